@@ -1,0 +1,43 @@
+declare const brand: unique symbol;
+
+/** Stable name of one model-server replica (one port of it), unique in its pool. */
+export type EndpointId = string & { readonly [brand]: 'EndpointId' };
+
+/** What every model server reports. Anything more is an attribute. */
+export interface EndpointMetrics {
+  readonly waitingQueueSize: number;
+  readonly runningRequests: number;
+  /** Fraction of KV-cache blocks in use, 0 to 1. */
+  readonly kvCacheUsage: number;
+  /**
+   * When the scrape was sent (`Clock.now()`), so that age counts the trip as well as the wait.
+   * Negative infinity until the first scrape: such an endpoint is unknown, not idle.
+   */
+  readonly sampledAt: number;
+}
+
+/** One replica as a scheduling cycle sees it. Never changes; the pool replaces it. */
+export interface Endpoint {
+  readonly id: EndpointId;
+  /** `host:port`, an IPv6 host in brackets: what goes into the destination header. */
+  readonly address: string;
+  /**
+   * A small integer that is this endpoint's alone while it lives and may be given to another later.
+   * Per-endpoint state can live in arrays indexed by it.
+   */
+  readonly slot: number;
+  readonly labels: ReadonlyMap<string, string>;
+  readonly metrics: EndpointMetrics;
+  /** The value last written for `key`, or the key's initial value. */
+  attribute<T>(key: AttributeKey<T>): T;
+}
+
+/** A named, typed slot on every endpoint: one data source writes it, any scorer reads it. */
+export interface AttributeKey<T> {
+  readonly name: string;
+  readonly initial: T;
+}
+
+export function attributeKey<T>(name: string, initial: T): AttributeKey<T> {
+  return { name, initial };
+}

@@ -1,0 +1,88 @@
+/** Why a request could not be routed. Closed: add a code only with its row in `ERRORS`. */
+export type RoutingErrorCode =
+  | 'invalid-request'
+  | 'unknown-model'
+  | 'body-too-large'
+  | 'saturated'
+  | 'internal'
+  | 'no-endpoints';
+
+interface ErrorRow {
+  readonly status: number;
+  /** The error's `type` in OpenAI's error shape. */
+  readonly type: string;
+  /** The reference picker's name for it: label `error_code` of the error metric. */
+  readonly label: string;
+  /** Value of `x-llm-d-request-dropped-reason`, where the reference sends one. */
+  readonly droppedReason: string | undefined;
+}
+
+export const ERRORS: Readonly<Record<RoutingErrorCode, ErrorRow>> = {
+  'invalid-request': {
+    status: 400,
+    type: 'invalid_request_error',
+    label: 'BadRequest',
+    droppedReason: undefined,
+  },
+  'unknown-model': {
+    status: 404,
+    type: 'not_found_error',
+    label: 'NotFound',
+    droppedReason: undefined,
+  },
+  'body-too-large': {
+    status: 413,
+    type: 'invalid_request_error',
+    label: 'BadRequest',
+    droppedReason: undefined,
+  },
+  saturated: {
+    status: 429,
+    type: 'rate_limit_error',
+    label: 'ResourceExhausted',
+    droppedReason: 'rejected-saturated',
+  },
+  internal: { status: 500, type: 'server_error', label: 'Internal', droppedReason: undefined },
+  'no-endpoints': {
+    status: 503,
+    type: 'server_error',
+    label: 'ServiceUnavailable',
+    droppedReason: 'rejected-no-endpoints',
+  },
+};
+
+/** An expected failure: caused by the client, the pool or the load, and answered with a status. */
+export class RoutingError extends Error {
+  override readonly name = 'RoutingError';
+  readonly code: RoutingErrorCode;
+  /** The sentence for the client, without the code that prefixes `message`. */
+  readonly sentence: string;
+
+  constructor(code: RoutingErrorCode, sentence: string, options?: ErrorOptions) {
+    super(`[${code}] ${sentence}`, options);
+    this.code = code;
+    this.sentence = sentence;
+  }
+}
+
+export interface ConfigIssue {
+  /** Such as `schedulingProfiles[0].plugins[2].weight`. */
+  readonly path: string;
+  readonly message: string;
+}
+
+/** A configuration that cannot be run. Lists every issue, not the first. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly issues: readonly ConfigIssue[];
+
+  constructor(source: string, issues: readonly ConfigIssue[]) {
+    super([`${source}:`, ...issues.map(({ path, message }) => `  ${path}: ${message}`)].join('\n'));
+    this.issues = issues;
+  }
+}
+
+/** A broken promise in our own code. Never caught: the process ends and the proxy fails open. */
+export function invariant(condition: unknown, message: string): asserts condition {
+  if (!condition) throw new Error(`invariant broken: ${message}`);
+}

@@ -1,0 +1,58 @@
+import { type AttributeKey, attributeKey, type Endpoint } from './endpoint.ts';
+import { type CycleKey, cycleKey } from './scheduling.ts';
+
+/** The dictionary of shared attributes and per-cycle facts. */
+
+export interface LoraState {
+  readonly running: ReadonlySet<string>;
+  readonly waiting: ReadonlySet<string>;
+  /** Adapters the server can hold at once. */
+  readonly max: number;
+}
+
+/** Undefined where the server reports no LoRA state. */
+export const LORA: AttributeKey<LoraState | undefined> = attributeKey<LoraState | undefined>(
+  'lora',
+  undefined,
+);
+
+export interface CacheConfig {
+  readonly blockTokens: number;
+  readonly blocks: number;
+}
+
+/** The engine's KV cache as it reports it; undefined until it does. */
+export const CACHE_CONFIG: AttributeKey<CacheConfig | undefined> = attributeKey<
+  CacheConfig | undefined
+>('cache-config', undefined);
+
+/** How much of this request's prompt each endpoint is thought to hold. */
+export interface PrefixMatch {
+  readonly totalBlocks: number;
+  readonly blockTokens: number;
+  /** Contiguous from the first block. */
+  matchedBlocks(endpoint: Endpoint): number;
+}
+
+export const DEFAULT_PREFIX_PRODUCER = 'approx-prefix-cache-producer';
+
+/** The prefix match as told by the producer with this name. */
+export function prefixMatchKey(producer: string = DEFAULT_PREFIX_PRODUCER): CycleKey<PrefixMatch> {
+  return cycleKey(`prefix-match/${producer}`);
+}
+
+/** What we ourselves have sent and not yet seen the end of. Counts at once, before any scrape shows it. */
+export interface InFlightLoad {
+  readonly requests: number;
+  /** Uncached prompt tokens sent whose first token has not come yet. */
+  readonly pendingPrefillTokens: number;
+  /** Prompt and generated-so-far tokens of the requests in flight. */
+  readonly contextTokens: number;
+}
+
+export interface InFlightView {
+  load(endpoint: Endpoint): InFlightLoad;
+}
+
+/** Always there: the ledger of the picker itself provides it. */
+export const IN_FLIGHT: CycleKey<InFlightView> = cycleKey('in-flight');

@@ -1,0 +1,43 @@
+import type { Endpoint } from './endpoint.ts';
+import type { InferenceRequest } from './request.ts';
+import type { Millis } from './runtime.ts';
+
+/** One request that has left for an endpoint. The same object in every call about one request. */
+export interface Routed {
+  readonly request: InferenceRequest;
+  readonly endpoint: Endpoint;
+  readonly at: Millis;
+  /** Prompt tokens the endpoint was thought to hold already when the pick was made. */
+  readonly cachedTokens: number;
+  /** Whether a first-token signal will come for this request (a response body we are shown chunk by chunk). */
+  readonly firstTokenSeen: boolean;
+}
+
+export type Outcome = 'completed' | 'aborted' | 'failed';
+
+/** Token counts as the model server reported them. */
+export interface Usage {
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  readonly cachedTokens: number | undefined;
+}
+
+/**
+ * Hears what became of requests: the only way a plugin learns, and never during a cycle.
+ * For each request: `onRouted` once, `onFirstToken` at most once, `onDone` exactly once and last.
+ */
+export interface RequestObserver {
+  onRouted?(routed: Routed): void;
+  /** After a pick made before the whole body was read: `request` is now complete. Before any `onDone`. */
+  onBodyRead?(routed: Routed, request: InferenceRequest): void;
+  onFirstToken?(routed: Routed, at: Millis): void;
+  onDone?(routed: Routed, at: Millis, outcome: Outcome, usage: Usage | undefined): void;
+}
+
+/** Hears which endpoints come and go, so that what is kept per endpoint can be dropped with it. */
+export interface EndpointObserver {
+  onEndpointAdded?(endpoint: Endpoint): void;
+  onEndpointRemoved?(endpoint: Endpoint): void;
+  /** The same endpoint with a new sample or attribute. */
+  onEndpointChanged?(endpoint: Endpoint, previous: Endpoint): void;
+}

@@ -1,0 +1,119 @@
+import type { AttributeKey, Endpoint, EndpointId, EndpointMetrics } from './endpoint.ts';
+import type { EndpointObserver, RequestObserver } from './observer.ts';
+import type { Runtime } from './runtime.ts';
+import type {
+  CycleKey,
+  Filter,
+  Picker,
+  ProfileHandler,
+  SchedulingContext,
+  SchedulingProfile,
+  Scorer,
+} from './scheduling.ts';
+
+/** All the framework asks of a configuration schema; every zod schema has it. */
+export interface Schema<T> {
+  parse(raw: unknown): T;
+}
+
+interface Definition<Config> {
+  /** The name used in configuration files. */
+  readonly type: string;
+  readonly config: Schema<Config>;
+  /** Facts that some data source must supply for this configuration; checked once, at start. */
+  needs?(config: Config): readonly CycleKey<unknown>[];
+}
+
+/** A plugin's memory hears of requests and endpoints; nothing else may change it. */
+export type Observer = RequestObserver & EndpointObserver;
+
+export interface FilterDefinition<Config = unknown> extends Definition<Config> {
+  create(config: Config, runtime: Runtime): Filter & Observer;
+}
+
+export interface ScorerDefinition<Config = unknown> extends Definition<Config> {
+  create(config: Config, runtime: Runtime): Scorer & Observer;
+}
+
+export interface PickerDefinition<Config = unknown> extends Definition<Config> {
+  create(config: Config, runtime: Runtime): Picker & Observer;
+}
+
+export interface ProfileHandlerDefinition<Config = unknown> extends Definition<Config> {
+  /** Throws ConfigError when the profiles are not ones it can run. */
+  create(
+    config: Config,
+    profiles: ReadonlyMap<string, SchedulingProfile>,
+    runtime: Runtime,
+  ): ProfileHandler & Observer;
+}
+
+/** What a data source may do to the pool. */
+export interface EndpointWriter {
+  /** The present endpoints; the array and all in it never change. */
+  snapshot(): readonly Endpoint[];
+  /** Drops a sample for an endpoint that has gone, or one older than the sample held. */
+  observe(id: EndpointId, metrics: EndpointMetrics): void;
+  set<T>(id: EndpointId, key: AttributeKey<T>, value: T): void;
+}
+
+/** Works out one per-cycle fact. */
+export interface CycleFact<T> {
+  readonly key: CycleKey<T>;
+  compute(endpoints: readonly Endpoint[], context: SchedulingContext): T;
+}
+
+export interface DataSource extends Observer {
+  /** Facts it provides to scorers and filters. */
+  readonly facts?: readonly CycleFact<unknown>[];
+  stop(): void;
+}
+
+export interface DataSourceHost {
+  /** The plugin's name in the configuration, by which others refer to it. */
+  readonly name: string;
+  readonly pool: EndpointWriter;
+  readonly runtime: Runtime;
+}
+
+export interface DataSourceDefinition<Config = unknown> extends Definition<Config> {
+  /** The keys of the facts a source with this name will provide. */
+  provides?(config: Config, name: string): readonly CycleKey<unknown>[];
+  start(config: Config, host: DataSourceHost): DataSource;
+}
+
+/** Every plugin type a configuration may name, by kind. */
+export interface PluginCatalogue {
+  readonly filters: readonly FilterDefinition[];
+  readonly scorers: readonly ScorerDefinition[];
+  readonly pickers: readonly PickerDefinition[];
+  readonly profileHandlers: readonly ProfileHandlerDefinition[];
+  readonly dataSources: readonly DataSourceDefinition[];
+}
+
+// The define functions infer Config from the schema, check the two against each other, and forget it:
+// whoever holds a definition passes `create` only what its own `config.parse` returned.
+
+export function defineFilter<Config>(definition: FilterDefinition<Config>): FilterDefinition {
+  return definition as FilterDefinition;
+}
+
+export function defineScorer<Config>(definition: ScorerDefinition<Config>): ScorerDefinition {
+  return definition as ScorerDefinition;
+}
+
+export function definePicker<Config>(definition: PickerDefinition<Config>): PickerDefinition {
+  return definition as PickerDefinition;
+}
+
+export function defineProfileHandler<Config>(
+  definition: ProfileHandlerDefinition<Config>,
+): ProfileHandlerDefinition {
+  return definition as ProfileHandlerDefinition;
+}
+
+export function defineDataSource<Config>(
+  definition: DataSourceDefinition<Config>,
+): DataSourceDefinition {
+  return definition as DataSourceDefinition;
+}

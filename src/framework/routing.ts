@@ -1,0 +1,36 @@
+import type { InferenceRequest } from './request.ts';
+import type { Outcome, Usage } from './observer.ts';
+import type { Endpoint } from './endpoint.ts';
+
+export interface RouteOptions {
+  /** `ip` or `ip:port` strings the proxy allows; undefined allows all. Empty or unmatched: `no-endpoints`. */
+  readonly subset?: readonly string[] | undefined;
+  /** Whether the response body will be shown chunk by chunk, so that a first token can be seen. */
+  readonly firstTokenSeen?: boolean;
+}
+
+/**
+ * A decision and the reservation it made. Whoever holds it must end it with `done`, exactly once in effect:
+ * every call after the first is ignored, so that each way a stream can end may simply say so.
+ */
+export interface RoutedRequest {
+  readonly request: InferenceRequest;
+  readonly endpoint: Endpoint;
+  /** `host:port`, the primary first, then fallbacks in order. */
+  readonly destinations: readonly string[];
+  /** To set on the request, such as where to prefill. Lower-case names. */
+  readonly headers: ReadonlyMap<string, string>;
+  /** Every scored endpoint of the primary profile's targets, for score metadata. */
+  firstToken(): void;
+  /** The address the proxy says it really used, which may be a fallback. */
+  served(address: string): void;
+  /** The rest of the body came after an early pick. */
+  bodyRead(request: InferenceRequest): void;
+  done(outcome: Outcome, usage?: Usage): void;
+}
+
+/** The decision core as the protocol layers see it. Synchronous. */
+export interface Router {
+  /** Picks and reserves in one step. Throws RoutingError. */
+  route(request: InferenceRequest, options?: RouteOptions): RoutedRequest;
+}

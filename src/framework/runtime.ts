@@ -1,0 +1,47 @@
+/** Everything the picker knows of the outside world: time, chance, and wires. */
+
+/** Monotonic milliseconds, fractional, from an arbitrary origin. */
+export type Millis = number;
+
+export interface Timer {
+  cancel(): void;
+}
+
+export interface Clock {
+  /** Elapsed time. Never goes backwards; meaningless across processes. */
+  now(): Millis;
+  /** Wall-clock time since the Unix epoch. May jump; for logs and traces only. */
+  wallTime(): Millis;
+  /** Calls back once, never before `delay` has passed. A real timer does not keep the process alive. */
+  setTimer(delay: Millis, callback: () => void): Timer;
+}
+
+/** A seeded stream of chance. `fork` gives a consumer a stream of its own and does not advance its parent. */
+export interface Random {
+  /** A float in [0, 1). */
+  next(): number;
+  fork(label: string): Random;
+}
+
+export interface HttpResponse {
+  readonly status: number;
+  /** The whole body. Only valid until the next `get`: the network may reuse the memory. */
+  readonly body: Uint8Array;
+}
+
+export interface HttpGetOptions {
+  readonly timeoutMs: Millis;
+  /** A longer body is refused, so that a wild peer cannot fill memory. */
+  readonly bodyBytesMax: number;
+}
+
+export interface Network {
+  /** Rejects on time-out, refused connection, broken transfer or a body over `bodyBytesMax`. */
+  get(url: URL, options: HttpGetOptions): Promise<HttpResponse>;
+}
+
+export interface Runtime {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly network: Network;
+}

@@ -1,0 +1,96 @@
+import type { Endpoint } from './endpoint.ts';
+import type { InferenceRequest } from './request.ts';
+import type { Millis, Random } from './runtime.ts';
+
+/** What one scheduling cycle holds still. */
+export interface SchedulingContext {
+  readonly request: InferenceRequest;
+  readonly now: Millis;
+  /** This cycle's own stream of chance: the same request draws the same numbers in every replay. */
+  readonly random: Random;
+  /** A fact about this request and pool, worked out on first use and then shared. */
+  get<T>(key: CycleKey<T>): T;
+}
+
+declare const value: unique symbol;
+
+/** Names a per-cycle fact, such as how many prefix blocks each endpoint already holds. Equal names are one key. */
+export interface CycleKey<T> {
+  readonly name: string;
+  readonly [value]?: T;
+}
+
+export function cycleKey<T>(name: string): CycleKey<T> {
+  return { name };
+}
+
+/** Drops endpoints that must not serve the request. Keeps order. */
+export interface Filter {
+  filter(endpoints: readonly Endpoint[], context: SchedulingContext): readonly Endpoint[];
+}
+
+/** Rates endpoints: one score in [0, 1] each, in the order given, higher is better. Changes nothing. */
+export interface Scorer {
+  score(endpoints: readonly Endpoint[], context: SchedulingContext): readonly number[];
+}
+
+export interface ScoredEndpoint {
+  readonly endpoint: Endpoint;
+  readonly score: number;
+}
+
+/** Orders the winners, best first; those after the first are the proxy's fallbacks. Never given none. */
+export interface Picker {
+  pick(
+    candidates: readonly ScoredEndpoint[],
+    context: SchedulingContext,
+  ): readonly ScoredEndpoint[];
+}
+
+export interface NamedFilter {
+  readonly name: string;
+  readonly filter: Filter;
+}
+
+export interface WeightedScorer {
+  readonly name: string;
+  readonly weight: number;
+  readonly scorer: Scorer;
+}
+
+export interface SchedulingProfile {
+  readonly name: string;
+  readonly filters: readonly NamedFilter[];
+  readonly scorers: readonly WeightedScorer[];
+  readonly picker: Picker;
+}
+
+export type ProfileResult =
+  | {
+      readonly kind: 'picked';
+      readonly profile: string;
+      readonly targets: readonly ScoredEndpoint[];
+    }
+  | { readonly kind: 'exhausted'; readonly profile: string; readonly candidates: number };
+
+/** Chooses which profiles run, one after another, and what their results mean together. */
+export interface ProfileHandler {
+  next(done: readonly ProfileResult[], context: SchedulingContext): SchedulingProfile | undefined;
+  conclude(done: readonly ProfileResult[], context: SchedulingContext): SchedulingResult;
+}
+
+export interface SchedulingResult {
+  /** Where the proxy sends the request. */
+  readonly primary: ProfileResult;
+  /** Headers that tell the chosen server about the others, such as where to prefill. */
+  readonly headers: ReadonlyMap<string, string>;
+  readonly profiles: readonly ProfileResult[];
+}
+
+/**
+ * The whole decision. Replace it to replace the scheduler.
+ * Synchronous, so that no update lands between the first score and the pick.
+ */
+export interface Scheduler {
+  schedule(endpoints: readonly Endpoint[], context: SchedulingContext): SchedulingResult;
+}

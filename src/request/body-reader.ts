@@ -1,0 +1,20 @@
+import type { InferenceRequest } from '../framework/request.ts';
+
+export interface RequestHead {
+  /** Ours, unique in the process. */
+  readonly id: string;
+  /** As sent, query included. */
+  readonly path: string;
+  /** Lower-case names; of a repeated header the last value. */
+  readonly headers: ReadonlyMap<string, string>;
+}
+
+/** Reads one request's body as its chunks arrive. Keeps no reference to a chunk after `push` unless it must. */
+export interface BodyReader {
+  /** Throws RoutingError (`invalid-request`, `body-too-large`) as soon as the fault can be known. */
+  push(chunk: Uint8Array): void;
+  /** What is known before the end, for an early pick; sizes not yet seen are estimated from `content-length`. */
+  peek(): InferenceRequest;
+  /** Throws RoutingError `invalid-request` with a sentence that says what is wrong and where. */
+  end(): InferenceRequest;
+}
