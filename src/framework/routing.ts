@@ -1,6 +1,6 @@
-import type { InferenceRequest } from './request.ts';
-import type { Outcome, Usage } from './observer.ts';
 import type { Endpoint } from './endpoint.ts';
+import type { Outcome, Usage } from './observer.ts';
+import type { InferenceRequest } from './request.ts';
 
 export interface RouteOptions {
   /** `ip` or `ip:port` strings the proxy allows; undefined allows all. Empty or unmatched: `no-endpoints`. */

@@ -1,0 +1,126 @@
+import type { AttributeKey, Endpoint, EndpointId, EndpointMetrics } from '../framework/endpoint.ts';
+import type { EndpointObserver } from '../framework/observer.ts';
+import type { EndpointWriter } from '../framework/plugin.ts';
+
+export interface EndpointSpec {
+  readonly id: EndpointId;
+  /** `host:port`, an IPv6 host in brackets. */
+  readonly address: string;
+  readonly labels: ReadonlyMap<string, string>;
+}
+
+const NEVER_SAMPLED: EndpointMetrics = {
+  waitingQueueSize: 0,
+  runningRequests: 0,
+  kvCacheUsage: 0,
+  sampledAt: Number.NEGATIVE_INFINITY,
+};
+
+type Attributes = ReadonlyMap<AttributeKey<unknown>, unknown>;
+const NO_ATTRIBUTES: Attributes = new Map();
+
+/** The informer's cache. Sources write endpoints; cycles read a snapshot that never changes under them. */
+export class EndpointPool implements EndpointWriter {
+  readonly #endpoints = new Map<EndpointId, PooledEndpoint>();
+  readonly #observers: EndpointObserver[] = [];
+  readonly #freeSlots: number[] = [];
+  #slots = 0;
+  #snapshot: readonly Endpoint[] | undefined;
+
+  /** Hears of every endpoint that is there already, then of every change. */
+  observeEndpoints(observer: EndpointObserver): void {
+    this.#observers.push(observer);
+    for (const endpoint of this.#endpoints.values()) observer.onEndpointAdded?.(endpoint);
+  }
+
+  /** Adds an endpoint, or gives a known one new labels. A new address is a new server: all that was known is dropped. */
+  upsert(spec: EndpointSpec): void {
+    const known = this.#endpoints.get(spec.id);
+    if (known !== undefined && known.address !== spec.address) this.remove(spec.id);
+    const kept = this.#endpoints.get(spec.id);
+    if (kept === undefined) {
+      const slot = this.#freeSlots.pop() ?? this.#slots++;
+      const added = new PooledEndpoint({ ...spec, slot }, NEVER_SAMPLED, NO_ATTRIBUTES);
+      this.#endpoints.set(spec.id, added);
+      this.#snapshot = undefined;
+      for (const observer of this.#observers) observer.onEndpointAdded?.(added);
+    } else if (!sameLabels(kept.labels, spec.labels)) {
+      this.#replace(
+        kept,
+        new PooledEndpoint({ ...spec, slot: kept.slot }, kept.metrics, kept.attributes),
+      );
+    }
+  }
+
+  remove(id: EndpointId): void {
+    const endpoint = this.#endpoints.get(id);
+    if (endpoint === undefined) return;
+    this.#endpoints.delete(id);
+    this.#snapshot = undefined;
+    for (const observer of this.#observers) observer.onEndpointRemoved?.(endpoint);
+    // After the observers: whoever keeps arrays by slot has cleared it before another endpoint gets it.
+    this.#freeSlots.push(endpoint.slot);
+  }
+
+  observe(id: EndpointId, metrics: EndpointMetrics): void {
+    const known = this.#endpoints.get(id);
+    if (known === undefined || metrics.sampledAt < known.metrics.sampledAt) return;
+    this.#replace(known, new PooledEndpoint(known, metrics, known.attributes));
+  }
+
+  set<T>(id: EndpointId, key: AttributeKey<T>, value: T): void {
+    const known = this.#endpoints.get(id);
+    if (known === undefined) return;
+    const attributes = new Map(known.attributes).set(key, value);
+    this.#replace(known, new PooledEndpoint(known, known.metrics, attributes));
+  }
+
+  get(id: EndpointId): Endpoint | undefined {
+    return this.#endpoints.get(id);
+  }
+
+  snapshot(): readonly Endpoint[] {
+    this.#snapshot ??= [...this.#endpoints.values()];
+    return this.#snapshot;
+  }
+
+  #replace(previous: PooledEndpoint, next: PooledEndpoint): void {
+    this.#endpoints.set(next.id, next);
+    this.#snapshot = undefined;
+    for (const observer of this.#observers) observer.onEndpointChanged?.(next, previous);
+  }
+}
+
+/** One shape for every endpoint, so that scorers read its fields without a dictionary look-up. */
+class PooledEndpoint implements Endpoint {
+  readonly id: EndpointId;
+  readonly address: string;
+  readonly slot: number;
+  readonly labels: ReadonlyMap<string, string>;
+  readonly metrics: EndpointMetrics;
+  readonly attributes: Attributes;
+
+  constructor(
+    spec: EndpointSpec & { readonly slot: number },
+    metrics: EndpointMetrics,
+    attributes: Attributes,
+  ) {
+    this.id = spec.id;
+    this.address = spec.address;
+    this.slot = spec.slot;
+    this.labels = spec.labels;
+    this.metrics = metrics;
+    this.attributes = attributes;
+  }
+
+  attribute<T>(key: AttributeKey<T>): T {
+    const value = this.attributes.get(key);
+    return value === undefined ? key.initial : (value as T);
+  }
+}
+
+function sameLabels(a: ReadonlyMap<string, string>, b: ReadonlyMap<string, string>): boolean {
+  if (a.size !== b.size) return false;
+  for (const [name, value] of a) if (b.get(name) !== value) return false;
+  return true;
+}
