@@ -22,23 +22,30 @@ const TOKEN_RATIO_WEIGHT = 0.05;
 /** The token ratio drifts a little with every request; only a change beyond this is worth a resize. */
 const RESIZE_SHARE = 0.02;
 
+export interface ApproxPrefixConfig {
+  readonly autoTune: boolean;
+  /** Prompts are hashed once, in blocks of 64 tokens, for all producers; accepted for compatibility. */
+  readonly blockSizeTokens?: number | undefined;
+  readonly maxPrefixBlocksToMatch?: number | undefined;
+  /** Zero means no limit. */
+  readonly maxPrefixTokensToMatch?: number | undefined;
+  /** In blocks of 16 tokens, as the reference counts them. Holds when `autoTune` is off. */
+  readonly lruCapacityPerServer: number;
+}
+
 const config = z.strictObject({
   autoTune: z.boolean().default(true),
-  /** Prompts are hashed once, in blocks of 64 tokens, for all producers; accepted for compatibility. */
   blockSizeTokens: z.int().positive().optional(),
   maxPrefixBlocksToMatch: z.int().positive().optional(),
   maxPrefixTokensToMatch: z.int().nonnegative().optional(),
-  /** In blocks of 16 tokens, as the reference counts them. Holds when `autoTune` is off. */
   lruCapacityPerServer: z.int().positive().default(31_250),
 });
-
-type Config = z.infer<typeof config>;
 
 /**
  * What each endpoint's prefix cache should hold, from what we ourselves sent there: one bounded LRU an endpoint, of
  * the capacity its engine reports, so that it forgets as the engine forgets.
  */
-export const approxPrefixProducer: DataSourceDefinition = defineDataSource<Config>({
+export const approxPrefixProducer: DataSourceDefinition = defineDataSource<ApproxPrefixConfig>({
   type: 'approx-prefix-cache-producer',
   config,
   provides: (_config, name) => [prefixMatchKey(name)],
@@ -47,13 +54,13 @@ export const approxPrefixProducer: DataSourceDefinition = defineDataSource<Confi
 
 export class ApproxPrefixIndex implements DataSource {
   readonly facts: NonNullable<DataSource['facts']>;
-  readonly #config: Config;
+  readonly #config: ApproxPrefixConfig;
   readonly #indexes: (BlockLru | undefined)[] = [];
   /** Our estimate of a prompt's tokens over the engine's own count. */
   #tokenRatio = 1;
   #blockTokens = 64;
 
-  constructor(parsed: Config, name: string) {
+  constructor(parsed: ApproxPrefixConfig, name: string) {
     this.#config = parsed;
     this.facts = [
       { key: prefixMatchKey(name), compute: (_endpoints, { request }) => this.#match(request) },

@@ -1,0 +1,29 @@
+import type { ScorerDefinition } from '../src/framework/plugin.ts';
+import { activeRequest } from './active-request.ts';
+import { kvCacheUtilization } from './kv-cache-utilization.ts';
+import { loadAware } from './load-aware.ts';
+import { loraAffinity } from './lora-affinity.ts';
+import { noHitLru } from './no-hit-lru.ts';
+import { predictedCost } from './predicted-cost.ts';
+import { prefixCache } from './prefix-cache.ts';
+import { queueDepth } from './queue-depth.ts';
+import { roundRobin } from './round-robin.ts';
+import { runningRequests } from './running-requests.ts';
+import { sessionAffinity } from './session-affinity.ts';
+import { tokenLoad } from './token-load.ts';
+
+/** Every scorer a configuration may name. */
+export const scorers: readonly ScorerDefinition[] = [
+  activeRequest,
+  kvCacheUtilization,
+  loadAware,
+  loraAffinity,
+  noHitLru,
+  predictedCost,
+  prefixCache,
+  queueDepth,
+  roundRobin,
+  runningRequests,
+  sessionAffinity,
+  tokenLoad,
+];

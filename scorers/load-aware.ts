@@ -1,0 +1,17 @@
+import { z } from 'zod';
+import { metricScore } from '../src/framework/metric-scores.ts';
+import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
+
+/** Prefers endpoints with a short queue: 0.5 when empty, falling to 0 at `threshold` waiting requests. */
+export const loadAware: ScorerDefinition = defineScorer({
+  type: 'load-aware-scorer',
+  config: z.strictObject({ threshold: z.number().positive().default(128) }),
+  create: ({ threshold }) => ({
+    score: (endpoints, { now }) =>
+      metricScore(
+        endpoints,
+        now,
+        ({ waitingQueueSize }) => 0.5 * (1 - Math.min(waitingQueueSize, threshold) / threshold),
+      ),
+  }),
+});

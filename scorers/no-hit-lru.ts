@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import { DEFAULT_PREFIX_PRODUCER, prefixMatchKey } from '../src/framework/keys.ts';
+import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
+
+/**
+ * Spreads prompts that no endpoint has cached: the endpoint that got a cold request longest ago (or never) scores 1,
+ * the latest 0. A request with any cache hit scores 0.5 everywhere.
+ */
+export const noHitLru: ScorerDefinition = defineScorer({
+  type: 'no-hit-lru-scorer',
+  config: z.strictObject({
+    /** Kept per endpoint of the pool, so never larger than the pool; accepted for compatibility. */
+    lruSize: z.int().positive().default(1024),
+    prefixMatchInfoProducerName: z.string().default(DEFAULT_PREFIX_PRODUCER),
+  }),
+  needs: ({ prefixMatchInfoProducerName }) => [prefixMatchKey(prefixMatchInfoProducerName)],
+  create({ prefixMatchInfoProducerName }) {
+    const lastCold: (number | undefined)[] = [];
+    let cold = 0;
+    return {
+      score(endpoints, context) {
+        const match = context.get(prefixMatchKey(prefixMatchInfoProducerName));
+        if (endpoints.some((endpoint) => match.matchedBlocks(endpoint) > 0)) {
+          return endpoints.map(() => 0.5);
+        }
+        if (endpoints.length === 1) return [1];
+        const turns = endpoints.map(({ slot }) => lastCold[slot] ?? 0);
+        const ordered = [...turns].sort((a, b) => a - b);
+        return turns.map((turn) => 1 - ordered.indexOf(turn) / (endpoints.length - 1));
+      },
+      onRouted({ endpoint, cachedTokens }) {
+        if (cachedTokens === 0) lastCold[endpoint.slot] = ++cold;
+      },
+      onEndpointRemoved({ slot }) {
+        lastCold[slot] = undefined;
+      },
+    };
+  },
+});

@@ -1,0 +1,29 @@
+import { z } from 'zod';
+import { DEFAULT_PREFIX_PRODUCER, prefixMatchKey } from '../src/framework/keys.ts';
+import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
+
+/**
+ * Prefers endpoints that hold more of the prompt: a·min(1, matched tokens/scale)² + (1−a)·matched/total blocks,
+ * a being `matchLengthWeight`. A prompt shorter than one block scores 0 everywhere.
+ */
+export const prefixCache: ScorerDefinition = defineScorer({
+  type: 'prefix-cache-scorer',
+  config: z.strictObject({
+    prefixMatchInfoProducerName: z.string().default(DEFAULT_PREFIX_PRODUCER),
+    matchLengthWeight: z.number().min(0).max(1).default(0),
+    matchLengthScaleTokens: z.number().positive().default(8192),
+  }),
+  needs: ({ prefixMatchInfoProducerName }) => [prefixMatchKey(prefixMatchInfoProducerName)],
+  create: ({ prefixMatchInfoProducerName, matchLengthWeight, matchLengthScaleTokens }) => ({
+    score(endpoints, context) {
+      const match = context.get(prefixMatchKey(prefixMatchInfoProducerName));
+      if (match.totalBlocks === 0) return endpoints.map(() => 0);
+      return endpoints.map((endpoint) => {
+        const blocks = match.matchedBlocks(endpoint);
+        const length = Math.min(1, (blocks * match.blockTokens) / matchLengthScaleTokens);
+        const share = blocks / match.totalBlocks;
+        return matchLengthWeight * length ** 2 + (1 - matchLengthWeight) * share;
+      });
+    },
+  }),
+});

@@ -1,0 +1,13 @@
+import { z } from 'zod';
+import { lowerMetricIsBetter } from '../src/framework/metric-scores.ts';
+import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
+
+/** Prefers endpoints with fewer requests in their batch. */
+export const runningRequests: ScorerDefinition = defineScorer({
+  type: 'running-requests-size-scorer',
+  config: z.strictObject({}),
+  create: () => ({
+    score: (endpoints, { now }) =>
+      lowerMetricIsBetter(endpoints, now, (metrics) => metrics.runningRequests),
+  }),
+});

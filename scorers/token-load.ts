@@ -1,0 +1,29 @@
+import { z } from 'zod';
+import { DEFAULT_PREFIX_PRODUCER, IN_FLIGHT, prefixMatchKey } from '../src/framework/keys.ts';
+import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
+
+/** Prefers endpoints with fewer uncached prompt tokens to compute, this request's own included. */
+export const tokenLoad: ScorerDefinition = defineScorer({
+  type: 'token-load-scorer',
+  config: z.strictObject({
+    /** The score reaches 0 at so many tokens. */
+    queueThresholdTokens: z.number().positive().default(4_194_304),
+    prefixMatchInfoProducerName: z.string().default(DEFAULT_PREFIX_PRODUCER),
+  }),
+  needs: ({ prefixMatchInfoProducerName }) => [
+    IN_FLIGHT,
+    prefixMatchKey(prefixMatchInfoProducerName),
+  ],
+  create: ({ queueThresholdTokens, prefixMatchInfoProducerName }) => ({
+    score(endpoints, context) {
+      const inFlight = context.get(IN_FLIGHT);
+      const match = context.get(prefixMatchKey(prefixMatchInfoProducerName));
+      return endpoints.map((endpoint) => {
+        const cachedTokens = match.matchedBlocks(endpoint) * match.blockTokens;
+        const uncachedTokens = Math.max(0, context.request.promptTokens - cachedTokens);
+        const tokens = inFlight.load(endpoint).pendingPrefillTokens + uncachedTokens;
+        return 1 - Math.min(tokens, queueThresholdTokens) / queueThresholdTokens;
+      });
+    },
+  }),
+});

@@ -1,0 +1,28 @@
+import type { Endpoint } from '../framework/endpoint.ts';
+
+/**
+ * The endpoints a subset hint allows, in pool order. An entry is `host` (every port of it) or `host:port` (that one
+ * port); IPv6 as `[v6]:port`, `[v6]` or bare `v6`. Undefined allows all; an empty list allows none.
+ */
+export function subsetOf(
+  endpoints: readonly Endpoint[],
+  subset: readonly string[] | undefined,
+): readonly Endpoint[] {
+  if (subset === undefined) return endpoints;
+  const allowed = new Set(subset.map((entry) => withBrackets(entry.trim().toLowerCase())));
+  return endpoints.filter(({ address }) => {
+    const lower = address.toLowerCase();
+    return allowed.has(lower) || allowed.has(hostOf(lower));
+  });
+}
+
+/** The host of `host:port`, brackets kept. */
+function hostOf(address: string): string {
+  const colon = address.lastIndexOf(':');
+  return colon > address.lastIndexOf(']') ? address.slice(0, colon) : address;
+}
+
+function withBrackets(entry: string): string {
+  const bareV6 = !entry.startsWith('[') && entry.indexOf(':') !== entry.lastIndexOf(':');
+  return bareV6 ? `[${entry}]` : entry;
+}

@@ -1,0 +1,192 @@
+import { instantiate, type PluginWrap } from './config/instantiate.ts';
+import type { PickerPlan } from './config/load.ts';
+import { EndpointPool } from './datalayer/endpoint-pool.ts';
+import { Ledger, type Reservation } from './datalayer/ledger.ts';
+import { OutputLength } from './datalayer/output-length.ts';
+import { subsetOf } from './datalayer/subset.ts';
+import type { Endpoint } from './framework/endpoint.ts';
+import { RoutingError } from './framework/error.ts';
+import { prefixMatchKey } from './framework/keys.ts';
+import type { Outcome, RequestObserver, Routed, Usage } from './framework/observer.ts';
+import type { Observer } from './framework/plugin.ts';
+import type { InferenceRequest } from './framework/request.ts';
+import type { RoutedRequest, RouteOptions, Router } from './framework/routing.ts';
+import type { Runtime, Timer } from './framework/runtime.ts';
+import type { Scheduler, SchedulingContext, SchedulingResult } from './framework/scheduling.ts';
+import { predictedTtftMs } from './framework/step-time.ts';
+import { createContext } from './scheduling/context.ts';
+import { createScheduler } from './scheduling/scheduler.ts';
+
+export interface EndpointPickerOptions {
+  readonly plan: PickerPlan;
+  readonly runtime: Runtime;
+  /** Hears of every request and endpoint, beside the plugins: metrics, for one. */
+  readonly observers?: readonly Observer[];
+  /** Put around each plugin as it is made: instrumentation. */
+  readonly wrapPlugin?: PluginWrap;
+  /** Put around the whole scheduler. */
+  readonly wrapScheduler?: (scheduler: Scheduler) => Scheduler;
+}
+
+/** The decision core, data sources running: pool, ledger, plugins and scheduler made into one synchronous `route`. No sockets. */
+export interface EndpointPicker extends Router {
+  readonly pool: EndpointPool;
+  readonly ledger: Ledger;
+  /** Plugin instances that hear of requests and endpoints, data sources included. */
+  readonly observers: readonly Observer[];
+  /** Stops the data sources. Reservations still open can still be ended. */
+  stop(): void;
+}
+
+export function createEndpointPicker(options: EndpointPickerOptions): EndpointPicker {
+  const { plan, runtime } = options;
+  const pool = new EndpointPool();
+  const ledger = new Ledger();
+  const outputLength = new OutputLength();
+  pool.observeEndpoints(ledger);
+  const parts = instantiate(plan, {
+    pool,
+    runtime,
+    coreFacts: [ledger.fact],
+    ...(options.wrapPlugin && { wrap: options.wrapPlugin }),
+  });
+  const bare = createScheduler(parts.handler);
+  const scheduler = options.wrapScheduler?.(bare) ?? bare;
+  const observers = [...parts.observers, ...(options.observers ?? [])];
+  for (const observer of observers) pool.observeEndpoints(observer);
+  const hearers: readonly RequestObserver[] = [...observers, outputLength];
+
+  return {
+    pool,
+    ledger,
+    observers,
+    stop: () => parts.stop(),
+    route(request, { subset, firstTokenSeen = false }: RouteOptions = {}) {
+      const now = runtime.clock.now();
+      const candidates = subsetOf(pool.snapshot(), subset);
+      if (candidates.length === 0) throw noCandidates(pool.snapshot().length, subset);
+      const random = runtime.random.fork(request.id);
+      const context = createContext({ request, now, random }, candidates, parts.facts);
+      const result = scheduler.schedule(candidates, context);
+      const target = primaryOf(result, candidates.length);
+      const cachedTokens = parts.facts.has(prefixMatchKey().name)
+        ? cachedTokensOf(target, context)
+        : 0;
+      const prefillTokens = Math.max(0, request.promptTokens - cachedTokens);
+      const ttftMs = predictedTtftMs(ledger.load(target), prefillTokens);
+      const reservation = ledger.reserve(target, {
+        prefillTokens,
+        contextTokens: request.promptTokens + outputLength.expected(request),
+      });
+      const routed: Routed = {
+        request,
+        endpoint: target,
+        at: now,
+        cachedTokens,
+        // Of an answer that comes in one piece only the end is seen.
+        firstTokenSeen: firstTokenSeen && request.streaming,
+      };
+      const ticket = new Ticket({ routed, result, reservation, pool, runtime, hearers });
+      if (!routed.firstTokenSeen) ticket.expectPrefill(ttftMs);
+      return ticket;
+    },
+  };
+}
+
+function noCandidates(pooled: number, subset: readonly string[] | undefined): RoutingError {
+  const why =
+    subset === undefined || pooled === 0
+      ? 'the pool has no endpoint'
+      : `none of the pool's ${pooled} endpoints is in the subset the proxy allows (${subset.length} entries)`;
+  return new RoutingError('no-endpoints', `no endpoint can serve this request: ${why}`);
+}
+
+function primaryOf({ primary }: SchedulingResult, candidates: number): Endpoint {
+  const target = primary.kind === 'picked' ? primary.targets[0]?.endpoint : undefined;
+  if (target !== undefined) return target;
+  throw new RoutingError(
+    'saturated',
+    `the filters of profile ${primary.profile} left none of ${candidates} endpoints for this request`,
+  );
+}
+
+function cachedTokensOf(endpoint: Endpoint, context: SchedulingContext): number {
+  const match = context.get(prefixMatchKey());
+  return Math.min(context.request.promptTokens, match.matchedBlocks(endpoint) * match.blockTokens);
+}
+
+interface TicketParts {
+  readonly routed: Routed;
+  readonly result: SchedulingResult;
+  readonly reservation: Reservation;
+  readonly pool: EndpointPool;
+  readonly runtime: Runtime;
+  readonly hearers: readonly RequestObserver[];
+}
+
+/** One routed request until its end. Whatever is said after the end, or twice, has no effect. */
+class Ticket implements RoutedRequest {
+  readonly #parts: TicketParts;
+  #prefillTimer: Timer | undefined;
+  #prefilled = false;
+  #open = true;
+
+  constructor(parts: TicketParts) {
+    this.#parts = parts;
+    for (const hearer of parts.hearers) hearer.onRouted?.(parts.routed);
+  }
+
+  get request(): InferenceRequest {
+    return this.#parts.routed.request;
+  }
+
+  get endpoint(): Endpoint {
+    return this.#parts.routed.endpoint;
+  }
+
+  get destinations(): readonly string[] {
+    const { primary } = this.#parts.result;
+    return primary.kind === 'picked' ? primary.targets.map(({ endpoint }) => endpoint.address) : [];
+  }
+
+  get headers(): ReadonlyMap<string, string> {
+    return this.#parts.result.headers;
+  }
+
+  /** Where no first token can be seen, the prefill is taken as done when the model says it should be. */
+  expectPrefill(ttftMs: number): void {
+    this.#prefillTimer = this.#parts.runtime.clock.setTimer(ttftMs, () =>
+      this.#parts.reservation.prefilled(),
+    );
+  }
+
+  firstToken(): void {
+    if (!this.#open || this.#prefilled) return;
+    this.#prefilled = true;
+    this.#parts.reservation.prefilled();
+    const at = this.#parts.runtime.clock.now();
+    for (const hearer of this.#parts.hearers) hearer.onFirstToken?.(this.#parts.routed, at);
+  }
+
+  served(address: string): void {
+    if (!this.#open || address === this.endpoint.address) return;
+    const { pool, reservation } = this.#parts;
+    const actual = pool.snapshot().find((endpoint) => endpoint.address === address);
+    if (actual !== undefined) reservation.moveTo(actual);
+  }
+
+  bodyRead(request: InferenceRequest): void {
+    if (!this.#open) return;
+    for (const hearer of this.#parts.hearers) hearer.onBodyRead?.(this.#parts.routed, request);
+  }
+
+  done(outcome: Outcome, usage?: Usage): void {
+    if (!this.#open) return;
+    this.#open = false;
+    this.#prefillTimer?.cancel();
+    this.#parts.reservation.release();
+    const at = this.#parts.runtime.clock.now();
+    for (const hearer of this.#parts.hearers)
+      hearer.onDone?.(this.#parts.routed, at, outcome, usage);
+  }
+}

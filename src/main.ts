@@ -1,0 +1,27 @@
+#!/usr/bin/env node
+import { Command } from 'commander';
+import { scorers } from '../scorers/index.ts';
+import { stubCommand } from '../stub-server/main.ts';
+import { checkCommand } from './cli/check-command.ts';
+import { serveCommand } from './cli/serve-command.ts';
+import { demoCommand } from './demo/demo-command.ts';
+import { ConfigError } from './framework/error.ts';
+import { gatewayCommand } from './gateway/gateway-command.ts';
+
+const program = new Command('pointsman')
+  .description('An endpoint picker for LLM inference, behind Envoy')
+  .showHelpAfterError()
+  .addCommand(serveCommand(scorers))
+  .addCommand(stubCommand())
+  .addCommand(gatewayCommand())
+  .addCommand(demoCommand(scorers))
+  .addCommand(checkCommand(scorers));
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  // A bad configuration is the user's to mend: the sentence is enough, a stack trace would hide it.
+  if (!(error instanceof ConfigError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 2;
+}

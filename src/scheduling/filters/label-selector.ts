@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import type { Endpoint } from '../../framework/endpoint.ts';
+import { defineFilter, type FilterDefinition } from '../../framework/plugin.ts';
+
+const expression = z
+  .strictObject({
+    key: z.string().min(1),
+    operator: z.enum(['In', 'NotIn', 'Exists', 'DoesNotExist']),
+    values: z.array(z.string()).default([]),
+  })
+  .refine(
+    ({ operator, values }) => (operator === 'In' || operator === 'NotIn') === values.length > 0,
+    'In and NotIn need values; Exists and DoesNotExist take none',
+  );
+
+const selector = z.strictObject({
+  matchLabels: z.record(z.string(), z.string()).default({}),
+  matchExpressions: z.array(expression).default([]),
+});
+
+type Expression = z.infer<typeof expression>;
+
+/** Keeps endpoints whose labels match a Kubernetes label selector. */
+export const labelSelectorFilter: FilterDefinition = labelSelector('label-selector-filter');
+
+/** The reference's deprecated name of the same filter. */
+export const byLabelSelectorFilter: FilterDefinition = labelSelector('by-label-selector');
+
+function labelSelector(type: string): FilterDefinition {
+  return defineFilter({
+    type,
+    config: selector,
+    create({ matchLabels, matchExpressions }) {
+      const wanted = Object.entries(matchLabels);
+      const matches = ({ labels }: Endpoint): boolean =>
+        wanted.every(([name, value]) => labels.get(name) === value) &&
+        matchExpressions.every((each) => holds(each, labels.get(each.key)));
+      return { filter: (endpoints) => endpoints.filter(matches) };
+    },
+  });
+}
+
+function holds({ operator, values }: Expression, value: string | undefined): boolean {
+  switch (operator) {
+    case 'In':
+      return value !== undefined && values.includes(value);
+    case 'NotIn':
+      return value === undefined || !values.includes(value);
+    case 'Exists':
+      return value !== undefined;
+    case 'DoesNotExist':
+      return value === undefined;
+  }
+}

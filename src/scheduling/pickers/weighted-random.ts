@@ -1,0 +1,26 @@
+import { definePicker, type PickerDefinition } from '../../framework/plugin.ts';
+import { pickerConfig } from './picker-config.ts';
+
+/**
+ * A candidate by chance, in proportion to its score, without replacement (Efraimidis and Spirakis, A-Res: the largest
+ * U^(1/score) win). Candidates with score 0 are left out unless all have it; then all are equally likely.
+ */
+export const weightedRandomPicker: PickerDefinition = definePicker({
+  type: 'weighted-random-picker',
+  config: pickerConfig,
+  create: ({ maxNumOfEndpoints }) => ({
+    pick(candidates, { random }) {
+      const scored = candidates.filter(({ score }) => score > 0);
+      const drawn = scored.length === 0 ? candidates : scored;
+      return drawn
+        .map((candidate) => ({
+          candidate,
+          // log U / score orders as U^(1/score) does and does not underflow for small scores.
+          key: Math.log(1 - random.next()) / (scored.length === 0 ? 1 : candidate.score),
+        }))
+        .sort((a, b) => b.key - a.key)
+        .slice(0, maxNumOfEndpoints)
+        .map(({ candidate }) => candidate);
+    },
+  }),
+});
