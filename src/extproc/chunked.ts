@@ -1,0 +1,27 @@
+/** Some proxies cap a chunk at 64 KiB, framing included. */
+export const CHUNK_BYTES_MAX = 62_000;
+
+/**
+ * The same bytes in as few groups of at most `CHUNK_BYTES_MAX` as there can be. Views, no copies.
+ * No bytes at all are one empty group, so that there is something to carry the end of the stream.
+ */
+export function chunked(body: readonly Uint8Array[]): readonly (readonly Uint8Array[])[] {
+  const groups: Uint8Array[][] = [];
+  let group: Uint8Array[] = [];
+  let room = CHUNK_BYTES_MAX;
+  for (const chunk of body) {
+    for (let at = 0; at < chunk.length; ) {
+      const piece = chunk.subarray(at, at + room);
+      group.push(piece);
+      at += piece.length;
+      room -= piece.length;
+      if (room === 0) {
+        groups.push(group);
+        group = [];
+        room = CHUNK_BYTES_MAX;
+      }
+    }
+  }
+  if (group.length > 0 || groups.length === 0) groups.push(group);
+  return groups;
+}

@@ -1,0 +1,176 @@
+import { randomBytes } from 'node:crypto';
+import { Server, ServerCredentials, type ServerDuplexStream } from '@grpc/grpc-js';
+import { decodeRequest } from './decode-request.ts';
+import { encodeResponse } from './encode-response.ts';
+import { Health } from './health.ts';
+import { type Certificate, selfSigned } from './self-signed.ts';
+import { Session, type SessionOptions } from './session.ts';
+import type { StreamAction } from './stream-action.ts';
+import type { CloseReason, StreamEvent } from './stream-event.ts';
+
+export interface ExtProcServerOptions {
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  /** A second port with only the health service; none when undefined. */
+  readonly healthPort?: number | undefined;
+  readonly tls: Certificate | 'self-signed' | 'plaintext';
+  readonly session: Omit<SessionOptions, 'newRequestId'>;
+  /** Largest message taken: in BUFFERED mode a whole body comes as one. */
+  readonly messageBytesMax: number;
+}
+
+export interface ExtProcServer {
+  readonly port: number;
+  readonly healthPort: number | undefined;
+  /** Streams open now. */
+  sessions(): number;
+  setServing(serving: boolean): void;
+  /** NOT_SERVING at once, no new streams, and those open get `deadlineMs` to finish before they are cut. */
+  drain(deadlineMs: number): Promise<void>;
+}
+
+/**
+ * Envoy resets nearly every stream once it needs nothing more. Node takes that for the rapid-reset attack and closes
+ * the connection after 1,000 resets at once or 33 a second; one proxy connection carries thousands of requests a
+ * second, so the limits are set where no honest proxy gets.
+ */
+const RESETS_MAX = 1_000_000_000;
+
+/** Room for the message around a body of the largest size. */
+const MESSAGE_OVERHEAD_BYTES = 64 * 1024;
+
+type Stream = ServerDuplexStream<StreamEvent, Buffer>;
+
+/** Serves ext_proc: bytes to sessions and back. What a session decides is in `session.ts`. */
+export async function startExtProcServer(options: ExtProcServerOptions): Promise<ExtProcServer> {
+  const health = new Health();
+  const server = newServer(options.messageBytesMax);
+  health.addTo(server);
+  const prefix = randomBytes(6).toString('hex');
+  let requests = 0;
+  let open = 0;
+  const session: SessionOptions = {
+    ...options.session,
+    newRequestId: () => `${prefix}-${(requests++).toString(36)}`,
+  };
+  server.addService(
+    {
+      Process: {
+        path: '/envoy.service.ext_proc.v3.ExternalProcessor/Process',
+        requestStream: true,
+        responseStream: true,
+        requestSerialize: () => Buffer.alloc(0),
+        requestDeserialize: decodeRequest,
+        responseSerialize: (bytes: Buffer) => bytes,
+        responseDeserialize: (bytes: Buffer) => bytes,
+      },
+    },
+    {
+      Process: (stream: Stream) => {
+        open += 1;
+        runSession(stream, session, () => {
+          open -= 1;
+        });
+      },
+    },
+  );
+  const credentials = await credentialsOf(options.tls);
+  const port = await bind(server, options.host, options.port, credentials);
+  const healthServer = options.healthPort === undefined ? undefined : newServer(MESSAGE_OVERHEAD_BYTES);
+  if (healthServer !== undefined) health.addTo(healthServer);
+  const healthPort =
+    healthServer &&
+    (await bind(healthServer, options.host, options.healthPort ?? 0, ServerCredentials.createInsecure()));
+  return {
+    port,
+    healthPort,
+    sessions: () => open,
+    setServing: (serving) => health.setServing(serving),
+    drain: async (deadlineMs) => {
+      health.setServing(false);
+      await shutDown(server, deadlineMs);
+      healthServer?.forceShutdown();
+    },
+  };
+}
+
+function runSession(stream: Stream, options: SessionOptions, onClosed: () => void): void {
+  let closed = false;
+  const session = new Session(options, (action) => send(stream, action));
+  const close = (reason: CloseReason): void => {
+    if (closed) return;
+    closed = true;
+    session.closed(reason);
+    onClosed();
+  };
+  stream.on('data', (event: StreamEvent) => session.on(event));
+  stream.on('end', () => {
+    close('ended');
+    stream.end();
+  });
+  stream.on('cancelled', () => close('cancelled'));
+  stream.on('error', () => close('failed'));
+  stream.on('close', () => close('ended'));
+}
+
+/** A peer that does not read stops being read from: what it is owed stays within one session's body. */
+function send(stream: Stream, action: StreamAction): void {
+  if (action.kind === 'half-close') {
+    stream.end();
+    return;
+  }
+  if (stream.cancelled || stream.write(encodeResponse(action)) || stream.isPaused()) return;
+  stream.pause();
+  stream.once('drain', () => stream.resume());
+}
+
+function newServer(messageBytesMax: number): Server {
+  const server = new Server({
+    'grpc.max_receive_message_length': messageBytesMax + MESSAGE_OVERHEAD_BYTES,
+    'grpc.max_send_message_length': -1,
+    'grpc.max_concurrent_streams': 0x7fff_ffff,
+  });
+  // grpc-js has no option for these; it hands this object to http2.createServer, with and without TLS.
+  const { commonServerOptions } = server as unknown as {
+    readonly commonServerOptions: Record<string, unknown>;
+  };
+  commonServerOptions['streamResetBurst'] = RESETS_MAX;
+  commonServerOptions['streamResetRate'] = RESETS_MAX;
+  return server;
+}
+
+async function credentialsOf(tls: ExtProcServerOptions['tls']): Promise<ServerCredentials> {
+  if (tls === 'plaintext') return ServerCredentials.createInsecure();
+  const { cert, key } = tls === 'self-signed' ? await selfSigned() : tls;
+  return ServerCredentials.createSsl(null, [{ cert_chain: cert, private_key: key }]);
+}
+
+function bind(
+  server: Server,
+  host: string,
+  port: number,
+  credentials: ServerCredentials,
+): Promise<number> {
+  const address = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  return new Promise((resolve, reject) => {
+    server.bindAsync(address, credentials, (error, bound) => {
+      if (error === null) resolve(bound);
+      else reject(new Error(`cannot listen on ${address}: ${error.message}`, { cause: error }));
+    });
+  });
+}
+
+function shutDown(server: Server, deadlineMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const deadline = setTimeout(() => {
+      server.forceShutdown();
+      resolve();
+    }, deadlineMs);
+    server.tryShutdown(() => {
+      clearTimeout(deadline);
+      resolve();
+    });
+  });
+}
+

@@ -1,0 +1,32 @@
+/** What a pick changes about the request. */
+export interface PickMutation {
+  /** `host:port`, comma-separated when there are fallbacks: header and dynamic metadata alike. */
+  readonly destination: string;
+  readonly setHeaders: readonly (readonly [name: string, value: string])[];
+  readonly removeHeaders: readonly string[];
+}
+
+/** What we say back. */
+export type StreamAction =
+  | { readonly kind: 'answer-request-headers'; readonly pick: PickMutation | undefined }
+  | { readonly kind: 'answer-request-body'; readonly pick: PickMutation | undefined }
+  | {
+      readonly kind: 'echo-request-body' | 'echo-response-body';
+      /** In order; together at most the protocol's chunk size. */
+      readonly pieces: readonly Uint8Array[];
+      readonly endOfStream: boolean;
+    }
+  | {
+      readonly kind:
+        | 'answer-request-trailers'
+        | 'answer-response-headers'
+        | 'answer-response-body'
+        | 'answer-response-trailers';
+    }
+  | {
+      readonly kind: 'reject';
+      readonly status: number;
+      readonly headers: readonly (readonly [name: string, value: string])[];
+      readonly body: string;
+    }
+  | { readonly kind: 'half-close' };
