@@ -141,7 +141,8 @@ export class Session {
     this.#reader.push(chunk);
     if (this.#mode === 'duplex') this.#withheld.push(chunk);
     else if (this.#mode === 'early') this.#answerOrWithhold(endOfStream);
-    if (endOfStream) this.#endRequest(this.#reader, false);
+    // BUFFERED sends the whole body as one message; with trailers to come it is not marked as the end.
+    if (endOfStream || this.#mode === 'buffered') this.#endRequest(this.#reader, false);
   }
 
   #onRequestTrailers(): void {
@@ -176,9 +177,7 @@ export class Session {
       if (this.#routed === undefined) this.#pickEarly(request);
       else this.#routed.bodyRead(request);
     } else if (this.#mode === 'buffered') {
-      const pick = this.#pick(request, undefined);
-      // A body that ends with trailers has had its message already.
-      this.#emit({ kind: 'answer-request-body', pick });
+      this.#emit({ kind: 'answer-request-body', pick: this.#pick(request, undefined) });
     } else this.#echoRequest(request, byTrailers);
   }
 

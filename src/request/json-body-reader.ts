@@ -1,0 +1,122 @@
+import { RoutingError } from '../framework/error.ts';
+import type { InferenceRequest } from '../framework/request.ts';
+import { BodyFields } from './body-fields.ts';
+import type { BodyReader, RequestHead } from './body-reader.ts';
+import { BYTES_PER_TOKEN, chainRuns } from './content-blocks.ts';
+import { headerFields } from './header-fields.ts';
+import { JsonScanner } from './json-scanner.ts';
+import type { FieldType, RequestShape } from './request-shape.ts';
+
+export interface JsonBodyOptions {
+  readonly head: RequestHead;
+  readonly shape: RequestShape;
+  readonly hashSeed: number;
+  readonly priorityOf: (objective: string | undefined) => number;
+}
+
+/** Reads a JSON request of a known shape while it arrives: checked, hashed, and never held. */
+export class JsonBodyReader implements BodyReader {
+  readonly #options: JsonBodyOptions;
+  readonly #fields: BodyFields;
+  readonly #scanner: JsonScanner;
+  #bodyBytes = 0;
+
+  constructor(options: JsonBodyOptions) {
+    this.#options = options;
+    this.#fields = new BodyFields(options.shape, options.hashSeed);
+    this.#scanner = new JsonScanner(this.#fields);
+  }
+
+  push(chunk: Uint8Array): void {
+    this.#bodyBytes += chunk.length;
+    this.#scanner.push(chunk);
+  }
+
+  peek(): InferenceRequest {
+    const announced = Number(this.#options.head.headers.get('content-length') ?? 0);
+    const bodyBytes = Math.max(this.#bodyBytes, Number.isSafeInteger(announced) ? announced : 0);
+    const unread = bodyBytes - this.#bodyBytes;
+    return this.#request(bodyBytes, Math.ceil(unread / BYTES_PER_TOKEN));
+  }
+
+  end(): InferenceRequest {
+    this.#scanner.end();
+    this.#check();
+    for (const run of this.#fields.runs.slice(0, -1)) run.flush();
+    return this.#request(this.#bodyBytes, 0);
+  }
+
+  #request(bodyBytes: number, unreadTokens: number): InferenceRequest {
+    const { head, hashSeed, shape, priorityOf } = this.#options;
+    const { values, runs, exactTokens } = this.#fields;
+    const model = text(values.get('model'));
+    const salt = text(values.get(shape.saltField));
+    const named = headerFields(head.headers);
+    let promptBytes = 0;
+    for (const run of runs) promptBytes += run.bytes;
+    return {
+      id: head.id,
+      model,
+      streaming: values.get('stream') === true,
+      outputTokensMax: this.#outputCap(),
+      promptTokens: Math.max(1, Math.ceil(promptBytes / BYTES_PER_TOKEN + exactTokens)) + unreadTokens,
+      prompt: chainRuns(runs, JSON.stringify([model, salt]), hashSeed),
+      priority: priorityOf(named.objective),
+      ...named,
+      headers: head.headers,
+      bodyBytes,
+    };
+  }
+
+  #outputCap(): number | undefined {
+    for (const path of this.#options.shape.outputCaps) {
+      const value = this.#fields.values.get(path);
+      if (typeof value === 'number') return value;
+    }
+    return undefined;
+  }
+
+  #check(): void {
+    const { shape } = this.#options;
+    const { types, values, lengths } = this.#fields;
+    if (shape.needsModel) this.#expect('model', ['string'], `${shape.name} names its model`);
+    else if (types.has('model')) this.#expect('model', ['string'], 'it names the model');
+    if (shape.needsModel && text(values.get('model')) === '') {
+      throw invalid('field "model" is empty: it must name a model (up to 4096 bytes)');
+    }
+    const what = `${shape.name} needs its ${shape.required}`;
+    this.#expect(shape.required, shape.requiredTypes, what);
+    if (types.get(shape.required) === 'array' && lengths.get(shape.required) === 0) {
+      throw invalid(`field "${shape.required}" is an empty array: ${what}`);
+    }
+    if (types.has('stream') && types.get('stream') !== 'null') {
+      this.#expect('stream', ['boolean'], 'it says whether to stream the answer');
+    }
+    for (const path of shape.outputCaps) {
+      const value = values.get(path);
+      if (value === undefined) continue;
+      if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) continue;
+      throw invalid(`field "${path}" must be a whole number of tokens, got ${JSON.stringify(value)}`);
+    }
+  }
+
+  #expect(field: string, allowed: readonly FieldType[], why: string): void {
+    const type = this.#fields.types.get(field);
+    if (type === undefined) throw invalid(`field "${field}" is missing: ${why}`);
+    if (allowed.includes(type)) return;
+    throw invalid(`field "${field}" must be ${allowed.map(article).join(' or ')}, got ${article(type)}`);
+  }
+}
+
+function invalid(sentence: string): RoutingError {
+  return new RoutingError('invalid-request', sentence);
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function article(type: FieldType): string {
+  if (type === 'null') return 'null';
+  return type === 'array' || type === 'object' ? `an ${type}` : `a ${type}`;
+}

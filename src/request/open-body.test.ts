@@ -1,0 +1,177 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { InferenceRequest } from '../framework/request.ts';
+import { createOpenBody } from './open-body.ts';
+
+const openBody = createOpenBody({ bodyBytesMax: 1_000_000, hashSeed: 7 });
+
+interface ReadOptions {
+  readonly path?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly cuts?: readonly number[];
+}
+
+function read(
+  body: unknown,
+  { path = '/v1/chat/completions', headers = {}, cuts = [] }: ReadOptions = {},
+): InferenceRequest {
+  const reader = openBody({ id: 'r', path, headers: new Map(Object.entries(headers)) });
+  const bytes = new TextEncoder().encode(typeof body === 'string' ? body : JSON.stringify(body));
+  const at = [0, ...cuts.map((cut) => cut % (bytes.length + 1)).sort((a, b) => a - b), bytes.length];
+  for (let index = 1; index < at.length; index++) reader.push(bytes.subarray(at[index - 1], at[index]));
+  return reader.end();
+}
+
+const words = (count: number, seed = 0): string =>
+  Array.from({ length: count }, (_, index) => `w${seed}-${index}`).join(' ');
+
+/** Leading blocks two prompts share. */
+function shared(a: InferenceRequest, b: InferenceRequest): number {
+  let block = 0;
+  while (
+    block < Math.min(a.prompt.count, b.prompt.count) &&
+    a.prompt.words[2 * block] === b.prompt.words[2 * block] &&
+    a.prompt.words[2 * block + 1] === b.prompt.words[2 * block + 1]
+  ) {
+    block += 1;
+  }
+  return block;
+}
+
+describe('reading requests', () => {
+  it('reads model, stream, output cap and an estimate of the prompt', () => {
+    const request = read({
+      model: 'm',
+      stream: true,
+      max_tokens: 9,
+      max_completion_tokens: 7,
+      messages: [{ role: 'user', content: 'x'.repeat(4000) }],
+    });
+    expect(request).toMatchObject({ model: 'm', streaming: true, outputTokensMax: 7 });
+    expect(request.promptTokens).toBeGreaterThan(1000);
+    expect(request.promptTokens).toBeLessThan(1010);
+    expect(request.prompt.count).toBe(15);
+  });
+
+  it.each([
+    ['/v1/completions', { model: 'm', prompt: words(200) }],
+    ['/v1/completions', { model: 'm', prompt: [words(100), words(100)] }],
+    ['/v1/completions?x=1', { model: 'm', prompt: Array.from({ length: 300 }, (_, i) => i) }],
+    ['/v1/embeddings/', { model: 'm', input: words(200) }],
+    ['/v1/responses', { model: 'm', input: words(200), instructions: 'be brief' }],
+    ['/v1/messages', { model: 'm', system: 'be kind', max_tokens: 5, messages: [{ role: 'user', content: words(200) }] }],
+    ['/inference/v1/generate', { token_ids: Array.from({ length: 300 }, (_, i) => i) }],
+    ['/generate', { input_ids: Array.from({ length: 300 }, (_, i) => i), sampling_params: { max_new_tokens: 4 } }],
+  ])('reads the prompt of %s', (path, body) => {
+    expect(read(body, { path }).prompt.count).toBeGreaterThan(2);
+  });
+
+  it('counts token ids exactly', () => {
+    const ids = Array.from({ length: 321 }, (_, index) => 70_000 + index);
+    const request = read({ model: 'm', prompt: ids }, { path: '/v1/completions' });
+    expect(request.promptTokens).toBe(321);
+    expect(request.prompt.count).toBe(5);
+  });
+
+  it('hashes the same however the bytes are cut', () => {
+    const body = {
+      model: 'm',
+      messages: [
+        { role: 'system', content: `${words(90)}\n"quoted" \\ back` },
+        { role: 'user', content: [{ type: 'text', text: words(90, 1) }] },
+      ],
+      tools: [{ type: 'function', function: { name: 'f', description: words(50, 2) } }],
+    };
+    const whole = read(body);
+    fc.assert(
+      fc.property(fc.array(fc.nat(), { maxLength: 10 }), (cuts) => {
+        expect(read(body, { cuts }).prompt).toEqual(whole.prompt);
+      }),
+    );
+  });
+
+  it('shares exactly the blocks before two prompts part', () => {
+    const body = (tail: string): unknown => ({
+      model: 'm',
+      messages: [{ role: 'user', content: 'a'.repeat(256 * 10) + tail }],
+    });
+    expect(shared(read(body('b'.repeat(999))), read(body('c'.repeat(999))))).toBe(10);
+  });
+
+  it('shares nothing across models or cache salts', () => {
+    const body = { model: 'm', messages: [{ role: 'user', content: words(500) }] };
+    expect(shared(read(body), read({ ...body, model: 'other' }))).toBe(0);
+    expect(shared(read(body), read({ ...body, cache_salt: 's' }))).toBe(0);
+    expect(shared(read(body), read({ messages: body.messages, model: 'm' }))).toBe(read(body).prompt.count);
+  });
+
+  it('puts tools before messages and the role before the content, wherever they stand in the body', () => {
+    const tools = [{ type: 'function', function: { name: 'f', description: words(200) } }];
+    const ask = (content: string): unknown[] => [{ role: 'user', content }];
+    const a = read({ model: 'm', messages: ask(words(300, 1)), tools });
+    const b = read({ model: 'm', tools, messages: ask(words(300, 2)) });
+    expect(shared(a, b)).toBeGreaterThan(4);
+    const swapped = read({ model: 'm', tools, messages: [{ content: words(300, 1), role: 'user' }] });
+    expect(swapped.prompt).toEqual(a.prompt);
+  });
+
+  it('does not count a picture as text but tells two apart', () => {
+    const body = (data: string): unknown => ({
+      model: 'm',
+      messages: [
+        { role: 'user', content: [{ type: 'image_url', image_url: { url: `data:image/png;base64,${data}` } }] },
+      ],
+    });
+    const a = read(body('A'.repeat(100_000)));
+    expect(a.promptTokens).toBeLessThan(300);
+    expect(shared(a, read(body('B'.repeat(100_000))))).toBe(0);
+  });
+
+  it('passes on what it does not know without reading it', () => {
+    expect(read('not json', { path: '/v1/files' }).model).toBe('');
+    expect(read('raw', { headers: { 'content-type': 'application/octet-stream' } }).promptTokens).toBe(1);
+  });
+
+  it('reads objective, fairness id and targets from the headers, the current name first', () => {
+    const request = read(
+      { model: 'm', messages: [{}] },
+      {
+        headers: {
+          'x-gateway-inference-fairness-id': 'old',
+          'x-llm-d-inference-fairness-id': 'tenant',
+          'x-slo-ttft-ms': '250',
+          'x-slo-tpot-ms': 'soon',
+        },
+      },
+    );
+    expect(request).toMatchObject({ fairnessId: 'tenant', ttftSloMs: 250, tpotSloMs: undefined });
+  });
+
+  it.each([
+    ['{"messages":[{}]}', /field "model" is missing: a chat completion names its model/],
+    ['{"model":7,"messages":[{}]}', /field "model" must be a string, got a number/],
+    ['{"model":"","messages":[{}]}', /field "model" is empty/],
+    ['{"model":"m"}', /field "messages" is missing/],
+    ['{"model":"m","messages":"hi"}', /field "messages" must be an array, got a string/],
+    ['{"model":"m","messages":[]}', /field "messages" is an empty array/],
+    ['{"model":"m","messages":[{}],"stream":"yes"}', /field "stream" must be a boolean, got a string/],
+    ['{"model":"m","messages":[{}],"max_tokens":-1}', /field "max_tokens" must be a whole number/],
+    ['{"model":"m","messages":[{}],"max_tokens":1.5}', /field "max_tokens" must be a whole number/],
+    ['[1]', /must be a JSON object, got an array/],
+    ['"x"', /must be a JSON object, got a string/],
+    ['', /the request body is empty/],
+    ['{"model":"m"', /ends early/],
+  ])('refuses %s with a sentence that says what and where', (body, sentence) => {
+    expect(() => read(body)).toThrow(sentence);
+  });
+
+  it('refuses a body over the bound as soon as its length or its bytes tell', () => {
+    const head = { id: 'r', path: '/v1/completions' };
+    expect(() => openBody({ ...head, headers: new Map([['content-length', '1000001']]) })).toThrow(
+      /takes 1000000/,
+    );
+    const reader = openBody({ ...head, headers: new Map() });
+    reader.push(new TextEncoder().encode(`{"prompt":"${'x'.repeat(900_000)}`));
+    expect(() => reader.push(new Uint8Array(200_000).fill(0x78))).toThrow(/1100011 bytes or more/);
+  });
+});
