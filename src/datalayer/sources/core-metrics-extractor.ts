@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import type { Endpoint } from '../../framework/endpoint.ts';
+import type { EndpointWriter } from '../../framework/plugin.ts';
+import { type DataSourceDefinition, defineDataSource } from '../../framework/plugin.ts';
+import { type EngineMapping, ENGINES, engineConfigSchema } from './engine-metrics.ts';
+
+const LEGACY_ENGINE_LABEL = 'inference.networking.k8s.io/engine-type';
+
+interface ExtractorConfig {
+  readonly engineLabelKey: string;
+  readonly defaultEngine: string;
+  readonly engineConfigs: readonly EngineMapping[];
+}
+
+const config = z
+  .strictObject({
+    engineLabelKey: z.string().default('llm-d.ai/engine-type'),
+    defaultEngine: z.string().default('vllm'),
+    engineConfigs: z.array(engineConfigSchema).default([]),
+  })
+  .refine(
+    ({ defaultEngine, engineConfigs }) =>
+      [...engineConfigs, ...ENGINES].some(({ name }) => name === defaultEngine),
+    { path: ['defaultEngine'], message: 'is neither a built-in engine nor one of engineConfigs' },
+  );
+
+const DEFAULT: ExtractorConfig = config.parse({});
+
+// The extractor of a pool, for the metrics source of the same pool, whichever of the two is started first.
+const configured = new WeakMap<EndpointWriter, ExtractorConfig>();
+
+/** How pages of each engine are read. Has no work of its own: the metrics source asks it. */
+export const coreMetricsExtractor: DataSourceDefinition = defineDataSource<ExtractorConfig>({
+  type: 'core-metrics-extractor',
+  config,
+  start(parsed, { pool }) {
+    configured.set(pool, parsed);
+    return { stop: () => void configured.delete(pool) };
+  },
+});
+
+/** Mappings to try for an endpoint, likeliest first: its label's engine alone, else the default and then the rest. */
+export function mappingsFor(pool: EndpointWriter, { labels }: Endpoint): readonly EngineMapping[] {
+  const { engineLabelKey, defaultEngine, engineConfigs } = configured.get(pool) ?? DEFAULT;
+  const own = new Set(engineConfigs.map(({ name }) => name));
+  const known = [...engineConfigs, ...ENGINES.filter(({ name }) => !own.has(name))];
+  const label = labels.get(engineLabelKey) ?? labels.get(LEGACY_ENGINE_LABEL);
+  const named = known.filter(({ name }) => name === label);
+  if (named.length > 0) return named;
+  return [...known].sort(
+    (a, b) => Number(b.name === defaultEngine) - Number(a.name === defaultEngine),
+  );
+}

@@ -1,0 +1,13 @@
+import type { Runtime } from '../framework/runtime.ts';
+import { nodeClock } from './node-clock.ts';
+import { createNodeNetwork, type NodeNetwork } from './node-network.ts';
+import { seededRandom } from './seeded-random.ts';
+
+export interface RealRuntime extends Runtime {
+  readonly network: NodeNetwork;
+}
+
+/** The outside world as it is, but for chance, which comes from the seed. */
+export function createRealRuntime({ seed }: { readonly seed: number }): RealRuntime {
+  return { clock: nodeClock(), random: seededRandom(seed), network: createNodeNetwork() };
+}
