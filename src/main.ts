@@ -4,17 +4,14 @@ import { scorers } from '../scorers/index.ts';
 import { stubCommand } from '../stub-server/main.ts';
 import { checkCommand } from './cli/check-command.ts';
 import { serveCommand } from './cli/serve-command.ts';
-import { demoCommand } from './demo/demo-command.ts';
+import { untilSignal } from './cli/until-signal.ts';
 import { ConfigError } from './framework/error.ts';
-import { gatewayCommand } from './gateway/gateway-command.ts';
 
 const program = new Command('pointsman')
   .description('An endpoint picker for LLM inference, behind Envoy')
   .showHelpAfterError()
   .addCommand(serveCommand(scorers))
-  .addCommand(stubCommand())
-  .addCommand(gatewayCommand())
-  .addCommand(demoCommand(scorers))
+  .addCommand(stubCommand(untilSignal))
   .addCommand(checkCommand(scorers));
 
 try {

@@ -1,104 +1,101 @@
+import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { builtInCatalogue } from '../config/catalogue.ts';
-import { NAMED_CONFIGS } from '../config/defaults.ts';
-import { loadConfig, type PickerPlan } from '../config/load.ts';
-import { dataSources } from '../datalayer/data-sources.ts';
-import { startFileDiscovery } from '../datalayer/discovery/file-discovery.ts';
+import { join } from 'node:path';
+import type { PickerPlan } from '../config/load.ts';
+import { type Discovery, startFileDiscovery } from '../datalayer/discovery/file-discovery.ts';
 import { parseStaticEndpoints } from '../datalayer/discovery/static-discovery.ts';
 import { createEndpointPicker, type EndpointPicker } from '../endpoint-picker.ts';
-import { startExtProcServer } from '../extproc/server.ts';
-import type { ScorerDefinition } from '../framework/plugin.ts';
-import { startAdminServer } from '../observability/admin-server.ts';
-import { debugEndpoints } from '../observability/debug-endpoints.ts';
+import { type ExtProcServerOptions, startExtProcServer } from '../extproc/server.ts';
+import { isFresh } from '../framework/freshness.ts';
+import { type Readiness, startAdminServer } from '../observability/admin-server.ts';
 import { instrumentation } from '../observability/instrument.ts';
 import type { Log } from '../observability/log.ts';
-import { createMetrics } from '../observability/metrics.ts';
+import { PickerMetrics } from '../observability/metrics.ts';
+import { registerPoolMetrics } from '../observability/pool-metrics.ts';
 import { requestMetrics } from '../observability/request-metrics.ts';
-import { createOpenBody } from '../request/open-body.ts';
+import { createOpenBody, headerOnlyRequest } from '../request/open-body.ts';
 import { createRealRuntime } from '../runtime/real-runtime.ts';
+import { describeEndpoints } from './describe-endpoints.ts';
 
 export interface ServeOptions {
-  readonly scorers: readonly ScorerDefinition[];
-  /** Named configuration or a file's path; the zero-knob default when left out. */
-  readonly config?: string | undefined;
+  readonly plan: PickerPlan;
   /** `host:port` each. */
   readonly endpoints: readonly string[];
-  readonly endpointsFile?: string | undefined;
+  readonly endpointsFile: string | undefined;
+  readonly poolName: string;
   readonly host: string;
+  /** 0 takes a free port, here and below. */
   readonly extProcPort: number;
   readonly healthPort: number | undefined;
   readonly metricsPort: number;
-  /** Plaintext. */
+  /** Plaintext. Else TLS with `certPath`'s tls.crt and tls.key, or with a certificate of our own. */
   readonly insecure: boolean;
-  readonly certPath?: string | undefined;
+  readonly certPath: string | undefined;
   readonly bodyBytesMax: number;
   readonly earlyPickBytes: number;
   readonly halfCloseAfterPick: boolean;
   readonly drainTimeoutMs: number;
-  readonly seed?: number | undefined;
+  readonly seed: number | undefined;
   readonly log: Log;
 }
 
 export interface Serving {
   readonly extProcPort: number;
+  readonly healthPort: number | undefined;
   readonly metricsPort: number;
-  readonly picker: EndpointPicker;
-  /** NOT_SERVING first, then streams in flight get `drainTimeoutMs`, then all is closed. */
+  /** NOT_SERVING first, then streams in flight get the drain time-out, then all is closed. */
   stop(): Promise<void>;
 }
 
-/** Starts the picker: decision core, endpoints, ext_proc server, admin server. Throws ConfigError on a bad configuration. */
+/** Starts the picker: decision core, endpoints, ext_proc server, admin server. Throws ConfigError on a bad endpoints file. */
 export async function startServe(options: ServeOptions): Promise<Serving> {
-  const { log } = options;
-  const plan = planOf(options);
+  const { log, plan } = options;
   for (const warning of plan.warnings) log.warn({ warning }, 'configuration');
   const seed = options.seed ?? randomInt(2 ** 31);
   const runtime = createRealRuntime({ seed });
-  const metrics = createMetrics();
-  const instrument = instrumentation(metrics, runtime.clock);
+  const metrics = new PickerMetrics();
+  const instruments = instrumentation(metrics, runtime.clock);
+  const requests = requestMetrics(metrics);
   const picker = createEndpointPicker({
     plan,
     runtime,
-    wrapPlugin: instrument,
-    wrapScheduler: instrument.scheduler,
-    observers: [requestMetrics(metrics, runtime.clock)],
+    wrapPlugin: instruments.plugins,
+    wrapScheduler: instruments.scheduler,
+    observers: [requests],
   });
-  metrics.observePool(() => picker.pool.snapshot(), picker.ledger, runtime.clock);
-  const discovery = await startDiscovery(options, plan, picker);
-  const server = await startExtProcServer({
-    host: options.host,
-    port: options.extProcPort,
-    tls: tlsOf(options),
-    router: picker,
-    openBody: createOpenBody({ bodyBytesMax: options.bodyBytesMax, hashSeed: seed }),
-    sessionOptions: {
-      earlyPickBytes: options.earlyPickBytes,
-      halfCloseAfterPick: options.halfCloseAfterPick,
-      bodyBytesMax: options.bodyBytesMax,
-    },
-    ...(options.healthPort !== undefined && { healthPort: options.healthPort }),
-    onFault: (error) => log.error({ err: error }, 'a session failed; its request got a 500'),
-    onRejected: (error, model) => metrics.countError(error.code, model),
+  registerPoolMetrics({
+    registry: metrics.registry,
+    poolName: options.poolName,
+    snapshot: () => picker.pool.snapshot(),
+    inFlight: picker.ledger,
+    clock: runtime.clock,
   });
+  const discovery = discover(options, picker);
+  const server = await startExtProcServer(extProcOptions(options, { picker, metrics, seed }));
   const admin = await startAdminServer({
     host: options.host,
     port: options.metricsPort,
-    metrics,
-    ready: () => readiness(picker),
-    debugEndpoints: () => debugEndpoints(picker, runtime.clock.now()),
+    metricsPage: () => {
+      requests.flush();
+      return metrics.page();
+    },
+    ready: () => readiness(picker, discovery, runtime.clock.now()),
+    documents: new Map([
+      ['/debug/endpoints', () => describeEndpoints(picker, runtime.clock.now(), server.sessions())],
+    ]),
   });
   server.setServing(true);
-  log.info(
-    { extProcPort: server.port, metricsPort: admin.port, endpoints: picker.pool.snapshot().length },
-    'serving',
-  );
-  return {
+  const ports = {
     extProcPort: server.port,
+    healthPort: server.healthPort,
     metricsPort: admin.port,
-    picker,
+  };
+  log.info({ ...ports, endpoints: picker.pool.snapshot().length }, 'serving');
+  return {
+    ...ports,
     stop: async () => {
       await server.drain(options.drainTimeoutMs);
-      await discovery.stop();
+      await discovery?.stop();
       picker.stop();
       await admin.stop();
       await runtime.network.close();
@@ -106,11 +103,67 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   };
 }
 
-function planOf({ config = 'default', scorers }: ServeOptions): PickerPlan {
-  const named = NAMED_CONFIGS.get(config);
-  return loadConfig({
-    text: named ?? readConfigFile(config),
-    source: named === undefined ? config : `built-in config ${config}`,
-    catalogue: builtInCatalogue(scorers, dataSources),
-  });
+function discover(options: ServeOptions, { pool }: EndpointPicker): Discovery | undefined {
+  const { endpointsFile, plan, log } = options;
+  for (const spec of parseStaticEndpoints(options.endpoints)) pool.upsert(spec);
+  // A file named on the command line is watched: whoever wants a still list has --endpoints.
+  if (endpointsFile !== undefined) {
+    return startFileDiscovery({ path: endpointsFile, watchFile: true, pool, log });
+  }
+  return plan.discovery && startFileDiscovery({ ...plan.discovery, pool, log });
+}
+
+function extProcOptions(
+  options: ServeOptions,
+  parts: {
+    readonly picker: EndpointPicker;
+    readonly metrics: PickerMetrics;
+    readonly seed: number;
+  },
+): ExtProcServerOptions {
+  const { log, bodyBytesMax, earlyPickBytes, halfCloseAfterPick } = options;
+  return {
+    host: options.host,
+    port: options.extProcPort,
+    healthPort: options.healthPort,
+    tls: tlsOf(options),
+    messageBytesMax: bodyBytesMax,
+    session: {
+      router: parts.picker,
+      openBody: createOpenBody({ bodyBytesMax, hashSeed: parts.seed }),
+      headerOnly: headerOnlyRequest,
+      earlyPickBytes,
+      halfCloseAfterPick,
+      onFault: (error) =>
+        log.error({ err: error }, 'a request failed inside the picker and got a 500'),
+      onRejected: ({ code, sentence }, model) => {
+        parts.metrics.countError(code, model);
+        log.debug({ code, sentence }, 'request refused');
+      },
+    },
+  };
+}
+
+function tlsOf({ insecure, certPath }: ServeOptions): ExtProcServerOptions['tls'] {
+  if (insecure) return 'plaintext';
+  if (certPath === undefined) return 'self-signed';
+  return {
+    cert: readFileSync(join(certPath, 'tls.crt')),
+    key: readFileSync(join(certPath, 'tls.key')),
+  };
+}
+
+function readiness(
+  picker: EndpointPicker,
+  discovery: Discovery | undefined,
+  now: number,
+): Readiness {
+  const endpoints = picker.pool.snapshot();
+  const fresh = endpoints.filter((endpoint) => isFresh(endpoint, now)).length;
+  const detail = {
+    endpoints: endpoints.length,
+    freshEndpoints: fresh,
+    endpointsFileError: discovery?.lastError(),
+  };
+  return { ok: endpoints.length > 0, detail };
 }

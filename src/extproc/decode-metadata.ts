@@ -15,7 +15,8 @@ export function decodeMetadata(bytes: Buffer): LoadBalancerMetadata {
   let served: string | undefined;
   for (const [namespace, struct] of mapEntries(bytes)) {
     if (namespace === SUBSET_NAMESPACE) subset = endpointList(struct) ?? subset;
-    if (namespace === SERVED_NAMESPACE) served = stringsOf(valueOf(struct, SERVED_KEY))[0] ?? served;
+    if (namespace === SERVED_NAMESPACE)
+      served = stringsOf(valueOf(struct, SERVED_KEY))[0] ?? served;
   }
   return { subset, served };
 }

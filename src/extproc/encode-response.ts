@@ -82,12 +82,18 @@ function encodeEcho(field: number, pieces: readonly Uint8Array[], endOfStream: b
   return out;
 }
 
-function encodePick(field: number, { destination, setHeaders, removeHeaders }: PickMutation): Buffer {
+function encodePick(
+  field: number,
+  { destination, setHeaders, removeHeaders }: PickMutation,
+): Buffer {
   const mutation = headerMutation([[DESTINATION, destination], ...setHeaders], removeHeaders);
   const clearRouteCache = Buffer.from([(5 << 3) | 0, 1]);
   const common = Buffer.concat([messageField(2, mutation), clearRouteCache]);
   const answer = messageField(field, messageField(1, common));
-  const metadata = struct('envoy.lb', messageField(5, struct(DESTINATION, textField(3, destination))));
+  const metadata = struct(
+    'envoy.lb',
+    messageField(5, struct(DESTINATION, textField(3, destination))),
+  );
   return Buffer.concat([answer, messageField(FIELD.dynamicMetadata, metadata)]);
 }
 

@@ -77,11 +77,17 @@ export async function startExtProcServer(options: ExtProcServerOptions): Promise
   );
   const credentials = await credentialsOf(options.tls);
   const port = await bind(server, options.host, options.port, credentials);
-  const healthServer = options.healthPort === undefined ? undefined : newServer(MESSAGE_OVERHEAD_BYTES);
+  const healthServer =
+    options.healthPort === undefined ? undefined : newServer(MESSAGE_OVERHEAD_BYTES);
   if (healthServer !== undefined) health.addTo(healthServer);
   const healthPort =
     healthServer &&
-    (await bind(healthServer, options.host, options.healthPort ?? 0, ServerCredentials.createInsecure()));
+    (await bind(
+      healthServer,
+      options.host,
+      options.healthPort ?? 0,
+      ServerCredentials.createInsecure(),
+    ));
   return {
     port,
     healthPort,
@@ -173,4 +179,3 @@ function shutDown(server: Server, deadlineMs: number): Promise<void> {
     });
   });
 }
-

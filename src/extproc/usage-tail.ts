@@ -22,7 +22,9 @@ export class UsageTail {
 
   /** The last usage object with counts in it, under OpenAI's or Anthropic's names. */
   usage(): Usage | undefined {
-    const text = Buffer.concat(this.#chunks).subarray(-2 * TAIL_BYTES).toString('latin1');
+    const text = Buffer.concat(this.#chunks)
+      .subarray(-2 * TAIL_BYTES)
+      .toString('latin1');
     let from = text.length;
     for (;;) {
       const at = text.lastIndexOf('"usage"', from);

@@ -26,11 +26,14 @@ const TIMEOUT_MS = 30_000;
 
 /** Metrics, health and debugging state over plain HTTP, for reading only. */
 export async function startAdminServer(options: AdminServerOptions): Promise<AdminServer> {
-  const server = createServer({ requestTimeout: TIMEOUT_MS, headersTimeout: TIMEOUT_MS }, (request, response) => {
-    answer(options, request, response).catch((error: unknown) => {
-      json(response, 500, { error: error instanceof Error ? error.message : String(error) });
-    });
-  });
+  const server = createServer(
+    { requestTimeout: TIMEOUT_MS, headersTimeout: TIMEOUT_MS },
+    (request, response) => {
+      answer(options, request, response).catch((error: unknown) => {
+        json(response, 500, { error: error instanceof Error ? error.message : String(error) });
+      });
+    },
+  );
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(options.port, options.host, resolve);
@@ -66,7 +69,11 @@ async function answer(
     const readiness = ready();
     json(response, readiness.ok ? 200 : 503, readiness);
   } else if (document !== undefined) json(response, 200, document());
-  else json(response, 404, { error: `nothing at ${path}`, paths: ['/metrics', '/healthz', '/readyz', ...documents.keys()] });
+  else
+    json(response, 404, {
+      error: `nothing at ${path}`,
+      paths: ['/metrics', '/healthz', '/readyz', ...documents.keys()],
+    });
 }
 
 function json(response: ServerResponse, status: number, body: unknown): void {

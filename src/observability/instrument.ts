@@ -29,15 +29,21 @@ export function instrumentation(metrics: PickerMetrics, clock: Clock): Instrumen
     plugins: {
       filter(plugin, inner) {
         const tally = tallyOf('Filter', plugin);
-        return { filter: (endpoints, context) => timed(tally, () => inner.filter(endpoints, context)) };
+        return {
+          filter: (endpoints, context) => timed(tally, () => inner.filter(endpoints, context)),
+        };
       },
       scorer(plugin, inner) {
         const tally = tallyOf('Scorer', plugin);
-        return { score: (endpoints, context) => timed(tally, () => inner.score(endpoints, context)) };
+        return {
+          score: (endpoints, context) => timed(tally, () => inner.score(endpoints, context)),
+        };
       },
       picker(plugin, inner) {
         const tally = tallyOf('Picker', plugin);
-        return { pick: (candidates, context) => timed(tally, () => inner.pick(candidates, context)) };
+        return {
+          pick: (candidates, context) => timed(tally, () => inner.pick(candidates, context)),
+        };
       },
     },
     scheduler: (inner) => ({

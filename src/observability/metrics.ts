@@ -47,17 +47,57 @@ export class PickerMetrics {
       'namespace',
       'port',
     ]);
-    this.requestSeconds = this.#tally('request_duration_seconds', 'From pick to end.', BUCKETS.requestSeconds);
-    this.ttftSeconds = this.#tally('request_ttft_seconds', 'From pick to first token.', BUCKETS.ttftSeconds);
-    this.tpotSeconds = this.#tally('request_streaming_tpot_seconds', 'Per output token after the first.', BUCKETS.tpotSeconds);
-    this.ntpotSeconds = this.#tally('request_ntpot_seconds', 'Duration over output tokens.', BUCKETS.ntpotSeconds);
+    this.requestSeconds = this.#tally(
+      'request_duration_seconds',
+      'From pick to end.',
+      BUCKETS.requestSeconds,
+    );
+    this.ttftSeconds = this.#tally(
+      'request_ttft_seconds',
+      'From pick to first token.',
+      BUCKETS.ttftSeconds,
+    );
+    this.tpotSeconds = this.#tally(
+      'request_streaming_tpot_seconds',
+      'Per output token after the first.',
+      BUCKETS.tpotSeconds,
+    );
+    this.ntpotSeconds = this.#tally(
+      'request_ntpot_seconds',
+      'Duration over output tokens.',
+      BUCKETS.ntpotSeconds,
+    );
     this.requestBytes = this.#tally('request_size_bytes', 'Request bodies.', BUCKETS.requestBytes);
-    this.inputTokens = this.#tally('request_input_tokens', 'Prompt tokens as reported.', BUCKETS.inputTokens);
-    this.outputTokens = this.#tally('request_output_tokens', 'Output tokens as reported.', BUCKETS.outputTokens);
-    this.cachedTokens = this.#tally('request_cached_tokens', 'Cached prompt tokens as reported.', BUCKETS.inputTokens);
-    this.schedulerSeconds = this.#tally('scheduler_e2e_duration_seconds', 'One scheduling cycle.', BUCKETS.schedulerSeconds);
-    this.pluginSeconds = this.#tally('plugin_duration_seconds', 'One plugin in one cycle.', BUCKETS.schedulerSeconds);
-    this.prefixHitRatio = this.#tally('prefix_indexer_hit_ratio', 'Predicted share of the prompt in the chosen cache.', BUCKETS.ratio);
+    this.inputTokens = this.#tally(
+      'request_input_tokens',
+      'Prompt tokens as reported.',
+      BUCKETS.inputTokens,
+    );
+    this.outputTokens = this.#tally(
+      'request_output_tokens',
+      'Output tokens as reported.',
+      BUCKETS.outputTokens,
+    );
+    this.cachedTokens = this.#tally(
+      'request_cached_tokens',
+      'Cached prompt tokens as reported.',
+      BUCKETS.inputTokens,
+    );
+    this.schedulerSeconds = this.#tally(
+      'scheduler_e2e_duration_seconds',
+      'One scheduling cycle.',
+      BUCKETS.schedulerSeconds,
+    );
+    this.pluginSeconds = this.#tally(
+      'plugin_duration_seconds',
+      'One plugin in one cycle.',
+      BUCKETS.schedulerSeconds,
+    );
+    this.prefixHitRatio = this.#tally(
+      'prefix_indexer_hit_ratio',
+      'Predicted share of the prompt in the chosen cache.',
+      BUCKETS.ratio,
+    );
     new Gauge({
       name: `${PREFIX}info`,
       help: '[ALPHA] Always 1; the build in its labels.',
@@ -99,6 +139,11 @@ export class PickerMetrics {
   }
 
   #tally(name: string, help: string, buckets: readonly number[]): TallyFamily {
-    return new TallyFamily({ name: PREFIX + name, help: `[ALPHA] ${help}`, buckets, registry: this.registry });
+    return new TallyFamily({
+      name: PREFIX + name,
+      help: `[ALPHA] ${help}`,
+      buckets,
+      registry: this.registry,
+    });
   }
 }

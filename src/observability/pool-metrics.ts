@@ -15,8 +15,14 @@ export interface PoolMetricsOptions {
 /** Gauges of the pool, worked out when the page is asked for. Averages are over endpoints with a fresh sample. */
 export function registerPoolMetrics(options: PoolMetricsOptions): void {
   const { registry, poolName, snapshot, inFlight, clock } = options;
-  const fresh = (): readonly Endpoint[] => snapshot().filter((endpoint) => isFresh(endpoint, clock.now()));
-  const gauge = (name: string, help: string, labelNames: readonly string[], collect: (gauge: Gauge<string>) => void): void => {
+  const fresh = (): readonly Endpoint[] =>
+    snapshot().filter((endpoint) => isFresh(endpoint, clock.now()));
+  const gauge = (
+    name: string,
+    help: string,
+    labelNames: readonly string[],
+    collect: (gauge: Gauge<string>) => void,
+  ): void => {
     new Gauge({
       name: `llm_d_epp_${name}`,
       help: `[ALPHA] ${help}`,
@@ -44,11 +50,16 @@ export function registerPoolMetrics(options: PoolMetricsOptions): void {
   gauge('ready_endpoints', 'Endpoints with a fresh sample.', ['name'], (each) => {
     each.set({ name: poolName }, fresh().length);
   });
-  gauge('per_endpoint_queue_size', 'Waiting requests.', ['name', 'model_server_endpoint'], (each) => {
-    for (const { id, metrics } of fresh()) {
-      each.set({ name: poolName, model_server_endpoint: id }, metrics.waitingQueueSize);
-    }
-  });
+  gauge(
+    'per_endpoint_queue_size',
+    'Waiting requests.',
+    ['name', 'model_server_endpoint'],
+    (each) => {
+      for (const { id, metrics } of fresh()) {
+        each.set({ name: poolName, model_server_endpoint: id }, metrics.waitingQueueSize);
+      }
+    },
+  );
   const perEndpoint = ['endpoint_name', 'namespace'] as const;
   gauge('inflight_requests', 'Requests of ours in flight.', perEndpoint, (each) => {
     for (const endpoint of snapshot()) each.set(named(endpoint), inFlight.load(endpoint).requests);

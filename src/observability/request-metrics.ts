@@ -1,5 +1,5 @@
-import type { Observer } from '../framework/plugin.ts';
 import type { Routed } from '../framework/observer.ts';
+import type { Observer } from '../framework/plugin.ts';
 import type { InferenceRequest } from '../framework/request.ts';
 import type { PickerMetrics } from './metrics.ts';
 import type { Tally } from './tally.ts';
@@ -48,7 +48,8 @@ export function requestMetrics(metrics: PickerMetrics): Observer & { flush(): vo
     },
     onFirstToken(routed, at) {
       firstTokens.set(routed, at);
-      if (routed.firstTokenSeen) seriesOf(routed.request).ttftSeconds.observe((at - routed.at) / 1000);
+      if (routed.firstTokenSeen)
+        seriesOf(routed.request).ttftSeconds.observe((at - routed.at) / 1000);
     },
     onDone(routed, at, outcome, usage) {
       const series = seriesOf(routed.request);
@@ -79,7 +80,10 @@ export function requestMetrics(metrics: PickerMetrics): Observer & { flush(): vo
   };
 }
 
-function newSeries(metrics: PickerMetrics, { model, fairnessId, priority }: InferenceRequest): Series {
+function newSeries(
+  metrics: PickerMetrics,
+  { model, fairnessId, priority }: InferenceRequest,
+): Series {
   const name = metrics.bounded(model);
   const labels = {
     model_name: name,

@@ -1,4 +1,4 @@
-import { Metric, type Registry } from 'prom-client';
+import type { Metric, Registry } from 'prom-client';
 import { Tally } from './tally.ts';
 
 export type Labels = Readonly<Record<string, string | number>>;
@@ -27,7 +27,13 @@ export class TallyFamily {
       help,
       reset: () => this.#children.clear(),
       get: () =>
-        Promise.resolve({ name, help, type: 'histogram', aggregator: 'sum', values: this.#values(name) }),
+        Promise.resolve({
+          name,
+          help,
+          type: 'histogram',
+          aggregator: 'sum',
+          values: this.#values(name),
+        }),
     } as unknown as Metric<string>);
   }
 
@@ -47,9 +53,17 @@ export class TallyFamily {
       let cumulative = 0;
       tally.bounds.forEach((bound, index) => {
         cumulative += tally.counts[index] ?? 0;
-        values.push({ metricName: `${name}_bucket`, labels: { ...labels, le: bound }, value: cumulative });
+        values.push({
+          metricName: `${name}_bucket`,
+          labels: { ...labels, le: bound },
+          value: cumulative,
+        });
       });
-      values.push({ metricName: `${name}_bucket`, labels: { ...labels, le: '+Inf' }, value: tally.count });
+      values.push({
+        metricName: `${name}_bucket`,
+        labels: { ...labels, le: '+Inf' },
+        value: tally.count,
+      });
       values.push({ metricName: `${name}_sum`, labels, value: tally.sum });
       values.push({ metricName: `${name}_count`, labels, value: tally.count });
     }

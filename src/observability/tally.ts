@@ -1,29 +1,42 @@
-/**
- * A histogram counted in an array, for the hot path: prom-client's own costs a hash of the labels each time. Handed
- * to the registry when the page is asked for.
- */
+/** A number kept in plain memory until the page is asked for. */
+export interface Cell {
+  value: number;
+}
+
+/** A histogram kept in plain memory: prom-client's own costs a label hash and several objects an observation. */
 export class Tally {
   readonly bounds: readonly number[];
-  /** One more than the bounds: the last holds what is above them all. Not cumulative. */
+  /** Observations by bucket, not cumulative; the last is for values above every bound. */
   readonly counts: Float64Array;
   sum = 0;
   count = 0;
 
+  /** `bounds` are upper bounds, inclusive, rising. */
   constructor(bounds: readonly number[]) {
     this.bounds = bounds;
     this.counts = new Float64Array(bounds.length + 1);
   }
 
+  /** What is not a finite number is left out: one NaN would spoil the sum for ever. */
   observe(value: number): void {
+    if (!Number.isFinite(value)) return;
     let low = 0;
     let high = this.bounds.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (value <= (this.bounds[middle] as number)) high = middle;
+      if (value <= (this.bounds[middle] ?? Number.POSITIVE_INFINITY)) high = middle;
       else low = middle + 1;
     }
-    this.counts[low] = (this.counts[low] as number) + 1;
+    this.counts[low] = (this.counts[low] ?? 0) + 1;
     this.sum += value;
     this.count += 1;
+  }
+
+  add(other: Tally): void {
+    for (let index = 0; index < this.counts.length; index++) {
+      this.counts[index] = (this.counts[index] ?? 0) + (other.counts[index] ?? 0);
+    }
+    this.sum += other.sum;
+    this.count += other.count;
   }
 }

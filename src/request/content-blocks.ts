@@ -106,7 +106,11 @@ export function finished(hash: number): number {
 }
 
 /** Runs of text in template order made one chain: hash i covers everything up to block i, and what the root covers. */
-export function chainRuns(runs: readonly ContentBlocks[], root: string, seed: number): PromptBlocks {
+export function chainRuns(
+  runs: readonly ContentBlocks[],
+  root: string,
+  seed: number,
+): PromptBlocks {
   let count = 0;
   for (const run of runs) count += run.count;
   const words = new Uint32Array(2 * count);

@@ -59,7 +59,8 @@ export class JsonBodyReader implements BodyReader {
       model,
       streaming: values.get('stream') === true,
       outputTokensMax: this.#outputCap(),
-      promptTokens: Math.max(1, Math.ceil(promptBytes / BYTES_PER_TOKEN + exactTokens)) + unreadTokens,
+      promptTokens:
+        Math.max(1, Math.ceil(promptBytes / BYTES_PER_TOKEN + exactTokens)) + unreadTokens,
       prompt: chainRuns(runs, JSON.stringify([model, salt]), hashSeed),
       priority: priorityOf(named.objective),
       ...named,
@@ -96,7 +97,9 @@ export class JsonBodyReader implements BodyReader {
       const value = values.get(path);
       if (value === undefined) continue;
       if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) continue;
-      throw invalid(`field "${path}" must be a whole number of tokens, got ${JSON.stringify(value)}`);
+      throw invalid(
+        `field "${path}" must be a whole number of tokens, got ${JSON.stringify(value)}`,
+      );
     }
   }
 
@@ -104,7 +107,9 @@ export class JsonBodyReader implements BodyReader {
     const type = this.#fields.types.get(field);
     if (type === undefined) throw invalid(`field "${field}" is missing: ${why}`);
     if (allowed.includes(type)) return;
-    throw invalid(`field "${field}" must be ${allowed.map(article).join(' or ')}, got ${article(type)}`);
+    throw invalid(
+      `field "${field}" must be ${allowed.map(article).join(' or ')}, got ${article(type)}`,
+    );
   }
 }
 

@@ -61,8 +61,13 @@ function scan(text: string | Uint8Array, cuts: readonly number[] = []): unknown 
   const bytes = typeof text === 'string' ? new TextEncoder().encode(text) : text;
   const builder = new Builder();
   const scanner = new JsonScanner(builder);
-  const at = [0, ...cuts.map((cut) => cut % (bytes.length + 1)).sort((a, b) => a - b), bytes.length];
-  for (let index = 1; index < at.length; index++) scanner.push(bytes.subarray(at[index - 1], at[index]));
+  const at = [
+    0,
+    ...cuts.map((cut) => cut % (bytes.length + 1)).sort((a, b) => a - b),
+    bytes.length,
+  ];
+  for (let index = 1; index < at.length; index++)
+    scanner.push(bytes.subarray(at[index - 1], at[index]));
   scanner.end();
   return builder.value;
 }
@@ -72,15 +77,41 @@ const cuts = fc.array(fc.nat(), { maxLength: 12 });
 describe('JsonScanner', () => {
   it('tells what JSON.parse tells, however the bytes are cut', () => {
     fc.assert(
-      fc.property(fc.json({ stringUnit: 'binary', noUnicodeString: false } as never), cuts, (text, at) => {
-        expect(scan(text, at)).toEqual(JSON.parse(text));
-      }),
+      fc.property(
+        fc.json({ stringUnit: 'binary', noUnicodeString: false } as never),
+        cuts,
+        (text, at) => {
+          expect(scan(text, at)).toEqual(JSON.parse(text));
+        },
+      ),
       { numRuns: 500 },
     );
   });
 
   it('accepts exactly what JSON.parse accepts, when a valid text is damaged in one place', () => {
-    const damage = fc.record({ at: fc.nat(), put: fc.constantFrom('', '"', '\\', '{', '}', '[', ']', ',', ':', '0', '-', '.', 'e', 't', ' ', '\n', '\u0001', 'u') });
+    const damage = fc.record({
+      at: fc.nat(),
+      put: fc.constantFrom(
+        '',
+        '"',
+        '\\',
+        '{',
+        '}',
+        '[',
+        ']',
+        ',',
+        ':',
+        '0',
+        '-',
+        '.',
+        'e',
+        't',
+        ' ',
+        '\n',
+        '\u0001',
+        'u',
+      ),
+    });
     fc.assert(
       fc.property(fc.json(), damage, cuts, (text, { at, put }, where) => {
         const place = at % (text.length + 1);
@@ -99,13 +130,15 @@ describe('JsonScanner', () => {
     );
   });
 
-  it.each(['"\\u00e9\\n\\\\\\""', '{"a\\u0062":[1,-0.5e3,true,null,"x"]}', '[[],{},"",0]', ' [ 1 , 2 ] '])(
-    'takes %s cut at every byte',
-    (text) => {
-      const all = Array.from({ length: text.length }, (_, index) => index);
-      expect(scan(text, all)).toEqual(JSON.parse(text));
-    },
-  );
+  it.each([
+    '"\\u00e9\\n\\\\\\""',
+    '{"a\\u0062":[1,-0.5e3,true,null,"x"]}',
+    '[[],{},"",0]',
+    ' [ 1 , 2 ] ',
+  ])('takes %s cut at every byte', (text) => {
+    const all = Array.from({ length: text.length }, (_, index) => index);
+    expect(scan(text, all)).toEqual(JSON.parse(text));
+  });
 
   it('says what it found and where', () => {
     expect(() => scan('{"model": nope}')).toThrow(/"nope" before byte 14 is not a value/);

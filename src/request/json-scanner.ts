@@ -241,7 +241,8 @@ export class JsonScanner {
     const digit = byte - 0x30;
     // While only digits came, no text is built: token-id prompts are hundreds of thousands of these.
     if (this.#token === '' && digit >= 0 && digit <= 9 && this.#digits < INTEGER_DIGITS_MAX) {
-      if (this.#digits === 1 && this.#integer === 0) this.#fail(byte, at, 'no digit after a leading 0');
+      if (this.#digits === 1 && this.#integer === 0)
+        this.#fail(byte, at, 'no digit after a leading 0');
       this.#integer = 10 * this.#integer + digit;
       this.#digits += 1;
       return;
@@ -264,7 +265,10 @@ export class JsonScanner {
   }
 
   #fail(byte: number, at: number, expected: string): never {
-    const found = byte > 0x20 && byte < 0x7f ? `'${String.fromCharCode(byte)}'` : `byte 0x${byte.toString(16).padStart(2, '0')}`;
+    const found =
+      byte > 0x20 && byte < 0x7f
+        ? `'${String.fromCharCode(byte)}'`
+        : `byte 0x${byte.toString(16).padStart(2, '0')}`;
     throw new RoutingError(
       'invalid-request',
       `the request body is not valid JSON: ${found} at byte ${this.#offset + at} where ${expected} was expected`,

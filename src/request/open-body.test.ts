@@ -17,8 +17,13 @@ function read(
 ): InferenceRequest {
   const reader = openBody({ id: 'r', path, headers: new Map(Object.entries(headers)) });
   const bytes = new TextEncoder().encode(typeof body === 'string' ? body : JSON.stringify(body));
-  const at = [0, ...cuts.map((cut) => cut % (bytes.length + 1)).sort((a, b) => a - b), bytes.length];
-  for (let index = 1; index < at.length; index++) reader.push(bytes.subarray(at[index - 1], at[index]));
+  const at = [
+    0,
+    ...cuts.map((cut) => cut % (bytes.length + 1)).sort((a, b) => a - b),
+    bytes.length,
+  ];
+  for (let index = 1; index < at.length; index++)
+    reader.push(bytes.subarray(at[index - 1], at[index]));
   return reader.end();
 }
 
@@ -59,9 +64,23 @@ describe('reading requests', () => {
     ['/v1/completions?x=1', { model: 'm', prompt: Array.from({ length: 300 }, (_, i) => i) }],
     ['/v1/embeddings/', { model: 'm', input: words(200) }],
     ['/v1/responses', { model: 'm', input: words(200), instructions: 'be brief' }],
-    ['/v1/messages', { model: 'm', system: 'be kind', max_tokens: 5, messages: [{ role: 'user', content: words(200) }] }],
+    [
+      '/v1/messages',
+      {
+        model: 'm',
+        system: 'be kind',
+        max_tokens: 5,
+        messages: [{ role: 'user', content: words(200) }],
+      },
+    ],
     ['/inference/v1/generate', { token_ids: Array.from({ length: 300 }, (_, i) => i) }],
-    ['/generate', { input_ids: Array.from({ length: 300 }, (_, i) => i), sampling_params: { max_new_tokens: 4 } }],
+    [
+      '/generate',
+      {
+        input_ids: Array.from({ length: 300 }, (_, i) => i),
+        sampling_params: { max_new_tokens: 4 },
+      },
+    ],
   ])('reads the prompt of %s', (path, body) => {
     expect(read(body, { path }).prompt.count).toBeGreaterThan(2);
   });
@@ -102,7 +121,9 @@ describe('reading requests', () => {
     const body = { model: 'm', messages: [{ role: 'user', content: words(500) }] };
     expect(shared(read(body), read({ ...body, model: 'other' }))).toBe(0);
     expect(shared(read(body), read({ ...body, cache_salt: 's' }))).toBe(0);
-    expect(shared(read(body), read({ messages: body.messages, model: 'm' }))).toBe(read(body).prompt.count);
+    expect(shared(read(body), read({ messages: body.messages, model: 'm' }))).toBe(
+      read(body).prompt.count,
+    );
   });
 
   it('puts tools before messages and the role before the content, wherever they stand in the body', () => {
@@ -111,7 +132,11 @@ describe('reading requests', () => {
     const a = read({ model: 'm', messages: ask(words(300, 1)), tools });
     const b = read({ model: 'm', tools, messages: ask(words(300, 2)) });
     expect(shared(a, b)).toBeGreaterThan(4);
-    const swapped = read({ model: 'm', tools, messages: [{ content: words(300, 1), role: 'user' }] });
+    const swapped = read({
+      model: 'm',
+      tools,
+      messages: [{ content: words(300, 1), role: 'user' }],
+    });
     expect(swapped.prompt).toEqual(a.prompt);
   });
 
@@ -119,7 +144,10 @@ describe('reading requests', () => {
     const body = (data: string): unknown => ({
       model: 'm',
       messages: [
-        { role: 'user', content: [{ type: 'image_url', image_url: { url: `data:image/png;base64,${data}` } }] },
+        {
+          role: 'user',
+          content: [{ type: 'image_url', image_url: { url: `data:image/png;base64,${data}` } }],
+        },
       ],
     });
     const a = read(body('A'.repeat(100_000)));
@@ -129,7 +157,9 @@ describe('reading requests', () => {
 
   it('passes on what it does not know without reading it', () => {
     expect(read('not json', { path: '/v1/files' }).model).toBe('');
-    expect(read('raw', { headers: { 'content-type': 'application/octet-stream' } }).promptTokens).toBe(1);
+    expect(
+      read('raw', { headers: { 'content-type': 'application/octet-stream' } }).promptTokens,
+    ).toBe(1);
   });
 
   it('reads objective, fairness id and targets from the headers, the current name first', () => {
@@ -154,7 +184,10 @@ describe('reading requests', () => {
     ['{"model":"m"}', /field "messages" is missing/],
     ['{"model":"m","messages":"hi"}', /field "messages" must be an array, got a string/],
     ['{"model":"m","messages":[]}', /field "messages" is an empty array/],
-    ['{"model":"m","messages":[{}],"stream":"yes"}', /field "stream" must be a boolean, got a string/],
+    [
+      '{"model":"m","messages":[{}],"stream":"yes"}',
+      /field "stream" must be a boolean, got a string/,
+    ],
     ['{"model":"m","messages":[{}],"max_tokens":-1}', /field "max_tokens" must be a whole number/],
     ['{"model":"m","messages":[{}],"max_tokens":1.5}', /field "max_tokens" must be a whole number/],
     ['[1]', /must be a JSON object, got an array/],

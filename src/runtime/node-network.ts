@@ -134,7 +134,9 @@ class Exchange implements Dispatcher.DispatchHandler {
   #expire(): void {
     if (this.#ended) return;
     this.#end();
-    const error = new Error(`${this.#url.href} did not answer within ${this.#options.timeoutMs} ms`);
+    const error = new Error(
+      `${this.#url.href} did not answer within ${this.#options.timeoutMs} ms`,
+    );
     this.#controller?.abort(error);
     this.#reject(error);
   }

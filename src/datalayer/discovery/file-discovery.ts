@@ -23,7 +23,12 @@ export interface Discovery {
  * Keeps the pool as a file lists it. Throws ConfigError when the file is broken at the start; a file that breaks later
  * leaves the endpoints as they were and says so.
  */
-export function startFileDiscovery({ path, watchFile, pool, log }: FileDiscoveryOptions): Discovery {
+export function startFileDiscovery({
+  path,
+  watchFile,
+  pool,
+  log,
+}: FileDiscoveryOptions): Discovery {
   const file = resolve(path);
   let lastText: string | undefined;
   let lastError: string | undefined;

@@ -1,8 +1,8 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { parseDocument } from 'yaml';
 import { z } from 'zod';
-import { ConfigError, type ConfigIssue } from '../../framework/error.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
+import { ConfigError, type ConfigIssue } from '../../framework/error.ts';
 import type { EndpointSpec } from '../endpoint-pool.ts';
 
 /** As the reference bounds its file; several thousand endpoints fit. */
@@ -17,10 +17,9 @@ const address = z
     (text) => isIPv4(text) || isIPv6(text) || (HOST_NAME.test(text) && !/^[\d.]+$/.test(text)),
     'must be an IPv4 or IPv6 address or a host name, without a port',
   );
-const port = z.union([z.int(), z.string().regex(/^\d+$/).transform(Number)], 'must be a port number').refine(
-  (value) => value >= 1 && value <= 65_535,
-  'must be between 1 and 65535',
-);
+const port = z
+  .union([z.int(), z.string().regex(/^\d+$/).transform(Number)], 'must be a port number')
+  .refine((value) => value >= 1 && value <= 65_535, 'must be between 1 and 65535');
 
 const fileSchema = z.strictObject({
   endpoints: z.array(
@@ -31,7 +30,17 @@ const fileSchema = z.strictObject({
       port,
       labels: z.record(z.string(), z.string()).default({}),
       /** Short for the label `llm-d.ai/role`. */
-      role: z.enum(['prefill', 'decode', 'both', 'prefill-decode', 'encode', 'encode-prefill', 'encode-prefill-decode']).optional(),
+      role: z
+        .enum([
+          'prefill',
+          'decode',
+          'both',
+          'prefill-decode',
+          'encode',
+          'encode-prefill',
+          'encode-prefill-decode',
+        ])
+        .optional(),
     }),
   ),
 });
@@ -47,7 +56,10 @@ export function parseEndpoints(text: string, source: string): readonly EndpointS
   if (document.errors.length > 0) {
     throw new ConfigError(
       source,
-      document.errors.map(({ message }) => ({ path: 'file', message: message.split('\n')[0] ?? message })),
+      document.errors.map(({ message }) => ({
+        path: 'file',
+        message: message.split('\n')[0] ?? message,
+      })),
     );
   }
   const parsed = fileSchema.safeParse(document.toJS({ maxAliasCount: 100 }));
@@ -60,7 +72,9 @@ export function parseEndpoints(text: string, source: string): readonly EndpointS
   const specs = parsed.data.endpoints.map(({ name, namespace, role, labels, ...at }) => ({
     id: `${namespace}/${name}` as EndpointId,
     address: hostPort(at.address, at.port),
-    labels: new Map(Object.entries(role === undefined ? labels : { ...labels, [ROLE_LABEL]: role })),
+    labels: new Map(
+      Object.entries(role === undefined ? labels : { ...labels, [ROLE_LABEL]: role }),
+    ),
   }));
   const duplicates = duplicatesOf(specs);
   if (duplicates.length > 0) throw new ConfigError(source, duplicates);
@@ -78,7 +92,11 @@ function duplicatesOf(specs: readonly EndpointSpec[]): readonly ConfigIssue[] {
     for (const what of [`name ${id}`, `address ${at}`]) {
       const first = seen.get(what);
       if (first === undefined) seen.set(what, index);
-      else issues.push({ path: `endpoints.${index}`, message: `${what} is that of endpoints.${first} too` });
+      else
+        issues.push({
+          path: `endpoints.${index}`,
+          message: `${what} is that of endpoints.${first} too`,
+        });
     }
   });
   return issues;

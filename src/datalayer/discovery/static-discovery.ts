@@ -10,7 +10,12 @@ export function parseStaticEndpoints(list: readonly string[]): readonly Endpoint
     const wellFormed = host !== '' && (!host.includes(':') || /^\[.*\]$/.test(host));
     return wellFormed && port >= 1 && port <= 65_535
       ? []
-      : [{ path: `--endpoints[${index}]`, message: `${text} is not host:port (IPv6 as [host]:port)` }];
+      : [
+          {
+            path: `--endpoints[${index}]`,
+            message: `${text} is not host:port (IPv6 as [host]:port)`,
+          },
+        ];
   });
   if (issues.length > 0) throw new ConfigError('command line', issues);
   return [...new Set(list)].map((address) => ({

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { EndpointWriter } from '../../framework/plugin.ts';
 import { type DataSourceDefinition, defineDataSource } from '../../framework/plugin.ts';
-import { type EngineMapping, ENGINES, engineConfigSchema } from './engine-metrics.ts';
+import { ENGINES, type EngineMapping, engineConfigSchema } from './engine-metrics.ts';
 
 const LEGACY_ENGINE_LABEL = 'inference.networking.k8s.io/engine-type';
 

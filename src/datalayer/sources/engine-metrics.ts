@@ -155,7 +155,9 @@ export class PageReader {
   /** Each change leaves its own series; the one with the largest value, a time, is now. */
   #lora(page: Buffer): LoraState | undefined {
     if (this.#mapping.lora === undefined) return undefined;
-    let latest: { readonly labels: ReadonlyMap<string, string>; readonly value: number } | undefined;
+    let latest:
+      | { readonly labels: ReadonlyMap<string, string>; readonly value: number }
+      | undefined;
     for (const sample of this.#finder(this.#mapping.lora).samples(page)) {
       if (latest === undefined || sample.value > latest.value) latest = sample;
     }
@@ -168,7 +170,13 @@ export class PageReader {
   }
 
   #cache(page: Buffer): CacheConfig | undefined {
-    const { cacheInfo, blockTokensLabel = '', blocksLabel = '', blockTokens, blocks } = this.#mapping;
+    const {
+      cacheInfo,
+      blockTokensLabel = '',
+      blocksLabel = '',
+      blockTokens,
+      blocks,
+    } = this.#mapping;
     if (cacheInfo !== undefined) {
       const labels = this.#finder(cacheInfo).samples(page)[0]?.labels;
       return cacheConfig(Number(labels?.get(blockTokensLabel)), Number(labels?.get(blocksLabel)));
@@ -193,7 +201,12 @@ function cacheConfig(blockTokens: number, blocks: number): CacheConfig | undefin
 }
 
 function names(list: string | undefined): ReadonlySet<string> {
-  return new Set((list ?? '').split(',').map((name) => name.trim()).filter((name) => name !== ''));
+  return new Set(
+    (list ?? '')
+      .split(',')
+      .map((name) => name.trim())
+      .filter((name) => name !== ''),
+  );
 }
 
 function parseSpec(text: string): SeriesSpec {

@@ -41,7 +41,9 @@ const config = z.strictObject({
   /** A number is milliseconds. */
   interval: duration.default(50),
   timeout: duration.default(1000),
-  insecureSkipVerify: z.literal(true, 'verifying certificates of scraped pages is not supported').optional(),
+  insecureSkipVerify: z
+    .literal(true, 'verifying certificates of scraped pages is not supported')
+    .optional(),
 });
 
 /**
@@ -128,7 +130,10 @@ class Scraper {
   #schedule(sentAt: Millis): void {
     const { clock, random } = this.#host.runtime;
     const { interval } = this.#config;
-    const wanted = Math.min(Math.max(BACKOFF_MAX_MS, interval), interval * 2 ** Math.min(this.#failures, 10));
+    const wanted = Math.min(
+      Math.max(BACKOFF_MAX_MS, interval),
+      interval * 2 ** Math.min(this.#failures, 10),
+    );
     const jittered = wanted * (1 + JITTER * (2 * random.next() - 1));
     const elapsed = clock.now() - sentAt;
     this.#timer = clock.setTimer(Math.max(0, jittered - elapsed), () => void this.#scrape());
@@ -195,7 +200,12 @@ function sameCache(a: CacheConfig, b: CacheConfig | undefined): boolean {
 }
 
 function sameLora(a: LoraState, b: LoraState | undefined): boolean {
-  return b !== undefined && a.max === b.max && sameSet(a.running, b.running) && sameSet(a.waiting, b.waiting);
+  return (
+    b !== undefined &&
+    a.max === b.max &&
+    sameSet(a.running, b.running) &&
+    sameSet(a.waiting, b.waiting)
+  );
 }
 
 function sameSet(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {

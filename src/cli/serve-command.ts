@@ -1,0 +1,130 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import type { ScorerDefinition } from '../framework/plugin.ts';
+import { createLog } from '../observability/log.ts';
+import { planFrom } from './plan.ts';
+import { startServe } from './serve.ts';
+import { untilSignal } from './until-signal.ts';
+
+/** Below Envoy's default buffer of 1 MiB, and enough text to know a prompt by. */
+const EARLY_PICK_BYTES = 128 * 1024;
+/** A million-token prompt many times over. */
+const BODY_BYTES_MAX = 64 * 1024 * 1024;
+const DRAIN_TIMEOUT_MS = 30_000;
+
+interface ServeFlags {
+  readonly config: string;
+  readonly endpoints: readonly string[];
+  readonly endpointsFile?: string;
+  readonly poolName: string;
+  readonly host: string;
+  readonly extprocPort: number;
+  readonly healthPort?: number;
+  readonly metricsPort: number;
+  readonly insecure: boolean;
+  readonly certPath?: string;
+  readonly maxBodyBytes: number;
+  readonly earlyPickBytes: number;
+  readonly halfCloseAfterPick: boolean;
+  readonly drainTimeoutMs: number;
+  readonly seed?: number;
+  readonly logLevel: string;
+  readonly json: boolean;
+}
+
+/** `pointsman serve`. */
+export function serveCommand(scorers: readonly ScorerDefinition[]): Command {
+  return new Command('serve')
+    .description('run the picker: an ext_proc server that Envoy asks where to send each request')
+    .option(
+      '--config <file|name>',
+      'EndpointPickerConfig file, or default, reference-default, round-robin, …',
+      'default',
+    )
+    .option('--endpoints <host:port,…>', 'model servers, as a list', list, [])
+    .option('--endpoints-file <file>', 'model servers, as a YAML or JSON file that is watched')
+    .option('--pool-name <name>', 'label `name` of the pool metrics', 'default')
+    .option('--host <address>', 'listen on this address', '0.0.0.0')
+    .option('--extproc-port <port>', 'ext_proc and health (gRPC)', port, 9002)
+    .option('--health-port <port>', 'health alone (gRPC, plaintext)', port)
+    .option(
+      '--metrics-port <port>',
+      '/metrics, /healthz, /readyz, /debug/endpoints (HTTP)',
+      port,
+      9090,
+    )
+    .option('--insecure', 'plaintext ext_proc, without TLS', false)
+    .option('--cert-path <folder>', 'tls.crt and tls.key; without it a certificate of our own')
+    .option('--max-body-bytes <n>', 'refuse larger request bodies with 413', count, BODY_BYTES_MAX)
+    .option(
+      '--early-pick-bytes <n>',
+      'where bodies stream past: decide after so many bytes at the latest; keep below the proxy’s buffer limit',
+      count,
+      EARLY_PICK_BYTES,
+    )
+    .option(
+      '--half-close-after-pick',
+      'in full duplex, let responses pass without us; their end is then not seen',
+      false,
+    )
+    .option(
+      '--drain-timeout-ms <ms>',
+      'how long requests in flight may take after SIGTERM',
+      count,
+      DRAIN_TIMEOUT_MS,
+    )
+    .option('--seed <n>', 'make chance repeatable', count)
+    .addOption(
+      new Option('--log-level <level>')
+        .choices(['debug', 'info', 'warn', 'error', 'silent'])
+        .default('info'),
+    )
+    .option('--json', 'print the ports as one JSON document on stdout once serving', false)
+    .action(async (flags: ServeFlags) => {
+      const log = createLog(flags.logLevel);
+      const serving = await startServe({
+        plan: planFrom(flags.config, scorers),
+        endpoints: flags.endpoints,
+        endpointsFile: flags.endpointsFile,
+        poolName: flags.poolName,
+        host: flags.host,
+        extProcPort: flags.extprocPort,
+        healthPort: flags.healthPort,
+        metricsPort: flags.metricsPort,
+        insecure: flags.insecure,
+        certPath: flags.certPath,
+        bodyBytesMax: flags.maxBodyBytes,
+        earlyPickBytes: flags.earlyPickBytes,
+        halfCloseAfterPick: flags.halfCloseAfterPick,
+        drainTimeoutMs: flags.drainTimeoutMs,
+        seed: flags.seed,
+        log,
+      });
+      const { stop, ...ports } = serving;
+      if (flags.json) process.stdout.write(`${JSON.stringify(ports)}\n`);
+      const signal = await untilSignal();
+      log.info({ signal }, 'draining');
+      await stop();
+      process.exit(0);
+    });
+}
+
+function list(text: string, before: readonly string[]): readonly string[] {
+  return [
+    ...before,
+    ...text
+      .split(',')
+      .map((each) => each.trim())
+      .filter((each) => each !== ''),
+  ];
+}
+
+function port(text: string): number {
+  const value = count(text);
+  if (value > 65_535) throw new InvalidArgumentError('must be at most 65535.');
+  return value;
+}
+
+function count(text: string): number {
+  if (!/^\d+$/.test(text)) throw new InvalidArgumentError('must be a whole number.');
+  return Number(text);
+}

@@ -1,0 +1,45 @@
+import { z } from 'zod';
+
+/** One pool of stubs, as the command line or a file gives it. Times are model time. */
+export interface StubOptions {
+  readonly count: number;
+  readonly host: string;
+  /** The first of `count` consecutive ports; 0 takes free ones. */
+  readonly port: number;
+  readonly model: string;
+  readonly loras: readonly string[];
+  readonly lorasMax: number;
+  readonly kvBlocks: number;
+  readonly blockTokens: number;
+  readonly sequencesMax: number;
+  readonly batchedTokensMax: number;
+  /** How many times faster than life. */
+  readonly speed: number;
+  readonly seed: number;
+  readonly baseMs: number;
+  readonly perPrefillTokenMs: number;
+  readonly perDecodeSequenceMs: number;
+  readonly perContextTokenMs: number;
+  readonly admissionMs: number;
+}
+
+/** Defaults: the engine of the policy study with vLLM's memory for an 8 B model on one 80 GB accelerator. */
+export const stubOptions: z.ZodType<StubOptions> = z.strictObject({
+  count: z.int().min(1).max(1000).default(8),
+  host: z.string().default('127.0.0.1'),
+  port: z.int().min(0).max(65_535).default(8000),
+  model: z.string().min(1).default('stub-model'),
+  loras: z.array(z.string().min(1)).default([]),
+  lorasMax: z.int().positive().default(4),
+  kvBlocks: z.int().positive().default(27_000),
+  blockTokens: z.int().positive().default(16),
+  sequencesMax: z.int().positive().default(256),
+  batchedTokensMax: z.int().positive().default(8192),
+  speed: z.number().min(0.1).max(10).default(1),
+  seed: z.int().nonnegative().default(1),
+  baseMs: z.number().nonnegative().default(6),
+  perPrefillTokenMs: z.number().nonnegative().default(0.04),
+  perDecodeSequenceMs: z.number().nonnegative().default(0.05),
+  perContextTokenMs: z.number().nonnegative().default(0.00002),
+  admissionMs: z.number().nonnegative().default(0),
+});
