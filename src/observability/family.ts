@@ -77,6 +77,19 @@ export class Family<Child> {
   }
 }
 
+/** Puts families on the page with the reference picker's prefix before their names. */
+export function eppPage(
+  registry: Registry,
+): <Child>(
+  family: Family<Child>,
+  name: string,
+  help: string,
+  labels: readonly string[],
+) => Family<Child> {
+  return (family, name, help, labels) =>
+    family.expose(registry, { name: `llm_d_epp_${name}`, help, labels });
+}
+
 export function counters(): Family<Cell> {
   return new Family(cells('counter'));
 }

@@ -9,7 +9,7 @@ import {
   TPOT_SECONDS,
   TTFT_SECONDS,
 } from './bucket-bounds.ts';
-import { counters, type Family, gauges, histograms } from './family.ts';
+import { counters, eppPage, type Family, gauges, histograms } from './family.ts';
 import type { Cell, Tally } from './tally.ts';
 
 const M = ['model_name', 'target_model_name'];
@@ -33,46 +33,74 @@ export interface RequestFamilies {
 
 /** Registers them under the reference's names and, where its dashboards still ask for them, under its deprecated ones. */
 export function createRequestFamilies(registry: Registry): RequestFamilies {
-  const page = <Child>(
-    family: Family<Child>,
-    name: string,
-    help: string,
-    labels: readonly string[] = MP,
-  ): Family<Child> => family.expose(registry, { name: `llm_d_epp_${name}`, help, labels });
-  const families: RequestFamilies = {
-    requests: page(counters(), 'request_total', 'Requests routed to a model server.'),
+  const families = { ...counts(registry), ...sizes(registry), ...times(registry) };
+  exposeDeprecated(registry, families);
+  return families;
+}
+
+type Counts = Pick<RequestFamilies, 'requests' | 'errors' | 'running'>;
+
+function counts(registry: Registry): Counts {
+  const page = eppPage(registry);
+  return {
+    requests: page(counters(), 'request_total', 'Requests routed to a model server.', MP),
     errors: page(
       counters(),
       'request_error_total',
       'Requests refused here, failed at the model server, or given up by the client.',
       [...MP, 'error_code'],
     ),
-    running: page(gauges(), 'request_running', 'Requests routed and not yet ended.'),
+    running: page(gauges(), 'request_running', 'Requests routed and not yet ended.', MP),
+  };
+}
+
+type Sizes = Pick<
+  RequestFamilies,
+  'requestBytes' | 'responseBytes' | 'inputTokens' | 'outputTokens' | 'cachedTokens'
+>;
+
+function sizes(registry: Registry): Sizes {
+  const page = eppPage(registry);
+  const of = (bounds: readonly number[], name: string, help: string): Family<Tally> =>
+    page(histograms(bounds), name, help, MP);
+  return {
+    requestBytes: of(REQUEST_BYTES, 'request_size_bytes', 'Size of request bodies.'),
+    responseBytes: of(
+      RESPONSE_BYTES,
+      'response_size_bytes',
+      'Size of response bodies, where they are seen.',
+    ),
+    inputTokens: of(
+      INPUT_TOKENS,
+      'request_input_tokens',
+      'Prompt tokens as the model server counted them.',
+    ),
+    outputTokens: of(
+      OUTPUT_TOKENS,
+      'request_output_tokens',
+      'Generated tokens as the model server counted them.',
+    ),
+    cachedTokens: of(
+      INPUT_TOKENS,
+      'request_cached_tokens',
+      'Prompt tokens the model server found in its prefix cache.',
+    ),
+  };
+}
+
+type Times = Pick<
+  RequestFamilies,
+  'durationSeconds' | 'ttftSeconds' | 'ntpotSeconds' | 'tpotSeconds'
+>;
+
+function times(registry: Registry): Times {
+  const page = eppPage(registry);
+  return {
     durationSeconds: page(
       histograms(DURATION_SECONDS),
       'request_duration_seconds',
       'Time from the pick to the end of the response.',
-    ),
-    requestBytes: page(histograms(REQUEST_BYTES), 'request_size_bytes', 'Size of request bodies.'),
-    responseBytes: page(
-      histograms(RESPONSE_BYTES),
-      'response_size_bytes',
-      'Size of response bodies, where they are seen.',
-    ),
-    inputTokens: page(
-      histograms(INPUT_TOKENS),
-      'request_input_tokens',
-      'Prompt tokens as the model server counted them.',
-    ),
-    outputTokens: page(
-      histograms(OUTPUT_TOKENS),
-      'request_output_tokens',
-      'Generated tokens as the model server counted them.',
-    ),
-    cachedTokens: page(
-      histograms(INPUT_TOKENS),
-      'request_cached_tokens',
-      'Prompt tokens the model server found in its prefix cache.',
+      MP,
     ),
     ttftSeconds: page(
       histograms(TTFT_SECONDS),
@@ -84,15 +112,15 @@ export function createRequestFamilies(registry: Registry): RequestFamilies {
       histograms(NTPOT_SECONDS),
       'request_ntpot_seconds',
       'Time from the pick to the end, over output tokens.',
+      MP,
     ),
     tpotSeconds: page(
       histograms(TPOT_SECONDS),
       'request_streaming_tpot_seconds',
       'Time between output tokens of a stream, after the first.',
+      MP,
     ),
   };
-  exposeDeprecated(registry, families);
-  return families;
 }
 
 function exposeDeprecated(registry: Registry, families: RequestFamilies): void {

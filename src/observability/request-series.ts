@@ -39,6 +39,9 @@ export interface RequestSeriesTable {
   of(key: SeriesKey, options?: { readonly newNames: boolean }): RequestSeries;
 }
 
+const keyOf = (...labels: readonly string[]): string => labels.join('\n');
+const OVERFLOW_KEY = keyOf(OTHER, OTHER, OTHER, OTHER);
+
 /** Finds a request's series with one string and one look-up, and makes it on first use. */
 export function createRequestSeries(registry: Registry): RequestSeriesTable {
   const families = createRequestFamilies(registry);
@@ -78,10 +81,10 @@ export function createRequestSeries(registry: Registry): RequestSeriesTable {
     fairnessId: string,
     priority: string,
   ): RequestSeries {
-    const key = `${model}\n${target}\n${fairnessId}\n${priority}`;
+    const key = keyOf(model, target, fairnessId, priority);
     const found = table.get(key);
     if (found !== undefined) return found;
-    if (table.size >= SERIES_MAX && model !== OTHER) return find(OTHER, OTHER, OTHER, OTHER);
+    if (table.size >= SERIES_MAX && key !== OVERFLOW_KEY) return find(OTHER, OTHER, OTHER, OTHER);
     const series = create({
       model_name: model,
       target_model_name: target,
@@ -94,10 +97,10 @@ export function createRequestSeries(registry: Registry): RequestSeriesTable {
 
   return {
     of({ model, targetModel, fairnessId, priority }, { newNames } = { newNames: true }) {
-      const label = (name: string): string => (newNames ? models.admit(name) : models.known(name));
-      const fairness = newNames ? fairnessIds.admit(fairnessId) : fairnessIds.known(fairnessId);
-      const target = targetModel === model ? label(model) : label(targetModel);
-      return find(label(model), target, fairness, String(priority));
+      const admit = newNames ? 'admit' : 'known';
+      const name = models[admit](model);
+      const target = targetModel === model ? name : models[admit](targetModel);
+      return find(name, target, fairnessIds[admit](fairnessId), String(priority));
     },
   };
 }
