@@ -1,0 +1,153 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterEach, describe, expect, it } from 'vitest';
+
+const root = dirname(import.meta.dirname);
+const folders: string[] = [];
+const children: ChildProcess[] = [];
+
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+});
+
+interface PackageOptions {
+  /** Where in a new folder the package lies; the folder itself when left out. */
+  readonly at?: string;
+  /** Whether the npm package `node` is installed with it. */
+  readonly withNode?: boolean;
+}
+
+/** A package with the launcher as `tsc` would build it, and these files. */
+function makePackage(
+  files: Readonly<Record<string, string>>,
+  options: PackageOptions = {},
+): string {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'pointsman-launcher-')));
+  folders.push(folder);
+  const home = join(folder, options.at ?? '.');
+  const launcher = stripTypeScriptTypes(readFileSync(join(root, 'src', 'launcher.ts'), 'utf8'));
+  const all = {
+    'package.json': '{"name":"pointsman","type":"module"}',
+    'dist/src/launcher.js': launcher,
+    ...(options.withNode === true && { 'node_modules/node/package.json': '{"name":"node"}' }),
+    ...files,
+  };
+  for (const [path, content] of Object.entries(all)) {
+    mkdirSync(dirname(join(home, path)), { recursive: true });
+    writeFileSync(join(home, path), content);
+  }
+  if (options.withNode === true) {
+    mkdirSync(join(home, 'node_modules/node/bin'));
+    symlinkSync(process.execPath, join(home, 'node_modules/node/bin/node'));
+  }
+  return home;
+}
+
+/** Makes the Node that is running say that it is another. */
+function pretend(version: string): readonly string[] {
+  const script =
+    `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } });` +
+    `Object.defineProperty(process, 'version', { value: 'v${version}' });`;
+  return ['--import', `data:text/javascript,${encodeURIComponent(script)}`];
+}
+
+function launch(
+  home: string,
+  { nodeArgs = [], args = [] }: { nodeArgs?: readonly string[]; args?: readonly string[] } = {},
+): ChildProcess & {
+  readonly ended: Promise<{ code: number | null; stdout: string; stderr: string }>;
+} {
+  const launcher = join(home, 'dist/src/launcher.js');
+  const child = spawn(process.execPath, [...nodeArgs, launcher, ...args]);
+  children.push(child);
+  const ended = (async () => {
+    const exit = new Promise<number | null>((resolve) => child.once('exit', resolve));
+    const [code, stdout, stderr] = await Promise.all([
+      exit,
+      text(child.stdout),
+      text(child.stderr),
+    ]);
+    return { code, stdout, stderr };
+  })();
+  return Object.assign(child, { ended });
+}
+
+const tells = (what: string): string =>
+  `console.log('${what}', process.argv.slice(2).join(' ')); process.exitCode = 3;`;
+
+describe('launcher', () => {
+  it('runs the sources of a checkout, with its arguments and exit code', async () => {
+    const home = makePackage({
+      'src/main.ts': `const what: string = 'sources'; ${tells('sources')}`,
+      'dist/src/main.js': tells('build'),
+    });
+    const { code, stdout } = await launch(home, { args: ['serve', '--json'] }).ended;
+    expect({ code, stdout }).toEqual({ code: 3, stdout: 'sources serve --json\n' });
+  });
+
+  it('runs the build of an installed package, where Node strips no types', async () => {
+    const home = makePackage(
+      { 'src/main.ts': tells('sources'), 'dist/src/main.js': tells('build') },
+      { at: 'node_modules/pointsman' },
+    );
+    expect((await launch(home).ended).stdout).toBe('build \n');
+  });
+
+  it('hands over to the Node that came with the package where the machine’s own is too old', async () => {
+    const home = makePackage(
+      { 'dist/src/main.js': 'console.log(process.versions.node); process.exitCode = 4;' },
+      { withNode: true },
+    );
+    const { code, stdout } = await launch(home, { nodeArgs: pretend('20.20.2') }).ended;
+    expect({ code, stdout }).toEqual({ code: 4, stdout: `${process.versions.node}\n` });
+  });
+
+  it('says what to do where there is no Node new enough', async () => {
+    const home = makePackage({ 'dist/src/main.js': tells('build') });
+    const { code, stdout, stderr } = await launch(home, { nodeArgs: pretend('22.17.9') }).ended;
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain('Node 22.18 or newer is needed, this is v22.17.9');
+    expect(stderr).toContain('npm install');
+  });
+
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    'passes %s on and ends as the command ends',
+    async (signal) => {
+      const home = makePackage(
+        {
+          'dist/src/main.js':
+            `process.on('${signal}', () => { console.log('draining'); process.exit(5); });` +
+            `setInterval(() => {}, 1000); console.log('ready');`,
+        },
+        { withNode: true },
+      );
+      const child = launch(home, { nodeArgs: pretend('20.20.2') });
+      child.stdout?.once('data', () => child.kill(signal));
+      const { code, stdout } = await child.ended;
+      expect({ code, stdout }).toEqual({ code: 5, stdout: 'ready\ndraining\n' });
+    },
+  );
+
+  it('dies of the signal its command died of', async () => {
+    const home = makePackage(
+      { 'dist/src/main.js': "process.kill(process.pid, 'SIGTERM'); setInterval(() => {}, 1000);" },
+      { withNode: true },
+    );
+    const child = launch(home, { nodeArgs: pretend('20.20.2') });
+    const { code } = await child.ended;
+    expect({ code, signal: child.signalCode }).toEqual({ code: null, signal: 'SIGTERM' });
+  });
+});
