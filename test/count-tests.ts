@@ -1,0 +1,43 @@
+import { z } from 'zod';
+
+export interface TestCounts {
+  readonly passed: number;
+  readonly failed: number;
+  /** Skipped and to-do. */
+  readonly skipped: number;
+}
+
+const reportSchema = z.object({
+  numPassedTests: z.int(),
+  numFailedTests: z.int(),
+  numPendingTests: z.int(),
+  numTodoTests: z.int(),
+  testResults: z.array(
+    z.object({
+      status: z.string(),
+      assertionResults: z.array(z.object({ status: z.string() })),
+    }),
+  ),
+});
+
+/**
+ * Counts of a vitest JSON report. A file that failed although none of its tests did, such as one that cannot be
+ * imported, counts as one failed. Throws when the text is no such report.
+ */
+export function countTests(report: string): TestCounts {
+  const { testResults, ...numbers } = reportSchema.parse(JSON.parse(report));
+  const brokenFiles = testResults.filter(
+    ({ status, assertionResults }) =>
+      status === 'failed' && assertionResults.every((test) => test.status !== 'failed'),
+  ).length;
+  return {
+    passed: numbers.numPassedTests,
+    failed: numbers.numFailedTests + brokenFiles,
+    skipped: numbers.numPendingTests + numbers.numTodoTests,
+  };
+}
+
+/** `N passed, N failed`, and the skipped where there are any. */
+export function closingLine({ passed, failed, skipped }: TestCounts): string {
+  return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;
+}

@@ -1,0 +1,96 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { closingLine, countTests, type TestCounts } from './count-tests.ts';
+
+/**
+ * `npm test`: vitest, then one closing line such as `212 passed, 0 failed` that a machine can read. `--long` adds the
+ * `*.long.test.ts` files; all other arguments go to vitest, such as a file name or `-t`.
+ */
+
+/** From here on Node runs TypeScript by itself, as tests of the command line do. */
+const NODE_MIN: readonly [number, number] = [22, 18];
+/** Who waits longer than this for tests stops running them. The long ones are run by night. */
+const LIMIT_MS = 10 * 60_000;
+const LONG_LIMIT_MS = 3 * 60 * 60_000;
+
+const root = dirname(import.meta.dirname);
+
+function nodeFault(): string | undefined {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  const [majorMin, minorMin] = NODE_MIN;
+  if (major > majorMin || (major === majorMin && minor >= minorMin)) return undefined;
+  return (
+    `the tests need Node ${majorMin}.${minorMin} or newer and this is ${process.version}. ` +
+    'Start them with `npm test` after `npm ci`, which brings its own Node.'
+  );
+}
+
+function runVitest(args: readonly string[], long: boolean, report: string): Promise<number> {
+  const vitest = join(
+    dirname(createRequire(import.meta.url).resolve('vitest/package.json')),
+    'vitest.mjs',
+  );
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
+  const child = spawn(process.execPath, [vitest, 'run', ...reporters, ...args], {
+    cwd: root,
+    stdio: 'inherit',
+    env: { ...process.env, POINTSMAN_LONG_TESTS: long ? '1' : '0' },
+  });
+  const limitMs = long ? LONG_LIMIT_MS : LIMIT_MS;
+  const limit = setTimeout(() => {
+    process.stderr.write(
+      `the tests took longer than ${limitMs / 60_000} minutes and were stopped\n`,
+    );
+    child.kill('SIGKILL');
+  }, limitMs);
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code) => {
+      clearTimeout(limit);
+      resolve(code ?? 1);
+    });
+  });
+}
+
+function readCounts(report: string): TestCounts {
+  try {
+    return countTests(readFileSync(report, 'utf8'));
+  } catch (error) {
+    process.stderr.write(
+      `no report of the tests: ${error instanceof Error ? error.message : error}\n`,
+    );
+    return { passed: 0, failed: 0, skipped: 0 };
+  }
+}
+
+async function main(): Promise<void> {
+  const long = process.argv.includes('--long');
+  const args = process.argv.slice(2).filter((argument) => argument !== '--long');
+  const fault = nodeFault();
+  if (fault !== undefined) {
+    process.stderr.write(`${fault}\n`);
+    process.stdout.write(`${closingLine({ passed: 0, failed: 1, skipped: 0 })}\n`);
+    process.exitCode = 1;
+    return;
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'pointsman-tests-'));
+  try {
+    const report = join(folder, 'report.json');
+    const exitCode = await runVitest(args, long, report);
+    const counts = readCounts(report);
+    const nothingRan = counts.passed + counts.failed === 0;
+    if (nothingRan) process.stderr.write('no test ran\n');
+    // An error outside every test, or a report cut short, fails the run though no test did.
+    const unseen = counts.failed === 0 && (exitCode !== 0 || nothingRan) ? 1 : 0;
+    const total = { ...counts, failed: counts.failed + unseen };
+    process.stdout.write(`${closingLine(total)}\n`);
+    process.exitCode = total.failed === 0 ? 0 : 1;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+await main();
