@@ -1,6 +1,12 @@
 import { z } from 'zod';
+import type { Endpoint } from '../src/framework/endpoint.ts';
+import { isFresh } from '../src/framework/freshness.ts';
 import { LORA } from '../src/framework/keys.ts';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
+
+const RUNNING = 1;
+const ROOM = 0.8;
+const WAITING = 0.6;
 
 /**
  * Prefers endpoints where the request's adapter runs (1), then those with room for another (0.8), then those where it
@@ -10,13 +16,20 @@ export const loraAffinity: ScorerDefinition = defineScorer({
   type: 'lora-affinity-scorer',
   config: z.strictObject({}),
   create: () => ({
-    score: (endpoints, { request }) =>
-      endpoints.map((endpoint) => {
-        const lora = endpoint.attribute(LORA);
-        if (lora === undefined) return 0.8;
-        if (lora.running.has(request.model)) return 1;
-        if (lora.running.size + lora.waiting.size < lora.max) return 0.8;
-        return lora.waiting.has(request.model) ? 0.6 : 0;
-      }),
+    score(endpoints, { request, now }) {
+      const known = endpoints.some((endpoint) => isFresh(endpoint, now));
+      if (!known) return endpoints.map(() => RUNNING);
+      return endpoints.map((endpoint) =>
+        isFresh(endpoint, now) ? affinity(endpoint, request.model) : 0,
+      );
+    },
   }),
 });
+
+function affinity(endpoint: Endpoint, model: string): number {
+  const lora = endpoint.attribute(LORA);
+  if (lora === undefined) return ROOM;
+  if (lora.running.has(model)) return RUNNING;
+  if (lora.running.size + lora.waiting.size < lora.max) return ROOM;
+  return lora.waiting.has(model) ? WAITING : 0;
+}

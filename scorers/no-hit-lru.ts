@@ -25,8 +25,8 @@ export const noHitLru: ScorerDefinition = defineScorer({
         }
         if (endpoints.length === 1) return [1];
         const turns = endpoints.map(({ slot }) => lastCold[slot] ?? 0);
-        const ordered = [...turns].sort((a, b) => a - b);
-        return turns.map((turn) => 1 - ordered.indexOf(turn) / (endpoints.length - 1));
+        const ranks = ranksOf(turns);
+        return turns.map((turn) => 1 - (ranks.get(turn) ?? 0) / (endpoints.length - 1));
       },
       onRouted({ endpoint, cachedTokens }) {
         if (cachedTokens === 0) lastCold[endpoint.slot] = ++cold;
@@ -37,3 +37,14 @@ export const noHitLru: ScorerDefinition = defineScorer({
     };
   },
 });
+
+/** How many values are below each value: equals share a rank. */
+function ranksOf(values: readonly number[]): ReadonlyMap<number, number> {
+  const ranks = new Map<number, number>();
+  [...values]
+    .sort((a, b) => a - b)
+    .forEach((value, index) => {
+      if (!ranks.has(value)) ranks.set(value, index);
+    });
+  return ranks;
+}

@@ -3,47 +3,83 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, sep } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
-// Runs on Node 20 and up, to find a Node that can run the rest.
+/**
+ * The `pointsman` command. Pointsman needs a newer Node than many machines have, and brings it along as the npm
+ * package `node`; this file is the part that the machine's own Node runs, so it keeps to what Node 20 knows.
+ */
 
-const require = createRequire(import.meta.url);
+/** The first Node that runs TypeScript by itself. */
+const NODE_MIN: readonly [number, number] = [22, 18];
+
 const here = dirname(fileURLToPath(import.meta.url));
-const root = join(here, '..', '..');
 
-/** Types are stripped natively from here on, and zstd is there. */
-function isRecent(version: string): boolean {
-  const [major = 0, minor = 0] = version.replace('v', '').split('.').map(Number);
-  return major > 22 || (major === 22 && minor >= 18);
+function isNewEnough(version: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const [majorMin, minorMin] = NODE_MIN;
+  return major > majorMin || (major === majorMin && minor >= minorMin);
 }
 
-function nodeBinary(): string | undefined {
-  if (isRecent(process.version)) return process.execPath;
+/** In a checkout the sources, which are never out of date; in an installed package, where Node will not strip types, the build. */
+function mainPath(): string {
+  let root = here;
+  while (!existsSync(join(root, 'package.json')) && dirname(root) !== root) root = dirname(root);
+  const source = join(root, 'src', 'main.ts');
+  const installed = root.split(sep).includes('node_modules');
+  return !installed && existsSync(source) ? source : join(root, 'dist', 'src', 'main.js');
+}
+
+function bundledNode(): string | undefined {
+  const requireHere = createRequire(import.meta.url);
   try {
-    const installed = join(dirname(require.resolve('node/package.json')), 'bin', 'node');
-    return existsSync(installed) ? installed : undefined;
+    const path = join(dirname(requireHere.resolve('node/package.json')), 'bin', 'node');
+    return existsSync(path) ? path : undefined;
   } catch {
+    // Not installed, such as after `npm ci --omit=optional` or a copy of `dist` alone: the caller says what to do.
     return undefined;
   }
 }
 
-/** In a checkout the sources run as they are; Node strips no types inside node_modules, so an installed copy is built. */
-function entryPoint(): string {
-  const source = join(root, 'src', 'main.ts');
-  const installed = root.split(sep).includes('node_modules');
-  return !installed && existsSync(source) ? source : join(here, 'main.js');
+function runWith(node: string, main: string): void {
+  const child = spawn(node, [main, ...process.argv.slice(2)], { stdio: 'inherit' });
+  const forward = (signal: NodeJS.Signals): void => {
+    child.kill(signal);
+  };
+  // A terminal sends Ctrl-C to both of us; forwarded as well, it would look like an impatient second one.
+  process.on('SIGINT', () => {
+    if (process.stdin.isTTY !== true) forward('SIGINT');
+  });
+  process.on('SIGTERM', forward);
+  process.on('SIGHUP', forward);
+  child.once('error', (error) => {
+    process.stderr.write(`pointsman: cannot start ${node}: ${error.message}\n`);
+    process.exitCode = 1;
+  });
+  child.once('exit', (code, signal) => {
+    if (signal === null) {
+      process.exitCode = code ?? 1;
+      return;
+    }
+    // Ends the way the child ended, so that a shell sees the signal.
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+  });
 }
 
-const binary = nodeBinary();
-if (binary === undefined) {
-  process.stderr.write(
-    `pointsman needs Node 22.18 or newer and this is ${process.version}; its own copy (the npm package node) is not installed: run npm ci\n`,
-  );
-  process.exit(1);
+const main = mainPath();
+const [majorMin, minorMin] = NODE_MIN;
+if (isNewEnough(process.versions.node)) {
+  await import(pathToFileURL(main).href);
+} else {
+  const node = bundledNode();
+  if (node === undefined) {
+    process.stderr.write(
+      `pointsman: Node ${majorMin}.${minorMin} or newer is needed, this is ${process.version}, and the npm package ` +
+        '`node` that brings one is not installed. Run `npm install` again with install scripts allowed, or put a newer Node on PATH.\n',
+    );
+    process.exitCode = 1;
+  } else {
+    runWith(node, main);
+  }
 }
-const child = spawn(binary, [entryPoint(), ...process.argv.slice(2)], { stdio: 'inherit' });
-// The terminal signals both of us; the child decides when it has finished.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
-child.on('exit', (code, signal) => {
-  process.exitCode = code ?? (signal === 'SIGINT' ? 130 : 143);
-});

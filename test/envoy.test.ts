@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { EnvoyConfigName } from '../src/envoy/envoy-config.ts';
+import { type Document, isSeq } from 'yaml';
+import { CONNECTION_MANAGER, type EnvoyConfigOptions } from '../src/envoy/render-config.ts';
 import { startServe } from '../src/cli/serve.ts';
 import {
   envoyBinary,
@@ -16,7 +17,7 @@ import {
 import { startUpstream, type Upstream } from './support/upstream.ts';
 
 const binary = await envoyBinary();
-const MODES: readonly EnvoyConfigName[] = ['envoy', 'envoy-efficient'];
+const MODES: readonly EnvoyConfigOptions['wiring'][] = ['envoy', 'envoy-efficient'];
 
 function chat(content: string, extra: object = {}): string {
   return JSON.stringify({ model: 'm', messages: [{ role: 'user', content }], ...extra });
@@ -200,18 +201,24 @@ describe.skipIf(binary === undefined).each(MODES)('through a real Envoy configur
 });
 
 /** A filter before the picker's that turns a request header into the subset hint, as gateways do it. */
-function withSubsetFilter(yaml: string): string {
-  const filter = `- name: subset
-                    typed_config:
-                      "@type": type.googleapis.com/envoy.extensions.filters.http.header_to_metadata.v3.Config
-                      request_rules:
-                        - header: x-test-subset
-                          on_header_present:
-                            metadata_namespace: envoy.lb.subset_hint
-                            key: x-gateway-destination-endpoint-subset
-                            type: STRING
-                  - name: envoy.filters.http.ext_proc`;
-  return yaml.replace('- name: envoy.filters.http.ext_proc', filter);
+function withSubsetFilter(config: Document): void {
+  const filters = config.getIn([...CONNECTION_MANAGER, 'http_filters']);
+  if (!isSeq(filters)) throw new Error('the shipped configuration has no list of filters');
+  const rule = {
+    header: 'x-test-subset',
+    on_header_present: {
+      metadata_namespace: 'envoy.lb.subset_hint',
+      key: 'x-gateway-destination-endpoint-subset',
+      type: 'STRING',
+    },
+  };
+  const type = 'envoy.extensions.filters.http.header_to_metadata.v3.Config';
+  filters.items.unshift(
+    config.createNode({
+      name: 'subset',
+      typed_config: { '@type': `type.googleapis.com/${type}`, request_rules: [rule] },
+    }),
+  );
 }
 
 describe.skipIf(binary === undefined)('a picker behind a real Envoy', () => {

@@ -14,6 +14,8 @@ import { closingLine, countTests, type TestCounts } from './count-tests.ts';
 const NODE_MIN: readonly [number, number] = [22, 18];
 /** Who waits longer than this for tests stops running them. The long ones are run by night. */
 const LIMIT_MS = 10 * 60_000;
+/** For vitest to end its workers. */
+const STOP_MS = 10_000;
 const LONG_LIMIT_MS = 3 * 60 * 60_000;
 
 const root = dirname(import.meta.dirname);
@@ -44,7 +46,8 @@ function runVitest(args: readonly string[], long: boolean, report: string): Prom
     process.stderr.write(
       `the tests took longer than ${limitMs / 60_000} minutes and were stopped\n`,
     );
-    child.kill('SIGKILL');
+    child.kill('SIGTERM');
+    setTimeout(() => child.kill('SIGKILL'), STOP_MS).unref();
   }, limitMs);
   return new Promise((resolve, reject) => {
     child.once('error', reject);
@@ -60,7 +63,7 @@ function readCounts(report: string): TestCounts {
     return countTests(readFileSync(report, 'utf8'));
   } catch (error) {
     process.stderr.write(
-      `no report of the tests: ${error instanceof Error ? error.message : error}\n`,
+      `no report of the tests: ${error instanceof Error ? error.message : String(error)}\n`,
     );
     return { passed: 0, failed: 0, skipped: 0 };
   }

@@ -1,9 +1,11 @@
 import type { EndpointPicker } from '../endpoint-picker.ts';
 import { isFresh } from '../framework/freshness.ts';
 import { CACHE_CONFIG, LORA } from '../framework/keys.ts';
+import { prefixIndexes } from '../observability/prefix-index.ts';
 
 /** The pool as it is now, as plain JSON for a person: what each endpoint reported, how long ago, and what we sent it. */
 export function describeEndpoints(picker: EndpointPicker, now: number, sessions: number): unknown {
+  const indexes = prefixIndexes(picker.observers);
   return {
     sessions,
     endpoints: picker.pool.snapshot().map((endpoint) => {
@@ -25,6 +27,9 @@ export function describeEndpoints(picker: EndpointPicker, now: number, sessions:
           max: lora.max,
         },
         inFlight: { ...picker.ledger.load(endpoint) },
+        prefixIndexBlocks: Object.fromEntries(
+          indexes.map((index) => [index.name, index.size(endpoint)]),
+        ),
       };
     }),
   };

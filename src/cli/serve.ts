@@ -8,6 +8,7 @@ import { createEndpointPicker, type EndpointPicker } from '../endpoint-picker.ts
 import { type ExtProcServerOptions, startExtProcServer } from '../extproc/server.ts';
 import { isFresh } from '../framework/freshness.ts';
 import { type Readiness, startAdminServer } from '../observability/admin-server.ts';
+import { countPolls } from '../observability/count-polls.ts';
 import { instrumentation } from '../observability/instrument.ts';
 import type { Log } from '../observability/log.ts';
 import { PickerMetrics } from '../observability/metrics.ts';
@@ -55,13 +56,12 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const runtime = createRealRuntime({ seed });
   const metrics = new PickerMetrics();
   const instruments = instrumentation(metrics, runtime.clock);
-  const requests = requestMetrics(metrics);
   const picker = createEndpointPicker({
     plan,
-    runtime,
+    runtime: { ...runtime, network: countPolls(runtime.network, metrics, 'metrics-data-source') },
     wrapPlugin: instruments.plugins,
     wrapScheduler: instruments.scheduler,
-    observers: [requests],
+    observers: [requestMetrics(metrics)],
   });
   registerPoolMetrics({
     registry: metrics.registry,
@@ -70,15 +70,13 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
     inFlight: picker.ledger,
     clock: runtime.clock,
   });
+  metrics.observePrefixIndexes(picker.observers, () => picker.pool.snapshot());
   const discovery = discover(options, picker);
   const server = await startExtProcServer(extProcOptions(options, { picker, metrics, seed }));
   const admin = await startAdminServer({
     host: options.host,
     port: options.metricsPort,
-    metricsPage: () => {
-      requests.flush();
-      return metrics.page();
-    },
+    metricsPage: () => metrics.page(),
     ready: () => readiness(picker, discovery, runtime.clock.now()),
     documents: new Map([
       ['/debug/endpoints', () => describeEndpoints(picker, runtime.clock.now(), server.sessions())],

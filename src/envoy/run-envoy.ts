@@ -1,69 +1,139 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
 
-export interface EnvoyOptions {
+export interface RunEnvoyOptions {
   readonly binary: string;
-  /** YAML text. */
-  readonly config: string;
-  readonly adminPort: number;
+  readonly configYaml: string;
+  /** Envoy's own warnings and errors, a line at a time. */
+  readonly log: (line: string) => void;
   /** Worker threads. */
   readonly concurrency?: number;
 }
 
 export interface RunningEnvoy {
   readonly pid: number;
+  readonly adminPort: number;
+  /** Of the first listener. */
+  readonly listenerPort: number;
+  /** Resolves when the process has ended, whoever ended it. */
+  readonly exited: Promise<void>;
   stop(): Promise<void>;
 }
 
+/** Start-up takes half a second; the picker's health check may hold it for its time-out of 2 s. */
 const READY_TIMEOUT_MS = 20_000;
-const POLL_MS = 50;
-/** Of Envoy's own words kept to tell why it did not start. */
-const OUTPUT_MAX = 8000;
+const READY_POLL_MS = 25;
+const TERM_TIMEOUT_MS = 2_000;
+const LOG_LINE_CHARS_MAX = 2_000;
 
-/** Starts Envoy and waits until it serves. It is stopped by its own process id, also when this process exits. */
-export async function startEnvoy(options: EnvoyOptions): Promise<RunningEnvoy> {
-  const { binary, config, adminPort, concurrency = 1 } = options;
+/** Runs Envoy and waits until it takes requests. Ends it with this process at the latest. Throws when it does not start. */
+export async function startEnvoy(options: RunEnvoyOptions): Promise<RunningEnvoy> {
+  const { binary, configYaml, log, concurrency = 1 } = options;
+  const folder = await mkdtemp(join(tmpdir(), 'pointsman-envoy-'));
+  const configPath = join(folder, 'envoy.yaml');
+  const adminPath = join(folder, 'admin-address');
+  await writeFile(configPath, configYaml);
   const child = spawn(
     binary,
-    ['--config-yaml', config, '--use-dynamic-base-id', '--concurrency', String(concurrency), '--log-level', 'warning'],
-    { stdio: ['ignore', 'pipe', 'pipe'] },
+    [
+      ...['-c', configPath, '--admin-address-path', adminPath],
+      ...['--concurrency', String(concurrency), '--log-level', 'warning'],
+      // Two Envoys with one base id: the second ends without a word.
+      '--use-dynamic-base-id',
+    ],
+    { stdio: ['ignore', 'ignore', 'pipe'] },
   );
-  let output = '';
-  const keep = (chunk: Buffer): void => {
-    output = (output + chunk.toString('utf8')).slice(-OUTPUT_MAX);
-  };
-  child.stdout.on('data', keep);
-  child.stderr.on('data', keep);
-  const onExit = (): void => void child.kill('SIGKILL');
-  process.once('exit', onExit);
-  const stop = async (): Promise<void> => {
-    process.removeListener('exit', onExit);
-    await ended(child);
-  };
-  for (let waitedMs = 0; !(await isReady(adminPort)); waitedMs += POLL_MS) {
-    if (child.exitCode !== null || child.pid === undefined || waitedMs > READY_TIMEOUT_MS) {
-      await stop();
-      throw new Error(`Envoy did not start (exit code ${child.exitCode}): ${output}`);
-    }
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-  }
-  return { pid: child.pid ?? 0, stop };
-}
-
-async function isReady(adminPort: number): Promise<boolean> {
-  try {
-    const { statusCode, body } = await request(`http://127.0.0.1:${adminPort}/ready`);
-    await body.dump();
-    return statusCode === 200;
-  } catch {
-    return false;
-  }
-}
-
-function ended(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
-  return new Promise((resolve) => {
+  const lastLines = relay(child, log);
+  const exited = new Promise<void>((resolve) => {
+    child.once('error', () => resolve());
     child.once('exit', () => resolve());
-    child.kill('SIGKILL');
   });
+  const killNow = (): void => void child.kill('SIGKILL');
+  process.once('exit', killNow);
+  const stop = async (): Promise<void> => {
+    await end(child, exited);
+    process.removeListener('exit', killNow);
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    const ports = await untilReady(child, adminPath);
+    return { pid: child.pid ?? 0, ...ports, exited, stop };
+  } catch (error) {
+    await stop();
+    const said = lastLines().join('\n');
+    throw new Error(`Envoy did not start: ${String(error)}\n${said}`, { cause: error });
+  }
+}
+
+async function untilReady(
+  child: ChildProcess,
+  adminPath: string,
+): Promise<{ readonly adminPort: number; readonly listenerPort: number }> {
+  const deadline = performance.now() + READY_TIMEOUT_MS;
+  while (performance.now() < deadline) {
+    if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) {
+      throw new Error(`it ended with ${child.exitCode ?? child.signalCode ?? 'no process id'}`);
+    }
+    const admin = (await readFile(adminPath, 'utf8').catch(() => '')).trim();
+    if (admin !== '' && (await statusOf(`http://${admin}/ready`)) === 200) {
+      const listenerPort = await firstListenerPort(admin);
+      if (listenerPort !== undefined) {
+        return { adminPort: Number(admin.slice(admin.lastIndexOf(':') + 1)), listenerPort };
+      }
+    }
+    await sleep(READY_POLL_MS);
+  }
+  throw new Error(`it was not ready after ${READY_TIMEOUT_MS} ms`);
+}
+
+async function statusOf(url: string): Promise<number | undefined> {
+  try {
+    const { statusCode, body } = await request(url);
+    await body.dump();
+    return statusCode;
+  } catch {
+    // Not listening yet.
+    return undefined;
+  }
+}
+
+interface ListenersPage {
+  readonly listener_statuses?: readonly {
+    readonly local_address?: { readonly socket_address?: { readonly port_value?: number } };
+  }[];
+}
+
+async function firstListenerPort(admin: string): Promise<number | undefined> {
+  const { body } = await request(`http://${admin}/listeners?format=json`);
+  const page = (await body.json()) as ListenersPage;
+  return page.listener_statuses?.[0]?.local_address?.socket_address?.port_value;
+}
+
+/** Passes lines on and keeps the last ten, for the error when it does not start. */
+function relay(child: ChildProcess, log: (line: string) => void): () => readonly string[] {
+  const kept: string[] = [];
+  let rest = '';
+  child.stderr?.setEncoding('utf8');
+  child.stderr?.on('data', (text: string) => {
+    const lines = (rest + text).split('\n');
+    rest = (lines.pop() ?? '').slice(-LOG_LINE_CHARS_MAX);
+    for (const line of lines) {
+      kept.push(line.slice(0, LOG_LINE_CHARS_MAX));
+      if (kept.length > 10) kept.shift();
+      log(line);
+    }
+  });
+  return () => kept;
+}
+
+async function end(child: ChildProcess, exited: Promise<void>): Promise<void> {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  child.kill('SIGTERM');
+  const timer = setTimeout(() => child.kill('SIGKILL'), TERM_TIMEOUT_MS);
+  await exited;
+  clearTimeout(timer);
 }

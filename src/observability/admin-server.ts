@@ -1,8 +1,9 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 export interface Readiness {
   readonly ok: boolean;
+  /** Why, or why not, as JSON. */
   readonly detail: unknown;
 }
 
@@ -10,6 +11,7 @@ export interface AdminServerOptions {
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
+  /** Prometheus' text format. */
   readonly metricsPage: () => Promise<string>;
   readonly ready: () => Readiness;
   /** JSON documents by path, such as `/debug/endpoints`. */
@@ -18,28 +20,40 @@ export interface AdminServerOptions {
 
 export interface AdminServer {
   readonly port: number;
+  /** Takes no more connections and cuts those there are. */
   stop(): Promise<void>;
 }
 
-/** A page takes milliseconds; whoever needs longer to read it is not Prometheus. */
-const TIMEOUT_MS = 30_000;
+/** Nobody scrapes from more places than this; a leak of connections elsewhere must not become ours. */
+const CONNECTIONS_MAX = 256;
+/** A client that sends its few header bytes slower than this is not one of ours. */
+const HEADERS_TIMEOUT_MS = 5000;
+/** Longer than any scrape interval in use, so that scrapers keep their connection. */
+const KEEP_ALIVE_MS = 75_000;
+/** Cuts a connection on which nothing moves, such as a reader that stopped in the middle of a page. */
+const IDLE_TIMEOUT_MS = 90_000;
+const HEADER_BYTES_MAX = 8 * 1024;
+const ALLOWED = 'GET, HEAD';
+const PAGE_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** Metrics, health and debugging state over plain HTTP, for reading only. */
+/** The metrics port: `/metrics`, `/healthz`, `/readyz`, `/debug/endpoints`. Reads nothing but a request's first line. */
 export async function startAdminServer(options: AdminServerOptions): Promise<AdminServer> {
+  const routes = routesOf(options);
   const server = createServer(
-    { requestTimeout: TIMEOUT_MS, headersTimeout: TIMEOUT_MS },
-    (request, response) => {
-      answer(options, request, response).catch((error: unknown) => {
-        json(response, 500, { error: error instanceof Error ? error.message : String(error) });
-      });
+    {
+      maxHeaderSize: HEADER_BYTES_MAX,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: HEADERS_TIMEOUT_MS,
+      connectionsCheckingInterval: 1000,
+      keepAliveTimeout: KEEP_ALIVE_MS,
     },
+    (request, response) => void answer(routes, request, response),
   );
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(options.port, options.host, resolve);
-  });
+  server.maxConnections = CONNECTIONS_MAX;
+  server.timeout = IDLE_TIMEOUT_MS;
+  const port = await listen(server, options);
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -48,36 +62,91 @@ export async function startAdminServer(options: AdminServerOptions): Promise<Adm
   };
 }
 
-async function answer(
-  { metricsPage, ready, documents }: AdminServerOptions,
-  { method, url = '/' }: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  if (method !== 'GET' && method !== 'HEAD') {
-    response.setHeader('allow', 'GET, HEAD');
-    json(response, 405, { error: `${method} is not allowed here: this port is for reading` });
-    return;
-  }
-  const path = url.split('?', 1)[0] ?? '/';
-  const document = documents.get(path);
-  if (path === '/metrics') {
-    const page = await metricsPage();
-    response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' });
-    response.end(page);
-  } else if (path === '/healthz') json(response, 200, { ok: true });
-  else if (path === '/readyz') {
-    const readiness = ready();
-    json(response, readiness.ok ? 200 : 503, readiness);
-  } else if (document !== undefined) json(response, 200, document());
-  else
-    json(response, 404, {
-      error: `nothing at ${path}`,
-      paths: ['/metrics', '/healthz', '/readyz', ...documents.keys()],
-    });
+interface Reply {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: string;
 }
 
-function json(response: ServerResponse, status: number, body: unknown): void {
-  if (response.headersSent) return;
-  response.writeHead(status, { 'content-type': 'application/json' });
-  response.end(`${JSON.stringify(body, undefined, 2)}\n`);
+type Route = () => Reply | Promise<Reply>;
+
+function routesOf(options: AdminServerOptions): ReadonlyMap<string, Route> {
+  const { metricsPage, ready, documents } = options;
+  const pages: readonly [string, Route][] = [...documents].map(([path, document]) => [
+    path,
+    () => json(200, document()),
+  ]);
+  return new Map<string, Route>([
+    ['/metrics', async () => ({ status: 200, contentType: PAGE_TYPE, body: await metricsPage() })],
+    ['/healthz', () => json(200, { ok: true })],
+    [
+      '/readyz',
+      () => {
+        const readiness = ready();
+        return json(readiness.ok ? 200 : 503, readiness);
+      },
+    ],
+    ...pages,
+  ]);
+}
+
+async function answer(
+  routes: ReadonlyMap<string, Route>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const [path = ''] = (request.url ?? '').split('?', 1);
+  const reply = await replyTo(routes, path, request.method ?? '');
+  if (reply.status === 405) response.setHeader('allow', ALLOWED);
+  // A body nobody will read is left on the wire; the connection ends with the answer instead of waiting for it.
+  if (hasBody(request)) response.setHeader('connection', 'close');
+  response.writeHead(reply.status, {
+    'content-type': reply.contentType,
+    'content-length': Buffer.byteLength(reply.body),
+  });
+  response.end(reply.body);
+}
+
+async function replyTo(
+  routes: ReadonlyMap<string, Route>,
+  path: string,
+  method: string,
+): Promise<Reply> {
+  const route = routes.get(path);
+  if (route === undefined) {
+    return json(404, { error: `nothing at ${path.slice(0, 200)}`, paths: [...routes.keys()] });
+  }
+  if (method !== 'GET' && method !== 'HEAD') {
+    return json(405, { error: `${path} answers ${ALLOWED}, not ${method}` });
+  }
+  try {
+    return await route();
+  } catch (error) {
+    // The asker is told, and the picker goes on picking: a page that fails must not end the process.
+    return json(500, {
+      error: `${path} failed: ${error instanceof Error ? error.message : String(error)}`,
+    });
+  }
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
+}
+
+/** JSON has no infinity: an age that is infinite reads null. */
+function json(status: number, value: unknown): Reply {
+  return {
+    status,
+    contentType: 'application/json',
+    body: `${JSON.stringify(value, undefined, 2)}\n`,
+  };
+}
+
+function listen(server: Server, { host, port }: AdminServerOptions): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error) =>
+      reject(new Error(`cannot listen on ${host}:${port}: ${error.message}`, { cause: error })),
+    );
+    server.listen(port, host, () => resolve((server.address() as AddressInfo).port));
+  });
 }

@@ -1,149 +1,108 @@
-import { Counter, Gauge, Registry } from 'prom-client';
+import { Gauge, Registry } from 'prom-client';
+import type { Endpoint } from '../framework/endpoint.ts';
 import { ERRORS, type RoutingErrorCode } from '../framework/error.ts';
-import { BUCKETS } from './buckets.ts';
-import { TallyFamily } from './tally-family.ts';
+import { DEFAULT_PREFIX_PRODUCER } from '../framework/keys.ts';
+import type { Observer } from '../framework/plugin.ts';
+import { createDecisionFamilies, type DecisionFamilies } from './decision-families.ts';
+import { prefixIndexes } from './prefix-index.ts';
+import { createRequestSeries, type RequestSeriesTable } from './request-series.ts';
+import type { Cell, Tally } from './tally.ts';
 
-/** Clients choose model names and fairness ids; past so many distinct ones the rest are counted as `other`. */
-const NAMES_MAX = 1000;
-const PREFIX = 'llm_d_epp_';
-const REQUEST_LABELS = ['model_name', 'target_model_name', 'fairness_id', 'priority'] as const;
+/** What Prometheus calls this build. */
+export interface BuildInfo {
+  readonly commit: string;
+  readonly buildRef: string;
+}
 
-/** All metrics of one picker, on a registry of their own, under the reference's names. */
+/** How much of a prompt the pick found cached. */
+export interface PrefixHits {
+  readonly ratio: Tally;
+  readonly bytes: Tally;
+}
+
+/** A model name in such a request is no evidence that the model exists. */
+const CLIENTS_FAULT: ReadonlySet<RoutingErrorCode> = new Set<RoutingErrorCode>([
+  'invalid-request',
+  'unknown-model',
+  'body-too-large',
+]);
+
+/** What an unread request is booked under: the reference's default flow. */
+const UNREAD = { fairnessId: 'default-flow', priority: 0 };
+
+const UNKNOWN_BUILD: BuildInfo = { commit: 'unknown', buildRef: 'unknown' };
+
+/**
+ * The picker's own metrics, under the reference picker's names so that its dashboards and alerts carry over. On a
+ * registry of their own, so that two pickers in one process do not meet.
+ */
 export class PickerMetrics {
+  /** For metrics of the process itself: prom-client's `collectDefaultMetrics({ register: registry })`. */
   readonly registry: Registry = new Registry();
-  readonly requests: Counter<string>;
-  readonly errors: Counter<string>;
-  readonly running: Gauge<string>;
-  readonly schedulerAttempts: Counter<string>;
-  readonly requestSeconds: TallyFamily;
-  readonly ttftSeconds: TallyFamily;
-  readonly tpotSeconds: TallyFamily;
-  readonly ntpotSeconds: TallyFamily;
-  readonly requestBytes: TallyFamily;
-  readonly inputTokens: TallyFamily;
-  readonly outputTokens: TallyFamily;
-  readonly cachedTokens: TallyFamily;
-  readonly schedulerSeconds: TallyFamily;
-  readonly pluginSeconds: TallyFamily;
-  readonly prefixHitRatio: TallyFamily;
-  readonly #names = new Set<string>();
+  readonly requests: RequestSeriesTable = createRequestSeries(this.registry);
+  readonly decisions: DecisionFamilies = createDecisionFamilies(this.registry);
+  readonly #pollErrors = new Map<string, Cell>();
+  #prefixHits: PrefixHits | undefined;
 
-  constructor() {
-    this.requests = this.#counter('request_total', 'Requests routed.', REQUEST_LABELS);
-    this.errors = this.#counter('request_error_total', 'Requests refused or failed.', [
-      ...REQUEST_LABELS,
-      'error_code',
-    ]);
-    this.running = new Gauge({
-      name: `${PREFIX}request_running`,
-      help: '[ALPHA] Requests in flight.',
-      labelNames: [...REQUEST_LABELS],
+  constructor({ build = UNKNOWN_BUILD }: { readonly build?: BuildInfo } = {}) {
+    const info = new Gauge({
+      name: 'llm_d_epp_info',
+      help: '[ALPHA] The build that is running.',
+      labelNames: ['build_ref', 'commit'],
       registers: [this.registry],
     });
-    this.schedulerAttempts = this.#counter('scheduler_attempts_total', 'Scheduling attempts.', [
-      'status',
-      'target_model_name',
-      'endpoint_name',
-      'namespace',
-      'port',
-    ]);
-    this.requestSeconds = this.#tally(
-      'request_duration_seconds',
-      'From pick to end.',
-      BUCKETS.requestSeconds,
-    );
-    this.ttftSeconds = this.#tally(
-      'request_ttft_seconds',
-      'From pick to first token.',
-      BUCKETS.ttftSeconds,
-    );
-    this.tpotSeconds = this.#tally(
-      'request_streaming_tpot_seconds',
-      'Per output token after the first.',
-      BUCKETS.tpotSeconds,
-    );
-    this.ntpotSeconds = this.#tally(
-      'request_ntpot_seconds',
-      'Duration over output tokens.',
-      BUCKETS.ntpotSeconds,
-    );
-    this.requestBytes = this.#tally('request_size_bytes', 'Request bodies.', BUCKETS.requestBytes);
-    this.inputTokens = this.#tally(
-      'request_input_tokens',
-      'Prompt tokens as reported.',
-      BUCKETS.inputTokens,
-    );
-    this.outputTokens = this.#tally(
-      'request_output_tokens',
-      'Output tokens as reported.',
-      BUCKETS.outputTokens,
-    );
-    this.cachedTokens = this.#tally(
-      'request_cached_tokens',
-      'Cached prompt tokens as reported.',
-      BUCKETS.inputTokens,
-    );
-    this.schedulerSeconds = this.#tally(
-      'scheduler_e2e_duration_seconds',
-      'One scheduling cycle.',
-      BUCKETS.schedulerSeconds,
-    );
-    this.pluginSeconds = this.#tally(
-      'plugin_duration_seconds',
-      'One plugin in one cycle.',
-      BUCKETS.schedulerSeconds,
-    );
-    this.prefixHitRatio = this.#tally(
-      'prefix_indexer_hit_ratio',
-      'Predicted share of the prompt in the chosen cache.',
-      BUCKETS.ratio,
-    );
-    new Gauge({
-      name: `${PREFIX}info`,
-      help: '[ALPHA] Always 1; the build in its labels.',
-      labelNames: ['commit', 'build_ref'],
-      registers: [this.registry],
-    }).set({ commit: 'unknown', build_ref: 'pointsman' }, 1);
+    info.set({ build_ref: build.buildRef, commit: build.commit }, 1);
   }
 
-  /** The name, or `other` once there are too many distinct ones. */
-  bounded(name: string): string {
-    if (this.#names.has(name)) return name;
-    if (this.#names.size >= NAMES_MAX) return 'other';
-    this.#names.add(name);
-    return name;
+  /** Undefined where no prefix index is: a pick without one is not a miss. */
+  get prefixHits(): PrefixHits | undefined {
+    return this.#prefixHits;
   }
 
-  countError(code: RoutingErrorCode, model: string): void {
-    const name = this.bounded(model);
-    this.errors.inc({
-      model_name: name,
-      target_model_name: name,
-      fairness_id: 'default-flow',
-      priority: 0,
-      error_code: ERRORS[code].label,
-    });
-  }
-
+  /** The page in Prometheus' text format. */
   page(): Promise<string> {
     return this.registry.metrics();
   }
 
-  #counter(name: string, help: string, labelNames: readonly string[]): Counter<string> {
-    return new Counter({
-      name: PREFIX + name,
-      help: `[ALPHA] ${help}`,
-      labelNames: [...labelNames],
-      registers: [this.registry],
-    });
+  /** A request refused before it had an endpoint. `model` may be anything the client wrote, or empty. */
+  countError(code: RoutingErrorCode, model: string): void {
+    const newNames = !CLIENTS_FAULT.has(code);
+    const series = this.requests.of({ model, targetModel: model, ...UNREAD }, { newNames });
+    series.error(ERRORS[code].label).value += 1;
   }
 
-  #tally(name: string, help: string, buckets: readonly number[]): TallyFamily {
-    return new TallyFamily({
-      name: PREFIX + name,
-      help: `[ALPHA] ${help}`,
-      buckets,
-      registry: this.registry,
+  /** `sourceType` is the data source's type name. */
+  countPollError(sourceType: string): void {
+    let cell = this.#pollErrors.get(sourceType);
+    if (cell === undefined) {
+      cell = this.decisions.pollErrors.child({ source_type: sourceType });
+      this.#pollErrors.set(sourceType, cell);
+    }
+    cell.value += 1;
+  }
+
+  /** Puts the prefix indexes among `observers` on the page, with their hits. Once. */
+  observePrefixIndexes(observers: readonly Observer[], snapshot: () => readonly Endpoint[]): void {
+    const indexes = prefixIndexes(observers);
+    if (indexes.length === 0) return;
+    const labels = pluginLabels(DEFAULT_PREFIX_PRODUCER);
+    const { hitRatio, hitBytes } = this.decisions;
+    this.#prefixHits = { ratio: hitRatio.child(labels), bytes: hitBytes.child(labels) };
+    const gauge = new Gauge({
+      name: 'llm_d_epp_prefix_indexer_size',
+      help: '[ALPHA] Blocks in a prefix index, all endpoints together.',
+      labelNames: ['plugin_name', 'plugin_type'],
+      registers: [this.registry],
+      collect: () => {
+        for (const index of indexes) {
+          const blocks = snapshot().reduce((sum, endpoint) => sum + index.size(endpoint), 0);
+          gauge.set(pluginLabels(index.name), blocks);
+        }
+      },
     });
   }
+}
+
+function pluginLabels(name: string): { plugin_name: string; plugin_type: string } {
+  return { plugin_name: name, plugin_type: DEFAULT_PREFIX_PRODUCER };
 }

@@ -1,109 +1,96 @@
-import type { Routed } from '../framework/observer.ts';
+import type { Outcome, Routed, Usage } from '../framework/observer.ts';
 import type { Observer } from '../framework/plugin.ts';
 import type { InferenceRequest } from '../framework/request.ts';
+import type { Millis } from '../framework/runtime.ts';
 import type { PickerMetrics } from './metrics.ts';
-import type { Tally } from './tally.ts';
+import type { RequestSeries } from './request-series.ts';
 
-/** One client's series, found once and then only counted in. */
-interface Series {
-  readonly labels: Readonly<Record<string, string | number>>;
-  readonly requestSeconds: Tally;
-  readonly ttftSeconds: Tally;
-  readonly tpotSeconds: Tally;
-  readonly ntpotSeconds: Tally;
-  readonly requestBytes: Tally;
-  readonly inputTokens: Tally;
-  readonly outputTokens: Tally;
-  readonly cachedTokens: Tally;
-  requests: number;
-  running: number;
-  failed: number;
+/** Label `error_code` of a request that had an endpoint. The first is the reference's; the second it does not have. */
+const MODEL_SERVER_ERROR = 'ModelServerError';
+const CLIENT_CLOSED = 'ClientClosed';
+
+/** Bytes of prompt a token is taken for, as in the reference. */
+const BYTES_PER_TOKEN = 4;
+
+interface Open {
+  readonly series: RequestSeries;
+  bodyBytes: number;
+  firstTokenAt: Millis | undefined;
 }
 
-/** Counts every request into the picker's metrics. Counters are carried over when the page is asked for. */
-export function requestMetrics(metrics: PickerMetrics): Observer & { flush(): void } {
-  const all = new Map<string, Series>();
-  const firstTokens = new WeakMap<Routed, number>();
-  const hitRatio = metrics.prefixHitRatio.child('', {
-    plugin_name: 'approx-prefix-cache-producer',
-    plugin_type: 'approx-prefix-cache-producer',
-  });
-  const seriesOf = (request: InferenceRequest): Series => {
-    const key = `${request.model}\n${request.fairnessId}\n${request.priority}`;
-    let series = all.get(key);
-    if (series === undefined) {
-      series = newSeries(metrics, request);
-      // Past the cap on names many keys share one series of `other`.
-      if (all.size < 10_000) all.set(key, series);
-    }
-    return series;
-  };
+/**
+ * Counts requests as they are routed and end. Times run from the pick. Durations are of completed requests only;
+ * token counts are the model server's own and absent where the response body is not shown to us.
+ */
+export function requestMetrics(metrics: PickerMetrics): Observer {
+  // As many as requests in flight: every routed request ends once.
+  const open = new Map<Routed, Open>();
   return {
-    onRouted({ request, cachedTokens }) {
-      const series = seriesOf(request);
-      series.requests += 1;
-      series.running += 1;
-      series.requestBytes.observe(request.bodyBytes);
-      if (request.promptTokens > 0) hitRatio.observe(cachedTokens / request.promptTokens);
+    onRouted(routed) {
+      const { model, fairnessId, priority, bodyBytes } = routed.request;
+      const series = metrics.requests.of({ model, targetModel: model, fairnessId, priority });
+      series.requests.value += 1;
+      series.running.value += 1;
+      open.set(routed, { series, bodyBytes, firstTokenAt: undefined });
+      recordHit(metrics, routed);
+    },
+    onBodyRead(routed, { bodyBytes }: InferenceRequest) {
+      const entry = open.get(routed);
+      if (entry !== undefined) entry.bodyBytes = bodyBytes;
     },
     onFirstToken(routed, at) {
-      firstTokens.set(routed, at);
-      if (routed.firstTokenSeen)
-        seriesOf(routed.request).ttftSeconds.observe((at - routed.at) / 1000);
+      const entry = open.get(routed);
+      if (entry === undefined || entry.firstTokenAt !== undefined) return;
+      entry.firstTokenAt = at;
+      const { streamingTtftSeconds, wholeTtftSeconds } = entry.series;
+      const tally = routed.request.streaming ? streamingTtftSeconds : wholeTtftSeconds;
+      tally.observe((at - routed.at) / 1000);
     },
     onDone(routed, at, outcome, usage) {
-      const series = seriesOf(routed.request);
-      series.running -= 1;
-      if (outcome === 'failed') series.failed += 1;
-      const seconds = (at - routed.at) / 1000;
-      series.requestSeconds.observe(seconds);
-      if (usage === undefined) return;
-      series.inputTokens.observe(usage.promptTokens);
-      series.outputTokens.observe(usage.completionTokens);
-      series.cachedTokens.observe(usage.cachedTokens ?? 0);
-      if (usage.completionTokens > 0) series.ntpotSeconds.observe(seconds / usage.completionTokens);
-      const firstToken = firstTokens.get(routed);
-      if (!routed.firstTokenSeen || firstToken === undefined || usage.completionTokens < 2) return;
-      series.tpotSeconds.observe((at - firstToken) / 1000 / (usage.completionTokens - 1));
+      const entry = open.get(routed);
+      if (entry === undefined) return;
+      open.delete(routed);
+      entry.series.running.value -= 1;
+      entry.series.requestBytes.observe(entry.bodyBytes);
+      recordOutcome(entry.series, outcome);
+      if (outcome === 'completed') recordTimes(entry, routed, at, usage);
+      if (usage !== undefined) recordTokens(entry.series, usage);
     },
-    flush() {
-      for (const series of all.values()) {
-        metrics.running.set(series.labels, series.running);
-        if (series.requests > 0) metrics.requests.inc(series.labels, series.requests);
-        if (series.failed > 0) {
-          metrics.errors.inc({ ...series.labels, error_code: 'ModelServerError' }, series.failed);
-        }
-        series.requests = 0;
-        series.failed = 0;
-      }
-    },
+    onEndpointRemoved: (endpoint) => metrics.decisions.forgetEndpoint(endpoint),
   };
 }
 
-function newSeries(
-  metrics: PickerMetrics,
-  { model, fairnessId, priority }: InferenceRequest,
-): Series {
-  const name = metrics.bounded(model);
-  const labels = {
-    model_name: name,
-    target_model_name: name,
-    fairness_id: metrics.bounded(fairnessId),
-    priority,
-  };
-  const key = Object.values(labels).join('\n');
-  return {
-    labels,
-    requestSeconds: metrics.requestSeconds.child(key, labels),
-    ttftSeconds: metrics.ttftSeconds.child(key, { ...labels, streaming: 'true' }),
-    tpotSeconds: metrics.tpotSeconds.child(key, labels),
-    ntpotSeconds: metrics.ntpotSeconds.child(key, labels),
-    requestBytes: metrics.requestBytes.child(key, labels),
-    inputTokens: metrics.inputTokens.child(key, labels),
-    outputTokens: metrics.outputTokens.child(key, labels),
-    cachedTokens: metrics.cachedTokens.child(key, labels),
-    requests: 0,
-    running: 0,
-    failed: 0,
-  };
+function recordHit(metrics: PickerMetrics, { request, cachedTokens }: Routed): void {
+  const hits = metrics.prefixHits;
+  if (hits === undefined || request.promptTokens === 0) return;
+  hits.ratio.observe(cachedTokens / request.promptTokens);
+  hits.bytes.observe(cachedTokens * BYTES_PER_TOKEN);
+}
+
+function recordOutcome(series: RequestSeries, outcome: Outcome): void {
+  if (outcome === 'failed') series.error(MODEL_SERVER_ERROR).value += 1;
+  if (outcome === 'aborted') series.error(CLIENT_CLOSED).value += 1;
+}
+
+/** The reference's rules: NTPOT over all output tokens; TPOT for streams of two tokens or more, without the first. */
+function recordTimes(
+  { series, firstTokenAt }: Open,
+  routed: Routed,
+  at: Millis,
+  usage: Usage | undefined,
+): void {
+  const seconds = (at - routed.at) / 1000;
+  series.durationSeconds.observe(seconds);
+  const tokens = usage?.completionTokens ?? 0;
+  if (tokens > 0) series.ntpotSeconds.observe(seconds / tokens);
+  if (routed.request.streaming && firstTokenAt !== undefined && tokens > 1) {
+    series.tpotSeconds.observe((at - firstTokenAt) / 1000 / (tokens - 1));
+  }
+}
+
+/** A zero is not recorded, but for cached tokens, where it is news. */
+function recordTokens(series: RequestSeries, usage: Usage): void {
+  if (usage.promptTokens > 0) series.inputTokens.observe(usage.promptTokens);
+  if (usage.completionTokens > 0) series.outputTokens.observe(usage.completionTokens);
+  if (usage.cachedTokens !== undefined) series.cachedTokens.observe(usage.cachedTokens);
 }

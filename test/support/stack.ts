@@ -1,20 +1,19 @@
 import { scorers } from '../../scorers/index.ts';
 import { planFrom } from '../../src/cli/plan.ts';
 import { type ServeOptions, type Serving, startServe } from '../../src/cli/serve.ts';
-import { type EnvoyConfigName, type EnvoyConfigOptions, envoyConfig } from '../../src/envoy/envoy-config.ts';
 import { fetchEnvoy } from '../../src/envoy/fetch-envoy.ts';
-import { freePort } from '../../src/envoy/free-port.ts';
+import { type EnvoyConfigOptions, renderEnvoyConfig } from '../../src/envoy/render-config.ts';
 import { startEnvoy } from '../../src/envoy/run-envoy.ts';
 import { createLog } from '../../src/observability/log.ts';
 
 export interface StackOptions {
-  readonly envoy: EnvoyConfigName;
+  readonly envoy: EnvoyConfigOptions['wiring'];
   readonly endpoints: readonly string[];
   readonly config?: string;
   readonly serve?: Partial<ServeOptions>;
   readonly failureModeAllow?: boolean;
-  /** Last changes to the Envoy configuration's text. */
-  readonly edit?: (yaml: string) => string;
+  /** Last changes to the Envoy configuration. */
+  readonly edit?: NonNullable<EnvoyConfigOptions['edit']>;
 }
 
 export interface Stack {
@@ -28,10 +27,11 @@ export interface Stack {
 
 /** A real Envoy's path, or why there is none. In CI there must be one. */
 export async function envoyBinary(): Promise<string | undefined> {
-  const fetched = await fetchEnvoy((line) => process.stderr.write(`${line}\n`));
-  if (fetched.kind === 'ready') return fetched.binary;
-  if (process.env['CI'] !== undefined) throw new Error(fetched.why);
-  process.stderr.write(`SKIPPED: every test that needs a real Envoy. ${fetched.why}\n`);
+  const log = (line: string): void => void process.stderr.write(`${line}\n`);
+  const fetched = await fetchEnvoy({ log });
+  if ('path' in fetched) return fetched.path;
+  if (process.env['CI'] !== undefined) throw new Error(fetched.unavailable);
+  log(`SKIPPED: every test that needs a real Envoy. ${fetched.unavailable}`);
   return undefined;
 }
 
@@ -75,20 +75,20 @@ export async function startStack(binary: string, options: StackOptions): Promise
 
 export async function startEnvoyFor(
   binary: string,
-  { envoy, serve = {}, failureModeAllow, edit = (yaml) => yaml }: StackOptions,
+  { envoy, serve = {}, failureModeAllow, edit }: StackOptions,
   pickerPort: number,
 ): Promise<{ readonly url: string; stop(): Promise<void> }> {
-  const ports: EnvoyConfigOptions = {
-    name: envoy,
-    listenPort: await freePort(),
-    adminPort: await freePort(),
-    pickerPort,
-    tls: serve.insecure === false,
+  const configYaml = renderEnvoyConfig({
+    wiring: envoy,
+    listenerPort: 0,
+    extProcAddress: `127.0.0.1:${pickerPort}`,
+    extProcTls: serve.insecure === false,
     ...(failureModeAllow !== undefined && { failureModeAllow }),
-  };
-  const config = edit(envoyConfig(ports));
-  const running = await startEnvoy({ binary, config, adminPort: ports.adminPort });
-  return { url: `http://127.0.0.1:${ports.listenPort}`, stop: running.stop };
+    ...(edit !== undefined && { edit }),
+  });
+  const log = (): void => undefined;
+  const running = await startEnvoy({ binary, configYaml, log });
+  return { url: `http://127.0.0.1:${running.listenerPort}`, stop: running.stop };
 }
 
 interface Described {

@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest';
+import { makeContext, makePool, makeRuntime, NEVER, NOW } from '../test/makers.ts';
+import { queueDepth } from './queue-depth.ts';
+
+const scorer = queueDepth.create(queueDepth.config.parse({}), makeRuntime());
+
+describe('queue-scorer', () => {
+  it('scales from the longest queue to the shortest', () => {
+    const pool = makePool([{ waiting: 2 }, { waiting: 10 }, { waiting: 4 }]);
+    expect(scorer.score(pool, makeContext())).toEqual([1, 0, 0.75]);
+  });
+
+  it('likes all endpoints alike when their queues are equal', () => {
+    const pool = makePool([{ waiting: 5 }, { waiting: 5 }]);
+    expect(scorer.score(pool, makeContext())).toEqual([1, 1]);
+  });
+
+  it('scales over the endpoints it knows, and gives the others nothing', () => {
+    const pool = makePool([
+      { waiting: 2 },
+      { waiting: 0, sampledAt: NEVER },
+      { waiting: 10 },
+      { waiting: 0, sampledAt: NOW - 2001 },
+    ]);
+    expect(scorer.score(pool, makeContext())).toEqual([1, 0, 0, 0]);
+  });
+
+  it('has no favourite when it knows none', () => {
+    const pool = makePool([{ sampledAt: NEVER }, { waiting: 3, sampledAt: NOW - 2001 }]);
+    expect(scorer.score(pool, makeContext())).toEqual([1, 1]);
+  });
+});

@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import type { Endpoint } from '../src/framework/endpoint.ts';
+import type { InferenceRequest } from '../src/framework/request.ts';
+import {
+  makeContext,
+  makePool,
+  makeRequest,
+  makeRouted,
+  makeRuntime,
+  NOW,
+} from '../test/makers.ts';
+import { sessionAffinity } from './session-affinity.ts';
+
+const pool = makePool([{}, {}, {}]);
+const [first, second] = pool as readonly [Endpoint, Endpoint, Endpoint];
+
+function create(parameters: unknown = {}): ReturnType<typeof sessionAffinity.create> {
+  return sessionAffinity.create(sessionAffinity.config.parse(parameters), makeRuntime());
+}
+
+function from(session: string, header = 'x-session-id'): InferenceRequest {
+  return makeRequest({ headers: new Map([[header, session]]) });
+}
+
+describe('session-affinity-scorer', () => {
+  it('prefers the endpoint that served the session last', () => {
+    const scorer = create();
+    const context = makeContext({ request: from('a') });
+    scorer.onRouted?.(makeRouted(first, { request: from('a') }));
+    expect(scorer.score(pool, context)).toEqual([1, 0, 0]);
+    scorer.onRouted?.(makeRouted(second, { request: from('a') }));
+    expect(scorer.score(pool, context)).toEqual([0, 1, 0]);
+  });
+
+  it('has no favourite for another session, or for a request without one', () => {
+    const scorer = create();
+    scorer.onRouted?.(makeRouted(first, { request: from('a') }));
+    scorer.onRouted?.(makeRouted(first));
+    expect(scorer.score(pool, makeContext({ request: from('b') }))).toEqual([0, 0, 0]);
+    expect(scorer.score(pool, makeContext())).toEqual([0, 0, 0]);
+  });
+
+  it('takes the first header present of those it is told, in any letter case', () => {
+    const sources = [{ header: 'X-Chat' }, { header: 'x-user' }];
+    const scorer = create({ strategy: 'session_id', sessionIdConfig: { sources } });
+    scorer.onRouted?.(makeRouted(second, { request: from('u1', 'x-user') }));
+    const context = makeContext({ request: from('u1', 'x-chat') });
+    expect(scorer.score(pool, context)).toEqual([0, 1, 0]);
+  });
+
+  it('forgets a session unused for five minutes', () => {
+    const scorer = create();
+    scorer.onRouted?.(makeRouted(first, { request: from('a') }));
+    const later = (ms: number): readonly number[] =>
+      scorer.score(pool, makeContext({ request: from('a'), now: NOW + ms }));
+    expect(later(300_000)).toEqual([1, 0, 0]);
+    expect(later(300_001)).toEqual([0, 0, 0]);
+  });
+
+  it('does not send a session to a new server that has an old name', () => {
+    const scorer = create();
+    const context = makeContext({ request: from('a') });
+    scorer.onRouted?.(makeRouted(first, { request: from('a') }));
+    scorer.onEndpointRemoved?.(first);
+    scorer.onEndpointAdded?.(first);
+    scorer.onRouted?.(makeRouted(first, { request: from('b') }));
+    expect(scorer.score(pool, context)).toEqual([0, 0, 0]);
+  });
+
+  it('refuses the strategy that needs response headers, rather than doing something else', () => {
+    expect(() => sessionAffinity.config.parse({ strategy: 'encoded_endpoint_header' })).toThrow();
+  });
+});

@@ -1,0 +1,29 @@
+import { describe, expect, it } from 'vitest';
+import { makeContext, makePool, makeRequest, makeRuntime } from '../test/makers.ts';
+import { tokenLoad } from './token-load.ts';
+
+const request = makeRequest({ promptTokens: 640 });
+
+describe('token-load-scorer', () => {
+  it('adds what the request itself must compute to what waits there', () => {
+    const scorer = tokenLoad.create(
+      tokenLoad.config.parse({ queueThresholdTokens: 1280 }),
+      makeRuntime(),
+    );
+    const context = makeContext({
+      request,
+      load: [{}, {}, { pendingPrefillTokens: 320 }, { pendingPrefillTokens: 9999 }],
+      matchedBlocks: [0, 10, 5, 0],
+    });
+    expect(scorer.score(makePool([{}, {}, {}, {}]), context)).toEqual([0.5, 1, 0.5, 0]);
+  });
+
+  it('reaches nothing at four million tokens unless told otherwise', () => {
+    const scorer = tokenLoad.create(tokenLoad.config.parse({}), makeRuntime());
+    const context = makeContext({
+      request: makeRequest({ promptTokens: 0 }),
+      load: [{ pendingPrefillTokens: 4_194_304 }, { pendingPrefillTokens: 1_048_576 }],
+    });
+    expect(scorer.score(makePool([{}, {}]), context)).toEqual([0, 0.75]);
+  });
+});

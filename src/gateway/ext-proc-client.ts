@@ -1,0 +1,107 @@
+import { join } from 'node:path';
+import {
+  type Client,
+  type ClientDuplexStream,
+  credentials,
+  loadPackageDefinition,
+  type ServiceClientConstructor,
+} from '@grpc/grpc-js';
+import { loadSync } from '@grpc/proto-loader';
+import { packageFile } from '../runtime/package-file.ts';
+import type { HeaderMutation, WireHeader } from './header-mutation.ts';
+
+interface HeadersMessage {
+  readonly headers: { readonly headers: readonly WireHeader[] };
+  readonly end_of_stream: boolean;
+}
+
+interface BodyMessage {
+  readonly body: Buffer;
+  readonly end_of_stream: boolean;
+}
+
+interface TrailersMessage {
+  readonly trailers: { readonly headers: readonly WireHeader[] };
+}
+
+/** What the data plane says; one of the fields besides `protocol_config`. */
+export interface ProcessingRequest {
+  readonly request_headers?: HeadersMessage;
+  readonly request_body?: BodyMessage;
+  readonly request_trailers?: TrailersMessage;
+  readonly response_headers?: HeadersMessage;
+  readonly response_body?: BodyMessage;
+  readonly response_trailers?: TrailersMessage;
+  readonly metadata_context?: unknown;
+  readonly protocol_config?: {
+    readonly request_body_mode: 'FULL_DUPLEX_STREAMED';
+    readonly response_body_mode: 'FULL_DUPLEX_STREAMED';
+  };
+}
+
+interface CommonAnswer {
+  readonly response?: {
+    readonly header_mutation?: HeaderMutation;
+    readonly body_mutation?: {
+      readonly streamed_response?: { readonly body?: Buffer; readonly end_of_stream?: boolean };
+    };
+  };
+}
+
+/** What the picker answers; one of the fields. Fields of default value are absent. */
+export interface ProcessingResponse {
+  readonly request_headers?: CommonAnswer;
+  readonly request_body?: CommonAnswer;
+  readonly request_trailers?: unknown;
+  readonly response_headers?: CommonAnswer;
+  readonly response_body?: CommonAnswer;
+  readonly response_trailers?: unknown;
+  readonly immediate_response?: {
+    readonly status?: { readonly code?: number };
+    readonly headers?: HeaderMutation;
+    readonly body?: Buffer;
+  };
+}
+
+export type ExtProcStream = ClientDuplexStream<ProcessingRequest, ProcessingResponse>;
+
+export interface ExtProcClient {
+  /** One stream for one HTTP request. */
+  process(): ExtProcStream;
+  close(): void;
+}
+
+export interface ExtProcClientOptions {
+  /** `host:port`. */
+  readonly address: string;
+  /** TLS without verification, as towards a picker with a certificate of its own. */
+  readonly tls: boolean;
+}
+
+/** The data plane's end of ext_proc, on the proto files the package ships. Connects when first used. */
+export function createExtProcClient({ address, tls }: ExtProcClientOptions): ExtProcClient {
+  const folder = packageFile('proto');
+  const definition = loadSync(join(folder, 'envoy/service/ext_proc/v3/external_processor.proto'), {
+    keepCase: true,
+    enums: String,
+    includeDirs: [folder],
+  });
+  const Service = loadPackageDefinition(definition) as unknown as {
+    readonly envoy: {
+      readonly service: {
+        readonly ext_proc: {
+          readonly v3: { readonly ExternalProcessor: ServiceClientConstructor };
+        };
+      };
+    };
+  };
+  const channel = tls
+    ? credentials.createSsl(null, null, null, { rejectUnauthorized: false })
+    : credentials.createInsecure();
+  const client = new Service.envoy.service.ext_proc.v3.ExternalProcessor(address, channel, {
+    'grpc.max_receive_message_length': -1,
+    // A picker that comes back should be found at once, not after the two minutes grpc-js backs off to.
+    'grpc.max_reconnect_backoff_ms': 1_000,
+  }) as unknown as Client & { Process(): ExtProcStream };
+  return { process: () => client.Process(), close: () => client.close() };
+}

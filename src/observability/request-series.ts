@@ -1,0 +1,106 @@
+import type { Registry } from 'prom-client';
+import { createNameCap, OTHER } from './name-cap.ts';
+import { createRequestFamilies } from './request-families.ts';
+import type { Cell, Tally } from './tally.ts';
+
+/** As in the reference: distinct values of a label that clients choose. */
+const NAMES_MAX = 1000;
+/** Some 300 lines of page a series: where this many combinations are in use, the rest share one. */
+const SERIES_MAX = 2000;
+
+export interface SeriesKey {
+  readonly model: string;
+  /** What the model server is asked for: the client's name unless something rewrote it. */
+  readonly targetModel: string;
+  readonly fairnessId: string;
+  readonly priority: number;
+}
+
+/** The metrics of all requests alike in model, target model, fairness id and priority. */
+export interface RequestSeries {
+  readonly requests: Cell;
+  readonly running: Cell;
+  readonly durationSeconds: Tally;
+  readonly requestBytes: Tally;
+  readonly responseBytes: Tally;
+  readonly inputTokens: Tally;
+  readonly outputTokens: Tally;
+  readonly cachedTokens: Tally;
+  readonly streamingTtftSeconds: Tally;
+  readonly wholeTtftSeconds: Tally;
+  readonly ntpotSeconds: Tally;
+  readonly tpotSeconds: Tally;
+  /** By error code, a closed set. */
+  error(code: string): Cell;
+}
+
+export interface RequestSeriesTable {
+  /** `newNames: false` counts names not seen before as `other`: for requests whose model may be anybody's invention. */
+  of(key: SeriesKey, options?: { readonly newNames: boolean }): RequestSeries;
+}
+
+const keyOf = (...labels: readonly string[]): string => labels.join('\n');
+const OVERFLOW_KEY = keyOf(OTHER, OTHER, OTHER, OTHER);
+
+/** Finds a request's series with one string and one look-up, and makes it on first use. */
+export function createRequestSeries(registry: Registry): RequestSeriesTable {
+  const families = createRequestFamilies(registry);
+  const models = createNameCap(NAMES_MAX);
+  const fairnessIds = createNameCap(NAMES_MAX);
+  const table = new Map<string, RequestSeries>();
+
+  function create(labels: Readonly<Record<string, string>>): RequestSeries {
+    const errors = new Map<string, Cell>();
+    return {
+      requests: families.requests.child(labels),
+      running: families.running.child(labels),
+      durationSeconds: families.durationSeconds.child(labels),
+      requestBytes: families.requestBytes.child(labels),
+      responseBytes: families.responseBytes.child(labels),
+      inputTokens: families.inputTokens.child(labels),
+      outputTokens: families.outputTokens.child(labels),
+      cachedTokens: families.cachedTokens.child(labels),
+      streamingTtftSeconds: families.ttftSeconds.child({ ...labels, streaming: 'true' }),
+      wholeTtftSeconds: families.ttftSeconds.child({ ...labels, streaming: 'false' }),
+      ntpotSeconds: families.ntpotSeconds.child(labels),
+      tpotSeconds: families.tpotSeconds.child(labels),
+      error(code) {
+        let cell = errors.get(code);
+        if (cell === undefined) {
+          cell = families.errors.child({ ...labels, error_code: code });
+          errors.set(code, cell);
+        }
+        return cell;
+      },
+    };
+  }
+
+  function find(
+    model: string,
+    target: string,
+    fairnessId: string,
+    priority: string,
+  ): RequestSeries {
+    const key = keyOf(model, target, fairnessId, priority);
+    const found = table.get(key);
+    if (found !== undefined) return found;
+    if (table.size >= SERIES_MAX && key !== OVERFLOW_KEY) return find(OTHER, OTHER, OTHER, OTHER);
+    const series = create({
+      model_name: model,
+      target_model_name: target,
+      fairness_id: fairnessId,
+      priority,
+    });
+    table.set(key, series);
+    return series;
+  }
+
+  return {
+    of({ model, targetModel, fairnessId, priority }, { newNames } = { newNames: true }) {
+      const admit = newNames ? 'admit' : 'known';
+      const name = models[admit](model);
+      const target = targetModel === model ? name : models[admit](targetModel);
+      return find(name, target, fairnessIds[admit](fairnessId), String(priority));
+    },
+  };
+}

@@ -1,0 +1,24 @@
+import { describe, expect, it } from 'vitest';
+import { makeContext, makePool, makeRuntime } from '../../../test/makers.ts';
+import { byLabelFilter } from './by-label.ts';
+
+const pool = makePool([{ labels: { tier: 'gold' } }, { labels: { tier: 'tin' } }, {}]);
+
+function kept(parameters: unknown): readonly number[] {
+  const filter = byLabelFilter.create(byLabelFilter.config.parse(parameters), makeRuntime());
+  return filter.filter(pool, makeContext()).map(({ slot }) => slot);
+}
+
+describe('by-label', () => {
+  it('keeps endpoints whose label has one of the values', () => {
+    expect(kept({ label: 'tier', validValues: ['gold', 'silver'] })).toEqual([0]);
+  });
+
+  it('keeps endpoints without the label when told to', () => {
+    expect(kept({ label: 'tier', validValues: ['gold'], allowsNoLabel: true })).toEqual([0, 2]);
+  });
+
+  it('refuses to filter by no label', () => {
+    expect(() => byLabelFilter.config.parse({ validValues: ['gold'] })).toThrow();
+  });
+});

@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import { makeContext, makePool, makeRuntime } from '../../../test/makers.ts';
+import { byLabelSelectorFilter, labelSelectorFilter } from './label-selector.ts';
+
+const pool = makePool([
+  { labels: { gpu: 'h100', zone: 'a' } },
+  { labels: { gpu: 'h100', zone: 'b' } },
+  { labels: { gpu: 'a100', zone: 'a' } },
+  { labels: { zone: 'a' } },
+]);
+
+function kept(parameters: unknown, definition = labelSelectorFilter): readonly number[] {
+  const filter = definition.create(definition.config.parse(parameters), makeRuntime());
+  return filter.filter(pool, makeContext()).map(({ slot }) => slot);
+}
+
+function keptBy(operator: string, ...values: readonly string[]): readonly number[] {
+  return kept({ matchExpressions: [{ key: 'gpu', operator, values }] });
+}
+
+describe('label-selector-filter', () => {
+  it('wants every label that is named to have its value', () => {
+    expect(kept({ matchLabels: { gpu: 'h100', zone: 'a' } })).toEqual([0]);
+  });
+
+  it('selects as Kubernetes does: NotIn and DoesNotExist hold where there is no such label', () => {
+    expect(keptBy('In', 'h100', 'l40s')).toEqual([0, 1]);
+    expect(keptBy('NotIn', 'h100')).toEqual([2, 3]);
+    expect(keptBy('Exists')).toEqual([0, 1, 2]);
+    expect(keptBy('DoesNotExist')).toEqual([3]);
+  });
+
+  it('wants labels and expressions to hold together', () => {
+    const matchExpressions = [{ key: 'gpu', operator: 'Exists' }];
+    expect(kept({ matchLabels: { zone: 'a' }, matchExpressions })).toEqual([0, 2]);
+  });
+
+  it('keeps all when it selects by nothing', () => {
+    expect(kept({})).toEqual([0, 1, 2, 3]);
+  });
+
+  it('goes by its old name too', () => {
+    expect(kept({ matchLabels: { gpu: 'a100' } }, byLabelSelectorFilter)).toEqual([2]);
+  });
+
+  it.each([
+    { key: 'gpu', operator: 'In' },
+    { key: 'gpu', operator: 'Exists', values: ['h100'] },
+    { key: 'gpu', operator: 'Like', values: ['h100'] },
+    { operator: 'Exists' },
+  ])('refuses %j', (expression) => {
+    expect(() => labelSelectorFilter.config.parse({ matchExpressions: [expression] })).toThrow();
+  });
+});

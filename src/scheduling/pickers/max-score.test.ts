@@ -1,0 +1,29 @@
+import { describe, expect, it } from 'vitest';
+import { makeContext, makeEndpoint, makeRuntime } from '../../../test/makers.ts';
+import type { ScoredEndpoint } from '../../framework/scheduling.ts';
+import { seededRandom } from '../../runtime/seeded-random.ts';
+import { maxScorePicker } from './max-score.ts';
+
+const candidates: readonly ScoredEndpoint[] = [0.5, 2, 1, 2, 0].map((score, slot) => ({
+  endpoint: makeEndpoint(`pod-${slot}`, { slot }),
+  score,
+}));
+
+function slotsPicked(maxNumOfEndpoints: number, seed: number): readonly number[] {
+  const config = maxScorePicker.config.parse({ maxNumOfEndpoints });
+  const picker = maxScorePicker.create(config, makeRuntime());
+  const context = makeContext({ random: seededRandom(seed) });
+  return picker.pick(candidates, context).map(({ endpoint }) => endpoint.slot);
+}
+
+describe('max-score-picker', () => {
+  it('picks the highest score, and either of two equals', () => {
+    const picked = new Set(Array.from({ length: 20 }, (_, seed) => slotsPicked(1, seed)[0]));
+    expect(picked).toEqual(new Set([1, 3]));
+  });
+
+  it('names fallbacks from the best down, equals in either order', () => {
+    const orders = Array.from({ length: 20 }, (_, seed) => slotsPicked(4, seed).join());
+    expect(new Set(orders)).toEqual(new Set(['1,3,2,0', '3,1,2,0']));
+  });
+});

@@ -1,0 +1,160 @@
+import type { AttributeKey, Endpoint, EndpointId } from '../src/framework/endpoint.ts';
+import {
+  IN_FLIGHT,
+  type InFlightLoad,
+  type InFlightView,
+  type PrefixMatch,
+  prefixMatchKey,
+} from '../src/framework/keys.ts';
+import type { Routed } from '../src/framework/observer.ts';
+import { type InferenceRequest, NO_BLOCKS } from '../src/framework/request.ts';
+import type { Random, Runtime } from '../src/framework/runtime.ts';
+import type { CycleKey, SchedulingContext } from '../src/framework/scheduling.ts';
+import { seededRandom } from '../src/runtime/seeded-random.ts';
+import { SimulatedClock } from '../src/sim/simulated-clock.ts';
+
+/** The moment of every made cycle; made endpoints are sampled then, unless they say otherwise. */
+export const NOW: number = 10_000;
+
+export const NEVER: number = Number.NEGATIVE_INFINITY;
+
+export interface EndpointFields {
+  readonly slot?: number;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly waiting?: number;
+  readonly running?: number;
+  readonly kv?: number;
+  readonly sampledAt?: number;
+  readonly attributes?: readonly (readonly [AttributeKey<never>, unknown])[];
+}
+
+/** An endpoint that refuses every attempt to change it. */
+export function makeEndpoint(name: string, fields: EndpointFields = {}): Endpoint {
+  const { slot = 0, labels = {}, waiting = 0, running = 0, kv = 0, sampledAt = NOW } = fields;
+  const attributes = new Map<AttributeKey<never>, unknown>(fields.attributes);
+  return Object.freeze({
+    id: name as EndpointId,
+    address: `${name}:8000`,
+    slot,
+    labels: new FrozenMap(Object.entries(labels)),
+    metrics: Object.freeze({
+      waitingQueueSize: waiting,
+      runningRequests: running,
+      kvCacheUsage: kv,
+      sampledAt,
+    }),
+    attribute: <T>(key: AttributeKey<T>): T => {
+      const value = attributes.get(key as unknown as AttributeKey<never>);
+      return value === undefined ? key.initial : (value as T);
+    },
+  });
+}
+
+/** One endpoint for each set of fields: `pod-0` in slot 0 and so on. */
+export function makePool(fields: readonly EndpointFields[]): readonly Endpoint[] {
+  return Object.freeze(fields.map((each, slot) => makeEndpoint(`pod-${slot}`, { slot, ...each })));
+}
+
+export function makeRequest(fields: Partial<InferenceRequest> = {}): InferenceRequest {
+  return Object.freeze({
+    id: 'r0',
+    model: 'm',
+    streaming: true,
+    outputTokensMax: undefined,
+    promptTokens: 640,
+    prompt: NO_BLOCKS,
+    priority: 0,
+    fairnessId: 'default-flow',
+    objective: undefined,
+    ttftSloMs: undefined,
+    tpotSloMs: undefined,
+    headers: new FrozenMap<string, string>(),
+    bodyBytes: 2560,
+    ...fields,
+  });
+}
+
+export interface ContextFields {
+  readonly request?: InferenceRequest;
+  readonly now?: number;
+  readonly random?: Random;
+  /** What is in flight, by slot; nothing where left out. */
+  readonly load?: readonly Partial<InFlightLoad>[];
+  /** Blocks held, by slot, of a prompt of `totalBlocks`; the match of every producer. */
+  readonly matchedBlocks?: readonly number[];
+  readonly totalBlocks?: number;
+  /** Names of the facts that may be asked for; any where left out. */
+  readonly needs?: ReadonlySet<string>;
+}
+
+export function makeContext(fields: ContextFields = {}): SchedulingContext {
+  const { load = [], matchedBlocks = [], totalBlocks = 10, needs } = fields;
+  const inFlight: InFlightView = {
+    load: ({ slot }) => ({
+      requests: 0,
+      pendingPrefillTokens: 0,
+      contextTokens: 0,
+      ...load[slot],
+    }),
+  };
+  const match: PrefixMatch = {
+    totalBlocks,
+    blockTokens: 64,
+    matchedBlocks: ({ slot }) => matchedBlocks[slot] ?? 0,
+  };
+  return Object.freeze({
+    request: fields.request ?? makeRequest(),
+    now: fields.now ?? NOW,
+    random: fields.random ?? seededRandom(1),
+    get<T>(key: CycleKey<T>): T {
+      if (needs !== undefined && !needs.has(key.name)) {
+        throw new Error(`the plugin reads ${key.name} and does not declare it in needs`);
+      }
+      if (key.name === IN_FLIGHT.name) return inFlight as T;
+      if (key.name.startsWith(prefixMatchKey('').name)) return match as T;
+      throw new Error(`makeContext knows no fact ${key.name}: make one for it in test/makers.ts`);
+    },
+  });
+}
+
+export function makeRouted(endpoint: Endpoint, fields: Partial<Routed> = {}): Routed {
+  return Object.freeze({
+    request: makeRequest(),
+    endpoint,
+    at: NOW,
+    cachedTokens: 0,
+    firstTokenSeen: true,
+    ...fields,
+  });
+}
+
+/** Simulated time, chance from a fixed seed, and nobody to talk to. */
+export function makeRuntime(seed = 1): Runtime {
+  return {
+    clock: new SimulatedClock(),
+    random: seededRandom(seed),
+    network: { get: () => Promise.reject(new Error('no network in this test')) },
+  };
+}
+
+class FrozenMap<K, V> extends Map<K, V> {
+  override set(key: K, value: V): this {
+    // The Map constructor fills itself through `set`; only then is it frozen.
+    if (Object.isFrozen(this))
+      throw new TypeError(`changed a map that is read only: ${String(key)}`);
+    return super.set(key, value);
+  }
+
+  override delete(key: K): boolean {
+    throw new TypeError(`deleted from a map that is read only: ${String(key)}`);
+  }
+
+  override clear(): void {
+    throw new TypeError('cleared a map that is read only');
+  }
+
+  constructor(entries?: Iterable<readonly [K, V]>) {
+    super(entries);
+    Object.freeze(this);
+  }
+}
