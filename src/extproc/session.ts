@@ -121,8 +121,11 @@ export class Session {
     this.#head = head;
     if (endOfStream || this.#mode === 'headers') {
       this.#requestEnded = endOfStream;
-      const pick = this.#pick(this.#options.headerOnly(head), undefined);
-      this.#emit({ kind: 'answer-request-headers', pick });
+      // A POST that ends here has an empty body, which some paths do not take; anything else has none.
+      const empty = endOfStream && headers.get(':method') === 'POST';
+      const { openBody, headerOnly } = this.#options;
+      const request = empty ? openBody(head).end() : headerOnly(head);
+      this.#emit({ kind: 'answer-request-headers', pick: this.#pick(request, undefined) });
       return;
     }
     this.#reader = this.#options.openBody(head);
@@ -159,7 +162,9 @@ export class Session {
     }
     this.#withheldChunks += 1;
     if (endOfStream || this.#reader === undefined) return;
-    if (this.#bodyBytes >= this.#options.earlyPickBytes) this.#pickEarly(this.#reader.peek());
+    // The proxy holds trailers back until it has our answer: a body that is complete must not wait for its end.
+    const enough = this.#reader.complete || this.#bodyBytes >= this.#options.earlyPickBytes;
+    if (enough) this.#pickEarly(this.#reader.peek());
   }
 
   #pickEarly(request: InferenceRequest): void {

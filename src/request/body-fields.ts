@@ -53,6 +53,7 @@ export class BodyFields implements JsonHandler {
   endObject(): void {
     if (this.#isMessage()) this.#endMessage();
     this.#depth -= 1;
+    this.#endField();
   }
 
   beginArray(): void {
@@ -62,6 +63,7 @@ export class BodyFields implements JsonHandler {
 
   endArray(): void {
     this.#depth -= 1;
+    this.#endField();
   }
 
   key(name: string): void {
@@ -110,6 +112,12 @@ export class BodyFields implements JsonHandler {
     if (this.#depth === 0) throw notAnObject(`a ${type}`);
     if (this.#depth === 1) this.types.set(this.#field, type);
     this.#countElement();
+    this.#endField();
+  }
+
+  /** What follows in the template starts a block of its own, so that it is the same behind any tools. */
+  #endField(): void {
+    if (this.#depth === 1 && this.#run !== this.runs.at(-1)) this.#run?.flush();
   }
 
   #countElement(): void {

@@ -11,6 +11,8 @@ export interface RequestHead {
 
 /** Reads one request's body as its chunks arrive. Keeps no reference to a chunk after `push` unless it must. */
 export interface BodyReader {
+  /** Nothing more that matters can come: the JSON value is closed, or the body is not read at all. */
+  readonly complete: boolean;
   /** Throws RoutingError (`invalid-request`, `body-too-large`) as soon as the fault can be known. */
   push(chunk: Uint8Array): void;
   /** What is known before the end, for an early pick; sizes not yet seen are estimated from `content-length`. */

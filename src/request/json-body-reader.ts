@@ -27,6 +27,10 @@ export class JsonBodyReader implements BodyReader {
     this.#scanner = new JsonScanner(this.#fields);
   }
 
+  get complete(): boolean {
+    return this.#scanner.done;
+  }
+
   push(chunk: Uint8Array): void {
     this.#bodyBytes += chunk.length;
     this.#scanner.push(chunk);
@@ -42,7 +46,6 @@ export class JsonBodyReader implements BodyReader {
   end(): InferenceRequest {
     this.#scanner.end();
     this.#check();
-    for (const run of this.#fields.runs.slice(0, -1)) run.flush();
     return this.#request(this.#bodyBytes, 0);
   }
 

@@ -66,6 +66,11 @@ export class JsonScanner {
     this.#handler = handler;
   }
 
+  /** The value is closed; only white space may follow. */
+  get done(): boolean {
+    return this.#state === 'done';
+  }
+
   push(chunk: Uint8Array): void {
     let at = 0;
     while (at < chunk.length) {

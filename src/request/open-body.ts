@@ -48,6 +48,10 @@ class BoundedBodyReader implements BodyReader {
     this.#bodyBytesMax = bodyBytesMax;
   }
 
+  get complete(): boolean {
+    return this.#reader.complete;
+  }
+
   push(chunk: Uint8Array): void {
     this.#bodyBytes += chunk.length;
     refuseOver(this.#bodyBytes, this.#bodyBytesMax);

@@ -1,0 +1,113 @@
+import { scorers } from '../../scorers/index.ts';
+import { planFrom } from '../../src/cli/plan.ts';
+import { type ServeOptions, type Serving, startServe } from '../../src/cli/serve.ts';
+import { fetchEnvoy } from '../../src/envoy/fetch-envoy.ts';
+import { type EnvoyConfigOptions, renderEnvoyConfig } from '../../src/envoy/render-config.ts';
+import { startEnvoy } from '../../src/envoy/run-envoy.ts';
+import { createLog } from '../../src/observability/log.ts';
+
+export interface StackOptions {
+  readonly envoy: EnvoyConfigOptions['wiring'];
+  readonly endpoints: readonly string[];
+  readonly config?: string;
+  readonly serve?: Partial<ServeOptions>;
+  readonly failureModeAllow?: boolean;
+  /** Last changes to the Envoy configuration. */
+  readonly edit?: NonNullable<EnvoyConfigOptions['edit']>;
+}
+
+export interface Stack {
+  /** Where clients send. */
+  readonly url: string;
+  readonly serving: Serving;
+  /** Requests the picker has in flight. */
+  inFlight(): Promise<number>;
+  stop(): Promise<void>;
+}
+
+/** A real Envoy's path, or why there is none. In CI there must be one. */
+export async function envoyBinary(): Promise<string | undefined> {
+  const log = (line: string): void => void process.stderr.write(`${line}\n`);
+  const fetched = await fetchEnvoy({ log });
+  if ('path' in fetched) return fetched.path;
+  if (process.env['CI'] !== undefined) throw new Error(fetched.unavailable);
+  log(`SKIPPED: every test that needs a real Envoy. ${fetched.unavailable}`);
+  return undefined;
+}
+
+export function serveOptions(overrides: Partial<ServeOptions>, config = 'default'): ServeOptions {
+  return {
+    plan: planFrom(config, scorers),
+    endpoints: [],
+    endpointsFile: undefined,
+    poolName: 'test',
+    host: '127.0.0.1',
+    extProcPort: 0,
+    healthPort: undefined,
+    metricsPort: 0,
+    insecure: true,
+    certPath: undefined,
+    bodyBytesMax: 64 * 1024 * 1024,
+    earlyPickBytes: 128 * 1024,
+    halfCloseAfterPick: false,
+    drainTimeoutMs: 1000,
+    seed: 1,
+    log: createLog('silent'),
+    ...overrides,
+  };
+}
+
+/** Picker and Envoy, on free ports of the loopback. */
+export async function startStack(binary: string, options: StackOptions): Promise<Stack> {
+  const { endpoints, config, serve = {} } = options;
+  const serving = await startServe(serveOptions({ endpoints, ...serve }, config));
+  const envoy = await startEnvoyFor(binary, options, serving.extProcPort);
+  return {
+    url: envoy.url,
+    serving,
+    inFlight: () => inFlightAt(serving.metricsPort),
+    stop: async () => {
+      await envoy.stop();
+      await serving.stop();
+    },
+  };
+}
+
+export async function startEnvoyFor(
+  binary: string,
+  { envoy, serve = {}, failureModeAllow, edit }: StackOptions,
+  pickerPort: number,
+): Promise<{ readonly url: string; stop(): Promise<void> }> {
+  const configYaml = renderEnvoyConfig({
+    wiring: envoy,
+    listenerPort: 0,
+    extProcAddress: `127.0.0.1:${pickerPort}`,
+    extProcTls: serve.insecure === false,
+    ...(failureModeAllow !== undefined && { failureModeAllow }),
+    ...(edit !== undefined && { edit }),
+  });
+  const log = (): void => undefined;
+  const running = await startEnvoy({ binary, configYaml, log });
+  return { url: `http://127.0.0.1:${running.listenerPort}`, stop: running.stop };
+}
+
+interface Described {
+  readonly endpoints: readonly { readonly inFlight: { readonly requests: number } }[];
+}
+
+export async function inFlightAt(metricsPort: number): Promise<number> {
+  const response = await fetch(`http://127.0.0.1:${metricsPort}/debug/endpoints`);
+  const { endpoints } = (await response.json()) as Described;
+  return endpoints.reduce((sum, { inFlight }) => sum + inFlight.requests, 0);
+}
+
+/** Asks again until the answer is right; fails with the last answer. */
+export async function eventually<T>(ask: () => T | Promise<T>, right: (answer: T) => boolean): Promise<T> {
+  let answer = await ask();
+  for (let attempt = 0; attempt < 400 && !right(answer); attempt++) {
+    await new Promise((resolve) => setTimeout(resolve, 25));
+    answer = await ask();
+  }
+  if (!right(answer)) throw new Error(`never came right, last answer ${JSON.stringify(answer)}`);
+  return answer;
+}
