@@ -30,23 +30,19 @@ const READY_POLL_MS = 25;
 const TERM_TIMEOUT_MS = 2_000;
 const LOG_LINE_CHARS_MAX = 2_000;
 
-/** Runs Envoy and waits until it takes requests. Ends it with this process at the latest. Throws when it does not start. */
+/**
+ * Runs Envoy and waits until it takes requests. Its base id is dynamic: of two Envoys with the same one the second ends without
+ * a word. Ends it with this process at the latest. Throws when it does not start.
+ */
 export async function startEnvoy(options: RunEnvoyOptions): Promise<RunningEnvoy> {
   const { binary, configYaml, log, concurrency = 1 } = options;
   const folder = await mkdtemp(join(tmpdir(), 'pointsman-envoy-'));
   const configPath = join(folder, 'envoy.yaml');
   const adminPath = join(folder, 'admin-address');
   await writeFile(configPath, configYaml);
-  const child = spawn(
-    binary,
-    [
-      ...['-c', configPath, '--admin-address-path', adminPath],
-      ...['--concurrency', String(concurrency), '--log-level', 'warning'],
-      // Two Envoys with one base id: the second ends without a word.
-      '--use-dynamic-base-id',
-    ],
-    { stdio: ['ignore', 'ignore', 'pipe'] },
-  );
+  const flags = `--concurrency ${concurrency} --log-level warning --use-dynamic-base-id`.split(' ');
+  const args = ['-c', configPath, '--admin-address-path', adminPath, ...flags];
+  const child = spawn(binary, args, { stdio: ['ignore', 'ignore', 'pipe'] });
   const lastLines = relay(child, log);
   const exited = new Promise<void>((resolve) => {
     child.once('error', () => resolve());
