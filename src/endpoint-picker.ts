@@ -1,5 +1,5 @@
 import { instantiate, type PluginWrap } from './config/instantiate.ts';
-import type { PickerPlan } from './config/load.ts';
+import type { PickerPlan } from './config/picker-plan.ts';
 import { EndpointPool } from './datalayer/endpoint-pool.ts';
 import { Ledger, type Reservation } from './datalayer/ledger.ts';
 import { OutputLength } from './datalayer/output-length.ts';

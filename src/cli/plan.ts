@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { builtInCatalogue } from '../config/catalogue.ts';
 import { NAMED_CONFIGS } from '../config/defaults.ts';
-import { loadConfig, type PickerPlan } from '../config/load.ts';
+import { loadConfig } from '../config/load.ts';
+import type { PickerPlan } from '../config/picker-plan.ts';
 import { dataSources } from '../datalayer/data-sources.ts';
 import { ConfigError } from '../framework/error.ts';
 import type { ScorerDefinition } from '../framework/plugin.ts';

@@ -1,30 +1,51 @@
 import { z } from 'zod';
 import { type DataSourceDefinition, defineDataSource } from '../framework/plugin.ts';
 
-/**
- * Plugin types of the reference whose work is part of our core, so that its configurations load unchanged. Their
- * parameters are checked; those that have an effect here say so.
- */
-export const acceptedSources: readonly DataSourceDefinition[] = [
-  // The ledger counts what is in flight, always.
-  builtIn('inflight-load-producer', {
-    addEstimatedOutputTokens: z.boolean().optional(),
-    outputRatio: z.number().positive().optional(),
-    maxEstimatedOutputTokens: z.int().positive().optional(),
-    prefixMatchInfoProducerName: z.string().optional(),
-    syncCrossReplicaState: z.boolean().optional(),
-  }),
-  // Request parsing estimates tokens while the body arrives.
-  builtIn('token-producer', {
-    modelName: z.string().optional(),
-    estimate: z.record(z.string(), z.unknown()).optional(),
-  }),
+const LEDGER = 'the ledger counts what is in flight, always';
+const ESTIMATED = 'tokens are estimated from bytes while the body arrives';
+const BY_PATH = 'a body is read as its path says';
+
+const inflightLoad = {
+  addEstimatedOutputTokens: z.boolean().optional(),
+  outputRatio: z.number().positive().optional(),
+  maxEstimatedOutputTokens: z.int().positive().optional(),
+  prefixMatchInfoProducerName: z.string().optional(),
+  syncCrossReplicaState: z.boolean().optional(),
+};
+
+const tokens = {
+  modelName: z.string().optional(),
+  estimate: z.record(z.string(), z.unknown()).optional(),
+};
+
+/** Plugin types of the reference whose work our core does, with the sentence that says how. */
+const ACCEPTED: readonly {
+  readonly type: string;
+  readonly instead: string;
+  readonly shape: z.ZodRawShape;
+}[] = [
+  { type: 'inflight-load-producer', instead: LEDGER, shape: inflightLoad },
+  { type: 'token-producer', instead: ESTIMATED, shape: tokens },
+  { type: 'tokenizer', instead: ESTIMATED, shape: tokens },
+  { type: 'openai-parser', instead: BY_PATH, shape: {} },
+  { type: 'anthropic-parser', instead: BY_PATH, shape: {} },
+  { type: 'vllmhttp-parser', instead: BY_PATH, shape: {} },
+  { type: 'passthrough-parser', instead: BY_PATH, shape: {} },
 ];
 
-function builtIn(type: string, shape: z.ZodRawShape): DataSourceDefinition {
-  return defineDataSource({
+/**
+ * They do nothing, so that a configuration that names them loads unchanged. Their parameters are checked, and have no
+ * effect.
+ */
+export const acceptedSources: readonly DataSourceDefinition[] = ACCEPTED.map(({ type, shape }) =>
+  defineDataSource({
     type,
     config: z.strictObject(shape),
     start: () => ({ stop: () => undefined }),
-  });
+  }),
+);
+
+/** What our core does in place of an accepted plugin type; undefined for any other type. */
+export function coreInsteadOf(type: string): string | undefined {
+  return ACCEPTED.find((accepted) => accepted.type === type)?.instead;
 }

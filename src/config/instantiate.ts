@@ -10,7 +10,7 @@ import type {
   Scorer,
   WeightedScorer,
 } from '../framework/scheduling.ts';
-import type { PickerPlan, PlannedPlugin, PlannedProfile } from './load.ts';
+import type { PickerPlan, PlannedPlugin, PlannedProfile } from './picker-plan.ts';
 
 /** Put around plugins as they are made; each gives back something with the same interface. */
 export interface PluginWrap {
@@ -41,35 +41,33 @@ const AS_IT_IS: PluginWrap = {
   picker: (_plugin, picker) => picker,
 };
 
-/** Makes every plugin of a plan once, however many profiles name it, and starts the data sources. */
+/**
+ * Makes every plugin of a plan once, however many profiles name it, then starts the data sources: they begin only when
+ * nothing can fail any more. Throws ConfigError when the handler cannot run the profiles.
+ */
 export function instantiate(plan: PickerPlan, options: InstantiateOptions): PickerParts {
   const { pool, runtime, coreFacts, wrap = AS_IT_IS } = options;
-  const facts = new Map(coreFacts.map((fact) => [fact.key.name, fact]));
-  const observers: Observer[] = [];
-  const stops: (() => void)[] = [];
-  const made = new Map<string, Filter | Scorer | Picker>();
-  for (const plugin of plan.plugins) {
-    if (plugin.kind === 'source') {
-      const host = { name: plugin.name, pool, runtime };
-      const source = plugin.definition.start(plugin.config, host);
-      for (const fact of source.facts ?? []) facts.set(fact.key.name, fact);
-      observers.push(source);
-      stops.push(() => source.stop());
-    } else if (plugin.kind !== 'handler') {
-      const instance = plugin.definition.create(plugin.config, runtime);
-      observers.push(instance);
-      made.set(plugin.name, instance);
-    }
+  const made = new Map<string, (Filter | Scorer | Picker) & Observer>();
+  for (const { name, kind, definition, config } of plan.plugins) {
+    if (kind === 'source' || kind === 'handler') continue;
+    made.set(name, definition.create(config, runtime));
   }
   const profiles = new Map(
     plan.profiles.map((profile) => [profile.name, profileOf(profile, made, wrap)]),
   );
   const handler = plan.handler.definition.create(plan.handler.config, profiles, runtime);
-  observers.push(handler);
-  const stop = (): void => {
-    for (const each of stops) each();
+  const sources = plan.plugins.flatMap(({ name, kind, definition, config }) =>
+    kind === 'source' ? [definition.start(config, { name, pool, runtime })] : [],
+  );
+  const facts = [...coreFacts, ...sources.flatMap((source) => source.facts ?? [])];
+  return {
+    handler,
+    facts: new Map(facts.map((fact) => [fact.key.name, fact])),
+    observers: [...sources, ...made.values(), handler],
+    stop: () => {
+      for (const source of sources) source.stop();
+    },
   };
-  return { handler, facts, observers, stop };
 }
 
 function profileOf(

@@ -1,50 +1,57 @@
 import { z } from 'zod';
 
-/** The reference's API version, and the deprecated one it still takes. */
-const API_VERSIONS = ['llm-d.ai/v1alpha1', 'inference.networking.x-k8s.io/v1alpha1'] as const;
+/** The reference's API version. */
+export const API_VERSION = 'llm-d.ai/v1alpha1';
+/** Its deprecated name, which the reference still takes. */
+export const LEGACY_API_VERSION = 'inference.networking.x-k8s.io/v1alpha1';
+export const KIND = 'EndpointPickerConfig';
 
 const name = z.string().min(1);
+const reference = z.strictObject({ pluginRef: name });
 
-const pluginSchema = z.strictObject({
+/** A list, which YAML that says `plugins:` and nothing more leaves null. */
+function list<T extends z.ZodType>(item: T): z.ZodType<readonly z.output<T>[]> {
+  return z
+    .array(item)
+    .nullish()
+    .transform((items) => items ?? []);
+}
+
+const plugin = z.strictObject({
   type: name,
   name: name.optional(),
   parameters: z.record(z.string(), z.unknown()).nullish(),
 });
 
-const profileSchema = z.strictObject({
+const profile = z.strictObject({
   name,
-  plugins: z
-    .array(z.strictObject({ pluginRef: name, weight: z.number().positive().optional() }))
-    .default([]),
+  plugins: list(z.strictObject({ pluginRef: name, weight: z.number().nonnegative().optional() })),
 });
 
-const sourceSchema = z.strictObject({
-  pluginRef: name,
-  extractors: z.array(z.strictObject({ pluginRef: name })).default([]),
+const dataLayer = z.strictObject({
+  injectDefaults: z.boolean().default(true),
+  sources: list(z.strictObject({ pluginRef: name, extractors: list(reference) })),
+  discovery: reference.nullish(),
+  peerDiscovery: reference.nullish(),
+  crossReplicaSyncerPluginRef: name.nullish(),
+  crossReplicaSyncInterval: z.string().nullish(),
 });
 
-/** `EndpointPickerConfig` as the field writes it. What is not acted on yet is accepted and warned about. */
-export const configSchema: z.ZodType<EndpointPickerConfig> = z.strictObject({
-  apiVersion: z.enum(API_VERSIONS),
-  kind: z.literal('EndpointPickerConfig'),
-  featureGates: z.array(z.string()).default([]),
-  plugins: z.array(pluginSchema).default([]),
-  schedulingProfiles: z.array(profileSchema).default([]),
-  dataLayer: z
-    .strictObject({
-      injectDefaults: z.boolean().default(true),
-      sources: z.array(sourceSchema).default([]),
-      discovery: z.strictObject({ pluginRef: name }).optional(),
-      peerDiscovery: z.unknown().optional(),
-      crossReplicaSyncerPluginRef: z.unknown().optional(),
-      crossReplicaSyncInterval: z.unknown().optional(),
-    })
-    .default({ injectDefaults: true, sources: [] }),
-  flowControl: z.unknown().optional(),
-  requestHandler: z.unknown().optional(),
-  saturationDetector: z.unknown().optional(),
-  parser: z.unknown().optional(),
-});
+/** Its values are not acted on yet; its names are checked, so that a slip does not wait for the day they are. */
+const flowControl = z
+  .strictObject({
+    maxBytes: z.unknown(),
+    maxRequests: z.unknown(),
+    defaultRequestTTL: z.unknown(),
+    noEndpointRequestTTL: z.unknown(),
+    defaultPriorityBand: z.unknown(),
+    defaultNegativePriorityBand: z.unknown(),
+    priorityBands: z.unknown(),
+    usageLimitPolicyPluginRef: z.unknown(),
+    saturationDetector: z.unknown(),
+    enableEviction: z.unknown(),
+  })
+  .partial();
 
 export interface PluginEntry {
   readonly type: string;
@@ -52,30 +59,50 @@ export interface PluginEntry {
   readonly parameters?: Readonly<Record<string, unknown>> | null | undefined;
 }
 
-export interface ProfileEntry {
-  readonly name: string;
-  readonly plugins: readonly { readonly pluginRef: string; readonly weight?: number | undefined }[];
+export interface PluginReference {
+  readonly pluginRef: string;
 }
 
+export interface ProfileEntry {
+  readonly name: string;
+  readonly plugins: readonly (PluginReference & { readonly weight?: number | undefined })[];
+}
+
+export interface DataLayerEntry {
+  readonly injectDefaults: boolean;
+  readonly sources: readonly (PluginReference & {
+    readonly extractors: readonly PluginReference[];
+  })[];
+  readonly discovery?: PluginReference | null | undefined;
+  readonly peerDiscovery?: PluginReference | null | undefined;
+  readonly crossReplicaSyncerPluginRef?: string | null | undefined;
+  readonly crossReplicaSyncInterval?: string | null | undefined;
+}
+
+/** `EndpointPickerConfig` as the field writes it. */
 export interface EndpointPickerConfig {
-  readonly apiVersion: (typeof API_VERSIONS)[number];
-  readonly kind: 'EndpointPickerConfig';
+  readonly apiVersion: typeof API_VERSION | typeof LEGACY_API_VERSION;
+  readonly kind: typeof KIND;
   readonly featureGates: readonly string[];
   readonly plugins: readonly PluginEntry[];
   readonly schedulingProfiles: readonly ProfileEntry[];
-  readonly dataLayer: {
-    readonly injectDefaults: boolean;
-    readonly sources: readonly {
-      readonly pluginRef: string;
-      readonly extractors: readonly { readonly pluginRef: string }[];
-    }[];
-    readonly discovery?: { readonly pluginRef: string } | undefined;
-    readonly peerDiscovery?: unknown;
-    readonly crossReplicaSyncerPluginRef?: unknown;
-    readonly crossReplicaSyncInterval?: unknown;
-  };
-  readonly flowControl?: unknown;
-  readonly requestHandler?: unknown;
-  readonly saturationDetector?: unknown;
-  readonly parser?: unknown;
+  readonly dataLayer: DataLayerEntry;
+  readonly flowControl?: Readonly<Record<string, unknown>> | null | undefined;
+  readonly requestHandler?: { readonly parsers: readonly PluginReference[] } | null | undefined;
+  readonly saturationDetector?: PluginReference | null | undefined;
+  readonly parser?: PluginReference | null | undefined;
 }
+
+/** Strict: a field it does not know is a mistake. What it knows and is not acted on yet is warned about. */
+export const configSchema: z.ZodType<EndpointPickerConfig> = z.strictObject({
+  apiVersion: z.enum([API_VERSION, LEGACY_API_VERSION]),
+  kind: z.literal(KIND),
+  featureGates: list(z.string()),
+  plugins: list(plugin),
+  schedulingProfiles: list(profile),
+  dataLayer: dataLayer.nullish().transform((given) => given ?? dataLayer.parse({})),
+  flowControl: flowControl.nullish(),
+  requestHandler: z.strictObject({ parsers: list(reference) }).nullish(),
+  saturationDetector: reference.nullish(),
+  parser: reference.nullish(),
+});

@@ -1,0 +1,47 @@
+import type {
+  EffectiveConfig,
+  FileDiscoveryPlan,
+  PlannedPlugin,
+  PlannedProfile,
+} from './picker-plan.ts';
+import { FILE_DISCOVERY } from './plugin-table.ts';
+import { API_VERSION, KIND } from './schema.ts';
+
+/** A plan written back as a configuration, with all that was injected or defaulted in it. */
+export function effectiveConfig({
+  plugins,
+  profiles,
+  discovery,
+}: {
+  readonly plugins: readonly PlannedPlugin[];
+  readonly profiles: readonly PlannedProfile[];
+  readonly discovery: FileDiscoveryPlan | undefined;
+}): EffectiveConfig {
+  const discoveries =
+    discovery === undefined
+      ? []
+      : [{ type: FILE_DISCOVERY, name: FILE_DISCOVERY, parameters: discovery }];
+  return {
+    apiVersion: API_VERSION,
+    kind: KIND,
+    plugins: [
+      ...plugins.map(({ name, definition, config }) => ({
+        type: definition.type,
+        name,
+        parameters: config,
+      })),
+      ...discoveries,
+    ],
+    schedulingProfiles: profiles.map((profile) => ({
+      name: profile.name,
+      plugins: profile.plugins.map(({ plugin, weight }) => ({
+        pluginRef: plugin.name,
+        ...(plugin.kind === 'scorer' && { weight }),
+      })),
+    })),
+    dataLayer: {
+      injectDefaults: false,
+      ...(discovery !== undefined && { discovery: { pluginRef: FILE_DISCOVERY } }),
+    },
+  };
+}

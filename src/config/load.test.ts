@@ -1,0 +1,392 @@
+import { describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { z } from 'zod';
+import { scorers } from '../../scorers/index.ts';
+import { dataSources } from '../datalayer/data-sources.ts';
+import { ConfigError } from '../framework/error.ts';
+import { defineScorer } from '../framework/plugin.ts';
+import { cycleKey } from '../framework/scheduling.ts';
+import { builtInCatalogue } from './catalogue.ts';
+import { NAMED_CONFIGS } from './defaults.ts';
+import { loadConfig } from './load.ts';
+import type { PickerPlan } from './picker-plan.ts';
+
+const catalogue = builtInCatalogue(scorers, dataSources);
+
+const HEAD = 'apiVersion: llm-d.ai/v1alpha1\nkind: EndpointPickerConfig\n';
+
+function load(body: string, head = HEAD): PickerPlan {
+  return loadConfig({ text: head + body, source: 'test.yaml', catalogue });
+}
+
+/** `path: message` of every issue. */
+function issuesOf(body: string, head = HEAD): readonly string[] {
+  try {
+    load(body, head);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return error.issues.map(({ path, message }) => `${path}: ${message}`);
+  }
+  return [];
+}
+
+/** Every profile as `name: plugin×weight …`, weights of scorers only. */
+function profilesOf({ profiles }: PickerPlan): readonly string[] {
+  return profiles.map(
+    ({ name, plugins }) =>
+      `${name}: ${plugins
+        .map(({ plugin, weight }) =>
+          plugin.kind === 'scorer' ? `${plugin.name}×${weight}` : plugin.name,
+        )
+        .join(' ')}`,
+  );
+}
+
+function namesOf({ plugins }: PickerPlan): readonly string[] {
+  return plugins.map(({ name }) => name);
+}
+
+describe('the built-in configurations', () => {
+  it.each([...NAMED_CONFIGS])('%s loads without a warning', (_name, text) => {
+    const plan = loadConfig({ text, source: 'built-in', catalogue });
+    expect(plan.warnings).toEqual([]);
+    expect(plan.profiles).toHaveLength(1);
+  });
+
+  it("has the reference's own default with its weights, producer and picker", () => {
+    const plan = load('', NAMED_CONFIGS.get('reference-default'));
+    expect(profilesOf(plan)).toEqual([
+      'default: queue-scorer×2 kv-cache-utilization-scorer×2 prefix-cache-scorer×3 max-score-picker',
+    ]);
+    expect(namesOf(plan)).toContain('approx-prefix-cache-producer');
+    expect(plan.handler.name).toBe('single-profile-handler');
+  });
+});
+
+describe('published configurations', () => {
+  it('loads the one with two prefix caches, each reading its own producer', () => {
+    const plan = load(`
+plugins:
+- type: prefix-cache-scorer
+  name: gpu-prefix-cache-scorer
+- type: approx-prefix-cache-producer
+  name: cpu-prefix-producer
+  parameters: {autoTune: false, lruCapacityPerServer: 1000}
+- type: prefix-cache-scorer
+  name: cpu-prefix-cache-scorer
+  parameters: {prefixMatchInfoProducerName: cpu-prefix-producer}
+- type: queue-scorer
+- type: kv-cache-utilization-scorer
+schedulingProfiles:
+- name: default
+  plugins:
+  - {pluginRef: gpu-prefix-cache-scorer, weight: 1}
+  - {pluginRef: cpu-prefix-cache-scorer, weight: 1}
+  - {pluginRef: queue-scorer, weight: 2}
+  - {pluginRef: kv-cache-utilization-scorer, weight: 2}
+`);
+    const producers = plan.plugins
+      .filter(({ definition }) => definition.type === 'approx-prefix-cache-producer')
+      .map(({ name }) => name);
+    expect(producers).toEqual(['cpu-prefix-producer', 'approx-prefix-cache-producer']);
+    expect(plan.warnings).toEqual([]);
+  });
+
+  it('loads the one that spreads cold prompts', () => {
+    const plan = load(`
+plugins:
+- type: queue-scorer
+- type: kv-cache-utilization-scorer
+- type: prefix-cache-scorer
+- type: no-hit-lru-scorer
+schedulingProfiles:
+- name: default
+  plugins:
+  - {pluginRef: queue-scorer, weight: 2}
+  - {pluginRef: kv-cache-utilization-scorer, weight: 2}
+  - {pluginRef: prefix-cache-scorer, weight: 3}
+  - {pluginRef: no-hit-lru-scorer, weight: 2}
+`);
+    expect(profilesOf(plan)).toEqual([
+      'default: queue-scorer×2 kv-cache-utilization-scorer×2 prefix-cache-scorer×3 no-hit-lru-scorer×2 max-score-picker',
+    ]);
+  });
+
+  it('loads the one that does not look into bodies, and says what has no effect', () => {
+    const plan = load(`
+plugins:
+- type: passthrough-parser
+- type: active-request-scorer
+- type: session-affinity-scorer
+- type: inflight-load-producer
+  parameters: {addEstimatedOutputTokens: true}
+schedulingProfiles:
+- name: default
+  plugins:
+  - {pluginRef: active-request-scorer, weight: 2}
+  - {pluginRef: session-affinity-scorer, weight: 1}
+requestHandler:
+  parsers:
+  - pluginRef: passthrough-parser
+`);
+    expect(plan.warnings).toEqual([
+      'requestHandler is accepted but has no effect yet',
+      'plugins[3].parameters have no effect on inflight-load-producer: the ledger counts what is in flight, always',
+    ]);
+  });
+});
+
+describe('defaults', () => {
+  it('puts every filter, scorer and picker into one profile when none is written', () => {
+    const plan = load(`
+plugins:
+- type: decode-filter
+- type: queue-scorer
+- type: random-picker
+`);
+    expect(profilesOf(plan)).toEqual(['default: decode-filter queue-scorer×1 random-picker']);
+  });
+
+  it('runs an empty configuration: scrapes, and picks by chance', () => {
+    const plan = load('');
+    expect(profilesOf(plan)).toEqual(['default: max-score-picker']);
+    expect(namesOf(plan)).toEqual([
+      'max-score-picker',
+      'single-profile-handler',
+      'metrics-data-source',
+      'core-metrics-extractor',
+    ]);
+  });
+
+  it('injects no metrics source beside one that is configured, and none when told not to', () => {
+    const own = load(`
+plugins:
+- type: metrics-data-source
+  name: slow-scrapes
+  parameters: {interval: 1s}
+`);
+    expect(namesOf(own)).not.toContain('metrics-data-source');
+    expect(namesOf(own)).toContain('core-metrics-extractor');
+    const bare = load('dataLayer: {injectDefaults: false}\n');
+    expect(namesOf(bare)).toEqual(['max-score-picker', 'single-profile-handler']);
+  });
+
+  it('takes lists that are written and left empty, as YAML allows', () => {
+    expect(profilesOf(load('plugins:\nschedulingProfiles:\ndataLayer:\n'))).toEqual([
+      'default: max-score-picker',
+    ]);
+  });
+
+  it('reads JSON as well', () => {
+    const text = JSON.stringify({ apiVersion: 'llm-d.ai/v1alpha1', kind: 'EndpointPickerConfig' });
+    expect(load('', text).handler.name).toBe('single-profile-handler');
+  });
+
+  it('finds the endpoints file', () => {
+    const plan = load(`
+plugins:
+- type: file-discovery
+  name: pool
+  parameters: {path: /etc/endpoints.yaml, watchFile: true}
+dataLayer:
+  discovery: {pluginRef: pool}
+`);
+    expect(plan.discovery).toEqual({ path: '/etc/endpoints.yaml', watchFile: true });
+  });
+});
+
+describe('the effective configuration', () => {
+  it.each([
+    ...NAMED_CONFIGS.values(),
+    `${HEAD}
+plugins:
+- {type: queue-scorer, name: q}
+- {type: weighted-random-picker, parameters: {maxNumOfEndpoints: 2}}
+- {type: file-discovery, name: pool, parameters: {path: endpoints.yaml}}
+- {type: metrics-data-source, parameters: {interval: 20ms}}
+dataLayer: {discovery: {pluginRef: pool}}
+`,
+  ])('is a configuration that gives the same plan (%#)', (text) => {
+    const plan = load('', text);
+    const again = load('', stringify(plan.effective));
+    expect(again).toEqual(plan);
+  });
+});
+
+describe('a configuration that cannot be run', () => {
+  it('lists every fault at once, each with its path and the likeliest meaning', () => {
+    expect(
+      issuesOf(`
+plugins:
+- type: queue-scorrer
+- type: prefix-cache-scorer
+  parameters: {matchLengthWeigth: 0.5, matchLengthScaleTokens: -1}
+- type: load-aware-scorer
+- type: load-aware-scorer
+schedulingProfiles:
+- name: default
+  plugins:
+  - pluginRef: queue-scorrer
+  - pluginRef: load-aware-score
+  - pluginRef: metrics-data-source
+featureGates: [flowControll]
+`),
+    ).toEqual([
+      'plugins[0].type: queue-scorrer is not a known plugin type (did you mean queue-scorer?)',
+      'plugins[1].parameters.matchLengthScaleTokens: Too small: expected number to be >0',
+      'plugins[1].parameters.matchLengthWeigth: is not a known field (did you mean matchLengthWeight?)',
+      "plugins[3].name: load-aware-scorer is another plugin's name already",
+      'schedulingProfiles[0].plugins[1].pluginRef: load-aware-score is not the name of a plugin in plugins (did you mean load-aware-scorer?)',
+      'schedulingProfiles[0].plugins[2].pluginRef: metrics-data-source is not the name of a plugin in plugins',
+      'featureGates[0]: flowControll is not a known feature gate (did you mean flowControl?)',
+    ]);
+  });
+
+  it('lists every fault of shape at once', () => {
+    expect(
+      issuesOf(`
+plugin: []
+plugins:
+- name: nameless
+schedulingProfiles:
+- name: default
+  plugins:
+  - {pluginref: queue-scorer, weight: heavy}
+dataLayer: {sorces: []}
+`),
+    ).toEqual([
+      'plugins[0].type: is missing (expected string)',
+      'schedulingProfiles[0].plugins[0].pluginRef: is missing (expected string)',
+      'schedulingProfiles[0].plugins[0].weight: Invalid input: expected number, received string',
+      'schedulingProfiles[0].plugins[0].pluginref: is not a known field (did you mean pluginRef?)',
+      'dataLayer.sorces: is not a known field (did you mean sources?)',
+      'plugin: is not a known field (did you mean plugins?)',
+    ]);
+  });
+
+  it('says in which line the YAML breaks', () => {
+    expect(issuesOf('plugins: [\n- type: x\n').join('\n')).toMatch(/^line \d+, column \d+: /);
+  });
+
+  it.each(['', 'just a sentence', '[1, 2]', 'apiVersion: v2\nkind: EndpointPickerConfig'])(
+    'refuses %j',
+    (text) => {
+      expect(issuesOf('', text)).not.toEqual([]);
+    },
+  );
+
+  it('refuses a text that unfolds without end', () => {
+    const bomb = ['a: &a [x, x, x, x, x, x, x, x, x, x]'];
+    for (const [of, name] of ['ab', 'bc', 'cd', 'de']) {
+      bomb.push(`${name}: &${name} [${Array.from({ length: 10 }, () => `*${of}`).join(', ')}]`);
+    }
+    expect(issuesOf('', bomb.join('\n')).join()).toContain('alias');
+  });
+
+  it.each([
+    [
+      'two handlers',
+      'plugins:\n- type: single-profile-handler\n- {type: single-profile-handler, name: other}\n',
+      'plugins: only one profile handler can run, not single-profile-handler, other',
+    ],
+    [
+      'two profiles for the single-profile handler',
+      'schedulingProfiles:\n- name: a\n- name: b\n',
+      'schedulingProfiles: single-profile-handler runs exactly one profile, got 2',
+    ],
+    [
+      'two pickers in a profile',
+      'plugins:\n- type: random-picker\n- type: max-score-picker\n',
+      'schedulingProfiles[0]: default has 2 pickers (random-picker, max-score-picker), not one',
+    ],
+    [
+      'a data source in a profile',
+      'plugins:\n- type: metrics-data-source\nschedulingProfiles:\n- name: a\n  plugins: [{pluginRef: metrics-data-source}]\n',
+      'schedulingProfiles[0].plugins[0].pluginRef: metrics-data-source is a source, not a filter, scorer or picker',
+    ],
+    [
+      'a discovery in a profile',
+      'plugins:\n- {type: file-discovery, parameters: {path: x}}\nschedulingProfiles:\n- name: a\n  plugins: [{pluginRef: file-discovery}]\n',
+      'schedulingProfiles[0].plugins[0].pluginRef: file-discovery is a discovery, not a filter, scorer or picker',
+    ],
+    [
+      'a scorer as a data source',
+      'plugins:\n- type: queue-scorer\ndataLayer:\n  sources: [{pluginRef: queue-scorer}]\n',
+      'dataLayer.sources[0].pluginRef: queue-scorer is a scorer, not a data source',
+    ],
+    [
+      'an extractor that is not there',
+      'plugins:\n- type: metrics-data-source\ndataLayer:\n  sources: [{pluginRef: metrics-data-source, extractors: [{pluginRef: core}]}]\n',
+      'dataLayer.sources[0].extractors[0].pluginRef: core is not the name of a plugin in plugins',
+    ],
+    [
+      'a discovery that is not there',
+      'dataLayer: {discovery: {pluginRef: file-discovery}}\n',
+      'dataLayer.discovery.pluginRef: file-discovery is not the name of a plugin in plugins',
+    ],
+    [
+      'a producer that is not there',
+      'plugins:\n- {type: prefix-cache-scorer, parameters: {prefixMatchInfoProducerName: aprox-prefix-cache-producer}}\n',
+      'plugins[0]: prefix-cache-scorer needs prefix-match/aprox-prefix-cache-producer, which no plugin of this configuration provides (did you mean prefix-match/approx-prefix-cache-producer?)',
+    ],
+    [
+      "another plugin by the default picker's name",
+      'plugins:\n- {type: queue-scorer, name: max-score-picker}\n',
+      'plugins[0].name: max-score-picker is the name of a plugin that is always there, not of a queue-scorer',
+    ],
+    [
+      'a plugin type that is not supported yet',
+      'plugins:\n- type: latency-scorer\n',
+      'plugins[0].type: latency-scorer is a plugin type of the reference picker that is not supported yet',
+    ],
+    [
+      'a feature gate that is neither on nor off',
+      'featureGates: [flowControl=maybe]\n',
+      'featureGates[0]: flowControl=maybe is neither flowControl, flowControl=true nor flowControl=false',
+    ],
+  ])('refuses %s', (_name, body, issue) => {
+    expect(issuesOf(body)).toEqual([issue]);
+  });
+
+  it('refuses a scorer outside the tree whose fact nothing provides', () => {
+    const needy = defineScorer({
+      type: 'moon-phase-scorer',
+      config: z.strictObject({}),
+      needs: () => [cycleKey('moon-phase')],
+      create: () => ({ score: (endpoints) => endpoints.map(() => 1) }),
+    });
+    const text = `${HEAD}plugins: [{type: moon-phase-scorer}]\n`;
+    expect(() =>
+      loadConfig({ text, source: 'x', catalogue: builtInCatalogue([needy], dataSources) }),
+    ).toThrow('moon-phase-scorer needs moon-phase, which no plugin of this configuration provides');
+  });
+});
+
+describe('warnings', () => {
+  it('says what has no effect', () => {
+    const plan = load(
+      `
+plugins:
+- {type: by-label, parameters: {label: tier, validValues: [gold]}}
+- type: queue-scorer
+schedulingProfiles:
+- name: default
+  plugins:
+  - {pluginRef: by-label, weight: 2}
+  - {pluginRef: queue-scorer, weight: 2}
+featureGates: [flowControl, haPopulateNonLeaderDatastore=true]
+flowControl: {maxRequests: 100}
+saturationDetector: {pluginRef: utilization-detector}
+`,
+      'apiVersion: inference.networking.x-k8s.io/v1alpha1\nkind: EndpointPickerConfig\n',
+    );
+    expect(plan.warnings).toEqual([
+      'apiVersion inference.networking.x-k8s.io/v1alpha1 is deprecated; write llm-d.ai/v1alpha1',
+      'flowControl is accepted but has no effect yet',
+      'saturationDetector is accepted but has no effect yet',
+      'feature gate flowControl has no effect yet',
+      'plugins[0]: by-label is deprecated; write label-selector-filter',
+      'schedulingProfiles[0].plugins[0].weight has no effect: by-label is a filter, and only scorers are weighed',
+    ]);
+  });
+});

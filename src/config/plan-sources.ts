@@ -1,0 +1,74 @@
+import type { ConfigIssue } from '../framework/error.ts';
+import { IN_FLIGHT } from '../framework/keys.ts';
+import { nearest } from './nearest.ts';
+import type { KnownPlugin, PlannedPlugin } from './picker-plan.ts';
+import type { PluginTable } from './plugin-table.ts';
+import type { DataLayerEntry } from './schema.ts';
+
+/** In every pool, unless a configuration says it brings its own. */
+const DEFAULT_SOURCES = ['metrics-data-source', 'core-metrics-extractor'];
+/** Facts that the picker itself provides: they need no source. */
+const CORE_FACTS: ReadonlySet<string> = new Set([IN_FLIGHT.name]);
+
+/** Checks what the data layer refers to, then injects the default sources and every producer that a plugin needs. */
+export function planSources(
+  { injectDefaults, sources }: DataLayerEntry,
+  table: PluginTable,
+  issues: ConfigIssue[],
+): void {
+  sources.forEach(({ pluginRef, extractors }, index) => {
+    const path = `dataLayer.sources[${index}]`;
+    const wanted = { kinds: ['source'], wanted: 'data source' };
+    table.resolve(pluginRef, { path: `${path}.pluginRef`, ...wanted });
+    extractors.forEach((extractor, at) => {
+      table.resolve(extractor.pluginRef, {
+        path: `${path}.extractors[${at}].pluginRef`,
+        ...wanted,
+      });
+    });
+  });
+  if (injectDefaults) {
+    const present = new Set([...table.plugins()].map(({ definition }) => definition.type));
+    for (const type of DEFAULT_SOURCES) if (!present.has(type)) table.inject(type);
+  }
+  // Producers injected on the way have needs of their own, and come up later in the same iteration.
+  for (const plugin of table.plugins()) {
+    for (const { name } of plugin.definition.needs?.(plugin.config as never) ?? []) {
+      if (!CORE_FACTS.has(name)) supply(name, plugin, table, issues);
+    }
+  }
+}
+
+function supply(
+  fact: string,
+  needy: PlannedPlugin,
+  table: PluginTable,
+  issues: ConfigIssue[],
+): void {
+  const provided = new Set([...table.plugins()].flatMap((plugin) => factsOf(plugin, plugin)));
+  if (provided.has(fact)) return;
+  const defaults = new Map([...table.types()].flatMap(defaultFacts));
+  const producer = defaults.get(fact);
+  if (producer !== undefined) {
+    table.inject(producer);
+    return;
+  }
+  const hint = nearest(fact, [...provided, ...defaults.keys(), ...CORE_FACTS]);
+  const message = `${needy.name} needs ${fact}, which no plugin of this configuration provides${hint}`;
+  issues.push({ path: table.pathOf(needy.name), message });
+}
+
+/** The facts a source would provide by its type's name and with default parameters, each with that type. */
+function defaultFacts(known: KnownPlugin): readonly (readonly [string, string])[] {
+  const { type, config } = known.definition;
+  if (known.kind !== 'source' || known.definition.provides === undefined) return [];
+  return factsOf(known, { name: type, config: config.parse({}) }).map((fact) => [fact, type]);
+}
+
+function factsOf(
+  { kind, definition }: KnownPlugin,
+  { name, config }: { readonly name: string; readonly config: unknown },
+): readonly string[] {
+  if (kind !== 'source') return [];
+  return definition.provides?.(config, name).map((key) => key.name) ?? [];
+}
