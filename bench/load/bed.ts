@@ -1,0 +1,121 @@
+import { renderEnvoyConfig } from '../../src/envoy/render-config.ts';
+import { startEnvoy } from '../../src/envoy/run-envoy.ts';
+import { packageFile } from '../../src/runtime/package-file.ts';
+import type { PageSize } from './answers.ts';
+import { type Child, startChild } from './child.ts';
+
+export interface Tools {
+  readonly envoyPath: string;
+  readonly yardstickPath: string | undefined;
+  readonly log: (line: string) => void;
+  /** A folder for `--cpu-prof` of the picker. */
+  readonly profileFolder: string | undefined;
+}
+
+export interface BedOptions {
+  readonly config: string;
+  readonly endpoints: number;
+  readonly page: PageSize;
+  readonly answerChunks: number;
+}
+
+/** An ext_proc server with an Envoy of its own in front. */
+export interface Side {
+  readonly pid: number;
+  /** Of Envoy. */
+  readonly port: number;
+  pause(): void;
+  resume(): void;
+}
+
+export interface Bed {
+  readonly ours: Side;
+  /** Absent where there is no Go. */
+  readonly yardstick: Side | undefined;
+  stop(): Promise<void>;
+}
+
+/** Both ext_proc servers before the same model servers, each behind a real Envoy in full duplex, ours scraping. */
+export async function startBed(options: BedOptions, tools: Tools): Promise<Bed> {
+  const started: { stop(): Promise<void> }[] = [];
+  const stop = async (): Promise<void> => {
+    for (const each of started.toReversed()) await each.stop();
+  };
+  const keep = <T extends { stop(): Promise<void> }>(each: T): T => {
+    started.push(each);
+    return each;
+  };
+  try {
+    const upstream = keep(await startUpstream(options, tools));
+    const { ports } = upstream.said as { readonly ports: readonly number[] };
+    const addresses = ports.map((port) => `127.0.0.1:${port}`);
+    const picker = keep(await startPicker(options, addresses, tools));
+    const { extProcPort } = picker.said as { readonly extProcPort: number };
+    const ours = await behindEnvoy(picker, extProcPort, tools, keep);
+    if (tools.yardstickPath === undefined) return { ours, yardstick: undefined, stop };
+    const echo = keep(
+      await startChild({
+        name: 'yardstick',
+        command: tools.yardstickPath,
+        args: ['-destination', addresses[0] ?? ''],
+        log: tools.log,
+      }),
+    );
+    const { port } = echo.said as { readonly port: number };
+    return { ours, yardstick: await behindEnvoy(echo, port, tools, keep), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+function startUpstream(options: BedOptions, { log }: Tools): Promise<Child> {
+  const { endpoints, page, answerChunks } = options;
+  const flags = `--endpoints ${endpoints} --page ${page} --chunks ${answerChunks}`;
+  return startChild({
+    name: 'upstream',
+    command: process.execPath,
+    args: [packageFile('bench/load/upstream.ts'), ...flags.split(' ')],
+    log,
+  });
+}
+
+function startPicker(
+  { config }: BedOptions,
+  addresses: readonly string[],
+  { log, profileFolder }: Tools,
+): Promise<Child> {
+  const profile =
+    profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`];
+  const flags =
+    'serve --json --insecure --host 127.0.0.1 --log-level warn ' +
+    `--extproc-port 0 --metrics-port 0 --drain-timeout-ms 500 --config ${config} ` +
+    `--endpoints ${addresses.join(',')}`;
+  return startChild({
+    name: 'picker',
+    command: process.execPath,
+    args: [...profile, packageFile('src/main.ts'), ...flags.split(' ')],
+    log,
+  });
+}
+
+async function behindEnvoy(
+  child: Child,
+  port: number,
+  { envoyPath, log }: Tools,
+  keep: <T extends { stop(): Promise<void> }>(each: T) => T,
+): Promise<Side> {
+  const configYaml = renderEnvoyConfig({
+    wiring: 'envoy',
+    listenerPort: 0,
+    extProcAddress: `127.0.0.1:${port}`,
+  });
+  const options = { binary: envoyPath, configYaml, log: (line: string) => log(`envoy: ${line}`) };
+  const envoy = keep(await startEnvoy(options));
+  return {
+    pid: child.pid,
+    port: envoy.listenerPort,
+    pause: () => child.pause(),
+    resume: () => child.resume(),
+  };
+}

@@ -1,0 +1,65 @@
+import { connect, type Socket } from 'node:net';
+import { type HttpMessage, HttpReader } from './http-reader.ts';
+
+export interface Reply {
+  readonly status: number;
+  /** Pieces of a chunked body. */
+  readonly pieces: number;
+}
+
+/** One keep-alive HTTP/1.1 connection to the loopback with one request on it at a time. Opens again after a failure. */
+export class Connection {
+  readonly #port: number;
+  #socket: Socket | undefined;
+  #answered: ((reply: Reply | undefined) => void) | undefined;
+
+  constructor(port: number) {
+    this.#port = port;
+  }
+
+  /** `answered` hears once: the reply, or undefined when the connection broke. */
+  send(request: Buffer, answered: (reply: Reply | undefined) => void): void {
+    if (this.#answered !== undefined) throw new Error('a request is under way on this connection');
+    this.#answered = answered;
+    this.#socket ??= this.#open();
+    this.#socket.write(request);
+  }
+
+  /** What is under way is given up and not reported. */
+  close(): void {
+    this.#answered = undefined;
+    this.#socket?.destroy();
+    this.#socket = undefined;
+  }
+
+  #open(): Socket {
+    const socket = connect({ port: this.#port, host: '127.0.0.1', noDelay: true });
+    const reader = new HttpReader((message) => this.#onMessage(message));
+    socket.on('data', (chunk: Buffer) => {
+      try {
+        reader.push(chunk);
+      } catch (error) {
+        socket.destroy(error instanceof Error ? error : new Error(String(error)));
+      }
+    });
+    // The close that follows tells whoever waits.
+    socket.on('error', () => undefined);
+    socket.on('close', () => {
+      if (this.#socket === socket) {
+        this.#socket = undefined;
+        this.#report(undefined);
+      }
+    });
+    return socket;
+  }
+
+  #onMessage({ head, pieces }: HttpMessage): void {
+    this.#report({ status: Number(head.slice(9, 12)), pieces });
+  }
+
+  #report(reply: Reply | undefined): void {
+    const answered = this.#answered;
+    this.#answered = undefined;
+    answered?.(reply);
+  }
+}

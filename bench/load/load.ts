@@ -1,0 +1,110 @@
+import { Connection, type Reply } from './connection.ts';
+
+export interface LoadCounts {
+  completed: number;
+  /** Broken connections and answers other than 2xx. */
+  failed: number;
+  /** Pieces of the chunked answers. */
+  pieces: number;
+  /** Of the open loop: requests that were due while every connection was busy. */
+  skipped: number;
+}
+
+export interface Load {
+  /** Since the start; a copy. */
+  counts(): Readonly<LoadCounts>;
+  stop(): void;
+}
+
+/** So that a target that is down is not called in a tight loop. */
+const AFTER_FAILURE_MS = 20;
+const TICK_MS = 1;
+/** Open-loop requests under way at once. Past that the target is not keeping up and waiting longer tells nothing. */
+const OPEN_CONNECTIONS_MAX = 1024;
+
+/** `connections` clients, each of which asks again as soon as it is answered. */
+export function startClosedLoop(options: {
+  readonly port: number;
+  readonly connections: number;
+  readonly next: () => Buffer;
+}): Load {
+  const counts = noCounts();
+  const all = Array.from({ length: options.connections }, () => new Connection(options.port));
+  let stopped = false;
+  const ask = (connection: Connection): void => {
+    if (stopped) return;
+    connection.send(options.next(), (reply) => {
+      if (count(counts, reply)) ask(connection);
+      else setTimeout(() => ask(connection), AFTER_FAILURE_MS);
+    });
+  };
+  for (const connection of all) ask(connection);
+  return {
+    counts: () => ({ ...counts }),
+    stop: () => {
+      stopped = true;
+      for (const connection of all) connection.close();
+    },
+  };
+}
+
+/**
+ * Requests at a steady rate whatever the answers do. `onLatency` hears, for each answered request, the milliseconds
+ * since the moment it was due, which is not when a busy client got round to sending it.
+ */
+export function startOpenLoop(options: {
+  readonly port: number;
+  readonly perSecond: number;
+  readonly next: () => Buffer;
+  readonly onLatency?: (ms: number) => void;
+}): Load {
+  const counts = noCounts();
+  const idle: Connection[] = [];
+  const all = new Set<Connection>();
+  const startedAt = performance.now();
+  const gapMs = 1000 / options.perSecond;
+  let due = 0;
+  const sendDue = (): void => {
+    const now = performance.now() - startedAt;
+    for (; due * gapMs <= now; due++) {
+      const connection = idle.pop() ?? opened(all, options.port);
+      if (connection === undefined) {
+        counts.skipped += 1;
+        continue;
+      }
+      const dueAt = startedAt + due * gapMs;
+      connection.send(options.next(), (reply) => {
+        idle.push(connection);
+        if (count(counts, reply)) options.onLatency?.(performance.now() - dueAt);
+      });
+    }
+  };
+  const timer = setInterval(sendDue, TICK_MS);
+  return {
+    counts: () => ({ ...counts }),
+    stop: () => {
+      clearInterval(timer);
+      for (const connection of all) connection.close();
+    },
+  };
+}
+
+function opened(all: Set<Connection>, port: number): Connection | undefined {
+  if (all.size >= OPEN_CONNECTIONS_MAX) return undefined;
+  const connection = new Connection(port);
+  all.add(connection);
+  return connection;
+}
+
+function noCounts(): LoadCounts {
+  return { completed: 0, failed: 0, pieces: 0, skipped: 0 };
+}
+
+function count(counts: LoadCounts, reply: Reply | undefined): boolean {
+  const good = reply !== undefined && reply.status >= 200 && reply.status < 300;
+  if (good) {
+    counts.completed += 1;
+    counts.pieces += reply.pieces;
+  } else counts.failed += 1;
+  return good;
+}

@@ -1,0 +1,58 @@
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { parseArgs } from 'node:util';
+import { completionAnswer, EVENT_STREAM_HEAD, eventChunks, metricsAnswers } from './answers.ts';
+import { HttpReader } from './http-reader.ts';
+
+// Model servers that cost next to nothing: one process, a port each, ready-made answers. Run by itself so that its CPU
+// counts as nobody's. Prints its ports as JSON once it listens; ends when its parent does.
+
+/** Far enough apart that Envoy sends each by itself, as tokens come from a model. */
+const CHUNK_GAP_MS = 10;
+
+const { values } = parseArgs({
+  options: {
+    endpoints: { type: 'string', default: '1' },
+    page: { type: 'string', default: 'small' },
+    /** 0 answers with JSON. */
+    chunks: { type: 'string', default: '0' },
+  },
+});
+const pages = metricsAnswers(values.page === 'real' ? 'real' : 'small');
+const completion = completionAnswer();
+const chunks = eventChunks(Number(values.chunks));
+let scrapes = 0;
+
+function onRequest(socket: Socket, head: string): void {
+  if (head.startsWith('POST ')) {
+    if (chunks.length === 0) socket.write(completion);
+    else streamTo(socket);
+    return;
+  }
+  socket.write(pages[scrapes++ % pages.length] ?? completion);
+}
+
+function streamTo(socket: Socket): void {
+  let next = 0;
+  socket.write(EVENT_STREAM_HEAD);
+  const timer = setInterval(() => {
+    const chunk = chunks[next++];
+    if (chunk === undefined || socket.destroyed) clearInterval(timer);
+    else socket.write(chunk);
+  }, CHUNK_GAP_MS);
+}
+
+function listen(): Promise<Server> {
+  const server = createServer({ noDelay: true }, (socket) => {
+    const reader = new HttpReader(({ head }) => onRequest(socket, head));
+    socket.on('data', (data: Buffer) => reader.push(data));
+    socket.on('error', () => socket.destroy());
+  });
+  return new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', () => resolve(server));
+  });
+}
+
+const servers = await Promise.all(Array.from({ length: Number(values.endpoints) }, listen));
+const ports = servers.map((server) => (server.address() as AddressInfo).port);
+process.stdout.write(`${JSON.stringify({ ports })}\n`);
+process.stdin.on('end', () => process.exit(0)).resume();

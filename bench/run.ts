@@ -1,0 +1,42 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** `npm run bench -- <name> [options]`: each bench is a program of its own. */
+const BENCHES: ReadonlyMap<string, { readonly file: string; readonly about: string }> = new Map([
+  ['cost', { file: 'cost/main', about: 'CPU per request through a real Envoy, beside others’' }],
+  ['latency', { file: 'latency', about: 'what the picker adds to a request’s time, p50 and p99' }],
+  ['pick', { file: 'pick', about: 'one decision over 100 endpoints with five scorers' }],
+  ['scrape', { file: 'scrape', about: 'scraping 8, 64 and 256 endpoints, without requests' }],
+]);
+
+const SIGNALS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM'];
+
+function usage(): string {
+  const lines = [...BENCHES].map(([name, { about }]) => `  ${name.padEnd(10)}${about}`);
+  return `npm run bench -- <name> [options]\n\n${lines.join('\n')}\n\n--help after a name tells its options.\n`;
+}
+
+function run(name: string, args: readonly string[]): Promise<number> {
+  const bench = BENCHES.get(name);
+  // Sources or their build, whichever this file is of.
+  const extension = import.meta.filename.endsWith('.ts') ? '.ts' : '.js';
+  const file = bench && join(import.meta.dirname, `${bench.file}${extension}`);
+  if (file === undefined || !existsSync(file)) {
+    process.stderr.write(`there is no bench ${JSON.stringify(name)}\n\n${usage()}`);
+    return Promise.resolve(2);
+  }
+  const child = spawn(process.execPath, [file, ...args], { stdio: 'inherit' });
+  // A terminal tells both of us; the child ends what it started, and we wait for it.
+  for (const signal of SIGNALS) process.on(signal, () => void child.kill(signal));
+  return new Promise((resolve) => {
+    child.once('error', () => resolve(1));
+    child.once('exit', (code) => resolve(code ?? 1));
+  });
+}
+
+const [name, ...args] = process.argv.slice(2);
+if (name === undefined || name === '--help') {
+  process.stdout.write(usage());
+  process.exitCode = name === undefined ? 2 : 0;
+} else process.exitCode = await run(name, args);
