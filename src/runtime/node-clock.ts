@@ -1,16 +1,44 @@
 import { performance } from 'node:perf_hooks';
-import type { Clock } from '../framework/runtime.ts';
+import type { Clock, Millis, Timer } from '../framework/runtime.ts';
 
-/** The machine's own time. */
+/** The longest Node can wait at once; it takes more for 1 ms. */
+const WAIT_MS_MAX = 2 ** 31 - 1;
+
+/** The machine's own time. Timers do not keep the process alive. */
 export function nodeClock(): Clock {
   return {
     now: () => performance.now(),
     wallTime: () => Date.now(),
-    setTimer(delay, callback) {
-      const timer = setTimeout(callback, Math.max(0, delay));
-      // What is only waiting must not keep the process from ending.
-      timer.unref();
-      return { cancel: () => clearTimeout(timer) };
-    },
+    setTimer: (delay, callback) => new NodeTimer(delay, callback),
+  };
+}
+
+/**
+ * Node counts a delay in whole milliseconds from when its event loop last looked at the time, which may be a while ago
+ * in a busy one. So each timer looks itself, and waits on when it was woken early.
+ */
+class NodeTimer implements Timer {
+  readonly #due: Millis;
+  readonly #callback: () => void;
+  #timeout: NodeJS.Timeout;
+
+  constructor(delay: Millis, callback: () => void) {
+    this.#due = performance.now() + Math.max(0, delay);
+    this.#callback = callback;
+    this.#timeout = this.#wait(delay);
+  }
+
+  cancel(): void {
+    clearTimeout(this.#timeout);
+  }
+
+  #wait(delay: Millis): NodeJS.Timeout {
+    return setTimeout(this.#wake, Math.min(WAIT_MS_MAX, Math.ceil(Math.max(0, delay)))).unref();
+  }
+
+  readonly #wake = (): void => {
+    const left = this.#due - performance.now();
+    if (left > 0) this.#timeout = this.#wait(left);
+    else this.#callback();
   };
 }

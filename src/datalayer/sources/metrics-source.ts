@@ -1,48 +1,49 @@
 import { z } from 'zod';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import { CACHE_CONFIG, type CacheConfig, LORA, type LoraState } from '../../framework/keys.ts';
 import {
   type DataSource,
   type DataSourceDefinition,
   type DataSourceHost,
   defineDataSource,
 } from '../../framework/plugin.ts';
-import type { Millis, Timer } from '../../framework/runtime.ts';
-import { mappingsFor } from './core-metrics-extractor.ts';
-import { PageReader, type PageReading } from './engine-metrics.ts';
+import type { Millis, Random } from '../../framework/runtime.ts';
+import { Scraper } from './scraper.ts';
 
-/** A vLLM page with every histogram of many models is under 1 MiB. */
-const PAGE_BYTES_MAX = 8 * 1024 * 1024;
-/** Each scrape comes up to this share of the interval early or late, so that endpoints never fall into step. */
-const JITTER = 0.1;
-/** An endpoint that does not answer is asked less often, but often enough to be back within a second. */
-const BACKOFF_MAX_MS = 1000;
+/** The reference's default and least interval. */
+const INTERVAL_MS = 50;
+/** As long as the reference waits. */
+const TIMEOUT_MS = 1000;
+/** Scraping more often than this tells nothing new: engines update their gauges once a step. */
+const INTERVAL_MS_MIN = 10;
 
-interface MetricsConfig {
+export interface MetricsConfig {
   readonly scheme: 'http' | 'https';
   readonly path: string;
+  /** The endpoint's own where undefined. */
   readonly port?: number | undefined;
   readonly interval: Millis;
   readonly timeout: Millis;
 }
 
-const duration = z.union([
-  z.number().positive(),
-  z
-    .string()
-    .regex(/^\d+(\.\d+)?(ms|s)$/, 'must be a duration such as 50ms or 1s')
-    .transform((text) => Number.parseFloat(text) * (text.endsWith('ms') ? 1 : 1000)),
-]);
+const duration = z.union(
+  [
+    z.number(),
+    z
+      .string()
+      .regex(/^\d+(\.\d+)?(ms|s|m)$/)
+      .transform(durationMs),
+  ],
+  'must be a duration such as 50ms or 1s, or a number of milliseconds',
+);
 
 const config = z.strictObject({
   scheme: z.enum(['http', 'https']).default('http'),
   path: z.string().startsWith('/').default('/metrics'),
   port: z.int().min(1).max(65_535).optional(),
-  /** A number is milliseconds. */
-  interval: duration.default(50),
-  timeout: duration.default(1000),
+  interval: duration.pipe(z.number().min(INTERVAL_MS_MIN)).default(INTERVAL_MS),
+  timeout: duration.pipe(z.number().positive()).default(TIMEOUT_MS),
   insecureSkipVerify: z
-    .literal(true, 'verifying certificates of scraped pages is not supported')
+    .literal(true, 'verifying certificates of scraped pages is not supported: leave it out or true')
     .optional(),
 });
 
@@ -59,15 +60,26 @@ export const metricsSource: DataSourceDefinition = defineDataSource<MetricsConfi
 class MetricsSource implements DataSource {
   readonly #config: MetricsConfig;
   readonly #host: DataSourceHost;
+  readonly #random: Random;
   readonly #scrapers = new Map<Endpoint['id'], Scraper>();
 
   constructor(parsed: MetricsConfig, host: DataSourceHost) {
     this.#config = parsed;
     this.#host = host;
+    this.#random = host.runtime.random.fork(host.name);
   }
 
   onEndpointAdded(endpoint: Endpoint): void {
-    this.#scrapers.set(endpoint.id, new Scraper(this.#config, this.#host, endpoint));
+    const random = this.#random.fork(endpoint.id);
+    this.#scrapers.set(
+      endpoint.id,
+      new Scraper({ config: this.#config, host: this.#host, random, endpoint }),
+    );
+  }
+
+  onEndpointChanged(endpoint: Endpoint, previous: Endpoint): void {
+    // Nearly every change is one of our own samples.
+    if (endpoint.labels !== previous.labels) this.#scrapers.get(endpoint.id)?.relabel(endpoint);
   }
 
   onEndpointRemoved({ id }: Endpoint): void {
@@ -81,133 +93,7 @@ class MetricsSource implements DataSource {
   }
 }
 
-class Scraper {
-  readonly #config: MetricsConfig;
-  readonly #host: DataSourceHost;
-  readonly #endpoint: Endpoint;
-  readonly #url: URL;
-  #reader: PageReader | undefined;
-  #candidates: readonly PageReader[];
-  #failures = 0;
-  #timer: Timer;
-  #stopped = false;
-  #cache: CacheConfig | undefined;
-  #lora: LoraState | undefined;
-
-  constructor(parsed: MetricsConfig, host: DataSourceHost, endpoint: Endpoint) {
-    this.#config = parsed;
-    this.#host = host;
-    this.#endpoint = endpoint;
-    this.#url = scrapeUrl(parsed, endpoint.address);
-    this.#candidates = [];
-    this.#timer = host.runtime.clock.setTimer(0, () => void this.#scrape());
-  }
-
-  stop(): void {
-    this.#stopped = true;
-    this.#timer.cancel();
-  }
-
-  async #scrape(): Promise<void> {
-    const { clock, network } = this.#host.runtime;
-    const sampledAt = clock.now();
-    try {
-      const { status, body } = await network.get(this.#url, {
-        timeoutMs: this.#config.timeout,
-        bodyBytesMax: PAGE_BYTES_MAX,
-      });
-      if (this.#stopped) return;
-      if (status === 200) this.#take(asBuffer(body), sampledAt);
-      this.#failures = status === 200 ? 0 : this.#failures + 1;
-    } catch {
-      // The sample's age tells scorers all there is to know of a missed scrape.
-      this.#failures += 1;
-    }
-    if (!this.#stopped) this.#schedule(sampledAt);
-  }
-
-  /** Counted from when the last one was sent: a slow answer does not stretch the interval. */
-  #schedule(sentAt: Millis): void {
-    const { clock, random } = this.#host.runtime;
-    const { interval } = this.#config;
-    const wanted = Math.min(
-      Math.max(BACKOFF_MAX_MS, interval),
-      interval * 2 ** Math.min(this.#failures, 10),
-    );
-    const jittered = wanted * (1 + JITTER * (2 * random.next() - 1));
-    const elapsed = clock.now() - sentAt;
-    this.#timer = clock.setTimer(Math.max(0, jittered - elapsed), () => void this.#scrape());
-  }
-
-  #take(page: Buffer, sampledAt: Millis): void {
-    const reading = this.#read(page);
-    if (reading === undefined) return;
-    const { pool } = this.#host;
-    const { id } = this.#endpoint;
-    pool.observe(id, {
-      waitingQueueSize: reading.waiting ?? 0,
-      runningRequests: reading.running ?? 0,
-      kvCacheUsage: Math.min(1, reading.kvUsage ?? 0),
-      sampledAt,
-    });
-    if (reading.cache !== undefined && !sameCache(reading.cache, this.#cache)) {
-      this.#cache = reading.cache;
-      pool.set(id, CACHE_CONFIG, reading.cache);
-    }
-    if (reading.lora !== undefined && !sameLora(reading.lora, this.#lora)) {
-      this.#lora = reading.lora;
-      pool.set(id, LORA, reading.lora);
-    }
-  }
-
-  /** The first mapping that finds anything on the page is this endpoint's engine from then on. */
-  #read(page: Buffer): PageReading | undefined {
-    if (this.#reader !== undefined) return known(this.#reader.read(page));
-    if (this.#candidates.length === 0) {
-      const mappings = mappingsFor(this.#host.pool, this.#endpoint);
-      this.#candidates = mappings.map((mapping) => new PageReader(mapping));
-    }
-    for (const candidate of this.#candidates) {
-      const reading = known(candidate.read(page));
-      if (reading === undefined) continue;
-      this.#reader = candidate;
-      this.#candidates = [];
-      return reading;
-    }
-    return undefined;
-  }
-}
-
-/** A page that says nothing of load is no sample: the endpoint stays unknown rather than seem idle. */
-function known(reading: PageReading): PageReading | undefined {
-  const silent =
-    reading.waiting === undefined && reading.running === undefined && reading.kvUsage === undefined;
-  return silent ? undefined : reading;
-}
-
-function scrapeUrl({ scheme, path, port }: MetricsConfig, address: string): URL {
-  const url = new URL(`${scheme}://${address}${path}`);
-  if (port !== undefined) url.port = String(port);
-  return url;
-}
-
-function asBuffer(body: Uint8Array): Buffer {
-  return Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-}
-
-function sameCache(a: CacheConfig, b: CacheConfig | undefined): boolean {
-  return a.blocks === b?.blocks && a.blockTokens === b.blockTokens;
-}
-
-function sameLora(a: LoraState, b: LoraState | undefined): boolean {
-  return (
-    b !== undefined &&
-    a.max === b.max &&
-    sameSet(a.running, b.running) &&
-    sameSet(a.waiting, b.waiting)
-  );
-}
-
-function sameSet(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
-  return a.size === b.size && [...a].every((each) => b.has(each));
+function durationMs(text: string): Millis {
+  const factor = text.endsWith('ms') ? 1 : text.endsWith('s') ? 1000 : 60_000;
+  return Number.parseFloat(text) * factor;
 }

@@ -1,25 +1,31 @@
+import { type Labels, labelsEnd, parseLabels } from './prometheus-labels.ts';
+
 /** Which series to take: a metric's name, and labels it must carry. */
 export interface SeriesSpec {
   readonly name: string;
-  readonly labels: ReadonlyMap<string, string>;
+  readonly labels: Labels;
 }
 
 export interface Sample {
-  readonly labels: ReadonlyMap<string, string>;
+  readonly labels: Labels;
   readonly value: number;
 }
 
 const NEWLINE = 0x0a;
+const RETURN = 0x0d;
 const OPEN_BRACE = 0x7b;
 const SPACE = 0x20;
 const TAB = 0x09;
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
+const HASH = 0x23;
+
+/** How far before its old place a line is looked for: a line above it got shorter, as one of numbers may. */
+const BACK_BYTES = 256;
 
 /**
  * Finds the series of one metric in a Prometheus text page without reading the rest of it. A page of an engine keeps
- * its shape from scrape to scrape, so each finder remembers where its line was and looks there first. Bytes that
- * make no sense are passed over; it never throws.
+ * its shape from scrape to scrape, so each finder remembers where its lines were and looks from there first. Series
+ * of one metric are taken to stand together, as the format demands. Bytes that make no sense are passed over; it
+ * never throws.
  */
 export class SeriesFinder {
   readonly #spec: SeriesSpec;
@@ -27,6 +33,9 @@ export class SeriesFinder {
   readonly #lineStart: Buffer;
   /** Where the first line was last time; a guess, always checked. */
   #guess = 0;
+  /** The lines `samples` read last, and what it made of them: most series with much in their labels seldom change. */
+  #lastLines: Buffer = Buffer.alloc(0);
+  #lastSamples: readonly Sample[] = [];
 
   constructor(spec: SeriesSpec) {
     this.#spec = spec;
@@ -34,38 +43,70 @@ export class SeriesFinder {
     this.#lineStart = Buffer.from(`\n${spec.name}`);
   }
 
-  /** Every sample of the metric that carries the spec's labels, in page order. */
-  samples(page: Buffer): readonly Sample[] {
-    const found: Sample[] = [];
+  /** The values of the wanted series combined into one; undefined where there is none that is a number of 0 or more. */
+  combined(page: Buffer, combine: (a: number, b: number) => number): number | undefined {
+    const anyLabels = this.#spec.labels.size === 0;
+    let total: number | undefined;
     for (let at = this.#first(page); at >= 0; at = this.#next(page, at)) {
-      const sample = readSample(page, at + this.#name.length);
-      if (sample !== undefined && carries(sample.labels, this.#spec.labels)) found.push(sample);
+      const after = at + this.#name.length;
+      const value = anyLabels ? readValue(page, after) : this.#read(page, after)?.value;
+      if (value === undefined || !(value >= 0)) continue;
+      total = total === undefined ? value : combine(total, value);
     }
-    return found;
+    return total;
+  }
+
+  /** Every wanted series that has a value, in page order. The same array as last time while its lines are the same. */
+  samples(page: Buffer): readonly Sample[] {
+    const first = this.#first(page);
+    if (first < 0) return this.#lastSamplesOf(Buffer.alloc(0), () => []);
+    let end = first;
+    const starts: number[] = [];
+    for (let at = first; at >= 0; at = this.#next(page, at)) {
+      starts.push(at);
+      end = lineEnd(page, at);
+    }
+    return this.#lastSamplesOf(page.subarray(first, end), () =>
+      starts.flatMap((at) => this.#read(page, at + this.#name.length) ?? []),
+    );
+  }
+
+  #lastSamplesOf(lines: Buffer, read: () => readonly Sample[]): readonly Sample[] {
+    if (lines.equals(this.#lastLines)) return this.#lastSamples;
+    // A copy: the page's memory is used again for the next page.
+    this.#lastLines = Buffer.from(lines);
+    this.#lastSamples = read();
+    return this.#lastSamples;
   }
 
   #first(page: Buffer): number {
     if (this.#isAt(page, this.#guess) && !this.#follows(page, this.#guess)) return this.#guess;
-    const at = this.#isAt(page, 0) ? 0 : this.#search(page, 0);
+    const near = this.#search(page, this.#guess - BACK_BYTES);
+    const at = near >= 0 && !this.#follows(page, near) ? near : this.#search(page, 0);
     if (at >= 0) this.#guess = at;
     return at;
   }
 
   /** Whether the line before is of this metric too, so that this one is not the first. */
   #follows(page: Buffer, at: number): boolean {
-    if (at < 2) return false;
-    return this.#isAt(page, page.lastIndexOf(NEWLINE, at - 2) + 1);
+    for (let end = at; end >= 2; ) {
+      const start = page.lastIndexOf(NEWLINE, end - 2) + 1;
+      if (!isPassedOver(page, start)) return this.#isAt(page, start);
+      end = start;
+    }
+    return false;
   }
 
-  /** Series of one metric stand together, by the format's rules; after a gap there are no more. */
   #next(page: Buffer, at: number): number {
-    const newline = page.indexOf(NEWLINE, at);
-    if (newline < 0) return -1;
-    return this.#isAt(page, newline + 1) ? newline + 1 : -1;
+    let next = lineEnd(page, at) + 1;
+    while (next < page.length && isPassedOver(page, next)) next = lineEnd(page, next) + 1;
+    return this.#isAt(page, next) ? next : -1;
   }
 
   #search(page: Buffer, from: number): number {
-    for (let at = page.indexOf(this.#lineStart, from); at >= 0; ) {
+    if (from <= 0 && this.#isAt(page, 0)) return 0;
+    let at = page.indexOf(this.#lineStart, Math.max(0, from));
+    while (at >= 0) {
       if (this.#isAt(page, at + 1)) return at + 1;
       at = page.indexOf(this.#lineStart, at + 1);
     }
@@ -80,61 +121,60 @@ export class SeriesFinder {
     if (after !== OPEN_BRACE && after !== SPACE && after !== TAB) return false;
     return page.compare(this.#name, 0, this.#name.length, at, end) === 0;
   }
-}
 
-/** `{labels} value [timestamp]` from just after the name. */
-function readSample(page: Buffer, start: number): Sample | undefined {
-  const newline = page.indexOf(NEWLINE, start);
-  const line = page.subarray(start, newline < 0 ? page.length : newline);
-  const labels = new Map<string, string>();
-  const valueAt = line[0] === OPEN_BRACE ? readLabels(line, labels) : 0;
-  if (valueAt < 0) return undefined;
-  const [text = ''] = line.toString('latin1', valueAt).trim().split(/[ \t]/, 1);
-  const value = numberOf(text);
-  return value === undefined ? undefined : { labels, value };
-}
-
-/** Returns where the value begins, or -1 when the labels never end. */
-function readLabels(line: Buffer, into: Map<string, string>): number {
-  let at = 1;
-  for (;;) {
-    while (line[at] === SPACE || line[at] === 0x2c) at += 1;
-    if (line[at] === 0x7d) return at + 1;
-    const equals = line.indexOf(0x3d, at);
-    const open = equals < 0 ? -1 : line.indexOf(QUOTE, equals);
-    if (open < 0) return -1;
-    const close = closingQuote(line, open + 1);
-    if (close < 0) return -1;
-    const name = line.toString('utf8', at, equals).trim();
-    into.set(name, unescapeLabel(line.toString('utf8', open + 1, close)));
-    at = close + 1;
+  #read(page: Buffer, afterName: number): Sample | undefined {
+    const end = lineEnd(page, afterName);
+    const parsed = parseLabels(page.subarray(0, end), skipBlanks(page, afterName));
+    if (parsed === undefined || !carries(parsed.labels, this.#spec.labels)) return undefined;
+    const value = numberAt(page, parsed.end, end);
+    return value === undefined ? undefined : { labels: parsed.labels, value };
   }
 }
 
-function closingQuote(line: Buffer, from: number): number {
-  for (let at = from; at < line.length; at++) {
-    if (line[at] === BACKSLASH) at += 1;
-    else if (line[at] === QUOTE) return at;
-  }
-  return -1;
+/** The value of a line, its labels unread but for where they end. */
+function readValue(page: Buffer, afterName: number): number | undefined {
+  const end = lineEnd(page, afterName);
+  const start = skipBlanks(page, afterName);
+  if (page[start] !== OPEN_BRACE) return numberAt(page, start, end);
+  const close = labelsEnd(page, start, end);
+  return close < 0 ? undefined : numberAt(page, close, end);
 }
 
-function unescapeLabel(text: string): string {
-  if (!text.includes('\\')) return text;
-  return text.replace(/\\(.)/gs, (_, character: string) => (character === 'n' ? '\n' : character));
-}
-
-function numberOf(text: string): number | undefined {
-  if (text === '') return undefined;
-  if (/^[+-]?inf$/i.test(text)) return text.startsWith('-') ? -Infinity : Infinity;
+/** The first word between `start` and `end`, as a number; a timestamp may follow it. */
+function numberAt(page: Buffer, start: number, end: number): number | undefined {
+  const from = skipBlanks(page, start);
+  let to = from;
+  while (to < end && !isBlank(page[to])) to += 1;
+  if (to === from) return undefined;
+  const text = page.toString('latin1', from, to);
   const value = Number(text);
-  return Number.isNaN(value) ? undefined : value;
+  if (!Number.isNaN(value)) return value;
+  if (/^\+?inf$/i.test(text)) return Number.POSITIVE_INFINITY;
+  return /^-inf$/i.test(text) ? Number.NEGATIVE_INFINITY : undefined;
 }
 
-function carries(
-  labels: ReadonlyMap<string, string>,
-  wanted: ReadonlyMap<string, string>,
-): boolean {
+function lineEnd(page: Buffer, from: number): number {
+  const newline = page.indexOf(NEWLINE, from);
+  return newline < 0 ? page.length : newline;
+}
+
+function skipBlanks(page: Buffer, from: number): number {
+  let at = from;
+  while (page[at] === SPACE || page[at] === TAB) at += 1;
+  return at;
+}
+
+function isBlank(byte: number | undefined): boolean {
+  return byte === SPACE || byte === TAB || byte === RETURN;
+}
+
+/** An empty line or a comment may stand among the series of a metric. */
+function isPassedOver(page: Buffer, at: number): boolean {
+  const first = page[at];
+  return first === HASH || first === NEWLINE || first === RETURN;
+}
+
+function carries(labels: Labels, wanted: Labels): boolean {
   for (const [name, value] of wanted) if (labels.get(name) !== value) return false;
   return true;
 }

@@ -1,0 +1,170 @@
+import type { CacheConfig, LoraState } from '../../framework/keys.ts';
+import type { EngineMapping } from './engine-metrics.ts';
+import type { Labels } from './prometheus-labels.ts';
+import { type Sample, SeriesFinder, type SeriesSpec } from './prometheus-scan.ts';
+
+/** Longer lists of adapters are cut: a server holds some tens at once, and a page is not to fill our memory. */
+const ADAPTERS_MAX = 1024;
+
+/** What a page said; undefined where it said nothing. */
+export interface PageReading {
+  readonly waiting: number | undefined;
+  readonly running: number | undefined;
+  /** Fraction in use, 0 to 1. */
+  readonly kvUsage: number | undefined;
+  /** The same object as in the last reading while the page says the same; so is `cache`. */
+  readonly lora: LoraState | undefined;
+  readonly cache: CacheConfig | undefined;
+}
+
+/** Reads one endpoint's pages by one engine's mapping. Keep it: it remembers where things stand. */
+export class PageReader {
+  readonly #waiting: readonly SeriesFinder[];
+  readonly #running: readonly SeriesFinder[];
+  readonly #kvUsage: readonly SeriesFinder[];
+  readonly #lora: (page: Buffer) => LoraState | undefined;
+  readonly #cache: (page: Buffer) => CacheConfig | undefined;
+
+  constructor(mapping: EngineMapping) {
+    this.#waiting = mapping.waiting.map(finderOf);
+    this.#running = mapping.running.map(finderOf);
+    this.#kvUsage = mapping.kvUsage.map(finderOf);
+    this.#lora = loraReader(mapping);
+    this.#cache = cacheReader(mapping);
+  }
+
+  /** Undefined for a page that says nothing of load: its endpoint must stay unknown rather than seem idle. */
+  read(page: Buffer): PageReading | undefined {
+    // One page for several data-parallel engines: their queues add up, the fullest memory counts.
+    const waiting = firstOf(page, this.#waiting, add);
+    const running = firstOf(page, this.#running, add);
+    const kvUsage = firstOf(page, this.#kvUsage, Math.max);
+    if (waiting === undefined && running === undefined && kvUsage === undefined) return undefined;
+    return {
+      waiting,
+      running,
+      kvUsage: kvUsage && Math.min(1, kvUsage),
+      lora: this.#lora(page),
+      cache: this.#cache(page),
+    };
+  }
+}
+
+function add(a: number, b: number): number {
+  return a + b;
+}
+
+function firstOf(
+  page: Buffer,
+  finders: readonly SeriesFinder[],
+  combine: (a: number, b: number) => number,
+): number | undefined {
+  for (const finder of finders) {
+    const value = finder.combined(page, combine);
+    if (value !== undefined) return value;
+  }
+  return undefined;
+}
+
+/** Each change of adapters leaves its own series; the one with the largest value, a time, is now. */
+function loraReader({ lora }: EngineMapping): (page: Buffer) => LoraState | undefined {
+  if (lora === undefined) return () => undefined;
+  const finder = finderOf(lora);
+  let latest: Sample | undefined;
+  let state: LoraState | undefined;
+  return (page) => {
+    const now = finder.samples(page).reduce<Sample | undefined>(later, undefined);
+    if (now === latest) return state;
+    latest = now;
+    const next = now && loraState(now.labels);
+    // A new time alone is no change.
+    if (next === undefined || state === undefined || !sameLora(next, state)) state = next;
+    return state;
+  };
+}
+
+function later(best: Sample | undefined, sample: Sample): Sample {
+  return best === undefined || sample.value > best.value ? sample : best;
+}
+
+function loraState(labels: Labels): LoraState {
+  const max = Number(labels.get('max_lora'));
+  return {
+    running: adapters(labels.get('running_lora_adapters')),
+    waiting: adapters(labels.get('waiting_lora_adapters')),
+    max: max > 0 ? max : 0,
+  };
+}
+
+function adapters(list: string | undefined): ReadonlySet<string> {
+  const names = (list ?? '').split(',', ADAPTERS_MAX).map((name) => name.trim());
+  return new Set(names.filter((name) => name !== ''));
+}
+
+function sameLora(a: LoraState, b: LoraState): boolean {
+  return a.max === b.max && sameSet(a.running, b.running) && sameSet(a.waiting, b.waiting);
+}
+
+function sameSet(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
+  return a.size === b.size && [...a].every((each) => b.has(each));
+}
+
+function cacheReader(mapping: EngineMapping): (page: Buffer) => CacheConfig | undefined {
+  const sizes = cacheSizesReader(mapping);
+  let config: CacheConfig | undefined;
+  return (page) => {
+    const { blockTokens, blocks } = sizes(page);
+    if (!isCount(blockTokens) || !isCount(blocks)) config = undefined;
+    else if (config?.blockTokens !== blockTokens || config.blocks !== blocks) {
+      config = { blockTokens, blocks };
+    }
+    return config;
+  };
+}
+
+type CacheSizes = Partial<CacheConfig>;
+
+function cacheSizesReader(mapping: EngineMapping): (page: Buffer) => CacheSizes {
+  const { cacheInfo, blockTokensLabel = '', blocksLabel = '', blockTokens, blocks } = mapping;
+  if (cacheInfo !== undefined) {
+    const finder = finderOf(cacheInfo);
+    return (page) => {
+      const labels = finder.samples(page)[0]?.labels;
+      return {
+        blockTokens: Number(labels?.get(blockTokensLabel)),
+        blocks: Number(labels?.get(blocksLabel)),
+      };
+    };
+  }
+  if (blockTokens === undefined || blocks === undefined) return () => ({});
+  const sizeFinder = finderOf(blockTokens);
+  const countFinder = finderOf(blocks);
+  return (page) => {
+    const size = sizeFinder.combined(page, Math.max);
+    const count = countFinder.combined(page, Math.max);
+    return size === undefined || count === undefined ? {} : { blockTokens: size, blocks: count };
+  };
+}
+
+/** `None`, zero and infinity are what an engine says before it knows. */
+function isCount(value: number | undefined): value is number {
+  return value !== undefined && value > 0 && Number.isFinite(value);
+}
+
+function finderOf(spec: string): SeriesFinder {
+  return new SeriesFinder(parseSpec(spec));
+}
+
+/** `name` or `name{label=value,…}`, the values with or without quotes. */
+function parseSpec(text: string): SeriesSpec {
+  const brace = text.indexOf('{');
+  if (brace < 0) return { name: text, labels: new Map() };
+  const labels = new Map<string, string>();
+  for (const pair of text.slice(brace + 1, text.lastIndexOf('}')).split(',')) {
+    const equals = pair.indexOf('=');
+    if (equals < 0) continue;
+    const value = pair.slice(equals + 1).trim();
+    labels.set(pair.slice(0, equals).trim(), value.replace(/^"(.*)"$/, '$1'));
+  }
+  return { name: text.slice(0, brace), labels };
+}

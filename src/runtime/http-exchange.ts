@@ -1,0 +1,76 @@
+import type { Dispatcher } from 'undici';
+import type { HttpGetOptions, HttpResponse } from '../framework/runtime.ts';
+import type { ReusedBody } from './reused-body.ts';
+
+export interface HttpExchangeOptions {
+  readonly url: URL;
+  readonly options: HttpGetOptions;
+  readonly body: ReusedBody;
+  /** Called exactly once. */
+  readonly onEnd: (outcome: HttpResponse | Error) => void;
+  /** Called before `onEnd` when the deadline passed with nothing sent. */
+  readonly onExpired: () => void;
+}
+
+/** One request and its answer, read into the origin's memory. */
+export class HttpExchange implements Dispatcher.DispatchHandler {
+  readonly #options: HttpExchangeOptions;
+  readonly #deadline: NodeJS.Timeout;
+  #controller: Dispatcher.DispatchController | undefined;
+  #status = 0;
+  #ended = false;
+
+  constructor(options: HttpExchangeOptions) {
+    this.#options = options;
+    this.#deadline = setTimeout(this.#expire, options.options.timeoutMs).unref();
+  }
+
+  /** Whether it is on the wire rather than waiting for a connection or its turn. */
+  get started(): boolean {
+    return this.#controller !== undefined;
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    if (this.#ended) controller.abort(new Error('expired before it was sent'));
+    else this.#controller = controller;
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, statusCode: number): void {
+    this.#status = statusCode;
+    this.#options.body.clear();
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    const { body, options, url } = this.#options;
+    if (body.bytes + chunk.length > options.bodyBytesMax) {
+      controller.abort(new Error(`${url.href} answered more than ${options.bodyBytesMax} bytes`));
+    } else body.append(chunk);
+  }
+
+  onResponseEnd(): void {
+    this.#end({ status: this.#status, body: this.#options.body.view() });
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    const { url } = this.#options;
+    const named = error.message.includes(url.href)
+      ? error
+      : new Error(`${url.href}: ${error.message}`, { cause: error });
+    this.#end(named);
+  }
+
+  readonly #expire = (): void => {
+    const { url, options, onExpired } = this.#options;
+    const error = new Error(`${url.href} did not answer within ${options.timeoutMs} ms`);
+    if (this.#controller === undefined) onExpired();
+    this.#end(error);
+    this.#controller?.abort(error);
+  };
+
+  #end(outcome: HttpResponse | Error): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    clearTimeout(this.#deadline);
+    this.#options.onEnd(outcome);
+  }
+}

@@ -1,0 +1,72 @@
+import { performance } from 'node:perf_hooks';
+import { Client } from 'undici';
+import type { HttpGetOptions, HttpResponse, Millis } from '../framework/runtime.ts';
+import { HttpExchange } from './http-exchange.ts';
+import { ReusedBody } from './reused-body.ts';
+
+/** A connection refused to open for so long is tried anew; the next get after that finds a server that came back. */
+const CONNECT_TIMEOUT_MS = 2000;
+
+/** One server: its connection and the memory its answers are read into. */
+export class HttpOrigin {
+  readonly #name: string;
+  readonly #keepAliveMs: Millis;
+  readonly #body = new ReusedBody();
+  readonly #open = new Set<HttpExchange>();
+  #client: Client;
+  #usedAt: Millis = 0;
+
+  constructor(name: string, keepAliveMs: Millis) {
+    this.#name = name;
+    this.#keepAliveMs = keepAliveMs;
+    this.#client = this.#connect();
+  }
+
+  isIdleSince(before: Millis): boolean {
+    return this.#open.size === 0 && this.#usedAt < before;
+  }
+
+  get(url: URL, options: HttpGetOptions): Promise<HttpResponse> {
+    this.#usedAt = performance.now();
+    return new Promise((resolve, reject) => {
+      const exchange = new HttpExchange({
+        url,
+        options,
+        body: this.#body,
+        onEnd: (outcome) => {
+          this.#open.delete(exchange);
+          if (outcome instanceof Error) reject(outcome);
+          else resolve(outcome);
+        },
+        onExpired: () => this.#expired(),
+      });
+      this.#open.add(exchange);
+      this.#client.dispatch({ method: 'GET', path: url.pathname + url.search }, exchange);
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#client.destroy();
+  }
+
+  /**
+   * When nothing has been sent, the connection itself does not come about: packets vanish. A new one asks again at
+   * once, where the old one would wait ever longer; and nothing is left queued in the old one.
+   */
+  #expired(): void {
+    if ([...this.#open].some(({ started }) => started)) return;
+    void this.#client.destroy();
+    this.#client = this.#connect();
+  }
+
+  #connect(): Client {
+    return new Client(this.#name, {
+      pipelining: 1,
+      // Each exchange has a deadline of its own for the whole of it; undici's are per part and half a second coarse.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      keepAliveTimeout: this.#keepAliveMs,
+      connect: { rejectUnauthorized: false, timeout: CONNECT_TIMEOUT_MS },
+    });
+  }
+}
