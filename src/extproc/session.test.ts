@@ -1,0 +1,452 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Endpoint } from '../framework/endpoint.ts';
+import { RoutingError } from '../framework/error.ts';
+import type { Outcome, Usage } from '../framework/observer.ts';
+import type { InferenceRequest } from '../framework/request.ts';
+import type { RoutedRequest, RouteOptions } from '../framework/routing.ts';
+import { createOpenBody, headerOnlyRequest } from '../request/open-body.ts';
+import { HeaderBlock } from './header-block.ts';
+import { Session, type SessionOptions } from './session.ts';
+import type { StreamAction } from './stream-action.ts';
+import { BODY_MODE, type CloseReason, type StreamEvent } from './stream-event.ts';
+
+const BODY = '{"model":"m","messages":[{"role":"user","content":"hello"}]}';
+
+/** A HeaderMap message, as Envoy encodes it. All lengths here are below 128. */
+function headers(pairs: Readonly<Record<string, string>>): HeaderBlock {
+  const field = (number: number, content: Buffer): Buffer =>
+    Buffer.concat([Buffer.from([(number << 3) | 2, content.length]), content]);
+  const encoded = Object.entries(pairs).map(([name, value]) =>
+    field(1, Buffer.concat([field(1, Buffer.from(name)), field(3, Buffer.from(value))])),
+  );
+  return new HeaderBlock(Buffer.concat(encoded));
+}
+
+const REQUEST = { ':method': 'POST', ':path': '/v1/chat/completions', 'x-request-id': 'theirs' };
+
+interface Ended {
+  readonly outcome: Outcome;
+  readonly usage: Usage | undefined;
+}
+
+/** A router that remembers everything and a session on it. */
+function setUp(
+  overrides: Partial<SessionOptions> = {},
+  destinations: readonly string[] = ['10.0.0.1:8000'],
+) {
+  const actions: StreamAction[] = [];
+  const ended: Ended[] = [];
+  const served: string[] = [];
+  const read: InferenceRequest[] = [];
+  const routed: { request: InferenceRequest; options: RouteOptions | undefined }[] = [];
+  const faults: unknown[] = [];
+  const rejected: string[] = [];
+  let firstTokens = 0;
+  const route = (request: InferenceRequest, options?: RouteOptions): RoutedRequest => {
+    if (options?.subset?.length === 0) throw new RoutingError('no-endpoints', 'none of 3');
+    routed.push({ request, options });
+    let open = true;
+    return {
+      request,
+      endpoint: {} as Endpoint,
+      destinations,
+      headers: new Map(),
+      firstToken: () => {
+        firstTokens += 1;
+      },
+      served: (address) => void served.push(address),
+      bodyRead: (complete) => void read.push(complete),
+      done: (outcome, usage) => {
+        if (open) ended.push({ outcome, usage });
+        open = false;
+      },
+    };
+  };
+  const session = new Session(
+    {
+      router: { route },
+      openBody: createOpenBody({ bodyBytesMax: 10_000_000, hashSeed: 1 }),
+      headerOnly: headerOnlyRequest,
+      newRequestId: () => 'ours-1',
+      earlyPickBytes: 1000,
+      halfCloseAfterPick: false,
+      onFault: (error) => void faults.push(error),
+      onRejected: ({ code }) => void rejected.push(code),
+      ...overrides,
+    },
+    (action) => void actions.push(action),
+  );
+  return {
+    session,
+    actions,
+    ended,
+    served,
+    read,
+    routed,
+    faults,
+    rejected,
+    firstTokens: () => firstTokens,
+    kinds: () => actions.map(({ kind }) => kind),
+    send: (...events: readonly StreamEvent[]) => {
+      for (const event of events) session.on(event);
+    },
+  };
+}
+
+function requestHeaders(
+  extra: Partial<StreamEvent> & { readonly pairs?: Record<string, string> } = {},
+): StreamEvent {
+  const { pairs = {}, ...rest } = extra;
+  return {
+    kind: 'request-headers',
+    headers: headers({ ...REQUEST, ...pairs }),
+    endOfStream: false,
+    ...rest,
+  } as StreamEvent;
+}
+
+const requestBody = (text: string, endOfStream = true): StreamEvent => ({
+  kind: 'request-body',
+  chunk: Buffer.from(text),
+  endOfStream,
+});
+const responseHeaders = (status = 200, endOfStream = false): StreamEvent => ({
+  kind: 'response-headers',
+  headers: headers({ ':status': String(status) }),
+  endOfStream,
+});
+const responseBody = (text: string, endOfStream = false): StreamEvent => ({
+  kind: 'response-body',
+  chunk: Buffer.from(text),
+  endOfStream,
+});
+
+function mode(
+  requestBodyMode: number,
+  responseBodyMode: number = BODY_MODE.fullDuplex,
+  sendsBodyWithoutWaiting = false,
+) {
+  return { protocol: { requestBodyMode, responseBodyMode, sendsBodyWithoutWaiting } };
+}
+const EARLY = mode(BODY_MODE.streamed, BODY_MODE.none, true);
+
+function textOf(
+  actions: readonly StreamAction[],
+  kind: 'echo-request-body' | 'echo-response-body',
+): string {
+  return actions
+    .flatMap((action) => (action.kind === kind ? action.pieces : []))
+    .map((piece) => Buffer.from(piece).toString())
+    .join('');
+}
+
+describe('a session', () => {
+  it('[P1] withholds everything until the body has ended, then answers and echoes it in pieces', () => {
+    const { send, kinds, actions } = setUp();
+    const long = `{"model":"m","messages":[{"role":"user","content":"${'x'.repeat(150_000)}"}]}`;
+    send(requestHeaders(), requestBody(long.slice(0, 70_000), false));
+    expect(kinds()).toEqual([]);
+    send(requestBody(long.slice(70_000)));
+    expect(kinds()).toEqual([
+      'answer-request-headers',
+      'echo-request-body',
+      'echo-request-body',
+      'echo-request-body',
+    ]);
+    expect(textOf(actions, 'echo-request-body')).toBe(long);
+    const ends = actions.map((action) => 'endOfStream' in action && action.endOfStream);
+    expect(ends).toEqual([false, false, false, true]);
+    for (const action of actions) {
+      if (action.kind !== 'echo-request-body') continue;
+      expect(action.pieces.reduce((sum, piece) => sum + piece.length, 0)).toBeLessThanOrEqual(
+        62_000,
+      );
+    }
+  });
+
+  it('[P2] names the primary and the fallbacks', () => {
+    const { send, actions } = setUp({}, ['10.0.0.1:8000', '[fd00::2]:8000']);
+    send(requestHeaders(), requestBody(BODY));
+    expect(actions[0]).toMatchObject({
+      pick: {
+        destination: '10.0.0.1:8000,[fd00::2]:8000',
+        setHeaders: [['content-length', String(BODY.length)]],
+      },
+    });
+  });
+
+  it('[P3] completes a request whose body ends with trailers', () => {
+    const { send, kinds, actions } = setUp();
+    send(requestHeaders(), requestBody(BODY, false), { kind: 'request-trailers' });
+    expect(kinds()).toEqual([
+      'answer-request-headers',
+      'echo-request-body',
+      'answer-request-trailers',
+    ]);
+    expect(actions[0]).toMatchObject({ pick: { setHeaders: [] } });
+    expect(actions[1]).toMatchObject({ endOfStream: false });
+  });
+
+  it('[P4] routes a request without a body at once, and refuses an empty one where a body is needed', () => {
+    const get = setUp();
+    get.send(requestHeaders({ endOfStream: true, pairs: { ':method': 'GET' } } as never));
+    expect(get.kinds()).toEqual(['answer-request-headers']);
+    const post = setUp();
+    post.send(requestHeaders({ endOfStream: true } as never));
+    expect(post.actions).toMatchObject([{ kind: 'reject', status: 400 }]);
+  });
+
+  it.each([BODY_MODE.buffered, BODY_MODE.bufferedPartial])(
+    '[P5] picks at the one body message of mode %d',
+    (bodyMode) => {
+      const { send, actions } = setUp();
+      send(requestHeaders(mode(bodyMode)));
+      expect(actions).toEqual([{ kind: 'answer-request-headers', pick: undefined }]);
+      send(requestBody(BODY, false), { kind: 'request-trailers' });
+      expect(actions.slice(1)).toMatchObject([
+        { kind: 'answer-request-body', pick: { destination: '10.0.0.1:8000' } },
+        { kind: 'answer-request-trailers' },
+      ]);
+    },
+  );
+
+  it('[P6] picks early at the byte bound, with the size the client announced, and then answers every chunk', () => {
+    const { send, kinds, routed } = setUp();
+    const body = `{"model":"m","messages":[{"role":"user","content":"${'x'.repeat(40_000)}"}]}`;
+    const pairs = { 'content-length': String(body.length) };
+    send(requestHeaders({ ...EARLY, pairs } as never), requestBody(body.slice(0, 500), false));
+    expect(kinds()).toEqual([]);
+    send(requestBody(body.slice(500, 1500), false));
+    expect(kinds()).toEqual([
+      'answer-request-headers',
+      'answer-request-body',
+      'answer-request-body',
+    ]);
+    expect(routed[0]?.request.promptTokens).toBeGreaterThan(9000);
+    send(requestBody(body.slice(1500)));
+    expect(kinds()).toHaveLength(4);
+  });
+
+  it('[P6] does not wait for the end of a body that is complete', () => {
+    const { send, kinds } = setUp();
+    send(requestHeaders(EARLY), requestBody(BODY, false));
+    expect(kinds()).toEqual(['answer-request-headers', 'answer-request-body']);
+    send({ kind: 'request-trailers' });
+    expect(kinds().at(-1)).toBe('answer-request-trailers');
+  });
+
+  it('[P7] reads on after an early pick, tells the whole request, and still refuses what turns out bad', () => {
+    const body = `{"model":"m","messages":[{"role":"user","content":"${'x'.repeat(4000)}"}]}`;
+    const good = setUp();
+    good.send(
+      requestHeaders(EARLY),
+      requestBody(body.slice(0, 2000), false),
+      requestBody(body.slice(2000)),
+    );
+    expect(good.read).toHaveLength(1);
+    expect(good.read[0]?.prompt.count).toBeGreaterThan(good.routed[0]?.request.prompt.count ?? 0);
+    const bad = setUp();
+    bad.send(requestHeaders(EARLY), requestBody(body.slice(0, 2000), false), requestBody('\u0001'));
+    expect(bad.actions.at(-1)).toMatchObject({ kind: 'reject', status: 400 });
+    expect(bad.ended).toEqual([{ outcome: 'aborted', usage: undefined }]);
+  });
+
+  it.each([mode(BODY_MODE.none), mode(BODY_MODE.streamed)])(
+    '[P8] picks at the headers when no body comes before the answer',
+    (protocol) => {
+      const { send, kinds } = setUp();
+      send(requestHeaders(protocol), requestBody(BODY));
+      expect(kinds()).toEqual(['answer-request-headers', 'answer-request-body']);
+    },
+  );
+
+  it('[P9] takes the latest subset, and answers 503 to an empty one', () => {
+    const { send, routed } = setUp();
+    const metadata = (subset: readonly string[]) => ({ metadata: { subset, served: undefined } });
+    send(requestHeaders(metadata(['a'])), { ...requestBody(BODY), ...metadata(['b', 'c']) });
+    expect(routed[0]?.options?.subset).toEqual(['b', 'c']);
+    const none = setUp();
+    none.send(requestHeaders(metadata([])), requestBody(BODY));
+    expect(none.actions).toMatchObject([{ kind: 'reject', status: 503 }]);
+  });
+
+  it('[P10] refuses in OpenAI’s shape, with a reason and a time to wait, and then says nothing more', () => {
+    const { send, actions, rejected } = setUp();
+    send(
+      requestHeaders({ metadata: { subset: [], served: undefined } }),
+      requestBody(BODY),
+      requestBody(BODY),
+      responseHeaders(),
+    );
+    expect(actions).toHaveLength(1);
+    const [reject] = actions;
+    if (reject?.kind !== 'reject') throw new Error('not a rejection');
+    expect(Object.fromEntries(reject.headers)).toEqual({
+      'content-type': 'application/json',
+      'x-llm-d-request-dropped-reason': 'rejected-no-endpoints',
+      'retry-after': '1',
+    });
+    expect(JSON.parse(reject.body)).toEqual({
+      error: { message: 'none of 3', type: 'server_error', param: null, code: 'no-endpoints' },
+    });
+    expect(rejected).toEqual(['no-endpoints']);
+  });
+
+  it('[P11] answers an error of ours with 500 and reports it', () => {
+    const broken = new Error('broken');
+    const { send, actions, faults } = setUp({
+      router: {
+        route: () => {
+          throw broken;
+        },
+      },
+    });
+    send(requestHeaders(), requestBody(BODY));
+    expect(actions).toMatchObject([{ kind: 'reject', status: 500 }]);
+    expect(faults).toEqual([broken]);
+  });
+
+  it('[P12] removes the control headers a client sent, and only those', () => {
+    const { send, actions } = setUp();
+    send(
+      requestHeaders({ pairs: { 'x-prefiller-host-port': 'h:1', 'x-mine': '1' } } as never),
+      requestBody(BODY),
+    );
+    expect(actions[0]).toMatchObject({ pick: { removeHeaders: ['x-prefiller-host-port'] } });
+  });
+
+  it('[P13][P14][P15] lets the response through byte for byte and takes the usage at its end', () => {
+    const { send, actions, kinds, ended, firstTokens } = setUp();
+    send(requestHeaders(), requestBody(BODY), responseHeaders());
+    expect(kinds().at(-1)).toBe('answer-response-headers');
+    const usage =
+      'data: {"usage":{"prompt_tokens":7,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":4}}}\n\n';
+    send(responseBody('data: a\n\n'), responseBody(usage), responseBody('data: [DONE]\n\n', true));
+    expect(textOf(actions, 'echo-response-body')).toBe(`data: a\n\n${usage}data: [DONE]\n\n`);
+    expect(actions.at(-1)).toMatchObject({ endOfStream: true });
+    expect(firstTokens()).toBeGreaterThan(0);
+    expect(ended).toEqual([
+      { outcome: 'completed', usage: { promptTokens: 7, completionTokens: 2, cachedTokens: 4 } },
+    ]);
+  });
+
+  it('[P14] answers chunks it need not send back with an empty message', () => {
+    const { send, kinds } = setUp();
+    send(
+      requestHeaders(mode(BODY_MODE.fullDuplex, BODY_MODE.streamed)),
+      requestBody(BODY),
+      responseHeaders(),
+      responseBody('a', true),
+    );
+    expect(kinds().slice(-2)).toEqual(['answer-response-headers', 'answer-response-body']);
+  });
+
+  it('[P16] completes at the end of the stream where no response body comes', () => {
+    for (const finish of ['trailers', 'close'] as const) {
+      const { send, session, ended } = setUp();
+      send(requestHeaders(EARLY), requestBody(BODY), responseHeaders());
+      expect(ended).toEqual([]);
+      if (finish === 'trailers') send({ kind: 'response-trailers' });
+      else session.closed('cancelled');
+      expect(ended).toEqual([{ outcome: 'completed', usage: undefined }]);
+    }
+  });
+
+  it.each([
+    ['ended', 'aborted'],
+    ['cancelled', 'aborted'],
+    ['failed', 'failed'],
+  ] as const)(
+    '[P17] gives the reservation back when the stream is %s before a response',
+    (reason, outcome) => {
+      const { send, session, ended } = setUp();
+      send(requestHeaders(), requestBody(BODY));
+      session.closed(reason);
+      session.closed('ended');
+      expect(ended).toEqual([{ outcome, usage: undefined }]);
+    },
+  );
+
+  it('[P18] hears which endpoint really served', () => {
+    const { send, served } = setUp();
+    send(requestHeaders(), requestBody(BODY), {
+      ...responseHeaders(),
+      metadata: { subset: undefined, served: '10.0.0.2:8000' },
+    });
+    expect(served).toEqual(['10.0.0.2:8000']);
+  });
+
+  it('[P19] counts a 500 or more as a failure of the endpoint', () => {
+    const { send, ended } = setUp();
+    send(requestHeaders(), requestBody(BODY), responseHeaders(503, true));
+    expect(ended).toMatchObject([{ outcome: 'failed' }]);
+  });
+
+  it('[P20] never answers an observer', () => {
+    const { send, actions } = setUp();
+    send(requestHeaders({ observing: true }), requestBody(BODY), responseHeaders());
+    expect(actions).toEqual([]);
+  });
+
+  it('[P21] answers response messages that no request went before', () => {
+    const { send, kinds } = setUp();
+    send(responseHeaders(), responseBody('x', true), { kind: 'response-trailers' });
+    expect(kinds()).toEqual([
+      'answer-response-headers',
+      'echo-response-body',
+      'answer-response-trailers',
+    ]);
+  });
+
+  it('[P22] half-closes after the request when asked to, and takes the end of the stream for the end', () => {
+    const { send, session, kinds, ended } = setUp({ halfCloseAfterPick: true });
+    send(requestHeaders(), requestBody(BODY));
+    expect(kinds().at(-1)).toBe('half-close');
+    session.closed('ended');
+    expect(ended).toEqual([{ outcome: 'completed', usage: undefined }]);
+  });
+
+  it('[P23] gives a request an id when it has none', () => {
+    const { send, actions } = setUp();
+    send(requestHeaders({ pairs: { 'x-request-id': '' } } as never), requestBody(BODY));
+    expect(actions[0]).toMatchObject({
+      pick: { setHeaders: expect.arrayContaining([['x-request-id', 'ours-1']]) },
+    });
+  });
+
+  it('[P17][P21] survives any events in any order and never keeps a reservation', () => {
+    const event: fc.Arbitrary<StreamEvent> = fc.oneof(
+      fc
+        .constantFrom(BODY, '{', '', 'x'.repeat(2000))
+        .chain((text) => fc.boolean().map((end) => requestBody(text, end))),
+      fc.constantFrom<StreamEvent>(
+        requestHeaders(),
+        requestHeaders(EARLY),
+        requestHeaders(mode(BODY_MODE.buffered)),
+        requestHeaders({ endOfStream: true } as never),
+        { kind: 'request-trailers' },
+        responseHeaders(),
+        responseHeaders(500, true),
+        responseBody('a'),
+        responseBody('', true),
+        { kind: 'response-trailers' },
+        { kind: 'unknown' },
+      ),
+    );
+    fc.assert(
+      fc.property(
+        fc.array(event, { maxLength: 20 }),
+        fc.constantFrom<CloseReason>('ended', 'cancelled', 'failed'),
+        (events, reason) => {
+          const { send, session, routed, ended, faults } = setUp();
+          send(...events);
+          session.closed(reason);
+          expect(ended).toHaveLength(routed.length);
+          expect(faults).toEqual([]);
+        },
+      ),
+      { numRuns: 2000 },
+    );
+  });
+});
