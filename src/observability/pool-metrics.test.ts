@@ -32,6 +32,7 @@ describe('registerPoolMetrics', () => {
     expect(page).toContain('llm_d_epp_std_dev_running_requests{name="pool"} 0\n');
     expect(page).toContain('llm_d_epp_ready_endpoints{name="pool"} 2\n');
     expect(page).toContain('inference_pool_ready_pods{name="pool"} 2\n');
+    expect(page).not.toContain('llm_d_epp_per_endpoint_queue_size{model_server_endpoint="pod-2"');
   });
 
   it('says zero, not NaN, of an empty pool', async () => {

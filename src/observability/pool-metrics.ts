@@ -22,11 +22,8 @@ const runningRequests: Read = (metrics) => metrics.runningRequests;
 
 /** Gauges worked out from the pool when the page is asked for. Means are over endpoints with a fresh sample only. */
 export function registerPoolMetrics(options: PoolMetricsOptions): void {
-  const { registry, poolName, snapshot, clock } = options;
-  const fresh = (): readonly Endpoint[] => {
-    const now = clock.now();
-    return snapshot().filter((endpoint) => isFresh(endpoint, now));
-  };
+  const { registry, poolName } = options;
+  const fresh = (): readonly Endpoint[] => freshOf(options);
   const pool = (name: string, help: string, value: () => number): void => {
     const gauge: Gauge<'name'> = new Gauge({
       name,
@@ -64,12 +61,12 @@ function registerEndpointGauges(options: PoolMetricsOptions): void {
   const { registry, poolName, snapshot, inFlight } = options;
   const queue = new Gauge({
     name: 'llm_d_epp_per_endpoint_queue_size',
-    help: '[ALPHA] Waiting requests of each endpoint, as last scraped.',
+    help: '[ALPHA] Waiting requests of each ready endpoint.',
     labelNames: ['model_server_endpoint', 'name'],
     registers: [registry],
     collect: () => {
       queue.reset();
-      for (const { id, metrics } of snapshot()) {
+      for (const { id, metrics } of freshOf(options)) {
         queue.set({ model_server_endpoint: id, name: poolName }, metrics.waitingQueueSize);
       }
     },
@@ -107,6 +104,12 @@ function registerEndpointGauges(options: PoolMetricsOptions): void {
     'Uncached prompt tokens sent to an endpoint that wait for their first output token.',
     (endpoint) => inFlight.load(endpoint).pendingPrefillTokens,
   );
+}
+
+/** An endpoint without a fresh sample is unknown: a zero would call it idle. */
+function freshOf({ snapshot, clock }: PoolMetricsOptions): readonly Endpoint[] {
+  const now = clock.now();
+  return snapshot().filter((endpoint) => isFresh(endpoint, now));
 }
 
 function mean(values: readonly number[]): number {
