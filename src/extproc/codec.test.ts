@@ -1,0 +1,177 @@
+import { join } from 'node:path';
+import { loadSync } from '@grpc/proto-loader';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { decodeRequest } from './decode-request.ts';
+import { encodeResponse } from './encode-response.ts';
+import type { StreamAction } from './stream-action.ts';
+
+// The oracle: protobufjs, through the very .proto we ship.
+const root = join(import.meta.dirname, '..', '..', 'proto');
+const definitions = loadSync('envoy/service/ext_proc/v3/external_processor.proto', {
+  includeDirs: [root],
+  keepCase: true,
+  enums: Number,
+  oneofs: true,
+});
+const service = definitions['envoy.service.ext_proc.v3.ExternalProcessor'];
+if (service === undefined || 'format' in service)
+  throw new Error('the service is not in the proto');
+const method = service['Process'];
+if (method === undefined) throw new Error('the service has no Process');
+const encodeOracle = (message: object): Buffer => method.requestSerialize(message);
+const decodeOracle = (bytes: Buffer): Record<string, unknown> =>
+  method.responseDeserialize(bytes) as Record<string, unknown>;
+
+const bytes = fc.uint8Array({ maxLength: 300 }).map((array) => Buffer.from(array));
+const name = fc.stringMatching(/^[a-z-]{1,20}$/);
+const action: fc.Arbitrary<Exclude<StreamAction, { kind: 'half-close' }>> = fc.oneof(
+  fc.record({
+    kind: fc.constantFrom('answer-request-headers', 'answer-request-body'),
+    pick: fc.record({
+      destination: fc.string(),
+      setHeaders: fc.array(fc.tuple(name, fc.string({ maxLength: 300 }))),
+      removeHeaders: fc.array(name),
+    }),
+  }),
+  fc.record({
+    kind: fc.constantFrom('echo-request-body', 'echo-response-body'),
+    pieces: fc.array(bytes, { maxLength: 4 }),
+    endOfStream: fc.boolean(),
+  }),
+  fc.record({
+    kind: fc.constant('reject' as const),
+    status: fc.constantFrom(400, 404, 413, 429, 503),
+    headers: fc.array(fc.tuple(name, fc.string())),
+    body: fc.string({ maxLength: 1000 }),
+  }),
+);
+
+describe('the codec', () => {
+  it('decodes what protobufjs encodes', () => {
+    const request = fc.record({
+      kind: fc.constantFrom('request_body', 'response_body'),
+      body: bytes,
+      end_of_stream: fc.boolean(),
+      subset: fc.array(fc.stringMatching(/^[a-z0-9.:]{1,20}$/)),
+      mode: fc.integer({ min: 0, max: 4 }),
+    });
+    fc.assert(
+      fc.property(request, ({ kind, body, end_of_stream, subset, mode }) => {
+        const event = decodeRequest(
+          encodeOracle({
+            [kind]: { body, end_of_stream },
+            metadata_context: {
+              filter_metadata: {
+                other: { fields: { x: { numberValue: 1 } } },
+                'envoy.lb.subset_hint': {
+                  fields: {
+                    'x-gateway-destination-endpoint-subset': {
+                      listValue: { values: subset.map((stringValue) => ({ stringValue })) },
+                    },
+                  },
+                },
+              },
+            },
+            protocol_config: { request_body_mode: mode, response_body_mode: 4 - mode },
+          }),
+        );
+        expect(event).toMatchObject({
+          kind: kind.replace('_', '-'),
+          endOfStream: end_of_stream,
+          protocol: { requestBodyMode: mode, responseBodyMode: 4 - mode },
+          metadata: { subset },
+        });
+        if ('chunk' in event) expect(event.chunk.equals(body)).toBe(true);
+      }),
+    );
+  });
+
+  it('reads headers, raw values before values, and keeps the stream alive through bad UTF-8', () => {
+    const event = decodeRequest(
+      encodeOracle({
+        request_headers: {
+          headers: {
+            headers: [
+              { key: 'X-One', value: 'old', raw_value: Buffer.from('new') },
+              { key: 'two', value: 'only' },
+              { key: 'bad', raw_value: Buffer.from([0xff, 0xfe, 0x41]) },
+              { key: 'two', raw_value: Buffer.from('last') },
+            ],
+          },
+          end_of_stream: true,
+        },
+      }),
+    );
+    if (event.kind !== 'request-headers') throw new Error(`got ${event.kind}`);
+    expect(event.endOfStream).toBe(true);
+    const headers = event.headers.toMap();
+    expect(headers.get('x-one')).toBe('new');
+    expect(headers.get('two')).toBe('last');
+    expect(headers.get('bad')).toContain('A');
+  });
+
+  it('encodes what protobufjs decodes', () => {
+    fc.assert(
+      fc.property(action, (each) => {
+        const decoded = decodeOracle(encodeResponse(each));
+        if (each.kind === 'reject') {
+          expect(decoded['immediate_response']).toMatchObject({
+            status: { code: each.status },
+            body: Buffer.from(each.body),
+          });
+          return;
+        }
+        const field = each.kind.replace(/^(answer|echo)-/, '').replaceAll('-', '_');
+        const { response } = decoded[field] as { response: Record<string, never> };
+        if ('pieces' in each) {
+          const { streamed_response } = response['body_mutation'] as unknown as {
+            streamed_response: { body?: Buffer; end_of_stream?: boolean };
+          };
+          const body = streamed_response.body ?? Buffer.alloc(0);
+          expect(body.equals(Buffer.concat(each.pieces))).toBe(true);
+          expect(streamed_response.end_of_stream ?? false).toBe(each.endOfStream);
+        } else if ('pick' in each && each.pick !== undefined) {
+          const { destination, setHeaders, removeHeaders } = each.pick;
+          const mutation = response['header_mutation'] as unknown as {
+            set_headers: readonly {
+              header: { key: string; raw_value: Buffer };
+              append_action: number;
+            }[];
+            remove_headers?: readonly string[];
+          };
+          expect(
+            mutation.set_headers.map(({ header }) => [
+              header.key,
+              (header.raw_value ?? '').toString(),
+            ]),
+          ).toEqual([
+            ['x-gateway-destination-endpoint', destination],
+            ...setHeaders.map(([key, value]) => [key, value]),
+          ]);
+          expect(mutation.set_headers.every(({ append_action }) => append_action === 2)).toBe(true);
+          expect(mutation.remove_headers ?? []).toEqual(removeHeaders);
+          expect(response['clear_route_cache']).toBe(true);
+          expect(JSON.stringify(decoded['dynamic_metadata'])).toContain(
+            JSON.stringify(destination),
+          );
+        }
+      }),
+    );
+  });
+
+  it('refuses bytes that are no message, and never anything but with a RangeError', () => {
+    const whole = encodeOracle({ request_body: { body: Buffer.alloc(100), end_of_stream: true } });
+    expect(() => decodeRequest(whole.subarray(0, 50))).toThrow(RangeError);
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 60 }), (garbage) => {
+        try {
+          decodeRequest(Buffer.from(garbage));
+        } catch (error) {
+          expect(error).toBeInstanceOf(RangeError);
+        }
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
