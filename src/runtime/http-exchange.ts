@@ -53,9 +53,11 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     const { url } = this.#options;
-    const named = error.message.includes(url.href)
+    // A failed connect to a name with several addresses has a code and no message.
+    const what = error.message || ('code' in error ? String(error.code) : error.name);
+    const named = what.includes(url.href)
       ? error
-      : new Error(`${url.href}: ${error.message}`, { cause: error });
+      : new Error(`${url.href}: ${what}`, { cause: error });
     this.#end(named);
   }
 

@@ -1,68 +1,120 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
-import { watch } from 'chokidar';
+import { type FSWatcher, watch } from 'chokidar';
+import type { EndpointId } from '../../framework/endpoint.ts';
+import { ConfigError } from '../../framework/error.ts';
 import type { EndpointPool } from '../endpoint-pool.ts';
 import type { Log } from '../log.ts';
-import { parseEndpoints } from './parse-endpoints.ts';
+import { FILE_BYTES_MAX, parseEndpoints } from './parse-endpoints.ts';
+
+/** A file is read once it has kept its size so long: half a list can be a valid list. */
+const QUIET_MS = 60;
+const QUIET_POLL_MS = 20;
 
 export interface FileDiscoveryOptions {
   readonly path: string;
   /** Follow changes, also when the file is replaced by another. */
   readonly watchFile: boolean;
-  readonly pool: EndpointPool;
+  readonly pool: Pick<EndpointPool, 'upsert' | 'remove'>;
   readonly log: Log;
 }
 
 export interface Discovery {
+  /** Resolves when changes are heard of from then on. The pool is filled before that. */
+  readonly ready: Promise<void>;
   /** Why the file as it is now could not be used; undefined while all is well. */
   lastError(): string | undefined;
   stop(): Promise<void>;
 }
 
 /**
- * Keeps the pool as a file lists it. Throws ConfigError when the file is broken at the start; a file that breaks later
- * leaves the endpoints as they were and says so.
+ * Keeps the pool as a file lists it; endpoints others added stay. Throws ConfigError when the file is missing or broken
+ * at the start; a file that breaks later leaves the endpoints as they were and says so.
  */
-export function startFileDiscovery({
-  path,
-  watchFile,
-  pool,
-  log,
-}: FileDiscoveryOptions): Discovery {
+export function startFileDiscovery(options: FileDiscoveryOptions): Discovery {
+  const { path, watchFile, pool, log } = options;
   const file = resolve(path);
+  let applied: ReadonlySet<EndpointId> = new Set();
   let lastText: string | undefined;
   let lastError: string | undefined;
 
   function load(): void {
-    const text = readFileSync(file, 'utf8');
-    if (text === lastText) return;
-    const specs = parseEndpoints(text, path);
-    lastText = text;
-    const wanted = new Set(specs.map(({ id }) => id));
-    for (const { id } of pool.snapshot()) if (!wanted.has(id)) pool.remove(id);
-    for (const spec of specs) pool.upsert(spec);
-    log.info({ path, endpoints: specs.length }, 'endpoints loaded');
+    const text = readText(file, path);
+    if (text !== lastText) {
+      const specs = parseEndpoints(text, path);
+      lastText = text;
+      const wanted = new Set(specs.map(({ id }) => id));
+      for (const id of applied) if (!wanted.has(id)) pool.remove(id);
+      for (const spec of specs) pool.upsert(spec);
+      applied = wanted;
+      log.info({ path, endpoints: specs.length }, 'endpoints loaded');
+    } else if (lastError !== undefined) {
+      log.info({ path, endpoints: applied.size }, 'endpoints file is as last loaded again');
+    }
+    lastError = undefined;
   }
 
   function reload(): void {
     try {
       load();
-      lastError = undefined;
     } catch (error) {
-      lastError = error instanceof Error ? error.message : String(error);
-      log.error({ path, error: lastError }, 'endpoints file not usable, the last good one stays');
+      if (!(error instanceof ConfigError)) throw error;
+      // One change makes several events.
+      if (error.message === lastError) return;
+      lastError = error.message;
+      log.error(
+        { path, error: lastError, endpoints: applied.size },
+        'endpoints file not usable, the last good list stays',
+      );
     }
   }
 
   load();
-  if (!watchFile) return { lastError: () => lastError, stop: () => Promise.resolve() };
-  // The folder, not the file: an atomic replacement is another file under the same name, and a mounted ConfigMap
-  // changes by a link beside it.
-  const watcher = watch(dirname(file), { depth: 0, ignoreInitial: true });
+  const watcher = watchFile ? watchFolderOf(file, reload, log) : undefined;
+  const ready =
+    watcher && new Promise<void>((resolved) => void watcher.once('ready', () => resolved()));
+  return {
+    ready: ready ?? Promise.resolve(),
+    lastError: () => lastError,
+    stop: () => watcher?.close() ?? Promise.resolve(),
+  };
+}
+
+function readText(file: string, path: string): string {
+  try {
+    const status = statSync(file);
+    if (!status.isFile()) throw new Error('is not a file');
+    if (status.size > FILE_BYTES_MAX) {
+      throw new Error(`has ${status.size} bytes, more than ${FILE_BYTES_MAX}`);
+    }
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    throw new ConfigError(path, [{ path: 'file', message }]);
+  }
+}
+
+/**
+ * The folder, not the file: an atomic replacement is another file under the same name, and a mounted ConfigMap changes
+ * by a link `..data` beside it.
+ */
+function watchFolderOf(file: string, onChange: () => void, log: Log): FSWatcher {
+  const folder = dirname(file);
+  const concerns = (path: string): boolean =>
+    basename(path) === basename(file) || basename(path).startsWith('..');
+  const watcher = watch(folder, {
+    depth: 0,
+    ignoreInitial: true,
+    ignored: (path) => resolve(path) !== folder && !concerns(path),
+    awaitWriteFinish: { stabilityThreshold: QUIET_MS, pollInterval: QUIET_POLL_MS },
+  });
   watcher.on('all', (_event, changed) => {
-    if (basename(changed) === basename(file) || basename(changed).startsWith('..')) reload();
+    if (concerns(changed)) onChange();
   });
   // What changed between the first read and the watch being set.
-  watcher.on('ready', reload);
-  return { lastError: () => lastError, stop: () => watcher.close() };
+  watcher.once('ready', onChange);
+  watcher.on('error', (error) =>
+    log.error({ path: file, err: error }, 'endpoints file not watched'),
+  );
+  return watcher;
 }

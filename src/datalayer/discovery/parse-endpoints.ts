@@ -1,103 +1,120 @@
-import { isIPv4, isIPv6 } from 'node:net';
-import { parseDocument } from 'yaml';
+import { LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
 import type { EndpointId } from '../../framework/endpoint.ts';
 import { ConfigError, type ConfigIssue } from '../../framework/error.ts';
 import type { EndpointSpec } from '../endpoint-pool.ts';
+import { hostPort, isHost, isPort } from './host-port.ts';
 
 /** As the reference bounds its file; several thousand endpoints fit. */
-const FILE_BYTES_MAX = 1024 * 1024;
+export const FILE_BYTES_MAX: number = 1024 * 1024;
+/** A file of so many aliases is an attack, not a list. */
+const ALIASES_MAX = 100;
 const ROLE_LABEL = 'llm-d.ai/role';
-const HOST_NAME = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i;
+const ROLES = [
+  'prefill',
+  'decode',
+  'both',
+  'prefill-decode',
+  'encode',
+  'encode-prefill',
+  'encode-prefill-decode',
+] as const;
 
-const address = z
-  .string()
-  .transform((text) => text.replace(/^\[(.*)\]$/, '$1'))
-  .refine(
-    (text) => isIPv4(text) || isIPv6(text) || (HOST_NAME.test(text) && !/^[\d.]+$/.test(text)),
-    'must be an IPv4 or IPv6 address or a host name, without a port',
-  );
-const port = z
-  .union([z.int(), z.string().regex(/^\d+$/).transform(Number)], 'must be a port number')
-  .refine((value) => value >= 1 && value <= 65_535, 'must be between 1 and 65535');
+const fileSchema = z.strictObject({ endpoints: z.array(z.unknown()) });
 
-const fileSchema = z.strictObject({
-  endpoints: z.array(
-    z.strictObject({
-      name: z.string().min(1),
-      namespace: z.string().min(1).default('default'),
-      address,
-      port,
-      labels: z.record(z.string(), z.string()).default({}),
-      /** Short for the label `llm-d.ai/role`. */
-      role: z
-        .enum([
-          'prefill',
-          'decode',
-          'both',
-          'prefill-decode',
-          'encode',
-          'encode-prefill',
-          'encode-prefill-decode',
-        ])
-        .optional(),
-    }),
-  ),
-});
+const entrySchema = z
+  .strictObject({
+    name: z.string().min(1, 'must not be empty'),
+    namespace: z.string().min(1, 'must not be empty').default('default'),
+    address: z
+      .string()
+      .transform((text) => text.replace(/^\[(.*)\]$/, '$1'))
+      .refine(isHost, 'must be an IPv4 or IPv6 address or a host name, without a port'),
+    port: z
+      .union(
+        [z.number(), z.string().regex(/^\d+$/).transform(Number)],
+        'must be a port number, 1 to 65535',
+      )
+      .refine(isPort, 'must be a port number, 1 to 65535'),
+    labels: z.record(z.string(), z.string()).default({}),
+    /** Short for the label `llm-d.ai/role`. */
+    role: z.enum(ROLES).optional(),
+  })
+  .refine(({ role, labels }) => (role ?? labels[ROLE_LABEL]) === (labels[ROLE_LABEL] ?? role), {
+    path: ['role'],
+    message: `is not what the label ${ROLE_LABEL} says; keep one of the two`,
+  });
 
 /** YAML or JSON text of an endpoints file to endpoints. Throws ConfigError that lists every problem in it. */
 export function parseEndpoints(text: string, source: string): readonly EndpointSpec[] {
+  // A character is a byte or more; whoever reads the file bounds its bytes.
   if (text.length > FILE_BYTES_MAX) {
-    throw new ConfigError(source, [
-      { path: 'file', message: `has ${text.length} characters, more than ${FILE_BYTES_MAX}` },
-    ]);
+    const message = `has ${text.length} characters, more than ${FILE_BYTES_MAX}`;
+    throw new ConfigError(source, [{ path: 'file', message }]);
   }
-  const document = parseDocument(text);
+  const file = fileSchema.safeParse(readYaml(text, source));
+  if (!file.success) throw new ConfigError(source, issuesOf(file.error, ''));
+  const issues: ConfigIssue[] = [];
+  const specs = new Map<string, EndpointSpec>();
+  file.data.endpoints.forEach((raw, index) => {
+    const path = `endpoints[${index}]`;
+    const entry = entrySchema.safeParse(raw);
+    if (entry.success) specs.set(path, specOf(entry.data));
+    else issues.push(...issuesOf(entry.error, path));
+  });
+  issues.push(...duplicatesIn(specs));
+  if (issues.length > 0) throw new ConfigError(source, issues);
+  return [...specs.values()];
+}
+
+function readYaml(text: string, source: string): unknown {
+  const lineCounter = new LineCounter();
+  const document = parseDocument(text, { lineCounter, prettyErrors: false });
   if (document.errors.length > 0) {
-    throw new ConfigError(
-      source,
-      document.errors.map(({ message }) => ({
-        path: 'file',
-        message: message.split('\n')[0] ?? message,
-      })),
-    );
+    const issues = document.errors.map(({ pos, message }) => {
+      const { line, col } = lineCounter.linePos(pos[0]);
+      return { path: `line ${line}, column ${col}`, message };
+    });
+    throw new ConfigError(source, issues);
   }
-  const parsed = fileSchema.safeParse(document.toJS({ maxAliasCount: 100 }));
-  if (!parsed.success) {
-    throw new ConfigError(
-      source,
-      parsed.error.issues.map(({ path, message }) => ({ path: path.join('.') || 'file', message })),
-    );
+  try {
+    return document.toJS({ maxAliasCount: ALIASES_MAX });
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    throw new ConfigError(source, [{ path: 'file', message }]);
   }
-  const specs = parsed.data.endpoints.map(({ name, namespace, role, labels, ...at }) => ({
+}
+
+function specOf(entry: z.infer<typeof entrySchema>): EndpointSpec {
+  const { name, namespace, address, port, role, labels } = entry;
+  return {
     id: `${namespace}/${name}` as EndpointId,
-    address: hostPort(at.address, at.port),
+    address: hostPort(address, port),
     labels: new Map(
       Object.entries(role === undefined ? labels : { ...labels, [ROLE_LABEL]: role }),
     ),
-  }));
-  const duplicates = duplicatesOf(specs);
-  if (duplicates.length > 0) throw new ConfigError(source, duplicates);
-  return specs;
+  };
 }
 
-export function hostPort(host: string, portNumber: number): string {
-  return `${isIPv6(host) ? `[${host}]` : host}:${portNumber}`;
-}
-
-function duplicatesOf(specs: readonly EndpointSpec[]): readonly ConfigIssue[] {
-  const seen = new Map<string, number>();
-  const issues: ConfigIssue[] = [];
-  specs.forEach(({ id, address: at }, index) => {
-    for (const what of [`name ${id}`, `address ${at}`]) {
-      const first = seen.get(what);
-      if (first === undefined) seen.set(what, index);
-      else
-        issues.push({
-          path: `endpoints.${index}`,
-          message: `${what} is that of endpoints.${first} too`,
-        });
-    }
+function issuesOf(error: z.ZodError, at: string): readonly ConfigIssue[] {
+  return error.issues.map(({ path, message }) => {
+    const text = path.reduce<string>((before, key) => {
+      if (typeof key === 'number') return `${before}[${key}]`;
+      return before === '' ? String(key) : `${before}.${String(key)}`;
+    }, at);
+    return { path: text === '' ? 'file' : text, message };
   });
+}
+
+function duplicatesIn(specs: ReadonlyMap<string, EndpointSpec>): readonly ConfigIssue[] {
+  const seen = new Map<string, string>();
+  const issues: ConfigIssue[] = [];
+  for (const [path, { id, address }] of specs) {
+    for (const what of [`name ${id}`, `address ${address}`]) {
+      const first = seen.get(what);
+      if (first === undefined) seen.set(what, path);
+      else issues.push({ path, message: `has the ${what}, as ${first} has` });
+    }
+  }
   return issues;
 }

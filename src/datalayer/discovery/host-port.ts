@@ -1,0 +1,32 @@
+import { z } from 'zod';
+
+const LABEL = '[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?';
+/** With underscores, which container networks allow in names. The last part has a letter, or it would be an address. */
+const HOST_NAME = new RegExp(`^(?=.{1,253}$)(?=(.*\\.)?[^.]*[a-z_])${LABEL}(\\.${LABEL})*$`, 'i');
+
+const ipv6 = z.ipv6();
+const host = z.union([z.ipv4(), ipv6, z.string().regex(HOST_NAME)]);
+
+/** An IPv4 address, an IPv6 address without brackets, or a host name. */
+export function isHost(text: string): boolean {
+  return host.safeParse(text).success;
+}
+
+export function isPort(port: number): boolean {
+  return Number.isInteger(port) && port >= 1 && port <= 65_535;
+}
+
+/** `host:port` as it goes into the destination header, an IPv6 host in brackets. */
+export function hostPort(name: string, port: number): string {
+  return ipv6.safeParse(name).success ? `[${name}]:${port}` : `${name}:${port}`;
+}
+
+/** Whether `text` is what `hostPort` makes. */
+export function isHostPort(text: string): boolean {
+  const match = /^(?:\[([^\]]*)\]|([^:]*)):(\d{1,5})$/.exec(text);
+  if (match === null) return false;
+  const [, bracketed, plain, port] = match;
+  const wellFormed =
+    bracketed === undefined ? isHost(plain ?? '') : ipv6.safeParse(bracketed).success;
+  return wellFormed && isPort(Number(port));
+}

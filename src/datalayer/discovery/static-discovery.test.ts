@@ -1,0 +1,22 @@
+import { describe, expect, it } from 'vitest';
+import { parseStaticEndpoints } from './static-discovery.ts';
+
+describe('parseStaticEndpoints', () => {
+  it('names endpoints by their address', () => {
+    expect(parseStaticEndpoints(['10.0.0.1:8000', '[::1]:8001'])).toEqual([
+      { id: 'default/10.0.0.1:8000', address: '10.0.0.1:8000', labels: new Map() },
+      { id: 'default/[::1]:8001', address: '[::1]:8001', labels: new Map() },
+    ]);
+  });
+
+  it('lists every problem at once', () => {
+    expect(() => parseStaticEndpoints(['a:1', 'a', '::1:5', 'a:1'])).toThrow(
+      [
+        'command line:',
+        '  --endpoints[1]: "a" is not host:port (an IPv6 address as [address]:port)',
+        '  --endpoints[2]: "::1:5" is not host:port (an IPv6 address as [address]:port)',
+        '  --endpoints[3]: a:1 is given twice',
+      ].join('\n'),
+    );
+  });
+});
