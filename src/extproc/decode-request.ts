@@ -5,14 +5,7 @@ import { WireReader } from './wire-reader.ts';
 
 const EMPTY: Buffer = Buffer.alloc(0);
 
-interface Parts {
-  kind: StreamEvent['kind'];
-  message: Buffer;
-  metadata: LoadBalancerMetadata | undefined;
-  observing: boolean;
-  protocol: ProtocolConfig | undefined;
-}
-
+/** By field number of ProcessingRequest's `request`. */
 const KINDS: readonly (StreamEvent['kind'] | undefined)[] = [
   undefined,
   undefined,
@@ -24,80 +17,67 @@ const KINDS: readonly (StreamEvent['kind'] | undefined)[] = [
   'response-trailers',
 ];
 
+/** `end_of_stream`'s field number in HttpHeaders and HttpBody. */
+const HEADERS_END = 3;
+const BODY_END = 2;
+
 /**
  * One ProcessingRequest to an event. Body chunks are views into `bytes`, headers are read when asked for.
  * Throws RangeError when the bytes are not a protobuf message.
  */
 export function decodeRequest(bytes: Buffer): StreamEvent {
-  const parts: Parts = {
-    kind: 'unknown',
-    message: EMPTY,
-    metadata: undefined,
-    observing: false,
-    protocol: undefined,
-  };
+  let kind: StreamEvent['kind'] = 'unknown';
+  let payload = EMPTY;
+  let endOfStream = false;
+  let metadata: LoadBalancerMetadata | undefined;
+  let observing = false;
+  let protocol: ProtocolConfig | undefined;
   const reader = new WireReader(bytes);
   for (let field = reader.next(); field !== 0; field = reader.next()) {
-    const kind = KINDS[field];
-    if (kind !== undefined) {
-      parts.kind = kind;
-      parts.message = reader.bytes();
-    } else if (field === 8) parts.metadata = decodeMetadata(reader.bytes());
-    else if (field === 10) parts.observing = reader.bool();
-    else if (field === 11) parts.protocol = decodeProtocol(reader.bytes());
+    const named = KINDS[field];
+    if (named !== undefined) {
+      kind = named;
+      payload = EMPTY;
+      endOfStream = false;
+      const endField =
+        named === 'request-headers' || named === 'response-headers' ? HEADERS_END : BODY_END;
+      const outer = reader.enter();
+      for (let part = reader.next(); part !== 0; part = reader.next()) {
+        if (part === 1) payload = reader.bytes();
+        else if (part === endField) endOfStream = reader.bool();
+        else reader.skip();
+      }
+      reader.leave(outer);
+    } else if (field === 8) metadata = decodeMetadata(reader);
+    else if (field === 10) observing = reader.bool();
+    else if (field === 11) protocol = decodeProtocol(reader);
     else reader.skip();
   }
-  return eventOf(parts);
-}
-
-function eventOf({ kind, message, metadata, observing, protocol }: Parts): StreamEvent {
-  const common = {
-    ...(metadata !== undefined && { metadata }),
-    ...(observing && { observing }),
-    ...(protocol !== undefined && { protocol }),
-  };
   switch (kind) {
     case 'request-headers':
     case 'response-headers': {
-      const { payload, endOfStream } = decodeHalf(message, 3);
-      return { ...common, kind, headers: new HeaderBlock(payload), endOfStream };
+      const headers = new HeaderBlock(payload);
+      return { kind, headers, endOfStream, metadata, observing, protocol };
     }
     case 'request-body':
-    case 'response-body': {
-      const { payload, endOfStream } = decodeHalf(message, 2);
-      return { ...common, kind, chunk: payload, endOfStream };
-    }
+    case 'response-body':
+      return { kind, chunk: payload, endOfStream, metadata, observing, protocol };
     default:
-      return { ...common, kind };
+      return { kind, metadata, observing, protocol };
   }
 }
 
-/** HttpHeaders and HttpBody alike: bytes in field 1, `end_of_stream` in another. */
-function decodeHalf(
-  bytes: Buffer,
-  endField: number,
-): { readonly payload: Buffer; readonly endOfStream: boolean } {
-  let payload = EMPTY;
-  let endOfStream = false;
-  const reader = new WireReader(bytes);
-  for (let field = reader.next(); field !== 0; field = reader.next()) {
-    if (field === 1) payload = reader.bytes();
-    else if (field === endField) endOfStream = reader.bool();
-    else reader.skip();
-  }
-  return { payload, endOfStream };
-}
-
-function decodeProtocol(bytes: Buffer): ProtocolConfig {
+function decodeProtocol(reader: WireReader): ProtocolConfig {
   let requestBodyMode = 0;
   let responseBodyMode = 0;
   let sendsBodyWithoutWaiting = false;
-  const reader = new WireReader(bytes);
+  const outer = reader.enter();
   for (let field = reader.next(); field !== 0; field = reader.next()) {
     if (field === 1) requestBodyMode = reader.uint32();
     else if (field === 2) responseBodyMode = reader.uint32();
     else if (field === 3) sendsBodyWithoutWaiting = reader.bool();
     else reader.skip();
   }
+  reader.leave(outer);
   return { requestBodyMode, responseBodyMode, sendsBodyWithoutWaiting };
 }

@@ -415,6 +415,22 @@ describe('a session', () => {
     });
   });
 
+  it('[P21] keeps to the mode of the first message', () => {
+    const { send, session, routed, ended } = setUp();
+    send(requestHeaders(), requestBody('x'.repeat(10), false));
+    expect(routed).toHaveLength(0);
+    const { send: go, session: whole, routed: picks, ended: ends } = setUp();
+    go(
+      requestHeaders(),
+      requestBody(BODY.slice(0, 5), false),
+      requestHeaders(EARLY),
+      requestBody(BODY.slice(5)),
+    );
+    whole.closed('cancelled');
+    session.closed('cancelled');
+    expect([picks.length, ends.length, ended.length]).toEqual([1, 1, 0]);
+  });
+
   it('[P17][P21] survives any events in any order and never keeps a reservation', () => {
     const event: fc.Arbitrary<StreamEvent> = fc.oneof(
       fc
@@ -446,7 +462,7 @@ describe('a session', () => {
           expect(faults).toEqual([]);
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: 10_000 },
     );
   });
 });

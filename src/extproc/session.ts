@@ -80,7 +80,8 @@ export class Session {
   }
 
   #note({ protocol, metadata }: StreamEvent): void {
-    if (protocol !== undefined) {
+    // Of the first message only: a mode that changed half-way would pick twice.
+    if (protocol !== undefined && this.#head === undefined) {
       this.#mode = requestMode(protocol.requestBodyMode, protocol.sendsBodyWithoutWaiting);
       this.#responseMode = protocol.responseBodyMode;
     }

@@ -26,10 +26,10 @@ export interface LoadBalancerMetadata {
 }
 
 interface EventCommon {
-  readonly metadata?: LoadBalancerMetadata;
+  readonly metadata: LoadBalancerMetadata | undefined;
   /** Nobody waits for an answer. */
-  readonly observing?: boolean;
-  readonly protocol?: ProtocolConfig;
+  readonly observing: boolean;
+  readonly protocol: ProtocolConfig | undefined;
 }
 
 /** What Envoy says on one stream, free of protobuf. */
