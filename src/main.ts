@@ -5,13 +5,17 @@ import { stubCommand } from '../stub-server/main.ts';
 import { checkCommand } from './cli/check-command.ts';
 import { serveCommand } from './cli/serve-command.ts';
 import { untilSignal } from './cli/until-signal.ts';
+import { demoCommand } from './demo/demo-command.ts';
 import { ConfigError } from './framework/error.ts';
+import { gatewayCommand } from './gateway/gateway-command.ts';
 
 const program = new Command('pointsman')
   .description('An endpoint picker for LLM inference, behind Envoy')
   .showHelpAfterError()
   .addCommand(serveCommand(scorers))
   .addCommand(stubCommand(untilSignal))
+  .addCommand(gatewayCommand())
+  .addCommand(demoCommand())
   .addCommand(checkCommand(scorers));
 
 try {
