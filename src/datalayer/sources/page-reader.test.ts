@@ -1,0 +1,179 @@
+import { describe, expect, it } from 'vitest';
+import { ENGINES, engineConfigSchema } from './engine-metrics.ts';
+import { PageReader, type PageReading } from './page-reader.ts';
+
+function reader(engine: string): PageReader {
+  const mapping = ENGINES.find(({ name }) => name === engine);
+  if (mapping === undefined) throw new Error(`no engine ${engine}`);
+  return new PageReader(mapping);
+}
+
+function read(engine: string, lines: readonly string[]): PageReading | undefined {
+  return reader(engine).read(page(lines));
+}
+
+function page(lines: readonly string[]): Buffer {
+  return Buffer.from(`${lines.join('\n')}\n`);
+}
+
+describe('PageReader', () => {
+  it("reads vLLM's page", () => {
+    const lines = [
+      '# TYPE vllm:num_requests_running gauge',
+      'vllm:num_requests_running{engine="0",model_name="m"} 7.0',
+      'vllm:num_requests_waiting{engine="0",model_name="m"} 3.0',
+      'vllm:num_requests_waiting_by_reason{engine="0",reason="capacity"} 99.0',
+      'vllm:gpu_cache_usage_perc{engine="0",model_name="m"} 0.1',
+      'vllm:kv_cache_usage_perc{engine="0",model_name="m"} 0.25',
+      'vllm:cache_config_info{block_size="16",cache_dtype="auto",num_gpu_blocks="27512"} 1.0',
+      'vllm:lora_requests_info{max_lora="4",running_lora_adapters="old",waiting_lora_adapters=""} 1.7e+09',
+      'vllm:lora_requests_info{max_lora="4",running_lora_adapters="sql, chat",waiting_lora_adapters="law"} 1.8e+09',
+    ];
+    expect(read('vllm', lines)).toEqual({
+      waiting: 3,
+      running: 7,
+      kvUsage: 0.25,
+      cache: { blockTokens: 16, blocks: 27_512 },
+      lora: { running: new Set(['sql', 'chat']), waiting: new Set(['law']), max: 4 },
+    });
+  });
+
+  it("reads vLLM's older name for KV usage", () => {
+    const lines = ['vllm:num_requests_running 1', 'vllm:gpu_cache_usage_perc 0.5'];
+    expect(read('vllm', lines)?.kvUsage).toBe(0.5);
+  });
+
+  it('adds up the queues of data-parallel engines and takes the fullest memory', () => {
+    const lines = [0, 1].flatMap((engine) => [
+      `vllm:num_requests_running{engine="${engine}"} ${engine + 1}`,
+    ]);
+    const usage = [0.75, 0.5].map((each, n) => `vllm:kv_cache_usage_perc{engine="${n}"} ${each}`);
+    expect(read('vllm', [...lines, ...usage])).toMatchObject({ running: 3, kvUsage: 0.75 });
+  });
+
+  it("reads SGLang's page", () => {
+    const lines = [
+      'sglang:num_running_reqs{model_name="m"} 2.0',
+      'sglang:num_queue_reqs{model_name="m"} 1.0',
+      'sglang:token_usage{model_name="m"} 0.125',
+      'sglang:cache_config_info{num_pages="1000",page_size="64"} 1.0',
+    ];
+    expect(read('sglang', lines)).toEqual({
+      waiting: 1,
+      running: 2,
+      kvUsage: 0.125,
+      cache: { blockTokens: 64, blocks: 1000 },
+      lora: undefined,
+    });
+  });
+
+  it("reads trtllm-serve's page", () => {
+    const lines = [
+      'trtllm_num_requests_running{model_name="m"} 2.0',
+      'trtllm_num_requests_waiting{model_name="m"} 1.0',
+      'trtllm_kv_cache_utilization{model_name="m"} 0.5',
+      'trtllm_kv_cache_tokens_per_block{model_name="m"} 32.0',
+      'trtllm_kv_cache_max_blocks{model_name="m"} 800.0',
+    ];
+    expect(read('trtllm-serve', lines)).toMatchObject({
+      waiting: 1,
+      running: 2,
+      kvUsage: 0.5,
+      cache: { blockTokens: 32, blocks: 800 },
+    });
+  });
+
+  it("reads Triton's TensorRT-LLM page, where labels tell the series apart", () => {
+    const lines = [
+      'nv_trt_llm_request_metrics{model="m",request_type="waiting",version="1"} 4',
+      'nv_trt_llm_request_metrics{model="m",request_type="scheduled",version="1"} 9',
+      'nv_trt_llm_request_metrics{model="m",request_type="max",version="1"} 512',
+      'nv_trt_llm_kv_cache_block_metrics{kv_cache_block_type="fraction",model="m"} 0.5',
+      'nv_trt_llm_kv_cache_block_metrics{kv_cache_block_type="tokens_per",model="m"} 64',
+      'nv_trt_llm_kv_cache_block_metrics{kv_cache_block_type="used",model="m"} 7',
+      'nv_trt_llm_kv_cache_block_metrics{kv_cache_block_type="max",model="m"} 700',
+    ];
+    expect(read('triton-tensorrt-llm', lines)).toMatchObject({
+      waiting: 4,
+      running: 9,
+      kvUsage: 0.5,
+      cache: { blockTokens: 64, blocks: 700 },
+    });
+  });
+
+  it("reads plain Triton's page, which knows of no KV cache", () => {
+    const lines = [
+      'nv_inference_pending_request_count{model="m",version="1"} 5',
+      'nv_inference_exec_count{model="m",version="1"} 2',
+    ];
+    expect(read('triton', lines)).toMatchObject({ waiting: 5, running: 2, kvUsage: undefined });
+  });
+
+  it.each([
+    ['an empty page', ['']],
+    ['an error page', ['<html>502 Bad Gateway</html>']],
+    ["another engine's page", ['sglang:num_running_reqs 2']],
+    ['a page without load', ['vllm:cache_config_info{block_size="16",num_gpu_blocks="9"} 1.0']],
+    ['values that are no numbers', ['vllm:num_requests_running NaN']],
+  ])('finds nothing on %s', (_, lines) => {
+    expect(read('vllm', lines)).toBeUndefined();
+  });
+
+  it('bounds KV usage at 1 and takes no block count that is none', () => {
+    const reading = read('vllm', [
+      'vllm:kv_cache_usage_perc 1.5',
+      'vllm:cache_config_info{block_size="16",num_gpu_blocks="None"} 1.0',
+    ]);
+    expect(reading?.kvUsage).toBe(1);
+    expect(reading?.cache).toBeUndefined();
+  });
+
+  it('gives the same LoRA and cache objects until they change', () => {
+    const keep = reader('vllm');
+    const lines = (time: number, adapter: string, blocks: number): Buffer =>
+      page([
+        'vllm:num_requests_running 1',
+        `vllm:lora_requests_info{max_lora="4",running_lora_adapters="${adapter}"} ${time}`,
+        `vllm:cache_config_info{block_size="16",num_gpu_blocks="${blocks}"} 1.0`,
+      ]);
+    const first = keep.read(lines(1, 'a', 10));
+    const second = keep.read(lines(2, 'a', 10));
+    expect(second?.lora).toBe(first?.lora);
+    expect(second?.cache).toBe(first?.cache);
+    const third = keep.read(lines(3, 'b', 20));
+    expect(third?.lora?.running).toEqual(new Set(['b']));
+    expect(third?.cache?.blocks).toBe(20);
+    expect(keep.read(page(['vllm:num_requests_running 1']))).toMatchObject({
+      lora: undefined,
+      cache: undefined,
+    });
+  });
+});
+
+describe('engineConfigSchema', () => {
+  it('maps an engine of the user by its own names', () => {
+    const mapping = engineConfigSchema.parse({
+      name: 'ours',
+      queuedRequestsSpec: 'depth{pool="main", kind=queue}',
+      kvUsageSpec: 'used',
+      cacheInfoSpec: 'info',
+      cacheBlockSizeLabelName: 'size',
+      cacheNumBlocksLabelName: 'count',
+    });
+    const lines = [
+      'depth{kind="queue",pool="side"} 1',
+      'depth{kind="queue",pool="main"} 2',
+      'used 0.5',
+      'info{count="9",size="8"} 1',
+    ];
+    expect(new PageReader(mapping).read(page(lines))).toMatchObject({
+      waiting: 2,
+      kvUsage: 0.5,
+      cache: { blockTokens: 8, blocks: 9 },
+    });
+  });
+
+  it.each(['', 'a b', '{x=y}', 'a{x}', 'a{x=y', 'a{x=y}}', '1a'])('refuses the spec %j', (text) => {
+    expect(() => engineConfigSchema.parse({ name: 'ours', kvUsageSpec: text })).toThrow('must be');
+  });
+});
