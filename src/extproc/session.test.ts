@@ -30,6 +30,11 @@ interface Ended {
   readonly usage: Usage | undefined;
 }
 
+/** What most events do not carry. */
+const PLAIN = { metadata: undefined, observing: false, protocol: undefined } as const;
+const REQUEST_TRAILERS: StreamEvent = { ...PLAIN, kind: 'request-trailers' };
+const RESPONSE_TRAILERS: StreamEvent = { ...PLAIN, kind: 'response-trailers' };
+
 /** A router that remembers everything and a session on it. */
 function setUp(
   overrides: Partial<SessionOptions> = {},
@@ -99,6 +104,7 @@ function requestHeaders(
 ): StreamEvent {
   const { pairs = {}, ...rest } = extra;
   return {
+    ...PLAIN,
     kind: 'request-headers',
     headers: headers({ ...REQUEST, ...pairs }),
     endOfStream: false,
@@ -107,16 +113,19 @@ function requestHeaders(
 }
 
 const requestBody = (text: string, endOfStream = true): StreamEvent => ({
+  ...PLAIN,
   kind: 'request-body',
   chunk: Buffer.from(text),
   endOfStream,
 });
 const responseHeaders = (status = 200, endOfStream = false): StreamEvent => ({
+  ...PLAIN,
   kind: 'response-headers',
   headers: headers({ ':status': String(status) }),
   endOfStream,
 });
 const responseBody = (text: string, endOfStream = false): StreamEvent => ({
+  ...PLAIN,
   kind: 'response-body',
   chunk: Buffer.from(text),
   endOfStream,
@@ -178,7 +187,7 @@ describe('a session', () => {
 
   it('[P3] completes a request whose body ends with trailers', () => {
     const { send, kinds, actions } = setUp();
-    send(requestHeaders(), requestBody(BODY, false), { kind: 'request-trailers' });
+    send(requestHeaders(), requestBody(BODY, false), REQUEST_TRAILERS);
     expect(kinds()).toEqual([
       'answer-request-headers',
       'echo-request-body',
@@ -203,7 +212,7 @@ describe('a session', () => {
       const { send, actions } = setUp();
       send(requestHeaders(mode(bodyMode)));
       expect(actions).toEqual([{ kind: 'answer-request-headers', pick: undefined }]);
-      send(requestBody(BODY, false), { kind: 'request-trailers' });
+      send(requestBody(BODY, false), REQUEST_TRAILERS);
       expect(actions.slice(1)).toMatchObject([
         { kind: 'answer-request-body', pick: { destination: '10.0.0.1:8000' } },
         { kind: 'answer-request-trailers' },
@@ -232,7 +241,7 @@ describe('a session', () => {
     const { send, kinds } = setUp();
     send(requestHeaders(EARLY), requestBody(BODY, false));
     expect(kinds()).toEqual(['answer-request-headers', 'answer-request-body']);
-    send({ kind: 'request-trailers' });
+    send(REQUEST_TRAILERS);
     expect(kinds().at(-1)).toBe('answer-request-trailers');
   });
 
@@ -347,7 +356,7 @@ describe('a session', () => {
       const { send, session, ended } = setUp();
       send(requestHeaders(EARLY), requestBody(BODY), responseHeaders());
       expect(ended).toEqual([]);
-      if (finish === 'trailers') send({ kind: 'response-trailers' });
+      if (finish === 'trailers') send(RESPONSE_TRAILERS);
       else session.closed('cancelled');
       expect(ended).toEqual([{ outcome: 'completed', usage: undefined }]);
     }
@@ -391,7 +400,7 @@ describe('a session', () => {
 
   it('[P21] answers response messages that no request went before', () => {
     const { send, kinds } = setUp();
-    send(responseHeaders(), responseBody('x', true), { kind: 'response-trailers' });
+    send(responseHeaders(), responseBody('x', true), RESPONSE_TRAILERS);
     expect(kinds()).toEqual([
       'answer-response-headers',
       'echo-response-body',
@@ -441,13 +450,13 @@ describe('a session', () => {
         requestHeaders(EARLY),
         requestHeaders(mode(BODY_MODE.buffered)),
         requestHeaders({ endOfStream: true } as never),
-        { kind: 'request-trailers' },
+        REQUEST_TRAILERS,
         responseHeaders(),
         responseHeaders(500, true),
         responseBody('a'),
         responseBody('', true),
-        { kind: 'response-trailers' },
-        { kind: 'unknown' },
+        RESPONSE_TRAILERS,
+        { ...PLAIN, kind: 'unknown' },
       ),
     );
     fc.assert(
