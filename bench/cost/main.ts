@@ -18,8 +18,8 @@ CPU of the picker per request, through a real Envoy, beside the reference picker
   --verbose          what the processes say
 `;
 
-const TIMING: Timing = { warmUpMs: 4000, settleMs: 400, windowMs: 2500, rounds: 4 };
-const QUICK: Timing = { warmUpMs: 2500, settleMs: 300, windowMs: 1500, rounds: 3 };
+const TIMING: Timing = { warmUpMs: 4000, windowMs: 2500, rounds: 4 };
+const QUICK: Timing = { warmUpMs: 2500, windowMs: 1500, rounds: 3 };
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
-import { type Side, startBed, type Tools } from '../load/bed.ts';
-import { type Load, startClosedLoop, startOpenLoop } from '../load/load.ts';
+import { type Bed, type Side, startBed, type Tools } from '../load/bed.ts';
+import { type Load, type LoadCounts, startClosedLoop, startOpenLoop } from '../load/load.ts';
 import { createPrompts } from '../load/prompts.ts';
 import { processCpuMs } from './cpu.ts';
 import type { CostRow, RowLoad } from './rows.ts';
@@ -10,8 +10,6 @@ import { type Summary, summarize } from './summary.ts';
 export interface Timing {
   /** Before the first round: code gets compiled, connections opened, the prefix index filled. */
   readonly warmUpMs: number;
-  /** Before each round, after the other side's. */
-  readonly settleMs: number;
   readonly windowMs: number;
   readonly rounds: number;
 }
@@ -20,6 +18,8 @@ export interface SideResult {
   /** CPU ms of the ext_proc server per request, or its cores in a row without requests. */
   readonly cost: Summary;
   readonly perSecond: number;
+  /** Metrics pages fetched from all endpoints together. */
+  readonly scrapesPerSecond: number;
   /** Share of requests that did not get a 2xx. */
   readonly failedShare: number;
   /** Chunks an answer came in, as the client saw it. */
@@ -37,9 +37,12 @@ interface Round {
   readonly completed: number;
   readonly failed: number;
   readonly pieces: number;
+  readonly scrapes: number;
   readonly seconds: number;
 }
 
+/** Go code is compiled before it runs; connections are all it has to open. */
+const COMPILED_WARM_UP_MS = 1000;
 const SEED = 20_260;
 
 /** Starts all the row needs, measures both sides in turn (ours, yardstick, ours, …), and ends all of it. */
@@ -51,10 +54,13 @@ export async function measureRow(row: CostRow, timing: Timing, tools: Tools): Pr
     const rounds = new Map<Side, Round[]>(compared.map((side) => [side, []]));
     const next = promptsOf(row);
     for (const side of compared) side.pause();
-    for (const side of compared) await measureSide(side, row.load, next, warmUpOf(timing));
+    for (const side of compared) {
+      const windowMs = side === bed.ours ? timing.warmUpMs : COMPILED_WARM_UP_MS;
+      await measureSide({ side, bed, row, next, windowMs });
+    }
     for (let index = 0; index < timing.rounds; index++) {
       for (const [side, done] of rounds) {
-        done.push(await measureSide(side, row.load, next, timing));
+        done.push(await measureSide({ side, bed, row, next, windowMs: timing.windowMs }));
       }
     }
     const [ours, yardstick] = [...rounds.values()].map(sideResult);
@@ -65,40 +71,47 @@ export async function measureRow(row: CostRow, timing: Timing, tools: Tools): Pr
   }
 }
 
-function warmUpOf({ warmUpMs }: Timing): Omit<Timing, 'rounds' | 'warmUpMs'> {
-  return { settleMs: 0, windowMs: warmUpMs };
-}
-
 /** The side that is not measured stands still: scraping goes on without requests and would cost the other one. */
-async function measureSide(
-  side: Side,
-  load: RowLoad,
-  next: () => Buffer,
-  { settleMs, windowMs }: Pick<Timing, 'settleMs' | 'windowMs'>,
-): Promise<Round> {
+async function measureSide(options: {
+  readonly side: Side;
+  readonly bed: Bed;
+  readonly row: CostRow;
+  readonly next: () => Buffer;
+  readonly windowMs: number;
+}): Promise<Round> {
+  const { side, bed, row, next, windowMs } = options;
   side.resume();
-  const running = startLoad(side, load, next);
+  const load = startLoad(side, row.load, next);
   try {
-    await sleep(settleMs);
-    const before = running?.counts();
-    const cpuBefore = processCpuMs(side.pid);
-    const startedAt = performance.now();
+    await sleep(row.settleMs);
+    const scrapesBefore = await bed.scrapes();
+    const before = sample(side, load);
     await sleep(windowMs);
-    const cpuMs = processCpuMs(side.pid) - cpuBefore;
-    const wallMs = performance.now() - startedAt;
-    const after = running?.counts();
-    const completed = (after?.completed ?? 0) - (before?.completed ?? 0);
+    const after = sample(side, load);
+    const scrapes = (await bed.scrapes()) - scrapesBefore;
+    const cpuMs = after.cpuMs - before.cpuMs;
+    const wallMs = after.at - before.at;
+    const completed = after.completed - before.completed;
     return {
-      cost: running === undefined ? cpuMs / wallMs : cpuMs / completed,
+      cost: load === undefined ? cpuMs / wallMs : cpuMs / completed,
       completed,
-      failed: (after?.failed ?? 0) - (before?.failed ?? 0),
-      pieces: (after?.pieces ?? 0) - (before?.pieces ?? 0),
+      failed: after.failed - before.failed,
+      pieces: after.pieces - before.pieces,
+      scrapes,
       seconds: wallMs / 1000,
     };
   } finally {
-    running?.stop();
+    load?.stop();
     side.pause();
   }
+}
+
+function sample(
+  { pid }: Side,
+  load: Load | undefined,
+): LoadCounts & { readonly cpuMs: number; readonly at: number } {
+  const counts = load?.counts() ?? { completed: 0, failed: 0, pieces: 0, skipped: 0 };
+  return { ...counts, cpuMs: processCpuMs(pid), at: performance.now() };
 }
 
 function startLoad(side: Side, load: RowLoad, next: () => Buffer): Load | undefined {
@@ -124,9 +137,11 @@ function sideResult(rounds: readonly Round[]): SideResult {
     rounds.reduce((total, round) => total + pick(round), 0);
   const completed = sum((round) => round.completed);
   const failed = sum((round) => round.failed);
+  const seconds = sum((round) => round.seconds);
   return {
     cost: summarize(rounds.map((round) => round.cost)),
-    perSecond: completed / sum((round) => round.seconds),
+    perSecond: completed / seconds,
+    scrapesPerSecond: sum((round) => round.scrapes) / seconds,
     failedShare: failed === 0 ? 0 : failed / (completed + failed),
     chunksPerAnswer: completed === 0 ? 0 : sum((round) => round.pieces) / completed,
   };

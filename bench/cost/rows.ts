@@ -16,6 +16,8 @@ export interface CostRow {
   /** Server-sent events in each answer; 0 for a short JSON answer. */
   readonly answerChunks: number;
   readonly load: RowLoad;
+  /** Until as many requests end as begin: at least an answer's duration. */
+  readonly settleMs: number;
   /** The reference picker's figure with its default configuration: ms per request, or cores where idle. */
   readonly reference: number;
 }
@@ -47,6 +49,7 @@ export const COST_ROWS: readonly CostRow[] = [
     endpoints: 8,
     page: 'small',
     answerChunks: 100,
+    settleMs: 1600,
     load: { kind: 'open', perSecond: 100, bodyBytes: KIB },
     reference: 3.8,
   },
@@ -57,6 +60,7 @@ export const COST_ROWS: readonly CostRow[] = [
     endpoints: 64,
     page: 'real',
     answerChunks: 0,
+    settleMs: 400,
     load: { kind: 'idle' },
     reference: 0.9,
   },
@@ -75,6 +79,7 @@ function saturated(
     endpoints,
     page: 'small',
     answerChunks: 0,
+    settleMs: 400,
     load: {
       kind: 'closed',
       connections: bodyKib > 100 ? CONNECTIONS_LARGE : CONNECTIONS,

@@ -7,7 +7,7 @@ export type Verdict = 'yes' | 'no' | 'failed requests';
 
 export function verdictOf({ row, ours, yardstick }: RowResult): Verdict {
   const failed = Math.max(ours.failedShare, yardstick?.failedShare ?? 0);
-  if (failed > FAILED_SHARE_MAX) return 'failed requests';
+  if (!(failed <= FAILED_SHARE_MAX)) return 'failed requests';
   return ours.cost.median < row.reference ? 'yes' : 'no';
 }
 
@@ -20,6 +20,7 @@ const HEADINGS = [
   'row',
   'config',
   'requests/s',
+  'scrapes/s',
   'ours ms (range)',
   'reference ms',
   'yardstick ms',
@@ -53,6 +54,7 @@ function cellsOf(result: RowResult, noYardstick: boolean): readonly string[] {
     row.title,
     row.config,
     idle ? '–' : ours.perSecond.toFixed(0),
+    ours.scrapesPerSecond.toFixed(0),
     `${ranged(ours)}${unit}`,
     `${row.reference}${unit}`,
     yardstick === undefined ? (noYardstick && !idle ? 'no Go' : '–') : ranged(yardstick),

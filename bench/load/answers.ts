@@ -71,7 +71,8 @@ function httpChunk(text: string): string {
   return `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
 }
 
-function answer(contentType: string, body: string): Buffer {
+/** A whole 200 answer. */
+export function answer(contentType: string, body: string): Buffer {
   const length = Buffer.byteLength(body);
   return Buffer.from(
     `HTTP/1.1 200 OK\r\ncontent-type: ${contentType}\r\ncontent-length: ${length}\r\n\r\n${body}`,

@@ -1,3 +1,4 @@
+import { request } from 'undici';
 import { renderEnvoyConfig } from '../../src/envoy/render-config.ts';
 import { startEnvoy } from '../../src/envoy/run-envoy.ts';
 import { packageFile } from '../../src/runtime/package-file.ts';
@@ -32,6 +33,8 @@ export interface Bed {
   readonly ours: Side;
   /** Absent where there is no Go. */
   readonly yardstick: Side | undefined;
+  /** How often the model servers have been asked for their metrics so far. */
+  scrapes(): Promise<number>;
   stop(): Promise<void>;
 }
 
@@ -49,10 +52,11 @@ export async function startBed(options: BedOptions, tools: Tools): Promise<Bed> 
     const upstream = keep(await startUpstream(options, tools));
     const { ports } = upstream.said as { readonly ports: readonly number[] };
     const addresses = ports.map((port) => `127.0.0.1:${port}`);
+    const scrapes = (): Promise<number> => scrapesSeen(addresses[0] ?? '');
     const picker = keep(await startPicker(options, addresses, tools));
     const { extProcPort } = picker.said as { readonly extProcPort: number };
     const ours = await behindEnvoy(picker, extProcPort, tools, keep);
-    if (tools.yardstickPath === undefined) return { ours, yardstick: undefined, stop };
+    if (tools.yardstickPath === undefined) return { ours, yardstick: undefined, scrapes, stop };
     const echo = keep(
       await startChild({
         name: 'yardstick',
@@ -62,7 +66,8 @@ export async function startBed(options: BedOptions, tools: Tools): Promise<Bed> 
       }),
     );
     const { port } = echo.said as { readonly port: number };
-    return { ours, yardstick: await behindEnvoy(echo, port, tools, keep), stop };
+    const yardstick = await behindEnvoy(echo, port, tools, keep);
+    return { ours, yardstick, scrapes, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -78,6 +83,11 @@ function startUpstream(options: BedOptions, { log }: Tools): Promise<Child> {
     args: [packageFile('bench/load/upstream.ts'), ...flags.split(' ')],
     log,
   });
+}
+
+async function scrapesSeen(address: string): Promise<number> {
+  const { body } = await request(`http://${address}/scrapes`);
+  return Number(await body.text());
 }
 
 function startPicker(

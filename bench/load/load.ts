@@ -1,18 +1,20 @@
 import { Connection, type Reply } from './connection.ts';
 
 export interface LoadCounts {
-  completed: number;
+  readonly completed: number;
   /** Broken connections and answers other than 2xx. */
-  failed: number;
+  readonly failed: number;
   /** Pieces of the chunked answers. */
-  pieces: number;
+  readonly pieces: number;
   /** Of the open loop: requests that were due while every connection was busy. */
-  skipped: number;
+  readonly skipped: number;
 }
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 export interface Load {
   /** Since the start; a copy. */
-  counts(): Readonly<LoadCounts>;
+  counts(): LoadCounts;
   stop(): void;
 }
 
@@ -96,11 +98,11 @@ function opened(all: Set<Connection>, port: number): Connection | undefined {
   return connection;
 }
 
-function noCounts(): LoadCounts {
+function noCounts(): Mutable<LoadCounts> {
   return { completed: 0, failed: 0, pieces: 0, skipped: 0 };
 }
 
-function count(counts: LoadCounts, reply: Reply | undefined): boolean {
+function count(counts: Mutable<LoadCounts>, reply: Reply | undefined): boolean {
   const good = reply !== undefined && reply.status >= 200 && reply.status < 300;
   if (good) {
     counts.completed += 1;

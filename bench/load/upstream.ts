@@ -1,6 +1,12 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { parseArgs } from 'node:util';
-import { completionAnswer, EVENT_STREAM_HEAD, eventChunks, metricsAnswers } from './answers.ts';
+import {
+  answer,
+  completionAnswer,
+  EVENT_STREAM_HEAD,
+  eventChunks,
+  metricsAnswers,
+} from './answers.ts';
 import { HttpReader } from './http-reader.ts';
 
 // Model servers that cost next to nothing: one process, a port each, ready-made answers. Run by itself so that its CPU
@@ -28,7 +34,8 @@ function onRequest(socket: Socket, head: string): void {
     else streamTo(socket);
     return;
   }
-  socket.write(pages[scrapes++ % pages.length] ?? completion);
+  if (head.startsWith('GET /scrapes')) socket.write(answer('application/json', String(scrapes)));
+  else socket.write(pages[scrapes++ % pages.length] ?? completion);
 }
 
 function streamTo(socket: Socket): void {
