@@ -93,15 +93,15 @@ describe('startFileDiscovery', () => {
 
   it('keeps the last good list while the file is broken or gone, and says so', async () => {
     write(list('a'));
-    const { lastError } = await start();
+    const started = await start();
     write('endpoints: [');
-    await vi.waitFor(() => expect(lastError()).toContain('line 1'), 10_000);
+    await vi.waitFor(() => expect(started.lastError()).toContain('line 1'), 10_000);
     rmSync(path());
-    await vi.waitFor(() => expect(lastError()).toContain('ENOENT'), 10_000);
+    await vi.waitFor(() => expect(started.lastError()).toContain('ENOENT'), 10_000);
     expect(ids()).toEqual(['default/a']);
     expect(logged).toContain('endpoints file not usable, the last good list stays');
     write(list('a'));
-    await vi.waitFor(() => expect(lastError()).toBeUndefined(), 10_000);
+    await vi.waitFor(() => expect(started.lastError()).toBeUndefined(), 10_000);
     write(list('b'));
     await becomes('b');
   });
@@ -126,8 +126,8 @@ describe('startFileDiscovery', () => {
 
   it('hears of nothing after it was stopped', async () => {
     write(list('a'));
-    const { stop } = await start();
-    await stop();
+    const started = await start();
+    await started.stop();
     write(list('b'));
     await start();
     expect(logged.filter((message) => message === 'endpoints loaded')).toHaveLength(2);

@@ -82,6 +82,12 @@ describe('SeriesFinder', () => {
     expect(read(`${'#\n'.repeat(200)}a{n="0"} 4\na{n="1"} 5\na{n="2"} 6\n`)).toBe(15);
   });
 
+  it('does not begin in the middle of the series when one stands where the first was', () => {
+    const finder = new SeriesFinder(spec('a'));
+    expect(finder.combined(Buffer.from('z 1234567\na 1\n'), sum)).toBe(1);
+    expect(finder.combined(Buffer.from('a 1\na 234\na 5\n'), sum)).toBe(240);
+  });
+
   it('gives the same samples while their lines are the same, even if the page has other memory', () => {
     const finder = new SeriesFinder(spec('info'));
     const first = finder.samples(Buffer.from('x 1\ninfo{size="16"} 1\n'));
