@@ -1,9 +1,9 @@
 /**
- * Headers by which we steer a request. A client that sends one could send its request, or a model server's KV cache,
- * where it likes, so they are taken off before the request leaves, unless the pick sets them itself.
+ * Headers by which we steer a request, besides the destination, which every pick sets. A client that sends one could
+ * send its request, or a model server's KV cache, where it likes, so they are taken off before the request leaves,
+ * unless the pick sets them itself.
  */
 export const CONTROL_HEADERS: readonly string[] = [
-  'x-gateway-destination-endpoint',
   'x-gateway-destination-endpoint-subset',
   'x-gateway-destination-endpoint-served',
   'x-gateway-destination-endpoint-scores',

@@ -17,9 +17,8 @@ const KINDS: readonly (StreamEvent['kind'] | undefined)[] = [
   'response-trailers',
 ];
 
-/** `end_of_stream`'s field number in HttpHeaders and HttpBody. */
-const HEADERS_END = 3;
-const BODY_END = 2;
+/** `end_of_stream`'s field number in HttpHeaders, HttpBody and HttpTrailers (which has none), in the order of KINDS. */
+const END_FIELDS: readonly number[] = [0, 0, 3, 3, 2, 2, 0, 0];
 
 /**
  * One ProcessingRequest to an event. Body chunks are views into `bytes`, headers are read when asked for.
@@ -39,8 +38,7 @@ export function decodeRequest(bytes: Buffer): StreamEvent {
       kind = named;
       payload = EMPTY;
       endOfStream = false;
-      const endField =
-        named === 'request-headers' || named === 'response-headers' ? HEADERS_END : BODY_END;
+      const endField = END_FIELDS[field];
       const outer = reader.enter();
       for (let part = reader.next(); part !== 0; part = reader.next()) {
         if (part === 1) payload = reader.bytes();

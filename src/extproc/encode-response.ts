@@ -1,4 +1,7 @@
+import { EchoMessage } from './echo-message.ts';
 import type { PickMutation, StreamAction } from './stream-action.ts';
+import type { WireMessage } from './wire-message.ts';
+import { WireWriter } from './wire-writer.ts';
 
 const OVERWRITE_IF_EXISTS_OR_ADD = 2;
 
@@ -14,20 +17,26 @@ const FIELD = {
   dynamicMetadata: 8,
 } as const;
 
+const METADATA_NAMESPACE = 'envoy.lb';
 const DESTINATION = 'x-gateway-destination-endpoint';
 
-/** Answers without content are always the same bytes. */
+/** An answer without content is always the same two bytes: its key and a length of 0. */
 const EMPTY_ANSWERS = {
-  requestHeaders: messageField(FIELD.requestHeaders, Buffer.alloc(0)),
-  responseHeaders: messageField(FIELD.responseHeaders, Buffer.alloc(0)),
-  requestBody: messageField(FIELD.requestBody, Buffer.alloc(0)),
-  responseBody: messageField(FIELD.responseBody, Buffer.alloc(0)),
-  requestTrailers: messageField(FIELD.requestTrailers, Buffer.alloc(0)),
-  responseTrailers: messageField(FIELD.responseTrailers, Buffer.alloc(0)),
-};
+  requestHeaders: emptyAnswer(FIELD.requestHeaders),
+  responseHeaders: emptyAnswer(FIELD.responseHeaders),
+  requestBody: emptyAnswer(FIELD.requestBody),
+  responseBody: emptyAnswer(FIELD.responseBody),
+  requestTrailers: emptyAnswer(FIELD.requestTrailers),
+  responseTrailers: emptyAnswer(FIELD.responseTrailers),
+} as const;
+
+/** One for all: encoding is synchronous, and what it gives out is a copy. */
+const writer = new WireWriter();
 
 /** One action to a ProcessingResponse. `half-close` has no message and must not be passed. */
-export function encodeResponse(action: Exclude<StreamAction, { kind: 'half-close' }>): Buffer {
+export function encodeResponse(
+  action: Exclude<StreamAction, { readonly kind: 'half-close' }>,
+): WireMessage {
   switch (action.kind) {
     case 'answer-request-headers':
       return action.pick === undefined
@@ -38,9 +47,9 @@ export function encodeResponse(action: Exclude<StreamAction, { kind: 'half-close
         ? EMPTY_ANSWERS.requestBody
         : encodePick(FIELD.requestBody, action.pick);
     case 'echo-request-body':
-      return encodeEcho(FIELD.requestBody, action.pieces, action.endOfStream);
+      return new EchoMessage(FIELD.requestBody, action);
     case 'echo-response-body':
-      return encodeEcho(FIELD.responseBody, action.pieces, action.endOfStream);
+      return new EchoMessage(FIELD.responseBody, action);
     case 'answer-request-trailers':
       return EMPTY_ANSWERS.requestTrailers;
     case 'answer-response-headers':
@@ -54,118 +63,73 @@ export function encodeResponse(action: Exclude<StreamAction, { kind: 'half-close
   }
 }
 
-/** Body bytes are copied once, into the one buffer that is sent. */
-function encodeEcho(field: number, pieces: readonly Uint8Array[], endOfStream: boolean): Buffer {
-  let bodyBytes = 0;
-  for (const piece of pieces) bodyBytes += piece.length;
-  // StreamedBodyResponse < BodyMutation < CommonResponse < BodyResponse < ProcessingResponse
-  const streamed = (bodyBytes > 0 ? lengthOf(bodyBytes) : 0) + (endOfStream ? 2 : 0);
-  const mutation = lengthOf(streamed);
-  const common = lengthOf(mutation);
-  const body = lengthOf(common);
-  const out = Buffer.allocUnsafe(lengthOf(body));
-  let at = writeKey(out, 0, field, body);
-  at = writeKey(out, at, 1, common);
-  at = writeKey(out, at, 3, mutation);
-  at = writeKey(out, at, 3, streamed);
-  if (bodyBytes > 0) {
-    at = writeKey(out, at, 1, bodyBytes);
-    for (const piece of pieces) {
-      out.set(piece, at);
-      at += piece.length;
-    }
-  }
-  if (endOfStream) {
-    out[at] = (2 << 3) | 0;
-    out[at + 1] = 1;
-  }
-  return out;
-}
-
+/** Written back to front, as the writer does. */
 function encodePick(
   field: number,
   { destination, setHeaders, removeHeaders }: PickMutation,
 ): Buffer {
-  const mutation = headerMutation([[DESTINATION, destination], ...setHeaders], removeHeaders);
-  const clearRouteCache = Buffer.from([(5 << 3) | 0, 1]);
-  const common = Buffer.concat([messageField(2, mutation), clearRouteCache]);
-  const answer = messageField(field, messageField(1, common));
-  const metadata = struct(
-    'envoy.lb',
-    messageField(5, struct(DESTINATION, textField(3, destination))),
-  );
-  return Buffer.concat([answer, messageField(FIELD.dynamicMetadata, metadata)]);
+  writer.reset();
+  // Struct { envoy.lb: Value { Struct { destination: Value } } }
+  let end = writer.written;
+  writer.text(3, destination);
+  writer.message(2, end);
+  writer.text(1, DESTINATION);
+  writer.message(1, end);
+  writer.message(5, end);
+  writer.message(2, end);
+  writer.text(1, METADATA_NAMESPACE);
+  writer.message(1, end);
+  writer.message(FIELD.dynamicMetadata, end);
+  // HeadersResponse or BodyResponse { CommonResponse { HeaderMutation, clear_route_cache } }
+  end = writer.written;
+  writer.flag(5);
+  const mutation = writer.written;
+  writeRemovals(removeHeaders);
+  writeHeaders(setHeaders);
+  writeHeader(DESTINATION, destination);
+  writer.message(2, mutation);
+  writer.message(1, end);
+  writer.message(field, end);
+  return writer.take();
 }
 
 function encodeReject({
   status,
   headers,
   body,
-}: Extract<StreamAction, { kind: 'reject' }>): Buffer {
-  const code = Buffer.alloc(1 + varintBytes(status));
-  code[0] = 1 << 3;
-  writeVarint(code, 1, status);
-  const message = Buffer.concat([
-    messageField(1, code),
-    messageField(2, headerMutation(headers, [])),
-    textField(3, body),
-  ]);
-  return messageField(FIELD.immediate, message);
+}: Extract<StreamAction, { readonly kind: 'reject' }>): Buffer {
+  writer.reset();
+  const end = writer.written;
+  writer.text(3, body);
+  const mutation = writer.written;
+  writeHeaders(headers);
+  writer.message(2, mutation);
+  const httpStatus = writer.written;
+  writer.uint32(1, status);
+  writer.message(1, httpStatus);
+  writer.message(FIELD.immediate, end);
+  return writer.take();
 }
 
-function headerMutation(
-  set: readonly (readonly [string, string])[],
-  remove: readonly string[],
-): Buffer {
-  const overwrite = Buffer.from([(3 << 3) | 0, OVERWRITE_IF_EXISTS_OR_ADD]);
-  return Buffer.concat([
-    ...set.map(([name, value]) => {
-      const header = Buffer.concat([textField(1, name), textField(3, value)]);
-      return messageField(1, Buffer.concat([messageField(1, header), overwrite]));
-    }),
-    ...remove.map((name) => textField(2, name)),
-  ]);
+function writeHeaders(headers: readonly (readonly [string, string])[]): void {
+  for (const [name, value] of headers.toReversed()) writeHeader(name, value);
 }
 
-/** A google.protobuf.Struct with one entry; `value` is an encoded Value. */
-function struct(key: string, value: Buffer): Buffer {
-  return messageField(1, Buffer.concat([textField(1, key), messageField(2, value)]));
+/** A HeaderValueOption in a HeaderMutation's `set_headers`, its value as `raw_value`. */
+function writeHeader(name: string, value: string): void {
+  const end = writer.written;
+  writer.uint32(3, OVERWRITE_IF_EXISTS_OR_ADD);
+  const header = writer.written;
+  writer.text(3, value);
+  writer.text(1, name);
+  writer.message(1, header);
+  writer.message(1, end);
 }
 
-function textField(field: number, text: string): Buffer {
-  return messageField(field, Buffer.from(text, 'utf8'));
+function writeRemovals(names: readonly string[]): void {
+  for (const name of names.toReversed()) writer.text(2, name);
 }
 
-/** A length-delimited field. All our field numbers are below 16, so a key is one byte. */
-function messageField(field: number, content: Buffer): Buffer {
-  const out = Buffer.allocUnsafe(lengthOf(content.length));
-  content.copy(out, writeKey(out, 0, field, content.length));
-  return out;
-}
-
-/** Bytes of a length-delimited field with `contentBytes` of content, key and length included. */
-function lengthOf(contentBytes: number): number {
-  return 1 + varintBytes(contentBytes) + contentBytes;
-}
-
-function writeKey(out: Buffer, at: number, field: number, contentBytes: number): number {
-  out[at] = (field << 3) | 2;
-  return writeVarint(out, at + 1, contentBytes);
-}
-
-function writeVarint(out: Buffer, start: number, value: number): number {
-  let at = start;
-  let rest = value;
-  while (rest >= 0x80) {
-    out[at++] = (rest & 0x7f) | 0x80;
-    rest >>>= 7;
-  }
-  out[at++] = rest;
-  return at;
-}
-
-function varintBytes(value: number): number {
-  let bytes = 1;
-  for (let rest = value; rest >= 0x80; rest >>>= 7) bytes += 1;
-  return bytes;
+function emptyAnswer(field: number): Buffer {
+  return Buffer.from([(field << 3) | 2, 0]);
 }

@@ -40,7 +40,8 @@ const RESETS_MAX = 1_000_000_000;
 /** Room for the message around a body of the largest size. */
 const MESSAGE_OVERHEAD_BYTES = 64 * 1024;
 
-type Stream = ServerDuplexStream<StreamEvent, Buffer>;
+type Answer = Exclude<StreamAction, { readonly kind: 'half-close' }>;
+type Stream = ServerDuplexStream<StreamEvent, Answer>;
 
 /** Serves ext_proc: bytes to sessions and back. What a session decides is in `session.ts`. */
 export async function startExtProcServer(options: ExtProcServerOptions): Promise<ExtProcServer> {
@@ -62,7 +63,8 @@ export async function startExtProcServer(options: ExtProcServerOptions): Promise
         responseStream: true,
         requestSerialize: () => Buffer.alloc(0),
         requestDeserialize: decodeRequest,
-        responseSerialize: (bytes: Buffer) => bytes,
+        // Encoded when it is sent, straight into the frame: grpc-js asks only this much of a Buffer.
+        responseSerialize: (answer: Answer) => encodeResponse(answer) as Buffer,
         responseDeserialize: (bytes: Buffer) => bytes,
       },
     },
@@ -126,7 +128,7 @@ function send(stream: Stream, action: StreamAction): void {
     stream.end();
     return;
   }
-  if (stream.cancelled || stream.write(encodeResponse(action)) || stream.isPaused()) return;
+  if (stream.cancelled || stream.write(action) || stream.isPaused()) return;
   stream.pause();
   stream.once('drain', () => stream.resume());
 }

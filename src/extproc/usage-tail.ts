@@ -1,39 +1,65 @@
 import type { Usage } from '../framework/observer.ts';
 
-/** The usage object stands at the end of an answer; this much of it is kept, by reference, to find it in. */
+/** The usage object stands at the end of an answer; this much of it is kept to find it in. */
 const TAIL_BYTES = 8 * 1024;
 
-/** Watches a response pass and tells at its end what token usage it reported. Never looks at a byte before that. */
+const KEY = '"usage"';
+
+/**
+ * Watches a response pass and tells at its end what token usage it reported. Copies what it keeps: a chunk is a few
+ * bytes of a large read that a view would hold in memory. Never looks at a byte before the end.
+ */
 export class UsageTail {
-  readonly #chunks: Buffer[] = [];
+  #ring: Buffer | undefined;
   #bytes = 0;
 
   push(chunk: Buffer): void {
     if (chunk.length === 0) return;
-    this.#chunks.push(chunk);
+    this.#ring ??= Buffer.allocUnsafeSlow(TAIL_BYTES);
+    const kept = chunk.length > TAIL_BYTES ? chunk.subarray(-TAIL_BYTES) : chunk;
+    const start = (this.#bytes + chunk.length - kept.length) % TAIL_BYTES;
+    const fitting = Math.min(kept.length, TAIL_BYTES - start);
+    kept.copy(this.#ring, start, 0, fitting);
+    kept.copy(this.#ring, 0, fitting);
     this.#bytes += chunk.length;
-    for (;;) {
-      const first = this.#chunks[0];
-      if (first === undefined || this.#bytes - first.length < TAIL_BYTES) return;
-      this.#chunks.shift();
-      this.#bytes -= first.length;
-    }
   }
 
-  /** The last usage object with counts in it, under OpenAI's or Anthropic's names. */
-  usage(): Usage | undefined {
-    const text = Buffer.concat(this.#chunks)
-      .subarray(-2 * TAIL_BYTES)
-      .toString('latin1');
-    let from = text.length;
-    for (;;) {
-      const at = text.lastIndexOf('"usage"', from);
-      if (at < 0) return undefined;
-      const usage = usageOf(objectAt(text, at + '"usage"'.length));
-      if (usage !== undefined || at === 0) return usage;
-      from = at - 1;
+  /** The counts of the last usage object, under OpenAI's or Anthropic's names; then forgets everything. */
+  take(): Usage | undefined {
+    const text = this.#text();
+    this.#ring = undefined;
+    this.#bytes = 0;
+    return usageIn(text);
+  }
+
+  #text(): string {
+    if (this.#ring === undefined) return '';
+    const end = this.#bytes % TAIL_BYTES;
+    if (this.#bytes <= TAIL_BYTES) return this.#ring.toString('latin1', 0, this.#bytes);
+    return this.#ring.toString('latin1', end) + this.#ring.toString('latin1', 0, end);
+  }
+}
+
+/**
+ * Anthropic's stream tells the prompt's tokens in its first event and the answer's in its last, so what the last
+ * object does not say is taken from those before it.
+ */
+function usageIn(text: string): Usage | undefined {
+  let completionTokens: number | undefined;
+  let cachedTokens: number | undefined;
+  for (
+    let at = text.lastIndexOf(KEY);
+    at >= 0;
+    at = at === 0 ? -1 : text.lastIndexOf(KEY, at - 1)
+  ) {
+    const counts = countsOf(objectAt(text, at + KEY.length));
+    completionTokens ??= counts?.completionTokens;
+    cachedTokens ??= counts?.cachedTokens;
+    if (completionTokens !== undefined && counts?.promptTokens !== undefined) {
+      return { promptTokens: counts.promptTokens, completionTokens, cachedTokens };
     }
   }
+  return undefined;
 }
 
 /** The JSON object that follows a key, parsed; undefined when it is no object or is cut short. */
@@ -58,16 +84,18 @@ function parsed(text: string): Record<string, unknown> | undefined {
   }
 }
 
-function usageOf(object: Record<string, unknown> | undefined): Usage | undefined {
+function countsOf(
+  object: Record<string, unknown> | undefined,
+): { readonly [Count in keyof Usage]: number | undefined } | undefined {
   if (object === undefined) return undefined;
-  const promptTokens = count(object['prompt_tokens'] ?? object['input_tokens']);
-  const completionTokens = count(object['completion_tokens'] ?? object['output_tokens']);
-  if (promptTokens === undefined || completionTokens === undefined) return undefined;
   const details = object['prompt_tokens_details'] ?? object['input_tokens_details'];
-  const cachedTokens =
-    count((details as Record<string, unknown> | null | undefined)?.['cached_tokens']) ??
-    count(object['cache_read_input_tokens']);
-  return { promptTokens, completionTokens, cachedTokens };
+  return {
+    promptTokens: count(object['prompt_tokens'] ?? object['input_tokens']),
+    completionTokens: count(object['completion_tokens'] ?? object['output_tokens']),
+    cachedTokens:
+      count((details as Record<string, unknown> | null | undefined)?.['cached_tokens']) ??
+      count(object['cache_read_input_tokens']),
+  };
 }
 
 function count(value: unknown): number | undefined {

@@ -1,0 +1,23 @@
+import type { RoutedRequest } from '../framework/routing.ts';
+import type { RequestHead } from '../request/body-reader.ts';
+import { CONTROL_HEADERS } from './control-headers.ts';
+import type { PickMutation } from './stream-action.ts';
+
+const REQUEST_ID = 'x-request-id';
+
+/** What a pick changes about the request. `contentLength` in bytes, undefined where the length is not ours to say. */
+export function pickMutation(
+  { destinations, headers }: RoutedRequest,
+  { id, headers: sent }: RequestHead,
+  contentLength: number | undefined,
+): PickMutation {
+  const setHeaders = [...headers];
+  if (contentLength !== undefined) setHeaders.push(['content-length', String(contentLength)]);
+  const named = (sent.get(REQUEST_ID) ?? '') !== '' || headers.has(REQUEST_ID);
+  if (!named) setHeaders.push([REQUEST_ID, id]);
+  return {
+    destination: destinations.join(','),
+    setHeaders,
+    removeHeaders: CONTROL_HEADERS.filter((name) => sent.has(name) && !headers.has(name)),
+  };
+}

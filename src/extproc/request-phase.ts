@@ -1,0 +1,225 @@
+import type { InferenceRequest } from '../framework/request.ts';
+import type { RoutedRequest, Router } from '../framework/routing.ts';
+import type { BodyReader, RequestHead } from '../request/body-reader.ts';
+import { chunked } from './chunked.ts';
+import { pickMutation } from './pick-mutation.ts';
+import type { PickMutation, StreamAction } from './stream-action.ts';
+import { BODY_MODE, type ProtocolConfig } from './stream-event.ts';
+
+export interface RequestPhaseOptions {
+  readonly router: Router;
+  readonly openBody: (head: RequestHead) => BodyReader;
+  /** The request as far as its headers tell it, for one without a body. */
+  readonly headerOnly: (head: RequestHead) => InferenceRequest;
+  readonly newRequestId: () => string;
+  /**
+   * Where the body streams past us, the pick is made after so many bytes at the latest. Must lie below the proxy's
+   * buffer limit (1 MiB by default): past that it stops reading and waits for us for ever.
+   */
+  readonly earlyPickBytes: number;
+  /** In full duplex, give up the response side: output tokens cost nothing, and their end is not seen. */
+  readonly halfCloseAfterPick: boolean;
+}
+
+/** When the pick is made, and what the proxy is told before: the request's body mode as it matters to us. */
+type PickTime =
+  /** Full duplex: at the body's end; nothing is answered before, and then all of it is sent back. */
+  | 'body-end'
+  /** The body comes in one message, once the headers have been answered. */
+  | 'body-message'
+  /** The body streams past: as soon as enough of it was seen. */
+  | 'early'
+  /** The body comes after our answer to the headers, or never. */
+  | 'headers';
+
+/** The request's half of a session: reads the body, has the router pick, and says so in the way the proxy's mode asks for. */
+export class RequestPhase {
+  readonly #options: RequestPhaseOptions;
+  readonly #emit: (action: StreamAction) => void;
+  #mode: number = BODY_MODE.fullDuplex;
+  #pickTime: PickTime = 'body-end';
+  #seesFirstToken = true;
+  #subset: readonly string[] | undefined;
+  #head: RequestHead | undefined;
+  #reader: BodyReader | undefined;
+  #withheld: Buffer[] = [];
+  #withheldChunks = 0;
+  #bodyBytes = 0;
+  #ended = false;
+  #routed: RoutedRequest | undefined;
+
+  constructor(options: RequestPhaseOptions, emit: (action: StreamAction) => void) {
+    this.#options = options;
+    this.#emit = emit;
+  }
+
+  /** The pick, once there is one. */
+  get routed(): RoutedRequest | undefined {
+    return this.#routed;
+  }
+
+  configure(protocol: ProtocolConfig): void {
+    this.#mode = protocol.requestBodyMode;
+    this.#pickTime = pickTimeOf(protocol);
+    this.#seesFirstToken = protocol.responseBodyMode !== BODY_MODE.none;
+  }
+
+  allow(subset: readonly string[]): void {
+    this.#subset = subset;
+  }
+
+  /** Lets go of the body. */
+  drop(): void {
+    this.#withheld = [];
+    this.#reader = undefined;
+  }
+
+  onHeaders(headers: ReadonlyMap<string, string>, endOfStream: boolean): void {
+    if (this.#head !== undefined) return;
+    const { newRequestId, openBody } = this.#options;
+    const head = { id: newRequestId(), path: headers.get(':path') ?? '/', headers };
+    this.#head = head;
+    if (endOfStream) {
+      this.#ended = true;
+      this.#answerHeaders(this.#pick(head, this.#withoutBody(head)));
+      return;
+    }
+    this.#reader = openBody(head);
+    if (this.#pickTime === 'headers') this.#answerHeaders(this.#pick(head, this.#reader.peek()));
+    else if (this.#pickTime === 'body-message') this.#answerHeaders(undefined);
+  }
+
+  onBody(chunk: Buffer, endOfStream: boolean): void {
+    if (this.#ended) return;
+    const head = this.#head;
+    const reader = this.#reader;
+    if (head === undefined || reader === undefined) {
+      // Its headers were never sent to us: there is nothing to pick for, so it passes as it is.
+      this.#ended = endOfStream;
+      if (this.#pickTime === 'body-end') this.#echo([chunk], endOfStream);
+      else this.#emit({ kind: 'answer-request-body', pick: undefined });
+      return;
+    }
+    this.#bodyBytes += chunk.length;
+    reader.push(chunk);
+    switch (this.#pickTime) {
+      case 'body-end':
+        this.#withheld.push(chunk);
+        if (endOfStream) this.#endDuplex(head, reader, this.#bodyBytes);
+        return;
+      case 'body-message':
+        this.#pickAtBody(head, reader, endOfStream);
+        return;
+      case 'early':
+      case 'headers':
+        this.#passChunk(head, reader, endOfStream);
+    }
+  }
+
+  /** Trailers complete the body; where it was complete already, or never came, they are only let pass. */
+  onTrailers(): void {
+    const head = this.#head;
+    const reader = this.#reader;
+    if (!this.#ended && head !== undefined && reader !== undefined) {
+      if (this.#pickTime === 'body-end') this.#endDuplex(head, reader, undefined);
+      else this.#endStreamed(head, reader);
+    }
+    this.#ended = true;
+    this.#emit({ kind: 'answer-request-trailers' });
+  }
+
+  /** A POST that ends with its headers has an empty body, which some paths refuse; anything else has none. */
+  #withoutBody(head: RequestHead): InferenceRequest {
+    const { openBody, headerOnly } = this.#options;
+    return head.headers.get(':method') === 'POST' ? openBody(head).end() : headerOnly(head);
+  }
+
+  #endDuplex(head: RequestHead, reader: BodyReader, contentLength: number | undefined): void {
+    this.#ended = true;
+    this.#answerHeaders(this.#pick(head, reader.end(), contentLength));
+    // Trailers end the stream then, and without any body the proxy expects none back.
+    const byTrailers = contentLength === undefined;
+    if (!byTrailers || this.#bodyBytes > 0) this.#echo(this.#withheld, !byTrailers);
+    this.drop();
+    if (this.#halfCloses && !byTrailers) this.#emit({ kind: 'half-close' });
+  }
+
+  /** The whole body is one message, though not marked as the end when trailers follow; or the part of it that fitted. */
+  #pickAtBody(head: RequestHead, reader: BodyReader, endOfStream: boolean): void {
+    this.#ended = true;
+    const cutShort = this.#mode === BODY_MODE.bufferedPartial && !endOfStream && !reader.complete;
+    const request = cutShort ? reader.peek() : reader.end();
+    this.#emit({ kind: 'answer-request-body', pick: this.#pick(head, request) });
+  }
+
+  /** Nothing is answered until the pick, then every chunk at once. */
+  #passChunk(head: RequestHead, reader: BodyReader, endOfStream: boolean): void {
+    this.#withheldChunks += 1;
+    // The proxy holds trailers back until it has our answer: a body that is complete must not wait for its end.
+    const enough = reader.complete || this.#bodyBytes >= this.#options.earlyPickBytes;
+    if (endOfStream) this.#endStreamed(head, reader);
+    else if (this.#routed !== undefined) this.#answerChunks();
+    else if (enough) this.#pickEarly(head, reader.peek());
+  }
+
+  #endStreamed(head: RequestHead, reader: BodyReader): void {
+    this.#ended = true;
+    const request = reader.end();
+    if (this.#routed === undefined) {
+      this.#pickEarly(head, request);
+      return;
+    }
+    this.#routed.bodyRead(request);
+    this.#answerChunks();
+  }
+
+  #pickEarly(head: RequestHead, request: InferenceRequest): void {
+    this.#answerHeaders(this.#pick(head, request));
+    this.#answerChunks();
+  }
+
+  #answerChunks(): void {
+    for (; this.#withheldChunks > 0; this.#withheldChunks--) {
+      this.#emit({ kind: 'answer-request-body', pick: undefined });
+    }
+  }
+
+  #answerHeaders(pick: PickMutation | undefined): void {
+    this.#emit({ kind: 'answer-request-headers', pick });
+  }
+
+  #echo(body: readonly Uint8Array[], ends: boolean): void {
+    const groups = chunked(body);
+    for (const [index, pieces] of groups.entries()) {
+      const endOfStream = ends && index === groups.length - 1;
+      this.#emit({ kind: 'echo-request-body', pieces, endOfStream });
+    }
+  }
+
+  #pick(head: RequestHead, request: InferenceRequest, contentLength?: number): PickMutation {
+    const routed = this.#options.router.route(request, {
+      subset: this.#subset,
+      firstTokenSeen: this.#seesFirstToken && !this.#halfCloses,
+    });
+    this.#routed = routed;
+    return pickMutation(routed, head, contentLength);
+  }
+
+  get #halfCloses(): boolean {
+    return this.#options.halfCloseAfterPick && this.#pickTime === 'body-end';
+  }
+}
+
+function pickTimeOf({ requestBodyMode, sendsBodyWithoutWaiting }: ProtocolConfig): PickTime {
+  switch (requestBodyMode) {
+    case BODY_MODE.fullDuplex:
+      return 'body-end';
+    case BODY_MODE.buffered:
+    case BODY_MODE.bufferedPartial:
+      return 'body-message';
+    case BODY_MODE.streamed:
+      return sendsBodyWithoutWaiting ? 'early' : 'headers';
+    default:
+      return 'headers';
+  }
+}
