@@ -44,7 +44,7 @@ async function handle(
   response: ServerResponse,
 ): Promise<void> {
   const { engine, options, clock } = parts;
-  const path = (request.url ?? '/').split('?', 1)[0];
+  const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
   const { port } = request.socket.address() as { readonly port: number };
   response.setHeader('x-inference-pod', parts.name);
   response.setHeader('x-inference-port', String(port));

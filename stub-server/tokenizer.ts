@@ -18,7 +18,7 @@ export function tokenize(text: Buffer, { blockTokens, root }: TokenizeOptions): 
   const tokens = Math.max(1, Math.ceil(text.length / TOKEN_BYTES));
   const blockBytes = blockTokens * TOKEN_BYTES;
   const blocks = Math.floor(text.length / blockBytes);
-  const blockKeys = new Array<number>(blocks);
+  const blockKeys: number[] = [];
   let low = 0x811c9dc5;
   let high = 0x2545f491;
   for (let index = 0; index < root.length; index++) {
@@ -35,7 +35,7 @@ export function tokenize(text: Buffer, { blockTokens, root }: TokenizeOptions): 
     low ^= low >>> 16;
     high ^= high >>> 15;
     // 53 bits: what a number keeps exactly.
-    blockKeys[block] = (high >>> 11) * 0x1_0000_0000 + (low >>> 0);
+    blockKeys.push((high >>> 11) * 0x1_0000_0000 + (low >>> 0));
   }
   return { tokens, blockKeys };
 }

@@ -33,7 +33,42 @@ interface ServeFlags {
 
 /** `pointsman serve`. */
 export function serveCommand(scorers: readonly ScorerDefinition[]): Command {
-  return new Command('serve')
+  return withOptions(new Command('serve')).action((flags: ServeFlags) => serve(flags, scorers));
+}
+
+async function serve(flags: ServeFlags, scorers: readonly ScorerDefinition[]): Promise<void> {
+  const log = createLog(flags.logLevel);
+  const serving = await startServe({
+    plan: planFrom(flags.config, scorers),
+    endpoints: flags.endpoints,
+    endpointsFile: flags.endpointsFile,
+    poolName: flags.poolName,
+    host: flags.host,
+    extProcPort: flags.extprocPort,
+    healthPort: flags.healthPort,
+    metricsPort: flags.metricsPort,
+    insecure: flags.insecure,
+    certPath: flags.certPath,
+    bodyBytesMax: flags.maxBodyBytes,
+    earlyPickBytes: flags.earlyPickBytes,
+    halfCloseAfterPick: flags.halfCloseAfterPick,
+    drainTimeoutMs: flags.drainTimeoutMs,
+    seed: flags.seed,
+    log,
+  });
+  const { extProcPort, healthPort, metricsPort } = serving;
+  if (flags.json) {
+    process.stdout.write(`${JSON.stringify({ extProcPort, healthPort, metricsPort })}\n`);
+  }
+  const signal = await untilSignal();
+  log.info({ signal }, 'draining');
+  await serving.stop();
+  process.exit(0);
+}
+
+/** As a person reads them in `--help`, most needed first. */
+function withOptions(command: Command): Command {
+  return command
     .description('run the picker: an ext_proc server that Envoy asks where to send each request')
     .option(
       '--config <file|name>',
@@ -78,34 +113,7 @@ export function serveCommand(scorers: readonly ScorerDefinition[]): Command {
         .choices(['debug', 'info', 'warn', 'error', 'silent'])
         .default('info'),
     )
-    .option('--json', 'print the ports as one JSON document on stdout once serving', false)
-    .action(async (flags: ServeFlags) => {
-      const log = createLog(flags.logLevel);
-      const serving = await startServe({
-        plan: planFrom(flags.config, scorers),
-        endpoints: flags.endpoints,
-        endpointsFile: flags.endpointsFile,
-        poolName: flags.poolName,
-        host: flags.host,
-        extProcPort: flags.extprocPort,
-        healthPort: flags.healthPort,
-        metricsPort: flags.metricsPort,
-        insecure: flags.insecure,
-        certPath: flags.certPath,
-        bodyBytesMax: flags.maxBodyBytes,
-        earlyPickBytes: flags.earlyPickBytes,
-        halfCloseAfterPick: flags.halfCloseAfterPick,
-        drainTimeoutMs: flags.drainTimeoutMs,
-        seed: flags.seed,
-        log,
-      });
-      const { stop, ...ports } = serving;
-      if (flags.json) process.stdout.write(`${JSON.stringify(ports)}\n`);
-      const signal = await untilSignal();
-      log.info({ signal }, 'draining');
-      await stop();
-      process.exit(0);
-    });
+    .option('--json', 'print the ports as one JSON document on stdout once serving', false);
 }
 
 function list(text: string, before: readonly string[]): readonly string[] {

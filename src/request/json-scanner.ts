@@ -1,4 +1,4 @@
-import { RoutingError } from '../framework/error.ts';
+import { invariant, RoutingError } from '../framework/error.ts';
 
 /** Hears a JSON text's parts in order. String values come as raw bytes, escapes and all, in one or more pieces. */
 export interface JsonHandler {
@@ -120,8 +120,14 @@ export class JsonScanner {
         if (byte === 0x2c) this.#state = this.#open.at(-1) === true ? 'key' : 'value';
         else this.#close(byte, at);
         return;
-      default:
+      case 'done':
         this.#fail(byte, at, 'the end of the body');
+        return;
+      case 'string':
+      case 'escape':
+      case 'hex':
+      case 'token':
+        invariant(false, `a structural byte in state ${this.#state}`);
     }
   }
 

@@ -30,7 +30,7 @@ function weightedTotals(
   endpoints: readonly Endpoint[],
   context: SchedulingContext,
 ): readonly number[] {
-  const totals = new Array<number>(endpoints.length).fill(0);
+  const totals = endpoints.map(() => 0);
   for (const { name, weight, scorer } of scorers) {
     const scores = scorer.score(endpoints, context);
     if (scores.length !== totals.length) {
