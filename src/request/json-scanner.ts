@@ -121,8 +121,7 @@ export class JsonScanner {
         else this.#close(byte, at);
         return;
       case 'done':
-        this.#fail(byte, at, 'the end of the body');
-        return;
+        return this.#fail(byte, at, 'the end of the body');
       case 'string':
       case 'escape':
       case 'hex':
