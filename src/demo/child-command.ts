@@ -43,6 +43,7 @@ export async function startChildCommand(args: readonly string[]): Promise<ChildC
     const timer = setTimeout(() => resolve(undefined), START_TIMEOUT_MS);
     const settle = (value: string | undefined): void => {
       clearTimeout(timer);
+      child.stdout.removeAllListeners('data').resume();
       resolve(value);
     };
     child.stdout.setEncoding('utf8').on('data', (chunk: string) => {

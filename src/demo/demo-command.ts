@@ -13,7 +13,7 @@ interface DemoFlags {
   readonly arrivals: number;
   readonly stubs: number;
   readonly policies: readonly string[];
-  readonly gateway: boolean;
+  readonly envoy: boolean;
   readonly json: boolean;
 }
 
@@ -63,7 +63,7 @@ export function demoCommand(): Command {
     )
     .option('--no-envoy', 'use the embedded gateway instead of Envoy')
     .option('--json', 'print one JSON document on stdout', false)
-    .action(async (flags: DemoFlags & { readonly envoy: boolean }) => {
+    .action(async (flags: DemoFlags) => {
       const stopping = new AbortController();
       let exitCode = 0;
       for (const [signal, code] of [
@@ -91,10 +91,7 @@ export function demoCommand(): Command {
     });
 }
 
-async function runDemo(
-  flags: DemoFlags & { readonly envoy: boolean },
-  signal: AbortSignal,
-): Promise<DemoReport> {
+async function runDemo(flags: DemoFlags, signal: AbortSignal): Promise<DemoReport> {
   const { arrivals, stubs, policies } = flags;
   const fetched = flags.envoy ? await fetchEnvoy({ log: say }) : { unavailable: '--no-envoy' };
   const envoy = 'path' in fetched ? fetched : undefined;

@@ -3,7 +3,6 @@ import { request } from 'undici';
 import { z } from 'zod';
 import { renderEnvoyConfig } from '../envoy/render-config.ts';
 import { startEnvoy } from '../envoy/run-envoy.ts';
-import { startGateway } from '../gateway/start-gateway.ts';
 import { startChildCommand } from './child-command.ts';
 import { createCompletionClient } from './completion-client.ts';
 import type { Workload } from './demo-workload.ts';
@@ -31,6 +30,7 @@ const READY_TIMEOUT_MS = 10_000;
 const READY_POLL_MS = 20;
 
 const stubDocument = z.object({ endpoints: z.array(z.string()).min(1) });
+const gatewayDocument = z.object({ port: z.int() });
 const serveDocument = z.object({ extProcPort: z.int(), metricsPort: z.int() });
 
 type Cleanup = () => Promise<void>;
@@ -105,15 +105,10 @@ async function startPath(
   await untilReady(`http://127.0.0.1:${metricsPort}/readyz`, signal);
   const extProcAddress = `127.0.0.1:${extProcPort}`;
   if (envoy === undefined) {
-    const gateway = await startGateway({
-      host: '127.0.0.1',
-      port: 0,
-      extProcAddress,
-      extProcTls: false,
-      log: () => undefined,
-    });
+    const where = ['--host', '127.0.0.1', '--port', '0', '--picker', extProcAddress];
+    const gateway = await startChildCommand(['gateway', ...where, '--insecure', '--json']);
     cleanups.push(() => gateway.stop());
-    return `http://127.0.0.1:${gateway.port}`;
+    return `http://127.0.0.1:${gatewayDocument.parse(gateway.document).port}`;
   }
   const configYaml = renderEnvoyConfig({ wiring: 'envoy', listenerPort: 0, extProcAddress });
   const proxy = await startEnvoy({ binary: envoy, configYaml, log });

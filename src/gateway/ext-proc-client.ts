@@ -100,6 +100,8 @@ export function createExtProcClient({ address, tls }: ExtProcClientOptions): Ext
     : credentials.createInsecure();
   const client = new Service.envoy.service.ext_proc.v3.ExternalProcessor(address, channel, {
     'grpc.max_receive_message_length': -1,
+    // A certificate of the picker's own says so; without a name the address would be sent as one, which TLS forbids.
+    ...(tls && { 'grpc.ssl_target_name_override': 'pointsman' }),
     // A picker that comes back should be found at once, not after the two minutes grpc-js backs off to.
     'grpc.max_reconnect_backoff_ms': 1_000,
   }) as unknown as Client & { Process(): ExtProcStream };
