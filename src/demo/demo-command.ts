@@ -160,6 +160,7 @@ function asText(report: DemoReport): string {
     '',
     renderTable(policies),
     '',
+    'reference-default  the scorers and weights that the reference picker has built in, run here by Pointsman',
     'TTFT    from when a request was due to the first byte of its answer',
     `tokens  output tokens a second while requests arrived; prefix hits by the engines' own counters, at most ${(100 * hitRateMax).toFixed(1)} % are possible`,
     'max/mean  the busiest endpoint over the mean, by requests and by prompt tokens; 1 is even',

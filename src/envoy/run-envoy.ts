@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { rmSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -48,7 +49,10 @@ export async function startEnvoy(options: RunEnvoyOptions): Promise<RunningEnvoy
     child.once('error', () => resolve());
     child.once('exit', () => resolve());
   });
-  const killNow = (): void => void child.kill('SIGKILL');
+  const killNow = (): void => {
+    child.kill('SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+  };
   process.once('exit', killNow);
   const stop = async (): Promise<void> => {
     await end(child, exited);
