@@ -53,7 +53,7 @@ export async function measureRow(row: CostRow, timing: Timing, tools: Tools): Pr
     const compared = row.load.kind === 'idle' ? [bed.ours] : sides;
     const rounds = new Map<Side, Round[]>(compared.map((side) => [side, []]));
     const next = promptsOf(row);
-    for (const side of compared) side.pause();
+    if (bed.yardstick !== undefined) for (const side of sides) side.pause();
     for (const side of compared) {
       const windowMs = side === bed.ours ? timing.warmUpMs : COMPILED_WARM_UP_MS;
       await measureSide({ side, bed, row, next, windowMs });
@@ -102,7 +102,7 @@ async function measureSide(options: {
     };
   } finally {
     load?.stop();
-    side.pause();
+    if (bed.yardstick !== undefined) side.pause();
   }
 }
 
