@@ -60,7 +60,9 @@ export function decodeRequest(bytes: Buffer): StreamEvent {
     case 'request-body':
     case 'response-body':
       return { kind, chunk: payload, endOfStream, metadata, observing, protocol };
-    default:
+    case 'request-trailers':
+    case 'response-trailers':
+    case 'unknown':
       return { kind, metadata, observing, protocol };
   }
 }

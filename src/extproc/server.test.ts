@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import {
   Client,
   type ClientDuplexStream,
+  type ClientOptions,
   credentials,
   loadPackageDefinition,
   type ServiceClientConstructor,
@@ -83,8 +84,13 @@ async function start(overrides: Partial<ExtProcServerOptions> = {}): Promise<Ext
   return server;
 }
 
-function client(port: number, channel = credentials.createInsecure()): ProcessorClient {
+function client(
+  port: number,
+  channel = credentials.createInsecure(),
+  options: ClientOptions = {},
+): ProcessorClient {
   const made = new ExternalProcessor(`127.0.0.1:${port}`, channel, {
+    ...options,
     'grpc.max_receive_message_length': -1,
   }) as unknown as ProcessorClient;
   stops.push(() => made.close());
@@ -161,9 +167,9 @@ describe('the ext_proc server', () => {
     stream.end();
   });
 
-  it('keeps one connection alive through 5,000 streams that are reset', async () => {
-    const { port, sessions } = await start();
-    const processor = client(port);
+  it('[P30] keeps one connection alive through 5,000 streams that are reset', async () => {
+    const server = await start();
+    const processor = client(server.port);
     for (let round = 0; round < 100; round++) {
       const streams = Array.from({ length: 50 }, () => {
         const stream = processor.Process();
@@ -177,11 +183,11 @@ describe('the ext_proc server', () => {
         stream.cancel();
       }
     }
-    while (sessions() > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    while (server.sessions() > 0) await new Promise((resolve) => setTimeout(resolve, 5));
     expect(open).toBe(0);
   }, 60_000);
 
-  it('echoes 8 MB to a slow reader without losing a byte', async () => {
+  it('[P28] echoes 8 MB to a slow reader without losing a byte', async () => {
     const { port } = await start();
     const stream = client(port).Process();
     const content = Buffer.from(`{"model":"m","prompt":"${'0123456789abcdef'.repeat(MiB / 2)}"}`);
@@ -209,7 +215,7 @@ describe('the ext_proc server', () => {
     expect({ received, last }).toEqual({ received: content.length, last: true });
   });
 
-  it('answers a body over the bound with 413 and goes on serving', async () => {
+  it('[P27] answers a body over the bound with 413 and goes on serving', async () => {
     const { port } = await start({
       session: {
         router: { route },
@@ -236,7 +242,7 @@ describe('the ext_proc server', () => {
     next.end();
   });
 
-  it('tells its health by every name that is asked for, on both ports', async () => {
+  it('[P29] tells its health by every name that is asked for, on both ports', async () => {
     const server = await start({ healthPort: 0 });
     for (const port of [server.port, server.healthPort ?? 0]) {
       for (const name of [
@@ -254,7 +260,7 @@ describe('the ext_proc server', () => {
     expect(await health(server.port, 'liveness')).toBe('SERVING');
   });
 
-  it('drains: not serving at once, streams in flight finish', async () => {
+  it('[P29] drains: not serving at once, streams in flight finish', async () => {
     const server = await start({ healthPort: 0 });
     const stream = client(server.port).Process();
     stream.write(HEADERS);
@@ -267,5 +273,69 @@ describe('the ext_proc server', () => {
     stream.end();
     await drained;
     expect(open).toBe(0);
+  });
+
+  it('[P29] cuts what is still open when the deadline of a drain has passed', async () => {
+    const server = await start();
+    const stream = client(server.port).Process();
+    const cut = new Promise((resolve) => stream.once('error', resolve));
+    stream.write(HEADERS);
+    stream.write(body(PROMPT));
+    await answers(stream, 2);
+    expect(open).toBe(1);
+    await server.drain(0);
+    await cut;
+    while (server.sessions() > 0) await new Promise((resolve) => setImmediate(resolve));
+    expect(open).toBe(0);
+  });
+
+  it('[P26] ends the stream of a peer that sends garbage, and no other', async () => {
+    const server = await start();
+    const processor = client(server.port);
+    const other = processor.Process();
+    const fine = answers(other, 2);
+    other.write(HEADERS);
+    const garbage = processor.makeBidiStreamRequest(
+      '/envoy.service.ext_proc.v3.ExternalProcessor/Process',
+      (bytes: Buffer) => bytes,
+      (bytes: Buffer) => bytes,
+    );
+    const failed = new Promise<{ readonly code?: number }>((resolve) => {
+      garbage.once('error', resolve);
+    });
+    garbage.write(Buffer.from([0x12, 0x7f, 0x01]));
+    expect((await failed).code).toBe(13);
+    other.write(body(PROMPT));
+    expect(await fine).toHaveLength(2);
+    other.end();
+  });
+
+  it('[P28] keeps most of what a peer does not read to itself, and cancels cleanly with it', async () => {
+    const server = await start();
+    const stream = client(server.port).Process();
+    const content = Buffer.from(`{"model":"m","prompt":"${'x'.repeat(8 * MiB)}"}`);
+    stream.pause();
+    stream.write(HEADERS);
+    for (let at = 0; at < content.length; at += 60_000) {
+      stream.write(body(content.subarray(at, at + 60_000), at + 60_000 >= content.length));
+    }
+    while (open === 0) await new Promise((resolve) => setImmediate(resolve));
+    stream.on('error', () => undefined);
+    stream.cancel();
+    while (server.sessions() > 0) await new Promise((resolve) => setImmediate(resolve));
+    expect(open).toBe(0);
+  });
+
+  it('takes compressed messages', async () => {
+    const { port } = await start();
+    const processor = client(port, credentials.createInsecure(), {
+      'grpc.default_compression_algorithm': 2,
+    });
+    const stream = processor.Process();
+    const got = answers(stream, 2);
+    stream.write(HEADERS);
+    stream.write(body(Buffer.from(`{"model":"m","prompt":"${'x'.repeat(10_000)}"}`)));
+    expect(await got).toHaveLength(2);
+    stream.end();
   });
 });

@@ -474,4 +474,101 @@ describe('a session', () => {
       { numRuns: 10_000 },
     );
   });
+
+  it('[P24] picks by the part of a body that fitted the proxy’s buffer', () => {
+    const { send, actions } = setUp();
+    send(requestHeaders(mode(BODY_MODE.bufferedPartial)), requestBody(BODY.slice(0, 20), false));
+    expect(actions.at(-1)).toMatchObject({ pick: { destination: '10.0.0.1:8000' } });
+    const whole = setUp();
+    whole.send(requestHeaders(mode(BODY_MODE.bufferedPartial)), requestBody(BODY.slice(0, 20)));
+    expect(whole.actions.at(-1)).toMatchObject({ kind: 'reject', status: 400 });
+  });
+
+  it('[P25] sends an empty body back as one empty piece, and none where only trailers came', () => {
+    const opaque = { pairs: { ':path': '/anything', 'content-type': 'text/plain' } } as never;
+    const empty = setUp();
+    empty.send(requestHeaders(opaque), requestBody(''));
+    expect(empty.actions.slice(1)).toEqual([
+      { kind: 'echo-request-body', pieces: [], endOfStream: true },
+    ]);
+    const trailers = setUp();
+    trailers.send(requestHeaders(opaque), REQUEST_TRAILERS);
+    expect(trailers.kinds()).toEqual(['answer-request-headers', 'answer-request-trailers']);
+  });
+
+  it('[P27] refuses a body by the size that is announced', () => {
+    const { send, actions } = setUp();
+    send(requestHeaders({ pairs: { 'content-length': '10000001' } } as never));
+    expect(actions).toMatchObject([{ kind: 'reject', status: 413 }]);
+  });
+
+  it('[P8] reads the body that comes after the answer, and tells the whole request', () => {
+    const { send, read } = setUp();
+    send(requestHeaders(mode(BODY_MODE.streamed)), requestBody(BODY));
+    expect(read).toMatchObject([{ model: 'm' }]);
+  });
+
+  it('[P15] says whether a first token will be seen', () => {
+    const seen = (protocol: object, halfCloseAfterPick = false): boolean | undefined => {
+      const { send, routed } = setUp({ halfCloseAfterPick });
+      send(requestHeaders(protocol as never), requestBody(BODY));
+      return routed[0]?.options?.firstTokenSeen;
+    };
+    expect(seen({})).toBe(true);
+    expect(seen(mode(BODY_MODE.fullDuplex, BODY_MODE.none))).toBe(false);
+    expect(seen({}, true)).toBe(false);
+    expect(seen(mode(BODY_MODE.buffered, BODY_MODE.streamed), true)).toBe(true);
+  });
+
+  it('[P20] makes no reservation for an observer', () => {
+    const { send, routed } = setUp();
+    send(requestHeaders({ observing: true }), { ...requestBody(BODY), observing: true });
+    expect(routed).toEqual([]);
+  });
+
+  it('[P21] answers a body whose headers were not sent, and passes over all that comes after the end', () => {
+    const headless = setUp();
+    headless.send(requestBody('x', true), requestBody('y', true), REQUEST_TRAILERS);
+    expect(headless.kinds()).toEqual(['echo-request-body', 'answer-request-trailers']);
+    const twice = setUp();
+    twice.send(requestHeaders(), requestBody(BODY), requestBody(BODY), requestHeaders());
+    expect(twice.kinds()).toEqual(['answer-request-headers', 'echo-request-body']);
+  });
+
+  it('[P11] reports an observer that fails at the end, and still gives the reservation back', () => {
+    const broken = new Error('observer');
+    const faults: unknown[] = [];
+    const routed = { request: { model: 'm' }, destinations: ['a:1'], headers: new Map() };
+    const done = (): never => {
+      throw broken;
+    };
+    const { send, session } = setUp({
+      router: { route: () => ({ ...routed, done }) as unknown as RoutedRequest },
+      onFault: (error) => void faults.push(error),
+    });
+    send(requestHeaders(), requestBody(BODY));
+    session.closed('cancelled');
+    expect(faults).toEqual([broken]);
+  });
+
+  it('[P12] keeps a control header that the pick sets', () => {
+    const { send, actions } = setUp({
+      router: {
+        route: (request) =>
+          ({
+            request,
+            destinations: ['a:1'],
+            headers: new Map([['x-prefiller-host-port', 'b:2']]),
+          }) as unknown as RoutedRequest,
+      },
+    });
+    send(
+      requestHeaders({ pairs: { 'x-prefiller-host-port': 'evil:1' } } as never),
+      requestBody(BODY),
+    );
+    expect(actions[0]).toMatchObject({ pick: { removeHeaders: [] } });
+    expect(actions[0]).toMatchObject({
+      pick: { setHeaders: expect.arrayContaining([['x-prefiller-host-port', 'b:2']]) },
+    });
+  });
 });

@@ -16,7 +16,7 @@ type State = 'open' | 'half-closed' | 'over';
 
 /**
  * One HTTP request's life on one ext_proc stream: events in, actions out, no sockets. The rules it keeps are
- * numbered in SPEC.md. Throws only what `emit` or a callback of its options throws.
+ * numbered in SPEC.md. Throws only what `emit` or `onFault` throws.
  */
 export class Session {
   readonly #options: SessionOptions;
@@ -120,9 +120,9 @@ export class Session {
     if (!expected) onFault(error);
     try {
       routed?.done('aborted');
+      onRejected(shown, routed?.request.model ?? '');
     } catch (fault) {
       onFault(fault);
     }
-    onRejected(shown, routed?.request.model ?? '');
   }
 }
