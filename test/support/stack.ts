@@ -102,7 +102,10 @@ export async function inFlightAt(metricsPort: number): Promise<number> {
 }
 
 /** Asks again until the answer is right; fails with the last answer. */
-export async function eventually<T>(ask: () => T | Promise<T>, right: (answer: T) => boolean): Promise<T> {
+export async function eventually<T>(
+  ask: () => T | Promise<T>,
+  right: (answer: T) => boolean,
+): Promise<T> {
   let answer = await ask();
   for (let attempt = 0; attempt < 400 && !right(answer); attempt++) {
     await new Promise((resolve) => setTimeout(resolve, 25));

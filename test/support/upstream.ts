@@ -11,10 +11,7 @@ export interface Received {
   readonly bodySha256: string;
 }
 
-export type Handler = (
-  received: Received,
-  response: ServerResponse,
-) => void | Promise<void>;
+export type Handler = (received: Received, response: ServerResponse) => void | Promise<void>;
 
 export interface Upstream {
   readonly address: string;
