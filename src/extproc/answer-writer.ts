@@ -75,12 +75,12 @@ export class AnswerWriter {
       this.#waiting = [];
       return;
     }
-    // In one go, so that as many leave together.
+    // All that left together is replaced together.
     if (this.#unsent > 0) return;
-    for (const answer of this.#waiting.splice(0, UNSENT_MAX)) this.#send(answer);
-    if (this.#waiting.length > 0) return;
-    if (this.#ending) this.#stream.end();
-    else if (this.#paused && this.#unsent < UNSENT_MAX) {
+    const next = this.#waiting.splice(0, UNSENT_MAX);
+    for (const answer of next) this.#send(answer);
+    if (this.#ending && next.length > 0 && this.#waiting.length === 0) this.#stream.end();
+    if (this.#paused && this.#unsent === 0) {
       this.#paused = false;
       this.#stream.resume();
     }

@@ -95,7 +95,7 @@ describe('the codec', () => {
     );
   });
 
-  it('reads headers, raw values before values, and keeps the stream alive through bad UTF-8', () => {
+  it('[P26] reads headers, raw values before values, and keeps the stream alive through bad UTF-8', () => {
     const event = decodeRequest(
       encodeOracle({
         request_headers: {
@@ -181,5 +181,82 @@ describe('the codec', () => {
       }),
       { numRuns: 2000 },
     );
+  });
+
+  it('reads any headers as protobufjs wrote them, all of them or one by name', () => {
+    const header = fc.record({
+      key: fc.stringMatching(/^[a-zA-Z:][a-zA-Z0-9-]{0,12}$/),
+      value: fc.oneof(fc.constant(''), fc.string({ unit: 'binary' })),
+      raw_value: fc.oneof(
+        fc.constant(Buffer.alloc(0)),
+        fc.string().map((text) => Buffer.from(text)),
+      ),
+    });
+    fc.assert(
+      fc.property(fc.array(header, { maxLength: 20 }), fc.boolean(), (headers, end) => {
+        const event = decodeRequest(
+          encodeOracle({ response_headers: { headers: { headers }, end_of_stream: end } }),
+        );
+        if (event.kind !== 'response-headers') throw new Error(`got ${event.kind}`);
+        const expected = new Map(
+          headers.map(({ key, value, raw_value }) => [
+            key.toLowerCase(),
+            // What UTF-8 cannot hold is replaced before it reaches the wire.
+            raw_value.length > 0 ? raw_value.toString() : Buffer.from(value).toString(),
+          ]),
+        );
+        expect(event.endOfStream).toBe(end);
+        expect(event.headers.toMap()).toEqual(expected);
+        for (const { key } of headers) {
+          const lower = headers.filter((other) => other.key === key).at(-1);
+          const value =
+            lower === undefined || lower.raw_value.length > 0
+              ? lower?.raw_value.toString()
+              : Buffer.from(lower.value).toString();
+          expect(event.headers.get(key)).toBe(value);
+        }
+        expect(event.headers.get('no-such-header')).toBeUndefined();
+      }),
+    );
+  });
+
+  it('[P9][P26] reads a subset from a list or a comma string, and none from any other kind of value', () => {
+    const subsetOf = (value: object): readonly string[] | undefined => {
+      const event = decodeRequest(
+        encodeOracle({
+          request_headers: { headers: { headers: [] } },
+          metadata_context: {
+            filter_metadata: {
+              'envoy.lb.subset_hint': {
+                fields: { 'x-gateway-destination-endpoint-subset': value },
+              },
+              'envoy.lb': {
+                fields: { 'x-gateway-destination-endpoint-served': { stringValue: '10.0.0.9:1' } },
+              },
+            },
+          },
+        }),
+      );
+      expect(event.metadata?.served).toBe('10.0.0.9:1');
+      return event.metadata?.subset;
+    };
+    const list = (...values: readonly object[]): object => ({ listValue: { values } });
+    expect(subsetOf(list({ stringValue: '10.0.0.1:80' }, { numberValue: 1 }))).toEqual([
+      '10.0.0.1:80',
+    ]);
+    expect(subsetOf(list())).toEqual([]);
+    expect(subsetOf({ stringValue: '10.0.0.1:80, [fd00::1]:80,' })).toEqual([
+      '10.0.0.1:80',
+      '[fd00::1]:80',
+    ]);
+    expect(subsetOf({ stringValue: '' })).toEqual([]);
+    for (const other of [
+      { numberValue: 7 },
+      { boolValue: true },
+      { nullValue: 0 },
+      { structValue: { fields: {} } },
+    ]) {
+      expect(subsetOf(other)).toBeUndefined();
+    }
   });
 });

@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest';
+import { type Answer, type AnswerStream, AnswerWriter } from './answer-writer.ts';
+
+const ANSWER: Answer = { kind: 'answer-response-body' };
+
+/** A stream whose answers leave when the test says so. */
+function setUp() {
+  const log: string[] = [];
+  const sent: (() => void)[] = [];
+  const later: (() => void)[] = [];
+  const http2 = {
+    writableCorked: 0,
+    cork: () => {
+      http2.writableCorked += 1;
+      log.push('cork');
+    },
+    uncork: () => {
+      http2.writableCorked -= 1;
+      log.push('uncork');
+    },
+  };
+  const stream = {
+    cancelled: false,
+    pause: () => log.push('pause'),
+    resume: () => log.push('resume'),
+    end: () => log.push('end'),
+    call: {
+      sendMessage: (_answer: Answer, onSent: () => void) => {
+        log.push('send');
+        sent.push(onSent);
+      },
+      stream: http2,
+    },
+  };
+  const typed: AnswerStream = stream;
+  const writer = new AnswerWriter(typed, (task) => void later.push(task));
+  return {
+    writer,
+    stream,
+    take: () => log.splice(0),
+    leave: () => {
+      for (const task of later.splice(0)) task();
+      for (const onSent of sent.splice(0)) onSent();
+    },
+  };
+}
+
+const sends = (log: readonly string[]): number => log.filter((each) => each === 'send').length;
+
+describe('the answer writer', () => {
+  it('writes the answers of one go together', () => {
+    const { writer, take, leave } = setUp();
+    writer.write(ANSWER);
+    writer.write(ANSWER);
+    leave();
+    expect(take()).toEqual(['cork', 'send', 'send', 'uncork']);
+  });
+
+  it('[P28] stops reading from a peer that takes no answers, holds them back, and reads on when all have left', () => {
+    const { writer, take, leave } = setUp();
+    for (let n = 0; n < 40; n++) writer.write(ANSWER);
+    const first = take();
+    expect(sends(first)).toBe(16);
+    expect(first.filter((each) => each === 'pause')).toHaveLength(1);
+    leave();
+    expect(sends(take())).toBe(16);
+    leave();
+    const last = take();
+    expect(sends(last)).toBe(8);
+    expect(last).not.toContain('resume');
+    leave();
+    expect(take()).toContain('resume');
+  });
+
+  it('ends after the last answer, once, and takes none after it', () => {
+    const { writer, take, leave } = setUp();
+    for (let n = 0; n < 20; n++) writer.write(ANSWER);
+    writer.end();
+    writer.end();
+    writer.write(ANSWER);
+    expect(take()).not.toContain('end');
+    leave();
+    const log = take();
+    expect(sends(log)).toBe(4);
+    expect(log.at(-1)).toBe('end');
+    leave();
+    expect(take()).not.toContain('end');
+  });
+
+  it('writes nothing to a stream that was cancelled, and forgets what waits', () => {
+    const { writer, stream, take, leave } = setUp();
+    for (let n = 0; n < 20; n++) writer.write(ANSWER);
+    stream.cancelled = true;
+    take();
+    leave();
+    writer.write(ANSWER);
+    expect(sends(take())).toBe(0);
+  });
+});
