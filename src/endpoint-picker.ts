@@ -11,9 +11,9 @@ import type { Outcome, RequestObserver, Routed, Usage } from './framework/observ
 import type { Observer } from './framework/plugin.ts';
 import type { InferenceRequest } from './framework/request.ts';
 import type { RoutedRequest, RouteOptions, Router } from './framework/routing.ts';
-import type { Runtime, Timer } from './framework/runtime.ts';
+import type { Millis, Runtime, Timer } from './framework/runtime.ts';
 import type { Scheduler, SchedulingContext, SchedulingResult } from './framework/scheduling.ts';
-import { predictedTtftMs } from './framework/step-time.ts';
+import { decodeStepMs, predictedTtftMs } from './framework/step-time.ts';
 import { createContext } from './scheduling/context.ts';
 import { createScheduler } from './scheduling/scheduler.ts';
 
@@ -61,7 +61,7 @@ export function createEndpointPicker(options: EndpointPickerOptions): EndpointPi
     ledger,
     observers,
     stop: () => parts.stop(),
-    route(request, { subset, firstTokenSeen = false }: RouteOptions = {}) {
+    route(request, { subset, firstTokenSeen = false, endSeen = true }: RouteOptions = {}) {
       const now = runtime.clock.now();
       const candidates = subsetOf(pool.snapshot(), subset);
       if (candidates.length === 0) throw noCandidates(pool.snapshot().length, subset);
@@ -73,10 +73,13 @@ export function createEndpointPicker(options: EndpointPickerOptions): EndpointPi
         ? cachedTokensOf(target, context)
         : 0;
       const prefillTokens = Math.max(0, request.promptTokens - cachedTokens);
-      const ttftMs = predictedTtftMs(ledger.load(target), prefillTokens);
+      const outputTokens = outputLength.expected(request);
+      const load = ledger.load(target);
+      const ttftMs = predictedTtftMs(load, prefillTokens);
+      const decodeMs = outputTokens * decodeStepMs(load.requests, load.contextTokens);
       const reservation = ledger.reserve(target, {
         prefillTokens,
-        contextTokens: request.promptTokens + outputLength.expected(request),
+        contextTokens: request.promptTokens + outputTokens,
       });
       const routed: Routed = {
         request,
@@ -86,7 +89,8 @@ export function createEndpointPicker(options: EndpointPickerOptions): EndpointPi
         // Of an answer that comes in one piece only the end is seen.
         firstTokenSeen: firstTokenSeen && request.streaming,
       };
-      const ticket = new Ticket({ routed, result, reservation, pool, runtime, hearers });
+      const endsAt = endSeen ? undefined : now + ttftMs + decodeMs;
+      const ticket = new Ticket({ routed, result, reservation, endsAt, pool, runtime, hearers });
       if (!routed.firstTokenSeen) ticket.expectPrefill(ttftMs);
       return ticket;
     },
@@ -119,6 +123,8 @@ interface TicketParts {
   readonly routed: Routed;
   readonly result: SchedulingResult;
   readonly reservation: Reservation;
+  /** When a response whose end nobody sees is taken to be over; undefined where it is seen. */
+  readonly endsAt: Millis | undefined;
   readonly pool: EndpointPool;
   readonly runtime: Runtime;
   readonly hearers: readonly RequestObserver[];
@@ -181,6 +187,13 @@ class Ticket implements RoutedRequest {
   }
 
   done(outcome: Outcome, usage?: Usage): void {
+    const { endsAt, runtime } = this.#parts;
+    const leftMs = outcome === 'completed' ? (endsAt ?? 0) - runtime.clock.now() : 0;
+    if (leftMs > 0) runtime.clock.setTimer(leftMs, () => this.#settle(outcome, usage));
+    else this.#settle(outcome, usage);
+  }
+
+  #settle(outcome: Outcome, usage: Usage | undefined): void {
     if (!this.#open) return;
     this.#open = false;
     this.#prefillTimer?.cancel();

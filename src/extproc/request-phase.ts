@@ -200,6 +200,7 @@ export class RequestPhase {
     const routed = this.#options.router.route(request, {
       subset: this.#subset,
       firstTokenSeen: this.#seesFirstToken && !this.#halfCloses,
+      endSeen: !this.#halfCloses,
     });
     this.#routed = routed;
     return pickMutation(routed, head, contentLength);

@@ -7,6 +7,8 @@ export interface RouteOptions {
   readonly subset?: readonly string[] | undefined;
   /** Whether the response body will be shown chunk by chunk, so that a first token can be seen. */
   readonly firstTokenSeen?: boolean;
+  /** False where nobody sees the response end: `completed` is then taken to come when the model says it should. */
+  readonly endSeen?: boolean;
 }
 
 /**
@@ -20,7 +22,6 @@ export interface RoutedRequest {
   readonly destinations: readonly string[];
   /** To set on the request, such as where to prefill. Lower-case names. */
   readonly headers: ReadonlyMap<string, string>;
-  /** Every scored endpoint of the primary profile's targets, for score metadata. */
   firstToken(): void;
   /** The address the proxy says it really used, which may be a fallback. */
   served(address: string): void;
