@@ -86,12 +86,21 @@ function compare(name: string, ours: () => unknown, protobufjs: () => unknown): 
 
 const headers = theirs.requestSerialize({ request_headers: { headers: { headers: HEADERS } } });
 compare(
-  'read 12 headers',
+  'read 12 headers into a map',
   () => {
     const event = decodeRequest(headers);
     return event.kind === 'request-headers' && event.headers.toMap();
   },
-  () => theirs.requestDeserialize(headers),
+  () => {
+    const { request_headers } = theirs.requestDeserialize(headers) as {
+      readonly request_headers: { readonly headers: { readonly headers: typeof HEADERS } };
+    };
+    const map = new Map<string, string>();
+    for (const { key, raw_value } of request_headers.headers.headers) {
+      map.set(key.toLowerCase(), raw_value.toString());
+    }
+    return map;
+  },
 );
 compare(
   'write a pick',

@@ -275,6 +275,28 @@ describe('the ext_proc server', () => {
     expect(open).toBe(0);
   });
 
+  it('[P29] drains without waiting for those who only watch its health', async () => {
+    const server = await start();
+    const watcher = new Client(`127.0.0.1:${server.port}`, credentials.createInsecure());
+    const { Watch } = healthService;
+    if (Watch === undefined) throw new Error('the health service has no Watch');
+    const statuses: string[] = [];
+    const watch = watcher.makeServerStreamRequest(
+      Watch.path,
+      Watch.requestSerialize,
+      Watch.responseDeserialize,
+      { service: '' },
+    );
+    const cut = new Promise((resolve) => watch.once('error', resolve));
+    const first = new Promise((resolve) => watch.once('data', resolve));
+    watch.on('data', (answer: { readonly status: string }) => statuses.push(answer.status));
+    await first;
+    await server.drain(20_000);
+    await cut;
+    watcher.close();
+    expect(statuses).toEqual(['SERVING', 'NOT_SERVING']);
+  }, 10_000);
+
   it('[P29] cuts what is still open when the deadline of a drain has passed', async () => {
     const server = await start();
     const stream = client(server.port).Process();

@@ -40,6 +40,9 @@ const RESETS_MAX = 1_000_000_000;
 /** Room for the message around a body of the largest size. */
 const MESSAGE_OVERHEAD_BYTES = 64 * 1024;
 
+/** For the last answers to leave and connections to be closed in peace. */
+const LAST_ANSWERS_MS = 200;
+
 type Stream = ServerDuplexStream<StreamEvent, Answer>;
 
 /** Serves ext_proc: bytes to sessions and back. What a session decides is in `session.ts`. */
@@ -50,6 +53,7 @@ export async function startExtProcServer(options: ExtProcServerOptions): Promise
   const prefix = randomBytes(6).toString('hex');
   let requests = 0;
   let open = 0;
+  let onIdle = (): void => undefined;
   const session: SessionOptions = {
     ...options.session,
     newRequestId: () => `${prefix}-${(requests++).toString(36)}`,
@@ -72,32 +76,30 @@ export async function startExtProcServer(options: ExtProcServerOptions): Promise
         open += 1;
         runSession(stream, session, () => {
           open -= 1;
+          if (open === 0) onIdle();
         });
       },
     },
   );
   const credentials = await credentialsOf(options.tls);
   const port = await bind(server, options.host, options.port, credentials);
-  const healthServer =
-    options.healthPort === undefined ? undefined : newServer(MESSAGE_OVERHEAD_BYTES);
-  if (healthServer !== undefined) health.addTo(healthServer);
-  const healthPort =
-    healthServer &&
-    (await bind(
-      healthServer,
-      options.host,
-      options.healthPort ?? 0,
-      ServerCredentials.createInsecure(),
-    ));
+  const healthServer = await startHealthServer(options, health).catch((error: unknown) => {
+    server.forceShutdown();
+    throw error;
+  });
   return {
     port,
-    healthPort,
+    healthPort: healthServer?.port,
     sessions: () => open,
     setServing: (serving) => health.setServing(serving),
     drain: async (deadlineMs) => {
       health.setServing(false);
-      await shutDown(server, deadlineMs);
-      healthServer?.forceShutdown();
+      const idle = new Promise<void>((resolve) => {
+        if (open === 0) resolve();
+        else onIdle = resolve;
+      });
+      await shutDown(server, { deadlineMs, idle });
+      healthServer?.stop();
     },
   };
 }
@@ -164,12 +166,30 @@ function bind(
   });
 }
 
-function shutDown(server: Server, deadlineMs: number): Promise<void> {
+async function startHealthServer(
+  { host, healthPort }: ExtProcServerOptions,
+  health: Health,
+): Promise<{ readonly port: number; stop(): void } | undefined> {
+  if (healthPort === undefined) return undefined;
+  const server = newServer(MESSAGE_OVERHEAD_BYTES);
+  health.addTo(server);
+  const port = await bind(server, host, healthPort, ServerCredentials.createInsecure());
+  return { port, stop: () => server.forceShutdown() };
+}
+
+/** Someone who watches our health holds a connection open for ever: once no request is left, it is cut. */
+function shutDown(
+  server: Server,
+  { deadlineMs, idle }: { readonly deadlineMs: number; readonly idle: Promise<void> },
+): Promise<void> {
   return new Promise((resolve) => {
-    const deadline = setTimeout(() => {
+    const force = (): void => {
+      clearTimeout(deadline);
       server.forceShutdown();
       resolve();
-    }, deadlineMs);
+    };
+    const deadline = setTimeout(force, deadlineMs);
+    void idle.then(() => setTimeout(force, Math.min(LAST_ANSWERS_MS, deadlineMs)));
     server.tryShutdown(() => {
       clearTimeout(deadline);
       resolve();
