@@ -15,6 +15,7 @@ CPU of the picker per request, through a real Envoy, beside the reference picker
   --only <id,…>      some rows: ${COST_ROWS.map(({ id }) => id).join(' ')}
   --quick            short rounds: half the time, less sure
   --profile <folder> write V8 CPU profiles of the picker there, without the yardstick
+  --node-flags=<…>   start the picker's Node with these, such as "--trace-gc"
   --verbose          what the processes say
 `;
 
@@ -32,6 +33,7 @@ async function main(): Promise<number> {
       only: { type: 'string' },
       quick: { type: 'boolean', default: false },
       profile: { type: 'string' },
+      'node-flags': { type: 'string', default: '' },
       verbose: { type: 'boolean', default: false },
     },
   });
@@ -53,10 +55,12 @@ async function main(): Promise<number> {
   const yardstick =
     values.profile === undefined ? await buildYardstick(say) : { unavailable: 'profiling' };
   const missing = 'unavailable' in yardstick ? yardstick.unavailable : undefined;
+  const profiling =
+    values.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${values.profile}`];
   const tools: Tools = {
     envoyPath: envoy.path,
     yardstickPath: 'path' in yardstick ? yardstick.path : undefined,
-    profileFolder: values.profile,
+    nodeFlags: [...values['node-flags'].split(' '), ...profiling].filter((flag) => flag !== ''),
     log: values.verbose ? say : () => undefined,
   };
   const results = await measureRows(rows, values.quick ? QUICK : TIMING, tools);

@@ -9,8 +9,8 @@ export interface Tools {
   readonly envoyPath: string;
   readonly yardstickPath: string | undefined;
   readonly log: (line: string) => void;
-  /** A folder for `--cpu-prof` of the picker. */
-  readonly profileFolder: string | undefined;
+  /** Of the picker, such as `--cpu-prof`. */
+  readonly nodeFlags: readonly string[];
 }
 
 export interface BedOptions {
@@ -93,10 +93,8 @@ async function scrapesSeen(address: string): Promise<number> {
 function startPicker(
   { config }: BedOptions,
   addresses: readonly string[],
-  { log, profileFolder }: Tools,
+  { log, nodeFlags }: Tools,
 ): Promise<Child> {
-  const profile =
-    profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`];
   const flags =
     'serve --json --insecure --host 127.0.0.1 --log-level warn ' +
     `--extproc-port 0 --metrics-port 0 --drain-timeout-ms 500 --config ${config} ` +
@@ -104,7 +102,7 @@ function startPicker(
   return startChild({
     name: 'picker',
     command: process.execPath,
-    args: [...profile, packageFile('src/main.ts'), ...flags.split(' ')],
+    args: [...nodeFlags, packageFile('src/main.ts'), ...flags.split(' ')],
     log,
   });
 }

@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline';
 
 export interface Child {
   readonly pid: number;
-  /** Its first line on stdout, a JSON document. */
+  /** The JSON document it prints on stdout, a line. */
   readonly said: unknown;
   /** Stops and continues it where it stands, so that it costs the other side of a comparison nothing. */
   pause(): void;
@@ -39,7 +39,7 @@ export async function startChild(options: ChildOptions): Promise<Child> {
     process.removeListener('exit', killNow);
   };
   try {
-    const said = await firstLine(child, exited, name);
+    const said = await firstDocument(child, exited, options);
     return {
       pid: child.pid ?? 0,
       said,
@@ -53,10 +53,10 @@ export async function startChild(options: ChildOptions): Promise<Child> {
   }
 }
 
-function firstLine(
-  child: ReturnType<typeof spawn>,
+function firstDocument(
+  child: ChildProcess,
   exited: Promise<void>,
-  name: string,
+  { name, log }: ChildOptions,
 ): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(
@@ -68,9 +68,13 @@ function firstLine(
       reject(new Error(`${name} ended before it served; run with --verbose to see why`));
     });
     if (child.stdout === null) return;
-    createInterface({ input: child.stdout }).once('line', (line) => {
-      clearTimeout(timer);
-      resolve(JSON.parse(line));
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      // Tracing flags of Node print on stdout as well.
+      if (!line.startsWith('{')) log(`${name}: ${line}`);
+      else {
+        clearTimeout(timer);
+        resolve(JSON.parse(line));
+      }
     });
   });
 }
