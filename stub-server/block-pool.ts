@@ -1,134 +1,133 @@
-/** A KV block with known content: shared by reference, evictable when nobody holds it. */
-interface CachedBlock {
-  readonly key: number;
-  references: number;
-  older: CachedBlock | undefined;
-  newer: CachedBlock | undefined;
-}
+import { invariant } from '../src/framework/error.ts';
+import { BlockTable } from './block-table.ts';
+
+const NONE = -1;
+/** Blocks whose state is held at first; grows with use. */
+const CAPACITY_MIN = 256;
 
 /**
- * Paged KV memory with a prefix cache, as vLLM keeps it: blocks of known content are shared and stay after their last
- * holder has gone, in an order of last release, until their memory is needed. Blocks of unknown content (a partial
- * block, generated tokens) are counted but have no identity.
+ * Paged KV memory with a prefix cache, as vLLM's block pool keeps it. A block held by nobody stands in one list, least
+ * recently released first, whether its content is known or not; a block of known content stays findable there until
+ * its memory is taken. Blocks never used come before all others.
  */
 export class BlockPool {
   readonly total: number;
-  /** Held by somebody, cached or not. */
-  #held = 0;
-  readonly #cached = new Map<number, CachedBlock>();
-  /** Cached and held by nobody, least recently released first. */
-  #oldest: CachedBlock | undefined;
-  #newest: CachedBlock | undefined;
-  #idle = 0;
+  #free: number;
+  /** Blocks from here on have never been used. */
+  #fresh = 0;
+  #oldest = NONE;
+  #newest = NONE;
+  #references: Int32Array = new Int32Array(CAPACITY_MIN);
+  #older: Int32Array = new Int32Array(CAPACITY_MIN);
+  #newer: Int32Array = new Int32Array(CAPACITY_MIN);
+  /** NaN where the content is not known. */
+  #hashes: Float64Array = new Float64Array(CAPACITY_MIN);
+  readonly #table = new BlockTable();
 
   constructor(total: number) {
     this.total = total;
+    this.#free = total;
+  }
+
+  /** Blocks that can be taken, those with cached content included. */
+  get free(): number {
+    return this.#free;
   }
 
   get held(): number {
-    return this.#held;
+    return this.total - this.#free;
   }
 
-  /** Share of the memory that cannot be taken for something else. */
+  /** Share of the memory held by somebody, 0 to 1. */
   get usage(): number {
-    return this.#held / this.total;
+    return this.held / this.total;
   }
 
-  /** Blocks cached, held or not. */
+  /** Blocks of known content, held or not. */
   get cached(): number {
-    return this.#cached.size;
+    return this.#table.size;
   }
 
-  /** Leading blocks of the chain that are cached. */
-  matched(keys: readonly number[], limit: number): number {
-    let count = 0;
-    while (count < limit && this.#cached.has(keys[count] as number)) count += 1;
-    return count;
+  /** A block with this content, or -1. */
+  find(hash: number): number {
+    return this.#table.find(hash);
   }
 
-  /** Takes `count` blocks without content, evicting idle ones where needed; all of them or none. */
-  take(count: number): boolean {
-    if (this.#held + count > this.total) return false;
-    this.#held += count;
-    this.#evict();
-    return true;
+  isHeld(block: number): boolean {
+    return (this.#references[block] as number) > 0;
   }
 
-  /** Holds the first `count` blocks of the chain, which must be cached. */
-  hold(keys: readonly number[], count: number): void {
-    for (let index = 0; index < count; index++) {
-      const block = this.#cached.get(keys[index] as number);
-      if (block === undefined) throw new Error('held a block that is not cached');
-      if (block.references === 0) {
-        this.#unlink(block);
-        this.#held += 1;
-      }
-      block.references += 1;
-    }
+  /** One holder more of a block found. */
+  hold(block: number): void {
+    const references = this.#references[block] as number;
+    if (references === 0) this.#unlink(block);
+    this.#references[block] = references + 1;
   }
 
-  /** Whether holding the first `count` cached blocks and taking `more` would fit. */
-  fits(keys: readonly number[], count: number, more: number): boolean {
-    let idle = 0;
-    for (let index = 0; index < count; index++) {
-      if (this.#cached.get(keys[index] as number)?.references === 0) idle += 1;
-    }
-    return this.#held + idle + more <= this.total;
-  }
-
-  /**
-   * A taken block has been filled with this content. False when another copy is cached already: then the taken block
-   * stays without identity, as a duplicate does in vLLM.
-   */
-  fill(key: number): boolean {
-    if (this.#cached.has(key)) return false;
-    this.#cached.set(key, { key, references: 1, older: undefined, newer: undefined });
-    return true;
-  }
-
-  /** Gives back a cached block that was held; it stays cached while there is room. */
-  release(key: number): void {
-    const block = this.#cached.get(key);
-    if (block === undefined || block.references === 0) throw new Error('released a block not held');
-    block.references -= 1;
-    if (block.references > 0) return;
-    this.#held -= 1;
-    block.older = this.#newest;
-    block.newer = undefined;
-    if (this.#newest === undefined) this.#oldest = block;
-    else this.#newest.newer = block;
-    this.#newest = block;
-    this.#idle += 1;
-  }
-
-  /** Gives back blocks without identity. */
-  drop(count: number): void {
-    this.#held -= count;
-  }
-
-  /** Forgets every idle block. */
-  reset(): void {
-    while (this.#oldest !== undefined) this.#forget(this.#oldest);
-  }
-
-  #evict(): void {
-    while (this.#held + this.#idle > this.total && this.#oldest !== undefined) {
-      this.#forget(this.#oldest);
-    }
-  }
-
-  #forget(block: CachedBlock): void {
+  /** A block for new content; what it had is forgotten. There must be a free one. */
+  take(): number {
+    if (this.#fresh < this.total) return this.#takeFresh();
+    const block = this.#oldest;
+    if (block === NONE) invariant(false, 'took a block of a full pool');
     this.#unlink(block);
-    this.#cached.delete(block.key);
+    this.#references[block] = 1;
+    const hash = this.#hashes[block] as number;
+    if (!Number.isNaN(hash)) {
+      this.#table.remove(hash, block);
+      this.#hashes[block] = Number.NaN;
+    }
+    return block;
   }
 
-  #unlink(block: CachedBlock): void {
-    if (block.older === undefined) this.#oldest = block.newer;
-    else block.older.newer = block.newer;
-    if (block.newer === undefined) this.#newest = block.older;
-    else block.newer.older = block.older;
-    block.older = undefined;
-    block.newer = undefined;
-    this.#idle -= 1;
+  /** Says what a taken block has been filled with; from now on it can be found. */
+  identify(block: number, hash: number): void {
+    this.#hashes[block] = hash;
+    this.#table.add(hash, block);
+  }
+
+  /** One holder less; without any the block becomes the most recent free one. */
+  release(block: number): void {
+    const references = (this.#references[block] as number) - 1;
+    if (references < 0) invariant(false, 'released a block that nobody held');
+    this.#references[block] = references;
+    if (references > 0) return;
+    this.#older[block] = this.#newest;
+    this.#newer[block] = NONE;
+    if (this.#newest === NONE) this.#oldest = block;
+    else this.#newer[this.#newest] = block;
+    this.#newest = block;
+    this.#free += 1;
+  }
+
+  #takeFresh(): number {
+    const block = this.#fresh;
+    this.#fresh += 1;
+    this.#free -= 1;
+    if (block >= this.#references.length) this.#grow();
+    this.#references[block] = 1;
+    this.#hashes[block] = Number.NaN;
+    return block;
+  }
+
+  #unlink(block: number): void {
+    const older = this.#older[block] as number;
+    const newer = this.#newer[block] as number;
+    if (older === NONE) this.#oldest = newer;
+    else this.#newer[older] = newer;
+    if (newer === NONE) this.#newest = older;
+    else this.#older[newer] = older;
+    this.#free -= 1;
+  }
+
+  #grow(): void {
+    const length = Math.min(this.total, 2 * this.#references.length);
+    const grown = <T extends Int32Array | Float64Array>(into: T, from: T): T => {
+      into.set(from);
+      return into;
+    };
+    this.#references = grown(new Int32Array(length), this.#references);
+    this.#older = grown(new Int32Array(length), this.#older);
+    this.#newer = grown(new Int32Array(length), this.#newer);
+    this.#hashes = grown(new Float64Array(length), this.#hashes);
   }
 }
