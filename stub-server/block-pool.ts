@@ -23,10 +23,13 @@ export class BlockPool {
   /** NaN where the content is not known. */
   #hashes: Float64Array = new Float64Array(CAPACITY_MIN);
   readonly #table = new BlockTable();
+  readonly #onForgotten: (hash: number) => void;
 
-  constructor(total: number) {
+  /** `onForgotten` hears of each block of known content whose memory is taken for something else. */
+  constructor(total: number, onForgotten: (hash: number) => void = () => undefined) {
     this.total = total;
     this.#free = total;
+    this.#onForgotten = onForgotten;
   }
 
   /** Blocks that can be taken, those with cached content included. */
@@ -75,6 +78,7 @@ export class BlockPool {
     if (!Number.isNaN(hash)) {
       this.#table.remove(hash, block);
       this.#hashes[block] = Number.NaN;
+      this.#onForgotten(hash);
     }
     return block;
   }
@@ -97,6 +101,15 @@ export class BlockPool {
     else this.#newer[this.#newest] = block;
     this.#newest = block;
     this.#free += 1;
+  }
+
+  /** Forgets all content and all holders, without telling of each block. */
+  reset(): void {
+    this.#table.clear();
+    this.#free = this.total;
+    this.#fresh = 0;
+    this.#oldest = NONE;
+    this.#newest = NONE;
   }
 
   #takeFresh(): number {

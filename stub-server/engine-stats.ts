@@ -1,3 +1,8 @@
+import type { Millis } from '../src/framework/runtime.ts';
+import type { EngineObserver } from './engine-observer.ts';
+import type { StepLoad } from './latency-model.ts';
+import type { FinishReason, Sequence } from './sequence.ts';
+
 /** A histogram with Prometheus buckets, cumulative only when printed. */
 export class StepHistogram {
   readonly bounds: readonly number[];
@@ -32,7 +37,7 @@ const REQUEST = [
 ];
 
 /** What an engine has done since it started. */
-export class EngineStats {
+export class EngineStats implements EngineObserver {
   promptTokens = 0;
   generatedTokens = 0;
   prefixQueriedTokens = 0;
@@ -48,4 +53,38 @@ export class EngineStats {
   readonly interTokenSeconds: StepHistogram = new StepHistogram(PER_TOKEN);
   readonly requestSeconds: StepHistogram = new StepHistogram(REQUEST);
   readonly queueSeconds: StepHistogram = new StepHistogram(REQUEST);
+
+  onArrived(): void {
+    // Counted when it is scheduled and when it ends.
+  }
+
+  onScheduled(sequence: Sequence, at: Millis): void {
+    if (sequence.preemptions > 0) return;
+    this.prefixQueriedTokens += sequence.request.promptTokens;
+    this.prefixHitTokens += sequence.cachedTokens - sequence.remoteTokens;
+    this.queueSeconds.observe((at - sequence.arrivedAt) / 1000);
+  }
+
+  onPreempted(): void {
+    this.preemptions += 1;
+  }
+
+  onStep({ decodeSequences }: StepLoad, durationMs: Millis): void {
+    if (decodeSequences === 0) return;
+    this.generatedTokens += decodeSequences;
+    this.interTokenSeconds.observe(durationMs / 1000, decodeSequences);
+  }
+
+  onPrefilled(sequence: Sequence, at: Millis): void {
+    this.generatedTokens += 1;
+    if (sequence.generatedTokens === 1) {
+      this.promptTokens += sequence.request.promptTokens;
+      this.ttftSeconds.observe((at - sequence.arrivedAt) / 1000);
+    } else this.interTokenSeconds.observe((at - sequence.lastTokenAt) / 1000);
+  }
+
+  onFinished(sequence: Sequence, reason: FinishReason, at: Millis): void {
+    this.finished[reason] += 1;
+    this.requestSeconds.observe((at - sequence.arrivedAt) / 1000);
+  }
 }

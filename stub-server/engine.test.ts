@@ -3,14 +3,24 @@ import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
 import { SimulatedClock } from '../src/sim/simulated-clock.ts';
 import { Engine, type EngineOptions } from './engine.ts';
+import { EngineStats } from './engine-stats.ts';
+import { latencyModel } from './latency-model.ts';
+import { PRESETS } from './presets.ts';
 import type { FinishReason, SequenceUsage } from './sequence.ts';
-import { linearStepTime, STUDY_ENGINE } from './step-time.ts';
 
-function setUp(overrides: Partial<EngineOptions> = {}): { clock: SimulatedClock; engine: Engine } {
+interface SetUp {
+  readonly clock: SimulatedClock;
+  readonly engine: Engine;
+  readonly stats: EngineStats;
+}
+
+function setUp(overrides: Partial<EngineOptions> = {}): SetUp {
   const clock = new SimulatedClock();
+  const stats = new EngineStats();
   const engine = new Engine({
     clock,
-    stepTime: linearStepTime(STUDY_ENGINE),
+    latency: latencyModel(PRESETS.study.latency),
+    observer: stats,
     batchedTokensMax: 8192,
     sequencesMax: 256,
     kvBlocks: 10_000,
@@ -18,7 +28,7 @@ function setUp(overrides: Partial<EngineOptions> = {}): { clock: SimulatedClock;
     admissionMs: 0,
     ...overrides,
   });
-  return { clock, engine };
+  return { clock, engine, stats };
 }
 
 /** Fires all that is due; nothing here waits for a promise. */
@@ -35,13 +45,13 @@ function submit(
   engine: Engine,
   promptTokens: number,
   outputTokens: number,
-  blockKeys: readonly number[] = [],
+  blockHashes: readonly number[] = [],
 ): Told & { abort(): void } {
   const told: Told = { tokensAt: [], done: undefined };
   const { abort } = engine.submit({
     promptTokens,
     outputTokens,
-    blockKeys,
+    blockHashes,
     onToken: (_count, at) => void told.tokensAt.push(at),
     onDone: (reason, usage, at) => {
       told.done = { reason, usage, at };
@@ -86,12 +96,12 @@ describe('Engine', () => {
   });
 
   it('holds back what is over the batch size', () => {
-    const { clock, engine } = setUp({ sequencesMax: 2 });
+    const { clock, engine, stats } = setUp({ sequencesMax: 2 });
     for (let n = 0; n < 5; n++) submit(engine, 10, 10);
     clock.step();
     expect([engine.runningCount, engine.waitingCount]).toEqual([2, 3]);
     drain(clock);
-    expect(engine.stats.finished.length).toBe(5);
+    expect(stats.finished.length).toBe(5);
   });
 
   it('reuses cached blocks, but always computes at least one token', () => {
@@ -105,17 +115,17 @@ describe('Engine', () => {
   });
 
   it('preempts the last request when memory runs out and finishes both in the end', () => {
-    const { clock, engine } = setUp({ kvBlocks: 20 });
+    const { clock, engine, stats } = setUp({ kvBlocks: 20 });
     const first = submit(engine, 100, 120);
     const second = submit(engine, 100, 120);
     drain(clock);
-    expect(engine.stats.preemptions).toBeGreaterThan(0);
+    expect(stats.preemptions).toBeGreaterThan(0);
     expect(first.done?.at).toBeLessThan(second.done?.at ?? 0);
     expect([first.tokensAt.length, second.tokensAt.length]).toEqual([120, 120]);
   });
 
   it('frees what an aborted request held, in any state', () => {
-    const { clock, engine } = setUp({ sequencesMax: 1 });
+    const { clock, engine, stats } = setUp({ sequencesMax: 1 });
     const running = submit(engine, 100, 1000);
     const waiting = submit(engine, 100, 1000);
     clock.step();
@@ -123,8 +133,8 @@ describe('Engine', () => {
     running.abort();
     running.abort();
     drain(clock);
-    expect(engine.blocks.held).toBe(0);
-    expect(engine.stats.finished.abort).toBe(2);
+    expect(engine.kv.pool.held).toBe(0);
+    expect(stats.finished.abort).toBe(2);
     expect(running.done?.reason).toBe('abort');
   });
 
@@ -143,35 +153,35 @@ describe('Engine', () => {
           const told = submit(engine, prompt, output, keys(1000 * family, Math.floor(prompt / 16)));
           for (let step = 0; step < steps; step++) clock.step();
           if (abort) told.abort();
-          expect(engine.blocks.held).toBeLessThanOrEqual(40);
+          expect(engine.kv.pool.held).toBeLessThanOrEqual(40);
         }
         drain(clock);
-        expect(engine.blocks.held).toBe(0);
+        expect(engine.kv.pool.held).toBe(0);
         expect(engine.runningCount + engine.waitingCount).toBe(0);
       }),
     );
   });
 
   it('hits exactly what an LRU of its memory would, one request at a time', () => {
+    const blocks = 60;
     const random = seededRandom(7);
-    const { clock, engine } = setUp({ kvBlocks: 60 });
-    const recency: number[] = [];
-    for (let n = 0; n < 400; n++) {
+    const { clock, engine } = setUp({ kvBlocks: blocks });
+    // The oracle: every block's content, least recently used first; the tail of a chain before its head.
+    const lru: (number | undefined)[] = Array.from({ length: blocks }, () => undefined);
+    let hits = 0;
+    for (let n = 0; n < 2000; n++) {
       const family = Math.floor(random.next() * 5);
-      const count = 1 + Math.floor(random.next() * 20);
-      const chain = keys(1000 * family, count);
-      let held = 0;
-      while (held < count && recency.includes(chain[held] ?? -1)) held += 1;
-      const told = submit(engine, 16 * count + 1, 1, chain);
+      const chain = keys(1000 * family, 1 + Math.floor(random.next() * 20));
+      const missing = chain.findIndex((key) => !lru.includes(key));
+      const held = missing === -1 ? chain.length : missing;
+      const told = submit(engine, 16 * chain.length + 1, 1, chain);
       drain(clock);
       expect(told.done?.usage.cachedTokens).toBe(16 * held);
-      // The oracle: the chain becomes most recent, tail first; one block more was needed for the last token.
-      for (const key of [...chain].reverse()) {
-        const at = recency.indexOf(key);
-        if (at >= 0) recency.splice(at, 1);
-      }
-      while (recency.length + count + 1 > 60) recency.shift();
-      recency.push(...[...chain].reverse());
+      for (const key of chain.slice(0, held)) lru.splice(lru.indexOf(key), 1);
+      lru.splice(0, chain.length - held + 1);
+      lru.push(undefined, ...[...chain].reverse());
+      hits += held;
     }
+    expect(hits).toBeGreaterThan(5000);
   });
 });

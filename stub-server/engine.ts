@@ -1,267 +1,251 @@
-import type { Clock, Millis } from '../src/framework/runtime.ts';
-import { BlockPool } from './block-pool.ts';
-import { EngineStats } from './engine-stats.ts';
-import type { FinishReason, Sequence, SequenceRequest } from './sequence.ts';
-import type { StepTimeModel } from './step-time.ts';
+import { ConfigError } from '../src/framework/error.ts';
+import type { Clock, Millis, Random, Timer } from '../src/framework/runtime.ts';
+import type { BlockSink } from './block-sink.ts';
+import type { EngineObserver } from './engine-observer.ts';
+import { KvCache } from './kv-cache.ts';
+import type { LatencyModel, StepLoad } from './latency-model.ts';
+import { LORA_DEFAULTS, type LoraOptions, LoraSlots } from './lora-slots.ts';
+import { Scheduler } from './scheduler.ts';
+import { type FinishReason, Sequence, type SequenceRequest, type Submission } from './sequence.ts';
+import type { QueuePolicy } from './waiting-queue.ts';
+
+/**
+ * Steps that may be made up for in one go when the process was too busy to run them in time. Then others get a turn, so
+ * that a process that cannot keep up still answers.
+ */
+const CATCH_UP_STEPS_MAX = 64;
 
 export interface EngineOptions {
   readonly clock: Clock;
-  readonly stepTime: StepTimeModel;
-  /** Tokens computed in one step at most; longer prompts are cut into chunks. */
+  readonly latency: LatencyModel;
+  readonly observer: EngineObserver;
+  /** Tokens computed in one step at most; longer prompts are cut into chunks. At least `sequencesMax`. */
   readonly batchedTokensMax: number;
   readonly sequencesMax: number;
   readonly kvBlocks: number;
   readonly blockTokens: number;
-  /** Between arrival and the scheduler's first look: API server, tokenizer, IPC. */
+  /** From arrival to the scheduler's first look: API server, tokenizer, IPC. */
   readonly admissionMs: Millis;
-}
-
-/** A submitted request; aborting twice, or after the end, does nothing. */
-export interface Submission {
-  abort(): void;
+  /** From the last token to the end of the answer. 0 unless said. */
+  readonly completionMs?: Millis;
+  readonly policy?: QueuePolicy;
+  readonly loras?: LoraOptions;
+  readonly blockSink?: BlockSink | undefined;
+  /**
+   * Relative spread of step times around the model's mean, log-normal: 0 unless said. Published engines show 0.05 to
+   * 0.1. Needs `random`.
+   */
+  readonly jitter?: number;
+  readonly random?: Random;
 }
 
 /**
- * A continuously batching engine as vLLM's scheduler runs it, without the model: each step first gives every running
- * sequence a token (or a chunk of its prompt), then admits waiting ones in order while budget and memory last, and
- * takes as long as the step-time model says. Short of memory, the last running sequence is preempted and computed
- * again later.
+ * A continuously batching engine as vLLM runs it, without the model: a scheduler whose steps take as long as the latency
+ * model says. Steps follow one another on absolute model time, so a late timer makes the next step early and never the
+ * whole run longer.
  */
 export class Engine {
-  readonly stats: EngineStats = new EngineStats();
-  readonly blocks: BlockPool;
+  readonly kv: KvCache;
+  readonly loras: LoraSlots;
   readonly #options: EngineOptions;
-  readonly #running: Sequence[] = [];
-  readonly #waiting: Sequence[] = [];
+  readonly #scheduler: Scheduler;
+  readonly #onTimer = (): void => this.#catchUp();
+  #timer: Timer | undefined;
   #stepping = false;
-  /** When the step in progress ends; the next starts there and not when a late timer fires, so time never stretches. */
-  #stepEndsAt = 0;
+  #stepEndsAt: Millis = 0;
+  #stepMs: Millis = 0;
+  #latenessMs: Millis = 0;
+  #slowdown = 1;
+  #asleep = false;
+  /** Of a step that was planned while the accelerator was stuck. */
+  #stuckMs: Millis | undefined;
+  /** Counts crashes, so that what was under way before one is ignored after it. */
+  #life = 0;
 
   constructor(options: EngineOptions) {
+    const { batchedTokensMax, sequencesMax, kvBlocks, blockTokens, blockSink } = options;
+    if (batchedTokensMax < sequencesMax) {
+      const message = `is ${batchedTokensMax}, below sequencesMax, ${sequencesMax}; every running sequence gets a token in each step: raise the one or lower the other`;
+      throw new ConfigError('engine', [{ path: 'batchedTokensMax', message }]);
+    }
     this.#options = options;
-    this.blocks = new BlockPool(options.kvBlocks);
+    this.kv = new KvCache({ blocks: kvBlocks, blockTokens, sink: blockSink });
+    this.loras = new LoraSlots(options.loras ?? LORA_DEFAULTS);
+    this.#scheduler = new Scheduler({
+      batchedTokensMax,
+      sequencesMax,
+      policy: options.policy ?? 'fcfs',
+      kv: this.kv,
+      loras: this.loras,
+      observer: options.observer,
+      onRemote: (sequence, tokens) => this.#receive(sequence, tokens),
+      onFinished: (sequence, reason, at) => this.#finished(sequence, reason, at),
+    });
   }
 
   get runningCount(): number {
-    return this.#running.length;
+    return this.#scheduler.running.size;
   }
 
   get waitingCount(): number {
-    return this.#waiting.length;
+    return this.#scheduler.waitingCount;
   }
 
-  get running(): readonly Sequence[] {
-    return this.#running;
+  /** In the order of admission. */
+  get running(): Iterable<Sequence> {
+    return this.#scheduler.running;
   }
 
-  /** Tokens a sequence may have, prompt and output together, for its KV to fit at all. */
+  forEachWaiting(visit: (sequence: Sequence) => void): void {
+    this.#scheduler.waiting.forEach(visit);
+  }
+
+  /** Tokens one sequence may have, prompt and output together, for its KV to fit at all. */
   get contextTokensMax(): number {
     return this.#options.kvBlocks * this.#options.blockTokens;
   }
 
+  /** How late, in model time, the last step was completed: what the process lags behind its own engine. */
+  get latenessMs(): Millis {
+    return this.#latenessMs;
+  }
+
+  get asleep(): boolean {
+    return this.#asleep;
+  }
+
   submit(request: SequenceRequest): Submission {
-    const { clock, admissionMs } = this.#options;
-    const sequence: Sequence = {
-      request,
-      arrivedAt: clock.now(),
-      computedTokens: 0,
-      targetTokens: request.promptTokens,
-      generatedTokens: 0,
-      cachedTokens: 0,
-      heldKeys: [],
-      anonymousBlocks: 0,
-      scheduledAt: undefined,
-      firstTokenAt: undefined,
-      lastTokenAt: undefined,
-      finished: false,
-    };
+    const { clock, admissionMs, observer } = this.#options;
+    const sequence = new Sequence(request, clock.now());
+    const life = this.#life;
+    observer.onArrived(sequence, sequence.arrivedAt);
     const admit = (): void => {
       if (sequence.finished) return;
-      this.#waiting.push(sequence);
+      // Arrived before a crash and ready after it: it died with the rest.
+      if (life !== this.#life) {
+        this.#scheduler.fail(sequence, clock.now());
+        return;
+      }
+      this.#scheduler.waiting.push(sequence);
       this.#wake();
     };
     if (admissionMs > 0) clock.setTimer(admissionMs, admit);
     else admit();
-    return { abort: () => this.#abort(sequence) };
+    return {
+      abort: () => {
+        this.#scheduler.abort(sequence);
+        this.#wake();
+      },
+      release: () => {
+        if (!sequence.finished || life !== this.#life) return;
+        this.kv.release(sequence);
+        this.#wake();
+      },
+    };
+  }
+
+  /** Steps take `factor` times as long from the next one on; Infinity is an accelerator that hangs. */
+  set slowdown(factor: number) {
+    this.#slowdown = factor;
+    if (this.#stuckMs === undefined || factor === Number.POSITIVE_INFINITY) return;
+    this.#stepMs = this.#stuckMs * factor;
+    this.#stepEndsAt = this.#options.clock.now() + this.#stepMs;
+    this.#stuckMs = undefined;
+    this.#arm();
+  }
+
+  /** No step begins until `wake`; the KV cache is lost, as at each of vLLM's sleep levels. */
+  sleep(): void {
+    this.#asleep = true;
+    this.kv.clear();
+  }
+
+  wakeUp(): void {
+    this.#asleep = false;
+    this.#wake();
+  }
+
+  /** False while anybody holds a block. */
+  resetPrefixCache(): boolean {
+    return this.kv.clear();
+  }
+
+  /** Everything under way ends with `error`; cache and adapters are lost. The engine is idle and new. */
+  crash(): void {
+    this.#life += 1;
+    this.#timer?.cancel();
+    this.#stepping = false;
+    this.#stuckMs = undefined;
+    this.#scheduler.endAll('error', this.#options.clock.now());
+    this.kv.forgetAll();
+    this.loras.forgetAll();
   }
 
   #wake(): void {
-    if (this.#stepping) return;
-    this.#stepEndsAt = this.#options.clock.now();
-    this.#step();
+    if (this.#stepping || this.#asleep) return;
+    this.#plan(this.#options.clock.now());
+    this.#arm();
   }
 
-  /** Plans one step and waits for its end. */
-  #step(): void {
-    const plan = this.#plan();
-    if (plan === undefined) {
-      this.#stepping = false;
-      return;
+  /** Plans a step that begins at `at`. */
+  #plan(at: Millis): void {
+    const plan = this.#asleep ? undefined : this.#scheduler.plan(at);
+    this.#stepping = plan !== undefined;
+    if (plan === undefined) return;
+    const stepMs = this.#durationOf(plan) + plan.loraMs;
+    this.#stuckMs = this.#slowdown === Number.POSITIVE_INFINITY ? stepMs : undefined;
+    this.#stepMs = stepMs * this.#slowdown;
+    this.#stepEndsAt = at + this.#stepMs;
+  }
+
+  #arm(): void {
+    if (!this.#stepping || this.#stuckMs !== undefined) return;
+    const { clock } = this.#options;
+    this.#timer = clock.setTimer(this.#stepEndsAt - clock.now(), this.#onTimer);
+  }
+
+  /** Ends the step in progress and any that should have ended since. */
+  #catchUp(): void {
+    const { clock } = this.#options;
+    const life = this.#life;
+    this.#latenessMs = Math.max(0, clock.now() - this.#stepEndsAt);
+    for (let steps = 0; steps < CATCH_UP_STEPS_MAX; steps++) {
+      this.#scheduler.complete(this.#stepMs, this.#stepEndsAt);
+      if (life !== this.#life) return;
+      this.#plan(this.#stepEndsAt);
+      if (!this.#stepping || this.#stepEndsAt > clock.now()) break;
     }
-    this.#stepping = true;
-    const { clock, stepTime } = this.#options;
-    this.#stepEndsAt += stepTime(plan);
-    clock.setTimer(this.#stepEndsAt - clock.now(), () => {
-      for (const { sequence, tokens } of plan.work) this.#advance(sequence, tokens);
-      this.#step();
-    });
+    this.#arm();
   }
 
-  #plan():
-    | {
-        readonly work: readonly { readonly sequence: Sequence; readonly tokens: number }[];
-        readonly prefillTokens: number;
-        readonly decodeSequences: number;
-        readonly contextTokens: number;
-      }
-    | undefined {
-    const work: { sequence: Sequence; tokens: number }[] = [];
-    let budget = this.#options.batchedTokensMax;
-    let prefillTokens = 0;
-    let decodeSequences = 0;
-    let contextTokens = 0;
-    const include = (sequence: Sequence, tokens: number): void => {
-      work.push({ sequence, tokens });
-      budget -= tokens;
-      if (sequence.firstTokenAt !== undefined && tokens === 1) {
-        decodeSequences += 1;
-        contextTokens += sequence.computedTokens;
-      } else prefillTokens += tokens;
+  #durationOf(plan: StepLoad): Millis {
+    const { latency, jitter = 0, random } = this.#options;
+    const { stepOverhead } = this.loras.options;
+    const meanMs = latency(plan) * (this.loras.anyRunning ? 1 + stepOverhead : 1);
+    if (jitter === 0 || random === undefined) return meanMs;
+    // Log-normal, and the mean stays where it was.
+    return meanMs * Math.exp(jitter * normal(random) - (jitter * jitter) / 2);
+  }
+
+  #receive(sequence: Sequence, tokens: number): void {
+    const life = this.#life;
+    const done = (arrived: boolean) => (): void => {
+      if (life !== this.#life) return;
+      this.#scheduler.remoteDone(sequence, arrived, this.#options.clock.now());
+      this.#wake();
     };
-    let preempted = false;
-    for (let index = 0; index < this.#running.length && budget > 0; index++) {
-      const sequence = this.#running[index] as Sequence;
-      const tokens = Math.min(sequence.targetTokens - sequence.computedTokens, budget);
-      while (!this.#allocate(sequence, tokens)) {
-        preempted = true;
-        const victim = this.#running.at(-1) as Sequence;
-        this.#preempt(victim);
-        if (victim === sequence) break;
-      }
-      if (this.#running[index] === sequence) include(sequence, tokens);
-    }
-    while (!preempted && budget > 0 && this.#running.length < this.#options.sequencesMax) {
-      const sequence = this.#waiting[0];
-      if (sequence === undefined) break;
-      const tokens = this.#admit(sequence, budget);
-      if (tokens === 0) break;
-      this.#waiting.shift();
-      this.#running.push(sequence);
-      include(sequence, tokens);
-    }
-    return work.length === 0 ? undefined : { work, prefillTokens, decodeSequences, contextTokens };
+    sequence.request.remote?.start(tokens, done(true), done(false));
   }
 
-  /** Gives a waiting sequence what is cached and a first chunk; 0 when memory does not allow it. */
-  #admit(sequence: Sequence, budget: number): number {
-    const { blockTokens, clock } = this.#options;
-    const { request } = sequence;
-    // At least one token must be computed for there to be a next one.
-    const limit = Math.min(
-      request.blockKeys.length,
-      Math.floor((sequence.targetTokens - 1) / blockTokens),
-    );
-    const matched = this.blocks.matched(request.blockKeys, limit);
-    const cachedTokens = matched * blockTokens;
-    const tokens = Math.min(sequence.targetTokens - cachedTokens, budget);
-    const needed = Math.ceil((cachedTokens + tokens) / blockTokens) - matched;
-    if (!this.blocks.fits(request.blockKeys, matched, needed)) return 0;
-    this.blocks.hold(request.blockKeys, matched);
-    for (let index = 0; index < matched; index++) {
-      sequence.heldKeys.push(request.blockKeys[index] as number);
-    }
-    sequence.computedTokens = cachedTokens;
-    this.#allocate(sequence, tokens);
-    if (sequence.scheduledAt === undefined) {
-      sequence.scheduledAt = clock.now();
-      sequence.cachedTokens = cachedTokens;
-      this.stats.prefixQueriedTokens += request.promptTokens;
-      this.stats.prefixHitTokens += cachedTokens;
-      this.stats.queueSeconds.observe((clock.now() - sequence.arrivedAt) / 1000);
-    }
-    return tokens;
+  #finished({ request, usage }: Sequence, reason: FinishReason, at: Millis): void {
+    const { clock, completionMs = 0 } = this.#options;
+    if (request.onDone === undefined) return;
+    if (completionMs === 0 || reason === 'abort') request.onDone(reason, usage, at);
+    else clock.setTimer(completionMs, () => request.onDone?.(reason, usage, at + completionMs));
   }
+}
 
-  /** Memory for `tokens` more; blocks of the prompt that become full are cached at once, as vLLM caches them. */
-  #allocate(sequence: Sequence, tokens: number): boolean {
-    const { blockTokens } = this.#options;
-    const after = sequence.computedTokens + tokens;
-    const needed =
-      Math.ceil(after / blockTokens) - sequence.heldKeys.length - sequence.anonymousBlocks;
-    if (needed > 0) {
-      if (!this.blocks.take(needed)) return false;
-      sequence.anonymousBlocks += needed;
-    }
-    const { blockKeys } = sequence.request;
-    const full = Math.min(Math.floor(after / blockTokens), blockKeys.length);
-    // Only while the chain is unbroken: behind a duplicate of our own the rest stays without identity.
-    while (sequence.heldKeys.length < full) {
-      const key = blockKeys[sequence.heldKeys.length] as number;
-      if (!this.blocks.fill(key)) break;
-      sequence.heldKeys.push(key);
-      sequence.anonymousBlocks -= 1;
-    }
-    return true;
-  }
-
-  #advance(sequence: Sequence, tokens: number): void {
-    if (sequence.finished) return;
-    sequence.computedTokens += tokens;
-    if (sequence.computedTokens < sequence.targetTokens) return;
-    const at = this.#stepEndsAt;
-    if (sequence.firstTokenAt === undefined) {
-      sequence.firstTokenAt = at;
-      this.stats.promptTokens += sequence.request.promptTokens;
-      this.stats.ttftSeconds.observe((at - sequence.arrivedAt) / 1000);
-    } else if (sequence.lastTokenAt !== undefined) {
-      this.stats.interTokenSeconds.observe((at - sequence.lastTokenAt) / 1000);
-    }
-    sequence.lastTokenAt = at;
-    sequence.generatedTokens += 1;
-    sequence.targetTokens += 1;
-    this.stats.generatedTokens += 1;
-    sequence.request.onToken?.(sequence.generatedTokens, at);
-    if (sequence.generatedTokens >= sequence.request.outputTokens) this.#finish(sequence, 'length');
-  }
-
-  #preempt(sequence: Sequence): void {
-    this.#running.splice(this.#running.indexOf(sequence), 1);
-    this.#free(sequence);
-    sequence.computedTokens = 0;
-    this.#waiting.unshift(sequence);
-    this.stats.preemptions += 1;
-  }
-
-  #abort(sequence: Sequence): void {
-    if (sequence.finished) return;
-    this.#finish(sequence, 'abort');
-  }
-
-  #finish(sequence: Sequence, reason: FinishReason): void {
-    sequence.finished = true;
-    for (const list of [this.#running, this.#waiting]) {
-      const index = list.indexOf(sequence);
-      if (index >= 0) list.splice(index, 1);
-    }
-    this.#free(sequence);
-    const at = reason === 'abort' ? this.#options.clock.now() : this.#stepEndsAt;
-    this.stats.finished[reason] += 1;
-    this.stats.requestSeconds.observe((at - sequence.arrivedAt) / 1000);
-    const usage = {
-      promptTokens: sequence.request.promptTokens,
-      completionTokens: sequence.generatedTokens,
-      cachedTokens: sequence.cachedTokens,
-    };
-    sequence.request.onDone?.(reason, usage, at);
-  }
-
-  /** Tail first, so that the head of a prompt, which others may share, is the last to be evicted. */
-  #free(sequence: Sequence): void {
-    for (let index = sequence.heldKeys.length - 1; index >= 0; index--) {
-      this.blocks.release(sequence.heldKeys[index] as number);
-    }
-    this.blocks.drop(sequence.anonymousBlocks);
-    sequence.heldKeys = [];
-    sequence.anonymousBlocks = 0;
-  }
+/** Box and Muller. */
+function normal(random: Random): number {
+  return Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next());
 }

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Clock, Random } from '../src/framework/runtime.ts';
 import { BadRequest, type CompletionRequest, readCompletionRequest } from './completion-request.ts';
 import type { Engine } from './engine.ts';
+import type { EngineStats } from './engine-stats.ts';
 import { metricsPage } from './metrics-page.ts';
 import type { SequenceUsage } from './sequence.ts';
 import type { StubOptions } from './stub-options.ts';
@@ -16,6 +17,7 @@ const VERSION = '0.11.0';
 
 export interface StubServerOptions {
   readonly engine: Engine;
+  readonly stats: EngineStats;
   /** Model time. */
   readonly clock: Clock;
   readonly random: Random;
@@ -66,7 +68,14 @@ async function handle(
       return json(response, { object: 'list', data: modelList(options, clock.wallTime()) });
     case '/metrics':
       response.setHeader('content-type', 'text/plain; version=0.0.4; charset=utf-8');
-      response.end(metricsPage({ engine, ...options, wallSeconds: () => clock.wallTime() / 1000 }));
+      response.end(
+        metricsPage({
+          engine,
+          stats: parts.stats,
+          ...options,
+          wallSeconds: () => clock.wallTime() / 1000,
+        }),
+      );
       return;
     default:
       fail(response, 404, 'Not Found');
@@ -83,7 +92,7 @@ function complete(
   if (read.model !== options.model && !isLora) {
     return fail(response, 404, `The model \`${read.model}\` does not exist.`);
   }
-  const { tokens, blockKeys } = tokenize(read.prompt, {
+  const { tokens, blockKeys: blockHashes } = tokenize(read.prompt, {
     blockTokens: options.blockTokens,
     root: `${isLora ? read.model : ''}\n${read.cacheSalt}`,
   });
@@ -98,7 +107,7 @@ function complete(
   const reply = read.stream ? streamedReply(read, response) : wholeReply(read, response);
   const submission = engine.submit({
     promptTokens: tokens,
-    blockKeys,
+    blockHashes,
     outputTokens,
     lora: isLora ? read.model : undefined,
     onToken: (count) => reply.token(count, count === outputTokens),

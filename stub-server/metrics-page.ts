@@ -1,8 +1,9 @@
 import type { Engine } from './engine.ts';
-import type { StepHistogram } from './engine-stats.ts';
+import type { EngineStats, StepHistogram } from './engine-stats.ts';
 
 export interface MetricsPageOptions {
   readonly engine: Engine;
+  readonly stats: EngineStats;
   readonly model: string;
   readonly loras: readonly string[];
   readonly lorasMax: number;
@@ -17,15 +18,14 @@ export interface MetricsPageOptions {
  * times a second, and a metrics library would cost more than the engines do.
  */
 export function metricsPage(options: MetricsPageOptions): string {
-  const { engine, model, blockTokens, kvBlocks } = options;
-  const { stats, blocks } = engine;
+  const { engine, stats, model, blockTokens, kvBlocks } = options;
   const labels = `model_name="${model}",engine="0"`;
   const line = (name: string, type: string, value: number): string =>
     `# HELP vllm:${name} ${name.replaceAll('_', ' ')}.\n# TYPE vllm:${name} ${type}\nvllm:${name}{${labels}} ${value}\n`;
   const parts = [
     line('num_requests_running', 'gauge', engine.runningCount),
     line('num_requests_waiting', 'gauge', engine.waitingCount),
-    line('kv_cache_usage_perc', 'gauge', blocks.usage),
+    line('kv_cache_usage_perc', 'gauge', engine.kv.pool.usage),
     line('prefix_cache_queries_total', 'counter', stats.prefixQueriedTokens),
     line('prefix_cache_hits_total', 'counter', stats.prefixHitTokens),
     line('num_preemptions_total', 'counter', stats.preemptions),
@@ -64,8 +64,6 @@ function histogram(
 
 function loraLine({ engine, loras, lorasMax, wallSeconds }: MetricsPageOptions): string {
   if (loras.length === 0) return '';
-  const running = new Set<string>();
-  for (const { request } of engine.running)
-    if (request.lora !== undefined) running.add(request.lora);
+  const { running } = engine.loras;
   return `# HELP vllm:lora_requests_info Running stats on lora requests.\n# TYPE vllm:lora_requests_info gauge\nvllm:lora_requests_info{max_lora="${lorasMax}",running_lora_adapters="${[...running].join(',')}",waiting_lora_adapters=""} ${wallSeconds()}\n`;
 }

@@ -3,9 +3,11 @@ import type { AddressInfo } from 'node:net';
 import { nodeClock } from '../src/runtime/node-clock.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
 import { Engine } from './engine.ts';
+import { EngineStats } from './engine-stats.ts';
 import { createStubServer } from './http-server.ts';
+import { linearLatency } from './latency-model.ts';
+import { LORA_DEFAULTS } from './lora-slots.ts';
 import { scaledClock } from './scaled-clock.ts';
-import { linearStepTime } from './step-time.ts';
 import type { StubOptions } from './stub-options.ts';
 
 export interface StubEndpoint {
@@ -26,9 +28,24 @@ export async function startStubPool(options: StubOptions): Promise<StubPool> {
   const servers: Server[] = [];
   const endpoints: StubEndpoint[] = [];
   for (let index = 0; index < options.count; index++) {
-    const engine = new Engine({ ...options, clock, stepTime: linearStepTime(options) });
+    const stats = new EngineStats();
+    const latency = linearLatency({ kind: 'linear', ...options });
+    const engine = new Engine({
+      ...options,
+      clock,
+      latency,
+      observer: stats,
+      loras: { ...LORA_DEFAULTS, slots: options.lorasMax, hostSlots: options.lorasMax },
+    });
     const name = `stub-${index}`;
-    const server = createStubServer({ engine, clock, random: random.fork(name), options, name });
+    const server = createStubServer({
+      engine,
+      stats,
+      clock,
+      random: random.fork(name),
+      options,
+      name,
+    });
     const port = options.port === 0 ? 0 : options.port + index;
     await listen(server, options.host, port);
     servers.push(server);

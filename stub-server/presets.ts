@@ -41,6 +41,17 @@ function roofline(units: FieldUnits): RooflineLatency {
 const LARGE = { sequencesMax: 1024, batchedTokensMax: 8192 } as const;
 const SMALL = { sequencesMax: 256, batchedTokensMax: 2048 } as const;
 
+export type PresetName =
+  | 'study'
+  | 'llama-3.1-8b-h100'
+  | 'llama-3.1-8b-a100'
+  | 'llama-3.1-8b-l40s'
+  | 'llama-3.1-8b-h200'
+  | 'qwen3-14b-h100'
+  | 'llama-3.3-70b-h100-tp4'
+  | 'llama-3.3-70b-h100-tp8'
+  | 'llama-3.3-70b-a100-tp4';
+
 /** Fitted to idle TTFT on H100 (see below); taken over to the others, whose front end is the same software. */
 const ADMISSION_MS = 15;
 
@@ -48,7 +59,7 @@ const ADMISSION_MS = 15;
  * KV blocks of 16 tokens from memory × 0.90 − weights − overhead, which comes within 8 % of published vLLM logs.
  * Coefficients as said at each. None is validated on prompts over a few hundred tokens.
  */
-export const PRESETS = {
+export const PRESETS: Readonly<Record<PresetName, Preset>> = {
   // The linear engine of the project's policy study; memory as an 8 B model has on one 80 GB accelerator.
   study: {
     latency: {
@@ -191,6 +202,4 @@ export const PRESETS = {
     ...SMALL,
     admissionMs: ADMISSION_MS,
   },
-} as const satisfies Readonly<Record<string, Preset>>;
-
-export type PresetName = keyof typeof PRESETS;
+};

@@ -1,4 +1,5 @@
 import type { Millis } from '../src/framework/runtime.ts';
+import type { Link } from './linked-list.ts';
 
 /**
  * `length`: the cap was reached; `stop`: the model ended by itself; `abort`: the client went away; `error`: the engine
@@ -61,8 +62,6 @@ export interface Submission {
 export class Sequence {
   readonly request: SequenceRequest;
   readonly arrivedAt: Millis;
-  /** When the scheduler may first see it. */
-  readonly readyAt: Millis;
   /** Prompt (and, after preemption, already generated) tokens whose KV is there. */
   computedTokens = 0;
   /** What must be computed before the next token can come. */
@@ -74,16 +73,28 @@ export class Sequence {
   blocks: number[] = [];
   /** Of these, how many have a known content. */
   identifiedBlocks = 0;
-  running = false;
+  /** KV from elsewhere is on its way, or has come. */
+  remoteKv: 'none' | 'coming' | 'here' = 'none';
+  /** Tokens of its KV that came from elsewhere. */
+  remoteTokens = 0;
   finished = false;
+  aborted = false;
+  /** Its places in the scheduler's lists, while it has them. */
+  runningLink: Link<Sequence> | undefined = undefined;
+  growthLink: Link<Sequence> | undefined = undefined;
+  endLink: Link<Sequence> | undefined = undefined;
+  listenLink: Link<Sequence> | undefined = undefined;
+  /** Decode steps up to this one are in the counts. */
+  settledStep = 0;
+  /** The decode step that gives the last token. */
+  lastStep = 0;
   scheduledAt: Millis = Number.NaN;
   firstTokenAt: Millis = Number.NaN;
   lastTokenAt: Millis = Number.NaN;
 
-  constructor(request: SequenceRequest, arrivedAt: Millis, readyAt: Millis) {
+  constructor(request: SequenceRequest, arrivedAt: Millis) {
     this.request = request;
     this.arrivedAt = arrivedAt;
-    this.readyAt = readyAt;
     this.targetTokens = request.promptTokens;
   }
 

@@ -1,0 +1,113 @@
+import type { Millis } from '../src/framework/runtime.ts';
+import { LinkedList } from './linked-list.ts';
+import type { Sequence } from './sequence.ts';
+
+/** Slots of the wheel of ends: a sequence further from its end than this is passed over once a turn. */
+const WHEEL_STEPS = 1024;
+
+/**
+ * The sequences that get one token in every step. As all advance alike, a step costs O(1) for all of them together:
+ * how far one has come follows from the steps since it joined, and only those are visited that need a new block, have
+ * reached their end, or have somebody listening. Lists keep the order of joining, which is the running order.
+ */
+export class DecodeSet {
+  count = 0;
+  /** Tokens in the KV cache over all members. */
+  contextTokens = 0;
+  readonly #blockTokens: number;
+  /** By step modulo block size: who has filled its last block by then. */
+  readonly #growing: readonly LinkedList<Sequence>[];
+  readonly #ending: readonly LinkedList<Sequence>[];
+  readonly #listening = new LinkedList<Sequence>();
+  /** The step being planned or run. */
+  #step = 0;
+  /** When the last one ended. */
+  #steppedAt: Millis = 0;
+
+  constructor(blockTokens: number) {
+    this.#blockTokens = blockTokens;
+    this.#growing = Array.from({ length: blockTokens }, () => new LinkedList<Sequence>());
+    this.#ending = Array.from({ length: WHEEL_STEPS }, () => new LinkedList<Sequence>());
+  }
+
+  /** From the next step on. It must lack exactly one token of KV and have at least one token to go. */
+  join(sequence: Sequence): void {
+    const { computedTokens, generatedTokens, request } = sequence;
+    this.count += 1;
+    this.contextTokens += computedTokens;
+    sequence.settledStep = this.#step;
+    sequence.lastStep = this.#step + (request.outputTokens - generatedTokens) - 1;
+    const phase = modulo(this.#step - computedTokens, this.#blockTokens);
+    sequence.growthLink = this.#listOf(this.#growing, phase).append(sequence);
+    sequence.endLink = this.#listOf(this.#ending, sequence.lastStep % WHEEL_STEPS).append(sequence);
+    if (request.onToken !== undefined) sequence.listenLink = this.#listening.append(sequence);
+  }
+
+  /** Leaves it settled. */
+  leave(sequence: Sequence): void {
+    this.settle(sequence);
+    this.count -= 1;
+    this.contextTokens -= sequence.computedTokens;
+    sequence.growthLink?.leave();
+    sequence.endLink?.leave();
+    sequence.listenLink?.leave();
+    sequence.growthLink = undefined;
+    sequence.endLink = undefined;
+    sequence.listenLink = undefined;
+  }
+
+  has(sequence: Sequence): boolean {
+    return sequence.endLink !== undefined;
+  }
+
+  /** Brings a member's own counts up to the last step that has ended. */
+  settle(sequence: Sequence): void {
+    const steps = this.#step - sequence.settledStep;
+    if (steps === 0) return;
+    sequence.settledStep = this.#step;
+    sequence.computedTokens += steps;
+    sequence.targetTokens += steps;
+    sequence.generatedTokens += steps;
+    sequence.lastTokenAt = this.#steppedAt;
+  }
+
+  /** Those whose next token needs a new block, with counts not settled. */
+  get growing(): LinkedList<Sequence> {
+    return this.#listOf(this.#growing, this.#step % this.#blockTokens);
+  }
+
+  /** Ends the step: one token for each member. Then come `told` and `ended`. */
+  advance(at: Millis): void {
+    this.#step += 1;
+    this.#steppedAt = at;
+    this.contextTokens += this.count;
+  }
+
+  /** Tells those who listen of the step that has just ended. */
+  tell(at: Millis): void {
+    for (let link = this.#listening.first; link !== undefined; link = link.next) {
+      const { item } = link;
+      this.settle(item);
+      item.request.onToken?.(item.generatedTokens, at);
+    }
+  }
+
+  /** Takes out those for whom the step that has just ended was the last, and visits them settled. */
+  takeEnded(visit: (sequence: Sequence) => void): void {
+    const ended = this.#step - 1;
+    const list = this.#listOf(this.#ending, ended % WHEEL_STEPS);
+    for (let link = list.first; link !== undefined; link = link.next) {
+      if (link.item.lastStep !== ended) continue;
+      this.leave(link.item);
+      visit(link.item);
+    }
+  }
+
+  #listOf(lists: readonly LinkedList<Sequence>[], index: number): LinkedList<Sequence> {
+    return lists[index] as LinkedList<Sequence>;
+  }
+}
+
+function modulo(value: number, by: number): number {
+  return ((value % by) + by) % by;
+}
