@@ -1,7 +1,7 @@
 import { invariant } from '../src/framework/error.ts';
 import { BlockTable } from './block-table.ts';
+import { FreeQueue } from './free-queue.ts';
 
-const NONE = -1;
 /** Blocks whose state is held at first; grows with use. */
 const CAPACITY_MIN = 256;
 
@@ -12,14 +12,11 @@ const CAPACITY_MIN = 256;
  */
 export class BlockPool {
   readonly total: number;
-  #free: number;
   /** Blocks from here on have never been used. */
   #fresh = 0;
-  #oldest = NONE;
-  #newest = NONE;
-  #references: Int32Array = new Int32Array(CAPACITY_MIN);
-  #older: Int32Array = new Int32Array(CAPACITY_MIN);
-  #newer: Int32Array = new Int32Array(CAPACITY_MIN);
+  readonly #released = new FreeQueue();
+  /** How many hold each. */
+  #holders: Int32Array = new Int32Array(CAPACITY_MIN);
   /** NaN where the content is not known. */
   #hashes: Float64Array = new Float64Array(CAPACITY_MIN);
   readonly #table = new BlockTable();
@@ -28,17 +25,17 @@ export class BlockPool {
   /** `onForgotten` hears of each block of known content whose memory is taken for something else. */
   constructor(total: number, onForgotten: (hash: number) => void = () => undefined) {
     this.total = total;
-    this.#free = total;
+    this.#released.reserve(CAPACITY_MIN);
     this.#onForgotten = onForgotten;
   }
 
   /** Blocks that can be taken, those with cached content included. */
   get free(): number {
-    return this.#free;
+    return this.total - this.#fresh + this.#released.size;
   }
 
   get held(): number {
-    return this.total - this.#free;
+    return this.#fresh - this.#released.size;
   }
 
   /** Share of the memory held by somebody, 0 to 1. */
@@ -53,27 +50,26 @@ export class BlockPool {
 
   /** A block with this content, or -1. */
   find(hash: number): number {
-    return this.#table.find(hash);
+    return this.#table.find(hash, this.#hashes);
   }
 
   isHeld(block: number): boolean {
-    return (this.#references[block] as number) > 0;
+    return (this.#holders[block] as number) > 0;
   }
 
   /** One holder more of a block found. */
   hold(block: number): void {
-    const references = this.#references[block] as number;
-    if (references === 0) this.#unlink(block);
-    this.#references[block] = references + 1;
+    const holders = this.#holders[block] as number;
+    if (holders === 0) this.#released.remove(block);
+    this.#holders[block] = holders + 1;
   }
 
   /** A block for new content; what it had is forgotten. There must be a free one. */
   take(): number {
     if (this.#fresh < this.total) return this.#takeFresh();
-    const block = this.#oldest;
-    if (block === NONE) invariant(false, 'took a block of a full pool');
-    this.#unlink(block);
-    this.#references[block] = 1;
+    const block = this.#released.shift();
+    if (block === -1) invariant(false, 'took a block of a full pool');
+    this.#holders[block] = 1;
     const hash = this.#hashes[block] as number;
     if (!Number.isNaN(hash)) {
       this.#table.remove(hash, block);
@@ -91,56 +87,36 @@ export class BlockPool {
 
   /** One holder less; without any the block becomes the most recent free one. */
   release(block: number): void {
-    const references = (this.#references[block] as number) - 1;
-    if (references < 0) invariant(false, 'released a block that nobody held');
-    this.#references[block] = references;
-    if (references > 0) return;
-    this.#older[block] = this.#newest;
-    this.#newer[block] = NONE;
-    if (this.#newest === NONE) this.#oldest = block;
-    else this.#newer[this.#newest] = block;
-    this.#newest = block;
-    this.#free += 1;
+    const holders = (this.#holders[block] as number) - 1;
+    if (holders < 0) invariant(false, 'released a block that nobody held');
+    this.#holders[block] = holders;
+    if (holders === 0) this.#released.push(block);
   }
 
   /** Forgets all content and all holders, without telling of each block. */
   reset(): void {
     this.#table.clear();
-    this.#free = this.total;
+    this.#released.clear();
     this.#fresh = 0;
-    this.#oldest = NONE;
-    this.#newest = NONE;
   }
 
   #takeFresh(): number {
     const block = this.#fresh;
     this.#fresh += 1;
-    this.#free -= 1;
-    if (block >= this.#references.length) this.#grow();
-    this.#references[block] = 1;
+    if (block >= this.#hashes.length) this.#grow();
+    this.#holders[block] = 1;
     this.#hashes[block] = Number.NaN;
     return block;
   }
 
-  #unlink(block: number): void {
-    const older = this.#older[block] as number;
-    const newer = this.#newer[block] as number;
-    if (older === NONE) this.#oldest = newer;
-    else this.#newer[older] = newer;
-    if (newer === NONE) this.#newest = older;
-    else this.#older[newer] = older;
-    this.#free -= 1;
-  }
-
   #grow(): void {
-    const length = Math.min(this.total, 2 * this.#references.length);
-    const grown = <T extends Int32Array | Float64Array>(into: T, from: T): T => {
-      into.set(from);
-      return into;
-    };
-    this.#references = grown(new Int32Array(length), this.#references);
-    this.#older = grown(new Int32Array(length), this.#older);
-    this.#newer = grown(new Int32Array(length), this.#newer);
-    this.#hashes = grown(new Float64Array(length), this.#hashes);
+    const blocks = 2 * this.#hashes.length;
+    const holders = new Int32Array(blocks);
+    holders.set(this.#holders);
+    this.#holders = holders;
+    const hashes = new Float64Array(blocks);
+    hashes.set(this.#hashes);
+    this.#hashes = hashes;
+    this.#released.reserve(blocks);
   }
 }

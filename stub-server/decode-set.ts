@@ -17,6 +17,8 @@ export class DecodeSet {
   readonly #blockTokens: number;
   /** By step modulo block size: who has filled its last block by then. */
   readonly #growing: readonly LinkedList<Sequence>[];
+  /** By step modulo block size: who fills a block of known content in it. */
+  readonly #filling: readonly LinkedList<Sequence>[];
   readonly #ending: readonly LinkedList<Sequence>[];
   readonly #listening = new LinkedList<Sequence>();
   /** The step being planned or run. */
@@ -26,8 +28,9 @@ export class DecodeSet {
 
   constructor(blockTokens: number) {
     this.#blockTokens = blockTokens;
-    this.#growing = Array.from({ length: blockTokens }, () => new LinkedList<Sequence>());
-    this.#ending = Array.from({ length: WHEEL_STEPS }, () => new LinkedList<Sequence>());
+    this.#growing = listsOf(blockTokens);
+    this.#filling = listsOf(blockTokens);
+    this.#ending = listsOf(WHEEL_STEPS);
   }
 
   /** From the next step on. It must lack exactly one token of KV and have at least one token to go. */
@@ -39,6 +42,11 @@ export class DecodeSet {
     sequence.lastStep = this.#step + (request.outputTokens - generatedTokens) - 1;
     const phase = modulo(this.#step - computedTokens, this.#blockTokens);
     sequence.growthLink = this.#listOf(this.#growing, phase).append(sequence);
+    // Only who has hashes for the answer too: others fill blocks that nobody will find.
+    if (request.blockHashes.length > sequence.identifiedBlocks) {
+      const before = modulo(phase - 1, this.#blockTokens);
+      sequence.fillLink = this.#listOf(this.#filling, before).append(sequence);
+    }
     sequence.endLink = this.#listOf(this.#ending, sequence.lastStep % WHEEL_STEPS).append(sequence);
     if (request.onToken !== undefined) sequence.listenLink = this.#listening.append(sequence);
   }
@@ -49,9 +57,11 @@ export class DecodeSet {
     this.count -= 1;
     this.contextTokens -= sequence.computedTokens;
     sequence.growthLink?.leave();
+    sequence.fillLink?.leave();
     sequence.endLink?.leave();
     sequence.listenLink?.leave();
     sequence.growthLink = undefined;
+    sequence.fillLink = undefined;
     sequence.endLink = undefined;
     sequence.listenLink = undefined;
   }
@@ -74,6 +84,11 @@ export class DecodeSet {
   /** Those whose next token needs a new block, with counts not settled. */
   get growing(): LinkedList<Sequence> {
     return this.#listOf(this.#growing, this.#step % this.#blockTokens);
+  }
+
+  /** Those whose next token fills a block that others may then find, with counts not settled. */
+  get filling(): LinkedList<Sequence> {
+    return this.#listOf(this.#filling, this.#step % this.#blockTokens);
   }
 
   /** Ends the step: one token for each member. Then come `told` and `ended`. */
@@ -106,6 +121,10 @@ export class DecodeSet {
   #listOf(lists: readonly LinkedList<Sequence>[], index: number): LinkedList<Sequence> {
     return lists[index] as LinkedList<Sequence>;
   }
+}
+
+function listsOf(count: number): readonly LinkedList<Sequence>[] {
+  return Array.from({ length: count }, () => new LinkedList<Sequence>());
 }
 
 function modulo(value: number, by: number): number {

@@ -150,6 +150,10 @@ export class Scheduler {
         if (this.#preemptFor(item, at) === item) break;
       }
     }
+    for (const sequence of this.#decoding.filling) {
+      this.#decoding.settle(sequence);
+      this.#options.kv.extend(sequence, 1);
+    }
     return preempted;
   }
 

@@ -82,6 +82,7 @@ export class Sequence {
   /** Its places in the scheduler's lists, while it has them. */
   runningLink: Link<Sequence> | undefined = undefined;
   growthLink: Link<Sequence> | undefined = undefined;
+  fillLink: Link<Sequence> | undefined = undefined;
   endLink: Link<Sequence> | undefined = undefined;
   listenLink: Link<Sequence> | undefined = undefined;
   /** Decode steps up to this one are in the counts. */
