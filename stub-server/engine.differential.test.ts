@@ -93,7 +93,9 @@ describe('Engine against the scheduler’s description taken literally', () => {
         });
         const naive = runNaively(requests, { ...options, stepMs: model });
         const ours = runEngine(requests, { ...options, stepMs: model });
-        ours.forEach(({ tokensAt, cachedTokens }, index) => {
+        const preemptions = naive.reduce((sum, outcome) => sum + outcome.preemptions, 0);
+        expect(ours.preemptions).toBe(preemptions);
+        ours.outcomes.forEach(({ tokensAt, cachedTokens }, index) => {
           const wanted = naive[index];
           expect(tokensAt).toHaveLength(wanted?.tokensAt.length ?? -1);
           tokensAt.forEach((token, n) => expect(token).toBeCloseTo(wanted?.tokensAt[n] ?? 0, 6));

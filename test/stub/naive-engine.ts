@@ -49,45 +49,149 @@ interface Running {
   decoding: boolean;
 }
 
+interface Load {
+  prefillTokens: number;
+  prefillSequences: number;
+  decodeSequences: number;
+  contextTokens: number;
+  attendedSquares: number;
+}
+
 export function runNaively(
   requests: readonly NaiveRequest[],
   options: NaiveOptions,
 ): readonly NaiveOutcome[] {
-  const { blockTokens, policy } = options;
-  /** Free blocks, least recently used first. */
-  const free: Block[] = Array.from({ length: options.blocks }, () => ({
-    hash: undefined,
-    holders: 0,
-  }));
-  /** In order of filling: of two blocks with one content the first is found. */
-  const filled: Block[] = [];
-  const all: Running[] = requests.map((request) => ({
-    request,
-    outcome: { tokensAt: [], cachedTokens: 0, preemptions: 0 },
-    computed: 0,
-    generated: 0,
-    blocks: [],
-    scheduled: false,
-    decoding: false,
-  }));
-  let toArrive = [...all];
-  let waiting: Running[] = [];
-  let running: Running[] = [];
-  let now = 0;
+  return new NaiveEngine(requests, options).run();
+}
 
-  const target = (one: Running): number => one.request.promptTokens + one.generated;
-  const urgency = (a: Running, b: Running): number =>
-    a.request.priority - b.request.priority || a.request.arrivalMs - b.request.arrivalMs;
-  const sortWaiting = (): void => {
-    if (policy === 'priority') waiting.sort(urgency);
-  };
-  const grow = (one: Running, tokens: number): boolean => {
+class NaiveEngine {
+  readonly #options: NaiveOptions;
+  readonly #all: readonly Running[];
+  /** Free blocks, least recently used first. */
+  readonly #free: Block[];
+  /** In order of filling: of two blocks with one content the first is found. */
+  readonly #filled: Block[] = [];
+  #toArrive: Running[];
+  readonly #waiting: Running[] = [];
+  #running: Running[] = [];
+  #now = 0;
+  #budget = 0;
+  readonly #work = new Map<Running, number>();
+
+  constructor(requests: readonly NaiveRequest[], options: NaiveOptions) {
+    this.#options = options;
+    this.#free = Array.from({ length: options.blocks }, () => ({ hash: undefined, holders: 0 }));
+    this.#all = requests.map((request) => ({
+      request,
+      outcome: { tokensAt: [], cachedTokens: 0, preemptions: 0 },
+      computed: 0,
+      generated: 0,
+      blocks: [],
+      scheduled: false,
+      decoding: false,
+    }));
+    this.#toArrive = [...this.#all];
+  }
+
+  run(): readonly NaiveOutcome[] {
+    for (;;) {
+      this.#arrive();
+      this.#work.clear();
+      this.#budget = this.#options.batchedTokensMax;
+      if (!this.#continueRunning()) this.#admitWaiting();
+      if (this.#work.size > 0) {
+        this.#now += this.#options.stepMs(this.#load());
+        this.#complete();
+        continue;
+      }
+      if (this.#toArrive.length === 0) return this.#all.map(({ outcome }) => outcome);
+      this.#now = Math.min(...this.#toArrive.map(({ request }) => request.arrivalMs));
+    }
+  }
+
+  #arrive(): void {
+    const isHere = ({ request }: Running): boolean => request.arrivalMs <= this.#now;
+    this.#waiting.push(...this.#toArrive.filter(isHere));
+    this.#toArrive = this.#toArrive.filter((one) => !isHere(one));
+    this.#sortWaiting();
+  }
+
+  #sortWaiting(): void {
+    if (this.#options.policy === 'priority') this.#waiting.sort(urgency);
+  }
+
+  /** Returns whether anybody had to give way. */
+  #continueRunning(): boolean {
+    let preempted = false;
+    const inTurn = [...this.#running];
+    for (const one of inTurn) {
+      if (!this.#running.includes(one) || this.#budget === 0) continue;
+      const tokens = Math.min(target(one) - one.computed, this.#budget);
+      let fits = this.#grow(one, tokens);
+      while (!fits) {
+        preempted = true;
+        if (this.#preempt() === one) break;
+        fits = this.#grow(one, tokens);
+      }
+      if (fits) this.#include(one, tokens);
+    }
+    return preempted;
+  }
+
+  #admitWaiting(): void {
+    const { sequencesMax, loraSlots, blockTokens } = this.#options;
+    for (let index = 0; this.#budget > 0 && this.#running.length < sequencesMax; ) {
+      const one = this.#waiting[index];
+      if (one === undefined) return;
+      const adapters = new Set(this.#running.map(({ request }) => request.lora));
+      adapters.delete(undefined);
+      const { lora } = one.request;
+      if (lora !== undefined && !adapters.has(lora) && adapters.size >= loraSlots) {
+        index += 1;
+        continue;
+      }
+      const found = this.#cached(one);
+      const cached = found.length * blockTokens;
+      const tokens = Math.min(target(one) - cached, this.#budget);
+      const idle = found.filter(({ holders }) => holders === 0);
+      const fresh = Math.ceil((cached + tokens) / blockTokens) - found.length;
+      if (fresh + idle.length > this.#free.length) return;
+      for (const block of idle) this.#free.splice(this.#free.indexOf(block), 1);
+      for (const block of found) block.holders += 1;
+      one.blocks = found;
+      one.computed = cached;
+      this.#grow(one, tokens);
+      this.#waiting.splice(index, 1);
+      this.#running.push(one);
+      if (!one.scheduled) one.outcome.cachedTokens = cached;
+      one.scheduled = true;
+      this.#include(one, tokens);
+    }
+  }
+
+  #cached(one: Running): Block[] {
+    const found: Block[] = [];
+    const limit = Math.floor((target(one) - 1) / this.#options.blockTokens);
+    for (const hash of one.request.blockHashes.slice(0, limit)) {
+      const block = this.#filled.find((candidate) => candidate.hash === hash);
+      if (block === undefined) break;
+      found.push(block);
+    }
+    return found;
+  }
+
+  #include(one: Running, tokens: number): void {
+    this.#work.set(one, tokens);
+    this.#budget -= tokens;
+  }
+
+  #grow(one: Running, tokens: number): boolean {
+    const { blockTokens } = this.#options;
     const after = one.computed + tokens;
     const needed = Math.ceil(after / blockTokens) - one.blocks.length;
-    if (needed > free.length) return false;
-    for (let n = 0; n < needed; n++) {
-      const block = free.shift() as Block;
-      if (block.hash !== undefined) filled.splice(filled.indexOf(block), 1);
+    if (needed > this.#free.length) return false;
+    for (const block of this.#free.splice(0, needed)) {
+      if (block.hash !== undefined) this.#filled.splice(this.#filled.indexOf(block), 1);
       block.hash = undefined;
       block.holders = 1;
       one.blocks.push(block);
@@ -97,106 +201,44 @@ export function runNaively(
       if (block.hash !== undefined || hash === undefined) return;
       if ((index + 1) * blockTokens > after) return;
       block.hash = hash;
-      filled.push(block);
+      this.#filled.push(block);
     });
     return true;
-  };
-  const releaseAll = (one: Running): void => {
+  }
+
+  #preempt(): Running {
+    const byUrgency =
+      this.#options.policy === 'fcfs' ? this.#running : [...this.#running].sort(urgency);
+    const victim = byUrgency.at(-1) as Running;
+    this.#running = this.#running.filter((one) => one !== victim);
+    this.#budget += this.#work.get(victim) ?? 0;
+    this.#work.delete(victim);
+    this.#release(victim);
+    victim.decoding = false;
+    victim.outcome.preemptions += 1;
+    this.#waiting.unshift(victim);
+    this.#sortWaiting();
+    return victim;
+  }
+
+  #release(one: Running): void {
     for (const block of one.blocks.reverse()) {
       block.holders -= 1;
-      if (block.holders === 0) free.push(block);
+      if (block.holders === 0) this.#free.push(block);
     }
     one.blocks = [];
     one.computed = 0;
-  };
-  const preempt = (): Running => {
-    const victim =
-      policy === 'fcfs'
-        ? (running.at(-1) as Running)
-        : ([...running].sort(urgency).at(-1) as Running);
-    running = running.filter((one) => one !== victim);
-    releaseAll(victim);
-    victim.decoding = false;
-    victim.outcome.preemptions += 1;
-    waiting.unshift(victim);
-    sortWaiting();
-    return victim;
-  };
+  }
 
-  for (;;) {
-    for (const one of toArrive.filter(({ request }) => request.arrivalMs <= now)) waiting.push(one);
-    toArrive = toArrive.filter(({ request }) => request.arrivalMs > now);
-    sortWaiting();
-    // Decodes and prefills in running order.
-    let budget = options.batchedTokensMax;
-    const work = new Map<Running, number>();
-    let preempted = false;
-    for (const one of [...running]) {
-      if (!running.includes(one) || budget === 0) continue;
-      const tokens = Math.min(target(one) - one.computed, budget);
-      let fits = grow(one, tokens);
-      while (!fits) {
-        preempted = true;
-        const victim = preempt();
-        const spared = work.get(victim) ?? 0;
-        work.delete(victim);
-        budget += spared;
-        if (victim === one) break;
-        fits = grow(one, tokens);
-      }
-      if (!fits) continue;
-      work.set(one, tokens);
-      budget -= tokens;
-    }
-    for (let index = 0; !preempted && budget > 0 && running.length < options.sequencesMax; ) {
-      const one = waiting[index];
-      if (one === undefined) break;
-      const adapters = new Set(running.map(({ request }) => request.lora));
-      adapters.delete(undefined);
-      const { lora } = one.request;
-      if (lora !== undefined && !adapters.has(lora) && adapters.size >= options.loraSlots) {
-        index += 1;
-        continue;
-      }
-      const found: Block[] = [];
-      const limit = Math.floor((target(one) - 1) / blockTokens);
-      for (const hash of one.request.blockHashes.slice(0, limit)) {
-        const block = filled.find((candidate) => candidate.hash === hash);
-        if (block === undefined) break;
-        found.push(block);
-      }
-      const cached = found.length * blockTokens;
-      const tokens = Math.min(target(one) - cached, budget);
-      const idle = found.filter(({ holders }) => holders === 0).length;
-      if (Math.ceil((cached + tokens) / blockTokens) - found.length + idle > free.length) break;
-      for (const block of found) {
-        if (block.holders === 0) free.splice(free.indexOf(block), 1);
-        block.holders += 1;
-      }
-      one.blocks = found;
-      one.computed = cached;
-      grow(one, tokens);
-      waiting.splice(index, 1);
-      running.push(one);
-      if (!one.scheduled) one.outcome.cachedTokens = cached;
-      one.scheduled = true;
-      work.set(one, tokens);
-      budget -= tokens;
-    }
-    if (work.size === 0) {
-      const next = Math.min(...toArrive.map(({ request }) => request.arrivalMs));
-      if (next === Number.POSITIVE_INFINITY) return all.map(({ outcome }) => outcome);
-      now = next;
-      continue;
-    }
-    const load = {
+  #load(): Load {
+    const load: Load = {
       prefillTokens: 0,
       prefillSequences: 0,
       decodeSequences: 0,
       contextTokens: 0,
       attendedSquares: 0,
     };
-    for (const [one, tokens] of work) {
+    for (const [one, tokens] of this.#work) {
       if (one.decoding) {
         load.decodeSequences += 1;
         load.contextTokens += one.computed;
@@ -206,16 +248,27 @@ export function runNaively(
         load.attendedSquares += (one.computed + tokens) ** 2 - one.computed ** 2;
       }
     }
-    now += options.stepMs(load);
-    for (const [one, tokens] of work) {
+    return load;
+  }
+
+  #complete(): void {
+    for (const [one, tokens] of this.#work) {
       one.computed += tokens;
       if (one.computed < target(one)) continue;
       one.generated += 1;
       one.decoding = true;
-      one.outcome.tokensAt.push(now);
+      one.outcome.tokensAt.push(this.#now);
       if (one.generated < one.request.outputTokens) continue;
-      running = running.filter((other) => other !== one);
-      releaseAll(one);
+      this.#running = this.#running.filter((other) => other !== one);
+      this.#release(one);
     }
   }
+}
+
+function target(one: Running): number {
+  return one.request.promptTokens + one.generated;
+}
+
+function urgency(a: Running, b: Running): number {
+  return a.request.priority - b.request.priority || a.request.arrivalMs - b.request.arrivalMs;
 }
