@@ -34,6 +34,14 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
     'src/endpoint-picker.ts',
     'src/runtime/seeded-random.ts',
   ],
+  'src/simulate': [
+    'src/framework',
+    'src/sim',
+    'src/request',
+    'src/runtime/seeded-random.ts',
+    'src/create-picker.ts',
+    'stub-server',
+  ],
   'src/envoy': ['src/framework', 'src/runtime'],
   'src/gateway': ['src/framework', 'src/runtime', 'src/cli/until-signal.ts'],
   'src/demo': [

@@ -1,0 +1,46 @@
+import type { LatencyCoefficients } from '../../stub-server/latency-model.ts';
+import type { LoraOptions } from '../../stub-server/lora-slots.ts';
+import type { Millis } from '../framework/runtime.ts';
+
+/** One simulated model server. */
+export interface ServerSpec {
+  readonly id: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly latency: LatencyCoefficients;
+  readonly kvTokens: number;
+  readonly sequencesMax: number;
+  readonly batchedTokensMax: number;
+  readonly admissionMs: Millis;
+  /** Relative spread of step times; 0 makes them exact. */
+  readonly jitter: number;
+  readonly loras?: LoraOptions;
+}
+
+/** What goes wrong, and when. */
+export type FaultSpec =
+  /** Everything under way is lost; the server refuses until it is back, empty. */
+  | {
+      readonly kind: 'crash';
+      readonly server: string;
+      readonly atMs: Millis;
+      readonly forMs: Millis;
+    }
+  /** Steps take `factor` times as long. */
+  | {
+      readonly kind: 'slow';
+      readonly server: string;
+      readonly atMs: Millis;
+      readonly forMs: Millis;
+      readonly factor: number;
+    };
+
+export interface PoolSpec {
+  readonly servers: readonly ServerSpec[];
+  readonly faults: readonly FaultSpec[];
+}
+
+/** `count` servers alike. */
+export function uniformPool(count: number, server: Omit<ServerSpec, 'id'>): PoolSpec {
+  const servers = Array.from({ length: count }, (_, index) => ({ ...server, id: `s${index}` }));
+  return { servers, faults: [] };
+}

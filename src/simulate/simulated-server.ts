@@ -1,0 +1,74 @@
+import { Engine } from '../../stub-server/engine.ts';
+import { EngineStats } from '../../stub-server/engine-stats.ts';
+import { latencyModel } from '../../stub-server/latency-model.ts';
+import type { SequenceRequest } from '../../stub-server/sequence.ts';
+import type { MetricsSample } from '../create-picker.ts';
+import type { Clock, Random } from '../framework/runtime.ts';
+import type { ServerSpec } from './pool-spec.ts';
+
+/** One model server of a simulation: the stub's engine, without its HTTP. */
+export class SimulatedServer {
+  readonly spec: ServerSpec;
+  readonly stats: EngineStats = new EngineStats();
+  readonly #engine: Engine;
+  #up = true;
+
+  constructor(
+    spec: ServerSpec,
+    parts: { readonly clock: Clock; readonly random: Random; readonly blockTokens: number },
+  ) {
+    const { latency, kvTokens, loras, ...rest } = spec;
+    this.spec = spec;
+    this.#engine = new Engine({
+      ...rest,
+      ...parts,
+      latency: latencyModel(latency),
+      observer: this.stats,
+      kvBlocks: Math.floor(kvTokens / parts.blockTokens),
+      ...(loras && { loras }),
+    });
+  }
+
+  /** Refused requests end with `error` at once. */
+  submit(request: SequenceRequest): void {
+    const refused =
+      !this.#up || request.promptTokens + request.outputTokens > this.#engine.contextTokensMax;
+    if (refused) request.onDone?.('error', NOTHING_USED, Number.NaN);
+    else this.#engine.submit(request);
+  }
+
+  /** What a scrape would read now; undefined when it would fail. */
+  sample(): MetricsSample | undefined {
+    if (!this.#up) return undefined;
+    const { loras, runningCount, waitingCount, kv } = this.#engine;
+    const waiting = new Set<string>();
+    if (this.spec.loras !== undefined) {
+      this.#engine.forEachWaiting(({ request }) => {
+        if (request.lora !== undefined) waiting.add(request.lora);
+      });
+    }
+    return {
+      waitingQueueSize: waitingCount,
+      runningRequests: runningCount,
+      kvCacheUsage: kv.pool.usage,
+      ...(this.spec.loras && {
+        lora: { running: loras.running, waiting, max: loras.options.slots },
+      }),
+    };
+  }
+
+  crash(): void {
+    this.#up = false;
+    this.#engine.crash();
+  }
+
+  restart(): void {
+    this.#up = true;
+  }
+
+  set slowdown(factor: number) {
+    this.#engine.slowdown = factor;
+  }
+}
+
+const NOTHING_USED = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };

@@ -1,0 +1,62 @@
+import type { SimulationResult } from './simulate.ts';
+
+/** What a policy is judged by. Times in milliseconds. */
+export interface SimulationSummary {
+  readonly requests: number;
+  readonly failed: number;
+  readonly ttftMeanMs: number;
+  readonly ttftP50Ms: number;
+  readonly ttftP99Ms: number;
+  /** After the first token. */
+  readonly tpotMeanMs: number;
+  readonly e2eMeanMs: number;
+  /** Share of requests with TTFT under 2 s and under 100 ms per further token. */
+  readonly goodput: number;
+  /** Share of prompt tokens found in a prefix cache. */
+  readonly hitRate: number;
+  readonly preemptions: number;
+}
+
+/** The bounds of the policy study. */
+const GOOD_TTFT_MS = 2000;
+const GOOD_TPOT_MS = 100;
+
+export function summarize({ requests, preemptions }: SimulationResult): SimulationSummary {
+  const served = requests.filter(({ completed }) => completed);
+  const ttfts = Float64Array.from(served, ({ ttftMs }) => ttftMs).sort();
+  const tpots = served.map(({ ttftMs, e2eMs, request }) =>
+    request.outputTokens > 1 ? (e2eMs - ttftMs) / (request.outputTokens - 1) : 0,
+  );
+  const good = served.filter(
+    ({ ttftMs }, index) => ttftMs < GOOD_TTFT_MS && (tpots[index] ?? 0) < GOOD_TPOT_MS,
+  );
+  return {
+    requests: requests.length,
+    failed: requests.length - served.length,
+    ttftMeanMs: mean(ttfts),
+    ttftP50Ms: quantile(ttfts, 0.5),
+    ttftP99Ms: quantile(ttfts, 0.99),
+    tpotMeanMs: mean(tpots),
+    e2eMeanMs: mean(served.map(({ e2eMs }) => e2eMs)),
+    goodput: good.length / Math.max(1, requests.length),
+    hitRate:
+      sum(served.map(({ cachedTokens }) => cachedTokens)) /
+      Math.max(1, sum(served.map(({ request }) => request.promptTokens))),
+    preemptions,
+  };
+}
+
+function sum(values: ArrayLike<number>): number {
+  let total = 0;
+  for (let index = 0; index < values.length; index++) total += values[index] as number;
+  return total;
+}
+
+function mean(values: ArrayLike<number>): number {
+  return sum(values) / Math.max(1, values.length);
+}
+
+/** Of sorted values; the nearest rank. */
+function quantile(sorted: ArrayLike<number>, share: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
+}
