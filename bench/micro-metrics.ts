@@ -96,7 +96,14 @@ const gauge = new Gauge({ name: 'g', help: 'g', labelNames, registers });
 
 const bench = new Bench({ time: 1000, warmupTime: 300 })
   .add('one request: routed, first token, done', () => {
-    const routed: Routed = { request, endpoint, at: 0, cachedTokens: 500, firstTokenSeen: true };
+    const routed: Routed = {
+      request,
+      endpoint,
+      at: 0,
+      cachedTokens: 500,
+      load: { requests: 0, pendingPrefillTokens: 0, contextTokens: 0 },
+      firstTokenSeen: true,
+    };
     observer.onRouted?.(routed);
     observer.onFirstToken?.(routed, 80);
     observer.onDone?.(routed, 2000, 'completed', usage);

@@ -1,93 +1,64 @@
 import { describe, expect, it } from 'vitest';
-import { type Endpoint, type EndpointId } from '../src/framework/endpoint.ts';
+import type { AttributeKey } from '../src/framework/endpoint.ts';
+import { type InFlightLoad, LORA, type LoraState } from '../src/framework/keys.ts';
+import { PRIOR_STEP_TIME, type StepTime } from '../src/framework/step-time.ts';
 import {
-  IN_FLIGHT,
-  type InFlightLoad,
-  type InFlightView,
-  type PrefixMatch,
-  prefixMatchKey,
-} from '../src/framework/keys.ts';
-import type { Routed } from '../src/framework/observer.ts';
-import { type InferenceRequest, NO_BLOCKS } from '../src/framework/request.ts';
-import type { SchedulingContext } from '../src/framework/scheduling.ts';
-import { seededRandom } from '../src/runtime/seeded-random.ts';
-import { SimulatedClock } from '../src/sim/simulated-clock.ts';
+  makeContext,
+  makePool,
+  makeRequest,
+  makeRouted,
+  makeRuntime,
+  NEVER,
+  NOW,
+} from '../test/makers.ts';
 import { predictedCost } from './predicted-cost.ts';
 
 interface Situation extends Partial<InFlightLoad> {
   readonly matchedBlocks?: number;
   readonly sampledAt?: number;
+  readonly stepTime?: StepTime;
+  readonly lora?: LoraState;
+  readonly models?: ReadonlyMap<string, number>;
 }
 
-const NOW = 1000;
-const request: InferenceRequest = {
-  id: 'r',
-  model: 'm',
-  streaming: true,
-  outputTokensMax: undefined,
-  promptTokens: 6400,
-  prompt: NO_BLOCKS,
-  priority: 0,
-  fairnessId: 'default-flow',
-  objective: undefined,
-  ttftSloMs: undefined,
-  tpotSloMs: undefined,
-  headers: new Map(),
-  bodyBytes: 0,
-};
+type CostScorer = ReturnType<typeof predictedCost.create>;
 
-function endpointAt(slot: number, { sampledAt = NOW }: Situation): Endpoint {
-  return {
-    id: `pod-${slot}` as EndpointId,
-    address: `pod-${slot}:8000`,
-    slot,
-    labels: new Map(),
-    metrics: { waitingQueueSize: 0, runningRequests: 0, kvCacheUsage: 0, sampledAt },
-    attribute: (key) => key.initial,
-  };
+function newScorer(): CostScorer {
+  return predictedCost.create(predictedCost.config.parse({}), makeRuntime());
 }
 
-function contextOf(situations: readonly Situation[], now = NOW): SchedulingContext {
-  const inFlight: InFlightView = {
-    load: ({ slot }) => ({
-      requests: 0,
-      pendingPrefillTokens: 0,
-      contextTokens: 0,
-      ...situations[slot],
-    }),
-  };
-  const match: PrefixMatch = {
-    totalBlocks: 100,
-    blockTokens: 64,
-    matchedBlocks: ({ slot }) => situations[slot]?.matchedBlocks ?? 0,
-  };
-  const facts = new Map<string, unknown>([
-    [IN_FLIGHT.name, inFlight],
-    [prefixMatchKey().name, match],
-  ]);
-  return {
-    request,
+function scoresOf(
+  situations: readonly Situation[],
+  { scorer = newScorer(), now = NOW }: { scorer?: CostScorer; now?: number } = {},
+): readonly number[] {
+  const pool = makePool(
+    situations.map(({ sampledAt = now, lora }) => ({
+      sampledAt,
+      attributes: [[LORA as AttributeKey<never>, lora]] as const,
+    })),
+  );
+  const context = makeContext({
     now,
-    random: seededRandom(1),
-    get: <T>(key: { readonly name: string }) => facts.get(key.name) as T,
-  };
-}
-
-function newScorer(): ReturnType<typeof predictedCost.create> {
-  return predictedCost.create(predictedCost.config.parse({}), {
-    clock: new SimulatedClock(),
-    random: seededRandom(1),
-    network: { get: () => Promise.reject(new Error('no network here')) },
+    request: makeRequest({ promptTokens: 6400 }),
+    load: situations,
+    totalBlocks: 100,
+    matchedBlocks: situations.map(({ matchedBlocks = 0 }) => matchedBlocks),
+    models: situations.map(({ models = new Map() }) => models),
+    stepTimes: situations.map(({ stepTime = PRIOR_STEP_TIME }) => stepTime),
   });
+  return scorer.score(pool, context);
 }
 
 function best(situations: readonly Situation[]): number {
-  const scores = newScorer().score(
-    situations.map((s, slot) => endpointAt(slot, s)),
-    contextOf(situations),
-  );
+  const scores = scoresOf(situations);
   return scores.indexOf(Math.max(...scores));
 }
+
+const adapters = (max: number, ...running: readonly string[]): LoraState => ({
+  max,
+  running: new Set(running),
+  waiting: new Set(),
+});
 
 describe('predicted-cost-scorer', () => {
   it('goes where the prompt is cached while that endpoint is little busier', () => {
@@ -98,6 +69,15 @@ describe('predicted-cost-scorer', () => {
     expect(best([{}, { pendingPrefillTokens: 200_000, matchedBlocks: 90 }])).toBe(0);
   });
 
+  it('holds on to the cached copy longer when the whole pool has work waiting', () => {
+    const cached = { pendingPrefillTokens: 20_000, matchedBlocks: 90 };
+    expect(
+      best([{ pendingPrefillTokens: 1000 }, { pendingPrefillTokens: 9000, matchedBlocks: 90 }]),
+    ).toBe(1);
+    expect(best([{}, cached])).toBe(0);
+    expect(best([{ pendingPrefillTokens: 10_000 }, cached])).toBe(1);
+  });
+
   it('counts what was just sent: of two alike, the one with work waiting loses', () => {
     expect(best([{ requests: 1, pendingPrefillTokens: 500 }, {}])).toBe(1);
   });
@@ -106,38 +86,46 @@ describe('predicted-cost-scorer', () => {
     expect(best([{ contextTokens: 390_000, matchedBlocks: 50 }, {}])).toBe(1);
   });
 
+  it('sends more to the endpoint that has shown to be faster', () => {
+    const slow = { ...PRIOR_STEP_TIME, perPrefillTokenMs: 0.12, baseMs: 18 };
+    expect(best([{ stepTime: slow }, { pendingPrefillTokens: 3000 }])).toBe(1);
+    expect(best([{ stepTime: slow }, { pendingPrefillTokens: 30_000 }])).toBe(0);
+  });
+
+  it('prefers a server whose batch has the adapter, then one with a slot, then the one with the fewest waiting', () => {
+    const at = (lora: LoraState, ...ours: readonly string[]): Situation => ({
+      lora,
+      models: new Map(ours.map((model) => [model, 1])),
+    });
+    const holds = at(adapters(2, 'm', 'x'), 'm', 'x');
+    const open = at(adapters(2, 'x'), 'x');
+    const full = at(adapters(2, 'x', 'y'), 'x', 'y');
+    const crowded = at(adapters(2, 'x', 'y'), 'x', 'y', 'z');
+    expect(best([crowded, full, open, holds])).toBe(3);
+    const elsewhere = at(adapters(9, 'm'), 'm', 'x', 'y', 'z');
+    const scores = scoresOf([crowded, full, open, elsewhere]);
+    expect(scores[2]).toBeGreaterThan(scores[1] ?? 1);
+    expect(scores[1]).toBeGreaterThan(scores[0] ?? 1);
+  });
+
   it('gives an endpoint never scraped, or long not scraped, nothing while another is known', () => {
-    const situations = [
-      { sampledAt: Number.NEGATIVE_INFINITY },
-      { requests: 50 },
-      { sampledAt: -5000 },
-    ];
-    const scores = newScorer().score(
-      situations.map((s, slot) => endpointAt(slot, s)),
-      contextOf(situations),
-    );
-    expect(scores).toEqual([0, 1, 0]);
+    expect(scoresOf([{ sampledAt: NEVER }, { requests: 50 }, { sampledAt: -5000 }])).toEqual([
+      0, 1, 0,
+    ]);
   });
 
   it('still tells endpoints apart by its own ledger when none was ever scraped', () => {
-    const unknown = { sampledAt: Number.NEGATIVE_INFINITY };
+    const unknown = { sampledAt: NEVER };
     expect(best([{ ...unknown, requests: 9, pendingPrefillTokens: 9000 }, unknown])).toBe(1);
   });
 
   it('shuns an endpoint that just failed, for longer with each failure, until one succeeds', () => {
     const scorer = newScorer();
-    const endpoints = [endpointAt(0, {}), endpointAt(1, {})];
-    const situations = [{ matchedBlocks: 100 }, {}];
-    const routed: Routed = {
-      request,
-      endpoint: endpoints[0] as Endpoint,
-      at: 0,
-      cachedTokens: 0,
-      firstTokenSeen: true,
-    };
+    const [endpoint] = makePool([{}, {}]);
+    if (endpoint === undefined) throw new Error('no endpoint');
+    const routed = makeRouted(endpoint);
     const prefers = (now: number): number => {
-      const fresh = endpoints.map((e) => ({ ...e, metrics: { ...e.metrics, sampledAt: now } }));
-      const scores = scorer.score(fresh, contextOf(situations, now));
+      const scores = scoresOf([{ matchedBlocks: 100 }, {}], { scorer, now });
       return scores.indexOf(Math.max(...scores));
     };
     expect(prefers(NOW)).toBe(0);

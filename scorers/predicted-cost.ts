@@ -4,16 +4,17 @@ import { isFresh } from '../src/framework/freshness.ts';
 import {
   CACHE_CONFIG,
   DEFAULT_PREFIX_PRODUCER,
+  ENGINE_MODEL,
   IN_FLIGHT,
-  type InFlightView,
-  type PrefixMatch,
+  type InFlightLoad,
+  LORA,
+  MODELS_IN_FLIGHT,
   prefixMatchKey,
 } from '../src/framework/keys.ts';
 import type { Outcome, Routed } from '../src/framework/observer.ts';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
-import type { InferenceRequest } from '../src/framework/request.ts';
 import type { SchedulingContext } from '../src/framework/scheduling.ts';
-import { PRIOR_STEP_TIME, predictedTtftMs } from '../src/framework/step-time.ts';
+import { decodeStepMs, predictedTtftMs } from '../src/framework/step-time.ts';
 
 /** Of KV memory: beyond it engines begin to preempt, and each preemption recomputes a whole request. */
 const MEMORY_COMFORTABLE = 0.9;
@@ -23,8 +24,10 @@ const MEMORY_OVERFLOW_MS = 20_000;
 const CAPACITY_TOKENS_DEFAULT = 400_000;
 /** Slows everybody on the endpoint a little, whatever else is true; breaks ties towards the emptier. */
 const PER_REQUEST_MS = 0.2;
-const LOCALITY_PRICE_AT_REST = 4;
-const LOCALITY_PRICE_MAX = 64;
+/** How busy a pool can look from one cycle: beyond it a busy period would seem endless. */
+const IDLE_SHARE_MIN = 0.1;
+/** To bring an adapter that an endpoint does not hold: 16 MB from disk, and onto the accelerator. */
+const ADAPTER_LOAD_MS = 60;
 /** How long one failure counts against an endpoint; doubles with each in a row. */
 const SUSPECT_MS = 500;
 const SUSPECT_DOUBLINGS_MAX = 6;
@@ -37,12 +40,12 @@ interface Suspicion {
 
 /**
  * Prefers the endpoint where this request costs least: the predicted time to its first token behind the work already
- * sent there, plus a price on every prompt token that must be computed again although a copy exists or could exist
- * elsewhere (each copy evicts another prefix), plus a penalty where KV memory runs short. Nothing to tune.
+ * sent there, with the speed each endpoint has shown; plus a price on every prompt token that must be computed again
+ * although a copy may exist elsewhere; plus what waiting for KV memory or an adapter's slot would take. Nothing to tune.
  *
- * Score = least cost / cost, so that weighing it against other scorers keeps relative differences.
- * Formula and constants: facts of the policy study the project began with; the price of locality rises with the
- * pool's pending prefill p in seconds, min(64, 4·(1 + p)).
+ * The price of a recomputed token is what its time takes from others; see `localityPrice`. Score = least cost / cost,
+ * so that weighing it against other scorers keeps relative differences. The formula grew from the policy study the
+ * project began with.
  */
 export const predictedCost: ScorerDefinition = defineScorer({
   type: 'predicted-cost-scorer',
@@ -52,17 +55,19 @@ export const predictedCost: ScorerDefinition = defineScorer({
   needs: ({ prefixMatchInfoProducerName }) => [
     prefixMatchKey(prefixMatchInfoProducerName),
     IN_FLIGHT,
+    MODELS_IN_FLIGHT,
+    ENGINE_MODEL,
   ],
   create({ prefixMatchInfoProducerName }) {
     const matchKey = prefixMatchKey(prefixMatchInfoProducerName);
     const suspicions: (Suspicion | undefined)[] = [];
     return {
       score(endpoints, context) {
-        const { request, now } = context;
+        const { now } = context;
         const costOf = costModel(endpoints, context, matchKey);
         const costs = endpoints.map((endpoint) => {
           const suspect = now < (suspicions[endpoint.slot]?.until ?? 0);
-          return costOf(endpoint, request) + (suspect ? SUSPECT_COST_MS : 0);
+          return costOf(endpoint) + (suspect ? SUSPECT_COST_MS : 0);
         });
         const known = endpoints.some((endpoint) => isFresh(endpoint, now));
         const usable = (index: number): boolean =>
@@ -90,25 +95,73 @@ function costModel(
   endpoints: readonly Endpoint[],
   context: SchedulingContext,
   matchKey: ReturnType<typeof prefixMatchKey>,
-): (endpoint: Endpoint, request: InferenceRequest) => number {
-  const inFlight: InFlightView = context.get(IN_FLIGHT);
-  const match: PrefixMatch = context.get(matchKey);
-  let pendingTokens = 0;
-  for (const endpoint of endpoints) pendingTokens += inFlight.load(endpoint).pendingPrefillTokens;
-  const pendingSeconds =
-    (PRIOR_STEP_TIME.perPrefillTokenMs * pendingTokens) / Math.max(1, endpoints.length) / 1000;
-  const price = Math.min(LOCALITY_PRICE_MAX, LOCALITY_PRICE_AT_REST * (1 + pendingSeconds));
-  return (endpoint, { promptTokens }) => {
+): (endpoint: Endpoint) => number {
+  const { request } = context;
+  const { promptTokens } = request;
+  const inFlight = context.get(IN_FLIGHT);
+  const match = context.get(matchKey);
+  const model = context.get(ENGINE_MODEL);
+  const adapterWaitMs = adapterModel(endpoints, context);
+  const outputTokens = model.expectedOutputTokens(request);
+  const price = localityPrice(
+    endpoints.map((endpoint) => inFlight.load(endpoint)),
+    model.meanPrefillTokens,
+  );
+  return (endpoint) => {
     const load = inFlight.load(endpoint);
+    const engine = model.stepTime(endpoint);
     const cachedTokens = match.matchedBlocks(endpoint) * match.blockTokens;
     const uncachedTokens = Math.max(0, promptTokens - cachedTokens);
     const memory = (load.contextTokens + promptTokens) / capacityTokens(endpoint);
+    const residenceMs = outputTokens * decodeStepMs(load.requests, load.contextTokens, engine);
     return (
-      predictedTtftMs(load, uncachedTokens) +
-      price * PRIOR_STEP_TIME.perPrefillTokenMs * uncachedTokens +
+      predictedTtftMs(load, uncachedTokens, engine) +
+      price * engine.perPrefillTokenMs * uncachedTokens +
       MEMORY_OVERFLOW_MS * Math.max(0, memory - MEMORY_COMFORTABLE) +
+      adapterWaitMs(endpoint, residenceMs) +
       PER_REQUEST_MS * load.requests
     );
+  };
+}
+
+/**
+ * What a millisecond of work takes from everybody, itself included: it delays the requests behind it, and those that
+ * come until the backlog is gone. At each endpoint q wait, and a busy period with a share ρ of the pool busy goes on
+ * for 1 / (1 − ρ) times as long as its backlog: 1 + q / (1 − ρ). Of the q the (lower) median counts, since one endpoint's
+ * backlog takes nothing from requests that go elsewhere.
+ */
+function localityPrice(loads: readonly InFlightLoad[], meanPrefillTokens: number): number {
+  const pending = Float64Array.from(loads, (load) => load.pendingPrefillTokens).sort();
+  const waiting = (pending[Math.floor((pending.length - 1) / 2)] ?? 0) / meanPrefillTokens;
+  const idle = pending.findIndex((tokens) => tokens > 0);
+  const idleShare = idle === -1 ? 1 : idle / pending.length;
+  return 1 + waiting / Math.max(IDLE_SHARE_MIN, idleShare);
+}
+
+/**
+ * What an adapter costs at an endpoint whose requests take `residenceMs` each: nothing where it is in use and no other
+ * waits for a slot, a load where a slot is open, and otherwise a wait until enough of those ahead are through.
+ */
+function adapterModel(
+  endpoints: readonly Endpoint[],
+  context: SchedulingContext,
+): (endpoint: Endpoint, residenceMs: number) => number {
+  const { model } = context.request;
+  const inFlight = context.get(MODELS_IN_FLIGHT);
+  const isAdapter = endpoints.some((endpoint) => {
+    const lora = endpoint.attribute(LORA);
+    return lora !== undefined && (lora.running.has(model) || lora.waiting.has(model));
+  });
+  if (!isAdapter) return () => 0;
+  return (endpoint, residenceMs) => {
+    const lora = endpoint.attribute(LORA);
+    if (lora === undefined) return 0;
+    const ours = inFlight.models(endpoint);
+    const here = ours.has(model);
+    const waiting = ours.size + (here ? 0 : 1) - lora.max;
+    const waitMs = waiting > 0 ? (waiting / lora.max) * residenceMs : 0;
+    const isHeld = here || lora.running.has(model);
+    return waitMs + (isHeld ? 0 : ADAPTER_LOAD_MS);
   };
 }
 

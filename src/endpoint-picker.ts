@@ -1,12 +1,12 @@
 import { instantiate, type PluginWrap } from './config/instantiate.ts';
 import type { PickerPlan } from './config/picker-plan.ts';
 import { EndpointPool } from './datalayer/endpoint-pool.ts';
+import { EngineModel } from './datalayer/engine-model.ts';
 import { Ledger, type Reservation } from './datalayer/ledger.ts';
-import { OutputLength } from './datalayer/output-length.ts';
 import { subsetOf } from './datalayer/subset.ts';
 import type { Endpoint } from './framework/endpoint.ts';
 import { RoutingError } from './framework/error.ts';
-import { prefixMatchKey } from './framework/keys.ts';
+import { type InFlightLoad, prefixMatchKey } from './framework/keys.ts';
 import type { Outcome, RequestObserver, Routed, Usage } from './framework/observer.ts';
 import type { Observer } from './framework/plugin.ts';
 import type { InferenceRequest } from './framework/request.ts';
@@ -42,19 +42,39 @@ export function createEndpointPicker(options: EndpointPickerOptions): EndpointPi
   const { plan, runtime } = options;
   const pool = new EndpointPool();
   const ledger = new Ledger();
-  const outputLength = new OutputLength();
+  const engineModel = new EngineModel();
   pool.observeEndpoints(ledger);
+  pool.observeEndpoints(engineModel);
   const parts = instantiate(plan, {
     pool,
     runtime,
-    coreFacts: [ledger.fact],
+    coreFacts: [...ledger.facts, engineModel.fact],
     ...(options.wrapPlugin && { wrap: options.wrapPlugin }),
   });
   const bare = createScheduler(parts.handler);
   const scheduler = options.wrapScheduler?.(bare) ?? bare;
   const observers = [...parts.observers, ...(options.observers ?? [])];
   for (const observer of observers) pool.observeEndpoints(observer);
-  const hearers: readonly RequestObserver[] = [...observers, outputLength];
+  const hearers: readonly RequestObserver[] = [...observers, engineModel];
+
+  /** Reserves, after noting what was there and what the model makes of it. */
+  const book = (
+    target: Endpoint,
+    { request, cachedTokens }: Pick<Routed, 'request' | 'cachedTokens'>,
+  ): Booking => {
+    const prefillTokens = Math.max(0, request.promptTokens - cachedTokens);
+    const outputTokens = engineModel.expectedOutputTokens(request);
+    const engine = engineModel.stepTime(target);
+    const { requests, pendingPrefillTokens, contextTokens } = ledger.load(target);
+    const size = { prefillTokens, contextTokens: request.promptTokens + outputTokens };
+    return {
+      // A copy: the ledger's own goes on counting.
+      load: { requests, pendingPrefillTokens, contextTokens },
+      ttftMs: predictedTtftMs(ledger.load(target), prefillTokens, engine),
+      decodeMs: outputTokens * decodeStepMs(requests, contextTokens, engine),
+      reservation: ledger.reserve(target, { model: request.model, ...size }),
+    };
+  };
 
   return {
     pool,
@@ -72,20 +92,13 @@ export function createEndpointPicker(options: EndpointPickerOptions): EndpointPi
       const cachedTokens = parts.facts.has(prefixMatchKey().name)
         ? cachedTokensOf(target, context)
         : 0;
-      const prefillTokens = Math.max(0, request.promptTokens - cachedTokens);
-      const outputTokens = outputLength.expected(request);
-      const load = ledger.load(target);
-      const ttftMs = predictedTtftMs(load, prefillTokens);
-      const decodeMs = outputTokens * decodeStepMs(load.requests, load.contextTokens);
-      const reservation = ledger.reserve(target, {
-        prefillTokens,
-        contextTokens: request.promptTokens + outputTokens,
-      });
+      const { load, ttftMs, decodeMs, reservation } = book(target, { request, cachedTokens });
       const routed: Routed = {
         request,
         endpoint: target,
         at: now,
         cachedTokens,
+        load,
         // Of an answer that comes in one piece only the end is seen.
         firstTokenSeen: firstTokenSeen && request.streaming,
       };
@@ -95,6 +108,13 @@ export function createEndpointPicker(options: EndpointPickerOptions): EndpointPi
       return ticket;
     },
   };
+}
+
+interface Booking {
+  readonly load: InFlightLoad;
+  readonly ttftMs: Millis;
+  readonly decodeMs: Millis;
+  readonly reservation: Reservation;
 }
 
 function noCandidates(pooled: number, subset: readonly string[] | undefined): RoutingError {

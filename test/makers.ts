@@ -1,8 +1,12 @@
 import type { AttributeKey, Endpoint, EndpointId } from '../src/framework/endpoint.ts';
 import {
+  ENGINE_MODEL,
+  type EngineModelView,
   IN_FLIGHT,
   type InFlightLoad,
   type InFlightView,
+  MODELS_IN_FLIGHT,
+  type ModelsInFlightView,
   type PrefixMatch,
   prefixMatchKey,
 } from '../src/framework/keys.ts';
@@ -10,6 +14,7 @@ import type { Routed } from '../src/framework/observer.ts';
 import { type InferenceRequest, NO_BLOCKS } from '../src/framework/request.ts';
 import type { Random, Runtime } from '../src/framework/runtime.ts';
 import type { CycleKey, SchedulingContext } from '../src/framework/scheduling.ts';
+import { PRIOR_STEP_TIME, type StepTime } from '../src/framework/step-time.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
 import { SimulatedClock } from '../src/sim/simulated-clock.ts';
 
@@ -80,6 +85,10 @@ export interface ContextFields {
   readonly random?: Random;
   /** What is in flight, by slot; nothing where left out. */
   readonly load?: readonly Partial<InFlightLoad>[];
+  /** Models asked for by what is in flight, by slot. */
+  readonly models?: readonly ReadonlyMap<string, number>[];
+  /** How fast each endpoint is, by slot; the prior where left out. */
+  readonly stepTimes?: readonly StepTime[];
   /** Blocks held, by slot, of a prompt of `totalBlocks`; the match of every producer. */
   readonly matchedBlocks?: readonly number[];
   readonly totalBlocks?: number;
@@ -102,6 +111,14 @@ export function makeContext(fields: ContextFields = {}): SchedulingContext {
     blockTokens: 64,
     matchedBlocks: ({ slot }) => matchedBlocks[slot] ?? 0,
   };
+  const modelsInFlight: ModelsInFlightView = {
+    models: ({ slot }) => fields.models?.[slot] ?? new Map(),
+  };
+  const engineModel: EngineModelView = {
+    stepTime: ({ slot }) => fields.stepTimes?.[slot] ?? PRIOR_STEP_TIME,
+    meanPrefillTokens: 1000,
+    expectedOutputTokens: ({ outputTokensMax = 256 }) => Math.min(256, outputTokensMax),
+  };
   return Object.freeze({
     request: fields.request ?? makeRequest(),
     now: fields.now ?? NOW,
@@ -111,6 +128,8 @@ export function makeContext(fields: ContextFields = {}): SchedulingContext {
         throw new Error(`the plugin reads ${key.name} and does not declare it in needs`);
       }
       if (key.name === IN_FLIGHT.name) return inFlight as T;
+      if (key.name === MODELS_IN_FLIGHT.name) return modelsInFlight as T;
+      if (key.name === ENGINE_MODEL.name) return engineModel as T;
       if (key.name.startsWith(prefixMatchKey('').name)) return match as T;
       throw new Error(`makeContext knows no fact ${key.name}: make one for it in test/makers.ts`);
     },
@@ -123,6 +142,7 @@ export function makeRouted(endpoint: Endpoint, fields: Partial<Routed> = {}): Ro
     endpoint,
     at: NOW,
     cachedTokens: 0,
+    load: { requests: 0, pendingPrefillTokens: 0, contextTokens: 0 },
     firstTokenSeen: true,
     ...fields,
   });

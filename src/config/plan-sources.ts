@@ -1,5 +1,5 @@
 import type { ConfigIssue } from '../framework/error.ts';
-import { IN_FLIGHT } from '../framework/keys.ts';
+import { ENGINE_MODEL, IN_FLIGHT, MODELS_IN_FLIGHT } from '../framework/keys.ts';
 import { nearest } from './nearest.ts';
 import type { KnownPlugin, PlannedPlugin } from './picker-plan.ts';
 import type { PluginTable } from './plugin-table.ts';
@@ -8,7 +8,11 @@ import type { DataLayerEntry } from './schema.ts';
 /** In every pool, unless a configuration says it brings its own. */
 const DEFAULT_SOURCES = ['metrics-data-source', 'core-metrics-extractor'];
 /** Facts that the picker itself provides: they need no source. */
-const CORE_FACTS: ReadonlySet<string> = new Set([IN_FLIGHT.name]);
+const CORE_FACTS: ReadonlySet<string> = new Set([
+  IN_FLIGHT.name,
+  MODELS_IN_FLIGHT.name,
+  ENGINE_MODEL.name,
+]);
 
 /** Checks what the data layer refers to, then injects the default sources and every producer that a plugin needs. */
 export function planSources(

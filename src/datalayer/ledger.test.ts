@@ -21,7 +21,11 @@ describe('Ledger', () => {
     const { pool, ledger } = poolOf(1);
     const endpoint = pool.snapshot()[0];
     if (endpoint === undefined) throw new Error('the pool is empty');
-    const reservation = ledger.reserve(endpoint, { prefillTokens: 10.5, contextTokens: 40 });
+    const reservation = ledger.reserve(endpoint, {
+      model: 'm',
+      prefillTokens: 10.5,
+      contextTokens: 40,
+    });
     expect(ledger.load(endpoint)).toEqual({
       requests: 1,
       pendingPrefillTokens: 11,
@@ -44,7 +48,7 @@ describe('Ledger', () => {
     const { pool, ledger } = poolOf(1);
     const [first] = pool.snapshot();
     if (first === undefined) throw new Error('the pool is empty');
-    const reservation = ledger.reserve(first, { prefillTokens: 5, contextTokens: 5 });
+    const reservation = ledger.reserve(first, { model: 'm', prefillTokens: 5, contextTokens: 5 });
     pool.remove(first.id);
     pool.upsert({ id: id(9), address: '10.0.0.9:8000', labels: new Map() });
     const [second] = pool.snapshot();
@@ -70,7 +74,13 @@ describe('Ledger', () => {
           if (endpoint === undefined) throw new Error('an endpoint is missing');
           const reservation = open[which % Math.max(1, open.length)];
           if (kind === 'reserve') {
-            open.push(ledger.reserve(endpoint, { prefillTokens: tokens, contextTokens: tokens }));
+            open.push(
+              ledger.reserve(endpoint, {
+                model: 'm',
+                prefillTokens: tokens,
+                contextTokens: tokens,
+              }),
+            );
           } else if (kind === 'prefilled') reservation?.prefilled();
           else if (kind === 'move') reservation?.moveTo(endpoint);
           else if (kind === 'release') reservation?.release();

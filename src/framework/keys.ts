@@ -1,5 +1,7 @@
 import { type AttributeKey, attributeKey, type Endpoint } from './endpoint.ts';
+import type { InferenceRequest } from './request.ts';
 import { type CycleKey, cycleKey } from './scheduling.ts';
+import type { StepTime } from './step-time.ts';
 
 /** The dictionary of shared attributes and per-cycle facts. */
 
@@ -56,3 +58,25 @@ export interface InFlightView {
 
 /** Always there: the ledger of the picker itself provides it. */
 export const IN_FLIGHT: CycleKey<InFlightView> = cycleKey('in-flight');
+
+/** Which models and adapters our own requests in flight ask for. */
+export interface ModelsInFlightView {
+  /** Model → requests, at least one each. */
+  models(endpoint: Endpoint): ReadonlyMap<string, number>;
+}
+
+/** Always there, as `IN_FLIGHT` is. */
+export const MODELS_IN_FLIGHT: CycleKey<ModelsInFlightView> = cycleKey('models-in-flight');
+
+/** What has been learned from answers: how fast each endpoint is, and how long answers tend to be. */
+export interface EngineModelView {
+  /** The prior, until the endpoint has been observed. */
+  stepTime(endpoint: Endpoint): StepTime;
+  /** Prompt tokens a request leaves to compute, on average of late. */
+  readonly meanPrefillTokens: number;
+  /** Never more than the client's cap. */
+  expectedOutputTokens(request: InferenceRequest): number;
+}
+
+/** Always there: the picker itself learns it. */
+export const ENGINE_MODEL: CycleKey<EngineModelView> = cycleKey('engine-model');

@@ -1,4 +1,5 @@
 import type { Endpoint } from './endpoint.ts';
+import type { InFlightLoad } from './keys.ts';
 import type { InferenceRequest } from './request.ts';
 import type { Millis } from './runtime.ts';
 
@@ -9,6 +10,8 @@ export interface Routed {
   readonly at: Millis;
   /** Prompt tokens the endpoint was thought to hold already when the pick was made. */
   readonly cachedTokens: number;
+  /** What was in flight at the endpoint when the pick was made, this request left out. */
+  readonly load: InFlightLoad;
   /** Whether a first-token signal will come for this request (a response body we are shown chunk by chunk). */
   readonly firstTokenSeen: boolean;
 }

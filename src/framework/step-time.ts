@@ -3,6 +3,8 @@ import type { Millis } from './runtime.ts';
 
 /** What one step of a continuously batching engine costs, as a linear model. */
 export interface StepTime {
+  /** Of each first token whatever the engine does: API server, network. */
+  readonly overheadMs: Millis;
   /** A step that does nothing. */
   readonly baseMs: Millis;
   readonly perPrefillTokenMs: Millis;
@@ -18,12 +20,18 @@ export interface StepTime {
  * Only ratios between endpoints matter to a pick, so a wrong prior misjudges the trade-offs, not the order of equals.
  */
 export const PRIOR_STEP_TIME: StepTime = {
+  overheadMs: 0,
   baseMs: 6,
   perPrefillTokenMs: 0.04,
   perSequenceMs: 0.05,
   perContextTokenMs: 0.00002,
   prefillTokensMax: 8192,
 };
+
+/** The steps to a first token: chunks of the prompt tokens ahead of it and its own, and what each costs besides. */
+export function prefillSteps(prefillTokens: number, { prefillTokensMax }: StepTime): number {
+  return Math.max(1, Math.ceil(prefillTokens / prefillTokensMax));
+}
 
 /** Milliseconds to the first token of a prompt with `uncachedTokens` to compute, behind what is there already. */
 export function predictedTtftMs(
@@ -32,9 +40,10 @@ export function predictedTtftMs(
   engine: StepTime = PRIOR_STEP_TIME,
 ): Millis {
   const prefillTokens = pendingPrefillTokens + uncachedTokens;
-  const steps = Math.max(1, Math.ceil(prefillTokens / engine.prefillTokensMax));
   return (
-    engine.perPrefillTokenMs * prefillTokens + steps * decodeStepMs(requests, contextTokens, engine)
+    engine.overheadMs +
+    engine.perPrefillTokenMs * prefillTokens +
+    prefillSteps(prefillTokens, engine) * decodeStepMs(requests, contextTokens, engine)
   );
 }
 

@@ -1,0 +1,68 @@
+export interface FitPrior {
+  readonly means: readonly number[];
+  /** How far off each may well be. */
+  readonly deviations: readonly number[];
+}
+
+/**
+ * Least squares over a few features that forgets: old observations fade, and where they have faded, or never told two
+ * coefficients apart, the prior stands. A handful of numbers, whatever comes.
+ */
+export class DecayingFit {
+  readonly #prior: FitPrior;
+  /** Weighted sums of products of features, row by row. */
+  readonly #squares: number[][];
+  readonly #products: number[];
+
+  constructor(prior: FitPrior) {
+    this.#prior = prior;
+    this.#squares = prior.means.map(() => prior.means.map(() => 0));
+    this.#products = prior.means.map(() => 0);
+  }
+
+  /** One observation of `value`, known to `deviation`; all before it count for `1 - fading` of what they did. */
+  observe(
+    features: readonly number[],
+    { value, deviation, fading }: { value: number; deviation: number; fading: number },
+  ): void {
+    const weight = 1 / (deviation * deviation);
+    features.forEach((feature, row) => {
+      const sums = this.#squares[row] as number[];
+      features.forEach((other, column) => {
+        sums[column] = (1 - fading) * (sums[column] as number) + weight * feature * other;
+      });
+      this.#products[row] =
+        (1 - fading) * (this.#products[row] as number) + weight * feature * value;
+    });
+  }
+
+  /** The likeliest coefficients, given the prior. */
+  solve(): readonly number[] {
+    const { means, deviations } = this.#prior;
+    const rows = this.#squares.map((sums, row) => {
+      const precision = 1 / (deviations[row] as number) ** 2;
+      const values = [
+        ...sums,
+        (this.#products[row] as number) + precision * (means[row] as number),
+      ];
+      values[row] = (values[row] as number) + precision;
+      return values;
+    });
+    return eliminate(rows);
+  }
+}
+
+/** Gauss and Jordan. The prior's precision keeps every pivot above zero. */
+function eliminate(rows: readonly number[][]): readonly number[] {
+  rows.forEach((pivotRow, pivot) => {
+    const divisor = pivotRow[pivot] as number;
+    rows.forEach((row, index) => {
+      if (index === pivot) return;
+      const factor = (row[pivot] as number) / divisor;
+      for (let column = pivot; column < row.length; column++) {
+        row[column] = (row[column] as number) - factor * (pivotRow[column] as number);
+      }
+    });
+  });
+  return rows.map((row, index) => (row.at(-1) as number) / (row[index] as number));
+}
