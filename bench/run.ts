@@ -5,7 +5,6 @@ import { join } from 'node:path';
 /** `npm run bench -- <name> [options]`: each bench is a program of its own. */
 const BENCHES: ReadonlyMap<string, { readonly file: string; readonly about: string }> = new Map([
   ['cost', { file: 'cost/main', about: 'CPU per request through a real Envoy, beside others’' }],
-  ['latency', { file: 'latency', about: 'what the picker adds to a request’s time, p50 and p99' }],
   ['pick', { file: 'pick', about: 'one decision over 100 endpoints with five scorers' }],
   ['scrape', { file: 'scrape', about: 'scraping 8, 64 and 256 endpoints, without requests' }],
 ]);

@@ -57,25 +57,6 @@ export function createEndpointPicker(options: EndpointPickerOptions): EndpointPi
   for (const observer of observers) pool.observeEndpoints(observer);
   const hearers: readonly RequestObserver[] = [...observers, engineModel];
 
-  /** Reserves, after noting what was there and what the model makes of it. */
-  const book = (
-    target: Endpoint,
-    { request, cachedTokens }: Pick<Routed, 'request' | 'cachedTokens'>,
-  ): Booking => {
-    const prefillTokens = Math.max(0, request.promptTokens - cachedTokens);
-    const outputTokens = engineModel.expectedOutputTokens(request);
-    const engine = engineModel.stepTime(target);
-    const { requests, pendingPrefillTokens, contextTokens } = ledger.load(target);
-    const size = { prefillTokens, contextTokens: request.promptTokens + outputTokens };
-    return {
-      // A copy: the ledger's own goes on counting.
-      load: { requests, pendingPrefillTokens, contextTokens },
-      ttftMs: predictedTtftMs(ledger.load(target), prefillTokens, engine),
-      decodeMs: outputTokens * decodeStepMs(requests, contextTokens, engine),
-      reservation: ledger.reserve(target, { model: request.model, ...size }),
-    };
-  };
-
   return {
     pool,
     ledger,
@@ -92,7 +73,12 @@ export function createEndpointPicker(options: EndpointPickerOptions): EndpointPi
       const cachedTokens = parts.facts.has(prefixMatchKey().name)
         ? cachedTokensOf(target, context)
         : 0;
-      const { load, ttftMs, decodeMs, reservation } = book(target, { request, cachedTokens });
+      const { load, ttftMs, decodeMs, reservation } = book(target, {
+        request,
+        cachedTokens,
+        ledger,
+        engineModel,
+      });
       const routed: Routed = {
         request,
         endpoint: target,
@@ -107,6 +93,33 @@ export function createEndpointPicker(options: EndpointPickerOptions): EndpointPi
       if (!routed.firstTokenSeen) ticket.expectPrefill(ttftMs);
       return ticket;
     },
+  };
+}
+
+/** Reserves, after noting what was there and what the model makes of it. */
+function book(
+  target: Endpoint,
+  {
+    request,
+    cachedTokens,
+    ledger,
+    engineModel,
+  }: Pick<Routed, 'request' | 'cachedTokens'> & {
+    readonly ledger: Ledger;
+    readonly engineModel: EngineModel;
+  },
+): Booking {
+  const prefillTokens = Math.max(0, request.promptTokens - cachedTokens);
+  const outputTokens = engineModel.expectedOutputTokens(request);
+  const engine = engineModel.stepTime(target);
+  const { requests, pendingPrefillTokens, contextTokens } = ledger.load(target);
+  const size = { prefillTokens, contextTokens: request.promptTokens + outputTokens };
+  return {
+    // A copy: the ledger's own goes on counting.
+    load: { requests, pendingPrefillTokens, contextTokens },
+    ttftMs: predictedTtftMs(ledger.load(target), prefillTokens, engine),
+    decodeMs: outputTokens * decodeStepMs(requests, contextTokens, engine),
+    reservation: ledger.reserve(target, { model: request.model, ...size }),
   };
 }
 

@@ -8,6 +8,8 @@ import { untilSignal } from './cli/until-signal.ts';
 import { demoCommand } from './demo/demo-command.ts';
 import { ConfigError } from './framework/error.ts';
 import { gatewayCommand } from './gateway/gateway-command.ts';
+import { simulateCommand } from './simulate/simulate-command.ts';
+import { TraceError } from './traces/trace.ts';
 
 const program = new Command('pointsman')
   .description('An endpoint picker for LLM inference, behind Envoy')
@@ -16,13 +18,14 @@ const program = new Command('pointsman')
   .addCommand(stubCommand(untilSignal))
   .addCommand(gatewayCommand())
   .addCommand(demoCommand())
-  .addCommand(checkCommand(scorers));
+  .addCommand(checkCommand(scorers))
+  .addCommand(simulateCommand());
 
 try {
   await program.parseAsync();
 } catch (error) {
-  // A bad configuration is the user's to mend: the sentence is enough, a stack trace would hide it.
-  if (!(error instanceof ConfigError)) throw error;
+  // A bad configuration or trace is the user's to mend: the sentence is enough, a stack trace would hide it.
+  if (!(error instanceof ConfigError || error instanceof TraceError)) throw error;
   process.stderr.write(`${error.message}\n`);
   process.exitCode = 2;
 }

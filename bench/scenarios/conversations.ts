@@ -1,5 +1,6 @@
 import type { Millis, Random } from '../../src/framework/runtime.ts';
-import type { Workload, WorkloadRequest } from '../../src/simulate/workload.ts';
+import type { Workload } from '../../src/simulate/workload.ts';
+import type { TraceRequest } from '../../src/traces/trace.ts';
 import { exponential } from './arrivals.ts';
 
 /** Sessions whose every turn carries all that was said before. Lengths in tokens. */
@@ -28,7 +29,7 @@ const PROMPT_TOKENS_MAX = 120_000;
 
 /** An open-loop workload: what a pool does has no effect on when the next turn comes. */
 export function conversations(shape: ConversationShape, random: Random): Workload {
-  const requests: WorkloadRequest[] = [];
+  const requests: TraceRequest[] = [];
   for (let session = 0; session < shape.sessions; session++) {
     const own = random.fork(`session ${session}`);
     const model = shape.model?.(session, own) ?? 'model';

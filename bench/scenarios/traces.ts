@@ -1,11 +1,11 @@
-import { readFileSync } from 'node:fs';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import { uniformPool } from '../../src/simulate/pool-spec.ts';
 import { jittered, speedUp, type Workload } from '../../src/simulate/workload.ts';
+import { readTrace } from '../../src/traces/read-trace.ts';
 import { studyServer } from './pools.ts';
 import type { Scenario, ScenarioSize } from './scenario.ts';
 
-const MOONCAKE_BLOCK_TOKENS = 512;
+const strict = { lenient: false };
 /** Requests of a small run. */
 const SMALL = 1000;
 /** Another run of the same hour: arrivals move by up to this, at the trace's own speed. */
@@ -42,8 +42,8 @@ function replay(
 
 /** The recorded traces, from a folder that has them: the repository carries only a slice of one. */
 export function traceScenarios(folder: string): readonly Scenario[] {
-  const mooncake = (): Workload => readMooncake(`${folder}/mooncake-conversation.jsonl`);
-  const azure = (): Workload => readAzure(`${folder}/azure-2023-conversation.csv`);
+  const mooncake = (): Workload => readTrace(`${folder}/mooncake-conversation.jsonl`, strict);
+  const azure = (): Workload => readTrace(`${folder}/azure-2023-conversation.csv`, strict);
   const load = { load: mooncake };
   return [
     replay('mooncake-8x2', 'Mooncake conversation ×2, 8 servers', {
@@ -71,40 +71,4 @@ export function traceScenarios(folder: string): readonly Scenario[] {
       speed: 8,
     }),
   ];
-}
-
-function readMooncake(path: string): Workload {
-  const requests = readFileSync(path, 'utf8')
-    .trimEnd()
-    .split('\n')
-    .map((line) => {
-      const row = JSON.parse(line) as {
-        readonly timestamp: number;
-        readonly input_length: number;
-        readonly output_length: number;
-        readonly hash_ids: readonly number[];
-      };
-      return {
-        atMs: row.timestamp,
-        model: 'model',
-        promptTokens: row.input_length,
-        outputTokens: Math.max(1, row.output_length),
-        blockIds: row.hash_ids.slice(0, Math.floor(row.input_length / MOONCAKE_BLOCK_TOKENS)),
-      };
-    });
-  return { blockTokens: MOONCAKE_BLOCK_TOKENS, requests };
-}
-
-function readAzure(path: string): Workload {
-  const [, ...lines] = readFileSync(path, 'utf8').trimEnd().split('\n');
-  const rows = lines.map((line) => line.trim().split(','));
-  const startMs = Date.parse(`${rows[0]?.[0]?.replace(' ', 'T') ?? ''}Z`);
-  const requests = rows.map(([time = '', context, generated]) => ({
-    atMs: Date.parse(`${time.replace(' ', 'T').slice(0, 23)}Z`) - startMs,
-    model: 'model',
-    promptTokens: Math.max(1, Number(context)),
-    outputTokens: Math.max(1, Number(generated)),
-    blockIds: [],
-  }));
-  return { blockTokens: 64, requests };
 }

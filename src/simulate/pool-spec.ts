@@ -7,6 +7,8 @@ export interface ServerSpec {
   readonly id: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly latency: LatencyCoefficients;
+  /** Steps take so many times as long as `latency` says; 1 unless said. */
+  readonly slowdown?: number;
   readonly kvTokens: number;
   readonly sequencesMax: number;
   readonly batchedTokensMax: number;

@@ -4,9 +4,10 @@ import type { Clock, Millis } from '../framework/runtime.ts';
 import { chainBlockIds } from '../request/chain-block-ids.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
 import { SimulatedClock } from '../sim/simulated-clock.ts';
+import type { TraceRequest } from '../traces/trace.ts';
 import type { PoolSpec } from './pool-spec.ts';
 import { SimulatedServer } from './simulated-server.ts';
-import type { Workload, WorkloadRequest } from './workload.ts';
+import type { Workload } from './workload.ts';
 
 export interface SimulationOptions {
   readonly workload: Workload;
@@ -25,7 +26,7 @@ export interface SimulationOptions {
 
 /** What became of one request. Times are virtual. */
 export interface RequestResult {
-  readonly request: WorkloadRequest;
+  readonly request: TraceRequest;
   /** Index into the pool's servers of the one that answered, or was tried last. */
   server: number;
   attempts: number;
@@ -149,7 +150,7 @@ class Simulation {
     });
   }
 
-  #arrive(request: WorkloadRequest): void {
+  #arrive(request: TraceRequest): void {
     const result: RequestResult = {
       request,
       server: -1,
@@ -225,7 +226,7 @@ class Simulation {
 }
 
 /** As the engine wants them: 53 bits of each chained hash. */
-function hashesOf({ blockIds, model }: WorkloadRequest, blockTokens: number): Float64Array {
+function hashesOf({ blockIds, model }: TraceRequest, blockTokens: number): Float64Array {
   const { words, count } = chainBlockIds(blockIds, { seedText: model, blockTokens });
   const hashes = new Float64Array(count);
   for (let index = 0; index < count; index++) {

@@ -1,6 +1,6 @@
 import { Engine } from '../../stub-server/engine.ts';
 import { EngineStats } from '../../stub-server/engine-stats.ts';
-import { latencyModel } from '../../stub-server/latency-model.ts';
+import { type LatencyModel, latencyModel } from '../../stub-server/latency-model.ts';
 import type { SequenceRequest } from '../../stub-server/sequence.ts';
 import type { MetricsSample } from '../create-picker.ts';
 import type { Clock, Random } from '../framework/runtime.ts';
@@ -17,12 +17,12 @@ export class SimulatedServer {
     spec: ServerSpec,
     parts: { readonly clock: Clock; readonly random: Random; readonly blockTokens: number },
   ) {
-    const { latency, kvTokens, loras, ...rest } = spec;
+    const { latency, kvTokens, loras, slowdown = 1, ...rest } = spec;
     this.spec = spec;
     this.#engine = new Engine({
       ...rest,
       ...parts,
-      latency: latencyModel(latency),
+      latency: slowed(latencyModel(latency), slowdown),
       observer: this.stats,
       kvBlocks: Math.floor(kvTokens / parts.blockTokens),
       ...(loras && { loras }),
@@ -69,6 +69,10 @@ export class SimulatedServer {
   set slowdown(factor: number) {
     this.#engine.slowdown = factor;
   }
+}
+
+function slowed(model: LatencyModel, factor: number): LatencyModel {
+  return factor === 1 ? model : (load) => factor * model(load);
 }
 
 const NOTHING_USED = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };

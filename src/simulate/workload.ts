@@ -1,23 +1,8 @@
 import type { Millis, Random } from '../framework/runtime.ts';
+import type { Trace } from '../traces/trace.ts';
 
-/** One request as a trace tells it: sizes and identities, no text. */
-export interface WorkloadRequest {
-  /** Since the workload began. Never less than that of the request before. */
-  readonly atMs: Millis;
-  /** A model or an adapter. */
-  readonly model: string;
-  readonly promptTokens: number;
-  /** At least 1. */
-  readonly outputTokens: number;
-  /** One id for each full block of the prompt; equal ids at equal places are equal text from the start. */
-  readonly blockIds: readonly (number | string)[];
-}
-
-export interface Workload {
-  /** Of each id in `blockIds`. */
-  readonly blockTokens: number;
-  readonly requests: readonly WorkloadRequest[];
-}
+/** What a simulated pool is asked. */
+export type Workload = Pick<Trace, 'blockTokens' | 'requests'>;
 
 /** Arrivals `factor` times as fast. */
 export function speedUp({ blockTokens, requests }: Workload, factor: number): Workload {

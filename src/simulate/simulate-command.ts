@@ -1,0 +1,117 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { Presets, SingleBar } from 'cli-progress';
+import { Command, InvalidArgumentError } from 'commander';
+import { NAMED_CONFIGS } from '../config/defaults.ts';
+import { ConfigError } from '../framework/error.ts';
+import { compare } from './compare.ts';
+import { renderComparison } from './render-comparison.ts';
+import type { SimulationJob } from './run-job.ts';
+import { runJobs } from './run-jobs.ts';
+
+interface SimulateFlags {
+  readonly trace: string;
+  readonly pool: string;
+  readonly config: readonly string[];
+  readonly seeds: number;
+  readonly speed: number;
+  readonly spread: number;
+  readonly scrapeInterval: number;
+  readonly parallel?: number;
+  readonly lenient: boolean;
+  readonly json: boolean;
+}
+
+/** `pointsman simulate`. */
+export function simulateCommand(): Command {
+  return new Command('simulate')
+    .description(
+      'run a trace through configurations side by side, on simulated servers in virtual time',
+    )
+    .requiredOption('--trace <file>', 'Mooncake JSON Lines, Azure or BurstGPT CSV; plain or zstd')
+    .requiredOption('--pool <file>', 'the model servers, in YAML; see docs/simulate.md')
+    .option('--config <name|file>', 'a configuration to try; give it several times', collect, [])
+    .option('--seeds <n>', 'draws of each, to tell a difference from luck', integer, 1)
+    .option('--speed <times>', 'arrivals so many times as fast as in the trace', positive, 1)
+    .option('--spread <ms>', 'with several seeds, move each arrival by up to this', number, 10_000)
+    .option('--scrape-interval <ms>', 'how often metrics are read', positive, 50)
+    .option(
+      '--parallel <n>',
+      'simulations at once; as many as there are processors unless said',
+      integer,
+    )
+    .option('--lenient', 'leave out bad lines of the trace and count them', false)
+    .option('--json', 'print one JSON document', false)
+    .action(async (flags: SimulateFlags) => {
+      const jobs = jobsOf(flags);
+      const { trace, pool, lenient, parallel, json } = flags;
+      const progress = createProgress(jobs.length);
+      const results = await runJobs({
+        source: { trace, pool, lenient },
+        jobs,
+        parallel,
+        onResult: () => progress.increment(),
+      });
+      progress.stop();
+      const reports = compare(results);
+      if (json) process.stdout.write(`${JSON.stringify({ reports, results }, undefined, 2)}\n`);
+      else process.stdout.write(renderComparison(reports));
+    });
+}
+
+function jobsOf({ config, seeds, speed, spread, scrapeInterval }: SimulateFlags): SimulationJob[] {
+  const names = config.length === 0 ? ['round-robin', 'reference-default', 'default'] : config;
+  return names.flatMap((name) => {
+    const text = configOf(name);
+    return Array.from({ length: seeds }, (_, index) => ({
+      name,
+      config: text,
+      seed: index + 1,
+      speed,
+      spreadMs: seeds === 1 ? 0 : spread,
+      scrapeIntervalMs: scrapeInterval,
+    }));
+  });
+}
+
+function configOf(name: string): string {
+  if (NAMED_CONFIGS.has(name)) return name;
+  if (existsSync(name)) return readFileSync(name, 'utf8');
+  const known = [...NAMED_CONFIGS.keys()].join(', ');
+  const message = `${name} is neither a file nor one of ${known}`;
+  throw new ConfigError('--config', [{ path: 'config', message }]);
+}
+
+function createProgress(total: number): Pick<SingleBar, 'increment' | 'stop'> {
+  if (!process.stderr.isTTY) return { increment: () => undefined, stop: () => undefined };
+  const format = '  [{bar}] {value}/{total} simulations, {duration_formatted}';
+  const bar = new SingleBar(
+    { format, stream: process.stderr, hideCursor: true },
+    Presets.shades_classic,
+  );
+  bar.start(total, 0);
+  return bar;
+}
+
+function collect(value: string, before: readonly string[]): readonly string[] {
+  return [...before, value];
+}
+
+function number(text: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || !Number.isFinite(value) || value < 0) {
+    throw new InvalidArgumentError(`${text} is not a number of 0 or more`);
+  }
+  return value;
+}
+
+function positive(text: string): number {
+  const value = number(text);
+  if (value === 0) throw new InvalidArgumentError('must be above 0');
+  return value;
+}
+
+function integer(text: string): number {
+  const value = positive(text);
+  if (!Number.isInteger(value)) throw new InvalidArgumentError(`${text} is not a whole number`);
+  return value;
+}

@@ -1,0 +1,16 @@
+import { readFileSync } from 'node:fs';
+import { parentPort, workerData } from 'node:worker_threads';
+import { createPicker } from '../index.ts';
+import { readTrace } from '../traces/read-trace.ts';
+import { readPool } from './pool-file.ts';
+import { runJob, type SimulationJob } from './run-job.ts';
+import type { JobSource } from './run-jobs.ts';
+
+/** A thread that simulates what it is told, one job after another. */
+const source = workerData as JobSource;
+const workload = readTrace(source.trace, source);
+const pool = readPool(readFileSync(source.pool, 'utf8'), source.pool);
+
+parentPort?.on('message', (job: SimulationJob) => {
+  parentPort?.postMessage(runJob(job, { workload, pool, createPicker }));
+});
