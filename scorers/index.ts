@@ -7,6 +7,14 @@ import { noHitLru } from './no-hit-lru.ts';
 import { predictedCost } from './predicted-cost.ts';
 import { prefixCache } from './prefix-cache.ts';
 import { queueDepth } from './queue-depth.ts';
+import { consistentHash } from './rivals/consistent-hash.ts';
+import { dualMap } from './rivals/dual-map.ts';
+import { dynamoCost } from './rivals/dynamo-cost.ts';
+import { lmetric } from './rivals/lmetric.ts';
+import { powerOfTwo } from './rivals/power-of-two.ts';
+import { preble } from './rivals/preble.ts';
+import { rendezvous } from './rivals/rendezvous.ts';
+import { virtualTokens } from './rivals/virtual-tokens.ts';
 import { roundRobin } from './round-robin.ts';
 import { runningRequests } from './running-requests.ts';
 import { sessionAffinity } from './session-affinity.ts';
@@ -26,4 +34,13 @@ export const scorers: readonly ScorerDefinition[] = [
   runningRequests,
   sessionAffinity,
   tokenLoad,
+  // Rivals: published policies, to compare with.
+  consistentHash,
+  dualMap,
+  dynamoCost,
+  lmetric,
+  powerOfTwo,
+  preble,
+  rendezvous,
+  virtualTokens,
 ];

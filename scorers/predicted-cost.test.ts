@@ -29,7 +29,11 @@ function newScorer(): CostScorer {
 
 function scoresOf(
   situations: readonly Situation[],
-  { scorer = newScorer(), now = NOW }: { scorer?: CostScorer; now?: number } = {},
+  {
+    scorer = newScorer(),
+    now = NOW,
+    utilization = 0,
+  }: { scorer?: CostScorer; now?: number; utilization?: number } = {},
 ): readonly number[] {
   const pool = makePool(
     situations.map(({ sampledAt = now, lora }) => ({
@@ -39,6 +43,7 @@ function scoresOf(
   );
   const context = makeContext({
     now,
+    utilization,
     request: makeRequest({ promptTokens: 6400 }),
     load: situations,
     totalBlocks: 100,
@@ -69,13 +74,15 @@ describe('predicted-cost-scorer', () => {
     expect(best([{}, { pendingPrefillTokens: 200_000, matchedBlocks: 90 }])).toBe(0);
   });
 
-  it('holds on to the cached copy longer when the whole pool has work waiting', () => {
-    const cached = { pendingPrefillTokens: 20_000, matchedBlocks: 90 };
-    expect(
-      best([{ pendingPrefillTokens: 1000 }, { pendingPrefillTokens: 9000, matchedBlocks: 90 }]),
-    ).toBe(1);
-    expect(best([{}, cached])).toBe(0);
-    expect(best([{ pendingPrefillTokens: 10_000 }, cached])).toBe(1);
+  it('holds on to the cached copy the longer, the busier the pool has been of late', () => {
+    const situations = [{}, { pendingPrefillTokens: 20_000, matchedBlocks: 90 }];
+    const winner = (utilization: number): number => {
+      const scores = scoresOf(situations, { utilization });
+      return scores.indexOf(Math.max(...scores));
+    };
+    expect(winner(0)).toBe(0);
+    expect(winner(0.8)).toBe(1);
+    expect(winner(5)).toBe(1);
   });
 
   it('counts what was just sent: of two alike, the one with work waiting loses', () => {

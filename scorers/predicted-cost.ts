@@ -6,7 +6,6 @@ import {
   DEFAULT_PREFIX_PRODUCER,
   ENGINE_MODEL,
   IN_FLIGHT,
-  type InFlightLoad,
   LORA,
   MODELS_IN_FLIGHT,
   prefixMatchKey,
@@ -24,8 +23,8 @@ const MEMORY_OVERFLOW_MS = 20_000;
 const CAPACITY_TOKENS_DEFAULT = 400_000;
 /** Slows everybody on the endpoint a little, whatever else is true; breaks ties towards the emptier. */
 const PER_REQUEST_MS = 0.2;
-/** How busy a pool can look from one cycle: beyond it a busy period would seem endless. */
-const IDLE_SHARE_MIN = 0.1;
+/** Beyond it a busy period would seem endless: the price ends at 64, where the policy study found no more to gain. */
+const UTILIZATION_MAX = 0.875;
 /** To bring an adapter that an endpoint does not hold: 16 MB from disk, and onto the accelerator. */
 const ADAPTER_LOAD_MS = 60;
 /** How long one failure counts against an endpoint; doubles with each in a row. */
@@ -103,10 +102,7 @@ function costModel(
   const model = context.get(ENGINE_MODEL);
   const adapterWaitMs = adapterModel(endpoints, context);
   const outputTokens = model.expectedOutputTokens(request);
-  const price = localityPrice(
-    endpoints.map((endpoint) => inFlight.load(endpoint)),
-    model.meanPrefillTokens,
-  );
+  const price = localityPrice(model.utilization(context.now));
   return (endpoint) => {
     const load = inFlight.load(endpoint);
     const engine = model.stepTime(endpoint);
@@ -125,17 +121,11 @@ function costModel(
 }
 
 /**
- * What a millisecond of work takes from everybody, itself included: it delays the requests behind it, and those that
- * come until the backlog is gone. At each endpoint q wait, and a busy period with a share ρ of the pool busy goes on
- * for 1 / (1 − ρ) times as long as its backlog: 1 + q / (1 − ρ). Of the q the (lower) median counts, since one endpoint's
- * backlog takes nothing from requests that go elsewhere.
+ * What a millisecond of work takes from everybody. In a queue of utilization ρ there are ρ² / (1 − ρ) waiting on average
+ * (M/M/1), so one part more of work makes them wait ρ (2 − ρ) / (1 − ρ)² parts more; with its own part 1 / (1 − ρ)².
  */
-function localityPrice(loads: readonly InFlightLoad[], meanPrefillTokens: number): number {
-  const pending = Float64Array.from(loads, (load) => load.pendingPrefillTokens).sort();
-  const waiting = (pending[Math.floor((pending.length - 1) / 2)] ?? 0) / meanPrefillTokens;
-  const idle = pending.findIndex((tokens) => tokens > 0);
-  const idleShare = idle === -1 ? 1 : idle / pending.length;
-  return 1 + waiting / Math.max(IDLE_SHARE_MIN, idleShare);
+function localityPrice(utilization: number): number {
+  return 1 / (1 - Math.min(utilization, UTILIZATION_MAX)) ** 2;
 }
 
 /**

@@ -89,6 +89,8 @@ export interface ContextFields {
   readonly models?: readonly ReadonlyMap<string, number>[];
   /** How fast each endpoint is, by slot; the prior where left out. */
   readonly stepTimes?: readonly StepTime[];
+  /** Of the pool, of late. */
+  readonly utilization?: number;
   /** Blocks held, by slot, of a prompt of `totalBlocks`; the match of every producer. */
   readonly matchedBlocks?: readonly number[];
   readonly totalBlocks?: number;
@@ -116,7 +118,7 @@ export function makeContext(fields: ContextFields = {}): SchedulingContext {
   };
   const engineModel: EngineModelView = {
     stepTime: ({ slot }) => fields.stepTimes?.[slot] ?? PRIOR_STEP_TIME,
-    meanPrefillTokens: 1000,
+    utilization: () => fields.utilization ?? 0,
     expectedOutputTokens: ({ outputTokensMax = 256 }) => Math.min(256, outputTokensMax),
   };
   return Object.freeze({

@@ -8,6 +8,7 @@ import {
   byLabelSelectorFilter,
   labelSelectorFilter,
 } from '../scheduling/filters/label-selector.ts';
+import { prefixCacheAffinityFilter } from '../scheduling/filters/prefix-cache-affinity.ts';
 import { decodeFilter, encodeFilter, prefillFilter } from '../scheduling/filters/role.ts';
 import { maxScorePicker } from '../scheduling/pickers/max-score.ts';
 import { randomPicker } from '../scheduling/pickers/random.ts';
@@ -28,6 +29,7 @@ export function builtInCatalogue(
       decodeFilter,
       prefillFilter,
       encodeFilter,
+      prefixCacheAffinityFilter,
     ],
     scorers,
     pickers: [maxScorePicker, randomPicker, weightedRandomPicker],

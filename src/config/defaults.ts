@@ -36,11 +36,39 @@ plugins:
 `;
 }
 
+/** The reference's sticky-until-saturated guide, with the prefill speed of an 8 B model on one current accelerator. */
+const STICKY = `apiVersion: llm-d.ai/v1alpha1
+kind: EndpointPickerConfig
+plugins:
+- type: prefix-cache-affinity-filter
+  parameters: {peakPrefillThroughput: 25000, maxTTFTPenaltyMs: 2000}
+- type: token-load-scorer
+- type: active-request-scorer
+schedulingProfiles:
+- name: default
+  plugins:
+  - pluginRef: prefix-cache-affinity-filter
+  - {pluginRef: token-load-scorer, weight: 1000}
+  - {pluginRef: active-request-scorer, weight: 0.001}
+`;
+
 /** Configurations that go by a name wherever a file's path is asked for. */
 export const NAMED_CONFIGS: ReadonlyMap<string, string> = new Map([
   ['default', ZERO_KNOB],
   ['reference-default', REFERENCE_DEFAULT],
   ['round-robin', oneScorer('round-robin-scorer')],
-  ['least-request', oneScorer('active-request-scorer')],
   ['random', oneScorer('random-picker')],
+  ['least-request', oneScorer('active-request-scorer')],
+  ['least-queue', oneScorer('queue-scorer')],
+  ['least-kv', oneScorer('kv-cache-utilization-scorer')],
+  ['power-of-two', oneScorer('power-of-two-scorer')],
+  ['consistent-hash', oneScorer('consistent-hash-scorer')],
+  ['rendezvous', oneScorer('rendezvous-scorer')],
+  ['sticky', STICKY],
+  ['token-load', oneScorer('token-load-scorer')],
+  ['lmetric', oneScorer('lmetric-scorer')],
+  ['dynamo', oneScorer('dynamo-cost-scorer')],
+  ['preble', oneScorer('preble-scorer')],
+  ['dual-map', oneScorer('dual-map-scorer')],
+  ['virtual-tokens', oneScorer('virtual-tokens-scorer')],
 ]);

@@ -44,7 +44,6 @@ export const UNSUPPORTED_TYPES: ReadonlySet<string> = new Set([
   'predicted-latency-producer',
   'prefill-header-handler',
   'prefix-based-pd-decider',
-  'prefix-cache-affinity-filter',
   'priority-holdback-policy',
   'priority-then-time-eviction-order-policy',
   'probabilistic-admitter',

@@ -83,6 +83,19 @@ describe('EngineModel', () => {
     expect(model.stepTime(endpoint)).toEqual(PRIOR_STEP_TIME);
   });
 
+  it('knows how busy the pool has been: the work sent over the time it had', () => {
+    const pool = makePool([{}, {}]);
+    const [endpoint] = pool;
+    if (endpoint === undefined) throw new Error('no endpoint');
+    const model = new EngineModel();
+    for (let n = 0; n < pool.length; n++) model.onEndpointAdded();
+    // 1,000 tokens at 0.04 ms and 10 answered at 0.05 ms and some context: 40.7 ms of work every 100 ms, for two.
+    const request = makeRequest({ promptTokens: 1000, outputTokensMax: 10 });
+    for (let at = 0; at < 300_000; at += 100) model.onRouted(makeRouted(endpoint, { request, at }));
+    expect(model.utilization(300_000)).toBeCloseTo(0.407 / 2, 2);
+    expect(model.utilization(600_000)).toBeLessThan(0.001);
+  });
+
   it('stays finite and positive whatever it is shown', () => {
     const [endpoint] = makePool([{}]);
     if (endpoint === undefined) throw new Error('no endpoint');

@@ -39,10 +39,8 @@ const NOISE_SHARE = 0.25;
 const OUTLIER_DEVIATIONS = 2;
 /** With more of the KV memory than this spoken for, a request may wait for memory, which says nothing of speed. */
 const MEMORY_SHARE_MAX = 0.85;
-/** Until requests have been seen. */
-const PREFILL_TOKENS_PRIOR = 1000;
-/** Weight of the newest request in the mean prefill: remembers about the last hundred. */
-const PREFILL_WEIGHT = 0.01;
+/** Work sent so long ago counts for 1/e of what it did: long enough that single prompts do not sway it. */
+const WORK_MEMORY_MS = 30_000;
 /** Once so much has been seen, what was learned is only worked out anew with every so many answers. */
 const SETTLED_ANSWERS = 100;
 const REFRESH_ANSWERS = 10;
@@ -57,7 +55,9 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
   readonly #fit = new DecayingFit(PRIOR);
   readonly #ratios = new SpeedRatios();
   #pool: PoolModel = { stepTime: PRIOR_STEP_TIME, square: 1 };
-  #meanPrefillTokens = PREFILL_TOKENS_PRIOR;
+  #endpoints = 0;
+  /** Work of all requests sent, the older the less it counts. */
+  #sent: { readonly workMs: Millis; readonly at: Millis } = { workMs: 0, at: 0 };
   #answers = 0;
   /** By slot, until something has been learned. */
   #stepTimes: (StepTime | undefined)[] = [];
@@ -70,8 +70,12 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
     return stepTime;
   }
 
-  get meanPrefillTokens(): number {
-    return this.#meanPrefillTokens;
+  utilization(now: Millis): number {
+    return this.#workAt(now) / WORK_MEMORY_MS / Math.max(1, this.#endpoints);
+  }
+
+  onEndpointAdded(): void {
+    this.#endpoints += 1;
   }
 
   expectedOutputTokens(request: InferenceRequest): number {
@@ -79,13 +83,20 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
   }
 
   onEndpointRemoved({ slot }: Endpoint): void {
+    this.#endpoints -= 1;
     this.#ratios.forget(slot);
     this.#stepTimes = [];
   }
 
-  onRouted({ request, cachedTokens }: Routed): void {
+  onRouted({ request, cachedTokens, endpoint, at }: Routed): void {
+    const { perPrefillTokenMs, perSequenceMs, perContextTokenMs } = this.stepTime(endpoint);
     const prefillTokens = Math.max(1, request.promptTokens - cachedTokens);
-    this.#meanPrefillTokens += PREFILL_WEIGHT * (prefillTokens - this.#meanPrefillTokens);
+    const outputTokens = this.expectedOutputTokens(request);
+    // What one more sequence adds to each step it is in; the rest of a step is there anyway.
+    const contextTokens = request.promptTokens + outputTokens / 2;
+    const tokenMs = perSequenceMs + perContextTokenMs * contextTokens;
+    const workMs = perPrefillTokenMs * prefillTokens + outputTokens * tokenMs;
+    this.#sent = { workMs: this.#workAt(at) + workMs, at };
   }
 
   onFirstToken(routed: Routed, at: Millis): void {
@@ -116,6 +127,10 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
 
   onDone(routed: Routed, at: Millis, outcome: Outcome, usage: Usage | undefined): void {
     this.#outputLength.onDone(routed, at, outcome, usage);
+  }
+
+  #workAt(now: Millis): Millis {
+    return this.#sent.workMs * Math.exp((this.#sent.at - now) / WORK_MEMORY_MS);
   }
 
   #predict(features: readonly number[]): Millis {

@@ -1,5 +1,6 @@
 import { type AttributeKey, attributeKey, type Endpoint } from './endpoint.ts';
 import type { InferenceRequest } from './request.ts';
+import type { Millis } from './runtime.ts';
 import { type CycleKey, cycleKey } from './scheduling.ts';
 import type { StepTime } from './step-time.ts';
 
@@ -72,8 +73,11 @@ export const MODELS_IN_FLIGHT: CycleKey<ModelsInFlightView> = cycleKey('models-i
 export interface EngineModelView {
   /** The prior, until the endpoint has been observed. */
   stepTime(endpoint: Endpoint): StepTime;
-  /** Prompt tokens a request leaves to compute, on average of late. */
-  readonly meanPrefillTokens: number;
+  /**
+   * Share of the pool's time that the work sent of late takes, prompts and answers: above 1 when more is sent than can
+   * be done.
+   */
+  utilization(now: Millis): number;
   /** Never more than the client's cap. */
   expectedOutputTokens(request: InferenceRequest): number;
 }

@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import type { Endpoint } from '../../framework/endpoint.ts';
+import { DEFAULT_PREFIX_PRODUCER, IN_FLIGHT, prefixMatchKey } from '../../framework/keys.ts';
+import { defineFilter, type FilterDefinition } from '../../framework/plugin.ts';
+
+/**
+ * Sticky until saturated, the reference's newest policy: keeps only endpoints that hold at least `affinityThreshold` of
+ * the prompt, as long as the best of them would answer no more than `maxTTFTPenaltyMs` later than the best of the rest.
+ * Time is tokens in flight over `peakPrefillThroughput` (tokens a second).
+ */
+export const prefixCacheAffinityFilter: FilterDefinition = defineFilter({
+  type: 'prefix-cache-affinity-filter',
+  config: z.strictObject({
+    affinityThreshold: z.number().min(0).max(1).default(0.8),
+    explorationProbability: z.number().min(0).max(1).default(0),
+    maxTTFTPenaltyMs: z.number().nonnegative().default(18_000),
+    /** The predictor is another vendor's service; both are read as the formula. */
+    ttftSource: z.enum(['prefillThroughput', 'latencyPredictor']).default('prefillThroughput'),
+    peakPrefillThroughput: z.number().positive().default(1),
+    prefixMatchInfoProducerName: z.string().default(DEFAULT_PREFIX_PRODUCER),
+  }),
+  needs: ({ prefixMatchInfoProducerName }) => [
+    IN_FLIGHT,
+    prefixMatchKey(prefixMatchInfoProducerName),
+  ],
+  create: (parameters) => ({
+    filter(endpoints, context) {
+      const inFlight = context.get(IN_FLIGHT);
+      const match = context.get(prefixMatchKey(parameters.prefixMatchInfoProducerName));
+      if (match.totalBlocks === 0) return endpoints;
+      const isSticky = (endpoint: Endpoint): boolean =>
+        match.matchedBlocks(endpoint) / match.totalBlocks >= parameters.affinityThreshold;
+      const sticky = endpoints.filter(isSticky);
+      if (sticky.length === 0 || sticky.length === endpoints.length) return endpoints;
+      if (context.random.next() < parameters.explorationProbability) return endpoints;
+      const ttftMs = (endpoint: Endpoint): number =>
+        (1000 * inFlight.load(endpoint).pendingPrefillTokens) / parameters.peakPrefillThroughput;
+      const best = (some: readonly Endpoint[]): number => Math.min(...some.map(ttftMs));
+      const rest = endpoints.filter((endpoint) => !isSticky(endpoint));
+      return best(sticky) - best(rest) > parameters.maxTTFTPenaltyMs ? endpoints : sticky;
+    },
+  }),
+});
