@@ -5,6 +5,13 @@ import { join } from 'node:path';
 /** `npm run bench -- <name> [options]`: each bench is a program of its own. */
 const BENCHES: ReadonlyMap<string, { readonly file: string; readonly about: string }> = new Map([
   ['cost', { file: 'cost/main', about: 'CPU per request through a real Envoy, beside others’' }],
+  [
+    'policies',
+    {
+      file: 'policies/main',
+      about: 'the default against every rival, tuned and not, in simulation',
+    },
+  ],
   ['pick', { file: 'pick', about: 'one decision over 100 endpoints with five scorers' }],
   ['scrape', { file: 'scrape', about: 'scraping 8, 64 and 256 endpoints, without requests' }],
 ]);

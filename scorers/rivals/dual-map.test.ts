@@ -20,7 +20,7 @@ describe('dual-map-scorer', () => {
     Array.from({ length: 8 }, (_, index) => values[index] ?? 0);
 
   it('names two candidates by the prompt’s beginning alone', () => {
-    expect([...scores()].sort()).toEqual([0, 0, 0, 0, 0, 0, 0.5, 1]);
+    expect([...scores()].sort((a, b) => a - b)).toEqual([0, 0, 0, 0, 0, 0, 0.5, 1]);
     expect(scores()).toEqual(scores());
   });
 

@@ -11,7 +11,7 @@ describe('power-of-two-scorer', () => {
     const load = [5, 4, 3, 2, 1].map((requests) => ({ requests }));
     for (let seed = 0; seed < 50; seed++) {
       const scores = scorer.score(pool, makeContext({ load, random: seededRandom(seed) }));
-      expect([...scores].sort()).toEqual([0, 0, 0, 0.5, 1]);
+      expect([...scores].sort((a, b) => a - b)).toEqual([0, 0, 0, 0.5, 1]);
       // The busier of the two stands before the other in this pool.
       expect(scores.indexOf(0.5)).toBeLessThan(scores.indexOf(1));
     }

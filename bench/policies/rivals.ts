@@ -1,0 +1,124 @@
+/** One rival and the settings it is tuned over: a coarse grid, on seeds of its own. */
+export interface Rival {
+  readonly name: string;
+  /** Configurations by what they are called; the first is the rival untuned, as its authors ship it. */
+  readonly variants: ReadonlyMap<string, string>;
+}
+
+const HEAD = 'apiVersion: llm-d.ai/v1alpha1\nkind: EndpointPickerConfig\n';
+
+/** One scorer with these parameters, alone. */
+function scorer(type: string, parameters: Readonly<Record<string, number>>): string {
+  return `${HEAD}plugins:\n- type: ${type}\n  parameters: ${JSON.stringify(parameters)}\n`;
+}
+
+function grid(
+  name: string,
+  type: string,
+  settings: readonly Readonly<Record<string, number>>[],
+): Rival {
+  const variants = settings.map((parameters) => [
+    Object.entries(parameters)
+      .map(([key, value]) => `${key}=${value}`)
+      .join(' '),
+    scorer(type, parameters),
+  ]);
+  return { name, variants: new Map([['', scorer(type, {})], ...(variants as [string, string][])]) };
+}
+
+function named(name: string): Rival {
+  return { name, variants: new Map([['', name]]) };
+}
+
+/** The reference's scorers, with other weights than it has built in: queue, KV memory, prefix. */
+function weighted(weights: readonly (readonly [number, number, number])[]): Rival {
+  const variants = weights.map(([queue, kv, prefix]): [string, string] => [
+    `queue=${queue} kv=${kv} prefix=${prefix}`,
+    `${HEAD}plugins:
+- type: queue-scorer
+- type: kv-cache-utilization-scorer
+- type: prefix-cache-scorer
+schedulingProfiles:
+- name: default
+  plugins:
+  - {pluginRef: queue-scorer, weight: ${queue}}
+  - {pluginRef: kv-cache-utilization-scorer, weight: ${kv}}
+  - {pluginRef: prefix-cache-scorer, weight: ${prefix}}
+`,
+  ]);
+  return {
+    name: 'reference-default',
+    variants: new Map([['', 'reference-default'], ...variants]),
+  };
+}
+
+function sticky(settings: readonly (readonly [number, number, number])[]): Rival {
+  const variants = settings.map(([threshold, penaltyMs, throughput]): [string, string] => [
+    `threshold=${threshold} penalty=${penaltyMs} throughput=${throughput}`,
+    `${HEAD}plugins:
+- type: prefix-cache-affinity-filter
+  parameters: {affinityThreshold: ${threshold}, maxTTFTPenaltyMs: ${penaltyMs}, peakPrefillThroughput: ${throughput}}
+- type: token-load-scorer
+- type: active-request-scorer
+schedulingProfiles:
+- name: default
+  plugins:
+  - pluginRef: prefix-cache-affinity-filter
+  - {pluginRef: token-load-scorer, weight: 1000}
+  - {pluginRef: active-request-scorer, weight: 0.001}
+`,
+  ]);
+  return { name: 'sticky', variants: new Map([['', 'sticky'], ...variants]) };
+}
+
+/** Every policy of the field that the default is held against. */
+export const RIVALS: readonly Rival[] = [
+  named('round-robin'),
+  named('random'),
+  named('least-request'),
+  named('least-queue'),
+  named('least-kv'),
+  named('power-of-two'),
+  grid('consistent-hash', 'consistent-hash-scorer', [
+    { loadFactor: 1.1 },
+    { loadFactor: 1.5 },
+    { loadFactor: 2 },
+    { loadFactor: 1.25, prefixTokens: 4096 },
+    { loadFactor: 1.5, prefixTokens: 8192 },
+  ]),
+  grid('rendezvous', 'rendezvous-scorer', [{ prefixTokens: 4096 }, { prefixTokens: 8192 }]),
+  weighted([
+    [1, 1, 1],
+    [1, 1, 4],
+    [3, 1, 2],
+    [1, 0, 1],
+  ]),
+  sticky([
+    [0.5, 500, 25_000],
+    [0.5, 2000, 25_000],
+    [0.8, 500, 25_000],
+    [0.8, 8000, 25_000],
+    [0.3, 500, 25_000],
+    [0.3, 1000, 50_000],
+  ]),
+  named('token-load'),
+  named('lmetric'),
+  grid('dynamo', 'dynamo-cost-scorer', [
+    { prefillLoadScale: 2 },
+    { prefillLoadScale: 4 },
+    { prefillLoadScale: 16 },
+    { prefillLoadScale: 64 },
+    { prefillLoadScale: 4, temperature: 0.05 },
+  ]),
+  grid('preble', 'preble-scorer', [
+    { exploitShare: 0.3 },
+    { exploitShare: 0.8 },
+    { exploitShare: 0.5, decodeShare: 0.05 },
+  ]),
+  grid('dual-map', 'dual-map-scorer', [
+    { ttftSloMs: 500 },
+    { ttftSloMs: 2000, prefixTokens: 4096 },
+    { ttftSloMs: 200 },
+  ]),
+  named('virtual-tokens'),
+];

@@ -1,0 +1,27 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { createPicker } from '../../src/index.ts';
+import { simulate } from '../../src/simulate/simulate.ts';
+import { type SimulationSummary, summarize } from '../../src/simulate/summarize.ts';
+import type { ScenarioSize } from '../scenarios/scenario.ts';
+import { scenariosFrom } from './scenarios.ts';
+
+/** One configuration on one draw of a scenario. */
+export interface PolicyJob {
+  readonly scenario: string;
+  readonly config: string;
+  readonly seed: number;
+  readonly size: ScenarioSize;
+}
+
+/** A thread that runs what it is told; the folder with the recorded traces comes with it. */
+const scenarios = scenariosFrom(workerData as string | undefined);
+
+parentPort?.on('message', ({ scenario, config, seed, size }: PolicyJob) => {
+  const found = scenarios.find(({ name }) => name === scenario);
+  if (found === undefined) throw new Error(`no scenario ${scenario}`);
+  const { workload, pool } = found.build(seed, size);
+  const summary: SimulationSummary = summarize(
+    simulate({ workload, pool, config, createPicker, seed }),
+  );
+  parentPort?.postMessage(summary);
+});
