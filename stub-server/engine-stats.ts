@@ -38,6 +38,7 @@ const REQUEST = [
 
 /** What an engine has done since it started. */
 export class EngineStats implements EngineObserver {
+  requests = 0;
   promptTokens = 0;
   generatedTokens = 0;
   prefixQueriedTokens = 0;
@@ -55,7 +56,7 @@ export class EngineStats implements EngineObserver {
   readonly queueSeconds: StepHistogram = new StepHistogram(REQUEST);
 
   onArrived(): void {
-    // Counted when it is scheduled and when it ends.
+    this.requests += 1;
   }
 
   onScheduled(sequence: Sequence, at: Millis): void {

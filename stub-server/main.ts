@@ -27,6 +27,7 @@ export function stubCommand(untilSignal: () => Promise<unknown>): Command {
     .option('--per-prefill-token-ms <ms>', 'step time: for each prompt token', number)
     .option('--per-decode-sequence-ms <ms>', 'step time: for each decoding sequence', number)
     .option('--per-context-token-ms <ms>', 'step time: for each token of context', number)
+    .option('--startup-ms <ms>', 'until it is ready; /health says 503 so long', number)
     .option('--json', 'print the addresses as one JSON document on stdout', false)
     .action(async ({ json, ...flags }: StubFlags) => {
       const pool = await startStubPool(stubOptions.parse(flags));

@@ -1,12 +1,15 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Clock, Random } from '../src/framework/runtime.ts';
 import { nodeClock } from '../src/runtime/node-clock.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
 import { Engine } from './engine.ts';
 import { EngineStats } from './engine-stats.ts';
-import { createStubServer } from './http-server.ts';
+import type { Replica } from './http/replica.ts';
+import { createStubServer } from './http/server.ts';
 import { linearLatency } from './latency-model.ts';
 import { LORA_DEFAULTS } from './lora-slots.ts';
+import { KV_LINK_DEFAULT, KvTransfers } from './pd/kv-transfers.ts';
 import { scaledClock } from './scaled-clock.ts';
 import type { StubOptions } from './stub-options.ts';
 
@@ -26,33 +29,47 @@ export async function startStubPool(options: StubOptions): Promise<StubPool> {
   const clock = scaledClock(nodeClock(), options.speed);
   const random = seededRandom(options.seed);
   const servers: Server[] = [];
-  const endpoints: StubEndpoint[] = [];
+  const replicas = new Map<string, Replica>();
   for (let index = 0; index < options.count; index++) {
-    const stats = new EngineStats();
-    const latency = linearLatency({ kind: 'linear', ...options });
-    const engine = new Engine({
-      ...options,
-      clock,
-      latency,
-      observer: stats,
-      loras: { ...LORA_DEFAULTS, slots: options.lorasMax, hostSlots: options.lorasMax },
-    });
     const name = `stub-${index}`;
-    const server = createStubServer({
-      engine,
-      stats,
-      clock,
-      random: random.fork(name),
-      options,
-      name,
-    });
-    const port = options.port === 0 ? 0 : options.port + index;
-    await listen(server, options.host, port);
+    const replica = createReplica(name, { options, clock, random: random.fork(name) });
+    replicas.set(name, replica);
+    const server = createStubServer(replica, (engineId) => replicas.get(engineId));
+    await listen(server, options.host, options.port === 0 ? 0 : options.port + index);
     servers.push(server);
-    const bound = (server.address() as AddressInfo).port;
-    endpoints.push({ address: `${options.host}:${bound}`, engine });
+    replica.address = `${options.host}:${(server.address() as AddressInfo).port}`;
   }
-  return { endpoints, stop: async () => void (await Promise.all(servers.map(close))) };
+  return {
+    endpoints: [...replicas.values()].map(({ address, engine }) => ({ address, engine })),
+    stop: async () => void (await Promise.all(servers.map(close))),
+  };
+}
+
+function createReplica(
+  name: string,
+  parts: { readonly options: StubOptions; readonly clock: Clock; readonly random: Random },
+): Replica {
+  const { options, clock, random } = parts;
+  const stats = new EngineStats();
+  const engine = new Engine({
+    ...options,
+    clock,
+    latency: linearLatency({ kind: 'linear', ...options }),
+    observer: stats,
+    loras: { ...LORA_DEFAULTS, slots: options.lorasMax, hostSlots: options.lorasMax },
+  });
+  return {
+    name,
+    address: '',
+    engine,
+    stats,
+    options,
+    clock,
+    random,
+    loras: new Map(options.loras.map((lora) => [lora, lora])),
+    readyAt: clock.now() + options.startupMs,
+    transfers: new KvTransfers(clock, KV_LINK_DEFAULT),
+  };
 }
 
 function listen(server: Server, host: string, port: number): Promise<void> {

@@ -21,6 +21,8 @@ export interface StubOptions {
   readonly perDecodeSequenceMs: number;
   readonly perContextTokenMs: number;
   readonly admissionMs: number;
+  /** Until it is ready after the start; /health says 503 so long. */
+  readonly startupMs: number;
 }
 
 /** Defaults: the engine of the policy study with vLLM's memory for an 8 B model on one 80 GB accelerator. */
@@ -42,4 +44,5 @@ export const stubOptions: z.ZodType<StubOptions> = z.strictObject({
   perDecodeSequenceMs: z.number().nonnegative().default(0.05),
   perContextTokenMs: z.number().nonnegative().default(0.00002),
   admissionMs: z.number().nonnegative().default(0),
+  startupMs: z.number().nonnegative().default(0),
 });

@@ -163,7 +163,9 @@ it('[T4] tells of every scorer, and of no other, in the README of the scorers', 
 });
 
 it('[T4] has every scorer in the list, with its test beside it', () => {
-  const files = sourceFiles().filter((path) => /^scorers\/(?:rivals\/)?[^/]+\.ts$/.test(path) && !isTest(path));
+  const files = sourceFiles().filter(
+    (path) => /^scorers\/(?:rivals\/)?[^/]+\.ts$/.test(path) && !isTest(path),
+  );
   const modules = files.filter((path) => path !== 'scorers/index.ts');
   const listed = importsOf('scorers/index.ts').filter((path) => path.startsWith('scorers/'));
   expect(modules.filter((path) => readText(path).includes('defineScorer(')).toSorted()).toEqual(

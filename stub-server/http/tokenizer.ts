@@ -1,50 +1,67 @@
 /** A token is four bytes of text: no vocabulary, the same everywhere, and near the mean of real tokenizers. */
 export const TOKEN_BYTES = 4;
 
-export interface TokenizedPrompt {
-  readonly tokens: number;
-  /** One chained key for each full block. */
-  readonly blockKeys: readonly number[];
-}
-
-export interface TokenizeOptions {
+export interface ChainOptions {
   readonly blockTokens: number;
-  /** What makes equal text different: model, adapter, cache salt. */
+  /** What makes equal text different: adapter, cache salt. */
   readonly root: string;
 }
 
-/** Counts tokens and keys the blocks of a rendered prompt. */
-export function tokenize(text: Buffer, { blockTokens, root }: TokenizeOptions): TokenizedPrompt {
+/** A prompt as little-endian 32-bit token ids; the last one of a text is padded with zeros. */
+export function tokenIdsOf(text: Buffer): Int32Array {
   const tokens = Math.max(1, Math.ceil(text.length / TOKEN_BYTES));
-  const blockBytes = blockTokens * TOKEN_BYTES;
-  const blocks = Math.floor(text.length / blockBytes);
-  const blockKeys: number[] = [];
+  const ids = new Int32Array(tokens);
+  const whole = Math.floor(text.length / TOKEN_BYTES);
+  for (let index = 0; index < whole; index++) ids[index] = text.readInt32LE(TOKEN_BYTES * index);
+  let last = 0;
+  for (let at = text.length - 1; at >= TOKEN_BYTES * whole; at--)
+    last = (last << 8) | (text[at] ?? 0);
+  if (whole < tokens) ids[whole] = last;
+  return ids;
+}
+
+/** The text that token ids stand for. */
+export function textOf(ids: ArrayLike<number>): string {
+  const bytes = Buffer.alloc(TOKEN_BYTES * ids.length);
+  for (let index = 0; index < ids.length; index++) {
+    bytes.writeInt32LE((ids[index] as number) | 0, TOKEN_BYTES * index);
+  }
+  return bytes.toString('utf8').replace(/\0+$/, '');
+}
+
+/** One chained key for each full block: 53 bits, what a number keeps exactly. */
+export function chainedHashes(ids: Int32Array, { blockTokens, root }: ChainOptions): Float64Array {
+  const blocks = Math.floor(ids.length / blockTokens);
+  const hashes = new Float64Array(blocks);
   let low = 0x811c9dc5;
   let high = 0x2545f491;
   for (let index = 0; index < root.length; index++) {
     low = Math.imul(low ^ root.charCodeAt(index), 0x01000193);
   }
   for (let block = 0; block < blocks; block++) {
-    const end = (block + 1) * blockBytes;
-    for (let at = block * blockBytes; at < end; at += 4) {
-      const word = text.readInt32LE(at);
+    const end = (block + 1) * blockTokens;
+    for (let at = block * blockTokens; at < end; at++) {
+      const word = ids[at] as number;
       low = Math.imul(low ^ word, 0x85ebca6b);
       low = (low << 13) | (low >>> 19);
       high = (Math.imul(high ^ word, 0xc2b2ae35) + low) | 0;
     }
     low ^= low >>> 16;
     high ^= high >>> 15;
-    // 53 bits: what a number keeps exactly.
-    blockKeys.push((high >>> 11) * 0x1_0000_0000 + (low >>> 0));
+    hashes[block] = (high >>> 11) * 0x1_0000_0000 + (low >>> 0);
   }
-  return { tokens, blockKeys };
+  return hashes;
 }
 
-const WORDS = ['the ', 'and ', 'of a', ' new', ' day', 'ings', ' in ', 'to b', 'e or', ' it '];
+/** Four bytes each, none of which JSON escapes. */
+const WORDS: readonly string[] = (
+  'the |and |of a| new| day|ings| in |to b|e or| it |with|out |some|one |may |be t|here|and |when|ever|' +
+  'they|run.| So |we l|earn| how| far| it |goes|, an|d wh|at i|t is| for'
+).split('|');
 
-/** Text of exactly `count` tokens, the same for the same place in the answer. */
-export function tokenText(from: number, count: number): string {
-  let text = '';
-  for (let index = from; index < from + count; index++) text += WORDS[index % WORDS.length] ?? '';
-  return text;
+/** The text of one generated token, the same for the same seed and place. */
+export function wordAt(seed: number, index: number): string {
+  let mixed = Math.imul(seed ^ Math.imul(index + 1, 0x9e3779b9), 0x85ebca6b);
+  mixed = Math.imul(mixed ^ (mixed >>> 15), 0xc2b2ae35);
+  return WORDS[((mixed ^ (mixed >>> 13)) >>> 0) % WORDS.length] as string;
 }

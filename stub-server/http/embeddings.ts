@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import { ApiError } from './api-error.ts';
+import { checked } from './read-generation.ts';
+import type { Replica } from './replica.ts';
+import { tokenIdsOf } from './tokenizer.ts';
+
+const DIMENSIONS_DEFAULT = 384;
+const tokens = z.array(z.int().nonnegative()).min(1);
+const schema = z.looseObject({
+  model: z.string(),
+  input: z.union([z.string(), z.array(z.string()).min(1), tokens, z.array(tokens).min(1)]),
+  encoding_format: z.enum(['float', 'base64']).nullish(),
+  dimensions: z.int().positive().max(16_384).nullish(),
+});
+
+/** Unit vectors that depend on the input's tokens alone. */
+export function embeddings(raw: unknown, { options }: Replica, id: string): object {
+  const { model, input, encoding_format: format, dimensions } = checked(schema, raw);
+  if (model !== options.model) {
+    throw new ApiError(404, `The model \`${model}\` does not exist.`, 'model');
+  }
+  const inputs = inputsOf(input);
+  const promptTokens = inputs.reduce((sum, ids) => sum + ids.length, 0);
+  return {
+    id: `embd-${id}`,
+    object: 'list',
+    model,
+    data: inputs.map((ids, index) => {
+      const vector = vectorOf(ids, dimensions ?? DIMENSIONS_DEFAULT);
+      const embedding =
+        format === 'base64' ? Buffer.from(vector.buffer).toString('base64') : [...vector];
+      return { index, object: 'embedding', embedding };
+    }),
+    usage: { prompt_tokens: promptTokens, total_tokens: promptTokens },
+  };
+}
+
+function inputsOf(input: z.infer<typeof schema>['input']): readonly ArrayLike<number>[] {
+  if (typeof input === 'string') return [tokenIdsOf(Buffer.from(input, 'utf8'))];
+  if (typeof input[0] === 'number') return [input as number[]];
+  return (input as (string | number[])[]).map((each) =>
+    typeof each === 'string' ? tokenIdsOf(Buffer.from(each, 'utf8')) : each,
+  );
+}
+
+function vectorOf(ids: ArrayLike<number>, dimensions: number): Float32Array {
+  let state = 0x811c9dc5;
+  for (let index = 0; index < ids.length; index++) {
+    state = Math.imul(state ^ (ids[index] as number), 0x01000193);
+  }
+  const vector = new Float32Array(dimensions);
+  let squares = 0;
+  for (let index = 0; index < dimensions; index++) {
+    state = Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x9e3779b9;
+    const value = (state | 0) / 2 ** 31;
+    vector[index] = value;
+    squares += value * value;
+  }
+  const length = Math.sqrt(squares);
+  return vector.map((value) => value / length);
+}

@@ -1,0 +1,43 @@
+/** A tool the model may call. */
+export interface ToolSpec {
+  readonly name: string;
+  /** JSON Schema of the arguments. */
+  readonly parameters: unknown;
+}
+
+export interface KvTransferParams {
+  readonly do_remote_decode?: boolean | null | undefined;
+  readonly do_remote_prefill?: boolean | null | undefined;
+  readonly remote_engine_id?: string | null | undefined;
+  readonly remote_request_id?: string | null | undefined;
+  readonly remote_host?: string | null | undefined;
+  readonly remote_port?: number | null | undefined;
+  readonly remote_block_ids?: readonly number[] | null | undefined;
+}
+
+/** What both generating APIs ask for, read from a body. */
+export interface GenerationRequest {
+  readonly api: 'chat' | 'completions';
+  readonly model: string;
+  readonly stream: boolean;
+  readonly includeUsage: boolean;
+  /** Rendered, in token ids; the chat API has one. */
+  readonly prompts: readonly Int32Array[];
+  /** Answers to each prompt. */
+  readonly n: number;
+  readonly outputTokensMax: number | undefined;
+  readonly outputTokensMin: number;
+  readonly ignoreEos: boolean;
+  readonly stop: readonly string[];
+  /** Alternatives to tell of each token; undefined tells nothing, 0 the token alone. */
+  readonly logprobs: number | undefined;
+  /** The client's own; undefined leaves it to the server's. */
+  readonly seed: number | undefined;
+  readonly priority: number;
+  readonly cacheSalt: string;
+  /** Tools it may call; none when it must not. */
+  readonly tools: readonly ToolSpec[];
+  /** It must call one of `tools`. */
+  readonly mustCallTool: boolean;
+  readonly kvTransfer: KvTransferParams | undefined;
+}

@@ -1,0 +1,183 @@
+import { z } from 'zod';
+import { ApiError } from './api-error.ts';
+import type { GenerationRequest, ToolSpec } from './generation-request.ts';
+import { tokenIdsOf } from './tokenizer.ts';
+
+const optionalInt = z.int().nullish();
+const flag = z.boolean().nullish();
+
+const kvTransfer = z.looseObject({
+  do_remote_decode: flag,
+  do_remote_prefill: flag,
+  remote_engine_id: z.string().nullish(),
+  remote_request_id: z.string().nullish(),
+  remote_host: z.string().nullish(),
+  remote_port: optionalInt,
+  remote_block_ids: z.array(z.int()).nullish(),
+});
+
+/** vLLM takes fields it does not know; so does this. */
+const shared = {
+  model: z.string(),
+  stream: flag,
+  stream_options: z.looseObject({ include_usage: flag }).nullish(),
+  max_tokens: z.int().positive().nullish(),
+  min_tokens: z.int().nonnegative().nullish(),
+  ignore_eos: flag,
+  n: z.int().min(1).max(128).nullish(),
+  stop: z.union([z.string(), z.array(z.string())]).nullish(),
+  seed: optionalInt,
+  priority: optionalInt,
+  cache_salt: z.string().nullish(),
+  kv_transfer_params: kvTransfer.nullish(),
+};
+
+const content = z.union([
+  z.string(),
+  z.array(z.looseObject({ type: z.string().optional(), text: z.string().optional() })),
+  z.null(),
+]);
+const tool = z.looseObject({
+  type: z.string(),
+  function: z.looseObject({ name: z.string(), parameters: z.unknown().optional() }),
+});
+const toolChoice = z.union([
+  z.enum(['none', 'auto', 'required']),
+  z.looseObject({ function: z.looseObject({ name: z.string() }) }),
+]);
+
+const chatSchema = z.looseObject({
+  ...shared,
+  max_completion_tokens: z.int().positive().nullish(),
+  messages: z.array(z.looseObject({ role: z.string(), content: content.optional() })).min(1),
+  tools: z.array(tool).nullish(),
+  tool_choice: toolChoice.nullish(),
+  logprobs: flag,
+  top_logprobs: z.int().min(0).max(20).nullish(),
+});
+const tokens = z.array(z.int().nonnegative()).min(1);
+const completionSchema = z.looseObject({
+  ...shared,
+  prompt: z.union([z.string(), z.array(z.string()).min(1), tokens, z.array(tokens).min(1)]),
+  logprobs: z.int().min(0).max(20).nullish(),
+});
+
+type Chat = z.infer<typeof chatSchema>;
+type Completion = z.infer<typeof completionSchema>;
+
+/** Reads a chat completion as vLLM would. Throws ApiError. */
+export function readChat(raw: unknown): GenerationRequest {
+  const data = checked(chatSchema, raw);
+  const { mustCallTool, tools } = toolsOf(data);
+  return {
+    ...common(data, 'chat'),
+    prompts: [tokenIdsOf(renderChat(data))],
+    outputTokensMax: data.max_completion_tokens ?? data.max_tokens ?? undefined,
+    logprobs: data.logprobs === true ? (data.top_logprobs ?? 0) : undefined,
+    tools,
+    mustCallTool,
+  };
+}
+
+/** Reads a completion as vLLM would. Throws ApiError. */
+export function readCompletion(raw: unknown): GenerationRequest {
+  const data = checked(completionSchema, raw);
+  return {
+    ...common(data, 'completions'),
+    prompts: promptsOf(data.prompt),
+    // The API's own default, vLLM's too.
+    outputTokensMax: data.max_tokens ?? 16,
+    logprobs: data.logprobs ?? undefined,
+    tools: [],
+    mustCallTool: false,
+  };
+}
+
+type Common = Omit<
+  GenerationRequest,
+  'prompts' | 'outputTokensMax' | 'logprobs' | 'tools' | 'mustCallTool'
+>;
+
+function common(data: Chat | Completion, api: GenerationRequest['api']): Common {
+  const { stop } = data;
+  return {
+    api,
+    model: data.model,
+    stream: data.stream === true,
+    includeUsage: data.stream_options?.include_usage === true,
+    n: data.n ?? 1,
+    outputTokensMin: data.min_tokens ?? 0,
+    ignoreEos: data.ignore_eos === true,
+    stop: typeof stop === 'string' ? [stop] : (stop ?? []),
+    seed: data.seed ?? undefined,
+    priority: data.priority ?? 0,
+    cacheSalt: data.cache_salt ?? '',
+    kvTransfer: data.kv_transfer_params ?? undefined,
+  };
+}
+
+/** Throws ApiError with the first thing that is wrong, and where. */
+export function checked<T>(schema: z.ZodType<T>, raw: unknown): T {
+  const parsed = schema.safeParse(raw);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const path = issue?.path.join('.') ?? '';
+  throw new ApiError(400, `${path === '' ? 'body' : path}: ${issue?.message ?? 'invalid'}`, path);
+}
+
+/** What of a chat becomes prompt. */
+export interface ChatPrompt {
+  readonly messages: readonly {
+    readonly role: string;
+    readonly content?:
+      | string
+      | null
+      | readonly { readonly text?: string | undefined }[]
+      | undefined;
+  }[];
+  readonly tools?: readonly unknown[] | null | undefined;
+}
+
+/** A template in miniature: tools, then each message behind its role. */
+export function renderChat({ messages, tools }: ChatPrompt): Buffer {
+  const parts: string[] = tools === null || tools === undefined ? [] : [JSON.stringify(tools)];
+  for (const { role, content: said } of messages) {
+    const text =
+      typeof said === 'string' ? said : (said ?? []).map((part) => part.text ?? '').join('\n');
+    parts.push(`<|${role}|>\n${text}\n`);
+  }
+  return Buffer.from(parts.join(''), 'utf8');
+}
+
+function promptsOf(prompt: Completion['prompt']): readonly Int32Array[] {
+  if (typeof prompt === 'string') return [tokenIdsOf(Buffer.from(prompt, 'utf8'))];
+  const [first] = prompt;
+  if (typeof first === 'number') return [Int32Array.from(prompt as number[])];
+  return (prompt as (string | number[])[]).map((each) =>
+    typeof each === 'string' ? tokenIdsOf(Buffer.from(each, 'utf8')) : Int32Array.from(each),
+  );
+}
+
+function toolsOf({ tools, tool_choice: choice }: Chat): {
+  readonly tools: readonly ToolSpec[];
+  readonly mustCallTool: boolean;
+} {
+  const known = (tools ?? []).map(({ function: { name, parameters } }) => ({ name, parameters }));
+  if (typeof choice === 'object' && choice !== null) {
+    const { name } = choice.function;
+    const named = known.filter((each) => each.name === name);
+    if (named.length === 0) {
+      throw new ApiError(
+        400,
+        `tool_choice names ${name}, which is not among the tools`,
+        'tool_choice',
+      );
+    }
+    return { tools: named, mustCallTool: true };
+  }
+  if (choice === 'none') return { tools: [], mustCallTool: false };
+  if (choice === 'required' && known.length === 0) {
+    throw new ApiError(400, 'tool_choice is required, and there are no tools', 'tool_choice');
+  }
+  return { tools: known, mustCallTool: choice === 'required' };
+}

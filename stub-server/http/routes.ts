@@ -1,0 +1,160 @@
+import type { ServerResponse } from 'node:http';
+import { z } from 'zod';
+import { metricsPage } from '../metrics-page.ts';
+import type { ReplicaDirectory } from '../pd/nixl.ts';
+import { ApiError } from './api-error.ts';
+import { embeddings } from './embeddings.ts';
+import { generate, sendJson } from './generate.ts';
+import { checked, readChat, readCompletion, renderChat } from './read-generation.ts';
+import type { Replica } from './replica.ts';
+import { textOf, tokenIdsOf } from './tokenizer.ts';
+
+/** vLLM's version whose behaviour is emulated. */
+const VERSION = '0.11.0';
+
+/** A request, its body read and parsed. */
+export interface Call {
+  readonly replica: Replica;
+  readonly response: ServerResponse;
+  readonly find: ReplicaDirectory;
+  readonly requestId: string;
+  readonly forcedTokens: number | undefined;
+  readonly query: URLSearchParams;
+  /** Parsed JSON; throws ApiError when it is not. */
+  readonly json: () => unknown;
+}
+
+type Route = (call: Call) => void;
+
+const tokenizeSchema = z.looseObject({
+  prompt: z.string().optional(),
+  messages: z.array(z.looseObject({ role: z.string(), content: z.string().nullish() })).optional(),
+});
+const detokenizeSchema = z.looseObject({ tokens: z.array(z.int()) });
+const loraSchema = z.looseObject({
+  lora_name: z.string().min(1),
+  lora_path: z.string().optional(),
+});
+
+const ok = ({ response }: Call): void => sendJson(response, 200, {});
+
+/** Every path of the API, by method. */
+export const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
+  ['POST /v1/chat/completions', (call) => generate(readChat(call.json()), call)],
+  ['POST /v1/completions', (call) => generate(readCompletion(call.json()), call)],
+  [
+    'POST /v1/embeddings',
+    (call) => sendJson(call.response, 200, embeddings(call.json(), call.replica, call.requestId)),
+  ],
+  ['GET /v1/models', ({ replica, response }) => sendJson(response, 200, modelList(replica))],
+  ['POST /tokenize', tokenize],
+  ['POST /detokenize', detokenize],
+  ['POST /v1/load_lora_adapter', loadLora],
+  ['POST /v1/unload_lora_adapter', unloadLora],
+  ['GET /health', health],
+  ['GET /ping', health],
+  ['POST /ping', health],
+  ['GET /version', ({ response }) => sendJson(response, 200, { version: VERSION })],
+  ['GET /metrics', metrics],
+  [
+    'POST /sleep',
+    (call) => {
+      call.replica.engine.sleep();
+      ok(call);
+    },
+  ],
+  [
+    'POST /wake_up',
+    (call) => {
+      call.replica.engine.wakeUp();
+      ok(call);
+    },
+  ],
+  [
+    'GET /is_sleeping',
+    ({ replica, response }) => sendJson(response, 200, { is_sleeping: replica.engine.asleep }),
+  ],
+  [
+    'POST /reset_prefix_cache',
+    (call) => {
+      call.replica.engine.resetPrefixCache();
+      ok(call);
+    },
+  ],
+]);
+
+function health({ replica, response }: Call): void {
+  const ready = replica.clock.now() >= replica.readyAt;
+  response.writeHead(ready ? 200 : 503).end();
+}
+
+function metrics({ replica, response }: Call): void {
+  const { engine, stats, options, clock, loras } = replica;
+  const page = metricsPage({
+    ...options,
+    engine,
+    stats,
+    loras: [...loras.keys()],
+    wallSeconds: () => clock.wallTime() / 1000,
+  });
+  response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' });
+  response.end(page);
+}
+
+function modelList({ options, loras, clock, engine }: Replica): object {
+  const created = Math.floor(clock.wallTime() / 1000);
+  const entry = (id: string, root: string, parent: string | null): object => ({
+    id,
+    object: 'model',
+    created,
+    owned_by: 'vllm',
+    root,
+    parent,
+    max_model_len: engine.contextTokensMax,
+  });
+  return {
+    object: 'list',
+    data: [
+      entry(options.model, options.model, null),
+      ...[...loras].map(([name, path]) => entry(name, path, options.model)),
+    ],
+  };
+}
+
+function tokenize({ replica, response, json }: Call): void {
+  const { prompt, messages } = checked(tokenizeSchema, json());
+  if ((prompt === undefined) === (messages === undefined)) {
+    throw new ApiError(400, 'either prompt or messages must be given, and not both');
+  }
+  const text =
+    messages === undefined ? Buffer.from(prompt ?? '', 'utf8') : renderChat({ messages });
+  const tokens = [...tokenIdsOf(text)];
+  sendJson(response, 200, {
+    count: tokens.length,
+    max_model_len: replica.engine.contextTokensMax,
+    tokens,
+    token_strs: null,
+  });
+}
+
+function detokenize({ response, json }: Call): void {
+  sendJson(response, 200, { prompt: textOf(checked(detokenizeSchema, json()).tokens) });
+}
+
+function loadLora({ replica, response, json }: Call): void {
+  const { lora_name: name, lora_path: path = name } = checked(loraSchema, json());
+  if (replica.loras.has(name)) {
+    throw new ApiError(400, `The lora adapter '${name}' has already been loaded.`);
+  }
+  replica.loras.set(name, path);
+  response.end(`Success: LoRA adapter '${name}' added successfully.`);
+}
+
+function unloadLora({ replica, response, json }: Call): void {
+  const { lora_name: name } = checked(loraSchema, json());
+  if (!replica.loras.delete(name)) {
+    throw new ApiError(404, `The lora adapter '${name}' cannot be found.`);
+  }
+  replica.engine.loras.forget(name);
+  response.end(`Success: LoRA adapter '${name}' removed successfully.`);
+}

@@ -1,0 +1,91 @@
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { ReplicaDirectory } from '../pd/nixl.ts';
+import { ApiError } from './api-error.ts';
+import { sendJson } from './generate.ts';
+import type { Replica } from './replica.ts';
+import { type Call, ROUTES } from './routes.ts';
+
+/** A chat of a million tokens fits. */
+const BODY_BYTES_MAX = 64 * 1024 * 1024;
+/** A test's way to say how long an answer is to be. */
+const FORCED_TOKENS_HEADER = 'x-stub-output-tokens';
+/** A client may name its request in so many characters. */
+const REQUEST_ID_MAX = 256;
+
+/** One model server over HTTP, as vLLM answers. The caller makes it listen. */
+export function createStubServer(replica: Replica, find: ReplicaDirectory): Server {
+  let requests = 0;
+  return createServer({ keepAliveTimeout: 120_000, requestTimeout: 0 }, (request, response) => {
+    requests += 1;
+    const requestId = idFrom(request) ?? `${replica.name}-${requests}`;
+    const separator = replica.address.lastIndexOf(':');
+    response.setHeader('x-inference-pod', replica.name);
+    response.setHeader('x-inference-port', replica.address.slice(separator + 1));
+    serve(request, { replica, find, response, requestId }).catch((error: unknown) => {
+      const refusal =
+        error instanceof ApiError
+          ? error
+          : new ApiError(500, error instanceof Error ? error.message : String(error));
+      sendJson(response, refusal.status, refusal.body);
+    });
+  });
+}
+
+async function serve(
+  request: IncomingMessage,
+  parts: Pick<Call, 'replica' | 'find' | 'response' | 'requestId'>,
+): Promise<void> {
+  const [path = '/', search = ''] = (request.url ?? '/').split('?', 2);
+  const route = ROUTES.get(`${request.method ?? 'GET'} ${path}`);
+  if (route === undefined) throw notFound(path);
+  const body = request.method === 'POST' ? await bodyOf(request) : Buffer.alloc(0);
+  if (parts.response.destroyed) return;
+  route({
+    ...parts,
+    forcedTokens: forcedTokens(request),
+    query: new URLSearchParams(search),
+    json: () => parsed(body),
+  });
+}
+
+function notFound(path: string): ApiError {
+  const known = [...ROUTES.keys()].some((key) => key.endsWith(` ${path}`));
+  return known ? new ApiError(405, 'Method Not Allowed') : new ApiError(404, 'Not Found');
+}
+
+function idFrom({ headers }: IncomingMessage): string | undefined {
+  const id = headers['x-request-id'];
+  return typeof id === 'string' && id !== '' ? id.slice(0, REQUEST_ID_MAX) : undefined;
+}
+
+function forcedTokens({ headers }: IncomingMessage): number | undefined {
+  const text = headers[FORCED_TOKENS_HEADER];
+  if (text === undefined) return undefined;
+  const tokens = Number(text);
+  if (Number.isInteger(tokens) && tokens > 0) return tokens;
+  throw new ApiError(
+    400,
+    `${FORCED_TOKENS_HEADER}: ${String(text)} is not a positive whole number`,
+  );
+}
+
+function parsed(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch (error) {
+    throw new ApiError(400, error instanceof Error ? error.message : 'not JSON');
+  }
+}
+
+async function bodyOf(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > BODY_BYTES_MAX) {
+      throw new ApiError(413, `the body is larger than ${BODY_BYTES_MAX} bytes`);
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,56 @@
+import type { Random } from '../../src/framework/runtime.ts';
+
+/** A schema inside a schema inside a schema: beyond this values are null. */
+const DEPTH_MAX = 8;
+
+interface Schema {
+  readonly type?: string | readonly string[];
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly items?: Schema;
+  readonly minimum?: number;
+  readonly maximum?: number;
+}
+
+/** A value that fits a JSON Schema, as a model would make one up; the same for the same chance. */
+export function valueFor(schema: unknown, random: Random, depth = 0): unknown {
+  const {
+    type,
+    enum: choices,
+    const: only,
+    properties = {},
+    required,
+    items,
+    minimum = 0,
+    maximum,
+  } = typeof schema === 'object' && schema !== null ? (schema as Schema) : {};
+  if (only !== undefined) return only;
+  if (choices !== undefined && choices.length > 0) {
+    return choices[Math.floor(random.next() * choices.length)];
+  }
+  if (depth > DEPTH_MAX) return null;
+  const draw = (): number => minimum + random.next() * ((maximum ?? minimum + 100) - minimum);
+  const [kind = 'object'] = typeof type === 'string' ? [type] : (type ?? []);
+  switch (kind) {
+    case 'string':
+      return `text ${Math.floor(random.next() * 1000)}`;
+    case 'integer':
+      return Math.ceil(draw());
+    case 'number':
+      return Math.round(100 * draw()) / 100;
+    case 'boolean':
+      return random.next() < 0.5;
+    case 'null':
+      return null;
+    case 'array':
+      return [valueFor(items ?? {}, random, depth + 1)];
+    default:
+      return Object.fromEntries(
+        Object.entries(properties)
+          .filter(([name]) => required?.includes(name) !== false)
+          .map(([name, value]) => [name, valueFor(value, random, depth + 1)]),
+      );
+  }
+}

@@ -1,0 +1,186 @@
+import { describe, expect, it } from 'vitest';
+import { stubPoolForTests } from './stub-pool.ts';
+
+const stub = stubPoolForTests({ count: 2, loras: ['adapter-a'] });
+
+async function post(
+  path: string,
+  body: unknown,
+  server = 0,
+): Promise<{ status: number; body: string }> {
+  const response = await fetch(stub.url(path, server), {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
+  return { status: response.status, body: await response.text() };
+}
+
+async function get(path: string): Promise<{ status: number; body: string }> {
+  const response = await fetch(stub.url(path));
+  return { status: response.status, body: await response.text() };
+}
+
+describe('the stub’s HTTP face', () => {
+  it('answers health, ping and version', async () => {
+    expect((await get('/health')).status).toBe(200);
+    expect((await get('/ping')).status).toBe(200);
+    expect(JSON.parse((await get('/version')).body)).toHaveProperty('version');
+  });
+
+  it('says 404 to a path it has not, 405 to a method it has not', async () => {
+    expect((await get('/nowhere')).status).toBe(404);
+    expect((await get('/v1/completions')).status).toBe(405);
+  });
+
+  it.each([
+    ['no JSON', '{"model":'],
+    ['no object', '7'],
+    ['no prompt', { model: 'm' }],
+    ['a prompt of nothing', { model: 'm', prompt: [] }],
+    ['tokens below 0', { model: 'm', prompt: [-1] }],
+    ['n of 0', { model: 'm', prompt: 'x', n: 0 }],
+    [
+      'a tool choice nobody has',
+      { model: 'm', messages: [{ role: 'user' }], tool_choice: { function: { name: 'x' } } },
+    ],
+  ])('refuses %s with 400 and stays up', async (_what, body) => {
+    const path = JSON.stringify(body).includes('messages')
+      ? '/v1/chat/completions'
+      : '/v1/completions';
+    const { status, body: text } = await post(path, body);
+    expect(status).toBe(400);
+    expect(JSON.parse(text)).toMatchObject({ error: { type: 'BadRequestError', code: 400 } });
+    expect((await get('/health')).status).toBe(200);
+  });
+
+  it('turns text into tokens and back', async () => {
+    const { tokens, count } = JSON.parse((await post('/tokenize', { prompt: 'grüße!' })).body) as {
+      tokens: number[];
+      count: number;
+    };
+    expect(count).toBe(2);
+    expect(JSON.parse((await post('/detokenize', { tokens })).body)).toEqual({ prompt: 'grüße!' });
+    const chat = await post('/tokenize', { messages: [{ role: 'user', content: 'hello' }] });
+    expect(JSON.parse(chat.body)).toHaveProperty('count', 4);
+  });
+
+  it('counts a chat’s tokens as its completion does', async () => {
+    const messages = [{ role: 'user', content: 'how many tokens is this?' }];
+    const counted = JSON.parse((await post('/tokenize', { messages })).body) as { count: number };
+    const answer = JSON.parse(
+      (await post('/v1/chat/completions', { model: 'm', messages, max_tokens: 1 })).body,
+    ) as { usage: { prompt_tokens: number } };
+    expect(answer.usage.prompt_tokens).toBe(counted.count);
+  });
+
+  it('loads and unloads adapters, and serves them as models', async () => {
+    const ask = (): ReturnType<typeof post> =>
+      post('/v1/completions', { model: 'new-one', prompt: 'x', max_tokens: 1 });
+    expect((await ask()).status).toBe(404);
+    expect(
+      (await post('/v1/load_lora_adapter', { lora_name: 'new-one', lora_path: 'p' })).status,
+    ).toBe(200);
+    expect((await post('/v1/load_lora_adapter', { lora_name: 'new-one' })).status).toBe(400);
+    expect((await ask()).status).toBe(200);
+    expect((await get('/v1/models')).body).toContain('"parent":"m"');
+    expect((await post('/v1/unload_lora_adapter', { lora_name: 'new-one' })).status).toBe(200);
+    expect((await ask()).status).toBe(404);
+    expect((await post('/v1/unload_lora_adapter', { lora_name: 'new-one' })).status).toBe(404);
+  });
+
+  it('gives exactly as many tokens as a header or ignore_eos asks for', async () => {
+    const forced = await fetch(stub.url('/v1/completions'), {
+      method: 'POST',
+      headers: { 'x-stub-output-tokens': '7' },
+      body: JSON.stringify({ model: 'm', prompt: 'x', max_tokens: 100 }),
+    });
+    expect(await forced.json()).toMatchObject({ usage: { completion_tokens: 7 } });
+    const ignored = await post('/v1/completions', {
+      model: 'm',
+      prompt: 'x',
+      max_tokens: 33,
+      ignore_eos: true,
+    });
+    expect(JSON.parse(ignored.body)).toMatchObject({ usage: { completion_tokens: 33 } });
+  });
+
+  it('holds requests while it sleeps and forgets its cache', async () => {
+    await post('/sleep', {});
+    expect(JSON.parse((await get('/is_sleeping')).body)).toEqual({ is_sleeping: true });
+    const pending = post('/v1/completions', { model: 'm', prompt: 'x', max_tokens: 1 });
+    expect((await get('/metrics')).body).toMatch(/num_requests_running\{[^}]*\} 0/);
+    await post('/wake_up', {});
+    expect((await pending).status).toBe(200);
+    expect(JSON.parse((await get('/is_sleeping')).body)).toEqual({ is_sleeping: false });
+  });
+
+  it('frees what a client held who went away', async () => {
+    const [endpoint] = stub.pool().endpoints;
+    const left = new AbortController();
+    const response = await fetch(stub.url('/v1/completions'), {
+      method: 'POST',
+      body: JSON.stringify({
+        model: 'm',
+        prompt: 'x',
+        max_tokens: 100_000,
+        ignore_eos: true,
+        stream: true,
+      }),
+      signal: left.signal,
+    });
+    const reader = response.body?.getReader();
+    await reader?.read();
+    expect(endpoint?.engine.runningCount).toBe(1);
+    left.abort();
+    await expect.poll(() => endpoint?.engine.runningCount).toBe(0);
+    expect(endpoint?.engine.kv.pool.held).toBe(0);
+  });
+
+  it('prefills on one server and decodes on another, as NIXL’s two legs', async () => {
+    const prompt = 'A prompt of some length, computed elsewhere. '.repeat(30);
+    const [first, second] = stub.pool().endpoints;
+    const prefill = JSON.parse(
+      (
+        await post('/v1/completions', {
+          model: 'm',
+          prompt,
+          max_tokens: 1,
+          kv_transfer_params: { do_remote_decode: true, do_remote_prefill: false },
+        })
+      ).body,
+    ) as { kv_transfer_params: { do_remote_prefill: boolean; remote_block_ids: number[] } };
+    expect(prefill.kv_transfer_params).toMatchObject({ do_remote_prefill: true, tp_size: 1 });
+    const blocks = prefill.kv_transfer_params.remote_block_ids.length;
+    // The prefill side holds its blocks until they are pulled.
+    expect(first?.engine.kv.pool.held).toBe(blocks);
+    const decode = await post(
+      '/v1/completions',
+      {
+        model: 'm',
+        prompt,
+        max_tokens: 5,
+        ignore_eos: true,
+        kv_transfer_params: prefill.kv_transfer_params,
+      },
+      1,
+    );
+    const { usage } = JSON.parse(decode.body) as {
+      usage: { prompt_tokens: number; prompt_tokens_details: { cached_tokens: number } };
+    };
+    expect(usage.prompt_tokens_details.cached_tokens).toBe(usage.prompt_tokens - 1);
+    expect(first?.engine.kv.pool.held).toBe(0);
+    expect(second?.engine.kv.pool.held).toBe(0);
+    const again = await post(
+      '/v1/completions',
+      {
+        model: 'm',
+        prompt: `${prompt}!`,
+        max_tokens: 5,
+        kv_transfer_params: prefill.kv_transfer_params,
+      },
+      1,
+    );
+    expect(again.status).toBe(500);
+  });
+});
