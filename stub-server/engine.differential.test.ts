@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { SimulatedClock } from '../src/sim/simulated-clock.ts';
 import { type NaiveOptions, type NaiveRequest, runNaively } from '../test/stub/naive-engine.ts';
 import { Engine } from './engine.ts';
-import { EngineStats } from './engine-stats.ts';
 import { latencyModel } from './latency-model.ts';
 import { LORA_DEFAULTS } from './lora-slots.ts';
+import { EngineStats } from './metrics/engine-stats.ts';
 import { PRESETS } from './presets.ts';
 
 interface Outcome {

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
 import { SimulatedClock } from '../src/sim/simulated-clock.ts';
 import { Engine, type EngineOptions } from './engine.ts';
-import { EngineStats } from './engine-stats.ts';
 import { latencyModel } from './latency-model.ts';
+import { EngineStats } from './metrics/engine-stats.ts';
 import { PRESETS } from './presets.ts';
 import type { FinishReason, SequenceUsage } from './sequence.ts';
 

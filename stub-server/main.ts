@@ -16,6 +16,7 @@ export function stubCommand(untilSignal: () => Promise<unknown>): Command {
     .option('--host <address>', 'listen on this address', '127.0.0.1')
     .option('--port <port>', 'first of the consecutive ports; 0 takes free ones', number, 8000)
     .option('--model <name>', 'the model they serve', 'stub-model')
+    .option('--engine <name>', 'whose metrics they show: vllm, vllm-2025, sglang or trtllm', 'vllm')
     .option('--loras <names>', 'adapters they serve, comma-separated', (text) => text.split(','))
     .option('--kv-blocks <n>', 'KV-cache blocks of each', number)
     .option('--block-tokens <n>', 'tokens in a block', number)

@@ -4,11 +4,12 @@ import type { Clock, Random } from '../src/framework/runtime.ts';
 import { nodeClock } from '../src/runtime/node-clock.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
 import { Engine } from './engine.ts';
-import { EngineStats } from './engine-stats.ts';
 import type { Replica } from './http/replica.ts';
 import { createStubServer } from './http/server.ts';
 import { linearLatency } from './latency-model.ts';
 import { LORA_DEFAULTS } from './lora-slots.ts';
+import { EngineStats } from './metrics/engine-stats.ts';
+import { createMetricsPage, DIALECTS } from './metrics/metrics-page.ts';
 import { KV_LINK_DEFAULT, KvTransfers } from './pd/kv-transfers.ts';
 import { scaledClock } from './scaled-clock.ts';
 import type { StubOptions } from './stub-options.ts';
@@ -50,7 +51,7 @@ function createReplica(
   parts: { readonly options: StubOptions; readonly clock: Clock; readonly random: Random },
 ): Replica {
   const { options, clock, random } = parts;
-  const stats = new EngineStats();
+  const stats = new EngineStats(options.kvBlocks * options.blockTokens);
   const engine = new Engine({
     ...options,
     clock,
@@ -58,11 +59,20 @@ function createReplica(
     observer: stats,
     loras: { ...LORA_DEFAULTS, slots: options.lorasMax, hostSlots: options.lorasMax },
   });
+  const metricsPage = createMetricsPage(DIALECTS[options.engine], {
+    ...options,
+    engine,
+    stats,
+    // A server started without adapters can still be given some, but does not report any.
+    lorasMax: options.loras.length === 0 ? 0 : options.lorasMax,
+    wallSeconds: () => clock.wallTime() / 1000,
+  });
   return {
     name,
     address: '',
     engine,
     stats,
+    metricsPage,
     options,
     clock,
     random,

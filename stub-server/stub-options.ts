@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { DialectName } from './metrics/metrics-page.ts';
 
 /** One pool of stubs, as the command line or a file gives it. Times are model time. */
 export interface StubOptions {
@@ -7,6 +8,8 @@ export interface StubOptions {
   /** The first of `count` consecutive ports; 0 takes free ones. */
   readonly port: number;
   readonly model: string;
+  /** Whose metrics it shows. */
+  readonly engine: DialectName;
   readonly loras: readonly string[];
   readonly lorasMax: number;
   readonly kvBlocks: number;
@@ -31,6 +34,7 @@ export const stubOptions: z.ZodType<StubOptions> = z.strictObject({
   host: z.string().default('127.0.0.1'),
   port: z.int().min(0).max(65_535).default(8000),
   model: z.string().min(1).default('stub-model'),
+  engine: z.enum(['vllm', 'vllm-2025', 'sglang', 'trtllm']).default('vllm'),
   loras: z.array(z.string().min(1)).default([]),
   lorasMax: z.int().positive().default(4),
   kvBlocks: z.int().positive().default(27_000),

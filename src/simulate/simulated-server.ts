@@ -1,6 +1,6 @@
 import { Engine } from '../../stub-server/engine.ts';
-import { EngineStats } from '../../stub-server/engine-stats.ts';
 import { type LatencyModel, latencyModel } from '../../stub-server/latency-model.ts';
+import { EngineStats } from '../../stub-server/metrics/engine-stats.ts';
 import type { SequenceRequest } from '../../stub-server/sequence.ts';
 import type { MetricsSample } from '../create-picker.ts';
 import type { Clock, Random } from '../framework/runtime.ts';

@@ -28,6 +28,7 @@ export function generate(request: GenerationRequest, options: GenerateOptions): 
     throw new ApiError(404, `The model \`${request.model}\` does not exist.`, 'model');
   }
   const legs = legsOf(request, options);
+  replica.stats.onParameters(request.n, request.outputTokensMax);
   const envelope: Envelope = {
     id: idOf(request.api, requestId),
     created: Math.floor(replica.clock.wallTime() / 1000),

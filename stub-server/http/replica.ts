@@ -1,6 +1,6 @@
 import type { Clock, Random } from '../../src/framework/runtime.ts';
 import type { Engine } from '../engine.ts';
-import type { EngineStats } from '../engine-stats.ts';
+import type { EngineStats } from '../metrics/engine-stats.ts';
 import type { KvTransfers } from '../pd/kv-transfers.ts';
 import type { StubOptions } from '../stub-options.ts';
 
@@ -11,6 +11,8 @@ export interface Replica {
   address: string;
   readonly engine: Engine;
   readonly stats: EngineStats;
+  /** What /metrics says now. */
+  readonly metricsPage: () => string;
   readonly options: StubOptions;
   /** Model time. */
   readonly clock: Clock;

@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http';
 import { z } from 'zod';
-import { metricsPage } from '../metrics-page.ts';
 import type { ReplicaDirectory } from '../pd/nixl.ts';
 import { ApiError } from './api-error.ts';
 import { embeddings } from './embeddings.ts';
@@ -89,16 +88,8 @@ function health({ replica, response }: Call): void {
 }
 
 function metrics({ replica, response }: Call): void {
-  const { engine, stats, options, clock, loras } = replica;
-  const page = metricsPage({
-    ...options,
-    engine,
-    stats,
-    loras: [...loras.keys()],
-    wallSeconds: () => clock.wallTime() / 1000,
-  });
   response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' });
-  response.end(page);
+  response.end(replica.metricsPage());
 }
 
 function modelList({ options, loras, clock, engine }: Replica): object {

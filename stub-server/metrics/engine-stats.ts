@@ -1,0 +1,118 @@
+import type { Millis } from '../../src/framework/runtime.ts';
+import type { EngineObserver } from '../engine-observer.ts';
+import type { StepLoad } from '../latency-model.ts';
+import type { FinishReason, Sequence } from '../sequence.ts';
+import * as buckets from './buckets.ts';
+import { Histogram } from './histogram.ts';
+
+/** What an engine has done since it started, as vLLM V1 counts it. */
+export class EngineStats implements EngineObserver {
+  /** Taken by the API server. */
+  requests = 0;
+  promptTokens = 0;
+  cachedPromptTokens = 0;
+  /** Of prompts whose KV came from another server. */
+  transferredPromptTokens = 0;
+  generatedTokens = 0;
+  prefixQueriedTokens = 0;
+  prefixHitTokens = 0;
+  preemptions = 0;
+  /** Tokens a second, over the last steps. */
+  tokensPerSecond = 0;
+  readonly finished: Record<FinishReason, number> = { stop: 0, length: 0, abort: 0, error: 0 };
+  readonly firstToken: Histogram = new Histogram(buckets.FIRST_TOKEN);
+  readonly interToken: Histogram = new Histogram(buckets.PER_TOKEN);
+  readonly perOutputToken: Histogram = new Histogram(buckets.PER_TOKEN);
+  readonly perPrefillToken: Histogram = new Histogram(buckets.PREFILL_PER_TOKEN);
+  readonly request: Histogram = new Histogram(buckets.REQUEST);
+  readonly queue: Histogram = new Histogram(buckets.REQUEST);
+  readonly inference: Histogram = new Histogram(buckets.REQUEST);
+  readonly prefill: Histogram = new Histogram(buckets.REQUEST);
+  readonly decode: Histogram = new Histogram(buckets.REQUEST);
+  readonly stepTokens: Histogram = new Histogram(buckets.STEP_TOKENS);
+  readonly requestPromptTokens: Histogram;
+  readonly requestGeneratedTokens: Histogram;
+  readonly requestComputedTokens: Histogram;
+  readonly requestTokensMax: Histogram;
+  readonly requestAnswers: Histogram = new Histogram(buckets.ANSWERS);
+  readonly requestPreemptions: Histogram = new Histogram(buckets.ANSWERS);
+  readonly sglangFirstToken: Histogram = new Histogram(buckets.SGLANG_FIRST_TOKEN);
+  readonly sglangInterToken: Histogram = new Histogram(buckets.SGLANG_PER_TOKEN);
+  readonly sglangRequest: Histogram = new Histogram(buckets.SGLANG_REQUEST);
+
+  /** `contextTokensMax` is the model's, and sets how far histograms of tokens go. */
+  constructor(contextTokensMax = 131_072) {
+    const bounds = buckets.tokenCounts(contextTokensMax);
+    this.requestPromptTokens = new Histogram(bounds);
+    this.requestGeneratedTokens = new Histogram(bounds);
+    this.requestComputedTokens = new Histogram(bounds);
+    this.requestTokensMax = new Histogram(bounds);
+  }
+
+  /** What a request asked for, which the engine is not told. */
+  onParameters(answers: number, outputTokensMax: number | undefined): void {
+    this.requestAnswers.observe(answers);
+    if (outputTokensMax !== undefined) this.requestTokensMax.observe(outputTokensMax);
+  }
+
+  onArrived(): void {
+    this.requests += 1;
+  }
+
+  onScheduled(sequence: Sequence, at: Millis): void {
+    if (sequence.preemptions > 0) return;
+    this.prefixQueriedTokens += sequence.request.promptTokens;
+    this.prefixHitTokens += sequence.cachedTokens - sequence.remoteTokens;
+    this.queue.observe((at - sequence.arrivedAt) / 1000);
+  }
+
+  onPreempted(): void {
+    this.preemptions += 1;
+  }
+
+  onStep({ decodeSequences, prefillTokens }: StepLoad, durationMs: Millis): void {
+    this.stepTokens.observe(decodeSequences + prefillTokens);
+    this.tokensPerSecond = (1000 * decodeSequences) / durationMs;
+    if (decodeSequences === 0) return;
+    this.generatedTokens += decodeSequences;
+    this.interToken.observe(durationMs / 1000, decodeSequences);
+    this.sglangInterToken.observe(durationMs / 1000, decodeSequences);
+  }
+
+  onPrefilled(sequence: Sequence, at: Millis): void {
+    this.generatedTokens += 1;
+    if (sequence.generatedTokens > 1) {
+      this.interToken.observe((at - sequence.lastTokenAt) / 1000);
+      return;
+    }
+    const { request, cachedTokens, remoteTokens } = sequence;
+    this.promptTokens += request.promptTokens;
+    this.cachedPromptTokens += cachedTokens - remoteTokens;
+    this.transferredPromptTokens += remoteTokens;
+    this.firstToken.observe((at - sequence.arrivedAt) / 1000);
+    this.sglangFirstToken.observe((at - sequence.arrivedAt) / 1000);
+  }
+
+  onFinished(sequence: Sequence, reason: FinishReason, at: Millis): void {
+    const { request, generatedTokens, arrivedAt, scheduledAt, firstTokenAt, lastTokenAt } =
+      sequence;
+    this.finished[reason] += 1;
+    this.request.observe((at - arrivedAt) / 1000);
+    this.sglangRequest.observe((at - arrivedAt) / 1000);
+    this.requestPromptTokens.observe(request.promptTokens);
+    this.requestGeneratedTokens.observe(generatedTokens);
+    this.requestPreemptions.observe(sequence.preemptions);
+    // What was aborted before it ran, or before a token came, has no such times.
+    if (Number.isNaN(firstTokenAt)) return;
+    const prefillSeconds = (firstTokenAt - scheduledAt) / 1000;
+    const computed = Math.max(1, request.promptTokens - sequence.cachedTokens);
+    this.requestComputedTokens.observe(computed);
+    this.prefill.observe(prefillSeconds);
+    this.perPrefillToken.observe(prefillSeconds / computed);
+    this.decode.observe((lastTokenAt - firstTokenAt) / 1000);
+    this.inference.observe((lastTokenAt - scheduledAt) / 1000);
+    if (generatedTokens > 1) {
+      this.perOutputToken.observe((lastTokenAt - firstTokenAt) / 1000 / (generatedTokens - 1));
+    }
+  }
+}

@@ -1,0 +1,116 @@
+import type { Dialect, Family, Labels, MetricsSource } from './family.ts';
+import { SGLANG } from './sglang.ts';
+import { TRTLLM } from './trtllm.ts';
+import { VLLM, VLLM_2025 } from './vllm.ts';
+
+export type DialectName = 'vllm' | 'vllm-2025' | 'sglang' | 'trtllm';
+
+export const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
+  vllm: VLLM,
+  'vllm-2025': VLLM_2025,
+  sglang: SGLANG,
+  trtllm: TRTLLM,
+};
+
+type Renderer = () => string;
+
+/**
+ * A page in Prometheus text format under a model server's own names. All that does not change, which is nearly all, is
+ * written once: a process holds hundreds of engines, each scraped twenty times a second, and a metrics library would
+ * cost more than the engines do.
+ */
+export function createMetricsPage(dialect: Dialect, source: MetricsSource): () => string {
+  const shared = dialect.labels(source);
+  const renderers = dialect.families.map((family) => rendererOf(family, { shared, source }));
+  return () => {
+    let text = '';
+    for (const render of renderers) text += render();
+    return text;
+  };
+}
+
+interface Parts {
+  readonly shared: Labels;
+  readonly source: MetricsSource;
+}
+
+function rendererOf(family: Family, parts: Parts): Renderer {
+  const { name, help } = family;
+  const type = family.type === 'info' ? 'gauge' : family.type;
+  const head = `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
+  switch (family.type) {
+    case 'histogram':
+      return histogramRenderer(head, family, parts);
+    case 'info':
+      return infoRenderer(head, family, parts);
+    case 'gauge':
+    case 'counter':
+      return seriesRenderer(head, family, parts);
+  }
+}
+
+function seriesRenderer(
+  head: string,
+  { name, series }: Extract<Family, { type: 'gauge' | 'counter' }>,
+  { shared, source }: Parts,
+): Renderer {
+  const lines = series.map(({ labels = {}, value }) => ({
+    start: `${name}${braced({ ...shared, ...labels })} `,
+    value,
+  }));
+  return () => {
+    let text = head;
+    for (const { start, value } of lines) text += `${start}${float(value(source))}\n`;
+    return text;
+  };
+}
+
+function histogramRenderer(
+  head: string,
+  { name, histogram }: Extract<Family, { type: 'histogram' }>,
+  { shared, source }: Parts,
+): Renderer {
+  const read = histogram(source.stats);
+  const starts = [...read.bounds.map(float), '+Inf'].map(
+    (le) => `${name}_bucket${braced({ ...shared, le })} `,
+  );
+  const sum = `${name}_sum${braced(shared)} `;
+  const count = `${name}_count${braced(shared)} `;
+  return () => {
+    let text = head;
+    let cumulative = 0;
+    for (let index = 0; index < starts.length; index++) {
+      cumulative += read.counts[index] as number;
+      text += `${starts[index]}${float(cumulative)}\n`;
+    }
+    return `${text}${sum}${float(read.sum)}\n${count}${float(read.count)}\n`;
+  };
+}
+
+function infoRenderer(
+  head: string,
+  { name, info }: Extract<Family, { type: 'info' }>,
+  { source }: Parts,
+): Renderer {
+  return () => {
+    const told = info(source);
+    return told === undefined ? '' : `${head}${name}${braced(told.labels)} ${float(told.value)}\n`;
+  };
+}
+
+/** By name, as the Python client prints them. */
+function braced(labels: Labels): string {
+  const pairs = Object.entries(labels)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, value]) => `${name}="${escaped(value)}"`);
+  return `{${pairs.join(',')}}`;
+}
+
+function escaped(value: string): string {
+  return value.replace(/[\\"\n]/g, (found) => (found === '\n' ? '\\n' : `\\${found}`));
+}
+
+/** A number as Python prints a float. */
+function float(value: number): string {
+  return Number.isInteger(value) ? `${value}.0` : String(value);
+}

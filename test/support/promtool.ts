@@ -1,0 +1,74 @@
+import { execFile, spawn } from 'node:child_process';
+import { access, constants, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const FETCH_TIMEOUT_MS = 180_000;
+
+/**
+ * Prometheus' own checker of metric pages: the one on PATH, else the Debian package's, fetched once into the user's cache
+ * folder. Undefined where there is neither.
+ */
+export async function fetchPromtool(): Promise<string | undefined> {
+  const base = process.env['XDG_CACHE_HOME'];
+  const cache = join(
+    base === undefined || base === '' ? join(homedir(), '.cache') : base,
+    'pointsman',
+  );
+  const folder = join(cache, 'promtool');
+  const binary = join(folder, 'usr/bin/promtool');
+  try {
+    if (await answers('promtool')) return 'promtool';
+    await mkdir(cache, { recursive: true });
+    const isThere = await access(binary, constants.X_OK).then(
+      () => true,
+      () => false,
+    );
+    if (!isThere) await install(folder);
+    return binary;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What promtool has to say against a page; empty when nothing. */
+export function checkMetrics(promtool: string, page: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(promtool, ['check', 'metrics'], { stdio: ['pipe', 'pipe', 'pipe'] });
+    let told = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (chunk: Buffer) => {
+        told += chunk.toString('utf8');
+      });
+    }
+    child.once('error', reject);
+    child.once('close', () => resolve(told.trim()));
+    child.stdin.end(page);
+  });
+}
+
+async function answers(command: string): Promise<boolean> {
+  try {
+    await run(command, ['--version'], { timeout: FETCH_TIMEOUT_MS });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Unpacked beside the final folder and renamed, so that whoever finds the folder finds it whole. */
+async function install(folder: string): Promise<void> {
+  process.stderr.write('fetching promtool (Debian package prometheus, 19 MB)\n');
+  const work = await mkdtemp(`${folder}.installing-`);
+  try {
+    const options = { cwd: work, timeout: FETCH_TIMEOUT_MS };
+    await run('apt-get', ['download', 'prometheus'], options);
+    const [archive = ''] = (await readdir(work)).filter((name) => name.endsWith('.deb'));
+    await run('dpkg', ['-x', archive, 'unpacked'], options);
+    await rename(join(work, 'unpacked'), folder);
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+}
