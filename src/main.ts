@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { Command } from 'commander';
 import { scorers } from '../scorers/index.ts';
+import { calibrateCommand } from '../stub-server/calibration/calibrate-command.ts';
 import { stubCommand } from '../stub-server/main.ts';
 import { checkCommand } from './cli/check-command.ts';
 import { serveCommand } from './cli/serve-command.ts';
@@ -19,7 +20,8 @@ const program = new Command('pointsman')
   .addCommand(gatewayCommand())
   .addCommand(demoCommand())
   .addCommand(checkCommand(scorers))
-  .addCommand(simulateCommand());
+  .addCommand(simulateCommand())
+  .addCommand(calibrateCommand());
 
 try {
   await program.parseAsync();

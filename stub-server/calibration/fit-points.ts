@@ -1,0 +1,55 @@
+import type { RooflineLatency } from '../latency-model.ts';
+import { fitLog, type LogPrior } from './gauss-newton.ts';
+import type { ServingPoint } from './serving-point.ts';
+import { type Calibrated, simulatePoint } from './simulate-point.ts';
+
+/** Of attention within prompts: cannot be seen in prompts of a few hundred tokens, so it stays arithmetic. */
+const SQUARE_MS = 5.3e-7;
+/** How well each figure can be known: repetition of such benchmarks, and the model's own roughness. */
+const E2E_SPREAD = 0.03;
+const TTFT_SPREAD = 0.08;
+const THROUGHPUT_SPREAD = 0.01;
+/** Of arrivals, while fitting: long enough to be steady, short enough for a hundred tries. */
+const FIT_SECONDS = 60;
+const SEED = 1;
+
+/** Fits the engine's coefficients to what benchmarks measured, starting from what the hardware should give. */
+export function fitPoints(
+  points: readonly ServingPoint[],
+  priors: readonly LogPrior[],
+  onIteration?: (iteration: number, loss: number) => void,
+): Calibrated {
+  const values = fitLog({
+    priors,
+    ...(onIteration && { onIteration }),
+    residuals: (tried) => {
+      const calibrated = calibratedOf(tried, priors);
+      return points.flatMap((point) => {
+        const predicted = simulatePoint(point, calibrated, { seconds: FIT_SECONDS, seed: SEED });
+        return [
+          Math.log(predicted.e2eMeanS / point.e2eMeanS) / E2E_SPREAD,
+          Math.log(predicted.ttftMedianS / point.ttftMedianS) / TTFT_SPREAD,
+          Math.log(predicted.throughputRps / point.throughputRps) / THROUGHPUT_SPREAD,
+        ];
+      });
+    },
+  });
+  return calibratedOf(values, priors);
+}
+
+export function calibratedOf(values: readonly number[], priors: readonly LogPrior[]): Calibrated {
+  const named = new Map(priors.map(({ name }, index) => [name, values[index] ?? Number.NaN]));
+  const get = (name: string): number => named.get(name) ?? 0;
+  const latency: RooflineLatency = {
+    kind: 'roofline',
+    stepMs: get('stepMs'),
+    weightsMs: get('weightsMs'),
+    perTokenMs: get('perTokenMs'),
+    perSequenceMs: get('perSequenceMs'),
+    perContextTokenMs: get('perContextTokenMs'),
+    perAttendedSquareMs: SQUARE_MS,
+    prefillMs: get('prefillMs'),
+    eagerMs: get('eagerMs'),
+  };
+  return { latency, admissionMs: get('admissionMs'), completionMs: get('completionMs') };
+}

@@ -1,0 +1,102 @@
+import { z } from 'zod';
+import { ConfigError } from '../../src/framework/error.ts';
+import { type RooflineLatency, rooflineLatency, type StepLoad } from '../latency-model.ts';
+import { calibratedOf } from './fit-points.ts';
+import { fitLog, type LogPrior } from './gauss-newton.ts';
+
+/** One measured engine step. */
+export interface MeasuredStep extends StepLoad {
+  readonly stepMs: number;
+}
+
+const row = z.object({
+  prefill_tokens: z.coerce.number().nonnegative(),
+  prefill_sequences: z.coerce.number().nonnegative().optional(),
+  decode_sequences: z.coerce.number().nonnegative(),
+  context_tokens: z.coerce.number().nonnegative().default(0),
+  step_ms: z.coerce.number().positive(),
+});
+
+/** A step's time repeats to about this. */
+const STEP_SPREAD = 0.05;
+/** Measured steps say more of a coefficient than its hardware does. */
+const PRIOR_WIDENING = 4;
+
+/**
+ * Reads a CSV with the columns prefill_tokens, decode_sequences and step_ms, and better context_tokens (over all
+ * decoding sequences) and prefill_sequences too. Throws ConfigError with the line.
+ */
+export function readSteps(text: string, source: string): readonly MeasuredStep[] {
+  const [header = '', ...lines] = text
+    .split(/\r?\n/)
+    .filter((line) => line.trim() !== '' && !line.startsWith('#'));
+  const columns = header.split(',').map((name) => name.trim());
+  return lines.map((line, index) => {
+    const cells = line.split(',');
+    const raw = Object.fromEntries(
+      columns.flatMap((name, at) => {
+        const cell = cells[at]?.trim() ?? '';
+        return cell === '' ? [] : [[name, cell]];
+      }),
+    );
+    const parsed = row.safeParse(raw);
+    if (!parsed.success) {
+      const issues = parsed.error.issues.map(({ path, message }) => ({
+        path: `line ${index + 2}, ${path.join('.')}`,
+        message,
+      }));
+      throw new ConfigError(source, issues);
+    }
+    const { prefill_tokens: prefillTokens, prefill_sequences, context_tokens } = parsed.data;
+    const prefillSequences = prefill_sequences ?? (prefillTokens > 0 ? 1 : 0);
+    return {
+      prefillTokens,
+      prefillSequences,
+      decodeSequences: parsed.data.decode_sequences,
+      contextTokens: context_tokens,
+      attendedSquares: prefillSequences === 0 ? 0 : prefillTokens ** 2 / prefillSequences,
+      stepMs: parsed.data.step_ms,
+    };
+  });
+}
+
+/** Fits step-time coefficients to measured steps; outliers pull little. */
+export function fitSteps(
+  steps: readonly MeasuredStep[],
+  priors: readonly LogPrior[],
+): RooflineLatency {
+  const wide = priors
+    .filter(({ name }) => name !== 'admissionMs' && name !== 'completionMs')
+    .map((prior) => ({ ...prior, spread: PRIOR_WIDENING * prior.spread }));
+  const values = fitLog({
+    priors: wide,
+    residuals: (tried) => {
+      const model = rooflineLatency(calibratedOf(tried, wide).latency);
+      return steps.map((step) => Math.log(model(step) / step.stepMs) / STEP_SPREAD);
+    },
+  });
+  return calibratedOf(values, wide).latency;
+}
+
+/** Errors by how much a step had to do. */
+export function renderSteps(steps: readonly MeasuredStep[], latency: RooflineLatency): string {
+  const model = rooflineLatency(latency);
+  const buckets = Map.groupBy(steps, ({ prefillTokens, decodeSequences }) => {
+    const tokens = prefillTokens + decodeSequences;
+    return 2 ** Math.ceil(Math.log2(Math.max(1, tokens)));
+  });
+  const lines = [...buckets]
+    .sort(([a], [b]) => a - b)
+    .map(([tokens, group]) => {
+      const errors = group
+        .map((step) => Math.abs(model(step) / step.stepMs - 1))
+        .sort((a, b) => a - b);
+      const mean = errors.reduce((sum, error) => sum + error, 0) / errors.length;
+      const worst = errors.at(-1) ?? 0;
+      return `up to ${String(tokens).padStart(6)} tokens: ${String(group.length).padStart(5)} steps, mean error ${(100 * mean).toFixed(1)} %, worst ${(100 * worst).toFixed(1)} %`;
+    });
+  const told = JSON.stringify(latency, (_key, value: unknown) =>
+    typeof value === 'number' ? Number(value.toPrecision(3)) : value,
+  );
+  return `${lines.join('\n')}\ncoefficients: ${told}\n`;
+}

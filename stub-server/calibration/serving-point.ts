@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { ConfigError } from '../../src/framework/error.ts';
+
+/** What a benchmark measured at one request rate. Seconds. */
+export interface ServingPoint {
+  readonly config: string;
+  readonly maxNumSeqs: number;
+  readonly prefixCaching: boolean;
+  readonly achievedRps: number;
+  readonly throughputRps: number;
+  readonly requests: number;
+  readonly promptTokensMean: number;
+  readonly outputTokensMean: number;
+  readonly ttftMeanS: number;
+  readonly ttftMedianS: number;
+  readonly e2eMeanS: number;
+}
+
+const row = z.object({
+  config: z.string().min(1),
+  max_num_seqs: z.coerce.number().int().positive(),
+  prefix_caching: z.coerce.number(),
+  achieved_rps: z.coerce.number().positive(),
+  throughput_rps: z.coerce.number().positive(),
+  requests: z.coerce.number().positive(),
+  prompt_tokens_mean: z.coerce.number().positive(),
+  output_tokens_mean: z.coerce.number().positive(),
+  ttft_mean_s: z.coerce.number().positive(),
+  ttft_median_s: z.coerce.number().positive(),
+  e2e_mean_s: z.coerce.number().positive(),
+});
+
+/** Reads a CSV with at least the columns named above, in any order. Throws ConfigError with the line. */
+export function readServingPoints(text: string, source: string): readonly ServingPoint[] {
+  const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '' && !line.startsWith('#'));
+  const [header = '', ...rest] = lines;
+  const columns = header.split(',').map((name) => name.trim());
+  return rest.map((line, index) => {
+    const cells = line.split(',');
+    const raw = Object.fromEntries(columns.map((name, at) => [name, cells[at]?.trim()]));
+    const parsed = row.safeParse(raw);
+    if (!parsed.success) {
+      const issues = parsed.error.issues.map(({ path, message }) => ({
+        path: `line ${index + 2}, ${path.join('.')}`,
+        message,
+      }));
+      throw new ConfigError(source, issues);
+    }
+    const data = parsed.data;
+    return {
+      config: data.config,
+      maxNumSeqs: data.max_num_seqs,
+      prefixCaching: data.prefix_caching !== 0,
+      achievedRps: data.achieved_rps,
+      throughputRps: data.throughput_rps,
+      requests: data.requests,
+      promptTokensMean: data.prompt_tokens_mean,
+      outputTokensMean: data.output_tokens_mean,
+      ttftMeanS: data.ttft_mean_s,
+      ttftMedianS: data.ttft_median_s,
+      e2eMeanS: data.e2e_mean_s,
+    };
+  });
+}
