@@ -48,6 +48,16 @@ export class BlockPool {
     return this.#table.size;
   }
 
+  /** Every content in the cache, and how many blocks have it. For tests and state dumps: it walks all memory. */
+  contents(): Map<number, number> {
+    const contents = new Map<number, number>();
+    for (let block = 0; block < this.#fresh; block++) {
+      const hash = this.#hashes[block] as number;
+      if (!Number.isNaN(hash)) contents.set(hash, (contents.get(hash) ?? 0) + 1);
+    }
+    return contents;
+  }
+
   /** A block with this content, or -1. */
   find(hash: number): number {
     return this.#table.find(hash, this.#hashes);

@@ -29,6 +29,9 @@ export function stubCommand(untilSignal: () => Promise<unknown>): Command {
     .option('--per-decode-sequence-ms <ms>', 'step time: for each decoding sequence', number)
     .option('--per-context-token-ms <ms>', 'step time: for each token of context', number)
     .option('--startup-ms <ms>', 'until it is ready; /health says 503 so long', number)
+    .option('--kv-events-port <port>', 'publish KV events over ZMQ from this port on', number)
+    .option('--kv-events-replay-port <port>', 'answer for missed ones from this port on', number)
+    .option('--kv-events-format <name>', 'array (2025), map or map-batch (newer)')
     .option('--json', 'print the addresses as one JSON document on stdout', false)
     .action(async ({ json, ...flags }: StubFlags) => {
       const pool = await startStubPool(stubOptions.parse(flags));

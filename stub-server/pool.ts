@@ -4,8 +4,11 @@ import type { Clock, Random } from '../src/framework/runtime.ts';
 import { nodeClock } from '../src/runtime/node-clock.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
 import { Engine } from './engine.ts';
+import type { EngineObserver } from './engine-observer.ts';
 import type { Replica } from './http/replica.ts';
 import { createStubServer } from './http/server.ts';
+import { EventRecorder } from './kv-events/event-recorder.ts';
+import { KvEventPublisher } from './kv-events/kv-event-publisher.ts';
 import { linearLatency } from './latency-model.ts';
 import { LORA_DEFAULTS } from './lora-slots.ts';
 import { EngineStats } from './metrics/engine-stats.ts';
@@ -22,6 +25,11 @@ export interface StubEndpoint {
 
 export interface StubPool {
   readonly endpoints: readonly StubEndpoint[];
+  /** Where each endpoint's KV events are published, in the same order; empty when they are not. */
+  readonly kvEvents: readonly {
+    readonly endpoint: string;
+    readonly replayEndpoint: string | undefined;
+  }[];
   stop(): Promise<void>;
 }
 
@@ -30,33 +38,47 @@ export async function startStubPool(options: StubOptions): Promise<StubPool> {
   const clock = scaledClock(nodeClock(), options.speed);
   const random = seededRandom(options.seed);
   const servers: Server[] = [];
+  const publishers: KvEventPublisher[] = [];
   const replicas = new Map<string, Replica>();
   for (let index = 0; index < options.count; index++) {
     const name = `stub-${index}`;
-    const replica = createReplica(name, { options, clock, random: random.fork(name) });
+    const events = kvEventsOf(options, { clock, index });
+    const replica = createReplica(name, { options, clock, random: random.fork(name), events });
+    await events?.publisher.open();
     replicas.set(name, replica);
     const server = createStubServer(replica, (engineId) => replicas.get(engineId));
     await listen(server, options.host, options.port === 0 ? 0 : options.port + index);
     servers.push(server);
+    if (events !== undefined) publishers.push(events.publisher);
     replica.address = `${options.host}:${(server.address() as AddressInfo).port}`;
   }
   return {
     endpoints: [...replicas.values()].map(({ address, engine }) => ({ address, engine })),
-    stop: async () => void (await Promise.all(servers.map(close))),
+    kvEvents: publishers.map(({ endpoint, replayEndpoint }) => ({ endpoint, replayEndpoint })),
+    stop: async () => {
+      await Promise.all(servers.map(close));
+      await Promise.all(publishers.map((publisher) => publisher.close()));
+    },
   };
 }
 
 function createReplica(
   name: string,
-  parts: { readonly options: StubOptions; readonly clock: Clock; readonly random: Random },
+  parts: {
+    readonly options: StubOptions;
+    readonly clock: Clock;
+    readonly random: Random;
+    readonly events: KvEvents | undefined;
+  },
 ): Replica {
-  const { options, clock, random } = parts;
+  const { options, clock, random, events } = parts;
   const stats = new EngineStats(options.kvBlocks * options.blockTokens);
   const engine = new Engine({
     ...options,
     clock,
     latency: linearLatency({ kind: 'linear', ...options }),
-    observer: stats,
+    observer: events === undefined ? stats : publishing(stats, events),
+    blockSink: events?.recorder,
     loras: { ...LORA_DEFAULTS, slots: options.lorasMax, hostSlots: options.lorasMax },
   });
   const metricsPage = createMetricsPage(DIALECTS[options.engine], {
@@ -79,6 +101,44 @@ function createReplica(
     loras: new Map(options.loras.map((lora) => [lora, lora])),
     readyAt: clock.now() + options.startupMs,
     transfers: new KvTransfers(clock, KV_LINK_DEFAULT),
+  };
+}
+
+interface KvEvents {
+  readonly recorder: EventRecorder;
+  readonly publisher: KvEventPublisher;
+}
+
+function kvEventsOf(
+  { kvEventsPort, kvEventsReplayPort, kvEventsFormat, host, port, model, blockTokens }: StubOptions,
+  { clock, index }: { readonly clock: Clock; readonly index: number },
+): KvEvents | undefined {
+  if (kvEventsPort === undefined) return undefined;
+  const bound = (first: number): string => `tcp://${host}:${first === 0 ? '*' : first + index}`;
+  const publisher = new KvEventPublisher({
+    endpoint: bound(kvEventsPort),
+    replayEndpoint: kvEventsReplayPort === undefined ? undefined : bound(kvEventsReplayPort),
+    topic: `kv@${host}:${port === 0 ? index : port + index}@${model}`,
+    format: kvEventsFormat,
+    dataParallelRank: 0,
+    wallSeconds: () => clock.wallTime() / 1000,
+  });
+  const recorder = new EventRecorder(blockTokens, (events) => publisher.publish(events));
+  return { recorder, publisher };
+}
+
+/** Publishes with each step what its cache has done, and counts as `stats` does. */
+function publishing(stats: EngineStats, { recorder, publisher }: KvEvents): EngineObserver {
+  return {
+    onArrived: () => stats.onArrived(),
+    onScheduled: (sequence, at) => stats.onScheduled(sequence, at),
+    onPreempted: () => stats.onPreempted(),
+    onPrefilled: (sequence, at) => stats.onPrefilled(sequence, at),
+    onFinished: (sequence, reason, at) => stats.onFinished(sequence, reason, at),
+    onStep: (load, durationMs) => {
+      stats.onStep(load, durationMs);
+      publisher.publish(recorder.take());
+    },
   };
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { KvEventFormat } from './kv-events/kv-event.ts';
 import type { DialectName } from './metrics/metrics-page.ts';
 
 /** One pool of stubs, as the command line or a file gives it. Times are model time. */
@@ -26,6 +27,11 @@ export interface StubOptions {
   readonly admissionMs: number;
   /** Until it is ready after the start; /health says 503 so long. */
   readonly startupMs: number;
+  /** First of the ports that KV events are published on, one an endpoint; 0 takes free ones. Not published when left out. */
+  readonly kvEventsPort?: number | undefined;
+  /** First of the ports where missed ones can be asked for again. */
+  readonly kvEventsReplayPort?: number | undefined;
+  readonly kvEventsFormat: KvEventFormat;
 }
 
 /** Defaults: the engine of the policy study with vLLM's memory for an 8 B model on one 80 GB accelerator. */
@@ -49,4 +55,7 @@ export const stubOptions: z.ZodType<StubOptions> = z.strictObject({
   perContextTokenMs: z.number().nonnegative().default(0.00002),
   admissionMs: z.number().nonnegative().default(0),
   startupMs: z.number().nonnegative().default(0),
+  kvEventsPort: z.int().min(0).max(65_535).optional(),
+  kvEventsReplayPort: z.int().min(0).max(65_535).optional(),
+  kvEventsFormat: z.enum(['array', 'map', 'map-batch']).default('array'),
 });

@@ -1,0 +1,66 @@
+import type { BlockSink } from '../block-sink.ts';
+import type { SequenceRequest } from '../sequence.ts';
+import type { KvEvent } from './kv-event.ts';
+
+/** A step's worth; beyond it a batch is given away early, so that one step of a million blocks stays bounded. */
+const EVENTS_MAX = 10_000;
+
+/** Gathers what a prefix cache does until somebody takes it: once a step, as vLLM publishes. */
+export class EventRecorder implements BlockSink {
+  readonly #blockTokens: number;
+  readonly #onFull: (events: readonly KvEvent[]) => void;
+  #events: KvEvent[] = [];
+  /** Of the last event, while that is a removal. */
+  #removing: number[] | undefined;
+
+  constructor(blockTokens: number, onFull: (events: readonly KvEvent[]) => void) {
+    this.#blockTokens = blockTokens;
+    this.#onFull = onFull;
+  }
+
+  stored({ blockHashes, tokenIds, lora }: SequenceRequest, first: number, count: number): void {
+    const hashes = Array.from(
+      { length: count },
+      (_, index) => blockHashes[first + index] as number,
+    );
+    const from = first * this.#blockTokens;
+    const tokens = Math.min(count * this.#blockTokens, Math.max(0, (tokenIds?.length ?? 0) - from));
+    this.#add({
+      type: 'BlockStored',
+      blockHashes: hashes,
+      parentBlockHash: first === 0 ? null : (blockHashes[first - 1] as number),
+      tokenIds: Array.from({ length: tokens }, (_, index) => (tokenIds?.[from + index] ?? 0) >>> 0),
+      blockSize: this.#blockTokens,
+      loraName: lora ?? null,
+    });
+  }
+
+  removed(hash: number): void {
+    // What goes one after another is told together.
+    if (this.#removing !== undefined) {
+      this.#removing.push(hash);
+      return;
+    }
+    const blockHashes = [hash];
+    this.#add({ type: 'BlockRemoved', blockHashes });
+    if (this.#events.length > 0) this.#removing = blockHashes;
+  }
+
+  cleared(): void {
+    this.#add({ type: 'AllBlocksCleared' });
+  }
+
+  /** All since the last call, in order. */
+  take(): readonly KvEvent[] {
+    const events = this.#events;
+    this.#events = [];
+    this.#removing = undefined;
+    return events;
+  }
+
+  #add(event: KvEvent): void {
+    this.#removing = undefined;
+    this.#events.push(event);
+    if (this.#events.length >= EVENTS_MAX) this.#onFull(this.take());
+  }
+}
