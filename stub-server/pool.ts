@@ -5,6 +5,8 @@ import { nodeClock } from '../src/runtime/node-clock.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
 import { Engine } from './engine.ts';
 import type { EngineObserver } from './engine-observer.ts';
+import { FaultBoard } from './faults/fault-board.ts';
+import { scheduleFaults } from './faults/schedule-faults.ts';
 import type { Replica } from './http/replica.ts';
 import { createStubServer } from './http/server.ts';
 import { EventRecorder } from './kv-events/event-recorder.ts';
@@ -52,10 +54,13 @@ export async function startStubPool(options: StubOptions): Promise<StubPool> {
     if (events !== undefined) publishers.push(events.publisher);
     replica.address = `${options.host}:${(server.address() as AddressInfo).port}`;
   }
+  const boards = [...replicas.values()].map(({ faults }) => faults);
+  const schedule = scheduleFaults(options.faults, boards, clock);
   return {
     endpoints: [...replicas.values()].map(({ address, engine }) => ({ address, engine })),
     kvEvents: publishers.map(({ endpoint, replayEndpoint }) => ({ endpoint, replayEndpoint })),
     stop: async () => {
+      schedule.stop();
       await Promise.all(servers.map(close));
       await Promise.all(publishers.map((publisher) => publisher.close()));
     },
@@ -94,7 +99,7 @@ function createReplica(
     address: '',
     engine,
     stats,
-    metricsPage,
+    faults: new FaultBoard({ engine, random: random.fork('faults'), metricsPage }),
     options,
     clock,
     random,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { type TimedFault, timedFaultSchema } from './faults/fault.ts';
 import type { KvEventFormat } from './kv-events/kv-event.ts';
 import type { DialectName } from './metrics/metrics-page.ts';
 
@@ -32,6 +33,8 @@ export interface StubOptions {
   /** First of the ports where missed ones can be asked for again. */
   readonly kvEventsReplayPort?: number | undefined;
   readonly kvEventsFormat: KvEventFormat;
+  /** What goes wrong, and when. */
+  readonly faults: readonly TimedFault[];
 }
 
 /** Defaults: the engine of the policy study with vLLM's memory for an 8 B model on one 80 GB accelerator. */
@@ -58,4 +61,5 @@ export const stubOptions: z.ZodType<StubOptions> = z.strictObject({
   kvEventsPort: z.int().min(0).max(65_535).optional(),
   kvEventsReplayPort: z.int().min(0).max(65_535).optional(),
   kvEventsFormat: z.enum(['array', 'map', 'map-batch']).default('array'),
+  faults: z.array(timedFaultSchema).default([]),
 });

@@ -27,6 +27,8 @@ export function generate(request: GenerationRequest, options: GenerateOptions): 
   if (request.model !== replica.options.model && !isAdapter) {
     throw new ApiError(404, `The model \`${request.model}\` does not exist.`, 'model');
   }
+  const refused = replica.faults.errorStatus;
+  if (refused !== undefined) throw new ApiError(refused, 'injected fault');
   const legs = legsOf(request, options);
   replica.stats.onParameters(request.n, request.outputTokensMax);
   const envelope: Envelope = {
@@ -43,10 +45,11 @@ export function generate(request: GenerationRequest, options: GenerateOptions): 
     if (error && stream !== undefined) stream.fail('the engine died');
     else if (error) sendJson(response, 500, new ApiError(500, 'the engine died').body);
     else if (stream !== undefined) stream.end(usage, kvTransfer);
-    else sendJson(response, 200, wholeReply(request, { envelope, answers, usage, kvTransfer }));
+    else sendWhole(options, wholeReply(request, { envelope, answers, usage, kvTransfer }));
   });
+  const dropsAfter = stream === undefined ? undefined : replica.faults.dropsAfterTokens;
   const submissions = legs.map((leg, index) =>
-    submit(request, { ...options, leg, isAdapter, stream, index, finish }),
+    submit(request, { ...options, leg, isAdapter, stream, dropsAfter, index, finish }),
   );
   const [first] = submissions;
   if (request.kvTransfer?.do_remote_decode === true && first !== undefined) {
@@ -98,11 +101,12 @@ function submit(
     readonly leg: Leg;
     readonly isAdapter: boolean;
     readonly stream: StreamReply | undefined;
+    readonly dropsAfter: number | undefined;
     readonly index: number;
     readonly finish: Gathering;
   },
 ): Submission {
-  const { replica, leg, isAdapter, stream, index, finish, find } = parts;
+  const { replica, response, leg, isAdapter, stream, dropsAfter, index, finish, find } = parts;
   const { prompt, answer } = leg;
   const lora = isAdapter ? request.model : undefined;
   return replica.engine.submit({
@@ -118,7 +122,13 @@ function submit(
     priority: request.priority,
     holdBlocks: request.kvTransfer?.do_remote_decode === true,
     remote: remoteKvOf(request.kvTransfer, { promptTokens: prompt.length, find }),
-    ...(stream && { onToken: (count) => stream.token(index, count) }),
+    ...(stream && {
+      onToken: (count) => {
+        // What was said so far still goes out.
+        if (dropsAfter !== undefined && count > dropsAfter) response.socket?.destroySoon();
+        else stream.token(index, count);
+      },
+    }),
     onDone: (reason, usage) => {
       if (reason !== 'abort') finish.add(usage, { counts: leg.counts, failed: reason === 'error' });
     },
@@ -160,6 +170,20 @@ function heldBlocks(
   if (request.kvTransfer?.do_remote_decode !== true) return undefined;
   const blocks = Math.ceil(usage.promptTokens / replica.options.blockTokens);
   return prefillAnswer(replica, requestId, blocks);
+}
+
+/** All of it, or half where the server's faults want it so. */
+function sendWhole({ replica, response }: GenerateOptions, body: object): void {
+  if (!replica.faults.truncates) {
+    sendJson(response, 200, body);
+    return;
+  }
+  const text = JSON.stringify(body);
+  response.writeHead(200, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(text),
+  });
+  response.write(text.slice(0, text.length / 2), () => response.destroy());
 }
 
 export function sendJson(response: ServerResponse, status: number, body: object): void {

@@ -1,5 +1,6 @@
 import type { Clock, Random } from '../../src/framework/runtime.ts';
 import type { Engine } from '../engine.ts';
+import type { FaultBoard } from '../faults/fault-board.ts';
 import type { EngineStats } from '../metrics/engine-stats.ts';
 import type { KvTransfers } from '../pd/kv-transfers.ts';
 import type { StubOptions } from '../stub-options.ts';
@@ -11,8 +12,8 @@ export interface Replica {
   address: string;
   readonly engine: Engine;
   readonly stats: EngineStats;
-  /** What /metrics says now. */
-  readonly metricsPage: () => string;
+  /** What is wrong with it; also says what /metrics shows. */
+  readonly faults: FaultBoard;
   readonly options: StubOptions;
   /** Model time. */
   readonly clock: Clock;

@@ -1,11 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import { z } from 'zod';
+import { type FaultKind, faultSchema } from '../faults/fault.ts';
 import type { ReplicaDirectory } from '../pd/nixl.ts';
 import { ApiError } from './api-error.ts';
 import { embeddings } from './embeddings.ts';
 import { generate, sendJson } from './generate.ts';
 import { checked, readChat, readCompletion, renderChat } from './read-generation.ts';
 import type { Replica } from './replica.ts';
+import { stateOf } from './state.ts';
 import { textOf, tokenIdsOf } from './tokenizer.ts';
 
 /** vLLM's version whose behaviour is emulated. */
@@ -24,6 +26,13 @@ export interface Call {
 }
 
 type Route = (call: Call) => void;
+
+/** Served whatever is wrong with the server. */
+const FAULTS_PATHS = { begin: 'POST /stub/faults', end: 'DELETE /stub/faults' } as const;
+export const MENDING_PATHS: ReadonlySet<string> = new Set([
+  ...Object.values(FAULTS_PATHS),
+  'GET /stub/state',
+]);
 
 const tokenizeSchema = z.looseObject({
   prompt: z.string().optional(),
@@ -55,6 +64,9 @@ export const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['POST /ping', health],
   ['GET /version', ({ response }) => sendJson(response, 200, { version: VERSION })],
   ['GET /metrics', metrics],
+  [FAULTS_PATHS.begin, beginFault],
+  [FAULTS_PATHS.end, endFaults],
+  ['GET /stub/state', ({ replica, response }) => sendJson(response, 200, stateOf(replica))],
   [
     'POST /sleep',
     (call) => {
@@ -88,8 +100,21 @@ function health({ replica, response }: Call): void {
 }
 
 function metrics({ replica, response }: Call): void {
+  const page = replica.faults.metrics();
+  if (page === undefined) throw new ApiError(404, 'Not Found');
   response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' });
-  response.end(replica.metricsPage());
+  response.end(page);
+}
+
+/** Not vLLM's: how a test or a person breaks this server, and mends it. */
+function beginFault({ replica, response, json }: Call): void {
+  replica.faults.begin(checked(faultSchema, json()));
+  sendJson(response, 200, { faults: replica.faults.active });
+}
+
+function endFaults({ replica, response, query }: Call): void {
+  replica.faults.end((query.get('kind') ?? undefined) as FaultKind | undefined);
+  sendJson(response, 200, { faults: replica.faults.active });
 }
 
 function modelList({ options, loras, clock, engine }: Replica): object {

@@ -3,7 +3,7 @@ import type { ReplicaDirectory } from '../pd/nixl.ts';
 import { ApiError } from './api-error.ts';
 import { sendJson } from './generate.ts';
 import type { Replica } from './replica.ts';
-import { type Call, ROUTES } from './routes.ts';
+import { type Call, MENDING_PATHS, ROUTES } from './routes.ts';
 
 /** A chat of a million tokens fits. */
 const BODY_BYTES_MAX = 64 * 1024 * 1024;
@@ -36,7 +36,13 @@ async function serve(
   parts: Pick<Call, 'replica' | 'find' | 'response' | 'requestId'>,
 ): Promise<void> {
   const [path = '/', search = ''] = (request.url ?? '/').split('?', 2);
-  const route = ROUTES.get(`${request.method ?? 'GET'} ${path}`);
+  const name = `${request.method ?? 'GET'} ${path}`;
+  const { reception } = parts.replica.faults;
+  if (reception !== 'serve' && !MENDING_PATHS.has(name)) {
+    if (reception === 'reset') request.socket.destroy();
+    return;
+  }
+  const route = ROUTES.get(name);
   if (route === undefined) throw notFound(path);
   const body = request.method === 'POST' ? await bodyOf(request) : Buffer.alloc(0);
   if (parts.response.destroyed) return;

@@ -1,0 +1,41 @@
+import type { Random } from '../../src/framework/runtime.ts';
+import type { Fault, TimedFault } from './fault.ts';
+
+export interface ChaosOptions {
+  readonly servers: number;
+  /** Between two faults somewhere in the pool, on average. */
+  readonly everyMs: number;
+  /** How long one lasts, on average. */
+  readonly forMs: number;
+  /** Faults begin before this. */
+  readonly untilMs: number;
+}
+
+const KINDS: readonly Fault[] = [
+  { kind: 'refuse' },
+  { kind: 'hang' },
+  { kind: 'slow', factor: 4 },
+  { kind: 'stuck' },
+  { kind: 'error', status: 503, share: 0.5 },
+  { kind: 'drop', afterTokens: 3, share: 0.5 },
+  { kind: 'truncate', share: 0.5 },
+  { kind: 'stale-metrics' },
+  { kind: 'no-metrics' },
+  { kind: 'garbage-metrics' },
+  { kind: 'crash' },
+];
+
+/** A schedule drawn by chance: the same for the same seed. */
+export function chaos(
+  random: Random,
+  { servers, everyMs, forMs, untilMs }: ChaosOptions,
+): readonly TimedFault[] {
+  const schedule: TimedFault[] = [];
+  const wait = (meanMs: number): number => -Math.log(1 - random.next()) * meanMs;
+  for (let atMs = wait(everyMs); atMs < untilMs; atMs += wait(everyMs)) {
+    const fault = KINDS[Math.floor(random.next() * KINDS.length)] as Fault;
+    const server = Math.floor(random.next() * servers);
+    schedule.push({ server, atMs, forMs: Math.max(1, wait(forMs)), fault });
+  }
+  return schedule;
+}

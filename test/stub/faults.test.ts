@@ -1,0 +1,153 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { seededRandom } from '../../src/runtime/seeded-random.ts';
+import { chaos } from '../../stub-server/faults/chaos.ts';
+import { stubPoolForTests } from './stub-pool.ts';
+
+const stub = stubPoolForTests();
+
+async function begin(fault: object): Promise<number> {
+  const response = await fetch(stub.url('/stub/faults'), {
+    method: 'POST',
+    body: JSON.stringify(fault),
+  });
+  return response.status;
+}
+
+function ask(fields: object = {}): Promise<Response> {
+  return fetch(stub.url('/v1/completions'), {
+    method: 'POST',
+    body: JSON.stringify({ model: 'm', prompt: 'x', max_tokens: 20, ignore_eos: true, ...fields }),
+  });
+}
+
+const metrics = async (): Promise<string> => (await fetch(stub.url('/metrics'))).text();
+
+describe('faults of the stub', () => {
+  afterEach(async () => {
+    await fetch(stub.url('/stub/faults'), { method: 'DELETE' });
+  });
+
+  it('refuses connections, and serves again when mended', async () => {
+    expect(await begin({ kind: 'refuse' })).toBe(200);
+    await expect(ask()).rejects.toThrow();
+    await expect(metrics()).rejects.toThrow();
+    await fetch(stub.url('/stub/faults?kind=refuse'), { method: 'DELETE' });
+    expect((await ask()).status).toBe(200);
+  });
+
+  it('hangs', async () => {
+    await begin({ kind: 'hang' });
+    const answer = fetch(stub.url('/health'), { signal: AbortSignal.timeout(150) });
+    await expect(answer).rejects.toThrow(/time/);
+  });
+
+  it('answers with an error status, of generating requests only', async () => {
+    await begin({ kind: 'error', status: 500 });
+    expect((await ask()).status).toBe(500);
+    expect((await fetch(stub.url('/health'))).status).toBe(200);
+  });
+
+  it('drops a stream in its middle', async () => {
+    await begin({ kind: 'drop', afterTokens: 2 });
+    const response = await ask({ stream: true });
+    let text = '';
+    const read = async (): Promise<void> => {
+      for await (const chunk of response.body ?? [])
+        text += Buffer.from(chunk as Uint8Array).toString();
+    };
+    await expect(read()).rejects.toThrow();
+    expect(text.match(/^data: /gm)).toHaveLength(2);
+    expect(text).not.toContain('[DONE]');
+  });
+
+  it('sends half a body', async () => {
+    await begin({ kind: 'truncate' });
+    await expect(ask().then((response) => response.text())).rejects.toThrow();
+  });
+
+  it('shows metrics that are stale, garbage or not there', async () => {
+    const requests = (page: string): string | undefined =>
+      page.split('\n').find((line) => line.startsWith('vllm:generation_tokens_total'));
+    const before = requests(await metrics());
+    await begin({ kind: 'stale-metrics' });
+    await (await ask()).text();
+    expect(requests(await metrics())).toBe(before);
+    await fetch(stub.url('/stub/faults'), { method: 'DELETE' });
+    expect(requests(await metrics())).not.toBe(before);
+    await begin({ kind: 'garbage-metrics' });
+    expect(await metrics()).not.toContain('vllm:');
+    await begin({ kind: 'no-metrics' });
+    expect((await fetch(stub.url('/metrics'))).status).toBe(404);
+  });
+
+  it('gets stuck: the queue grows and nothing finishes, until it is mended', async () => {
+    await begin({ kind: 'stuck' });
+    const answer = ask();
+    const [endpoint] = stub.pool().endpoints;
+    await expect.poll(() => endpoint?.engine.runningCount).toBe(1);
+    await fetch(stub.url('/stub/faults'), { method: 'DELETE' });
+    expect((await answer).status).toBe(200);
+  });
+
+  it('crashes: work and cache are lost, and it comes back empty', async () => {
+    await (await ask({ prompt: 'y'.repeat(400) })).text();
+    const [endpoint] = stub.pool().endpoints;
+    expect(endpoint?.engine.kv.pool.cached).toBeGreaterThan(0);
+    const lost = ask({ max_tokens: 100_000 });
+    await expect.poll(() => endpoint?.engine.runningCount).toBe(1);
+    await begin({ kind: 'crash' });
+    expect((await lost).status).toBe(500);
+    await expect(ask()).rejects.toThrow();
+    await fetch(stub.url('/stub/faults'), { method: 'DELETE' });
+    expect(endpoint?.engine.kv.pool.cached).toBe(0);
+    expect((await ask()).status).toBe(200);
+  });
+
+  it('refuses a fault it does not know with what is wrong', async () => {
+    expect(await begin({ kind: 'slow' })).toBe(400);
+    expect(await begin({ kind: 'gremlins' })).toBe(400);
+  });
+
+  it('tells its state', async () => {
+    await begin({ kind: 'slow', factor: 3 });
+    const state = await (await fetch(stub.url('/stub/state'))).json();
+    expect(state).toMatchObject({
+      name: 'stub-0',
+      ready: true,
+      running: 0,
+      kv: { blocks: 27_000, held: 0 },
+      faults: [{ kind: 'slow', factor: 3 }],
+    });
+  });
+});
+
+describe('faults on a schedule', () => {
+  const scheduled = stubPoolForTests({
+    count: 2,
+    faults: [{ server: 1, atMs: 0, forMs: 5000, fault: { kind: 'error', status: 503, share: 1 } }],
+  });
+
+  it('begin and end when they are due, on the server they are for', async () => {
+    const status = async (server: number): Promise<number> => {
+      const response = await fetch(scheduled.url('/v1/completions', server), {
+        method: 'POST',
+        body: JSON.stringify({ model: 'm', prompt: 'x', max_tokens: 1 }),
+      });
+      await response.text();
+      return response.status;
+    };
+    expect(await status(0)).toBe(200);
+    await expect.poll(() => status(1), { interval: 20 }).toBe(503);
+    // Ten times faster than life.
+    await expect.poll(() => status(1), { interval: 50, timeout: 5000 }).toBe(200);
+  });
+
+  it('are the same for the same seed', () => {
+    const options = { servers: 8, everyMs: 1000, forMs: 500, untilMs: 60_000 };
+    const drawn = chaos(seededRandom(3), options);
+    expect(chaos(seededRandom(3), options)).toEqual(drawn);
+    expect(chaos(seededRandom(4), options)).not.toEqual(drawn);
+    expect(drawn.length).toBeGreaterThan(30);
+    expect(drawn.every(({ server, atMs }) => server < 8 && atMs < 60_000)).toBe(true);
+  });
+});
