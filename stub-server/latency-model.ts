@@ -54,6 +54,11 @@ export function latencyModel(coefficients: LatencyCoefficients): LatencyModel {
     : rooflineLatency(coefficients);
 }
 
+/** The same engine, `factor` times as slow. */
+export function slowed(model: LatencyModel, factor: number): LatencyModel {
+  return factor === 1 ? model : (load) => factor * model(load);
+}
+
 /** The policy study's model: everything adds up. */
 export function linearLatency(coefficients: LinearLatency): LatencyModel {
   const { baseMs, perPrefillTokenMs, perDecodeSequenceMs, perContextTokenMs } = coefficients;

@@ -1,9 +1,14 @@
+import { readFileSync } from 'node:fs';
 import { Command, InvalidArgumentError } from 'commander';
-import { startStubPool } from './pool.ts';
+import { ConfigError } from '../src/framework/error.ts';
+import { startMixedPool } from './pool.ts';
+import { readPoolFile } from './pool-file.ts';
 import { type StubOptions, stubOptions } from './stub-options.ts';
 
-interface StubFlags extends Partial<StubOptions> {
+interface StubFlags extends Readonly<Record<string, unknown>> {
   readonly json: boolean;
+  readonly pool?: string;
+  readonly control?: number;
 }
 
 /** `pointsman stub`. `untilSignal` resolves when the pool is to stop. */
@@ -12,6 +17,9 @@ export function stubCommand(untilSignal: () => Promise<unknown>): Command {
     .description(
       'run a pool of model servers that need no accelerator: vLLM’s HTTP and metrics, a simulated engine',
     )
+    .option('--pool <file>', 'servers that are not all alike, in YAML; see docs/stub.md')
+    .option('--control <port>', 'serve the pool’s state and faults there', number)
+    .option('--preset <name>', 'a model and accelerator whose step time and memory to take')
     .option('--count <n>', 'model servers', number, 8)
     .option('--host <address>', 'listen on this address', '127.0.0.1')
     .option('--port <port>', 'first of the consecutive ports; 0 takes free ones', number, 8000)
@@ -33,16 +41,30 @@ export function stubCommand(untilSignal: () => Promise<unknown>): Command {
     .option('--kv-events-replay-port <port>', 'answer for missed ones from this port on', number)
     .option('--kv-events-format <name>', 'array (2025), map or map-batch (newer)')
     .option('--json', 'print the addresses as one JSON document on stdout', false)
-    .action(async ({ json, ...flags }: StubFlags) => {
-      const pool = await startStubPool(stubOptions.parse(flags));
+    .action(async ({ json, pool: file, control, ...flags }: StubFlags) => {
+      const each =
+        file === undefined ? alike(flags) : readPoolFile(readFileSync(file, 'utf8'), file);
+      const pool = await startMixedPool(each, { controlPort: control });
       const addresses = pool.endpoints.map(({ address }) => address);
       process.stdout.write(
-        json ? `${JSON.stringify({ endpoints: addresses })}\n` : `${addresses.join('\n')}\n`,
+        json
+          ? `${JSON.stringify({ endpoints: addresses, control: pool.control })}\n`
+          : `${addresses.join('\n')}\n`,
       );
       await untilSignal();
       await pool.stop();
       process.exit(0);
     });
+}
+
+function alike(flags: object): readonly StubOptions[] {
+  const parsed = stubOptions.safeParse(flags);
+  if (parsed.success) return Array.from({ length: parsed.data.count }, () => parsed.data);
+  const issues = parsed.error.issues.map(({ path, message }) => ({
+    path: path.join('.') || 'stub',
+    message,
+  }));
+  throw new ConfigError('stub', issues);
 }
 
 function number(text: string): number {

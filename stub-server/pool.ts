@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { Clock, Random } from '../src/framework/runtime.ts';
 import { nodeClock } from '../src/runtime/node-clock.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
+import { createControlServer } from './control-server.ts';
 import { Engine } from './engine.ts';
 import type { EngineObserver } from './engine-observer.ts';
 import { FaultBoard } from './faults/fault-board.ts';
@@ -11,7 +12,7 @@ import type { Replica } from './http/replica.ts';
 import { createStubServer } from './http/server.ts';
 import { EventRecorder } from './kv-events/event-recorder.ts';
 import { KvEventPublisher } from './kv-events/kv-event-publisher.ts';
-import { linearLatency } from './latency-model.ts';
+import { latencyModel, slowed } from './latency-model.ts';
 import { LORA_DEFAULTS } from './lora-slots.ts';
 import { EngineStats } from './metrics/engine-stats.ts';
 import { createMetricsPage, DIALECTS } from './metrics/metrics-page.ts';
@@ -27,6 +28,8 @@ export interface StubEndpoint {
 
 export interface StubPool {
   readonly endpoints: readonly StubEndpoint[];
+  /** `host:port` of the control server, if there is one. */
+  readonly control: string | undefined;
   /** Where each endpoint's KV events are published, in the same order; empty when they are not. */
   readonly kvEvents: readonly {
     readonly endpoint: string;
@@ -35,29 +38,49 @@ export interface StubPool {
   stop(): Promise<void>;
 }
 
-/** Starts a pool of model servers in this process, one port each. */
-export async function startStubPool(options: StubOptions): Promise<StubPool> {
-  const clock = scaledClock(nodeClock(), options.speed);
-  const random = seededRandom(options.seed);
+/** Starts a pool of model servers alike in this process, one port each. */
+export function startStubPool(options: StubOptions): Promise<StubPool> {
+  return startMixedPool(Array.from({ length: options.count }, () => options));
+}
+
+/**
+ * Starts a pool of unlike model servers, one set of options each. Host, ports, speed, seed and faults are the first's.
+ * `controlPort` serves the pool's state and faults; 0 takes a free one.
+ */
+export async function startMixedPool(
+  each: readonly StubOptions[],
+  { controlPort }: { readonly controlPort?: number | undefined } = {},
+): Promise<StubPool> {
+  const [common] = each;
+  if (common === undefined) throw new Error('a pool of no servers');
+  const clock = scaledClock(nodeClock(), common.speed);
+  const random = seededRandom(common.seed);
   const servers: Server[] = [];
   const publishers: KvEventPublisher[] = [];
   const replicas = new Map<string, Replica>();
-  for (let index = 0; index < options.count; index++) {
+  for (const [index, options] of each.entries()) {
     const name = `stub-${index}`;
     const events = kvEventsOf(options, { clock, index });
     const replica = createReplica(name, { options, clock, random: random.fork(name), events });
     await events?.publisher.open();
     replicas.set(name, replica);
     const server = createStubServer(replica, (engineId) => replicas.get(engineId));
-    await listen(server, options.host, options.port === 0 ? 0 : options.port + index);
+    await listen(server, common.host, common.port === 0 ? 0 : common.port + index);
     servers.push(server);
     if (events !== undefined) publishers.push(events.publisher);
-    replica.address = `${options.host}:${(server.address() as AddressInfo).port}`;
+    replica.address = addressOf(server, common.host);
   }
-  const boards = [...replicas.values()].map(({ faults }) => faults);
-  const schedule = scheduleFaults(options.faults, boards, clock);
+  const all = [...replicas.values()];
+  const control = controlPort === undefined ? undefined : createControlServer(all);
+  if (control !== undefined) {
+    await listen(control, common.host, controlPort ?? 0);
+    servers.push(control);
+  }
+  const boards = all.map(({ faults }) => faults);
+  const schedule = scheduleFaults(common.faults, boards, clock);
   return {
-    endpoints: [...replicas.values()].map(({ address, engine }) => ({ address, engine })),
+    endpoints: all.map(({ address, engine }) => ({ address, engine })),
+    control: control && addressOf(control, common.host),
     kvEvents: publishers.map(({ endpoint, replayEndpoint }) => ({ endpoint, replayEndpoint })),
     stop: async () => {
       schedule.stop();
@@ -65,6 +88,10 @@ export async function startStubPool(options: StubOptions): Promise<StubPool> {
       await Promise.all(publishers.map((publisher) => publisher.close()));
     },
   };
+}
+
+function addressOf(server: Server, host: string): string {
+  return `${host}:${(server.address() as AddressInfo).port}`;
 }
 
 function createReplica(
@@ -81,7 +108,8 @@ function createReplica(
   const engine = new Engine({
     ...options,
     clock,
-    latency: linearLatency({ kind: 'linear', ...options }),
+    latency: slowed(latencyModel(options.latency), options.slowdown),
+    random: random.fork('steps'),
     observer: events === undefined ? stats : publishing(stats, events),
     blockSink: events?.recorder,
     loras: { ...LORA_DEFAULTS, slots: options.lorasMax, hostSlots: options.lorasMax },

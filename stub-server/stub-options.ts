@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import { type TimedFault, timedFaultSchema } from './faults/fault.ts';
 import type { KvEventFormat } from './kv-events/kv-event.ts';
+import type { LatencyCoefficients } from './latency-model.ts';
 import type { DialectName } from './metrics/metrics-page.ts';
+import { PRESETS, type PresetName } from './presets.ts';
 
-/** One pool of stubs, as the command line or a file gives it. Times are model time. */
+/** Of one stub, or of all of a pool that are alike. Times are model time. */
 export interface StubOptions {
   readonly count: number;
   readonly host: string;
@@ -14,18 +16,21 @@ export interface StubOptions {
   readonly engine: DialectName;
   readonly loras: readonly string[];
   readonly lorasMax: number;
+  readonly latency: LatencyCoefficients;
+  /** Steps take so many times as long as `latency` says. */
+  readonly slowdown: number;
+  /** Relative spread of step times. */
+  readonly jitter: number;
   readonly kvBlocks: number;
   readonly blockTokens: number;
   readonly sequencesMax: number;
   readonly batchedTokensMax: number;
+  readonly policy: 'fcfs' | 'priority';
   /** How many times faster than life. */
   readonly speed: number;
   readonly seed: number;
-  readonly baseMs: number;
-  readonly perPrefillTokenMs: number;
-  readonly perDecodeSequenceMs: number;
-  readonly perContextTokenMs: number;
   readonly admissionMs: number;
+  readonly completionMs: number;
   /** Until it is ready after the start; /health says 503 so long. */
   readonly startupMs: number;
   /** First of the ports that KV events are published on, one an endpoint; 0 takes free ones. Not published when left out. */
@@ -37,29 +42,75 @@ export interface StubOptions {
   readonly faults: readonly TimedFault[];
 }
 
-/** Defaults: the engine of the policy study with vLLM's memory for an 8 B model on one 80 GB accelerator. */
-export const stubOptions: z.ZodType<StubOptions> = z.strictObject({
+const presetNames = Object.keys(PRESETS) as [PresetName, ...PresetName[]];
+const positive = z.int().positive().optional();
+const milliseconds = z.number().nonnegative().optional();
+const port = z.int().min(0).max(65_535);
+
+/** What one server may have of its own in a pool of unlike ones. */
+const SERVER_FIELDS = {
   count: z.int().min(1).max(1000).default(8),
-  host: z.string().default('127.0.0.1'),
-  port: z.int().min(0).max(65_535).default(8000),
   model: z.string().min(1).default('stub-model'),
   engine: z.enum(['vllm', 'vllm-2025', 'sglang', 'trtllm']).default('vllm'),
   loras: z.array(z.string().min(1)).default([]),
   lorasMax: z.int().positive().default(4),
-  kvBlocks: z.int().positive().default(27_000),
+  /** Where all that follows comes from unless it is said. */
+  preset: z.enum(presetNames).default('study'),
+  slowdown: z.number().positive().default(1),
+  jitter: z.number().min(0).max(1).default(0),
+  kvBlocks: positive,
   blockTokens: z.int().positive().default(16),
-  sequencesMax: z.int().positive().default(256),
-  batchedTokensMax: z.int().positive().default(8192),
+  sequencesMax: positive,
+  batchedTokensMax: positive,
+  policy: z.enum(['fcfs', 'priority']).default('fcfs'),
+  baseMs: milliseconds,
+  perPrefillTokenMs: milliseconds,
+  perDecodeSequenceMs: milliseconds,
+  perContextTokenMs: milliseconds,
+  admissionMs: milliseconds,
+  completionMs: z.number().nonnegative().default(0),
+  startupMs: z.number().nonnegative().default(0),
+};
+
+/** What all of a pool have in common. */
+const POOL_FIELDS = {
+  host: z.string().default('127.0.0.1'),
+  port: port.default(8000),
   speed: z.number().min(0.1).max(10).default(1),
   seed: z.int().nonnegative().default(1),
-  baseMs: z.number().nonnegative().default(6),
-  perPrefillTokenMs: z.number().nonnegative().default(0.04),
-  perDecodeSequenceMs: z.number().nonnegative().default(0.05),
-  perContextTokenMs: z.number().nonnegative().default(0.00002),
-  admissionMs: z.number().nonnegative().default(0),
-  startupMs: z.number().nonnegative().default(0),
-  kvEventsPort: z.int().min(0).max(65_535).optional(),
-  kvEventsReplayPort: z.int().min(0).max(65_535).optional(),
+  kvEventsPort: port.optional(),
+  kvEventsReplayPort: port.optional(),
   kvEventsFormat: z.enum(['array', 'map', 'map-batch']).default('array'),
   faults: z.array(timedFaultSchema).default([]),
-});
+};
+
+const schema = z.strictObject({ ...SERVER_FIELDS, ...POOL_FIELDS });
+
+/** Defaults: the engine of the policy study with vLLM's memory for an 8 B model on one 80 GB accelerator. */
+export const stubOptions: z.ZodType<StubOptions> = schema.transform(
+  (given, context): StubOptions => {
+    const {
+      preset: name,
+      baseMs,
+      perPrefillTokenMs,
+      perDecodeSequenceMs,
+      perContextTokenMs,
+      ...rest
+    } = given;
+    const preset = PRESETS[name];
+    const overrides = { baseMs, perPrefillTokenMs, perDecodeSequenceMs, perContextTokenMs };
+    const said = Object.entries(overrides).filter(([, value]) => value !== undefined);
+    if (said.length > 0 && preset.latency.kind !== 'linear') {
+      const message = `${said.map(([field]) => field).join(', ')} can only be set with the preset study: ${name} has other coefficients; give them with slowdown`;
+      context.addIssue({ code: 'custom', message });
+    }
+    return {
+      ...rest,
+      latency: { ...preset.latency, ...Object.fromEntries(said) },
+      kvBlocks: given.kvBlocks ?? preset.kvBlocks,
+      sequencesMax: given.sequencesMax ?? preset.sequencesMax,
+      batchedTokensMax: given.batchedTokensMax ?? preset.batchedTokensMax,
+      admissionMs: given.admissionMs ?? preset.admissionMs,
+    };
+  },
+) as z.ZodType<StubOptions>;

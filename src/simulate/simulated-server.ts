@@ -1,5 +1,5 @@
 import { Engine } from '../../stub-server/engine.ts';
-import { type LatencyModel, latencyModel } from '../../stub-server/latency-model.ts';
+import { latencyModel, slowed } from '../../stub-server/latency-model.ts';
 import { EngineStats } from '../../stub-server/metrics/engine-stats.ts';
 import type { SequenceRequest } from '../../stub-server/sequence.ts';
 import type { MetricsSample } from '../create-picker.ts';
@@ -69,10 +69,6 @@ export class SimulatedServer {
   set slowdown(factor: number) {
     this.#engine.slowdown = factor;
   }
-}
-
-function slowed(model: LatencyModel, factor: number): LatencyModel {
-  return factor === 1 ? model : (load) => factor * model(load);
 }
 
 const NOTHING_USED = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };

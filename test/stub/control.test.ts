@@ -1,0 +1,61 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type StubPool, startMixedPool } from '../../stub-server/pool.ts';
+import { readPoolFile } from '../../stub-server/pool-file.ts';
+
+const POOL = `{port: 0, speed: 10, model: m, servers: [{preset: llama-3.1-8b-h100}, {preset: llama-3.1-8b-l40s, engine: sglang}]}`;
+
+describe('the control server of a stub pool', () => {
+  let pool: StubPool | undefined;
+  beforeAll(async () => {
+    pool = await startMixedPool(readPoolFile(POOL, 'pool.yaml'), { controlPort: 0 });
+  });
+  afterAll(() => pool?.stop());
+
+  const control = (path: string, init?: RequestInit): Promise<Response> =>
+    fetch(`http://${pool?.control ?? ''}${path}`, init);
+  const fault = (body: object): Promise<Response> =>
+    control('/faults', { method: 'POST', body: JSON.stringify(body) });
+
+  it('tells the state of every server', async () => {
+    const { servers } = (await (await control('/state')).json()) as { servers: object[] };
+    expect(servers).toMatchObject([
+      { name: 'stub-0', kv: { blocks: 27_000 } },
+      { name: 'stub-1', kv: { blocks: 12_000 } },
+    ]);
+  });
+
+  it('shows each server’s metrics under its engine’s names', async () => {
+    const [vllm, sglang] = await Promise.all(
+      (pool?.endpoints ?? []).map(async ({ address }) =>
+        (await fetch(`http://${address}/metrics`)).text(),
+      ),
+    );
+    expect(vllm).toContain('vllm:num_requests_running');
+    expect(sglang).toContain('sglang:num_running_reqs');
+  });
+
+  it('breaks one server or all of them, and mends them', async () => {
+    await fault({ server: 1, kind: 'error', status: 500 });
+    const status = async (index: number): Promise<number> => {
+      const { address = '' } = pool?.endpoints[index] ?? {};
+      const response = await fetch(`http://${address}/v1/completions`, {
+        method: 'POST',
+        body: JSON.stringify({ model: 'm', prompt: 'x', max_tokens: 1 }),
+      });
+      await response.text();
+      return response.status;
+    };
+    expect([await status(0), await status(1)]).toEqual([200, 500]);
+    await fault({ server: 'all', kind: 'error', status: 503 });
+    expect([await status(0), await status(1)]).toEqual([503, 503]);
+    await control('/faults?server=all', { method: 'DELETE' });
+    expect([await status(0), await status(1)]).toEqual([200, 200]);
+  });
+
+  it('refuses what it cannot do, and says why', async () => {
+    expect((await fault({ server: 7, kind: 'hang' })).status).toBe(404);
+    expect((await fault({ server: 0, kind: 'gremlins' })).status).toBe(400);
+    expect((await control('/faults', { method: 'POST', body: 'no json' })).status).toBe(400);
+    expect((await control('/nowhere')).status).toBe(404);
+  });
+});
