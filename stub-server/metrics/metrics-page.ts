@@ -12,25 +12,46 @@ export const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
   trtllm: TRTLLM,
 };
 
-type Renderer = () => string;
+type Renderer = (source: MetricsSource) => string;
+
+/** Pages that differ in their labels, whose text is kept for others of the same; a pool has a handful of models. */
+const TEMPLATES_MAX = 64;
+
+const templates = new WeakMap<Dialect, Map<string, readonly Renderer[]>>();
 
 /**
  * A page in Prometheus text format under a model server's own names. All that does not change, which is nearly all, is
- * written once: a process holds hundreds of engines, each scraped twenty times a second, and a metrics library would
- * cost more than the engines do.
+ * written once for all servers with the same labels: a process holds hundreds of engines, each scraped twenty times a
+ * second, and a metrics library would cost more than the engines do.
  */
 export function createMetricsPage(dialect: Dialect, source: MetricsSource): () => string {
-  const shared = dialect.labels(source);
-  const renderers = dialect.families.map((family) => rendererOf(family, { shared, source }));
+  const renderers = templateOf(dialect, source);
   return () => {
     let text = '';
-    for (const render of renderers) text += render();
+    for (const render of renderers) text += render(source);
     return text;
   };
 }
 
+function templateOf(dialect: Dialect, source: MetricsSource): readonly Renderer[] {
+  const shared = dialect.labels(source);
+  const bounds = dialect.families.map((family) =>
+    family.type === 'histogram' ? family.histogram(source.stats).bounds.length : 0,
+  );
+  const key = JSON.stringify([shared, bounds]);
+  const kept = templates.get(dialect) ?? new Map<string, readonly Renderer[]>();
+  templates.set(dialect, kept);
+  const template =
+    kept.get(key) ?? dialect.families.map((family) => rendererOf(family, { shared, source }));
+  const [oldest] = kept.keys();
+  if (kept.size >= TEMPLATES_MAX && oldest !== undefined && !kept.has(key)) kept.delete(oldest);
+  kept.set(key, template);
+  return template;
+}
+
 interface Parts {
   readonly shared: Labels;
+  /** Any with these labels and bounds: its values are not looked at. */
   readonly source: MetricsSource;
 }
 
@@ -42,23 +63,23 @@ function rendererOf(family: Family, parts: Parts): Renderer {
     case 'histogram':
       return histogramRenderer(head, family, parts);
     case 'info':
-      return infoRenderer(head, family, parts);
+      return infoRenderer(head, family);
     case 'gauge':
     case 'counter':
-      return seriesRenderer(head, family, parts);
+      return seriesRenderer(head, family, parts.shared);
   }
 }
 
 function seriesRenderer(
   head: string,
   { name, series }: Extract<Family, { type: 'gauge' | 'counter' }>,
-  { shared, source }: Parts,
+  shared: Labels,
 ): Renderer {
   const lines = series.map(({ labels = {}, value }) => ({
     start: `${name}${braced({ ...shared, ...labels })} `,
     value,
   }));
-  return () => {
+  return (source) => {
     let text = head;
     for (const { start, value } of lines) text += `${start}${float(value(source))}\n`;
     return text;
@@ -68,15 +89,15 @@ function seriesRenderer(
 function histogramRenderer(
   head: string,
   { name, histogram }: Extract<Family, { type: 'histogram' }>,
-  { shared, source }: Parts,
+  { shared, source: { stats } }: Parts,
 ): Renderer {
-  const read = histogram(source.stats);
-  const starts = [...read.bounds.map(float), '+Inf'].map(
+  const starts = [...histogram(stats).bounds.map(float), '+Inf'].map(
     (le) => `${name}_bucket${braced({ ...shared, le })} `,
   );
   const sum = `${name}_sum${braced(shared)} `;
   const count = `${name}_count${braced(shared)} `;
-  return () => {
+  return (source) => {
+    const read = histogram(source.stats);
     let text = head;
     let cumulative = 0;
     for (let index = 0; index < starts.length; index++) {
@@ -87,12 +108,8 @@ function histogramRenderer(
   };
 }
 
-function infoRenderer(
-  head: string,
-  { name, info }: Extract<Family, { type: 'info' }>,
-  { source }: Parts,
-): Renderer {
-  return () => {
+function infoRenderer(head: string, { name, info }: Extract<Family, { type: 'info' }>): Renderer {
+  return (source) => {
     const told = info(source);
     return told === undefined ? '' : `${head}${name}${braced(told.labels)} ${float(told.value)}\n`;
   };
