@@ -13,6 +13,10 @@ const BENCHES: ReadonlyMap<string, { readonly file: string; readonly about: stri
     },
   ],
   ['pick', { file: 'pick', about: 'one decision over 100 endpoints with five scorers' }],
+  [
+    'stub',
+    { file: 'stub', about: 'what the stub costs: requests, chunks, scrapes, idle endpoints' },
+  ],
   ['scrape', { file: 'scrape', about: 'scraping 8, 64 and 256 endpoints, without requests' }],
 ]);
 

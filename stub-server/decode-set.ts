@@ -5,6 +5,8 @@ import type { Sequence } from './sequence.ts';
 /** Slots of the wheel of ends: a sequence further from its end than this is passed over once a turn. */
 const WHEEL_STEPS = 1024;
 
+type Lists = (LinkedList<Sequence> | undefined)[];
+
 /**
  * The sequences that get one token in every step. As all advance alike, a step costs O(1) for all of them together:
  * how far one has come follows from the steps since it joined, and only those are visited that need a new block, have
@@ -16,10 +18,10 @@ export class DecodeSet {
   contextTokens = 0;
   readonly #blockTokens: number;
   /** By step modulo block size: who has filled its last block by then. */
-  readonly #growing: readonly LinkedList<Sequence>[];
+  readonly #growing: Lists;
   /** By step modulo block size: who fills a block of known content in it. */
-  readonly #filling: readonly LinkedList<Sequence>[];
-  readonly #ending: readonly LinkedList<Sequence>[];
+  readonly #filling: Lists;
+  readonly #ending: Lists;
   readonly #listening = new LinkedList<Sequence>();
   /** The step being planned or run. */
   #step = 0;
@@ -28,9 +30,9 @@ export class DecodeSet {
 
   constructor(blockTokens: number) {
     this.#blockTokens = blockTokens;
-    this.#growing = listsOf(blockTokens);
-    this.#filling = listsOf(blockTokens);
-    this.#ending = listsOf(WHEEL_STEPS);
+    this.#growing = [];
+    this.#filling = [];
+    this.#ending = [];
   }
 
   /** From the next step on. It must lack exactly one token of KV and have at least one token to go. */
@@ -118,13 +120,11 @@ export class DecodeSet {
     }
   }
 
-  #listOf(lists: readonly LinkedList<Sequence>[], index: number): LinkedList<Sequence> {
-    return lists[index] as LinkedList<Sequence>;
+  /** Made when first used: a process holds hundreds of engines, most of them idle. */
+  #listOf(lists: Lists, index: number): LinkedList<Sequence> {
+    lists[index] ??= new LinkedList<Sequence>();
+    return lists[index];
   }
-}
-
-function listsOf(count: number): readonly LinkedList<Sequence>[] {
-  return Array.from({ length: count }, () => new LinkedList<Sequence>());
 }
 
 function modulo(value: number, by: number): number {
