@@ -17,13 +17,17 @@ const BENCHES: ReadonlyMap<string, { readonly file: string; readonly about: stri
     'stub',
     { file: 'stub', about: 'what the stub costs: requests, chunks, scrapes, idle endpoints' },
   ],
+  [
+    'stub-streams',
+    { file: 'stub-streams', about: 'how late a thousand streams of the stub come, and its cores' },
+  ],
   ['scrape', { file: 'scrape', about: 'scraping 8, 64 and 256 endpoints, without requests' }],
 ]);
 
 const SIGNALS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM'];
 
 function usage(): string {
-  const lines = [...BENCHES].map(([name, { about }]) => `  ${name.padEnd(10)}${about}`);
+  const lines = [...BENCHES].map(([name, { about }]) => `  ${name.padEnd(14)}${about}`);
   return `npm run bench -- <name> [options]\n\n${lines.join('\n')}\n\n--help after a name tells its options.\n`;
 }
 

@@ -38,7 +38,12 @@ export function generate(request: GenerationRequest, options: GenerateOptions): 
   };
   const answers = legs.map(({ answer }) => answer);
   const stream = request.stream
-    ? new StreamReply(request, { response, envelope, answers })
+    ? new StreamReply(request, {
+        response,
+        envelope,
+        answers,
+        lateMs: () => replica.engine.latenessMs / replica.options.speed,
+      })
     : undefined;
   const finish = new Gathering(legs.length, (usage, error) => {
     const kvTransfer = error ? undefined : heldBlocks(request, options, usage);

@@ -6,6 +6,12 @@ import type { Answer } from './plan-answer.ts';
 import { type TokenUsage, usageObject } from './usage.ts';
 import { toolCallId } from './whole-reply.ts';
 
+/**
+ * The server is too busy to send each token by itself when its engine runs this late, in real time: timers alone are
+ * late by a millisecond or two. With each such span of lateness a chunk carries a token more, until it keeps up.
+ */
+const LATE_MS = 20;
+
 interface Choice {
   readonly answer: Answer;
   /** Tokens already written. */
@@ -15,8 +21,8 @@ interface Choice {
 }
 
 /**
- * An answer as server-sent events, one chunk a token. When the client does not keep up, tokens are gathered and the
- * next chunk carries all of them: nothing is lost, and time is not stretched.
+ * An answer as server-sent events, one chunk a token. When the client or the server does not keep up, tokens are
+ * gathered and the next chunk carries all of them: nothing is lost, and time is not stretched.
  */
 export class StreamReply {
   readonly #request: GenerationRequest;
@@ -24,6 +30,7 @@ export class StreamReply {
   readonly #choices: readonly Choice[];
   readonly #head: string;
   readonly #envelope: Envelope;
+  readonly #lateMs: () => number;
 
   constructor(
     request: GenerationRequest,
@@ -31,12 +38,15 @@ export class StreamReply {
       readonly response: ServerResponse;
       readonly envelope: Envelope;
       readonly answers: readonly Answer[];
+      /** How late the engine is at the moment, in real time. */
+      readonly lateMs: () => number;
     },
   ) {
-    const { response, envelope, answers } = parts;
+    const { response, envelope, answers, lateMs } = parts;
     this.#request = request;
     this.#response = response;
     this.#envelope = envelope;
+    this.#lateMs = lateMs;
     this.#choices = answers.map((answer) => ({ answer, sent: 0, characters: 0 }));
     const object = request.api === 'chat' ? 'chat.completion.chunk' : 'text_completion';
     const { id, created, model } = envelope;
@@ -52,8 +62,8 @@ export class StreamReply {
     const choice = this.#choices[index];
     if (choice === undefined) return;
     const last = count >= choice.answer.tokens;
-    // The client is behind: wait for it, but never with the end.
-    if (this.#response.writableNeedDrain && !last) return;
+    // One of us is behind: wait, but never with the end.
+    if (!last && (this.#response.writableNeedDrain || this.#gathers(choice, count))) return;
     if (this.#request.api === 'chat' && choice.sent === 0)
       this.#write(index, this.#opening(choice));
     const from = choice.sent;
@@ -80,6 +90,11 @@ export class StreamReply {
   fail(message: string): void {
     const error = { message, type: 'InternalServerError', param: null, code: 500 };
     this.#response.end(`data: ${JSON.stringify({ error })}\n\ndata: [DONE]\n\n`);
+  }
+
+  /** Whether this token is to wait for the next. The first one never does: it is what clients measure. */
+  #gathers({ sent }: Choice, count: number): boolean {
+    return sent > 0 && count - sent < 1 + Math.floor(this.#lateMs() / LATE_MS);
   }
 
   #write(index: number, rest: string): void {
