@@ -16,7 +16,9 @@ import { latencyModel, slowed } from './latency-model.ts';
 import { LORA_DEFAULTS } from './lora-slots.ts';
 import { EngineStats } from './metrics/engine-stats.ts';
 import { createMetricsPage, DIALECTS } from './metrics/metrics-page.ts';
-import { KV_LINK_DEFAULT, KvTransfers } from './pd/kv-transfers.ts';
+import { KvExchange } from './pd/kv-exchange.ts';
+import { KvFabric, KvPort } from './pd/kv-fabric.ts';
+import { SharedStore } from './pd/shared-store.ts';
 import { scaledClock } from './scaled-clock.ts';
 import type { StubOptions } from './stub-options.ts';
 
@@ -57,29 +59,32 @@ export async function startMixedPool(
   const random = seededRandom(common.seed);
   const servers: Server[] = [];
   const publishers: KvEventPublisher[] = [];
-  const replicas = new Map<string, Replica>();
+  const replicas: Replica[] = [];
+  const addresses = new Map<string, Replica>();
+  const kvNetwork = createKvNetwork(clock);
   for (const [index, options] of each.entries()) {
     const name = `stub-${index}`;
     const events = kvEventsOf(options, { clock, index });
-    const replica = createReplica(name, { options, clock, random: random.fork(name), events });
+    const parts = { options, clock, random: random.fork(name), events, kvNetwork };
+    const replica = createReplica(name, parts);
     await events?.publisher.open();
-    replicas.set(name, replica);
-    const server = createStubServer(replica, (engineId) => replicas.get(engineId));
+    replicas.push(replica);
+    const server = createStubServer(replica, (address) => addresses.get(address));
     await listen(server, common.host, common.port === 0 ? 0 : common.port + index);
     servers.push(server);
     if (events !== undefined) publishers.push(events.publisher);
     replica.address = addressOf(server, common.host);
+    addresses.set(replica.address, replica);
   }
-  const all = [...replicas.values()];
-  const control = controlPort === undefined ? undefined : createControlServer(all);
+  const control = controlPort === undefined ? undefined : createControlServer(replicas);
   if (control !== undefined) {
     await listen(control, common.host, controlPort ?? 0);
     servers.push(control);
   }
-  const boards = all.map(({ faults }) => faults);
+  const boards = replicas.map(({ faults }) => faults);
   const schedule = scheduleFaults(common.faults, boards, clock);
   return {
-    endpoints: all.map(({ address, engine }) => ({ address, engine })),
+    endpoints: replicas.map(({ address, engine }) => ({ address, engine })),
     control: control && addressOf(control, common.host),
     kvEvents: publishers.map(({ endpoint, replayEndpoint }) => ({ endpoint, replayEndpoint })),
     stop: async () => {
@@ -101,9 +106,12 @@ function createReplica(
     readonly clock: Clock;
     readonly random: Random;
     readonly events: KvEvents | undefined;
+    readonly kvNetwork: KvNetwork;
   },
 ): Replica {
-  const { options, clock, random, events } = parts;
+  const { options, clock, random, events, kvNetwork } = parts;
+  const { fabric, exchange, storeOf } = kvNetwork;
+  const port = new KvPort(options.kvLink);
   const stats = new EngineStats(options.kvBlocks * options.blockTokens);
   const engine = new Engine({
     ...options,
@@ -127,13 +135,42 @@ function createReplica(
     address: '',
     engine,
     stats,
-    faults: new FaultBoard({ engine, random: random.fork('faults'), metricsPage }),
+    faults: new FaultBoard({
+      engine,
+      random: random.fork('faults'),
+      metricsPage,
+      onCrash: () => exchange.forget(port),
+    }),
     options,
     clock,
     random,
     loras: new Map(options.loras.map((lora) => [lora, lora])),
     readyAt: clock.now() + options.startupMs,
-    transfers: new KvTransfers(clock, KV_LINK_DEFAULT),
+    exchange,
+    fabric,
+    port,
+    store: options.sharedStorage ? storeOf(options.model) : undefined,
+  };
+}
+
+/** What the servers of a pool share. */
+interface KvNetwork {
+  readonly fabric: KvFabric;
+  readonly exchange: KvExchange;
+  readonly storeOf: (model: string) => SharedStore;
+}
+
+function createKvNetwork(clock: Clock): KvNetwork {
+  const fabric = new KvFabric(clock);
+  const stores = new Map<string, SharedStore>();
+  return {
+    fabric,
+    exchange: new KvExchange(clock, fabric),
+    storeOf: (model) => {
+      const store = stores.get(model) ?? new SharedStore();
+      stores.set(model, store);
+      return store;
+    },
   };
 }
 

@@ -3,6 +3,8 @@ import { type TimedFault, timedFaultSchema } from './faults/fault.ts';
 import type { KvEventFormat } from './kv-events/kv-event.ts';
 import type { LatencyCoefficients } from './latency-model.ts';
 import type { DialectName } from './metrics/metrics-page.ts';
+import type { ServerRole } from './pd/kv-contract.ts';
+import { KV_LINK_DEFAULT, type KvLink } from './pd/kv-fabric.ts';
 import { PRESETS, type PresetName } from './presets.ts';
 
 /** Of one stub, or of all of a pool that are alike. Times are model time. */
@@ -26,6 +28,11 @@ export interface StubOptions {
   readonly sequencesMax: number;
   readonly batchedTokensMax: number;
   readonly policy: 'fcfs' | 'priority';
+  /** For contracts that tell the two legs of a request by the server they go to. */
+  readonly role: ServerRole;
+  readonly kvLink: KvLink;
+  /** Whether its KV is kept in a store that others of its model with one read from. */
+  readonly sharedStorage: boolean;
   /** How many times faster than life. */
   readonly speed: number;
   readonly seed: number;
@@ -63,6 +70,15 @@ const SERVER_FIELDS = {
   sequencesMax: positive,
   batchedTokensMax: positive,
   policy: z.enum(['fcfs', 'priority']).default('fcfs'),
+  role: z.enum(['both', 'prefill', 'decode']).default('both'),
+  kvLink: z
+    .strictObject({
+      gigabytesPerSecond: z.number().positive().default(KV_LINK_DEFAULT.gigabytesPerSecond),
+      setupMs: z.number().nonnegative().default(KV_LINK_DEFAULT.setupMs),
+      bytesPerToken: z.number().positive().default(KV_LINK_DEFAULT.bytesPerToken),
+    })
+    .default(KV_LINK_DEFAULT),
+  sharedStorage: z.boolean().default(false),
   baseMs: milliseconds,
   perPrefillTokenMs: milliseconds,
   perDecodeSequenceMs: milliseconds,

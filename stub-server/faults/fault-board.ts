@@ -13,6 +13,7 @@ export class FaultBoard {
   readonly #engine: Engine;
   readonly #random: Random;
   readonly #metricsPage: () => string;
+  readonly #onCrash: () => void;
   readonly #active = new Map<FaultKind, Fault>();
   /** The page that a stale server goes on showing. */
   #stalePage = '';
@@ -21,10 +22,13 @@ export class FaultBoard {
     readonly engine: Engine;
     readonly random: Random;
     readonly metricsPage: () => string;
+    /** The engine has lost everything; so has whoever kept something for it. */
+    readonly onCrash: () => void;
   }) {
     this.#engine = parts.engine;
     this.#random = parts.random;
     this.#metricsPage = parts.metricsPage;
+    this.#onCrash = parts.onCrash;
   }
 
   get active(): readonly Fault[] {
@@ -35,7 +39,10 @@ export class FaultBoard {
   begin(fault: Fault): void {
     this.#active.set(fault.kind, fault);
     if (fault.kind === 'stale-metrics') this.#stalePage = this.#metricsPage();
-    if (fault.kind === 'crash') this.#engine.crash();
+    if (fault.kind === 'crash') {
+      this.#engine.crash();
+      this.#onCrash();
+    }
     this.#setPace();
   }
 

@@ -1,11 +1,19 @@
 import type { ServerResponse } from 'node:http';
-import { prefillAnswer, type ReplicaDirectory, remoteKvOf } from '../pd/nixl.ts';
-import type { SequenceUsage, Submission } from '../sequence.ts';
+import { type KvLegs, nixlAnswer } from '../pd/kv-contract.ts';
+import type { Submission } from '../sequence.ts';
 import { ApiError } from './api-error.ts';
 import { type Envelope, idOf } from './envelope.ts';
+import { Gathering } from './gathering.ts';
 import type { GenerationRequest } from './generation-request.ts';
 import { type Answer, planAnswer } from './plan-answer.ts';
 import type { Replica } from './replica.ts';
+import {
+  engineIdOf,
+  hitShare,
+  legsOfRequest,
+  type ReplicaDirectory,
+  remoteKvOf,
+} from './sequence-kv.ts';
 import { StreamReply } from './stream-reply.ts';
 import { chainedHashes } from './tokenizer.ts';
 import type { TokenUsage } from './usage.ts';
@@ -22,159 +30,196 @@ export interface GenerateOptions {
 
 /** Answers one request of a generating API through the engine. Throws ApiError before anything is sent. */
 export function generate(request: GenerationRequest, options: GenerateOptions): void {
-  const { replica, response, requestId } = options;
-  const isAdapter = replica.loras.has(request.model);
-  if (request.model !== replica.options.model && !isAdapter) {
+  const { replica } = options;
+  if (request.model !== replica.options.model && !replica.loras.has(request.model)) {
     throw new ApiError(404, `The model \`${request.model}\` does not exist.`, 'model');
   }
   const refused = replica.faults.errorStatus;
   if (refused !== undefined) throw new ApiError(refused, 'injected fault');
-  const legs = legsOf(request, options);
+  const kv = legsOfRequest(request, options);
+  const planned = plan(request, { ...options, kv });
   replica.stats.onParameters(request.n, request.outputTokensMax);
-  const envelope: Envelope = {
-    id: idOf(request.api, requestId),
-    created: Math.floor(replica.clock.wallTime() / 1000),
-    model: request.model,
-  };
-  const answers = legs.map(({ answer }) => answer);
-  const stream = request.stream
-    ? new StreamReply(request, {
-        response,
-        envelope,
-        answers,
-        lateMs: () => replica.engine.latenessMs / replica.options.speed,
-      })
-    : undefined;
-  const finish = new Gathering(legs.length, (usage, error) => {
-    const kvTransfer = error ? undefined : heldBlocks(request, options, usage);
-    if (error && stream !== undefined) stream.fail('the engine died');
-    else if (error) sendJson(response, 500, new ApiError(500, 'the engine died').body);
-    else if (stream !== undefined) stream.end(usage, kvTransfer);
-    else sendWhole(options, wholeReply(request, { envelope, answers, usage, kvTransfer }));
-  });
-  const dropsAfter = stream === undefined ? undefined : replica.faults.dropsAfterTokens;
-  const submissions = legs.map((leg, index) =>
-    submit(request, { ...options, leg, isAdapter, stream, dropsAfter, index, finish }),
-  );
-  const [first] = submissions;
-  if (request.kvTransfer?.do_remote_decode === true && first !== undefined) {
-    replica.transfers.hold(requestId, () => first.release());
-  }
-  response.on('close', () => {
-    for (const submission of submissions) submission.abort();
-  });
+  const missing = belowThreshold(request, planned, replica);
+  const sequences = missing ? planned.map(unanswered) : planned;
+  const reply = replyTo(request, { ...options, answers: sequences.map(({ answer }) => answer) });
+  if (missing) {
+    for (const index of sequences.keys()) reply.token(index, 0);
+    const promptTokens = sequences.reduce(
+      (sum, { prompt, counts }) => sum + (counts ? prompt.length : 0),
+      0,
+    );
+    reply.end({ promptTokens, completionTokens: 0, cachedTokens: 0 }, undefined);
+  } else run(request, { ...options, kv, sequences, reply });
 }
 
-interface Leg {
+/** One answer to one prompt. */
+interface Planned {
   readonly prompt: Int32Array;
+  readonly hashes: Float64Array;
   readonly answer: Answer;
   /** Whether its prompt counts in the usage: of several answers to one prompt only the first's. */
   readonly counts: boolean;
 }
 
-function legsOf(
+function plan(
   request: GenerationRequest,
-  { replica, forcedTokens }: GenerateOptions,
-): readonly Leg[] {
-  const { engine, random } = replica;
+  { replica, forcedTokens, kv }: GenerateOptions & { readonly kv: KvLegs },
+): readonly Planned[] {
+  const { engine, random, options } = replica;
   const most = engine.contextTokensMax;
+  const lora = replica.loras.has(request.model) ? request.model : '';
   return request.prompts.flatMap((prompt, place) => {
-    const wanted = prompt.length + (request.outputTokensMax ?? 1);
-    if (prompt.length >= most || (request.outputTokensMax !== undefined && wanted > most)) {
-      throw new ApiError(
-        400,
-        `This model's maximum context length is ${most} tokens. However, you requested ${wanted} tokens (${prompt.length} in the messages, ${wanted - prompt.length} in the completion). Please reduce the length of the messages or completion.`,
-      );
-    }
+    checkLength(request, prompt.length, most);
+    const hashes = chainedHashes(prompt, {
+      blockTokens: options.blockTokens,
+      root: `${lora}\n${request.cacheSalt}`,
+    });
     return Array.from({ length: request.n }, (_, choice) => {
       const chance =
         request.seed === undefined
           ? random.fork(`answer ${replica.stats.requests + place} ${choice}`)
           : random.fork(`seed ${request.seed} ${choice}`);
       const answer = planAnswer(request, chance, {
-        forcedTokens,
+        forcedTokens: kv.prefill?.onlyPrefill === true ? 1 : forcedTokens,
         contextLeft: most - prompt.length,
       });
-      return { prompt, answer, counts: choice === 0 };
+      return { prompt, hashes, answer, counts: choice === 0 };
     });
+  });
+}
+
+function checkLength(
+  { outputTokensMax }: GenerationRequest,
+  promptTokens: number,
+  most: number,
+): void {
+  const wanted = promptTokens + (outputTokensMax ?? 1);
+  if (promptTokens < most && (outputTokensMax === undefined || wanted <= most)) return;
+  throw new ApiError(
+    400,
+    `This model's maximum context length is ${most} tokens. However, you requested ${wanted} tokens (${promptTokens} in the messages, ${wanted - promptTokens} in the completion). Please reduce the length of the messages or completion.`,
+  );
+}
+
+function belowThreshold(
+  { cacheHitThreshold = 0 }: GenerationRequest,
+  planned: readonly Planned[],
+  replica: Replica,
+): boolean {
+  if (cacheHitThreshold === 0) return false;
+  return planned.some(
+    ({ prompt, hashes }) =>
+      hitShare({ tokens: prompt.length, hashes }, replica) < cacheHitThreshold,
+  );
+}
+
+function unanswered(planned: Planned): Planned {
+  const text = (): string => '';
+  return { ...planned, answer: { tokens: 0, end: 'cache_threshold', toolName: undefined, text } };
+}
+
+/** What a client hears, streamed or in one piece. */
+interface Reply {
+  token(index: number, count: number): void;
+  end(usage: TokenUsage, kvTransfer: object | undefined): void;
+  fail(message: string): void;
+}
+
+function replyTo(
+  request: GenerationRequest,
+  options: GenerateOptions & { readonly answers: readonly Answer[] },
+): Reply {
+  const { replica, response, requestId, answers } = options;
+  const envelope: Envelope = {
+    id: idOf(request.api, requestId),
+    created: Math.floor(replica.clock.wallTime() / 1000),
+    model: request.model,
+  };
+  if (request.stream) {
+    const lateMs = (): number => replica.engine.latenessMs / replica.options.speed;
+    return new StreamReply(request, { response, envelope, answers, lateMs });
+  }
+  return {
+    token: () => undefined,
+    end: (usage, kvTransfer) =>
+      sendWhole(options, wholeReply(request, { envelope, answers, usage, kvTransfer })),
+    fail: (message) => sendJson(response, 500, new ApiError(500, message).body),
+  };
+}
+
+interface Run extends GenerateOptions {
+  readonly kv: KvLegs;
+  readonly sequences: readonly Planned[];
+  readonly reply: Reply;
+}
+
+function run(request: GenerationRequest, parts: Run): void {
+  const { replica, response, sequences, reply, kv } = parts;
+  const { prefill } = kv;
+  if (prefill !== undefined) replica.exchange.begin(prefill.key, replica.port);
+  const finish = new Gathering(sequences.length, (usage, failed) => {
+    if (failed) {
+      if (prefill !== undefined) replica.exchange.abandon(prefill.key);
+      reply.fail('the engine died');
+      return;
+    }
+    for (const { hashes } of sequences) replica.store?.keep(hashes);
+    if (prefill !== undefined) {
+      replica.exchange.complete(prefill.key, () => {
+        for (const submission of submissions) submission.release();
+      });
+    }
+    reply.end(usage, prefill?.tells === true ? heldBlocks(parts, usage) : undefined);
+  });
+  const dropsAfter = request.stream ? replica.faults.dropsAfterTokens : undefined;
+  const submissions = sequences.map((planned, index) =>
+    submit(request, { ...parts, planned, dropsAfter, index, finish }),
+  );
+  response.on('close', () => {
+    for (const submission of submissions) submission.abort();
+    if (prefill !== undefined) replica.exchange.abandon(prefill.key);
   });
 }
 
 function submit(
   request: GenerationRequest,
-  parts: GenerateOptions & {
-    readonly leg: Leg;
-    readonly isAdapter: boolean;
-    readonly stream: StreamReply | undefined;
+  parts: Run & {
+    readonly planned: Planned;
     readonly dropsAfter: number | undefined;
     readonly index: number;
     readonly finish: Gathering;
   },
 ): Submission {
-  const { replica, response, leg, isAdapter, stream, dropsAfter, index, finish, find } = parts;
-  const { prompt, answer } = leg;
-  const lora = isAdapter ? request.model : undefined;
+  const { replica, response, find, kv, planned, reply, dropsAfter, index, finish } = parts;
+  const { prompt, hashes, answer, counts } = planned;
+  const prompted = { tokens: prompt.length, hashes };
   return replica.engine.submit({
     promptTokens: prompt.length,
     tokenIds: prompt,
-    blockHashes: chainedHashes(prompt, {
-      blockTokens: replica.options.blockTokens,
-      root: `${lora ?? ''}\n${request.cacheSalt}`,
-    }),
+    blockHashes: hashes,
     outputTokens: answer.tokens,
     finishReason: answer.end === 'length' ? 'length' : 'stop',
-    lora,
+    lora: replica.loras.has(request.model) ? request.model : undefined,
     priority: request.priority,
-    holdBlocks: request.kvTransfer?.do_remote_decode === true,
-    remote: remoteKvOf(request.kvTransfer, { promptTokens: prompt.length, find }),
-    ...(stream && {
+    holdBlocks: kv.prefill !== undefined,
+    remote: remoteKvOf(prompted, { replica, decode: kv.decode, find }),
+    ...(request.stream && {
       onToken: (count) => {
         // What was said so far still goes out.
         if (dropsAfter !== undefined && count > dropsAfter) response.socket?.destroySoon();
-        else stream.token(index, count);
+        else reply.token(index, count);
       },
     }),
     onDone: (reason, usage) => {
-      if (reason !== 'abort') finish.add(usage, { counts: leg.counts, failed: reason === 'error' });
+      if (reason !== 'abort') finish.add(usage, { counts, failed: reason === 'error' });
     },
   });
 }
 
-/** Adds the legs of a request up and calls back when all are there, or at the first that failed. */
-class Gathering {
-  #left: number;
-  readonly #done: (usage: TokenUsage, failed: boolean) => void;
-  #usage: TokenUsage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
-
-  constructor(legs: number, done: (usage: TokenUsage, failed: boolean) => void) {
-    this.#left = legs;
-    this.#done = done;
-  }
-
-  add(
-    usage: SequenceUsage,
-    { counts, failed }: { readonly counts: boolean; readonly failed: boolean },
-  ): void {
-    if (this.#left === 0) return;
-    const { promptTokens, completionTokens, cachedTokens } = this.#usage;
-    this.#usage = {
-      promptTokens: promptTokens + (counts ? usage.promptTokens : 0),
-      completionTokens: completionTokens + usage.completionTokens,
-      cachedTokens: cachedTokens + (counts ? usage.cachedTokens : 0),
-    };
-    this.#left = failed ? 0 : this.#left - 1;
-    if (this.#left === 0) this.#done(this.#usage, failed);
-  }
-}
-
-function heldBlocks(
-  request: GenerationRequest,
-  { replica, requestId }: GenerateOptions,
-  usage: TokenUsage,
-): object | undefined {
-  if (request.kvTransfer?.do_remote_decode !== true) return undefined;
-  const blocks = Math.ceil(usage.promptTokens / replica.options.blockTokens);
-  return prefillAnswer(replica, requestId, blocks);
+function heldBlocks({ replica, requestId }: GenerateOptions, { promptTokens }: TokenUsage): object {
+  const blocks = Math.ceil(promptTokens / replica.options.blockTokens);
+  const { address } = replica;
+  return nixlAnswer({ engineId: engineIdOf(replica), requestId, address, blocks });
 }
 
 /** All of it, or half where the server's faults want it so. */

@@ -1,18 +1,10 @@
+import type { KvAsked } from '../pd/kv-contract.ts';
+
 /** A tool the model may call. */
 export interface ToolSpec {
   readonly name: string;
   /** JSON Schema of the arguments. */
   readonly parameters: unknown;
-}
-
-export interface KvTransferParams {
-  readonly do_remote_decode?: boolean | null | undefined;
-  readonly do_remote_prefill?: boolean | null | undefined;
-  readonly remote_engine_id?: string | null | undefined;
-  readonly remote_request_id?: string | null | undefined;
-  readonly remote_host?: string | null | undefined;
-  readonly remote_port?: number | null | undefined;
-  readonly remote_block_ids?: readonly number[] | null | undefined;
 }
 
 /** What both generating APIs ask for, read from a body. */
@@ -39,5 +31,7 @@ export interface GenerationRequest {
   readonly tools: readonly ToolSpec[];
   /** It must call one of `tools`. */
   readonly mustCallTool: boolean;
-  readonly kvTransfer: KvTransferParams | undefined;
+  readonly kv: KvAsked;
+  /** Below this share of the prompt in the cache nothing is generated; undefined or 0 generates always. */
+  readonly cacheHitThreshold: number | undefined;
 }

@@ -10,7 +10,8 @@ const TOOL_SHARE = 0.5;
 /** No answer is longer, whatever the model's context. */
 const OUTPUT_TOKENS_MAX = 1_000_000;
 
-export type AnswerEnd = 'stop' | 'length' | 'tool_calls';
+/** `cache_threshold`: nothing is said, because too little of the prompt is in the cache. */
+export type AnswerEnd = 'stop' | 'length' | 'tool_calls' | 'cache_threshold';
 
 /** What will be said, settled before the first token: the engine only says when. */
 export interface Answer {

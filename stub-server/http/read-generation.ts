@@ -14,6 +14,16 @@ const kvTransfer = z.looseObject({
   remote_host: z.string().nullish(),
   remote_port: optionalInt,
   remote_block_ids: z.array(z.int()).nullish(),
+  transfer_id: z.string().nullish(),
+  remote_bootstrap_addr: z.string().nullish(),
+  remote_decoder: z.looseObject({ kv_request_id: z.string() }).nullish(),
+  remote_prefiller: z
+    .looseObject({
+      kv_request_id: z.string(),
+      remote_host: z.string().nullish(),
+      remote_port: optionalInt,
+    })
+    .nullish(),
 });
 
 /** vLLM takes fields it does not know; so does this. */
@@ -30,6 +40,9 @@ const shared = {
   priority: optionalInt,
   cache_salt: z.string().nullish(),
   kv_transfer_params: kvTransfer.nullish(),
+  // 63 random bits, of which a number keeps 53: the same ones on both legs.
+  bootstrap_room: z.union([z.number(), z.string()]).nullish(),
+  cache_hit_threshold: z.number().min(0).max(1).nullish(),
 };
 
 const content = z.union([
@@ -112,7 +125,11 @@ function common(data: Chat | Completion, api: GenerationRequest['api']): Common 
     seed: data.seed ?? undefined,
     priority: data.priority ?? 0,
     cacheSalt: data.cache_salt ?? '',
-    kvTransfer: data.kv_transfer_params ?? undefined,
+    kv: {
+      params: data.kv_transfer_params ?? undefined,
+      room: data.bootstrap_room ?? undefined,
+    },
+    cacheHitThreshold: data.cache_hit_threshold ?? undefined,
   };
 }
 

@@ -2,7 +2,9 @@ import type { Clock, Random } from '../../src/framework/runtime.ts';
 import type { Engine } from '../engine.ts';
 import type { FaultBoard } from '../faults/fault-board.ts';
 import type { EngineStats } from '../metrics/engine-stats.ts';
-import type { KvTransfers } from '../pd/kv-transfers.ts';
+import type { KvExchange } from '../pd/kv-exchange.ts';
+import type { KvFabric, KvPort } from '../pd/kv-fabric.ts';
+import type { SharedStore } from '../pd/shared-store.ts';
 import type { StubOptions } from '../stub-options.ts';
 
 /** One model server: an engine and what its API server knows around it. */
@@ -22,5 +24,11 @@ export interface Replica {
   readonly loras: Map<string, string>;
   /** When it is done loading, in model time. */
   readonly readyAt: number;
-  readonly transfers: KvTransfers;
+  /** The pool's, where legs of disaggregated requests meet. */
+  readonly exchange: KvExchange;
+  /** The pool's network, and this server's end of it. */
+  readonly fabric: KvFabric;
+  readonly port: KvPort;
+  /** What it shares with others of its model; undefined when it has none. */
+  readonly store: SharedStore | undefined;
 }

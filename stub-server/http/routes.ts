@@ -1,12 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import { z } from 'zod';
 import { type FaultKind, faultSchema } from '../faults/fault.ts';
-import type { ReplicaDirectory } from '../pd/nixl.ts';
 import { ApiError } from './api-error.ts';
 import { embeddings } from './embeddings.ts';
 import { generate, sendJson } from './generate.ts';
+import { PULL_PATH } from './pull-remote.ts';
 import { checked, readChat, readCompletion, renderChat } from './read-generation.ts';
 import type { Replica } from './replica.ts';
+import { engineIdOf, type ReplicaDirectory } from './sequence-kv.ts';
 import { stateOf } from './state.ts';
 import { textOf, tokenIdsOf } from './tokenizer.ts';
 
@@ -39,6 +40,11 @@ const tokenizeSchema = z.looseObject({
   messages: z.array(z.looseObject({ role: z.string(), content: z.string().nullish() })).optional(),
 });
 const detokenizeSchema = z.looseObject({ tokens: z.array(z.int()) });
+const pullSchema = z.looseObject({
+  key: z.string(),
+  tokens: z.int().nonnegative(),
+  patient: z.boolean(),
+});
 const loraSchema = z.looseObject({
   lora_name: z.string().min(1),
   lora_path: z.string().optional(),
@@ -64,6 +70,12 @@ export const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['POST /ping', health],
   ['GET /version', ({ response }) => sendJson(response, 200, { version: VERSION })],
   ['GET /metrics', metrics],
+  [`POST ${PULL_PATH}`, sendKv],
+  // Mooncake's bootstrap server, by data-parallel rank.
+  [
+    'GET /query',
+    ({ replica, response }) => sendJson(response, 200, { 0: { engine_id: engineIdOf(replica) } }),
+  ],
   [FAULTS_PATHS.begin, beginFault],
   [FAULTS_PATHS.end, endFaults],
   ['GET /stub/state', ({ replica, response }) => sendJson(response, 200, stateOf(replica))],
@@ -115,6 +127,14 @@ function beginFault({ replica, response, json }: Call): void {
 function endFaults({ replica, response, query }: Call): void {
   replica.faults.end((query.get('kind') ?? undefined) as FaultKind | undefined);
   sendJson(response, 200, { faults: replica.faults.active });
+}
+
+/** A decode leg of another process wants KV: answered when it has been sent. */
+function sendKv({ replica, response, json }: Call): void {
+  const { key, tokens, patient } = checked(pullSchema, json());
+  const fail = (): void => sendJson(response, 404, new ApiError(404, `no KV of ${key}`).body);
+  const ready = (): void => sendJson(response, 200, {});
+  replica.exchange.fetch(key, { tokens, to: undefined, ready, fail }, { patient });
 }
 
 function modelList({ options, loras, clock, engine }: Replica): object {

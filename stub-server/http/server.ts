@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
-import type { ReplicaDirectory } from '../pd/nixl.ts';
 import { ApiError } from './api-error.ts';
 import { sendJson } from './generate.ts';
 import type { Replica } from './replica.ts';
 import { type Call, MENDING_PATHS, ROUTES } from './routes.ts';
+import type { ReplicaDirectory } from './sequence-kv.ts';
 
 /** A chat of a million tokens fits. */
 const BODY_BYTES_MAX = 64 * 1024 * 1024;

@@ -1,0 +1,109 @@
+import type { Clock, Millis, Timer } from '../../src/framework/runtime.ts';
+
+/** How KV goes from one server to another. */
+export interface KvLink {
+  /** Of one server's network interface, each way, shared by its transfers; 1 GB = 10⁹ bytes. */
+  readonly gigabytesPerSecond: number;
+  readonly setupMs: Millis;
+  readonly bytesPerToken: number;
+}
+
+/** 200 Gb RoCE, which reaches about 20 GB/s, and an 8 B model's 128 KiB a token. */
+export const KV_LINK_DEFAULT: KvLink = {
+  gigabytesPerSecond: 20,
+  setupMs: 1,
+  bytesPerToken: 131_072,
+};
+
+/** One server's end of the network. */
+export class KvPort {
+  readonly link: KvLink;
+  /** Transfers under way. */
+  sending = 0;
+  receiving = 0;
+
+  constructor(link: KvLink) {
+    this.link = link;
+  }
+
+  get bytesPerMs(): number {
+    return this.link.gigabytesPerSecond * 1e6;
+  }
+}
+
+export interface KvTransfer {
+  readonly tokens: number;
+  /** Left out where that end is not modelled: another process, a store. At least one is given. */
+  readonly from?: KvPort | undefined;
+  readonly to?: KvPort | undefined;
+}
+
+interface Flow extends KvTransfer {
+  bytesLeft: number;
+  bytesPerMs: number;
+  readonly done: () => void;
+}
+
+/**
+ * The network between the servers of a process. A port's transfers share it evenly (processor sharing), each way by
+ * itself, and one goes as fast as the slower of its two shares; what one cannot use of its share is not given to others.
+ */
+export class KvFabric {
+  readonly #clock: Clock;
+  readonly #flows = new Set<Flow>();
+  #timer: Timer | undefined;
+  #since: Millis = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Calls `done` when the last byte has come. */
+  send(transfer: KvTransfer, done: () => void): void {
+    // The sender knows what its KV looks like.
+    const { setupMs, bytesPerToken } = (transfer.from ?? transfer.to)?.link ?? KV_LINK_DEFAULT;
+    this.#clock.setTimer(setupMs, () => {
+      this.#advance();
+      const bytesLeft = transfer.tokens * bytesPerToken;
+      this.#flows.add({ ...transfer, bytesLeft, bytesPerMs: 0, done });
+      if (transfer.from !== undefined) transfer.from.sending += 1;
+      if (transfer.to !== undefined) transfer.to.receiving += 1;
+      this.#share();
+    });
+  }
+
+  /** Brings every transfer up to now. */
+  #advance(): void {
+    const now = this.#clock.now();
+    for (const flow of this.#flows) flow.bytesLeft -= (now - this.#since) * flow.bytesPerMs;
+    this.#since = now;
+  }
+
+  /** Gives each its rate anew and waits for the next to end. */
+  #share(): void {
+    this.#timer?.cancel();
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const flow of this.#flows) {
+      flow.bytesPerMs = Math.min(
+        flow.from === undefined ? Infinity : flow.from.bytesPerMs / flow.from.sending,
+        flow.to === undefined ? Infinity : flow.to.bytesPerMs / flow.to.receiving,
+      );
+      nextMs = Math.min(nextMs, flow.bytesLeft / flow.bytesPerMs);
+    }
+    if (this.#flows.size === 0) return;
+    this.#timer = this.#clock.setTimer(Math.max(0, nextMs), () => this.#end());
+  }
+
+  #end(): void {
+    this.#advance();
+    // Less than a byte is a rounding error.
+    const over = [...this.#flows].filter(({ bytesLeft }) => bytesLeft < 1);
+    for (const flow of over) {
+      this.#flows.delete(flow);
+      if (flow.from !== undefined) flow.from.sending -= 1;
+      if (flow.to !== undefined) flow.to.receiving -= 1;
+    }
+    this.#share();
+    for (const { done } of over) done();
+  }
+}
