@@ -4,6 +4,7 @@ import { kvCacheUtilization } from './kv-cache-utilization.ts';
 import { loadAware } from './load-aware.ts';
 import { loraAffinity } from './lora-affinity.ts';
 import { noHitLru } from './no-hit-lru.ts';
+import { precisePrefixCache } from './precise-prefix-cache.ts';
 import { predictedCost } from './predicted-cost.ts';
 import { prefixCache } from './prefix-cache.ts';
 import { queueDepth } from './queue-depth.ts';
@@ -27,6 +28,7 @@ export const scorers: readonly ScorerDefinition[] = [
   loadAware,
   loraAffinity,
   noHitLru,
+  precisePrefixCache,
   predictedCost,
   prefixCache,
   queueDepth,

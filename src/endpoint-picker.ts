@@ -1,4 +1,9 @@
-import { instantiate, type PluginWrap } from './config/instantiate.ts';
+import {
+  instantiate,
+  type PickerParts,
+  type PluginWrap,
+  type Preparer,
+} from './config/instantiate.ts';
 import type { PickerPlan } from './config/picker-plan.ts';
 import { EndpointPool } from './datalayer/endpoint-pool.ts';
 import { EngineModel } from './datalayer/engine-model.ts';
@@ -6,13 +11,23 @@ import { Ledger, type Reservation } from './datalayer/ledger.ts';
 import { subsetOf } from './datalayer/subset.ts';
 import type { Endpoint } from './framework/endpoint.ts';
 import { RoutingError } from './framework/error.ts';
-import { type InFlightLoad, prefixMatchKey } from './framework/keys.ts';
+import {
+  type InFlightLoad,
+  PRECISE_PREFIX_PRODUCER,
+  type PrefixMatch,
+  prefixMatchKey,
+} from './framework/keys.ts';
 import type { Outcome, RequestObserver, Routed, Usage } from './framework/observer.ts';
 import type { Observer } from './framework/plugin.ts';
 import type { InferenceRequest } from './framework/request.ts';
 import type { RoutedRequest, RouteOptions, Router } from './framework/routing.ts';
 import type { Millis, Runtime, Timer } from './framework/runtime.ts';
-import type { Scheduler, SchedulingContext, SchedulingResult } from './framework/scheduling.ts';
+import type {
+  CycleKey,
+  Scheduler,
+  SchedulingContext,
+  SchedulingResult,
+} from './framework/scheduling.ts';
 import { decodeStepMs, predictedTtftMs } from './framework/step-time.ts';
 import { createContext } from './scheduling/context.ts';
 import { createScheduler } from './scheduling/scheduler.ts';
@@ -56,12 +71,14 @@ export function createEndpointPicker(options: EndpointPickerOptions): EndpointPi
   const observers = [...parts.observers, ...(options.observers ?? [])];
   for (const observer of observers) pool.observeEndpoints(observer);
   const hearers: readonly RequestObserver[] = [...observers, engineModel];
+  const matchKey = bestPrefixMatch(parts.facts);
 
   return {
     pool,
     ledger,
     observers,
     stop: () => parts.stop(),
+    prepare: (request, body, ready) => prepareAll(parts.preparers, { request, body, ready }),
     route(request, { subset, firstTokenSeen = false, endSeen = true }: RouteOptions = {}) {
       const now = runtime.clock.now();
       const candidates = subsetOf(pool.snapshot(), subset);
@@ -70,9 +87,7 @@ export function createEndpointPicker(options: EndpointPickerOptions): EndpointPi
       const context = createContext({ request, now, random }, candidates, parts.facts);
       const result = scheduler.schedule(candidates, context);
       const target = primaryOf(result, candidates.length);
-      const cachedTokens = parts.facts.has(prefixMatchKey().name)
-        ? cachedTokensOf(target, context)
-        : 0;
+      const cachedTokens = matchKey === undefined ? 0 : cachedTokensOf(target, context, matchKey);
       const { load, ttftMs, decodeMs, reservation } = book(target, {
         request,
         cachedTokens,
@@ -130,6 +145,30 @@ interface Booking {
   readonly reservation: Reservation;
 }
 
+/** True, and `ready` is called at the last of them, when any of them has to be waited for. */
+function prepareAll(
+  sources: readonly Preparer[],
+  {
+    request,
+    body,
+    ready,
+  }: {
+    readonly request: InferenceRequest;
+    readonly body: readonly Uint8Array[];
+    readonly ready: () => void;
+  },
+): boolean {
+  let waiting = 0;
+  for (const source of sources) {
+    const waits = source.prepare(request, body, () => {
+      waiting -= 1;
+      if (waiting === 0) ready();
+    });
+    if (waits) waiting += 1;
+  }
+  return waiting > 0;
+}
+
 function noCandidates(pooled: number, subset: readonly string[] | undefined): RoutingError {
   const why =
     subset === undefined || pooled === 0
@@ -147,8 +186,18 @@ function primaryOf({ primary }: SchedulingResult, candidates: number): Endpoint 
   );
 }
 
-function cachedTokensOf(endpoint: Endpoint, context: SchedulingContext): number {
-  const match = context.get(prefixMatchKey());
+/** What engines say themselves is believed before what we think they hold. */
+function bestPrefixMatch(facts: PickerParts['facts']): CycleKey<PrefixMatch> | undefined {
+  const keys = [prefixMatchKey(PRECISE_PREFIX_PRODUCER), prefixMatchKey()];
+  return keys.find(({ name }) => facts.has(name));
+}
+
+function cachedTokensOf(
+  endpoint: Endpoint,
+  context: SchedulingContext,
+  matchKey: CycleKey<PrefixMatch>,
+): number {
+  const match = context.get(matchKey);
   return Math.min(context.request.promptTokens, match.matchedBlocks(endpoint) * match.blockTokens);
 }
 

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { type DataSourceDefinition, defineDataSource } from '../framework/plugin.ts';
 
 const LEDGER = 'the ledger counts what is in flight, always';
-const ESTIMATED = 'tokens are estimated from bytes while the body arrives';
 const BY_PATH = 'a body is read as its path says';
 
 const inflightLoad = {
@@ -13,11 +12,6 @@ const inflightLoad = {
   syncCrossReplicaState: z.boolean().optional(),
 };
 
-const tokens = {
-  modelName: z.string().optional(),
-  estimate: z.record(z.string(), z.unknown()).optional(),
-};
-
 /** Plugin types of the reference whose work our core does, with the sentence that says how. */
 const ACCEPTED: readonly {
   readonly type: string;
@@ -25,8 +19,6 @@ const ACCEPTED: readonly {
   readonly shape: z.ZodRawShape;
 }[] = [
   { type: 'inflight-load-producer', instead: LEDGER, shape: inflightLoad },
-  { type: 'token-producer', instead: ESTIMATED, shape: tokens },
-  { type: 'tokenizer', instead: ESTIMATED, shape: tokens },
   { type: 'openai-parser', instead: BY_PATH, shape: {} },
   { type: 'anthropic-parser', instead: BY_PATH, shape: {} },
   { type: 'vllmhttp-parser', instead: BY_PATH, shape: {} },

@@ -1,5 +1,5 @@
 import { invariant } from '../framework/error.ts';
-import type { CycleFact, EndpointWriter, Observer } from '../framework/plugin.ts';
+import type { CycleFact, DataSource, EndpointWriter, Observer } from '../framework/plugin.ts';
 import type { Runtime } from '../framework/runtime.ts';
 import type {
   Filter,
@@ -32,8 +32,12 @@ export interface PickerParts {
   /** By the name of their key. */
   readonly facts: ReadonlyMap<string, CycleFact<unknown>>;
   readonly observers: readonly Observer[];
+  /** Data sources that get something ready before a cycle. */
+  readonly preparers: readonly Preparer[];
   stop(): void;
 }
+
+export type Preparer = Required<Pick<DataSource, 'prepare'>>;
 
 const AS_IT_IS: PluginWrap = {
   filter: (_plugin, filter) => filter,
@@ -64,6 +68,9 @@ export function instantiate(plan: PickerPlan, options: InstantiateOptions): Pick
     handler,
     facts: new Map(facts.map((fact) => [fact.key.name, fact])),
     observers: [...sources, ...made.values(), handler],
+    preparers: sources.filter(
+      (source): source is DataSource & Preparer => source.prepare !== undefined,
+    ),
     stop: () => {
       for (const source of sources) source.stop();
     },

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ConfigIssue } from '../framework/error.ts';
 import type { PluginCatalogue, Schema } from '../framework/plugin.ts';
+import { COMPANIONS } from './companions.ts';
 import { nearest } from './nearest.ts';
 import type { FileDiscoveryPlan, KnownPlugin, PlannedPlugin } from './picker-plan.ts';
 import type { PluginEntry } from './schema.ts';
@@ -20,6 +21,8 @@ export class PluginTable {
   readonly #types: ReadonlyMap<string, KnownPlugin>;
   readonly #issues: ConfigIssue[];
   readonly #plugins = new Map<string, PlannedPlugin>();
+  /** Types that came with another plugin, and the parameters they came with. */
+  readonly #brought = new Map<string, string>();
   readonly #discoveries = new Map<string, FileDiscoveryPlan>();
 
   constructor(
@@ -112,9 +115,25 @@ export class PluginTable {
       this.#issues.push({ path: `${path}.type`, message });
       return;
     }
-    this.#parse(known.definition.config, entry, path, (config) =>
-      this.#plugins.set(name, { ...known, name, config }),
-    );
+    this.#parse(known.definition.config, entry, path, (config) => {
+      this.#plugins.set(name, { ...known, name, config });
+      this.#bring(COMPANIONS.get(entry.type), entry, path);
+    });
+  }
+
+  /** The plugin that one of this type comes with, unless the configuration lists it itself. */
+  #bring(type: string | undefined, { parameters }: PluginEntry, path: string): void {
+    if (type === undefined) return;
+    const given = JSON.stringify(parameters ?? {});
+    const listed = this.#entries.some((entry) => nameOf(entry) === type);
+    const before = listed ? '{}' : this.#brought.get(type);
+    if (before === undefined) {
+      this.#brought.set(type, given);
+      this.#read(type, { type, parameters }, path);
+    } else if (given !== '{}' && given !== before) {
+      const message = `are for ${type}, which has its parameters from elsewhere; give them there alone`;
+      this.#issues.push({ path: `${path}.parameters`, message });
+    }
   }
 
   #parse<T>(

@@ -39,8 +39,6 @@ export const UNSUPPORTED_TYPES: ReadonlySet<string> = new Set([
   'multicluster-session-affinity-filter',
   'p2p-source-producer',
   'pd-profile-handler',
-  'precise-prefix-cache-producer',
-  'precise-prefix-cache-scorer',
   'predicted-latency-producer',
   'prefill-header-handler',
   'prefix-based-pd-decider',

@@ -47,10 +47,23 @@ export class RequestPhase {
   #bodyBytes = 0;
   #ended = false;
   #routed: RoutedRequest | undefined;
+  #preparing = false;
+  readonly #resume: (go: () => void) => void;
 
-  constructor(options: RequestPhaseOptions, emit: (action: StreamAction) => void) {
+  /** `resume` is called, after a wait, with what is to be done now that it is over. */
+  constructor(
+    options: RequestPhaseOptions,
+    emit: (action: StreamAction) => void,
+    resume: (go: () => void) => void,
+  ) {
     this.#options = options;
     this.#emit = emit;
+    this.#resume = resume;
+  }
+
+  /** Something is being got ready for the pick; what comes meanwhile has to wait. */
+  get preparing(): boolean {
+    return this.#preparing;
   }
 
   /** The pick, once there is one. */
@@ -108,7 +121,7 @@ export class RequestPhase {
         if (endOfStream) this.#endDuplex(head, reader, this.#bodyBytes);
         return;
       case 'body-message':
-        this.#pickAtBody(head, reader, endOfStream);
+        this.#pickAtBody(head, reader, chunk, endOfStream);
         return;
       case 'early':
       case 'headers':
@@ -121,8 +134,11 @@ export class RequestPhase {
     const head = this.#head;
     const reader = this.#reader;
     if (!this.#ended && head !== undefined && reader !== undefined) {
-      if (this.#pickTime === 'body-end') this.#endDuplex(head, reader, undefined);
-      else this.#endStreamed(head, reader);
+      if (this.#pickTime === 'body-end') {
+        this.#endDuplex(head, reader, undefined);
+        return;
+      }
+      this.#endStreamed(head, reader);
     }
     this.#ended = true;
     this.#emit({ kind: 'answer-request-trailers' });
@@ -136,20 +152,39 @@ export class RequestPhase {
 
   #endDuplex(head: RequestHead, reader: BodyReader, contentLength: number | undefined): void {
     this.#ended = true;
-    this.#answerHeaders(this.#pick(head, reader.end(), contentLength));
-    // Trailers end the stream then, and without any body the proxy expects none back.
-    const byTrailers = contentLength === undefined;
-    if (!byTrailers || this.#bodyBytes > 0) this.#echo(this.#withheld, !byTrailers);
-    this.drop();
-    if (this.#halfCloses && !byTrailers) this.#emit({ kind: 'half-close' });
+    const request = reader.end();
+    this.#prepared(request, this.#withheld, () => {
+      this.#answerHeaders(this.#pick(head, request, contentLength));
+      // Trailers end the stream then, and without any body the proxy expects none back.
+      const byTrailers = contentLength === undefined;
+      if (!byTrailers || this.#bodyBytes > 0) this.#echo(this.#withheld, !byTrailers);
+      this.drop();
+      if (byTrailers) this.#emit({ kind: 'answer-request-trailers' });
+      else if (this.#halfCloses) this.#emit({ kind: 'half-close' });
+    });
+  }
+
+  /** The pick, once all that it needs is there: at once, if nothing has to be asked for. */
+  #prepared(request: InferenceRequest, body: readonly Uint8Array[], pick: () => void): void {
+    const { router } = this.#options;
+    this.#preparing =
+      router.prepare?.(request, body, () =>
+        this.#resume(() => {
+          this.#preparing = false;
+          pick();
+        }),
+      ) ?? false;
+    if (!this.#preparing) pick();
   }
 
   /** The whole body is one message, though not marked as the end when trailers follow; or the part of it that fitted. */
-  #pickAtBody(head: RequestHead, reader: BodyReader, endOfStream: boolean): void {
+  #pickAtBody(head: RequestHead, reader: BodyReader, body: Buffer, endOfStream: boolean): void {
     this.#ended = true;
     const cutShort = this.#mode === BODY_MODE.bufferedPartial && !endOfStream && !reader.complete;
     const request = cutShort ? reader.peek() : reader.end();
-    this.#emit({ kind: 'answer-request-body', pick: this.#pick(head, request) });
+    this.#prepared(request, [body], () =>
+      this.#emit({ kind: 'answer-request-body', pick: this.#pick(head, request) }),
+    );
   }
 
   /** Nothing is answered until the pick, then every chunk at once. */

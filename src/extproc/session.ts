@@ -26,19 +26,29 @@ export class Session {
   #state: State = 'open';
   #begun = false;
   #closed = false;
+  /** What came while something was being got ready for the pick. The proxy awaits our answer, so it is little. */
+  readonly #waiting: StreamEvent[] = [];
 
   constructor(options: SessionOptions, emit: (action: StreamAction) => void) {
     this.#options = options;
     this.#emit = emit;
-    this.#request = new RequestPhase(options, (action) => {
-      if (action.kind === 'half-close') this.#state = 'half-closed';
-      emit(action);
-    });
+    this.#request = new RequestPhase(
+      options,
+      (action) => {
+        if (action.kind === 'half-close') this.#state = 'half-closed';
+        emit(action);
+      },
+      (go) => this.#resume(go),
+    );
     this.#response = new ResponsePhase(emit);
   }
 
   on(event: StreamEvent): void {
     if (this.#state !== 'open') return;
+    if (this.#request.preparing) {
+      this.#waiting.push(event);
+      return;
+    }
     if (event.observing) {
       this.#state = 'over';
       return;
@@ -49,6 +59,17 @@ export class Session {
     } catch (error) {
       this.#reject(error);
     }
+  }
+
+  /** The wait before a pick is over; unless the request is. */
+  #resume(go: () => void): void {
+    if (this.#state !== 'open') return;
+    try {
+      go();
+    } catch (error) {
+      this.#reject(error);
+    }
+    for (const event of this.#waiting.splice(0)) this.on(event);
   }
 
   /** The stream is over, however it ended. Gives back the reservation if anything still holds it. */

@@ -38,6 +38,8 @@ export interface PrefixMatch {
 }
 
 export const DEFAULT_PREFIX_PRODUCER = 'approx-prefix-cache-producer';
+/** The one that engines' own KV events feed. */
+export const PRECISE_PREFIX_PRODUCER = 'precise-prefix-cache-producer';
 
 /** The prefix match as told by the producer with this name. */
 export function prefixMatchKey(producer: string = DEFAULT_PREFIX_PRODUCER): CycleKey<PrefixMatch> {

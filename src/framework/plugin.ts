@@ -1,5 +1,6 @@
 import type { AttributeKey, Endpoint, EndpointId, EndpointMetrics } from './endpoint.ts';
 import type { EndpointObserver, RequestObserver } from './observer.ts';
+import type { InferenceRequest } from './request.ts';
 import type { Runtime } from './runtime.ts';
 import type {
   CycleKey,
@@ -66,6 +67,12 @@ export interface CycleFact<T> {
 export interface DataSource extends Observer {
   /** Facts it provides to scorers and filters. */
   readonly facts?: readonly CycleFact<unknown>[];
+  /**
+   * Gets ready what its facts need of a request that cannot be had at once, such as a tokenizer's answer. `body` is the
+   * whole body as it came, valid during this call. False where nothing is waited for. Else it calls `ready` exactly
+   * once, later, within a bound of its own, whether it succeeded or not.
+   */
+  prepare?(request: InferenceRequest, body: readonly Uint8Array[], ready: () => void): boolean;
   stop(): void;
 }
 

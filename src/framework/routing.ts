@@ -32,6 +32,11 @@ export interface RoutedRequest {
 
 /** The decision core as the protocol layers see it. Synchronous. */
 export interface Router {
+  /**
+   * Before `route`, for a request whose body is at hand: true when something is being got ready that the pick is better
+   * with, and `ready` will be called, once and later. False when nothing is waited for. As `DataSource.prepare`.
+   */
+  prepare?(request: InferenceRequest, body: readonly Uint8Array[], ready: () => void): boolean;
   /** Picks and reserves in one step. Throws RoutingError. */
   route(request: InferenceRequest, options?: RouteOptions): RoutedRequest;
 }

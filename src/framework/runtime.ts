@@ -35,9 +35,34 @@ export interface HttpGetOptions {
   readonly bodyBytesMax: number;
 }
 
+export interface MessageSocketOptions {
+  /** A subscriber hears what is published; a dealer asks and hears the answers. */
+  readonly kind: 'subscriber' | 'dealer';
+  /** `tcp://host:port`. */
+  readonly address: string;
+  /** Waits there for others to connect, rather than connecting. */
+  readonly bind?: boolean;
+  /** How the first frame must begin, for a subscriber. */
+  readonly topic?: string;
+  /** A connection was made, the first or one after a break. */
+  readonly onConnected?: () => void;
+  /** One message. Its frames stay valid. */
+  readonly onMessage: (frames: readonly Uint8Array[]) => void;
+}
+
+/** A ZMQ socket: connects again by itself for as long as it is open, and says nothing of failing to. */
+export interface MessageSocket {
+  send(frames: readonly Uint8Array[]): void;
+  close(): void;
+}
+
 export interface Network {
   /** Rejects on time-out, refused connection, broken transfer or a body over `bodyBytesMax`. */
   get(url: URL, options: HttpGetOptions): Promise<HttpResponse>;
+  /** The same with a JSON body. Undefined where nobody can be asked. */
+  post?(url: URL, body: Uint8Array, options: HttpGetOptions): Promise<HttpResponse>;
+  /** Undefined where there are no such sockets. */
+  openMessages?(options: MessageSocketOptions): MessageSocket;
 }
 
 export interface Runtime {

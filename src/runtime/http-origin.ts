@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import { Client } from 'undici';
+import { Client, type Dispatcher } from 'undici';
 import type { HttpGetOptions, HttpResponse, Millis } from '../framework/runtime.ts';
 import { HttpExchange } from './http-exchange.ts';
 import { ReusedBody } from './reused-body.ts';
@@ -26,7 +26,30 @@ export class HttpOrigin {
     return this.#open.size === 0 && this.#usedAt < before;
   }
 
+  /** Exchanges under way or waiting for their turn. */
+  get load(): number {
+    return this.#open.size;
+  }
+
   get(url: URL, options: HttpGetOptions): Promise<HttpResponse> {
+    return this.#exchange({ method: 'GET', path: url.pathname + url.search }, url, options);
+  }
+
+  post(url: URL, body: Uint8Array, options: HttpGetOptions): Promise<HttpResponse> {
+    const headers = { 'content-type': 'application/json' };
+    const path = url.pathname + url.search;
+    return this.#exchange({ method: 'POST', path, body, headers }, url, options);
+  }
+
+  async close(): Promise<void> {
+    await this.#client.destroy();
+  }
+
+  #exchange(
+    request: Dispatcher.DispatchOptions,
+    url: URL,
+    options: HttpGetOptions,
+  ): Promise<HttpResponse> {
     this.#usedAt = performance.now();
     return new Promise((resolve, reject) => {
       const exchange = new HttpExchange({
@@ -41,12 +64,8 @@ export class HttpOrigin {
         onExpired: () => this.#expired(),
       });
       this.#open.add(exchange);
-      this.#client.dispatch({ method: 'GET', path: url.pathname + url.search }, exchange);
+      this.#client.dispatch(request, exchange);
     });
-  }
-
-  async close(): Promise<void> {
-    await this.#client.destroy();
   }
 
   /**

@@ -1,11 +1,24 @@
 import { performance } from 'node:perf_hooks';
-import type { HttpGetOptions, HttpResponse, Millis, Network } from '../framework/runtime.ts';
+import type {
+  HttpGetOptions,
+  HttpResponse,
+  MessageSocket,
+  MessageSocketOptions,
+  Millis,
+  Network,
+} from '../framework/runtime.ts';
 import { HttpOrigin } from './http-origin.ts';
+import { openZmqSocket } from './zmq-socket.ts';
 
 /** An origin not asked for so long has left the pool; its connection and its memory are let go. */
 const IDLE_MS = 30_000;
 
+/** Connections for posts to one origin: a long question must not hold up short ones. */
+const POST_CONNECTIONS = 4;
+
 export interface NodeNetwork extends Network {
+  post(url: URL, body: Uint8Array, options: HttpGetOptions): Promise<HttpResponse>;
+  openMessages(options: MessageSocketOptions): MessageSocket;
   /** Breaks off what is under way. A `get` afterwards rejects. */
   close(): Promise<void>;
 }
@@ -21,7 +34,17 @@ export interface NodeNetworkOptions {
  */
 export function createNodeNetwork({ idleMs = IDLE_MS }: NodeNetworkOptions = {}): NodeNetwork {
   const origins = new Map<string, HttpOrigin>();
+  const sockets = new Set<MessageSocket>();
   let closed = false;
+  const originOf = (url: URL, lane: string): HttpOrigin => {
+    const name = url.origin + lane;
+    let origin = origins.get(name);
+    if (origin === undefined) {
+      origin = new HttpOrigin(url.origin, idleMs);
+      origins.set(name, origin);
+    }
+    return origin;
+  };
   const sweep = setInterval(() => {
     const before = performance.now() - idleMs;
     for (const [name, origin] of origins) {
@@ -34,16 +57,33 @@ export function createNodeNetwork({ idleMs = IDLE_MS }: NodeNetworkOptions = {})
   return {
     get(url: URL, options: HttpGetOptions): Promise<HttpResponse> {
       if (closed) return Promise.reject(new Error(`the network is closed, ${url.href} not asked`));
-      let origin = origins.get(url.origin);
-      if (origin === undefined) {
-        origin = new HttpOrigin(url.origin, idleMs);
-        origins.set(url.origin, origin);
+      return originOf(url, '').get(url, options);
+    },
+    post(url: URL, body: Uint8Array, options: HttpGetOptions): Promise<HttpResponse> {
+      if (closed) return Promise.reject(new Error(`the network is closed, ${url.href} not asked`));
+      let best = originOf(url, ' post 0');
+      for (let lane = 1; lane < POST_CONNECTIONS && best.load > 0; lane++) {
+        const other = originOf(url, ` post ${lane}`);
+        if (other.load < best.load) best = other;
       }
-      return origin.get(url, options);
+      return best.post(url, body, options);
+    },
+    openMessages(options: MessageSocketOptions): MessageSocket {
+      const socket = openZmqSocket(options);
+      sockets.add(socket);
+      return {
+        send: (frames) => socket.send(frames),
+        close: () => {
+          sockets.delete(socket);
+          socket.close();
+        },
+      };
     },
     async close() {
       closed = true;
       clearInterval(sweep);
+      for (const socket of sockets) socket.close();
+      sockets.clear();
       await Promise.all([...origins.values()].map((origin) => origin.close()));
       origins.clear();
     },

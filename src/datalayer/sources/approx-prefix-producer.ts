@@ -41,6 +41,8 @@ const config = z.strictObject({
   lruCapacityPerServer: z.int().positive().default(31_250),
 });
 
+export const DEFAULT_APPROX_CONFIG: ApproxPrefixConfig = config.parse({});
+
 /**
  * What each endpoint's prefix cache should hold, from what we ourselves sent there: one bounded LRU an endpoint, of
  * the capacity its engine reports, so that it forgets as the engine forgets.
@@ -63,7 +65,7 @@ export class ApproxPrefixIndex implements DataSource {
   constructor(parsed: ApproxPrefixConfig, name: string) {
     this.#config = parsed;
     this.facts = [
-      { key: prefixMatchKey(name), compute: (_endpoints, { request }) => this.#match(request) },
+      { key: prefixMatchKey(name), compute: (_endpoints, { request }) => this.match(request) },
     ];
   }
 
@@ -100,12 +102,17 @@ export class ApproxPrefixIndex implements DataSource {
     this.#tokenRatio += TOKEN_RATIO_WEIGHT * (bounded - this.#tokenRatio);
   }
 
+  /** The engine has lost its cache. */
+  forget(endpoint: Endpoint): void {
+    this.#indexes[endpoint.slot]?.clear();
+  }
+
   stop(): void {
     this.#indexes.length = 0;
   }
 
   /** Each endpoint's match is worked out when first asked for, so that filtered endpoints cost nothing. */
-  #match({ prompt }: InferenceRequest): PrefixMatch {
+  match({ prompt }: InferenceRequest): PrefixMatch {
     const count = Math.min(prompt.count, this.#blocksToMatch(prompt));
     const limited = count < prompt.count ? { ...prompt, count } : prompt;
     const matched: (number | undefined)[] = [];

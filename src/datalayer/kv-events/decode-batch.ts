@@ -1,0 +1,188 @@
+import { Decoder } from '@msgpack/msgpack';
+import type { CacheEvent, HashWords } from './cache-event.ts';
+
+export interface CacheEventBatch {
+  readonly events: readonly CacheEvent[];
+  /** Events of types we do not know, which later engines may add. */
+  readonly unknown: number;
+  readonly dataParallelRank: number | undefined;
+}
+
+/** One batch is one step of an engine: this is a hundred times a full step of the largest. */
+const ELEMENTS_MAX = 16_000_000;
+const TIER_DEFAULT = 'gpu';
+
+/** Stateless between calls; made once because making one allocates its tables. */
+const decoder = new Decoder({
+  useBigInt64: true,
+  maxArrayLength: ELEMENTS_MAX,
+  maxMapLength: 65_536,
+  maxBinLength: 65_536,
+  maxStrLength: 65_536,
+  maxExtLength: 65_536,
+});
+
+/** The fields of each event in their order, for engines that send arrays. */
+const FIELDS: Readonly<Record<string, readonly string[]>> = {
+  BlockStored: [
+    'block_hashes',
+    'parent_block_hash',
+    'token_ids',
+    'block_size',
+    'lora_id',
+    'medium',
+    'lora_name',
+    'extra_keys',
+    'group_idx',
+    'kv_cache_spec_kind',
+  ],
+  BlockRemoved: ['block_hashes', 'medium', 'group_idx'],
+  AllBlocksCleared: [],
+};
+
+/**
+ * Reads a batch in any of the layouts vLLM has used (all arrays; events as maps; the batch a map too) or SGLang uses.
+ * Throws an Error that says what is wrong.
+ */
+export function decodeBatch(payload: Uint8Array): CacheEventBatch {
+  const batch = decoder.decode(payload);
+  const fields = Array.isArray(batch)
+    ? { events: batch[1], data_parallel_rank: batch[2] }
+    : record(batch, 'the batch');
+  const told = list(fields['events'], 'the events of the batch');
+  const rank = fields['data_parallel_rank'];
+  const events: CacheEvent[] = [];
+  let unknown = 0;
+  for (const each of told) {
+    const event = eventOf(each);
+    if (event === undefined) unknown += 1;
+    else events.push(event);
+  }
+  return { events, unknown, dataParallelRank: typeof rank === 'number' ? rank : undefined };
+}
+
+function eventOf(told: unknown): CacheEvent | undefined {
+  const { type, fields } = namedFields(told);
+  switch (type) {
+    case 'BlockStored':
+      return stored(fields);
+    case 'BlockRemoved':
+      return {
+        kind: 'removed',
+        hashes: hashWords(list(fields['block_hashes'], 'block_hashes')),
+        tier: tierOf(fields['medium']),
+        group: optionalNumber(fields['group_idx']),
+      };
+    case 'AllBlocksCleared':
+      return { kind: 'cleared' };
+    default:
+      return undefined;
+  }
+}
+
+function namedFields(told: unknown): {
+  readonly type: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+} {
+  if (!Array.isArray(told)) {
+    const fields = record(told, 'an event');
+    return { type: String(fields['type']), fields };
+  }
+  const type = String(told[0]);
+  const fields: Record<string, unknown> = {};
+  FIELDS[type]?.forEach((name, index) => {
+    fields[name] = told[index + 1];
+  });
+  return { type, fields };
+}
+
+function stored(fields: Readonly<Record<string, unknown>>): CacheEvent {
+  const hashes = hashWords(list(fields['block_hashes'], 'block_hashes'));
+  const parent = fields['parent_block_hash'];
+  const blockTokens = fields['block_size'];
+  if (typeof blockTokens !== 'number' || !Number.isInteger(blockTokens) || blockTokens < 1) {
+    throw new Error(`block_size is ${describe(blockTokens)}: a whole number from 1 was expected`);
+  }
+  const lora = typeof fields['lora_name'] === 'string' ? fields['lora_name'] : undefined;
+  const kind = fields['kv_cache_spec_kind'];
+  return {
+    kind: 'stored',
+    hashes,
+    parent: parent === null || parent === undefined ? undefined : hashWords([parent]),
+    tokenIds: tokenIds(fields['token_ids']),
+    blockTokens,
+    tier: tierOf(fields['medium']),
+    lora,
+    extras: extrasOf(fields['extra_keys'], lora),
+    group: optionalNumber(fields['group_idx']),
+    groupKind: typeof kind === 'string' ? kind : undefined,
+  };
+}
+
+/** Only as far as they are plain ids: pairs, as some speculative engines send them, name no text of a prompt. */
+function tokenIds(told: unknown): readonly number[] {
+  const ids = list(told ?? [], 'token_ids');
+  return ids.every((id) => typeof id === 'number') ? (ids as readonly number[]) : [];
+}
+
+/** Integers of either sign in two's complement; of bytes the last eight, as the reference reads them. */
+function hashWords(hashes: readonly unknown[]): HashWords {
+  const words = new Uint32Array(2 * hashes.length);
+  hashes.forEach((hash, index) => {
+    if (typeof hash === 'number' && Number.isSafeInteger(hash)) {
+      words[2 * index] = hash % 0x1_0000_0000;
+      words[2 * index + 1] = Math.floor(hash / 0x1_0000_0000);
+    } else if (typeof hash === 'bigint') {
+      words[2 * index] = Number(BigInt.asUintN(32, hash));
+      words[2 * index + 1] = Number(BigInt.asUintN(32, hash >> 32n));
+    } else if (hash instanceof Uint8Array) {
+      const last = hash.subarray(-8);
+      for (let at = 0; at < last.length; at++) {
+        const place = last.length - 1 - at;
+        const word = 2 * index + (place < 4 ? 0 : 1);
+        words[word] = (words[word] as number) + (last[at] as number) * 2 ** (8 * (place % 4));
+      }
+    } else throw new Error(`a block hash is ${describe(hash)}: an integer or bytes were expected`);
+  });
+  return words;
+}
+
+function extrasOf(told: unknown, lora: string | undefined): readonly string[] {
+  if (!Array.isArray(told)) return [];
+  return told.map((keys) => (Array.isArray(keys) ? extraText(keys, lora) : ''));
+}
+
+/** One text for what else is in a block's hash. The adapter is told by itself and left out. */
+export function extraText(keys: readonly unknown[], lora: string | undefined): string {
+  const others = keys.filter((key) => key !== null && key !== undefined && key !== lora);
+  return others.length === 0 ? '' : JSON.stringify(others, plain);
+}
+
+function plain(_name: string, value: unknown): unknown {
+  if (typeof value === 'bigint') return String(value);
+  return value instanceof Uint8Array ? [...value] : value;
+}
+
+function tierOf(medium: unknown): string {
+  return typeof medium === 'string' && medium !== '' ? medium.toLowerCase() : TIER_DEFAULT;
+}
+
+function optionalNumber(value: unknown): number | undefined {
+  return typeof value === 'number' ? value : undefined;
+}
+
+function list(value: unknown, what: string): readonly unknown[] {
+  if (Array.isArray(value)) return value;
+  throw new Error(`${what}: a list was expected, got ${describe(value)}`);
+}
+
+function record(value: unknown, what: string): Readonly<Record<string, unknown>> {
+  if (typeof value === 'object' && value !== null && !(value instanceof Uint8Array)) {
+    return value as Readonly<Record<string, unknown>>;
+  }
+  throw new Error(`${what} is ${describe(value)}: an array or a map was expected`);
+}
+
+function describe(value: unknown): string {
+  return value instanceof Uint8Array ? 'bytes' : `${value === null ? 'nil' : typeof value}`;
+}

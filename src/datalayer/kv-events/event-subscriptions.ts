@@ -1,0 +1,100 @@
+import type { Endpoint } from '../../framework/endpoint.ts';
+import type { DataSourceHost } from '../../framework/plugin.ts';
+import type { MessageSocket } from '../../framework/runtime.ts';
+import { EndpointEvents, type EventsShared } from './endpoint-events.ts';
+import { eventAddress } from './event-address.ts';
+import { REPLAYS_AT_ONCE, ReplaySlots } from './event-stream.ts';
+import { readEvents } from './kv-event-client.ts';
+import type { PrecisePrefixConfig } from './precise-config.ts';
+import { TokenChain } from './token-chain.ts';
+
+/** What topics begin with where many publishers come to one socket: the reference's. */
+const TOPIC_FILTER = 'kv@';
+
+/** The events of every endpoint of a pool: connected to each, or waiting for all at one socket, or both. */
+export class EventSubscriptions {
+  readonly chain: TokenChain;
+  /** Adapters that any engine has named. */
+  readonly adapters: Set<string> = new Set();
+  readonly #shared: EventsShared;
+  readonly #onEmptied: (endpoint: Endpoint) => void;
+  readonly #bySlot: (EndpointEvents | undefined)[] = [];
+  readonly #byAddress = new Map<string, EndpointEvents>();
+  readonly #bound: MessageSocket | undefined;
+
+  constructor(
+    config: PrecisePrefixConfig,
+    host: DataSourceHost,
+    onEmptied: (endpoint: Endpoint) => void,
+  ) {
+    const { random, network } = host.runtime;
+    this.#onEmptied = onEmptied;
+    this.chain = new TokenChain(random.fork('kv-events').next() * 2 ** 32);
+    this.#shared = {
+      config,
+      host,
+      chain: this.chain,
+      adapters: this.adapters,
+      room: { left: config.blocksMax },
+      replaySlots: new ReplaySlots(REPLAYS_AT_ONCE),
+    };
+    this.#bound =
+      config.bindAddress === undefined
+        ? undefined
+        : network.openMessages?.({
+            kind: 'subscriber',
+            address: config.bindAddress,
+            bind: true,
+            topic: config.topicFilter ?? TOPIC_FILTER,
+            onMessage: (frames) =>
+              readEvents(frames, (topic, sequence, payload) =>
+                this.#byAddress.get(podIn(topic))?.hear(topic, sequence, payload),
+              ),
+          });
+  }
+
+  of({ slot }: Endpoint): EndpointEvents | undefined {
+    return this.#bySlot[slot];
+  }
+
+  /** Block sizes of the engines, as far as they have told. */
+  blockSizes(): ReadonlySet<number> {
+    const sizes = new Set<number>();
+    for (const events of this.#bySlot) {
+      if (events?.view.blockTokens !== undefined) sizes.add(events.view.blockTokens);
+    }
+    return sizes;
+  }
+
+  /** Also for an endpoint that has changed its address: its events begin anew. */
+  add(endpoint: Endpoint): void {
+    this.remove(endpoint);
+    const { config } = this.#shared;
+    const address = config.discoverPods ? eventAddress(endpoint, config) : undefined;
+    const events = new EndpointEvents(this.#shared, address, () => this.#onEmptied(endpoint));
+    this.#bySlot[endpoint.slot] = events;
+    this.#byAddress.set(endpoint.address, events);
+  }
+
+  remove({ slot }: Endpoint): void {
+    const events = this.#bySlot[slot];
+    if (events === undefined) return;
+    events.close();
+    this.#bySlot[slot] = undefined;
+    for (const [address, its] of this.#byAddress) {
+      if (its === events) this.#byAddress.delete(address);
+    }
+  }
+
+  close(): void {
+    this.#bound?.close();
+    for (const events of this.#bySlot) events?.close();
+    this.#bySlot.length = 0;
+    this.#byAddress.clear();
+  }
+}
+
+/** `kv@<pod>@<model>`, the pod being its `ip:port`. */
+function podIn(topic: string): string {
+  return topic.split('@')[1] ?? '';
+}
