@@ -6,7 +6,8 @@ export interface ServingPoint {
   readonly config: string;
   readonly maxNumSeqs: number;
   readonly prefixCaching: boolean;
-  readonly achievedRps: number;
+  /** What the client was told to send. */
+  readonly requestedRps: number;
   readonly throughputRps: number;
   readonly requests: number;
   readonly promptTokensMean: number;
@@ -19,8 +20,8 @@ export interface ServingPoint {
 const row = z.object({
   config: z.string().min(1),
   max_num_seqs: z.coerce.number().int().positive(),
-  prefix_caching: z.coerce.number(),
-  achieved_rps: z.coerce.number().positive(),
+  prefix_caching: z.enum(['0', '1', 'false', 'true', 'False', 'True']),
+  requested_rps: z.coerce.number().positive(),
   throughput_rps: z.coerce.number().positive(),
   requests: z.coerce.number().positive(),
   prompt_tokens_mean: z.coerce.number().positive(),
@@ -50,8 +51,8 @@ export function readServingPoints(text: string, source: string): readonly Servin
     return {
       config: data.config,
       maxNumSeqs: data.max_num_seqs,
-      prefixCaching: data.prefix_caching !== 0,
-      achievedRps: data.achieved_rps,
+      prefixCaching: ['1', 'true', 'True'].includes(data.prefix_caching),
+      requestedRps: data.requested_rps,
       throughputRps: data.throughput_rps,
       requests: data.requests,
       promptTokensMean: data.prompt_tokens_mean,

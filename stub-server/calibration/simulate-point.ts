@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/framework/runtime.ts';
+import type { Clock, Random } from '../../src/framework/runtime.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import { SimulatedClock } from '../../src/sim/simulated-clock.ts';
 import { Engine } from '../engine.ts';
@@ -22,13 +22,18 @@ export interface PointPrediction {
 
 /** The benchmark's: a client that has so many requests open at most, and prompts drawn from so many. */
 const IN_FLIGHT_MAX = 440;
+/** Fewer have no mean worth the name. */
+const REQUESTS_MIN = 40;
 const DISTINCT_PROMPTS = 100;
 /** vLLM's defaults on such a server; memory does not bind at these sizes. */
 const BATCHED_TOKENS_MAX = 8192;
 const BLOCK_TOKENS = 16;
 const KV_BLOCKS = 27_000;
 
-/** Serves a benchmark's load on the engine: Poisson arrivals, for `seconds` of them. */
+/**
+ * Serves a benchmark's load on the engine. Arrivals are inference-perf's "constant" ones: exponential gaps, scaled so that
+ * they fill the stage exactly. `seconds` cuts the stage short.
+ */
 export function simulatePoint(
   point: ServingPoint,
   calibrated: Calibrated,
@@ -37,25 +42,24 @@ export function simulatePoint(
   const clock = new SimulatedClock();
   const random = seededRandom(seed);
   const engine = engineFor(point, calibrated, clock);
-  // The client sends at the requested rate whatever comes back, up to its cap.
-  const total = Math.max(40, Math.round(requestedRps(point) * seconds));
+  const promptTokens = Math.round(point.promptTokensMean);
+  const prompts = promptsOf(point);
+  // A benchmark runs its stages on one server, one after another: the prompts have been there before.
+  for (const blockHashes of prompts) engine.submit({ promptTokens, outputTokens: 1, blockHashes });
+  while (clock.step()) continue;
   const ttfts: number[] = [];
   const e2es: number[] = [];
-  let arrived = 0;
+  let firstSentAt = Number.NaN;
   let queued = 0;
   let open = 0;
   const send = (): void => {
     open += 1;
     const sentAt = clock.now();
-    const prompt = Math.floor(random.next() * DISTINCT_PROMPTS);
-    const promptTokens = Math.round(point.promptTokensMean);
-    const blocks = Math.floor(promptTokens / BLOCK_TOKENS);
+    if (Number.isNaN(firstSentAt)) firstSentAt = sentAt;
     engine.submit({
       promptTokens,
       outputTokens: around(point.outputTokensMean, random.next()),
-      blockHashes: point.prefixCaching
-        ? Array.from({ length: blocks }, (_, index) => 1000 * (prompt + 1) + index)
-        : [],
+      blockHashes: prompts[Math.floor(random.next() * prompts.length)] ?? [],
       onFirstToken: (at) => void ttfts.push((at - sentAt) / 1000),
       onDone: (_reason, _usage, at) => {
         e2es.push((at - sentAt) / 1000);
@@ -66,23 +70,45 @@ export function simulatePoint(
       },
     });
   };
+  // The client sends at the requested rate whatever comes back, up to its cap.
   const arrive = (): void => {
-    arrived += 1;
     if (open < IN_FLIGHT_MAX) send();
     else queued += 1;
-    if (arrived < total) {
-      clock.setTimer((-Math.log(1 - random.next()) * 1000) / requestedRps(point), arrive);
-    }
   };
-  arrive();
+  for (const at of arrivals(point, seconds, random)) clock.setTimer(at, arrive);
   while (clock.step()) continue;
   ttfts.sort((a, b) => a - b);
   return {
-    throughputRps: (1000 * e2es.length) / clock.now(),
+    throughputRps: (1000 * e2es.length) / (clock.now() - firstSentAt),
     ttftMeanS: mean(ttfts),
     ttftMedianS: ttfts[Math.floor(ttfts.length / 2)] ?? Number.NaN,
     e2eMeanS: mean(e2es),
   };
+}
+
+/** Milliseconds from the start of the stage. */
+function arrivals(
+  { requests, requestedRps }: ServingPoint,
+  seconds: number,
+  random: Random,
+): readonly number[] {
+  const wanted = Math.min(requests, Math.max(REQUESTS_MIN, requestedRps * seconds));
+  const gaps = Array.from({ length: Math.round(wanted) }, () => -Math.log(1 - random.next()));
+  const scale = (1000 * gaps.length) / requestedRps / gaps.reduce((sum, gap) => sum + gap, 0);
+  let at = 0;
+  return gaps.map((gap) => {
+    at += scale * gap;
+    return at;
+  });
+}
+
+/** Block hashes of the benchmark's prompts; none where nothing is cached. */
+function promptsOf({ prefixCaching, promptTokensMean }: ServingPoint): readonly number[][] {
+  if (!prefixCaching) return [];
+  const blocks = Math.floor(Math.round(promptTokensMean) / BLOCK_TOKENS);
+  return Array.from({ length: DISTINCT_PROMPTS }, (_, prompt) =>
+    Array.from({ length: blocks }, (__, index) => 1000 * (prompt + 1) + index),
+  );
 }
 
 function engineFor(
@@ -101,11 +127,6 @@ function engineFor(
     admissionMs,
     completionMs,
   });
-}
-
-/** Of a minute's load. */
-function requestedRps({ requests }: ServingPoint): number {
-  return requests / 60;
 }
 
 /** A whole number whose mean over chance is `value`. */
