@@ -187,6 +187,7 @@ function kvEventsOf(
   const bound = (first: number): string => `tcp://${host}:${first === 0 ? '*' : first + index}`;
   const publisher = new KvEventPublisher({
     endpoint: bound(kvEventsPort),
+    bind: true,
     replayEndpoint: kvEventsReplayPort === undefined ? undefined : bound(kvEventsReplayPort),
     topic: `kv@${host}:${port === 0 ? index : port + index}@${model}`,
     format: kvEventsFormat,

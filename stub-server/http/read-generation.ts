@@ -78,13 +78,17 @@ const completionSchema = z.looseObject({
 type Chat = z.infer<typeof chatSchema>;
 type Completion = z.infer<typeof completionSchema>;
 
+/** The bytes that a text stands for. */
+export type BytesOf = (text: string) => Buffer;
+const utf8: BytesOf = (text) => Buffer.from(text, 'utf8');
+
 /** Reads a chat completion as vLLM would. Throws ApiError. */
-export function readChat(raw: unknown): GenerationRequest {
+export function readChat(raw: unknown, bytesOf: BytesOf = utf8): GenerationRequest {
   const data = checked(chatSchema, raw);
   const { mustCallTool, tools } = toolsOf(data);
   return {
     ...common(data, 'chat'),
-    prompts: [tokenIdsOf(renderChat(data))],
+    prompts: [tokenIdsOf(renderChat(data, bytesOf))],
     outputTokensMax: data.max_completion_tokens ?? data.max_tokens ?? undefined,
     logprobs: data.logprobs === true ? (data.top_logprobs ?? 0) : undefined,
     tools,
@@ -93,11 +97,11 @@ export function readChat(raw: unknown): GenerationRequest {
 }
 
 /** Reads a completion as vLLM would. Throws ApiError. */
-export function readCompletion(raw: unknown): GenerationRequest {
+export function readCompletion(raw: unknown, bytesOf: BytesOf = utf8): GenerationRequest {
   const data = checked(completionSchema, raw);
   return {
     ...common(data, 'completions'),
-    prompts: promptsOf(data.prompt),
+    prompts: promptsOf(data.prompt, bytesOf),
     // The API's own default, vLLM's too.
     outputTokensMax: data.max_tokens ?? 16,
     logprobs: data.logprobs ?? undefined,
@@ -156,22 +160,28 @@ export interface ChatPrompt {
 }
 
 /** A template in miniature: tools, then each message behind its role. */
-export function renderChat({ messages, tools }: ChatPrompt): Buffer {
-  const parts: string[] = tools === null || tools === undefined ? [] : [JSON.stringify(tools)];
+export function renderChat({ messages, tools }: ChatPrompt, bytesOf: BytesOf = utf8): Buffer {
+  const parts = tools === null || tools === undefined ? [] : [utf8(JSON.stringify(tools))];
   for (const { role, content: said } of messages) {
-    const text =
-      typeof said === 'string' ? said : (said ?? []).map((part) => part.text ?? '').join('\n');
-    parts.push(`<|${role}|>\n${text}\n`);
+    parts.push(utf8(`<|${role}|>\n`));
+    const texts = typeof said === 'string' ? [said] : (said ?? []).map(({ text }) => text ?? '');
+    for (const [index, text] of texts.entries()) {
+      if (index > 0) parts.push(NEWLINE);
+      parts.push(bytesOf(text));
+    }
+    parts.push(NEWLINE);
   }
-  return Buffer.from(parts.join(''), 'utf8');
+  return Buffer.concat(parts);
 }
 
-function promptsOf(prompt: Completion['prompt']): readonly Int32Array[] {
-  if (typeof prompt === 'string') return [tokenIdsOf(Buffer.from(prompt, 'utf8'))];
+const NEWLINE = Buffer.from('\n');
+
+function promptsOf(prompt: Completion['prompt'], bytesOf: BytesOf): readonly Int32Array[] {
+  if (typeof prompt === 'string') return [tokenIdsOf(bytesOf(prompt))];
   const [first] = prompt;
   if (typeof first === 'number') return [Int32Array.from(prompt as number[])];
   return (prompt as (string | number[])[]).map((each) =>
-    typeof each === 'string' ? tokenIdsOf(Buffer.from(each, 'utf8')) : Int32Array.from(each),
+    typeof each === 'string' ? tokenIdsOf(bytesOf(each)) : Int32Array.from(each),
   );
 }
 

@@ -4,8 +4,10 @@ import { type FaultKind, faultSchema } from '../faults/fault.ts';
 import { ApiError } from './api-error.ts';
 import { embeddings } from './embeddings.ts';
 import { generate, sendJson } from './generate.ts';
+import type { GenerationRequest } from './generation-request.ts';
+import type { LongTexts } from './long-texts.ts';
 import { PULL_PATH } from './pull-remote.ts';
-import { checked, readChat, readCompletion, renderChat } from './read-generation.ts';
+import { type BytesOf, checked, readChat, readCompletion, renderChat } from './read-generation.ts';
 import type { Replica } from './replica.ts';
 import { engineIdOf, type ReplicaDirectory } from './sequence-kv.ts';
 import { stateOf } from './state.ts';
@@ -24,6 +26,8 @@ export interface Call {
   readonly query: URLSearchParams;
   /** Parsed JSON; throws ApiError when it is not. */
   readonly json: () => unknown;
+  /** As `json`, with long prompts left out; for what generates. */
+  readonly longTexts: () => LongTexts;
 }
 
 type Route = (call: Call) => void;
@@ -54,8 +58,8 @@ const ok = ({ response }: Call): void => sendJson(response, 200, {});
 
 /** Every path of the API, by method. */
 export const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
-  ['POST /v1/chat/completions', (call) => generate(readChat(call.json()), call)],
-  ['POST /v1/completions', (call) => generate(readCompletion(call.json()), call)],
+  ['POST /v1/chat/completions', (call) => generate(readLong(call, readChat), call)],
+  ['POST /v1/completions', (call) => generate(readLong(call, readCompletion), call)],
   [
     'POST /v1/embeddings',
     (call) => sendJson(call.response, 200, embeddings(call.json(), call.replica, call.requestId)),
@@ -105,6 +109,14 @@ export const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
     },
   ],
 ]);
+
+function readLong(
+  { longTexts }: Call,
+  read: (raw: unknown, bytesOf: BytesOf) => GenerationRequest,
+): GenerationRequest {
+  const { value, bytesOf } = longTexts();
+  return read(value, bytesOf);
+}
 
 function health({ replica, response }: Call): void {
   const ready = replica.clock.now() >= replica.readyAt;

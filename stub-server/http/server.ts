@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { ApiError } from './api-error.ts';
 import { sendJson } from './generate.ts';
+import { LongTexts } from './long-texts.ts';
 import type { Replica } from './replica.ts';
 import { type Call, MENDING_PATHS, ROUTES } from './routes.ts';
 import type { ReplicaDirectory } from './sequence-kv.ts';
@@ -50,7 +51,8 @@ async function serve(
     ...parts,
     forcedTokens: forcedTokens(request),
     query: new URLSearchParams(search),
-    json: () => parsed(body),
+    json: () => parsed(body, (bytes) => JSON.parse(bytes.toString('utf8'))),
+    longTexts: () => parsed(body, (bytes) => new LongTexts(bytes)),
   });
 }
 
@@ -75,15 +77,17 @@ function forcedTokens({ headers }: IncomingMessage): number | undefined {
   );
 }
 
-function parsed(body: Buffer): unknown {
+function parsed<T>(body: Buffer, parse: (body: Buffer) => T): T {
   try {
-    return JSON.parse(body.toString('utf8'));
+    return parse(body);
   } catch (error) {
     throw new ApiError(400, error instanceof Error ? error.message : 'not JSON');
   }
 }
 
 async function bodyOf(request: IncomingMessage): Promise<Buffer> {
+  const length = Number(request.headers['content-length']);
+  if (length <= BODY_BYTES_MAX) return await wholeBody(request, length);
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
@@ -94,4 +98,12 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer> {
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
+}
+
+/** One that says how long it is, with no more memory than that. */
+async function wholeBody(request: IncomingMessage, bytes: number): Promise<Buffer> {
+  const body = Buffer.allocUnsafe(bytes);
+  let at = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) at += chunk.copy(body, at);
+  return body.subarray(0, at);
 }

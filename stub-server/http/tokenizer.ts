@@ -11,12 +11,8 @@ export interface ChainOptions {
 export function tokenIdsOf(text: Buffer): Int32Array {
   const tokens = Math.max(1, Math.ceil(text.length / TOKEN_BYTES));
   const ids = new Int32Array(tokens);
-  const whole = Math.floor(text.length / TOKEN_BYTES);
-  for (let index = 0; index < whole; index++) ids[index] = text.readInt32LE(TOKEN_BYTES * index);
-  let last = 0;
-  for (let at = text.length - 1; at >= TOKEN_BYTES * whole; at--)
-    last = (last << 8) | (text[at] ?? 0);
-  if (whole < tokens) ids[whole] = last;
+  // Wherever Node runs, memory is little-endian.
+  new Uint8Array(ids.buffer).set(text);
   return ids;
 }
 

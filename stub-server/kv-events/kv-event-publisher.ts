@@ -5,6 +5,8 @@ import type { KvEvent, KvEventFormat } from './kv-event.ts';
 export interface KvPublisherOptions {
   /** vLLM's rule: bound when it has a `*`, `::`, ipc or inproc, connected to otherwise. */
   readonly endpoint: string;
+  /** Whether to bind or to connect, where vLLM's rule is not meant. */
+  readonly bind?: boolean;
   /** Where batches can be asked for again; bound. None when left out. */
   readonly replayEndpoint?: string | undefined;
   readonly topic: string;
@@ -41,8 +43,12 @@ export class KvEventPublisher {
   }
 
   async open(): Promise<void> {
-    const { endpoint, replayEndpoint } = this.#options;
-    if (/\*|::|^ipc:|^inproc:/.test(endpoint)) await this.#publisher.bind(endpoint);
+    const {
+      endpoint,
+      replayEndpoint,
+      bind = /\*|::|^ipc:|^inproc:/.test(endpoint),
+    } = this.#options;
+    if (bind) await this.#publisher.bind(endpoint);
     else this.#publisher.connect(endpoint);
     if (replayEndpoint === undefined) return;
     await this.#router.bind(replayEndpoint);
