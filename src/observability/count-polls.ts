@@ -7,6 +7,7 @@ const OK = 200;
 export function countPolls(network: Network, metrics: PickerMetrics, sourceType: string): Network {
   const count = (): void => metrics.countPollError(sourceType);
   return {
+    ...network,
     get(url, options) {
       const answer = network.get(url, options);
       answer.then(({ status }) => {

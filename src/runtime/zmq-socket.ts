@@ -16,11 +16,13 @@ const RECONNECT_MS_MAX = 5000;
 export function openZmqSocket(options: MessageSocketOptions): MessageSocket {
   let closed = false;
   let socket: Subscriber | Dealer | undefined;
+  /** The socket takes no second message before the first is through. */
+  let sending: Promise<void> = Promise.resolve();
   const early: (readonly Uint8Array[])[] = [];
   const send = (frames: readonly Uint8Array[]): void => {
     if (closed) return;
     if (socket === undefined) early.push(frames);
-    else if ('send' in socket) void socket.send([...frames]).catch(() => undefined);
+    else sending = sending.then(() => sent(socket, frames)).catch(() => undefined);
   };
   const open = async (): Promise<void> => {
     const made = await createSocket(options);
@@ -28,10 +30,10 @@ export function openZmqSocket(options: MessageSocketOptions): MessageSocket {
       made.close();
       return;
     }
-    socket = made;
-    for (const frames of early.splice(0)) send(frames);
     if (options.bind === true) await made.bind(options.address);
     else made.connect(options.address);
+    socket = made;
+    for (const frames of early.splice(0)) send(frames);
     let handled = 0;
     for await (const frames of made) {
       if (closed) return;
@@ -49,6 +51,13 @@ export function openZmqSocket(options: MessageSocketOptions): MessageSocket {
       socket?.close();
     },
   };
+}
+
+async function sent(
+  socket: Subscriber | Dealer | undefined,
+  frames: readonly Uint8Array[],
+): Promise<void> {
+  if (socket !== undefined && 'send' in socket) await socket.send([...frames]);
 }
 
 async function createSocket({

@@ -1,0 +1,257 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { scorers } from '../../scorers/index.ts';
+import { builtInCatalogue } from '../../src/config/catalogue.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { dataSources } from '../../src/datalayer/data-sources.ts';
+import { PrecisePrefixIndex } from '../../src/datalayer/kv-events/precise-prefix-producer.ts';
+import { createEndpointPicker, type EndpointPicker } from '../../src/endpoint-picker.ts';
+import type { EndpointId } from '../../src/framework/endpoint.ts';
+import type { Routed } from '../../src/framework/observer.ts';
+import { createOpenBody } from '../../src/request/open-body.ts';
+import { createRealRuntime, type RealRuntime } from '../../src/runtime/real-runtime.ts';
+import type { KvEvent } from '../../stub-server/kv-events/kv-event.ts';
+import { KvEventPublisher } from '../../stub-server/kv-events/kv-event-publisher.ts';
+import { type StubPool, startStubPool } from '../../stub-server/pool.ts';
+import { stubOptions } from '../../stub-server/stub-options.ts';
+import { eventually } from '../support/stack.ts';
+
+/** Real sockets on the loopback: the stub's publishers, the picker's subscribers, and its tokenizer. */
+
+const CONFIG = `apiVersion: llm-d.ai/v1alpha1
+kind: EndpointPickerConfig
+plugins:
+- type: precise-prefix-cache-scorer
+- type: token-producer
+  parameters: {}
+schedulingProfiles:
+- name: default
+  plugins:
+  - pluginRef: precise-prefix-cache-scorer
+`;
+
+const openBody = createOpenBody({ bodyBytesMax: 1_000_000, hashSeed: 1 });
+const closers: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+interface Picking {
+  readonly picker: EndpointPicker;
+  readonly runtime: RealRuntime;
+  readonly index: PrecisePrefixIndex;
+  readonly routed: Routed[];
+  /** Prepares and routes as the gateway does; where it goes and what is thought to be cached there. */
+  route(path: string, body: unknown): Promise<Routed>;
+}
+
+function startPicking(): Picking {
+  const runtime = createRealRuntime({ seed: 1 });
+  const routed: Routed[] = [];
+  const picker = createEndpointPicker({
+    plan: loadConfig({
+      text: CONFIG,
+      source: 'test',
+      catalogue: builtInCatalogue(scorers, dataSources),
+    }),
+    runtime,
+    observers: [{ onRouted: (each) => void routed.push(each) }],
+  });
+  closers.push(async () => {
+    picker.stop();
+    await runtime.network.close();
+  });
+  const index = picker.observers.find((each) => each instanceof PrecisePrefixIndex);
+  if (index === undefined) throw new Error('the configuration has brought no precise index');
+  let requests = 0;
+  return {
+    picker,
+    runtime,
+    index,
+    routed,
+    route: async (path, body) => {
+      const headers = new Map([
+        [':path', path],
+        ['content-type', 'application/json'],
+      ]);
+      const reader = openBody({ id: `r${requests++}`, path, headers });
+      const bytes = Buffer.from(JSON.stringify(body));
+      reader.push(bytes);
+      const request = reader.end();
+      await new Promise<void>((resolve) => {
+        if (picker.prepare?.(request, [bytes], resolve) !== true) resolve();
+      });
+      picker.route(request).done('completed');
+      return routed.at(-1) as Routed;
+    },
+  };
+}
+
+async function startStubs(options: Record<string, unknown> = {}): Promise<StubPool> {
+  const pool = await startStubPool(
+    stubOptions.parse({ count: 2, speed: 10, model: 'm', kvEventsPort: 0, ...options }),
+  );
+  closers.push(() => pool.stop());
+  return pool;
+}
+
+function addStubs({ picker }: Picking, pool: StubPool): void {
+  pool.endpoints.forEach(({ address }, at) => {
+    const { endpoint, replayEndpoint = '' } = pool.kvEvents[at] ?? { endpoint: '' };
+    const labels = new Map([
+      ['pointsman.dev/kv-events', endpoint],
+      ...(replayEndpoint === ''
+        ? []
+        : ([['pointsman.dev/kv-events-replay', replayEndpoint]] as const)),
+    ]);
+    picker.pool.upsert({ id: `stub-${at}` as EndpointId, address, labels });
+  });
+}
+
+interface Answer {
+  readonly usage: {
+    readonly prompt_tokens: number;
+    readonly prompt_tokens_details: { readonly cached_tokens: number } | null;
+  };
+  readonly choices: readonly { readonly message?: { readonly content: string } }[];
+}
+
+async function complete(address: string, path: string, body: unknown): Promise<Answer> {
+  const response = await fetch(`http://${address}${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  expect(response.status).toBe(200);
+  return (await response.json()) as Answer;
+}
+
+const cachedIn = ({ usage }: Answer): number => usage.prompt_tokens_details?.cached_tokens ?? 0;
+
+describe('the picker beside real engines', () => {
+  it.each(['array', 'map', 'map-batch'])(
+    '[E8] [E9] predicts the cached tokens of text exactly as the stub then reports them, as %s',
+    async (kvEventsFormat) => {
+      const pool = await startStubs({ kvEventsFormat, kvEventsReplayPort: 0 });
+      const picking = startPicking();
+      addStubs(picking, pool);
+      const addresses = pool.endpoints.map(({ address }) => address);
+      const text = (words: number, about: string): string => `${about} `.repeat(words);
+      const turns = [
+        ['/v1/completions', { model: 'm', prompt: text(200, 'trains'), max_tokens: 4 }],
+        ['/v1/completions', { model: 'm', prompt: text(300, 'trains'), max_tokens: 4 }],
+        ['/v1/completions', { model: 'm', prompt: text(100, 'points'), max_tokens: 4 }],
+        [
+          '/v1/chat/completions',
+          { model: 'm', messages: [{ role: 'user', content: text(90, 'signals') }], max_tokens: 4 },
+        ],
+        ['/v1/completions', { model: 'm', prompt: text(400, 'trains'), max_tokens: 4 }],
+        [
+          '/v1/chat/completions',
+          { model: 'm', messages: [{ role: 'user', content: text(95, 'signals') }], max_tokens: 4 },
+        ],
+      ] as const;
+      let predictions = 0;
+      for (const [turn, [path, body]] of turns.entries()) {
+        // Sent now here, now there; then the picker has to know where it went.
+        const to = turn % 2;
+        const engine = pool.endpoints[to]?.engine;
+        await complete(addresses[to] ?? '', path, body);
+        const endpoint = picking.picker.pool.snapshot()[to];
+        await eventually(
+          () => endpoint && picking.index.size(endpoint),
+          (size) => size === engine?.kv.pool.contents().size,
+        );
+        const { endpoint: target, cachedTokens } = await picking.route(path, body);
+        expect(target.address).toBe(addresses[to]);
+        const again = await complete(target.address, path, body);
+        // The last token of a prompt is always computed.
+        const whole = Math.floor((again.usage.prompt_tokens - 1) / 16) * 16;
+        expect(Math.min(cachedTokens, whole)).toBe(cachedIn(again));
+        expect(cachedTokens).toBeGreaterThan(0);
+        predictions += 1;
+      }
+      expect(predictions).toBe(6);
+      expect(picking.index.matches.approximate).toBe(0);
+    },
+  );
+
+  it('[E4] forgets what a publisher knew that comes back on the same port with an empty cache', async () => {
+    const first = await startPublisher();
+    const picking = startPicking();
+    const labels = new Map([
+      ['pointsman.dev/kv-events', first.endpoint],
+      ['pointsman.dev/kv-events-replay', first.replayEndpoint ?? ''],
+    ]);
+    const id = 'a' as EndpointId;
+    picking.picker.pool.upsert({ id, address: '127.0.0.1:1', labels });
+    const [endpoint] = picking.picker.pool.snapshot();
+    const size = (): number => (endpoint === undefined ? -1 : picking.index.size(endpoint));
+    for (let at = 0; at < 5; at++) first.publish([storedBlock(at)]);
+    await eventually(size, (blocks) => blocks === 5);
+    const { endpoint: at, replayEndpoint } = first;
+    await first.close();
+    const second = await startPublisher(at, replayEndpoint);
+    second.publish([storedBlock(100)]);
+    await eventually(size, (blocks) => blocks === 1);
+    const events = endpoint && picking.index.events(endpoint);
+    expect(events?.view.knowledge).toBe('complete');
+    expect(events?.stats.restarts).toBe(1);
+  });
+
+  it('[E1] [E8] hears all of a burst that came while it was not listening', async () => {
+    const publisher = await startPublisher();
+    const picking = startPicking();
+    const labels = new Map([['pointsman.dev/kv-events', publisher.endpoint]]);
+    picking.picker.pool.upsert({ id: 'a' as EndpointId, address: '127.0.0.1:1', labels });
+    const [endpoint] = picking.picker.pool.snapshot();
+    const stats = () => endpoint && picking.index.events(endpoint)?.stats;
+    // Until the subscription has reached the publisher, nothing is heard.
+    let sent = 0;
+    await eventually(
+      () => {
+        publisher.publish([storedBlock(sent++)]);
+        return stats()?.batches ?? 0;
+      },
+      (batches) => batches > 0,
+    );
+    const missed = sent - (stats()?.batches ?? 0);
+    // More than ZMQ keeps for us in our process: the publisher's queue takes the rest.
+    for (let at = 0; at < 5000; at++) publisher.publish([storedBlock(sent++)]);
+    await eventually(
+      () => stats()?.batches ?? 0,
+      (batches) => batches >= sent - missed - 1,
+    );
+    expect(stats()).toMatchObject({ drops: 0, malformed: 0 });
+  });
+});
+
+async function startPublisher(
+  endpoint = 'tcp://127.0.0.1:*',
+  replayEndpoint: string | undefined = 'tcp://127.0.0.1:*',
+): Promise<KvEventPublisher> {
+  let at = Date.now() / 1000;
+  const publisher = new KvEventPublisher({
+    endpoint,
+    bind: true,
+    replayEndpoint,
+    topic: 'kv@127.0.0.1:1@m',
+    format: 'array',
+    dataParallelRank: 0,
+    wallSeconds: () => (at += 0.001),
+  });
+  await publisher.open();
+  closers.push(() => publisher.close());
+  return publisher;
+}
+
+function storedBlock(hash: number): KvEvent {
+  return {
+    type: 'BlockStored',
+    blockHashes: [hash],
+    parentBlockHash: null,
+    tokenIds: [hash, 2, 3, 4],
+    blockSize: 4,
+    loraName: null,
+  };
+}
