@@ -116,7 +116,7 @@ export class Engine {
 
   submit(request: SequenceRequest): Submission {
     const { clock, admissionMs, observer } = this.#options;
-    const sequence = new Sequence(request, clock.now());
+    const sequence = new Sequence(request, request.arrivedAt ?? clock.now());
     const life = this.#life;
     observer.onArrived(sequence, sequence.arrivedAt);
     const admit = (): void => {
@@ -127,9 +127,11 @@ export class Engine {
         return;
       }
       this.#scheduler.waiting.push(sequence);
-      this.#wake();
+      // Not now: a timer may be late, and the engine's own time must not be.
+      this.#wake(Math.max(sequence.arrivedAt + admissionMs, this.#stepEndsAt));
     };
-    if (admissionMs > 0) clock.setTimer(admissionMs, admit);
+    const waitMs = sequence.arrivedAt + admissionMs - clock.now();
+    if (waitMs > 0) clock.setTimer(waitMs, admit);
     else admit();
     return {
       abort: () => {
@@ -181,9 +183,9 @@ export class Engine {
     this.loras.forgetAll();
   }
 
-  #wake(): void {
+  #wake(at: Millis = this.#options.clock.now()): void {
     if (this.#stepping || this.#asleep) return;
-    this.#plan(this.#options.clock.now());
+    this.#plan(at);
     this.#arm();
   }
 

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Clock, Random } from '../src/framework/runtime.ts';
-import { nodeClock } from '../src/runtime/node-clock.ts';
+import { preciseClock } from '../src/runtime/precise-clock.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
 import { createControlServer } from './control-server.ts';
 import { Engine } from './engine.ts';
@@ -55,7 +55,7 @@ export async function startMixedPool(
 ): Promise<StubPool> {
   const [common] = each;
   if (common === undefined) throw new Error('a pool of no servers');
-  const clock = scaledClock(nodeClock(), common.speed);
+  const clock = scaledClock(preciseClock(), common.speed);
   const random = seededRandom(common.seed);
   const servers: Server[] = [];
   const publishers: KvEventPublisher[] = [];

@@ -17,6 +17,8 @@ export interface SequenceUsage {
 /** One request to generate, by size alone: what the tokens are plays no part in how long they take. */
 export interface SequenceRequest {
   readonly promptTokens: number;
+  /** When it came, where reading it took time; now unless said. */
+  readonly arrivedAt?: Millis;
   /**
    * A chained hash for each full block, an integer of at most 53 bits: equal hashes stand for equal text from the
    * start. Beyond the prompt they name the blocks of the answer to come; blocks without a hash are never found again.

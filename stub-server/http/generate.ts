@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import type { Millis } from '../../src/framework/runtime.ts';
 import { type KvLegs, nixlAnswer } from '../pd/kv-contract.ts';
 import type { Submission } from '../sequence.ts';
 import { ApiError } from './api-error.ts';
@@ -11,11 +12,12 @@ import {
   engineIdOf,
   hitShare,
   legsOfRequest,
+  type PromptKv,
   type ReplicaDirectory,
   remoteKvOf,
 } from './sequence-kv.ts';
 import { StreamReply } from './stream-reply.ts';
-import { chainedHashes } from './tokenizer.ts';
+import { chainedHashes, TOKEN_BYTES, tokenIdsOf } from './tokenizer.ts';
 import type { TokenUsage } from './usage.ts';
 import { wholeReply } from './whole-reply.ts';
 
@@ -24,6 +26,8 @@ export interface GenerateOptions {
   readonly response: ServerResponse;
   readonly find: ReplicaDirectory;
   readonly requestId: string;
+  /** When all of it was there, in model time. */
+  readonly receivedAt: Millis;
   /** From a request header: exactly so many tokens. */
   readonly forcedTokens: number | undefined;
 }
@@ -55,6 +59,9 @@ export function generate(request: GenerationRequest, options: GenerateOptions): 
 /** One answer to one prompt. */
 interface Planned {
   readonly prompt: Int32Array;
+  /** What will be answered, as token ids. */
+  readonly said: Int32Array;
+  /** Of the blocks of both. */
   readonly hashes: Float64Array;
   readonly answer: Answer;
   /** Whether its prompt counts in the usage: of several answers to one prompt only the first's. */
@@ -70,10 +77,7 @@ function plan(
   const lora = replica.loras.has(request.model) ? request.model : '';
   return request.prompts.flatMap((prompt, place) => {
     checkLength(request, prompt.length, most);
-    const hashes = chainedHashes(prompt, {
-      blockTokens: options.blockTokens,
-      root: `${lora}\n${request.cacheSalt}`,
-    });
+    const root = `${lora}\n${request.cacheSalt}`;
     return Array.from({ length: request.n }, (_, choice) => {
       const chance =
         request.seed === undefined
@@ -83,9 +87,20 @@ function plan(
         forcedTokens: kv.prefill?.onlyPrefill === true ? 1 : forcedTokens,
         contextLeft: most - prompt.length,
       });
-      return { prompt, hashes, answer, counts: choice === 0 };
+      const said = answerIds(answer);
+      const { blockTokens } = options;
+      const hashes = chainedHashes(prompt, { blockTokens, root, answer: said });
+      return { prompt, said, hashes, answer, counts: choice === 0 };
     });
   });
+}
+
+function answerIds(answer: Answer): Int32Array {
+  const bytes = Buffer.alloc(TOKEN_BYTES * answer.tokens);
+  for (let index = 0; index < answer.tokens; index++) {
+    bytes.write(answer.text(index), TOKEN_BYTES * index, TOKEN_BYTES);
+  }
+  return tokenIdsOf(bytes);
 }
 
 function checkLength(
@@ -109,8 +124,14 @@ function belowThreshold(
   if (cacheHitThreshold === 0) return false;
   return planned.some(
     ({ prompt, hashes }) =>
-      hitShare({ tokens: prompt.length, hashes }, replica) < cacheHitThreshold,
+      hitShare(promptKv(prompt, hashes, replica), replica) < cacheHitThreshold,
   );
+}
+
+/** Without the blocks that the answer fills. */
+function promptKv(prompt: Int32Array, hashes: Float64Array, { options }: Replica): PromptKv {
+  const blocks = Math.floor(prompt.length / options.blockTokens);
+  return { tokens: prompt.length, hashes: hashes.subarray(0, blocks) };
 }
 
 function unanswered(planned: Planned): Planned {
@@ -190,12 +211,15 @@ function submit(
     readonly finish: Gathering;
   },
 ): Submission {
-  const { replica, response, find, kv, planned, reply, dropsAfter, index, finish } = parts;
-  const { prompt, hashes, answer, counts } = planned;
-  const prompted = { tokens: prompt.length, hashes };
+  const { replica, response, receivedAt, find, kv, planned, reply, dropsAfter, index, finish } =
+    parts;
+  const { prompt, said, hashes, answer, counts } = planned;
+  const prompted = promptKv(prompt, hashes, replica);
   return replica.engine.submit({
+    arrivedAt: receivedAt,
     promptTokens: prompt.length,
-    tokenIds: prompt,
+    // Nobody else looks at them.
+    tokenIds: replica.options.kvEventsPort === undefined ? undefined : joined(prompt, said),
     blockHashes: hashes,
     outputTokens: answer.tokens,
     finishReason: answer.end === 'length' ? 'length' : 'stop',
@@ -214,6 +238,13 @@ function submit(
       if (reason !== 'abort') finish.add(usage, { counts, failed: reason === 'error' });
     },
   });
+}
+
+function joined(prompt: Int32Array, said: Int32Array): Int32Array {
+  const ids = new Int32Array(prompt.length + said.length);
+  ids.set(prompt);
+  ids.set(said, prompt.length);
+  return ids;
 }
 
 function heldBlocks({ replica, requestId }: GenerateOptions, { promptTokens }: TokenUsage): object {

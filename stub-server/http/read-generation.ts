@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ApiError } from './api-error.ts';
 import type { GenerationRequest, ToolSpec } from './generation-request.ts';
-import { tokenIdsOf } from './tokenizer.ts';
+import { TOKEN_BYTES, tokenIdsOf } from './tokenizer.ts';
 
 const optionalInt = z.int().nullish();
 const flag = z.boolean().nullish();
@@ -62,7 +62,17 @@ const toolChoice = z.union([
 const chatSchema = z.looseObject({
   ...shared,
   max_completion_tokens: z.int().positive().nullish(),
-  messages: z.array(z.looseObject({ role: z.string(), content: content.optional() })).min(1),
+  messages: z
+    .array(
+      z.looseObject({
+        role: z.string(),
+        content: content.optional(),
+        tool_calls: z
+          .array(z.looseObject({ function: z.looseObject({ arguments: z.string() }) }))
+          .nullish(),
+      }),
+    )
+    .min(1),
   tools: z.array(tool).nullish(),
   tool_choice: toolChoice.nullish(),
   logprobs: flag,
@@ -80,7 +90,9 @@ type Completion = z.infer<typeof completionSchema>;
 
 /** The bytes that a text stands for. */
 export type BytesOf = (text: string) => Buffer;
-const utf8: BytesOf = (text) => Buffer.from(text, 'utf8');
+function utf8(text: string): Buffer {
+  return Buffer.from(text, 'utf8');
+}
 
 /** Reads a chat completion as vLLM would. Throws ApiError. */
 export function readChat(raw: unknown, bytesOf: BytesOf = utf8): GenerationRequest {
@@ -146,35 +158,52 @@ export function checked<T>(schema: z.ZodType<T>, raw: unknown): T {
   throw new ApiError(400, `${path === '' ? 'body' : path}: ${issue?.message ?? 'invalid'}`, path);
 }
 
+interface ChatMessage {
+  readonly role: string;
+  readonly content?: string | null | readonly { readonly text?: string | undefined }[] | undefined;
+  readonly tool_calls?:
+    | readonly { readonly function: { readonly arguments: string } }[]
+    | null
+    | undefined;
+}
+
 /** What of a chat becomes prompt. */
 export interface ChatPrompt {
-  readonly messages: readonly {
-    readonly role: string;
-    readonly content?:
-      | string
-      | null
-      | readonly { readonly text?: string | undefined }[]
-      | undefined;
-  }[];
+  readonly messages: readonly ChatMessage[];
   readonly tools?: readonly unknown[] | null | undefined;
 }
 
-/** A template in miniature: tools, then each message behind its role. */
+/**
+ * A template in miniature: tools, each message behind its role, and the role of the answer to come. Each piece begins a
+ * token of its own, as it would behind a special one. So an answer that is sent back as a message is made of the very
+ * tokens that were generated, and its KV is found again.
+ */
 export function renderChat({ messages, tools }: ChatPrompt, bytesOf: BytesOf = utf8): Buffer {
-  const parts = tools === null || tools === undefined ? [] : [utf8(JSON.stringify(tools))];
-  for (const { role, content: said } of messages) {
-    parts.push(utf8(`<|${role}|>\n`));
-    const texts = typeof said === 'string' ? [said] : (said ?? []).map(({ text }) => text ?? '');
-    for (const [index, text] of texts.entries()) {
-      if (index > 0) parts.push(NEWLINE);
-      parts.push(bytesOf(text));
-    }
-    parts.push(NEWLINE);
+  const parts: Buffer[] = [];
+  const add = (piece: Buffer): void => {
+    parts.push(
+      piece,
+      PADDING.subarray(0, (TOKEN_BYTES - (piece.length % TOKEN_BYTES)) % TOKEN_BYTES),
+    );
+  };
+  if (tools !== null && tools !== undefined) add(utf8(JSON.stringify(tools)));
+  for (const message of messages) {
+    add(roleOf(message.role));
+    for (const text of textsOf(message)) add(bytesOf(text));
+    add(END_OF_MESSAGE);
   }
+  add(roleOf('assistant'));
   return Buffer.concat(parts);
 }
 
-const NEWLINE = Buffer.from('\n');
+const PADDING = Buffer.alloc(TOKEN_BYTES);
+const END_OF_MESSAGE = utf8('<|>\n');
+const roleOf = (role: string): Buffer => utf8(`<|${role}|>\n`);
+
+function textsOf({ content: said, tool_calls: calls }: ChatMessage): readonly string[] {
+  const texts = typeof said === 'string' ? [said] : (said ?? []).map(({ text }) => text ?? '');
+  return [...texts, ...(calls ?? []).map((call) => call.function.arguments)];
+}
 
 function promptsOf(prompt: Completion['prompt'], bytesOf: BytesOf): readonly Int32Array[] {
   if (typeof prompt === 'string') return [tokenIdsOf(bytesOf(prompt))];

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { z } from 'zod';
+import type { Millis } from '../../src/framework/runtime.ts';
 import { type FaultKind, faultSchema } from '../faults/fault.ts';
 import { ApiError } from './api-error.ts';
 import { embeddings } from './embeddings.ts';
@@ -22,6 +23,8 @@ export interface Call {
   readonly response: ServerResponse;
   readonly find: ReplicaDirectory;
   readonly requestId: string;
+  /** When all of it was there, in model time. */
+  readonly receivedAt: Millis;
   readonly forcedTokens: number | undefined;
   readonly query: URLSearchParams;
   /** Parsed JSON; throws ApiError when it is not. */

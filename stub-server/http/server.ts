@@ -49,6 +49,7 @@ async function serve(
   if (parts.response.destroyed) return;
   route({
     ...parts,
+    receivedAt: parts.replica.clock.now(),
     forcedTokens: forcedTokens(request),
     query: new URLSearchParams(search),
     json: () => parsed(body, (bytes) => JSON.parse(bytes.toString('utf8'))),

@@ -5,7 +5,11 @@ export interface ChainOptions {
   readonly blockTokens: number;
   /** What makes equal text different: adapter, cache salt. */
   readonly root: string;
+  /** Tokens that follow. */
+  readonly answer?: Int32Array;
 }
+
+const NOTHING = new Int32Array(0);
 
 /** A prompt as little-endian 32-bit token ids; the last one of a text is padded with zeros. */
 export function tokenIdsOf(text: Buffer): Int32Array {
@@ -16,18 +20,21 @@ export function tokenIdsOf(text: Buffer): Int32Array {
   return ids;
 }
 
-/** The text that token ids stand for. */
+/** The text that token ids stand for, without what pads them. */
 export function textOf(ids: ArrayLike<number>): string {
   const bytes = Buffer.alloc(TOKEN_BYTES * ids.length);
   for (let index = 0; index < ids.length; index++) {
     bytes.writeInt32LE((ids[index] as number) | 0, TOKEN_BYTES * index);
   }
-  return bytes.toString('utf8').replace(/\0+$/, '');
+  return bytes.toString('utf8').replaceAll('\0', '');
 }
 
-/** One chained key for each full block: 53 bits, what a number keeps exactly. */
-export function chainedHashes(ids: Int32Array, { blockTokens, root }: ChainOptions): Float64Array {
-  const blocks = Math.floor(ids.length / blockTokens);
+/** One chained key for each full block of a prompt and its answer: 53 bits, what a number keeps exactly. */
+export function chainedHashes(
+  prompt: Int32Array,
+  { blockTokens, root, answer = NOTHING }: ChainOptions,
+): Float64Array {
+  const blocks = Math.floor((prompt.length + answer.length) / blockTokens);
   const hashes = new Float64Array(blocks);
   let low = 0x811c9dc5;
   let high = 0x2545f491;
@@ -37,7 +44,7 @@ export function chainedHashes(ids: Int32Array, { blockTokens, root }: ChainOptio
   for (let block = 0; block < blocks; block++) {
     const end = (block + 1) * blockTokens;
     for (let at = block * blockTokens; at < end; at++) {
-      const word = ids[at] as number;
+      const word = (at < prompt.length ? prompt[at] : answer[at - prompt.length]) as number;
       low = Math.imul(low ^ word, 0x85ebca6b);
       low = (low << 13) | (low >>> 19);
       high = (Math.imul(high ^ word, 0xc2b2ae35) + low) | 0;

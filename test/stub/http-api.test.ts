@@ -21,6 +21,20 @@ async function get(path: string): Promise<{ status: number; body: string }> {
   return { status: response.status, body: await response.text() };
 }
 
+interface ChatAnswer {
+  readonly choices: readonly [{ readonly message: { readonly content: string } }];
+  readonly usage: {
+    readonly prompt_tokens: number;
+    readonly completion_tokens: number;
+    readonly prompt_tokens_details: { readonly cached_tokens: number };
+  };
+}
+
+async function chat(messages: readonly object[], tokens: number): Promise<ChatAnswer> {
+  const body = { model: 'm', messages, max_tokens: tokens, ignore_eos: true };
+  return JSON.parse((await post('/v1/chat/completions', body)).body) as ChatAnswer;
+}
+
 describe('the stub’s HTTP face', () => {
   it('answers health, ping and version', async () => {
     expect((await get('/health')).status).toBe(200);
@@ -61,8 +75,21 @@ describe('the stub’s HTTP face', () => {
     };
     expect(count).toBe(2);
     expect(JSON.parse((await post('/detokenize', { tokens })).body)).toEqual({ prompt: 'grüße!' });
-    const chat = await post('/tokenize', { messages: [{ role: 'user', content: 'hello' }] });
-    expect(JSON.parse(chat.body)).toHaveProperty('count', 4);
+    const said = await post('/tokenize', { messages: [{ role: 'user', content: 'hello' }] });
+    // `<|user|>`, `hello`, the end of the message and `<|assistant|>`, each from a token of its own on.
+    expect(JSON.parse(said.body)).toHaveProperty('count', 3 + 2 + 1 + 4);
+  });
+
+  it('finds the KV of its own answer again when that comes back as a message', async () => {
+    const user = (content: string): object => ({ role: 'user', content });
+    const question = user('How does a pointsman know which train is next? '.repeat(4));
+    const first = await chat([question], 320);
+    const { content } = first.choices[0].message;
+    const second = await chat([question, { role: 'assistant', content }, user('And then?')], 1);
+    const { prompt_tokens: prompt, completion_tokens: answer } = first.usage;
+    // The last token of an answer is never computed.
+    const known = Math.floor((prompt + answer - 1) / 16) * 16;
+    expect(second.usage.prompt_tokens_details.cached_tokens).toBe(known);
   });
 
   it('counts a chat’s tokens as its completion does', async () => {
