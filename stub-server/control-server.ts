@@ -73,12 +73,8 @@ function answer(
 
 function chosen(replicas: readonly Replica[], server: string): readonly Replica[] {
   if (server === 'all') return replicas;
-  const replica = replicas[Number(server)];
-  if (replica === undefined) {
-    throw new ApiError(
-      404,
-      `there is no server ${server}; the pool has ${replicas.length}, counted from 0`,
-    );
-  }
-  return [replica];
+  const ranks = replicas.filter((replica) => String(replica.server) === server);
+  if (ranks.length > 0) return ranks;
+  const last = replicas.at(-1)?.server ?? -1;
+  throw new ApiError(404, `there is no server ${server}; the pool has ${last + 1}, counted from 0`);
 }

@@ -23,6 +23,11 @@ export function stubCommand(untilSignal: () => Promise<unknown>): Command {
     .option('--count <n>', 'model servers', number, 8)
     .option('--host <address>', 'listen on this address', '127.0.0.1')
     .option('--port <port>', 'first of the consecutive ports; 0 takes free ones', number, 8000)
+    .option(
+      '--spread <how>',
+      'servers on one address’s `ports`, or on `addresses` one after another',
+    )
+    .option('--data-parallel-size <n>', 'ranks of each, on consecutive ports', number)
     .option('--model <name>', 'the model they serve', 'stub-model')
     .option('--engine <name>', 'whose metrics they show: vllm, vllm-2025, sglang or trtllm', 'vllm')
     .option('--loras <names>', 'adapters they serve, comma-separated', (text) => text.split(','))

@@ -1,30 +1,23 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Clock, Random } from '../src/framework/runtime.ts';
 import { preciseClock } from '../src/runtime/precise-clock.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
 import { createControlServer } from './control-server.ts';
-import { Engine } from './engine.ts';
-import type { EngineObserver } from './engine-observer.ts';
-import { FaultBoard } from './faults/fault-board.ts';
+import { createKvNetwork, createReplica, kvEventsOf } from './create-replica.ts';
+import type { Engine } from './engine.ts';
 import { scheduleFaults } from './faults/schedule-faults.ts';
 import type { Replica } from './http/replica.ts';
 import { createStubServer } from './http/server.ts';
-import { EventRecorder } from './kv-events/event-recorder.ts';
-import { KvEventPublisher } from './kv-events/kv-event-publisher.ts';
-import { latencyModel, slowed } from './latency-model.ts';
-import { LORA_DEFAULTS } from './lora-slots.ts';
-import { EngineStats } from './metrics/engine-stats.ts';
-import { createMetricsPage, DIALECTS } from './metrics/metrics-page.ts';
-import { KvExchange } from './pd/kv-exchange.ts';
-import { KvFabric, KvPort } from './pd/kv-fabric.ts';
-import { SharedStore } from './pd/shared-store.ts';
+import type { KvEventPublisher } from './kv-events/kv-event-publisher.ts';
+import { placesOf } from './places.ts';
 import { scaledClock } from './scaled-clock.ts';
 import type { StubOptions } from './stub-options.ts';
 
 export interface StubEndpoint {
   /** `host:port`. */
   readonly address: string;
+  /** Its data-parallel rank in its server. */
+  readonly rank: number;
   readonly engine: Engine;
 }
 
@@ -40,7 +33,7 @@ export interface StubPool {
   stop(): Promise<void>;
 }
 
-/** Starts a pool of model servers alike in this process, one port each. */
+/** Starts a pool of model servers alike in this process, one port each and rank. */
 export function startStubPool(options: StubOptions): Promise<StubPool> {
   return startMixedPool(Array.from({ length: options.count }, () => options));
 }
@@ -62,18 +55,30 @@ export async function startMixedPool(
   const replicas: Replica[] = [];
   const addresses = new Map<string, Replica>();
   const kvNetwork = createKvNetwork(clock);
-  for (const [index, options] of each.entries()) {
+  const ranks: Replica[][] = each.map(() => []);
+  for (const place of placesOf(each)) {
+    const { server: index, rank, host, port } = place;
+    const options = each[index] ?? common;
+    const siblings = ranks[index] ?? [];
     const name = `stub-${index}`;
-    const events = kvEventsOf(options, { clock, index });
-    const parts = { options, clock, random: random.fork(name), events, kvNetwork };
-    const replica = createReplica(name, parts);
-    await events?.publisher.open();
+    const events = kvEventsOf(options, place, clock);
+    const replica = createReplica(name, {
+      options,
+      place,
+      clock,
+      random: random.fork(rank === 0 ? name : `${name} rank ${rank}`),
+      events,
+      kvNetwork,
+      ranks: siblings,
+    });
+    siblings.push(replica);
     replicas.push(replica);
+    await events?.publisher.open();
     const server = createStubServer(replica, (address) => addresses.get(address));
-    await listen(server, common.host, common.port === 0 ? 0 : common.port + index);
+    await listen(server, host, port);
     servers.push(server);
     if (events !== undefined) publishers.push(events.publisher);
-    replica.address = addressOf(server, common.host);
+    replica.address = addressOf(server, host);
     addresses.set(replica.address, replica);
   }
   const control = controlPort === undefined ? undefined : createControlServer(replicas);
@@ -81,10 +86,10 @@ export async function startMixedPool(
     await listen(control, common.host, controlPort ?? 0);
     servers.push(control);
   }
-  const boards = replicas.map(({ faults }) => faults);
+  const boards = ranks.map((siblings) => siblings.map(({ faults }) => faults));
   const schedule = scheduleFaults(common.faults, boards, clock);
   return {
-    endpoints: replicas.map(({ address, engine }) => ({ address, engine })),
+    endpoints: replicas.map(({ address, rank, engine }) => ({ address, rank, engine })),
     control: control && addressOf(control, common.host),
     kvEvents: publishers.map(({ endpoint, replayEndpoint }) => ({ endpoint, replayEndpoint })),
     stop: async () => {
@@ -97,120 +102,6 @@ export async function startMixedPool(
 
 function addressOf(server: Server, host: string): string {
   return `${host}:${(server.address() as AddressInfo).port}`;
-}
-
-function createReplica(
-  name: string,
-  parts: {
-    readonly options: StubOptions;
-    readonly clock: Clock;
-    readonly random: Random;
-    readonly events: KvEvents | undefined;
-    readonly kvNetwork: KvNetwork;
-  },
-): Replica {
-  const { options, clock, random, events, kvNetwork } = parts;
-  const { fabric, exchange, storeOf } = kvNetwork;
-  const port = new KvPort(options.kvLink);
-  const stats = new EngineStats(options.kvBlocks * options.blockTokens);
-  const engine = new Engine({
-    ...options,
-    clock,
-    latency: slowed(latencyModel(options.latency), options.slowdown),
-    random: random.fork('steps'),
-    observer: events === undefined ? stats : publishing(stats, events),
-    blockSink: events?.recorder,
-    loras: { ...LORA_DEFAULTS, slots: options.lorasMax, hostSlots: options.lorasMax },
-  });
-  const metricsPage = createMetricsPage(DIALECTS[options.engine], {
-    ...options,
-    engine,
-    stats,
-    // A server started without adapters can still be given some, but does not report any.
-    lorasMax: options.loras.length === 0 ? 0 : options.lorasMax,
-    wallSeconds: () => clock.wallTime() / 1000,
-  });
-  return {
-    name,
-    address: '',
-    engine,
-    stats,
-    faults: new FaultBoard({
-      engine,
-      random: random.fork('faults'),
-      metricsPage,
-      onCrash: () => exchange.forget(port),
-    }),
-    options,
-    clock,
-    random,
-    loras: new Map(options.loras.map((lora) => [lora, lora])),
-    readyAt: clock.now() + options.startupMs,
-    exchange,
-    fabric,
-    port,
-    store: options.sharedStorage ? storeOf(options.model) : undefined,
-  };
-}
-
-/** What the servers of a pool share. */
-interface KvNetwork {
-  readonly fabric: KvFabric;
-  readonly exchange: KvExchange;
-  readonly storeOf: (model: string) => SharedStore;
-}
-
-function createKvNetwork(clock: Clock): KvNetwork {
-  const fabric = new KvFabric(clock);
-  const stores = new Map<string, SharedStore>();
-  return {
-    fabric,
-    exchange: new KvExchange(clock, fabric),
-    storeOf: (model) => {
-      const store = stores.get(model) ?? new SharedStore();
-      stores.set(model, store);
-      return store;
-    },
-  };
-}
-
-interface KvEvents {
-  readonly recorder: EventRecorder;
-  readonly publisher: KvEventPublisher;
-}
-
-function kvEventsOf(
-  { kvEventsPort, kvEventsReplayPort, kvEventsFormat, host, port, model, blockTokens }: StubOptions,
-  { clock, index }: { readonly clock: Clock; readonly index: number },
-): KvEvents | undefined {
-  if (kvEventsPort === undefined) return undefined;
-  const bound = (first: number): string => `tcp://${host}:${first === 0 ? '*' : first + index}`;
-  const publisher = new KvEventPublisher({
-    endpoint: bound(kvEventsPort),
-    bind: true,
-    replayEndpoint: kvEventsReplayPort === undefined ? undefined : bound(kvEventsReplayPort),
-    topic: `kv@${host}:${port === 0 ? index : port + index}@${model}`,
-    format: kvEventsFormat,
-    dataParallelRank: 0,
-    wallSeconds: () => clock.wallTime() / 1000,
-  });
-  const recorder = new EventRecorder(blockTokens, (events) => publisher.publish(events));
-  return { recorder, publisher };
-}
-
-/** Publishes with each step what its cache has done, and counts as `stats` does. */
-function publishing(stats: EngineStats, { recorder, publisher }: KvEvents): EngineObserver {
-  return {
-    onArrived: () => stats.onArrived(),
-    onScheduled: (sequence, at) => stats.onScheduled(sequence, at),
-    onPreempted: () => stats.onPreempted(),
-    onPrefilled: (sequence, at) => stats.onPrefilled(sequence, at),
-    onFinished: (sequence, reason, at) => stats.onFinished(sequence, reason, at),
-    onStep: (load, durationMs) => {
-      stats.onStep(load, durationMs);
-      publisher.publish(recorder.take());
-    },
-  };
 }
 
 function listen(server: Server, host: string, port: number): Promise<void> {

@@ -11,8 +11,12 @@ import { PRESETS, type PresetName } from './presets.ts';
 export interface StubOptions {
   readonly count: number;
   readonly host: string;
-  /** The first of `count` consecutive ports; 0 takes free ones. */
+  /** The first of consecutive ports, one a server and rank; 0 takes free ones. */
   readonly port: number;
+  /** Servers one after another on the ports of one address, or each with an address of its own from `host` on. */
+  readonly spread: 'ports' | 'addresses';
+  /** Engines in one server, each on a port of its own: vLLM's data-parallel ranks. */
+  readonly dataParallelSize: number;
   readonly model: string;
   /** Whose metrics it shows. */
   readonly engine: DialectName;
@@ -59,6 +63,7 @@ const SERVER_FIELDS = {
   count: z.int().min(1).max(1000).default(8),
   model: z.string().min(1).default('stub-model'),
   engine: z.enum(['vllm', 'vllm-2025', 'sglang', 'trtllm']).default('vllm'),
+  dataParallelSize: z.int().min(1).max(8).default(1),
   loras: z.array(z.string().min(1)).default([]),
   lorasMax: z.int().positive().default(4),
   /** Where all that follows comes from unless it is said. */
@@ -88,11 +93,18 @@ const SERVER_FIELDS = {
   startupMs: z.number().nonnegative().default(0),
 };
 
+const SPEED_MIN = 0.1;
+/** A step of 10 ms then takes one, which is what timers, sockets and a client's own work leave room for. */
+const SPEED_MAX = 10;
+const slowerMessage = `is below ${SPEED_MIN}: slow the model down with slowdown instead`;
+const fasterMessage = `is above ${SPEED_MAX}: sockets and timers stay as slow as they are, so latencies would be more theirs than the model's; use the virtual clock (pointsman simulate), which is not bound to time at all`;
+
 /** What all of a pool have in common. */
 const POOL_FIELDS = {
   host: z.string().default('127.0.0.1'),
   port: port.default(8000),
-  speed: z.number().min(0.1).max(10).default(1),
+  spread: z.enum(['ports', 'addresses']).default('ports'),
+  speed: z.number().min(SPEED_MIN, slowerMessage).max(SPEED_MAX, fasterMessage).default(1),
   seed: z.int().nonnegative().default(1),
   kvEventsPort: port.optional(),
   kvEventsReplayPort: port.optional(),
@@ -119,6 +131,10 @@ export const stubOptions: z.ZodType<StubOptions> = schema.transform(
     if (said.length > 0 && preset.latency.kind !== 'linear') {
       const message = `${said.map(([field]) => field).join(', ')} can only be set with the preset study: ${name} has other coefficients; give them with slowdown`;
       context.addIssue({ code: 'custom', message });
+    }
+    if (given.spread === 'addresses' && !z.ipv4().safeParse(given.host).success) {
+      const message = `is ${given.host}, and spread: addresses counts up from an IPv4 address, such as 127.0.0.1`;
+      context.addIssue({ code: 'custom', path: ['host'], message });
     }
     return {
       ...rest,

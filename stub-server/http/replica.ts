@@ -9,7 +9,13 @@ import type { StubOptions } from '../stub-options.ts';
 
 /** One model server: an engine and what its API server knows around it. */
 export interface Replica {
+  /** Of its server: all its ranks have the same. */
   readonly name: string;
+  /** Its server's place in the pool, from 0, and its data-parallel rank there. */
+  readonly server: number;
+  readonly rank: number;
+  /** All of its server, by rank. */
+  readonly ranks: readonly Replica[];
   /** `host:port`; known once it listens. */
   address: string;
   readonly engine: Engine;

@@ -10,6 +10,8 @@ import type { ReplicaDirectory } from './sequence-kv.ts';
 const BODY_BYTES_MAX = 64 * 1024 * 1024;
 /** A test's way to say how long an answer is to be. */
 const FORCED_TOKENS_HEADER = 'x-stub-output-tokens';
+/** As vLLM names it. */
+const RANK_HEADER = 'x-data-parallel-rank';
 /** A client may name its request in so many characters. */
 const REQUEST_ID_MAX = 256;
 
@@ -49,6 +51,7 @@ async function serve(
   if (parts.response.destroyed) return;
   route({
     ...parts,
+    replica: rankOf(request, parts.replica),
     receivedAt: parts.replica.clock.now(),
     forcedTokens: forcedTokens(request),
     query: new URLSearchParams(search),
@@ -75,6 +78,18 @@ function forcedTokens({ headers }: IncomingMessage): number | undefined {
   throw new ApiError(
     400,
     `${FORCED_TOKENS_HEADER}: ${String(text)} is not a positive whole number`,
+  );
+}
+
+/** Any of a server's ports takes requests for any of its ranks. */
+function rankOf({ headers }: IncomingMessage, replica: Replica): Replica {
+  const text = headers[RANK_HEADER];
+  if (text === undefined) return replica;
+  const rank = replica.ranks[text === '' ? -1 : Number(text)];
+  if (rank !== undefined) return rank;
+  throw new ApiError(
+    400,
+    `${RANK_HEADER}: ${String(text)} is no rank of this server, which has 0 to ${replica.ranks.length - 1}`,
   );
 }
 

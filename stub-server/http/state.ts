@@ -3,6 +3,7 @@ import type { Replica } from './replica.ts';
 /** All that is worth knowing of a server, as JSON. */
 export function stateOf({
   name,
+  rank,
   address,
   engine,
   stats,
@@ -16,6 +17,7 @@ export function stateOf({
   const { pool } = engine.kv;
   return {
     name,
+    rank,
     address,
     ready: clock.now() >= readyAt,
     asleep: engine.asleep,

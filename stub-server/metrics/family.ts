@@ -7,6 +7,8 @@ export interface MetricsSource {
   readonly engine: Engine;
   readonly stats: EngineStats;
   readonly model: string;
+  /** Data-parallel rank. */
+  readonly rank: number;
   readonly blockTokens: number;
   readonly kvBlocks: number;
   /** Adapters the server may hold at once; 0 where it serves none. */

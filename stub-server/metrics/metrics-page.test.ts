@@ -23,7 +23,15 @@ function pageOf(dialect: DialectName): string {
     admissionMs: 0,
     loras: { ...LORA_DEFAULTS, slots: 1 },
   });
-  const source = { engine, stats, model: 'm', blockTokens: 16, kvBlocks: 8192, lorasMax: 1 };
+  const source = {
+    engine,
+    stats,
+    model: 'm',
+    rank: 0,
+    blockTokens: 16,
+    kvBlocks: 8192,
+    lorasMax: 1,
+  };
   const page = createMetricsPage(DIALECTS[dialect], {
     ...source,
     wallSeconds: () => clock.wallTime() / 1000,
@@ -154,8 +162,17 @@ describe('a metrics page', () => {
       batchedTokensMax: 16,
       admissionMs: 0,
     });
-    const source = { engine, stats, model: 'a"b\\c\n', blockTokens: 16, kvBlocks: 10, lorasMax: 0 };
+    const source = {
+      engine,
+      stats,
+      model: 'a"b\\c\n',
+      rank: 0,
+      blockTokens: 16,
+      kvBlocks: 10,
+      lorasMax: 0,
+    };
     const page = createMetricsPage(DIALECTS.vllm, { ...source, wallSeconds: () => 0 })();
+
     expect(page).toContain('model_name="a\\"b\\\\c\\n"');
   });
 

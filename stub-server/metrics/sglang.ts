@@ -14,8 +14,8 @@ const one = (
 
 /** SGLang's names, for the figures that routers and autoscalers read. */
 export const SGLANG: Dialect = {
-  labels: ({ model }) => ({
-    dp_rank: '0',
+  labels: ({ model, rank }) => ({
+    dp_rank: String(rank),
     engine_type: 'unified',
     model_name: model,
     pp_rank: '0',

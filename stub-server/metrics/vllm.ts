@@ -144,7 +144,10 @@ const COMMON: readonly Family[] = [
 ];
 
 /** Engine "0" is the only data-parallel rank of a server on a port of its own. */
-const labels: Dialect['labels'] = ({ model }) => ({ engine: '0', model_name: model });
+const labels: Dialect['labels'] = ({ model, rank }) => ({
+  engine: String(rank),
+  model_name: model,
+});
 
 /** vLLM V1 as of 2026 (v0.19 and later). */
 export const VLLM: Dialect = {
@@ -286,6 +289,7 @@ function loraInfo({
 function cacheConfig({
   blockTokens,
   kvBlocks,
+  rank,
 }: MetricsSource): ReturnType<Extract<Family, { type: 'info' }>['info']> {
   return {
     value: 1,
@@ -293,7 +297,7 @@ function cacheConfig({
       block_size: String(blockTokens),
       cache_dtype: 'auto',
       enable_prefix_caching: 'True',
-      engine: '0',
+      engine: String(rank),
       gpu_memory_utilization: '0.92',
       is_attention_free: 'False',
       num_cpu_blocks: 'None',

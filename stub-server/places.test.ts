@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest';
+import { placesOf } from './places.ts';
+import { stubOptions } from './stub-options.ts';
+
+const options = (given: object) => stubOptions.parse({ port: 8000, ...given });
+const told = (each: readonly ReturnType<typeof options>[]): readonly string[] =>
+  placesOf(each).map(({ server, rank, host, port }) => `${server}.${rank} ${host}:${port}`);
+
+describe('placesOf', () => {
+  it('puts servers on consecutive ports, each with its ranks', () => {
+    const [one, two] = [options({}), options({ dataParallelSize: 2 })];
+    expect(told([one, two, one])).toEqual([
+      '0.0 127.0.0.1:8000',
+      '1.0 127.0.0.1:8001',
+      '1.1 127.0.0.1:8002',
+      '2.0 127.0.0.1:8003',
+    ]);
+  });
+
+  it('gives each server an address of its own where told so', () => {
+    const each = options({ spread: 'addresses', host: '127.0.0.255', dataParallelSize: 2 });
+    expect(told([each, each])).toEqual([
+      '0.0 127.0.0.255:8000',
+      '0.1 127.0.0.255:8001',
+      '1.0 127.0.1.0:8000',
+      '1.1 127.0.1.0:8001',
+    ]);
+  });
+
+  it('takes free ports for 0', () => {
+    expect(told([options({ port: 0 }), options({ port: 0 })])).toEqual([
+      '0.0 127.0.0.1:0',
+      '1.0 127.0.0.1:0',
+    ]);
+  });
+
+  it.each([
+    [{ spread: 'addresses', host: 'localhost' }, /host/],
+    [{ dataParallelSize: 9 }, /dataParallelSize/],
+    [{ speed: 20 }, /virtual clock/],
+  ])('refuses %j', (given, message) => {
+    expect(() => options(given)).toThrow(message);
+  });
+});
