@@ -4,10 +4,12 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { closingLine, countTests, type TestCounts } from './count-tests.ts';
+import { figureTable } from './figure-table.ts';
 
 /**
- * `npm test`: vitest, then one closing line such as `212 passed, 0 failed` that a machine can read. `--long` adds the
- * `*.long.test.ts` files; all other arguments go to vitest, such as a file name or `-t`.
+ * `npm test`: vitest, then what tests have measured beside what was promised, then one closing line such as
+ * `212 passed, 0 failed` that a machine can read. `--long` adds the `*.long.test.ts` files; all other arguments go to
+ * vitest, such as a file name or `-t`.
  */
 
 /** From here on Node runs TypeScript by itself, as tests of the command line do. */
@@ -84,6 +86,9 @@ async function main(): Promise<void> {
     const report = join(folder, 'report.json');
     const exitCode = await runVitest(args, long, report);
     const counts = readCounts(report);
+    if (counts.passed + counts.failed > 0) {
+      process.stdout.write(figureTable(readFileSync(report, 'utf8')) ?? '');
+    }
     const nothingRan = counts.passed + counts.failed === 0;
     if (nothingRan) process.stderr.write('no test ran\n');
     // An error outside every test, or a report cut short, fails the run though no test did.

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
+import { percent, tellFigure } from '../../test/support/figure.ts';
 import { rooflineLatency } from '../latency-model.ts';
 import { type CalibrationReport, reportOn } from './calibration-report.ts';
 import { fitPoints } from './fit-points.ts';
@@ -23,13 +24,26 @@ const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + Math.abs(value), 0) / values.length;
 
 describe('calibration against vLLM 0.11 on an H100', () => {
-  it.each([
+  it.for([
     ['base', 'prefix'],
     ['prefix', 'base'],
-  ])(
+  ] as const)(
     'fitted on %s, predicts the capacity of %s within 3 in 100 and its E2E within 8 in 100 up to nine tenths of it',
-    (fit, held) => {
+    ([fit, held], context) => {
       const { capacity, errors } = fittedOn(fit);
+      tellFigure(context, {
+        what: `calibrated on ${fit}: capacity of ${held}`,
+        promised: '±3 %',
+        measured: percent(capacity[held] ?? Number.NaN),
+      });
+      for (const { config, load, e2eMean } of errors) {
+        if (config !== held) continue;
+        tellFigure(context, {
+          what: `calibrated on ${fit}: E2E of ${held} at ${(100 * load).toFixed(0)} % of its capacity`,
+          promised: load <= 0.9 ? '±8 %' : '',
+          measured: percent(e2eMean),
+        });
+      }
       expect(Math.abs(capacity[held] ?? Number.NaN)).toBeLessThan(0.03);
       const below = errors.filter(({ config, load }) => config === held && load <= 0.9);
       expect(below.length).toBeGreaterThanOrEqual(3);
@@ -37,8 +51,15 @@ describe('calibration against vLLM 0.11 on an H100', () => {
     },
   );
 
-  it('fitted on both, is within 4.5 % in E2E and 1 % in throughput on average', () => {
+  it('fitted on both, is within 4.5 % in E2E and 1 % in throughput on average', (context) => {
     const { errors } = fittedOn('base', 'prefix');
+    for (const { config, load, e2eMean, throughput } of errors) {
+      tellFigure(context, {
+        what: `calibrated on both: E2E, throughput of ${config} at ${(100 * load).toFixed(0)} % of its capacity`,
+        promised: '4.5 %, 1 % on average',
+        measured: `${percent(e2eMean)}, ${percent(throughput)}`,
+      });
+    }
     expect(mean(errors.map(({ e2eMean }) => e2eMean))).toBeLessThan(0.045);
     expect(mean(errors.map(({ throughput }) => throughput))).toBeLessThan(0.01);
   });
