@@ -1,30 +1,40 @@
 #!/usr/bin/env node
 import { Command } from 'commander';
-import { scorers } from '../scorers/index.ts';
-import { calibrateCommand } from '../stub-server/calibration/calibrate-command.ts';
-import { stubCommand } from '../stub-server/main.ts';
-import { checkCommand } from './cli/check-command.ts';
-import { serveCommand } from './cli/serve-command.ts';
 import { untilSignal } from './cli/until-signal.ts';
-import { demoCommand } from './demo/demo-command.ts';
 import { ConfigError } from './framework/error.ts';
-import { gatewayCommand } from './gateway/gateway-command.ts';
-import { simulateCommand } from './simulate/simulate-command.ts';
 import { TraceError } from './traces/trace.ts';
 
-const program = new Command('pointsman')
-  .description('An endpoint picker for LLM inference, behind Envoy')
-  .showHelpAfterError()
-  .addCommand(serveCommand(scorers))
-  .addCommand(stubCommand(untilSignal))
-  .addCommand(gatewayCommand())
-  .addCommand(demoCommand())
-  .addCommand(checkCommand(scorers))
-  .addCommand(simulateCommand())
-  .addCommand(calibrateCommand());
+/** Each loaded when it is asked for: a pool of stubs need not hold the picker, nor a picker the simulator. */
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  serve: async () => {
+    const { serveCommand } = await import('./cli/serve-command.ts');
+    return serveCommand((await import('../scorers/index.ts')).scorers);
+  },
+  stub: async () => (await import('../stub-server/main.ts')).stubCommand(untilSignal),
+  gateway: async () => (await import('./gateway/gateway-command.ts')).gatewayCommand(),
+  demo: async () => (await import('./demo/demo-command.ts')).demoCommand(),
+  check: async () => {
+    const { checkCommand } = await import('./cli/check-command.ts');
+    return checkCommand((await import('../scorers/index.ts')).scorers);
+  },
+  simulate: async () => (await import('./simulate/simulate-command.ts')).simulateCommand(),
+  calibrate: async () =>
+    (await import('../stub-server/calibration/calibrate-command.ts')).calibrateCommand(),
+};
+
+async function program(asked: string): Promise<Command> {
+  const all = new Command('pointsman')
+    .description('An endpoint picker for LLM inference, behind Envoy')
+    .showHelpAfterError();
+  const known = Object.hasOwn(COMMANDS, asked) ? COMMANDS[asked] : undefined;
+  for (const load of known === undefined ? Object.values(COMMANDS) : [known]) {
+    all.addCommand(await load());
+  }
+  return all;
+}
 
 try {
-  await program.parseAsync();
+  await (await program(process.argv[2] ?? '')).parseAsync();
 } catch (error) {
   // A bad configuration or trace is the user's to mend: the sentence is enough, a stack trace would hide it.
   if (!(error instanceof ConfigError || error instanceof TraceError)) throw error;

@@ -82,7 +82,7 @@ export class BlockPool {
     this.#holders[block] = 1;
     const hash = this.#hashes[block] as number;
     if (!Number.isNaN(hash)) {
-      this.#table.remove(hash, block);
+      this.#table.remove(hash, block, this.#hashes);
       this.#hashes[block] = Number.NaN;
       this.#onForgotten(hash);
     }
@@ -92,7 +92,7 @@ export class BlockPool {
   /** Says what a taken block has been filled with; from now on it can be found. */
   identify(block: number, hash: number): void {
     this.#hashes[block] = hash;
-    this.#table.add(hash, block);
+    this.#table.add(hash, block, this.#hashes);
   }
 
   /** One holder less; without any the block becomes the most recent free one. */

@@ -10,7 +10,14 @@ export class BlockTable {
   /** In pairs: the mixed hash, and its block plus one, or 0 for an empty slot. */
   #pairs: Int32Array = new Int32Array(2 * SLOTS_MIN);
   #mask: number = SLOTS_MIN - 1;
+  /** Slots in use: one for each hash. */
+  #used = 0;
   #size = 0;
+  /**
+   * Blocks of a hash beyond the first, in order. Outside the table, because there can be thousands: a prompt that ends
+   * with its block computes that block again each time it comes.
+   */
+  readonly #others = new Map<number, Set<number>>();
 
   get size(): number {
     return this.#size;
@@ -18,36 +25,71 @@ export class BlockTable {
 
   /** The block with this content, or -1. `hashes` says what each block added has. */
   find(hash: number, hashes: Float64Array): number {
-    const pairs = this.#pairs;
-    const mask = this.#mask;
-    const mixed = mix(hash);
-    for (let slot = mixed & mask; ; slot = (slot + 1) & mask) {
-      const entry = pairs[2 * slot + 1] as number;
-      if (entry === 0) return -1;
-      if (pairs[2 * slot] === mixed && hashes[entry - 1] === hash) return entry - 1;
-    }
+    return this.#entryAt(this.#slotOf(hash, hashes)) - 1;
   }
 
-  add(hash: number, block: number): void {
-    if (2 * (this.#size + 1) > this.#mask + 1) this.#grow();
-    this.#insert(mix(hash), block + 1);
+  /** `hashes` says so of `block` already. */
+  add(hash: number, block: number, hashes: Float64Array): void {
     this.#size += 1;
+    const slot = this.#slotOf(hash, hashes);
+    if (this.#entryAt(slot) === 0) {
+      this.#put(slot, mix(hash), block + 1);
+      this.#used += 1;
+      if (2 * this.#used > this.#mask) this.#grow();
+      return;
+    }
+    const others = this.#others.get(hash);
+    if (others === undefined) this.#others.set(hash, new Set([block]));
+    else others.add(block);
   }
 
   /** Forgets one block; others of the same content stay. It must be there. */
-  remove(hash: number, block: number): void {
-    const pairs = this.#pairs;
-    const mask = this.#mask;
-    let slot = mix(hash) & mask;
-    while (pairs[2 * slot + 1] !== block + 1) slot = (slot + 1) & mask;
+  remove(hash: number, block: number, hashes: Float64Array): void {
     this.#size -= 1;
-    this.#closeGap(slot);
+    const slot = this.#slotOf(hash, hashes);
+    const others = this.#others.get(hash);
+    if (this.#entryAt(slot) !== block + 1) {
+      others?.delete(block);
+      if (others?.size === 0) this.#others.delete(hash);
+      return;
+    }
+    if (others === undefined) {
+      this.#used -= 1;
+      this.#closeGap(slot);
+      return;
+    }
+    const [next = 0] = others;
+    others.delete(next);
+    if (others.size === 0) this.#others.delete(hash);
+    this.#put(slot, mix(hash), next + 1);
   }
 
   clear(): void {
     this.#pairs = new Int32Array(2 * SLOTS_MIN);
     this.#mask = SLOTS_MIN - 1;
+    this.#used = 0;
     this.#size = 0;
+    this.#others.clear();
+  }
+
+  /** Where this hash is, or the empty slot where it would be. */
+  #slotOf(hash: number, hashes: Float64Array): number {
+    const pairs = this.#pairs;
+    const mask = this.#mask;
+    const mixed = mix(hash);
+    for (let slot = mixed & mask; ; slot = (slot + 1) & mask) {
+      const entry = pairs[2 * slot + 1] as number;
+      if (entry === 0 || (pairs[2 * slot] === mixed && hashes[entry - 1] === hash)) return slot;
+    }
+  }
+
+  #entryAt(slot: number): number {
+    return this.#pairs[2 * slot + 1] as number;
+  }
+
+  #put(slot: number, mixed: number, entry: number): void {
+    this.#pairs[2 * slot] = mixed;
+    this.#pairs[2 * slot + 1] = entry;
   }
 
   /** Moves up whatever would no longer be found across the gap: no tombstones, so tables never need a rebuild. */
@@ -66,27 +108,17 @@ export class BlockTable {
     pairs[2 * hole + 1] = 0;
   }
 
-  #insert(mixed: number, entry: number): void {
-    const pairs = this.#pairs;
-    const mask = this.#mask;
-    let slot = mixed & mask;
-    while (pairs[2 * slot + 1] !== 0) slot = (slot + 1) & mask;
-    pairs[2 * slot] = mixed;
-    pairs[2 * slot + 1] = entry;
-  }
-
   #grow(): void {
     const before = this.#pairs;
-    const mask = this.#mask;
     this.#pairs = new Int32Array(2 * before.length);
-    this.#mask = 2 * mask + 1;
-    // From behind a gap, so that equal hashes keep their order across the wrap.
-    let start = 0;
-    while (before[2 * start + 1] !== 0) start += 1;
-    for (let step = 0; step <= mask; step++) {
-      const slot = (start + step) & mask;
-      const entry = before[2 * slot + 1] as number;
-      if (entry !== 0) this.#insert(before[2 * slot] as number, entry);
+    this.#mask = 2 * this.#mask + 1;
+    for (let at = 0; at < before.length; at += 2) {
+      const mixed = before[at] as number;
+      const entry = before[at + 1] as number;
+      if (entry === 0) continue;
+      let slot = mixed & this.#mask;
+      while (this.#entryAt(slot) !== 0) slot = (slot + 1) & this.#mask;
+      this.#put(slot, mixed, entry);
     }
   }
 }
