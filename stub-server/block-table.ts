@@ -46,22 +46,19 @@ export class BlockTable {
   /** Forgets one block; others of the same content stay. It must be there. */
   remove(hash: number, block: number, hashes: Float64Array): void {
     this.#size -= 1;
-    const slot = this.#slotOf(hash, hashes);
-    const others = this.#others.get(hash);
-    if (this.#entryAt(slot) !== block + 1) {
-      others?.delete(block);
-      if (others?.size === 0) this.#others.delete(hash);
-      return;
-    }
+    const others = this.#others.size === 0 ? undefined : this.#others.get(hash);
     if (others === undefined) {
       this.#used -= 1;
-      this.#closeGap(slot);
+      this.#closeGap(this.#slotHolding(block, mix(hash)));
       return;
     }
-    const [next = 0] = others;
-    others.delete(next);
+    const slot = this.#slotOf(hash, hashes);
+    if (this.#entryAt(slot) === block + 1) {
+      const [next = 0] = others;
+      others.delete(next);
+      this.#put(slot, mix(hash), next + 1);
+    } else others.delete(block);
     if (others.size === 0) this.#others.delete(hash);
-    this.#put(slot, mix(hash), next + 1);
   }
 
   clear(): void {
@@ -81,6 +78,15 @@ export class BlockTable {
       const entry = pairs[2 * slot + 1] as number;
       if (entry === 0 || (pairs[2 * slot] === mixed && hashes[entry - 1] === hash)) return slot;
     }
+  }
+
+  /** As `#slotOf`, where the block is known to be: without a look at what it has. */
+  #slotHolding(block: number, mixed: number): number {
+    const pairs = this.#pairs;
+    const mask = this.#mask;
+    let slot = mixed & mask;
+    while (pairs[2 * slot + 1] !== block + 1) slot = (slot + 1) & mask;
+    return slot;
   }
 
   #entryAt(slot: number): number {
