@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Command, InvalidArgumentError } from 'commander';
+import { parse } from 'yaml';
 import { ConfigError } from '../src/framework/error.ts';
 import { startMixedPool } from './pool.ts';
 import { readPoolFile } from './pool-file.ts';
@@ -9,6 +10,7 @@ interface StubFlags extends Readonly<Record<string, unknown>> {
   readonly json: boolean;
   readonly pool?: string;
   readonly control?: number;
+  readonly calibrated?: string;
 }
 
 /** `pointsman stub`. `untilSignal` resolves when the pool is to stop. */
@@ -20,6 +22,7 @@ export function stubCommand(untilSignal: () => Promise<unknown>): Command {
     .option('--pool <file>', 'servers that are not all alike, in YAML; see docs/stub.md')
     .option('--control <port>', 'serve the pool’s state and faults there', number)
     .option('--preset <name>', 'a model and accelerator whose step time and memory to take')
+    .option('--calibrated <file>', 'its step time instead, as pointsman calibrate --out wrote it')
     .option('--count <n>', 'model servers', number, 8)
     .option('--host <address>', 'listen on this address', '127.0.0.1')
     .option('--port <port>', 'first of the consecutive ports; 0 takes free ones', number, 8000)
@@ -46,9 +49,11 @@ export function stubCommand(untilSignal: () => Promise<unknown>): Command {
     .option('--kv-events-replay-port <port>', 'answer for missed ones from this port on', number)
     .option('--kv-events-format <name>', 'array (2025), map or map-batch (newer)')
     .option('--json', 'print the addresses as one JSON document on stdout', false)
-    .action(async ({ json, pool: file, control, ...flags }: StubFlags) => {
+    .action(async ({ json, pool: file, control, calibrated, ...flags }: StubFlags) => {
       const each =
-        file === undefined ? alike(flags) : readPoolFile(readFileSync(file, 'utf8'), file);
+        file === undefined
+          ? alike({ ...coefficientsIn(calibrated), ...flags })
+          : readPoolFile(readFileSync(file, 'utf8'), file);
       const pool = await startMixedPool(each, { controlPort: control });
       const addresses = pool.endpoints.map(({ address }) => address);
       process.stdout.write(
@@ -70,6 +75,13 @@ function alike(flags: object): readonly StubOptions[] {
     message,
   }));
   throw new ConfigError('stub', issues);
+}
+
+function coefficientsIn(file: string | undefined): object {
+  if (file === undefined) return {};
+  const read: unknown = parse(readFileSync(file, 'utf8'));
+  if (typeof read === 'object' && read !== null) return read;
+  throw new ConfigError(file, [{ path: 'file', message: 'holds no coefficients' }]);
 }
 
 function number(text: string): number {

@@ -42,7 +42,7 @@ faults:
     [
       'coefficients that its preset does not have',
       'servers: [{preset: qwen3-14b-h100, baseMs: 3}]',
-      /baseMs can only be set with the preset study/,
+      /baseMs can only be set where step time is linear/,
     ],
     [
       'a fault for a server that is not there',

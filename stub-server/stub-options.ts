@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { ACCELERATORS, type AcceleratorName } from './calibration/hardware-priors.ts';
 import { type TimedFault, timedFaultSchema } from './faults/fault.ts';
+import { hardwarePreset } from './hardware-preset.ts';
 import type { KvEventFormat } from './kv-events/kv-event.ts';
 import type { LatencyCoefficients } from './latency-model.ts';
 import type { DialectName } from './metrics/metrics-page.ts';
@@ -54,9 +56,32 @@ export interface StubOptions {
 }
 
 const presetNames = Object.keys(PRESETS) as [PresetName, ...PresetName[]];
+const acceleratorNames = Object.keys(ACCELERATORS) as [AcceleratorName, ...AcceleratorName[]];
 const positive = z.int().positive().optional();
 const milliseconds = z.number().nonnegative().optional();
 const port = z.int().min(0).max(65_535);
+
+const ms = z.number().nonnegative();
+const latencySchema: z.ZodType<LatencyCoefficients> = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('linear'),
+    baseMs: ms,
+    perPrefillTokenMs: ms,
+    perDecodeSequenceMs: ms,
+    perContextTokenMs: ms,
+  }),
+  z.strictObject({
+    kind: z.literal('roofline'),
+    stepMs: ms,
+    weightsMs: ms,
+    perTokenMs: ms,
+    perSequenceMs: ms,
+    perContextTokenMs: ms,
+    perAttendedSquareMs: ms,
+    prefillMs: ms,
+    eagerMs: ms,
+  }),
+]);
 
 /** What one server may have of its own in a pool of unlike ones. */
 const SERVER_FIELDS = {
@@ -68,6 +93,21 @@ const SERVER_FIELDS = {
   lorasMax: z.int().positive().default(4),
   /** Where all that follows comes from unless it is said. */
   preset: z.enum(presetNames).default('study'),
+  /** In place of a preset: what arithmetic makes of a model and its accelerators. */
+  hardware: z
+    .strictObject({
+      accelerator: z.enum(acceleratorNames),
+      tensorParallel: z.int().min(1).max(64).default(1),
+      parameters: z.number().positive(),
+      weightBytes: z.number().positive().optional(),
+      layers: z.int().positive(),
+      kvBytesPerToken: z.number().positive(),
+      vocabulary: z.int().positive().default(128_256),
+      memoryShare: z.number().positive().max(1).default(0.9),
+    })
+    .optional(),
+  /** In place of a preset's: such as `pointsman calibrate --out` has written. */
+  latency: latencySchema.optional(),
   slowdown: z.number().positive().default(1),
   jitter: z.number().min(0).max(1).default(0),
   kvBlocks: positive,
@@ -114,22 +154,24 @@ const POOL_FIELDS = {
 
 const schema = z.strictObject({ ...SERVER_FIELDS, ...POOL_FIELDS });
 
+const DOES_NOT_FIT = {
+  path: ['hardware'],
+  message:
+    'leaves no memory for KV beside the weights: raise tensorParallel or memoryShare, or lower weightBytes',
+};
+
 /** Defaults: the engine of the policy study with vLLM's memory for an 8 B model on one 80 GB accelerator. */
 export const stubOptions: z.ZodType<StubOptions> = schema.transform(
   (given, context): StubOptions => {
-    const {
-      preset: name,
-      baseMs,
-      perPrefillTokenMs,
-      perDecodeSequenceMs,
-      perContextTokenMs,
-      ...rest
-    } = given;
-    const preset = PRESETS[name];
+    const { preset: name, hardware, baseMs, perPrefillTokenMs, ...others } = given;
+    const { perDecodeSequenceMs, perContextTokenMs, ...rest } = others;
+    const preset = hardware === undefined ? PRESETS[name] : hardwarePreset(hardware);
+    if (preset.kvBlocks < 1) context.addIssue({ code: 'custom', ...DOES_NOT_FIT });
+    const latency = given.latency ?? preset.latency;
     const overrides = { baseMs, perPrefillTokenMs, perDecodeSequenceMs, perContextTokenMs };
     const said = Object.entries(overrides).filter(([, value]) => value !== undefined);
-    if (said.length > 0 && preset.latency.kind !== 'linear') {
-      const message = `${said.map(([field]) => field).join(', ')} can only be set with the preset study: ${name} has other coefficients; give them with slowdown`;
+    if (said.length > 0 && latency.kind !== 'linear') {
+      const message = `${said.map(([field]) => field).join(', ')} can only be set where step time is linear, as with the preset study; give all coefficients with latency, or slowdown`;
       context.addIssue({ code: 'custom', message });
     }
     if (given.spread === 'addresses' && !z.ipv4().safeParse(given.host).success) {
@@ -138,7 +180,7 @@ export const stubOptions: z.ZodType<StubOptions> = schema.transform(
     }
     return {
       ...rest,
-      latency: { ...preset.latency, ...Object.fromEntries(said) },
+      latency: { ...latency, ...Object.fromEntries(said) },
       kvBlocks: given.kvBlocks ?? preset.kvBlocks,
       sequencesMax: given.sequencesMax ?? preset.sequencesMax,
       batchedTokensMax: given.batchedTokensMax ?? preset.batchedTokensMax,

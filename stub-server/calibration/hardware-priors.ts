@@ -12,6 +12,10 @@ export interface Accelerator {
   /** Dense, in the weights' precision. */
   readonly flops: number;
   readonly bytesPerSecond: number;
+  /** As drivers report it. */
+  readonly memoryBytes: number;
+  /** Whether vLLM's API server takes its larger defaults on it: 70 GiB and more, A100 left out. */
+  readonly large: boolean;
 }
 
 export const LLAMA_8B: HardwareModel = {
@@ -22,12 +26,14 @@ export const LLAMA_8B: HardwareModel = {
 
 export type AcceleratorName = 'h100' | 'h200' | 'a100' | 'l40s';
 
+const GIB = 2 ** 30;
+
 /** NVIDIA's data sheets, bfloat16 without sparsity. */
 export const ACCELERATORS: Readonly<Record<AcceleratorName, Accelerator>> = {
-  h100: { flops: 989.5e12, bytesPerSecond: 3.35e12 },
-  h200: { flops: 989.5e12, bytesPerSecond: 4.8e12 },
-  a100: { flops: 312e12, bytesPerSecond: 2.04e12 },
-  l40s: { flops: 362e12, bytesPerSecond: 0.864e12 },
+  h100: { flops: 989.5e12, bytesPerSecond: 3.35e12, memoryBytes: 79.6 * GIB, large: true },
+  h200: { flops: 989.5e12, bytesPerSecond: 4.8e12, memoryBytes: 140.4 * GIB, large: true },
+  a100: { flops: 312e12, bytesPerSecond: 2.04e12, memoryBytes: 79.3 * GIB, large: false },
+  l40s: { flops: 362e12, bytesPerSecond: 0.864e12, memoryBytes: 44.4 * GIB, large: false },
 };
 
 /** Shares of the peak that engines reach: 65 to 78 % of compute, 63 to 81 % of bandwidth, in published tables. */
