@@ -16,6 +16,9 @@ const CONNECTIONS = 64;
 const WARM_UP_MS = 1500;
 const MEASURE_MS = 3000;
 
+/** Long prompts sent at once, for the memory that each needs while it is read. */
+const LONG_AT_ONCE = 100;
+
 interface Child {
   readonly pid: number;
   readonly addresses: readonly string[];
@@ -73,6 +76,11 @@ function post(pool: Pool, body: object): Promise<{ readonly text: string }> {
     body: JSON.stringify(body),
   };
   return pool.request(request).then(async (answer) => ({ text: await answer.body.text() }));
+}
+
+function memoryKb(pid: number, field: 'VmRSS' | 'VmHWM'): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return Number(new RegExp(`${field}:\\s+(\\d+)`).exec(status)?.[1]);
 }
 
 /** So fast that the engine is never what a request waits for. */
@@ -136,14 +144,32 @@ try {
   await fast.stop();
 }
 
+const long = await startStub(FAST);
+try {
+  const pool = new Pool(`http://${long.addresses[0] ?? ''}`, { connections: LONG_AT_ONCE });
+  const ask = (tokens: number): Promise<unknown> =>
+    post(pool, { model: 'stub-model', prompt: prompt(tokens), max_tokens: 1, ignore_eos: true });
+  await Promise.all(Array.from({ length: LONG_AT_ONCE }, () => ask(1000)));
+  const before = memoryKb(long.pid, 'VmHWM');
+  await Promise.all(Array.from({ length: LONG_AT_ONCE }, () => ask(100_000)));
+  const kb = (memoryKb(long.pid, 'VmHWM') - before) / LONG_AT_ONCE;
+  await pool.close();
+  rows.push([
+    `${LONG_AT_ONCE} requests of 100,000 tokens at once, each`,
+    `${(kb / 1024).toFixed(2)} MB`,
+    'at the peak',
+  ]);
+} finally {
+  await long.stop();
+}
+
 const many = await startStub(['--count', '500']);
 try {
   await sleep(2000);
   const before = processCpuMs(many.pid);
   await sleep(MEASURE_MS);
   const share = (processCpuMs(many.pid) - before) / MEASURE_MS;
-  const status = readFileSync(`/proc/${many.pid}/status`, 'utf8');
-  const residentKb = Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]);
+  const residentKb = memoryKb(many.pid, 'VmRSS');
   rows.push([
     '500 endpoints idle',
     `${(100 * share).toFixed(1)} % of a core`,

@@ -5,7 +5,7 @@ import type { Submission } from '../sequence.ts';
 import { ApiError } from './api-error.ts';
 import { type Envelope, idOf } from './envelope.ts';
 import { Gathering } from './gathering.ts';
-import type { GenerationRequest } from './generation-request.ts';
+import type { GenerationRequest, GenerationTerms } from './generation-request.ts';
 import { type Answer, planAnswer } from './plan-answer.ts';
 import type { Replica } from './replica.ts';
 import {
@@ -33,7 +33,10 @@ export interface GenerateOptions {
 }
 
 /** Answers one request of a generating API through the engine. Throws ApiError before anything is sent. */
-export function generate(request: GenerationRequest, options: GenerateOptions): void {
+export function generate(
+  { prompts, ...request }: GenerationRequest,
+  options: GenerateOptions,
+): void {
   const { replica } = options;
   if (request.model !== replica.options.model && !replica.loras.has(request.model)) {
     throw new ApiError(404, `The model \`${request.model}\` does not exist.`, 'model');
@@ -41,7 +44,7 @@ export function generate(request: GenerationRequest, options: GenerateOptions): 
   const refused = replica.faults.errorStatus;
   if (refused !== undefined) throw new ApiError(refused, 'injected fault');
   const kv = legsOfRequest(request, options);
-  const planned = plan(request, { ...options, kv });
+  const planned = plan(request, { ...options, kv, prompts });
   replica.stats.onParameters(request.n, request.outputTokensMax);
   const missing = belowThreshold(request, planned, replica);
   const sequences = missing ? planned.map(unanswered) : planned;
@@ -49,7 +52,7 @@ export function generate(request: GenerationRequest, options: GenerateOptions): 
   if (missing) {
     for (const index of sequences.keys()) reply.token(index, 0);
     const promptTokens = sequences.reduce(
-      (sum, { prompt, counts }) => sum + (counts ? prompt.length : 0),
+      (sum, { promptTokens: tokens, counts }) => sum + (counts ? tokens : 0),
       0,
     );
     reply.end({ promptTokens, completionTokens: 0, cachedTokens: 0 }, undefined);
@@ -58,9 +61,9 @@ export function generate(request: GenerationRequest, options: GenerateOptions): 
 
 /** One answer to one prompt. */
 interface Planned {
-  readonly prompt: Int32Array;
-  /** What will be answered, as token ids. */
-  readonly said: Int32Array;
+  readonly promptTokens: number;
+  /** Of prompt and answer; undefined where nobody looks at them, so that they need not be kept for as long as it takes. */
+  readonly tokenIds: Int32Array | undefined;
   /** Of the blocks of both. */
   readonly hashes: Float64Array;
   readonly answer: Answer;
@@ -69,13 +72,18 @@ interface Planned {
 }
 
 function plan(
-  request: GenerationRequest,
-  { replica, forcedTokens, kv }: GenerateOptions & { readonly kv: KvLegs },
+  request: GenerationTerms,
+  {
+    prompts,
+    replica,
+    forcedTokens,
+    kv,
+  }: GenerateOptions & Pick<GenerationRequest, 'prompts'> & { readonly kv: KvLegs },
 ): readonly Planned[] {
   const { engine, random, options } = replica;
   const most = engine.contextTokensMax;
   const lora = replica.loras.has(request.model) ? request.model : '';
-  return request.prompts.flatMap((prompt, place) => {
+  return prompts.flatMap((prompt, place) => {
     checkLength(request, prompt.length, most);
     const root = `${lora}\n${request.cacheSalt}`;
     return Array.from({ length: request.n }, (_, choice) => {
@@ -90,7 +98,8 @@ function plan(
       const said = answerIds(answer);
       const { blockTokens } = options;
       const hashes = chainedHashes(prompt, { blockTokens, root, answer: said });
-      return { prompt, said, hashes, answer, counts: choice === 0 };
+      const tokenIds = options.kvEventsPort === undefined ? undefined : joined(prompt, said);
+      return { promptTokens: prompt.length, tokenIds, hashes, answer, counts: choice === 0 };
     });
   });
 }
@@ -104,7 +113,7 @@ function answerIds(answer: Answer): Int32Array {
 }
 
 function checkLength(
-  { outputTokensMax }: GenerationRequest,
+  { outputTokensMax }: GenerationTerms,
   promptTokens: number,
   most: number,
 ): void {
@@ -117,21 +126,18 @@ function checkLength(
 }
 
 function belowThreshold(
-  { cacheHitThreshold = 0 }: GenerationRequest,
+  { cacheHitThreshold = 0 }: GenerationTerms,
   planned: readonly Planned[],
   replica: Replica,
 ): boolean {
   if (cacheHitThreshold === 0) return false;
-  return planned.some(
-    ({ prompt, hashes }) =>
-      hitShare(promptKv(prompt, hashes, replica), replica) < cacheHitThreshold,
-  );
+  return planned.some((each) => hitShare(promptKv(each, replica), replica) < cacheHitThreshold);
 }
 
 /** Without the blocks that the answer fills. */
-function promptKv(prompt: Int32Array, hashes: Float64Array, { options }: Replica): PromptKv {
-  const blocks = Math.floor(prompt.length / options.blockTokens);
-  return { tokens: prompt.length, hashes: hashes.subarray(0, blocks) };
+function promptKv({ promptTokens, hashes }: Planned, { options }: Replica): PromptKv {
+  const blocks = Math.floor(promptTokens / options.blockTokens);
+  return { tokens: promptTokens, hashes: hashes.subarray(0, blocks) };
 }
 
 function unanswered(planned: Planned): Planned {
@@ -147,7 +153,7 @@ interface Reply {
 }
 
 function replyTo(
-  request: GenerationRequest,
+  request: GenerationTerms,
   options: GenerateOptions & { readonly answers: readonly Answer[] },
 ): Reply {
   const { replica, response, requestId, answers } = options;
@@ -174,7 +180,7 @@ interface Run extends GenerateOptions {
   readonly reply: Reply;
 }
 
-function run(request: GenerationRequest, parts: Run): void {
+function run(request: GenerationTerms, parts: Run): void {
   const { replica, response, sequences, reply, kv } = parts;
   const { prefill } = kv;
   if (prefill !== undefined) replica.exchange.begin(prefill.key, replica.port);
@@ -203,7 +209,7 @@ function run(request: GenerationRequest, parts: Run): void {
 }
 
 function submit(
-  request: GenerationRequest,
+  request: GenerationTerms,
   parts: Run & {
     readonly planned: Planned;
     readonly dropsAfter: number | undefined;
@@ -213,20 +219,18 @@ function submit(
 ): Submission {
   const { replica, response, receivedAt, find, kv, planned, reply, dropsAfter, index, finish } =
     parts;
-  const { prompt, said, hashes, answer, counts } = planned;
-  const prompted = promptKv(prompt, hashes, replica);
+  const { promptTokens, tokenIds, hashes, answer, counts } = planned;
   return replica.engine.submit({
     arrivedAt: receivedAt,
-    promptTokens: prompt.length,
-    // Nobody else looks at them.
-    tokenIds: replica.options.kvEventsPort === undefined ? undefined : joined(prompt, said),
+    promptTokens,
+    tokenIds,
     blockHashes: hashes,
     outputTokens: answer.tokens,
     finishReason: answer.end === 'length' ? 'length' : 'stop',
     lora: replica.loras.has(request.model) ? request.model : undefined,
     priority: request.priority,
     holdBlocks: kv.prefill !== undefined,
-    remote: remoteKvOf(prompted, { replica, decode: kv.decode, find }),
+    remote: remoteKvOf(promptKv(planned, replica), { replica, decode: kv.decode, find }),
     ...(request.stream && {
       onToken: (count) => {
         // What was said so far still goes out.

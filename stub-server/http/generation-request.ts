@@ -7,14 +7,12 @@ export interface ToolSpec {
   readonly parameters: unknown;
 }
 
-/** What both generating APIs ask for, read from a body. */
-export interface GenerationRequest {
+/** What both generating APIs ask for beside the prompt, which is long and not looked at again. */
+export interface GenerationTerms {
   readonly api: 'chat' | 'completions';
   readonly model: string;
   readonly stream: boolean;
   readonly includeUsage: boolean;
-  /** Rendered, in token ids; the chat API has one. */
-  readonly prompts: readonly Int32Array[];
   /** Answers to each prompt. */
   readonly n: number;
   readonly outputTokensMax: number | undefined;
@@ -34,4 +32,10 @@ export interface GenerationRequest {
   readonly kv: KvAsked;
   /** Below this share of the prompt in the cache nothing is generated; undefined or 0 generates always. */
   readonly cacheHitThreshold: number | undefined;
+}
+
+/** All of it, read from a body. */
+export interface GenerationRequest extends GenerationTerms {
+  /** Rendered, in token ids; the chat API has one. */
+  readonly prompts: readonly Int32Array[];
 }

@@ -1,5 +1,5 @@
 import type { Random } from '../../src/framework/runtime.ts';
-import type { GenerationRequest } from './generation-request.ts';
+import type { GenerationTerms } from './generation-request.ts';
 import { TOKEN_BYTES, wordAt } from './tokenizer.ts';
 import { valueFor } from './tool-arguments.ts';
 
@@ -31,7 +31,7 @@ export interface AnswerLimits {
 
 /** The same answer for the same request and chance. */
 export function planAnswer(
-  request: GenerationRequest,
+  request: GenerationTerms,
   random: Random,
   { forcedTokens, contextLeft }: AnswerLimits,
 ): Answer {
@@ -51,11 +51,11 @@ export function planAnswer(
   return request.stop.length === 0 ? answer : cutAt(request.stop, answer);
 }
 
-function callsTool({ tools, mustCallTool }: GenerationRequest, random: Random): boolean {
+function callsTool({ tools, mustCallTool }: GenerationTerms, random: Random): boolean {
   return tools.length > 0 && (mustCallTool || random.next() < TOOL_SHARE);
 }
 
-function toolCall({ tools }: GenerationRequest, random: Random, cap: number): Answer {
+function toolCall({ tools }: GenerationTerms, random: Random, cap: number): Answer {
   const tool = tools[Math.floor(random.next() * tools.length)];
   const json = JSON.stringify(valueFor(tool?.parameters, random));
   const tokens = Math.max(1, Math.ceil(json.length / TOKEN_BYTES));

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ApiError } from './api-error.ts';
 import type { GenerationRequest, ToolSpec } from './generation-request.ts';
-import { TOKEN_BYTES, tokenIdsOf } from './tokenizer.ts';
+import { tokenIdsOf } from './tokenizer.ts';
 
 const optionalInt = z.int().nullish();
 const flag = z.boolean().nullish();
@@ -100,7 +100,7 @@ export function readChat(raw: unknown, bytesOf: BytesOf = utf8): GenerationReque
   const { mustCallTool, tools } = toolsOf(data);
   return {
     ...common(data, 'chat'),
-    prompts: [tokenIdsOf(renderChat(data, bytesOf))],
+    prompts: [chatTokenIds(data, bytesOf)],
     outputTokensMax: data.max_completion_tokens ?? data.max_tokens ?? undefined,
     logprobs: data.logprobs === true ? (data.top_logprobs ?? 0) : undefined,
     tools,
@@ -174,29 +174,19 @@ export interface ChatPrompt {
 }
 
 /**
- * A template in miniature: tools, each message behind its role, and the role of the answer to come. Each piece begins a
- * token of its own, as it would behind a special one. So an answer that is sent back as a message is made of the very
- * tokens that were generated, and its KV is found again.
+ * A template in miniature, as token ids: tools, each message behind its role, and the role of the answer to come. Each
+ * piece begins a token of its own, as it would behind a special one. So an answer that is sent back as a message is made
+ * of the very tokens that were generated, and its KV is found again.
  */
-export function renderChat({ messages, tools }: ChatPrompt, bytesOf: BytesOf = utf8): Buffer {
-  const parts: Buffer[] = [];
-  const add = (piece: Buffer): void => {
-    parts.push(
-      piece,
-      PADDING.subarray(0, (TOKEN_BYTES - (piece.length % TOKEN_BYTES)) % TOKEN_BYTES),
-    );
-  };
-  if (tools !== null && tools !== undefined) add(utf8(JSON.stringify(tools)));
+export function chatTokenIds({ messages, tools }: ChatPrompt, bytesOf: BytesOf = utf8): Int32Array {
+  const pieces = tools === null || tools === undefined ? [] : [utf8(JSON.stringify(tools))];
   for (const message of messages) {
-    add(roleOf(message.role));
-    for (const text of textsOf(message)) add(bytesOf(text));
-    add(END_OF_MESSAGE);
+    pieces.push(roleOf(message.role), ...textsOf(message).map(bytesOf), END_OF_MESSAGE);
   }
-  add(roleOf('assistant'));
-  return Buffer.concat(parts);
+  pieces.push(roleOf('assistant'));
+  return tokenIdsOf(...pieces);
 }
 
-const PADDING = Buffer.alloc(TOKEN_BYTES);
 const END_OF_MESSAGE = utf8('<|>\n');
 const roleOf = (role: string): Buffer => utf8(`<|${role}|>\n`);
 

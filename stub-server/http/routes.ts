@@ -8,7 +8,13 @@ import { generate, sendJson } from './generate.ts';
 import type { GenerationRequest } from './generation-request.ts';
 import type { LongTexts } from './long-texts.ts';
 import { PULL_PATH } from './pull-remote.ts';
-import { type BytesOf, checked, readChat, readCompletion, renderChat } from './read-generation.ts';
+import {
+  type BytesOf,
+  chatTokenIds,
+  checked,
+  readChat,
+  readCompletion,
+} from './read-generation.ts';
 import type { Replica } from './replica.ts';
 import { engineIdOf, type ReplicaDirectory } from './sequence-kv.ts';
 import { stateOf } from './state.ts';
@@ -177,9 +183,11 @@ function tokenize({ replica, response, json }: Call): void {
   if ((prompt === undefined) === (messages === undefined)) {
     throw new ApiError(400, 'either prompt or messages must be given, and not both');
   }
-  const text =
-    messages === undefined ? Buffer.from(prompt ?? '', 'utf8') : renderChat({ messages });
-  const tokens = [...tokenIdsOf(text)];
+  const ids =
+    messages === undefined
+      ? tokenIdsOf(Buffer.from(prompt ?? '', 'utf8'))
+      : chatTokenIds({ messages });
+  const tokens = [...ids];
   sendJson(response, 200, {
     count: tokens.length,
     max_model_len: replica.engine.contextTokensMax,

@@ -1,7 +1,7 @@
 import { type DecodeLeg, type KvLegs, kvLegsOf } from '../pd/kv-contract.ts';
 import type { RemoteKv } from '../sequence.ts';
 import { ApiError } from './api-error.ts';
-import type { GenerationRequest } from './generation-request.ts';
+import type { GenerationTerms } from './generation-request.ts';
 import { pullRemote } from './pull-remote.ts';
 import type { Replica } from './replica.ts';
 
@@ -16,7 +16,7 @@ export interface PromptKv {
 
 /** Which leg of a disaggregated request this is. Throws ApiError. */
 export function legsOfRequest(
-  { kv }: GenerationRequest,
+  { kv }: GenerationTerms,
   { replica, requestId }: { readonly replica: Replica; readonly requestId: string },
 ): KvLegs {
   const { role } = replica.options;

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { ApiError } from './api-error.ts';
+import { BodyBuffers } from './body-buffers.ts';
 import { sendJson } from './generate.ts';
 import { LongTexts } from './long-texts.ts';
 import type { Replica } from './replica.ts';
@@ -34,11 +35,10 @@ export function createStubServer(replica: Replica, find: ReplicaDirectory): Serv
   });
 }
 
-async function serve(
-  request: IncomingMessage,
-  parts: Pick<Call, 'replica' | 'find' | 'response' | 'requestId'>,
-): Promise<void> {
-  const [path = '/', search = ''] = (request.url ?? '/').split('?', 2);
+type Parts = Pick<Call, 'replica' | 'find' | 'response' | 'requestId'>;
+
+async function serve(request: IncomingMessage, parts: Parts): Promise<void> {
+  const [path = '/'] = (request.url ?? '/').split('?', 1);
   const name = `${request.method ?? 'GET'} ${path}`;
   const { reception } = parts.replica.faults;
   if (reception !== 'serve' && !MENDING_PATHS.has(name)) {
@@ -47,8 +47,21 @@ async function serve(
   }
   const route = ROUTES.get(name);
   if (route === undefined) throw notFound(path);
-  const body = request.method === 'POST' ? await bodyOf(request) : Buffer.alloc(0);
-  if (parts.response.destroyed) return;
+  const memory = buffers.take(announcedBytes(request));
+  const body = request.method === 'POST' ? await bodyOf(request, memory) : NO_BODY;
+  try {
+    if (!parts.response.destroyed) serveWith(route, request, { ...parts, body });
+  } finally {
+    buffers.giveBack(memory);
+  }
+}
+
+function serveWith(
+  route: (call: Call) => void,
+  request: IncomingMessage,
+  { body, ...parts }: Parts & { readonly body: Buffer },
+): void {
+  const [, search = ''] = (request.url ?? '/').split('?', 2);
   route({
     ...parts,
     replica: rankOf(request, parts.replica),
@@ -101,25 +114,27 @@ function parsed<T>(body: Buffer, parse: (body: Buffer) => T): T {
   }
 }
 
-async function bodyOf(request: IncomingMessage): Promise<Buffer> {
-  const length = Number(request.headers['content-length']);
-  if (length <= BODY_BYTES_MAX) return await wholeBody(request, length);
+const buffers = new BodyBuffers();
+const NO_BODY = Buffer.alloc(0);
+
+/** What a body says of its own length; 0 when nothing, or too much. */
+function announcedBytes({ headers }: IncomingMessage): number {
+  const bytes = Number(headers['content-length'] ?? 0);
+  return bytes <= BODY_BYTES_MAX ? bytes : 0;
+}
+
+/** In `memory` where it says how long it is. */
+async function bodyOf(request: IncomingMessage, memory: Buffer): Promise<Buffer> {
   const chunks: Buffer[] = [];
+  const announced = announcedBytes(request);
   let bytes = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
+    if (announced > 0) chunk.copy(memory, bytes);
+    else chunks.push(chunk);
     bytes += chunk.length;
     if (bytes > BODY_BYTES_MAX) {
       throw new ApiError(413, `the body is larger than ${BODY_BYTES_MAX} bytes`);
     }
-    chunks.push(chunk);
   }
-  return Buffer.concat(chunks);
-}
-
-/** One that says how long it is, with no more memory than that. */
-async function wholeBody(request: IncomingMessage, bytes: number): Promise<Buffer> {
-  const body = Buffer.allocUnsafe(bytes);
-  let at = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) at += chunk.copy(body, at);
-  return body.subarray(0, at);
+  return announced > 0 ? memory.subarray(0, bytes) : Buffer.concat(chunks);
 }

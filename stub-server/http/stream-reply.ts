@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Envelope } from './envelope.ts';
-import type { GenerationRequest } from './generation-request.ts';
+import type { GenerationTerms } from './generation-request.ts';
 import { chatLogprobs, completionLogprobs } from './logprobs.ts';
 import type { Answer } from './plan-answer.ts';
 import { type TokenUsage, usageObject } from './usage.ts';
@@ -25,7 +25,7 @@ interface Choice {
  * gathered and the next chunk carries all of them: nothing is lost, and time is not stretched.
  */
 export class StreamReply {
-  readonly #request: GenerationRequest;
+  readonly #request: GenerationTerms;
   readonly #response: ServerResponse;
   readonly #choices: readonly Choice[];
   readonly #head: string;
@@ -33,7 +33,7 @@ export class StreamReply {
   readonly #lateMs: () => number;
 
   constructor(
-    request: GenerationRequest,
+    request: GenerationTerms,
     parts: {
       readonly response: ServerResponse;
       readonly envelope: Envelope;

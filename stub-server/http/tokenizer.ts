@@ -11,12 +11,18 @@ export interface ChainOptions {
 
 const NOTHING = new Int32Array(0);
 
-/** A prompt as little-endian 32-bit token ids; the last one of a text is padded with zeros. */
-export function tokenIdsOf(text: Buffer): Int32Array {
-  const tokens = Math.max(1, Math.ceil(text.length / TOKEN_BYTES));
-  const ids = new Int32Array(tokens);
+/** Text as little-endian 32-bit token ids; the last one of each piece is padded with zeros. At least one. */
+export function tokenIdsOf(...pieces: readonly Buffer[]): Int32Array {
+  const tokensIn = ({ length }: Buffer): number => Math.ceil(length / TOKEN_BYTES);
+  const tokens = pieces.reduce((sum, piece) => sum + tokensIn(piece), 0);
+  const ids = new Int32Array(Math.max(1, tokens));
   // Wherever Node runs, memory is little-endian.
-  new Uint8Array(ids.buffer).set(text);
+  const bytes = new Uint8Array(ids.buffer);
+  let at = 0;
+  for (const piece of pieces) {
+    bytes.set(piece, TOKEN_BYTES * at);
+    at += tokensIn(piece);
+  }
   return ids;
 }
 

@@ -1,12 +1,12 @@
 import type { Envelope } from './envelope.ts';
-import type { GenerationRequest } from './generation-request.ts';
+import type { GenerationTerms } from './generation-request.ts';
 import { chatLogprobs, completionLogprobs } from './logprobs.ts';
 import type { Answer } from './plan-answer.ts';
 import { type TokenUsage, usageObject } from './usage.ts';
 
 /** The whole answer as one JSON object. */
 export function wholeReply(
-  request: GenerationRequest,
+  request: GenerationTerms,
   parts: {
     readonly envelope: Envelope;
     readonly answers: readonly Answer[];
@@ -27,7 +27,7 @@ export function wholeReply(
   };
 }
 
-function chatChoice({ logprobs }: GenerationRequest, answer: Answer, index: number): object {
+function chatChoice({ logprobs }: GenerationTerms, answer: Answer, index: number): object {
   const tokens = tokensOf(answer);
   const { toolName, end } = answer;
   const message =
@@ -53,7 +53,7 @@ function chatChoice({ logprobs }: GenerationRequest, answer: Answer, index: numb
   };
 }
 
-function textChoice({ logprobs }: GenerationRequest, answer: Answer, index: number): object {
+function textChoice({ logprobs }: GenerationTerms, answer: Answer, index: number): object {
   const tokens = tokensOf(answer);
   return {
     index,
