@@ -5,6 +5,38 @@ import type { Sequence } from './sequence.ts';
 /** Slots of the wheel of ends: a sequence further from its end than this is passed over once a turn. */
 const WHEEL_STEPS = 1024;
 
+/** Sequences that are through their prompts, as the scheduler steps them. */
+export interface Decoding {
+  readonly count: number;
+  /** Tokens in the KV cache over all members. */
+  readonly contextTokens: number;
+  /** Verified in a step beside one of each member. */
+  readonly draftTokens: number;
+  /** Of these, in the step that ended last, such as became output. */
+  readonly acceptedTokens: number;
+  /** Before a step is planned. */
+  beginStep(): void;
+  /** What a member computes in the step at hand. */
+  tokensOf(sequence: Sequence): number;
+  /** From the next step on. It must lack exactly one token of KV and have at least one token to go. */
+  join(sequence: Sequence): void;
+  /** Leaves it settled. */
+  leave(sequence: Sequence): void;
+  has(sequence: Sequence): boolean;
+  /** Brings a member's own counts up to the last step that has ended. */
+  settle(sequence: Sequence): void;
+  /** Those whose next tokens may need a new block, with counts not settled. */
+  readonly growing: LinkedList<Sequence>;
+  /** Others whose next token fills a block that others may then find, with counts not settled. */
+  readonly filling: LinkedList<Sequence>;
+  /** Ends the step. Then come `tell` and `takeEnded`. */
+  advance(at: Millis): void;
+  /** Tells those who listen of the step that has just ended. */
+  tell(at: Millis): void;
+  /** Takes out those for whom the step that has just ended was the last, and visits them settled. */
+  takeEnded(visit: (sequence: Sequence) => void): void;
+}
+
 type Lists = (LinkedList<Sequence> | undefined)[];
 
 /**
@@ -12,10 +44,11 @@ type Lists = (LinkedList<Sequence> | undefined)[];
  * how far one has come follows from the steps since it joined, and only those are visited that need a new block, have
  * reached their end, or have somebody listening. Lists keep the order of joining, which is the running order.
  */
-export class DecodeSet {
+export class DecodeSet implements Decoding {
   count = 0;
-  /** Tokens in the KV cache over all members. */
   contextTokens = 0;
+  readonly draftTokens = 0;
+  readonly acceptedTokens = 0;
   readonly #blockTokens: number;
   /** By step modulo block size: who has filled its last block by then. */
   readonly #growing: Lists;
@@ -35,7 +68,12 @@ export class DecodeSet {
     this.#ending = [];
   }
 
-  /** From the next step on. It must lack exactly one token of KV and have at least one token to go. */
+  beginStep(): void {}
+
+  tokensOf(): number {
+    return 1;
+  }
+
   join(sequence: Sequence): void {
     const { computedTokens, generatedTokens, request } = sequence;
     this.count += 1;
@@ -53,7 +91,6 @@ export class DecodeSet {
     if (request.onToken !== undefined) sequence.listenLink = this.#listening.append(sequence);
   }
 
-  /** Leaves it settled. */
   leave(sequence: Sequence): void {
     this.settle(sequence);
     this.count -= 1;
@@ -72,7 +109,6 @@ export class DecodeSet {
     return sequence.endLink !== undefined;
   }
 
-  /** Brings a member's own counts up to the last step that has ended. */
   settle(sequence: Sequence): void {
     const steps = this.#step - sequence.settledStep;
     if (steps === 0) return;
@@ -83,24 +119,20 @@ export class DecodeSet {
     sequence.lastTokenAt = this.#steppedAt;
   }
 
-  /** Those whose next token needs a new block, with counts not settled. */
   get growing(): LinkedList<Sequence> {
     return this.#listOf(this.#growing, this.#step % this.#blockTokens);
   }
 
-  /** Those whose next token fills a block that others may then find, with counts not settled. */
   get filling(): LinkedList<Sequence> {
     return this.#listOf(this.#filling, this.#step % this.#blockTokens);
   }
 
-  /** Ends the step: one token for each member. Then come `told` and `ended`. */
   advance(at: Millis): void {
     this.#step += 1;
     this.#steppedAt = at;
     this.contextTokens += this.count;
   }
 
-  /** Tells those who listen of the step that has just ended. */
   tell(at: Millis): void {
     for (let link = this.#listening.first; link !== undefined; link = link.next) {
       const { item } = link;
@@ -109,7 +141,6 @@ export class DecodeSet {
     }
   }
 
-  /** Takes out those for whom the step that has just ended was the last, and visits them settled. */
   takeEnded(visit: (sequence: Sequence) => void): void {
     const ended = this.#step - 1;
     const list = this.#listOf(this.#ending, ended % WHEEL_STEPS);

@@ -7,6 +7,7 @@ import type { LatencyModel, StepLoad } from './latency-model.ts';
 import { LORA_DEFAULTS, type LoraOptions, LoraSlots } from './lora-slots.ts';
 import { Scheduler } from './scheduler.ts';
 import { type FinishReason, Sequence, type SequenceRequest, type Submission } from './sequence.ts';
+import { Speculation, type SpeculationOptions } from './speculation.ts';
 import type { QueuePolicy } from './waiting-queue.ts';
 
 /**
@@ -31,6 +32,8 @@ export interface EngineOptions {
   readonly policy?: QueuePolicy;
   readonly loras?: LoraOptions;
   readonly blockSink?: BlockSink | undefined;
+  /** Drafts of several tokens a step. None unless said. Needs `random`. */
+  readonly speculative?: SpeculationOptions | undefined;
   /**
    * Relative spread of step times around the model's mean, log-normal: 0 unless said. Published engines show 0.05 to
    * 0.1. Needs `random`.
@@ -47,6 +50,7 @@ export interface EngineOptions {
 export class Engine {
   readonly kv: KvCache;
   readonly loras: LoraSlots;
+  readonly speculation: Speculation | undefined;
   readonly #options: EngineOptions;
   readonly #scheduler: Scheduler;
   readonly #onTimer = (): void => this.#catchUp();
@@ -71,7 +75,13 @@ export class Engine {
     this.#options = options;
     this.kv = new KvCache({ blocks: kvBlocks, blockTokens, sink: blockSink });
     this.loras = new LoraSlots(options.loras ?? LORA_DEFAULTS);
+    const { speculative, random } = options;
+    this.speculation =
+      speculative === undefined || random === undefined
+        ? undefined
+        : new Speculation(speculative, random.fork('speculation'));
     this.#scheduler = new Scheduler({
+      speculation: this.speculation,
       batchedTokensMax,
       sequencesMax,
       policy: options.policy ?? 'fcfs',
@@ -223,7 +233,8 @@ export class Engine {
   #durationOf(plan: StepLoad): Millis {
     const { latency, jitter = 0, random } = this.#options;
     const { stepOverhead } = this.loras.options;
-    const meanMs = latency(plan) * (this.loras.anyRunning ? 1 + stepOverhead : 1);
+    const draftMs = plan.decodeSequences > 0 ? (this.speculation?.options.draftMs ?? 0) : 0;
+    const meanMs = latency(plan) * (this.loras.anyRunning ? 1 + stepOverhead : 1) + draftMs;
     if (jitter === 0 || random === undefined) return meanMs;
     // Log-normal, and the mean stays where it was.
     return meanMs * Math.exp(jitter * normal(random) - (jitter * jitter) / 2);

@@ -12,6 +12,10 @@ export interface StepLoad {
   readonly contextTokens: number;
   /** Over all chunks the sum of (before + chunk)² − before²: what attention within prompts grows with. */
   readonly attendedSquares: number;
+  /** Speculated tokens verified beside those of the decoding sequences, over all of them. 0 unless said. */
+  readonly draftTokens?: number;
+  /** Of these, such as became output. Known when the step has ended. */
+  readonly acceptedTokens?: number;
 }
 
 /** How long a step takes in model time. Must be pure: the same load takes as long again. */
@@ -62,9 +66,9 @@ export function slowed(model: LatencyModel, factor: number): LatencyModel {
 /** The policy study's model: everything adds up. */
 export function linearLatency(coefficients: LinearLatency): LatencyModel {
   const { baseMs, perPrefillTokenMs, perDecodeSequenceMs, perContextTokenMs } = coefficients;
-  return ({ prefillTokens, decodeSequences, contextTokens }) =>
+  return ({ prefillTokens, decodeSequences, contextTokens, draftTokens = 0 }) =>
     baseMs +
-    perPrefillTokenMs * prefillTokens +
+    perPrefillTokenMs * (prefillTokens + draftTokens) +
     perDecodeSequenceMs * decodeSequences +
     perContextTokenMs * contextTokens;
 }
@@ -78,7 +82,7 @@ export function rooflineLatency(coefficients: RooflineLatency): LatencyModel {
   const { perAttendedSquareMs, prefillMs, eagerMs } = coefficients;
   return (load) => {
     const { prefillTokens, prefillSequences, decodeSequences, contextTokens } = load;
-    const tokens = prefillTokens + decodeSequences;
+    const tokens = prefillTokens + decodeSequences + (load.draftTokens ?? 0);
     const computeMs = perTokenMs * tokens;
     return (
       stepMs +

@@ -1,11 +1,13 @@
 import type { Millis } from '../src/framework/runtime.ts';
-import { DecodeSet } from './decode-set.ts';
+import { DecodeSet, type Decoding } from './decode-set.ts';
 import type { EngineObserver } from './engine-observer.ts';
 import type { KvCache } from './kv-cache.ts';
 import type { StepLoad } from './latency-model.ts';
 import { LinkedList } from './linked-list.ts';
 import type { LoraSlots } from './lora-slots.ts';
 import type { FinishReason, Sequence } from './sequence.ts';
+import type { Speculation } from './speculation.ts';
+import { SpeculativeDecodeSet } from './speculative-decode-set.ts';
 import { comesBefore, type QueuePolicy, WaitingQueue } from './waiting-queue.ts';
 
 export interface SchedulerOptions {
@@ -16,6 +18,7 @@ export interface SchedulerOptions {
   readonly policy: QueuePolicy;
   readonly kv: KvCache;
   readonly loras: LoraSlots;
+  readonly speculation: Speculation | undefined;
   readonly observer: EngineObserver;
   /** Memory for `tokens` tokens of KV from elsewhere has been taken; `remoteDone` is awaited. */
   readonly onRemote: (sequence: Sequence, tokens: number) => void;
@@ -41,7 +44,7 @@ export class Scheduler {
   readonly waiting: WaitingQueue;
   readonly running: LinkedList<Sequence> = new LinkedList();
   readonly #options: SchedulerOptions;
-  readonly #decoding: DecodeSet;
+  readonly #decoding: Decoding;
   /** Running, with prompt left to compute, in running order. */
   readonly #prefilling: Sequence[] = [];
   /** Of the step at hand, with their tokens beside them. */
@@ -56,13 +59,18 @@ export class Scheduler {
     decodeSequences: 0,
     contextTokens: 0,
     attendedSquares: 0,
+    draftTokens: 0,
+    acceptedTokens: 0,
     loraMs: 0,
   };
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
     this.waiting = new WaitingQueue(options.policy);
-    this.#decoding = new DecodeSet(options.kv.blockTokens);
+    this.#decoding =
+      options.speculation === undefined
+        ? new DecodeSet(options.kv.blockTokens)
+        : new SpeculativeDecodeSet(options.speculation);
   }
 
   /** Those who wait for their turn or for KV from elsewhere. */
@@ -80,20 +88,26 @@ export class Scheduler {
     plan.loraMs = 0;
     this.#chunks.length = 0;
     this.#chunkTokens.length = 0;
+    this.#decoding.beginStep();
     const preempted = this.#growDecoding(at);
-    const budget = this.#options.batchedTokensMax - this.#decoding.count;
+    const { count, draftTokens } = this.#decoding;
+    const budget = Math.max(0, this.#options.batchedTokensMax - count - draftTokens);
     const left = this.#continuePrefills(budget, at);
     // Memory just taken from somebody is not given to newcomers.
     if (!preempted && left >= 0) this.#admitWaiting(left, at);
     plan.decodeSequences = this.#decoding.count;
     plan.contextTokens = this.#decoding.contextTokens;
+    plan.draftTokens = this.#decoding.draftTokens;
     return plan.decodeSequences + plan.prefillSequences > 0 ? plan : undefined;
   }
 
   /** The planned step has ended: tokens come. */
   complete(durationMs: Millis, at: Millis): void {
     this.#endAborted(at);
+    // Who was aborted during the step gets nothing of it.
+    this.#plan.decodeSequences = this.#decoding.count;
     this.#decoding.advance(at);
+    this.#plan.acceptedTokens = this.#decoding.acceptedTokens;
     this.#options.observer.onStep(this.#plan, durationMs, at);
     this.#decoding.tell(at);
     this.#decoding.takeEnded((sequence) => this.#end(sequence, outcomeOf(sequence), at));
@@ -137,7 +151,7 @@ export class Scheduler {
     this.#chunks.length = 0;
   }
 
-  /** Memory for one token more of each that decodes. Returns whether anybody had to give way. */
+  /** Memory for the next token, or tokens, of each that decodes. Returns whether anybody had to give way. */
   #growDecoding(at: Millis): boolean {
     let preempted = false;
     for (let link = this.#decoding.growing.first; link !== undefined; link = link.next) {
@@ -145,7 +159,7 @@ export class Scheduler {
       // A victim of this very loop: it has left the list, its `next` still leads on.
       if (!this.#decoding.has(item)) continue;
       this.#decoding.settle(item);
-      while (!this.#options.kv.extend(item, 1)) {
+      while (!this.#options.kv.extend(item, this.#decoding.tokensOf(item))) {
         preempted = true;
         if (this.#preemptFor(item, at) === item) break;
       }

@@ -8,6 +8,7 @@ import type { DialectName } from './metrics/metrics-page.ts';
 import type { ServerRole } from './pd/kv-contract.ts';
 import { KV_LINK_DEFAULT, type KvLink } from './pd/kv-fabric.ts';
 import { PRESETS, type PresetName } from './presets.ts';
+import { SPECULATION_TOKENS_MAX, type SpeculationOptions } from './speculation.ts';
 
 /** Of one stub, or of all of a pool that are alike. Times are model time. */
 export interface StubOptions {
@@ -34,6 +35,7 @@ export interface StubOptions {
   readonly sequencesMax: number;
   readonly batchedTokensMax: number;
   readonly policy: 'fcfs' | 'priority';
+  readonly speculative?: SpeculationOptions | undefined;
   /** For contracts that tell the two legs of a request by the server they go to. */
   readonly role: ServerRole;
   readonly kvLink: KvLink;
@@ -59,6 +61,7 @@ const presetNames = Object.keys(PRESETS) as [PresetName, ...PresetName[]];
 const acceleratorNames = Object.keys(ACCELERATORS) as [AcceleratorName, ...AcceleratorName[]];
 const positive = z.int().positive().optional();
 const milliseconds = z.number().nonnegative().optional();
+const share = z.number().min(0).max(1);
 const port = z.int().min(0).max(65_535);
 
 const ms = z.number().nonnegative();
@@ -115,6 +118,15 @@ const SERVER_FIELDS = {
   sequencesMax: positive,
   batchedTokensMax: positive,
   policy: z.enum(['fcfs', 'priority']).default('fcfs'),
+  speculative: z
+    .strictObject({
+      tokens: z.int().min(1).max(SPECULATION_TOKENS_MAX),
+      acceptance: z
+        .union([share, z.array(share).min(1).max(SPECULATION_TOKENS_MAX)])
+        .transform((given) => (typeof given === 'number' ? [given] : given)),
+      draftMs: z.number().nonnegative().default(0),
+    })
+    .optional(),
   role: z.enum(['both', 'prefill', 'decode']).default('both'),
   kvLink: z
     .strictObject({

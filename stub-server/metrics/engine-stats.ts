@@ -70,11 +70,14 @@ export class EngineStats implements EngineObserver {
     this.preemptions += 1;
   }
 
-  onStep({ decodeSequences, prefillTokens }: StepLoad, durationMs: Millis): void {
-    this.stepTokens.observe(decodeSequences + prefillTokens);
-    this.tokensPerSecond = (1000 * decodeSequences) / durationMs;
+  onStep(load: StepLoad, durationMs: Millis): void {
+    const { decodeSequences, prefillTokens, draftTokens = 0, acceptedTokens = 0 } = load;
+    this.stepTokens.observe(decodeSequences + prefillTokens + draftTokens);
+    const generatedTokens = decodeSequences + acceptedTokens;
+    this.tokensPerSecond = (1000 * generatedTokens) / durationMs;
     if (decodeSequences === 0) return;
-    this.generatedTokens += decodeSequences;
+    this.generatedTokens += generatedTokens;
+    // As vLLM: time between answers of the core, whatever each brought.
     this.interToken.observe(durationMs / 1000, decodeSequences);
     this.sglangInterToken.observe(durationMs / 1000, decodeSequences);
   }

@@ -22,7 +22,8 @@ export type Labels = Readonly<Record<string, string>>;
 /** One line of a family. Labels that change from scrape to scrape are given with the value. */
 export interface Series {
   readonly labels?: Labels;
-  readonly value: (source: MetricsSource) => number;
+  /** Not printed where it gives undefined; nor is the family where all do. */
+  readonly value: (source: MetricsSource) => number | undefined;
 }
 
 interface Named {

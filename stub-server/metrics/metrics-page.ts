@@ -81,8 +81,11 @@ function seriesRenderer(
   }));
   return (source) => {
     let text = head;
-    for (const { start, value } of lines) text += `${start}${float(value(source))}\n`;
-    return text;
+    for (const { start, value } of lines) {
+      const told = value(source);
+      if (told !== undefined) text += `${start}${float(told)}\n`;
+    }
+    return text.length > head.length ? text : '';
   };
 }
 

@@ -1,3 +1,4 @@
+import { SPECULATION_TOKENS_MAX } from '../speculation.ts';
 import type { Dialect, Family, MetricsSource, Series } from './family.ts';
 
 const gauge = (name: string, help: string, value: Series['value']): Family => ({
@@ -129,6 +130,30 @@ const COMMON: readonly Family[] = [
     'Histogram of the n request parameter.',
     ({ requestAnswers }) => requestAnswers,
   ),
+  counter(
+    'spec_decode_num_drafts',
+    'Number of spec decoding drafts.',
+    ({ engine: { speculation } }) => speculation?.drafts,
+  ),
+  counter(
+    'spec_decode_num_draft_tokens',
+    'Number of draft tokens.',
+    ({ engine: { speculation } }) => speculation && speculation.drafts * speculation.options.tokens,
+  ),
+  counter(
+    'spec_decode_num_accepted_tokens',
+    'Number of accepted tokens.',
+    ({ engine: { speculation } }) => speculation?.acceptedTokens,
+  ),
+  {
+    name: 'vllm:spec_decode_num_accepted_tokens_per_pos_total',
+    help: 'Accepted tokens per draft position.',
+    type: 'counter',
+    series: Array.from({ length: SPECULATION_TOKENS_MAX }, (_, place) => ({
+      labels: { position: String(place) },
+      value: ({ engine }) => engine.speculation?.acceptedAt[place],
+    })),
+  },
   {
     name: 'vllm:lora_requests_info',
     help: 'Running stats on lora requests.',
@@ -143,7 +168,7 @@ const COMMON: readonly Family[] = [
   },
 ];
 
-/** Engine "0" is the only data-parallel rank of a server on a port of its own. */
+/** vLLM calls a data-parallel rank an engine. */
 const labels: Dialect['labels'] = ({ model, rank }) => ({
   engine: String(rank),
   model_name: model,
