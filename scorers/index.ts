@@ -1,6 +1,10 @@
 import type { ScorerDefinition } from '../src/framework/plugin.ts';
 import { activeRequest } from './active-request.ts';
+import { contextLengthAware } from './context-length-aware.ts';
+import { endpointAttribute } from './endpoint-attribute.ts';
+import { headerLabelAffinity } from './header-label-affinity.ts';
 import { kvCacheUtilization } from './kv-cache-utilization.ts';
+import { latency } from './latency.ts';
 import { loadAware } from './load-aware.ts';
 import { loraAffinity } from './lora-affinity.ts';
 import { noHitLru } from './no-hit-lru.ts';
@@ -20,11 +24,16 @@ import { roundRobin } from './round-robin.ts';
 import { runningRequests } from './running-requests.ts';
 import { sessionAffinity } from './session-affinity.ts';
 import { tokenLoad } from './token-load.ts';
+import { topologyAffinity } from './topology-affinity.ts';
 
 /** Every scorer a configuration may name. */
 export const scorers: readonly ScorerDefinition[] = [
   activeRequest,
+  contextLengthAware,
+  endpointAttribute,
+  headerLabelAffinity,
   kvCacheUtilization,
+  latency,
   loadAware,
   loraAffinity,
   noHitLru,
@@ -36,6 +45,7 @@ export const scorers: readonly ScorerDefinition[] = [
   runningRequests,
   sessionAffinity,
   tokenLoad,
+  topologyAffinity,
   // Rivals: published policies, to compare with.
   consistentHash,
   dualMap,

@@ -14,8 +14,9 @@ import { sessionAffinity } from './session-affinity.ts';
 const pool = makePool([{}, {}, {}]);
 const [first, second] = pool as readonly [Endpoint, Endpoint, Endpoint];
 
-function create(parameters: unknown = {}): ReturnType<typeof sessionAffinity.create> {
-  return sessionAffinity.create(sessionAffinity.config.parse(parameters), makeRuntime());
+function create(parameters: object = {}): ReturnType<typeof sessionAffinity.create> {
+  const config = sessionAffinity.config.parse({ strategy: 'session_id', ...parameters });
+  return sessionAffinity.create(config, makeRuntime());
 }
 
 function from(session: string, header = 'x-session-id'): InferenceRequest {
@@ -67,7 +68,9 @@ describe('session-affinity-scorer', () => {
     expect(scorer.score(pool, context)).toEqual([0, 0, 0]);
   });
 
-  it('refuses the strategy that needs response headers, rather than doing something else', () => {
-    expect(() => sessionAffinity.config.parse({ strategy: 'encoded_endpoint_header' })).toThrow();
+  it('follows a token that responses give, unless told to remember sessions', () => {
+    const scorer = sessionAffinity.create(sessionAffinity.config.parse({}), makeRuntime());
+    const request = makeRequest({ headers: new Map([['x-session-token', btoa('pod-2')]]) });
+    expect(scorer.score(pool, makeContext({ request }))).toEqual([0, 0, 1]);
   });
 });

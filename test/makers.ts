@@ -15,6 +15,7 @@ import { type InferenceRequest, NO_BLOCKS } from '../src/framework/request.ts';
 import type { Random, Runtime } from '../src/framework/runtime.ts';
 import type { CycleKey, SchedulingContext } from '../src/framework/scheduling.ts';
 import { PRIOR_STEP_TIME, type StepTime } from '../src/framework/step-time.ts';
+import { type TopologyView, topologyKey } from '../src/framework/topology.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
 import { SimulatedClock } from '../src/sim/simulated-clock.ts';
 
@@ -121,6 +122,12 @@ export function makeContext(fields: ContextFields = {}): SchedulingContext {
     utilization: () => fields.utilization ?? 0,
     expectedOutputTokens: ({ outputTokensMax = 256 }) => Math.min(256, outputTokensMax),
   };
+  const topology: TopologyView = {
+    placeOf: ({ labels }) => {
+      const zone = labels.get('zone');
+      return zone === undefined ? {} : { zone };
+    },
+  };
   return Object.freeze({
     request: fields.request ?? makeRequest(),
     now: fields.now ?? NOW,
@@ -133,6 +140,7 @@ export function makeContext(fields: ContextFields = {}): SchedulingContext {
       if (key.name === MODELS_IN_FLIGHT.name) return modelsInFlight as T;
       if (key.name === ENGINE_MODEL.name) return engineModel as T;
       if (key.name.startsWith(prefixMatchKey('').name)) return match as T;
+      if (key.name.startsWith(topologyKey('').name)) return topology as T;
       throw new Error(`makeContext knows no fact ${key.name}: make one for it in test/makers.ts`);
     },
   });

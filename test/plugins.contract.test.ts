@@ -34,6 +34,16 @@ import {
  * Only a type that cannot be made without parameters names some here.
  */
 const PARAMETERS: Readonly<Record<string, unknown>> = {
+  'endpoint-attribute-filter': {
+    attribute: 'KVCacheUsagePercent',
+    algorithm: { type: 'threshold', threshold: { operator: 'LessThan', value: 0.8 } },
+  },
+  'endpoint-attribute-scorer': {
+    attributeKey: 'KVCacheUsagePercent',
+    algorithm: { type: 'linear_lower_is_better' },
+  },
+  'header-label-affinity-scorer': { headerName: 'x-role', labelKey: 'llm-d.ai/role' },
+  'utilization-filter': { conditions: [{ metric: 'waiting-queue', maxValue: 20 }] },
   'by-label': { label: 'llm-d.ai/role', validValues: ['decode', 'both'] },
   'label-selector-filter': {
     matchExpressions: [{ key: 'llm-d.ai/role', operator: 'In', values: ['decode', 'both'] }],
@@ -356,8 +366,12 @@ function profile(name: string): SchedulingProfile {
 
 for (const definition of catalogue.profileHandlers) {
   describe(`${definition.type} keeps the handler contract`, () => {
-    const profiles = new Map([['default', profile('default')]]);
-    const handler = definition.create(definition.config.parse({}), profiles, runtime);
+    const profiles = new Map([['decode', profile('decode')]]);
+    const handler = definition.create(
+      definition.config.parse(parametersOf(definition.type)),
+      { profiles, deciders: new Map() },
+      runtime,
+    );
 
     it.each(['picked', 'exhausted'] as const)(
       '[H1] asks for profiles of its own until it is done, and answers with one that ran: %s',
@@ -382,9 +396,13 @@ for (const definition of catalogue.profileHandlers) {
     );
 
     it('[H2] refuses profiles it cannot run', () => {
-      expect(() => definition.create(definition.config.parse({}), new Map(), runtime)).toThrow(
-        ConfigError,
-      );
+      expect(() =>
+        definition.create(
+          definition.config.parse(parametersOf(definition.type)),
+          { profiles: new Map(), deciders: new Map() },
+          runtime,
+        ),
+      ).toThrow(ConfigError);
     });
 
     it('[H3] refuses parameters it does not know', () => {

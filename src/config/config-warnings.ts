@@ -1,5 +1,5 @@
 import type { ConfigIssue } from '../framework/error.ts';
-import { coreInsteadOf } from './accepted-sources.ts';
+import { coreInsteadOf, notYet } from './accepted-sources.ts';
 import { nearest } from './nearest.ts';
 import type { PlannedPlugin, PlannedProfile } from './picker-plan.ts';
 import { API_VERSION, type EndpointPickerConfig, LEGACY_API_VERSION } from './schema.ts';
@@ -15,6 +15,9 @@ const DEPRECATED_TYPES: ReadonlyMap<string, string> = new Map([
   ['by-label', 'label-selector-filter'],
   ['by-label-selector', 'label-selector-filter'],
   ['tokenizer', 'token-producer'],
+  ['pd-profile-handler', 'disagg-profile-handler'],
+  ['disagg-headers-handler', 'disagg-profile-handler'],
+  ['prefill-header-handler', 'disagg-profile-handler'],
 ]);
 
 /** What a configuration says that has no effect, a sentence each. Unknown feature gates go to `issues`. */
@@ -81,6 +84,8 @@ function ofPlugins({ plugins }: EndpointPickerConfig): readonly string[] {
     if (instead !== undefined && Object.keys(parameters ?? {}).length > 0) {
       warnings.push(`${path}.parameters have no effect on ${type}: ${instead}`);
     }
+    const missing = notYet(type);
+    if (missing !== undefined) warnings.push(`${path}: ${type} is accepted, but ${missing}`);
     return warnings;
   });
 }

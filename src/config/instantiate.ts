@@ -2,6 +2,7 @@ import { invariant } from '../framework/error.ts';
 import type { CycleFact, DataSource, EndpointWriter, Observer } from '../framework/plugin.ts';
 import type { Runtime } from '../framework/runtime.ts';
 import type {
+  Decider,
   Filter,
   NamedFilter,
   Picker,
@@ -52,14 +53,20 @@ const AS_IT_IS: PluginWrap = {
 export function instantiate(plan: PickerPlan, options: InstantiateOptions): PickerParts {
   const { pool, runtime, coreFacts, wrap = AS_IT_IS } = options;
   const made = new Map<string, (Filter | Scorer | Picker) & Observer>();
+  const deciders = new Map<string, Decider & Observer>();
   for (const { name, kind, definition, config } of plan.plugins) {
     if (kind === 'source' || kind === 'handler') continue;
-    made.set(name, definition.create(config, runtime));
+    if (kind === 'decider') deciders.set(name, definition.create(config, runtime));
+    else made.set(name, definition.create(config, runtime));
   }
   const profiles = new Map(
     plan.profiles.map((profile) => [profile.name, profileOf(profile, made, wrap)]),
   );
-  const handler = plan.handler.definition.create(plan.handler.config, profiles, runtime);
+  const handler = plan.handler.definition.create(
+    plan.handler.config,
+    { profiles, deciders },
+    runtime,
+  );
   const sources = plan.plugins.flatMap(({ name, kind, definition, config }) =>
     kind === 'source' ? [definition.start(config, { name, pool, runtime })] : [],
   );
@@ -67,7 +74,7 @@ export function instantiate(plan: PickerPlan, options: InstantiateOptions): Pick
   return {
     handler,
     facts: new Map(facts.map((fact) => [fact.key.name, fact])),
-    observers: [...sources, ...made.values(), handler],
+    observers: [...sources, ...made.values(), ...deciders.values(), handler],
     preparers: sources.filter(
       (source): source is DataSource & Preparer => source.prepare !== undefined,
     ),
@@ -90,8 +97,9 @@ function profileOf(
     if (plugin.kind === 'filter') {
       filters.push({ name: plugin.name, filter: wrap.filter(plugin, instance as Filter) });
     } else if (plugin.kind === 'scorer') {
-      const scorer = wrap.scorer(plugin, instance as Scorer);
-      scorers.push({ name: plugin.name, weight, scorer });
+      const both = instance as Scorer & Partial<Filter>;
+      if (both.filter !== undefined) filters.push({ name: plugin.name, filter: both as Filter });
+      scorers.push({ name: plugin.name, weight, scorer: wrap.scorer(plugin, both) });
     } else {
       picker = wrap.picker(plugin, instance as Picker);
     }

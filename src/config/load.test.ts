@@ -336,8 +336,8 @@ dataLayer: {sorces: []}
     ],
     [
       'a plugin type that is not supported yet',
-      'plugins:\n- type: latency-scorer\n',
-      'plugins[0].type: latency-scorer is a plugin type of the reference picker that is not supported yet',
+      'plugins:\n- type: program-aware-fairness\n',
+      'plugins[0].type: program-aware-fairness is a plugin type of the reference picker that is not supported yet',
     ],
     [
       'a feature gate that is neither on nor off',

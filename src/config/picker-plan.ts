@@ -1,5 +1,6 @@
 import type {
   DataSourceDefinition,
+  DeciderDefinition,
   FilterDefinition,
   PickerDefinition,
   ProfileHandlerDefinition,
@@ -11,6 +12,7 @@ export type KnownPlugin =
   | { readonly kind: 'filter'; readonly definition: FilterDefinition }
   | { readonly kind: 'scorer'; readonly definition: ScorerDefinition }
   | { readonly kind: 'picker'; readonly definition: PickerDefinition }
+  | { readonly kind: 'decider'; readonly definition: DeciderDefinition }
   | { readonly kind: 'handler'; readonly definition: ProfileHandlerDefinition }
   | { readonly kind: 'source'; readonly definition: DataSourceDefinition };
 

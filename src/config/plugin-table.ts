@@ -164,11 +164,12 @@ function nameOf({ name, type }: PluginEntry): string {
 }
 
 function typesOf(catalogue: PluginCatalogue): ReadonlyMap<string, KnownPlugin> {
-  const { filters, scorers, pickers, profileHandlers, dataSources } = catalogue;
+  const { filters, scorers, pickers, profileHandlers, deciders, dataSources } = catalogue;
   const known: readonly KnownPlugin[] = [
     ...filters.map((definition) => ({ kind: 'filter' as const, definition })),
     ...scorers.map((definition) => ({ kind: 'scorer' as const, definition })),
     ...pickers.map((definition) => ({ kind: 'picker' as const, definition })),
+    ...deciders.map((definition) => ({ kind: 'decider' as const, definition })),
     ...profileHandlers.map((definition) => ({ kind: 'handler' as const, definition })),
     ...dataSources.map((definition) => ({ kind: 'source' as const, definition })),
   ];

@@ -3,6 +3,7 @@ import { precisePrefixProducer } from './kv-events/precise-prefix-producer.ts';
 import { approxPrefixProducer } from './sources/approx-prefix-producer.ts';
 import { coreMetricsExtractor } from './sources/core-metrics-extractor.ts';
 import { metricsSource } from './sources/metrics-source.ts';
+import { topologyExtractor } from './sources/topology-extractor.ts';
 import { tokenizer, tokenProducer } from './tokenize/token-producer.ts';
 
 /** Every data source that learns from outside or from requests. */
@@ -13,4 +14,5 @@ export const dataSources: readonly DataSourceDefinition[] = [
   precisePrefixProducer,
   tokenProducer,
   tokenizer,
+  topologyExtractor,
 ];

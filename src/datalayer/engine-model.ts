@@ -100,7 +100,8 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
   }
 
   onFirstToken(routed: Routed, at: Millis): void {
-    if (waitsForMore(routed)) return;
+    // Two engines and a transfer between them say nothing of either's speed.
+    if (routed.prefill !== undefined || waitsForMore(routed)) return;
     const { endpoint, load, request, cachedTokens } = routed;
     const tokens = load.pendingPrefillTokens + Math.max(0, request.promptTokens - cachedTokens);
     const features = [

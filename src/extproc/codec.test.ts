@@ -31,6 +31,19 @@ function framed(message: WireMessage): Buffer {
   return frame.subarray(5);
 }
 
+interface HeaderMutation {
+  readonly set_headers: readonly {
+    readonly header: { readonly key: string; readonly raw_value?: Buffer };
+    readonly append_action: number;
+  }[];
+  readonly remove_headers?: readonly string[];
+}
+
+function headersSetIn(response: Record<string, unknown>): readonly (readonly string[])[] {
+  const { set_headers: set } = response['header_mutation'] as HeaderMutation;
+  return set.map(({ header }) => [header.key, (header.raw_value ?? '').toString()]);
+}
+
 const bytes = fc.uint8Array({ maxLength: 300 }).map((array) => Buffer.from(array));
 const name = fc.stringMatching(/^[a-z-]{1,20}$/);
 const action: fc.Arbitrary<Exclude<StreamAction, { kind: 'half-close' }>> = fc.oneof(
@@ -41,6 +54,10 @@ const action: fc.Arbitrary<Exclude<StreamAction, { kind: 'half-close' }>> = fc.o
       setHeaders: fc.array(fc.tuple(name, fc.string({ maxLength: 300 }))),
       removeHeaders: fc.array(name),
     }),
+  }),
+  fc.record({
+    kind: fc.constant('answer-response-headers' as const),
+    setHeaders: fc.array(fc.tuple(name, fc.string({ maxLength: 300 })), { minLength: 1 }),
   }),
   fc.record({
     kind: fc.constantFrom('echo-request-body', 'echo-response-body'),
@@ -139,21 +156,12 @@ describe('the codec', () => {
           const body = streamed_response.body ?? Buffer.alloc(0);
           expect(body.equals(Buffer.concat(each.pieces))).toBe(true);
           expect(streamed_response.end_of_stream ?? false).toBe(each.endOfStream);
+        } else if ('setHeaders' in each) {
+          expect(headersSetIn(response)).toEqual(each.setHeaders);
         } else if ('pick' in each && each.pick !== undefined) {
           const { destination, setHeaders, removeHeaders } = each.pick;
-          const mutation = response['header_mutation'] as unknown as {
-            set_headers: readonly {
-              header: { key: string; raw_value: Buffer };
-              append_action: number;
-            }[];
-            remove_headers?: readonly string[];
-          };
-          expect(
-            mutation.set_headers.map(({ header }) => [
-              header.key,
-              (header.raw_value ?? '').toString(),
-            ]),
-          ).toEqual([
+          const mutation = response['header_mutation'] as unknown as HeaderMutation;
+          expect(headersSetIn(response)).toEqual([
             ['x-gateway-destination-endpoint', destination],
             ...setHeaders.map(([key, value]) => [key, value]),
           ]);

@@ -53,7 +53,9 @@ export function encodeResponse(
     case 'answer-request-trailers':
       return EMPTY_ANSWERS.requestTrailers;
     case 'answer-response-headers':
-      return EMPTY_ANSWERS.responseHeaders;
+      return action.setHeaders.length === 0
+        ? EMPTY_ANSWERS.responseHeaders
+        : encodeResponseHeaders(action.setHeaders);
     case 'answer-response-body':
       return EMPTY_ANSWERS.responseBody;
     case 'answer-response-trailers':
@@ -90,6 +92,17 @@ function encodePick(
   writer.message(2, mutation);
   writer.message(1, end);
   writer.message(field, end);
+  return writer.take();
+}
+
+function encodeResponseHeaders(headers: readonly (readonly [string, string])[]): Buffer {
+  writer.reset();
+  // HeadersResponse { CommonResponse { HeaderMutation } }
+  const end = writer.written;
+  writeHeaders(headers);
+  writer.message(2, end);
+  writer.message(1, end);
+  writer.message(FIELD.responseHeaders, end);
   return writer.take();
 }
 

@@ -31,7 +31,8 @@ export class ResponsePhase {
     routed: RoutedRequest | undefined,
   ): void {
     this.#status = Number(status ?? 200);
-    this.#emit({ kind: 'answer-response-headers' });
+    const setHeaders = [...(routed?.responseHeaders() ?? [])];
+    this.#emit({ kind: 'answer-response-headers', setHeaders });
     if (endOfStream) this.complete(routed);
   }
 

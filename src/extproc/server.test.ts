@@ -45,6 +45,7 @@ function route(request: InferenceRequest): RoutedRequest {
     endpoint: {} as Endpoint,
     destinations: ['10.0.0.1:8000'],
     headers: new Map(),
+    responseHeaders: () => new Map(),
     firstToken: () => undefined,
     served: () => undefined,
     bodyRead: () => undefined,

@@ -42,6 +42,7 @@ function setUp(
   prepare?: NonNullable<Router['prepare']>,
 ) {
   const actions: StreamAction[] = [];
+  const responseMarks = new Map<string, string>();
   const ended: Ended[] = [];
   const served: string[] = [];
   const read: InferenceRequest[] = [];
@@ -58,6 +59,7 @@ function setUp(
       endpoint: {} as Endpoint,
       destinations,
       headers: new Map(),
+      responseHeaders: () => responseMarks,
       firstToken: () => {
         firstTokens += 1;
       },
@@ -84,6 +86,7 @@ function setUp(
     (action) => void actions.push(action),
   );
   return {
+    responseMarks,
     session,
     actions,
     ended,
@@ -339,6 +342,19 @@ describe('a session', () => {
     expect(ended).toEqual([
       { outcome: 'completed', usage: { promptTokens: 7, completionTokens: 2, cachedTokens: 4 } },
     ]);
+  });
+
+  it('[P13] sets the headers that plugins mark a response with, and otherwise none', () => {
+    const { send, actions, responseMarks } = setUp();
+    responseMarks.set('x-session-token', 'cG9kLTA=');
+    send(requestHeaders(), requestBody(BODY), responseHeaders());
+    expect(actions.at(-1)).toEqual({
+      kind: 'answer-response-headers',
+      setHeaders: [['x-session-token', 'cG9kLTA=']],
+    });
+    const plain = setUp();
+    plain.send(requestHeaders(), requestBody(BODY), responseHeaders());
+    expect(plain.actions.at(-1)).toEqual({ kind: 'answer-response-headers', setHeaders: [] });
   });
 
   it('[P14] answers chunks it need not send back with an empty message', () => {

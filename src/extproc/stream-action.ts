@@ -17,9 +17,12 @@ export type StreamAction =
       readonly endOfStream: boolean;
     }
   | {
+      readonly kind: 'answer-response-headers';
+      readonly setHeaders: readonly (readonly [name: string, value: string])[];
+    }
+  | {
       readonly kind:
         | 'answer-request-trailers'
-        | 'answer-response-headers'
         | 'answer-response-body'
         | 'answer-response-trailers';
     }

@@ -29,6 +29,11 @@ export const CACHE_CONFIG: AttributeKey<CacheConfig | undefined> = attributeKey<
   CacheConfig | undefined
 >('cache-config', undefined);
 
+/** Further figures that a configuration has read from the servers' pages, by the name it gives them. */
+export const CUSTOM_METRICS: AttributeKey<ReadonlyMap<string, number>> = attributeKey<
+  ReadonlyMap<string, number>
+>('custom-metrics', new Map());
+
 /** How much of this request's prompt each endpoint is thought to hold. */
 export interface PrefixMatch {
   readonly totalBlocks: number;

@@ -7,6 +7,8 @@ import type { Millis } from './runtime.ts';
 export interface Routed {
   readonly request: InferenceRequest;
   readonly endpoint: Endpoint;
+  /** Where its prompt is computed, if elsewhere. */
+  readonly prefill?: Endpoint | undefined;
   readonly at: Millis;
   /** Prompt tokens the endpoint was thought to hold already when the pick was made. */
   readonly cachedTokens: number;

@@ -4,11 +4,13 @@ import type { InferenceRequest } from './request.ts';
 import type { Runtime } from './runtime.ts';
 import type {
   CycleKey,
+  Decider,
   Filter,
   Picker,
   ProfileHandler,
   SchedulingContext,
   SchedulingProfile,
+  SchedulingResult,
   Scorer,
 } from './scheduling.ts';
 
@@ -25,28 +27,44 @@ interface Definition<Config> {
   needs?(config: Config): readonly CycleKey<unknown>[];
 }
 
+/** Headers for the client that a plugin wants on the response of a request, such as a session's token. */
+export interface ResponseMarker {
+  /** `served` is the endpoint that answers, which may be a fallback. Lower-case names. */
+  responseHeaders?(
+    served: Endpoint,
+    result: SchedulingResult,
+  ): Iterable<readonly [name: string, value: string]>;
+}
+
 /** A plugin's memory hears of requests and endpoints; nothing else may change it. */
-export type Observer = RequestObserver & EndpointObserver;
+export type Observer = RequestObserver & EndpointObserver & ResponseMarker;
 
 export interface FilterDefinition<Config = unknown> extends Definition<Config> {
   create(config: Config, runtime: Runtime): Filter & Observer;
 }
 
 export interface ScorerDefinition<Config = unknown> extends Definition<Config> {
-  create(config: Config, runtime: Runtime): Scorer & Observer;
+  /** A scorer that filters, too, does so where it stands among the filters of its profile. */
+  create(config: Config, runtime: Runtime): Scorer & Partial<Filter> & Observer;
 }
 
 export interface PickerDefinition<Config = unknown> extends Definition<Config> {
   create(config: Config, runtime: Runtime): Picker & Observer;
 }
 
+export interface DeciderDefinition<Config = unknown> extends Definition<Config> {
+  create(config: Config, runtime: Runtime): Decider & Observer;
+}
+
+/** What a profile handler chooses from, by name. */
+export interface HandlerParts {
+  readonly profiles: ReadonlyMap<string, SchedulingProfile>;
+  readonly deciders: ReadonlyMap<string, Decider>;
+}
+
 export interface ProfileHandlerDefinition<Config = unknown> extends Definition<Config> {
   /** Throws ConfigError when the profiles are not ones it can run. */
-  create(
-    config: Config,
-    profiles: ReadonlyMap<string, SchedulingProfile>,
-    runtime: Runtime,
-  ): ProfileHandler & Observer;
+  create(config: Config, parts: HandlerParts, runtime: Runtime): ProfileHandler & Observer;
 }
 
 /** What a data source may do to the pool. */
@@ -95,6 +113,7 @@ export interface PluginCatalogue {
   readonly scorers: readonly ScorerDefinition[];
   readonly pickers: readonly PickerDefinition[];
   readonly profileHandlers: readonly ProfileHandlerDefinition[];
+  readonly deciders: readonly DeciderDefinition[];
   readonly dataSources: readonly DataSourceDefinition[];
 }
 
@@ -111,6 +130,10 @@ export function defineScorer<Config>(definition: ScorerDefinition<Config>): Scor
 
 export function definePicker<Config>(definition: PickerDefinition<Config>): PickerDefinition {
   return definition as PickerDefinition;
+}
+
+export function defineDecider<Config>(definition: DeciderDefinition<Config>): DeciderDefinition {
+  return definition as DeciderDefinition;
 }
 
 export function defineProfileHandler<Config>(

@@ -22,6 +22,8 @@ export interface RoutedRequest {
   readonly destinations: readonly string[];
   /** To set on the request, such as where to prefill. Lower-case names. */
   readonly headers: ReadonlyMap<string, string>;
+  /** To set on the response, once it is known who serves. Lower-case names. */
+  responseHeaders(): ReadonlyMap<string, string>;
   firstToken(): void;
   /** The address the proxy says it really used, which may be a fallback. */
   served(address: string): void;

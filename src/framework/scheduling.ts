@@ -8,6 +8,8 @@ export interface SchedulingContext {
   readonly now: Millis;
   /** This cycle's own stream of chance: the same request draws the same numbers in every replay. */
   readonly random: Random;
+  /** Where another profile of this cycle has sent the request already: the other side of a disaggregated request. */
+  readonly peer?: Endpoint | undefined;
   /** A fact about this request and pool, worked out on first use and then shared. */
   get<T>(key: CycleKey<T>): T;
 }
@@ -76,6 +78,8 @@ export type ProfileResult =
 /** Chooses which profiles run, one after another, and what their results mean together. */
 export interface ProfileHandler {
   next(done: readonly ProfileResult[], context: SchedulingContext): SchedulingProfile | undefined;
+  /** The `peer` that the profile just asked for is shown. */
+  peer?(done: readonly ProfileResult[]): Endpoint | undefined;
   conclude(done: readonly ProfileResult[], context: SchedulingContext): SchedulingResult;
 }
 
@@ -84,7 +88,16 @@ export interface SchedulingResult {
   readonly primary: ProfileResult;
   /** Headers that tell the chosen server about the others, such as where to prefill. */
   readonly headers: ReadonlyMap<string, string>;
+  /** Where else than to its targets the proxy sends the request: one `host:port` for each of them, in order. */
+  readonly destinations?: readonly string[];
+  /** Where its prompt is computed, if elsewhere. */
+  readonly prefill?: Endpoint | undefined;
   readonly profiles: readonly ProfileResult[];
+}
+
+/** Decides whether a stage of a request, such as its prefill, is served elsewhere than where it is decoded. */
+export interface Decider {
+  separates(decode: Endpoint, context: SchedulingContext): boolean;
 }
 
 /**

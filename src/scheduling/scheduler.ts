@@ -12,7 +12,9 @@ export function createScheduler(handler: ProfileHandler): Scheduler {
       const done: ProfileResult[] = [];
       let profile = handler.next(done, context);
       while (profile !== undefined) {
-        done.push(runProfile(profile, endpoints, context));
+        const peer = handler.peer?.(done);
+        const shown = peer === undefined ? context : { ...context, peer };
+        done.push(runProfile(profile, endpoints, shown));
         invariant(
           done.length <= PROFILES_MAX,
           `the profile handler ran more than ${PROFILES_MAX} profiles`,

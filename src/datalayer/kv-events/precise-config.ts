@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Millis } from '../../framework/runtime.ts';
-import { duration } from '../tokenize/duration.ts';
+import { duration } from '../../schemas/duration.ts';
 
 /** Parameters of `precise-prefix-cache-producer`, as far as they have a meaning here. */
 export interface PrecisePrefixConfig {

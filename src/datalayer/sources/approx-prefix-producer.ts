@@ -87,12 +87,14 @@ export class ApproxPrefixIndex implements DataSource {
     this.#indexes[endpoint.slot]?.setCapacity(this.#capacityBlocks(endpoint));
   }
 
-  onRouted({ request, endpoint }: Routed): void {
+  onRouted({ request, endpoint, prefill }: Routed): void {
     this.#learn(endpoint, request.prompt);
+    if (prefill !== undefined) this.#learn(prefill, request.prompt);
   }
 
-  onBodyRead({ endpoint }: Routed, request: InferenceRequest): void {
+  onBodyRead({ endpoint, prefill }: Routed, request: InferenceRequest): void {
     this.#learn(endpoint, request.prompt);
+    if (prefill !== undefined) this.#learn(prefill, request.prompt);
   }
 
   onDone({ request }: Routed, _at: Millis, _outcome: Outcome, usage: Usage | undefined): void {

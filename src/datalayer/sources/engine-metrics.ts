@@ -14,6 +14,8 @@ export interface EngineMapping {
   /** … or as series of their own. */
   readonly blockTokens: string | undefined;
   readonly blocks: string | undefined;
+  /** Other series, as attributes by these names. */
+  readonly custom: readonly { readonly attribute: string; readonly series: string }[];
 }
 
 const NOTHING = {
@@ -23,6 +25,7 @@ const NOTHING = {
   blocksLabel: undefined,
   blockTokens: undefined,
   blocks: undefined,
+  custom: [],
 } as const;
 
 /** The engines' own names, as the reference maps them (and vLLM's older name for KV usage). */
@@ -82,6 +85,9 @@ const spec = z
     'must be name or name{label=value,…}',
   );
 
+/** Each is looked for in every page. */
+const CUSTOM_METRICS_MAX = 64;
+
 /** `engineConfigs[]` of the reference's `core-metrics-extractor`. */
 export const engineConfigSchema: z.ZodType<EngineMapping> = z
   .strictObject({
@@ -95,8 +101,10 @@ export const engineConfigSchema: z.ZodType<EngineMapping> = z
     cacheNumBlocksLabelName: z.string().optional(),
     cacheBlockSizeSpec: spec.optional(),
     cacheNumBlocksSpec: spec.optional(),
-    /** Accepted, so that such a configuration loads; nothing here reads the attributes they would give. */
-    customMetrics: z.array(z.unknown()).optional(),
+    customMetrics: z
+      .array(z.strictObject({ attributeKey: z.string().min(1), metricSpec: spec }))
+      .max(CUSTOM_METRICS_MAX)
+      .default([]),
   })
   .transform((raw) => ({
     name: raw.name,
@@ -109,4 +117,8 @@ export const engineConfigSchema: z.ZodType<EngineMapping> = z
     blocksLabel: raw.cacheNumBlocksLabelName,
     blockTokens: raw.cacheBlockSizeSpec,
     blocks: raw.cacheNumBlocksSpec,
+    custom: raw.customMetrics.map(({ attributeKey: attribute, metricSpec: series }) => ({
+      attribute,
+      series,
+    })),
   }));

@@ -30,6 +30,7 @@ describe('PageReader', () => {
       'vllm:lora_requests_info{max_lora="4",running_lora_adapters="sql, chat",waiting_lora_adapters="law"} 1.8e+09',
     ];
     expect(read('vllm', lines)).toEqual({
+      custom: new Map(),
       waiting: 3,
       running: 7,
       kvUsage: 0.25,
@@ -59,6 +60,7 @@ describe('PageReader', () => {
       'sglang:cache_config_info{num_pages="1000",page_size="64"} 1.0',
     ];
     expect(read('sglang', lines)).toEqual({
+      custom: new Map(),
       waiting: 1,
       running: 2,
       kvUsage: 0.125,

@@ -1,4 +1,4 @@
-import type { CacheConfig, LoraState } from '../../framework/keys.ts';
+import { type CacheConfig, CUSTOM_METRICS, type LoraState } from '../../framework/keys.ts';
 import type { EngineMapping } from './engine-metrics.ts';
 import type { Labels } from './prometheus-labels.ts';
 import { type Sample, SeriesFinder, type SeriesSpec } from './prometheus-scan.ts';
@@ -15,6 +15,8 @@ export interface PageReading {
   /** The same object as in the last reading while the page says the same; so is `cache`. */
   readonly lora: LoraState | undefined;
   readonly cache: CacheConfig | undefined;
+  /** By attribute; those the page says. The same object while they are the same. */
+  readonly custom: ReadonlyMap<string, number>;
 }
 
 /** Reads one endpoint's pages by one engine's mapping. Keep it: it remembers where things stand. */
@@ -24,6 +26,7 @@ export class PageReader {
   readonly #kvUsage: readonly SeriesFinder[];
   readonly #lora: (page: Buffer) => LoraState | undefined;
   readonly #cache: (page: Buffer) => CacheConfig | undefined;
+  readonly #custom: (page: Buffer) => ReadonlyMap<string, number>;
 
   constructor(mapping: EngineMapping) {
     this.#waiting = mapping.waiting.map(finderOf);
@@ -31,6 +34,7 @@ export class PageReader {
     this.#kvUsage = mapping.kvUsage.map(finderOf);
     this.#lora = loraReader(mapping);
     this.#cache = cacheReader(mapping);
+    this.#custom = customReader(mapping);
   }
 
   /** Undefined for a page that says nothing of load: its endpoint must stay unknown rather than seem idle. */
@@ -46,6 +50,7 @@ export class PageReader {
       kvUsage: kvUsage && Math.min(1, kvUsage),
       lora: this.#lora(page),
       cache: this.#cache(page),
+      custom: this.#custom(page),
     };
   }
 }
@@ -119,6 +124,22 @@ function cacheReader(mapping: EngineMapping): (page: Buffer) => CacheConfig | un
       config = { blockTokens, blocks };
     }
     return config;
+  };
+}
+
+function customReader({ custom }: EngineMapping): (page: Buffer) => ReadonlyMap<string, number> {
+  if (custom.length === 0) return () => CUSTOM_METRICS.initial;
+  const finders = custom.map(({ attribute, series }) => ({ attribute, finder: finderOf(series) }));
+  let last = CUSTOM_METRICS.initial;
+  return (page) => {
+    const read = new Map<string, number>();
+    for (const { attribute, finder } of finders) {
+      const value = finder.combined(page, Math.max);
+      if (value !== undefined) read.set(attribute, value);
+    }
+    const same = read.size === last.size && [...read].every(([key, is]) => last.get(key) === is);
+    if (!same) last = read;
+    return last;
   };
 }
 

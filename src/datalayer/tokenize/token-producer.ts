@@ -5,7 +5,7 @@ import {
   type EndpointWriter,
 } from '../../framework/plugin.ts';
 import type { Millis } from '../../framework/runtime.ts';
-import { duration } from './duration.ts';
+import { duration } from '../../schemas/duration.ts';
 
 /** Which tokenizer a pool's requests are shown to. */
 export interface TokenizerChoice {

@@ -16,7 +16,8 @@ export const prefixCacheAffinityFilter: FilterDefinition = defineFilter({
     maxTTFTPenaltyMs: z.number().nonnegative().default(18_000),
     /** The predictor is another vendor's service; both are read as the formula. */
     ttftSource: z.enum(['prefillThroughput', 'latencyPredictor']).default('prefillThroughput'),
-    peakPrefillThroughput: z.number().positive().default(1),
+    /** The reference's figure, of one model on one accelerator; its unit is tokens a second. */
+    peakPrefillThroughput: z.number().positive().default(15_928),
     prefixMatchInfoProducerName: z.string().default(DEFAULT_PREFIX_PRODUCER),
   }),
   needs: ({ prefixMatchInfoProducerName }) => [

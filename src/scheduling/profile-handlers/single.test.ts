@@ -9,7 +9,11 @@ function profile(name: string): readonly [string, SchedulingProfile] {
 }
 
 function create(...names: readonly string[]): ReturnType<typeof singleProfileHandler.create> {
-  return singleProfileHandler.create({}, new Map(names.map(profile)), makeRuntime());
+  return singleProfileHandler.create(
+    {},
+    { profiles: new Map(names.map(profile)), deciders: new Map() },
+    makeRuntime(),
+  );
 }
 
 describe('single-profile-handler', () => {

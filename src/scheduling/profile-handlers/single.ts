@@ -8,7 +8,7 @@ const NO_HEADERS: ReadonlyMap<string, string> = new Map();
 export const singleProfileHandler: ProfileHandlerDefinition = defineProfileHandler({
   type: 'single-profile-handler',
   config: z.strictObject({}),
-  create(_config, profiles) {
+  create(_config, { profiles }) {
     const [profile, ...others] = profiles.values();
     if (profile === undefined || others.length > 0) {
       throw new ConfigError('single-profile-handler', [

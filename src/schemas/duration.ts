@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Millis } from '../../framework/runtime.ts';
+import type { Millis } from '../framework/runtime.ts';
 
 const UNIT_MS: Readonly<Record<string, Millis>> = {
   ns: 1e-6,

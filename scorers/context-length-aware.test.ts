@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { makeContext, makePool, makeRequest, makeRuntime } from '../test/makers.ts';
+import { contextLengthAware } from './context-length-aware.ts';
+
+const range = (value: string) => ({ labels: { 'llm-d.ai/context-length-range': value } });
+const pool = makePool([range('0-10000'), range('0-1000'), range('5000-10000'), {}, range('9-1')]);
+const context = makeContext({ request: makeRequest({ promptTokens: 2000 }) });
+const create = (parameters: object) =>
+  contextLengthAware.create(contextLengthAware.config.parse(parameters), makeRuntime());
+
+describe('context-length-aware', () => {
+  it('prefers the range the prompt is in, then the nearer one', () => {
+    const wanted = [
+      0.3 + 0.7 * (0.7 / (1 + 10_000 / 10_000) + 0.3 * (8000 / 10_000)),
+      0.3 / (1 + 1),
+      0.3 / (1 + 3),
+      0.5,
+      0.5,
+    ];
+    create({})
+      .score(pool, context)
+      .forEach((score, index) => expect(score).toBeCloseTo(wanted[index] ?? -1, 10));
+  });
+
+  it('prefers the narrower of two ranges', () => {
+    const [wide = 0, narrow = 0] = create({}).score(
+      makePool([range('0-100000'), range('0-4000')]),
+      context,
+    );
+    expect(narrow).toBeGreaterThan(wide);
+  });
+
+  it('drops those it does not fit only when told to filter', () => {
+    expect(create({}).filter).toBeUndefined();
+    const kept = create({ enableFiltering: true }).filter?.(pool, context);
+    expect(kept?.map(({ id }) => id)).toEqual(['pod-0', 'pod-3', 'pod-4']);
+  });
+
+  it('reads another label where told to', () => {
+    const [score] = create({ label: 'tokens' }).score(
+      makePool([{ labels: { tokens: '3000-4000' } }]),
+      context,
+    );
+    expect(score).toBeCloseTo(0.15, 10);
+  });
+});

@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import { numericAttribute } from '../src/framework/numeric-attribute.ts';
+import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
+
+const fixedRange = z
+  .strictObject({ min: z.number(), max: z.number() })
+  .refine(({ min, max }) => min < max, 'min must be below max');
+
+/** Scores by a figure of the endpoint, linearly over a fixed range or that of the candidates; 0 where it is missing. */
+export const endpointAttribute: ScorerDefinition = defineScorer({
+  type: 'endpoint-attribute-scorer',
+  config: z.strictObject({
+    attributeKey: z.string().min(1),
+    /** Whoever writes the attribute; accepted for compatibility. */
+    producer: z.string().min(1).optional(),
+    algorithm: z.strictObject({
+      type: z.enum(['linear_lower_is_better', 'linear_higher_is_better']),
+      normalization: z
+        .strictObject({
+          fixedRange: fixedRange.optional(),
+          adaptiveRange: z.strictObject({}).nullish(),
+        })
+        .default({}),
+    }),
+  }),
+  create({ attributeKey, algorithm: { type, normalization } }) {
+    const higher = type === 'linear_higher_is_better';
+    return {
+      score(endpoints, { now }) {
+        const values = endpoints.map((endpoint) => numericAttribute(endpoint, attributeKey, now));
+        const { min, max } = normalization.fixedRange ?? rangeOf(values);
+        return values.map((value) => {
+          if (value === undefined) return 0;
+          if (max <= min) return 1;
+          const share = Math.min(1, Math.max(0, (value - min) / (max - min)));
+          return higher ? share : 1 - share;
+        });
+      },
+    };
+  },
+});
+
+function rangeOf(values: readonly (number | undefined)[]): {
+  readonly min: number;
+  readonly max: number;
+} {
+  const known = values.filter((value) => value !== undefined);
+  return { min: Math.min(...known), max: Math.max(...known) };
+}

@@ -1,0 +1,19 @@
+import { z } from 'zod';
+import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
+
+/** 1 for endpoints whose label has the value of a header of the request, 0 for others and without the header. */
+export const headerLabelAffinity: ScorerDefinition = defineScorer({
+  type: 'header-label-affinity-scorer',
+  config: z.strictObject({
+    headerName: z.string().min(1).toLowerCase(),
+    labelKey: z.string().min(1),
+  }),
+  create: ({ headerName, labelKey }) => ({
+    score(endpoints, { request }) {
+      const wanted = request.headers.get(headerName);
+      return endpoints.map(({ labels }) =>
+        wanted !== undefined && wanted !== '' && labels.get(labelKey) === wanted ? 1 : 0,
+      );
+    },
+  }),
+});

@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
+import {
+  DEFAULT_TOPOLOGY_PRODUCER,
+  sharedLevel,
+  type TopologyLevel,
+  topologyKey,
+} from '../src/framework/topology.ts';
+import { topologyPlace } from '../src/schemas/topology-place.ts';
+
+/** The reference's: about how links between such neighbours compare. */
+const SCORES: Readonly<Record<TopologyLevel, number>> = {
+  host: 1,
+  rack: 0.2,
+  zone: 0.05,
+  region: 0.02,
+};
+
+/**
+ * Prefers endpoints near the one that another profile has picked for the same request. Where there is none, those near
+ * `own`, where the picker and the clients' proxy stand; all alike without it.
+ */
+export const topologyAffinity: ScorerDefinition = defineScorer({
+  type: 'topology-affinity-scorer',
+  config: z.strictObject({
+    topologyProducerName: z.string().min(1).default(DEFAULT_TOPOLOGY_PRODUCER),
+    own: topologyPlace.optional(),
+  }),
+  needs: ({ topologyProducerName }) => [topologyKey(topologyProducerName)],
+  create: ({ topologyProducerName, own }) => ({
+    score(endpoints, context) {
+      const topology = context.get(topologyKey(topologyProducerName));
+      const near = context.peer === undefined ? own : topology.placeOf(context.peer);
+      return endpoints.map((endpoint) => {
+        const level = near && sharedLevel(topology.placeOf(endpoint), near);
+        return level === undefined ? 0 : SCORES[level];
+      });
+    },
+  }),
+});

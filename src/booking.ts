@@ -1,0 +1,56 @@
+import type { EngineModel } from './datalayer/engine-model.ts';
+import type { Ledger, Reservation } from './datalayer/ledger.ts';
+import type { Endpoint } from './framework/endpoint.ts';
+import type { InFlightLoad } from './framework/keys.ts';
+import type { Routed } from './framework/observer.ts';
+import type { Millis } from './framework/runtime.ts';
+import { decodeStepMs, predictedTtftMs } from './framework/step-time.ts';
+
+export interface BookingParts extends Pick<Routed, 'request' | 'cachedTokens'> {
+  readonly prefill: { readonly endpoint: Endpoint; readonly cachedTokens: number } | undefined;
+  readonly ledger: Ledger;
+  readonly engineModel: EngineModel;
+}
+
+/** Reserves, after noting what was there and what the model makes of it. */
+export function book(target: Endpoint, parts: BookingParts): Booking {
+  const { request, prefill, ledger, engineModel } = parts;
+  const { endpoint: computes, cachedTokens } = prefill ?? { ...parts, endpoint: target };
+  const prefillTokens = Math.max(0, request.promptTokens - cachedTokens);
+  const outputTokens = engineModel.expectedOutputTokens(request);
+  const { requests, pendingPrefillTokens, contextTokens } = ledger.load(target);
+  const prompt = { model: request.model, prefillTokens, contextTokens: request.promptTokens };
+  const whole = { ...prompt, contextTokens: request.promptTokens + outputTokens };
+  return {
+    // A copy: the ledger's own goes on counting.
+    load: { requests, pendingPrefillTokens, contextTokens },
+    ttftMs: predictedTtftMs(ledger.load(computes), prefillTokens, engineModel.stepTime(computes)),
+    decodeMs: outputTokens * decodeStepMs(requests, contextTokens, engineModel.stepTime(target)),
+    reservation:
+      prefill === undefined
+        ? ledger.reserve(target, whole)
+        : inTwoPlaces(
+            ledger.reserve(target, { ...whole, prefillTokens: 0 }),
+            ledger.reserve(prefill.endpoint, prompt),
+          ),
+  };
+}
+
+/** A request whose prompt is computed elsewhere holds that place until its first token comes. */
+function inTwoPlaces(decode: Reservation, prefill: Reservation): Reservation {
+  return {
+    prefilled: () => prefill.release(),
+    moveTo: (endpoint) => decode.moveTo(endpoint),
+    release: () => {
+      prefill.release();
+      decode.release();
+    },
+  };
+}
+
+export interface Booking {
+  readonly load: InFlightLoad;
+  readonly ttftMs: Millis;
+  readonly decodeMs: Millis;
+  readonly reservation: Reservation;
+}

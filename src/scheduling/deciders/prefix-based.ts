@@ -1,0 +1,26 @@
+import { z } from 'zod';
+import { prefixMatchKey } from '../../framework/keys.ts';
+import { type DeciderDefinition, defineDecider } from '../../framework/plugin.ts';
+
+/**
+ * Elsewhere when the endpoint that decodes would have to compute at least `nonCachedTokens` of the prompt, and the prompt
+ * has at least `promptTokens`. Never with `nonCachedTokens` of 0, which is the default.
+ */
+export const prefixBased: DeciderDefinition = defineDecider({
+  type: 'prefix-based-pd-decider',
+  config: z.strictObject({
+    nonCachedTokens: z.int().nonnegative().default(0),
+    promptTokens: z.int().nonnegative().default(0),
+  }),
+  needs: () => [prefixMatchKey()],
+  create: ({ nonCachedTokens, promptTokens: gate }) => ({
+    separates(decode, context) {
+      const { promptTokens } = context.request;
+      if (nonCachedTokens === 0 || promptTokens < gate || promptTokens < nonCachedTokens) {
+        return false;
+      }
+      const match = context.get(prefixMatchKey());
+      return promptTokens - match.matchedBlocks(decode) * match.blockTokens >= nonCachedTokens;
+    },
+  }),
+});

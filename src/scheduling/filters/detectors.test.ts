@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest';
+import { makeContext, makePool, makeRuntime, NOW } from '../../../test/makers.ts';
+import type { FilterDefinition } from '../../framework/plugin.ts';
+import { concurrencyDetector, utilizationDetector } from './detectors.ts';
+
+const pool = makePool([
+  { waiting: 4, kv: 0.7 },
+  { waiting: 5 },
+  { kv: 0.8 },
+  { sampledAt: NOW - 201 },
+]);
+const load = [
+  { requests: 99, pendingPrefillTokens: 2_000_000 },
+  { requests: 100 },
+  { requests: 105 },
+  {},
+];
+
+function kept(definition: FilterDefinition, parameters: object = {}): readonly string[] {
+  const filter = definition.create(definition.config.parse(parameters), makeRuntime());
+  return filter.filter(pool, makeContext({ load })).map(({ id }) => id);
+}
+
+describe('utilization-detector as a filter', () => {
+  it('keeps what is below both bounds and scraped of late', () => {
+    expect(kept(utilizationDetector)).toEqual(['pod-0']);
+  });
+
+  it('leaves room above the bounds as told', () => {
+    expect(kept(utilizationDetector, { headroom: 0.1 })).toEqual(['pod-0', 'pod-1', 'pod-2']);
+  });
+
+  it('takes a staleness in Go’s notation, and keeps all where none is left', () => {
+    expect(kept(utilizationDetector, { metricsStalenessThreshold: '1s' })).toEqual([
+      'pod-0',
+      'pod-3',
+    ]);
+    expect(kept(utilizationDetector, { queueDepthThreshold: 0.001 })).toHaveLength(4);
+    expect(kept(utilizationDetector, { metricsStalenessThreshold: '0' })).toEqual(['pod-0']);
+  });
+});
+
+describe('concurrency-detector as a filter', () => {
+  it('keeps what has fewer requests in flight than the bound', () => {
+    expect(kept(concurrencyDetector)).toEqual(['pod-0', 'pod-3']);
+    expect(kept(concurrencyDetector, { headroom: 0.05 })).toEqual(['pod-0', 'pod-1', 'pod-3']);
+  });
+
+  it('counts tokens, or both', () => {
+    expect(kept(concurrencyDetector, { concurrencyMode: 'tokens' })).toEqual([
+      'pod-1',
+      'pod-2',
+      'pod-3',
+    ]);
+    expect(kept(concurrencyDetector, { concurrencyMode: 'hybrid' })).toEqual(['pod-3']);
+  });
+
+  it('keeps nobody where nobody is below', () => {
+    const config = concurrencyDetector.config.parse({ maxConcurrency: 50 });
+    const filter = concurrencyDetector.create(config, makeRuntime());
+    expect(filter.filter(pool.slice(0, 3), makeContext({ load }))).toEqual([]);
+  });
+});

@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import {
+  makeContext,
+  makePool,
+  makeRequest,
+  makeRouted,
+  makeRuntime,
+} from '../../../test/makers.ts';
+import type { Endpoint } from '../../framework/endpoint.ts';
+import type { ProfileResult } from '../../framework/scheduling.ts';
+import { sessionAffinityFilter } from './session-affinity.ts';
+
+const pool = makePool([{}, {}, {}]);
+const [first, second] = pool as readonly [Endpoint, Endpoint, Endpoint];
+
+function create(parameters: unknown = {}): ReturnType<typeof sessionAffinityFilter.create> {
+  return sessionAffinityFilter.create(
+    sessionAffinityFilter.config.parse(parameters),
+    makeRuntime(),
+  );
+}
+
+function kept(
+  filter: ReturnType<typeof create>,
+  headers: Record<string, string>,
+  endpoints: readonly Endpoint[] = pool,
+): readonly string[] {
+  const request = makeRequest({ headers: new Map(Object.entries(headers)) });
+  return filter.filter(endpoints, makeContext({ request })).map(({ id }) => id);
+}
+
+const picked = (profile: string, endpoint: Endpoint): ProfileResult => ({
+  kind: 'picked',
+  profile,
+  targets: [{ endpoint, score: 1 }],
+});
+
+describe('session-affinity-filter', () => {
+  it('keeps the endpoint whose id a token carries in base64, and no other', () => {
+    expect(kept(create(), { 'x-session-token': btoa('pod-1') })).toEqual(['pod-1']);
+  });
+
+  it.each([{}, { 'x-session-token': '' }, { 'x-session-token': 'nonsense' }])(
+    'keeps all for %j',
+    (headers) => {
+      expect(kept(create(), headers)).toHaveLength(3);
+    },
+  );
+
+  it('keeps all while the bound endpoint is no candidate', () => {
+    expect(kept(create(), { 'x-session-token': btoa('pod-1') }, [first])).toEqual(['pod-0']);
+  });
+
+  it('gives the token of whoever answers on each response', () => {
+    const filter = create();
+    const primary = picked('default', first);
+    const result = { primary, headers: new Map(), profiles: [primary] };
+    const headers = new Map(filter.responseHeaders?.(second, result));
+    expect([...headers]).toEqual([['x-session-token', btoa('pod-1')]]);
+    expect(kept(filter, Object.fromEntries(headers))).toEqual(['pod-1']);
+  });
+
+  it('gives the pick of a profile instead where told so, and nothing where that did not run', () => {
+    const filter = create({
+      encodedEndpointHeaderConfig: { header: 'X-Home', profileName: 'prefill' },
+    });
+    const profiles = [picked('decode', first), picked('prefill', second)];
+    const result = { primary: profiles[0] as ProfileResult, headers: new Map(), profiles };
+    expect([...(filter.responseHeaders?.(first, result) ?? [])]).toEqual([
+      ['x-home', btoa('pod-1')],
+    ]);
+    const alone = { ...result, profiles: profiles.slice(0, 1) };
+    expect([...(filter.responseHeaders?.(first, alone) ?? [])]).toEqual([]);
+  });
+
+  it('remembers sessions by their id where told so', () => {
+    const filter = create({ strategy: 'session_id' });
+    const request = makeRequest({ headers: new Map([['x-session-id', 's']]) });
+    filter.onRouted?.(makeRouted(second, { request }));
+    expect(kept(filter, { 'x-session-id': 's' })).toEqual(['pod-1']);
+    expect(kept(filter, { 'x-session-id': 't' })).toHaveLength(3);
+  });
+});

@@ -1,0 +1,18 @@
+import { defineFilter, type FilterDefinition } from '../../framework/plugin.ts';
+import { sessionAffinityConfig, sessionBindingOf } from '../../schemas/session-affinity.ts';
+
+/** Keeps only the endpoint that a session is bound to, while it is a candidate; parameters as the scorer's. */
+export const sessionAffinityFilter: FilterDefinition = defineFilter({
+  type: 'session-affinity-filter',
+  config: sessionAffinityConfig,
+  create(config) {
+    const binding = sessionBindingOf(config);
+    return {
+      ...binding,
+      filter(endpoints, context) {
+        const home = endpoints.filter((endpoint) => binding.isHome(endpoint, context));
+        return home.length > 0 ? home : endpoints;
+      },
+    };
+  },
+});

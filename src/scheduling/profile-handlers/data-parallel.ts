@@ -1,0 +1,55 @@
+import { z } from 'zod';
+import type { Endpoint } from '../../framework/endpoint.ts';
+import { ConfigError } from '../../framework/error.ts';
+import { defineProfileHandler, type ProfileHandlerDefinition } from '../../framework/plugin.ts';
+import type { ProfileHandler, SchedulingResult } from '../../framework/scheduling.ts';
+import { singleProfileHandler } from './single.ts';
+
+/** The rank that the server's front end hands the request to. */
+const RANK_HEADER = 'x-data-parallel-host-port';
+
+/**
+ * Picks among ranks and sends to the front end before them: the destination is the picked rank's host with `primaryPort`,
+ * and a header names the rank.
+ */
+export const dataParallel: ProfileHandlerDefinition = defineProfileHandler({
+  type: 'data-parallel-profile-handler',
+  config: z.strictObject({ primaryPort: z.int().min(1).max(65_535).default(8000) }),
+  create({ primaryPort }, parts, runtime) {
+    if (parts.profiles.size !== 1) {
+      const message = `data-parallel-profile-handler runs exactly one profile, got ${parts.profiles.size}`;
+      throw new ConfigError('data-parallel-profile-handler', [
+        { path: 'schedulingProfiles', message },
+      ]);
+    }
+    return behindPort(singleProfileHandler.create({}, parts, runtime), primaryPort);
+  },
+});
+
+/** The same handler, for ranks that are reached through one port of their server. */
+export function behindPort(handler: ProfileHandler, primaryPort: number): ProfileHandler {
+  return {
+    ...handler,
+    conclude(done, context) {
+      const result = handler.conclude(done, context);
+      return throughPort(result, primaryPort);
+    },
+  };
+}
+
+function throughPort(result: SchedulingResult, primaryPort: number): SchedulingResult {
+  if (result.primary.kind !== 'picked') return result;
+  const targets = result.primary.targets.map(({ endpoint }) => endpoint);
+  const [first] = targets;
+  const rank: readonly [string, string][] =
+    first === undefined ? [] : [[RANK_HEADER, first.address]];
+  return {
+    ...result,
+    headers: new Map([...result.headers, ...rank]),
+    destinations: targets.map((endpoint) => `${hostOf(endpoint)}:${primaryPort}`),
+  };
+}
+
+function hostOf({ address }: Endpoint): string {
+  return address.slice(0, address.lastIndexOf(':'));
+}

@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import { ConfigError, invariant, RoutingError } from '../../framework/error.ts';
+import { defineProfileHandler, type ProfileHandlerDefinition } from '../../framework/plugin.ts';
+
+const NO_HEADERS: ReadonlyMap<string, string> = new Map();
+
+/**
+ * Runs the profile that a header of the request names; `defaultProfile` without one. A name that is no profile is
+ * answered with 429, as the reference does. With one profile alone it is always that.
+ */
+export const headerProfile: ProfileHandlerDefinition = defineProfileHandler({
+  type: 'header-profile-handler',
+  config: z.strictObject({
+    headerName: z.string().min(1).toLowerCase().default('epp-profile'),
+    defaultProfile: z.string().min(1).default('decode'),
+  }),
+  create({ headerName, defaultProfile }, { profiles }) {
+    const [only, ...others] = profiles.values();
+    if (only === undefined || (others.length > 0 && !profiles.has(defaultProfile))) {
+      const message = `header-profile-handler has no profile ${defaultProfile} to run where the header ${headerName} is missing`;
+      throw new ConfigError('header-profile-handler', [{ path: 'schedulingProfiles', message }]);
+    }
+    return {
+      next(done, { request }) {
+        if (done.length > 0) return undefined;
+        if (others.length === 0) return only;
+        const name = request.headers.get(headerName) ?? '';
+        const profile = profiles.get(name === '' ? defaultProfile : name);
+        if (profile !== undefined) return profile;
+        const known = [...profiles.keys()].join(', ');
+        throw new RoutingError(
+          'saturated',
+          `header ${headerName} names the profile ${name}, which is none of ${known}`,
+        );
+      },
+      conclude(done) {
+        const [primary] = done;
+        invariant(primary !== undefined, 'concluded before the profile ran');
+        return { primary, headers: NO_HEADERS, profiles: done };
+      },
+    };
+  },
+});
