@@ -1,15 +1,17 @@
 import { Command } from 'commander';
 import type { ScorerDefinition } from '../framework/plugin.ts';
-import { planFrom } from './plan.ts';
+import { planFromPlugins } from './plan.ts';
+import { pluginOption } from './plugin-option.ts';
 
 /** `pointsman check`: a configuration is read as `serve` would read it, and what would run is printed. */
 export function checkCommand(scorers: readonly ScorerDefinition[]): Command {
   return new Command('check')
     .description('read a configuration file, say all that is wrong with it, or what it would run')
     .argument('<file|name>', 'EndpointPickerConfig file, or the name of a built-in one')
+    .addOption(pluginOption())
     .option('--json', 'print one JSON document', false)
-    .action((config: string, { json }: { readonly json: boolean }) => {
-      const plan = planFrom(config, scorers);
+    .action(async (config: string, { json, plugin }: CheckFlags) => {
+      const plan = await planFromPlugins(config, scorers, plugin);
       const effective = {
         plugins: plan.plugins.map(({ name, kind, definition, config: parameters }) => ({
           name,
@@ -31,6 +33,11 @@ export function checkCommand(scorers: readonly ScorerDefinition[]): Command {
       if (json) process.stdout.write(`${JSON.stringify(effective, undefined, 2)}\n`);
       else process.stdout.write(asText(effective));
     });
+}
+
+interface CheckFlags {
+  readonly json: boolean;
+  readonly plugin: readonly string[];
 }
 
 interface Effective {

@@ -5,15 +5,29 @@ import { loadConfig } from '../config/load.ts';
 import type { PickerPlan } from '../config/picker-plan.ts';
 import { dataSources } from '../datalayer/data-sources.ts';
 import { ConfigError } from '../framework/error.ts';
-import type { ScorerDefinition } from '../framework/plugin.ts';
+import type { PluginCatalogue, ScorerDefinition } from '../framework/plugin.ts';
+import { withPlugins } from './load-plugins.ts';
 
 /** A plan from a built-in configuration's name or a file's path. Throws ConfigError. */
 export function planFrom(config: string, scorers: readonly ScorerDefinition[]): PickerPlan {
+  return planWith(config, builtInCatalogue(scorers, dataSources));
+}
+
+/** The same, with the plugin types that modules outside of the tree bring. Rejects with ConfigError. */
+export async function planFromPlugins(
+  config: string,
+  scorers: readonly ScorerDefinition[],
+  plugins: readonly string[],
+): Promise<PickerPlan> {
+  return planWith(config, await withPlugins(builtInCatalogue(scorers, dataSources), plugins));
+}
+
+function planWith(config: string, catalogue: PluginCatalogue): PickerPlan {
   const named = NAMED_CONFIGS.get(config);
   return loadConfig({
     text: named ?? readText(config),
     source: named === undefined ? config : `built-in configuration ${config}`,
-    catalogue: builtInCatalogue(scorers, dataSources),
+    catalogue,
   });
 }
 

@@ -1,7 +1,8 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { ScorerDefinition } from '../framework/plugin.ts';
 import { createLog } from '../observability/log.ts';
-import { planFrom } from './plan.ts';
+import { planFromPlugins } from './plan.ts';
+import { pluginOption } from './plugin-option.ts';
 import { startServe } from './serve.ts';
 import { untilSignal } from './until-signal.ts';
 
@@ -13,6 +14,7 @@ const DRAIN_TIMEOUT_MS = 30_000;
 
 interface ServeFlags {
   readonly config: string;
+  readonly plugin: readonly string[];
   readonly endpoints: readonly string[];
   readonly endpointsFile?: string;
   readonly poolName: string;
@@ -39,7 +41,7 @@ export function serveCommand(scorers: readonly ScorerDefinition[]): Command {
 async function serve(flags: ServeFlags, scorers: readonly ScorerDefinition[]): Promise<void> {
   const log = createLog(flags.logLevel);
   const serving = await startServe({
-    plan: planFrom(flags.config, scorers),
+    plan: await planFromPlugins(flags.config, scorers, flags.plugin),
     endpoints: flags.endpoints,
     endpointsFile: flags.endpointsFile,
     poolName: flags.poolName,
@@ -75,6 +77,7 @@ function withOptions(command: Command): Command {
       'EndpointPickerConfig file, or default, reference-default, round-robin, …',
       'default',
     )
+    .addOption(pluginOption())
     .option('--endpoints <host:port,…>', 'model servers, as a list', list, [])
     .option('--endpoints-file <file>', 'model servers, as a YAML or JSON file that is watched')
     .option('--pool-name <name>', 'label `name` of the pool metrics', 'default')

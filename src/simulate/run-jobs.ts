@@ -6,6 +6,8 @@ import type { JobResult, SimulationJob } from './run-job.ts';
 export interface JobSource {
   readonly trace: string;
   readonly pool: string;
+  /** Modules with plugin types of their own. */
+  readonly plugins: readonly string[];
   readonly lenient: boolean;
 }
 

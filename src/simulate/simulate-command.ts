@@ -12,6 +12,7 @@ interface SimulateFlags {
   readonly trace: string;
   readonly pool: string;
   readonly config: readonly string[];
+  readonly plugin: readonly string[];
   readonly seeds: number;
   readonly speed: number;
   readonly spread: number;
@@ -30,6 +31,12 @@ export function simulateCommand(): Command {
     .requiredOption('--trace <file>', 'Mooncake JSON Lines, Azure or BurstGPT CSV; plain or zstd')
     .requiredOption('--pool <file>', 'the model servers, in YAML; see docs/simulate.md')
     .option('--config <name|file>', 'a configuration to try; give it several times', collect, [])
+    .option(
+      '--plugin <file>',
+      'a module with plugin types of your own; see docs/plugins.md',
+      collect,
+      [],
+    )
     .option('--seeds <n>', 'draws of each, to tell a difference from luck', integer, 1)
     .option('--speed <times>', 'arrivals so many times as fast as in the trace', positive, 1)
     .option('--spread <ms>', 'with several seeds, move each arrival by up to this', number, 10_000)
@@ -42,11 +49,13 @@ export function simulateCommand(): Command {
     .option('--lenient', 'leave out bad lines of the trace and count them', false)
     .option('--json', 'print one JSON document', false)
     .action(async (flags: SimulateFlags) => {
+      mustBeThere('--trace', flags.trace);
+      mustBeThere('--pool', flags.pool);
       const jobs = jobsOf(flags);
-      const { trace, pool, lenient, parallel, json } = flags;
+      const { trace, pool, plugin: plugins, lenient, parallel, json } = flags;
       const progress = createProgress(jobs.length);
       const results = await runJobs({
-        source: { trace, pool, lenient },
+        source: { trace, pool, plugins, lenient },
         jobs,
         parallel,
         onResult: () => progress.increment(),
@@ -56,6 +65,11 @@ export function simulateCommand(): Command {
       if (json) process.stdout.write(`${JSON.stringify({ reports, results }, undefined, 2)}\n`);
       else process.stdout.write(renderComparison(reports));
     });
+}
+
+function mustBeThere(option: string, path: string): void {
+  if (existsSync(path)) return;
+  throw new ConfigError('simulate', [{ path: option, message: `${path} is not there` }]);
 }
 
 function jobsOf({ config, seeds, speed, spread, scrapeInterval }: SimulateFlags): SimulationJob[] {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
-import { createPicker } from '../index.ts';
+import { pickerMaker } from '../index.ts';
 import { readTrace } from '../traces/read-trace.ts';
 import { readPool } from './pool-file.ts';
 import { runJob, type SimulationJob } from './run-job.ts';
@@ -10,6 +10,7 @@ import type { JobSource } from './run-jobs.ts';
 const source = workerData as JobSource;
 const workload = readTrace(source.trace, source);
 const pool = readPool(readFileSync(source.pool, 'utf8'), source.pool);
+const createPicker = await pickerMaker(source.plugins);
 
 parentPort?.on('message', (job: SimulationJob) => {
   parentPort?.postMessage(runJob(job, { workload, pool, createPicker }));

@@ -1,0 +1,111 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { ConfigError, type ConfigIssue } from '../framework/error.ts';
+import type { PluginCatalogue } from '../framework/plugin.ts';
+
+const KINDS = [
+  'filters',
+  'scorers',
+  'pickers',
+  'profileHandlers',
+  'deciders',
+  'dataSources',
+] as const satisfies readonly (keyof PluginCatalogue)[];
+
+/**
+ * Adds the plugin types of modules outside of the tree to a catalogue. A module exports `plugins`, an object with a list
+ * of definitions under any of `filters`, `scorers`, `pickers`, `profileHandlers`, `deciders` and `dataSources`. Throws
+ * ConfigError: a file that is not there or cannot be run, an export of another shape, a type that is there already.
+ */
+export async function withPlugins(
+  catalogue: PluginCatalogue,
+  paths: readonly string[],
+): Promise<PluginCatalogue> {
+  let all = catalogue;
+  for (const path of paths) all = merged(all, await modulePlugins(path), path);
+  return all;
+}
+
+async function modulePlugins(path: string): Promise<Partial<PluginCatalogue>> {
+  const file = resolve(path);
+  if (!existsSync(file)) throw fault(path, 'file', 'is not there');
+  let module: { readonly plugins?: unknown };
+  try {
+    module = (await import(pathToFileURL(file).href)) as typeof module;
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw fault(path, 'file', `cannot be run as a module: ${why}`);
+  }
+  const { plugins } = module;
+  if (typeof plugins !== 'object' || plugins === null) {
+    const example = 'export const plugins = { scorers: [mine] }';
+    throw fault(path, 'plugins', `is not exported; write ${example}`);
+  }
+  const issues = issuesOf(plugins as Record<string, unknown>);
+  if (issues.length > 0) throw new ConfigError(path, issues);
+  return plugins;
+}
+
+function issuesOf(plugins: Record<string, unknown>): readonly ConfigIssue[] {
+  return Object.entries(plugins).flatMap(([kind, list]) => {
+    const at = `plugins.${kind}`;
+    if (!(KINDS as readonly string[]).includes(kind)) {
+      return [{ path: at, message: `is no kind of plugin; the kinds are ${KINDS.join(', ')}` }];
+    }
+    if (!Array.isArray(list)) return [{ path: at, message: 'is not a list of definitions' }];
+    const makes = kind === 'dataSources' ? 'start' : 'create';
+    return list.flatMap((definition: unknown, index) => {
+      const missing = missingOf(definition, makes);
+      return missing === undefined ? [] : [{ path: `${at}[${index}]`, message: missing }];
+    });
+  });
+}
+
+function missingOf(definition: unknown, makes: string): string | undefined {
+  if (typeof definition !== 'object' || definition === null) return 'is not a definition';
+  const fields = definition as Record<string, unknown>;
+  if (typeof fields['type'] !== 'string' || fields['type'] === '') {
+    return 'has no type, its name in configuration files';
+  }
+  const { parse } = (fields['config'] ?? {}) as Record<string, unknown>;
+  if (typeof parse !== 'function') {
+    return `${fields['type']} has no config with a parse function, such as a zod schema`;
+  }
+  return typeof fields[makes] === 'function'
+    ? undefined
+    : `${fields['type']} has no function ${makes}`;
+}
+
+function merged(
+  catalogue: PluginCatalogue,
+  added: Partial<PluginCatalogue>,
+  path: string,
+): PluginCatalogue {
+  const known = new Set(KINDS.flatMap((kind) => catalogue[kind].map(({ type }) => type)));
+  const issues: ConfigIssue[] = [];
+  for (const kind of KINDS) {
+    for (const { type } of added[kind] ?? []) {
+      if (known.has(type)) {
+        issues.push({
+          path: `plugins.${kind}`,
+          message: `${type} is another plugin's type already`,
+        });
+      }
+      known.add(type);
+    }
+  }
+  if (issues.length > 0) throw new ConfigError(path, issues);
+  return {
+    filters: [...catalogue.filters, ...(added.filters ?? [])],
+    scorers: [...catalogue.scorers, ...(added.scorers ?? [])],
+    pickers: [...catalogue.pickers, ...(added.pickers ?? [])],
+    profileHandlers: [...catalogue.profileHandlers, ...(added.profileHandlers ?? [])],
+    deciders: [...catalogue.deciders, ...(added.deciders ?? [])],
+    dataSources: [...catalogue.dataSources, ...(added.dataSources ?? [])],
+  };
+}
+
+function fault(source: string, path: string, message: string): ConfigError {
+  return new ConfigError(source, [{ path, message }]);
+}
