@@ -91,20 +91,21 @@ export class Ticket implements RoutedRequest {
     for (const hearer of this.#parts.hearers) hearer.onBodyRead?.(this.#parts.routed, request);
   }
 
-  done(outcome: Outcome, usage?: Usage): void {
+  done(outcome: Outcome, usage?: Usage, responseBytes?: number): void {
     const { endsAt, runtime } = this.#parts;
     const leftMs = outcome === 'completed' ? (endsAt ?? 0) - runtime.clock.now() : 0;
-    if (leftMs > 0) runtime.clock.setTimer(leftMs, () => this.#settle(outcome, usage));
-    else this.#settle(outcome, usage);
+    if (leftMs > 0)
+      runtime.clock.setTimer(leftMs, () => this.#settle(outcome, usage, responseBytes));
+    else this.#settle(outcome, usage, responseBytes);
   }
 
-  #settle(outcome: Outcome, usage: Usage | undefined): void {
+  #settle(outcome: Outcome, usage: Usage | undefined, responseBytes?: number): void {
     if (!this.#open) return;
     this.#open = false;
     this.#prefillTimer?.cancel();
     this.#parts.reservation.release();
     const at = this.#parts.runtime.clock.now();
     for (const hearer of this.#parts.hearers)
-      hearer.onDone?.(this.#parts.routed, at, outcome, usage);
+      hearer.onDone?.(this.#parts.routed, at, outcome, usage, responseBytes);
   }
 }

@@ -31,6 +31,7 @@ export function createReplica(name: string, parts: ReplicaParts): Replica {
   const { options, place, clock, random, events, kvNetwork, ranks } = parts;
   const { fabric, exchange, storeOf } = kvNetwork;
   const port = new KvPort(options.kvLink);
+  let startedAt = clock.wallTime();
   const stats = new EngineStats(options.kvBlocks * options.blockTokens);
   const engine = new Engine({
     ...options,
@@ -49,6 +50,7 @@ export function createReplica(name: string, parts: ReplicaParts): Replica {
     // A server started without adapters can still be given some, but does not report any.
     lorasMax: options.loras.length === 0 ? 0 : options.lorasMax,
     wallSeconds: () => clock.wallTime() / 1000,
+    startSeconds: () => startedAt / 1000,
   });
   return {
     name,
@@ -62,7 +64,10 @@ export function createReplica(name: string, parts: ReplicaParts): Replica {
       engine,
       random: random.fork('faults'),
       metricsPage,
-      onCrash: () => exchange.forget(port),
+      onCrash: () => {
+        exchange.forget(port);
+        startedAt = clock.wallTime();
+      },
     }),
     options,
     clock,

@@ -110,7 +110,11 @@ describe('speculative decoding', () => {
     const page = (overrides: Partial<EngineOptions>): string => {
       const { engine, stats, sizes } = setUp(overrides);
       const source = { ...sizes, engine, stats, model: 'm', rank: 0, lorasMax: 0 };
-      return createMetricsPage(DIALECTS.vllm, { ...source, wallSeconds: () => 0 })();
+      return createMetricsPage(DIALECTS.vllm, {
+        ...source,
+        wallSeconds: () => 0,
+        startSeconds: () => 0,
+      })();
     };
     const shown = page({ speculative: { tokens: 2, acceptance: [0.5], draftMs: 0 } });
     expect(shown.match(/^vllm:spec_decode_num_accepted_tokens_per_pos_total\{/gm)).toHaveLength(2);

@@ -12,6 +12,7 @@ export class ResponsePhase {
   readonly #tail = new UsageTail();
   #mode: number = BODY_MODE.fullDuplex;
   #status: number | undefined;
+  #bodyBytes: number | undefined;
 
   constructor(emit: (action: StreamAction) => void) {
     this.#emit = emit;
@@ -40,6 +41,7 @@ export class ResponsePhase {
     if (this.#mode === BODY_MODE.fullDuplex) this.#echo(chunk, endOfStream);
     else this.#emit({ kind: 'answer-response-body' });
     if (routed === undefined) return;
+    this.#bodyBytes = (this.#bodyBytes ?? 0) + chunk.length;
     if (chunk.length > 0) routed.firstToken();
     this.#tail.push(chunk);
     if (endOfStream) this.complete(routed);
@@ -52,7 +54,7 @@ export class ResponsePhase {
 
   complete(routed: RoutedRequest | undefined): void {
     const failed = (this.#status ?? 200) >= SERVER_ERROR;
-    routed?.done(failed ? 'failed' : 'completed', this.#tail.take());
+    routed?.done(failed ? 'failed' : 'completed', this.#tail.take(), this.#bodyBytes);
   }
 
   #echo(chunk: Buffer, ends: boolean): void {

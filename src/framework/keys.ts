@@ -29,6 +29,12 @@ export const CACHE_CONFIG: AttributeKey<CacheConfig | undefined> = attributeKey<
   CacheConfig | undefined
 >('cache-config', undefined);
 
+/** When the server's process began, in seconds since the epoch by its own clock; undefined where its page does not say. */
+export const STARTED_AT: AttributeKey<number | undefined> = attributeKey<number | undefined>(
+  'started-at',
+  undefined,
+);
+
 /** Further figures that a configuration has read from the servers' pages, by the name it gives them. */
 export const CUSTOM_METRICS: AttributeKey<ReadonlyMap<string, number>> = attributeKey<
   ReadonlyMap<string, number>

@@ -36,7 +36,14 @@ export interface RequestObserver {
   /** After a pick made before the whole body was read: `request` is now complete. Before any `onDone`. */
   onBodyRead?(routed: Routed, request: InferenceRequest): void;
   onFirstToken?(routed: Routed, at: Millis): void;
-  onDone?(routed: Routed, at: Millis, outcome: Outcome, usage: Usage | undefined): void;
+  /** `responseBytes` of the body, where it was seen. */
+  onDone?(
+    routed: Routed,
+    at: Millis,
+    outcome: Outcome,
+    usage: Usage | undefined,
+    responseBytes?: number,
+  ): void;
 }
 
 /** Hears which endpoints come and go, so that what is kept per endpoint can be dropped with it. */

@@ -29,7 +29,7 @@ export interface RoutedRequest {
   served(address: string): void;
   /** The rest of the body came after an early pick. */
   bodyRead(request: InferenceRequest): void;
-  done(outcome: Outcome, usage?: Usage): void;
+  done(outcome: Outcome, usage?: Usage, responseBytes?: number): void;
 }
 
 /** The decision core as the protocol layers see it. Synchronous. */

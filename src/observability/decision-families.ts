@@ -27,6 +27,9 @@ export interface DecisionFamilies {
   forgetEndpoint(endpoint: Endpoint): void;
   readonly hitRatio: Family<Tally>;
   readonly hitBytes: Family<Tally>;
+  /** Of answers whose server said what it found. */
+  readonly predictedCachedTokens: Cell;
+  readonly reportedCachedTokens: Cell;
   readonly pollErrors: Family<Cell>;
 }
 
@@ -72,12 +75,33 @@ export function createDecisionFamilies(registry: Registry): DecisionFamilies {
       'Bytes of the prompt the picked endpoint was thought to hold in its prefix cache.',
       plugins,
     ),
+    ...cachedTokenCounts(registry),
     pollErrors: page(
       counters(),
       'datalayer_poll_errors_total',
       'Polls of an endpoint that failed.',
       ['source_type'],
     ),
+  };
+}
+
+type CachedTokenCounts = Pick<DecisionFamilies, 'predictedCachedTokens' | 'reportedCachedTokens'>;
+
+function cachedTokenCounts(registry: Registry): CachedTokenCounts {
+  const page = eppPage(registry);
+  return {
+    predictedCachedTokens: page(
+      counters(),
+      'prefix_predicted_tokens_total',
+      'Prompt tokens thought to be in the prefix cache of the endpoint picked.',
+      [],
+    ).child({}),
+    reportedCachedTokens: page(
+      counters(),
+      'prefix_reported_tokens_total',
+      'Prompt tokens the model server found in its prefix cache, of the same requests.',
+      [],
+    ).child({}),
   };
 }
 

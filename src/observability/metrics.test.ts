@@ -32,6 +32,8 @@ describe('PickerMetrics', () => {
       llm_d_epp_plugin_duration_seconds: 'histogram',
       llm_d_epp_prefix_indexer_hit_ratio: 'histogram',
       llm_d_epp_prefix_indexer_hit_bytes: 'histogram',
+      llm_d_epp_prefix_predicted_tokens_total: 'counter',
+      llm_d_epp_prefix_reported_tokens_total: 'counter',
       llm_d_epp_datalayer_poll_errors_total: 'counter',
       llm_d_epp_info: 'gauge',
       inference_objective_request_total: 'counter',

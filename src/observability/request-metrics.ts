@@ -46,7 +46,7 @@ export function requestMetrics(metrics: PickerMetrics): Observer {
       const tally = routed.request.streaming ? streamingTtftSeconds : wholeTtftSeconds;
       tally.observe((at - routed.at) / 1000);
     },
-    onDone(routed, at, outcome, usage) {
+    onDone(routed, at, outcome, usage, responseBytes) {
       const entry = open.get(routed);
       if (entry === undefined) return;
       open.delete(routed);
@@ -54,7 +54,10 @@ export function requestMetrics(metrics: PickerMetrics): Observer {
       entry.series.requestBytes.observe(entry.bodyBytes);
       recordOutcome(entry.series, outcome);
       if (outcome === 'completed') recordTimes(entry, routed, at, usage);
-      if (usage !== undefined) recordTokens(entry.series, usage);
+      if (responseBytes !== undefined) entry.series.responseBytes.observe(responseBytes);
+      if (usage === undefined) return;
+      recordTokens(entry.series, usage);
+      recordPrediction(metrics, routed, usage);
     },
     onEndpointRemoved: (endpoint) => metrics.decisions.forgetEndpoint(endpoint),
   };
@@ -65,6 +68,17 @@ function recordHit(metrics: PickerMetrics, { request, cachedTokens }: Routed): v
   if (hits === undefined || request.promptTokens === 0) return;
   hits.ratio.observe(cachedTokens / request.promptTokens);
   hits.bytes.observe(cachedTokens * BYTES_PER_TOKEN);
+}
+
+/** Both only where the server says what it found, so that one over the other is how far predictions can be trusted. */
+function recordPrediction(
+  { prefixHits, decisions }: PickerMetrics,
+  { cachedTokens }: Routed,
+  usage: Usage,
+): void {
+  if (prefixHits === undefined || usage.cachedTokens === undefined) return;
+  decisions.predictedCachedTokens.value += cachedTokens;
+  decisions.reportedCachedTokens.value += usage.cachedTokens;
 }
 
 function recordOutcome(series: RequestSeries, outcome: Outcome): void {

@@ -15,6 +15,8 @@ export interface MetricsSource {
   readonly lorasMax: number;
   /** Seconds since the epoch, in model time. */
   readonly wallSeconds: () => number;
+  /** When the server's process began, likewise. */
+  readonly startSeconds: () => number;
 }
 
 export type Labels = Readonly<Record<string, string>>;

@@ -35,6 +35,7 @@ function pageOf(dialect: DialectName): string {
   const page = createMetricsPage(DIALECTS[dialect], {
     ...source,
     wallSeconds: () => clock.wallTime() / 1000,
+    startSeconds: () => 0,
   });
   const blockHashes = Array.from({ length: 20 }, (_, index) => index + 1);
   for (const outputTokens of [1, 5, 40]) {
@@ -171,7 +172,11 @@ describe('a metrics page', () => {
       kvBlocks: 10,
       lorasMax: 0,
     };
-    const page = createMetricsPage(DIALECTS.vllm, { ...source, wallSeconds: () => 0 })();
+    const page = createMetricsPage(DIALECTS.vllm, {
+      ...source,
+      wallSeconds: () => 0,
+      startSeconds: () => 0,
+    })();
 
     expect(page).toContain('model_name="a\\"b\\\\c\\n"');
   });

@@ -12,6 +12,11 @@ export const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
   trtllm: TRTLLM,
 };
 
+/** Which the Python client adds to every page. */
+const START_TIME =
+  '# HELP process_start_time_seconds Start time of the process since unix epoch in seconds.\n' +
+  '# TYPE process_start_time_seconds gauge\nprocess_start_time_seconds ';
+
 type Renderer = (source: MetricsSource) => string;
 
 /** Pages that differ in their labels, whose text is kept for others of the same; a pool has a handful of models. */
@@ -29,7 +34,7 @@ export function createMetricsPage(dialect: Dialect, source: MetricsSource): () =
   return () => {
     let text = '';
     for (const render of renderers) text += render(source);
-    return text;
+    return `${text}${START_TIME}${float(source.startSeconds())}\n`;
   };
 }
 

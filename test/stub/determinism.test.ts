@@ -46,6 +46,7 @@ function run(seed: number): Run {
     engine,
     stats,
     wallSeconds,
+    startSeconds: () => 0,
     model: 'm',
     rank: 0,
     lorasMax: 2,

@@ -1,6 +1,11 @@
 import { z } from 'zod';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import { CACHE_CONFIG, type PrefixMatch, prefixMatchKey } from '../../framework/keys.ts';
+import {
+  CACHE_CONFIG,
+  type PrefixMatch,
+  prefixMatchKey,
+  STARTED_AT,
+} from '../../framework/keys.ts';
 import type { Outcome, Routed, Usage } from '../../framework/observer.ts';
 import {
   type DataSource,
@@ -21,6 +26,10 @@ const TOKEN_RATIO_MAX = 4;
 const TOKEN_RATIO_WEIGHT = 0.05;
 /** The token ratio drifts a little with every request; only a change beyond this is worth a resize. */
 const RESIZE_SHARE = 0.02;
+
+/** So many answers in a row, each thought to find at least so many tokens and finding none: not eviction, but a loss. */
+const LOST_MISSES = 3;
+const LOST_TOKENS_MIN = 1024;
 
 export interface ApproxPrefixConfig {
   readonly autoTune: boolean;
@@ -58,6 +67,8 @@ export class ApproxPrefixIndex implements DataSource {
   readonly facts: NonNullable<DataSource['facts']>;
   readonly #config: ApproxPrefixConfig;
   readonly #indexes: (BlockLru | undefined)[] = [];
+  /** By slot: answers in a row that found nothing of what was thought to be there. */
+  readonly #misses: number[] = [];
   /** Our estimate of a prompt's tokens over the engine's own count. */
   #tokenRatio = 1;
   #blockTokens = 64;
@@ -80,9 +91,12 @@ export class ApproxPrefixIndex implements DataSource {
 
   onEndpointRemoved(endpoint: Endpoint): void {
     this.#indexes[endpoint.slot] = undefined;
+    this.#misses[endpoint.slot] = 0;
   }
 
   onEndpointChanged(endpoint: Endpoint, previous: Endpoint): void {
+    const [before, now] = [previous.attribute(STARTED_AT), endpoint.attribute(STARTED_AT)];
+    if (before !== undefined && now !== undefined && before !== now) this.forget(endpoint);
     if (endpoint.attribute(CACHE_CONFIG) === previous.attribute(CACHE_CONFIG)) return;
     this.#indexes[endpoint.slot]?.setCapacity(this.#capacityBlocks(endpoint));
   }
@@ -97,7 +111,9 @@ export class ApproxPrefixIndex implements DataSource {
     if (prefill !== undefined) this.#learn(prefill, request.prompt);
   }
 
-  onDone({ request }: Routed, _at: Millis, _outcome: Outcome, usage: Usage | undefined): void {
+  onDone(routed: Routed, _at: Millis, _outcome: Outcome, usage: Usage | undefined): void {
+    const { request } = routed;
+    if (usage !== undefined) this.#compare(routed, usage);
     if (usage === undefined || usage.promptTokens <= 0 || request.promptTokens <= 0) return;
     const ratio = request.promptTokens / usage.promptTokens;
     const bounded = Math.min(TOKEN_RATIO_MAX, Math.max(1 / TOKEN_RATIO_MAX, ratio));
@@ -107,6 +123,7 @@ export class ApproxPrefixIndex implements DataSource {
   /** The engine has lost its cache. */
   forget(endpoint: Endpoint): void {
     this.#indexes[endpoint.slot]?.clear();
+    this.#misses[endpoint.slot] = 0;
   }
 
   stop(): void {
@@ -129,6 +146,17 @@ export class ApproxPrefixIndex implements DataSource {
         return found;
       },
     };
+  }
+
+  /** What the engine says it found beside what we thought. Nothing, again and again, is a cache that was lost. */
+  #compare({ endpoint, prefill, request, cachedTokens }: Routed, usage: Usage): void {
+    const { slot } = prefill ?? endpoint;
+    if (usage.cachedTokens === undefined || cachedTokens < LOST_TOKENS_MIN) return;
+    this.#misses[slot] = usage.cachedTokens > 0 ? 0 : (this.#misses[slot] ?? 0) + 1;
+    if (this.#misses[slot] < LOST_MISSES) return;
+    this.forget(prefill ?? endpoint);
+    // This one has just been computed there.
+    this.#learn(prefill ?? endpoint, request.prompt);
   }
 
   #learn(endpoint: Endpoint, prompt: PromptBlocks): void {

@@ -31,6 +31,7 @@ describe('PageReader', () => {
     ];
     expect(read('vllm', lines)).toEqual({
       custom: new Map(),
+      startedAtS: undefined,
       waiting: 3,
       running: 7,
       kvUsage: 0.25,
@@ -61,6 +62,7 @@ describe('PageReader', () => {
     ];
     expect(read('sglang', lines)).toEqual({
       custom: new Map(),
+      startedAtS: undefined,
       waiting: 1,
       running: 2,
       kvUsage: 0.125,

@@ -6,6 +6,9 @@ import { type Sample, SeriesFinder, type SeriesSpec } from './prometheus-scan.ts
 /** Longer lists of adapters are cut: a server holds some tens at once, and a page is not to fill our memory. */
 const ADAPTERS_MAX = 1024;
 
+/** As every Prometheus client library names it. */
+const START_TIME = 'process_start_time_seconds';
+
 /** What a page said; undefined where it said nothing. */
 export interface PageReading {
   readonly waiting: number | undefined;
@@ -17,6 +20,8 @@ export interface PageReading {
   readonly cache: CacheConfig | undefined;
   /** By attribute; those the page says. The same object while they are the same. */
   readonly custom: ReadonlyMap<string, number>;
+  /** Seconds since the epoch, by the server's clock. */
+  readonly startedAtS: number | undefined;
 }
 
 /** Reads one endpoint's pages by one engine's mapping. Keep it: it remembers where things stand. */
@@ -27,6 +32,7 @@ export class PageReader {
   readonly #lora: (page: Buffer) => LoraState | undefined;
   readonly #cache: (page: Buffer) => CacheConfig | undefined;
   readonly #custom: (page: Buffer) => ReadonlyMap<string, number>;
+  readonly #startedAt = finderOf(START_TIME);
 
   constructor(mapping: EngineMapping) {
     this.#waiting = mapping.waiting.map(finderOf);
@@ -51,6 +57,8 @@ export class PageReader {
       lora: this.#lora(page),
       cache: this.#cache(page),
       custom: this.#custom(page),
+      // Of several processes behind one page the youngest: any restart shows.
+      startedAtS: this.#startedAt.combined(page, Math.max),
     };
   }
 }

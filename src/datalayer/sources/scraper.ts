@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
-import { CACHE_CONFIG, CUSTOM_METRICS, LORA } from '../../framework/keys.ts';
+import { CACHE_CONFIG, CUSTOM_METRICS, LORA, STARTED_AT } from '../../framework/keys.ts';
 import type { DataSourceHost } from '../../framework/plugin.ts';
 import type { HttpResponse, Millis, Random, Timer } from '../../framework/runtime.ts';
 import { mappingsFor } from './core-metrics-extractor.ts';
@@ -124,6 +124,9 @@ export class Scraper {
     });
     if (reading.cache !== this.#last?.cache) pool.set(id, CACHE_CONFIG, reading.cache);
     if (reading.lora !== this.#last?.lora) pool.set(id, LORA, reading.lora);
+    if (reading.startedAtS !== this.#last?.startedAtS) {
+      pool.set(id, STARTED_AT, reading.startedAtS);
+    }
     if (reading.custom !== (this.#last?.custom ?? CUSTOM_METRICS.initial)) {
       pool.set(id, CUSTOM_METRICS, reading.custom);
     }

@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest';
+import { makePool, makeRequest, makeRouted, NOW } from '../../../test/makers.ts';
+import type { Endpoint } from '../../framework/endpoint.ts';
+import { CACHE_CONFIG, STARTED_AT } from '../../framework/keys.ts';
+import type { InferenceRequest, PromptBlocks } from '../../framework/request.ts';
+import { ApproxPrefixIndex, DEFAULT_APPROX_CONFIG } from './approx-prefix-producer.ts';
+
+/** A prompt of so many blocks that no other number begins. */
+function prompt(number: number, count: number): PromptBlocks {
+  const words = Uint32Array.from({ length: 2 * count }, (_, at) => number * 1_000_003 + at);
+  return { count, blockTokens: 64, words };
+}
+
+function request(number: number, blocks: number): InferenceRequest {
+  return makeRequest({ promptTokens: 64 * blocks, prompt: prompt(number, blocks) });
+}
+
+function index(endpoints: readonly Endpoint[]): ApproxPrefixIndex {
+  const made = new ApproxPrefixIndex(DEFAULT_APPROX_CONFIG, 'approx-prefix-cache-producer');
+  for (const endpoint of endpoints) made.onEndpointAdded(endpoint);
+  return made;
+}
+
+const [a, b] = makePool([{}, {}]) as readonly [Endpoint, Endpoint];
+const matched = (held: ApproxPrefixIndex, asked: InferenceRequest, endpoint: Endpoint): number =>
+  held.match(asked).matchedBlocks(endpoint);
+
+/** An answer to a request of which 1,600 tokens were thought to be cached. */
+function answer(held: ApproxPrefixIndex, asked: InferenceRequest, cachedTokens: number): void {
+  const routed = makeRouted(a, { request: asked, cachedTokens: 1600 });
+  const usage = { promptTokens: asked.promptTokens, completionTokens: 1, cachedTokens };
+  held.onDone(routed, NOW, 'completed', usage);
+}
+
+describe('the approximate prefix index', () => {
+  it('holds what was sent to an endpoint, and to the one that computed its prompt', () => {
+    const held = index([a, b]);
+    held.onRouted(makeRouted(a, { request: request(1, 30) }));
+    held.onRouted(makeRouted(a, { request: request(2, 30), prefill: b }));
+    expect([matched(held, request(1, 30), a), matched(held, request(1, 30), b)]).toEqual([30, 0]);
+    expect([matched(held, request(2, 30), a), matched(held, request(2, 30), b)]).toEqual([30, 30]);
+  });
+
+  it('forgets as an engine of the reported size does, and a prompt of a million tokens fits', () => {
+    const small = makePool([
+      { attributes: [[CACHE_CONFIG as never, { blockTokens: 16, blocks: 400 }]] },
+    ]) as readonly [Endpoint];
+    const held = index(small);
+    for (let number = 0; number < 10; number++) {
+      held.onRouted(makeRouted(small[0], { request: request(number, 50) }));
+    }
+    expect(held.size(small[0])).toBe(100);
+    expect(matched(held, request(9, 50), small[0])).toBe(50);
+    expect(matched(held, request(7, 50), small[0])).toBe(0);
+    const long = index([a]);
+    long.onRouted(makeRouted(a, { request: request(1, 15_625) }));
+    expect(long.size(a)).toBe(Math.floor(500_000 / 64));
+    expect(matched(long, request(1, 15_625), a)).toBe(Math.floor(500_000 / 64));
+  });
+
+  it('forgets all of an endpoint whose process began anew, and only then', () => {
+    const started = (at: number | undefined): Endpoint =>
+      (makePool([{ attributes: [[STARTED_AT as never, at]] }]) as readonly [Endpoint])[0];
+    const held = index([a]);
+    held.onRouted(makeRouted(a, { request: request(1, 30) }));
+    held.onEndpointChanged(started(100), started(undefined));
+    held.onEndpointChanged(started(100), started(100));
+    expect(held.size(a)).toBe(30);
+    held.onEndpointChanged(started(200), started(100));
+    expect(held.size(a)).toBe(0);
+  });
+
+  it('takes a cache for lost when three answers in a row found nothing of what should be there', () => {
+    const held = index([a]);
+    for (const number of [1, 2, 3]) held.onRouted(makeRouted(a, { request: request(number, 30) }));
+    answer(held, request(1, 30), 0);
+    answer(held, request(2, 30), 0);
+    answer(held, request(3, 30), 1600);
+    answer(held, request(1, 30), 0);
+    answer(held, request(2, 30), 0);
+    expect(held.size(a)).toBe(90);
+    answer(held, request(3, 30), 0);
+    expect([held.size(a), matched(held, request(3, 30), a)]).toEqual([30, 30]);
+  });
+
+  it('does not take a server that says nothing of its cache for one that found nothing', () => {
+    const held = index([a]);
+    held.onRouted(makeRouted(a, { request: request(1, 30) }));
+    const routed = makeRouted(a, { request: request(1, 30), cachedTokens: 1600 });
+    for (let count = 0; count < 5; count++) {
+      const usage = { promptTokens: 1920, completionTokens: 1, cachedTokens: undefined };
+      held.onDone(routed, NOW, 'completed', usage);
+    }
+    expect(held.size(a)).toBe(30);
+  });
+});
