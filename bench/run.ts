@@ -21,6 +21,13 @@ const BENCHES: ReadonlyMap<string, { readonly file: string; readonly about: stri
     'stub-streams',
     { file: 'stub-streams', about: 'how late a thousand streams of the stub come, and its cores' },
   ],
+  [
+    'disaggregation',
+    {
+      file: 'disaggregation',
+      about: 'prompts computed elsewhere, over the load range, in simulation',
+    },
+  ],
   ['scrape', { file: 'scrape', about: 'scraping 8, 64 and 256 endpoints, without requests' }],
 ]);
 

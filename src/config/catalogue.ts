@@ -4,6 +4,7 @@ import type {
   ScorerDefinition,
 } from '../framework/plugin.ts';
 import { alwaysDisaggregate } from '../scheduling/deciders/always-disaggregate.ts';
+import { byCost } from '../scheduling/deciders/by-cost.ts';
 import { prefixBased } from '../scheduling/deciders/prefix-based.ts';
 import { byLabelFilter } from '../scheduling/filters/by-label.ts';
 import { concurrencyDetector, utilizationDetector } from '../scheduling/filters/detectors.ts';
@@ -61,7 +62,7 @@ export function builtInCatalogue(
       disaggregationProfiles,
       pdProfiles,
     ],
-    deciders: [alwaysDisaggregate, prefixBased],
+    deciders: [alwaysDisaggregate, byCost, prefixBased],
     dataSources: [...dataSources, ...acceptedSources],
   };
 }

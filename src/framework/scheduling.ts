@@ -97,7 +97,10 @@ export interface SchedulingResult {
 
 /** Decides whether a stage of a request, such as its prefill, is served elsewhere than where it is decoded. */
 export interface Decider {
+  /** Before anybody is picked for the stage. */
   separates(decode: Endpoint, context: SchedulingContext): boolean;
+  /** Once somebody is: whether it is worth it. Yes, where left out. */
+  keeps?(decode: Endpoint, other: Endpoint, context: SchedulingContext): boolean;
 }
 
 /**

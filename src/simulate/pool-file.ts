@@ -1,6 +1,7 @@
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { LORA_DEFAULTS } from '../../stub-server/lora-slots.ts';
+import { KV_LINK_DEFAULT } from '../../stub-server/pd/kv-fabric.ts';
 import { PRESETS, type PresetName } from '../../stub-server/presets.ts';
 import { ConfigError } from '../framework/error.ts';
 import type { PoolSpec, ServerSpec } from './pool-spec.ts';
@@ -12,6 +13,15 @@ const server = z.strictObject({
   count: z.int().positive().max(10_000).default(1),
   preset: z.enum(presetNames).default('llama-3.1-8b-h100'),
   labels: z.record(z.string(), z.string()).default({}),
+  /** For configurations that have prompts computed elsewhere. */
+  role: z.enum(['both', 'prefill', 'decode']).default('both'),
+  kvLink: z
+    .strictObject({
+      gigabytesPerSecond: z.number().positive().default(KV_LINK_DEFAULT.gigabytesPerSecond),
+      setupMs: z.number().nonnegative().default(KV_LINK_DEFAULT.setupMs),
+      bytesPerToken: z.number().positive().default(KV_LINK_DEFAULT.bytesPerToken),
+    })
+    .default(KV_LINK_DEFAULT),
   kvTokens: z.int().positive().optional(),
   sequencesMax: z.int().positive().optional(),
   batchedTokensMax: z.int().positive().optional(),
@@ -37,6 +47,7 @@ const file = z.strictObject({
   faults: z.array(fault).default([]),
 });
 
+const ROLE_LABEL = 'llm-d.ai/role';
 /** Tokens in a KV block of the presets. */
 const PRESET_BLOCK_TOKENS = 16;
 
@@ -68,7 +79,8 @@ function serverOf(group: z.infer<typeof server>): Omit<ServerSpec, 'id'> {
   const preset = PRESETS[group.preset];
   const { kvTokens = PRESET_BLOCK_TOKENS * preset.kvBlocks, slowdown, loraSlots } = group;
   return {
-    labels: group.labels,
+    labels: { ...(group.role !== 'both' && { [ROLE_LABEL]: group.role }), ...group.labels },
+    kvLink: group.kvLink,
     latency: preset.latency,
     slowdown,
     kvTokens,

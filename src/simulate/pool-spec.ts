@@ -1,5 +1,6 @@
 import type { LatencyCoefficients } from '../../stub-server/latency-model.ts';
 import type { LoraOptions } from '../../stub-server/lora-slots.ts';
+import type { KvLink } from '../../stub-server/pd/kv-fabric.ts';
 import type { Millis } from '../framework/runtime.ts';
 
 /** One simulated model server. */
@@ -16,6 +17,8 @@ export interface ServerSpec {
   /** Relative spread of step times; 0 makes them exact. */
   readonly jitter: number;
   readonly loras?: LoraOptions;
+  /** How its KV goes to others and comes from them. */
+  readonly kvLink?: KvLink;
 }
 
 /** What goes wrong, and when. */

@@ -1,3 +1,5 @@
+import { KvFabric } from '../../stub-server/pd/kv-fabric.ts';
+import type { RemoteKv, Submission } from '../../stub-server/sequence.ts';
 import type { EmbeddedPicker, PickerOptions } from '../create-picker.ts';
 import type { RoutedRequest } from '../framework/routing.ts';
 import type { Clock, Millis } from '../framework/runtime.ts';
@@ -44,6 +46,15 @@ export interface SimulationResult {
   readonly preemptions: number;
 }
 
+/** Where the picker says that the prompt is to be computed. */
+const PREFILL_HEADER = 'x-prefiller-host-port';
+
+/** The leg that answers: where its KV comes from, if from elsewhere. */
+interface Leg {
+  readonly ticket: RoutedRequest;
+  readonly from?: { readonly prefiller: SimulatedServer; readonly release: () => void };
+}
+
 const RETRIES_MAX = 5;
 /** A failed attempt is not sent again at once: clients and gateways back off a little. */
 const RETRY_AFTER_MS = 25;
@@ -64,6 +75,8 @@ class Simulation {
   readonly #indexOf: ReadonlyMap<string, number>;
   readonly #results: RequestResult[] = [];
   readonly #networkMs: Millis;
+  /** Between the servers. */
+  readonly #fabric = new KvFabric(this.#clock);
   #open = 0;
   #arrived = 0;
 
@@ -178,16 +191,50 @@ class Simulation {
       return;
     }
     result.server = this.#indexOf.get(ticket.endpoint.id) ?? -1;
-    this.#later(() => this.#send(result, blockHashes, ticket));
+    const prefiller =
+      this.#servers[this.#indexOf.get(ticket.headers.get(PREFILL_HEADER) ?? '') ?? -1];
+    this.#later(() => {
+      if (prefiller === undefined) this.#send(result, blockHashes, { ticket });
+      else this.#prefill(result, blockHashes, { ticket, prefiller });
+    });
   }
 
-  #send(result: RequestResult, blockHashes: Float64Array, ticket: RoutedRequest): void {
+  /** The other leg first, as the sidecar beside the decoding server has it. Where it fails, decode computes all itself. */
+  #prefill(
+    result: RequestResult,
+    blockHashes: Float64Array,
+    { ticket, prefiller }: { readonly ticket: RoutedRequest; readonly prefiller: SimulatedServer },
+  ): void {
+    const { promptTokens } = result.request;
+    const held: { submission?: Submission | undefined } = {};
+    held.submission = prefiller.submit({
+      promptTokens,
+      outputTokens: 1,
+      blockHashes,
+      holdBlocks: true,
+      onDone: (reason) => {
+        const leg = { ticket, from: { prefiller, release: () => held.submission?.release() } };
+        this.#later(() => this.#send(result, blockHashes, reason === 'error' ? { ticket } : leg));
+      },
+    });
+  }
+
+  #send(result: RequestResult, blockHashes: Float64Array, { ticket, from }: Leg): void {
     const { request } = result;
     const server = this.#servers[result.server] as SimulatedServer;
+    const remote: RemoteKv | undefined = from && {
+      tokens: request.promptTokens,
+      start: (tokens, ready) =>
+        this.#fabric.send({ tokens, from: from.prefiller.port, to: server.port }, () => {
+          from.release();
+          ready();
+        }),
+    };
     server.submit({
       promptTokens: request.promptTokens,
       outputTokens: request.outputTokens,
       blockHashes,
+      remote,
       ...(server.spec.loras && request.model !== '' && { lora: request.model }),
       onFirstToken: () =>
         this.#later(() => {
@@ -197,6 +244,8 @@ class Simulation {
       onDone: (reason, usage) =>
         this.#later(() => {
           const failed = reason === 'error';
+          // Also where nothing had to be sent, or the transfer was cut off.
+          from?.release();
           ticket.done(failed ? 'failed' : 'completed', failed ? undefined : usage);
           if (failed && Number.isNaN(result.ttftMs)) {
             this.#retry(result, blockHashes);

@@ -1,7 +1,8 @@
 import { Engine } from '../../stub-server/engine.ts';
 import { latencyModel, slowed } from '../../stub-server/latency-model.ts';
 import { EngineStats } from '../../stub-server/metrics/engine-stats.ts';
-import type { SequenceRequest } from '../../stub-server/sequence.ts';
+import { KV_LINK_DEFAULT, KvPort } from '../../stub-server/pd/kv-fabric.ts';
+import type { SequenceRequest, Submission } from '../../stub-server/sequence.ts';
 import type { MetricsSample } from '../create-picker.ts';
 import type { Clock, Random } from '../framework/runtime.ts';
 import type { ServerSpec } from './pool-spec.ts';
@@ -10,6 +11,8 @@ import type { ServerSpec } from './pool-spec.ts';
 export class SimulatedServer {
   readonly spec: ServerSpec;
   readonly stats: EngineStats = new EngineStats();
+  /** Its end of the network between servers. */
+  readonly port: KvPort;
   readonly #engine: Engine;
   #up = true;
 
@@ -17,8 +20,9 @@ export class SimulatedServer {
     spec: ServerSpec,
     parts: { readonly clock: Clock; readonly random: Random; readonly blockTokens: number },
   ) {
-    const { latency, kvTokens, loras, slowdown = 1, ...rest } = spec;
+    const { latency, kvTokens, loras, kvLink = KV_LINK_DEFAULT, slowdown = 1, ...rest } = spec;
     this.spec = spec;
+    this.port = new KvPort(kvLink);
     this.#engine = new Engine({
       ...rest,
       ...parts,
@@ -29,12 +33,13 @@ export class SimulatedServer {
     });
   }
 
-  /** Refused requests end with `error` at once. */
-  submit(request: SequenceRequest): void {
+  /** Refused requests end with `error` at once; there is nothing of them to be aborted or released. */
+  submit(request: SequenceRequest): Submission | undefined {
     const refused =
       !this.#up || request.promptTokens + request.outputTokens > this.#engine.contextTokensMax;
-    if (refused) request.onDone?.('error', NOTHING_USED, Number.NaN);
-    else this.#engine.submit(request);
+    if (!refused) return this.#engine.submit(request);
+    request.onDone?.('error', NOTHING_USED, Number.NaN);
+    return undefined;
   }
 
   /** What a scrape would read now; undefined when it would fail. */

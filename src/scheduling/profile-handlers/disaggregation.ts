@@ -67,10 +67,17 @@ export function createDisaggregation(
       );
     },
     peer: (done) => pickOf(resultOf(done, prefillFirst ? 'prefill' : 'decode')),
-    conclude(done) {
+    conclude(done, context) {
       const primary = resultOf(done, 'decode');
       invariant(primary !== undefined, 'concluded before the decode profile ran');
-      const prefill = resultOf(done, 'prefill');
+      const found = resultOf(done, 'prefill');
+      const [decoder, other] = [pickOf(primary), pickOf(found)];
+      const decider = deciders.get(config.deciders.prefill ?? '');
+      const worth =
+        decoder === undefined || other === undefined
+          ? true
+          : (decider?.keeps?.(decoder, other, context) ?? true);
+      const prefill = worth ? found : undefined;
       const headers = disaggregationHeaders({ prefill, encode: resultOf(done, 'encode') });
       return { primary, headers, prefill: pickOf(prefill), profiles: done };
     },

@@ -1,0 +1,47 @@
+import { parseArgs } from 'node:util';
+import { compareDisaggregation } from './scenarios/compare-disaggregation.ts';
+import { DISAGGREGATED_POOLS } from './scenarios/disaggregation.ts';
+
+/**
+ * Whether to compute prompts elsewhere, over the load range: `npm run bench -- disaggregation`. Mean time to first token
+ * and end to end in milliseconds: always where they are decoded, always elsewhere, and as the cost decider has it, each of
+ * its objectives by its own figure.
+ */
+const { values } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '3' },
+    requests: { type: 'string', default: '1500' },
+  },
+});
+const seeds = Array.from({ length: Number(values.seeds) }, (_, index) => index + 1);
+const requests = Number(values.requests);
+const SHAPES = [
+  { promptTokens: 1000, rates: [5, 20, 60, 100, 120] },
+  { promptTokens: 4000, rates: [2, 10, 25, 35, 45] },
+  { promptTokens: 12_000, rates: [1, 4, 8, 12, 14] },
+] as const;
+
+const HEAD = ['pool', 'tokens', 'req/s', 'TTFT local', 'split', 'cost', 'ratio'];
+const cells = (row: readonly string[]): string =>
+  row
+    .map((cell, at) => (at === 0 ? cell.padEnd(22) : cell.padStart(at === 3 || at === 7 ? 12 : 8)))
+    .join('');
+
+process.stdout.write(`${cells([...HEAD, 'E2E local', 'split', 'cost', 'ratio'])}\n`);
+let worst = 0;
+for (const pool of DISAGGREGATED_POOLS.keys()) {
+  for (const { promptTokens, rates } of SHAPES) {
+    for (const perSecond of rates) {
+      const load = { pool, perSecond, promptTokens, requests, seeds };
+      const { figures, ttftRatio, e2eRatio } = compareDisaggregation(load);
+      const { local, split, firstToken, endToEnd } = figures;
+      worst = Math.max(worst, ttftRatio, e2eRatio);
+      const ttft = [local, split, firstToken].map((each) => (each?.ttftMs ?? 0).toFixed(0));
+      const e2e = [local, split, endToEnd].map((each) => (each?.e2eMs ?? 0).toFixed(0));
+      const load3 = [pool, String(promptTokens), String(perSecond)];
+      const row = [...load3, ...ttft, ttftRatio.toFixed(3), ...e2e, e2eRatio.toFixed(3)];
+      process.stdout.write(`${cells(row)}\n`);
+    }
+  }
+}
+process.stdout.write(`\nworst ratio to the better of the two: ${worst.toFixed(3)}\n`);

@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+import { makeContext, makePool, makeRequest, makeRuntime } from '../../../test/makers.ts';
+import type { Endpoint } from '../../framework/endpoint.ts';
+import type { InFlightLoad } from '../../framework/keys.ts';
+import { byCost } from './by-cost.ts';
+
+const [decode, prefill] = makePool([{}, {}]) as readonly [Endpoint, Endpoint];
+
+/** Whether 6,400 tokens, 256 ms of work, are to be computed elsewhere. */
+function elsewhere(
+  load: readonly [Partial<InFlightLoad>, Partial<InFlightLoad>],
+  parameters: object = {},
+  matchedBlocks: readonly number[] = [],
+): boolean | undefined {
+  const decider = byCost.create(byCost.config.parse(parameters), makeRuntime());
+  const request = makeRequest({ promptTokens: 6400 });
+  const context = makeContext({ request, load, matchedBlocks, totalBlocks: 100 });
+  return decider.keeps?.(decode, prefill, context);
+}
+
+describe('cost-pd-decider', () => {
+  it('computes at home where nobody is there to be held up', () => {
+    expect(elsewhere([{}, {}])).toBe(false);
+  });
+
+  it('computes elsewhere where many decode at home', () => {
+    expect(elsewhere([{ requests: 20 }, {}])).toBe(true);
+  });
+
+  it('computes at home, in spite of them, where the queue elsewhere is longer than what they lose', () => {
+    const queue = { pendingPrefillTokens: 200_000 };
+    expect(elsewhere([{ requests: 20 }, queue])).toBe(false);
+  });
+
+  it('computes at home what is cached at home', () => {
+    expect(elsewhere([{ requests: 20 }, {}], {}, [99, 0])).toBe(false);
+  });
+
+  it('counts the transfer: a link of a thousandth is not worth it', () => {
+    expect(elsewhere([{ requests: 20 }, {}], { linkGigabytesPerSecond: 0.02 })).toBe(false);
+  });
+
+  it('for first tokens alone, does not count those who are held up', () => {
+    const first = { objective: 'first-token' };
+    expect(elsewhere([{ requests: 20 }, {}], first)).toBe(false);
+    expect(elsewhere([{ requests: 20, pendingPrefillTokens: 9000 }, {}], first)).toBe(true);
+  });
+});
