@@ -57,6 +57,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
   ],
   'src/traces': ['src/framework'],
   'src/envoy': ['src/framework', 'src/runtime'],
+  'src/sidecar': ['src/cli/until-signal.ts'],
   'src/gateway': ['src/framework', 'src/runtime', 'src/cli/until-signal.ts'],
   'src/demo': [
     'src/framework',

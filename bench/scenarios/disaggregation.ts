@@ -54,6 +54,7 @@ const PROFILES = `schedulingProfiles:
   plugins:
   - {pluginRef: decode-filter}
   - {pluginRef: predicted-cost-scorer}
+  - {pluginRef: active-request-scorer}
 `;
 
 /** Prompts computed where they are decoded, always elsewhere, or where it costs less by either objective. */
@@ -78,5 +79,6 @@ ${decider}- type: disagg-profile-handler${deciders}
   parameters: {label: llm-d.ai/role, validValues: [prefill, both], allowsNoLabel: true}
 - type: decode-filter
 - type: predicted-cost-scorer
+- type: active-request-scorer
 ${PROFILES}`;
 }

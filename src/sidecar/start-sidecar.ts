@@ -1,0 +1,203 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { pipeline } from 'node:stream/promises';
+import { Agent, type Dispatcher } from 'undici';
+import { decodeBody, prefillBody } from './nixl-legs.ts';
+
+export interface SidecarOptions {
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  /** The decoding server beside it, `host:port`. */
+  readonly engine: string;
+  /** Servers that prompts may be sent to, `host:port`; any, where left out. */
+  readonly prefillers?: readonly string[] | undefined;
+  readonly log: (line: string) => void;
+}
+
+export interface Sidecar {
+  /** `host:port`. */
+  readonly address: string;
+  /** Prompts computed elsewhere, and those that had to be computed here because that failed. */
+  readonly counts: { readonly elsewhere: number; readonly fellBack: number };
+  /** Cuts what is still running. */
+  stop(): Promise<void>;
+}
+
+const PREFILL_HEADER = 'x-prefiller-host-port';
+const REQUEST_ID = 'x-request-id';
+const GENERATES: ReadonlySet<string> = new Set(['/v1/chat/completions', '/v1/completions']);
+/** A million-token prompt many times over. */
+const BODY_BYTES_MAX = 64 * 1024 * 1024;
+/** An answer of one token and where its KV is. */
+const ANSWER_BYTES_MAX = 1024 * 1024;
+const SERVER_ERROR = 500;
+/** Model servers keep idle connections for 5 s (uvicorn); ours must be the shorter. */
+const IDLE_MS = 4_000;
+/** Of one connection to another; not forwarded. */
+const HOP_BY_HOP: ReadonlySet<string> = new Set([
+  'connection',
+  'keep-alive',
+  'transfer-encoding',
+  'content-length',
+  'host',
+  'expect',
+  PREFILL_HEADER,
+]);
+
+/**
+ * Stands before a decoding server. A request whose header says where to prefill is sent there first, for one token, and
+ * then here with what that server answered of its KV (NIXL's contract). Where that fails in any way, the request is served
+ * here alone: a prefilling server that is lost costs time and no request. All else is passed on as it is.
+ */
+export async function startSidecar(options: SidecarOptions): Promise<Sidecar> {
+  const agent = new Agent({ keepAliveTimeout: IDLE_MS, headersTimeout: 0, bodyTimeout: 0 });
+  const counts = { elsewhere: 0, fellBack: 0 };
+  const server = createServer({ requestTimeout: 0 }, (request, response) => {
+    serve({ request, response, agent, options, counts }).catch((error: unknown) => {
+      refuse(response, 502, `the decoding server ${options.engine}: ${messageOf(error)}`);
+    });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.port, options.host, resolve);
+  });
+  return {
+    address: `${options.host}:${(server.address() as AddressInfo).port}`,
+    counts,
+    stop: async () => {
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => void server.close(() => resolve()));
+      await agent.destroy();
+    },
+  };
+}
+
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly agent: Agent;
+  readonly options: SidecarOptions;
+  readonly counts: { elsewhere: number; fellBack: number };
+}
+
+async function serve(exchange: Exchange): Promise<void> {
+  const { request, response, options } = exchange;
+  const body = await bodyOf(request);
+  if (body === undefined) {
+    refuse(response, 413, `the body is larger than ${BODY_BYTES_MAX} bytes`);
+    return;
+  }
+  const [prefiller = ''] = String(request.headers[PREFILL_HEADER] ?? '').split(',', 1);
+  const [path = ''] = (request.url ?? '').split('?', 1);
+  const separate = request.method === 'POST' && GENERATES.has(path) && prefiller !== '';
+  if (separate && options.prefillers?.includes(prefiller) === false) {
+    refuse(response, 403, `${prefiller} is not among the servers that prompts may be sent to`);
+    return;
+  }
+  const requestId = String(request.headers[REQUEST_ID] ?? randomUUID());
+  const sent = separate ? await withKv(body, { ...exchange, prefiller, requestId }) : body;
+  if (response.destroyed) return;
+  await passOn(sent, { ...exchange, requestId, alone: sent === body ? undefined : body });
+}
+
+/** The body for the decoding server: with where its KV is, or as it came where there is none. */
+async function withKv(
+  body: Buffer,
+  { prefiller, requestId, ...exchange }: Exchange & { prefiller: string; requestId: string },
+): Promise<Buffer> {
+  const { request, agent, options, counts } = exchange;
+  try {
+    const asked = JSON.parse(body.toString('utf8')) as Record<string, unknown>;
+    const answer = await agent.request({
+      origin: `http://${prefiller}`,
+      path: request.url ?? '/',
+      method: 'POST',
+      headers: { ...forwarded(request), [REQUEST_ID]: requestId },
+      body: JSON.stringify(prefillBody(asked)),
+    });
+    const text = await textOf(answer);
+    if (answer.statusCode !== 200) throw new Error(`answered ${answer.statusCode}`);
+    counts.elsewhere += 1;
+    return Buffer.from(JSON.stringify(decodeBody(asked, JSON.parse(text))));
+  } catch (error) {
+    counts.fellBack += 1;
+    options.log(`prefill at ${prefiller} failed, computing here: ${messageOf(error)}`);
+    return body;
+  }
+}
+
+async function passOn(
+  body: Buffer,
+  {
+    alone,
+    ...exchange
+  }: Exchange & { readonly requestId: string; readonly alone?: Buffer | undefined },
+): Promise<void> {
+  const { request, response, agent, options, requestId, counts } = exchange;
+  const answer = await agent.request({
+    origin: `http://${options.engine}`,
+    path: request.url ?? '/',
+    method: (request.method ?? 'GET') as Dispatcher.HttpMethod,
+    headers: { ...forwarded(request), [REQUEST_ID]: requestId },
+    body: body.length === 0 ? null : body,
+  });
+  if (answer.statusCode >= SERVER_ERROR && alone !== undefined) {
+    // Its KV was lost on the way: nothing has been said yet, so that the prompt can still be computed here.
+    counts.fellBack += 1;
+    options.log(`decode with KV from elsewhere answered ${answer.statusCode}, computing here`);
+    await answer.body.dump();
+    await passOn(alone, exchange);
+    return;
+  }
+  const headers = Object.entries(answer.headers).filter(([name]) => !HOP_BY_HOP.has(name));
+  response.writeHead(answer.statusCode, Object.fromEntries(headers) as Record<string, string>);
+  response.flushHeaders();
+  // The client gone, the engine is to stop; the engine gone, the client is to see it.
+  await pipeline(answer.body, response).catch(() => response.destroy());
+}
+
+function forwarded({ headers }: IncomingMessage): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined || HOP_BY_HOP.has(name) ? [] : [[name, String(value)]],
+    ),
+  );
+}
+
+/** Undefined when it is too long. */
+async function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > BODY_BYTES_MAX) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+async function textOf({ body }: Dispatcher.ResponseData): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > ANSWER_BYTES_MAX) throw new Error(`answered more than ${ANSWER_BYTES_MAX} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function refuse(response: ServerResponse, code: number, message: string): void {
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  const error = { message, type: 'sidecar_error', param: null, code };
+  response.writeHead(code, { 'content-type': 'application/json' }).end(JSON.stringify({ error }));
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
