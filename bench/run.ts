@@ -28,6 +28,7 @@ const BENCHES: ReadonlyMap<string, { readonly file: string; readonly about: stri
       about: 'prompts computed elsewhere, over the load range, in simulation',
     },
   ],
+  ['assignment', { file: 'assignment', about: 'a pool divided by prompt length, in simulation' }],
   ['scrape', { file: 'scrape', about: 'scraping 8, 64 and 256 endpoints, without requests' }],
 ]);
 

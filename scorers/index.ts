@@ -1,5 +1,6 @@
 import type { ScorerDefinition } from '../src/framework/plugin.ts';
 import { activeRequest } from './active-request.ts';
+import { assignment } from './assignment.ts';
 import { contextLengthAware } from './context-length-aware.ts';
 import { endpointAttribute } from './endpoint-attribute.ts';
 import { headerLabelAffinity } from './header-label-affinity.ts';
@@ -29,6 +30,7 @@ import { topologyAffinity } from './topology-affinity.ts';
 /** Every scorer a configuration may name. */
 export const scorers: readonly ScorerDefinition[] = [
   activeRequest,
+  assignment,
   contextLengthAware,
   endpointAttribute,
   headerLabelAffinity,

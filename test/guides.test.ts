@@ -34,6 +34,20 @@ function load(guide: string): { readonly plan: PickerPlan; readonly written: Gui
 
 const ROLES = { decode: 'decode', prefill: 'prefill', both: 'both' } as const;
 
+describe('the configurations that come with Pointsman', () => {
+  const deploy = join(import.meta.dirname, '../deploy');
+  const configs = readdirSync(deploy).filter(
+    (file) =>
+      file.endsWith('.yaml') &&
+      readFileSync(join(deploy, file), 'utf8').includes('kind: EndpointPickerConfig'),
+  );
+
+  it.each(configs)('deploy/%s loads without a warning', (file) => {
+    const text = readFileSync(join(deploy, file), 'utf8');
+    expect(loadConfig({ text, source: file, catalogue }).warnings).toEqual([]);
+  });
+});
+
 describe('the reference’s guides', () => {
   it.each(guides)('%s loads with every plugin, profile and weight it names', (guide) => {
     const { plan, written } = load(guide);

@@ -1,3 +1,4 @@
+import { type AssignmentView, assignmentKey } from '../src/framework/assignment.ts';
 import type { AttributeKey, Endpoint, EndpointId } from '../src/framework/endpoint.ts';
 import {
   ENGINE_MODEL,
@@ -128,6 +129,11 @@ export function makeContext(fields: ContextFields = {}): SchedulingContext {
       return zone === undefined ? {} : { zone };
     },
   };
+  // A model is a class, and a label says whose an endpoint is.
+  const assignment: AssignmentView = {
+    classOf: ({ model }) => model,
+    assigned: ({ labels }) => labels.get('class'),
+  };
   return Object.freeze({
     request: fields.request ?? makeRequest(),
     now: fields.now ?? NOW,
@@ -141,6 +147,7 @@ export function makeContext(fields: ContextFields = {}): SchedulingContext {
       if (key.name === ENGINE_MODEL.name) return engineModel as T;
       if (key.name.startsWith(prefixMatchKey('').name)) return match as T;
       if (key.name.startsWith(topologyKey('').name)) return topology as T;
+      if (key.name.startsWith(assignmentKey('').name)) return assignment as T;
       throw new Error(`makeContext knows no fact ${key.name}: make one for it in test/makers.ts`);
     },
   });

@@ -6,6 +6,7 @@ import type {
 import { alwaysDisaggregate } from '../scheduling/deciders/always-disaggregate.ts';
 import { byCost } from '../scheduling/deciders/by-cost.ts';
 import { prefixBased } from '../scheduling/deciders/prefix-based.ts';
+import { assignmentFilter } from '../scheduling/filters/assignment.ts';
 import { byLabelFilter } from '../scheduling/filters/by-label.ts';
 import { concurrencyDetector, utilizationDetector } from '../scheduling/filters/detectors.ts';
 import { endpointAttributeFilter } from '../scheduling/filters/endpoint-attribute.ts';
@@ -44,6 +45,7 @@ export function builtInCatalogue(
       prefillFilter,
       encodeFilter,
       prefixCacheAffinityFilter,
+      assignmentFilter,
       concurrencyDetector,
       endpointAttributeFilter,
       headerBasedTestingFilter,

@@ -66,7 +66,14 @@ function supply(
 function defaultFacts(known: KnownPlugin): readonly (readonly [string, string])[] {
   const { type, config } = known.definition;
   if (known.kind !== 'source' || known.definition.provides === undefined) return [];
-  return factsOf(known, { name: type, config: config.parse({}) }).map((fact) => [fact, type]);
+  let defaults: unknown;
+  try {
+    defaults = config.parse({});
+  } catch {
+    // One that has to be told something is never brought in by itself.
+    return [];
+  }
+  return factsOf(known, { name: type, config: defaults }).map((fact) => [fact, type]);
 }
 
 function factsOf(

@@ -1,4 +1,5 @@
 import type { DataSourceDefinition } from '../framework/plugin.ts';
+import { assignmentInformer } from './assignment/assignment-informer.ts';
 import { precisePrefixProducer } from './kv-events/precise-prefix-producer.ts';
 import { approxPrefixProducer } from './sources/approx-prefix-producer.ts';
 import { coreMetricsExtractor } from './sources/core-metrics-extractor.ts';
@@ -15,4 +16,5 @@ export const dataSources: readonly DataSourceDefinition[] = [
   tokenProducer,
   tokenizer,
   topologyExtractor,
+  assignmentInformer,
 ];

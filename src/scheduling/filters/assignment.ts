@@ -1,0 +1,31 @@
+import { z } from 'zod';
+import { assignmentKey, DEFAULT_ASSIGNMENT_PRODUCER } from '../../framework/assignment.ts';
+import { IN_FLIGHT } from '../../framework/keys.ts';
+import { defineFilter, type FilterDefinition } from '../../framework/plugin.ts';
+
+/**
+ * Keeps the endpoints assigned to the request's class, and those assigned to none. All, where that leaves none, or where
+ * every one of them has more than `spillRequests` of ours in flight: a division is not to leave others idle.
+ */
+export const assignmentFilter: FilterDefinition = defineFilter({
+  type: 'assignment-filter',
+  config: z.strictObject({
+    assignmentProducerName: z.string().min(1).default(DEFAULT_ASSIGNMENT_PRODUCER),
+    spillRequests: z.int().positive().optional(),
+  }),
+  needs: ({ assignmentProducerName }) => [assignmentKey(assignmentProducerName), IN_FLIGHT],
+  create: ({ assignmentProducerName, spillRequests = Number.POSITIVE_INFINITY }) => ({
+    filter(endpoints, context) {
+      const assignment = context.get(assignmentKey(assignmentProducerName));
+      const wanted = assignment.classOf(context.request);
+      if (wanted === undefined) return endpoints;
+      const kept = endpoints.filter((endpoint) => {
+        const name = assignment.assigned(endpoint);
+        return name === undefined || name === wanted;
+      });
+      const inFlight = context.get(IN_FLIGHT);
+      const full = kept.every((endpoint) => inFlight.load(endpoint).requests > spillRequests);
+      return kept.length === 0 || full ? endpoints : kept;
+    },
+  }),
+});
