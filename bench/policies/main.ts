@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { SimulationSummary } from '../../src/simulate/summarize.ts';
+import { policyReport } from './report.ts';
 import { RIVALS, type Rival } from './rivals.ts';
 import { runAll } from './run-all.ts';
 import { scenariosFrom } from './scenarios.ts';
@@ -32,7 +33,7 @@ const HELP = `npm run bench -- policies [options]
   --tuning-seeds N    draws that rivals are tuned on (2)
   --size small|full   of each scenario (full)
   --only A,B          scenarios
-  --out DIR           write policies.json there
+  --out DIR           write policies.json and policies.html there
   --json              print one JSON document
 `;
 
@@ -57,6 +58,8 @@ async function run(): Promise<void> {
   if (values.out !== undefined) {
     mkdirSync(values.out, { recursive: true });
     writeFileSync(join(values.out, 'policies.json'), JSON.stringify(report, undefined, 2));
+    const page = policyReport({ ...report, seeds: Number(values.seeds) });
+    writeFileSync(join(values.out, 'policies.html'), page);
   }
   process.stdout.write(values.json ? `${JSON.stringify(report)}\n` : table(report));
 }
