@@ -146,7 +146,7 @@ function counted(request: CountedRequest, id: string): InferenceRequest {
 }
 
 /** The caller brings the metrics, so what would scrape them is accepted in a configuration and does nothing. */
-function withoutNetwork(source: DataSourceDefinition): DataSourceDefinition {
+export function withoutNetwork(source: DataSourceDefinition): DataSourceDefinition {
   const scrapes = source.type === 'metrics-data-source' || source.type === 'core-metrics-extractor';
   return scrapes ? { ...source, start: () => ({ stop: () => undefined }) } : source;
 }

@@ -19,6 +19,10 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
     return checkCommand((await import('../scorers/index.ts')).scorers);
   },
   simulate: async () => (await import('./simulate/simulate-command.ts')).simulateCommand(),
+  redecide: async () => {
+    const { redecideCommand } = await import('./capture/redecide-command.ts');
+    return redecideCommand((await import('../scorers/index.ts')).scorers);
+  },
   calibrate: async () =>
     (await import('../stub-server/calibration/calibrate-command.ts')).calibrateCommand(),
 };

@@ -56,6 +56,15 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
     'stub-server',
   ],
   'src/traces': ['src/framework'],
+  'src/capture': [
+    'src/framework',
+    'src/config',
+    'src/create-picker.ts',
+    'src/endpoint-picker.ts',
+    'src/runtime',
+    'src/cli',
+    'src/datalayer/data-sources.ts',
+  ],
   'src/envoy': ['src/framework', 'src/runtime'],
   'src/sidecar': ['src/cli/until-signal.ts'],
   'src/gateway': ['src/framework', 'src/runtime', 'src/cli/until-signal.ts'],
@@ -67,6 +76,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
     'src/cli/until-signal.ts',
   ],
   'src/cli': [
+    'src/capture',
     'src/framework',
     'src/config',
     'src/datalayer',

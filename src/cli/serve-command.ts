@@ -10,6 +10,8 @@ import { untilSignal } from './until-signal.ts';
 const EARLY_PICK_BYTES = 128 * 1024;
 /** A million-token prompt many times over. */
 const BODY_BYTES_MAX = 64 * 1024 * 1024;
+/** Some tens of millions of requests. */
+const CAPTURE_BYTES_MAX = 4 * 1024 * 1024 * 1024;
 const DRAIN_TIMEOUT_MS = 30_000;
 
 interface ServeFlags {
@@ -29,6 +31,8 @@ interface ServeFlags {
   readonly halfCloseAfterPick: boolean;
   readonly drainTimeoutMs: number;
   readonly seed?: number;
+  readonly capture?: string;
+  readonly captureMaxBytes: number;
   readonly logLevel: string;
   readonly json: boolean;
 }
@@ -56,6 +60,10 @@ async function serve(flags: ServeFlags, scorers: readonly ScorerDefinition[]): P
     halfCloseAfterPick: flags.halfCloseAfterPick,
     drainTimeoutMs: flags.drainTimeoutMs,
     seed: flags.seed,
+    capture:
+      flags.capture === undefined
+        ? undefined
+        : { folder: flags.capture, bytesMax: flags.captureMaxBytes },
     log,
   });
   const { extProcPort, healthPort, metricsPort } = serving;
@@ -109,6 +117,16 @@ function withOptions(command: Command): Command {
       'how long requests in flight may take after SIGTERM',
       count,
       DRAIN_TIMEOUT_MS,
+    )
+    .option(
+      '--capture <folder>',
+      'write what goes into each decision there, without text; see docs/trace-format.md',
+    )
+    .option(
+      '--capture-max-bytes <n>',
+      'delete its oldest files beyond this',
+      count,
+      CAPTURE_BYTES_MAX,
     )
     .option('--seed <n>', 'make chance repeatable', count)
     .addOption(

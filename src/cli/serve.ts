@@ -1,12 +1,14 @@
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type Capture, startCapture } from '../capture/start-capture.ts';
 import type { PickerPlan } from '../config/picker-plan.ts';
 import { type Discovery, startFileDiscovery } from '../datalayer/discovery/file-discovery.ts';
 import { parseStaticEndpoints } from '../datalayer/discovery/static-discovery.ts';
 import { createEndpointPicker, type EndpointPicker } from '../endpoint-picker.ts';
 import { type ExtProcServerOptions, startExtProcServer } from '../extproc/server.ts';
 import { isFresh } from '../framework/freshness.ts';
+import type { Clock } from '../framework/runtime.ts';
 import { type Readiness, startAdminServer } from '../observability/admin-server.ts';
 import { countPolls } from '../observability/count-polls.ts';
 import { instrumentation } from '../observability/instrument.ts';
@@ -15,7 +17,7 @@ import { PickerMetrics } from '../observability/metrics.ts';
 import { registerPoolMetrics } from '../observability/pool-metrics.ts';
 import { requestMetrics } from '../observability/request-metrics.ts';
 import { createOpenBody, headerOnlyRequest } from '../request/open-body.ts';
-import { createRealRuntime } from '../runtime/real-runtime.ts';
+import { createRealRuntime, type RealRuntime } from '../runtime/real-runtime.ts';
 import { describeEndpoints } from './describe-endpoints.ts';
 
 export interface ServeOptions {
@@ -37,6 +39,8 @@ export interface ServeOptions {
   readonly halfCloseAfterPick: boolean;
   readonly drainTimeoutMs: number;
   readonly seed: number | undefined;
+  /** Where to write all that goes into the decisions, and how much at most; nowhere when left out. */
+  readonly capture?: { readonly folder: string; readonly bytesMax: number } | undefined;
   readonly log: Log;
 }
 
@@ -55,14 +59,8 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const seed = options.seed ?? randomInt(2 ** 31);
   const runtime = createRealRuntime({ seed });
   const metrics = new PickerMetrics();
-  const instruments = instrumentation(metrics, runtime.clock);
-  const picker = createEndpointPicker({
-    plan,
-    runtime: { ...runtime, network: countPolls(runtime.network, metrics, 'metrics-data-source') },
-    wrapPlugin: instruments.plugins,
-    wrapScheduler: instruments.scheduler,
-    observers: [requestMetrics(metrics)],
-  });
+  const capture = captureOf(options, { seed, clock: runtime.clock });
+  const picker = startPicker({ plan, runtime, metrics, capture });
   registerPoolMetrics({
     registry: metrics.registry,
     poolName: options.poolName,
@@ -95,10 +93,54 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
       await server.drain(options.drainTimeoutMs);
       await discovery?.stop();
       picker.stop();
+      await capture?.stop();
       await admin.stop();
       await runtime.network.close();
     },
   };
+}
+
+function startPicker({
+  plan,
+  runtime,
+  metrics,
+  capture,
+}: {
+  readonly plan: PickerPlan;
+  readonly runtime: RealRuntime;
+  readonly metrics: PickerMetrics;
+  readonly capture: Capture | undefined;
+}): EndpointPicker {
+  const instruments = instrumentation(metrics, runtime.clock);
+  const picker = createEndpointPicker({
+    plan,
+    runtime: {
+      ...runtime,
+      ...(capture && { clock: capture.clock }),
+      network: countPolls(runtime.network, metrics, 'metrics-data-source'),
+    },
+    wrapPlugin: instruments.plugins,
+    wrapScheduler: (scheduler) =>
+      instruments.scheduler(capture?.wrapScheduler(scheduler) ?? scheduler),
+    observers: [requestMetrics(metrics)],
+  });
+  return capture?.wrapPicker(picker) ?? picker;
+}
+
+function captureOf(
+  { capture, plan, log }: ServeOptions,
+  parts: { readonly seed: number; readonly clock: Clock },
+): Capture | undefined {
+  if (capture === undefined) return undefined;
+  const { folder, bytesMax } = capture;
+  log.info({ folder, bytesMax }, 'capturing what goes into decisions, without text');
+  return startCapture({
+    ...parts,
+    plan,
+    folder,
+    totalBytesMax: bytesMax,
+    onFailed: (reason) => log.error({ folder, reason }, 'the capture has ended; serving goes on'),
+  });
 }
 
 function discover(options: ServeOptions, { pool }: EndpointPicker): Discovery | undefined {

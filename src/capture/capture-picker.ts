@@ -1,0 +1,197 @@
+import type { EndpointPicker } from '../endpoint-picker.ts';
+import type { Endpoint } from '../framework/endpoint.ts';
+import { RoutingError } from '../framework/error.ts';
+import { CACHE_CONFIG, CUSTOM_METRICS, LORA, STARTED_AT } from '../framework/keys.ts';
+import type { EndpointObserver } from '../framework/observer.ts';
+import type { InferenceRequest } from '../framework/request.ts';
+import type { RoutedRequest, RouteOptions, Router } from '../framework/routing.ts';
+import type { SchedulingResult } from '../framework/scheduling.ts';
+import { BlockNumbers } from './block-numbers.ts';
+import type { CapturedDecision, CapturedRequest, CaptureRecord } from './capture-record.ts';
+import type { EventClock } from './event-clock.ts';
+
+export interface CaptureParts {
+  readonly clock: EventClock;
+  /** Hides who a fairness id is. */
+  readonly hash: (text: string) => string;
+  readonly write: (record: CaptureRecord) => void;
+}
+
+/** Tells all that goes into a decision core, and what it decides, as records from which both can be had again. */
+export class CaptureTap {
+  readonly #parts: CaptureParts;
+  readonly #blocks = new BlockNumbers();
+  /** Samples not told yet: only those that a decision has seen matter. */
+  readonly #samples = new Map<Endpoint['id'], Endpoint>();
+  #requests = 0;
+  #result: SchedulingResult | undefined;
+
+  constructor(parts: CaptureParts) {
+    this.#parts = parts;
+  }
+
+  /** For `pool.observeEndpoints`. */
+  get endpoints(): EndpointObserver {
+    return {
+      onEndpointAdded: (endpoint) => this.#added(endpoint),
+      onEndpointRemoved: ({ id }) => {
+        this.#samples.delete(id);
+        this.#parts.write({ e: '-', id });
+      },
+      onEndpointChanged: (endpoint, previous) => this.#changed(endpoint, previous),
+    };
+  }
+
+  /** For a wrapped scheduler: what came of the cycle at hand. */
+  decided(result: SchedulingResult): void {
+    this.#result = result;
+  }
+
+  /** The same router, its requests told. */
+  router(router: Router): Router {
+    return {
+      ...(router.prepare && { prepare: router.prepare.bind(router) }),
+      route: (request, options) =>
+        this.#parts.clock.during((t) => this.#route(router, { t, request, options })),
+    };
+  }
+
+  #route(
+    router: Router,
+    {
+      t,
+      request,
+      options = {},
+    }: { t: number; request: InferenceRequest; options?: RouteOptions | undefined },
+  ): RoutedRequest {
+    this.#tellSamples();
+    const n = this.#requests++;
+    const { subset, firstTokenSeen = false, endSeen = true } = options;
+    const tell = (d: CapturedDecision): void => {
+      const r = this.#captured(request);
+      this.#parts.write({ e: 'q', t, n, r, ...(subset && { subset }), firstTokenSeen, endSeen, d });
+    };
+    this.#result = undefined;
+    let routed: RoutedRequest;
+    try {
+      routed = router.route(request, options);
+    } catch (error) {
+      if (error instanceof RoutingError) tell({ error: error.code });
+      throw error;
+    }
+    tell(decisionOf(routed, this.#result));
+    return this.#tapped(routed, n);
+  }
+
+  #tapped(routed: RoutedRequest, n: number): RoutedRequest {
+    const { clock, write } = this.#parts;
+    return {
+      request: routed.request,
+      endpoint: routed.endpoint,
+      destinations: routed.destinations,
+      headers: routed.headers,
+      responseHeaders: () => routed.responseHeaders(),
+      firstToken: () =>
+        clock.during((t) => {
+          write({ e: 'first', t, n });
+          routed.firstToken();
+        }),
+      served: (address) =>
+        clock.during((t) => {
+          write({ e: 'served', t, n, address });
+          routed.served(address);
+        }),
+      bodyRead: (request) =>
+        clock.during((t) => {
+          write({ e: 'body', t, n, r: this.#captured(request) });
+          routed.bodyRead(request);
+        }),
+      done: (o, usage, bytes) =>
+        clock.during((t) => {
+          const u =
+            usage &&
+            ([usage.promptTokens, usage.completionTokens, usage.cachedTokens ?? null] as const);
+          write({ e: 'done', t, n, o, ...(u && { u }), ...(bytes !== undefined && { bytes }) });
+          routed.done(o, usage, bytes);
+        }),
+    };
+  }
+
+  #captured(request: InferenceRequest): CapturedRequest {
+    const { prompt, headers: _headers, fairnessId, ...rest } = request;
+    return {
+      ...rest,
+      fairness: this.#parts.hash(fairnessId),
+      blockTokens: prompt.blockTokens,
+      blocks: this.#blocks.runsOf(prompt),
+    };
+  }
+
+  #added(endpoint: Endpoint): void {
+    const { id, address, labels } = endpoint;
+    this.#parts.write({ e: '+', id, address, labels: Object.fromEntries(labels) });
+    if (endpoint.metrics.sampledAt > Number.NEGATIVE_INFINITY) this.#samples.set(id, endpoint);
+    this.#attributes(endpoint, undefined);
+  }
+
+  #changed(endpoint: Endpoint, previous: Endpoint): void {
+    const { id, labels } = endpoint;
+    if (labels !== previous.labels) {
+      this.#parts.write({ e: 'labels', id, labels: Object.fromEntries(labels) });
+    }
+    if (endpoint.metrics !== previous.metrics) this.#samples.set(id, endpoint);
+    this.#attributes(endpoint, previous);
+  }
+
+  #attributes(endpoint: Endpoint, previous: Endpoint | undefined): void {
+    const { write } = this.#parts;
+    const { id } = endpoint;
+    const [cache, lora] = [endpoint.attribute(CACHE_CONFIG), endpoint.attribute(LORA)];
+    const [started, custom] = [endpoint.attribute(STARTED_AT), endpoint.attribute(CUSTOM_METRICS)];
+    if (cache !== undefined && cache !== previous?.attribute(CACHE_CONFIG)) {
+      write({ e: 'cache', id, ...cache });
+    }
+    if (lora !== undefined && lora !== previous?.attribute(LORA)) {
+      const { running, waiting, max } = lora;
+      write({ e: 'lora', id, running: [...running], waiting: [...waiting], max });
+    }
+    if (started !== undefined && started !== previous?.attribute(STARTED_AT)) {
+      write({ e: 'started', id, s: started });
+    }
+    if (custom !== (previous?.attribute(CUSTOM_METRICS) ?? CUSTOM_METRICS.initial)) {
+      write({ e: 'custom', id, values: Object.fromEntries(custom) });
+    }
+  }
+
+  #tellSamples(): void {
+    for (const [id, { metrics }] of this.#samples) {
+      const { waitingQueueSize, runningRequests, kvCacheUsage, sampledAt } = metrics;
+      this.#parts.write({
+        e: 'm',
+        id,
+        m: [waitingQueueSize, runningRequests, kvCacheUsage, sampledAt],
+      });
+    }
+    this.#samples.clear();
+  }
+}
+
+/** What is compared when it is decided again. */
+export function decisionOf(
+  { endpoint }: Pick<RoutedRequest, 'endpoint'>,
+  result: SchedulingResult | undefined,
+): CapturedDecision {
+  const target = result?.primary.kind === 'picked' ? result.primary.targets[0] : undefined;
+  const prefill = result?.prefill?.id;
+  return {
+    endpoint: endpoint.id,
+    score: target?.score ?? Number.NaN,
+    ...(prefill !== undefined && { prefill }),
+  };
+}
+
+/** A picker whose router is tapped; all else is the picker's own. */
+export function tapped(picker: EndpointPicker, tap: CaptureTap): EndpointPicker {
+  picker.pool.observeEndpoints(tap.endpoints);
+  return { ...picker, ...tap.router(picker), stop: () => picker.stop() };
+}

@@ -1,0 +1,91 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { CAPTURE_VERSION, type CaptureRecord } from './capture-record.ts';
+import { CaptureWriter } from './capture-writer.ts';
+import { readCapture } from './read-capture.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'pointsman-writer-'));
+afterAll(() => rmSync(root, { recursive: true }));
+
+function setUp(name: string, limits: { fileBytesMax: number; totalBytesMax: number }) {
+  const folder = join(root, name);
+  const failures: string[] = [];
+  const writer = new CaptureWriter({
+    ...limits,
+    folder,
+    head: (file): CaptureRecord => ({
+      e: 'capture',
+      version: CAPTURE_VERSION,
+      seed: 1,
+      config: {},
+      wallMs: 0,
+      t: 0,
+      file,
+    }),
+    onFailed: (reason) => void failures.push(reason),
+  });
+  return { folder, writer, failures };
+}
+
+/** What no compression makes small. */
+const first = (n: number): CaptureRecord => ({ e: 'first', t: Math.sin(n) * 1e9, n });
+
+describe('CaptureWriter', () => {
+  it('writes what is read again, in order, each file with its head', async () => {
+    const { folder, writer } = setUp('plain', { fileBytesMax: 1e6, totalBytesMax: 1e9 });
+    const records = Array.from({ length: 1000 }, (_, n) => first(n));
+    for (const [n, record] of records.entries()) {
+      writer.write(record);
+      if (n % 300 === 0) await writer.flush();
+    }
+    await writer.close();
+    const { records: read, warnings } = readCapture(folder);
+    expect([...read].slice(1)).toEqual(records);
+    expect(warnings).toEqual([]);
+  });
+
+  it('begins a new file when one is full, and deletes the oldest beyond its bound', async () => {
+    const { folder, writer } = setUp('rotated', { fileBytesMax: 2000, totalBytesMax: 8000 });
+    for (let n = 0; n < 3000; n++) {
+      writer.write(first(n));
+      if (n % 100 === 99) await writer.flush();
+    }
+    await writer.close();
+    const files = readdirSync(folder).sort();
+    expect(files.length).toBeGreaterThan(2);
+    expect(files.length).toBeLessThan(8);
+    expect(files[0]).not.toBe('capture-000000.jsonl.zst');
+    const { records, warnings } = readCapture(folder);
+    const kinds = [...records].map(({ e }) => e);
+    expect(kinds[0]).toBe('capture');
+    expect(kinds.filter((kind) => kind === 'capture')).toHaveLength(files.length);
+    expect(warnings.join()).toContain('files of the capture are gone');
+  });
+
+  it('ends when it cannot write, says so once, and takes what comes without a word', async () => {
+    const { folder, writer, failures } = setUp('broken', { fileBytesMax: 1e6, totalBytesMax: 1e9 });
+    rmSync(folder, { recursive: true });
+    writer.write(first(1));
+    await writer.flush();
+    writer.write(first(2));
+    await writer.close();
+    expect(failures).toHaveLength(1);
+    expect(failures[0]).toContain('ENOENT');
+  });
+
+  it('leaves out and counts what comes faster than it can be written', async () => {
+    const { folder, writer } = setUp('flooded', { fileBytesMax: 1e9, totalBytesMax: 1e9 });
+    const large: CaptureRecord = { e: 'served', t: 0, n: 0, address: 'x'.repeat(1_000_000) };
+    for (let n = 0; n < 50; n++) writer.write(large);
+    await writer.flush();
+    writer.write(first(1));
+    await writer.close();
+    const { records, warnings } = readCapture(folder);
+    const kinds = [...records].map(({ e }) => e);
+    expect(kinds.filter((kind) => kind === 'served').length).toBeLessThan(50);
+    expect(kinds.slice(-2)).toEqual(['gap', 'first']);
+    expect(warnings.join()).toMatch(/\d+ records were left out/);
+  });
+});

@@ -1,0 +1,130 @@
+import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { appendFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { zstdCompress } from 'node:zlib';
+import type { CaptureRecord } from './capture-record.ts';
+
+const compress = promisify(zstdCompress);
+
+export interface CaptureWriterOptions {
+  /** Made if it is not there. */
+  readonly folder: string;
+  /** Of one file, before the next is begun. */
+  readonly fileBytesMax: number;
+  /** Of all files together: the oldest are deleted. */
+  readonly totalBytesMax: number;
+  /** The first record of each file. */
+  readonly head: (file: number) => CaptureRecord;
+  /** Once, when nothing can be written any more: the capture has ended, and nothing else. */
+  readonly onFailed: (reason: string) => void;
+}
+
+/** A crash loses what came since. */
+const FLUSH_MS = 1000;
+/** What may wait to be written; beyond it records are counted and left out. */
+const WAITING_CHARACTERS_MAX = 32 * 1024 * 1024;
+
+/**
+ * Writes records as JSON Lines in zstd frames, one a second, off the path of requests: what cannot be written in time is
+ * left out and counted, and a disk that is full ends the capture and nothing else.
+ */
+export class CaptureWriter {
+  readonly #options: CaptureWriterOptions;
+  readonly #timer: NodeJS.Timeout;
+  #lines: string[] = [];
+  #characters = 0;
+  #leftOut = 0;
+  #file = 0;
+  #fileBytes = 0;
+  #writing: Promise<void> = Promise.resolve();
+  #failed = false;
+
+  /** Throws when the folder cannot be made. */
+  constructor(options: CaptureWriterOptions) {
+    this.#options = options;
+    mkdirSync(options.folder, { recursive: true });
+    this.#timer = setInterval(() => void this.flush(), FLUSH_MS);
+    this.#timer.unref();
+    this.#begin();
+  }
+
+  readonly write = (record: CaptureRecord): void => {
+    if (this.#failed) return;
+    if (this.#characters > WAITING_CHARACTERS_MAX) {
+      this.#leftOut += 1;
+      return;
+    }
+    if (this.#leftOut > 0) {
+      this.#push({ e: 'gap', records: this.#leftOut });
+      this.#leftOut = 0;
+    }
+    this.#push(record);
+  };
+
+  /** Resolves when all that was written so far is in a file, or could not be. */
+  flush(): Promise<void> {
+    const text = this.#lines.join('');
+    this.#lines = [];
+    if (text !== '') this.#writing = this.#writing.then(() => this.#append(text));
+    return this.#writing;
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.flush();
+  }
+
+  #push(record: CaptureRecord): void {
+    const line = `${JSON.stringify(record)}\n`;
+    this.#characters += line.length;
+    this.#lines.push(line);
+  }
+
+  async #append(text: string): Promise<void> {
+    if (this.#failed) return;
+    try {
+      const frame = await compress(text);
+      await appendFile(this.#path(this.#file), frame);
+      this.#fileBytes += frame.length;
+    } catch (error) {
+      this.#failed = true;
+      this.#lines = [];
+      clearInterval(this.#timer);
+      this.#options.onFailed(error instanceof Error ? error.message : String(error));
+      return;
+    } finally {
+      this.#characters -= text.length;
+    }
+    if (this.#fileBytes < this.#options.fileBytesMax) return;
+    this.#file += 1;
+    this.#fileBytes = 0;
+    this.#begin();
+    this.#deleteOldest();
+  }
+
+  /** Before anything else that goes into the file. */
+  #begin(): void {
+    const line = `${JSON.stringify(this.#options.head(this.#file))}\n`;
+    this.#characters += line.length;
+    this.#lines.unshift(line);
+  }
+
+  #path(file: number): string {
+    return join(this.#options.folder, `capture-${String(file).padStart(6, '0')}.jsonl.zst`);
+  }
+
+  #deleteOldest(): void {
+    const { folder, totalBytesMax } = this.#options;
+    const files = readdirSync(folder)
+      .filter((name) => /^capture-\d{6}\.jsonl\.zst$/.test(name))
+      .sort()
+      .map((name) => ({ path: join(folder, name), bytes: statSync(join(folder, name)).size }));
+    let total = files.reduce((sum, { bytes }) => sum + bytes, 0);
+    for (const { path, bytes } of files.slice(0, -1)) {
+      if (total <= totalBytesMax) return;
+      rmSync(path);
+      total -= bytes;
+    }
+  }
+}

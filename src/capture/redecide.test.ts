@@ -1,0 +1,184 @@
+import { describe, expect, it } from 'vitest';
+import { scorers } from '../../scorers/index.ts';
+import { makeRequest } from '../../test/makers.ts';
+import { builtInCatalogue } from '../config/catalogue.ts';
+import { NAMED_CONFIGS } from '../config/defaults.ts';
+import { loadConfig } from '../config/load.ts';
+import { withoutNetwork } from '../create-picker.ts';
+import { dataSources } from '../datalayer/data-sources.ts';
+import { createEndpointPicker } from '../endpoint-picker.ts';
+import type { EndpointId } from '../framework/endpoint.ts';
+import { RoutingError } from '../framework/error.ts';
+import { CACHE_CONFIG, LORA } from '../framework/keys.ts';
+import type { RoutedRequest } from '../framework/routing.ts';
+import { chainBlockIds } from '../request/chain-block-ids.ts';
+import { seededRandom } from '../runtime/seeded-random.ts';
+import { SimulatedClock } from '../sim/simulated-clock.ts';
+import { CaptureTap, tapped } from './capture-picker.ts';
+import { CAPTURE_VERSION, type CaptureRecord } from './capture-record.ts';
+import { EventClock } from './event-clock.ts';
+import { redecide, sameDecision } from './redecide.ts';
+
+const catalogue = builtInCatalogue(scorers, dataSources);
+const SEED = 11;
+
+/** A clock whose time goes on by itself, as a real one does, and whose timers come late by chance. */
+function realistic(clock: SimulatedClock, random: ReturnType<typeof seededRandom>) {
+  let drift = 0;
+  return {
+    now: () => {
+      drift += random.next() / 1000;
+      return clock.now() + drift;
+    },
+    wallTime: () => clock.wallTime(),
+    setTimer: (delay: number, callback: () => void) =>
+      clock.setTimer(delay + 3 * random.next(), callback),
+  };
+}
+
+/** Traffic of all kinds through a tapped picker: what it decided, and all that it was fed. */
+function capture(config: string, requests: number, seed: number): readonly CaptureRecord[] {
+  const text = NAMED_CONFIGS.get(config) ?? config;
+  const inert = { ...catalogue, dataSources: catalogue.dataSources.map(withoutNetwork) };
+  const plan = loadConfig({ text, source: config, catalogue: inert });
+  const random = seededRandom(seed);
+  const simulated = new SimulatedClock();
+  const records: CaptureRecord[] = [];
+  // As JSON, as a file would have it.
+  const write = (record: CaptureRecord): void =>
+    void records.push(JSON.parse(JSON.stringify(record)) as CaptureRecord);
+  const clock = new EventClock(realistic(simulated, random.fork('drift')), (i, t) =>
+    write({ e: 'timer', t, i }),
+  );
+  write({
+    e: 'capture',
+    version: CAPTURE_VERSION,
+    seed: SEED,
+    config: plan.effective,
+    wallMs: 0,
+    t: 0,
+    file: 0,
+  });
+  const tap = new CaptureTap({ clock, hash: (each) => `#${each}`, write });
+  const network = { get: () => Promise.reject(new Error('none')) };
+  const picker = tapped(
+    createEndpointPicker({
+      plan,
+      runtime: { clock, random: seededRandom(SEED), network },
+      wrapScheduler: (scheduler) => ({
+        schedule: (endpoints, context) => {
+          const result = scheduler.schedule(endpoints, context);
+          tap.decided(result);
+          return result;
+        },
+      }),
+    }),
+    tap,
+  );
+  const add = (at: number): void => {
+    const id = `e${at}` as EndpointId;
+    const labels = new Map([['zone', String(at % 3)]]);
+    picker.pool.upsert({ id, address: `10.0.0.${at}:8000`, labels });
+    picker.pool.set(id, CACHE_CONFIG, { blockTokens: 16, blocks: 2000 });
+  };
+  for (let at = 0; at < 12; at++) add(at);
+  const open: RoutedRequest[] = [];
+  for (let n = 0; n < requests; n++) {
+    simulated.step(simulated.now() + 5);
+    for (let at = 0; at < 12; at++) {
+      if (random.next() > 0.3) continue;
+      const id = `e${at}` as EndpointId;
+      picker.pool.observe(id, {
+        waitingQueueSize: Math.floor(random.next() * 5),
+        runningRequests: Math.floor(random.next() * 30),
+        kvCacheUsage: random.next(),
+        sampledAt: clock.now(),
+      });
+      if (random.next() < 0.05) {
+        picker.pool.set(id, LORA, { running: new Set(['m1']), waiting: new Set<string>(), max: 2 });
+      }
+    }
+    if (random.next() < 0.01) picker.pool.remove(`e${n % 12}` as EndpointId);
+    if (random.next() < 0.02) add(n % 12);
+    const family = Math.floor(random.next() * 8);
+    const blocks = 1 + Math.floor(random.next() * 20);
+    const ids = Array.from({ length: blocks }, (_, at) =>
+      at < 6 ? `${family}-${at}` : `${n}-${at}`,
+    );
+    const request = makeRequest({
+      id: `r${n}`,
+      model: `m${family % 2}`,
+      fairnessId: `tenant ${family}`,
+      streaming: random.next() < 0.7,
+      promptTokens: 64 * blocks + 7,
+      prompt: chainBlockIds(ids, { seedText: 'secret', blockTokens: 64 }),
+    });
+    try {
+      open.push(picker.route(request, { firstTokenSeen: true, endSeen: random.next() < 0.9 }));
+    } catch (error) {
+      if (!(error instanceof RoutingError)) throw error;
+    }
+    while (open.length > 40 * random.next()) {
+      const [routed] = open.splice(Math.floor(random.next() * open.length), 1);
+      if (random.next() < 0.8) routed?.firstToken();
+      if (random.next() < 0.05) routed?.served(`10.0.0.${Math.floor(random.next() * 12)}:8000`);
+      const usage = { promptTokens: 500, completionTokens: 30, cachedTokens: 100 };
+      routed?.done(random.next() < 0.9 ? 'completed' : 'failed', usage);
+    }
+    while (simulated.step(simulated.now() + 4 * random.next())) continue;
+  }
+  picker.stop();
+  return records;
+}
+
+const EXACT = [
+  'default',
+  'reference-default',
+  'round-robin',
+  'random',
+  'sticky',
+  'lmetric',
+  'dynamo',
+  'preble',
+  'virtual-tokens',
+  'power-of-two',
+];
+
+const options = { catalogue, randomOf: seededRandom };
+
+describe('a capture decided again', () => {
+  it.each(EXACT)('gives every decision of %s to the last bit', (config) => {
+    const records = capture(config, 1500, 3);
+    let decisions = 0;
+    const changed = [];
+    for (const each of redecide(records, options)) {
+      decisions += 1;
+      if (!sameDecision(each.was, each.is)) changed.push(each);
+    }
+    expect(changed).toEqual([]);
+    expect(decisions).toBe(1500);
+  });
+
+  it('with another configuration tells which requests would have gone elsewhere', () => {
+    const records = capture('default', 300, 4);
+    const text = NAMED_CONFIGS.get('random') ?? '';
+    const all = [...redecide(records, { ...options, config: { text, source: 'random' } })];
+    const changed = all.filter(({ was, is }) => !sameDecision(was, is));
+    expect(all).toHaveLength(300);
+    expect(changed.length).toBeGreaterThan(200);
+  });
+
+  it('holds no text, no hash of text, and no name of a tenant', () => {
+    const told = JSON.stringify(capture('default', 50, 5));
+    expect(told).not.toContain('"tenant');
+    expect(told).not.toContain('secret');
+    expect(told).not.toContain('words');
+  });
+
+  it('is refused without its beginning, or from a later version', () => {
+    const [first, ...rest] = capture('default', 5, 6);
+    expect(() => [...redecide(rest, options)]).toThrow(/no beginning/);
+    const later = { ...first, version: 99 } as CaptureRecord;
+    expect(() => [...redecide([later, ...rest], options)]).toThrow(/version 99/);
+  });
+});

@@ -1,0 +1,220 @@
+import { loadConfig } from '../config/load.ts';
+import type { PickerPlan } from '../config/picker-plan.ts';
+import { withoutNetwork } from '../create-picker.ts';
+import { createEndpointPicker, type EndpointPicker } from '../endpoint-picker.ts';
+import type { EndpointId } from '../framework/endpoint.ts';
+import { RoutingError } from '../framework/error.ts';
+import { CACHE_CONFIG, CUSTOM_METRICS, LORA, STARTED_AT } from '../framework/keys.ts';
+import type { PluginCatalogue } from '../framework/plugin.ts';
+import type { InferenceRequest } from '../framework/request.ts';
+import type { RoutedRequest } from '../framework/routing.ts';
+import type { Random } from '../framework/runtime.ts';
+import type { SchedulingResult } from '../framework/scheduling.ts';
+import { promptOfRuns } from './block-numbers.ts';
+import { decisionOf } from './capture-picker.ts';
+import {
+  CAPTURE_VERSION,
+  type CapturedDecision,
+  type CapturedRequest,
+  type CaptureRecord,
+} from './capture-record.ts';
+import { ReplayClock } from './replay-clock.ts';
+
+/** One decision beside what it was. */
+export interface Redecision {
+  readonly n: number;
+  readonly request: CapturedRequest;
+  readonly was: CapturedDecision;
+  readonly is: CapturedDecision;
+}
+
+export interface RedecideOptions {
+  readonly catalogue: PluginCatalogue;
+  /** Another configuration as text; the capture's own where left out. */
+  readonly config?: { readonly text: string; readonly source: string } | undefined;
+  readonly randomOf: (seed: number) => Random;
+}
+
+/** Decides everything in a capture again, one decision a step. Throws on a capture that does not begin at its beginning. */
+export function* redecide(
+  records: Iterable<CaptureRecord>,
+  options: RedecideOptions,
+): Generator<Redecision, void> {
+  let replay: Replay | undefined;
+  for (const record of records) {
+    if (record.e === 'capture') {
+      replay ??= new Replay(record, options);
+      continue;
+    }
+    if (replay === undefined) {
+      throw new Error('the capture has no beginning: its first record must be of the kind capture');
+    }
+    const decided = replay.take(record);
+    if (decided !== undefined) yield decided;
+  }
+}
+
+/** The same decision, to the last bit of its score. */
+export function sameDecision(a: CapturedDecision, b: CapturedDecision): boolean {
+  if ('error' in a || 'error' in b) return 'error' in a && 'error' in b && a.error === b.error;
+  return a.endpoint === b.endpoint && Object.is(a.score, b.score) && a.prefill === b.prefill;
+}
+
+/** A decision core that is fed what another was fed. */
+class Replay {
+  readonly #clock = new ReplayClock();
+  readonly #picker: EndpointPicker;
+  readonly #open = new Map<number, RoutedRequest>();
+  #result: SchedulingResult | undefined;
+
+  constructor(
+    { version, seed, config: captured }: Extract<CaptureRecord, { e: 'capture' }>,
+    { catalogue, config, randomOf }: RedecideOptions,
+  ) {
+    if (version > CAPTURE_VERSION) {
+      throw new Error(
+        `the capture is of version ${version}, newer than ${CAPTURE_VERSION}, which this can read`,
+      );
+    }
+    const plan: PickerPlan = loadConfig({
+      text: config?.text ?? JSON.stringify(captured),
+      source: config?.source ?? 'the captured configuration',
+      catalogue: { ...catalogue, dataSources: catalogue.dataSources.map(withoutNetwork) },
+    });
+    const network = { get: () => Promise.reject(new Error('a replay has no network')) };
+    this.#picker = createEndpointPicker({
+      plan,
+      runtime: { clock: this.#clock, random: randomOf(seed), network },
+      wrapScheduler: (scheduler) => ({
+        schedule: (endpoints, context) => {
+          this.#result = scheduler.schedule(endpoints, context);
+          return this.#result;
+        },
+      }),
+    });
+  }
+
+  take(record: Exclude<CaptureRecord, { e: 'capture' }>): Redecision | undefined {
+    switch (record.e) {
+      case 'q':
+        return this.#clock.during(record.t, () => this.#decide(record));
+      case 'timer':
+        this.#clock.fire(record.i, record.t);
+        return undefined;
+      case 'first':
+      case 'served':
+      case 'body':
+      case 'done':
+        this.#clock.during(record.t, () => this.#happen(record));
+        return undefined;
+      case 'gap':
+        return undefined;
+      case '+':
+      case '-':
+      case 'labels':
+      case 'm':
+      case 'cache':
+      case 'lora':
+      case 'started':
+      case 'custom':
+        this.#feed(record);
+        return undefined;
+    }
+  }
+
+  #decide({
+    n,
+    r,
+    subset,
+    firstTokenSeen,
+    endSeen,
+    d,
+  }: Extract<CaptureRecord, { e: 'q' }>): Redecision {
+    this.#result = undefined;
+    let is: CapturedDecision;
+    try {
+      const routed = this.#picker.route(requestOf(r), { subset, firstTokenSeen, endSeen });
+      is = decisionOf(routed, this.#result);
+      if ('error' in d) routed.done('aborted');
+      else this.#open.set(n, routed);
+    } catch (error) {
+      if (!(error instanceof RoutingError)) throw error;
+      is = { error: error.code };
+    }
+    return { n, request: r, was: d, is };
+  }
+
+  #happen(record: Extract<CaptureRecord, { e: 'first' | 'served' | 'body' | 'done' }>): void {
+    const routed = this.#open.get(record.n);
+    if (routed === undefined) return;
+    if (record.e === 'first') routed.firstToken();
+    else if (record.e === 'served') routed.served(record.address);
+    else if (record.e === 'body') routed.bodyRead(requestOf(record.r));
+    else {
+      this.#open.delete(record.n);
+      const [promptTokens, completionTokens, cached] = record.u ?? [0, 0, null];
+      const usage = { promptTokens, completionTokens, cachedTokens: cached ?? undefined };
+      routed.done(record.o, record.u && usage, record.bytes);
+    }
+  }
+
+  #feed(
+    record: Extract<
+      CaptureRecord,
+      { e: '+' | '-' | 'labels' | 'm' | 'cache' | 'lora' | 'started' | 'custom' }
+    >,
+  ): void {
+    const { pool } = this.#picker;
+    const id = record.id as EndpointId;
+    switch (record.e) {
+      case '+':
+        pool.upsert({
+          id,
+          address: record.address,
+          labels: new Map(Object.entries(record.labels)),
+        });
+        return;
+      case '-':
+        pool.remove(id);
+        return;
+      case 'labels': {
+        const address = pool.get(id)?.address ?? '';
+        pool.upsert({ id, address, labels: new Map(Object.entries(record.labels)) });
+        return;
+      }
+      case 'm': {
+        const [waitingQueueSize, runningRequests, kvCacheUsage, sampledAt] = record.m;
+        pool.observe(id, { waitingQueueSize, runningRequests, kvCacheUsage, sampledAt });
+        return;
+      }
+      case 'cache':
+        pool.set(id, CACHE_CONFIG, { blockTokens: record.blockTokens, blocks: record.blocks });
+        return;
+      case 'lora': {
+        const { running, waiting, max } = record;
+        pool.set(id, LORA, { running: new Set(running), waiting: new Set(waiting), max });
+        return;
+      }
+      case 'started':
+        pool.set(id, STARTED_AT, record.s);
+        return;
+      case 'custom':
+        pool.set(id, CUSTOM_METRICS, new Map(Object.entries(record.values)));
+    }
+  }
+}
+
+const NO_HEADERS: ReadonlyMap<string, string> = new Map();
+
+function requestOf({ blocks, blockTokens, fairness, ...rest }: CapturedRequest): InferenceRequest {
+  return {
+    ...rest,
+    outputTokensMax: rest.outputTokensMax,
+    objective: rest.objective,
+    ttftSloMs: rest.ttftSloMs,
+    tpotSloMs: rest.tpotSloMs,
+    fairnessId: fairness,
+    headers: NO_HEADERS,
+    prompt: promptOfRuns(blocks, blockTokens),
+  };
+}

@@ -1,0 +1,114 @@
+import {
+  appendFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { scorers } from '../scorers/index.ts';
+import { readCapture } from '../src/capture/read-capture.ts';
+import { redecide, sameDecision } from '../src/capture/redecide.ts';
+import { builtInCatalogue } from '../src/config/catalogue.ts';
+import { dataSources } from '../src/datalayer/data-sources.ts';
+import { seededRandom } from '../src/runtime/seeded-random.ts';
+import { startStubPool } from '../stub-server/pool.ts';
+import { stubOptions } from '../stub-server/stub-options.ts';
+import { tellFigure } from './support/figure.ts';
+import { envoyBinary, startStack } from './support/stack.ts';
+
+const binary = await envoyBinary();
+const folder = mkdtempSync(join(tmpdir(), 'pointsman-capture-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const options = { catalogue: builtInCatalogue(scorers, dataSources), randomOf: seededRandom };
+const SECRET = 'the words that nobody may find';
+/** A long run, for the figure that is promised, is asked for by `npm run test:long`. */
+const REQUESTS = process.env['POINTSMAN_LONG_TESTS'] === '1' ? 100_000 : 1500;
+
+describe.skipIf(binary === undefined)('a capture of traffic through a real Envoy', () => {
+  const files = (): readonly string[] => readdirSync(folder).map((name) => join(folder, name));
+
+  it('gives every live decision again to the last bit', { timeout: 1_200_000 }, async (context) => {
+    const pool = await startStubPool(
+      stubOptions.parse({ count: 8, port: 0, speed: 10, model: 'm', preset: 'llama-3.1-8b-h100' }),
+    );
+    const stack = await startStack(binary ?? '', {
+      envoy: 'envoy',
+      endpoints: pool.endpoints.map(({ address }) => address),
+      serve: { capture: { folder, bytesMax: 1e9 }, seed: 5 },
+    });
+    try {
+      let sent = 0;
+      const client = async (): Promise<void> => {
+        while (sent < REQUESTS) {
+          const n = sent++;
+          const prompt = `${`family ${n % 7} `.repeat(80)}${SECRET} ${n} `.repeat(1 + (n % 3));
+          const body = { model: 'm', prompt, max_tokens: 3, stream: n % 2 === 0 };
+          const response = await fetch(`${stack.url}/v1/completions`, {
+            method: 'POST',
+            headers: {
+              'content-type': 'application/json',
+              'x-gateway-inference-fairness-id': 'acme',
+            },
+            body: JSON.stringify(body),
+          });
+          await response.text();
+        }
+      };
+      await Promise.all(Array.from({ length: 40 }, client));
+    } finally {
+      await stack.stop();
+      await pool.stop();
+    }
+    const { records, warnings } = readCapture(folder);
+    let decisions = 0;
+    const changed: unknown[] = [];
+    for (const each of redecide(records, options)) {
+      decisions += 1;
+      if (!sameDecision(each.was, each.is)) changed.push(each);
+    }
+    const bytes = files().reduce((sum, file) => sum + statSync(file).size, 0) / decisions;
+    tellFigure(context, {
+      what: `${decisions} live decisions decided again`,
+      promised: '100.000 % identical, < 200 bytes each',
+      measured: `${((100 * (decisions - changed.length)) / decisions).toFixed(3)} %, ${bytes.toFixed(0)} bytes`,
+    });
+    expect(changed).toEqual([]);
+    expect(decisions).toBe(REQUESTS);
+    expect(warnings).toEqual([]);
+    expect(bytes).toBeLessThan(200);
+  });
+
+  it('holds neither text nor who asked', () => {
+    const { records } = readCapture(folder);
+    const text = [...records].map((record) => JSON.stringify(record)).join('\n');
+    expect(text).not.toContain(SECRET);
+    expect(text).not.toContain('acme');
+    expect(text).not.toContain('family');
+  });
+
+  it('is read up to where a crash has cut it off, and says so', () => {
+    const [file = ''] = files();
+    const whole = readFileSync(file);
+    truncateSync(file, whole.length - 20);
+    const cut = readCapture(file);
+    expect([...cut.records].length).toBeGreaterThan(0);
+    expect(cut.warnings.join()).toContain('cut off');
+    writeFileSync(file, whole);
+  });
+
+  it('is refused with its place where it is damaged', () => {
+    const [file = ''] = files();
+    const whole = readFileSync(file);
+    appendFileSync(file, 'no zstd');
+    expect(() => [...readCapture(file).records]).toThrow(/byte \d+: damaged zstd data/);
+    writeFileSync(file, whole);
+    expect(() => readCapture(join(folder, 'nowhere'))).toThrow(/is not there/);
+  });
+});
