@@ -11,6 +11,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
     return serveCommand((await import('../scorers/index.ts')).scorers);
   },
   stub: async () => (await import('../stub-server/main.ts')).stubCommand(untilSignal),
+  shadow: async () => (await import('./shadow/shadow-command.ts')).shadowCommand(),
   gateway: async () => (await import('./gateway/gateway-command.ts')).gatewayCommand(),
   sidecar: async () => (await import('./sidecar/sidecar-command.ts')).sidecarCommand(),
   demo: async () => (await import('./demo/demo-command.ts')).demoCommand(),

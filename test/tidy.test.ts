@@ -56,6 +56,16 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
     'stub-server',
   ],
   'src/traces': ['src/framework'],
+  'src/shadow': [
+    'src/framework',
+    'src/capture',
+    'src/cli',
+    'src/config',
+    'src/datalayer/data-sources.ts',
+    'src/observability',
+    'src/runtime',
+    'scorers',
+  ],
   'src/capture': [
     'src/framework',
     'src/config',
@@ -77,6 +87,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
   ],
   'src/cli': [
     'src/capture',
+    'src/shadow',
     'src/framework',
     'src/config',
     'src/datalayer',
@@ -97,6 +108,7 @@ const ENTRY_POINTS: readonly string[] = [
   'src/index.ts',
   'src/launcher.ts',
   'src/simulate/worker.ts',
+  'src/shadow/shadow-worker.ts',
 ];
 
 /** Where the outside world may never come in but through Runtime, whatever the lint configuration says. */

@@ -42,6 +42,16 @@ export class CaptureTap {
     };
   }
 
+  /** What somebody who begins to listen now must know of the pool. */
+  static snapshot(endpoints: readonly Endpoint[], write: (record: CaptureRecord) => void): void {
+    for (const endpoint of endpoints) {
+      const { id, address, labels } = endpoint;
+      write({ e: '+', id, address, labels: Object.fromEntries(labels) });
+      tellAttributes(endpoint, undefined, write);
+      if (endpoint.metrics.sampledAt > Number.NEGATIVE_INFINITY) tellSample(endpoint, write);
+    }
+  }
+
   /** For a wrapped scheduler: what came of the cycle at hand. */
   decided(result: SchedulingResult): void {
     this.#result = result;
@@ -131,7 +141,7 @@ export class CaptureTap {
     const { id, address, labels } = endpoint;
     this.#parts.write({ e: '+', id, address, labels: Object.fromEntries(labels) });
     if (endpoint.metrics.sampledAt > Number.NEGATIVE_INFINITY) this.#samples.set(id, endpoint);
-    this.#attributes(endpoint, undefined);
+    tellAttributes(endpoint, undefined, this.#parts.write);
   }
 
   #changed(endpoint: Endpoint, previous: Endpoint): void {
@@ -140,39 +150,38 @@ export class CaptureTap {
       this.#parts.write({ e: 'labels', id, labels: Object.fromEntries(labels) });
     }
     if (endpoint.metrics !== previous.metrics) this.#samples.set(id, endpoint);
-    this.#attributes(endpoint, previous);
-  }
-
-  #attributes(endpoint: Endpoint, previous: Endpoint | undefined): void {
-    const { write } = this.#parts;
-    const { id } = endpoint;
-    const [cache, lora] = [endpoint.attribute(CACHE_CONFIG), endpoint.attribute(LORA)];
-    const [started, custom] = [endpoint.attribute(STARTED_AT), endpoint.attribute(CUSTOM_METRICS)];
-    if (cache !== undefined && cache !== previous?.attribute(CACHE_CONFIG)) {
-      write({ e: 'cache', id, ...cache });
-    }
-    if (lora !== undefined && lora !== previous?.attribute(LORA)) {
-      const { running, waiting, max } = lora;
-      write({ e: 'lora', id, running: [...running], waiting: [...waiting], max });
-    }
-    if (started !== undefined && started !== previous?.attribute(STARTED_AT)) {
-      write({ e: 'started', id, s: started });
-    }
-    if (custom !== (previous?.attribute(CUSTOM_METRICS) ?? CUSTOM_METRICS.initial)) {
-      write({ e: 'custom', id, values: Object.fromEntries(custom) });
-    }
+    tellAttributes(endpoint, previous, this.#parts.write);
   }
 
   #tellSamples(): void {
-    for (const [id, { metrics }] of this.#samples) {
-      const { waitingQueueSize, runningRequests, kvCacheUsage, sampledAt } = metrics;
-      this.#parts.write({
-        e: 'm',
-        id,
-        m: [waitingQueueSize, runningRequests, kvCacheUsage, sampledAt],
-      });
-    }
+    for (const endpoint of this.#samples.values()) tellSample(endpoint, this.#parts.write);
     this.#samples.clear();
+  }
+}
+
+type Write = CaptureParts['write'];
+
+function tellSample({ id, metrics }: Endpoint, write: Write): void {
+  const { waitingQueueSize, runningRequests, kvCacheUsage, sampledAt } = metrics;
+  write({ e: 'm', id, m: [waitingQueueSize, runningRequests, kvCacheUsage, sampledAt] });
+}
+
+function tellAttributes(endpoint: Endpoint, previous: Endpoint | undefined, write: Write): void {
+  const { id } = endpoint;
+  const [cache, lora] = [endpoint.attribute(CACHE_CONFIG), endpoint.attribute(LORA)];
+  const [started, custom] = [endpoint.attribute(STARTED_AT), endpoint.attribute(CUSTOM_METRICS)];
+  if (cache !== undefined && cache !== previous?.attribute(CACHE_CONFIG)) {
+    write({ e: 'cache', id, ...cache });
+  }
+  if (lora !== undefined && lora !== previous?.attribute(LORA)) {
+    const { running, waiting, max } = lora;
+    write({ e: 'lora', id, running: [...running], waiting: [...waiting], max });
+  }
+  if (started !== undefined && started !== previous?.attribute(STARTED_AT)) {
+    write({ e: 'started', id, s: started });
+  }
+  if (custom !== (previous?.attribute(CUSTOM_METRICS) ?? CUSTOM_METRICS.initial)) {
+    write({ e: 'custom', id, values: Object.fromEntries(custom) });
   }
 }
 

@@ -29,6 +29,8 @@ function setUp(name: string, limits: { fileBytesMax: number; totalBytesMax: numb
   return { folder, writer, failures };
 }
 
+const line = (record: CaptureRecord): string => `${JSON.stringify(record)}\n`;
+
 /** What no compression makes small. */
 const first = (n: number): CaptureRecord => ({ e: 'first', t: Math.sin(n) * 1e9, n });
 
@@ -37,7 +39,7 @@ describe('CaptureWriter', () => {
     const { folder, writer } = setUp('plain', { fileBytesMax: 1e6, totalBytesMax: 1e9 });
     const records = Array.from({ length: 1000 }, (_, n) => first(n));
     for (const [n, record] of records.entries()) {
-      writer.write(record);
+      writer.write(line(record));
       if (n % 300 === 0) await writer.flush();
     }
     await writer.close();
@@ -49,7 +51,7 @@ describe('CaptureWriter', () => {
   it('begins a new file when one is full, and deletes the oldest beyond its bound', async () => {
     const { folder, writer } = setUp('rotated', { fileBytesMax: 2000, totalBytesMax: 8000 });
     for (let n = 0; n < 3000; n++) {
-      writer.write(first(n));
+      writer.write(line(first(n)));
       if (n % 100 === 99) await writer.flush();
     }
     await writer.close();
@@ -67,9 +69,9 @@ describe('CaptureWriter', () => {
   it('ends when it cannot write, says so once, and takes what comes without a word', async () => {
     const { folder, writer, failures } = setUp('broken', { fileBytesMax: 1e6, totalBytesMax: 1e9 });
     rmSync(folder, { recursive: true });
-    writer.write(first(1));
+    writer.write(line(first(1)));
     await writer.flush();
-    writer.write(first(2));
+    writer.write(line(first(2)));
     await writer.close();
     expect(failures).toHaveLength(1);
     expect(failures[0]).toContain('ENOENT');
@@ -78,9 +80,9 @@ describe('CaptureWriter', () => {
   it('leaves out and counts what comes faster than it can be written', async () => {
     const { folder, writer } = setUp('flooded', { fileBytesMax: 1e9, totalBytesMax: 1e9 });
     const large: CaptureRecord = { e: 'served', t: 0, n: 0, address: 'x'.repeat(1_000_000) };
-    for (let n = 0; n < 50; n++) writer.write(large);
+    for (let n = 0; n < 50; n++) writer.write(line(large));
     await writer.flush();
-    writer.write(first(1));
+    writer.write(line(first(1)));
     await writer.close();
     const { records, warnings } = readCapture(folder);
     const kinds = [...records].map(({ e }) => e);

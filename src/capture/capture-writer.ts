@@ -49,17 +49,18 @@ export class CaptureWriter {
     this.#begin();
   }
 
-  readonly write = (record: CaptureRecord): void => {
+  /** One record, as a line of JSON. */
+  readonly write = (line: string): void => {
     if (this.#failed) return;
     if (this.#characters > WAITING_CHARACTERS_MAX) {
       this.#leftOut += 1;
       return;
     }
     if (this.#leftOut > 0) {
-      this.#push({ e: 'gap', records: this.#leftOut });
+      this.#push(lineOf({ e: 'gap', records: this.#leftOut }));
       this.#leftOut = 0;
     }
-    this.#push(record);
+    this.#push(line);
   };
 
   /** Resolves when all that was written so far is in a file, or could not be. */
@@ -75,8 +76,7 @@ export class CaptureWriter {
     await this.flush();
   }
 
-  #push(record: CaptureRecord): void {
-    const line = `${JSON.stringify(record)}\n`;
+  #push(line: string): void {
     this.#characters += line.length;
     this.#lines.push(line);
   }
@@ -105,7 +105,7 @@ export class CaptureWriter {
 
   /** Before anything else that goes into the file. */
   #begin(): void {
-    const line = `${JSON.stringify(this.#options.head(this.#file))}\n`;
+    const line = lineOf(this.#options.head(this.#file));
     this.#characters += line.length;
     this.#lines.unshift(line);
   }
@@ -127,4 +127,8 @@ export class CaptureWriter {
       total -= bytes;
     }
   }
+}
+
+function lineOf(record: CaptureRecord): string {
+  return `${JSON.stringify(record)}\n`;
 }

@@ -2,14 +2,21 @@ import { loadConfig } from '../config/load.ts';
 import type { PickerPlan } from '../config/picker-plan.ts';
 import { withoutNetwork } from '../create-picker.ts';
 import { createEndpointPicker, type EndpointPicker } from '../endpoint-picker.ts';
-import type { EndpointId } from '../framework/endpoint.ts';
+import type { Endpoint, EndpointId } from '../framework/endpoint.ts';
 import { RoutingError } from '../framework/error.ts';
-import { CACHE_CONFIG, CUSTOM_METRICS, LORA, STARTED_AT } from '../framework/keys.ts';
+import {
+  CACHE_CONFIG,
+  CUSTOM_METRICS,
+  DEFAULT_PREFIX_PRODUCER,
+  LORA,
+  STARTED_AT,
+} from '../framework/keys.ts';
 import type { PluginCatalogue } from '../framework/plugin.ts';
+import { headroomOf } from '../framework/predicted-latency.ts';
 import type { InferenceRequest } from '../framework/request.ts';
 import type { RoutedRequest } from '../framework/routing.ts';
 import type { Random } from '../framework/runtime.ts';
-import type { SchedulingResult } from '../framework/scheduling.ts';
+import type { SchedulingContext, SchedulingResult } from '../framework/scheduling.ts';
 import { promptOfRuns } from './block-numbers.ts';
 import { decisionOf } from './capture-picker.ts';
 import {
@@ -26,6 +33,8 @@ export interface Redecision {
   readonly request: CapturedRequest;
   readonly was: CapturedDecision;
   readonly is: CapturedDecision;
+  /** To a first token, by this core's own model: where the request went, and where this core would have sent it. */
+  readonly ttftMs?: { readonly was: number; readonly is: number } | undefined;
 }
 
 export interface RedecideOptions {
@@ -33,6 +42,11 @@ export interface RedecideOptions {
   /** Another configuration as text; the capture's own where left out. */
   readonly config?: { readonly text: string; readonly source: string } | undefined;
   readonly randomOf: (seed: number) => Random;
+  /**
+   * What later decisions build on: where requests really went, or where this core would have sent them. The same where both
+   * decide alike.
+   */
+  readonly state?: 'as-it-happened' | 'as-if-decided';
 }
 
 /** Decides everything in a capture again, one decision a step. Throws on a capture that does not begin at its beginning. */
@@ -40,10 +54,10 @@ export function* redecide(
   records: Iterable<CaptureRecord>,
   options: RedecideOptions,
 ): Generator<Redecision, void> {
-  let replay: Replay | undefined;
+  let replay: Redecider | undefined;
   for (const record of records) {
     if (record.e === 'capture') {
-      replay ??= new Replay(record, options);
+      replay ??= new Redecider(record, options);
       continue;
     }
     if (replay === undefined) {
@@ -61,15 +75,19 @@ export function sameDecision(a: CapturedDecision, b: CapturedDecision): boolean 
 }
 
 /** A decision core that is fed what another was fed. */
-class Replay {
+export class Redecider {
   readonly #clock = new ReplayClock();
   readonly #picker: EndpointPicker;
   readonly #open = new Map<number, RoutedRequest>();
+  readonly #predicts: boolean;
   #result: SchedulingResult | undefined;
+  #ttftMs: Redecision['ttftMs'];
+  /** What was decided of the request at hand. */
+  #was: CapturedDecision | undefined;
 
   constructor(
     { version, seed, config: captured }: Extract<CaptureRecord, { e: 'capture' }>,
-    { catalogue, config, randomOf }: RedecideOptions,
+    { catalogue, config, randomOf, state = 'as-it-happened' }: RedecideOptions,
   ) {
     if (version > CAPTURE_VERSION) {
       throw new Error(
@@ -81,14 +99,17 @@ class Replay {
       source: config?.source ?? 'the captured configuration',
       catalogue: { ...catalogue, dataSources: catalogue.dataSources.map(withoutNetwork) },
     });
+    this.#predicts = plan.plugins.some(({ name }) => name === DEFAULT_PREFIX_PRODUCER);
     const network = { get: () => Promise.reject(new Error('a replay has no network')) };
     this.#picker = createEndpointPicker({
       plan,
       runtime: { clock: this.#clock, random: randomOf(seed), network },
       wrapScheduler: (scheduler) => ({
         schedule: (endpoints, context) => {
-          this.#result = scheduler.schedule(endpoints, context);
-          return this.#result;
+          const own = scheduler.schedule(endpoints, context);
+          this.#result = own;
+          this.#ttftMs = this.#predict(own, endpoints, context);
+          return state === 'as-it-happened' ? asItWas(own, endpoints, this.#was) : own;
         },
       }),
     });
@@ -131,17 +152,39 @@ class Replay {
     d,
   }: Extract<CaptureRecord, { e: 'q' }>): Redecision {
     this.#result = undefined;
-    let is: CapturedDecision;
+    this.#ttftMs = undefined;
+    this.#was = d;
+    let failed: RoutingError | undefined;
     try {
       const routed = this.#picker.route(requestOf(r), { subset, firstTokenSeen, endSeen });
-      is = decisionOf(routed, this.#result);
       if ('error' in d) routed.done('aborted');
       else this.#open.set(n, routed);
     } catch (error) {
       if (!(error instanceof RoutingError)) throw error;
-      is = { error: error.code };
+      failed = error;
     }
-    return { n, request: r, was: d, is };
+    const target = targetOf(this.#result);
+    const is: CapturedDecision =
+      target === undefined
+        ? { error: failed?.code ?? 'saturated' }
+        : decisionOf({ endpoint: target }, this.#result);
+    return { n, request: r, was: d, is, ttftMs: this.#ttftMs };
+  }
+
+  /** Undefined where nobody was chosen, or the configuration knows nothing of caches. */
+  #predict(
+    own: SchedulingResult,
+    endpoints: readonly Endpoint[],
+    context: SchedulingContext,
+  ): Redecision['ttftMs'] {
+    const was = this.#was;
+    const target = targetOf(own);
+    const id = was !== undefined && 'endpoint' in was ? was.endpoint : undefined;
+    const actual = endpoints.find((endpoint) => endpoint.id === id);
+    if (actual === undefined || target === undefined || !this.#predicts) return undefined;
+    const slo = context.request.ttftSloMs ?? 0;
+    const ttftOf = (endpoint: Endpoint): number => slo - headroomOf(endpoint, context).ttftMs;
+    return { was: ttftOf(actual), is: ttftOf(target) };
   }
 
   #happen(record: Extract<CaptureRecord, { e: 'first' | 'served' | 'body' | 'done' }>): void {
@@ -202,6 +245,25 @@ class Replay {
         pool.set(id, CUSTOM_METRICS, new Map(Object.entries(record.values)));
     }
   }
+}
+
+function targetOf(result: SchedulingResult | undefined): Endpoint | undefined {
+  return result?.primary.kind === 'picked' ? result.primary.targets[0]?.endpoint : undefined;
+}
+
+/** The result with the endpoints that were really chosen, where they are still there. */
+function asItWas(
+  own: SchedulingResult,
+  endpoints: readonly Endpoint[],
+  was: CapturedDecision | undefined,
+): SchedulingResult {
+  if (was === undefined || 'error' in was) return own;
+  const endpoint = endpoints.find(({ id }) => id === was.endpoint);
+  if (endpoint === undefined) return own;
+  const { profile } = own.primary;
+  const targets = [{ endpoint, score: was.score }];
+  const prefill = endpoints.find(({ id }) => id === was.prefill);
+  return { ...own, primary: { kind: 'picked', profile, targets }, prefill };
 }
 
 const NO_HEADERS: ReadonlyMap<string, string> = new Map();

@@ -6,6 +6,7 @@ import type { PickerPlan } from '../config/picker-plan.ts';
 import { dataSources } from '../datalayer/data-sources.ts';
 import { ConfigError } from '../framework/error.ts';
 import type { PluginCatalogue, ScorerDefinition } from '../framework/plugin.ts';
+import type { ShadowData } from '../shadow/start-shadow.ts';
 import { withPlugins } from './load-plugins.ts';
 
 /** A plan from a built-in configuration's name or a file's path. Throws ConfigError. */
@@ -20,6 +21,12 @@ export async function planFromPlugins(
   plugins: readonly string[],
 ): Promise<PickerPlan> {
   return planWith(config, await withPlugins(builtInCatalogue(scorers, dataSources), plugins));
+}
+
+/** A configuration that is to run as a shadow. Throws ConfigError when it cannot be read. */
+export function shadowFrom(config: string, plugins: readonly string[]): ShadowData {
+  const text = NAMED_CONFIGS.get(config) ?? readText(config);
+  return { config: text, source: config, plugins, state: 'as-it-happened' };
 }
 
 function planWith(config: string, catalogue: PluginCatalogue): PickerPlan {

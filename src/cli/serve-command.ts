@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { ScorerDefinition } from '../framework/plugin.ts';
 import { createLog } from '../observability/log.ts';
-import { planFromPlugins } from './plan.ts';
+import { planFromPlugins, shadowFrom } from './plan.ts';
 import { pluginOption } from './plugin-option.ts';
 import { startServe } from './serve.ts';
 import { untilSignal } from './until-signal.ts';
@@ -32,6 +32,7 @@ interface ServeFlags {
   readonly drainTimeoutMs: number;
   readonly seed?: number;
   readonly capture?: string;
+  readonly shadow: readonly string[];
   readonly captureMaxBytes: number;
   readonly logLevel: string;
   readonly json: boolean;
@@ -39,11 +40,15 @@ interface ServeFlags {
 
 /** `pointsman serve`. */
 export function serveCommand(scorers: readonly ScorerDefinition[]): Command {
-  return withOptions(new Command('serve')).action((flags: ServeFlags) => serve(flags, scorers));
+  return withWatchers(withOptions(new Command('serve'))).action((flags: ServeFlags) =>
+    serve(flags, scorers),
+  );
 }
 
 async function serve(flags: ServeFlags, scorers: readonly ScorerDefinition[]): Promise<void> {
   const log = createLog(flags.logLevel);
+  // What is wrong with a shadow's configuration is said now, and not by a thread later.
+  for (const shadow of flags.shadow) await planFromPlugins(shadow, scorers, flags.plugin);
   const serving = await startServe({
     plan: await planFromPlugins(flags.config, scorers, flags.plugin),
     endpoints: flags.endpoints,
@@ -59,6 +64,7 @@ async function serve(flags: ServeFlags, scorers: readonly ScorerDefinition[]): P
     earlyPickBytes: flags.earlyPickBytes,
     halfCloseAfterPick: flags.halfCloseAfterPick,
     drainTimeoutMs: flags.drainTimeoutMs,
+    shadows: flags.shadow.map((name) => shadowFrom(name, flags.plugin)),
     seed: flags.seed,
     capture:
       flags.capture === undefined
@@ -74,6 +80,27 @@ async function serve(flags: ServeFlags, scorers: readonly ScorerDefinition[]): P
   log.info({ signal }, 'draining');
   await serving.stop();
   process.exit(0);
+}
+
+/** What looks on while requests are served. */
+function withWatchers(command: Command): Command {
+  return command
+    .option(
+      '--shadow <file|name>',
+      'a configuration that decides beside the one in charge, without effect; give it several times',
+      (name: string, before: readonly string[]) => [...before, name],
+      [],
+    )
+    .option(
+      '--capture <folder>',
+      'write what goes into each decision there, without text; see docs/trace-format.md',
+    )
+    .option(
+      '--capture-max-bytes <n>',
+      'delete its oldest files beyond this',
+      count,
+      CAPTURE_BYTES_MAX,
+    );
 }
 
 /** As a person reads them in `--help`, most needed first. */
@@ -117,16 +144,6 @@ function withOptions(command: Command): Command {
       'how long requests in flight may take after SIGTERM',
       count,
       DRAIN_TIMEOUT_MS,
-    )
-    .option(
-      '--capture <folder>',
-      'write what goes into each decision there, without text; see docs/trace-format.md',
-    )
-    .option(
-      '--capture-max-bytes <n>',
-      'delete its oldest files beyond this',
-      count,
-      CAPTURE_BYTES_MAX,
     )
     .option('--seed <n>', 'make chance repeatable', count)
     .addOption(

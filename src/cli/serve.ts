@@ -1,7 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Capture, startCapture } from '../capture/start-capture.ts';
+import { CaptureWriter } from '../capture/capture-writer.ts';
+import { startTap, type Tap } from '../capture/start-tap.ts';
 import type { PickerPlan } from '../config/picker-plan.ts';
 import { type Discovery, startFileDiscovery } from '../datalayer/discovery/file-discovery.ts';
 import { parseStaticEndpoints } from '../datalayer/discovery/static-discovery.ts';
@@ -18,7 +19,13 @@ import { registerPoolMetrics } from '../observability/pool-metrics.ts';
 import { requestMetrics } from '../observability/request-metrics.ts';
 import { createOpenBody, headerOnlyRequest } from '../request/open-body.ts';
 import { createRealRuntime, type RealRuntime } from '../runtime/real-runtime.ts';
+import { registerShadowMetrics } from '../shadow/shadow-metrics.ts';
+import { type Shadow, type ShadowData, startShadow } from '../shadow/start-shadow.ts';
 import { describeEndpoints } from './describe-endpoints.ts';
+
+/** A capture is kept in so many files or more, so that deleting the oldest takes no great part of it. */
+const CAPTURE_FILES_MIN = 8;
+const CAPTURE_FILE_BYTES_MAX = 256 * 1024 * 1024;
 
 export interface ServeOptions {
   readonly plan: PickerPlan;
@@ -41,6 +48,8 @@ export interface ServeOptions {
   readonly seed: number | undefined;
   /** Where to write all that goes into the decisions, and how much at most; nowhere when left out. */
   readonly capture?: { readonly folder: string; readonly bytesMax: number } | undefined;
+  /** Configurations that decide beside the one in charge, without effect. */
+  readonly shadows?: readonly ShadowData[] | undefined;
   readonly log: Log;
 }
 
@@ -59,8 +68,11 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const seed = options.seed ?? randomInt(2 ** 31);
   const runtime = createRealRuntime({ seed });
   const metrics = new PickerMetrics();
-  const capture = captureOf(options, { seed, clock: runtime.clock });
-  const picker = startPicker({ plan, runtime, metrics, capture });
+  const tap = tapOf(options, { seed, clock: runtime.clock });
+  const picker = startPicker({ plan, runtime, metrics, tap });
+  const capture = tap && captureOf(options, tap);
+  const shadows = tap === undefined ? [] : shadowsOf(options, { tap, picker });
+  registerShadowMetrics(metrics.registry, shadows);
   registerPoolMetrics({
     registry: metrics.registry,
     poolName: options.poolName,
@@ -78,6 +90,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
     ready: () => readiness(picker, discovery, runtime.clock.now()),
     documents: new Map([
       ['/debug/endpoints', () => describeEndpoints(picker, runtime.clock.now(), server.sessions())],
+      ['/debug/shadows', () => ({ shadows: shadows.map((shadow) => shadow.status()) })],
     ]),
   });
   server.setServing(true);
@@ -93,7 +106,8 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
       await server.drain(options.drainTimeoutMs);
       await discovery?.stop();
       picker.stop();
-      await capture?.stop();
+      await capture?.close();
+      await Promise.all(shadows.map((shadow) => shadow.stop()));
       await admin.stop();
       await runtime.network.close();
     },
@@ -104,42 +118,60 @@ function startPicker({
   plan,
   runtime,
   metrics,
-  capture,
+  tap,
 }: {
   readonly plan: PickerPlan;
   readonly runtime: RealRuntime;
   readonly metrics: PickerMetrics;
-  readonly capture: Capture | undefined;
+  readonly tap: Tap | undefined;
 }): EndpointPicker {
   const instruments = instrumentation(metrics, runtime.clock);
   const picker = createEndpointPicker({
     plan,
     runtime: {
       ...runtime,
-      ...(capture && { clock: capture.clock }),
+      ...(tap && { clock: tap.clock }),
       network: countPolls(runtime.network, metrics, 'metrics-data-source'),
     },
     wrapPlugin: instruments.plugins,
-    wrapScheduler: (scheduler) =>
-      instruments.scheduler(capture?.wrapScheduler(scheduler) ?? scheduler),
+    wrapScheduler: (scheduler) => instruments.scheduler(tap?.wrapScheduler(scheduler) ?? scheduler),
     observers: [requestMetrics(metrics)],
   });
-  return capture?.wrapPicker(picker) ?? picker;
+  return tap?.wrapPicker(picker) ?? picker;
 }
 
-function captureOf(
-  { capture, plan, log }: ServeOptions,
+/** Undefined where nobody listens: then requests pay nothing for it. */
+function tapOf(
+  { capture, shadows = [], plan }: ServeOptions,
   parts: { readonly seed: number; readonly clock: Clock },
-): Capture | undefined {
+): Tap | undefined {
+  return capture === undefined && shadows.length === 0 ? undefined : startTap({ ...parts, plan });
+}
+
+function captureOf({ capture, log }: ServeOptions, tap: Tap): CaptureWriter | undefined {
   if (capture === undefined) return undefined;
   const { folder, bytesMax } = capture;
   log.info({ folder, bytesMax }, 'capturing what goes into decisions, without text');
-  return startCapture({
-    ...parts,
-    plan,
+  const writer = new CaptureWriter({
     folder,
+    fileBytesMax: Math.min(CAPTURE_FILE_BYTES_MAX, Math.ceil(bytesMax / CAPTURE_FILES_MIN)),
     totalBytesMax: bytesMax,
+    head: (file) => tap.head(file),
     onFailed: (reason) => log.error({ folder, reason }, 'the capture has ended; serving goes on'),
+  });
+  tap.listen(writer.write);
+  return writer;
+}
+
+function shadowsOf(
+  { shadows = [], log }: ServeOptions,
+  { tap, picker }: { readonly tap: Tap; readonly picker: EndpointPicker },
+): readonly Shadow[] {
+  return shadows.map((data) => {
+    const begin = (): string => tap.begin(picker.pool.snapshot());
+    const shadow = startShadow({ ...data, name: data.source, begin, log });
+    tap.listen(shadow.hear);
+    return shadow;
   });
 }
 

@@ -1,0 +1,88 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import type { PickerPlan } from '../config/picker-plan.ts';
+import type { EndpointPicker } from '../endpoint-picker.ts';
+import type { Endpoint } from '../framework/endpoint.ts';
+import type { Clock } from '../framework/runtime.ts';
+import type { Scheduler } from '../framework/scheduling.ts';
+import { CaptureTap, tapped } from './capture-picker.ts';
+import { CAPTURE_VERSION, type CaptureRecord } from './capture-record.ts';
+import { EventClock } from './event-clock.ts';
+
+export interface TapOptions {
+  readonly plan: PickerPlan;
+  readonly seed: number;
+  readonly clock: Clock;
+}
+
+/** Hears every record, as a line of JSON. Must not throw, and not take long: it is called between a request and its answer. */
+export type Sink = (line: string) => void;
+
+/** What a picker is made with, and wrapped in, so that others can be fed what it is fed. */
+export interface Tap {
+  readonly clock: EventClock;
+  readonly wrapScheduler: (scheduler: Scheduler) => Scheduler;
+  readonly wrapPicker: (picker: EndpointPicker) => EndpointPicker;
+  /** The record that others begin with. */
+  head(file: number): CaptureRecord;
+  /** The lines that somebody who begins now must know first. */
+  begin(endpoints: readonly Endpoint[]): string;
+  listen(sink: Sink): void;
+}
+
+/** Tenants are few and come again. */
+const HASHES_MAX = 10_000;
+
+export function startTap({ plan, seed, clock }: TapOptions): Tap {
+  const sinks: Sink[] = [];
+  const write = (record: CaptureRecord): void => {
+    const line = lineOf(record);
+    for (const sink of sinks) sink(line);
+  };
+  const events = new EventClock(clock, (i, t) => write({ e: 'timer', t, i }));
+  const tap = new CaptureTap({ clock: events, hash: secretHash(), write });
+  const head = (file: number): CaptureRecord => ({
+    e: 'capture',
+    version: CAPTURE_VERSION,
+    seed,
+    config: plan.effective,
+    wallMs: clock.wallTime(),
+    t: clock.now(),
+    file,
+  });
+  return {
+    clock: events,
+    wrapScheduler: (scheduler) => ({
+      schedule: (endpoints, context) => {
+        const result = scheduler.schedule(endpoints, context);
+        tap.decided(result);
+        return result;
+      },
+    }),
+    wrapPicker: (picker) => tapped(picker, tap),
+    head,
+    begin(endpoints) {
+      const lines = [lineOf(head(0))];
+      CaptureTap.snapshot(endpoints, (record) => void lines.push(lineOf(record)));
+      return lines.join('');
+    },
+    listen: (sink) => void sinks.push(sink),
+  };
+}
+
+function lineOf(record: CaptureRecord): string {
+  return `${JSON.stringify(record)}\n`;
+}
+
+/** With a secret that is never written: nobody can tell by trying who a fairness id is. */
+function secretHash(): (text: string) => string {
+  const secret = randomBytes(32);
+  const known = new Map<string, string>();
+  return (text) => {
+    const found = known.get(text);
+    if (found !== undefined) return found;
+    const made = createHmac('sha256', secret).update(text).digest('base64url').slice(0, 16);
+    if (known.size >= HASHES_MAX) known.clear();
+    known.set(text, made);
+    return made;
+  };
+}

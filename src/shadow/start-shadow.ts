@@ -1,0 +1,158 @@
+import { Worker } from 'node:worker_threads';
+import type { Log } from '../observability/log.ts';
+import type { ParityReport } from './parity.ts';
+
+export interface ShadowData {
+  /** A configuration as text, and what to call it in errors. */
+  readonly config: string;
+  readonly source: string;
+  /** Modules with plugin types of their own. */
+  readonly plugins: readonly string[];
+  readonly state: 'as-it-happened' | 'as-if-decided';
+}
+
+export type ShadowAnswer = ParityReport;
+
+export interface ShadowOptions extends ShadowData {
+  readonly name: string;
+  /** The lines that it must know first, whenever it begins. */
+  readonly begin: () => string;
+  readonly log: Log;
+}
+
+export interface ShadowStatus {
+  readonly name: string;
+  readonly running: boolean;
+  /** Since it was started last. */
+  readonly parity: ParityReport | undefined;
+  /** Times that it had to be started anew: it crashed, hung, or fell behind. */
+  readonly restarts: number;
+  /** Records it was not told because it had fallen behind. */
+  readonly dropped: number;
+}
+
+export interface Shadow {
+  /** One record, as a line. Costs the joining of a string. */
+  readonly hear: (line: string) => void;
+  status(): ShadowStatus;
+  stop(): Promise<void>;
+}
+
+/** How often what has come is passed on. */
+const BATCH_MS = 50;
+/** A shadow that has not answered a batch for so long hangs. */
+const HANG_MS = 10_000;
+/** Further behind than this it is started anew: its state would be of another time. */
+const WAITING_CHARACTERS_MAX = 16 * 1024 * 1024;
+/** Between restarts, doubled each time up to the other. */
+const RESTART_MS = 1000;
+const RESTART_MS_MAX = 60_000;
+
+/**
+ * A second scheduler beside the one in charge, in a thread of its own, fed with all that the first is fed. Whatever it does,
+ * crash, hang or be slow, the first hears nothing of it: it is started anew, and what it missed is counted.
+ */
+export function startShadow(options: ShadowOptions): Shadow {
+  return new ShadowThread(options);
+}
+
+class ShadowThread implements Shadow {
+  readonly #options: ShadowOptions;
+  readonly #timer: NodeJS.Timeout;
+  #worker: Worker | undefined;
+  #lines: string[] = [];
+  #characters = 0;
+  /** When the batch was sent that is not answered yet. */
+  #sentAt: number | undefined;
+  #parity: ParityReport | undefined;
+  #restarts = 0;
+  #dropped = 0;
+  #restartAt = 0;
+
+  constructor(options: ShadowOptions) {
+    this.#options = options;
+    this.#timer = setInterval(() => this.#tick(), BATCH_MS);
+    this.#timer.unref();
+    this.#start();
+  }
+
+  readonly hear = (line: string): void => {
+    if (this.#worker === undefined) {
+      this.#dropped += 1;
+      return;
+    }
+    this.#lines.push(line);
+    this.#characters += line.length;
+    if (this.#characters > WAITING_CHARACTERS_MAX) this.#fail('has fallen behind');
+  };
+
+  status(): ShadowStatus {
+    return {
+      name: this.#options.name,
+      running: this.#worker !== undefined,
+      parity: this.#parity,
+      restarts: this.#restarts,
+      dropped: this.#dropped,
+    };
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#worker?.terminate();
+    this.#worker = undefined;
+  }
+
+  #start(): void {
+    const { config, source, plugins, state, begin } = this.#options;
+    // Sources or their build, whichever this file is of.
+    const extension = import.meta.filename.endsWith('.ts') ? 'ts' : 'js';
+    const workerData: ShadowData = { config, source, plugins, state };
+    const worker = new Worker(new URL(`./shadow-worker.${extension}`, import.meta.url), {
+      workerData,
+    });
+    worker.unref();
+    this.#worker = worker;
+    this.#parity = undefined;
+    this.#lines = [begin()];
+    this.#characters = this.#lines[0]?.length ?? 0;
+    this.#sentAt = undefined;
+    worker.on('message', (report: ShadowAnswer) => {
+      if (this.#worker !== worker) return;
+      this.#parity = report;
+      this.#sentAt = undefined;
+    });
+    worker.on('error', (error) => {
+      if (this.#worker === worker) this.#fail(`has crashed: ${error.message}`);
+    });
+  }
+
+  #tick(): void {
+    const now = performance.now();
+    if (this.#worker === undefined) {
+      if (now >= this.#restartAt) this.#start();
+      return;
+    }
+    if (this.#sentAt !== undefined) {
+      if (now - this.#sentAt > HANG_MS) this.#fail(`has not answered for ${HANG_MS} ms`);
+      return;
+    }
+    if (this.#lines.length === 0) return;
+    this.#worker.postMessage(this.#lines.join(''));
+    this.#lines = [];
+    this.#characters = 0;
+    this.#sentAt = now;
+  }
+
+  #fail(reason: string): void {
+    const { name, log } = this.#options;
+    void this.#worker?.terminate();
+    this.#worker = undefined;
+    this.#dropped += this.#lines.length;
+    this.#lines = [];
+    this.#characters = 0;
+    const waitMs = Math.min(RESTART_MS_MAX, RESTART_MS * 2 ** Math.min(this.#restarts, 10));
+    this.#restarts += 1;
+    this.#restartAt = performance.now() + waitMs;
+    log.warn({ shadow: name, reason, restartInMs: waitMs }, 'a shadow is started anew');
+  }
+}

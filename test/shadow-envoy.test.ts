@@ -1,0 +1,145 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { scorers } from '../scorers/index.ts';
+import { readCapture } from '../src/capture/read-capture.ts';
+import { redecide, sameDecision } from '../src/capture/redecide.ts';
+import { shadowFrom } from '../src/cli/plan.ts';
+import { builtInCatalogue } from '../src/config/catalogue.ts';
+import { dataSources } from '../src/datalayer/data-sources.ts';
+import { seededRandom } from '../src/runtime/seeded-random.ts';
+import { shadowTable } from '../src/shadow/shadow-command.ts';
+import type { ShadowStatus } from '../src/shadow/start-shadow.ts';
+import { type StubPool, startStubPool } from '../stub-server/pool.ts';
+import { stubOptions } from '../stub-server/stub-options.ts';
+import { tellFigure } from './support/figure.ts';
+import { envoyBinary, eventually, type Stack, startStack } from './support/stack.ts';
+
+const binary = await envoyBinary();
+const fixtures = join(import.meta.dirname, 'fixtures/schedulers');
+const MISBEHAVING = ['crashing', 'hanging', 'nonsense'].map((name) =>
+  join(fixtures, `${name}.yaml`),
+);
+const REQUESTS = 1200;
+
+describe.skipIf(binary === undefined)('shadows beside a picker behind a real Envoy', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'pointsman-shadow-'));
+  let pool: StubPool;
+  let stack: Stack;
+
+  beforeAll(async () => {
+    pool = await startStubPool(stubOptions.parse({ count: 6, port: 0, speed: 10, model: 'm' }));
+    const plugins = [join(fixtures, 'misbehaving.mjs')];
+    stack = await startStack(binary ?? '', {
+      envoy: 'envoy',
+      endpoints: pool.endpoints.map(({ address }) => address),
+      serve: {
+        seed: 3,
+        capture: { folder, bytesMax: 1e9 },
+        shadows: ['default', 'random', 'reference-default', ...MISBEHAVING].map((name) =>
+          shadowFrom(name, plugins),
+        ),
+      },
+    });
+    let sent = 0;
+    const client = async (): Promise<void> => {
+      while (sent < REQUESTS) {
+        const n = sent++;
+        const prompt = `${`family ${n % 5} `.repeat(60)} ${n}`;
+        const body = JSON.stringify({ model: 'm', prompt, max_tokens: 2, stream: n % 2 === 0 });
+        const response = await fetch(`${stack.url}/v1/completions`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body,
+        });
+        expect(response.status).toBe(200);
+        await response.text();
+      }
+    };
+    await Promise.all(Array.from({ length: 16 }, client));
+  });
+  afterAll(async () => {
+    await stack?.stop();
+    await pool?.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  const shadows = async (): Promise<readonly ShadowStatus[]> => {
+    const url = `http://127.0.0.1:${stack.serving.metricsPort}/debug/shadows`;
+    return ((await (await fetch(url)).json()) as { shadows: readonly ShadowStatus[] }).shadows;
+  };
+  const named = async (name: string): Promise<ShadowStatus | undefined> =>
+    (await shadows()).find((shadow) => shadow.name === name);
+
+  it('the same configuration agrees in every decision', async () => {
+    const shadow = await eventually(
+      () => named('default'),
+      (status) => (status?.parity?.all.decisions ?? 0) >= REQUESTS,
+    );
+    expect(shadow?.parity?.all.agreed).toBe(REQUESTS);
+    expect(shadow).toMatchObject({ running: true, restarts: 0, dropped: 0 });
+    expect(Object.keys(shadow?.parity?.kinds ?? {})).toContain('model m');
+  });
+
+  it('another is seen to differ, and by how much its picks would answer later', async () => {
+    const shadow = await eventually(
+      () => named('random'),
+      (status) => (status?.parity?.all.decisions ?? 0) >= REQUESTS,
+    );
+    const { decisions = 0, agreed = 0 } = shadow?.parity?.all ?? {};
+    expect(agreed / decisions).toBeLessThan(0.5);
+    const reference = await named('reference-default');
+    expect(reference?.parity?.all.predicted).toBeGreaterThan(0);
+  });
+
+  it('those that crash and answer nonsense are started anew, and nothing else happens', async () => {
+    const [crashing = '', , nonsense = ''] = MISBEHAVING;
+    await eventually(
+      async () => [await named(crashing), await named(nonsense)],
+      (both) => both.every((status) => (status?.restarts ?? 0) > 0),
+    );
+  });
+
+  it('decisions are those that would have been made without any of them', async (context) => {
+    await stack.stop();
+    const options = { catalogue: builtInCatalogue(scorers, dataSources), randomOf: seededRandom };
+    let decisions = 0;
+    let same = 0;
+    for (const { was, is } of redecide(readCapture(folder).records, options)) {
+      decisions += 1;
+      if (sameDecision(was, is)) same += 1;
+    }
+    tellFigure(context, {
+      what: `${decisions} live decisions with six shadows, three of which crash, hang or answer nonsense`,
+      promised: 'those without any',
+      measured: `${same} the same`,
+    });
+    expect([decisions, same]).toEqual([REQUESTS, REQUESTS]);
+  });
+});
+
+describe('shadow top', () => {
+  it('prints a line for each shadow and kind', () => {
+    const all = {
+      decisions: 200,
+      agreed: 150,
+      disputed: 0,
+      predicted: 100,
+      primaryTtftMs: 5000,
+      shadowTtftMs: 4000,
+    };
+    const parity = { all, kinds: { 'model m': all } };
+    const status = { name: 'mine.yaml', running: false, parity, restarts: 2, dropped: 7 };
+    const [, line, kind] = shadowTable([status]).split('\n');
+    expect(line?.split(/\s{2,}/)).toEqual([
+      'mine.yaml (down)',
+      '200',
+      '75.0 %',
+      '-10.0 ms',
+      '2',
+      '7',
+    ]);
+    expect(kind).toContain('model m');
+  });
+});
