@@ -5,11 +5,12 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { closingLine, countTests, type TestCounts } from './count-tests.ts';
 import { figureTable } from './figure-table.ts';
+import { buildKubernetes } from './support/kubernetes-binaries.ts';
 
 /**
  * `npm test`: vitest, then what tests have measured beside what was promised, then one closing line such as
- * `212 passed, 0 failed` that a machine can read. `--long` adds the `*.long.test.ts` files; all other arguments go to
- * vitest, such as a file name or `-t`.
+ * `212 passed, 0 failed` that a machine can read. `--long` adds the `*.long.test.ts` files, `--kubernetes` builds a real API
+ * server first where there is none; all other arguments go to vitest, such as a file name or `-t`.
  */
 
 /** From here on Node runs TypeScript by itself, as tests of the command line do. */
@@ -19,6 +20,8 @@ const LIMIT_MS = 10 * 60_000;
 /** For vitest to end its workers. */
 const STOP_MS = 10_000;
 const LONG_LIMIT_MS = 3 * 60 * 60_000;
+
+const OWN_FLAGS: ReadonlySet<string> = new Set(['--long', '--kubernetes']);
 
 const root = dirname(import.meta.dirname);
 
@@ -71,15 +74,31 @@ function readCounts(report: string): TestCounts {
   }
 }
 
+/** Built before the tests and not within their time: in CI, and where `--kubernetes` asks for it. */
+async function prepareKubernetes(): Promise<string | undefined> {
+  const built = await buildKubernetes((line) => process.stderr.write(`${line}\n`));
+  return 'unavailable' in built ? built.unavailable : undefined;
+}
+
 async function main(): Promise<void> {
   const long = process.argv.includes('--long');
-  const args = process.argv.slice(2).filter((argument) => argument !== '--long');
+  const kubernetes = process.argv.includes('--kubernetes');
+  const args = process.argv.slice(2).filter((argument) => !OWN_FLAGS.has(argument));
   const fault = nodeFault();
   if (fault !== undefined) {
     process.stderr.write(`${fault}\n`);
     process.stdout.write(`${closingLine({ passed: 0, failed: 1, skipped: 0 })}\n`);
     process.exitCode = 1;
     return;
+  }
+  if (kubernetes || process.env['CI'] !== undefined) {
+    const missing = await prepareKubernetes();
+    if (missing !== undefined) process.stderr.write(`${missing}\n`);
+    if (kubernetes && missing !== undefined) {
+      process.stdout.write(`${closingLine({ passed: 0, failed: 1, skipped: 0 })}\n`);
+      process.exitCode = 1;
+      return;
+    }
   }
   const folder = mkdtempSync(join(tmpdir(), 'pointsman-tests-'));
   try {

@@ -56,6 +56,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
     'stub-server',
   ],
   'src/traces': ['src/framework'],
+  'src/kubernetes': ['src/framework', 'src/datalayer/endpoint-pool.ts', 'src/observability'],
   'src/shadow': [
     'src/framework',
     'src/capture',
@@ -86,6 +87,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
     'src/cli/until-signal.ts',
   ],
   'src/cli': [
+    'src/kubernetes',
     'src/capture',
     'src/shadow',
     'src/framework',

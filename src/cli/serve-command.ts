@@ -3,7 +3,7 @@ import type { ScorerDefinition } from '../framework/plugin.ts';
 import { createLog } from '../observability/log.ts';
 import { planFromPlugins, shadowFrom } from './plan.ts';
 import { pluginOption } from './plugin-option.ts';
-import { startServe } from './serve.ts';
+import { type ServeOptions, startServe } from './serve.ts';
 import { untilSignal } from './until-signal.ts';
 
 /** Below Envoy's default buffer of 1 MiB, and enough text to know a prompt by. */
@@ -20,6 +20,9 @@ interface ServeFlags {
   readonly endpoints: readonly string[];
   readonly endpointsFile?: string;
   readonly poolName: string;
+  readonly poolNamespace?: string;
+  readonly poolGroup: string;
+  readonly kubeconfig?: string;
   readonly host: string;
   readonly extprocPort: number;
   readonly healthPort?: number;
@@ -54,6 +57,7 @@ async function serve(flags: ServeFlags, scorers: readonly ScorerDefinition[]): P
     endpoints: flags.endpoints,
     endpointsFile: flags.endpointsFile,
     poolName: flags.poolName,
+    kubernetes: await kubernetesFrom(flags),
     host: flags.host,
     extProcPort: flags.extprocPort,
     healthPort: flags.healthPort,
@@ -115,7 +119,14 @@ function withOptions(command: Command): Command {
     .addOption(pluginOption())
     .option('--endpoints <host:port,…>', 'model servers, as a list', list, [])
     .option('--endpoints-file <file>', 'model servers, as a YAML or JSON file that is watched')
-    .option('--pool-name <name>', 'label `name` of the pool metrics', 'default')
+    .option(
+      '--pool-name <name>',
+      'the InferencePool; also label `name` of the pool metrics',
+      'default',
+    )
+    .option('--pool-namespace <name>', 'follow that InferencePool and its pods, in this namespace')
+    .option('--pool-group <group>', 'API group of the pool', 'inference.networking.k8s.io')
+    .option('--kubeconfig <file>', 'how to reach the API server; in a cluster it is known')
     .option('--host <address>', 'listen on this address', '0.0.0.0')
     .option('--extproc-port <port>', 'ext_proc and health (gRPC)', port, 9002)
     .option('--health-port <port>', 'health alone (gRPC, plaintext)', port)
@@ -152,6 +163,18 @@ function withOptions(command: Command): Command {
         .default('info'),
     )
     .option('--json', 'print the ports as one JSON document on stdout once serving', false);
+}
+
+/** The pool to follow, where a namespace is given. */
+async function kubernetesFrom(flags: ServeFlags): Promise<ServeOptions['kubernetes']> {
+  const { poolName: name, poolNamespace: namespace, poolGroup: group, kubeconfig } = flags;
+  if (namespace === undefined) return undefined;
+  // Loaded when it is asked for: it is a large library.
+  const { KubeConfig } = await import('@kubernetes/client-node');
+  const config = new KubeConfig();
+  if (kubeconfig === undefined) config.loadFromDefault();
+  else config.loadFromFile(kubeconfig);
+  return { config, pool: { namespace, name, group, version: 'v1' } };
 }
 
 function list(text: string, before: readonly string[]): readonly string[] {

@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { KubeConfig } from '@kubernetes/client-node';
 import { CaptureWriter } from '../capture/capture-writer.ts';
 import { startTap, type Tap } from '../capture/start-tap.ts';
 import type { PickerPlan } from '../config/picker-plan.ts';
@@ -10,6 +11,8 @@ import { createEndpointPicker, type EndpointPicker } from '../endpoint-picker.ts
 import { type ExtProcServerOptions, startExtProcServer } from '../extproc/server.ts';
 import { isFresh } from '../framework/freshness.ts';
 import type { Clock } from '../framework/runtime.ts';
+import type { PoolName } from '../kubernetes/kube-resources.ts';
+import { type KubernetesDiscovery, startKubernetes } from '../kubernetes/start-kubernetes.ts';
 import { type Readiness, startAdminServer } from '../observability/admin-server.ts';
 import { countPolls } from '../observability/count-polls.ts';
 import { instrumentation } from '../observability/instrument.ts';
@@ -33,6 +36,8 @@ export interface ServeOptions {
   readonly endpoints: readonly string[];
   readonly endpointsFile: string | undefined;
   readonly poolName: string;
+  /** Follow this InferencePool and its pods; no other endpoints then. */
+  readonly kubernetes?: { readonly config: KubeConfig; readonly pool: PoolName } | undefined;
   readonly host: string;
   /** 0 takes a free port, here and below. */
   readonly extProcPort: number;
@@ -81,13 +86,14 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
     clock: runtime.clock,
   });
   metrics.observePrefixIndexes(picker.observers, () => picker.pool.snapshot());
-  const discovery = discover(options, picker);
+  const kubernetes = kubernetesOf(options, { picker, runtime });
+  const discovery = kubernetes === undefined ? discover(options, picker) : undefined;
   const server = await startExtProcServer(extProcOptions(options, { picker, metrics, seed }));
   const admin = await startAdminServer({
     host: options.host,
     port: options.metricsPort,
     metricsPage: () => metrics.page(),
-    ready: () => readiness(picker, discovery, runtime.clock.now()),
+    ready: () => readiness({ picker, discovery, kubernetes }, runtime.clock.now()),
     documents: new Map([
       ['/debug/endpoints', () => describeEndpoints(picker, runtime.clock.now(), server.sessions())],
       ['/debug/shadows', () => ({ shadows: shadows.map((shadow) => shadow.status()) })],
@@ -105,6 +111,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
     stop: async () => {
       await server.drain(options.drainTimeoutMs);
       await discovery?.stop();
+      kubernetes?.stop();
       picker.stop();
       await capture?.close();
       await Promise.all(shadows.map((shadow) => shadow.stop()));
@@ -175,6 +182,22 @@ function shadowsOf(
   });
 }
 
+function kubernetesOf(
+  { kubernetes, log }: ServeOptions,
+  { picker, runtime }: { readonly picker: EndpointPicker; readonly runtime: RealRuntime },
+): KubernetesDiscovery | undefined {
+  if (kubernetes === undefined) return undefined;
+  const { clock, random } = runtime;
+  const { pool: endpoints } = picker;
+  return startKubernetes({
+    ...kubernetes,
+    endpoints,
+    clock,
+    random: random.fork('kubernetes'),
+    log,
+  });
+}
+
 function discover(options: ServeOptions, { pool }: EndpointPicker): Discovery | undefined {
   const { endpointsFile, plan, log } = options;
   for (const spec of parseStaticEndpoints(options.endpoints)) pool.upsert(spec);
@@ -226,8 +249,15 @@ function tlsOf({ insecure, certPath }: ServeOptions): ExtProcServerOptions['tls'
 }
 
 function readiness(
-  picker: EndpointPicker,
-  discovery: Discovery | undefined,
+  {
+    picker,
+    discovery,
+    kubernetes,
+  }: {
+    readonly picker: EndpointPicker;
+    readonly discovery: Discovery | undefined;
+    readonly kubernetes: KubernetesDiscovery | undefined;
+  },
   now: number,
 ): Readiness {
   const endpoints = picker.pool.snapshot();
@@ -236,6 +266,7 @@ function readiness(
     endpoints: endpoints.length,
     freshEndpoints: fresh,
     endpointsFileError: discovery?.lastError(),
+    ...(kubernetes && { kubernetesSynced: kubernetes.synced, kubernetesAgeMs: kubernetes.ageMs }),
   };
   return { ok: endpoints.length > 0, detail };
 }

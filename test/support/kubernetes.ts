@@ -1,0 +1,128 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { KubeConfig } from '@kubernetes/client-node';
+import { builtKubernetes, type KubernetesBinaries } from './kubernetes-binaries.ts';
+import { eventually } from './stack.ts';
+
+/** The binaries, built before; in CI, and where it is asked for, there must be some where Go is there to build them. */
+export function kubernetesOrSkip(): KubernetesBinaries | undefined {
+  const built = builtKubernetes();
+  if (built !== undefined) return built;
+  const message =
+    'there is no kube-apiserver: `npm run test:kubernetes` builds one with Go, in about five minutes, once';
+  const hasGo = spawnSync('go', ['version']).status === 0;
+  if (process.env['CI'] !== undefined && hasGo) throw new Error(message);
+  process.stderr.write(`SKIPPED: every test that needs a real Kubernetes API server. ${message}\n`);
+  return undefined;
+}
+
+export interface ApiServer {
+  readonly config: KubeConfig;
+  /** Kills the server, not its store. */
+  kill(): Promise<void>;
+  /** The same server over the same store again. */
+  restart(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const TOKEN = 'pointsman-test';
+
+/** A kube-apiserver over an etcd of its own, on the loopback. */
+export async function startApiServer(binaries: KubernetesBinaries): Promise<ApiServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'pointsman-kubernetes-'));
+  const [clientPort, peerPort, securePort] = [await freePort(), await freePort(), await freePort()];
+  const etcdUrl = `http://127.0.0.1:${clientPort}`;
+  const peerUrl = `http://127.0.0.1:${peerPort}`;
+  const etcd = start(binaries.etcd, [
+    `--data-dir=${join(folder, 'etcd')}`,
+    '--unsafe-no-fsync',
+    `--listen-client-urls=${etcdUrl}`,
+    `--advertise-client-urls=${etcdUrl}`,
+    `--listen-peer-urls=${peerUrl}`,
+    `--initial-advertise-peer-urls=${peerUrl}`,
+    `--initial-cluster=default=${peerUrl}`,
+  ]);
+  const key = join(folder, 'service-account.key');
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  writeFileSync(key, privateKey.export({ type: 'pkcs8', format: 'pem' }));
+  const tokens = join(folder, 'tokens.csv');
+  writeFileSync(tokens, `${TOKEN},tester,tester,system:masters\n`);
+  const startServer = (): ChildProcess =>
+    start(binaries.apiServer, [
+      `--etcd-servers=${etcdUrl}`,
+      `--secure-port=${securePort}`,
+      '--bind-address=127.0.0.1',
+      `--cert-dir=${join(folder, 'certificates')}`,
+      `--token-auth-file=${tokens}`,
+      '--authorization-mode=AlwaysAllow',
+      `--service-account-key-file=${key}`,
+      `--service-account-signing-key-file=${key}`,
+      '--service-account-issuer=https://pointsman.test',
+      '--service-cluster-ip-range=10.96.0.0/16',
+      '--disable-admission-plugins=ServiceAccount',
+      '--endpoint-reconciler-type=none',
+    ]);
+  let server = startServer();
+  const config = new KubeConfig();
+  config.loadFromOptions({
+    clusters: [{ name: 'test', server: `https://127.0.0.1:${securePort}`, skipTLSVerify: true }],
+    users: [{ name: 'tester', token: TOKEN }],
+    contexts: [{ name: 'test', cluster: 'test', user: 'tester' }],
+    currentContext: 'test',
+  });
+  const ready = async (): Promise<void> => {
+    const { CoreV1Api } = await import('@kubernetes/client-node');
+    const api = config.makeApiClient(CoreV1Api);
+    const ask = (): Promise<boolean> =>
+      api.listNamespace().then(
+        () => true,
+        () => false,
+      );
+    for (let attempt = 0; attempt < 6; attempt++) {
+      const answered = await eventually(ask, (yes) => yes).catch(() => false);
+      if (answered) return;
+    }
+    throw new Error('kube-apiserver did not come up within a minute');
+  };
+  await ready();
+  return {
+    config,
+    kill: () => end(server),
+    restart: async () => {
+      server = startServer();
+      await ready();
+    },
+    stop: async () => {
+      await end(server);
+      await end(etcd);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function start(binary: string, args: readonly string[]): ChildProcess {
+  return spawn(binary, [...args], { stdio: ['ignore', 'ignore', 'ignore'] });
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill('SIGKILL');
+  await exited;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
