@@ -44,7 +44,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
     'src/endpoint-picker.ts',
     'src/runtime/seeded-random.ts',
   ],
+  'src/report': ['src/simulate'],
   'src/simulate': [
+    'src/report',
     'src/framework',
     'src/sim',
     'src/request',

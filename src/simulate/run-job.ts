@@ -1,5 +1,6 @@
 import type { EmbeddedPicker, PickerOptions } from '../create-picker.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
+import { curvesOf, hitCeilings, type SimulationCurves } from './curves.ts';
 import type { PoolSpec } from './pool-spec.ts';
 import { simulate } from './simulate.ts';
 import { type SimulationSummary, summarize } from './summarize.ts';
@@ -16,11 +17,16 @@ export interface SimulationJob {
   /** Arrivals move by up to this, in the trace's own time, anew for each seed; 0 leaves them alone. */
   readonly spreadMs: number;
   readonly scrapeIntervalMs: number;
+  /** Whether what a picture is drawn from is wanted, too. */
+  readonly curves?: boolean;
 }
 
 export interface JobResult {
   readonly job: SimulationJob;
   readonly summary: SimulationSummary;
+  /** Where they were asked for. */
+  readonly curves?: SimulationCurves;
+  readonly ceilings?: ReturnType<typeof hitCeilings>;
 }
 
 /** Runs a job. The same job gives the same result, wherever it runs. */
@@ -47,5 +53,7 @@ export function runJob(
     seed,
     scrapeIntervalMs,
   });
-  return { job, summary: summarize(result) };
+  const summary = summarize(result);
+  if (job.curves !== true) return { job, summary };
+  return { job, summary, curves: curvesOf(result, pool), ceilings: hitCeilings(workload, pool) };
 }

@@ -1,11 +1,12 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import { Presets, SingleBar } from 'cli-progress';
 import { Command, InvalidArgumentError } from 'commander';
 import { NAMED_CONFIGS } from '../config/defaults.ts';
 import { ConfigError } from '../framework/error.ts';
-import { compare } from './compare.ts';
+import { type ConfigReport, compare } from './compare.ts';
 import { renderComparison } from './render-comparison.ts';
-import type { SimulationJob } from './run-job.ts';
+import type { JobResult, SimulationJob } from './run-job.ts';
 import { runJobs } from './run-jobs.ts';
 
 interface SimulateFlags {
@@ -19,6 +20,7 @@ interface SimulateFlags {
   readonly scrapeInterval: number;
   readonly parallel?: number;
   readonly lenient: boolean;
+  readonly report?: string;
   readonly json: boolean;
 }
 
@@ -47,6 +49,7 @@ export function simulateCommand(): Command {
       integer,
     )
     .option('--lenient', 'leave out bad lines of the trace and count them', false)
+    .option('--report <file>', 'write a page with pictures there, which needs nothing else')
     .option('--json', 'print one JSON document', false)
     .action(async (flags: SimulateFlags) => {
       mustBeThere('--trace', flags.trace);
@@ -62,9 +65,39 @@ export function simulateCommand(): Command {
       });
       progress.stop();
       const reports = compare(results);
+      if (flags.report !== undefined) await writeReport(flags.report, { flags, reports, results });
       if (json) process.stdout.write(`${JSON.stringify({ reports, results }, undefined, 2)}\n`);
       else process.stdout.write(renderComparison(reports));
     });
+}
+
+/** Loaded when it is asked for: plots are a large library. */
+async function writeReport(
+  file: string,
+  {
+    flags,
+    reports,
+    results,
+  }: {
+    readonly flags: SimulateFlags;
+    readonly reports: readonly ConfigReport[];
+    readonly results: readonly JobResult[];
+  },
+): Promise<void> {
+  const { reportPage } = await import('../report/report-page.ts');
+  const drawn = results.flatMap(({ job, curves }) =>
+    curves === undefined ? [] : [{ name: job.name, curves }],
+  );
+  const ceilings = results.find((result) => result.ceilings !== undefined)?.ceilings;
+  const title = `${basename(flags.trace)} on ${basename(flags.pool)}${flags.speed === 1 ? '' : `, ${flags.speed} times as fast`}`;
+  const page = reportPage({
+    title,
+    reports,
+    drawn,
+    ceilings: ceilings ?? { unlimited: Number.NaN, oneCache: Number.NaN },
+  });
+  writeFileSync(file, page);
+  process.stderr.write(`wrote ${file}\n`);
 }
 
 function mustBeThere(option: string, path: string): void {
@@ -72,7 +105,14 @@ function mustBeThere(option: string, path: string): void {
   throw new ConfigError('simulate', [{ path: option, message: `${path} is not there` }]);
 }
 
-function jobsOf({ config, seeds, speed, spread, scrapeInterval }: SimulateFlags): SimulationJob[] {
+function jobsOf({
+  config,
+  seeds,
+  speed,
+  spread,
+  scrapeInterval,
+  report,
+}: SimulateFlags): SimulationJob[] {
   const names = config.length === 0 ? ['round-robin', 'reference-default', 'default'] : config;
   return names.flatMap((name) => {
     const text = configOf(name);
@@ -83,6 +123,7 @@ function jobsOf({ config, seeds, speed, spread, scrapeInterval }: SimulateFlags)
       speed,
       spreadMs: seeds === 1 ? 0 : spread,
       scrapeIntervalMs: scrapeInterval,
+      curves: report !== undefined && index === 0,
     }));
   });
 }

@@ -1,0 +1,34 @@
+import { type EChartsOption, init } from 'echarts';
+
+export interface ChartSize {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Okabe and Ito's colours, told apart by all kinds of eyes; the page gives them for light and for dark. */
+export const COLOURS: readonly string[] = Array.from({ length: 8 }, (_, at) => `var(--c${at})`);
+
+/** A chart as SVG that takes its colours from the page's style, and its width from the page. */
+export function chart(option: EChartsOption, { width, height }: ChartSize): string {
+  const instance = init(null, null, { renderer: 'svg', ssr: true, width, height });
+  const ink = { color: 'var(--ink)', fontFamily: 'system-ui, sans-serif', fontSize: 13 };
+  instance.setOption({ animation: false, textStyle: ink, color: [...COLOURS], ...option });
+  const svg = instance.renderToSVGString({ useViewBox: true });
+  instance.dispose();
+  // The page is as wide as it is; a chart keeps its proportions.
+  return svg.replace(/^<svg width="\d+" height="\d+"/, '<svg width="100%"');
+}
+
+/** An axis in the page's colours. */
+export function axis(name: string, more: object = {}): object {
+  return {
+    name,
+    nameLocation: 'middle',
+    nameGap: 34,
+    nameTextStyle: { color: 'var(--faint)' },
+    axisLine: { lineStyle: { color: 'var(--line)' } },
+    axisLabel: { color: 'var(--faint)' },
+    splitLine: { lineStyle: { color: 'var(--line)' } },
+    ...more,
+  };
+}

@@ -1,0 +1,130 @@
+import type { ConfigReport, Estimate, Figure } from '../simulate/compare.ts';
+import { type Drawn, distribution, hitRates, loadMap, pareto } from './charts.ts';
+
+export interface ReportInput {
+  /** What was simulated: the trace and the pool. */
+  readonly title: string;
+  readonly reports: readonly ConfigReport[];
+  /** Of the first draw of each configuration, in the same order. */
+  readonly drawn: readonly Drawn[];
+  readonly ceilings: { readonly unlimited: number; readonly oneCache: number };
+}
+
+interface Column {
+  readonly head: string;
+  readonly figure: Figure;
+  readonly unit: 'ms' | '%' | '';
+}
+
+const COLUMNS: readonly Column[] = [
+  { head: 'TTFT mean', figure: 'ttftMeanMs', unit: 'ms' },
+  { head: 'TTFT p50', figure: 'ttftP50Ms', unit: 'ms' },
+  { head: 'TTFT p99', figure: 'ttftP99Ms', unit: 'ms' },
+  { head: 'per token', figure: 'tpotMeanMs', unit: 'ms' },
+  { head: 'end to end', figure: 'e2eMeanMs', unit: 'ms' },
+  { head: 'good', figure: 'goodput', unit: '%' },
+  { head: 'found in caches', figure: 'hitRate', unit: '%' },
+  { head: 'preempted', figure: 'preemptions', unit: '' },
+  { head: 'failed', figure: 'failed', unit: '' },
+];
+
+/** One page that needs nothing else: no network, no script. For screens small and large, light and dark, and for paper. */
+export function reportPage({ title, reports, drawn, ceilings }: ReportInput): string {
+  const most = Math.max(1, ...drawn.flatMap(({ curves }) => curves.load.flat()));
+  const seeds = reports[0]?.seeds ?? 0;
+  const maps = drawn.map(
+    (each) =>
+      `<figure><figcaption>${escaped(each.name)}</figcaption>${loadMap(each, most)}</figure>`,
+  );
+  const legend = drawn
+    .map(({ name }, at) => `<li><i style="background: var(--c${at % 8})"></i>${escaped(name)}</li>`)
+    .join('');
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escaped(title)}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<h1>${escaped(title)}</h1>
+<p>${seeds === 1 ? 'One draw: differences may be luck; give --seeds to see.' : `${seeds} draws, with 95 % intervals. “Against the first” is taken draw by draw, so that what differs is the configuration and not the draw.`}</p>
+<div class="scroll">${table(reports)}</div>
+<ul class="legend">${legend}</ul>
+<section>
+<figure><figcaption>Time to first token</figcaption>${distribution(drawn, 'ttft', 'time to first token')}</figure>
+<figure><figcaption>Time per output token</figcaption>${distribution(drawn, 'tpot', 'time per output token')}</figure>
+<figure><figcaption>End to end</figcaption>${distribution(drawn, 'e2e', 'end to end')}</figure>
+<figure><figcaption>First tokens against output tokens</figcaption>${pareto(reports)}</figure>
+<figure><figcaption>Prompt tokens found in caches</figcaption>${hitRates(drawn, ceilings)}</figure>
+</section>
+<h2>Work given to each server</h2>
+<p>Tokens computed, prompts and answers, over the time of the trace; as dark everywhere.</p>
+<section>
+${maps.join('\n')}
+</section>
+</body>
+</html>
+`;
+}
+
+function table(reports: readonly ConfigReport[]): string {
+  const heads = COLUMNS.map(
+    ({ head, unit }) => `<th>${head}${unit === '' ? '' : `, ${unit}`}</th>`,
+  );
+  const rows = reports.map((report) => {
+    const cells = COLUMNS.map(
+      ({ figure, unit }) => `<td>${told(report.figures[figure], unit)}</td>`,
+    );
+    return `<tr><th scope="row">${escaped(report.name)}</th><td>${against(report, reports[0])}</td>${cells.join('')}</tr>`;
+  });
+  return `<table><thead><tr><th></th><th>TTFT against the first</th>${heads.join('')}</tr></thead><tbody>${rows.join('\n')}</tbody></table>`;
+}
+
+function told({ mean, plusMinus }: Estimate, unit: Column['unit']): string {
+  const text = (value: number): string => {
+    const scaled = unit === '%' ? 100 * value : value;
+    return Math.abs(scaled) < 100 ? scaled.toFixed(1) : Math.round(scaled).toLocaleString('en');
+  };
+  return Number.isNaN(plusMinus) || plusMinus === 0
+    ? text(mean)
+    : `${text(mean)} <small>±${text(plusMinus)}</small>`;
+}
+
+function against({ againstFirst }: ConfigReport, first: ConfigReport | undefined): string {
+  if (againstFirst === undefined || first === undefined) return '';
+  const base = first.figures.ttftMeanMs.mean;
+  const { mean, plusMinus } = againstFirst.ttftMeanMs;
+  const sign = mean > 0 ? '+' : '−';
+  const interval = Number.isNaN(plusMinus)
+    ? ''
+    : ` <small>±${((100 * plusMinus) / base).toFixed(1)}</small>`;
+  return `${sign}${Math.abs((100 * mean) / base).toFixed(1)}${interval} %`;
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"]/g, (found) => `&#${found.charCodeAt(0)};`);
+}
+
+const STYLE = `
+:root { color-scheme: light dark; --ink: #1c2127; --faint: #626b77; --line: #d9dde3; --paper: #fff;
+  --c0: #0072b2; --c1: #d55e00; --c2: #009e73; --c3: #cc79a7; --c4: #b58900; --c5: #56b4e9; --c6: #7a5195; --c7: #4d4d4d; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e7e9ec; --faint: #a0a8b3; --line: #363c46; --paper: #15181c;
+  --c0: #56a9e4; --c1: #f08a3c; --c2: #35c49a; --c3: #e39cc4; --c4: #e0b83e; --c5: #8fd0f5; --c6: #b795d4; --c7: #b5bac2; } }
+* { box-sizing: border-box; }
+body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 96rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; }
+h1 { font-size: 1.5rem; line-height: 1.25; } h2 { font-size: 1.2rem; margin-top: 2.5rem; }
+p { max-width: 46rem; color: var(--faint); }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { text-align: right; padding: .4rem .8rem; border-bottom: 1px solid var(--line); white-space: nowrap; font-weight: 400; }
+thead th { color: var(--faint); font-size: .9rem; } tbody th { text-align: left; font-weight: 600; }
+small { color: var(--faint); }
+.legend { display: flex; flex-wrap: wrap; gap: .3rem 1.4rem; list-style: none; padding: 0; margin: 1.6rem 0 .6rem; }
+.legend i { display: inline-block; width: .8rem; height: .8rem; border-radius: 2px; margin-right: .5rem; }
+section { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 30rem), 1fr)); gap: 1.5rem; }
+figure { margin: 0; min-width: 0; } figcaption { font-weight: 600; margin-bottom: .3rem; }
+svg { display: block; width: 100%; height: auto; }
+@media print { body { max-width: none; } figure { break-inside: avoid; } }
+`;
