@@ -27,11 +27,12 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
   'src/sim': ['src/framework', 'src/runtime/seeded-random.ts'],
   scorers: ['src/framework', 'src/schemas'],
   'stub-server': ['src/framework', 'src/runtime', 'src/sim'],
+  'src/scheduling-core.ts': ['src/framework', 'src/config', 'src/datalayer', 'src/scheduling'],
   'src/endpoint-picker.ts': [
     'src/framework',
     'src/config',
     'src/datalayer',
-    'src/scheduling',
+    'src/scheduling-core.ts',
     'src/booking.ts',
     'src/ticket.ts',
   ],
@@ -61,6 +62,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
   'src/kubernetes': ['src/framework', 'src/datalayer/endpoint-pool.ts', 'src/observability'],
   'src/shadow': [
     'src/framework',
+    'src/remote',
     'src/capture',
     'src/cli',
     'src/config',
@@ -71,6 +73,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
   ],
   'src/capture': [
     'src/framework',
+    'src/remote',
     'src/config',
     'src/create-picker.ts',
     'src/endpoint-picker.ts',
@@ -79,6 +82,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
     'src/datalayer/data-sources.ts',
   ],
   'src/envoy': ['src/framework', 'src/runtime'],
+  'src/remote': ['src/framework', 'src/scheduling', 'src/runtime'],
   'src/sidecar': ['src/cli/until-signal.ts'],
   'src/gateway': ['src/framework', 'src/runtime', 'src/cli/until-signal.ts'],
   'src/demo': [
@@ -92,6 +96,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
     'src/kubernetes',
     'src/capture',
     'src/shadow',
+    'src/remote',
     'src/framework',
     'src/config',
     'src/datalayer',

@@ -196,6 +196,7 @@ export function decisionOf(
     endpoint: endpoint.id,
     score: target?.score ?? Number.NaN,
     ...(prefill !== undefined && { prefill }),
+    ...(result?.decidedBy !== undefined && { by: result.decidedBy }),
   };
 }
 

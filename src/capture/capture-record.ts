@@ -25,9 +25,14 @@ export interface CapturedRequest {
   readonly bodyBytes: number;
 }
 
-/** What was decided: where to, and by what score; or the error it ended in. */
+/** What was decided: where to, by what score, and by which scheduler if not the configuration's; or the error it ended in. */
 export type CapturedDecision =
-  | { readonly endpoint: string; readonly score: number; readonly prefill?: string | undefined }
+  | {
+      readonly endpoint: string;
+      readonly score: number;
+      readonly prefill?: string | undefined;
+      readonly by?: string | undefined;
+    }
   | { readonly error: RoutingErrorCode };
 
 /**

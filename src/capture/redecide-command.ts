@@ -5,6 +5,7 @@ import { NAMED_CONFIGS } from '../config/defaults.ts';
 import { dataSources } from '../datalayer/data-sources.ts';
 import { ConfigError } from '../framework/error.ts';
 import type { ScorerDefinition } from '../framework/plugin.ts';
+import { remote } from '../remote/remote.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
 import type { CapturedDecision } from './capture-record.ts';
 import { readCapture } from './read-capture.ts';
@@ -29,7 +30,7 @@ export function redecideCommand(scorers: readonly ScorerDefinition[]): Command {
     .option('--json', 'print one JSON document', false)
     .action((path: string, { config, show, json }: RedecideFlags) => {
       const { records, warnings } = readCapture(path);
-      const catalogue = builtInCatalogue(scorers, dataSources);
+      const catalogue = builtInCatalogue(scorers, dataSources, [remote]);
       const given = config === undefined ? undefined : configOf(config);
       const tally = new Tally(Number(show));
       for (const each of redecide(records, { catalogue, config: given, randomOf: seededRandom })) {

@@ -15,7 +15,7 @@ import type { PluginCatalogue } from '../framework/plugin.ts';
 import { headroomOf } from '../framework/predicted-latency.ts';
 import type { InferenceRequest } from '../framework/request.ts';
 import type { RoutedRequest } from '../framework/routing.ts';
-import type { Random } from '../framework/runtime.ts';
+import type { Random, Runtime } from '../framework/runtime.ts';
 import type { SchedulingContext, SchedulingResult } from '../framework/scheduling.ts';
 import { promptOfRuns } from './block-numbers.ts';
 import { decisionOf } from './capture-picker.ts';
@@ -47,6 +47,8 @@ export interface RedecideOptions {
    * decide alike.
    */
   readonly state?: 'as-it-happened' | 'as-if-decided';
+  /** For a scheduler of the configuration that is in another process. Without it, such a one is not asked. */
+  readonly schedulerRuntime?: Runtime;
 }
 
 /** Decides everything in a capture again, one decision a step. Throws on a capture that does not begin at its beginning. */
@@ -87,7 +89,7 @@ export class Redecider {
 
   constructor(
     { version, seed, config: captured }: Extract<CaptureRecord, { e: 'capture' }>,
-    { catalogue, config, randomOf, state = 'as-it-happened' }: RedecideOptions,
+    { catalogue, config, randomOf, state = 'as-it-happened', schedulerRuntime }: RedecideOptions,
   ) {
     if (version > CAPTURE_VERSION) {
       throw new Error(
@@ -104,9 +106,13 @@ export class Redecider {
     this.#picker = createEndpointPicker({
       plan,
       runtime: { clock: this.#clock, random: randomOf(seed), network },
+      ...(schedulerRuntime && { schedulerRuntime }),
       wrapScheduler: (scheduler) => ({
         schedule: (endpoints, context) => {
-          const own = scheduler.schedule(endpoints, context);
+          const decided = scheduler.schedule(endpoints, context);
+          // What another process has decided can be taken from the capture, and not be decided again.
+          const given = config === undefined && isByAnother(this.#was);
+          const own = given ? asItWas(decided, endpoints, this.#was) : decided;
           this.#result = own;
           this.#ttftMs = this.#predict(own, endpoints, context);
           return state === 'as-it-happened' ? asItWas(own, endpoints, this.#was) : own;
@@ -249,6 +255,10 @@ export class Redecider {
 
 function targetOf(result: SchedulingResult | undefined): Endpoint | undefined {
   return result?.primary.kind === 'picked' ? result.primary.targets[0]?.endpoint : undefined;
+}
+
+function isByAnother(was: CapturedDecision | undefined): boolean {
+  return was !== undefined && 'endpoint' in was && was.by !== undefined;
 }
 
 /** The result with the endpoints that were really chosen, where they are still there. */

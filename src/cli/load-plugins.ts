@@ -11,11 +11,12 @@ const KINDS = [
   'profileHandlers',
   'deciders',
   'dataSources',
+  'schedulers',
 ] as const satisfies readonly (keyof PluginCatalogue)[];
 
 /**
  * Adds the plugin types of modules outside of the tree to a catalogue. A module exports `plugins`, an object with a list
- * of definitions under any of `filters`, `scorers`, `pickers`, `profileHandlers`, `deciders` and `dataSources`. Throws
+ * of definitions under any of `filters`, `scorers`, `pickers`, `profileHandlers`, `deciders`, `dataSources` and `schedulers`. Throws
  * ConfigError: a file that is not there or cannot be run, an export of another shape, a type that is there already.
  */
 export async function withPlugins(
@@ -103,6 +104,7 @@ function merged(
     profileHandlers: [...catalogue.profileHandlers, ...(added.profileHandlers ?? [])],
     deciders: [...catalogue.deciders, ...(added.deciders ?? [])],
     dataSources: [...catalogue.dataSources, ...(added.dataSources ?? [])],
+    schedulers: [...catalogue.schedulers, ...(added.schedulers ?? [])],
   };
 }
 

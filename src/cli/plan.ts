@@ -6,12 +6,13 @@ import type { PickerPlan } from '../config/picker-plan.ts';
 import { dataSources } from '../datalayer/data-sources.ts';
 import { ConfigError } from '../framework/error.ts';
 import type { PluginCatalogue, ScorerDefinition } from '../framework/plugin.ts';
+import { remote } from '../remote/remote.ts';
 import type { ShadowData } from '../shadow/start-shadow.ts';
 import { withPlugins } from './load-plugins.ts';
 
 /** A plan from a built-in configuration's name or a file's path. Throws ConfigError. */
 export function planFrom(config: string, scorers: readonly ScorerDefinition[]): PickerPlan {
-  return planWith(config, builtInCatalogue(scorers, dataSources));
+  return planWith(config, builtInCatalogue(scorers, dataSources, [remote]));
 }
 
 /** The same, with the plugin types that modules outside of the tree bring. Rejects with ConfigError. */
@@ -20,7 +21,10 @@ export async function planFromPlugins(
   scorers: readonly ScorerDefinition[],
   plugins: readonly string[],
 ): Promise<PickerPlan> {
-  return planWith(config, await withPlugins(builtInCatalogue(scorers, dataSources), plugins));
+  return planWith(
+    config,
+    await withPlugins(builtInCatalogue(scorers, dataSources, [remote]), plugins),
+  );
 }
 
 /** A configuration that is to run as a shadow. Throws ConfigError when it cannot be read. */

@@ -1,6 +1,7 @@
 import type {
   DataSourceDefinition,
   PluginCatalogue,
+  SchedulerDefinition,
   ScorerDefinition,
 } from '../framework/plugin.ts';
 import { alwaysDisaggregate } from '../scheduling/deciders/always-disaggregate.ts';
@@ -31,10 +32,11 @@ import { pdProfiles } from '../scheduling/profile-handlers/pd-profiles.ts';
 import { singleProfileHandler } from '../scheduling/profile-handlers/single.ts';
 import { acceptedSources } from './accepted-sources.ts';
 
-/** Every plugin type there is, with the scorers and data sources handed in. */
+/** Every plugin type there is, with the scorers, data sources and schedulers handed in. */
 export function builtInCatalogue(
   scorers: readonly ScorerDefinition[],
   dataSources: readonly DataSourceDefinition[],
+  schedulers: readonly SchedulerDefinition[] = [],
 ): PluginCatalogue {
   return {
     filters: [
@@ -66,5 +68,6 @@ export function builtInCatalogue(
     ],
     deciders: [alwaysDisaggregate, byCost, prefixBased],
     dataSources: [...dataSources, ...acceptedSources],
+    schedulers,
   };
 }

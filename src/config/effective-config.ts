@@ -3,6 +3,7 @@ import type {
   FileDiscoveryPlan,
   PlannedPlugin,
   PlannedProfile,
+  PlannedScheduler,
 } from './picker-plan.ts';
 import { FILE_DISCOVERY } from './plugin-table.ts';
 import { API_VERSION, KIND } from './schema.ts';
@@ -12,10 +13,12 @@ export function effectiveConfig({
   plugins,
   profiles,
   discovery,
+  scheduler,
 }: {
   readonly plugins: readonly PlannedPlugin[];
   readonly profiles: readonly PlannedProfile[];
   readonly discovery: FileDiscoveryPlan | undefined;
+  readonly scheduler: PlannedScheduler | undefined;
 }): EffectiveConfig {
   const discoveries =
     discovery === undefined
@@ -43,5 +46,8 @@ export function effectiveConfig({
       injectDefaults: false,
       ...(discovery !== undefined && { discovery: { pluginRef: FILE_DISCOVERY } }),
     },
+    ...(scheduler && {
+      scheduler: { type: scheduler.definition.type, ...(scheduler.config as object) },
+    }),
   };
 }

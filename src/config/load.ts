@@ -4,6 +4,7 @@ import { configWarnings } from './config-warnings.ts';
 import { effectiveConfig } from './effective-config.ts';
 import type { FileDiscoveryPlan, PickerPlan } from './picker-plan.ts';
 import { planHandler, planProfiles } from './plan-profiles.ts';
+import { planScheduler } from './plan-scheduler.ts';
 import { planSources } from './plan-sources.ts';
 import { FILE_DISCOVERY, PluginTable } from './plugin-table.ts';
 import { readConfig } from './read-config.ts';
@@ -29,11 +30,12 @@ export function loadConfig({ text, source, catalogue }: LoadOptions): PickerPlan
   const handler = planHandler(profiles, table, issues);
   planSources(config.dataLayer, table, issues);
   const discovery = planDiscovery(config, table);
+  const scheduler = planScheduler(config.scheduler, catalogue.schedulers, issues);
   const warnings = configWarnings(config, profiles, issues);
   if (issues.length > 0) throw new ConfigError(source, issues);
   const plugins = [...table.plugins()];
-  const effective = effectiveConfig({ plugins, profiles, discovery });
-  return { plugins, profiles, handler, discovery, warnings, effective };
+  const effective = effectiveConfig({ plugins, profiles, discovery, scheduler });
+  return { plugins, profiles, handler, scheduler, discovery, warnings, effective };
 }
 
 function planDiscovery(

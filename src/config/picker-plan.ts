@@ -4,6 +4,7 @@ import type {
   FilterDefinition,
   PickerDefinition,
   ProfileHandlerDefinition,
+  SchedulerDefinition,
   ScorerDefinition,
 } from '../framework/plugin.ts';
 
@@ -21,6 +22,12 @@ export type PlannedPlugin = { readonly name: string; readonly config: unknown } 
 
 export type PlannedHandler = PlannedPlugin & { readonly kind: 'handler' };
 
+/** What decides in place of the profiles. */
+export interface PlannedScheduler {
+  readonly definition: SchedulerDefinition;
+  readonly config: unknown;
+}
+
 export interface PlannedProfile {
   readonly name: string;
   readonly plugins: readonly { readonly plugin: PlannedPlugin; readonly weight: number }[];
@@ -36,6 +43,7 @@ export interface PickerPlan {
   readonly plugins: readonly PlannedPlugin[];
   readonly profiles: readonly PlannedProfile[];
   readonly handler: PlannedHandler;
+  readonly scheduler: PlannedScheduler | undefined;
   readonly discovery: FileDiscoveryPlan | undefined;
   /** What was accepted and has no effect, a sentence each. */
   readonly warnings: readonly string[];
@@ -59,4 +67,5 @@ export interface EffectiveConfig {
     readonly injectDefaults: false;
     readonly discovery?: { readonly pluginRef: string };
   };
+  readonly scheduler?: Readonly<Record<string, unknown>>;
 }

@@ -53,6 +53,14 @@ const flowControl = z
   })
   .partial();
 
+/** Its other fields are the scheduler type's own. */
+const scheduler = z.looseObject({ type: name });
+
+export interface SchedulerEntry {
+  readonly type: string;
+  readonly [field: string]: unknown;
+}
+
 export interface PluginEntry {
   readonly type: string;
   readonly name?: string | undefined;
@@ -87,6 +95,8 @@ export interface EndpointPickerConfig {
   readonly plugins: readonly PluginEntry[];
   readonly schedulingProfiles: readonly ProfileEntry[];
   readonly dataLayer: DataLayerEntry;
+  /** Ours: what decides in place of the profiles, which decide what it leaves to them. */
+  readonly scheduler?: SchedulerEntry | null | undefined;
   readonly flowControl?: Readonly<Record<string, unknown>> | null | undefined;
   readonly requestHandler?: { readonly parsers: readonly PluginReference[] } | null | undefined;
   readonly saturationDetector?: PluginReference | null | undefined;
@@ -101,6 +111,7 @@ export const configSchema: z.ZodType<EndpointPickerConfig> = z.strictObject({
   plugins: list(plugin),
   schedulingProfiles: list(profile),
   dataLayer: dataLayer.nullish().transform((given) => given ?? dataLayer.parse({})),
+  scheduler: scheduler.nullish(),
   flowControl: flowControl.nullish(),
   requestHandler: z.strictObject({ parsers: list(reference) }).nullish(),
   saturationDetector: reference.nullish(),

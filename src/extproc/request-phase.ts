@@ -94,11 +94,11 @@ export class RequestPhase {
     this.#head = head;
     if (endOfStream) {
       this.#ended = true;
-      this.#answerHeaders(this.#pick(head, this.#withoutBody(head)));
+      this.#pickAtHeaders(head, this.#withoutBody(head));
       return;
     }
     this.#reader = openBody(head);
-    if (this.#pickTime === 'headers') this.#answerHeaders(this.#pick(head, this.#reader.peek()));
+    if (this.#pickTime === 'headers') this.#pickAtHeaders(head, this.#reader.peek());
     else if (this.#pickTime === 'body-message') this.#answerHeaders(undefined);
   }
 
@@ -168,11 +168,15 @@ export class RequestPhase {
   #prepared(request: InferenceRequest, body: readonly Uint8Array[], pick: () => void): void {
     const { router } = this.#options;
     this.#preparing =
-      router.prepare?.(request, body, () =>
-        this.#resume(() => {
-          this.#preparing = false;
-          pick();
-        }),
+      router.prepare?.(
+        request,
+        body,
+        () =>
+          this.#resume(() => {
+            this.#preparing = false;
+            pick();
+          }),
+        { subset: this.#subset },
       ) ?? false;
     if (!this.#preparing) pick();
   }
@@ -208,9 +212,15 @@ export class RequestPhase {
     this.#answerChunks();
   }
 
+  #pickAtHeaders(head: RequestHead, request: InferenceRequest): void {
+    this.#prepared(request, [], () => this.#answerHeaders(this.#pick(head, request)));
+  }
+
   #pickEarly(head: RequestHead, request: InferenceRequest): void {
-    this.#answerHeaders(this.#pick(head, request));
-    this.#answerChunks();
+    this.#prepared(request, [], () => {
+      this.#answerHeaders(this.#pick(head, request));
+      this.#answerChunks();
+    });
   }
 
   #answerChunks(): void {

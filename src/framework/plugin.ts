@@ -107,6 +107,50 @@ export interface DataSourceDefinition<Config = unknown> extends Definition<Confi
   start(config: Config, host: DataSourceHost): DataSource;
 }
 
+/** Why a replacement leaves a request to the profiles; one of few, as it labels a metric. */
+export interface Declined {
+  readonly declined: string;
+}
+
+/** How a replacement fares, for metrics and people. */
+export interface SchedulerStatus {
+  /** What it calls itself. */
+  readonly name: string;
+  readonly connected: boolean;
+  readonly breaker: 'closed' | 'open' | 'half-open';
+  /** Answers that had no effect: later than the deadline, or to nothing that was asked. */
+  readonly ignoredAnswers: number;
+}
+
+/** Decides in place of a configuration's profiles, which stay at hand for what it leaves to them. */
+export interface ReplacementScheduler extends Observer {
+  /**
+   * As `Scheduler`: synchronous, and changes nothing. What it throws, and an answer that names another endpoint than those
+   * given, counts as declined.
+   */
+  schedule(endpoints: readonly Endpoint[], context: SchedulingContext): SchedulingResult | Declined;
+  /** As `DataSource.prepare`; `candidates` are the endpoints as they are now. */
+  prepare?(request: InferenceRequest, candidates: Candidates, ready: () => void): boolean;
+  status?(): SchedulerStatus;
+  stop?(): void;
+}
+
+/** Where a request may go. */
+export interface Candidates {
+  readonly endpoints: readonly Endpoint[];
+  /** No subset was asked for. */
+  readonly all: boolean;
+}
+
+export interface SchedulerHost {
+  /** Its clock is real also where the decision core's is not. */
+  readonly runtime: Runtime;
+}
+
+export interface SchedulerDefinition<Config = unknown> extends Definition<Config> {
+  create(config: Config, host: SchedulerHost): ReplacementScheduler;
+}
+
 /** Every plugin type a configuration may name, by kind. */
 export interface PluginCatalogue {
   readonly filters: readonly FilterDefinition[];
@@ -115,6 +159,8 @@ export interface PluginCatalogue {
   readonly profileHandlers: readonly ProfileHandlerDefinition[];
   readonly deciders: readonly DeciderDefinition[];
   readonly dataSources: readonly DataSourceDefinition[];
+  /** What may stand in place of the profiles. */
+  readonly schedulers: readonly SchedulerDefinition[];
 }
 
 // The define functions infer Config from the schema, check the two against each other, and forget it:
@@ -146,4 +192,10 @@ export function defineDataSource<Config>(
   definition: DataSourceDefinition<Config>,
 ): DataSourceDefinition {
   return definition as DataSourceDefinition;
+}
+
+export function defineScheduler<Config>(
+  definition: SchedulerDefinition<Config>,
+): SchedulerDefinition {
+  return definition as SchedulerDefinition;
 }

@@ -35,10 +35,16 @@ export interface RoutedRequest {
 /** The decision core as the protocol layers see it. Synchronous. */
 export interface Router {
   /**
-   * Before `route`, for a request whose body is at hand: true when something is being got ready that the pick is better
-   * with, and `ready` will be called, once and later. False when nothing is waited for. As `DataSource.prepare`.
+   * Before `route`; `body` is the whole of it, or nothing where it is not at hand. True when something is being got ready
+   * that the pick is better with, and `ready` will be called, once and later. False when nothing is waited for. As
+   * `DataSource.prepare`.
    */
-  prepare?(request: InferenceRequest, body: readonly Uint8Array[], ready: () => void): boolean;
+  prepare?(
+    request: InferenceRequest,
+    body: readonly Uint8Array[],
+    ready: () => void,
+    options?: Pick<RouteOptions, 'subset'>,
+  ): boolean;
   /** Picks and reserves in one step. Throws RoutingError. */
   route(request: InferenceRequest, options?: RouteOptions): RoutedRequest;
 }

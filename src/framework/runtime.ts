@@ -56,6 +56,29 @@ export interface MessageSocket {
   close(): void;
 }
 
+export interface CallOptions {
+  /** `unix:/path` or `host:port`. */
+  readonly address: string;
+  /** A gRPC method with a stream each way: `/package.Service/Method`. */
+  readonly method: string;
+  /** Plaintext when left out; certificates are verified with the system's authorities, or with those in the file. */
+  readonly tls?: { readonly caPath?: string | undefined } | undefined;
+  /** A longer message ends the call. */
+  readonly messageBytesMax: number;
+  readonly onMessage: (message: Uint8Array) => void;
+  /** Once, with why; nothing comes after it. */
+  readonly onClosed: (reason: string) => void;
+}
+
+/** A gRPC call with a stream each way. */
+export interface Call {
+  /** Never throws; what cannot be sent ends the call. */
+  send(message: Uint8Array): void;
+  /** Bytes that the peer has not taken yet. */
+  waitingBytes(): number;
+  close(): void;
+}
+
 export interface Network {
   /** Rejects on time-out, refused connection, broken transfer or a body over `bodyBytesMax`. */
   get(url: URL, options: HttpGetOptions): Promise<HttpResponse>;
@@ -63,6 +86,8 @@ export interface Network {
   post?(url: URL, body: Uint8Array, options: HttpGetOptions): Promise<HttpResponse>;
   /** Undefined where there are no such sockets. */
   openMessages?(options: MessageSocketOptions): MessageSocket;
+  /** Undefined where nobody can be called. */
+  openCall?(options: CallOptions): Call;
 }
 
 export interface Runtime {

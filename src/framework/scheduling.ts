@@ -93,6 +93,8 @@ export interface SchedulingResult {
   /** Where its prompt is computed, if elsewhere. */
   readonly prefill?: Endpoint | undefined;
   readonly profiles: readonly ProfileResult[];
+  /** Who decided it, when it was not the configuration's profiles: the replacement's name. */
+  readonly decidedBy?: string | undefined;
 }
 
 /** Decides whether a stage of a request, such as its prefill, is served elsewhere than where it is decoded. */

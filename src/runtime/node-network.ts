@@ -1,5 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import type {
+  Call,
+  CallOptions,
   HttpGetOptions,
   HttpResponse,
   MessageSocket,
@@ -7,6 +9,7 @@ import type {
   Millis,
   Network,
 } from '../framework/runtime.ts';
+import { openGrpcCall } from './grpc-call.ts';
 import { HttpOrigin } from './http-origin.ts';
 import { openZmqSocket } from './zmq-socket.ts';
 
@@ -19,6 +22,7 @@ const POST_CONNECTIONS = 4;
 export interface NodeNetwork extends Network {
   post(url: URL, body: Uint8Array, options: HttpGetOptions): Promise<HttpResponse>;
   openMessages(options: MessageSocketOptions): MessageSocket;
+  openCall(options: CallOptions): Call;
   /** Breaks off what is under way. A `get` afterwards rejects. */
   close(): Promise<void>;
 }
@@ -35,6 +39,7 @@ export interface NodeNetworkOptions {
 export function createNodeNetwork({ idleMs = IDLE_MS }: NodeNetworkOptions = {}): NodeNetwork {
   const origins = new Map<string, HttpOrigin>();
   const sockets = new Set<MessageSocket>();
+  const calls = new Set<Call>();
   let closed = false;
   const originOf = (url: URL, lane: string): HttpOrigin => {
     const name = url.origin + lane;
@@ -79,13 +84,36 @@ export function createNodeNetwork({ idleMs = IDLE_MS }: NodeNetworkOptions = {})
         },
       };
     },
+    openCall: (options) => tracked(calls, options),
     async close() {
       closed = true;
       clearInterval(sweep);
+      for (const call of calls) call.close();
+      calls.clear();
       for (const socket of sockets) socket.close();
       sockets.clear();
       await Promise.all([...origins.values()].map((origin) => origin.close()));
       origins.clear();
+    },
+  };
+}
+
+/** A call that is known to be open until it ends. */
+function tracked(calls: Set<Call>, options: CallOptions): Call {
+  const call = openGrpcCall({
+    ...options,
+    onClosed: (reason) => {
+      calls.delete(call);
+      options.onClosed(reason);
+    },
+  });
+  calls.add(call);
+  return {
+    send: (message) => call.send(message),
+    waitingBytes: () => call.waitingBytes(),
+    close: () => {
+      calls.delete(call);
+      call.close();
     },
   };
 }

@@ -5,13 +5,14 @@ import { Redecider } from '../capture/redecide.ts';
 import { withPlugins } from '../cli/load-plugins.ts';
 import { builtInCatalogue } from '../config/catalogue.ts';
 import { dataSources } from '../datalayer/data-sources.ts';
+import { remote } from '../remote/remote.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
 import { ParityTally } from './parity.ts';
 import type { ShadowAnswer, ShadowData } from './start-shadow.ts';
 
 /** A thread that decides again what it is told, and answers each batch with how that compares. */
 const { config, source, plugins, state } = workerData as ShadowData;
-const catalogue = await withPlugins(builtInCatalogue(scorers, dataSources), plugins);
+const catalogue = await withPlugins(builtInCatalogue(scorers, dataSources, [remote]), plugins);
 const tally = new ParityTally();
 let redecider: Redecider | undefined;
 

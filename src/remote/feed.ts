@@ -1,0 +1,121 @@
+import type { Endpoint } from '../framework/endpoint.ts';
+import { CACHE_CONFIG, LORA } from '../framework/keys.ts';
+import type { Outcome, Routed, Usage } from '../framework/observer.ts';
+import type { Observer } from '../framework/plugin.ts';
+import type { Millis } from '../framework/runtime.ts';
+import type { EndpointMessage, EventMessage, PickerMessage, Welcome } from './messages.ts';
+
+/** Between two messages; a scheduler that misses events begins anew from what it is told next. */
+const EVENTS_MAX = 10_000;
+
+const OUTCOMES = { completed: 'COMPLETED', aborted: 'ABORTED', failed: 'FAILED' } as const;
+
+/** What has changed and happened since a scheduler was told last. */
+export class Feed implements Observer {
+  readonly #endpoints = new Map<number, Endpoint>();
+  readonly #changed = new Set<number>();
+  #removed: number[] = [];
+  #events: EventMessage[] = [];
+  #wants: Pick<Welcome, 'wantsEndpoints' | 'wantsEvents'> | undefined;
+
+  /** Of events that were left out. */
+  dropped = 0;
+
+  /** From here on it is told: of all endpoints first. Of nothing when undefined. */
+  begin(wants: Pick<Welcome, 'wantsEndpoints' | 'wantsEvents'> | undefined): void {
+    this.#wants = wants;
+    this.#removed = [];
+    this.#events = [];
+    this.#changed.clear();
+    if (wants === undefined) return;
+    for (const slot of this.#endpoints.keys()) this.#changed.add(slot);
+  }
+
+  get pending(): boolean {
+    return this.#changed.size > 0 || this.#removed.length > 0 || this.#events.length > 0;
+  }
+
+  /** Gives what has come up, and forgets it. */
+  take(now: Millis): Pick<PickerMessage, 'removed' | 'endpoints' | 'events'> {
+    const endpoints: EndpointMessage[] = [];
+    for (const slot of this.#changed) {
+      const endpoint = this.#endpoints.get(slot);
+      if (endpoint !== undefined) endpoints.push(described(endpoint, now));
+    }
+    const [removed, events] = [this.#removed, this.#events];
+    this.#changed.clear();
+    this.#removed = [];
+    this.#events = [];
+    return { removed, endpoints, events };
+  }
+
+  onEndpointAdded(endpoint: Endpoint): void {
+    this.#endpoints.set(endpoint.slot, endpoint);
+    if (this.#wants !== undefined) this.#changed.add(endpoint.slot);
+  }
+
+  onEndpointChanged(endpoint: Endpoint, previous: Endpoint): void {
+    this.#endpoints.set(endpoint.slot, endpoint);
+    if (this.#wants === undefined) return;
+    const sampleOnly = endpoint.labels === previous.labels && endpoint.address === previous.address;
+    if (this.#wants.wantsEndpoints || !sampleOnly) this.#changed.add(endpoint.slot);
+  }
+
+  onEndpointRemoved({ slot }: Endpoint): void {
+    this.#endpoints.delete(slot);
+    this.#changed.delete(slot);
+    if (this.#wants !== undefined) this.#removed.push(slot);
+  }
+
+  onRouted({ request, endpoint, prefill }: Routed): void {
+    const { id, promptTokens } = request;
+    const { slot } = endpoint;
+    this.#happened({
+      id,
+      routed: { slot, promptTokens, ...(prefill && { prefillSlot: prefill.slot }) },
+    });
+  }
+
+  onFirstToken(routed: Routed, at: Millis): void {
+    this.#happened({ id: routed.request.id, firstToken: { afterMs: at - routed.at } });
+  }
+
+  onDone(routed: Routed, at: Millis, outcome: Outcome, usage: Usage | undefined): void {
+    const { promptTokens = 0, completionTokens = 0, cachedTokens = 0 } = usage ?? {};
+    const afterMs = at - routed.at;
+    const tokens = { promptTokens, completionTokens, cachedTokens };
+    this.#happened({
+      id: routed.request.id,
+      done: { outcome: OUTCOMES[outcome], afterMs, ...tokens },
+    });
+  }
+
+  #happened(event: EventMessage): void {
+    if (this.#wants?.wantsEvents !== true) return;
+    if (this.#events.length >= EVENTS_MAX) this.dropped += 1;
+    else this.#events.push(event);
+  }
+}
+
+function described(endpoint: Endpoint, now: Millis): EndpointMessage {
+  const { slot, id, address, labels, metrics } = endpoint;
+  const sampled = metrics.sampledAt > Number.NEGATIVE_INFINITY;
+  const cache = endpoint.attribute(CACHE_CONFIG);
+  const lora = endpoint.attribute(LORA);
+  return {
+    slot,
+    id,
+    address,
+    labels: Object.fromEntries(labels),
+    sampled,
+    waitingRequests: metrics.waitingQueueSize,
+    runningRequests: metrics.runningRequests,
+    kvCacheUsage: metrics.kvCacheUsage,
+    sampleAgeMs: sampled ? now - metrics.sampledAt : 0,
+    cacheBlocks: cache?.blocks ?? 0,
+    cacheBlockTokens: cache?.blockTokens ?? 0,
+    loraMax: lora?.max ?? 0,
+    loraRunning: lora === undefined ? [] : [...lora.running],
+    loraWaiting: lora === undefined ? [] : [...lora.waiting],
+  };
+}

@@ -1,0 +1,93 @@
+/** The messages of proto/pointsman/scheduler/v1/scheduler.proto; what each field means is said there. */
+
+export interface PickerMessage {
+  readonly hello?: Hello;
+  readonly removed?: readonly number[];
+  readonly endpoints?: readonly EndpointMessage[];
+  readonly events?: readonly EventMessage[];
+  readonly requests?: readonly RequestMessage[];
+}
+
+export interface Hello {
+  readonly version: number;
+  readonly picker: string;
+  readonly headers: readonly string[];
+  readonly deadlineMs: number;
+}
+
+export interface EndpointMessage {
+  readonly slot: number;
+  readonly id: string;
+  readonly address: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly sampled: boolean;
+  readonly waitingRequests: number;
+  readonly runningRequests: number;
+  readonly kvCacheUsage: number;
+  readonly sampleAgeMs: number;
+  readonly cacheBlocks: number;
+  readonly cacheBlockTokens: number;
+  readonly loraMax: number;
+  readonly loraRunning: readonly string[];
+  readonly loraWaiting: readonly string[];
+}
+
+export interface RequestMessage {
+  readonly id: string;
+  readonly model: string;
+  readonly promptTokens: number;
+  readonly outputTokensMax: number;
+  readonly streaming: boolean;
+  readonly priority: number;
+  readonly fairnessId: string;
+  readonly objective: string;
+  readonly ttftSloMs: number;
+  readonly tpotSloMs: number;
+  readonly blockTokens: number;
+  readonly blockHashes: Uint8Array;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly candidates: readonly number[];
+}
+
+export type EventMessage = { readonly id: string } & (
+  | { readonly routed: RoutedMessage }
+  | { readonly firstToken: { readonly afterMs: number } }
+  | { readonly done: DoneMessage }
+);
+
+export interface RoutedMessage {
+  readonly slot: number;
+  readonly prefillSlot?: number;
+  readonly promptTokens: number;
+}
+
+export interface DoneMessage {
+  readonly outcome: 'COMPLETED' | 'ABORTED' | 'FAILED';
+  readonly afterMs: number;
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  readonly cachedTokens: number;
+}
+
+/** As it is decoded: fields that were not sent have their defaults. */
+export interface SchedulerMessage {
+  readonly welcome: Welcome | null;
+  readonly decisions: readonly Decision[];
+}
+
+export interface Welcome {
+  readonly version: number;
+  readonly name: string;
+  readonly wantsEndpoints: boolean;
+  readonly wantsEvents: boolean;
+  readonly blockHashesMax: number;
+  readonly headers: readonly string[];
+}
+
+export interface Decision {
+  readonly id: string;
+  readonly targets: readonly { readonly slot: number; readonly score: number }[];
+  readonly refuse: boolean;
+  readonly prefillSlot?: number | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+}

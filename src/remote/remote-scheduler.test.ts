@@ -1,0 +1,265 @@
+import { loadSync, type MethodDefinition, type ServiceDefinition } from '@grpc/proto-loader';
+import { describe, expect, it } from 'vitest';
+import { makeEndpoint, makeRequest } from '../../test/makers.ts';
+import type { Endpoint } from '../framework/endpoint.ts';
+import type { Candidates } from '../framework/plugin.ts';
+import type { CallOptions, Runtime } from '../framework/runtime.ts';
+import { packageFile } from '../runtime/package-file.ts';
+import { seededRandom } from '../runtime/seeded-random.ts';
+import { createContext } from '../scheduling/context.ts';
+import { SimulatedClock } from '../sim/simulated-clock.ts';
+import type { PickerMessage } from './messages.ts';
+import { type RemoteOptions, RemoteScheduler } from './remote-scheduler.ts';
+
+const definitions = loadSync(packageFile('proto/pointsman/scheduler/v1/scheduler.proto'), {
+  longs: Number,
+  enums: String,
+  defaults: true,
+});
+const { Run } = definitions['pointsman.scheduler.v1.Scheduler'] as ServiceDefinition;
+const run = Run as MethodDefinition<PickerMessage, object>;
+
+const WELCOME = { version: 1, name: 'fake', wantsEndpoints: true, wantsEvents: true };
+const [A, B] = [makeEndpoint('a', { slot: 0 }), makeEndpoint('b', { slot: 1 })] as [
+  Endpoint,
+  Endpoint,
+];
+
+function setUp(options: Partial<RemoteOptions> = {}, welcome: object | null = WELCOME) {
+  const clock = new SimulatedClock();
+  const calls: { options: CallOptions; told: PickerMessage[]; open: boolean }[] = [];
+  let unread = 0;
+  const runtime: Runtime = {
+    clock,
+    random: seededRandom(1),
+    network: {
+      get: () => Promise.reject(new Error('no HTTP here')),
+      openCall: (given) => {
+        const call = { options: given, told: [] as PickerMessage[], open: true };
+        calls.push(call);
+        return {
+          send: (bytes) => void call.told.push(run.requestDeserialize(Buffer.from(bytes))),
+          waitingBytes: () => unread,
+          close: () => {
+            call.open = false;
+          },
+        };
+      },
+    },
+  };
+  const scheduler = new RemoteScheduler(
+    {
+      address: 'x:1',
+      deadlineMs: 5,
+      batchWindowMs: 0,
+      headers: [],
+      maxNumOfEndpoints: 2,
+      tls: undefined,
+      ...options,
+    },
+    { runtime },
+  );
+  for (const endpoint of [A, B]) scheduler.onEndpointAdded(endpoint);
+  const call = () => calls.at(-1) as (typeof calls)[number];
+  const say = (message: object) => call().options.onMessage(run.responseSerialize(message));
+  if (welcome !== null) say({ welcome });
+  const candidates: Candidates = { endpoints: [A, B], all: true };
+  const ask = (id: string, given = candidates) => {
+    const request = makeRequest({ id });
+    let ready = false;
+    const waits = scheduler.prepare(request, given, () => {
+      ready = true;
+    });
+    const decide = (endpoints: readonly Endpoint[] = [A, B]) => {
+      const context = { request, now: 0, random: seededRandom(1) };
+      const result = scheduler.schedule(endpoints, createContext(context, endpoints, new Map()));
+      if ('declined' in result) return result.declined;
+      const { primary, prefill } = result;
+      return primary.kind === 'exhausted'
+        ? 'refused'
+        : [primary.targets.map(({ endpoint }) => endpoint.slot), prefill?.slot];
+    };
+    return { waits, isReady: () => ready, decide };
+  };
+  const answer = (id: string, slots: readonly number[], more: object = {}) =>
+    say({ decisions: [{ id, targets: slots.map((slot) => ({ slot, score: 1 })), ...more }] });
+  return {
+    scheduler,
+    clock,
+    calls,
+    call,
+    say,
+    ask,
+    answer,
+    setUnread: (n: number) => (unread = n),
+  };
+}
+
+describe('a scheduler in another process', () => {
+  it('[R1] is greeted first, and told of every endpoint once it has said what it wants', () => {
+    const { call, say } = setUp({}, null);
+    expect(call().told.map((message) => Object.keys(message.hello ?? {}))).toEqual([
+      ['headers', 'version', 'picker', 'deadlineMs'],
+    ]);
+    say({ welcome: WELCOME });
+    expect(call().told[1]?.endpoints?.map(({ slot }) => slot)).toEqual([0, 1]);
+  });
+
+  it('[R2] is waited for, and its order of endpoints taken', () => {
+    const { ask, answer } = setUp();
+    const asked = ask('r1');
+    expect([asked.waits, asked.isReady()]).toEqual([true, false]);
+    answer('r1', [1, 0]);
+    expect(asked.isReady()).toBe(true);
+    expect(asked.decide()).toEqual([[1, 0], undefined]);
+  });
+
+  it('[R2] may name where the prompt is computed, and the sidecar is told', () => {
+    const { ask, answer } = setUp();
+    const asked = ask('r1');
+    answer('r1', [1], { prefillSlot: 0 });
+    expect(asked.decide()).toEqual([[1], 0]);
+  });
+
+  it('[R3] is not waited for beyond the deadline, and what comes later has no effect', () => {
+    const { scheduler, clock, ask, answer } = setUp();
+    const asked = ask('r1');
+    clock.step(5);
+    expect([asked.isReady(), asked.decide()]).toEqual([true, 'deadline']);
+    answer('r1', [1]);
+    expect([asked.decide(), scheduler.status().ignoredAnswers]).toEqual(['deadline', 1]);
+  });
+
+  it('[R4] has no effect with an endpoint that was not offered, a bad score or a reserved header', () => {
+    const { ask, answer, say } = setUp();
+    const onlyA = { endpoints: [A], all: false };
+    const [outside, score, header, twice] = ['o', 's', 'h', 't'].map((id) => ask(id, onlyA));
+    answer('o', [1]);
+    say({ decisions: [{ id: 's', targets: [{ slot: 0, score: Number.NaN }] }] });
+    answer('h', [0], { headers: { 'x-gateway-destination-endpoint': '6.6.6.6:1' } });
+    answer('t', [0, 0]);
+    expect([outside?.decide(), score?.decide(), header?.decide(), twice?.decide()]).toEqual([
+      'not-a-candidate',
+      'bad-score',
+      'bad-header',
+      'not-a-candidate',
+    ]);
+  });
+
+  it('[R4] has no effect with an endpoint that has gone meanwhile; one that is left is taken', () => {
+    const { ask, answer } = setUp();
+    const [both, gone] = [ask('both'), ask('gone')];
+    answer('both', [1, 0]);
+    answer('gone', [1]);
+    expect([both.decide([A]), gone.decide([A])]).toEqual([[[0], undefined], 'endpoint-gone']);
+  });
+
+  it('[R5] may have no opinion, or refuse', () => {
+    const { ask, answer } = setUp();
+    const [none, refused] = [ask('none'), ask('refused')];
+    answer('none', []);
+    answer('refused', [], { refuse: true });
+    expect([none.decide(), refused.decide()]).toEqual(['no-opinion', 'refused']);
+  });
+
+  it('[R6] is not asked after five failures in a row, until a trial that nobody waits for succeeds', () => {
+    const { scheduler, clock, ask, answer } = setUp();
+    for (let i = 0; i < 5; i++) ask(`late ${i}`);
+    while (clock.step(5));
+    expect([scheduler.status().breaker, ask('next').decide()]).toEqual(['open', 'breaker-open']);
+    while (clock.step(1100));
+    const trial = ask('trial');
+    expect([trial.waits, trial.decide(), scheduler.status().breaker]).toEqual([
+      false,
+      'breaker-open',
+      'half-open',
+    ]);
+    answer('trial', [0]);
+    expect([scheduler.status().breaker, ask('again').waits]).toEqual(['closed', true]);
+  });
+
+  it('[R7] that goes away holds up nobody, and is told everything again when it is back', () => {
+    const { clock, calls, call, say, ask } = setUp();
+    const asked = ask('r1');
+    call().options.onClosed('killed');
+    expect([asked.isReady(), asked.decide(), ask('r2').decide()]).toEqual([
+      true,
+      'disconnected',
+      'disconnected',
+    ]);
+    while (clock.step(100));
+    expect(calls).toHaveLength(2);
+    say({ welcome: WELCOME });
+    expect(call().told[1]?.endpoints?.map(({ slot }) => slot)).toEqual([0, 1]);
+    expect(ask('r3').waits).toBe(true);
+  });
+
+  it('[R8] that answers nonsense, greets twice or does not read is cut off', () => {
+    const nonsense = setUp();
+    nonsense.call().options.onMessage(Uint8Array.from([255, 255, 255]));
+    const twice = setUp();
+    twice.say({ welcome: WELCOME });
+    const unread = setUp();
+    unread.setUnread(5_000_000);
+    unread.ask('r1');
+    const old = setUp({}, { version: 2 });
+    const mute = setUp({}, null);
+    while (mute.clock.step(5000));
+    const all = [nonsense, twice, unread, old, mute];
+    expect(all.map(({ call }) => call().open)).toEqual(all.map(() => false));
+  });
+
+  it('[R9] is asked about all requests of a window at once, and by default about each by itself', () => {
+    const alone = setUp();
+    alone.ask('r1');
+    alone.ask('r2');
+    expect(alone.call().told.flatMap(({ requests = [] }) => [requests.length])).toEqual([
+      0, 0, 1, 1,
+    ]);
+    const together = setUp({ batchWindowMs: 2 });
+    together.ask('r1');
+    together.ask('r2');
+    together.clock.step(2);
+    expect(
+      together
+        .call()
+        .told.at(-1)
+        ?.requests?.map(({ id }) => id),
+    ).toEqual(['r1', 'r2']);
+  });
+
+  it('[R10] sees only headers that the configuration lets through and it has asked for', () => {
+    const { call, scheduler } = setUp(
+      { headers: ['x-a', 'x-b'] },
+      { ...WELCOME, headers: ['x-a', 'x-c'] },
+    );
+    const headers = new Map([
+      ['x-a', '1'],
+      ['x-b', '2'],
+      ['x-c', '3'],
+    ]);
+    const request = makeRequest({ id: 'r1', headers });
+    scheduler.prepare(request, { endpoints: [A, B], all: true }, () => undefined);
+    expect(call().told.at(-1)?.requests?.[0]?.headers).toEqual({ 'x-a': '1' });
+  });
+
+  it('[R11] hears what became of requests, in order, with the next it is asked', () => {
+    const { call, scheduler, ask } = setUp();
+    const request = makeRequest({ id: 'r0' });
+    const load = { requests: 0, pendingPrefillTokens: 0, contextTokens: 0 };
+    const routed = { request, endpoint: B, at: 10, cachedTokens: 0, load, firstTokenSeen: true };
+    scheduler.onRouted(routed);
+    scheduler.onFirstToken(routed, 30);
+    scheduler.onDone(routed, 50, 'completed', {
+      promptTokens: 9,
+      completionTokens: 8,
+      cachedTokens: 7,
+    });
+    ask('r1');
+    expect(call().told.at(-1)?.events).toMatchObject([
+      { id: 'r0', routed: { slot: 1 } },
+      { id: 'r0', firstToken: { afterMs: 20 } },
+      { id: 'r0', done: { outcome: 'COMPLETED', afterMs: 40, completionTokens: 8 } },
+    ]);
+  });
+});

@@ -1,0 +1,161 @@
+import { instantiate, type PickerParts, type PluginWrap } from './config/instantiate.ts';
+import type { PickerPlan } from './config/picker-plan.ts';
+import type { EndpointPool } from './datalayer/endpoint-pool.ts';
+import type { Endpoint } from './framework/endpoint.ts';
+import { PRECISE_PREFIX_PRODUCER, type PrefixMatch, prefixMatchKey } from './framework/keys.ts';
+import type {
+  Candidates,
+  CycleFact,
+  Observer,
+  ReplacementScheduler,
+  SchedulerStatus,
+} from './framework/plugin.ts';
+import type { InferenceRequest } from './framework/request.ts';
+import type { Runtime } from './framework/runtime.ts';
+import type {
+  CycleKey,
+  Scheduler,
+  SchedulingContext,
+  SchedulingResult,
+} from './framework/scheduling.ts';
+import { createContext } from './scheduling/context.ts';
+import { type ReplacedScheduler, replacedScheduler } from './scheduling/replaced-scheduler.ts';
+import { createScheduler } from './scheduling/scheduler.ts';
+
+export interface SchedulingCoreOptions {
+  readonly plan: PickerPlan;
+  readonly pool: EndpointPool;
+  readonly runtime: Runtime;
+  readonly coreFacts: readonly CycleFact<unknown>[];
+  readonly wrapPlugin?: PluginWrap | undefined;
+  readonly wrapScheduler?: ((scheduler: Scheduler) => Scheduler) | undefined;
+  readonly schedulerRuntime?: Runtime | undefined;
+}
+
+/** One cycle's outcome, and what is thought to be cached of its prompt. */
+export interface Cycle {
+  readonly result: SchedulingResult;
+  cachedTokens(endpoint: Endpoint): number;
+}
+
+/** How a scheduler in place of the profiles fares. */
+export interface ReplacementReport extends Partial<SchedulerStatus> {
+  /** Requests that it has decided. */
+  readonly decided: number;
+  /** Those left to the profiles, by why. */
+  readonly declined: ReadonlyMap<string, number>;
+}
+
+/** A plan made into plugins, data sources running: what decides, without pool and ledger. */
+export interface SchedulingCore {
+  /** Plugin instances that hear of requests and endpoints, data sources included. */
+  readonly observers: readonly Observer[];
+  schedule(request: InferenceRequest, endpoints: readonly Endpoint[], now: number): Cycle;
+  /** As `Router.prepare`. */
+  prepare(
+    request: InferenceRequest,
+    body: readonly Uint8Array[],
+    candidates: () => Candidates,
+    ready: () => void,
+  ): boolean;
+  /** Undefined where the profiles decide. */
+  replacement(): ReplacementReport | undefined;
+  stop(): void;
+}
+
+/** Throws ConfigError when the plan's handler cannot run its profiles. */
+export function createSchedulingCore(options: SchedulingCoreOptions): SchedulingCore {
+  const { plan, pool, runtime, coreFacts, wrapPlugin: wrap } = options;
+  const parts = instantiate(plan, { pool, runtime, coreFacts, ...(wrap && { wrap }) });
+  const profiles = createScheduler(parts.handler);
+  const replacement = replacementOf(options);
+  const replaced = replacement && replacedScheduler(replacement, profiles);
+  const bare = replaced ?? profiles;
+  const scheduler = options.wrapScheduler?.(bare) ?? bare;
+  const cachedIn = cachedTokensBy(bestPrefixMatch(parts.facts));
+  return {
+    observers: [...parts.observers, ...(replacement === undefined ? [] : [replacement])],
+    schedule(request, endpoints, now) {
+      const random = runtime.random.fork(request.id);
+      const context = createContext({ request, now, random }, endpoints, parts.facts);
+      const result = scheduler.schedule(endpoints, context);
+      return { result, cachedTokens: (endpoint) => cachedIn(endpoint, context) };
+    },
+    prepare(request, body, candidates, ready) {
+      const asks = replacement?.prepare?.bind(replacement);
+      return waitForAll(
+        [
+          ...sourceWaits(parts, request, body),
+          ...(asks === undefined ? [] : [(done: () => void) => asks(request, candidates(), done)]),
+        ],
+        ready,
+      );
+    },
+    replacement: () => replaced && reportOf(replaced, replacement),
+    stop: () => {
+      replacement?.stop?.();
+      parts.stop();
+    },
+  };
+}
+
+function replacementOf({
+  plan,
+  runtime,
+  schedulerRuntime = runtime,
+}: SchedulingCoreOptions): ReplacementScheduler | undefined {
+  return plan.scheduler?.definition.create(plan.scheduler.config, { runtime: schedulerRuntime });
+}
+
+function reportOf(
+  { decided, declined }: ReplacedScheduler,
+  replacement: ReplacementScheduler | undefined,
+): ReplacementReport {
+  return { ...replacement?.status?.(), decided, declined };
+}
+
+/** Begins to get something ready, and says whether it has to be waited for. */
+type Wait = (done: () => void) => boolean;
+
+/** What data sources need of a request they read from its body. */
+function sourceWaits(
+  { preparers }: PickerParts,
+  request: InferenceRequest,
+  body: readonly Uint8Array[],
+): readonly Wait[] {
+  if (body.length === 0) return [];
+  return preparers.map((source) => (done) => source.prepare(request, body, done));
+}
+
+/** True, and `ready` is called at the last of them, when any of them has to be waited for. */
+function waitForAll(waits: readonly Wait[], ready: () => void): boolean {
+  let waiting = 0;
+  for (const wait of waits) {
+    const waited = wait(() => {
+      waiting -= 1;
+      if (waiting === 0) ready();
+    });
+    if (waited) waiting += 1;
+  }
+  return waiting > 0;
+}
+
+/** What engines say themselves is believed before what we think they hold. */
+function bestPrefixMatch(facts: PickerParts['facts']): CycleKey<PrefixMatch> | undefined {
+  const keys = [prefixMatchKey(PRECISE_PREFIX_PRODUCER), prefixMatchKey()];
+  return keys.find(({ name }) => facts.has(name));
+}
+
+/** How much of a cycle's prompt an endpoint is thought to hold. */
+function cachedTokensBy(
+  matchKey: CycleKey<PrefixMatch> | undefined,
+): (endpoint: Endpoint, context: SchedulingContext) => number {
+  if (matchKey === undefined) return () => 0;
+  return (endpoint, context) => {
+    const match = context.get(matchKey);
+    return Math.min(
+      context.request.promptTokens,
+      match.matchedBlocks(endpoint) * match.blockTokens,
+    );
+  };
+}
