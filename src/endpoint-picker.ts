@@ -8,11 +8,11 @@ import { subsetOf } from './datalayer/subset.ts';
 import type { Endpoint } from './framework/endpoint.ts';
 import { RoutingError } from './framework/error.ts';
 import type { RequestObserver, Routed } from './framework/observer.ts';
-import type { Observer } from './framework/plugin.ts';
+import type { Observer, ReplacementReport } from './framework/plugin.ts';
 import type { RouteOptions, Router } from './framework/routing.ts';
 import type { Runtime } from './framework/runtime.ts';
 import type { Scheduler, SchedulingResult } from './framework/scheduling.ts';
-import { createSchedulingCore, type ReplacementReport } from './scheduling-core.ts';
+import { createSchedulingCore } from './scheduling-core.ts';
 import { Ticket } from './ticket.ts';
 
 export interface EndpointPickerOptions {
@@ -29,7 +29,7 @@ export interface EndpointPickerOptions {
 }
 
 /** The decision core, data sources running: pool, ledger, plugins and scheduler made into one synchronous `route`. No sockets. */
-export interface EndpointPicker extends Router {
+export interface EndpointPicker extends Required<Router> {
   readonly pool: EndpointPool;
   readonly ledger: Ledger;
   /** Plugin instances that hear of requests and endpoints, data sources included. */

@@ -7,8 +7,8 @@ import type {
   Candidates,
   CycleFact,
   Observer,
+  ReplacementReport,
   ReplacementScheduler,
-  SchedulerStatus,
 } from './framework/plugin.ts';
 import type { InferenceRequest } from './framework/request.ts';
 import type { Runtime } from './framework/runtime.ts';
@@ -36,14 +36,6 @@ export interface SchedulingCoreOptions {
 export interface Cycle {
   readonly result: SchedulingResult;
   cachedTokens(endpoint: Endpoint): number;
-}
-
-/** How a scheduler in place of the profiles fares. */
-export interface ReplacementReport extends Partial<SchedulerStatus> {
-  /** Requests that it has decided. */
-  readonly decided: number;
-  /** Those left to the profiles, by why. */
-  readonly declined: ReadonlyMap<string, number>;
 }
 
 /** A plan made into plugins, data sources running: what decides, without pool and ledger. */
@@ -104,7 +96,10 @@ function replacementOf({
   runtime,
   schedulerRuntime = runtime,
 }: SchedulingCoreOptions): ReplacementScheduler | undefined {
-  return plan.scheduler?.definition.create(plan.scheduler.config, { runtime: schedulerRuntime });
+  return plan.scheduler?.definition.create(plan.scheduler.config, {
+    runtime: schedulerRuntime,
+    now: () => runtime.clock.now(),
+  });
 }
 
 function reportOf(

@@ -11,7 +11,7 @@ import {
   LORA,
   STARTED_AT,
 } from '../framework/keys.ts';
-import type { PluginCatalogue } from '../framework/plugin.ts';
+import type { PluginCatalogue, ReplacementReport } from '../framework/plugin.ts';
 import { headroomOf } from '../framework/predicted-latency.ts';
 import type { InferenceRequest } from '../framework/request.ts';
 import type { RoutedRequest } from '../framework/routing.ts';
@@ -86,6 +86,8 @@ export class Redecider {
   #ttftMs: Redecision['ttftMs'];
   /** What was decided of the request at hand. */
   #was: CapturedDecision | undefined;
+  /** Asked about in another process: the answer belongs to this very object. */
+  #prepared: { readonly n: number; readonly request: InferenceRequest } | undefined;
 
   constructor(
     { version, seed, config: captured }: Extract<CaptureRecord, { e: 'capture' }>,
@@ -121,6 +123,19 @@ export class Redecider {
     });
   }
 
+  /**
+   * Before a request is taken, where it is decided in another process: resolved when that has answered, or will not. At once
+   * where nothing has to be waited for.
+   */
+  async prepare({ t, n, r, subset }: Extract<CaptureRecord, { e: 'q' }>): Promise<void> {
+    const request = requestOf(r);
+    this.#prepared = { n, request };
+    await new Promise<void>((resolve) => {
+      const ask = (): boolean => this.#picker.prepare(request, [], resolve, { subset });
+      if (!this.#clock.during(t, ask)) resolve();
+    });
+  }
+
   take(record: Exclude<CaptureRecord, { e: 'capture' }>): Redecision | undefined {
     switch (record.e) {
       case 'q':
@@ -149,6 +164,11 @@ export class Redecider {
     }
   }
 
+  /** How a scheduler in place of the profiles fares, where there is one. */
+  replacement(): ReplacementReport | undefined {
+    return this.#picker.replacement();
+  }
+
   #decide({
     n,
     r,
@@ -162,7 +182,8 @@ export class Redecider {
     this.#was = d;
     let failed: RoutingError | undefined;
     try {
-      const routed = this.#picker.route(requestOf(r), { subset, firstTokenSeen, endSeen });
+      const request = this.#prepared?.n === n ? this.#prepared.request : requestOf(r);
+      const routed = this.#picker.route(request, { subset, firstTokenSeen, endSeen });
       if ('error' in d) routed.done('aborted');
       else this.#open.set(n, routed);
     } catch (error) {

@@ -20,11 +20,13 @@ import type { Log } from '../observability/log.ts';
 import { PickerMetrics } from '../observability/metrics.ts';
 import { registerPoolMetrics } from '../observability/pool-metrics.ts';
 import { requestMetrics } from '../observability/request-metrics.ts';
+import { registerSchedulerMetrics, timedPrepare } from '../observability/scheduler-metrics.ts';
 import { createOpenBody, headerOnlyRequest } from '../request/open-body.ts';
 import { createRealRuntime, type RealRuntime } from '../runtime/real-runtime.ts';
 import { registerShadowMetrics } from '../shadow/shadow-metrics.ts';
 import { type Shadow, type ShadowData, startShadow } from '../shadow/start-shadow.ts';
 import { describeEndpoints } from './describe-endpoints.ts';
+import { describeReplacement } from './describe-replacement.ts';
 
 /** A capture is kept in so many files or more, so that deleting the oldest takes no great part of it. */
 const CAPTURE_FILES_MIN = 8;
@@ -78,6 +80,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const capture = tap && captureOf(options, tap);
   const shadows = tap === undefined ? [] : shadowsOf(options, { tap, picker });
   registerShadowMetrics(metrics.registry, shadows);
+  registerSchedulerMetrics(metrics.registry, () => picker.replacement());
   registerPoolMetrics({
     registry: metrics.registry,
     poolName: options.poolName,
@@ -96,6 +99,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
     ready: () => readiness({ picker, discovery, kubernetes }, runtime.clock.now()),
     documents: new Map([
       ['/debug/endpoints', () => describeEndpoints(picker, runtime.clock.now(), server.sessions())],
+      ['/debug/scheduler', () => describeReplacement(picker.replacement())],
       ['/debug/shadows', () => ({ shadows: shadows.map((shadow) => shadow.status()) })],
     ]),
   });
@@ -143,8 +147,10 @@ function startPicker({
     wrapPlugin: instruments.plugins,
     wrapScheduler: (scheduler) => instruments.scheduler(tap?.wrapScheduler(scheduler) ?? scheduler),
     observers: [requestMetrics(metrics)],
+    schedulerRuntime: runtime,
   });
-  return tap?.wrapPicker(picker) ?? picker;
+  const prepare = timedPrepare(picker.prepare, metrics.registry, runtime.clock);
+  return tap?.wrapPicker({ ...picker, prepare }) ?? { ...picker, prepare };
 }
 
 /** Undefined where nobody listens: then requests pay nothing for it. */

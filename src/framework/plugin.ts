@@ -1,7 +1,7 @@
 import type { AttributeKey, Endpoint, EndpointId, EndpointMetrics } from './endpoint.ts';
 import type { EndpointObserver, RequestObserver } from './observer.ts';
 import type { InferenceRequest } from './request.ts';
-import type { Runtime } from './runtime.ts';
+import type { Millis, Runtime } from './runtime.ts';
 import type {
   CycleKey,
   Decider,
@@ -122,6 +122,14 @@ export interface SchedulerStatus {
   readonly ignoredAnswers: number;
 }
 
+/** How a scheduler in place of the profiles fares. */
+export interface ReplacementReport extends Partial<SchedulerStatus> {
+  /** Requests that it has decided. */
+  readonly decided: number;
+  /** Those left to the profiles, by why. */
+  readonly declined: ReadonlyMap<string, number>;
+}
+
 /** Decides in place of a configuration's profiles, which stay at hand for what it leaves to them. */
 export interface ReplacementScheduler extends Observer {
   /**
@@ -145,6 +153,8 @@ export interface Candidates {
 export interface SchedulerHost {
   /** Its clock is real also where the decision core's is not. */
   readonly runtime: Runtime;
+  /** The decision core's time, which samples and requests carry. */
+  now(): Millis;
 }
 
 export interface SchedulerDefinition<Config = unknown> extends Definition<Config> {

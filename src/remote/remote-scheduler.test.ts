@@ -57,7 +57,7 @@ function setUp(options: Partial<RemoteOptions> = {}, welcome: object | null = WE
       tls: undefined,
       ...options,
     },
-    { runtime },
+    { runtime, now: () => clock.now() },
   );
   for (const endpoint of [A, B]) scheduler.onEndpointAdded(endpoint);
   const call = () => calls.at(-1) as (typeof calls)[number];

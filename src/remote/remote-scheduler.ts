@@ -228,7 +228,7 @@ export class RemoteScheduler implements ReplacementScheduler {
     if (this.#batch.length === 0 && !this.#feed.pending) return;
     const requests = this.#batch;
     this.#batch = [];
-    this.#link.send({ ...this.#feed.take(this.#host.runtime.clock.now()), requests });
+    this.#link.send({ ...this.#feed.take(this.#host.now()), requests });
   }
 
   #newsLater(): void {

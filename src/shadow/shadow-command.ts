@@ -58,6 +58,8 @@ export function shadowTable(shadows: readonly ShadowStatus[]): string {
     const state = running ? '' : ' (down)';
     const all = parity === undefined ? ['-', '-', '-'] : cellsOf(parity.all);
     lines.push([`${name}${state}`, ...all, String(restarts), String(dropped)]);
+    const { undecided = 0 } = parity?.replacement ?? {};
+    if (undecided > 0) lines.push([`  undecided ${undecided}`, '', '', '', '', '']);
     for (const [kind, each] of Object.entries(parity?.kinds ?? {})) {
       lines.push([`  ${kind}`, ...cellsOf(each), '', '']);
     }

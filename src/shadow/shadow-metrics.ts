@@ -15,6 +15,11 @@ const GAUGES: readonly (readonly [string, string, (status: ShadowStatus) => numb
     },
   ],
   ['restarts', 'Times it had to be started anew.', ({ restarts }) => restarts],
+  [
+    'undecided',
+    'Requests that a scheduler in another process, or a module, gave no answer to that counts.',
+    ({ parity }) => parity?.replacement?.undecided ?? 0,
+  ],
   ['dropped', 'Records it was not told.', ({ dropped }) => dropped],
 ];
 

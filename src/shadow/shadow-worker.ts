@@ -6,6 +6,7 @@ import { withPlugins } from '../cli/load-plugins.ts';
 import { builtInCatalogue } from '../config/catalogue.ts';
 import { dataSources } from '../datalayer/data-sources.ts';
 import { remote } from '../remote/remote.ts';
+import { createRealRuntime } from '../runtime/real-runtime.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
 import { ParityTally } from './parity.ts';
 import type { ShadowAnswer, ShadowData } from './start-shadow.ts';
@@ -13,25 +14,41 @@ import type { ShadowAnswer, ShadowData } from './start-shadow.ts';
 /** A thread that decides again what it is told, and answers each batch with how that compares. */
 const { config, source, plugins, state } = workerData as ShadowData;
 const catalogue = await withPlugins(builtInCatalogue(scorers, dataSources, [remote]), plugins);
+// For schedulers in other processes: all else here knows only the time that it is told.
+const schedulerRuntime = createRealRuntime({ seed: 0 });
 const tally = new ParityTally();
 let redecider: Redecider | undefined;
+let undecided = 0;
+let batches = Promise.resolve();
 
 parentPort?.on('message', (batch: string) => {
-  for (const line of batch.split('\n')) {
-    if (line === '') continue;
-    const record = JSON.parse(line) as CaptureRecord;
-    if (record.e === 'capture') {
-      const given = { text: config, source };
-      redecider = new Redecider(record, {
-        catalogue,
-        config: given,
-        randomOf: seededRandom,
-        state,
-      });
-      continue;
-    }
-    const decided = redecider?.take(record);
-    if (decided !== undefined) tally.add(decided);
-  }
-  parentPort?.postMessage(tally.report() satisfies ShadowAnswer);
+  // What fails in a batch must end the thread, as an unhandled rejection does.
+  batches = batches.then(() => hear(batch));
 });
+
+async function hear(batch: string): Promise<void> {
+  for (const line of batch.split('\n')) {
+    if (line !== '') await take(JSON.parse(line) as CaptureRecord);
+  }
+  const replacement = redecider?.replacement();
+  parentPort?.postMessage({
+    ...tally.report(),
+    ...(replacement && { replacement: { name: replacement.name ?? 'module', undecided } }),
+  } satisfies ShadowAnswer);
+}
+
+async function take(record: CaptureRecord): Promise<void> {
+  if (record.e === 'capture') {
+    const given = { text: config, source };
+    const options = { catalogue, config: given, randomOf: seededRandom, state, schedulerRuntime };
+    redecider = new Redecider(record, options);
+    return;
+  }
+  const replaced = redecider?.replacement() !== undefined;
+  if (replaced && record.e === 'q') await redecider?.prepare(record);
+  const decided = redecider?.take(record);
+  if (decided === undefined) return;
+  // The profiles stood in: that says nothing about the scheduler that is tried.
+  if (replaced && !('error' in decided.is) && decided.is.by === undefined) undecided += 1;
+  else tally.add(decided);
+}

@@ -11,7 +11,10 @@ export interface ShadowData {
   readonly state: 'as-it-happened' | 'as-if-decided';
 }
 
-export type ShadowAnswer = ParityReport;
+export interface ShadowAnswer extends ParityReport {
+  /** Where another process or a module decides: its name, and how often it gave no answer that counts. */
+  readonly replacement?: { readonly name: string; readonly undecided: number };
+}
 
 export interface ShadowOptions extends ShadowData {
   readonly name: string;
@@ -24,7 +27,7 @@ export interface ShadowStatus {
   readonly name: string;
   readonly running: boolean;
   /** Since it was started last. */
-  readonly parity: ParityReport | undefined;
+  readonly parity: ShadowAnswer | undefined;
   /** Times that it had to be started anew: it crashed, hung, or fell behind. */
   readonly restarts: number;
   /** Records it was not told because it had fallen behind. */
@@ -64,7 +67,7 @@ class ShadowThread implements Shadow {
   #characters = 0;
   /** When the batch was sent that is not answered yet. */
   #sentAt: number | undefined;
-  #parity: ParityReport | undefined;
+  #parity: ShadowAnswer | undefined;
   #restarts = 0;
   #dropped = 0;
   #restartAt = 0;
