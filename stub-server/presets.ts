@@ -1,8 +1,10 @@
 import type { Millis } from '../src/framework/runtime.ts';
 import type { LatencyCoefficients, RooflineLatency } from './latency-model.ts';
 
-/** An engine: one model on one accelerator. */
+/** An engine: one model on one accelerator, or on several as one. */
 export interface Preset {
+  /** 1 unless said. */
+  readonly accelerators?: number;
   readonly latency: LatencyCoefficients;
   readonly kvBlocks: number;
   readonly sequencesMax: number;
@@ -156,6 +158,7 @@ export const PRESETS: Readonly<Record<PresetName, Preset>> = {
   },
   // Vidur's operator tables for a 70 B model plus NCCL all-reduce times; ±25 %.
   'llama-3.3-70b-h100-tp4': {
+    accelerators: 4,
     latency: roofline({
       stepMs: 0.8,
       weightsMs: 16,
@@ -172,6 +175,7 @@ export const PRESETS: Readonly<Record<PresetName, Preset>> = {
   },
   // As for four; ±25 %.
   'llama-3.3-70b-h100-tp8': {
+    accelerators: 8,
     latency: roofline({
       stepMs: 0.9,
       weightsMs: 10.8,
@@ -188,6 +192,7 @@ export const PRESETS: Readonly<Record<PresetName, Preset>> = {
   },
   // As for H100; ±25 %.
   'llama-3.3-70b-a100-tp4': {
+    accelerators: 4,
     latency: roofline({
       stepMs: 1,
       weightsMs: 27,

@@ -1,10 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import { compare, estimate } from './compare.ts';
 import type { JobResult } from './run-job.ts';
+import { STUDY_OBJECTIVE } from './service-objective.ts';
 
 function result(name: string, seed: number, ttftMeanMs: number): JobResult {
   return {
-    job: { name, config: name, seed, speed: 1, spreadMs: 0, scrapeIntervalMs: 50 },
+    job: {
+      name,
+      config: name,
+      seed,
+      speed: 1,
+      spreadMs: 0,
+      scrapeIntervalMs: 50,
+      objective: STUDY_OBJECTIVE,
+    },
+    throughput: { requestsPerSecond: 1, goodTokensPerSecond: 1, goodOutputTokensPerSecond: 1 },
     summary: {
       requests: 1,
       failed: 0,

@@ -1,4 +1,5 @@
 import type { PoolSpec } from './pool-spec.ts';
+import { tpotOf } from './service-objective.ts';
 import type { RequestResult, SimulationResult } from './simulate.ts';
 import type { Workload } from './workload.ts';
 
@@ -37,11 +38,9 @@ export function curvesOf({ requests }: SimulationResult, { servers }: PoolSpec):
     if (row !== undefined)
       row[bin] = (row[bin] ?? 0) + promptTokens - each.cachedTokens + outputTokens;
   }
-  const tpot = ({ ttftMs, e2eMs, request }: RequestResult): number =>
-    request.outputTokens > 1 ? (e2eMs - ttftMs) / (request.outputTokens - 1) : 0;
   return {
     ttft: hundredths(served.map(({ ttftMs }) => ttftMs)),
-    tpot: hundredths(served.map(tpot)),
+    tpot: hundredths(served.map(tpotOf)),
     e2e: hundredths(served.map(({ e2eMs }) => e2eMs)),
     binMs,
     hitRate: prompt.map((tokens, bin) => (tokens === 0 ? Number.NaN : (cached[bin] ?? 0) / tokens)),

@@ -5,6 +5,7 @@ import { KV_LINK_DEFAULT } from '../../stub-server/pd/kv-fabric.ts';
 import { PRESETS, type PresetName } from '../../stub-server/presets.ts';
 import { ConfigError } from '../framework/error.ts';
 import type { PoolSpec, ServerSpec } from './pool-spec.ts';
+import { presetServer, ROLE_LABEL } from './preset-server.ts';
 
 const presetNames = Object.keys(PRESETS) as [PresetName, ...PresetName[]];
 
@@ -47,10 +48,6 @@ const file = z.strictObject({
   faults: z.array(fault).default([]),
 });
 
-const ROLE_LABEL = 'llm-d.ai/role';
-/** Tokens in a KV block of the presets. */
-const PRESET_BLOCK_TOKENS = 16;
-
 /** Reads a pool of simulated servers from YAML. Throws ConfigError with every issue. */
 export function readPool(text: string, source: string): PoolSpec {
   const parsed = file.safeParse(parse(text));
@@ -76,14 +73,14 @@ export function readPool(text: string, source: string): PoolSpec {
 }
 
 function serverOf(group: z.infer<typeof server>): Omit<ServerSpec, 'id'> {
-  const preset = PRESETS[group.preset];
-  const { kvTokens = PRESET_BLOCK_TOKENS * preset.kvBlocks, slowdown, loraSlots } = group;
+  const preset = presetServer(group.preset);
+  const { slowdown, loraSlots } = group;
   return {
+    ...preset,
     labels: { ...(group.role !== 'both' && { [ROLE_LABEL]: group.role }), ...group.labels },
     kvLink: group.kvLink,
-    latency: preset.latency,
     slowdown,
-    kvTokens,
+    kvTokens: group.kvTokens ?? preset.kvTokens,
     sequencesMax: group.sequencesMax ?? preset.sequencesMax,
     batchedTokensMax: group.batchedTokensMax ?? preset.batchedTokensMax,
     admissionMs: group.admissionMs ?? preset.admissionMs,

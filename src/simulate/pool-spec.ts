@@ -6,6 +6,10 @@ import type { Millis } from '../framework/runtime.ts';
 /** One simulated model server. */
 export interface ServerSpec {
   readonly id: string;
+  /** Name of the preset it is of, if any. */
+  readonly preset?: string;
+  /** 1 unless said. */
+  readonly accelerators?: number;
   readonly labels: Readonly<Record<string, string>>;
   readonly latency: LatencyCoefficients;
   /** Steps take so many times as long as `latency` says; 1 unless said. */

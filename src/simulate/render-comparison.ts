@@ -1,3 +1,4 @@
+import { alignedTable } from './aligned-table.ts';
 import type { ConfigReport, Estimate, Figure } from './compare.ts';
 
 interface Column {
@@ -32,18 +33,7 @@ export function renderComparison(reports: readonly ConfigReport[]): string {
       difference(report, reports[0]),
     ]),
   ];
-  const widths = (rows[0] ?? []).map((_, column) =>
-    Math.max(...rows.map((row) => (row[column] ?? '').length)),
-  );
-  return `${rows
-    .map((row) =>
-      row
-        .map((text, column) =>
-          column === 0 ? text.padEnd(widths[0] ?? 0) : text.padStart(widths[column] ?? 0),
-        )
-        .join('  '),
-    )
-    .join('\n')}\n`;
+  return alignedTable(rows, 1);
 }
 
 function cell({ mean, plusMinus }: Estimate, format: (value: number) => string): string {

@@ -1,9 +1,14 @@
 import type { EmbeddedPicker, PickerOptions } from '../create-picker.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
 import { curvesOf, hitCeilings, type SimulationCurves } from './curves.ts';
+import type { Saturation } from './find-saturation.ts';
 import type { PoolSpec } from './pool-spec.ts';
-import { simulate } from './simulate.ts';
+import { type LoadProbe, saturate } from './saturate.ts';
+import type { ServiceObjective } from './service-objective.ts';
+import { type SimulationResult, simulate } from './simulate.ts';
 import { type SimulationSummary, summarize } from './summarize.ts';
+import { type Throughput, throughputOf } from './throughput.ts';
+import { reshape } from './what-if.ts';
 import { jittered, speedUp, type Workload } from './workload.ts';
 
 /** One configuration on one draw of a workload; crosses to a worker as it is. */
@@ -17,6 +22,11 @@ export interface SimulationJob {
   /** Arrivals move by up to this, in the trace's own time, anew for each seed; 0 leaves them alone. */
   readonly spreadMs: number;
   readonly scrapeIntervalMs: number;
+  /** What the pool is changed to before, as `reshape` takes it. */
+  readonly shape?: string;
+  readonly objective: ServiceObjective;
+  /** Whether the highest load that meets the objective is wanted, too. */
+  readonly findSaturation?: boolean;
   /** Whether what a picture is drawn from is wanted, too. */
   readonly curves?: boolean;
 }
@@ -24,6 +34,9 @@ export interface SimulationJob {
 export interface JobResult {
   readonly job: SimulationJob;
   readonly summary: SimulationSummary;
+  readonly throughput: Throughput;
+  /** Where it was asked for. */
+  readonly saturation?: Saturation<LoadProbe>;
   /** Where they were asked for. */
   readonly curves?: SimulationCurves;
   readonly ceilings?: ReturnType<typeof hitCeilings>;
@@ -42,18 +55,30 @@ export function runJob(
     readonly createPicker: (options: PickerOptions) => EmbeddedPicker;
   },
 ): JobResult {
-  const { seed, speed, spreadMs, config, scrapeIntervalMs } = job;
+  const { seed, spreadMs, config, scrapeIntervalMs, objective } = job;
   const drawn =
     spreadMs === 0 ? workload : jittered(workload, seededRandom(seed).fork('arrivals'), spreadMs);
-  const result = simulate({
-    workload: speedUp(drawn, speed),
-    pool,
-    config,
-    createPicker,
-    seed,
-    scrapeIntervalMs,
-  });
-  const summary = summarize(result);
-  if (job.curves !== true) return { job, summary };
-  return { job, summary, curves: curvesOf(result, pool), ceilings: hitCeilings(workload, pool) };
+  const shaped = job.shape === undefined ? pool : reshape(pool, job.shape);
+  const run = (speed: number): SimulationResult =>
+    simulate({
+      workload: speedUp(drawn, speed),
+      pool: shaped,
+      config,
+      createPicker,
+      seed,
+      scrapeIntervalMs,
+    });
+  const result = run(job.speed);
+  return {
+    job,
+    summary: summarize(result, objective),
+    throughput: throughputOf(result, objective),
+    ...(job.findSaturation === true && {
+      saturation: saturate({ run, objective, speed: job.speed, atSpeed: result }),
+    }),
+    ...(job.curves === true && {
+      curves: curvesOf(result, shaped),
+      ceilings: hitCeilings(workload, shaped),
+    }),
+  };
 }

@@ -4,12 +4,22 @@ import { Presets, SingleBar } from 'cli-progress';
 import { Command, InvalidArgumentError } from 'commander';
 import { NAMED_CONFIGS } from '../config/defaults.ts';
 import { ConfigError } from '../framework/error.ts';
+import { type CapacityPlan, capacityPlan, costPerHour } from './capacity-plan.ts';
 import { type ConfigReport, compare } from './compare.ts';
+import {
+  addPlanningOptions,
+  type Planning,
+  type PlanningFlags,
+  planningOf,
+} from './planning-options.ts';
+import { readPool } from './pool-file.ts';
 import { renderComparison } from './render-comparison.ts';
+import { renderPlan } from './render-plan.ts';
 import type { JobResult, SimulationJob } from './run-job.ts';
 import { runJobs } from './run-jobs.ts';
+import { reshape } from './what-if.ts';
 
-interface SimulateFlags {
+interface SimulateFlags extends PlanningFlags {
   readonly trace: string;
   readonly pool: string;
   readonly config: readonly string[];
@@ -26,7 +36,7 @@ interface SimulateFlags {
 
 /** `pointsman simulate`. */
 export function simulateCommand(): Command {
-  return new Command('simulate')
+  const command = new Command('simulate')
     .description(
       'run a trace through configurations side by side, on simulated servers in virtual time',
     )
@@ -50,25 +60,42 @@ export function simulateCommand(): Command {
     )
     .option('--lenient', 'leave out bad lines of the trace and count them', false)
     .option('--report <file>', 'write a page with pictures there, which needs nothing else')
-    .option('--json', 'print one JSON document', false)
-    .action(async (flags: SimulateFlags) => {
-      mustBeThere('--trace', flags.trace);
-      mustBeThere('--pool', flags.pool);
-      const jobs = jobsOf(flags);
-      const { trace, pool, plugin: plugins, lenient, parallel, json } = flags;
-      const progress = createProgress(jobs.length);
-      const results = await runJobs({
-        source: { trace, pool, plugins, lenient },
-        jobs,
-        parallel,
-        onResult: () => progress.increment(),
-      });
-      progress.stop();
-      const reports = compare(results);
-      if (flags.report !== undefined) await writeReport(flags.report, { flags, reports, results });
-      if (json) process.stdout.write(`${JSON.stringify({ reports, results }, undefined, 2)}\n`);
-      else process.stdout.write(renderComparison(reports));
-    });
+    .option('--json', 'print one JSON document', false);
+  return addPlanningOptions(command).action(run);
+}
+
+async function run(flags: SimulateFlags): Promise<void> {
+  mustBeThere('--trace', flags.trace);
+  mustBeThere('--pool', flags.pool);
+  const planning = planningOf(flags);
+  const pool = readPool(readFileSync(flags.pool, 'utf8'), flags.pool);
+  // What cannot be done is said before anything runs.
+  const shaped = planning.shapes.map((shape) =>
+    shape === undefined ? pool : reshape(pool, shape),
+  );
+  for (const each of shaped) costPerHour(each, planning.prices);
+  const jobs = jobsOf(flags, planning);
+  const { trace, plugin: plugins, lenient, parallel, json } = flags;
+  const progress = createProgress(jobs.length);
+  const results = await runJobs({
+    source: { trace, pool: flags.pool, plugins, lenient },
+    jobs,
+    parallel,
+    onResult: () => progress.increment(),
+  });
+  progress.stop();
+  const reports = compare(results.filter(({ job }) => job.shape === undefined));
+  const plan = planning.findSaturation
+    ? capacityPlan(results, { pool, prices: planning.prices, objective: planning.objective })
+    : undefined;
+  if (flags.report !== undefined) await writeReport(flags.report, { flags, reports, results });
+  if (json) process.stdout.write(`${JSON.stringify({ reports, plan, results }, undefined, 2)}\n`);
+  else process.stdout.write(renderComparison(reports) + planText(plan, planning));
+}
+
+function planText(plan: CapacityPlan | undefined, { priced }: Planning): string {
+  if (plan === undefined) return '';
+  return `\n${renderPlan(plan, priced ? 'the unit of --price' : 'accelerator-hours (see --price)')}`;
 }
 
 /** Loaded when it is asked for: plots are a large library. */
@@ -105,26 +132,28 @@ function mustBeThere(option: string, path: string): void {
   throw new ConfigError('simulate', [{ path: option, message: `${path} is not there` }]);
 }
 
-function jobsOf({
-  config,
-  seeds,
-  speed,
-  spread,
-  scrapeInterval,
-  report,
-}: SimulateFlags): SimulationJob[] {
-  const names = config.length === 0 ? ['round-robin', 'reference-default', 'default'] : config;
+function jobsOf(
+  { config, seeds, speed, spread, scrapeInterval, report }: SimulateFlags,
+  { shapes, objective, findSaturation }: Planning,
+): SimulationJob[] {
+  const unasked = shapes.length > 1 ? ['default'] : ['round-robin', 'reference-default', 'default'];
+  const names = config.length === 0 ? unasked : config;
   return names.flatMap((name) => {
     const text = configOf(name);
-    return Array.from({ length: seeds }, (_, index) => ({
-      name,
-      config: text,
-      seed: index + 1,
-      speed,
-      spreadMs: seeds === 1 ? 0 : spread,
-      scrapeIntervalMs: scrapeInterval,
-      curves: report !== undefined && index === 0,
-    }));
+    return shapes.flatMap((shape) =>
+      Array.from({ length: seeds }, (_, index) => ({
+        name,
+        config: text,
+        seed: index + 1,
+        speed,
+        spreadMs: seeds === 1 ? 0 : spread,
+        scrapeIntervalMs: scrapeInterval,
+        ...(shape !== undefined && { shape }),
+        objective,
+        findSaturation,
+        curves: report !== undefined && index === 0 && shape === undefined,
+      })),
+    );
   });
 }
 

@@ -1,3 +1,4 @@
+import { isGood, type ServiceObjective, STUDY_OBJECTIVE, tpotOf } from './service-objective.ts';
 import type { SimulationResult } from './simulate.ts';
 
 /** What a policy is judged by. Times in milliseconds. */
@@ -10,33 +11,27 @@ export interface SimulationSummary {
   /** After the first token. */
   readonly tpotMeanMs: number;
   readonly e2eMeanMs: number;
-  /** Share of requests with TTFT under 2 s and under 100 ms per further token. */
+  /** Share of requests that met the objective: TTFT under 2 s and under 100 ms per further token unless said. */
   readonly goodput: number;
   /** Share of prompt tokens found in a prefix cache. */
   readonly hitRate: number;
   readonly preemptions: number;
 }
 
-/** The bounds of the policy study. */
-const GOOD_TTFT_MS = 2000;
-const GOOD_TPOT_MS = 100;
-
-export function summarize({ requests, preemptions }: SimulationResult): SimulationSummary {
+export function summarize(
+  { requests, preemptions }: SimulationResult,
+  objective: ServiceObjective = STUDY_OBJECTIVE,
+): SimulationSummary {
   const served = requests.filter(({ completed }) => completed);
   const ttfts = Float64Array.from(served, ({ ttftMs }) => ttftMs).sort();
-  const tpots = served.map(({ ttftMs, e2eMs, request }) =>
-    request.outputTokens > 1 ? (e2eMs - ttftMs) / (request.outputTokens - 1) : 0,
-  );
-  const good = served.filter(
-    ({ ttftMs }, index) => ttftMs < GOOD_TTFT_MS && (tpots[index] ?? 0) < GOOD_TPOT_MS,
-  );
+  const good = served.filter((each) => isGood(each, objective));
   return {
     requests: requests.length,
     failed: requests.length - served.length,
     ttftMeanMs: mean(ttfts),
     ttftP50Ms: quantile(ttfts, 0.5),
     ttftP99Ms: quantile(ttfts, 0.99),
-    tpotMeanMs: mean(tpots),
+    tpotMeanMs: mean(served.map(tpotOf)),
     e2eMeanMs: mean(served.map(({ e2eMs }) => e2eMs)),
     goodput: good.length / Math.max(1, requests.length),
     hitRate:
