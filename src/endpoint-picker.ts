@@ -66,11 +66,12 @@ export function createEndpointPicker(options: EndpointPickerOptions): EndpointPi
       const candidates = () => ({ endpoints: subsetOf(pool.snapshot(), subset), all });
       return core.prepare(request, body, candidates, ready);
     },
-    route(request, { subset, firstTokenSeen = false, endSeen = true }: RouteOptions = {}) {
+    route(request, options: RouteOptions = {}) {
+      const { subset, firstTokenSeen = false, endSeen = true, decided } = options;
       const now = runtime.clock.now();
       const candidates = subsetOf(pool.snapshot(), subset);
       if (candidates.length === 0) throw noCandidates(pool.snapshot().length, subset);
-      const cycle = core.schedule(request, candidates, now);
+      const cycle = core.schedule(request, candidates, { now, decided });
       const { result } = cycle;
       const endpoint = primaryOf(result, candidates.length);
       const { prefill } = result;

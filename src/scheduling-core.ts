@@ -14,11 +14,13 @@ import type { InferenceRequest } from './framework/request.ts';
 import type { Runtime } from './framework/runtime.ts';
 import type {
   CycleKey,
+  ForeignDecision,
   Scheduler,
   SchedulingContext,
   SchedulingResult,
 } from './framework/scheduling.ts';
 import { createContext } from './scheduling/context.ts';
+import { followingScheduler } from './scheduling/following-scheduler.ts';
 import { type ReplacedScheduler, replacedScheduler } from './scheduling/replaced-scheduler.ts';
 import { createScheduler } from './scheduling/scheduler.ts';
 
@@ -42,7 +44,11 @@ export interface Cycle {
 export interface SchedulingCore {
   /** Plugin instances that hear of requests and endpoints, data sources included. */
   readonly observers: readonly Observer[];
-  schedule(request: InferenceRequest, endpoints: readonly Endpoint[], now: number): Cycle;
+  schedule(
+    request: InferenceRequest,
+    endpoints: readonly Endpoint[],
+    cycle: { readonly now: number; readonly decided?: ForeignDecision | undefined },
+  ): Cycle;
   /** As `Router.prepare`. */
   prepare(
     request: InferenceRequest,
@@ -62,14 +68,14 @@ export function createSchedulingCore(options: SchedulingCoreOptions): Scheduling
   const profiles = createScheduler(parts.handler);
   const replacement = replacementOf(options);
   const replaced = replacement && replacedScheduler(replacement, profiles);
-  const bare = replaced ?? profiles;
+  const bare = followingScheduler(replaced ?? profiles);
   const scheduler = options.wrapScheduler?.(bare) ?? bare;
   const cachedIn = cachedTokensBy(bestPrefixMatch(parts.facts));
   return {
     observers: [...parts.observers, ...(replacement === undefined ? [] : [replacement])],
-    schedule(request, endpoints, now) {
+    schedule(request, endpoints, { now, decided }) {
       const random = runtime.random.fork(request.id);
-      const context = createContext({ request, now, random }, endpoints, parts.facts);
+      const context = createContext({ request, now, random, decided }, endpoints, parts.facts);
       const result = scheduler.schedule(endpoints, context);
       return { result, cachedTokens: (endpoint) => cachedIn(endpoint, context) };
     },

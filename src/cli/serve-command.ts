@@ -36,6 +36,7 @@ interface ServeFlags {
   readonly seed?: number;
   readonly capture?: string;
   readonly shadow: readonly string[];
+  readonly observe: boolean;
   readonly captureMaxBytes: number;
   readonly logLevel: string;
   readonly json: boolean;
@@ -50,8 +51,10 @@ export function serveCommand(scorers: readonly ScorerDefinition[]): Command {
 
 async function serve(flags: ServeFlags, scorers: readonly ScorerDefinition[]): Promise<void> {
   const log = createLog(flags.logLevel);
+  // What would decide, if it were asked, is the first of the shadows then.
+  const shadows = flags.observe ? [...new Set([flags.config, ...flags.shadow])] : flags.shadow;
   // What is wrong with a shadow's configuration is said now, and not by a thread later.
-  for (const shadow of flags.shadow) await planFromPlugins(shadow, scorers, flags.plugin);
+  for (const shadow of shadows) await planFromPlugins(shadow, scorers, flags.plugin);
   const serving = await startServe({
     plan: await planFromPlugins(flags.config, scorers, flags.plugin),
     endpoints: flags.endpoints,
@@ -68,7 +71,8 @@ async function serve(flags: ServeFlags, scorers: readonly ScorerDefinition[]): P
     earlyPickBytes: flags.earlyPickBytes,
     halfCloseAfterPick: flags.halfCloseAfterPick,
     drainTimeoutMs: flags.drainTimeoutMs,
-    shadows: flags.shadow.map((name) => shadowFrom(name, flags.plugin)),
+    observe: flags.observe,
+    shadows: shadows.map((name) => shadowFrom(name, flags.plugin)),
     seed: flags.seed,
     capture:
       flags.capture === undefined
@@ -94,6 +98,11 @@ function withWatchers(command: Command): Command {
       'a configuration that decides beside the one in charge, without effect; give it several times',
       (name: string, before: readonly string[]) => [...before, name],
       [],
+    )
+    .option(
+      '--observe',
+      'decide nothing: follow the picker whose ext_proc filter stands before ours, with --config as a shadow of it',
+      false,
     )
     .option(
       '--capture <folder>',

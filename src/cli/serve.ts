@@ -27,6 +27,7 @@ import { registerShadowMetrics } from '../shadow/shadow-metrics.ts';
 import { type Shadow, type ShadowData, startShadow } from '../shadow/start-shadow.ts';
 import { describeEndpoints } from './describe-endpoints.ts';
 import { describeReplacement } from './describe-replacement.ts';
+import { observing } from './observing.ts';
 
 /** A capture is kept in so many files or more, so that deleting the oldest takes no great part of it. */
 const CAPTURE_FILES_MIN = 8;
@@ -55,6 +56,8 @@ export interface ServeOptions {
   readonly seed: number | undefined;
   /** Where to write all that goes into the decisions, and how much at most; nowhere when left out. */
   readonly capture?: { readonly folder: string; readonly bytesMax: number } | undefined;
+  /** Decide nothing: follow the picker whose filter stands before ours, see `ObserverSession`. */
+  readonly observe?: boolean | undefined;
   /** Configurations that decide beside the one in charge, without effect. */
   readonly shadows?: readonly ShadowData[] | undefined;
   readonly log: Log;
@@ -222,26 +225,37 @@ function extProcOptions(
     readonly seed: number;
   },
 ): ExtProcServerOptions {
-  const { log, bodyBytesMax, earlyPickBytes, halfCloseAfterPick } = options;
+  const { log, bodyBytesMax, earlyPickBytes, halfCloseAfterPick, observe = false } = options;
+  const reading = {
+    router: parts.picker,
+    openBody: createOpenBody({ bodyBytesMax, hashSeed: parts.seed }),
+    headerOnly: headerOnlyRequest,
+  };
+  const session: ExtProcServerOptions['session'] = {
+    ...reading,
+    earlyPickBytes,
+    halfCloseAfterPick,
+    onFault: (error) =>
+      log.error({ err: error }, 'a request failed inside the picker and got a 500'),
+    onRejected: ({ code, sentence }, model) => {
+      parts.metrics.countError(code, model);
+      log.debug({ code, sentence }, 'request refused');
+    },
+  };
   return {
     host: options.host,
     port: options.extProcPort,
     healthPort: options.healthPort,
     tls: tlsOf(options),
     messageBytesMax: bodyBytesMax,
-    session: {
-      router: parts.picker,
-      openBody: createOpenBody({ bodyBytesMax, hashSeed: parts.seed }),
-      headerOnly: headerOnlyRequest,
-      earlyPickBytes,
-      halfCloseAfterPick,
-      onFault: (error) =>
-        log.error({ err: error }, 'a request failed inside the picker and got a 500'),
-      onRejected: ({ code, sentence }, model) => {
-        parts.metrics.countError(code, model);
-        log.debug({ code, sentence }, 'request refused');
-      },
-    },
+    session: observe
+      ? {
+          observer: {
+            ...reading,
+            ...observing({ ...parts, registry: parts.metrics.registry, log }),
+          },
+        }
+      : session,
   };
 }
 

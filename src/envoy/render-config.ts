@@ -3,13 +3,15 @@ import { type Document, parseDocument } from 'yaml';
 import { packageFile } from '../runtime/package-file.ts';
 
 export interface EnvoyConfigOptions {
-  /** Which of the shipped wirings: `deploy/envoy.yaml` or `deploy/envoy-efficient.yaml`. */
-  readonly wiring: 'envoy' | 'envoy-efficient';
+  /** Which of the shipped wirings in `deploy/`. */
+  readonly wiring: 'envoy' | 'envoy-efficient' | 'envoy-observer';
   /** Addresses are loopback; 0 takes a free port, here and below. */
   readonly listenerPort: number;
   readonly adminPort?: number;
   /** `host:port`, an IPv6 host in brackets. */
   readonly extProcAddress: string;
+  /** Of `envoy-observer`, the second ext_proc server, in the same form. */
+  readonly observerAddress?: string;
   /** TLS without verification, as towards a picker with a certificate of its own. */
   readonly extProcTls?: boolean;
   readonly failureModeAllow?: boolean;
@@ -30,8 +32,8 @@ export const CONNECTION_MANAGER: readonly (string | number)[] = [
 ];
 const EXT_PROC = [...CONNECTION_MANAGER, 'http_filters', 0, 'typed_config'];
 const EXT_PROC_CLUSTER = ['static_resources', 'clusters', 1];
-const EXT_PROC_SOCKET = [
-  ...EXT_PROC_CLUSTER,
+const OBSERVER_CLUSTER = ['static_resources', 'clusters', 2];
+const CLUSTER_SOCKET = [
   'load_assignment',
   'endpoints',
   0,
@@ -57,13 +59,15 @@ const TLS_UNVERIFIED = {
 export function renderEnvoyConfig(options: EnvoyConfigOptions): string {
   const { wiring, listenerPort, adminPort = 0, extProcTls = false } = options;
   const config = parseDocument(readFileSync(packageFile(`deploy/${wiring}.yaml`), 'utf8'));
-  const { host, port } = splitAddress(options.extProcAddress);
   replace(config, ['admin', 'address', 'socket_address', 'port_value'], adminPort);
   replace(config, [...LISTENER, 'address', 'socket_address'], {
     address: '127.0.0.1',
     port_value: listenerPort,
   });
-  replace(config, EXT_PROC_SOCKET, { address: host, port_value: port });
+  replace(config, [...EXT_PROC_CLUSTER, ...CLUSTER_SOCKET], socketOf(options.extProcAddress));
+  if (options.observerAddress !== undefined) {
+    replace(config, [...OBSERVER_CLUSTER, ...CLUSTER_SOCKET], socketOf(options.observerAddress));
+  }
   if (extProcTls) config.setIn([...EXT_PROC_CLUSTER, 'transport_socket'], TLS_UNVERIFIED);
   if (options.failureModeAllow !== undefined) {
     replace(config, [...EXT_PROC, 'failure_mode_allow'], options.failureModeAllow);
@@ -83,12 +87,12 @@ function replace(config: Document, path: readonly (string | number)[], value: un
   config.setIn(path, config.createNode(value));
 }
 
-function splitAddress(address: string): { readonly host: string; readonly port: number } {
+function socketOf(address: string): { readonly address: string; readonly port_value: number } {
   const match = /^(?:\[(?<six>[^\]]+)\]|(?<four>[^:]+)):(?<port>\d+)$/.exec(address);
   const host = match?.groups?.['six'] ?? match?.groups?.['four'];
   const port = Number(match?.groups?.['port']);
   if (host === undefined || port > 65_535) {
     throw new Error(`the picker's address ${JSON.stringify(address)} is not host:port`);
   }
-  return { host, port };
+  return { address: host, port_value: port };
 }

@@ -239,13 +239,17 @@ describe('the codec', () => {
                 fields: { 'x-gateway-destination-endpoint-subset': value },
               },
               'envoy.lb': {
-                fields: { 'x-gateway-destination-endpoint-served': { stringValue: '10.0.0.9:1' } },
+                fields: {
+                  'x-gateway-destination-endpoint-served': { stringValue: '10.0.0.9:1' },
+                  'x-gateway-destination-endpoint': { stringValue: '10.0.0.8:1,10.0.0.9:1' },
+                },
               },
             },
           },
         }),
       );
       expect(event.metadata?.served).toBe('10.0.0.9:1');
+      expect(event.metadata?.destination).toBe('10.0.0.8:1,10.0.0.9:1');
       return event.metadata?.subset;
     };
     const list = (...values: readonly object[]): object => ({ listValue: { values } });

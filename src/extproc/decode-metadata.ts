@@ -4,22 +4,25 @@ import { WireReader } from './wire-reader.ts';
 const SUBSET_NAMESPACE = 'envoy.lb.subset_hint';
 const SUBSET_KEY = 'x-gateway-destination-endpoint-subset';
 const SERVED_NAMESPACE = 'envoy.lb';
+const DESTINATION_KEY = 'x-gateway-destination-endpoint';
 const SERVED_KEY = 'x-gateway-destination-endpoint-served';
 
 const EMPTY: Buffer = Buffer.alloc(0);
 
-/** Reads the two entries of the Metadata message ahead that concern a picker; the rest is skipped unread. */
+/** Reads the entries of the Metadata message ahead that concern a picker; the rest is skipped unread. */
 export function decodeMetadata(reader: WireReader): LoadBalancerMetadata {
   let subset: readonly string[] | undefined;
   let served: string | undefined;
+  let destination: string | undefined;
   eachEntry(reader, (namespace, struct) => {
     if (namespace === SUBSET_NAMESPACE)
       subset = endpointList(valueOf(struct, SUBSET_KEY)) ?? subset;
     else if (namespace === SERVED_NAMESPACE) {
       served = stringsOf(valueOf(struct, SERVED_KEY))?.[0] ?? served;
+      destination = stringsOf(valueOf(struct, DESTINATION_KEY))?.[0] ?? destination;
     }
   });
-  return { subset, served };
+  return { subset, served, destination };
 }
 
 /** A list of strings, or one comma-separated string as header-to-metadata rules produce. */

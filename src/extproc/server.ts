@@ -4,9 +4,14 @@ import { type Answer, type AnswerStream, AnswerWriter } from './answer-writer.ts
 import { decodeRequest } from './decode-request.ts';
 import { encodeResponse } from './encode-response.ts';
 import { Health } from './health.ts';
+import { ObserverSession, type ObserverSessionOptions } from './observer-session.ts';
 import { type Certificate, selfSigned } from './self-signed.ts';
 import { Session, type SessionOptions } from './session.ts';
+import type { StreamAction } from './stream-action.ts';
 import type { CloseReason, StreamEvent } from './stream-event.ts';
+
+/** What `T` is but for what the server brings. */
+type Handling<T> = Omit<T, 'newRequestId'>;
 
 export interface ExtProcServerOptions {
   readonly host: string;
@@ -15,7 +20,10 @@ export interface ExtProcServerOptions {
   /** A second port with only the health service; none when undefined. */
   readonly healthPort?: number | undefined;
   readonly tls: Certificate | 'self-signed' | 'plaintext';
-  readonly session: Omit<SessionOptions, 'newRequestId'>;
+  /** Requests are decided here, or, as `observer`, by another picker and only looked at. */
+  readonly session:
+    | Handling<SessionOptions>
+    | { readonly observer: Handling<ObserverSessionOptions> };
   /** Largest message taken: in BUFFERED mode a whole body comes as one. */
   readonly messageBytesMax: number;
 }
@@ -54,10 +62,8 @@ export async function startExtProcServer(options: ExtProcServerOptions): Promise
   let requests = 0;
   let open = 0;
   let onIdle = (): void => undefined;
-  const session: SessionOptions = {
-    ...options.session,
-    newRequestId: () => `${prefix}-${(requests++).toString(36)}`,
-  };
+  const newRequestId = (): string => `${prefix}-${(requests++).toString(36)}`;
+  const newSession = sessionsOf(options.session, newRequestId);
   server.addService(
     {
       Process: {
@@ -74,7 +80,7 @@ export async function startExtProcServer(options: ExtProcServerOptions): Promise
     {
       Process: (stream: Stream) => {
         open += 1;
-        runSession(stream, session, () => {
+        runSession(stream, newSession, () => {
           open -= 1;
           if (open === 0) onIdle();
         });
@@ -104,13 +110,27 @@ export async function startExtProcServer(options: ExtProcServerOptions): Promise
   };
 }
 
-function runSession(stream: Stream, options: SessionOptions, onClosed: () => void): void {
+type NewSession = (emit: (action: StreamAction) => void) => Pick<Session, 'on' | 'closed'>;
+
+function sessionsOf(
+  options: ExtProcServerOptions['session'],
+  newRequestId: () => string,
+): NewSession {
+  if ('observer' in options) {
+    const observer = { ...options.observer, newRequestId };
+    return (emit) => new ObserverSession(observer, emit);
+  }
+  const own = { ...options, newRequestId };
+  return (emit) => new Session(own, emit);
+}
+
+function runSession(stream: Stream, newSession: NewSession, onClosed: () => void): void {
   let closed = false;
   // The call below the stream is grpc-js's own affair; the answers' test and the pinned version hold us to it.
   const writer = new AnswerWriter(stream as unknown as AnswerStream, (task) =>
     process.nextTick(task),
   );
-  const session = new Session(options, (action) => {
+  const session = newSession((action) => {
     if (action.kind === 'half-close') writer.end();
     else writer.write(action);
   });

@@ -23,6 +23,8 @@ export interface LoadBalancerMetadata {
   readonly subset: readonly string[] | undefined;
   /** The endpoint that really served the request. */
   readonly served: string | undefined;
+  /** Where a picker before us has sent the request: `host:port`, comma-separated when there are fallbacks. */
+  readonly destination?: string | undefined;
 }
 
 interface EventCommon {

@@ -1,6 +1,7 @@
 import type { Endpoint } from './endpoint.ts';
 import type { Outcome, Usage } from './observer.ts';
 import type { InferenceRequest } from './request.ts';
+import type { ForeignDecision } from './scheduling.ts';
 
 export interface RouteOptions {
   /** `ip` or `ip:port` strings the proxy allows; undefined allows all. Empty or unmatched: `no-endpoints`. */
@@ -9,6 +10,8 @@ export interface RouteOptions {
   readonly firstTokenSeen?: boolean;
   /** False where nobody sees the response end: `completed` is then taken to come when the model says it should. */
   readonly endSeen?: boolean;
+  /** Nothing is decided then, only booked where it says. A destination that is not among the candidates: `no-endpoints`. */
+  readonly decided?: ForeignDecision | undefined;
 }
 
 /**
