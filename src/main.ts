@@ -20,6 +20,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
     return checkCommand((await import('../scorers/index.ts')).scorers);
   },
   simulate: async () => (await import('./simulate/simulate-command.ts')).simulateCommand(),
+  trace: async () => (await import('./traces/trace-command.ts')).traceCommand(),
   redecide: async () => {
     const { redecideCommand } = await import('./capture/redecide-command.ts');
     return redecideCommand((await import('../scorers/index.ts')).scorers);
@@ -43,7 +44,13 @@ try {
   await (await program(process.argv[2] ?? '')).parseAsync();
 } catch (error) {
   // A bad configuration or trace is the user's to mend: the sentence is enough, a stack trace would hide it.
-  if (!(error instanceof ConfigError || error instanceof TraceError)) throw error;
+  if (!isUsersToMend(error)) throw error;
   process.stderr.write(`${error.message}\n`);
   process.exitCode = 2;
+}
+
+/** From a thread of ours an error comes without its class, and with its name. */
+function isUsersToMend(error: unknown): error is Error {
+  if (error instanceof ConfigError || error instanceof TraceError) return true;
+  return error instanceof Error && (error.name === 'ConfigError' || error.name === 'TraceError');
 }

@@ -16,8 +16,14 @@ import { readCapture } from '../src/capture/read-capture.ts';
 import { redecide, sameDecision } from '../src/capture/redecide.ts';
 import { builtInCatalogue } from '../src/config/catalogue.ts';
 import { dataSources } from '../src/datalayer/data-sources.ts';
+import { createPicker } from '../src/index.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
+import { uniformPool } from '../src/simulate/pool-spec.ts';
+import { simulate } from '../src/simulate/simulate.ts';
+import { summarize } from '../src/simulate/summarize.ts';
+import { readTrace } from '../src/traces/read-trace.ts';
 import { startStubPool } from '../stub-server/pool.ts';
+import { PRESETS } from '../stub-server/presets.ts';
 import { stubOptions } from '../stub-server/stub-options.ts';
 import { tellFigure } from './support/figure.ts';
 import { envoyBinary, startStack } from './support/stack.ts';
@@ -28,6 +34,16 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const options = { catalogue: builtInCatalogue(scorers, dataSources), randomOf: seededRandom };
 const SECRET = 'the words that nobody may find';
+const SERVER = {
+  labels: {},
+  latency: PRESETS.study.latency,
+  kvTokens: 200_000,
+  sequencesMax: 64,
+  batchedTokensMax: 8192,
+  admissionMs: 0,
+  jitter: 0,
+};
+
 /** A long run, for the figure that is promised, is asked for by `npm run test:long`. */
 const REQUESTS = process.env['POINTSMAN_LONG_TESTS'] === '1' ? 100_000 : 1500;
 
@@ -83,6 +99,27 @@ describe.skipIf(binary === undefined)('a capture of traffic through a real Envoy
     expect(decisions).toBe(REQUESTS);
     expect(warnings).toEqual([]);
     expect(bytes).toBeLessThan(200);
+  });
+
+  it('is a trace of the same requests, with what servers counted and what became of them', () => {
+    const { requests, repaired } = readTrace(folder, { lenient: false });
+    expect(requests).toHaveLength(REQUESTS);
+    expect(repaired).toBe(0);
+    expect(Math.max(...requests.map(({ outputTokens }) => outputTokens))).toBe(3);
+    expect(
+      requests.every(({ model, seen }) => model === 'm' && seen?.outcome === 'completed'),
+    ).toBe(true);
+    const { hitRate } = summarize(
+      simulate({
+        workload: readTrace(folder, { lenient: false }),
+        pool: uniformPool(2, SERVER),
+        config: 'default',
+        createPicker,
+        seed: 1,
+      }),
+    );
+    // Seven families of prompts that begin alike.
+    expect(hitRate).toBeGreaterThan(0.3);
   });
 
   it('holds neither text nor who asked', () => {

@@ -58,7 +58,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
     'src/traces',
     'stub-server',
   ],
-  'src/traces': ['src/framework'],
+  'src/traces': ['src/framework', 'src/capture/capture-record.ts', 'src/capture/read-capture.ts'],
   'src/kubernetes': ['src/framework', 'src/datalayer/endpoint-pool.ts', 'src/observability'],
   'src/shadow': [
     'src/framework',

@@ -8,6 +8,7 @@ import type { ServiceObjective } from './service-objective.ts';
 import { type SimulationResult, simulate } from './simulate.ts';
 import { type SimulationSummary, summarize } from './summarize.ts';
 import { type Throughput, throughputOf } from './throughput.ts';
+import type { TraceReading } from './trace-reading.ts';
 import { reshape } from './what-if.ts';
 import { jittered, speedUp, type Workload } from './workload.ts';
 
@@ -40,6 +41,8 @@ export interface JobResult {
   /** Where they were asked for. */
   readonly curves?: SimulationCurves;
   readonly ceilings?: ReturnType<typeof hitCeilings>;
+  /** How the trace was read, where a worker has read it. */
+  readonly trace?: TraceReading;
 }
 
 /** Runs a job. The same job gives the same result, wherever it runs. */

@@ -17,6 +17,7 @@ import { renderComparison } from './render-comparison.ts';
 import { renderPlan } from './render-plan.ts';
 import type { JobResult, SimulationJob } from './run-job.ts';
 import { runJobs } from './run-jobs.ts';
+import { sentencesOf, withoutReading } from './trace-reading.ts';
 import { reshape } from './what-if.ts';
 
 interface SimulateFlags extends PlanningFlags {
@@ -40,7 +41,10 @@ export function simulateCommand(): Command {
     .description(
       'run a trace through configurations side by side, on simulated servers in virtual time',
     )
-    .requiredOption('--trace <file>', 'Mooncake JSON Lines, Azure or BurstGPT CSV; plain or zstd')
+    .requiredOption(
+      '--trace <file>',
+      'a trace in any format, plain, .zst or .gz, or a capture’s folder',
+    )
     .requiredOption('--pool <file>', 'the model servers, in YAML; see docs/simulate.md')
     .option('--config <name|file>', 'a configuration to try; give it several times', collect, [])
     .option(
@@ -58,7 +62,11 @@ export function simulateCommand(): Command {
       'simulations at once; as many as there are processors unless said',
       integer,
     )
-    .option('--lenient', 'leave out bad lines of the trace and count them', false)
+    .option(
+      '--lenient',
+      'leave out bad lines of the trace and count them, sort what is out of order',
+      false,
+    )
     .option('--report <file>', 'write a page with pictures there, which needs nothing else')
     .option('--json', 'print one JSON document', false);
   return addPlanningOptions(command).action(run);
@@ -77,19 +85,24 @@ async function run(flags: SimulateFlags): Promise<void> {
   const jobs = jobsOf(flags, planning);
   const { trace, plugin: plugins, lenient, parallel, json } = flags;
   const progress = createProgress(jobs.length);
-  const results = await runJobs({
+  const jobResults = await runJobs({
     source: { trace, pool: flags.pool, plugins, lenient },
     jobs,
     parallel,
     onResult: () => progress.increment(),
   });
   progress.stop();
+  const { results, trace: read } = withoutReading(jobResults);
+  for (const sentence of sentencesOf(read)) process.stderr.write(`${sentence}\n`);
   const reports = compare(results.filter(({ job }) => job.shape === undefined));
   const plan = planning.findSaturation
     ? capacityPlan(results, { pool, prices: planning.prices, objective: planning.objective })
     : undefined;
   if (flags.report !== undefined) await writeReport(flags.report, { flags, reports, results });
-  if (json) process.stdout.write(`${JSON.stringify({ reports, plan, results }, undefined, 2)}\n`);
+  if (json)
+    process.stdout.write(
+      `${JSON.stringify({ trace: read, reports, plan, results }, undefined, 2)}\n`,
+    );
   else process.stdout.write(renderComparison(reports) + planText(plan, planning));
 }
 

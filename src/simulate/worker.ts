@@ -9,9 +9,11 @@ import type { JobSource } from './run-jobs.ts';
 /** A thread that simulates what it is told, one job after another. */
 const source = workerData as JobSource;
 const workload = readTrace(source.trace, source);
+const { repaired, notes } = workload;
 const pool = readPool(readFileSync(source.pool, 'utf8'), source.pool);
 const createPicker = await pickerMaker(source.plugins);
 
 parentPort?.on('message', (job: SimulationJob) => {
-  parentPort?.postMessage(runJob(job, { workload, pool, createPicker }));
+  const result = runJob(job, { workload, pool, createPicker });
+  parentPort?.postMessage({ ...result, trace: { repaired, notes } });
 });

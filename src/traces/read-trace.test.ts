@@ -80,6 +80,27 @@ describe('parseTrace', () => {
     expect(() => read(packed.subarray(0, packed.length - 4))).toThrow(/damaged zstd/);
   });
 
+  it.each([
+    [
+      'a line as long as a film',
+      '9'.repeat(65 * 1024 * 1024),
+      /^trace:2: 68157440 bytes, more than/,
+    ],
+    ['more tokens than there are', mooncake(0, 100_000_001), /^trace:2: input_length/],
+    [
+      'a time in another age',
+      mooncake(1e14),
+      /^trace:2: at 100000000000000 ms, more than two years/,
+    ],
+    ['a number beyond numbers', mooncake(0).replace('700', '1e999'), /^trace:2: input_length/],
+    ['a line of zeros', '\0'.repeat(9), /^trace:2: not JSON/],
+  ])('refuses %s and says where, or leaves it out and counts it', (_what, bad, message) => {
+    const text = [mooncake(0), bad, mooncake(7)].join('\n');
+    expect(() => read(text)).toThrow(message);
+    const { requests, repaired } = read(text, true);
+    expect([requests.length, repaired]).toEqual([2, 1]);
+  });
+
   it('leaves out what is bad and sorts what is out of order when told to, and counts both', () => {
     const lines = [mooncake(10), 'not a request', mooncake(5), mooncake(20, 5000)];
     const { requests, repaired } = read(lines.join('\n'), true);

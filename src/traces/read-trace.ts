@@ -1,81 +1,83 @@
-import { readFileSync } from 'node:fs';
-import { zstdDecompressSync } from 'node:zlib';
-import { csvFormats, csvReader } from './csv.ts';
-import { MOONCAKE_BLOCK_TOKENS, readMooncakeLine } from './mooncake.ts';
-import { collectTrace, type Trace, TraceError } from './trace.ts';
+import { existsSync, statSync } from 'node:fs';
+import { ConfigError } from '../framework/error.ts';
+import { TraceCollector } from './collect-trace.ts';
+import { findFormat, formatNamed } from './find-format.ts';
+import { firstLineOf } from './first-line.ts';
+import { readCaptureTrace } from './read-capture-trace.ts';
+import { splitLines, type TracePiece } from './split-lines.ts';
+import { splitValues } from './split-values.ts';
+import { type Trace, TraceError } from './trace.ts';
+import type { TraceFormat, TraceReader } from './trace-format.ts';
+import { unpacked, unpackedFile } from './unpack.ts';
 
-/** A gigabyte of text: longer traces are cut before they are read. */
-const TEXT_BYTES_MAX = 1024 * 1024 * 1024;
-/** The first bytes of a zstd frame. */
-const ZSTD_MAGIC = 0xfd2fb528;
-
-/** Reads a trace file, telling its format from its first line. Throws TraceError with the line that is wrong. */
-export function readTrace(path: string, { lenient }: { readonly lenient: boolean }): Trace {
-  return parseTrace(readFileSync(path), { source: path, lenient });
+export interface ReadOptions {
+  /** Bad lines are left out and counted, and what is out of order is sorted, instead of refusing the trace. */
+  readonly lenient: boolean;
+  /** A format's name, where it shall not be told from the first line. */
+  readonly from?: string | undefined;
 }
 
-export function parseTrace(
-  file: Buffer,
-  { source, lenient }: { readonly source: string; readonly lenient: boolean },
-): Trace {
-  const packed = file.length >= 4 && file.readUInt32LE(0) === ZSTD_MAGIC;
-  const bytes = packed ? unpacked(file, source) : file;
-  if (bytes.length > TEXT_BYTES_MAX) {
-    throw new TraceError(
-      source,
-      1,
-      `${bytes.length} bytes of text, more than ${TEXT_BYTES_MAX}; cut the trace`,
-    );
-  }
-  const text = decoded(bytes, { source, lenient });
-  const [first = '', ...rest] = text.split('\n');
-  const blockTokens = MOONCAKE_BLOCK_TOKENS;
-  if (first.trimStart().startsWith('{')) {
-    return collectTrace([first, ...rest], readMooncakeLine, { source, blockTokens, lenient });
-  }
-  const read = csvReader(first);
-  if (read === undefined) {
-    throw new TraceError(
-      source,
-      1,
-      `neither a JSON object nor a known CSV header: ${csvFormats()}`,
-    );
-  }
-  // No prefix ids: the size only sets how finely memory is counted.
-  return collectTrace(rest, read, { source, blockTokens: 64, lenient, firstLine: 2 });
-}
+type NamedOptions = ReadOptions & { readonly source: string };
 
-function unpacked(file: Buffer, source: string): Buffer {
+/**
+ * Reads a trace: a file of any format, plain, gzip or zstd, or a capture's folder. Plain files are read a line at a time;
+ * one zstd frame or one gzip file must unpack to a gigabyte at most. Throws TraceError with the line that is wrong, and
+ * ConfigError where there is no such file or format.
+ */
+export function readTrace(path: string, options: ReadOptions): Trace {
+  if (!existsSync(path)) throw new ConfigError('trace', [{ path, message: 'is not there' }]);
+  if (options.from === 'capture' || statSync(path).isDirectory()) {
+    return readCaptureTrace(path, options);
+  }
+  const chunks = unpackedFile(path, options.lenient);
   try {
-    return zstdDecompressSync(file, { maxOutputLength: TEXT_BYTES_MAX });
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new TraceError(source, 1, `damaged zstd data: ${why}`);
+    return parse(chunks, { ...options, source: path });
+  } finally {
+    chunks.return();
   }
 }
 
-function decoded(
-  bytes: Buffer,
-  { source, lenient }: { readonly source: string; readonly lenient: boolean },
-): string {
+/** Reads what is at hand. */
+export function parseTrace(file: Buffer, options: NamedOptions): Trace {
+  return parse(unpacked(file, options.lenient), options);
+}
+
+function parse(chunks: Iterable<Buffer>, options: NamedOptions): Trace {
+  const { source, lenient, from } = options;
+  const { first, all } = firstLineOf(chunks, options);
+  if (from === undefined && first.text.startsWith('{"e":"capture"')) {
+    return readCaptureTrace(source, options);
+  }
+  const format = from === undefined ? findFormat(first.text) : formatNamed(from);
+  if (typeof format === 'string') throw new TraceError(source, first.line, format);
+  const reader = format.reader(first.text);
+  if (typeof reader === 'string') throw new TraceError(source, first.line, reader);
+  const collector = new TraceCollector({ source, lenient, ordered: format.ordered });
+  for (const piece of piecesOf(all, format, first.text)) {
+    if (reader.hasHeader === true && piece.line === first.line) continue;
+    take(piece, reader, collector);
+  }
+  return collector.trace(reader.blockTokens);
+}
+
+function take(piece: TracePiece, reader: TraceReader, collector: TraceCollector): void {
+  if ('wrong' in piece) collector.refuse(piece.wrong, piece.line);
+  else if (piece.text.trim() !== '') collector.add(reader.read(piece.text), piece.line);
+}
+
+function piecesOf(
+  chunks: Iterable<Buffer>,
+  { shape }: TraceFormat,
+  firstLine: string,
+): Iterable<TracePiece> {
+  const inLines = shape === 'lines' || (shape === 'lines-or-values' && isJsonObject(firstLine));
+  return inLines ? splitLines(chunks) : splitValues(chunks);
+}
+
+function isJsonObject(text: string): boolean {
   try {
-    return new TextDecoder('utf-8', { fatal: !lenient }).decode(bytes);
+    return !Array.isArray(JSON.parse(text));
   } catch {
-    throw new TraceError(source, lineOfBadUtf8(bytes), 'not UTF-8');
+    return false;
   }
-}
-
-function lineOfBadUtf8(bytes: Buffer): number {
-  let line = 1;
-  for (let start = 0; start < bytes.length; line++) {
-    const end = bytes.indexOf(10, start);
-    const stop = end === -1 ? bytes.length : end;
-    try {
-      new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(start, stop));
-    } catch {
-      return line;
-    }
-    start = stop + 1;
-  }
-  return line;
 }

@@ -1,0 +1,120 @@
+import { z } from 'zod';
+import { outputTokens, parseJson, promptTokens } from '../json-fields.ts';
+import type { TraceRequest } from '../trace.ts';
+import {
+  BLOCK_TOKENS_WITHOUT_IDS,
+  LEFT_OUT,
+  type ReadResult,
+  type TraceFormat,
+} from '../trace-format.ts';
+
+/** 64-bit numbers are strings in OTLP's JSON; some exporters write them as numbers. */
+const nanoseconds = z.union([z.string().regex(/^\d{1,20}$/), z.number().nonnegative()]);
+
+const attribute = z.object({
+  key: z.string(),
+  value: z
+    .object({
+      stringValue: z.string().optional(),
+      intValue: z.union([z.string(), z.number()]).optional(),
+      doubleValue: z.number().optional(),
+    })
+    .optional(),
+});
+
+const span = z.object({
+  startTimeUnixNano: nanoseconds,
+  endTimeUnixNano: nanoseconds.optional(),
+  attributes: z.array(attribute).optional(),
+  status: z.object({ code: z.union([z.number(), z.string()]).optional() }).optional(),
+});
+
+const batch = z.object({
+  resourceSpans: z.array(
+    z.object({
+      scopeSpans: z.array(z.object({ spans: z.array(span).optional() })).optional(),
+    }),
+  ),
+});
+
+type Span = z.infer<typeof span>;
+
+/** Of spans of agents and tools the calls of models are spans of their own: they would count twice. */
+const OPERATIONS: ReadonlySet<unknown> = new Set([
+  undefined,
+  'chat',
+  'text_completion',
+  'generate_content',
+]);
+/** The names of the conventions, then those they had before. */
+const INPUT = ['gen_ai.usage.input_tokens', 'gen_ai.usage.prompt_tokens'];
+const OUTPUT = ['gen_ai.usage.output_tokens', 'gen_ai.usage.completion_tokens'];
+const MODEL = ['gen_ai.request.model', 'gen_ai.response.model'];
+/** In seconds; the last is vLLM's. */
+const FIRST_TOKEN = [
+  'gen_ai.response.time_to_first_chunk',
+  'gen_ai.server.time_to_first_token',
+  'gen_ai.latency.time_to_first_token',
+];
+
+/** Spans of OpenTelemetry's GenAI conventions, as the collector's file exporter writes them. */
+export const OTEL: TraceFormat = {
+  name: 'otel',
+  about: 'OpenTelemetry’s GenAI spans in OTLP/JSON',
+  carries: ['model', 'session', 'seen'],
+  shape: 'lines-or-values',
+  // In the order in which they ended, if at all.
+  ordered: false,
+  reader: () => ({ blockTokens: BLOCK_TOKENS_WITHOUT_IDS, read }),
+};
+
+function read(text: string): ReadResult {
+  const parsed = parseJson(text, batch);
+  if (typeof parsed === 'string') return parsed;
+  return parsed.resourceSpans
+    .flatMap(({ scopeSpans = [] }) => scopeSpans)
+    .flatMap(({ spans = [] }) => spans)
+    .map(requestOf);
+}
+
+function requestOf({
+  startTimeUnixNano,
+  endTimeUnixNano,
+  attributes = [],
+  status,
+}: Span): TraceRequest | typeof LEFT_OUT {
+  const values = new Map(attributes.map(({ key, value }) => [key, plain(value)]));
+  const first = (names: readonly string[]): string | number | undefined =>
+    names.map((name) => values.get(name)).find((value) => value !== undefined);
+  const prompt = promptTokens.safeParse(Number(first(INPUT)));
+  if (!prompt.success || !OPERATIONS.has(values.get('gen_ai.operation.name'))) return LEFT_OUT;
+  const output = outputTokens.safeParse(Number(first(OUTPUT)));
+  const session = values.get('gen_ai.conversation.id');
+  const atMs = millis(startTimeUnixNano);
+  const e2eMs = endTimeUnixNano === undefined ? undefined : millis(endTimeUnixNano) - atMs;
+  const ttftMs = 1000 * Number(first(FIRST_TOKEN));
+  const failed = status?.code === 2 || status?.code === 'STATUS_CODE_ERROR';
+  return {
+    atMs,
+    model: String(first(MODEL) ?? ''),
+    promptTokens: prompt.data,
+    outputTokens: output.success ? output.data : Number.NaN,
+    blockIds: [],
+    ...(session !== undefined && { session: String(session) }),
+    seen: {
+      outcome: failed ? 'failed' : 'completed',
+      ...(ttftMs >= 0 && { ttftMs }),
+      ...(e2eMs !== undefined && e2eMs >= 0 && { e2eMs }),
+    },
+  };
+}
+
+function plain(value: z.infer<typeof attribute>['value']): string | number | undefined {
+  return value?.stringValue ?? value?.intValue ?? value?.doubleValue;
+}
+
+/** To the microsecond, which is all that a double holds of today's time. */
+function millis(time: string | number): number {
+  if (typeof time === 'number') return time / 1_000_000;
+  return Number(BigInt(time) / 1000n) / 1000;
+}

@@ -1,0 +1,103 @@
+import { z } from 'zod';
+import { nonNegative, outputTokens, parseJson, promptTokens } from '../json-fields.ts';
+import { PrefixNumbers } from '../prefix-numbers.ts';
+import type { Trace, TraceRequest } from '../trace.ts';
+import type { TraceFormat, TraceReader } from '../trace-format.ts';
+
+const VERSION = 1;
+/** A damaged number of blocks must not fill the memory. */
+const BLOCKS_MAX = 10_000_000;
+
+const header = z.object({
+  pointsman: z.literal('trace'),
+  version: z.literal(VERSION),
+  blockTokens: z.int().positive(),
+});
+
+const row = z.object({
+  at: nonNegative,
+  in: promptTokens,
+  out: outputTokens,
+  model: z.string().optional(),
+  blocks: z.array(z.tuple([z.int().nonnegative(), z.int().positive().max(BLOCKS_MAX)])).optional(),
+  session: z.string().optional(),
+  thinkMs: nonNegative.optional(),
+  outcome: z.enum(['completed', 'aborted', 'failed']).optional(),
+  ttftMs: nonNegative.optional(),
+  e2eMs: nonNegative.optional(),
+});
+
+/** All that a trace can hold, blocks as runs of consecutive numbers. */
+export const POINTSMAN: TraceFormat = {
+  name: 'pointsman',
+  about: 'JSON Lines of our own',
+  carries: ['blockIds', 'model', 'session', 'thinkMs', 'seen'],
+  shape: 'lines',
+  ordered: true,
+  reader: (firstLine): TraceReader | string => {
+    const parsed = parseJson(firstLine, header);
+    if (typeof parsed === 'string') return `the header of a trace: ${parsed}`;
+    const { blockTokens } = parsed;
+    return { blockTokens, hasHeader: true, read: (line) => read(line, blockTokens) };
+  },
+  write,
+};
+
+function read(line: string, blockTokens: number): TraceRequest | string {
+  const parsed = parseJson(line, row);
+  if (typeof parsed === 'string') return parsed;
+  const { at, in: promptTokens, out: outputTokens, model = '', blocks = [] } = parsed;
+  const { session, thinkMs, outcome, ttftMs, e2eMs } = parsed;
+  const count = blocks.reduce((sum, [, length]) => sum + length, 0);
+  if (count * blockTokens > promptTokens) {
+    return `blocks: ${count} of ${blockTokens} tokens, in a prompt of ${promptTokens}`;
+  }
+  return {
+    atMs: at,
+    model,
+    promptTokens,
+    outputTokens,
+    blockIds: blocks.flatMap(([first, length]) =>
+      Array.from({ length }, (_, index) => first + index),
+    ),
+    ...(session !== undefined && { session }),
+    ...(thinkMs !== undefined && { thinkMs }),
+    ...(outcome !== undefined && {
+      seen: {
+        outcome,
+        ...(ttftMs !== undefined && { ttftMs }),
+        ...(e2eMs !== undefined && { e2eMs }),
+      },
+    }),
+  };
+}
+
+function* write({ blockTokens, requests }: Trace): Generator<string, void> {
+  yield `${JSON.stringify({ pointsman: 'trace', version: VERSION, blockTokens })}\n`;
+  const prefixes = new PrefixNumbers();
+  for (const request of requests) {
+    const { atMs, promptTokens, outputTokens, model, session, thinkMs, seen } = request;
+    const blocks = runsOf(prefixes.of(request));
+    const line = {
+      at: atMs,
+      in: promptTokens,
+      out: outputTokens,
+      model: model === '' ? undefined : model,
+      blocks: blocks.length === 0 ? undefined : blocks,
+      session,
+      thinkMs,
+      ...seen,
+    };
+    yield `${JSON.stringify(line)}\n`;
+  }
+}
+
+function runsOf(numbers: readonly number[]): readonly (readonly [number, number])[] {
+  const runs: [number, number][] = [];
+  for (const number of numbers) {
+    const last = runs.at(-1);
+    if (last !== undefined && last[0] + last[1] === number) last[1] += 1;
+    else runs.push([number, 1]);
+  }
+  return runs;
+}

@@ -1,0 +1,63 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+
+const root = join(import.meta.dirname, '..');
+const main = join(root, 'src/main.ts');
+const slice = join(root, 'bench/traces/mooncake-conversation-5min.jsonl');
+const folder = mkdtempSync(join(tmpdir(), 'pointsman-trace-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const pool = join(folder, 'pool.yaml');
+writeFileSync(pool, 'servers:\n  - { count: 8, preset: llama-3.1-8b-h100 }\n');
+
+const run = (...args: readonly string[]): string =>
+  execFileSync(process.execPath, [main, ...args], { encoding: 'utf8' });
+const convert = (from: string, to: string, ...more: readonly string[]): Record<string, unknown> =>
+  JSON.parse(run('trace', 'convert', from, join(folder, to), '--json', ...more)) as never;
+const simulated = (trace: string): unknown => {
+  const args = ['simulate', '--trace', trace, '--pool', pool, '--config', 'default', '--json'];
+  return (JSON.parse(run(...args)) as { readonly reports: unknown }).reports;
+};
+
+describe('pointsman trace convert', () => {
+  it('writes a trace that simulates as it did before, to the last figure, however packed', () => {
+    const before = simulated(slice);
+    expect(convert(slice, 'own.jsonl.zst')).toMatchObject({ repaired: 0, notes: [], lost: [] });
+    expect(
+      convert(join(folder, 'own.jsonl.zst'), 'again.jsonl.gz', '--to', 'mooncake'),
+    ).toMatchObject({ lost: [] });
+    expect(simulated(join(folder, 'own.jsonl.zst'))).toEqual(before);
+    expect(simulated(join(folder, 'again.jsonl.gz'))).toEqual(before);
+    expect(statSync(join(folder, 'own.jsonl.zst')).size).toBeLessThan(statSync(slice).size / 3);
+  });
+
+  it('says what the other format has no place for', () => {
+    expect(convert(slice, 'azure.csv', '--to', 'azure')).toMatchObject({
+      lost: ['shared prefixes'],
+    });
+    expect(readFileSync(join(folder, 'azure.csv'), 'utf8')).toMatch(
+      /^TIMESTAMP,ContextTokens,GeneratedTokens\n1970-01-01 00:00:00.0000000,6758,500\n/,
+    );
+  });
+
+  it('refuses a damaged trace in one sentence with the line, or counts what is left out; so does simulate', () => {
+    const bad = join(folder, 'bad.jsonl');
+    const lines = readFileSync(slice, 'utf8').split('\n');
+    writeFileSync(bad, [...lines.slice(0, 20), '{"timestamp": 12', ...lines.slice(20)].join('\n'));
+    const commands = [
+      ['trace', 'convert', bad, join(folder, 'out.jsonl')],
+      ['simulate', '--trace', bad, '--pool', pool, '--config', 'round-robin'],
+    ];
+    for (const command of commands) {
+      const strict = spawnSync(process.execPath, [main, ...command], { encoding: 'utf8' });
+      expect([strict.status, strict.stderr]).toEqual([2, `${bad}:21: not JSON\n`]);
+      const lenient = spawnSync(process.execPath, [main, ...command, '--lenient'], {
+        encoding: 'utf8',
+      });
+      expect(lenient.status).toBe(0);
+      expect(lenient.stdout + lenient.stderr).toContain('1 lines left out or mended');
+    }
+  });
+});
