@@ -1,5 +1,4 @@
 import {
-  ApiextensionsV1Api,
   CoreV1Api,
   CustomObjectsApi,
   PatchStrategy,
@@ -12,13 +11,13 @@ import { type KubernetesDiscovery, startKubernetes } from '../src/kubernetes/sta
 import { createLog } from '../src/observability/log.ts';
 import { nodeClock } from '../src/runtime/node-clock.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
+import { INFERENCE_GROUP as GROUP, installInferencePools } from './support/inference-pools.ts';
 import { type ApiServer, kubernetesOrSkip, startApiServer } from './support/kubernetes.ts';
 import { eventually } from './support/stack.ts';
 
 /** Informers against a real kube-apiserver; pods are made and their status is patched, as kubelets would. */
 
 const binaries = kubernetesOrSkip();
-const GROUP = 'inference.networking.k8s.io';
 const NAMESPACE = 'default';
 const merge = setHeaderOptions('Content-Type', PatchStrategy.MergePatch);
 
@@ -34,7 +33,7 @@ describe.skipIf(binaries === undefined)('an InferencePool on a real API server',
     server = await startApiServer(binaries);
     core = server.config.makeApiClient(CoreV1Api);
     custom = server.config.makeApiClient(CustomObjectsApi);
-    await installCrd(server);
+    await installInferencePools(server);
     endpoints = new EndpointPool();
     discovery = startKubernetes({
       config: server.config,
@@ -156,43 +155,3 @@ describe.skipIf(binaries === undefined)('an InferencePool on a real API server',
     await settled('127.0.1.1:8000 127.0.1.4:8000');
   });
 });
-
-/** The fields of the Gateway API inference extension's InferencePool that matter here. */
-async function installCrd({ config }: ApiServer): Promise<void> {
-  const labels = { type: 'object', additionalProperties: { type: 'string' } };
-  const port = { type: 'object', properties: { number: { type: 'integer' } } };
-  const spec = {
-    type: 'object',
-    properties: {
-      selector: { type: 'object', properties: { matchLabels: labels } },
-      targetPorts: { type: 'array', items: port },
-    },
-  };
-  const schema = { type: 'object', properties: { spec } };
-  await config.makeApiClient(ApiextensionsV1Api).createCustomResourceDefinition({
-    body: {
-      metadata: {
-        name: `inferencepools.${GROUP}`,
-        annotations: { 'api-approved.kubernetes.io': 'unapproved, for a test' },
-      },
-      spec: {
-        group: GROUP,
-        scope: 'Namespaced',
-        names: { kind: 'InferencePool', plural: 'inferencepools', singular: 'inferencepool' },
-        versions: [
-          { name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: schema } },
-        ],
-      },
-    },
-  });
-  const custom = config.makeApiClient(CustomObjectsApi);
-  const where = { group: GROUP, version: 'v1', namespace: NAMESPACE, plural: 'inferencepools' };
-  await eventually(
-    () =>
-      custom.listNamespacedCustomObject(where).then(
-        () => true,
-        () => false,
-      ),
-    (served) => served,
-  );
-}

@@ -1,4 +1,7 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { ConfigError } from '../framework/error.ts';
 import type { ScorerDefinition } from '../framework/plugin.ts';
 import { createLog } from '../observability/log.ts';
 import { planFromPlugins, shadowFrom } from './plan.ts';
@@ -23,6 +26,7 @@ interface ServeFlags {
   readonly poolNamespace?: string;
   readonly poolGroup: string;
   readonly kubeconfig?: string;
+  readonly haEnableLeaderElection: boolean;
   readonly host: string;
   readonly extprocPort: number;
   readonly healthPort?: number;
@@ -44,7 +48,7 @@ interface ServeFlags {
 
 /** `pointsman serve`. */
 export function serveCommand(scorers: readonly ScorerDefinition[]): Command {
-  return withWatchers(withOptions(new Command('serve'))).action((flags: ServeFlags) =>
+  return withWatchers(inCluster(withOptions(new Command('serve')))).action((flags: ServeFlags) =>
     serve(flags, scorers),
   );
 }
@@ -61,6 +65,7 @@ async function serve(flags: ServeFlags, scorers: readonly ScorerDefinition[]): P
     endpointsFile: flags.endpointsFile,
     poolName: flags.poolName,
     kubernetes: await kubernetesFrom(flags),
+    election: electionFrom(flags),
     host: flags.host,
     extProcPort: flags.extprocPort,
     healthPort: flags.healthPort,
@@ -133,9 +138,6 @@ function withOptions(command: Command): Command {
       'the InferencePool; also label `name` of the pool metrics',
       'default',
     )
-    .option('--pool-namespace <name>', 'follow that InferencePool and its pods, in this namespace')
-    .option('--pool-group <group>', 'API group of the pool', 'inference.networking.k8s.io')
-    .option('--kubeconfig <file>', 'how to reach the API server; in a cluster it is known')
     .option('--host <address>', 'listen on this address', '0.0.0.0')
     .option('--extproc-port <port>', 'ext_proc and health (gRPC)', port, 9002)
     .option('--health-port <port>', 'health alone (gRPC, plaintext)', port)
@@ -174,6 +176,19 @@ function withOptions(command: Command): Command {
     .option('--json', 'print the ports as one JSON document on stdout once serving', false);
 }
 
+/** Where endpoints come from the API server, and several pickers serve them. */
+function inCluster(command: Command): Command {
+  return command
+    .option('--pool-namespace <name>', 'follow that InferencePool and its pods, in this namespace')
+    .option('--pool-group <group>', 'API group of the pool', 'inference.networking.k8s.io')
+    .option('--kubeconfig <file>', 'how to reach the API server; in a cluster it is known')
+    .option(
+      '--ha-enable-leader-election',
+      'of several pickers of a pool one is ready, elected by a Lease; without it all are',
+      false,
+    );
+}
+
 /** The pool to follow, where a namespace is given. */
 async function kubernetesFrom(flags: ServeFlags): Promise<ServeOptions['kubernetes']> {
   const { poolName: name, poolNamespace: namespace, poolGroup: group, kubeconfig } = flags;
@@ -184,6 +199,19 @@ async function kubernetesFrom(flags: ServeFlags): Promise<ServeOptions['kubernet
   if (kubeconfig === undefined) config.loadFromDefault();
   else config.loadFromFile(kubeconfig);
   return { config, pool: { namespace, name, group, version: 'v1' } };
+}
+
+function electionFrom(flags: ServeFlags): ServeOptions['election'] {
+  if (!flags.haEnableLeaderElection) return undefined;
+  if (flags.poolNamespace === undefined) {
+    throw new ConfigError('command line', [
+      {
+        path: '--ha-enable-leader-election',
+        message: 'needs --pool-namespace, for the Lease is in the namespace of the pool',
+      },
+    ]);
+  }
+  return { identity: `${hostname()}_${randomUUID()}` };
 }
 
 function list(text: string, before: readonly string[]): readonly string[] {

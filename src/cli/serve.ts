@@ -8,10 +8,16 @@ import type { PickerPlan } from '../config/picker-plan.ts';
 import { type Discovery, startFileDiscovery } from '../datalayer/discovery/file-discovery.ts';
 import { parseStaticEndpoints } from '../datalayer/discovery/static-discovery.ts';
 import { createEndpointPicker, type EndpointPicker } from '../endpoint-picker.ts';
-import { type ExtProcServerOptions, startExtProcServer } from '../extproc/server.ts';
+import {
+  type ExtProcServer,
+  type ExtProcServerOptions,
+  startExtProcServer,
+} from '../extproc/server.ts';
 import { isFresh } from '../framework/freshness.ts';
 import type { Clock } from '../framework/runtime.ts';
 import type { PoolName } from '../kubernetes/kube-resources.ts';
+import type { ElectionTiming, LeaderElection } from '../kubernetes/leader-election.ts';
+import { startElection } from '../kubernetes/start-election.ts';
 import { type KubernetesDiscovery, startKubernetes } from '../kubernetes/start-kubernetes.ts';
 import { type Readiness, startAdminServer } from '../observability/admin-server.ts';
 import { countPolls } from '../observability/count-polls.ts';
@@ -41,6 +47,10 @@ export interface ServeOptions {
   readonly poolName: string;
   /** Follow this InferencePool and its pods; no other endpoints then. */
   readonly kubernetes?: { readonly config: KubeConfig; readonly pool: PoolName } | undefined;
+  /** Be ready only while this picker leads those of its pool; without it all are. Needs `kubernetes`. */
+  readonly election?:
+    | { readonly identity: string; readonly timing?: ElectionTiming | undefined }
+    | undefined;
   readonly host: string;
   /** 0 takes a free port, here and below. */
   readonly extProcPort: number;
@@ -95,18 +105,19 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const kubernetes = kubernetesOf(options, { picker, runtime });
   const discovery = kubernetes === undefined ? discover(options, picker) : undefined;
   const server = await startExtProcServer(extProcOptions(options, { picker, metrics, seed }));
+  const election = electionOf(options, { metrics, runtime, server });
   const admin = await startAdminServer({
     host: options.host,
     port: options.metricsPort,
     metricsPage: () => metrics.page(),
-    ready: () => readiness({ picker, discovery, kubernetes }, runtime.clock.now()),
+    ready: () => readiness({ picker, discovery, kubernetes, election }, runtime.clock.now()),
     documents: new Map([
       ['/debug/endpoints', () => describeEndpoints(picker, runtime.clock.now(), server.sessions())],
       ['/debug/scheduler', () => describeReplacement(picker.replacement())],
       ['/debug/shadows', () => ({ shadows: shadows.map((shadow) => shadow.status()) })],
     ]),
   });
-  server.setServing(true);
+  if (election === undefined) server.setServing(true);
   const ports = {
     extProcPort: server.port,
     healthPort: server.healthPort,
@@ -116,7 +127,8 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   return {
     ...ports,
     stop: async () => {
-      await server.drain(options.drainTimeoutMs);
+      // Another may lead while requests in flight here end.
+      await Promise.all([server.drain(options.drainTimeoutMs), election?.stop()]);
       await discovery?.stop();
       kubernetes?.stop();
       picker.stop();
@@ -207,6 +219,30 @@ function kubernetesOf(
   });
 }
 
+function electionOf(
+  { kubernetes, election, log }: ServeOptions,
+  {
+    metrics,
+    runtime,
+    server,
+  }: {
+    readonly metrics: PickerMetrics;
+    readonly runtime: RealRuntime;
+    readonly server: ExtProcServer;
+  },
+): LeaderElection | undefined {
+  if (election === undefined || kubernetes === undefined) return undefined;
+  return startElection({
+    ...kubernetes,
+    ...election,
+    clock: runtime.clock,
+    random: runtime.random.fork('election'),
+    registry: metrics.registry,
+    log,
+    onChange: (leading) => server.setServing(leading),
+  });
+}
+
 function discover(options: ServeOptions, { pool }: EndpointPicker): Discovery | undefined {
   const { endpointsFile, plan, log } = options;
   for (const spec of parseStaticEndpoints(options.endpoints)) pool.upsert(spec);
@@ -273,10 +309,12 @@ function readiness(
     picker,
     discovery,
     kubernetes,
+    election,
   }: {
     readonly picker: EndpointPicker;
     readonly discovery: Discovery | undefined;
     readonly kubernetes: KubernetesDiscovery | undefined;
+    readonly election: LeaderElection | undefined;
   },
   now: number,
 ): Readiness {
@@ -287,6 +325,11 @@ function readiness(
     freshEndpoints: fresh,
     endpointsFileError: discovery?.lastError(),
     ...(kubernetes && { kubernetesSynced: kubernetes.synced, kubernetesAgeMs: kubernetes.ageMs }),
+    ...(election && {
+      leading: election.leading,
+      leader: election.holder,
+      leaseError: election.trouble,
+    }),
   };
-  return { ok: endpoints.length > 0, detail };
+  return { ok: endpoints.length > 0 && (election?.leading ?? true), detail };
 }

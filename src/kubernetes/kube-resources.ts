@@ -116,15 +116,28 @@ function explained(what: string): (error: unknown) => never {
   };
 }
 
-function codeOf(error: unknown): number | undefined {
+export function codeOf(error: unknown): number | undefined {
   const { code, statusCode } = (error ?? {}) as { code?: unknown; statusCode?: unknown };
   const found = typeof code === 'number' ? code : statusCode;
   return typeof found === 'number' ? found : undefined;
 }
 
-function messageOf(error: unknown): string {
+export function messageOf(error: unknown): string {
   if (error === undefined || error === null) return 'the server has closed the watch';
   if (!(error instanceof Error)) return JSON.stringify(error);
-  const { cause } = error as { cause?: { message?: string } };
+  const { cause, body } = error as { cause?: { message?: string }; body?: unknown };
+  const said = saidIn(body);
+  if (said !== undefined) return said;
   return cause?.message === undefined ? error.message : `${error.message} (${cause.message})`;
+}
+
+/** The sentence in a status of the API server. */
+function saidIn(body: unknown): string | undefined {
+  try {
+    const status: unknown = typeof body === 'string' ? JSON.parse(body) : body;
+    const { message } = (status ?? {}) as { message?: unknown };
+    return typeof message === 'string' ? message : undefined;
+  } catch {
+    return undefined;
+  }
 }

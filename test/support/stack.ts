@@ -101,13 +101,14 @@ export async function inFlightAt(metricsPort: number): Promise<number> {
   return endpoints.reduce((sum, { inFlight }) => sum + inFlight.requests, 0);
 }
 
-/** Asks again until the answer is right; fails with the last answer. */
+/** Asks again until the answer is right, 40 times a second; fails with the last answer. */
 export async function eventually<T>(
   ask: () => T | Promise<T>,
   right: (answer: T) => boolean,
+  attempts = 400,
 ): Promise<T> {
   let answer = await ask();
-  for (let attempt = 0; attempt < 400 && !right(answer); attempt++) {
+  for (let attempt = 0; attempt < attempts && !right(answer); attempt++) {
     await new Promise((resolve) => setTimeout(resolve, 25));
     answer = await ask();
   }
