@@ -1,0 +1,22 @@
+import { CLAIMS } from './claims.ts';
+import type { OpenSession } from './session.ts';
+
+export interface ClaimResult {
+  readonly rule: string;
+  readonly says: string;
+  /** What came instead; undefined where the claim holds. */
+  readonly fault: string | undefined;
+}
+
+/** Tries every claim, each on streams of its own. */
+export async function checkScheduler(open: OpenSession): Promise<readonly ClaimResult[]> {
+  const results: ClaimResult[] = [];
+  for (const { rule, says, tries } of CLAIMS) {
+    const fault = await tries(open).then(
+      () => undefined,
+      (error: unknown) => (error instanceof Error ? error.message : String(error)),
+    );
+    results.push({ rule, says, fault });
+  }
+  return results;
+}

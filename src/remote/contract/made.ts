@@ -1,0 +1,53 @@
+import type { EndpointMessage, RequestMessage } from '../messages.ts';
+
+/** An endpoint as a picker would tell of it, scraped and idle unless said otherwise. */
+export function madeEndpoint(slot: number, fields: Partial<EndpointMessage> = {}): EndpointMessage {
+  return {
+    slot,
+    id: `endpoint-${slot}`,
+    address: `10.0.0.${slot % 250}:8000`,
+    labels: {},
+    sampled: true,
+    waitingRequests: 0,
+    runningRequests: 0,
+    kvCacheUsage: 0,
+    sampleAgeMs: 50,
+    cacheBlocks: 10_000,
+    cacheBlockTokens: 64,
+    loraMax: 0,
+    loraRunning: [],
+    loraWaiting: [],
+    ...fields,
+  };
+}
+
+export function madeEndpoints(count: number, first: number = 0): readonly EndpointMessage[] {
+  return Array.from({ length: count }, (_, index) => madeEndpoint(first + index));
+}
+
+/** A request of 640 tokens in 10 blocks. */
+export function madeRequest(id: string, fields: Partial<RequestMessage> = {}): RequestMessage {
+  return {
+    id,
+    model: 'a-model',
+    promptTokens: 640,
+    outputTokensMax: 128,
+    streaming: true,
+    priority: 0,
+    fairnessId: 'tenant',
+    objective: '',
+    ttftSloMs: 0,
+    tpotSloMs: 0,
+    blockTokens: 64,
+    blockHashes: hashes(10),
+    headers: {},
+    candidates: [],
+    ...fields,
+  };
+}
+
+/** Eight bytes each, all different. */
+export function hashes(count: number): Uint8Array {
+  const words = new BigUint64Array(count).map((_, index) => BigInt(index + 1) * 0x9e3779b97f4a7n);
+  return new Uint8Array(words.buffer);
+}

@@ -1,0 +1,116 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+const EXAMPLES = join(dirname(dirname(import.meta.dirname)), 'deploy/examples/schedulers');
+const CACHE = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'pointsman');
+/** What `pip install grpcio` gives; here always the same. */
+const GRPCIO = 'grpcio==1.85.1';
+const INSTALL_MS = 300_000;
+
+export type ExampleName = 'typescript' | 'python' | 'python-prefix' | 'go';
+
+export interface RunningScheduler {
+  /** `unix:/path`. */
+  readonly address: string;
+  readonly process: ChildProcess;
+  stop(): Promise<void>;
+}
+
+/** How an example is started, all it needs installed into a cache outside the tree; or why it cannot be. */
+export async function exampleCommand(
+  name: ExampleName,
+  log: (line: string) => void,
+): Promise<readonly string[] | { readonly unavailable: string }> {
+  try {
+    switch (name) {
+      case 'typescript':
+        return [process.execPath, join(EXAMPLES, 'typescript/least_loaded.ts')];
+      case 'python':
+        return [await python(log), join(EXAMPLES, 'python/least_loaded.py')];
+      case 'python-prefix':
+        return [await python(log), join(EXAMPLES, 'python/prefix_aware.py')];
+      case 'go':
+        return [await goBinary(log)];
+    }
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return { unavailable: `the example scheduler ${name} cannot be run: ${why.slice(0, 1000)}` };
+  }
+}
+
+/** As `exampleCommand`; in CI it must be had, elsewhere its tests are skipped, and that is said. */
+export async function exampleOrSkip(name: ExampleName): Promise<readonly string[] | undefined> {
+  const log = (line: string): void => void process.stderr.write(`${line}\n`);
+  const command = await exampleCommand(name, log);
+  if (!('unavailable' in command)) return command;
+  // Go is not among what a clean machine must have.
+  if (process.env['CI'] !== undefined && name !== 'go') throw new Error(command.unavailable);
+  log(`SKIPPED: every test of it. ${command.unavailable}`);
+  return undefined;
+}
+
+/** Starts one on a socket of its own and waits until it listens. */
+export async function startScheduler(
+  [program = '', ...args]: readonly string[],
+  at?: string,
+): Promise<RunningScheduler> {
+  const folder = mkdtempSync(join(tmpdir(), 'pointsman-scheduler-'));
+  const address = at ?? `unix:${join(folder, 'socket')}`;
+  const child = spawn(program, [...args, address], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, PYTHONDONTWRITEBYTECODE: '1' },
+  });
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  await Promise.race([
+    new Promise((resolve) => child.stdout.once('data', resolve)),
+    exited.then(() => Promise.reject(new Error(`${program} ended before it listened`))),
+  ]);
+  return {
+    address,
+    process: child,
+    stop: async () => {
+      child.kill('SIGKILL');
+      await exited;
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function python(log: (line: string) => void): Promise<string> {
+  const folder = join(CACHE, GRPCIO.replace('==', '-'));
+  const binary = join(folder, 'bin', 'python');
+  if (existsSync(binary)) return binary;
+  log(`installing ${GRPCIO} for the Python examples, once`);
+  mkdirSync(CACHE, { recursive: true });
+  const options = { timeout: INSTALL_MS };
+  // Two test files may come here at once: the first done wins. A venv can be moved as long as its python is called by path.
+  const made = mkdtempSync(`${folder}.new-`);
+  await run('python3', ['-m', 'venv', made], options);
+  await run(join(made, 'bin', 'python'), ['-m', 'pip', 'install', '--quiet', GRPCIO], options);
+  moveInto(made, folder);
+  return binary;
+}
+
+async function goBinary(log: (line: string) => void): Promise<string> {
+  const source = join(EXAMPLES, 'go');
+  log('building the Go example');
+  const made = mkdtempSync(join(tmpdir(), 'pointsman-go-'));
+  const binary = join(made, 'least-loaded');
+  await run('go', ['build', '-o', binary, '.'], { cwd: source, timeout: INSTALL_MS });
+  process.once('exit', () => rmSync(made, { recursive: true, force: true }));
+  return binary;
+}
+
+function moveInto(made: string, folder: string): void {
+  try {
+    renameSync(made, folder);
+  } catch (error) {
+    if (!existsSync(folder)) throw error;
+    rmSync(made, { recursive: true });
+  }
+}
