@@ -16,7 +16,7 @@ schedulingProfiles:
 `;
 
 /** What runs when nothing is configured: nothing in it can be tuned, because nothing needs to be. */
-const ZERO_KNOB = `apiVersion: llm-d.ai/v1alpha1
+export const ZERO_KNOB: string = `apiVersion: llm-d.ai/v1alpha1
 kind: EndpointPickerConfig
 plugins:
 - type: decode-filter

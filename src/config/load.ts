@@ -1,6 +1,7 @@
 import { ConfigError, type ConfigIssue } from '../framework/error.ts';
 import type { PluginCatalogue } from '../framework/plugin.ts';
 import { configWarnings } from './config-warnings.ts';
+import { ZERO_KNOB } from './defaults.ts';
 import { effectiveConfig } from './effective-config.ts';
 import type { FileDiscoveryPlan, PickerPlan } from './picker-plan.ts';
 import { planHandler, planProfiles } from './plan-profiles.ts';
@@ -23,7 +24,7 @@ export interface LoadOptions {
  * what is wrong with the text, or if nothing is, what is wrong with what it says.
  */
 export function loadConfig({ text, source, catalogue }: LoadOptions): PickerPlan {
-  const config = readConfig(text, source);
+  const config = withDefaultPolicy(readConfig(text, source));
   const issues: ConfigIssue[] = [];
   const table = new PluginTable(config.plugins, { catalogue, issues });
   const profiles = planProfiles(config.schedulingProfiles, table, issues);
@@ -36,6 +37,14 @@ export function loadConfig({ text, source, catalogue }: LoadOptions): PickerPlan
   const plugins = [...table.plugins()];
   const effective = effectiveConfig({ plugins, profiles, discovery, scheduler });
   return { plugins, profiles, handler, scheduler, discovery, warnings, effective };
+}
+
+/** What a scheduler in place of the profiles leaves must be decided well too, though nobody has written how. */
+function withDefaultPolicy(config: EndpointPickerConfig): EndpointPickerConfig {
+  const bare = config.plugins.length === 0 && config.schedulingProfiles.length === 0;
+  if (!config.scheduler || !bare) return config;
+  const { plugins, schedulingProfiles } = readConfig(ZERO_KNOB, 'the default policy');
+  return { ...config, plugins, schedulingProfiles };
 }
 
 function planDiscovery(

@@ -35,6 +35,11 @@ export class Breaker {
     return 'trial';
   }
 
+  /** The peer is another, or new: it may be tried at once. */
+  begunAnew(): void {
+    this.#openUntil = this.#clock.now();
+  }
+
   succeeded(): void {
     // An answer to what was asked before it opened is no trial.
     if (this.#state === 'open') return;

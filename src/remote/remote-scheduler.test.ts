@@ -178,6 +178,18 @@ describe('a scheduler in another process', () => {
     expect([scheduler.status().breaker, ask('again').waits]).toEqual(['closed', true]);
   });
 
+  it('[R6] is tried again at once when it has greeted anew', () => {
+    const { scheduler, clock, call, say, ask, answer } = setUp();
+    for (let i = 0; i < 5; i++) ask(`late ${i}`);
+    while (clock.step(5));
+    call().options.onClosed('killed');
+    while (clock.step(105));
+    say({ welcome: WELCOME });
+    ask('trial');
+    answer('trial', [0]);
+    expect(scheduler.status().breaker).toBe('closed');
+  });
+
   it('[R7] that goes away holds up nobody, and is told everything again when it is back', () => {
     const { clock, calls, call, say, ask } = setUp();
     const asked = ask('r1');

@@ -42,6 +42,8 @@ interface Asked {
 
 /** At the default deadline, 200,000 requests a second. */
 const ASKED_MAX = 1000;
+/** A timer that is so late says that the process was busy. */
+const BUSY_MS = 2;
 /** Without a request to send it with, news waits so long. */
 const NEWS_MS = 100;
 
@@ -88,9 +90,7 @@ export class RemoteScheduler implements ReplacementScheduler {
     if (this.#asked.size >= ASKED_MAX) return this.#decline(request, 'too-many-asked');
     const may = this.#breaker.ask();
     if (may === 'no') return this.#decline(request, 'breaker-open');
-    const deadline = this.#host.runtime.clock.setTimer(this.#options.deadlineMs, () =>
-      this.#late(request.id),
-    );
+    const deadline = this.#deadline(request.id);
     const waits = may === 'yes';
     this.#asked.set(request.id, {
       request,
@@ -161,6 +161,7 @@ export class RemoteScheduler implements ReplacementScheduler {
     this.#shown = welcome.headers.filter((name) => this.#options.headers.includes(name));
     if (welcome.name !== '') this.#name = welcome.name.slice(0, 64);
     this.#feed.begin(welcome);
+    this.#breaker.begunAnew();
     this.#flush();
     this.#newsLater();
   }
@@ -193,6 +194,17 @@ export class RemoteScheduler implements ReplacementScheduler {
       else this.#breaker.succeeded();
       this.#settle(asked, answer);
     }
+  }
+
+  #deadline(id: string): Timer {
+    const { clock } = this.#host.runtime;
+    const { deadlineMs } = this.#options;
+    const dueAt = clock.now() + deadlineMs;
+    return clock.setTimer(deadlineMs, () => {
+      // The process was busy: an answer may have come in time, and is read in this turn of the loop.
+      if (clock.now() - dueAt < BUSY_MS) this.#late(id);
+      else clock.setTimer(0, () => this.#late(id));
+    });
   }
 
   #late(id: string): void {

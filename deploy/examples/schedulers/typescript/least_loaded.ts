@@ -1,6 +1,7 @@
 // The endpoint with the fewest requests of ours in flight, beyond what it said last it has waiting.
 //   npm install @grpc/grpc-js @grpc/proto-loader
 //   node least_loaded.ts unix:/run/pointsman/least-loaded.sock
+import { rmSync } from 'node:fs';
 import {
   loadPackageDefinition,
   Server,
@@ -94,6 +95,8 @@ const { pointsman } = loadPackageDefinition(definition) as unknown as {
 const server = new Server();
 server.addService(pointsman.scheduler.v1.Scheduler.service, { Run: run });
 const address = process.argv[2] ?? '127.0.0.1:9100';
+// A socket that another run has left would be in the way.
+if (address.startsWith('unix:')) rmSync(address.slice('unix:'.length), { force: true });
 server.bindAsync(address, ServerCredentials.createInsecure(), (error, port) => {
   if (error !== null) throw error;
   process.stdout.write(`listening on ${address.startsWith('unix:') ? address : `port ${port}`}\n`);
