@@ -29,6 +29,7 @@ const BENCHES: ReadonlyMap<string, { readonly file: string; readonly about: stri
     },
   ],
   ['assignment', { file: 'assignment', about: 'a pool divided by prompt length, in simulation' }],
+  ['remote', { file: 'remote', about: 'what a scheduler in another process adds to a pick' }],
   ['scrape', { file: 'scrape', about: 'scraping 8, 64 and 256 endpoints, without requests' }],
 ]);
 

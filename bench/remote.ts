@@ -1,0 +1,255 @@
+import { parseArgs } from 'node:util';
+import { scorers } from '../scorers/index.ts';
+import { builtInCatalogue } from '../src/config/catalogue.ts';
+import { NAMED_CONFIGS } from '../src/config/defaults.ts';
+import { loadConfig } from '../src/config/load.ts';
+import { dataSources } from '../src/datalayer/data-sources.ts';
+import { createEndpointPicker, type EndpointPicker } from '../src/endpoint-picker.ts';
+import type { EndpointId } from '../src/framework/endpoint.ts';
+import { type InferenceRequest, NO_BLOCKS } from '../src/framework/request.ts';
+import type { RoutedRequest } from '../src/framework/routing.ts';
+import { remote } from '../src/remote/remote.ts';
+import { createRealRuntime } from '../src/runtime/real-runtime.ts';
+import { seededRandom } from '../src/runtime/seeded-random.ts';
+import {
+  type ExampleName,
+  exampleCommand,
+  startScheduler,
+} from '../test/support/example-schedulers.ts';
+
+/**
+ * What a scheduler in another process adds to a pick: from the moment that the picker asks it to the moment that the
+ * request is routed, less what the same costs with profiles alone in the same run. Requests come in an open loop, at
+ * random; endpoints are sampled every 50 ms, as in life; every request has its first token and its end.
+ */
+
+const HELP = `npm run bench -- remote [options]
+
+  --rate <n>        requests a second (1000)
+  --seconds <n>     a round (5)
+  --rounds <n>      of each, in turn (3)
+  --endpoints <n>   (100)
+  --json            one JSON document
+`;
+
+const SAMPLE_MS = 50;
+/** Requests in flight: so many later each one ends. */
+const IN_FLIGHT = 200;
+/** Long enough to see how late late answers are. */
+const DEADLINE_MS = 100;
+const DEFAULT_DEADLINE_MS = 5;
+const NAMES: readonly (ExampleName | 'profiles')[] = ['profiles', 'typescript', 'go', 'python'];
+
+interface Figure {
+  readonly scheduler: string;
+  readonly requests: number;
+  readonly decided: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  /** Of the round least disturbed. */
+  readonly p99QuietestMs: number;
+  /** Later than the default deadline: those would have been decided by the profiles. */
+  readonly lateShare: number;
+}
+
+interface Load {
+  readonly rate: number;
+  readonly seconds: number;
+  readonly endpoints: number;
+}
+
+/** One open loop; milliseconds of each request. */
+async function round(picker: EndpointPicker, { rate, seconds }: Load): Promise<number[]> {
+  const random = seededRandom(1).fork('arrivals');
+  const latencies: number[] = [];
+  const open: RoutedRequest[] = [];
+  const startedAt = performance.now();
+  let dueMs = 0;
+  let sampledMs = 0;
+  for (let n = 0; dueMs < seconds * 1000; ) {
+    const elapsed = performance.now() - startedAt;
+    if (elapsed - sampledMs >= SAMPLE_MS) {
+      sampledMs = elapsed;
+      sample(picker);
+    }
+    for (; dueMs <= elapsed; n++) {
+      ask(picker, makeRequest(n), latencies, open);
+      dueMs += (-Math.log(1 - random.next()) / rate) * 1000;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  await new Promise((resolve) => setTimeout(resolve, 2 * DEADLINE_MS));
+  for (const routed of open) routed.done('completed');
+  return latencies;
+}
+
+function ask(
+  picker: EndpointPicker,
+  request: InferenceRequest,
+  latencies: number[],
+  open: RoutedRequest[],
+): void {
+  const askedAt = performance.now();
+  const route = (): void => {
+    const routed = picker.route(request);
+    latencies.push(performance.now() - askedAt);
+    open.push(routed);
+    if (open.length < IN_FLIGHT) return;
+    const oldest = open.shift();
+    oldest?.firstToken();
+    oldest?.done('completed', { promptTokens: 640, completionTokens: 100, cachedTokens: 0 });
+  };
+  if (!picker.prepare(request, [], route)) route();
+}
+
+function sample(picker: EndpointPicker): void {
+  const now = performance.now();
+  for (const { id } of picker.pool.snapshot()) {
+    const waitingQueueSize = Math.round(now) % 3;
+    const metrics = { waitingQueueSize, runningRequests: 2, kvCacheUsage: 0.3, sampledAt: now };
+    picker.pool.observe(id, metrics);
+  }
+}
+
+function makeRequest(n: number): InferenceRequest {
+  return {
+    id: `r${n}-${performance.now()}`,
+    model: 'm',
+    streaming: true,
+    outputTokensMax: 128,
+    promptTokens: 640,
+    bodyBytes: 3000,
+    prompt: NO_BLOCKS,
+    priority: 0,
+    fairnessId: 'f',
+    objective: undefined,
+    headers: new Map(),
+    ttftSloMs: undefined,
+    tpotSloMs: undefined,
+  };
+}
+
+function makePicker(address: string | undefined, endpoints: number): EndpointPicker {
+  const runtime = createRealRuntime({ seed: 1 });
+  const scheduler = { type: 'remote', address, deadlineMs: DEADLINE_MS };
+  const kind = { apiVersion: 'llm-d.ai/v1alpha1', kind: 'EndpointPickerConfig' };
+  const text =
+    address === undefined
+      ? (NAMED_CONFIGS.get('default') ?? '')
+      : JSON.stringify({ ...kind, scheduler });
+  const network = { ...runtime.network, get: () => Promise.reject(new Error('samples are made')) };
+  const picker = createEndpointPicker({
+    plan: loadConfig({
+      text,
+      source: 'bench',
+      catalogue: builtInCatalogue(scorers, dataSources, [remote]),
+    }),
+    runtime: { ...runtime, network },
+    schedulerRuntime: runtime,
+  });
+  for (let slot = 0; slot < endpoints; slot++) {
+    const id = `10.0.0.${slot}:8000`;
+    picker.pool.upsert({ id: id as EndpointId, address: id, labels: new Map() });
+  }
+  return picker;
+}
+
+async function connected(picker: EndpointPicker): Promise<void> {
+  const startedAt = performance.now();
+  while (picker.replacement()?.connected === false) {
+    if (performance.now() - startedAt > 10_000) throw new Error('the scheduler has not greeted');
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+async function measure(name: (typeof NAMES)[number], load: Load): Promise<Round> {
+  const command = name === 'profiles' ? undefined : await exampleCommand(name, console.error);
+  if (command !== undefined && 'unavailable' in command) throw new Error(command.unavailable);
+  const scheduler = command && (await startScheduler(command));
+  const picker = makePicker(scheduler?.address, load.endpoints);
+  try {
+    await connected(picker);
+    await round(picker, { ...load, seconds: 1 });
+    const before = picker.replacement()?.decided ?? 0;
+    const latencies = await round(picker, load);
+    return { latencies, decided: (picker.replacement()?.decided ?? 0) - before };
+  } finally {
+    picker.stop();
+    await scheduler?.stop();
+  }
+}
+
+interface Round {
+  readonly latencies: readonly number[];
+  readonly decided: number;
+}
+
+function quantile(values: readonly number[], q: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? Number.NaN;
+}
+
+function figureOf(scheduler: string, rounds: readonly Round[]): Figure {
+  const all = rounds.flatMap(({ latencies }) => latencies);
+  return {
+    scheduler,
+    requests: all.length,
+    decided: rounds.reduce((sum, { decided }) => sum + decided, 0),
+    p50Ms: quantile(all, 0.5),
+    p99Ms: quantile(all, 0.99),
+    p99QuietestMs: Math.min(...rounds.map(({ latencies }) => quantile(latencies, 0.99))),
+    lateShare: all.filter((ms) => ms > DEFAULT_DEADLINE_MS).length / all.length,
+  };
+}
+
+function asText(figures: readonly Figure[], { rate, endpoints }: Load): string {
+  const base = figures.find(({ scheduler }) => scheduler === 'profiles')?.p50Ms ?? 0;
+  const lines = figures.map(
+    ({ scheduler, requests, decided, p50Ms, p99Ms, p99QuietestMs, lateShare }) =>
+      [
+        scheduler.padEnd(12),
+        String(requests).padStart(9),
+        String(decided).padStart(9),
+        (p50Ms - base).toFixed(3).padStart(10),
+        (p99Ms - base).toFixed(3).padStart(10),
+        (p99QuietestMs - base).toFixed(3).padStart(14),
+        `${(100 * lateShare).toFixed(2)} %`.padStart(9),
+      ].join(' '),
+  );
+  return [
+    `${rate} requests/s, ${endpoints} endpoints; ms added to a pick (profiles alone: p50 ${base.toFixed(3)} ms)`,
+    'scheduler     requests   decided  added p50  added p99  quietest p99    > 5 ms',
+    ...lines,
+    '',
+  ].join('\n');
+}
+
+const { values } = parseArgs({
+  options: {
+    rate: { type: 'string', default: '1000' },
+    seconds: { type: 'string', default: '5' },
+    rounds: { type: 'string', default: '3' },
+    endpoints: { type: 'string', default: '100' },
+    json: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+});
+if (values.help) process.stdout.write(HELP);
+else {
+  const load = {
+    rate: Number(values.rate),
+    seconds: Number(values.seconds),
+    endpoints: Number(values.endpoints),
+  };
+  const rounds = new Map<string, Round[]>();
+  for (let n = 0; n < Number(values.rounds); n++) {
+    for (const name of NAMES) {
+      rounds.set(name, [...(rounds.get(name) ?? []), await measure(name, load)]);
+    }
+  }
+  const figures = [...rounds].map(([name, of]) => figureOf(name, of));
+  process.stdout.write(
+    values.json ? `${JSON.stringify({ ...load, figures })}\n` : asText(figures, load),
+  );
+  process.exit(0);
+}
