@@ -19,6 +19,7 @@ export {
   defineFilter,
   definePicker,
   defineProfileHandler,
+  defineScheduler,
   defineScorer,
 } from './framework/plugin.ts';
 export type { RoutedRequest, RouteOptions } from './framework/routing.ts';

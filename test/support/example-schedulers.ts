@@ -29,7 +29,7 @@ export async function exampleCommand(
   try {
     switch (name) {
       case 'typescript':
-        return [process.execPath, join(EXAMPLES, 'typescript/least_loaded.ts')];
+        return [process.execPath, join(EXAMPLES, 'typescript/least-loaded.ts')];
       case 'python':
         return [await python(log), join(EXAMPLES, 'python/least_loaded.py')];
       case 'python-prefix':

@@ -1,6 +1,6 @@
 // The endpoint with the fewest requests of ours in flight, beyond what it said last it has waiting.
 //   npm install @grpc/grpc-js @grpc/proto-loader
-//   node least_loaded.ts unix:/run/pointsman/least-loaded.sock
+//   node least-loaded.ts unix:/run/pointsman/least-loaded.sock
 import { rmSync } from 'node:fs';
 import {
   loadPackageDefinition,
