@@ -30,6 +30,13 @@ const BENCHES: ReadonlyMap<string, { readonly file: string; readonly about: stri
   ],
   ['assignment', { file: 'assignment', about: 'a pool divided by prompt length, in simulation' }],
   ['remote', { file: 'remote', about: 'what a scheduler in another process adds to a pick' }],
+  [
+    'replay',
+    {
+      file: 'replay/main',
+      about: 'a live replay through Envoy against a simulation of the same slice; ten minutes',
+    },
+  ],
   ['scrape', { file: 'scrape', about: 'scraping 8, 64 and 256 endpoints, without requests' }],
 ]);
 

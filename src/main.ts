@@ -22,6 +22,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   },
   simulate: async () => (await import('./simulate/simulate-command.ts')).simulateCommand(),
   trace: async () => (await import('./traces/trace-command.ts')).traceCommand(),
+  replay: async () => (await import('./replay/replay-command.ts')).replayCommand(),
   redecide: async () => {
     const { redecideCommand } = await import('./capture/redecide-command.ts');
     return redecideCommand((await import('../scorers/index.ts')).scorers);

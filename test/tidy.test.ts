@@ -59,6 +59,14 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
     'stub-server',
   ],
   'src/traces': ['src/framework', 'src/capture/capture-record.ts', 'src/capture/read-capture.ts'],
+  'src/replay': [
+    'src/framework',
+    'src/report',
+    'src/request/chain-block-ids.ts',
+    'src/runtime/precise-clock.ts',
+    'src/simulate',
+    'src/traces',
+  ],
   'src/kubernetes': ['src/framework', 'src/datalayer/endpoint-pool.ts', 'src/observability'],
   'src/shadow': [
     'src/framework',

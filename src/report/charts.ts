@@ -64,8 +64,12 @@ export function hitRates(
       xAxis: axis('time in the trace, s', { type: 'value', max: endS }),
       yAxis: axis('prompt tokens found, %', { type: 'value', min: 0 }),
       series: [
-        level(ceilings.unlimited, 'memory for everything'),
-        level(ceilings.oneCache, 'the pool as one cache'),
+        ...[
+          { share: ceilings.unlimited, name: 'memory for everything' },
+          { share: ceilings.oneCache, name: 'the pool as one cache' },
+        ]
+          .filter(({ share }) => Number.isFinite(share))
+          .map(({ share, name }) => level(share, name)),
         ...drawn.map(({ curves }, at) => ({
           type: 'line' as const,
           showSymbol: false,

@@ -7,7 +7,10 @@ export interface ReportInput {
   readonly reports: readonly ConfigReport[];
   /** Of the first draw of each configuration, in the same order. */
   readonly drawn: readonly Drawn[];
+  /** NaN where it is not known. */
   readonly ceilings: { readonly unlimited: number; readonly oneCache: number };
+  /** What to know beside the figures, in place of what is said of draws. */
+  readonly notes?: readonly string[];
 }
 
 interface Column {
@@ -29,7 +32,7 @@ const COLUMNS: readonly Column[] = [
 ];
 
 /** One page that needs nothing else: no network, no script. For screens small and large, light and dark, and for paper. */
-export function reportPage({ title, reports, drawn, ceilings }: ReportInput): string {
+export function reportPage({ title, reports, drawn, ceilings, notes }: ReportInput): string {
   const most = Math.max(1, ...drawn.flatMap(({ curves }) => curves.load.flat()));
   const seeds = reports[0]?.seeds ?? 0;
   const maps = drawn.map(
@@ -49,7 +52,7 @@ export function reportPage({ title, reports, drawn, ceilings }: ReportInput): st
 </head>
 <body>
 <h1>${escaped(title)}</h1>
-<p>${seeds === 1 ? 'One draw: differences may be luck; give --seeds to see.' : `${seeds} draws, with 95 % intervals. “Against the first” is taken draw by draw, so that what differs is the configuration and not the draw.`}</p>
+${(notes ?? [aboutDraws(seeds)]).map((note) => `<p>${escaped(note)}</p>`).join('\n')}
 <div class="scroll">${table(reports)}</div>
 <ul class="legend">${legend}</ul>
 <section>
@@ -67,6 +70,12 @@ ${maps.join('\n')}
 </body>
 </html>
 `;
+}
+
+function aboutDraws(seeds: number): string {
+  return seeds === 1
+    ? 'One draw: differences may be luck; give --seeds to see.'
+    : `${seeds} draws, with 95 % intervals. “Against the first” is taken draw by draw, so that what differs is the configuration and not the draw.`;
 }
 
 function table(reports: readonly ConfigReport[]): string {
@@ -87,6 +96,7 @@ function told({ mean, plusMinus }: Estimate, unit: Column['unit']): string {
     const scaled = unit === '%' ? 100 * value : value;
     return Math.abs(scaled) < 100 ? scaled.toFixed(1) : Math.round(scaled).toLocaleString('en');
   };
+  if (Number.isNaN(mean)) return '–';
   return Number.isNaN(plusMinus) || plusMinus === 0
     ? text(mean)
     : `${text(mean)} <small>±${text(plusMinus)}</small>`;

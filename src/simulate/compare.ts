@@ -1,5 +1,10 @@
-import type { JobResult } from './run-job.ts';
 import type { SimulationSummary } from './summarize.ts';
+
+/** One run of a configuration, simulated or live. */
+export interface Run {
+  readonly job: { readonly name: string; readonly seed: number };
+  readonly summary: SimulationSummary;
+}
 
 /** A mean over seeds and how far the true one may be from it, 95 of 100 times. */
 export interface Estimate {
@@ -19,7 +24,7 @@ export interface ConfigReport {
 }
 
 /** Results by configuration, in the order of first appearance; each has the same seeds. */
-export function compare(results: readonly JobResult[]): readonly ConfigReport[] {
+export function compare(results: readonly Run[]): readonly ConfigReport[] {
   const byName = Map.groupBy(results, ({ job }) => job.name);
   const [first] = byName.values();
   return [...byName].map(([name, runs]) => ({
@@ -37,8 +42,8 @@ export function compare(results: readonly JobResult[]): readonly ConfigReport[] 
 }
 
 function figures(
-  runs: readonly JobResult[],
-  value: (run: JobResult, figure: Figure) => number,
+  runs: readonly Run[],
+  value: (run: Run, figure: Figure) => number,
 ): Readonly<Record<Figure, Estimate>> {
   const names = Object.keys(runs[0]?.summary ?? {}) as Figure[];
   const entries = names.map((figure) => [figure, estimate(runs.map((run) => value(run, figure)))]);

@@ -20,7 +20,10 @@ export interface SimulationCurves {
 /** Spans of time that a run is drawn in. */
 export const BINS = 48;
 
-export function curvesOf({ requests }: SimulationResult, { servers }: PoolSpec): SimulationCurves {
+export function curvesOf(
+  { requests }: Pick<SimulationResult, 'requests'>,
+  { servers }: { readonly servers: readonly unknown[] },
+): SimulationCurves {
   const served = requests.filter(({ completed }) => completed);
   const lastMs = requests.at(-1)?.request.atMs ?? 0;
   const binMs = Math.max(1, (lastMs + 1) / BINS);

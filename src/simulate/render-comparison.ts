@@ -37,6 +37,8 @@ export function renderComparison(reports: readonly ConfigReport[]): string {
 }
 
 function cell({ mean, plusMinus }: Estimate, format: (value: number) => string): string {
+  // Not known: of a live target some figures are not.
+  if (Number.isNaN(mean)) return '–';
   return Number.isNaN(plusMinus) || plusMinus === 0
     ? format(mean)
     : `${format(mean)} ±${format(plusMinus)}`;

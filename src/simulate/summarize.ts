@@ -5,6 +5,7 @@ import type { SimulationResult } from './simulate.ts';
 export interface SimulationSummary {
   readonly requests: number;
   readonly failed: number;
+  /** This and the times below: NaN where nothing was served. */
   readonly ttftMeanMs: number;
   readonly ttftP50Ms: number;
   readonly ttftP99Ms: number;
@@ -48,7 +49,7 @@ function sum(values: ArrayLike<number>): number {
 }
 
 function mean(values: ArrayLike<number>): number {
-  return sum(values) / Math.max(1, values.length);
+  return sum(values) / values.length;
 }
 
 /** Of sorted values; the nearest rank. */

@@ -1,0 +1,28 @@
+import type { Run } from '../../src/simulate/compare.ts';
+
+/** One policy, simulated and live. */
+export interface PolicyPair {
+  readonly name: string;
+  readonly simulatedMs: number;
+  readonly liveMs: number;
+  /** By mean time to first token; 1 is the soonest. */
+  readonly simulatedRank: number;
+  readonly liveRank: number;
+}
+
+/** Side by side, in the order of the simulated runs: medians of the time to first token, and ranks by its mean. */
+export function pairUp(simulated: readonly Run[], live: readonly Run[]): readonly PolicyPair[] {
+  const median = (runs: readonly Run[], name: string): number =>
+    runs.find(({ job }) => job.name === name)?.summary.ttftP50Ms ?? Number.NaN;
+  const rank = (runs: readonly Run[], name: string): number => {
+    const own = runs.find(({ job }) => job.name === name)?.summary.ttftMeanMs ?? Number.NaN;
+    return 1 + runs.filter((each) => each.summary.ttftMeanMs < own).length;
+  };
+  return simulated.map(({ job: { name } }) => ({
+    name,
+    simulatedMs: median(simulated, name),
+    liveMs: median(live, name),
+    simulatedRank: rank(simulated, name),
+    liveRank: rank(live, name),
+  }));
+}
