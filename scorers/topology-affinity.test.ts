@@ -57,6 +57,16 @@ describe('topology-affinity-scorer', () => {
     expect(scores({})).toEqual([1, 0.2, 0.05, 0.02, 0, 0]);
   });
 
+  it('puts a block between the rack and the zone', () => {
+    const block = 'topology.kubernetes.io/block';
+    const label = { ...at('h9', 'far', 'z1').labels, [block]: 'b' };
+    const [near] = makePool([{ labels: label }]);
+    const scorer = topologyAffinity.create(topologyAffinity.config.parse({}), makeRuntime());
+    expect(near && scorer.score([near], { ...context(true), peer: near })).toEqual([1]);
+    const [other] = makePool([{ labels: { ...at('h8', 'b', 'z1').labels, [block]: 'b' } }]);
+    expect(other && near && scorer.score([other], { ...context(true), peer: near })).toEqual([0.1]);
+  });
+
   it('without one, prefers what is near the picker itself, if that is known', () => {
     expect(scores({ own: { zone: 'z2' } }, false)).toEqual([0, 0, 0, 0.05, 0, 0]);
     expect(scores({}, false)).toEqual([0, 0, 0, 0, 0, 0]);

@@ -8,10 +8,11 @@ import {
 } from '../src/framework/topology.ts';
 import { topologyPlace } from '../src/schemas/topology-place.ts';
 
-/** The reference's: about how links between such neighbours compare. */
+/** The reference's: about how links between such neighbours compare. It has no blocks, the racks of one switch. */
 const SCORES: Readonly<Record<TopologyLevel, number>> = {
   host: 1,
   rack: 0.2,
+  block: 0.1,
   zone: 0.05,
   region: 0.02,
 };

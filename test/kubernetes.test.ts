@@ -1,30 +1,23 @@
-import {
-  CoreV1Api,
-  CustomObjectsApi,
-  PatchStrategy,
-  setHeaderOptions,
-  type V1Pod,
-} from '@kubernetes/client-node';
+import { CoreV1Api } from '@kubernetes/client-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EndpointPool } from '../src/datalayer/endpoint-pool.ts';
 import { type KubernetesDiscovery, startKubernetes } from '../src/kubernetes/start-kubernetes.ts';
 import { createLog } from '../src/observability/log.ts';
 import { nodeClock } from '../src/runtime/node-clock.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
-import { INFERENCE_GROUP as GROUP, installInferencePools } from './support/inference-pools.ts';
+import { INFERENCE_GROUP, installInferencePools } from './support/inference-pools.ts';
 import { type ApiServer, kubernetesOrSkip, startApiServer } from './support/kubernetes.ts';
+import { ClusterHand, NAMESPACE } from './support/kubernetes-objects.ts';
 import { eventually } from './support/stack.ts';
 
 /** Informers against a real kube-apiserver; pods are made and their status is patched, as kubelets would. */
 
 const binaries = kubernetesOrSkip();
-const NAMESPACE = 'default';
-const merge = setHeaderOptions('Content-Type', PatchStrategy.MergePatch);
 
 describe.skipIf(binaries === undefined)('an InferencePool on a real API server', () => {
   let server: ApiServer;
   let core: CoreV1Api;
-  let custom: CustomObjectsApi;
+  let hand: ClusterHand;
   let endpoints: EndpointPool;
   let discovery: KubernetesDiscovery;
 
@@ -32,12 +25,12 @@ describe.skipIf(binaries === undefined)('an InferencePool on a real API server',
     if (binaries === undefined) return;
     server = await startApiServer(binaries);
     core = server.config.makeApiClient(CoreV1Api);
-    custom = server.config.makeApiClient(CustomObjectsApi);
+    hand = new ClusterHand(server.config);
     await installInferencePools(server);
     endpoints = new EndpointPool();
     discovery = startKubernetes({
       config: server.config,
-      pool: { namespace: NAMESPACE, name: 'pool', group: GROUP, version: 'v1' },
+      pool: { namespace: NAMESPACE, name: 'pool', group: INFERENCE_GROUP, version: 'v1' },
       endpoints,
       clock: nodeClock(),
       random: seededRandom(1),
@@ -58,39 +51,13 @@ describe.skipIf(binaries === undefined)('an InferencePool on a real API server',
   const settled = (wanted: string): Promise<string> =>
     eventually(addresses, (found) => found === wanted);
 
-  async function createPool(
-    labels: Record<string, string>,
-    ports: readonly number[],
-  ): Promise<void> {
-    const body = {
-      apiVersion: `${GROUP}/v1`,
-      kind: 'InferencePool',
-      metadata: { name: 'pool' },
-      spec: { selector: { matchLabels: labels }, targetPorts: ports.map((number) => ({ number })) },
-    };
-    const where = { group: GROUP, version: 'v1', namespace: NAMESPACE, plural: 'inferencepools' };
-    await custom.createNamespacedCustomObject({ ...where, body });
-  }
-
-  async function patchPool(spec: object): Promise<void> {
-    const where = { group: GROUP, version: 'v1', namespace: NAMESPACE, plural: 'inferencepools' };
-    await custom.patchNamespacedCustomObject({ ...where, name: 'pool', body: { spec } }, merge);
-  }
-
-  async function createPod(name: string, ip: string, app = 'vllm'): Promise<void> {
-    const body: V1Pod = {
-      metadata: { name, labels: { app } },
-      spec: { containers: [{ name: 'engine', image: 'engine' }] },
-    };
-    await core.createNamespacedPod({ namespace: NAMESPACE, body });
-    await setReady(name, true, ip);
-  }
-
-  async function setReady(name: string, ready: boolean, ip?: string): Promise<void> {
-    const conditions = [{ type: 'Ready', status: ready ? 'True' : 'False' }];
-    const status = { phase: 'Running', conditions, ...(ip && { podIP: ip, podIPs: [{ ip }] }) };
-    await core.patchNamespacedPodStatus({ name, namespace: NAMESPACE, body: { status } }, merge);
-  }
+  const createPool = (labels: Record<string, string>, ports: readonly number[]): Promise<void> =>
+    hand.createPool({
+      selector: { matchLabels: labels },
+      targetPorts: ports.map((number) => ({ number })),
+    });
+  const createPod = (name: string, ip: string, app = 'vllm'): Promise<void> =>
+    hand.createReadyPod(name, { labels: { app }, ip });
 
   it('that is not there yet has no endpoints, and is followed once it comes', async () => {
     await eventually(
@@ -106,30 +73,31 @@ describe.skipIf(binaries === undefined)('an InferencePool on a real API server',
   });
 
   it('loses a pod that is not ready, and has it again when it is', async () => {
-    await setReady('a', false);
+    await hand.setReady('a', false);
     await settled('127.0.1.2:8000');
-    await setReady('a', true);
+    await hand.setReady('a', true);
     await settled('127.0.1.1:8000 127.0.1.2:8000');
   });
 
   it('loses a pod the moment its deletion begins, though it goes on for a while', async () => {
-    await createPod('c', '127.0.1.3');
+    // A pod on no node has nothing to finish, and would go at once.
+    await hand.createReadyPod('c', { labels: { app: 'vllm' }, ip: '127.0.1.3', node: 'node' });
     await settled('127.0.1.1:8000 127.0.1.2:8000 127.0.1.3:8000');
-    const { status: before } = await core.readNamespacedPod({ name: 'c', namespace: NAMESPACE });
-    await core.deleteNamespacedPod({ name: 'c', namespace: NAMESPACE, gracePeriodSeconds: 30 });
+    await hand.deletePod('c', 30);
     await settled('127.0.1.1:8000 127.0.1.2:8000');
-    expect(before?.podIP).toBe('127.0.1.3');
+    const { metadata } = await core.readNamespacedPod({ name: 'c', namespace: NAMESPACE });
+    expect(metadata?.deletionTimestamp).toBeDefined();
   });
 
   it('follows its ports and its selector', async () => {
-    await patchPool({ targetPorts: [{ number: 9000 }, { number: 9001 }] });
+    await hand.patchPool({ targetPorts: [{ number: 9000 }, { number: 9001 }] });
     await settled('127.0.1.1:9000 127.0.1.1:9001 127.0.1.2:9000 127.0.1.2:9001');
-    await patchPool({
+    await hand.patchPool({
       targetPorts: [{ number: 8000 }],
       selector: { matchLabels: { app: 'other' } },
     });
     await settled('127.0.1.9:8000');
-    await patchPool({ selector: { matchLabels: { app: 'vllm' } } });
+    await hand.patchPool({ selector: { matchLabels: { app: 'vllm' } } });
     await settled('127.0.1.1:8000 127.0.1.2:8000');
   });
 
@@ -142,14 +110,13 @@ describe.skipIf(binaries === undefined)('an InferencePool on a real API server',
       (age) => age > 500,
     );
     await server.restart();
-    await core.deleteNamespacedPod({ name: 'b', namespace: NAMESPACE, gracePeriodSeconds: 0 });
+    await hand.deletePod('b');
     await createPod('d', '127.0.1.4');
     await settled('127.0.1.1:8000 127.0.1.4:8000');
   });
 
   it('has no endpoints once it is deleted, and its own again when it is made anew', async () => {
-    const where = { group: GROUP, version: 'v1', namespace: NAMESPACE, plural: 'inferencepools' };
-    await custom.deleteNamespacedCustomObject({ ...where, name: 'pool' });
+    await hand.deletePool();
     await settled('');
     await createPool({ app: 'vllm' }, [8000]);
     await settled('127.0.1.1:8000 127.0.1.4:8000');

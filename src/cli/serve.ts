@@ -33,6 +33,7 @@ import { registerShadowMetrics } from '../shadow/shadow-metrics.ts';
 import { type Shadow, type ShadowData, startShadow } from '../shadow/start-shadow.ts';
 import { describeEndpoints } from './describe-endpoints.ts';
 import { describeReplacement } from './describe-replacement.ts';
+import { nodeLabels } from './node-labels.ts';
 import { observing } from './observing.ts';
 
 /** A capture is kept in so many files or more, so that deleting the oldest takes no great part of it. */
@@ -204,7 +205,7 @@ function shadowsOf(
 }
 
 function kubernetesOf(
-  { kubernetes, log }: ServeOptions,
+  { kubernetes, plan, log }: ServeOptions,
   { picker, runtime }: { readonly picker: EndpointPicker; readonly runtime: RealRuntime },
 ): KubernetesDiscovery | undefined {
   if (kubernetes === undefined) return undefined;
@@ -212,6 +213,7 @@ function kubernetesOf(
   const { pool: endpoints } = picker;
   return startKubernetes({
     ...kubernetes,
+    nodeLabels: nodeLabels(plan),
     endpoints,
     clock,
     random: random.fork('kubernetes'),
@@ -324,7 +326,11 @@ function readiness(
     endpoints: endpoints.length,
     freshEndpoints: fresh,
     endpointsFileError: discovery?.lastError(),
-    ...(kubernetes && { kubernetesSynced: kubernetes.synced, kubernetesAgeMs: kubernetes.ageMs }),
+    ...(kubernetes && {
+      kubernetesSynced: kubernetes.synced,
+      kubernetesAgeMs: kubernetes.ageMs,
+      kubernetesTroubles: kubernetes.troubles,
+    }),
     ...(election && {
       leading: election.leading,
       leader: election.holder,

@@ -2,7 +2,7 @@ import type { Endpoint } from './endpoint.ts';
 import { type CycleKey, cycleKey } from './scheduling.ts';
 
 /** From the nearest to the farthest that two servers may have in common. */
-export const TOPOLOGY_LEVELS = ['host', 'rack', 'zone', 'region'] as const;
+export const TOPOLOGY_LEVELS = ['host', 'rack', 'block', 'zone', 'region'] as const;
 export type TopologyLevel = (typeof TOPOLOGY_LEVELS)[number];
 
 /** Where a server, or whoever asks for one, stands; levels that are not known are left out. */

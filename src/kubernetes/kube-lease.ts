@@ -6,7 +6,7 @@ import {
   V1MicroTime,
   type V1ObjectMeta,
 } from '@kubernetes/client-node';
-import { codeOf, messageOf } from './kube-resources.ts';
+import { codeOf, messageOf } from './api-error.ts';
 import { type Lease, type LeaseRecord, LeaseRefused, type LeaseStore } from './leader-election.ts';
 
 const CONFLICT = 409;

@@ -1,6 +1,18 @@
-import { CoreV1Api, CustomObjectsApi, type KubeConfig, Watch } from '@kubernetes/client-node';
-import type { KubeObject, ResourceSource, WatchEvent } from './informer.ts';
-import type { InferencePool, Pod } from './pool-endpoints.ts';
+import {
+  CoreV1Api,
+  CustomObjectsApi,
+  type KubeConfig,
+  type RequestContext,
+  setHeaderOptions,
+} from '@kubernetes/client-node';
+import { sentenceOf } from './api-error.ts';
+import type { KubeObject, ResourceSource } from './informer.ts';
+import { leanNode, type Node } from './node.ts';
+import { leanPod, type Pod } from './pod.ts';
+import { GROUP_ANNOTATIONS, WORKER_SELECTOR } from './pod-group.ts';
+import type { PoolSources } from './pool-follower.ts';
+import type { InferencePool } from './pool-spec.ts';
+import { watchResource } from './watch-resource.ts';
 
 export interface PoolName {
   readonly namespace: string;
@@ -10,26 +22,37 @@ export interface PoolName {
   readonly version: string;
 }
 
+/** What a pool's follower follows, from an API server. */
+export function poolSources(
+  config: KubeConfig,
+  pool: PoolName,
+  nodeLabels: readonly string[],
+): PoolSources {
+  const { namespace } = pool;
+  return {
+    pool: poolSource(config, pool),
+    pods: (labelSelector) => podSource(config, { namespace, labelSelector }),
+    workers: () => podSource(config, { namespace, labelSelector: WORKER_SELECTOR }),
+    nodes: nodeLabels.length === 0 ? undefined : nodeSource(config, nodeLabels),
+  };
+}
+
 /** One InferencePool. */
 export function poolSource(
   config: KubeConfig,
   { namespace, name, group, version }: PoolName,
 ): ResourceSource<InferencePool> {
   const api = config.makeApiClient(CustomObjectsApi);
-  const fieldSelector = `metadata.name=${name}`;
   const plural = 'inferencepools';
-  return {
-    list: async () => {
-      const listed: unknown = await api
-        .listNamespacedCustomObject({ group, version, namespace, plural, fieldSelector })
-        .catch(explained(`inferencepools.${group} in namespace ${namespace}`));
-      const { items, metadata } = listed as ListOf<InferencePool>;
-      return { items, resourceVersion: metadata.resourceVersion ?? '' };
-    },
-    watch: watchOf(config, `/apis/${group}/${version}/namespaces/${namespace}/${plural}`, {
-      fieldSelector,
-    }),
-  };
+  const selector = { fieldSelector: `metadata.name=${name}` };
+  return resource<InferencePool>({
+    config,
+    what: `inferencepools.${group} in namespace ${namespace}`,
+    path: `/apis/${group}/${version}/namespaces/${namespace}/${plural}`,
+    selector,
+    list: () => api.listNamespacedCustomObject({ group, version, namespace, plural, ...selector }),
+    lean: (pool) => pool,
+  });
 }
 
 /** Pods of a namespace by their labels. */
@@ -38,106 +61,75 @@ export function podSource(
   { namespace, labelSelector }: { readonly namespace: string; readonly labelSelector: string },
 ): ResourceSource<Pod> {
   const api = config.makeApiClient(CoreV1Api);
+  return resource<Pod>({
+    config,
+    what: `pods in namespace ${namespace}`,
+    path: `/api/v1/namespaces/${namespace}/pods`,
+    selector: { labelSelector },
+    list: () => api.listNamespacedPod({ namespace, labelSelector }),
+    lean: (pod) => leanPod(pod, GROUP_ANNOTATIONS),
+  });
+}
+
+/** What is asked of nodes: their metadata, without images, conditions and volumes. */
+const METADATA = 'application/json;g=meta.k8s.io;v=v1';
+const METADATA_LIST = `${METADATA};as=PartialObjectMetadataList,application/json`;
+const METADATA_EACH = `${METADATA};as=PartialObjectMetadata,application/json`;
+
+/** All nodes, with the labels named and no others. */
+export function nodeSource(config: KubeConfig, labels: readonly string[]): ResourceSource<Node> {
+  const api = config.makeApiClient(CoreV1Api);
+  return resource<Node>({
+    config: accepting(config, METADATA_EACH),
+    what: 'nodes, whose labels say where endpoints stand',
+    clusterWide: true,
+    path: '/api/v1/nodes',
+    selector: {},
+    list: () => api.listNode({}, setHeaderOptions('Accept', METADATA_LIST)),
+    lean: (node) => leanNode(node, labels),
+  });
+}
+
+interface Resource<T> {
+  readonly config: KubeConfig;
+  readonly what: string;
+  readonly clusterWide?: boolean;
+  readonly path: string;
+  readonly selector: Readonly<Record<string, string>>;
+  /** Gives a Kubernetes list. */
+  readonly list: () => Promise<unknown>;
+  /** An object with what is kept of it. */
+  readonly lean: (object: T) => T;
+}
+
+function resource<T extends KubeObject>(kind: Resource<T>): ResourceSource<T> {
+  const { config, what, clusterWide = false, path, selector, lean } = kind;
+  const server = config.getCurrentCluster()?.server ?? '(none in the kubeconfig)';
+  const explained = (verb: 'list' | 'watch', error: unknown, code?: number): string =>
+    sentenceOf(error, { verb, what, server, clusterWide }, code);
   return {
     list: async () => {
-      const listed = await api
-        .listNamespacedPod({ namespace, labelSelector })
-        .catch(explained(`pods in namespace ${namespace}`));
-      return {
-        items: listed.items as readonly Pod[],
-        resourceVersion: listed.metadata?.resourceVersion ?? '',
-      };
+      const listed = await kind.list().catch((error: unknown) => {
+        throw new Error(explained('list', error), { cause: error });
+      });
+      const { items = [], metadata } = listed as ListOf<T>;
+      return { items: items.map(lean), resourceVersion: metadata?.resourceVersion ?? '' };
     },
-    watch: watchOf(config, `/api/v1/namespaces/${namespace}/pods`, { labelSelector }),
+    watch: watchResource({ config, path, selector, lean, explained }),
   };
 }
 
 interface ListOf<T> {
-  readonly items: readonly T[];
-  readonly metadata: { readonly resourceVersion?: string };
+  readonly items?: readonly T[];
+  readonly metadata?: { readonly resourceVersion?: string };
 }
 
-function watchOf<T extends KubeObject>(
-  config: KubeConfig,
-  path: string,
-  selector: Readonly<Record<string, string>>,
-): ResourceSource<T>['watch'] {
-  return (resourceVersion, onEvent, onEnd) => {
-    let stopped = false;
-    let abort: AbortController | undefined;
-    let status: number | undefined;
-    const ended = (error: unknown): void => {
-      if (stopped) return;
-      stopped = true;
-      onEnd(status ?? codeOf(error), messageOf(error));
-    };
-    new Watch(config)
-      .watch(
-        path,
-        { ...selector, resourceVersion, allowWatchBookmarks: true },
-        (type, object: T) => {
-          // A watch that is refused begins well, and then says so.
-          if (type === 'ERROR') status = (object as { readonly code?: number }).code;
-          const event: WatchEvent<T> = { type, object };
-          onEvent(event);
-        },
-        ended,
-      )
-      .then((controller) => {
-        abort = controller;
-        if (stopped) controller.abort();
-      }, ended);
-    return {
-      stop: () => {
-        stopped = true;
-        abort?.abort();
-      },
-    };
+/** The same way to the API server, with another answer asked for: the client's watches have no headers of their own. */
+function accepting(config: KubeConfig, accept: string): KubeConfig {
+  const asking: KubeConfig = Object.create(config) as KubeConfig;
+  asking.applySecurityAuthentication = async (context: RequestContext) => {
+    await config.applySecurityAuthentication(context);
+    context.setHeaderParam('Accept', accept);
   };
-}
-
-/** What to do about it, in one sentence. */
-function explained(what: string): (error: unknown) => never {
-  return (error) => {
-    const code = codeOf(error);
-    if (code === 403) {
-      throw new Error(
-        `not allowed to list ${what}: give the picker’s service account get, list and watch on it`,
-      );
-    }
-    if (code === 404) {
-      throw new Error(
-        `the API server does not know ${what}: install the Gateway API inference extension’s CRDs`,
-      );
-    }
-    if (code === 401)
-      throw new Error(`the API server does not accept the picker’s token for ${what}`);
-    throw new Error(`cannot list ${what}: ${messageOf(error)}`);
-  };
-}
-
-export function codeOf(error: unknown): number | undefined {
-  const { code, statusCode } = (error ?? {}) as { code?: unknown; statusCode?: unknown };
-  const found = typeof code === 'number' ? code : statusCode;
-  return typeof found === 'number' ? found : undefined;
-}
-
-export function messageOf(error: unknown): string {
-  if (error === undefined || error === null) return 'the server has closed the watch';
-  if (!(error instanceof Error)) return JSON.stringify(error);
-  const { cause, body } = error as { cause?: { message?: string }; body?: unknown };
-  const said = saidIn(body);
-  if (said !== undefined) return said;
-  return cause?.message === undefined ? error.message : `${error.message} (${cause.message})`;
-}
-
-/** The sentence in a status of the API server. */
-function saidIn(body: unknown): string | undefined {
-  try {
-    const status: unknown = typeof body === 'string' ? JSON.parse(body) : body;
-    const { message } = (status ?? {}) as { message?: unknown };
-    return typeof message === 'string' ? message : undefined;
-  } catch {
-    return undefined;
-  }
+  return asking;
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { endpointsOf, type Pod, selectorOf } from './pool-endpoints.ts';
+import type { Pod } from './pod.ts';
+import { endpointsOf } from './pool-endpoints.ts';
 
 const READY = [{ type: 'Ready', status: 'True' }];
 
@@ -10,31 +11,30 @@ function pod(name: string, overrides: object = {}, status: object = {}): Pod {
   };
 }
 
-const pool = (...ports: readonly number[]) => ({
-  spec: {
-    selector: { matchLabels: { app: 'vllm', tier: 'gold' } },
-    targetPorts: ports.map((number) => ({ number })),
-  },
+const around = (...ports: readonly number[]) => ({
+  ports,
+  workersOf: () => [],
+  inheritedLabels: undefined,
 });
-const addresses = (pods: readonly Pod[], ...ports: readonly number[]): readonly string[] =>
-  endpointsOf(pool(...ports), pods).map(({ id, address }) => `${id} ${address}`);
+const addresses = (each: Pod, ...ports: readonly number[]): readonly string[] =>
+  endpointsOf(each, around(...ports)).map(({ id, address }) => `${id} ${address}`);
 
-describe('the endpoints of an InferencePool', () => {
-  it('are its ready pods, with their labels', () => {
-    const [endpoint] = endpointsOf(pool(8000), [pod('a')]);
+describe('the endpoints of a pod', () => {
+  it('are its ports, with the labels of the pod', () => {
+    const [endpoint] = endpointsOf(pod('a'), around(8000));
     expect(endpoint).toMatchObject({ id: 'n/a', address: '10.0.0.1:8000' });
     expect(endpoint?.labels.get('app')).toBe('vllm');
   });
 
   it('are one for each target port: data-parallel ranks', () => {
-    expect(addresses([pod('a')], 8000, 8001)).toEqual([
+    expect(addresses(pod('a'), 8000, 8001)).toEqual([
       'n/a-rank-0 10.0.0.1:8000',
       'n/a-rank-1 10.0.0.1:8001',
     ]);
   });
 
   it('have IPv6 hosts in brackets', () => {
-    expect(addresses([pod('a', {}, { podIP: 'fd00::1' })], 8000)).toEqual(['n/a [fd00::1]:8000']);
+    expect(addresses(pod('a', {}, { podIP: 'fd00::1' }), 8000)).toEqual(['n/a [fd00::1]:8000']);
   });
 
   it.each([
@@ -48,17 +48,28 @@ describe('the endpoints of an InferencePool', () => {
     ['has failed', pod('a', {}, { phase: 'Failed' })],
     ['has no conditions', pod('a', {}, { conditions: undefined })],
   ])('leave out a pod that %s', (_what, each) => {
-    expect(addresses([each], 8000)).toEqual([]);
+    expect(addresses(each, 8000)).toEqual([]);
   });
 
-  it('are none without a pool, or without ports', () => {
-    expect(endpointsOf(undefined, [pod('a')])).toEqual([]);
-    expect(addresses([pod('a')])).toEqual([]);
+  it('are none without ports', () => {
+    expect(addresses(pod('a'))).toEqual([]);
   });
 
-  it('are selected by all labels of the pool, and not at all by none', () => {
-    expect(selectorOf(pool(8000))).toBe('app=vllm,tier=gold');
-    expect(selectorOf({ spec: { selector: { matchLabels: {} } } })).toBeUndefined();
-    expect(selectorOf({})).toBeUndefined();
+  it('have the labels of the node, but for those that the pod has itself', () => {
+    const inheritedLabels = new Map([
+      ['zone', 'z'],
+      ['app', 'of the node'],
+    ]);
+    const [endpoint] = endpointsOf(pod('a'), { ...around(8000), inheritedLabels });
+    expect(Object.fromEntries(endpoint?.labels ?? [])).toEqual({ app: 'vllm', zone: 'z' });
+  });
+
+  it('stand on the host that their node is, as far as that is known', () => {
+    const host = 'kubernetes.io/hostname';
+    const placed = { ...pod('a'), spec: { nodeName: 'node-7' } };
+    expect(endpointsOf(placed, around(8000))[0]?.labels.get(host)).toBe('node-7');
+    const inheritedLabels = new Map([[host, 'its-own-name']]);
+    const [endpoint] = endpointsOf(placed, { ...around(8000), inheritedLabels });
+    expect(endpoint?.labels.get(host)).toBe('its-own-name');
   });
 });

@@ -5,6 +5,7 @@ import type { TopologyPlace } from '../framework/topology.ts';
 export const topologyPlace: z.ZodType<TopologyPlace> = z.strictObject({
   host: z.string().exactOptional(),
   rack: z.string().exactOptional(),
+  block: z.string().exactOptional(),
   zone: z.string().exactOptional(),
   region: z.string().exactOptional(),
 });

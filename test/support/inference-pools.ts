@@ -4,17 +4,12 @@ import { eventually } from './stack.ts';
 
 export const INFERENCE_GROUP = 'inference.networking.k8s.io';
 
-/** The fields of the Gateway API inference extension's InferencePool that matter here. */
-export async function installInferencePools({ config }: ApiServer): Promise<void> {
-  const labels = { type: 'object', additionalProperties: { type: 'string' } };
-  const port = { type: 'object', properties: { number: { type: 'integer' } } };
-  const spec = {
-    type: 'object',
-    properties: {
-      selector: { type: 'object', properties: { matchLabels: labels } },
-      targetPorts: { type: 'array', items: port },
-    },
-  };
+/** The InferencePool's CRD. Its spec has the fields that matter here, or takes anything at all. */
+export async function installInferencePools(
+  { config }: Pick<ApiServer, 'config'>,
+  takes: 'fields' | 'anything' = 'fields',
+): Promise<void> {
+  const spec = takes === 'fields' ? FIELDS : ANYTHING;
   const schema = { type: 'object', properties: { spec } };
   await config.makeApiClient(ApiextensionsV1Api).createCustomResourceDefinition({
     body: {
@@ -48,3 +43,15 @@ export async function installInferencePools({ config }: ApiServer): Promise<void
     (served) => served,
   );
 }
+
+const LABELS = { type: 'object', additionalProperties: { type: 'string' } };
+const PORT = { type: 'object', properties: { number: { type: 'integer' } } };
+/** Of the Gateway API inference extension's. */
+const FIELDS = {
+  type: 'object',
+  properties: {
+    selector: { type: 'object', properties: { matchLabels: LABELS } },
+    targetPorts: { type: 'array', items: PORT },
+  },
+};
+const ANYTHING = { type: 'object', x_kubernetes_preserve_unknown_fields: true };

@@ -22,7 +22,10 @@ export function kubernetesOrSkip(): KubernetesBinaries | undefined {
 }
 
 export interface ApiServer {
+  /** As one who may do everything. */
   readonly config: KubeConfig;
+  /** As the service account `default/picker`, which may do nothing until a role is bound to it. */
+  readonly pickerConfig: KubeConfig;
   /** Kills the server, not its store. */
   kill(): Promise<void>;
   /** The same server over the same store again. */
@@ -31,6 +34,8 @@ export interface ApiServer {
 }
 
 const TOKEN = 'pointsman-test';
+const PICKER_TOKEN = 'pointsman-picker';
+export const PICKER_ACCOUNT = 'picker';
 
 /** A kube-apiserver over an etcd of its own, on the loopback. */
 export async function startApiServer(binaries: KubernetesBinaries): Promise<ApiServer> {
@@ -51,7 +56,11 @@ export async function startApiServer(binaries: KubernetesBinaries): Promise<ApiS
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   writeFileSync(key, privateKey.export({ type: 'pkcs8', format: 'pem' }));
   const tokens = join(folder, 'tokens.csv');
-  writeFileSync(tokens, `${TOKEN},tester,tester,system:masters\n`);
+  const account = `system:serviceaccount:default:${PICKER_ACCOUNT}`;
+  writeFileSync(
+    tokens,
+    `${TOKEN},tester,tester,system:masters\n${PICKER_TOKEN},${account},${account}\n`,
+  );
   const startServer = (): ChildProcess =>
     start(binaries.apiServer, [
       `--etcd-servers=${etcdUrl}`,
@@ -59,7 +68,7 @@ export async function startApiServer(binaries: KubernetesBinaries): Promise<ApiS
       '--bind-address=127.0.0.1',
       `--cert-dir=${join(folder, 'certificates')}`,
       `--token-auth-file=${tokens}`,
-      '--authorization-mode=AlwaysAllow',
+      '--authorization-mode=RBAC',
       `--service-account-key-file=${key}`,
       `--service-account-signing-key-file=${key}`,
       '--service-account-issuer=https://pointsman.test',
@@ -68,13 +77,8 @@ export async function startApiServer(binaries: KubernetesBinaries): Promise<ApiS
       '--endpoint-reconciler-type=none',
     ]);
   let server = startServer();
-  const config = new KubeConfig();
-  config.loadFromOptions({
-    clusters: [{ name: 'test', server: `https://127.0.0.1:${securePort}`, skipTLSVerify: true }],
-    users: [{ name: 'tester', token: TOKEN }],
-    contexts: [{ name: 'test', cluster: 'test', user: 'tester' }],
-    currentContext: 'test',
-  });
+  const url = `https://127.0.0.1:${securePort}`;
+  const config = configFor(url, TOKEN);
   const ready = async (): Promise<void> => {
     const { CoreV1Api } = await import('@kubernetes/client-node');
     const api = config.makeApiClient(CoreV1Api);
@@ -92,6 +96,7 @@ export async function startApiServer(binaries: KubernetesBinaries): Promise<ApiS
   await ready();
   return {
     config,
+    pickerConfig: configFor(url, PICKER_TOKEN),
     kill: () => end(server),
     restart: async () => {
       server = startServer();
@@ -103,6 +108,18 @@ export async function startApiServer(binaries: KubernetesBinaries): Promise<ApiS
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** How to reach an API server of these tests. */
+export function configFor(server: string, token: string = TOKEN): KubeConfig {
+  const config = new KubeConfig();
+  config.loadFromOptions({
+    clusters: [{ name: 'test', server, skipTLSVerify: true }],
+    users: [{ name: 'tester', token }],
+    contexts: [{ name: 'test', cluster: 'test', user: 'tester' }],
+    currentContext: 'test',
+  });
+  return config;
 }
 
 function start(binary: string, args: readonly string[]): ChildProcess {

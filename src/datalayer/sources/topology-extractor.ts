@@ -3,25 +3,38 @@ import type { Endpoint } from '../../framework/endpoint.ts';
 import { type DataSourceDefinition, defineDataSource } from '../../framework/plugin.ts';
 import {
   TOPOLOGY_LEVELS,
+  type TopologyLevel,
   type TopologyPlace,
   type TopologyView,
   topologyKey,
 } from '../../framework/topology.ts';
 
 const labelName = z.string().min(1);
+/** A checked configuration of the extractor: the label that tells each level. */
+export interface TopologyLabels {
+  readonly hostLabel: string;
+  readonly rackLabel: string;
+  /** Racks that hang on one switch. */
+  readonly blockLabel: string;
+  readonly zoneLabel: string;
+  readonly regionLabel: string;
+}
+
+const config: z.ZodType<TopologyLabels> = z.strictObject({
+  hostLabel: labelName.default('kubernetes.io/hostname'),
+  rackLabel: labelName.default('topology.kubernetes.io/rack'),
+  blockLabel: labelName.default('topology.kubernetes.io/block'),
+  zoneLabel: labelName.default('topology.kubernetes.io/zone'),
+  regionLabel: labelName.default('topology.kubernetes.io/region'),
+});
 
 /** Where endpoints stand, by the labels that Kubernetes puts on nodes unless others are named. */
 export const topologyExtractor: DataSourceDefinition = defineDataSource({
   type: 'topology-extractor',
-  config: z.strictObject({
-    hostLabel: labelName.default('kubernetes.io/hostname'),
-    rackLabel: labelName.default('topology.kubernetes.io/rack'),
-    zoneLabel: labelName.default('topology.kubernetes.io/zone'),
-    regionLabel: labelName.default('topology.kubernetes.io/region'),
-  }),
+  config,
   provides: (_config, name) => [topologyKey(name)],
-  start({ hostLabel, rackLabel, zoneLabel, regionLabel }, { name }) {
-    const names = { host: hostLabel, rack: rackLabel, zone: zoneLabel, region: regionLabel };
+  start(config, { name }) {
+    const names = labelNames(config);
     /** Labels do not change in place: a place is worked out once. */
     const places = new WeakMap<Endpoint['labels'], TopologyPlace>();
     const placeOf = ({ labels }: Endpoint): TopologyPlace => {
@@ -43,3 +56,20 @@ export const topologyExtractor: DataSourceDefinition = defineDataSource({
     };
   },
 });
+
+/** The label that tells each level. */
+export function labelNames({
+  hostLabel,
+  rackLabel,
+  blockLabel,
+  zoneLabel,
+  regionLabel,
+}: TopologyLabels): Readonly<Record<TopologyLevel, string>> {
+  return {
+    host: hostLabel,
+    rack: rackLabel,
+    block: blockLabel,
+    zone: zoneLabel,
+    region: regionLabel,
+  };
+}
