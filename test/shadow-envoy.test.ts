@@ -1,6 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { scorers } from '../scorers/index.ts';
 import { readCapture } from '../src/capture/read-capture.ts';
@@ -36,7 +38,8 @@ describe.skipIf(binary === undefined)('shadows beside a picker behind a real Env
       endpoints: pool.endpoints.map(({ address }) => address),
       serve: {
         seed: 3,
-        capture: { folder, bytesMax: 1e9 },
+        capture: { folder: join(folder, 'capture'), bytesMax: 1e9 },
+        shadowLog: { path: join(folder, 'shadows.jsonl'), bytesMax: 1e9 },
         shadows: ['default', 'random', 'reference-default', ...MISBEHAVING].map((name) =>
           shadowFrom(name, plugins),
         ),
@@ -93,6 +96,46 @@ describe.skipIf(binary === undefined)('shadows beside a picker behind a real Env
     expect(reference?.parity?.all.predicted).toBeGreaterThan(0);
   });
 
+  it('what was predicted of first tokens is compared with what came', async () => {
+    const streamed = REQUESTS / 2;
+    const shadow = await eventually(
+      () => named('default'),
+      (status) => status?.parity?.all.calibration.firstTokens === streamed,
+    );
+    const { parity } = shadow ?? {};
+    expect(parity?.all.calibration.observedMs).toBeGreaterThan(0);
+    const rows = parity?.calibration ?? [];
+    expect(rows.reduce((sum, row) => sum + row.firstTokens, 0)).toBe(streamed);
+    expect(parity?.all.placed[0]).toBe(REQUESTS);
+  });
+
+  it('each decision of each shadow is a line of the log', async () => {
+    const lines = await eventually(
+      () =>
+        readFileSync(join(folder, 'shadows.jsonl'), 'utf8')
+          .split('\n')
+          .filter((line) => line.includes('"shadow":"random"')),
+      ({ length }) => length >= REQUESTS,
+    );
+    const agreed = lines.filter((line) => (JSON.parse(line) as { agrees: boolean }).agrees);
+    expect(lines).toHaveLength(REQUESTS);
+    expect(agreed).toHaveLength((await named('random'))?.parity?.all.agreed ?? Number.NaN);
+  });
+
+  it('`shadow report` writes a page that asks for nothing else', async () => {
+    const page = join(folder, 'shadows.html');
+    const admin = `--admin=http://127.0.0.1:${stack.serving.metricsPort}`;
+    const main = join(import.meta.dirname, '../src/main.ts');
+    await promisify(execFile)(process.execPath, [main, 'shadow', 'report', page, admin]);
+    const html = readFileSync(page, 'utf8');
+    expect(html.match(/<svg /g)).toHaveLength(2);
+    expect(html).toContain('reference-default');
+    const references = html
+      .replace(/http:\/\/www\.w3\.org\/[\w/]+/g, '')
+      .replaceAll(admin.slice(8), '');
+    expect(references).not.toMatch(/https?:|<script|<link|src=|NaN|undefined/);
+  });
+
   it('those that crash and answer nonsense are started anew, and nothing else happens', async () => {
     const [crashing = '', , nonsense = ''] = MISBEHAVING;
     await eventually(
@@ -106,7 +149,7 @@ describe.skipIf(binary === undefined)('shadows beside a picker behind a real Env
     const options = { catalogue: builtInCatalogue(scorers, dataSources), randomOf: seededRandom };
     let decisions = 0;
     let same = 0;
-    for (const { was, is } of redecide(readCapture(folder).records, options)) {
+    for (const { was, is } of redecide(readCapture(join(folder, 'capture')).records, options)) {
       decisions += 1;
       if (sameDecision(was, is)) same += 1;
     }
@@ -121,22 +164,34 @@ describe.skipIf(binary === undefined)('shadows beside a picker behind a real Env
 
 describe('shadow top', () => {
   it('prints a line for each shadow and kind', () => {
+    const calibration = {
+      firstTokens: 10,
+      predictedMs: 200,
+      observedMs: 300,
+      absoluteErrorMs: 120,
+    };
     const all = {
       decisions: 200,
       agreed: 150,
       disputed: 0,
+      placed: [150, 20, 10, 5, 5],
       predicted: 100,
       primaryTtftMs: 5000,
       shadowTtftMs: 4000,
+      bestTtftMs: 3800,
+      calibration,
     };
-    const parity = { all, kinds: { 'model m': all } };
+    const parity = { all, kinds: { 'model m': all }, calibration: [] };
     const status = { name: 'mine.yaml', running: false, parity, restarts: 2, dropped: 7 };
     const [, line, kind] = shadowTable([status]).split('\n');
     expect(line?.split(/\s{2,}/)).toEqual([
       'mine.yaml (down)',
       '200',
       '75.0 %',
+      '90.0 %',
       '-10.0 ms',
+      '2.0 ms',
+      '1.50',
       '2',
       '7',
     ]);

@@ -45,7 +45,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
     'src/endpoint-picker.ts',
     'src/runtime/seeded-random.ts',
   ],
-  'src/report': ['src/simulate'],
+  'src/report': ['src/simulate', 'src/shadow'],
   'src/simulate': [
     'src/report',
     'src/framework',
@@ -70,6 +70,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
   'src/kubernetes': ['src/framework', 'src/datalayer/endpoint-pool.ts', 'src/observability'],
   'src/shadow': [
     'src/framework',
+    'src/report',
     'src/remote',
     'src/capture',
     'src/cli',

@@ -95,17 +95,22 @@ export class CaptureTap {
 
   #tapped(routed: RoutedRequest, n: number): RoutedRequest {
     const { clock, write } = this.#parts;
+    let begun = false;
     return {
       request: routed.request,
       endpoint: routed.endpoint,
       destinations: routed.destinations,
       headers: routed.headers,
       responseHeaders: () => routed.responseHeaders(),
-      firstToken: () =>
+      // Said of each piece of an answer; the first is the token.
+      firstToken: () => {
+        if (begun) return;
+        begun = true;
         clock.during((t) => {
           write({ e: 'first', t, n });
           routed.firstToken();
-        }),
+        });
+      },
       served: (address) =>
         clock.during((t) => {
           write({ e: 'served', t, n, address });

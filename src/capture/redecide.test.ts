@@ -15,9 +15,9 @@ import { chainBlockIds } from '../request/chain-block-ids.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
 import { SimulatedClock } from '../sim/simulated-clock.ts';
 import { CaptureTap, tapped } from './capture-picker.ts';
-import { CAPTURE_VERSION, type CaptureRecord } from './capture-record.ts';
+import { CAPTURE_VERSION, type CapturedDecision, type CaptureRecord } from './capture-record.ts';
 import { EventClock } from './event-clock.ts';
-import { redecide, sameDecision } from './redecide.ts';
+import { type FirstToken, redecide, sameDecision } from './redecide.ts';
 
 const catalogue = builtInCatalogue(scorers, dataSources);
 const SEED = 11;
@@ -146,6 +146,9 @@ const EXACT = [
 
 const options = { catalogue, randomOf: seededRandom };
 
+const sameEndpoint = (a: CapturedDecision, b: CapturedDecision): boolean =>
+  'endpoint' in a && 'endpoint' in b && a.endpoint === b.endpoint;
+
 describe('a capture decided again', () => {
   it.each(EXACT)('gives every decision of %s to the last bit', (config) => {
     const records = capture(config, 1500, 3);
@@ -166,6 +169,37 @@ describe('a capture decided again', () => {
     const changed = all.filter(({ was, is }) => !sameDecision(was, is));
     expect(all).toHaveLength(300);
     expect(changed.length).toBeGreaterThan(200);
+  });
+
+  it('says where in its own ranking a request went, and how far from the best', () => {
+    const records = capture('random', 400, 7);
+    const text = NAMED_CONFIGS.get('default') ?? '';
+    const all = [...redecide(records, { ...options, config: { text, source: 'default' } })];
+    const places = all.map(({ place }) => place ?? Number.NaN);
+    expect(Math.min(...places)).toBe(1);
+    expect(Math.max(...places)).toBeGreaterThan(8);
+    for (const { was, is, place, ttftMs } of all) {
+      if (sameEndpoint(was, is)) expect(place).toBe(1);
+      expect(ttftMs?.best).toBeLessThanOrEqual(Math.min(ttftMs?.was ?? 0, ttftMs?.is ?? 0));
+    }
+    expect([...redecide(records, options)].every(({ place }) => place === 1)).toBe(true);
+  });
+
+  it('tells of each first token that was predicted when it came', () => {
+    const records = capture('default', 400, 8);
+    const told: FirstToken[] = [];
+    for (const _each of redecide(records, { ...options, onFirstToken: (each) => told.push(each) }))
+      continue;
+    const asked = new Map<number, number>();
+    const came: number[] = [];
+    for (const record of records) {
+      if (record.e === 'q' && record.r.streaming) asked.set(record.n, record.t);
+      const at = record.e === 'first' ? asked.get(record.n) : undefined;
+      if (record.e === 'first' && at !== undefined) came.push(record.t - at);
+    }
+    expect(came.length).toBeGreaterThan(100);
+    expect(told.map(({ observedMs }) => observedMs)).toEqual(came);
+    expect(told.every(({ predictedMs }) => predictedMs > 0)).toBe(true);
   });
 
   it('holds no text, no hash of text, and no name of a tenant', () => {

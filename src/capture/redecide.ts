@@ -25,6 +25,7 @@ import {
   type CapturedRequest,
   type CaptureRecord,
 } from './capture-record.ts';
+import { Ranking } from './ranking.ts';
 import { ReplayClock } from './replay-clock.ts';
 
 /** One decision beside what it was. */
@@ -33,8 +34,22 @@ export interface Redecision {
   readonly request: CapturedRequest;
   readonly was: CapturedDecision;
   readonly is: CapturedDecision;
-  /** To a first token, by this core's own model: where the request went, and where this core would have sent it. */
-  readonly ttftMs?: { readonly was: number; readonly is: number } | undefined;
+  /** How this core ranks the endpoint that the request went to: 1 for none above it; undefined for one it did not score. */
+  readonly place?: number | undefined;
+  /**
+   * To a first token, by this core's own model: where the request went, where this core would have sent it, and the least of
+   * all that may serve it.
+   */
+  readonly ttftMs?:
+    | { readonly was: number; readonly is: number; readonly best: number }
+    | undefined;
+}
+
+/** A first token that came, beside when it was expected where the request went. */
+export interface FirstToken {
+  readonly request: CapturedRequest;
+  readonly predictedMs: number;
+  readonly observedMs: number;
 }
 
 export interface RedecideOptions {
@@ -47,6 +62,8 @@ export interface RedecideOptions {
    * decide alike.
    */
   readonly state?: 'as-it-happened' | 'as-if-decided';
+  /** Of answers whose first token is seen and was predicted; only with the state as it happened. */
+  readonly onFirstToken?: ((token: FirstToken) => void) | undefined;
   /** For a scheduler of the configuration that is in another process. Without it, such a one is not asked. */
   readonly schedulerRuntime?: Runtime;
 }
@@ -76,14 +93,28 @@ export function sameDecision(a: CapturedDecision, b: CapturedDecision): boolean 
   return a.endpoint === b.endpoint && Object.is(a.score, b.score) && a.prefill === b.prefill;
 }
 
+/** A request that has not ended yet. */
+interface Open {
+  readonly routed: RoutedRequest;
+  /** Until its first token. */
+  readonly expected?: {
+    readonly request: CapturedRequest;
+    readonly at: number;
+    readonly predictedMs: number;
+  };
+}
+
 /** A decision core that is fed what another was fed. */
 export class Redecider {
   readonly #clock = new ReplayClock();
   readonly #picker: EndpointPicker;
-  readonly #open = new Map<number, RoutedRequest>();
+  readonly #open = new Map<number, Open>();
+  readonly #ranking = new Ranking();
+  readonly #onFirstToken: RedecideOptions['onFirstToken'];
   readonly #predicts: boolean;
   #result: SchedulingResult | undefined;
   #ttftMs: Redecision['ttftMs'];
+  #place: number | undefined;
   /** What was decided of the request at hand. */
   #was: CapturedDecision | undefined;
   /** Asked about in another process: the answer belongs to this very object. */
@@ -91,8 +122,10 @@ export class Redecider {
 
   constructor(
     { version, seed, config: captured }: Extract<CaptureRecord, { e: 'capture' }>,
-    { catalogue, config, randomOf, state = 'as-it-happened', schedulerRuntime }: RedecideOptions,
+    options: RedecideOptions,
   ) {
+    const { catalogue, config, randomOf, state = 'as-it-happened', schedulerRuntime } = options;
+    if (state === 'as-it-happened') this.#onFirstToken = options.onFirstToken;
     if (version > CAPTURE_VERSION) {
       throw new Error(
         `the capture is of version ${version}, newer than ${CAPTURE_VERSION}, which this can read`,
@@ -109,6 +142,7 @@ export class Redecider {
       plan,
       runtime: { clock: this.#clock, random: randomOf(seed), network },
       ...(schedulerRuntime && { schedulerRuntime }),
+      wrapPlugin: this.#ranking.wrap,
       wrapScheduler: (scheduler) => ({
         schedule: (endpoints, context) => {
           const decided = scheduler.schedule(endpoints, context);
@@ -116,7 +150,7 @@ export class Redecider {
           const given = config === undefined && isByAnother(this.#was);
           const own = given ? asItWas(decided, endpoints, this.#was) : decided;
           this.#result = own;
-          this.#ttftMs = this.#predict(own, endpoints, context);
+          this.#compare(own, endpoints, context);
           return state === 'as-it-happened' ? asItWas(own, endpoints, this.#was) : own;
         },
       }),
@@ -169,23 +203,19 @@ export class Redecider {
     return this.#picker.replacement();
   }
 
-  #decide({
-    n,
-    r,
-    subset,
-    firstTokenSeen,
-    endSeen,
-    d,
-  }: Extract<CaptureRecord, { e: 'q' }>): Redecision {
+  #decide(record: Extract<CaptureRecord, { e: 'q' }>): Redecision {
+    const { n, r, subset, firstTokenSeen, endSeen, d } = record;
     this.#result = undefined;
     this.#ttftMs = undefined;
+    this.#place = undefined;
+    this.#ranking.begin();
     this.#was = d;
     let failed: RoutingError | undefined;
     try {
       const request = this.#prepared?.n === n ? this.#prepared.request : requestOf(r);
       const routed = this.#picker.route(request, { subset, firstTokenSeen, endSeen });
       if ('error' in d) routed.done('aborted');
-      else this.#open.set(n, routed);
+      else this.#open.set(n, { routed, ...this.#expectation(record) });
     } catch (error) {
       if (!(error instanceof RoutingError)) throw error;
       failed = error;
@@ -195,29 +225,41 @@ export class Redecider {
       target === undefined
         ? { error: failed?.code ?? 'saturated' }
         : decisionOf({ endpoint: target }, this.#result);
-    return { n, request: r, was: d, is, ttftMs: this.#ttftMs };
+    return { n, request: r, was: d, is, place: this.#place, ttftMs: this.#ttftMs };
   }
 
-  /** Undefined where nobody was chosen, or the configuration knows nothing of caches. */
-  #predict(
+  /** Nothing to say where nobody was chosen; no times where the configuration knows nothing of caches. */
+  #compare(
     own: SchedulingResult,
     endpoints: readonly Endpoint[],
     context: SchedulingContext,
-  ): Redecision['ttftMs'] {
+  ): void {
     const was = this.#was;
     const target = targetOf(own);
     const id = was !== undefined && 'endpoint' in was ? was.endpoint : undefined;
     const actual = endpoints.find((endpoint) => endpoint.id === id);
-    if (actual === undefined || target === undefined || !this.#predicts) return undefined;
+    if (actual === undefined || target === undefined) return;
+    this.#place = this.#ranking.placeOf(actual, own);
+    if (!this.#predicts) return;
     const slo = context.request.ttftSloMs ?? 0;
     const ttftOf = (endpoint: Endpoint): number => slo - headroomOf(endpoint, context).ttftMs;
-    return { was: ttftOf(actual), is: ttftOf(target) };
+    let best = Number.POSITIVE_INFINITY;
+    for (const endpoint of endpoints) best = Math.min(best, ttftOf(endpoint));
+    this.#ttftMs = { was: ttftOf(actual), is: ttftOf(target), best };
+  }
+
+  /** Where nobody hears of it, and of an answer that comes in one piece, nothing is expected. */
+  #expectation({ t, r, firstTokenSeen }: Extract<CaptureRecord, { e: 'q' }>): Omit<Open, 'routed'> {
+    const told = this.#onFirstToken !== undefined && firstTokenSeen && r.streaming;
+    if (!told || this.#ttftMs === undefined) return {};
+    return { expected: { request: r, at: t, predictedMs: this.#ttftMs.was } };
   }
 
   #happen(record: Extract<CaptureRecord, { e: 'first' | 'served' | 'body' | 'done' }>): void {
-    const routed = this.#open.get(record.n);
-    if (routed === undefined) return;
-    if (record.e === 'first') routed.firstToken();
+    const open = this.#open.get(record.n);
+    if (open === undefined) return;
+    const { routed } = open;
+    if (record.e === 'first') this.#firstToken(record, open);
     else if (record.e === 'served') routed.served(record.address);
     else if (record.e === 'body') routed.bodyRead(requestOf(record.r));
     else {
@@ -226,6 +268,14 @@ export class Redecider {
       const usage = { promptTokens, completionTokens, cachedTokens: cached ?? undefined };
       routed.done(record.o, record.u && usage, record.bytes);
     }
+  }
+
+  #firstToken({ n, t }: Extract<CaptureRecord, { e: 'first' }>, { routed, expected }: Open): void {
+    routed.firstToken();
+    if (expected === undefined) return;
+    this.#open.set(n, { routed });
+    const { request, at, predictedMs } = expected;
+    this.#onFirstToken?.({ request, predictedMs, observedMs: t - at });
   }
 
   #feed(

@@ -15,6 +15,8 @@ const EARLY_PICK_BYTES = 128 * 1024;
 const BODY_BYTES_MAX = 64 * 1024 * 1024;
 /** Some tens of millions of requests. */
 const CAPTURE_BYTES_MAX = 4 * 1024 * 1024 * 1024;
+/** Some millions of decisions. */
+const SHADOW_LOG_BYTES_MAX = 1024 * 1024 * 1024;
 const DRAIN_TIMEOUT_MS = 30_000;
 
 interface ServeFlags {
@@ -40,6 +42,8 @@ interface ServeFlags {
   readonly seed?: number;
   readonly capture?: string;
   readonly shadow: readonly string[];
+  readonly shadowLog?: string;
+  readonly shadowLogMaxBytes: number;
   readonly observe: boolean;
   readonly captureMaxBytes: number;
   readonly logLevel: string;
@@ -57,6 +61,10 @@ async function serve(flags: ServeFlags, scorers: readonly ScorerDefinition[]): P
   const log = createLog(flags.logLevel);
   // What would decide, if it were asked, is the first of the shadows then.
   const shadows = flags.observe ? [...new Set([flags.config, ...flags.shadow])] : flags.shadow;
+  if (flags.shadowLog !== undefined && shadows.length === 0) {
+    const message = 'there is nothing to write: no configuration is given with --shadow';
+    throw new ConfigError('serve', [{ path: '--shadow-log', message }]);
+  }
   // What is wrong with a shadow's configuration is said now, and not by a thread later.
   for (const shadow of shadows) await planFromPlugins(shadow, scorers, flags.plugin);
   const serving = await startServe({
@@ -78,6 +86,10 @@ async function serve(flags: ServeFlags, scorers: readonly ScorerDefinition[]): P
     drainTimeoutMs: flags.drainTimeoutMs,
     observe: flags.observe,
     shadows: shadows.map((name) => shadowFrom(name, flags.plugin)),
+    shadowLog:
+      flags.shadowLog === undefined
+        ? undefined
+        : { path: flags.shadowLog, bytesMax: flags.shadowLogMaxBytes },
     seed: flags.seed,
     capture:
       flags.capture === undefined
@@ -103,6 +115,13 @@ function withWatchers(command: Command): Command {
       'a configuration that decides beside the one in charge, without effect; give it several times',
       (name: string, before: readonly string[]) => [...before, name],
       [],
+    )
+    .option('--shadow-log <file>', 'write what each of these decides there, as JSON Lines')
+    .option(
+      '--shadow-log-max-bytes <n>',
+      'of that file and the three before it, together',
+      count,
+      SHADOW_LOG_BYTES_MAX,
     )
     .option(
       '--observe',

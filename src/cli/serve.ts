@@ -29,6 +29,7 @@ import { requestMetrics } from '../observability/request-metrics.ts';
 import { registerSchedulerMetrics, timedPrepare } from '../observability/scheduler-metrics.ts';
 import { createOpenBody, headerOnlyRequest } from '../request/open-body.ts';
 import { createRealRuntime, type RealRuntime } from '../runtime/real-runtime.ts';
+import { ShadowLog } from '../shadow/shadow-log.ts';
 import { registerShadowMetrics } from '../shadow/shadow-metrics.ts';
 import { type Shadow, type ShadowData, startShadow } from '../shadow/start-shadow.ts';
 import { describeEndpoints } from './describe-endpoints.ts';
@@ -71,6 +72,8 @@ export interface ServeOptions {
   readonly observe?: boolean | undefined;
   /** Configurations that decide beside the one in charge, without effect. */
   readonly shadows?: readonly ShadowData[] | undefined;
+  /** Where to write what each of them decides, and how much at most. */
+  readonly shadowLog?: { readonly path: string; readonly bytesMax: number } | undefined;
   readonly log: Log;
 }
 
@@ -92,7 +95,8 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const tap = tapOf(options, { seed, clock: runtime.clock });
   const picker = startPicker({ plan, runtime, metrics, tap });
   const capture = tap && captureOf(options, tap);
-  const shadows = tap === undefined ? [] : shadowsOf(options, { tap, picker });
+  const shadowLog = shadowLogOf(options);
+  const shadows = tap === undefined ? [] : shadowsOf(options, { tap, picker, shadowLog });
   registerShadowMetrics(metrics.registry, shadows);
   registerSchedulerMetrics(metrics.registry, () => picker.replacement());
   registerPoolMetrics({
@@ -135,6 +139,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
       picker.stop();
       await capture?.close();
       await Promise.all(shadows.map((shadow) => shadow.stop()));
+      await shadowLog?.close();
       await admin.stop();
       await runtime.network.close();
     },
@@ -192,13 +197,37 @@ function captureOf({ capture, log }: ServeOptions, tap: Tap): CaptureWriter | un
   return writer;
 }
 
+function shadowLogOf({ shadowLog, log }: ServeOptions): ShadowLog | undefined {
+  if (shadowLog === undefined) return undefined;
+  const { path } = shadowLog;
+  return new ShadowLog({
+    ...shadowLog,
+    onFailed: (reason) =>
+      log.error({ path, reason }, 'the shadows’ log has ended; serving goes on'),
+  });
+}
+
 function shadowsOf(
   { shadows = [], log }: ServeOptions,
-  { tap, picker }: { readonly tap: Tap; readonly picker: EndpointPicker },
+  {
+    tap,
+    picker,
+    shadowLog,
+  }: {
+    readonly tap: Tap;
+    readonly picker: EndpointPicker;
+    readonly shadowLog: ShadowLog | undefined;
+  },
 ): readonly Shadow[] {
   return shadows.map((data) => {
     const begin = (): string => tap.begin(picker.pool.snapshot());
-    const shadow = startShadow({ ...data, name: data.source, begin, log });
+    const shadow = startShadow({
+      ...data,
+      name: data.source,
+      begin,
+      log,
+      onDecisions: shadowLog?.write,
+    });
     tap.listen(shadow.hear);
     return shadow;
   });

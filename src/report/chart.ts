@@ -6,7 +6,7 @@ export interface ChartSize {
 }
 
 /** Okabe and Ito's colours, told apart by all kinds of eyes; the page gives them for light and for dark. */
-export const COLOURS: readonly string[] = Array.from({ length: 8 }, (_, at) => `var(--c${at})`);
+const COLOURS: readonly string[] = Array.from({ length: 8 }, (_, at) => `var(--c${at})`);
 
 /** A chart as SVG that takes its colours from the page's style, and its width from the page. */
 export function chart(option: EChartsOption, { width, height }: ChartSize): string {
@@ -31,4 +31,14 @@ export function axis(name: string, more: object = {}): object {
     splitLine: { lineStyle: { color: 'var(--line)' } },
     ...more,
   };
+}
+
+/** The same for the same place everywhere. */
+export function colour(at: number): string {
+  return COLOURS[at % COLOURS.length] ?? 'var(--ink)';
+}
+
+/** So that lines are told apart without their colours, too. */
+export function dashOf(at: number): 'solid' | 'dashed' | 'dotted' {
+  return (['solid', 'dashed', 'dotted'] as const)[at % 3] ?? 'solid';
 }

@@ -1,6 +1,6 @@
 import type { ConfigReport } from '../simulate/compare.ts';
 import type { SimulationCurves } from '../simulate/curves.ts';
-import { axis, COLOURS, chart } from './chart.ts';
+import { axis, chart, colour, dashOf } from './chart.ts';
 
 /** One configuration as it is drawn: the same colour everywhere. */
 export interface Drawn {
@@ -133,13 +133,4 @@ export function loadMap({ curves }: Drawn, most: number): string {
     },
     { width: 720, height },
   );
-}
-
-function colour(at: number): string {
-  return COLOURS[at % COLOURS.length] ?? 'var(--ink)';
-}
-
-/** So that lines are told apart without their colours, too. */
-function dashOf(at: number): 'solid' | 'dashed' | 'dotted' {
-  return (['solid', 'dashed', 'dotted'] as const)[at % 3] ?? 'solid';
 }

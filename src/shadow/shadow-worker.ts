@@ -8,17 +8,21 @@ import { dataSources } from '../datalayer/data-sources.ts';
 import { remote } from '../remote/remote.ts';
 import { createRealRuntime } from '../runtime/real-runtime.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
+import { decisionLine } from './decision-line.ts';
 import { ParityTally } from './parity.ts';
-import type { ShadowAnswer, ShadowData } from './start-shadow.ts';
+import type { ShadowData, ShadowMessage } from './start-shadow.ts';
 
 /** A thread that decides again what it is told, and answers each batch with how that compares. */
-const { config, source, plugins, state } = workerData as ShadowData;
+const { config, source, plugins, state, tells = false } = workerData as ShadowData;
 const catalogue = await withPlugins(builtInCatalogue(scorers, dataSources, [remote]), plugins);
 // For schedulers in other processes: all else here knows only the time that it is told.
 const schedulerRuntime = createRealRuntime({ seed: 0 });
 const tally = new ParityTally();
 let redecider: Redecider | undefined;
 let undecided = 0;
+let lines: string[] = [];
+/** What has to be added to the time of records for that since the Unix epoch. */
+let epochMs = 0;
 let batches = Promise.resolve();
 
 parentPort?.on('message', (batch: string) => {
@@ -31,17 +35,26 @@ async function hear(batch: string): Promise<void> {
     if (line !== '') await take(JSON.parse(line) as CaptureRecord);
   }
   const replacement = redecider?.replacement();
-  parentPort?.postMessage({
+  const answer = {
     ...tally.report(),
     ...(replacement && { replacement: { name: replacement.name ?? 'module', undecided } }),
-  } satisfies ShadowAnswer);
+  };
+  parentPort?.postMessage({ answer, lines: lines.join('') } satisfies ShadowMessage);
+  lines = [];
 }
 
 async function take(record: CaptureRecord): Promise<void> {
   if (record.e === 'capture') {
     const given = { text: config, source };
-    const options = { catalogue, config: given, randomOf: seededRandom, state, schedulerRuntime };
-    redecider = new Redecider(record, options);
+    epochMs = record.wallMs - record.t;
+    redecider = new Redecider(record, {
+      catalogue,
+      config: given,
+      randomOf: seededRandom,
+      state,
+      schedulerRuntime,
+      onFirstToken: (token) => tally.firstToken(token),
+    });
     return;
   }
   const replaced = redecider?.replacement() !== undefined;
@@ -50,5 +63,8 @@ async function take(record: CaptureRecord): Promise<void> {
   if (decided === undefined) return;
   // The profiles stood in: that says nothing about the scheduler that is tried.
   if (replaced && !('error' in decided.is) && decided.is.by === undefined) undecided += 1;
-  else tally.add(decided);
+  else {
+    tally.add(decided);
+    if (tells && record.e === 'q') lines.push(decisionLine(source, epochMs + record.t, decided));
+  }
 }

@@ -9,6 +9,8 @@ export interface ShadowData {
   /** Modules with plugin types of their own. */
   readonly plugins: readonly string[];
   readonly state: 'as-it-happened' | 'as-if-decided';
+  /** Whether each decision is to be told as a line, too. */
+  readonly tells?: boolean;
 }
 
 export interface ShadowAnswer extends ParityReport {
@@ -16,8 +18,17 @@ export interface ShadowAnswer extends ParityReport {
   readonly replacement?: { readonly name: string; readonly undecided: number };
 }
 
-export interface ShadowOptions extends ShadowData {
+/** What the thread says to each batch. */
+export interface ShadowMessage {
+  readonly answer: ShadowAnswer;
+  /** The batch's decisions as JSON Lines, if they are to be told. */
+  readonly lines: string;
+}
+
+export interface ShadowOptions extends Omit<ShadowData, 'tells'> {
   readonly name: string;
+  /** Given each decision as a line of JSON. */
+  readonly onDecisions?: ((lines: string) => void) | undefined;
   /** The lines that it must know first, whenever it begins. */
   readonly begin: () => string;
   readonly log: Log;
@@ -106,10 +117,11 @@ class ShadowThread implements Shadow {
   }
 
   #start(): void {
-    const { config, source, plugins, state, begin } = this.#options;
+    const { config, source, plugins, state, begin, onDecisions } = this.#options;
     // Sources or their build, whichever this file is of.
     const extension = import.meta.filename.endsWith('.ts') ? 'ts' : 'js';
-    const workerData: ShadowData = { config, source, plugins, state };
+    const tells = onDecisions !== undefined;
+    const workerData: ShadowData = { config, source, plugins, state, tells };
     const worker = new Worker(new URL(`./shadow-worker.${extension}`, import.meta.url), {
       workerData,
     });
@@ -119,10 +131,11 @@ class ShadowThread implements Shadow {
     this.#lines = [begin()];
     this.#characters = this.#lines[0]?.length ?? 0;
     this.#sentAt = undefined;
-    worker.on('message', (report: ShadowAnswer) => {
+    worker.on('message', ({ answer, lines }: ShadowMessage) => {
       if (this.#worker !== worker) return;
-      this.#parity = report;
+      this.#parity = answer;
       this.#sentAt = undefined;
+      onDecisions?.(lines);
     });
     worker.on('error', (error) => {
       if (this.#worker === worker) this.#fail(`has crashed: ${error.message}`);

@@ -1,0 +1,44 @@
+/** One page that needs nothing else: no network, no script. For screens small and large, light and dark, and for paper. */
+export function htmlPage(title: string, body: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escaped(title)}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<h1>${escaped(title)}</h1>
+${body}
+</body>
+</html>
+`;
+}
+
+/** Text as HTML shows it as it is. */
+export function escaped(text: string): string {
+  return text.replace(/[&<>"]/g, (found) => `&#${found.charCodeAt(0)};`);
+}
+
+const STYLE = `
+:root { color-scheme: light dark; --ink: #1c2127; --faint: #626b77; --line: #d9dde3; --paper: #fff;
+  --c0: #0072b2; --c1: #d55e00; --c2: #009e73; --c3: #cc79a7; --c4: #b58900; --c5: #56b4e9; --c6: #7a5195; --c7: #4d4d4d; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e7e9ec; --faint: #a0a8b3; --line: #363c46; --paper: #15181c;
+  --c0: #56a9e4; --c1: #f08a3c; --c2: #35c49a; --c3: #e39cc4; --c4: #e0b83e; --c5: #8fd0f5; --c6: #b795d4; --c7: #b5bac2; } }
+* { box-sizing: border-box; }
+body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 96rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; }
+h1 { font-size: 1.5rem; line-height: 1.25; } h2 { font-size: 1.2rem; margin-top: 2.5rem; }
+p { max-width: 46rem; color: var(--faint); }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { text-align: right; padding: .4rem .8rem; border-bottom: 1px solid var(--line); white-space: nowrap; font-weight: 400; }
+thead th { color: var(--faint); font-size: .9rem; } tbody th { text-align: left; font-weight: 600; }
+small { color: var(--faint); }
+.legend { display: flex; flex-wrap: wrap; gap: .3rem 1.4rem; list-style: none; padding: 0; margin: 1.6rem 0 .6rem; }
+.legend i { display: inline-block; width: .8rem; height: .8rem; border-radius: 2px; margin-right: .5rem; }
+section { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 30rem), 1fr)); gap: 1.5rem; }
+figure { margin: 0; min-width: 0; } figcaption { font-weight: 600; margin-bottom: .3rem; }
+svg { display: block; width: 100%; height: auto; }
+@media print { body { max-width: none; } figure { break-inside: avoid; } }
+`;

@@ -1,0 +1,85 @@
+import type { CalibrationRow, Parity } from '../shadow/parity.ts';
+import { axis, chart, colour, dashOf } from './chart.ts';
+
+/** One shadow as it is drawn: the same colour everywhere. */
+export interface DrawnShadow {
+  readonly name: string;
+  readonly all: Parity;
+  readonly calibration: readonly CalibrationRow[];
+}
+
+const SIZE = { width: 720, height: 360 };
+const GRID = { left: 64, right: 24, top: 24, bottom: 56 };
+/** Means of fewer first tokens than this are mostly chance. */
+const FIRST_TOKENS_MIN = 5;
+
+/** How often the endpoint that was chosen is among a shadow's best one, two, three …: the higher, the more alike. */
+export function placesChart(drawn: readonly DrawnShadow[]): string {
+  return chart(
+    {
+      grid: GRID,
+      xAxis: axis('among the shadow’s best', {
+        type: 'category',
+        data: (drawn[0]?.all.placed ?? []).map((_, at) => String(at + 1)),
+      }),
+      yAxis: axis('of 100 decisions', { type: 'value', min: 0, max: 100 }),
+      series: drawn.map(({ all }, at) => ({
+        type: 'line',
+        symbolSize: 7,
+        lineStyle: { width: 2, color: colour(at), type: dashOf(at) },
+        itemStyle: { color: colour(at) },
+        data: sharesUpTo(all),
+      })),
+    },
+    SIZE,
+  );
+}
+
+/** First tokens as they came over what was predicted of them, on the diagonal where the prediction was right. */
+export function calibrationChart(drawn: readonly DrawnShadow[]): string {
+  const points = drawn.map(({ calibration }) =>
+    calibration
+      .filter(({ firstTokens }) => firstTokens >= FIRST_TOKENS_MIN)
+      .map(({ firstTokens, predictedMs, observedMs }): [number, number] => [
+        Math.max(0.1, predictedMs / firstTokens),
+        Math.max(0.1, observedMs / firstTokens),
+      ]),
+  );
+  const values = points.flat(2);
+  const [least, most] = [Math.min(1000, ...values), Math.max(1, ...values)];
+  const diagonal = {
+    type: 'line' as const,
+    showSymbol: false,
+    lineStyle: { width: 1, type: 'dotted' as const, color: 'var(--faint)' },
+    data: [
+      [least, least],
+      [most, most],
+    ],
+  };
+  return chart(
+    {
+      grid: GRID,
+      xAxis: axis('predicted, ms', { type: 'log' }),
+      yAxis: axis('observed, ms', { type: 'log' }),
+      series: [
+        diagonal,
+        ...points.map((data, at) => ({
+          type: 'line' as const,
+          symbolSize: 7,
+          lineStyle: { width: 2, color: colour(at), type: dashOf(at) },
+          itemStyle: { color: colour(at) },
+          data,
+        })),
+      ],
+    },
+    SIZE,
+  );
+}
+
+function sharesUpTo({ placed, decisions }: Parity): number[] {
+  let sum = 0;
+  return placed.map((each) => {
+    sum += each;
+    return (100 * sum) / Math.max(1, decisions);
+  });
+}

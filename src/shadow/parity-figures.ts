@@ -1,0 +1,38 @@
+import type { Parity } from './parity.ts';
+
+/** What people read of a parity: shares of 1, times in milliseconds; undefined where there is nothing to divide by. */
+export interface ParityFigures {
+  readonly agreement: number | undefined;
+  /** The endpoint that was chosen is among the shadow's best three. */
+  readonly topThree: number | undefined;
+  /** By how much later (below 0: sooner) the shadow's picks would have answered, on average. */
+  readonly ttftDifferenceMs: number | undefined;
+  /** By how much later than at the best endpoint: where requests went, and where the shadow would have sent them. */
+  readonly primaryRegretMs: number | undefined;
+  readonly shadowRegretMs: number | undefined;
+  /** Observed over predicted time to a first token: above 1 they come later than predicted. */
+  readonly observedOverPredicted: number | undefined;
+  /** How far a prediction is off, on average. */
+  readonly predictionErrorMs: number | undefined;
+}
+
+export function parityFigures(parity: Parity): ParityFigures {
+  const { decisions, agreed, placed, predicted, calibration } = parity;
+  const { primaryTtftMs, shadowTtftMs, bestTtftMs } = parity;
+  const { firstTokens, predictedMs, observedMs, absoluteErrorMs } = calibration;
+  const inThree = placed.slice(0, 3).reduce((sum, each) => sum + each, 0);
+  const ranked = placed.some((each) => each > 0);
+  return {
+    agreement: over(agreed, decisions),
+    topThree: ranked ? over(inThree, decisions) : undefined,
+    ttftDifferenceMs: over(shadowTtftMs - primaryTtftMs, predicted),
+    primaryRegretMs: over(primaryTtftMs - bestTtftMs, predicted),
+    shadowRegretMs: over(shadowTtftMs - bestTtftMs, predicted),
+    observedOverPredicted: over(observedMs, predictedMs),
+    predictionErrorMs: over(absoluteErrorMs, firstTokens),
+  };
+}
+
+function over(sum: number, count: number): number | undefined {
+  return count === 0 ? undefined : sum / count;
+}

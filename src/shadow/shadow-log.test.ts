@@ -1,0 +1,50 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { ShadowLog } from './shadow-log.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'pointsman-shadow-log-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const logIn = (path: string, bytesMax: number, failures: string[] = []): ShadowLog =>
+  new ShadowLog({ path, bytesMax, onFailed: (reason) => void failures.push(reason) });
+
+it('keeps within its bound, the youngest lines, whole, in files that are rotated', async () => {
+  const path = join(folder, 'made', 'shadows.jsonl');
+  const log = logIn(path, 4000);
+  for (let n = 0; n < 1000; n++) log.write(`{"n":${n}}\n`);
+  await log.close();
+  const names = readdirSync(join(folder, 'made')).toSorted();
+  expect(names).toEqual(['shadows.jsonl', ...[1, 2, 3].map((age) => `shadows.jsonl.${age}`)]);
+  const files = names.toReversed().map((name) => join(folder, 'made', name));
+  expect(files.reduce((sum, file) => sum + statSync(file).size, 0)).toBeLessThanOrEqual(4000);
+  // The oldest first, and `shadows.jsonl` itself last.
+  const kept = files.flatMap((file) => readFileSync(file, 'utf8').trimEnd().split('\n'));
+  const numbers = kept.map((line) => (JSON.parse(line) as { n: number }).n);
+  expect(numbers.at(-1)).toBe(999);
+  expect(numbers).toEqual(numbers.map((_, at) => 1000 - numbers.length + at));
+});
+
+it('goes on where it was', async () => {
+  const path = join(folder, 'log');
+  writeFileSync(path, '{"n":1}\n');
+  const log = logIn(path, 1e6);
+  log.write('{"n":2}\n');
+  await log.close();
+  expect(readFileSync(path, 'utf8')).toBe('{"n":1}\n{"n":2}\n');
+});
+
+it('refuses a file it cannot open at once, and ends with one word when its folder goes', async () => {
+  expect(() => logIn(folder, 1e6)).toThrow(/EISDIR/);
+  const failures: string[] = [];
+  const log = logIn(join(folder, 'inner', 'log'), 1e6, failures);
+  rmSync(join(folder, 'inner'), { recursive: true });
+  log.write('{}\n');
+  log.write('{}\n');
+  await log.close();
+  expect(failures).toEqual([expect.stringContaining('ENOENT')]);
+});
