@@ -105,7 +105,7 @@ describe.skipIf(binary === undefined)('a capture of traffic through a real Envoy
     const { requests, repaired } = readTrace(folder, { lenient: false });
     expect(requests).toHaveLength(REQUESTS);
     expect(repaired).toBe(0);
-    expect(Math.max(...requests.map(({ outputTokens }) => outputTokens))).toBe(3);
+    expect(requests.every(({ outputTokens }) => outputTokens <= 3)).toBe(true);
     expect(
       requests.every(({ model, seen }) => model === 'm' && seen?.outcome === 'completed'),
     ).toBe(true);

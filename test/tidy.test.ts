@@ -58,7 +58,12 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
     'src/traces',
     'stub-server',
   ],
-  'src/traces': ['src/framework', 'src/capture/capture-record.ts', 'src/capture/read-capture.ts'],
+  'src/traces': [
+    'src/framework',
+    'src/capture/capture-record.ts',
+    'src/capture/read-capture.ts',
+    'src/runtime/seeded-random.ts',
+  ],
   'src/replay': [
     'src/framework',
     'src/report',

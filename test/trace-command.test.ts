@@ -16,9 +16,9 @@ const run = (...args: readonly string[]): string =>
   execFileSync(process.execPath, [main, ...args], { encoding: 'utf8' });
 const convert = (from: string, to: string, ...more: readonly string[]): Record<string, unknown> =>
   JSON.parse(run('trace', 'convert', from, join(folder, to), '--json', ...more)) as never;
-const simulated = (trace: string): unknown => {
+const simulated = (trace: string, ...more: readonly string[]): unknown => {
   const args = ['simulate', '--trace', trace, '--pool', pool, '--config', 'default', '--json'];
-  return (JSON.parse(run(...args)) as { readonly reports: unknown }).reports;
+  return (JSON.parse(run(...args, ...more)) as { readonly reports: unknown }).reports;
 };
 
 describe('pointsman trace convert', () => {
@@ -40,6 +40,34 @@ describe('pointsman trace convert', () => {
     expect(readFileSync(join(folder, 'azure.csv'), 'utf8')).toMatch(
       /^TIMESTAMP,ContextTokens,GeneratedTokens\n1970-01-01 00:00:00.0000000,6758,500\n/,
     );
+  });
+
+  it('shapes a trace as simulate does, by the same options', () => {
+    const shape = ['--merge', slice, '--shift', '-1000', '--loop', '2', '--thin', '0.3'];
+    convert(slice, 'shaped.jsonl', ...shape);
+    const shaped = simulated(join(folder, 'shaped.jsonl'));
+    expect(simulated(slice, ...shape)).toEqual(shaped);
+    expect(shaped).not.toEqual(simulated(slice));
+  });
+
+  it('lets conversations wait for their answers in simulate --closed-loop', () => {
+    const args = [
+      'simulate',
+      '--trace',
+      slice,
+      '--pool',
+      pool,
+      '--config',
+      'default',
+      '--closed-loop',
+      '--speed',
+      '20',
+    ];
+    const { trace, reports } = JSON.parse(run(...args, '--json')) as Record<string, unknown>;
+    expect(trace).toMatchObject({
+      notes: ['153 of 918 requests are turns that wait for an answer'],
+    });
+    expect(reports).not.toEqual(simulated(slice, '--speed', '20'));
   });
 
   it('refuses a damaged trace in one sentence with the line, or counts what is left out; so does simulate', () => {

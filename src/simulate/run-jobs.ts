@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
+import type { TraceShape } from '../traces/shape-trace.ts';
 import type { JobResult, SimulationJob } from './run-job.ts';
 
 /** What a worker loads once and keeps: where the workload and pool of all its jobs come from. */
@@ -9,6 +10,9 @@ export interface JobSource {
   /** Modules with plugin types of their own. */
   readonly plugins: readonly string[];
   readonly lenient: boolean;
+  readonly shape: TraceShape;
+  /** Whether a turn of a conversation waits for the answer before it. */
+  readonly closedLoop: boolean;
 }
 
 export interface RunJobsOptions {

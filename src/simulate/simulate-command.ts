@@ -4,6 +4,7 @@ import { Presets, SingleBar } from 'cli-progress';
 import { Command, InvalidArgumentError } from 'commander';
 import { NAMED_CONFIGS } from '../config/defaults.ts';
 import { ConfigError } from '../framework/error.ts';
+import { addShapeOptions, type ShapeFlags, shapeOf } from '../traces/shape-options.ts';
 import { type CapacityPlan, capacityPlan, costPerHour } from './capacity-plan.ts';
 import { type ConfigReport, compare } from './compare.ts';
 import {
@@ -20,7 +21,8 @@ import { runJobs } from './run-jobs.ts';
 import { sentencesOf, withoutReading } from './trace-reading.ts';
 import { reshape } from './what-if.ts';
 
-interface SimulateFlags extends PlanningFlags {
+interface SimulateFlags extends PlanningFlags, ShapeFlags {
+  readonly closedLoop: boolean;
   readonly trace: string;
   readonly pool: string;
   readonly config: readonly string[];
@@ -55,6 +57,7 @@ export function simulateCommand(): Command {
     )
     .option('--seeds <n>', 'draws of each, to tell a difference from luck', integer, 1)
     .option('--speed <times>', 'arrivals so many times as fast as in the trace', positive, 1)
+    .option('--closed-loop', 'a turn of a conversation waits for the answer before it', false)
     .option('--spread <ms>', 'with several seeds, move each arrival by up to this', number, 10_000)
     .option('--scrape-interval <ms>', 'how often metrics are read', positive, 50)
     .option(
@@ -69,13 +72,14 @@ export function simulateCommand(): Command {
     )
     .option('--report <file>', 'write a page with pictures there, which needs nothing else')
     .option('--json', 'print one JSON document', false);
-  return addPlanningOptions(command).action(run);
+  return addPlanningOptions(addShapeOptions(command)).action(run);
 }
 
 async function run(flags: SimulateFlags): Promise<void> {
   mustBeThere('--trace', flags.trace);
   mustBeThere('--pool', flags.pool);
   const planning = planningOf(flags);
+  const shape = shapeOf(flags);
   const pool = readPool(readFileSync(flags.pool, 'utf8'), flags.pool);
   // What cannot be done is said before anything runs.
   const shaped = planning.shapes.map((shape) =>
@@ -83,10 +87,10 @@ async function run(flags: SimulateFlags): Promise<void> {
   );
   for (const each of shaped) costPerHour(each, planning.prices);
   const jobs = jobsOf(flags, planning);
-  const { trace, plugin: plugins, lenient, parallel, json } = flags;
+  const { trace, plugin: plugins, lenient, parallel, json, closedLoop } = flags;
   const progress = createProgress(jobs.length);
   const jobResults = await runJobs({
-    source: { trace, pool: flags.pool, plugins, lenient },
+    source: { trace, pool: flags.pool, plugins, lenient, shape, closedLoop },
     jobs,
     parallel,
     onResult: () => progress.increment(),

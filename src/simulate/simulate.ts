@@ -7,6 +7,7 @@ import { chainBlockIds } from '../request/chain-block-ids.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
 import { SimulatedClock } from '../sim/simulated-clock.ts';
 import type { TraceRequest } from '../traces/trace.ts';
+import { Arrivals } from './arrivals.ts';
 import type { PoolSpec } from './pool-spec.ts';
 import { SimulatedServer } from './simulated-server.ts';
 import type { Workload } from './workload.ts';
@@ -77,8 +78,8 @@ class Simulation {
   readonly #networkMs: Millis;
   /** Between the servers. */
   readonly #fabric = new KvFabric(this.#clock);
+  readonly #arrivals: Arrivals;
   #open = 0;
-  #arrived = 0;
 
   constructor(options: SimulationOptions) {
     const { pool, workload, seed, config } = options;
@@ -95,14 +96,18 @@ class Simulation {
           blockTokens: workload.blockTokens,
         }),
     );
+    this.#arrivals = new Arrivals(workload, {
+      clock,
+      arrive: (request) => this.#arrive(request),
+    });
     this.#indexOf = new Map(pool.servers.map(({ id }, index) => [id, index]));
   }
 
   run(): SimulationResult {
     this.#openPool();
     this.#scheduleFaults();
-    this.#arriveNext();
-    while (this.#open > 0 || this.#arrived < this.#options.workload.requests.length) {
+    this.#arrivals.start();
+    while (this.#open > 0 || this.#arrivals.left > 0) {
       if (!this.#clock.step()) break;
     }
     this.#picker.stop();
@@ -151,16 +156,6 @@ class Simulation {
         else server.slowdown = 1;
       });
     }
-  }
-
-  #arriveNext(): void {
-    const request = this.#options.workload.requests[this.#arrived];
-    if (request === undefined) return;
-    this.#clock.setTimer(request.atMs - this.#clock.now(), () => {
-      this.#arrived += 1;
-      this.#arrive(request);
-      this.#arriveNext();
-    });
   }
 
   #arrive(request: TraceRequest): void {
@@ -266,6 +261,7 @@ class Simulation {
   #over(result: RequestResult): void {
     result.e2eMs = this.#clock.now() - result.request.atMs;
     this.#open -= 1;
+    this.#arrivals.over(result.request);
     this.#options.onProgress?.(this.#results.length - this.#open);
   }
 

@@ -1,15 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import { pickerMaker } from '../index.ts';
-import { readTrace } from '../traces/read-trace.ts';
+import { loadTrace } from '../traces/load-trace.ts';
 import { readPool } from './pool-file.ts';
 import { runJob, type SimulationJob } from './run-job.ts';
 import type { JobSource } from './run-jobs.ts';
 
 /** A thread that simulates what it is told, one job after another. */
 const source = workerData as JobSource;
-const workload = readTrace(source.trace, source);
-const { repaired, notes } = workload;
+const { lenient, shape, closedLoop } = source;
+const trace = loadTrace(source.trace, { lenient, shape, sessions: closedLoop });
+const { repaired, notes } = trace;
+const workload = { ...trace, closedLoop };
 const pool = readPool(readFileSync(source.pool, 'utf8'), source.pool);
 const createPicker = await pickerMaker(source.plugins);
 

@@ -20,7 +20,7 @@ export interface ReadOptions {
 type NamedOptions = ReadOptions & { readonly source: string };
 
 /**
- * Reads a trace: a file of any format, plain, gzip or zstd, or a capture's folder. Plain files are read a line at a time;
+ * Reads a trace, its first request at 0: a file of any format, plain, gzip or zstd, or a capture's folder. Plain files are read a line at a time;
  * one zstd frame or one gzip file must unpack to a gigabyte at most. Throws TraceError with the line that is wrong, and
  * ConfigError where there is no such file or format.
  */

@@ -1,11 +1,12 @@
 import { Command, Option } from 'commander';
 import { formatNamed, TRACE_FORMATS } from './find-format.ts';
-import { readTrace } from './read-trace.ts';
+import { loadTrace } from './load-trace.ts';
+import { addShapeOptions, type ShapeFlags, shapeOf } from './shape-options.ts';
 import type { Trace, TraceRequest } from './trace.ts';
 import type { Carried, TraceFormat } from './trace-format.ts';
 import { writeTrace } from './write-trace.ts';
 
-interface ConvertFlags {
+interface ConvertFlags extends ShapeFlags {
   readonly from?: string;
   readonly to: string;
   readonly lenient: boolean;
@@ -32,7 +33,8 @@ export function traceCommand(): Command {
     .option('--json', 'print one JSON document', false)
     .addHelpText('after', `\nFormats:\n${TRACE_FORMATS.map(aboutFormat).join('\n')}`)
     .action((from: string, to: string, flags: ConvertFlags) => {
-      const trace = readTrace(from, flags);
+      const { lenient, from: named } = flags;
+      const trace = loadTrace(from, { lenient, from: named, shape: shapeOf(flags) });
       const format = formatNamed(flags.to);
       writeTrace(to, trace, format);
       const lost = lostIn(trace, format);
@@ -40,7 +42,7 @@ export function traceCommand(): Command {
       const summary = { requests: requests.length, repaired, notes, lost };
       process.stdout.write(flags.json ? `${JSON.stringify(summary)}\n` : told(to, summary));
     });
-  return new Command('trace').description('work on traces').addCommand(convert);
+  return new Command('trace').description('work on traces').addCommand(addShapeOptions(convert));
 }
 
 function aboutFormat({ name, about, carries, write }: TraceFormat): string {

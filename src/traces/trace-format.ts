@@ -37,8 +37,14 @@ export interface TraceFormat {
   readonly write?: (trace: Trace) => Iterable<string>;
 }
 
+/** One for all requests of formats that know of none: there may be millions. */
+export const NO_BLOCKS: readonly number[] = [];
+
 /** Where there are no prefix ids, the size only sets how finely memory is counted. */
 export const BLOCK_TOKENS_WITHOUT_IDS = 64;
 
 /** More than any model takes: a damaged number. */
 export const TOKENS_MAX = 100_000_000;
+
+/** Ten million: a busy week, and about what memory holds. */
+export const REQUESTS_MAX = 10_000_000;

@@ -32,7 +32,7 @@ export interface SeenEnd {
 export interface Trace {
   /** Of each id in `blockIds`. */
   readonly blockTokens: number;
-  /** In the order of arrival, at least one, the first at 0. */
+  /** In the order of arrival, at least one. */
   readonly requests: readonly TraceRequest[];
   /** Lines left out or mended, where that was allowed. */
   readonly repaired: number;

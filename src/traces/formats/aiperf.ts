@@ -4,6 +4,7 @@ import type { SeenEnd, Trace, TraceRequest } from '../trace.ts';
 import {
   BLOCK_TOKENS_WITHOUT_IDS,
   LEFT_OUT,
+  NO_BLOCKS,
   type ReadResult,
   type TraceFormat,
 } from '../trace-format.ts';
@@ -62,7 +63,7 @@ function read(line: string): ReadResult {
     model: '',
     promptTokens,
     outputTokens: output?.value ?? Number.NaN,
-    blockIds: [],
+    blockIds: NO_BLOCKS,
     ...(session !== undefined && { session }),
     seen: {
       outcome,

@@ -2,6 +2,7 @@ import { ConfigError } from '../../framework/error.ts';
 import type { TraceRequest } from '../trace.ts';
 import {
   BLOCK_TOKENS_WITHOUT_IDS,
+  NO_BLOCKS,
   TOKENS_MAX,
   type TraceFormat,
   type TraceReader,
@@ -98,7 +99,7 @@ function csvReader(header: string, wanted: CsvColumns): TraceReader | string {
       return `${output}: ${at(place.output)} is not a number of tokens`;
     }
     const [model, session] = [at(place.model), at(place.session)];
-    const sizes = { promptTokens, outputTokens: Math.max(1, outputTokens), blockIds: [] };
+    const sizes = { promptTokens, outputTokens: Math.max(1, outputTokens), blockIds: NO_BLOCKS };
     return { atMs, model, ...sizes, ...(session !== '' && { session }) };
   };
   return { blockTokens: BLOCK_TOKENS_WITHOUT_IDS, hasHeader: true, read };

@@ -4,6 +4,7 @@ import type { Trace, TraceRequest } from '../trace.ts';
 import {
   BLOCK_TOKENS_WITHOUT_IDS,
   LEFT_OUT,
+  NO_BLOCKS,
   type ReadResult,
   TOKENS_MAX,
   type TraceFormat,
@@ -60,7 +61,7 @@ function read(text: string): ReadResult {
     // Nothing came of what failed, which says nothing of what was asked.
     outputTokens:
       failed && output_tokens === 0 ? Number.NaN : Math.max(1, output_tokens ?? Number.NaN),
-    blockIds: [],
+    blockIds: NO_BLOCKS,
     seen: {
       outcome: failed ? 'failed' : 'completed',
       ...(first !== undefined && first >= start_time && { ttftMs: 1000 * (first - start_time) }),

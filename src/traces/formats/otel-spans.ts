@@ -4,6 +4,7 @@ import type { TraceRequest } from '../trace.ts';
 import {
   BLOCK_TOKENS_WITHOUT_IDS,
   LEFT_OUT,
+  NO_BLOCKS,
   type ReadResult,
   type TraceFormat,
 } from '../trace-format.ts';
@@ -99,7 +100,7 @@ function requestOf({
     model: String(first(MODEL) ?? ''),
     promptTokens: prompt.data,
     outputTokens: output.success ? output.data : Number.NaN,
-    blockIds: [],
+    blockIds: NO_BLOCKS,
     ...(session !== undefined && { session: String(session) }),
     seen: {
       outcome: failed ? 'failed' : 'completed',
