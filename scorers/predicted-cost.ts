@@ -13,16 +13,18 @@ import {
 import type { Outcome, Routed } from '../src/framework/observer.ts';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
 import type { SchedulingContext } from '../src/framework/scheduling.ts';
-import { decodeStepMs, predictedTtftMs } from '../src/framework/step-time.ts';
+import { decodeStepMs } from '../src/framework/step-time.ts';
+import {
+  CostInputs,
+  costAccount,
+  costMs,
+  type Errand,
+  type Place,
+  scoresOfCosts,
+} from './predicted-cost-account.ts';
 
-/** Of KV memory: beyond it engines begin to preempt, and each preemption recomputes a whole request. */
-const MEMORY_COMFORTABLE = 0.9;
-/** Cost of a memory filled twice over that bound, from the policy study. */
-const MEMORY_OVERFLOW_MS = 20_000;
 /** Capacity assumed until an engine reports one: an 8 B model on one 80 GB accelerator. */
 const CAPACITY_TOKENS_DEFAULT = 400_000;
-/** Slows everybody on the endpoint a little, whatever else is true; breaks ties towards the emptier. */
-const PER_REQUEST_MS = 0.2;
 /** Beyond it a busy period would seem endless: the price ends at 64, where the policy study found no more to gain. */
 const UTILIZATION_MAX = 0.875;
 /** To bring an adapter that an endpoint does not hold: 16 MB from disk, and onto the accelerator. */
@@ -59,23 +61,26 @@ export const predictedCost: ScorerDefinition = defineScorer({
   ],
   create({ prefixMatchInfoProducerName }) {
     const matchKey = prefixMatchKey(prefixMatchInfoProducerName);
+    const inputs = new CostInputs();
     const suspicions: (Suspicion | undefined)[] = [];
     return {
+      account: costAccount(inputs),
       score(endpoints, context) {
-        const { now } = context;
-        const costOf = costModel(endpoints, context, matchKey);
-        const costs = endpoints.map((endpoint) => {
+        const { now, request } = context;
+        const utilization = context.get(ENGINE_MODEL).utilization(now);
+        const errand: Errand = {
+          promptTokens: request.promptTokens,
+          localityPrice: localityPrice(utilization),
+        };
+        const placeOf = placesOf(endpoints, context, matchKey);
+        inputs.begin(endpoints.length, errand);
+        const costs = endpoints.map((endpoint, index) => {
           const suspect = now < (suspicions[endpoint.slot]?.until ?? 0);
-          return costOf(endpoint) + (suspect ? SUSPECT_COST_MS : 0);
+          const place = placeOf(endpoint, suspect ? SUSPECT_COST_MS : 0);
+          inputs.note(index, place);
+          return costMs(errand, place);
         });
-        const known = endpoints.some((endpoint) => isFresh(endpoint, now));
-        const usable = (index: number): boolean =>
-          !known || isFresh(endpoints[index] as Endpoint, now);
-        let least = Number.POSITIVE_INFINITY;
-        costs.forEach((cost, index) => {
-          if (usable(index) && cost < least) least = cost;
-        });
-        return costs.map((cost, index) => (usable(index) ? least / cost : 0));
+        return scoresOfCosts(costs, inputs.stale);
       },
       onDone({ endpoint: { slot } }: Routed, at: number, outcome: Outcome) {
         if (outcome === 'completed') suspicions[slot] = undefined;
@@ -90,33 +95,29 @@ export const predictedCost: ScorerDefinition = defineScorer({
   },
 });
 
-function costModel(
+function placesOf(
   endpoints: readonly Endpoint[],
   context: SchedulingContext,
   matchKey: ReturnType<typeof prefixMatchKey>,
-): (endpoint: Endpoint) => number {
-  const { request } = context;
-  const { promptTokens } = request;
+): (endpoint: Endpoint, suspectMs: number) => Place {
   const inFlight = context.get(IN_FLIGHT);
   const match = context.get(matchKey);
   const model = context.get(ENGINE_MODEL);
   const adapterWaitMs = adapterModel(endpoints, context);
-  const outputTokens = model.expectedOutputTokens(request);
-  const price = localityPrice(model.utilization(context.now));
-  return (endpoint) => {
+  const outputTokens = model.expectedOutputTokens(context.request);
+  return (endpoint, suspectMs) => {
     const load = inFlight.load(endpoint);
     const engine = model.stepTime(endpoint);
-    const cachedTokens = match.matchedBlocks(endpoint) * match.blockTokens;
-    const uncachedTokens = Math.max(0, promptTokens - cachedTokens);
-    const memory = (load.contextTokens + promptTokens) / capacityTokens(endpoint);
     const residenceMs = outputTokens * decodeStepMs(load.requests, load.contextTokens, engine);
-    return (
-      predictedTtftMs(load, uncachedTokens, engine) +
-      price * engine.perPrefillTokenMs * uncachedTokens +
-      MEMORY_OVERFLOW_MS * Math.max(0, memory - MEMORY_COMFORTABLE) +
-      adapterWaitMs(endpoint, residenceMs) +
-      PER_REQUEST_MS * load.requests
-    );
+    return {
+      load,
+      engine,
+      cachedTokens: match.matchedBlocks(endpoint) * match.blockTokens,
+      capacityTokens: capacityTokens(endpoint),
+      adapterMs: adapterWaitMs(endpoint, residenceMs),
+      suspectMs,
+      stale: !isFresh(endpoint, context.now),
+    };
   };
 }
 

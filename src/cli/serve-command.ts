@@ -18,6 +18,7 @@ const CAPTURE_BYTES_MAX = 4 * 1024 * 1024 * 1024;
 /** Some millions of decisions. */
 const SHADOW_LOG_BYTES_MAX = 1024 * 1024 * 1024;
 const DRAIN_TIMEOUT_MS = 30_000;
+const EXPLAIN_DECISIONS = 100_000;
 
 interface ServeFlags {
   readonly config: string;
@@ -46,6 +47,7 @@ interface ServeFlags {
   readonly shadowLogMaxBytes: number;
   readonly observe: boolean;
   readonly captureMaxBytes: number;
+  readonly explainDecisions: number;
   readonly logLevel: string;
   readonly json: boolean;
 }
@@ -90,6 +92,7 @@ async function serve(flags: ServeFlags, scorers: readonly ScorerDefinition[]): P
       flags.shadowLog === undefined
         ? undefined
         : { path: flags.shadowLog, bytesMax: flags.shadowLogMaxBytes },
+    explainDecisions: flags.explainDecisions,
     seed: flags.seed,
     capture:
       flags.capture === undefined
@@ -137,6 +140,12 @@ function withWatchers(command: Command): Command {
       'delete its oldest files beyond this',
       count,
       CAPTURE_BYTES_MAX,
+    )
+    .option(
+      '--explain-decisions <n>',
+      'how many of the last decisions `pointsman explain` can tell of; 0 keeps none',
+      count,
+      EXPLAIN_DECISIONS,
     );
 }
 
@@ -162,7 +171,7 @@ function withOptions(command: Command): Command {
     .option('--health-port <port>', 'health alone (gRPC, plaintext)', port)
     .option(
       '--metrics-port <port>',
-      '/metrics, /healthz, /readyz, /debug/endpoints (HTTP)',
+      '/metrics, /healthz, /readyz, /debug/endpoints, /debug/decisions (HTTP)',
       port,
       9090,
     )

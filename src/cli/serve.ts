@@ -8,6 +8,8 @@ import type { PickerPlan } from '../config/picker-plan.ts';
 import { type Discovery, startFileDiscovery } from '../datalayer/discovery/file-discovery.ts';
 import { parseStaticEndpoints } from '../datalayer/discovery/static-discovery.ts';
 import { createEndpointPicker, type EndpointPicker } from '../endpoint-picker.ts';
+import { decisionDocuments } from '../explain/decision-documents.ts';
+import { DecisionRecorder } from '../explain/decision-recorder.ts';
 import {
   type ExtProcServer,
   type ExtProcServerOptions,
@@ -15,6 +17,7 @@ import {
 } from '../extproc/server.ts';
 import { isFresh } from '../framework/freshness.ts';
 import type { Clock } from '../framework/runtime.ts';
+import type { Scheduler } from '../framework/scheduling.ts';
 import type { PoolName } from '../kubernetes/kube-resources.ts';
 import type { ElectionTiming, LeaderElection } from '../kubernetes/leader-election.ts';
 import { startElection } from '../kubernetes/start-election.ts';
@@ -70,6 +73,8 @@ export interface ServeOptions {
   readonly capture?: { readonly folder: string; readonly bytesMax: number } | undefined;
   /** Decide nothing: follow the picker whose filter stands before ours, see `ObserverSession`. */
   readonly observe?: boolean | undefined;
+  /** How many of the last decisions can be explained; none at 0. */
+  readonly explainDecisions: number;
   /** Configurations that decide beside the one in charge, without effect. */
   readonly shadows?: readonly ShadowData[] | undefined;
   /** Where to write what each of them decides, and how much at most. */
@@ -93,7 +98,8 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const runtime = createRealRuntime({ seed });
   const metrics = new PickerMetrics();
   const tap = tapOf(options, { seed, clock: runtime.clock });
-  const picker = startPicker({ plan, runtime, metrics, tap });
+  const recorder = recorderOf(options, runtime.clock);
+  const picker = startPicker({ plan, runtime, metrics, tap, recorder });
   const capture = tap && captureOf(options, tap);
   const shadowLog = shadowLogOf(options);
   const shadows = tap === undefined ? [] : shadowsOf(options, { tap, picker, shadowLog });
@@ -120,6 +126,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
       ['/debug/endpoints', () => describeEndpoints(picker, runtime.clock.now(), server.sessions())],
       ['/debug/scheduler', () => describeReplacement(picker.replacement())],
       ['/debug/shadows', () => ({ shadows: shadows.map((shadow) => shadow.status()) })],
+      ...(recorder === undefined ? [] : decisionDocuments(recorder)),
     ]),
   });
   if (election === undefined) server.setServing(true);
@@ -151,13 +158,19 @@ function startPicker({
   runtime,
   metrics,
   tap,
+  recorder,
 }: {
   readonly plan: PickerPlan;
   readonly runtime: RealRuntime;
   readonly metrics: PickerMetrics;
   readonly tap: Tap | undefined;
+  readonly recorder: DecisionRecorder | undefined;
 }): EndpointPicker {
   const instruments = instrumentation(metrics, runtime.clock);
+  const scheduled = (bare: Scheduler): Scheduler => {
+    const recorded = recorder?.scheduler(bare) ?? bare;
+    return instruments.scheduler(tap?.wrapScheduler(recorded) ?? recorded);
+  };
   const picker = createEndpointPicker({
     plan,
     runtime: {
@@ -165,13 +178,20 @@ function startPicker({
       ...(tap && { clock: tap.clock }),
       network: countPolls(runtime.network, metrics, 'metrics-data-source'),
     },
-    wrapPlugin: instruments.plugins,
-    wrapScheduler: (scheduler) => instruments.scheduler(tap?.wrapScheduler(scheduler) ?? scheduler),
+    wrapPlugin: recorder?.around(instruments.plugins) ?? instruments.plugins,
+    wrapScheduler: scheduled,
     observers: [requestMetrics(metrics)],
     schedulerRuntime: runtime,
   });
   const prepare = timedPrepare(picker.prepare, metrics.registry, runtime.clock);
   return tap?.wrapPicker({ ...picker, prepare }) ?? { ...picker, prepare };
+}
+
+function recorderOf(
+  { explainDecisions: decisionsMax }: ServeOptions,
+  clock: Clock,
+): DecisionRecorder | undefined {
+  return decisionsMax === 0 ? undefined : new DecisionRecorder({ clock, decisionsMax });
 }
 
 /** Undefined where nobody listens: then requests pay nothing for it. */

@@ -13,11 +13,18 @@ import type {
 } from '../framework/scheduling.ts';
 import type { PickerPlan, PlannedPlugin, PlannedProfile } from './picker-plan.ts';
 
-/** Put around plugins as they are made; each gives back something with the same interface. */
+/** Where a plugin is used: several profiles may name it. */
+export interface PluginUse {
+  readonly profile: string;
+  /** Of a scorer. */
+  readonly weight: number;
+}
+
+/** Put around plugins where they are used; each gives back something with the same interface. */
 export interface PluginWrap {
-  filter(plugin: PlannedPlugin, filter: Filter): Filter;
-  scorer(plugin: PlannedPlugin, scorer: Scorer): Scorer;
-  picker(plugin: PlannedPlugin, picker: Picker): Picker;
+  filter(plugin: PlannedPlugin, filter: Filter, use: PluginUse): Filter;
+  scorer(plugin: PlannedPlugin, scorer: Scorer, use: PluginUse): Scorer;
+  picker(plugin: PlannedPlugin, picker: Picker, use: PluginUse): Picker;
 }
 
 export interface InstantiateOptions {
@@ -94,14 +101,17 @@ function profileOf(
   let picker: Picker | undefined;
   for (const { plugin, weight } of plugins) {
     const instance = made.get(plugin.name);
+    const use = { profile: name, weight };
     if (plugin.kind === 'filter') {
-      filters.push({ name: plugin.name, filter: wrap.filter(plugin, instance as Filter) });
+      filters.push({ name: plugin.name, filter: wrap.filter(plugin, instance as Filter, use) });
     } else if (plugin.kind === 'scorer') {
       const both = instance as Scorer & Partial<Filter>;
-      if (both.filter !== undefined) filters.push({ name: plugin.name, filter: both as Filter });
-      scorers.push({ name: plugin.name, weight, scorer: wrap.scorer(plugin, both) });
+      if (both.filter !== undefined) {
+        filters.push({ name: plugin.name, filter: wrap.filter(plugin, both as Filter, use) });
+      }
+      scorers.push({ name: plugin.name, weight, scorer: wrap.scorer(plugin, both, use) });
     } else {
-      picker = wrap.picker(plugin, instance as Picker);
+      picker = wrap.picker(plugin, instance as Picker, use);
     }
   }
   invariant(picker !== undefined, `profile ${name} was planned without a picker`);

@@ -43,6 +43,34 @@ export interface Filter {
 /** Rates endpoints: one score in [0, 1] each, in the order given, higher is better. Changes nothing. */
 export interface Scorer {
   score(endpoints: readonly Endpoint[], context: SchedulingContext): readonly number[];
+  /** How its scores come about, where it can tell. */
+  readonly account?: ScoreAccount;
+}
+
+/** What a scorer last went by: enough to have its scores and their terms again, long after. */
+export interface ScoreInputs {
+  /** Quantities of the cycle as a whole. */
+  readonly cycle: Float64Array;
+  /** One array a quantity, an element an endpoint in the order given to `score`; longer where there were more before. */
+  readonly endpoints: readonly Float64Array[];
+  /** More such quantities, that seldom change. */
+  readonly seldom: readonly Float64Array[];
+  /** Counts changes within `seldom`. */
+  readonly version: number;
+}
+
+/** How scores come about: numbers in, the same scores and their named terms out, whenever a decision is to be explained. */
+export interface ScoreAccount {
+  /** Filled by `score`, and valid until it is called again. */
+  readonly inputs: ScoreInputs;
+  /** Units last, such as `queuedPrefillMs`. */
+  readonly termNames: readonly string[];
+  /** The term that says what sending the request there costs, the least being best; one of `termNames`. */
+  readonly costTerm: string;
+  /** Of the first `count` endpoints, to the last bit what `score` gave. Looks at nothing but `inputs`. */
+  scores(inputs: ScoreInputs, count: number): readonly number[];
+  /** Of one endpoint, in the order of `termNames`. Looks at nothing but `inputs`. */
+  terms(inputs: ScoreInputs, index: number): readonly number[];
 }
 
 export interface ScoredEndpoint {

@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type AdminServer, type Readiness, startAdminServer } from './admin-server.ts';
+import { Refusal } from './refusal.ts';
 
 let server: AdminServer | undefined;
 
@@ -15,7 +16,15 @@ async function start(ready: Readiness = { ok: true, detail: {} }): Promise<strin
     port: 0,
     metricsPage: () => Promise.resolve('a_total 1\n'),
     ready: () => ready,
-    documents: new Map<string, () => unknown>([
+    documents: new Map<string, (query: URLSearchParams) => unknown>([
+      [
+        '/debug/which',
+        (query) => {
+          const id = query.get('id');
+          if (id === null) throw new Refusal(400, 'say which');
+          return { id };
+        },
+      ],
       ['/debug/endpoints', () => ({ ageMs: Number.POSITIVE_INFINITY })],
       [
         '/broken',
@@ -57,6 +66,14 @@ describe('startAdminServer', () => {
     expect(await response.json()).toEqual({ ok: false, detail: { endpoints: 0 } });
   });
 
+  it('gives a document what was asked, and answers what it refuses', async () => {
+    const url = await start();
+    const good = await fetch(`${url}/debug/which?id=a%20b`);
+    expect(await good.json()).toEqual({ id: 'a b' });
+    const bad = await fetch(`${url}/debug/which`);
+    expect([bad.status, await bad.json()]).toEqual([400, { error: 'say which' }]);
+  });
+
   it('writes an infinite age as null, for JSON has no infinity', async () => {
     const response = await fetch(`${await start()}/debug/endpoints`);
     expect(await response.json()).toEqual({ ageMs: null });
@@ -67,7 +84,7 @@ describe('startAdminServer', () => {
     expect(response.status).toBe(404);
     expect(await response.json()).toEqual({
       error: 'nothing at /nowhere',
-      paths: ['/metrics', '/healthz', '/readyz', '/debug/endpoints', '/broken'],
+      paths: ['/metrics', '/healthz', '/readyz', '/debug/which', '/debug/endpoints', '/broken'],
     });
   });
 

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Refusal } from './refusal.ts';
 
 export interface Readiness {
   readonly ok: boolean;
@@ -14,8 +15,8 @@ export interface AdminServerOptions {
   /** Prometheus' text format. */
   readonly metricsPage: () => Promise<string>;
   readonly ready: () => Readiness;
-  /** JSON documents by path, such as `/debug/endpoints`. */
-  readonly documents: ReadonlyMap<string, () => unknown>;
+  /** JSON documents by path, such as `/debug/endpoints`. One that throws a Refusal is answered with its status. */
+  readonly documents: ReadonlyMap<string, (query: URLSearchParams) => unknown>;
 }
 
 export interface AdminServer {
@@ -68,13 +69,13 @@ interface Reply {
   readonly body: string;
 }
 
-type Route = () => Reply | Promise<Reply>;
+type Route = (query: URLSearchParams) => Reply | Promise<Reply>;
 
 function routesOf(options: AdminServerOptions): ReadonlyMap<string, Route> {
   const { metricsPage, ready, documents } = options;
   const pages: readonly [string, Route][] = [...documents].map(([path, document]) => [
     path,
-    () => json(200, document()),
+    (query) => json(200, document(query)),
   ]);
   return new Map<string, Route>([
     ['/metrics', async () => ({ status: 200, contentType: PAGE_TYPE, body: await metricsPage() })],
@@ -95,8 +96,7 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const [path = ''] = (request.url ?? '').split('?', 1);
-  const reply = await replyTo(routes, path, request.method ?? '');
+  const reply = await replyTo(routes, request.url ?? '', request.method ?? '');
   if (reply.status === 405) response.setHeader('allow', ALLOWED);
   // A body nobody will read is left on the wire; the connection ends with the answer instead of waiting for it.
   if (hasBody(request)) response.setHeader('connection', 'close');
@@ -109,9 +109,10 @@ async function answer(
 
 async function replyTo(
   routes: ReadonlyMap<string, Route>,
-  path: string,
+  url: string,
   method: string,
 ): Promise<Reply> {
+  const [path = '', query] = url.split('?', 2);
   const route = routes.get(path);
   if (route === undefined) {
     return json(404, { error: `nothing at ${path.slice(0, 200)}`, paths: [...routes.keys()] });
@@ -120,8 +121,9 @@ async function replyTo(
     return json(405, { error: `${path} answers ${ALLOWED}, not ${method}` });
   }
   try {
-    return await route();
+    return await route(new URLSearchParams(query));
   } catch (error) {
+    if (error instanceof Refusal) return json(error.status, { error: error.message });
     // The asker is told, and the picker goes on picking: a page that fails must not end the process.
     return json(500, {
       error: `${path} failed: ${error instanceof Error ? error.message : String(error)}`,

@@ -52,6 +52,7 @@ function timedPlugins(metrics: PickerMetrics, clock: Clock): PluginInstruments {
     scorer(plugin, scorer) {
       const seconds = secondsOf('Scorer', plugin);
       return {
+        ...(scorer.account && { account: scorer.account }),
         score(endpoints, context) {
           const startedAt = clock.now();
           const scores = scorer.score(endpoints, context);

@@ -51,6 +51,7 @@ export function serveOptions(overrides: Partial<ServeOptions>, config = 'default
     earlyPickBytes: 128 * 1024,
     halfCloseAfterPick: false,
     drainTimeoutMs: 1000,
+    explainDecisions: 100_000,
     seed: 1,
     log: createLog('silent'),
     ...overrides,

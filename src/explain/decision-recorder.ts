@@ -1,0 +1,117 @@
+import type { PluginUse, PluginWrap } from '../config/instantiate.ts';
+import type { Clock } from '../framework/runtime.ts';
+import type { Scheduler, SchedulingResult, Scorer } from '../framework/scheduling.ts';
+import { DecisionRing } from './decision-ring.ts';
+import { DecisionWriter } from './decision-writer.ts';
+import { type Layout, type ProfileLayout, profileNumber, type ScorerLayout } from './layout.ts';
+import { NO_SLOT } from './record-format.ts';
+import { newColumns } from './scorer-columns.ts';
+
+export interface RecorderOptions {
+  readonly clock: Clock;
+  /** So many decisions are kept at least, once there are as many, unless they take more than `bytesMax`. */
+  readonly decisionsMax?: number;
+  readonly bytesMax?: number;
+}
+
+const DECISIONS_MAX = 100_000;
+const BYTES_MAX = 256 * 1024 * 1024;
+
+/**
+ * Writes down decisions as they are made, from around the plugins and the scheduler: which endpoints there were, which a
+ * filter dropped, what each scorer went by, whom the picker picked. Bytes only, nothing that a collector of garbage would
+ * have to follow; what can be worked out again is left out.
+ */
+export class DecisionRecorder {
+  readonly ring: DecisionRing;
+  readonly layout: Layout = [];
+  readonly #writer: DecisionWriter;
+  #recording = false;
+
+  constructor({ clock, decisionsMax = DECISIONS_MAX, bytesMax = BYTES_MAX }: RecorderOptions) {
+    this.ring = new DecisionRing({ decisionsMax, bytesMax });
+    const offset = (): number => clock.wallTime() - clock.now();
+    this.#writer = new DecisionWriter(this.ring, this.layout, offset);
+  }
+
+  /** For `wrapPlugin`, around what another wrap has made. */
+  around(inner: PluginWrap): PluginWrap {
+    const { plugins } = this;
+    return {
+      filter: (plugin, made, use) => plugins.filter(plugin, inner.filter(plugin, made, use), use),
+      scorer: (plugin, made, use) => plugins.scorer(plugin, inner.scorer(plugin, made, use), use),
+      picker: (plugin, made, use) => plugins.picker(plugin, inner.picker(plugin, made, use), use),
+    };
+  }
+
+  /** For `wrapPlugin`. */
+  readonly plugins: PluginWrap = {
+    filter: ({ name }, filter, use) => {
+      const { profile, layout } = this.#profileOf(use);
+      const at = { profile, filter: layout.filters.push(name) - 1 };
+      return {
+        filter: (endpoints, context) => {
+          const kept = filter.filter(endpoints, context);
+          if (this.#recording) this.#writer.filtered(at, endpoints, kept);
+          return kept;
+        },
+      };
+    },
+    scorer: ({ name, definition: { type } }, scorer, use) =>
+      this.#recorded({ name, type, weight: use.weight, account: scorer.account }, scorer, use),
+    picker: (_plugin, picker, use) => {
+      const { profile } = this.#profileOf(use);
+      return {
+        pick: (candidates, context) => {
+          const picked = picker.pick(candidates, context);
+          if (this.#recording) this.#writer.picked(profile, candidates, picked);
+          return picked;
+        },
+      };
+    },
+  };
+
+  /** For `wrapScheduler`. */
+  readonly scheduler = (scheduler: Scheduler): Scheduler => ({
+    schedule: (endpoints, context) => {
+      // A slot is written in two bytes; a pool as large as that is not recorded.
+      if (endpoints.length >= NO_SLOT) return scheduler.schedule(endpoints, context);
+      this.#writer.begin(endpoints, context);
+      this.#recording = true;
+      let result: SchedulingResult | undefined;
+      try {
+        result = scheduler.schedule(endpoints, context);
+        return result;
+      } finally {
+        this.#recording = false;
+        this.#writer.end(result);
+      }
+    },
+  });
+
+  #recorded(layout: ScorerLayout, scorer: Scorer, use: PluginUse): Scorer {
+    const { account } = layout;
+    const { profile, layout: own } = this.#profileOf(use);
+    const at = { profile, scorer: own.scorers.push(layout) - 1 };
+    const columns = newColumns(layout);
+    this.#writer.add(columns);
+    return {
+      ...(account && { account }),
+      score: (endpoints, context) => {
+        const scores = scorer.score(endpoints, context);
+        if (!this.#recording) return scores;
+        if (account === undefined) this.#writer.scored(at, scores, columns);
+        else this.#writer.accounted(at, account, columns);
+        return scores;
+      },
+    };
+  }
+
+  #profileOf({ profile: name }: PluginUse): {
+    readonly profile: number;
+    readonly layout: ProfileLayout;
+  } {
+    const profile = profileNumber(this.layout, name);
+    return { profile, layout: this.layout[profile] as ProfileLayout };
+  }
+}

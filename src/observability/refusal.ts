@@ -1,0 +1,10 @@
+/** Of an HTTP request: what is wrong with it, or what is not there. */
+export class Refusal extends Error {
+  readonly status: 400 | 404;
+
+  constructor(status: 400 | 404, sentence: string) {
+    super(sentence);
+    this.name = 'Refusal';
+    this.status = status;
+  }
+}

@@ -1,0 +1,87 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { DecisionLine, DecisionList } from '../src/explain/decision-documents.ts';
+import type { Explanation } from '../src/explain/explanation.ts';
+import { type StubPool, startStubPool } from '../stub-server/pool.ts';
+import { stubOptions } from '../stub-server/stub-options.ts';
+import { envoyBinary, type Stack, startStack } from './support/stack.ts';
+
+const binary = await envoyBinary();
+const run = promisify(execFile);
+const main = join(import.meta.dirname, '../src/main.ts');
+const REQUESTS = 40;
+
+describe.skipIf(binary === undefined)('pointsman explain, behind a real Envoy', () => {
+  let pool: StubPool;
+  let stack: Stack;
+  let listed: readonly DecisionLine[];
+
+  const pointsman = (...args: readonly string[]) => run(process.execPath, [main, ...args]);
+  const admin = (): string => `127.0.0.1:${stack.serving.metricsPort}`;
+
+  beforeAll(async () => {
+    pool = await startStubPool(stubOptions.parse({ count: 4, port: 0, speed: 10, model: 'm' }));
+    const endpoints = pool.endpoints.map(({ address }) => address);
+    stack = await startStack(binary ?? '', { envoy: 'envoy', endpoints });
+    for (let n = 0; n < REQUESTS; n++) {
+      const prompt = `${`family ${n % 3} `.repeat(200)} ${n}`;
+      const response = await fetch(`${stack.url}/v1/completions`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'm', prompt, max_tokens: 2 }),
+      });
+      expect(response.status).toBe(200);
+      await response.text();
+    }
+    const answer = await fetch(`http://${admin()}/debug/decisions?limit=1000`);
+    listed = ((await answer.json()) as DecisionList).decisions;
+  });
+
+  afterAll(async () => {
+    await stack?.stop();
+    await pool?.stop();
+  });
+
+  it('knows each request by the id that Envoy gave it', async () => {
+    expect(listed.length).toBe(REQUESTS);
+    for (const { requestId, number, outcome } of listed) {
+      expect(requestId).toMatch(/^[0-9a-f-]{36}$/);
+      const answer = await fetch(`http://${admin()}/debug/explain?id=${requestId}`);
+      const explanation = (await answer.json()) as Explanation;
+      expect(explanation.number).toBe(number);
+      const [best] = explanation.profiles[0]?.endpoints ?? [];
+      expect(outcome).toMatchObject({ endpoint: best?.endpoint, score: best?.total });
+    }
+  });
+
+  it('prints one, as a table and as JSON', { timeout: 60_000 }, async () => {
+    const [{ requestId } = { requestId: '' }] = listed;
+    const { stdout: table } = await pointsman('explain', requestId, '--admin', admin());
+    expect(table).toContain(`request    ${requestId}`);
+    expect(table).toMatch(/→ {2}default\/127\.0\.0\.1:\d+/);
+    expect(table).toContain('would have cost');
+    const { stdout } = await pointsman(
+      'explain',
+      requestId,
+      '--admin',
+      `http://${admin()}`,
+      '--json',
+    );
+    expect((JSON.parse(stdout) as Explanation).candidates.length).toBe(4);
+  });
+
+  it('says what is wrong where there is no such request, and where there is no picker', {
+    timeout: 60_000,
+  }, async () => {
+    await expect(pointsman('explain', 'nobody', '--admin', admin())).rejects.toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('no request "nobody" among the last 40 decisions') as string,
+    });
+    await expect(pointsman('explain', 'x', '--admin', '127.0.0.1:1')).rejects.toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('no picker at 127.0.0.1:1') as string,
+    });
+  });
+});
