@@ -15,6 +15,7 @@ import {
   type ExtProcServerOptions,
   startExtProcServer,
 } from '../extproc/server.ts';
+import type { Endpoint } from '../framework/endpoint.ts';
 import { isFresh } from '../framework/freshness.ts';
 import type { Clock } from '../framework/runtime.ts';
 import type { Scheduler } from '../framework/scheduling.ts';
@@ -29,6 +30,7 @@ import type { Log } from '../observability/log.ts';
 import { PickerMetrics } from '../observability/metrics.ts';
 import { registerPoolMetrics } from '../observability/pool-metrics.ts';
 import { requestMetrics } from '../observability/request-metrics.ts';
+import { registerRoleMinimums, tellRoleMinimums } from '../observability/role-minimums.ts';
 import { registerSchedulerMetrics, timedPrepare } from '../observability/scheduler-metrics.ts';
 import { createOpenBody, headerOnlyRequest } from '../request/open-body.ts';
 import { createRealRuntime, type RealRuntime } from '../runtime/real-runtime.ts';
@@ -105,14 +107,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const shadows = tap === undefined ? [] : shadowsOf(options, { tap, picker, shadowLog });
   registerShadowMetrics(metrics.registry, shadows);
   registerSchedulerMetrics(metrics.registry, () => picker.replacement());
-  registerPoolMetrics({
-    registry: metrics.registry,
-    poolName: options.poolName,
-    snapshot: () => picker.pool.snapshot(),
-    inFlight: picker.ledger,
-    clock: runtime.clock,
-  });
-  metrics.observePrefixIndexes(picker.observers, () => picker.pool.snapshot());
+  showPool(options, { picker, metrics, clock: runtime.clock });
   const kubernetes = kubernetesOf(options, { picker, runtime });
   const discovery = kubernetes === undefined ? discover(options, picker) : undefined;
   const server = await startExtProcServer(extProcOptions(options, { picker, metrics, seed }));
@@ -151,6 +146,24 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
       await runtime.network.close();
     },
   };
+}
+
+/** Puts the pool on the metrics page, and in the log what changes of it that somebody should know. */
+function showPool(
+  { poolName, log }: ServeOptions,
+  {
+    picker,
+    metrics,
+    clock,
+  }: { readonly picker: EndpointPicker; readonly metrics: PickerMetrics; readonly clock: Clock },
+): void {
+  const { registry } = metrics;
+  const snapshot = (): readonly Endpoint[] => picker.pool.snapshot();
+  registerPoolMetrics({ registry, poolName, snapshot, inFlight: picker.ledger, clock });
+  metrics.observePrefixIndexes(picker.observers, snapshot);
+  const roles = { observers: () => picker.observers, clock };
+  registerRoleMinimums(registry, roles);
+  picker.pool.observeEndpoints(tellRoleMinimums(roles, log));
 }
 
 function startPicker({

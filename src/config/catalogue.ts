@@ -18,6 +18,7 @@ import {
 } from '../scheduling/filters/label-selector.ts';
 import { prefixCacheAffinityFilter } from '../scheduling/filters/prefix-cache-affinity.ts';
 import { decodeFilter, encodeFilter, prefillFilter } from '../scheduling/filters/role.ts';
+import { roleMinimumFilter } from '../scheduling/filters/role-minimum.ts';
 import { sessionAffinityFilter } from '../scheduling/filters/session-affinity.ts';
 import { sloHeadroomTierFilter } from '../scheduling/filters/slo-headroom-tier.ts';
 import { topologyAffinityFilter } from '../scheduling/filters/topology-affinity.ts';
@@ -46,6 +47,7 @@ export function builtInCatalogue(
       decodeFilter,
       prefillFilter,
       encodeFilter,
+      roleMinimumFilter,
       prefixCacheAffinityFilter,
       assignmentFilter,
       concurrencyDetector,

@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import type { Endpoint } from '../../framework/endpoint.ts';
+import { defineFilter, type FilterDefinition, type Observer } from '../../framework/plugin.ts';
+import type { HoldsMinimums } from '../../framework/role-minimum.ts';
+import type { Filter } from '../../framework/scheduling.ts';
+import { doesRole, ROLES, type Role } from './role.ts';
+
+const count = z.int().min(1).exactOptional();
+type MinReady = Partial<Readonly<Record<Role, number>>>;
+const minReady: z.ZodType<MinReady> = z
+  .strictObject({ prefill: count, decode: count, encode: count })
+  .refine((roles) => Object.keys(roles).length > 0, 'give prefill, decode or encode a number');
+
+/**
+ * Keeps nobody while the pool has fewer endpoints of a role than `minReady` says, and everybody else. In the prefill profile:
+ * requests are served by decode alone meanwhile. In the decode profile: they are refused.
+ */
+export const roleMinimumFilter: FilterDefinition = defineFilter({
+  type: 'role-minimum-filter',
+  config: z.strictObject({ minReady }),
+  create: ({ minReady: minimums }): Filter & Observer & HoldsMinimums => {
+    const held = ROLES.flatMap((role) => {
+      const least = minimums[role];
+      return least === undefined ? [] : [{ role, minReady: least, ready: 0 }];
+    });
+    const add = ({ labels }: Endpoint, by: 1 | -1): void => {
+      for (const each of held) if (doesRole(labels, each.role)) each.ready += by;
+    };
+    return {
+      filter: (endpoints) => (held.every((each) => each.ready >= each.minReady) ? endpoints : []),
+      onEndpointAdded: (endpoint) => add(endpoint, 1),
+      onEndpointRemoved: (endpoint) => add(endpoint, -1),
+      onEndpointChanged: (endpoint, previous) => {
+        if (endpoint.labels === previous.labels) return;
+        add(previous, -1);
+        add(endpoint, 1);
+      },
+      roleMinimums: () => held.map((each) => ({ ...each })),
+    };
+  },
+});
