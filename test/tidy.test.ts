@@ -19,7 +19,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
   'src/schemas': ['src/framework'],
   'src/scheduling': ['src/framework', 'src/schemas'],
   'src/request': ['src/framework'],
-  'src/datalayer': ['src/framework', 'src/schemas'],
+  'src/rules': ['src/framework'],
+  'src/datalayer': ['src/framework', 'src/schemas', 'src/rules'],
   'src/observability': ['src/framework'],
   'src/runtime': ['src/framework'],
   'src/config': ['src/framework', 'src/scheduling'],
@@ -72,7 +73,12 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
     'src/simulate',
     'src/traces',
   ],
-  'src/kubernetes': ['src/framework', 'src/datalayer/endpoint-pool.ts', 'src/observability'],
+  'src/kubernetes': [
+    'src/framework',
+    'src/datalayer/endpoint-pool.ts',
+    'src/observability',
+    'src/rules',
+  ],
   'src/shadow': [
     'src/framework',
     'src/report',
@@ -109,6 +115,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
   ],
   'src/cli': [
     'src/kubernetes',
+    'src/rules',
     'src/capture',
     'src/shadow',
     'src/explain',

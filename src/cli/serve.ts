@@ -15,6 +15,7 @@ import {
   type ExtProcServerOptions,
   startExtProcServer,
 } from '../extproc/server.ts';
+import type { SessionOptions } from '../extproc/session.ts';
 import type { Endpoint } from '../framework/endpoint.ts';
 import { isFresh } from '../framework/freshness.ts';
 import type { Clock } from '../framework/runtime.ts';
@@ -33,6 +34,7 @@ import { requestMetrics } from '../observability/request-metrics.ts';
 import { registerRoleMinimums, tellRoleMinimums } from '../observability/role-minimums.ts';
 import { registerSchedulerMetrics, timedPrepare } from '../observability/scheduler-metrics.ts';
 import { createOpenBody, headerOnlyRequest } from '../request/open-body.ts';
+import { RequestRules } from '../rules/request-rules.ts';
 import { createRealRuntime, type RealRuntime } from '../runtime/real-runtime.ts';
 import { ShadowLog } from '../shadow/shadow-log.ts';
 import { registerShadowMetrics } from '../shadow/shadow-metrics.ts';
@@ -102,15 +104,18 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const tap = tapOf(options, { seed, clock: runtime.clock });
   const recorder = recorderOf(options, runtime.clock);
   const picker = startPicker({ plan, runtime, metrics, tap, recorder });
+  const rules = new RequestRules(runtime.random.fork('rules'));
   const capture = tap && captureOf(options, tap);
   const shadowLog = shadowLogOf(options);
   const shadows = tap === undefined ? [] : shadowsOf(options, { tap, picker, shadowLog });
   registerShadowMetrics(metrics.registry, shadows);
   registerSchedulerMetrics(metrics.registry, () => picker.replacement());
   showPool(options, { picker, metrics, clock: runtime.clock });
-  const kubernetes = kubernetesOf(options, { picker, runtime });
-  const discovery = kubernetes === undefined ? discover(options, picker) : undefined;
-  const server = await startExtProcServer(extProcOptions(options, { picker, metrics, seed }));
+  const kubernetes = kubernetesOf(options, { picker, runtime, rules });
+  const discovery = kubernetes === undefined ? discover(options, { picker, rules }) : undefined;
+  const server = await startExtProcServer(
+    extProcOptions(options, { picker, metrics, rules, seed }),
+  );
   const election = electionOf(options, { metrics, runtime, server });
   const admin = await startAdminServer({
     host: options.host,
@@ -120,6 +125,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
     documents: new Map([
       ['/debug/endpoints', () => describeEndpoints(picker, runtime.clock.now(), server.sessions())],
       ['/debug/scheduler', () => describeReplacement(picker.replacement())],
+      ['/debug/rules', () => rules.describe()],
       ['/debug/shadows', () => ({ shadows: shadows.map((shadow) => shadow.status()) })],
       ...(recorder === undefined ? [] : decisionDocuments(recorder)),
     ]),
@@ -268,7 +274,15 @@ function shadowsOf(
 
 function kubernetesOf(
   { kubernetes, plan, log }: ServeOptions,
-  { picker, runtime }: { readonly picker: EndpointPicker; readonly runtime: RealRuntime },
+  {
+    picker,
+    runtime,
+    rules,
+  }: {
+    readonly picker: EndpointPicker;
+    readonly runtime: RealRuntime;
+    readonly rules: RequestRules;
+  },
 ): KubernetesDiscovery | undefined {
   if (kubernetes === undefined) return undefined;
   const { clock, random } = runtime;
@@ -277,6 +291,7 @@ function kubernetesOf(
     ...kubernetes,
     nodeLabels: nodeLabels(plan),
     endpoints,
+    rules,
     clock,
     random: random.fork('kubernetes'),
     log,
@@ -307,14 +322,17 @@ function electionOf(
   });
 }
 
-function discover(options: ServeOptions, { pool }: EndpointPicker): Discovery | undefined {
+function discover(
+  options: ServeOptions,
+  { picker: { pool }, rules }: { readonly picker: EndpointPicker; readonly rules: RequestRules },
+): Discovery | undefined {
   const { endpointsFile, plan, log } = options;
   for (const spec of parseStaticEndpoints(options.endpoints)) pool.upsert(spec);
   // A file named on the command line is watched: whoever wants a still list has --endpoints.
   if (endpointsFile !== undefined) {
-    return startFileDiscovery({ path: endpointsFile, watchFile: true, pool, log });
+    return startFileDiscovery({ path: endpointsFile, watchFile: true, pool, rules, log });
   }
-  return plan.discovery && startFileDiscovery({ ...plan.discovery, pool, log });
+  return plan.discovery && startFileDiscovery({ ...plan.discovery, pool, rules, log });
 }
 
 function extProcOptions(
@@ -322,14 +340,19 @@ function extProcOptions(
   parts: {
     readonly picker: EndpointPicker;
     readonly metrics: PickerMetrics;
+    readonly rules: RequestRules;
     readonly seed: number;
   },
 ): ExtProcServerOptions {
   const { log, bodyBytesMax, earlyPickBytes, halfCloseAfterPick, observe = false } = options;
-  const reading = {
+  const { rules } = parts;
+  const priorityOf = rules.priorityOf.bind(rules);
+  // Where another picker decides, what we see has its rules behind it already.
+  const rewriteOf = observe ? undefined : rules.rewriteOf.bind(rules);
+  const reading: Pick<SessionOptions, 'router' | 'openBody' | 'headerOnly'> = {
     router: parts.picker,
-    openBody: createOpenBody({ bodyBytesMax, hashSeed: parts.seed }),
-    headerOnly: headerOnlyRequest,
+    openBody: createOpenBody({ bodyBytesMax, hashSeed: parts.seed, priorityOf, rewriteOf }),
+    headerOnly: (head) => headerOnlyRequest(head, priorityOf),
   };
   const session: ExtProcServerOptions['session'] = {
     ...reading,
@@ -392,6 +415,7 @@ function readiness(
       kubernetesSynced: kubernetes.synced,
       kubernetesAgeMs: kubernetes.ageMs,
       kubernetesTroubles: kubernetes.troubles,
+      kubernetesRulesSynced: kubernetes.rulesSynced,
     }),
     ...(election && {
       leading: election.leading,

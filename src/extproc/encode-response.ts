@@ -43,9 +43,12 @@ export function encodeResponse(
         ? EMPTY_ANSWERS.requestHeaders
         : encodePick(FIELD.requestHeaders, action.pick);
     case 'answer-request-body':
-      return action.pick === undefined
+      if (action.pick !== undefined) {
+        return encodePick(FIELD.requestBody, action.pick, action.body);
+      }
+      return action.body === undefined
         ? EMPTY_ANSWERS.requestBody
-        : encodePick(FIELD.requestBody, action.pick);
+        : encodeBody(FIELD.requestBody, action.body);
     case 'echo-request-body':
       return new EchoMessage(FIELD.requestBody, action);
     case 'echo-response-body':
@@ -53,11 +56,11 @@ export function encodeResponse(
     case 'answer-request-trailers':
       return EMPTY_ANSWERS.requestTrailers;
     case 'answer-response-headers':
-      return action.setHeaders.length === 0
-        ? EMPTY_ANSWERS.responseHeaders
-        : encodeResponseHeaders(action.setHeaders);
+      return encodeResponseHeaders(action);
     case 'answer-response-body':
-      return EMPTY_ANSWERS.responseBody;
+      return action.body === undefined
+        ? EMPTY_ANSWERS.responseBody
+        : encodeBody(FIELD.responseBody, action.body);
     case 'answer-response-trailers':
       return EMPTY_ANSWERS.responseTrailers;
     case 'reject':
@@ -69,6 +72,7 @@ export function encodeResponse(
 function encodePick(
   field: number,
   { destination, setHeaders, removeHeaders }: PickMutation,
+  body?: readonly Uint8Array[],
 ): Buffer {
   writer.reset();
   // Struct { envoy.lb: Value { Struct { destination: Value } } }
@@ -85,6 +89,7 @@ function encodePick(
   // HeadersResponse or BodyResponse { CommonResponse { HeaderMutation, clear_route_cache } }
   end = writer.written;
   writer.flag(5);
+  if (body !== undefined) writeBody(body);
   const mutation = writer.written;
   writeRemovals(removeHeaders);
   writeHeaders(setHeaders);
@@ -95,11 +100,33 @@ function encodePick(
   return writer.take();
 }
 
-function encodeResponseHeaders(headers: readonly (readonly [string, string])[]): Buffer {
+/** BodyResponse { CommonResponse { BodyMutation } } */
+function encodeBody(field: number, body: readonly Uint8Array[]): Buffer {
+  writer.reset();
+  const end = writer.written;
+  writeBody(body);
+  writer.message(1, end);
+  writer.message(field, end);
+  return writer.take();
+}
+
+/** Also one of no bytes: it is what the chunk is replaced by. */
+function writeBody(body: readonly Uint8Array[]): void {
+  const end = writer.written;
+  writer.bytes(1, body);
+  writer.message(3, end);
+}
+
+function encodeResponseHeaders({
+  setHeaders,
+  removeHeaders = [],
+}: Extract<StreamAction, { readonly kind: 'answer-response-headers' }>): WireMessage {
+  if (setHeaders.length + removeHeaders.length === 0) return EMPTY_ANSWERS.responseHeaders;
   writer.reset();
   // HeadersResponse { CommonResponse { HeaderMutation } }
   const end = writer.written;
-  writeHeaders(headers);
+  writeRemovals(removeHeaders);
+  writeHeaders(setHeaders);
   writer.message(2, end);
   writer.message(1, end);
   writer.message(FIELD.responseHeaders, end);

@@ -140,9 +140,8 @@ export class ObserverSession {
         return;
       case 'response-headers': {
         this.#request.onAnswered(mode);
-        const { headers, endOfStream } = event;
         const { routed } = this.#request;
-        this.#response.onHeaders({ status: headers.get(':status'), endOfStream }, routed);
+        this.#response.onHeaders(event, routed);
         // The model says when: this stream will end too late to tell.
         if (!mode.endSeen) this.#response.complete(routed);
         return;

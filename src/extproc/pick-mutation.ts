@@ -1,13 +1,16 @@
 import type { RoutedRequest } from '../framework/routing.ts';
 import type { RequestHead } from '../request/body-reader.ts';
 import { CONTROL_HEADERS } from './control-headers.ts';
+import { isRenamed } from './is-renamed.ts';
 import type { PickMutation } from './stream-action.ts';
 
 const REQUEST_ID = 'x-request-id';
+/** No name can be found in an answer that is compressed. */
+const ACCEPT_ENCODING = 'accept-encoding';
 
 /** What a pick changes about the request. `contentLength` in bytes, undefined where the length is not ours to say. */
 export function pickMutation(
-  { destinations, headers }: RoutedRequest,
+  { request, destinations, headers }: RoutedRequest,
   { id, headers: sent }: RequestHead,
   contentLength: number | undefined,
 ): PickMutation {
@@ -18,6 +21,8 @@ export function pickMutation(
   return {
     destination: destinations.join(','),
     setHeaders,
-    removeHeaders: CONTROL_HEADERS.filter((name) => sent.has(name) && !headers.has(name)),
+    removeHeaders: [...CONTROL_HEADERS, ...(isRenamed(request) ? [ACCEPT_ENCODING] : [])].filter(
+      (name) => sent.has(name) && !headers.has(name),
+    ),
   };
 }

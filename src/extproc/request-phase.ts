@@ -1,7 +1,11 @@
+import { RoutingError } from '../framework/error.ts';
 import type { InferenceRequest } from '../framework/request.ts';
 import type { RoutedRequest, Router } from '../framework/routing.ts';
+import { type BodyEdit, editedBody, growthOf } from '../request/body-edit.ts';
 import type { BodyReader, RequestHead } from '../request/body-reader.ts';
 import { chunked } from './chunked.ts';
+import { isRenamed } from './is-renamed.ts';
+import { PassingBody } from './passing-body.ts';
 import { pickMutation } from './pick-mutation.ts';
 import type { PickMutation, StreamAction } from './stream-action.ts';
 import { BODY_MODE, type ProtocolConfig } from './stream-event.ts';
@@ -43,8 +47,8 @@ export class RequestPhase {
   #head: RequestHead | undefined;
   #reader: BodyReader | undefined;
   #withheld: Buffer[] = [];
-  #withheldChunks = 0;
   #bodyBytes = 0;
+  readonly #passing = new PassingBody();
   #ended = false;
   #routed: RoutedRequest | undefined;
   #preparing = false;
@@ -84,6 +88,7 @@ export class RequestPhase {
   /** Lets go of the body. */
   drop(): void {
     this.#withheld = [];
+    this.#passing.drop();
     this.#reader = undefined;
   }
 
@@ -125,6 +130,7 @@ export class RequestPhase {
         return;
       case 'early':
       case 'headers':
+        this.#passing.push(chunk);
         this.#passChunk(head, reader, endOfStream);
     }
   }
@@ -153,14 +159,17 @@ export class RequestPhase {
   #endDuplex(head: RequestHead, reader: BodyReader, contentLength: number | undefined): void {
     this.#ended = true;
     const request = reader.end();
-    this.#prepared(request, this.#withheld, () => {
-      this.#answerHeaders(this.#pick(head, request, contentLength));
+    const { edit } = reader;
+    const body = editedBody(edit, this.#withheld);
+    this.#prepared(request, body, () => {
+      const length = contentLength && contentLength + (edit === undefined ? 0 : growthOf(edit));
+      this.#answerHeaders(this.#pick(head, request, length));
       // Trailers end the stream then, and without any body the proxy expects none back.
       const byTrailers = contentLength === undefined;
-      if (!byTrailers || this.#bodyBytes > 0) this.#echo(this.#withheld, !byTrailers);
+      if (!byTrailers || this.#bodyBytes > 0) this.#echo(body, !byTrailers);
       this.drop();
       if (byTrailers) this.#emit({ kind: 'answer-request-trailers' });
-      else if (this.#halfCloses) this.#emit({ kind: 'half-close' });
+      else if (this.#halfCloses(request)) this.#emit({ kind: 'half-close' });
     });
   }
 
@@ -186,28 +195,31 @@ export class RequestPhase {
     this.#ended = true;
     const cutShort = this.#mode === BODY_MODE.bufferedPartial && !endOfStream && !reader.complete;
     const request = cutShort ? reader.peek() : reader.end();
-    this.#prepared(request, [body], () =>
-      this.#emit({ kind: 'answer-request-body', pick: this.#pick(head, request) }),
-    );
+    const { edit } = reader;
+    const replaced = edit && editedBody(edit, [body]);
+    this.#prepared(request, replaced ?? [body], () => {
+      const pick = this.#pick(head, request, lengthAfter(edit, head));
+      this.#emit({ kind: 'answer-request-body', pick, body: replaced });
+    });
   }
 
   /** Nothing is answered until the pick, then every chunk at once. */
   #passChunk(head: RequestHead, reader: BodyReader, endOfStream: boolean): void {
-    this.#withheldChunks += 1;
     // The proxy holds trailers back until it has our answer: a body that is complete must not wait for its end.
     const enough = reader.complete || this.#bodyBytes >= this.#options.earlyPickBytes;
     if (endOfStream) this.#endStreamed(head, reader);
     else if (this.#routed !== undefined) this.#answerChunks();
-    else if (enough) this.#pickEarly(head, reader.peek());
+    else if (enough) this.#pickEarly(head, reader, reader.peek());
   }
 
   #endStreamed(head: RequestHead, reader: BodyReader): void {
     this.#ended = true;
     const request = reader.end();
     if (this.#routed === undefined) {
-      this.#pickEarly(head, request);
+      this.#pickEarly(head, reader, request);
       return;
     }
+    this.#checkEdit(reader);
     this.#routed.bodyRead(request);
     this.#answerChunks();
   }
@@ -216,17 +228,30 @@ export class RequestPhase {
     this.#prepared(request, [], () => this.#answerHeaders(this.#pick(head, request)));
   }
 
-  #pickEarly(head: RequestHead, request: InferenceRequest): void {
+  #pickEarly(head: RequestHead, reader: BodyReader, request: InferenceRequest): void {
+    const { edit } = reader;
+    this.#passing.settle(edit);
     this.#prepared(request, [], () => {
-      this.#answerHeaders(this.#pick(head, request));
+      this.#answerHeaders(this.#pick(head, request, lengthAfter(edit, head)));
       this.#answerChunks();
     });
   }
 
   #answerChunks(): void {
-    for (; this.#withheldChunks > 0; this.#withheldChunks--) {
-      this.#emit({ kind: 'answer-request-body', pick: undefined });
+    for (const body of this.#passing.release()) {
+      this.#emit({ kind: 'answer-request-body', pick: undefined, body });
     }
+  }
+
+  /** A model that came after the pick may have left under the name that was to be replaced. */
+  #checkEdit({ edit }: BodyReader): void {
+    if (this.#passing.agrees(edit)) return;
+    throw new RoutingError(
+      'invalid-request',
+      this.#pickTime === 'early'
+        ? `field "model" comes after ${this.#options.earlyPickBytes} bytes or more, too late for another model to be put in its place: put it before the prompt`
+        : 'another model is to be put in place of the one named, and this gateway shows the body only after it has left: use FULL_DUPLEX_STREAMED or BUFFERED',
+    );
   }
 
   #answerHeaders(pick: PickMutation | undefined): void {
@@ -244,16 +269,25 @@ export class RequestPhase {
   #pick(head: RequestHead, request: InferenceRequest, contentLength?: number): PickMutation {
     const routed = this.#options.router.route(request, {
       subset: this.#subset,
-      firstTokenSeen: this.#seesFirstToken && !this.#halfCloses,
-      endSeen: !this.#halfCloses,
+      firstTokenSeen: this.#seesFirstToken && !this.#halfCloses(request),
+      endSeen: !this.#halfCloses(request),
     });
     this.#routed = routed;
     return pickMutation(routed, head, contentLength);
   }
 
-  get #halfCloses(): boolean {
-    return this.#options.halfCloseAfterPick && this.#pickTime === 'body-end';
+  /** Not where the answer has to be seen for its sake: it names a model the client did not ask for. */
+  #halfCloses(request: InferenceRequest): boolean {
+    const { halfCloseAfterPick } = this.#options;
+    return halfCloseAfterPick && this.#pickTime === 'body-end' && !isRenamed(request);
   }
+}
+
+/** Of a body that leaves by itself: only where it is edited, and had one. */
+function lengthAfter(edit: BodyEdit | undefined, { headers }: RequestHead): number | undefined {
+  const announced = headers.get('content-length');
+  if (edit === undefined || announced === undefined) return undefined;
+  return Number(announced) + growthOf(edit);
 }
 
 function pickTimeOf({ requestBodyMode, sendsBodyWithoutWaiting }: ProtocolConfig): PickTime {

@@ -1,18 +1,27 @@
+import type { InferenceRequest } from '../framework/request.ts';
 import type { RoutedRequest } from '../framework/routing.ts';
 import { chunked } from './chunked.ts';
+import type { HeaderBlock } from './header-block.ts';
+import { isRenamed } from './is-renamed.ts';
+import { ModelRestorer } from './model-restorer.ts';
 import type { StreamAction } from './stream-action.ts';
 import { BODY_MODE } from './stream-event.ts';
 import { UsageTail } from './usage-tail.ts';
 
 const SERVER_ERROR = 500;
+const TEXTUAL = /json|event-stream|^$/i;
 
-/** The response's half of a session: lets everything pass at once, and notes when it began, how it ended and what it used. */
+/**
+ * The response's half of a session: lets everything pass at once, the model under the name that the client asked for, and
+ * notes when it began, how it ended and what it used.
+ */
 export class ResponsePhase {
   readonly #emit: (action: StreamAction) => void;
   readonly #tail = new UsageTail();
   #mode: number = BODY_MODE.fullDuplex;
   #status: number | undefined;
   #bodyBytes: number | undefined;
+  #restorer: ModelRestorer | undefined;
 
   constructor(emit: (action: StreamAction) => void) {
     this.#emit = emit;
@@ -28,18 +37,24 @@ export class ResponsePhase {
   }
 
   onHeaders(
-    { status, endOfStream }: { readonly status: string | undefined; readonly endOfStream: boolean },
+    { headers, endOfStream }: { readonly headers: HeaderBlock; readonly endOfStream: boolean },
     routed: RoutedRequest | undefined,
   ): void {
-    this.#status = Number(status ?? 200);
+    this.#status = Number(headers.get(':status') ?? 200);
     const setHeaders = [...(routed?.responseHeaders() ?? [])];
-    this.#emit({ kind: 'answer-response-headers', setHeaders });
+    if (!endOfStream && this.#mode !== BODY_MODE.none) {
+      this.#restorer = restorerFor(headers, routed?.request);
+    }
+    // The length is another then, and not known before the end.
+    const removeHeaders = this.#restorer === undefined ? undefined : ['content-length'];
+    this.#emit({ kind: 'answer-response-headers', setHeaders, removeHeaders });
     if (endOfStream) this.complete(routed);
   }
 
   onBody(chunk: Buffer, endOfStream: boolean, routed: RoutedRequest | undefined): void {
-    if (this.#mode === BODY_MODE.fullDuplex) this.#echo(chunk, endOfStream);
-    else this.#emit({ kind: 'answer-response-body' });
+    const restored = this.#restored(chunk, endOfStream);
+    if (this.#mode === BODY_MODE.fullDuplex) this.#echo(restored ?? [chunk], endOfStream);
+    else this.#emit({ kind: 'answer-response-body', body: restored });
     if (routed === undefined) return;
     this.#bodyBytes = (this.#bodyBytes ?? 0) + chunk.length;
     if (chunk.length > 0) routed.firstToken();
@@ -48,6 +63,8 @@ export class ResponsePhase {
   }
 
   onTrailers(routed: RoutedRequest | undefined): void {
+    const held = this.#restorer?.end() ?? [];
+    if (held.length > 0 && this.#mode === BODY_MODE.fullDuplex) this.#echo(held, false);
     this.#emit({ kind: 'answer-response-trailers' });
     this.complete(routed);
   }
@@ -57,11 +74,34 @@ export class ResponsePhase {
     routed?.done(failed ? 'failed' : 'completed', this.#tail.take(), this.#bodyBytes);
   }
 
-  #echo(chunk: Buffer, ends: boolean): void {
-    const groups = chunked([chunk]);
+  /** Undefined where nothing is restored. */
+  #restored(chunk: Buffer, ends: boolean): readonly Uint8Array[] | undefined {
+    if (this.#restorer === undefined) return undefined;
+    const passed = this.#restorer.push(chunk);
+    return ends ? [...passed, ...this.#restorer.end()] : passed;
+  }
+
+  #echo(body: readonly Uint8Array[], ends: boolean): void {
+    // All of it is held back: the next piece carries it.
+    if (body.length === 0 && !ends) return;
+    const groups = chunked(body);
     for (const [index, pieces] of groups.entries()) {
       const endOfStream = ends && index === groups.length - 1;
       this.#emit({ kind: 'echo-response-body', pieces, endOfStream });
     }
   }
+}
+
+/** For an answer to a request whose model was renamed, if it is text that can name a model and is not compressed. */
+function restorerFor(
+  headers: HeaderBlock,
+  request: InferenceRequest | undefined,
+): ModelRestorer | undefined {
+  const requested = request?.rewrite?.requestedModel ?? '';
+  if (request === undefined || !isRenamed(request) || requested === '') return undefined;
+  const contentType = headers.get('content-type') ?? '';
+  const encoding = headers.get('content-encoding') ?? 'identity';
+  if (!TEXTUAL.test(contentType) || encoding !== 'identity') return undefined;
+  const eventStream = contentType.includes('event-stream');
+  return new ModelRestorer({ served: request.model, requested, eventStream });
 }

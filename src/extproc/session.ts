@@ -110,12 +110,9 @@ export class Session {
       case 'request-trailers':
         this.#request.onTrailers();
         return;
-      case 'response-headers': {
-        const { headers, endOfStream } = event;
-        const status = headers.get(':status');
-        this.#response.onHeaders({ status, endOfStream }, this.#request.routed);
+      case 'response-headers':
+        this.#response.onHeaders(event, this.#request.routed);
         return;
-      }
       case 'response-body':
         this.#response.onBody(event.chunk, event.endOfStream, this.#request.routed);
         return;
@@ -141,7 +138,7 @@ export class Session {
     if (!expected) onFault(error);
     try {
       routed?.done('aborted');
-      onRejected(shown, routed?.request.model ?? '');
+      onRejected(shown, routed?.request.rewrite?.requestedModel ?? routed?.request.model ?? '');
     } catch (fault) {
       onFault(fault);
     }

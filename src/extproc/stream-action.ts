@@ -9,7 +9,12 @@ export interface PickMutation {
 /** What we say back. */
 export type StreamAction =
   | { readonly kind: 'answer-request-headers'; readonly pick: PickMutation | undefined }
-  | { readonly kind: 'answer-request-body'; readonly pick: PickMutation | undefined }
+  | {
+      readonly kind: 'answer-request-body';
+      readonly pick: PickMutation | undefined;
+      /** What the chunk is replaced by; undefined leaves it as it is. */
+      readonly body?: readonly Uint8Array[] | undefined;
+    }
   | {
       readonly kind: 'echo-request-body' | 'echo-response-body';
       /** In order; together at most the protocol's chunk size. */
@@ -19,13 +24,14 @@ export type StreamAction =
   | {
       readonly kind: 'answer-response-headers';
       readonly setHeaders: readonly (readonly [name: string, value: string])[];
+      readonly removeHeaders?: readonly string[] | undefined;
     }
   | {
-      readonly kind:
-        | 'answer-request-trailers'
-        | 'answer-response-body'
-        | 'answer-response-trailers';
+      readonly kind: 'answer-response-body';
+      /** What the chunk is replaced by; undefined leaves it as it is. */
+      readonly body?: readonly Uint8Array[] | undefined;
     }
+  | { readonly kind: 'answer-request-trailers' | 'answer-response-trailers' }
   | {
       readonly kind: 'reject';
       readonly status: number;

@@ -31,6 +31,17 @@ export class WireWriter {
     this.message(field, end);
   }
 
+  /** Pieces as one field, in order. */
+  bytes(field: number, pieces: readonly Uint8Array[]): void {
+    const end = this.written;
+    for (const piece of pieces.toReversed()) {
+      this.#need(piece.length);
+      this.#at -= piece.length;
+      this.#bytes.set(piece, this.#at);
+    }
+    this.message(field, end);
+  }
+
   /** True; false is what an absent field means. */
   flag(field: number): void {
     this.uint32(field, 1);

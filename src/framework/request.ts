@@ -12,12 +12,22 @@ export interface PromptBlocks {
   readonly words: Uint32Array;
 }
 
+/** That somebody has decided which model serves, be it the one that the client named. */
+export interface ModelRewrite {
+  /** As the client named it; empty where it named none. */
+  readonly requestedModel: string;
+  /** The InferenceModelRewrite that said so; undefined where a header did. */
+  readonly rule: string | undefined;
+}
+
 /** A client's request, read out of its body once and then only looked at. */
 export interface InferenceRequest {
   /** Ours, unique in the process; never the client's `x-request-id`, which two clients may share. */
   readonly id: string;
-  /** As the client named it, a LoRA adapter's name included; empty when the body is opaque. */
+  /** As the model server is asked for it, a LoRA adapter's name included; empty when the body is opaque. */
   readonly model: string;
+  /** Undefined where it is simply the one that the client named. */
+  readonly rewrite?: ModelRewrite | undefined;
   readonly streaming: boolean;
   /** The client's cap on generated tokens. */
   readonly outputTokensMax: number | undefined;

@@ -42,16 +42,34 @@ export function poolSource(
   config: KubeConfig,
   { namespace, name, group, version }: PoolName,
 ): ResourceSource<InferencePool> {
-  const api = config.makeApiClient(CustomObjectsApi);
-  const plural = 'inferencepools';
   const selector = { fieldSelector: `metadata.name=${name}` };
-  return resource<InferencePool>({
+  const kind = { group, version, namespace, plural: 'inferencepools', selector };
+  return objectSource<InferencePool>(config, { ...kind, lean: (pool) => pool });
+}
+
+export interface ObjectKind<T> {
+  readonly group: string;
+  readonly version: string;
+  readonly namespace: string;
+  readonly plural: string;
+  readonly selector: Readonly<Record<string, string>>;
+  /** An object with what is kept of it. */
+  readonly lean: (object: T) => T;
+}
+
+/** Objects of a namespace whose kind a CRD defines. */
+export function objectSource<T extends KubeObject>(
+  config: KubeConfig,
+  { group, version, namespace, plural, selector, lean }: ObjectKind<T>,
+): ResourceSource<T> {
+  const api = config.makeApiClient(CustomObjectsApi);
+  return resource<T>({
     config,
-    what: `inferencepools.${group} in namespace ${namespace}`,
+    what: `${plural}.${group} in namespace ${namespace}`,
     path: `/apis/${group}/${version}/namespaces/${namespace}/${plural}`,
     selector,
     list: () => api.listNamespacedCustomObject({ group, version, namespace, plural, ...selector }),
-    lean: (pool) => pool,
+    lean,
   });
 }
 

@@ -1,6 +1,6 @@
-import type { EndpointPool } from '../datalayer/endpoint-pool.ts';
 import type { Clock, Millis, Random } from '../framework/runtime.ts';
 import type { Log } from '../observability/log.ts';
+import type { EndpointSink } from './held-endpoints.ts';
 import { Informer, type KubeObject, type ResourceSource } from './informer.ts';
 import type { Node } from './node.ts';
 import type { Pod } from './pod.ts';
@@ -21,7 +21,7 @@ export interface PoolSources {
 export interface PoolFollowerOptions {
   readonly sources: PoolSources;
   readonly poolName: { readonly namespace: string; readonly name: string };
-  readonly endpoints: EndpointPool;
+  readonly endpoints: EndpointSink;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;

@@ -1,5 +1,5 @@
-import type { EndpointPool } from '../datalayer/endpoint-pool.ts';
 import type { EndpointId } from '../framework/endpoint.ts';
+import type { EndpointSink } from './held-endpoints.ts';
 import type { Node } from './node.ts';
 import type { Pod } from './pod.ts';
 import { memberOf } from './pod-group.ts';
@@ -20,7 +20,7 @@ const NOTHING: ReadonlyMap<string, Pod> = new Map();
  * time; undefined for who knows what. One change costs as much as the replica that it touches, however large the pool.
  */
 export class Replicas {
-  readonly #endpoints: EndpointPool;
+  readonly #endpoints: EndpointSink;
   readonly #held = new Map<string, Held>();
   /** The pod that leads a group, by group. */
   readonly #leaders = new Map<string, string>();
@@ -32,7 +32,7 @@ export class Replicas {
   readonly #groupOf = new Map<string, string>();
   readonly #nodes = new Map<string, Labels>();
 
-  constructor(endpoints: EndpointPool) {
+  constructor(endpoints: EndpointSink) {
     this.#endpoints = endpoints;
   }
 

@@ -4,6 +4,7 @@ import { HIT_BYTES, HIT_RATIO, SCHEDULER_SECONDS } from './bucket-bounds.ts';
 import { endpointLabels } from './endpoint-labels.ts';
 import { counters, eppPage, type Family, histograms } from './family.ts';
 import { createNameCap } from './name-cap.ts';
+import { createRewriteCells } from './rewrite-cells.ts';
 import type { Cell, Tally } from './tally.ts';
 
 /** Models told apart in `scheduler_attempts_total`; each may appear once an endpoint. */
@@ -25,6 +26,8 @@ export interface DecisionFamilies {
   /** `endpoint` is undefined for an attempt that failed. */
   attempt(targetModel: string, endpoint: Endpoint | undefined): Cell;
   forgetEndpoint(endpoint: Endpoint): void;
+  /** A rule gave a request for one model to another. */
+  rewrite(rule: string, model: string, targetModel: string): Cell;
   readonly hitRatio: Family<Tally>;
   readonly hitBytes: Family<Tally>;
   /** Of answers whose server said what it found. */
@@ -63,6 +66,7 @@ export function createDecisionFamilies(registry: Registry): DecisionFamilies {
         plugin_name: name,
       }),
     ...attemptTable(attempts),
+    rewrite: createRewriteCells(registry),
     hitRatio: page(
       histograms(HIT_RATIO),
       'prefix_indexer_hit_ratio',

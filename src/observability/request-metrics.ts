@@ -27,12 +27,16 @@ export function requestMetrics(metrics: PickerMetrics): Observer {
   const open = new Map<Routed, Open>();
   return {
     onRouted(routed) {
-      const { model, fairnessId, priority, bodyBytes } = routed.request;
-      const series = metrics.requests.of({ model, targetModel: model, fairnessId, priority });
+      const { model: targetModel, rewrite, fairnessId, priority, bodyBytes } = routed.request;
+      const model = rewrite?.requestedModel ?? targetModel;
+      const series = metrics.requests.of({ model, targetModel, fairnessId, priority });
       series.requests.value += 1;
       series.running.value += 1;
       open.set(routed, { series, bodyBytes, firstTokenAt: undefined });
       recordHit(metrics, routed);
+      if (rewrite?.rule !== undefined) {
+        metrics.decisions.rewrite(rewrite.rule, model, targetModel).value += 1;
+      }
     },
     onBodyRead(routed, { bodyBytes }: InferenceRequest) {
       const entry = open.get(routed);

@@ -23,6 +23,10 @@ export class BodyFields implements JsonHandler {
   /** Short scalars by path, such as `model` or `sampling_params.max_tokens`. */
   readonly values: Map<string, string | number | boolean> = new Map();
   readonly runs: readonly ContentBlocks[];
+  /** Where the model's name stands, quotes included; of one given twice the last, which is the one servers read. */
+  model: { readonly start: number; readonly end: number } | undefined;
+  /** Behind the brace that opens the body. */
+  firstField = 0;
   /** Prompt tokens given as ids or estimated for media. */
   exactTokens = 0;
 
@@ -45,7 +49,8 @@ export class BodyFields implements JsonHandler {
     this.runs = shape.promptFields.map((_, index) => new ContentBlocks(seed + index));
   }
 
-  beginObject(): void {
+  beginObject(end: number): void {
+    if (this.#depth === 0) this.firstField = end;
     this.#beginContainer('object');
     if (this.#isMessage()) this.#roleSeen = false;
   }
@@ -74,8 +79,8 @@ export class BodyFields implements JsonHandler {
     this.#run = run < 0 ? undefined : this.runs[run];
   }
 
-  stringPart(text: Uint8Array, last: boolean): void {
-    if (this.#run === undefined) this.#keepText(text, last);
+  stringPart(text: Uint8Array, last: boolean, end: number): void {
+    if (this.#run === undefined) this.#keepText(text, last, end);
     else this.#promptText(this.#run, text, last);
     if (last) this.#endScalar('string');
   }
@@ -130,11 +135,12 @@ export class BodyFields implements JsonHandler {
     else if (this.#depth === 2) this.values.set(`${this.#field}.${this.#key}`, value);
   }
 
-  #keepText(text: Uint8Array, last: boolean): void {
+  #keepText(text: Uint8Array, last: boolean, end: number): void {
     if (this.#depth > 1) return;
     this.#textBytes += text.length;
     if (this.#textBytes <= TEXT_BYTES_MAX) this.#text.push(last ? text : text.slice());
     if (!last) return;
+    if (this.#field === 'model') this.model = { start: end - this.#textBytes - 1, end: end + 1 };
     this.#setValue(this.#textBytes <= TEXT_BYTES_MAX ? unescaped(this.#text) : '');
     this.#text = [];
     this.#textBytes = 0;

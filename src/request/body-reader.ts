@@ -1,4 +1,5 @@
 import type { InferenceRequest } from '../framework/request.ts';
+import type { BodyEdit } from './body-edit.ts';
 
 export interface RequestHead {
   /** Ours, unique in the process. */
@@ -13,6 +14,8 @@ export interface RequestHead {
 export interface BodyReader {
   /** Nothing more that matters can come: the JSON value is closed, or the body is not read at all. */
   readonly complete: boolean;
+  /** What is to be changed in the body before it leaves, as far as that is known. */
+  readonly edit: BodyEdit | undefined;
   /** Throws RoutingError (`invalid-request`, `body-too-large`) as soon as the fault can be known. */
   push(chunk: Uint8Array): void;
   /** What is known before the end, for an early pick; sizes not yet seen are estimated from `content-length`. */

@@ -9,13 +9,7 @@ export type HeaderFields = Pick<
 const DEFAULT_FLOW = 'default-flow';
 
 export function headerFields(headers: ReadonlyMap<string, string>): HeaderFields {
-  const first = (...names: readonly string[]): string | undefined => {
-    for (const name of names) {
-      const value = headers.get(name)?.trim();
-      if (value !== undefined && value !== '') return value;
-    }
-    return undefined;
-  };
+  const first = (...names: readonly string[]): string | undefined => firstOf(headers, names);
   return {
     objective: first('x-llm-d-inference-objective', 'x-gateway-inference-objective'),
     fairnessId:
@@ -23,6 +17,22 @@ export function headerFields(headers: ReadonlyMap<string, string>): HeaderFields
     ttftSloMs: positive(first('x-llm-d-slo-ttft-ms', 'x-slo-ttft-ms')),
     tpotSloMs: positive(first('x-llm-d-slo-tpot-ms', 'x-slo-tpot-ms')),
   };
+}
+
+/** The model to ask for in place of the one in the body, where whoever is before us says so. */
+export function namedTarget(headers: ReadonlyMap<string, string>): string | undefined {
+  return firstOf(headers, ['x-llm-d-model-name-rewrite', 'x-gateway-model-name-rewrite']);
+}
+
+function firstOf(
+  headers: ReadonlyMap<string, string>,
+  names: readonly string[],
+): string | undefined {
+  for (const name of names) {
+    const value = headers.get(name)?.trim();
+    if (value !== undefined && value !== '') return value;
+  }
+  return undefined;
 }
 
 /** A target that is no positive number is no target: it must not fail the request. */

@@ -1,10 +1,12 @@
 import { RoutingError } from '../framework/error.ts';
 import type { InferenceRequest } from '../framework/request.ts';
+import type { BodyEdit } from './body-edit.ts';
 import { BodyFields } from './body-fields.ts';
 import type { BodyReader, RequestHead } from './body-reader.ts';
 import { BYTES_PER_TOKEN, chainRuns } from './content-blocks.ts';
 import { headerFields } from './header-fields.ts';
 import { JsonScanner } from './json-scanner.ts';
+import { ModelTarget, type RewriteOf } from './model-target.ts';
 import type { FieldType, RequestShape } from './request-shape.ts';
 
 export interface JsonBodyOptions {
@@ -12,6 +14,7 @@ export interface JsonBodyOptions {
   readonly shape: RequestShape;
   readonly hashSeed: number;
   readonly priorityOf: (objective: string | undefined) => number;
+  readonly rewriteOf: RewriteOf;
 }
 
 /** Reads a JSON request of a known shape while it arrives: checked, hashed, and never held. */
@@ -19,16 +22,22 @@ export class JsonBodyReader implements BodyReader {
   readonly #options: JsonBodyOptions;
   readonly #fields: BodyFields;
   readonly #scanner: JsonScanner;
+  readonly #target: ModelTarget;
   #bodyBytes = 0;
 
   constructor(options: JsonBodyOptions) {
     this.#options = options;
     this.#fields = new BodyFields(options.shape, options.hashSeed);
     this.#scanner = new JsonScanner(this.#fields);
+    this.#target = new ModelTarget(options);
   }
 
   get complete(): boolean {
     return this.#scanner.done;
+  }
+
+  get edit(): BodyEdit | undefined {
+    return this.#target.edit(this.#fields, this.complete);
   }
 
   push(chunk: Uint8Array): void {
@@ -52,7 +61,7 @@ export class JsonBodyReader implements BodyReader {
   #request(bodyBytes: number, unreadTokens: number): InferenceRequest {
     const { head, hashSeed, shape, priorityOf } = this.#options;
     const { values, runs, exactTokens } = this.#fields;
-    const model = text(values.get('model'));
+    const { model, rewrite } = this.#target.of(this.#fields, this.complete);
     const salt = text(values.get(shape.saltField));
     const named = headerFields(head.headers);
     let promptBytes = 0;
@@ -60,6 +69,7 @@ export class JsonBodyReader implements BodyReader {
     return {
       id: head.id,
       model,
+      rewrite,
       streaming: values.get('stream') === true,
       outputTokensMax: this.#outputCap(),
       promptTokens:
@@ -83,9 +93,11 @@ export class JsonBodyReader implements BodyReader {
   #check(): void {
     const { shape } = this.#options;
     const { types, values, lengths } = this.#fields;
-    if (shape.needsModel) this.#expect('model', ['string'], `${shape.name} names its model`);
+    const given = this.#target.of(this.#fields, true).rewrite !== undefined;
+    const needsModel = shape.needsModel && (types.has('model') || !given);
+    if (needsModel) this.#expect('model', ['string'], `${shape.name} names its model`);
     else if (types.has('model')) this.#expect('model', ['string'], 'it names the model');
-    if (shape.needsModel && text(values.get('model')) === '') {
+    if (needsModel && text(values.get('model')) === '') {
       throw invalid('field "model" is empty: it must name a model (up to 4096 bytes)');
     }
     const what = `${shape.name} needs its ${shape.required}`;

@@ -2,13 +2,17 @@ import { invariant, RoutingError } from '../framework/error.ts';
 
 /** Hears a JSON text's parts in order. String values come as raw bytes, escapes and all, in one or more pieces. */
 export interface JsonHandler {
-  beginObject(): void;
+  /** `end`: offset in the whole text behind the brace. */
+  beginObject(end: number): void;
   endObject(): void;
   beginArray(): void;
   endArray(): void;
   key(name: string): void;
-  /** `text` is only valid during the call unless it is copied or its chunk is kept. */
-  stringPart(text: Uint8Array, last: boolean): void;
+  /**
+   * `text` is only valid during the call unless it is copied or its chunk is kept. `end`: offset in the whole text behind
+   * this piece.
+   */
+  stringPart(text: Uint8Array, last: boolean, end: number): void;
   integer(value: number): void;
   /** `true`, `false`, `null`, or a number that is not a plain integer. */
   scalar(text: string): void;
@@ -152,7 +156,7 @@ export class JsonScanner {
     }
     this.#open.push(isObject);
     this.#state = isObject ? 'first-key' : 'first-value';
-    if (isObject) this.#handler.beginObject();
+    if (isObject) this.#handler.beginObject(this.#offset + at + 1);
     else this.#handler.beginArray();
   }
 
@@ -185,12 +189,12 @@ export class JsonScanner {
       }
       while (at < chunk.length && ENDS_RUN[chunk[at] as number] === 0) at += 1;
       if (at >= chunk.length) {
-        this.#stringPart(chunk.subarray(start, at), false);
+        this.#stringPart(chunk.subarray(start, at), false, at);
         return at;
       }
       const byte = chunk[at] as number;
       if (byte === QUOTE) {
-        this.#stringPart(chunk.subarray(start, at), true);
+        this.#stringPart(chunk.subarray(start, at), true, at);
         return at + 1;
       }
       if (byte !== BACKSLASH) this.#fail(byte, at, 'no control character in a string');
@@ -211,9 +215,9 @@ export class JsonScanner {
     else this.#fail(byte, at, 'one of "\\/bfnrtu after a backslash');
   }
 
-  #stringPart(text: Uint8Array, last: boolean): void {
+  #stringPart(text: Uint8Array, last: boolean, at: number): void {
     if (!this.#stringIsKey) {
-      this.#handler.stringPart(text, last);
+      this.#handler.stringPart(text, last, this.#offset + at);
       if (last) this.#endValue();
       return;
     }

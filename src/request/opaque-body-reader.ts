@@ -6,6 +6,7 @@ import { headerFields } from './header-fields.ts';
 /** Takes a body it does not understand: only its size is known. */
 export class OpaqueBodyReader implements BodyReader {
   readonly complete = true;
+  readonly edit = undefined;
   readonly #head: RequestHead;
   readonly #priority: number;
   #bodyBytes = 0;

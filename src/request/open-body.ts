@@ -1,8 +1,10 @@
 import { RoutingError } from '../framework/error.ts';
 import type { InferenceRequest } from '../framework/request.ts';
+import type { BodyEdit } from './body-edit.ts';
 import type { BodyReader, RequestHead } from './body-reader.ts';
 import { headerFields } from './header-fields.ts';
 import { JsonBodyReader } from './json-body-reader.ts';
+import type { RewriteOf } from './model-target.ts';
 import { OpaqueBodyReader } from './opaque-body-reader.ts';
 import { shapeOf } from './request-shape.ts';
 
@@ -11,8 +13,11 @@ export interface OpenBodyOptions {
   readonly bodyBytesMax: number;
   /** Secret of the process: block hashes cannot be made to collide from outside. */
   readonly hashSeed: number;
-  readonly priorityOf?: (objective: string | undefined) => number;
+  readonly priorityOf?: PriorityOf;
+  readonly rewriteOf?: RewriteOf | undefined;
 }
+
+export type PriorityOf = (objective: string | undefined) => number;
 
 export type OpenBody = (head: RequestHead) => BodyReader;
 
@@ -21,6 +26,7 @@ export function createOpenBody({
   bodyBytesMax,
   hashSeed,
   priorityOf = () => 0,
+  rewriteOf = () => undefined,
 }: OpenBodyOptions): OpenBody {
   return (head) => {
     refuseOver(Number(head.headers.get('content-length') ?? 0), bodyBytesMax);
@@ -28,14 +34,17 @@ export function createOpenBody({
     const reader =
       shape === undefined
         ? new OpaqueBodyReader(head, priorityOf(headerFields(head.headers).objective))
-        : new JsonBodyReader({ head, shape, hashSeed, priorityOf });
+        : new JsonBodyReader({ head, shape, hashSeed, priorityOf, rewriteOf });
     return new BoundedBodyReader(reader, bodyBytesMax);
   };
 }
 
 /** A request as its headers tell it: one without a body, or whose body never reaches us. */
-export function headerOnlyRequest(head: RequestHead): InferenceRequest {
-  return new OpaqueBodyReader(head, 0).end();
+export function headerOnlyRequest(
+  head: RequestHead,
+  priorityOf: PriorityOf = () => 0,
+): InferenceRequest {
+  return new OpaqueBodyReader(head, priorityOf(headerFields(head.headers).objective)).end();
 }
 
 class BoundedBodyReader implements BodyReader {
@@ -50,6 +59,10 @@ class BoundedBodyReader implements BodyReader {
 
   get complete(): boolean {
     return this.#reader.complete;
+  }
+
+  get edit(): BodyEdit | undefined {
+    return this.#reader.edit;
   }
 
   push(chunk: Uint8Array): void {

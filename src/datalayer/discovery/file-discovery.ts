@@ -3,6 +3,7 @@ import { basename, dirname, resolve } from 'node:path';
 import { type FSWatcher, watch } from 'chokidar';
 import type { EndpointId } from '../../framework/endpoint.ts';
 import { ConfigError } from '../../framework/error.ts';
+import type { RequestRules } from '../../rules/request-rules.ts';
 import type { EndpointPool } from '../endpoint-pool.ts';
 import type { Log } from '../log.ts';
 import { FILE_BYTES_MAX, parseEndpoints } from './parse-endpoints.ts';
@@ -16,6 +17,8 @@ export interface FileDiscoveryOptions {
   /** Follow changes, also when the file is replaced by another. */
   readonly watchFile: boolean;
   readonly pool: Pick<EndpointPool, 'upsert' | 'remove'>;
+  /** Is told what the file says of requests. */
+  readonly rules?: Pick<RequestRules, 'setObjectives' | 'setRewrites'> | undefined;
   readonly log: Log;
 }
 
@@ -32,7 +35,7 @@ export interface Discovery {
  * at the start; a file that breaks later leaves the endpoints as they were and says so.
  */
 export function startFileDiscovery(options: FileDiscoveryOptions): Discovery {
-  const { path, watchFile, pool, log } = options;
+  const { path, watchFile, pool, rules, log } = options;
   const file = resolve(path);
   let applied: ReadonlySet<EndpointId> = new Set();
   let lastText: string | undefined;
@@ -41,11 +44,13 @@ export function startFileDiscovery(options: FileDiscoveryOptions): Discovery {
   function load(): void {
     const text = readText(file, path);
     if (text !== lastText) {
-      const specs = parseEndpoints(text, path);
+      const { endpoints: specs, priorities, rewrites } = parseEndpoints(text, path);
       lastText = text;
       const wanted = new Set(specs.map(({ id }) => id));
       for (const id of applied) if (!wanted.has(id)) pool.remove(id);
       for (const spec of specs) pool.upsert(spec);
+      rules?.setObjectives(priorities);
+      rules?.setRewrites(rewrites);
       applied = wanted;
       log.info({ path, endpoints: specs.length }, 'endpoints loaded');
     } else if (lastError !== undefined) {

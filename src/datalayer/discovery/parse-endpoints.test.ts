@@ -22,7 +22,7 @@ endpoints:
   port: "8000"
   labels: {llm-d.ai/role: decode}
 `;
-    expect(parseEndpoints(text, 'f')).toEqual([
+    expect(parseEndpoints(text, 'f').endpoints).toEqual([
       {
         id: 'default/vllm-0',
         address: '127.0.0.1:8000',
@@ -39,7 +39,7 @@ endpoints:
         { name: 'b', address: 'vllm-0.vllm', port: '8000' },
       ],
     });
-    const specs = parseEndpoints(text, 'f');
+    const specs = parseEndpoints(text, 'f').endpoints;
     expect(
       specs.map(({ id, address, labels }) => [id, address, Object.fromEntries(labels)]),
     ).toEqual([
@@ -50,7 +50,48 @@ endpoints:
   });
 
   it('takes an empty list', () => {
-    expect(parseEndpoints('endpoints: []', 'f')).toEqual([]);
+    expect(parseEndpoints('endpoints: []', 'f').endpoints).toEqual([]);
+  });
+
+  it('reads objectives and model rewrites', () => {
+    const text = `
+endpoints: []
+objectives: {interactive: 10, batch: -1}
+modelRewrites:
+- {name: canary, models: [chat], targets: [{model: chat-v1, weight: 9}, {model: chat-v2, weight: 1}]}
+- targets: [{model: base}]
+`;
+    const { priorities, rewrites } = parseEndpoints(text, 'f');
+    expect(Object.fromEntries(priorities)).toEqual({ interactive: 10, batch: -1 });
+    const canary = [
+      { model: 'chat-v1', weight: 9 },
+      { model: 'chat-v2', weight: 1 },
+    ];
+    expect(rewrites).toEqual([
+      { rule: 'canary', models: ['chat'], targets: canary },
+      { rule: 'modelRewrites[1]', models: [], targets: [{ model: 'base' }] },
+    ]);
+  });
+
+  it.each([
+    ['a priority that is no whole number', 'objectives: {a: 1.5}', 'objectives.a'],
+    [
+      'a rewrite to nothing',
+      'modelRewrites: [{models: [a], targets: []}]',
+      'modelRewrites[0].targets',
+    ],
+    [
+      'a weight of nothing',
+      'modelRewrites: [{targets: [{model: a, weight: 0}]}]',
+      'modelRewrites[0].targets[0].weight',
+    ],
+    [
+      'a key it does not know',
+      'modelRewrites: [{model: a, targets: [{model: b}]}]',
+      'modelRewrites[0]: Unrecognized key: "model"',
+    ],
+  ])('refuses %s, and says where', (_what, text, place) => {
+    expect(issuesOf(`endpoints: []\n${text}`).join()).toContain(place);
   });
 
   it('lists every problem at once, with its path', () => {

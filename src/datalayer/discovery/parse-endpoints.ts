@@ -2,6 +2,7 @@ import { LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
 import type { EndpointId } from '../../framework/endpoint.ts';
 import { ConfigError, type ConfigIssue } from '../../framework/error.ts';
+import type { ModelRewriteRule } from '../../rules/model-rewrites.ts';
 import type { EndpointSpec } from '../endpoint-pool.ts';
 import { hostPort, isHost, isPort } from './host-port.ts';
 
@@ -20,7 +21,31 @@ const ROLES = [
   'encode-prefill-decode',
 ] as const;
 
-const fileSchema = z.strictObject({ endpoints: z.array(z.unknown()) });
+/** Those of a Kubernetes InferenceObjective and InferenceModelRewrite. */
+const PRIORITY_MAX = 2 ** 31 - 1;
+const WEIGHT_MAX = 1_000_000;
+const name = z.string().min(1, 'must not be empty');
+
+const rewriteSchema = z.strictObject({
+  name: name.optional(),
+  models: z.array(name).default([]),
+  targets: z
+    .array(z.strictObject({ model: name, weight: z.int().min(1).max(WEIGHT_MAX).optional() }))
+    .min(1, 'must name a model or more'),
+});
+
+const fileSchema = z.strictObject({
+  endpoints: z.array(z.unknown()),
+  objectives: z.record(z.string(), z.int().min(-PRIORITY_MAX).max(PRIORITY_MAX)).default({}),
+  modelRewrites: z.array(rewriteSchema).default([]),
+});
+
+/** A file's endpoints, and what it says of requests. */
+export interface EndpointsFile {
+  readonly endpoints: readonly EndpointSpec[];
+  readonly priorities: ReadonlyMap<string, number>;
+  readonly rewrites: readonly ModelRewriteRule[];
+}
 
 const entrySchema = z
   .strictObject({
@@ -45,8 +70,8 @@ const entrySchema = z
     message: `is not what the label ${ROLE_LABEL} says; keep one of the two`,
   });
 
-/** YAML or JSON text of an endpoints file to endpoints. Throws ConfigError that lists every problem in it. */
-export function parseEndpoints(text: string, source: string): readonly EndpointSpec[] {
+/** YAML or JSON text of an endpoints file. Throws ConfigError that lists every problem in it. */
+export function parseEndpoints(text: string, source: string): EndpointsFile {
   // A character is a byte or more; whoever reads the file bounds its bytes.
   if (text.length > FILE_BYTES_MAX) {
     const message = `has ${text.length} characters, more than ${FILE_BYTES_MAX}`;
@@ -64,7 +89,16 @@ export function parseEndpoints(text: string, source: string): readonly EndpointS
   });
   issues.push(...duplicatesIn(specs));
   if (issues.length > 0) throw new ConfigError(source, issues);
-  return [...specs.values()];
+  const { objectives, modelRewrites } = file.data;
+  return {
+    endpoints: [...specs.values()],
+    priorities: new Map(Object.entries(objectives)),
+    rewrites: modelRewrites.map(({ name: rule, models, targets }, index) => ({
+      rule: rule ?? `modelRewrites[${index}]`,
+      models,
+      targets,
+    })),
+  };
 }
 
 function readYaml(text: string, source: string): unknown {

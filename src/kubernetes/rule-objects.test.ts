@@ -1,0 +1,121 @@
+import { describe, expect, it } from 'vitest';
+import { prioritiesOf, type RuleObject, rewritesOf } from './rule-objects.ts';
+
+const GROUP = 'inference.networking.k8s.io';
+const POOL = { namespace: 'n', name: 'pool', group: GROUP, version: 'v1' };
+const poolRef = { group: GROUP, kind: 'InferencePool', name: 'pool' };
+
+function made(name: string, spec: unknown, metadata: object = {}): RuleObject {
+  return { metadata: { name, creationTimestamp: '2026-01-02T00:00:00Z', ...metadata }, spec };
+}
+const rewrite = (name: string, rules: unknown, metadata: object = {}): RuleObject =>
+  made(name, { poolRef, rules }, metadata);
+const exactly = (value: string): object => ({ model: { type: 'Exact', value } });
+const targets = [{ modelRewrite: 'x' }];
+const names = (objects: readonly RuleObject[]): readonly string[] =>
+  rewritesOf(objects, POOL).value.map(({ rule }) => rule);
+
+describe('InferenceObjectives', () => {
+  it('have the priority they give, or 0', () => {
+    const { value, troubles } = prioritiesOf(
+      [made('a', { poolRef, priority: -5 }), made('b', { poolRef })],
+      POOL,
+    );
+    expect([...value]).toEqual([
+      ['a', -5],
+      ['b', 0],
+    ]);
+    expect(troubles).toEqual([]);
+  });
+
+  it('of another pool, another group’s pool, or on their way out have none', () => {
+    const { value, troubles } = prioritiesOf(
+      [
+        made('a', { poolRef: { ...poolRef, name: 'other' }, priority: 'nonsense' }),
+        made('b', { poolRef: { ...poolRef, group: 'inference.networking.x-k8s.io' }, priority: 1 }),
+        made('c', { poolRef, priority: 1 }, { deletionTimestamp: '2026-01-03T00:00:00Z' }),
+      ],
+      POOL,
+    );
+    expect([[...value], troubles]).toEqual([[], []]);
+  });
+
+  it.each([undefined, null, 7, {}, { poolRef: 'pool' }, { poolRef, priority: '5' }])(
+    'whose spec is %j are told of, and passed over',
+    (spec) => {
+      const { value, troubles } = prioritiesOf(
+        [made('odd', spec), made('fine', { poolRef, priority: 3 })],
+        POOL,
+      );
+      expect([...value]).toEqual([['fine', 3]]);
+      expect(troubles).toHaveLength(1);
+      expect(troubles[0]).toMatch(/^InferenceObjective odd is not followed: spec/);
+    },
+  );
+});
+
+describe('InferenceModelRewrites', () => {
+  it('come the oldest first, those of one second by name, and each in its own order', () => {
+    const rules = [{ targets }];
+    expect(
+      names([
+        rewrite('young', rules, { creationTimestamp: '2026-01-10T00:00:00Z' }),
+        rewrite('b', rules),
+        rewrite('a', rules),
+        rewrite('old', rules, { creationTimestamp: '2025-12-31T23:59:59Z' }),
+      ]),
+    ).toEqual(['old', 'a', 'b', 'young']);
+    const { value } = rewritesOf(
+      [rewrite('a', [{ matches: [exactly('m'), exactly('n')], targets }, { targets }])],
+      POOL,
+    );
+    expect(value.map(({ models }) => models)).toEqual([['m', 'n'], []]);
+  });
+
+  it('keep weights, and are exact where they do not say how they match', () => {
+    const { value } = rewritesOf(
+      [
+        rewrite('a', [
+          {
+            matches: [{ model: { value: 'm' } }],
+            targets: [{ modelRewrite: 'x', weight: 3 }, { modelRewrite: 'y' }],
+          },
+        ]),
+      ],
+      POOL,
+    );
+    expect(value).toEqual([
+      {
+        rule: 'a',
+        models: ['m'],
+        targets: [
+          { model: 'x', weight: 3 },
+          { model: 'y', weight: undefined },
+        ],
+      },
+    ]);
+  });
+
+  it('never take every request for a match they do not understand', () => {
+    const regex = { model: { type: 'RegularExpression', value: '.*' } };
+    expect(names([rewrite('a', [{ matches: [regex], targets }])])).toEqual([]);
+    expect(names([rewrite('a', [{ matches: [{}], targets }])])).toEqual([]);
+    const { value } = rewritesOf(
+      [rewrite('a', [{ matches: [regex, exactly('m')], targets }])],
+      POOL,
+    );
+    expect(value).toMatchObject([{ models: ['m'] }]);
+  });
+
+  it.each([
+    [[{ targets: [] }], 'spec.rules.0.targets'],
+    [[{ targets }, {}], 'spec.rules.1.targets'],
+    [[{ targets: [{ modelRewrite: 'x', weight: 0 }] }], 'spec.rules.0.targets.0.weight'],
+    [[{ targets: [{ modelRewrite: '' }] }], 'spec.rules.0.targets.0.modelRewrite'],
+    [undefined, 'spec.rules'],
+  ])('with rules %j are told of, and passed over', (rules, place) => {
+    const { value, troubles } = rewritesOf([rewrite('odd', rules)], POOL);
+    expect(value).toEqual([]);
+    expect(troubles.join()).toContain(`InferenceModelRewrite odd is not followed: ${place}: `);
+  });
+});
