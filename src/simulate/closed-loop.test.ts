@@ -88,7 +88,7 @@ describe('a closed loop', () => {
   });
 
   it('goes on after a turn that failed', () => {
-    const tooLong = at(0, { session: 'a', promptTokens: 90_000_000 });
+    const tooLong = at(0, { session: 'a', promptTokens: 9_000_000 });
     const { requests } = run(workloadOf([tooLong, at(10, { session: 'a' })]));
     expect(requests.map(({ completed }) => completed)).toEqual([false, true]);
   });

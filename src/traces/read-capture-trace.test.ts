@@ -102,7 +102,7 @@ describe('a capture read as a trace', () => {
         seen: { outcome: 'aborted', e2eMs: 160 },
       },
     ]);
-    expect(notes).toEqual(['1 answers of unknown length: taken as 20 tokens, the median']);
+    expect(notes).toEqual(['1 answers whose tokens no server reported: guessed from the others']);
   });
 
   it('takes the whole body where one was decided on its beginning, and never fewer tokens than its blocks have', () => {
@@ -130,6 +130,41 @@ describe('a capture read as a trace', () => {
       [59_910, [1]],
     ]);
     expect(notes).toContain('1 requests had not ended when the capture did');
+  });
+
+  it('guesses answers that nobody counted: by their bytes as such answers have, else as the median, never above what was asked for', () => {
+    const ask = (n: number, more: Partial<CapturedRequest>): object =>
+      asked(600 + n, n, { ...request(64, [[0, 1]]), ...more });
+    const done = (n: number, more: object): object => ({
+      e: 'done',
+      t: 900,
+      n,
+      o: 'completed',
+      ...more,
+    });
+    capture(0, [
+      head(0),
+      ...[0, 1, 2, 3, 4, 5].map((n) =>
+        ask(n, { streaming: n !== 2 && n !== 3, ...(n === 5 && { outputTokensMax: 6 }) }),
+      ),
+      done(0, { u: [64, 10, null], bytes: 2000 }),
+      done(1, { u: [64, 30, null], bytes: 6000 }),
+      done(2, { u: [64, 12, null] }),
+      done(3, { bytes: 500 }),
+      done(4, { bytes: 5000 }),
+      done(5, { o: 'failed', bytes: 10 }),
+    ]);
+    const { requests } = readTrace(folder, { lenient: false });
+    expect(requests.map(({ outputTokens }) => outputTokens)).toEqual([10, 30, 12, 12, 25, 6]);
+  });
+
+  it('has requests that were refused, too: they were asked', () => {
+    const refused = { ...asked(650, 1, request(64, [[0, 1]])), d: { error: 'saturated' } };
+    const done = { e: 'done', t: 700, n: 0, o: 'completed', u: [64, 9, null] };
+    capture(0, [head(0), asked(600, 0, request(64, [[0, 1]])), refused, done]);
+    const { requests, notes } = readTrace(folder, { lenient: false });
+    expect(requests[1]).toMatchObject({ outputTokens: 9, seen: { outcome: 'failed', e2eMs: 0 } });
+    expect(notes).toHaveLength(1);
   });
 
   it('is refused where a record makes no sense, with its number, or read without it', () => {

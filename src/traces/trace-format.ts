@@ -44,7 +44,7 @@ export const NO_BLOCKS: readonly number[] = [];
 export const BLOCK_TOKENS_WITHOUT_IDS = 64;
 
 /** More than any model takes: a damaged number. */
-export const TOKENS_MAX = 100_000_000;
+export const TOKENS_MAX = 20_000_000;
 
 /** Ten million: a busy week, and about what memory holds. */
 export const REQUESTS_MAX = 10_000_000;

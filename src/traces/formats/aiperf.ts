@@ -74,31 +74,35 @@ function read(line: string): ReadResult {
 }
 
 function* write({ requests }: Trace): Generator<string, void> {
-  const turns = new Map<string, number>();
+  const sessions = new Map<string, { readonly number: number; turns: number }>();
   for (const [index, request] of requests.entries()) {
-    const session = request.session ?? `request-${index}`;
-    const turn = turns.get(session) ?? 0;
-    turns.set(session, turn + 1);
-    yield `${JSON.stringify(recordOf(request, { index, session, turn }))}\n`;
+    const id = request.session ?? `request-${index}`;
+    const session = sessions.get(id) ?? { number: sessions.size, turns: 0 };
+    sessions.set(id, session);
+    const place = { index, id, number: session.number, turn: session.turns++ };
+    yield `${JSON.stringify(recordOf(request, place))}\n`;
   }
 }
 
 interface Place {
   readonly index: number;
-  readonly session: string;
+  /** Of the session. */
+  readonly id: string;
+  /** Of the session, from 0. */
+  readonly number: number;
   readonly turn: number;
 }
 
-function recordOf(request: TraceRequest, { index, session, turn }: Place): object {
+function recordOf(request: TraceRequest, { index, id, number, turn }: Place): object {
   const { atMs, seen } = request;
   const startNs = Math.round(atMs * MS_NS);
   const endNs = startNs + Math.round((seen?.e2eMs ?? 0) * MS_NS);
   return {
     metadata: {
-      session_num: index,
+      session_num: number,
       x_request_id: `request-${index}`,
-      x_correlation_id: session,
-      conversation_id: session,
+      x_correlation_id: id,
+      conversation_id: id,
       turn_index: turn,
       request_start_ns: startNs,
       request_ack_ns: null,

@@ -2,11 +2,9 @@ import { z } from 'zod';
 import { nonNegative, outputTokens, parseJson, promptTokens } from '../json-fields.ts';
 import { PrefixNumbers } from '../prefix-numbers.ts';
 import type { Trace, TraceRequest } from '../trace.ts';
-import type { TraceFormat, TraceReader } from '../trace-format.ts';
+import { TOKENS_MAX, type TraceFormat, type TraceReader } from '../trace-format.ts';
 
 const VERSION = 1;
-/** A damaged number of blocks must not fill the memory. */
-const BLOCKS_MAX = 10_000_000;
 
 const header = z.object({
   pointsman: z.literal('trace'),
@@ -19,7 +17,7 @@ const row = z.object({
   in: promptTokens,
   out: outputTokens,
   model: z.string().optional(),
-  blocks: z.array(z.tuple([z.int().nonnegative(), z.int().positive().max(BLOCKS_MAX)])).optional(),
+  blocks: z.array(z.tuple([z.int().nonnegative(), z.int().positive().max(TOKENS_MAX)])).optional(),
   session: z.string().optional(),
   thinkMs: nonNegative.optional(),
   outcome: z.enum(['completed', 'aborted', 'failed']).optional(),
