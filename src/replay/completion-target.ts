@@ -1,7 +1,7 @@
 import { Agent } from 'undici';
 import { z } from 'zod';
 import { AnswerExchange } from './answer-exchange.ts';
-import type { SendRequest } from './sent-request.ts';
+import type { PreparedRequest, SendRequest } from './sent-request.ts';
 
 export type Api = 'completions' | 'chat';
 
@@ -40,6 +40,9 @@ export function createCompletionTarget({
   const { origin } = url;
   const base = url.pathname.replace(/\/+$/, '').replace(/\/v1$/, '');
   const sent = { 'content-type': 'application/json', accept: 'text/event-stream', ...headers };
+  // A session's name may be of any letters.
+  const headersOf = ({ session }: PreparedRequest): Record<string, string> =>
+    session === undefined ? sent : { ...sent, 'x-session-id': encodeURIComponent(session) };
   return {
     firstModel: async () => {
       const answer = await agent.request({
@@ -56,10 +59,8 @@ export function createCompletionTarget({
     send: (request, hooks) => {
       const exchange = new AnswerExchange(hooks, servedByHeader);
       const path = `${base}${PATHS[api]}`;
-      agent.dispatch(
-        { origin, path, method: 'POST', headers: sent, body: bodyOf(request, api) },
-        exchange,
-      );
+      const body = bodyOf(request, api);
+      agent.dispatch({ origin, path, method: 'POST', headers: headersOf(request), body }, exchange);
       return exchange;
     },
     close: () => agent.destroy(),
@@ -67,7 +68,7 @@ export function createCompletionTarget({
 }
 
 /** The prompt's bytes go in as they are: they need no escape. */
-function bodyOf({ model, prompt, outputTokens }: Parameters<SendRequest>[0], api: Api): Buffer {
+function bodyOf({ model, prompt, outputTokens }: PreparedRequest, api: Api): Buffer {
   const head = `{"model":${JSON.stringify(model)},"max_tokens":${outputTokens},"ignore_eos":true,"temperature":0,"stream":true,"stream_options":{"include_usage":true},`;
   const [before, after] =
     api === 'chat' ? ['"messages":[{"role":"user","content":"', '"}]}'] : ['"prompt":"', '"}'];

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { SimulatedClock } from '../sim/simulated-clock.ts';
 import type { TraceRequest } from '../traces/trace.ts';
 import type { AnswerHooks, LostKind } from './answer-exchange.ts';
-import { OpenLoop, type OpenLoopOptions, type OpenLoopResult } from './open-loop.ts';
+import { OpenLoop } from './open-loop.ts';
+import type { OpenLoopOptions, OpenLoopResult } from './open-loop-options.ts';
 import { previousTurns } from './previous-turns.ts';
 import type { Sent } from './sent-request.ts';
 
@@ -138,6 +139,26 @@ describe('OpenLoop', () => {
     expect(sent.every(({ ttftMs }) => ttftMs === 250)).toBe(true);
   });
 
+  it('has a turn with a pause due so long after the answer before it, whenever the trace has it', async () => {
+    const [first, ...turns] = arrivals(0, 10, 9000);
+    const requests = [first as TraceRequest, ...turns.map((turn) => ({ ...turn, thinkMs: 70 }))];
+    const { sentAt, run } = line(requests, 100, { previous: Int32Array.of(-1, 0, 1) });
+    const { sent } = await run();
+    expect(sentAt).toEqual([0, 170, 340]);
+    expect(sent.map(({ lateMs, e2eMs }) => [lateMs, e2eMs])).toEqual(sentAt.map(() => [0, 100]));
+  });
+
+  it('sends nothing more once it is stopped, whatever pauses', async () => {
+    const [first, turn] = arrivals(0, 10);
+    const requests = [first as TraceRequest, { ...(turn as TraceRequest), thinkMs: 500 }];
+    const { loop, clock, sentAt } = line(requests, 100, { previous: Int32Array.of(-1, 0) });
+    while (clock.step(200));
+    loop.stop();
+    while (clock.step());
+    expect((await loop.result).sent.map(lostOf)).toEqual([undefined]);
+    expect(sentAt).toHaveLength(1);
+  });
+
   it('lets those go on that waited for one that was never sent', async () => {
     const options = { previous: Int32Array.of(-1, -1, 1), concurrencyMax: 1 };
     const { sent } = await line(arrivals(0, 10, 200), 100, options).run();
@@ -154,6 +175,15 @@ describe('OpenLoop', () => {
 });
 
 describe('previousTurns', () => {
+  it('takes the trace’s word for what is one conversation', () => {
+    const requests = ['a', 'b', 'a', undefined, 'a'].map((session, at) => ({
+      ...(arrivals(at)[0] as TraceRequest),
+      blockIds: [1, 2, at],
+      ...(session !== undefined && { session }),
+    }));
+    expect([...previousTurns({ requests, blockTokens: 16 })]).toEqual([-1, -1, 0, -1, 2]);
+  });
+
   it('finds the latest request whose blocks are the first of another', () => {
     const blocks = [[1, 2], [1, 2, 3], [9], [1, 2, 3, 4, 5], [1, 2, 8], [1, 7, 3], [9, 5]];
     const requests = blocks.map((blockIds, at) => ({

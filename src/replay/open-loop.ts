@@ -1,43 +1,12 @@
-import type { Clock, Millis, Timer } from '../framework/runtime.ts';
+import type { Millis, Timer } from '../framework/runtime.ts';
 import type { TraceRequest } from '../traces/trace.ts';
 import type { AnswerExchange } from './answer-exchange.ts';
-import type { PreparedRequest, SendRequest, Sent } from './sent-request.ts';
+import type { OpenLoopOptions, OpenLoopResult } from './open-loop-options.ts';
+import type { PreparedRequest, Sent } from './sent-request.ts';
 import { TimeHistogram } from './time-histogram.ts';
 
 /** Sent in one go, a few milliseconds' work. */
 const BURST_MAX = 64;
-
-export interface OpenLoopOptions {
-  readonly clock: Clock;
-  /** By time, from 0. */
-  readonly requests: readonly TraceRequest[];
-  readonly prepare: (request: TraceRequest, index: number) => PreparedRequest;
-  readonly send: SendRequest;
-  /** Answers under way at once. What is due beyond that is not sent, and counted. */
-  readonly concurrencyMax: number;
-  /** An answer that takes longer from when it was due is given up. */
-  readonly timeoutMs: Millis;
-  /** For each request the place of one whose end it waits for, or -1. */
-  readonly previous?: Int32Array;
-  readonly onProgress?: (progress: Progress) => void;
-}
-
-export interface Progress {
-  readonly due: number;
-  readonly underWay: number;
-  readonly failed: number;
-}
-
-export interface OpenLoopResult {
-  /** Those that were due, in the order they became so. */
-  readonly sent: readonly Sent[];
-  readonly underWayMax: number;
-  /** Between the arrivals of an answer's tokens. */
-  readonly tokenGaps: TimeHistogram;
-  readonly durationMs: Millis;
-  /** Before all were due. */
-  readonly stopped: boolean;
-}
 
 /** Sends each request when it is due, whatever has become of those before. */
 export class OpenLoop {
@@ -47,8 +16,10 @@ export class OpenLoop {
   readonly #gaps = new TimeHistogram();
   readonly #underWay = new Map<Sent, Pick<AnswerExchange, 'cancel'>>();
   readonly #ended: Uint8Array;
-  /** Requests whose time has come but not the end that they wait for, by whose it is. */
+  /** Requests that wait for an end, by whose it is. */
   readonly #followers = new Map<number, number[]>();
+  /** Those whose pause runs. */
+  readonly #pauses = new Set<Timer>();
   readonly #over = Promise.withResolvers<OpenLoopResult>();
   #arrival: Timer | undefined;
   #arrived = 0;
@@ -61,6 +32,9 @@ export class OpenLoop {
     this.#options = options;
     this.#startedAt = options.clock.now();
     this.#ended = new Uint8Array(options.requests.length);
+    options.requests.forEach((_, index) => {
+      if (this.#isPaused(index)) this.#follow(index);
+    });
     this.#arriveNext();
   }
 
@@ -73,16 +47,32 @@ export class OpenLoop {
   stop(): void {
     this.#stopped = true;
     this.#arrival?.cancel();
+    for (const pause of this.#pauses) pause.cancel();
     for (const exchange of this.#underWay.values()) exchange.cancel('stopped', 'stopped by hand');
     this.#finish();
   }
 
+  /** Whether the end of another and a pause say when it is due, rather than its arrival. */
+  #isPaused(index: number): boolean {
+    const { previous, requests } = this.#options;
+    return (previous?.[index] ?? -1) >= 0 && requests[index]?.thinkMs !== undefined;
+  }
+
+  #follow(index: number): void {
+    const before = this.#options.previous?.[index] ?? -1;
+    const others = this.#followers.get(before);
+    if (others === undefined) this.#followers.set(before, [index]);
+    else others.push(index);
+    this.#waiting += 1;
+  }
+
   #arriveNext(): void {
     const { requests, clock, prepare } = this.#options;
+    while (this.#isPaused(this.#arrived)) this.#arrived += 1;
     const index = this.#arrived;
     const request = requests[index];
     if (request === undefined) {
-      if (this.#underWay.size === 0 && this.#waiting === 0) this.#finish();
+      this.#finishWhenOver();
       return;
     }
     // Before its time, so that its time is not spent on it.
@@ -105,21 +95,14 @@ export class OpenLoop {
       const dueAt = this.#startedAt + (request?.atMs ?? 0);
       if (request === undefined || dueAt > clock.now()) return;
       this.#arrived += 1;
-      this.#arrive(index, prepare(request, index), dueAt);
+      if (!this.#isPaused(index)) this.#arrive(index, prepare(request, index), dueAt);
     }
   }
 
   #arrive(index: number, prepared: PreparedRequest, dueAt: Millis): void {
-    const { previous } = this.#options;
-    const before = previous?.[index] ?? -1;
-    if (before < 0 || this.#ended[before] === 1) {
-      this.#send(index, prepared, dueAt);
-      return;
-    }
-    const others = this.#followers.get(before);
-    if (others === undefined) this.#followers.set(before, [index]);
-    else others.push(index);
-    this.#waiting += 1;
+    const before = this.#options.previous?.[index] ?? -1;
+    if (before < 0 || this.#ended[before] === 1) this.#send(index, prepared, dueAt);
+    else this.#follow(index);
   }
 
   #send(index: number, prepared: PreparedRequest, dueAt: Millis): void {
@@ -168,26 +151,43 @@ export class OpenLoop {
   }
 
   #endOf(index: number): void {
-    const { clock, prepare, requests } = this.#options;
     this.#ended[index] = 1;
     const followers = this.#followers.get(index) ?? [];
     this.#followers.delete(index);
-    for (const follower of followers) {
-      this.#waiting -= 1;
-      if (this.#stopped) continue;
-      // Due now: its client could not have asked before.
-      const dueAt = clock.now();
-      this.#send(follower, prepare(requests[follower] as TraceRequest, follower), dueAt);
-    }
+    if (!this.#stopped) for (const follower of followers) this.#goOn(follower);
     this.#tell();
-    if (this.#arrived === requests.length && this.#underWay.size === 0 && this.#waiting === 0) {
-      this.#finish();
+    this.#finishWhenOver();
+  }
+
+  /** Due now or after its pause, but not before: its client could not have asked. */
+  #goOn(index: number): void {
+    const { clock, prepare, requests } = this.#options;
+    const request = requests[index] as TraceRequest;
+    const { thinkMs = 0 } = request;
+    const dueAt = clock.now() + thinkMs;
+    const send = (): void => {
+      this.#waiting -= 1;
+      this.#send(index, prepare(request, index), dueAt);
+    };
+    if (thinkMs === 0) {
+      send();
+      return;
     }
+    const pause = clock.setTimer(thinkMs, () => {
+      this.#pauses.delete(pause);
+      send();
+    });
+    this.#pauses.add(pause);
   }
 
   #tell(): void {
     const { onProgress } = this.#options;
     onProgress?.({ due: this.#sent.length, underWay: this.#underWay.size, failed: this.#failed });
+  }
+
+  #finishWhenOver(): void {
+    const allArrived = this.#arrived >= this.#options.requests.length;
+    if (allArrived && this.#underWay.size === 0 && this.#waiting === 0) this.#finish();
   }
 
   #finish(): void {

@@ -1,7 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
-import { Presets, SingleBar } from 'cli-progress';
 import { Command } from 'commander';
 import { ConfigError } from '../framework/error.ts';
 import { preciseClock } from '../runtime/precise-clock.ts';
@@ -13,7 +12,8 @@ import { speedUp, type Workload } from '../simulate/workload.ts';
 import { readTrace } from '../traces/read-trace.ts';
 import { type CompletionTarget, createCompletionTarget } from './completion-target.ts';
 import { describeReplay } from './describe-replay.ts';
-import { OpenLoop, type OpenLoopResult, type Progress } from './open-loop.ts';
+import { OpenLoop } from './open-loop.ts';
+import type { OpenLoopResult } from './open-loop-options.ts';
 import { previousTurns } from './previous-turns.ts';
 import { promptText } from './prompt-text.ts';
 import {
@@ -25,6 +25,7 @@ import {
   type ReplayFlags,
   webAddress,
 } from './replay-flags.ts';
+import { createProgress } from './replay-progress.ts';
 import { type ReplaySummary, summarizeReplay } from './summarize-replay.ts';
 
 const STOPPED_EXIT_CODE = 130;
@@ -46,7 +47,7 @@ export function replayCommand(): Command {
     .option('--salt <text>', 'the same salt gives the same prompts; drawn unless said')
     .option('--concurrency <n>', 'answers under way at most; others are not sent', atLeastOne, 4096)
     .option('--timeout <s>', 'give an answer up so long after it was due', positive, 600)
-    .option('--sessions', 'a prompt that goes on from an earlier one waits for its answer', false)
+    .option('--sessions', 'a turn of a conversation waits for the answer before it', false)
     .option('--lenient', 'leave out bad lines of the trace and count them', false)
     .option('--report <file>', 'write a page with pictures there, which needs nothing else')
     .option('--json', 'print one JSON document', false)
@@ -82,7 +83,8 @@ async function replay(flags: ReplayFlags): Promise<Replayed> {
     const message = `${flags.trace} is not there`;
     throw new ConfigError('replay', [{ path: '--trace', message }]);
   }
-  const { blockTokens, requests } = readTrace(flags.trace, flags);
+  const trace = readTrace(flags.trace, flags);
+  const { blockTokens, requests } = trace;
   const slice = { blockTokens, requests: requests.slice(0, flags.requests) };
   const workload = speedUp(slice, flags.speed);
   const salt = flags.salt ?? String(randomInt(2 ** 31));
@@ -98,7 +100,9 @@ async function replay(flags: ReplayFlags): Promise<Replayed> {
     const name = flags.name ?? url.host;
     const job = { name, target: url.origin + url.pathname, seed: 1, speed: flags.speed, salt };
     const reports = compare([{ job, summary }]);
-    return { ...told, job, workload, summary, reports, notes: describeReplay(told.figures) };
+    const notes = [...describeReplay(told.figures), ...trace.notes];
+    if (trace.repaired > 0) notes.push(`${trace.repaired} records of the trace left out or mended`);
+    return { ...told, job, workload, summary, reports, notes };
   } finally {
     await target.close();
   }
@@ -133,7 +137,7 @@ async function send(
     readonly salt: string;
   },
 ): Promise<OpenLoopResult> {
-  const { concurrency, timeout, templateTokens } = flags;
+  const { concurrency, timeout, templateTokens, sessions } = flags;
   const progress = createProgress(requests.length);
   const loop = new OpenLoop({
     clock: preciseClock(),
@@ -142,11 +146,12 @@ async function send(
       model: flags.model ?? (request.model || model),
       prompt: promptText(request, { blockTokens, salt, index, templateTokens }),
       outputTokens: request.outputTokens,
+      session: sessions ? request.session : undefined,
     }),
     send: target.send,
     concurrencyMax: concurrency,
     timeoutMs: 1000 * timeout,
-    ...(flags.sessions && { previous: previousTurns({ requests, blockTokens }) }),
+    ...(sessions && { previous: previousTurns({ requests, blockTokens }) }),
     onProgress: progress.update,
   });
   // Between two requests there may be nothing else that keeps the process.
@@ -166,23 +171,6 @@ async function send(
     process.removeListener('SIGTERM', stop);
     progress.stop();
   }
-}
-
-/** A bar on stderr where that is a terminal. */
-function createProgress(total: number): {
-  readonly update: (progress: Progress) => void;
-  readonly stop: () => void;
-} {
-  if (!process.stderr.isTTY) return { update: () => undefined, stop: () => undefined };
-  const format =
-    '  [{bar}] {value}/{total} requests, {underWay} under way, {failed} failed, {duration_formatted}';
-  const options = { format, stream: process.stderr, hideCursor: true };
-  const bar = new SingleBar(options, Presets.shades_classic);
-  bar.start(total, 0, { underWay: 0, failed: 0 });
-  return {
-    update: ({ due, ...rest }) => bar.update(due, rest),
-    stop: () => bar.stop(),
-  };
 }
 
 function asDocument({ job, summary, figures, reports }: Replayed): object {

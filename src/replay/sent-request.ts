@@ -8,6 +8,8 @@ export interface PreparedRequest {
   /** UTF-8 that needs no escape in JSON. */
   readonly prompt: Buffer;
   readonly outputTokens: number;
+  /** Sent beside it as `x-session-id`. */
+  readonly session?: string | undefined;
 }
 
 export type SendRequest = (

@@ -1,5 +1,5 @@
 import type { RequestResult } from '../simulate/simulate.ts';
-import type { OpenLoopResult } from './open-loop.ts';
+import type { OpenLoopResult } from './open-loop-options.ts';
 import type { Sent } from './sent-request.ts';
 
 /** What a live run has besides the figures that it shares with a simulation. Times in milliseconds. */
