@@ -198,6 +198,25 @@ describe('against other servers', () => {
     expect(summary.ttftMeanMs).toBeNull();
   });
 
+  it('takes several targets in turn and compares them', async () => {
+    const answer = (text: string): RequestListener => {
+      return (request, response) => request.resume().once('end', () => response.end(text));
+    };
+    const one = await serve(answer(TOKEN + DONE));
+    const other = await serve(answer('data: [DONE]\n\n'));
+    const trace = traceOf('turns.jsonl', rows(2, 1));
+    const targets = [`--target=${one}`, `--target=${other}`, '--name=before', '--name=after'];
+    const { ended } = start([...targets, `--trace=${trace}`, '--model=m', '--json']);
+    const { stdout } = await ended;
+    const { results } = JSON.parse(stdout) as {
+      readonly results: readonly (Result & { readonly job: { readonly name: string } })[];
+    };
+    expect(results.map(({ job, summary }) => [job.name, summary.failed])).toEqual([
+      ['before', 0],
+      ['after', 2],
+    ]);
+  });
+
   it('says what came so far when it is interrupted', async () => {
     let asked = 0;
     let interrupt = (): void => undefined;

@@ -3,40 +3,35 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { Command } from 'commander';
 import { ConfigError } from '../framework/error.ts';
-import { preciseClock } from '../runtime/precise-clock.ts';
 import { type ConfigReport, compare } from '../simulate/compare.ts';
 import { curvesOf, hitCeilings } from '../simulate/curves.ts';
 import { renderComparison } from '../simulate/render-comparison.ts';
-import { type SimulationSummary, summarize } from '../simulate/summarize.ts';
-import { speedUp, type Workload } from '../simulate/workload.ts';
+import { speedUp } from '../simulate/workload.ts';
 import { readTrace } from '../traces/read-trace.ts';
-import { type CompletionTarget, createCompletionTarget } from './completion-target.ts';
 import { describeReplay } from './describe-replay.ts';
-import { OpenLoop } from './open-loop.ts';
-import type { OpenLoopResult } from './open-loop-options.ts';
-import { previousTurns } from './previous-turns.ts';
-import { promptText } from './prompt-text.ts';
 import {
   atLeastOne,
   count,
   header,
+  names,
   oneOfApis,
   positive,
   type ReplayFlags,
   webAddress,
 } from './replay-flags.ts';
-import { createProgress } from './replay-progress.ts';
-import { type ReplaySummary, summarizeReplay } from './summarize-replay.ts';
-
-const STOPPED_EXIT_CODE = 130;
+import { type Replayed, replayTo, STOPPED_EXIT_CODE } from './replay-to.ts';
 
 /** `pointsman replay`. */
 export function replayCommand(): Command {
   return new Command('replay')
     .description('send a trace to a live gateway in real time, whatever becomes of the answers')
-    .requiredOption('--target <url>', 'an OpenAI-compatible gateway or server', webAddress)
+    .requiredOption(
+      '--target <url>',
+      'an OpenAI-compatible gateway or server; several are taken in turn',
+      webAddress,
+    )
     .requiredOption('--trace <file>', 'a trace as simulate takes it; plain or zstd')
-    .option('--name <name>', 'what the result is listed under; the target unless said')
+    .option('--name <name>', 'what a target is listed under, in the same order', names, [])
     .option('--speed <times>', 'arrivals so many times as fast as in the trace', positive, 1)
     .option('--requests <n>', 'only the first so many of the trace', atLeastOne)
     .option('--model <name>', 'ask for this model, whatever the trace says')
@@ -52,147 +47,87 @@ export function replayCommand(): Command {
     .option('--report <file>', 'write a page with pictures there, which needs nothing else')
     .option('--json', 'print one JSON document', false)
     .action(async (flags: ReplayFlags) => {
-      const replayed = await replay(flags);
+      const replays = await replayAll(flags);
+      const reports = compare(replays);
+      const notes = replays.flatMap((each) => notesOf(each, replays.length));
       process.stdout.write(
         flags.json
-          ? `${JSON.stringify(asDocument(replayed), undefined, 2)}\n`
-          : `${renderComparison(replayed.reports)}\n${replayed.notes.join('\n')}\n`,
+          ? `${JSON.stringify(asDocument(reports, replays), undefined, 2)}\n`
+          : `${renderComparison(reports)}\n${notes.join('\n')}\n`,
       );
       // Last: what cannot be written must not take the figures with it.
-      if (flags.report !== undefined) await writeReport(flags.report, flags, replayed);
-      process.exitCode = replayed.figures.stopped ? STOPPED_EXIT_CODE : 0;
+      if (flags.report !== undefined) await writeReport(flags, { reports, replays, notes });
+      if (replays.some(({ figures }) => figures.stopped)) process.exitCode = STOPPED_EXIT_CODE;
     });
 }
 
-interface Replayed extends ReplaySummary {
-  readonly job: {
-    readonly name: string;
-    readonly target: string;
-    readonly seed: number;
-    readonly speed: number;
-    readonly salt: string;
-  };
-  readonly workload: Workload;
-  readonly summary: SimulationSummary;
-  readonly reports: readonly ConfigReport[];
-  readonly notes: readonly string[];
-}
-
-async function replay(flags: ReplayFlags): Promise<Replayed> {
+/** One after another: beside one another they would be in each other's way. */
+async function replayAll(flags: ReplayFlags): Promise<readonly Replayed[]> {
   if (!existsSync(flags.trace)) {
     const message = `${flags.trace} is not there`;
     throw new ConfigError('replay', [{ path: '--trace', message }]);
   }
-  const trace = readTrace(flags.trace, flags);
-  const { blockTokens, requests } = trace;
-  const slice = { blockTokens, requests: requests.slice(0, flags.requests) };
-  const workload = speedUp(slice, flags.speed);
+  const { repaired, notes, ...trace } = readTrace(flags.trace, flags);
+  for (const note of notes) process.stderr.write(`${note}\n`);
+  if (repaired > 0) process.stderr.write(`${repaired} records of the trace left out or mended\n`);
+  const requests = trace.requests.slice(0, flags.requests);
+  const workload = speedUp({ ...trace, requests }, flags.speed);
   const salt = flags.salt ?? String(randomInt(2 ** 31));
-  const { target: url, api, header: headers, servedBy } = flags;
-  const servedByHeader = servedBy.toLowerCase();
-  const target = createCompletionTarget({ url, api, headers, servedByHeader });
-  try {
-    const model = flags.model ?? (await modelFor(workload, { target, url }));
-    const run = await send(workload, { flags, target, model, salt });
-    const told = summarizeReplay(run, workload.requests.length);
-    // A live target does not say how often it took memory back.
-    const summary = summarize({ ...told, durationMs: run.durationMs, preemptions: Number.NaN });
-    const name = flags.name ?? url.host;
-    const job = { name, target: url.origin + url.pathname, seed: 1, speed: flags.speed, salt };
-    const reports = compare([{ job, summary }]);
-    const notes = [...describeReplay(told.figures), ...trace.notes];
-    if (trace.repaired > 0) notes.push(`${trace.repaired} records of the trace left out or mended`);
-    return { ...told, job, workload, summary, reports, notes };
-  } finally {
-    await target.close();
+  const replays: Replayed[] = [];
+  for (const [index, url] of flags.target.entries()) {
+    // Servers behind several of the targets must not find the texts of the one before.
+    const ownSalt = index === 0 ? salt : `${salt} ${index}`;
+    const name = flags.name[index] ?? nameOf(url, replays);
+    const replayed = await replayTo(url, { name, flags, workload, salt: ownSalt });
+    replays.push(replayed);
+    if (replayed.figures.stopped) break;
   }
+  return replays;
 }
 
-/** Where the trace names no model, the first that the target lists. */
-async function modelFor(
-  { requests }: Workload,
-  { target, url }: { readonly target: CompletionTarget; readonly url: URL },
-): Promise<string> {
-  if (requests.every(({ model }) => model !== '')) return '';
-  try {
-    return await target.firstModel();
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    const message = `${url.host} does not list its models (${why}); name one with --model`;
-    throw new ConfigError('replay', [{ path: '--target', message }]);
-  }
+/** Rows of one name would be taken for draws of one target. */
+function nameOf({ host }: URL, before: readonly Replayed[]): string {
+  return before.some(({ job }) => job.name === host) ? `${host} #${before.length + 1}` : host;
 }
 
-async function send(
-  { requests, blockTokens }: Workload,
-  {
-    flags,
-    target,
-    model,
-    salt,
-  }: {
-    readonly flags: ReplayFlags;
-    readonly target: CompletionTarget;
-    readonly model: string;
-    readonly salt: string;
-  },
-): Promise<OpenLoopResult> {
-  const { concurrency, timeout, templateTokens, sessions } = flags;
-  const progress = createProgress(requests.length);
-  const loop = new OpenLoop({
-    clock: preciseClock(),
-    requests,
-    prepare: (request, index) => ({
-      model: flags.model ?? (request.model || model),
-      prompt: promptText(request, { blockTokens, salt, index, templateTokens }),
-      outputTokens: request.outputTokens,
-      session: sessions ? request.session : undefined,
-    }),
-    send: target.send,
-    concurrencyMax: concurrency,
-    timeoutMs: 1000 * timeout,
-    ...(sessions && { previous: previousTurns({ requests, blockTokens }) }),
-    onProgress: progress.update,
-  });
-  // Between two requests there may be nothing else that keeps the process.
-  const keepAlive = setInterval(() => undefined, 2 ** 30);
-  const stop = (): void => {
-    process.stderr.write('stopping; what came so far is reported\n');
-    process.once('SIGINT', () => process.exit(STOPPED_EXIT_CODE));
-    loop.stop();
-  };
-  process.once('SIGINT', stop);
-  process.once('SIGTERM', stop);
-  try {
-    return await loop.result;
-  } finally {
-    clearInterval(keepAlive);
-    process.removeListener('SIGINT', stop);
-    process.removeListener('SIGTERM', stop);
-    progress.stop();
-  }
+function notesOf({ job, figures }: Replayed, targets: number): readonly string[] {
+  const notes = describeReplay(figures);
+  return targets === 1 ? notes : notes.map((note) => `${job.name}: ${note}`);
 }
 
-function asDocument({ job, summary, figures, reports }: Replayed): object {
-  return { reports, results: [{ job, summary, replay: figures }] };
+function asDocument(reports: readonly ConfigReport[], replays: readonly Replayed[]): object {
+  const results = replays.map(({ job, summary, figures }) => ({ job, summary, replay: figures }));
+  return { reports, results };
 }
 
 /** Loaded when it is asked for: plots are a large library. */
 async function writeReport(
-  file: string,
-  flags: ReplayFlags,
-  { requests, figures, workload, reports, notes, job }: Replayed,
+  { report: file = '', trace, speed }: ReplayFlags,
+  {
+    reports,
+    replays,
+    notes,
+  }: {
+    readonly reports: readonly ConfigReport[];
+    readonly replays: readonly Replayed[];
+    readonly notes: readonly string[];
+  },
 ): Promise<void> {
   const { reportPage } = await import('../report/report-page.ts');
-  const curves = curvesOf({ requests }, figures);
-  const { unlimited } = hitCeilings(workload, { servers: [], faults: [] });
-  const fast = flags.speed === 1 ? '' : `, ${flags.speed} times as fast`;
+  const [first] = replays;
+  if (first === undefined) return;
   const page = reportPage({
-    title: `${basename(flags.trace)} sent to ${job.name}${fast}`,
+    title: `${basename(trace)} sent to ${replays.map(({ job }) => job.name).join(', ')}${speed === 1 ? '' : `, ${speed} times as fast`}`,
     reports,
-    drawn: [{ name: job.name, curves }],
-    // How much memory the target has is not ours to know.
-    ceilings: { unlimited, oneCache: Number.NaN },
+    drawn: replays.map(({ job, requests, figures }) => ({
+      name: job.name,
+      curves: curvesOf({ requests }, figures),
+    })),
+    ceilings: {
+      unlimited: hitCeilings(first.workload, { servers: [], faults: [] }).unlimited,
+      // How much memory the target has is not ours to know.
+      oneCache: Number.NaN,
+    },
     notes,
   });
   writeFileSync(file, page);

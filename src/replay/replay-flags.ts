@@ -2,9 +2,10 @@ import { InvalidArgumentError } from 'commander';
 import type { Api } from './completion-target.ts';
 
 export interface ReplayFlags {
-  readonly target: URL;
+  /** At least one. */
+  readonly target: readonly URL[];
   readonly trace: string;
-  readonly name?: string;
+  readonly name: readonly string[];
   readonly speed: number;
   readonly requests?: number;
   readonly model?: string;
@@ -22,9 +23,9 @@ export interface ReplayFlags {
   readonly json: boolean;
 }
 
-export function webAddress(text: string): URL {
+export function webAddress(text: string, before: readonly URL[] = []): readonly URL[] {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url?.protocol === 'http:' || url?.protocol === 'https:') return url;
+  if (url?.protocol === 'http:' || url?.protocol === 'https:') return [...before, url];
   throw new InvalidArgumentError(`${text} is not an http or https address.`);
 }
 
@@ -40,6 +41,11 @@ export function header(
     throw new InvalidArgumentError('a header is given as `name: value`, in ASCII.');
   }
   return { ...before, [name]: value };
+}
+
+export function names(text: string, before: readonly string[]): readonly string[] {
+  if (!before.includes(text)) return [...before, text];
+  throw new InvalidArgumentError(`${text} names two targets.`);
 }
 
 export function oneOfApis(text: string): Api {
