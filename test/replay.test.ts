@@ -108,7 +108,7 @@ describe('against the stub', () => {
         `--api=${api}`,
         `--template-tokens=${template}`,
         `--report=${page}`,
-        '--sessions',
+        '--closed-loop',
         '--json',
       ]);
       const outcome = await ended;
@@ -170,7 +170,7 @@ describe('against other servers', () => {
       return { timestamp: 0, input_length: 512 * hash_ids.length, output_length: 2, hash_ids };
     });
     const trace = traceOf('bad.jsonl', turns);
-    const flags = ['--target', target, '--trace', trace, '--model', 'm', '--sessions', '--json'];
+    const flags = ['--target', target, '--trace', trace, '--model', 'm', '--closed-loop', '--json'];
     const { summary, replay } = resultIn(await start(flags).ended);
     expect(Object.fromEntries(replay.errors.map(({ kind, count }) => [kind, count]))).toEqual({
       connection: 1,

@@ -68,7 +68,6 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
   'src/replay': [
     'src/framework',
     'src/report',
-    'src/request/chain-block-ids.ts',
     'src/runtime/precise-clock.ts',
     'src/simulate',
     'src/traces',

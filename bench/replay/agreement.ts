@@ -5,13 +5,24 @@ export interface PolicyPair {
   readonly name: string;
   readonly simulatedMs: number;
   readonly liveMs: number;
+  /** The least and the most that other draws of the same day have, simulated. */
+  readonly drawsMs: readonly [number, number];
   /** By mean time to first token; 1 is the soonest. */
   readonly simulatedRank: number;
   readonly liveRank: number;
 }
 
 /** Side by side, in the order of the simulated runs: medians of the time to first token, and ranks by its mean. */
-export function pairUp(simulated: readonly Run[], live: readonly Run[]): readonly PolicyPair[] {
+export function pairUp(
+  simulated: readonly Run[],
+  draws: readonly Run[],
+  live: readonly Run[],
+): readonly PolicyPair[] {
+  const range = (name: string): readonly [number, number] => {
+    const all = draws.filter(({ job }) => job.name === name);
+    const medians = all.map(({ summary }) => summary.ttftP50Ms);
+    return [Math.min(...medians), Math.max(...medians)];
+  };
   const median = (runs: readonly Run[], name: string): number =>
     runs.find(({ job }) => job.name === name)?.summary.ttftP50Ms ?? Number.NaN;
   const rank = (runs: readonly Run[], name: string): number => {
@@ -22,6 +33,7 @@ export function pairUp(simulated: readonly Run[], live: readonly Run[]): readonl
     name,
     simulatedMs: median(simulated, name),
     liveMs: median(live, name),
+    drawsMs: range(name),
     simulatedRank: rank(simulated, name),
     liveRank: rank(live, name),
   }));

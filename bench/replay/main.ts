@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
 import { Command } from 'commander';
 import { fetchEnvoy } from '../../src/envoy/fetch-envoy.ts';
@@ -106,13 +106,14 @@ async function live({ trace, stubs, speed, envoy }: Inputs, name: string): Promi
 
 async function measure(inputs: Inputs): Promise<void> {
   const same = await simulated(inputs, 1);
-  const drawn = compare(await simulated(inputs, DRAWS));
+  const draws = await simulated(inputs, DRAWS);
   const lives: LiveRun[] = [];
   for (const name of inputs.names) {
     process.stderr.write(`live: ${name}\n`);
     lives.push(await live(inputs, name));
   }
-  const pairs = pairUp(same, lives);
+  const pairs = pairUp(same, draws, lives);
+  const drawn = compare(draws);
   const document = { simulated: compare(same), draws: drawn, live: compare(lives), pairs };
   if (inputs.json) process.stdout.write(`${JSON.stringify(document, undefined, 2)}\n`);
   else {
@@ -120,9 +121,17 @@ async function measure(inputs: Inputs): Promise<void> {
     process.stdout.write(`simulated\n${renderComparison(document.simulated)}\n`);
     process.stdout.write(`simulated, ${DRAWS} draws\n${renderComparison(drawn)}\n`);
     process.stdout.write(`live, through Envoy\n${renderComparison(document.live)}\n`);
-    process.stdout.write(`${verdict(pairs)}requests left up to ${late.toFixed(1)} ms late (p99)\n`);
+    process.stdout.write(
+      `${verdict(pairs)}requests left up to ${late.toFixed(1)} ms late (p99); ${loadNote()}\n`,
+    );
   }
   if (!pairs.every(isClose) || !pairs.every(isRankedAlike)) process.exitCode = 1;
+}
+
+/** Whoever else is at work here is in the live figures. */
+function loadNote(): string {
+  const [load = 0] = loadavg();
+  return `at the end ${load.toFixed(1)} threads wanted this machine's ${availableParallelism()} processors`;
 }
 
 function isClose({ liveMs, simulatedMs }: PolicyPair): boolean {
@@ -135,13 +144,18 @@ function isRankedAlike({ liveRank, simulatedRank }: PolicyPair): boolean {
 
 function verdict(pairs: readonly PolicyPair[]): string {
   const rows = pairs.map(
-    ({ name, simulatedMs, liveMs, simulatedRank, liveRank }) =>
-      `${name.padEnd(18)}${simulatedMs.toFixed(0).padStart(12)}${liveMs.toFixed(0).padStart(10)}${(liveMs / simulatedMs).toFixed(3).padStart(8)}${String(simulatedRank).padStart(16)}${String(liveRank).padStart(11)}`,
+    ({ name, simulatedMs, drawsMs, liveMs, simulatedRank, liveRank }) =>
+      `${name.padEnd(18)}${simulatedMs.toFixed(0).padStart(12)}${drawsMs
+        .map((each) => each.toFixed(0))
+        .join('–')
+        .padStart(
+          14,
+        )}${liveMs.toFixed(0).padStart(10)}${(liveMs / simulatedMs).toFixed(3).padStart(8)}${String(simulatedRank).padStart(16)}${String(liveRank).padStart(11)}`,
   );
   const close = pairs.filter(isClose).length;
   const alike = pairs.every(isRankedAlike);
   return [
-    `${'median TTFT, ms'.padEnd(18)}${'simulated'.padStart(12)}${'live'.padStart(10)}${'ratio'.padStart(8)}${'rank simulated'.padStart(16)}${'rank live'.padStart(11)}`,
+    `${'median TTFT, ms'.padEnd(18)}${'simulated'.padStart(12)}${`of ${DRAWS} draws`.padStart(14)}${'live'.padStart(10)}${'ratio'.padStart(8)}${'rank simulated'.padStart(16)}${'rank live'.padStart(11)}`,
     ...rows,
     '',
     `${close} of ${pairs.length} medians within ${100 * APART_MAX} %; the ranking of ${pairs.length} policies is ${alike ? 'the same' : 'another'}`,
@@ -197,7 +211,7 @@ await new Command('replay')
   .description('a live replay through Envoy against a simulation of the same slice')
   .option('--policies <names>', 'configurations, comma-separated', POLICIES)
   .option('--requests <n>', 'of the trace, from its beginning', Number, 300)
-  .option('--speed <times>', 'arrivals so many times as fast', Number, 1.5)
+  .option('--speed <times>', 'arrivals so many times as fast', Number, 1.25)
   .option('--stubs <n>', 'model servers', Number, 8)
   .option('--json', 'print one JSON document', false)
   .action(main)

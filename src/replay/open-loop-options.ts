@@ -1,23 +1,20 @@
 import type { Clock, Millis } from '../framework/runtime.ts';
+import type { Workload } from '../simulate/workload.ts';
 import type { TraceRequest } from '../traces/trace.ts';
 import type { PreparedRequest, SendRequest, Sent } from './sent-request.ts';
 import type { TimeHistogram } from './time-histogram.ts';
 
 export interface OpenLoopOptions {
   readonly clock: Clock;
-  /** By time, from 0. */
-  readonly requests: readonly TraceRequest[];
+  /** Open in any case towards the target; turns of one conversation may wait for each other. */
+  readonly workload: Workload;
+  /** `index` counts requests in the order they are sent, from 0. */
   readonly prepare: (request: TraceRequest, index: number) => PreparedRequest;
   readonly send: SendRequest;
   /** Answers under way at once. What is due beyond that is not sent, and counted. */
   readonly concurrencyMax: number;
   /** An answer that takes longer from when it was due is given up. */
   readonly timeoutMs: Millis;
-  /**
-   * For each request the place of the turn before it, or -1. A turn with a pause is due so long after that one's end; one
-   * without when it arrives, but not before that end.
-   */
-  readonly previous?: Int32Array;
   readonly onProgress?: (progress: Progress) => void;
 }
 

@@ -4,7 +4,6 @@ import type { TraceRequest } from '../traces/trace.ts';
 import type { AnswerHooks, LostKind } from './answer-exchange.ts';
 import { OpenLoop } from './open-loop.ts';
 import type { OpenLoopOptions, OpenLoopResult } from './open-loop-options.ts';
-import { previousTurns } from './previous-turns.ts';
 import type { Sent } from './sent-request.ts';
 
 function arrivals(...times: readonly number[]): readonly TraceRequest[] {
@@ -15,6 +14,10 @@ function arrivals(...times: readonly number[]): readonly TraceRequest[] {
     outputTokens: 2,
     blockIds: [],
   }));
+}
+
+function turns(requests: readonly TraceRequest[]): readonly TraceRequest[] {
+  return requests.map((request) => ({ ...request, session: 'a' }));
 }
 
 interface Line {
@@ -34,7 +37,7 @@ function line(
   const sentAt: number[] = [];
   const loop = new OpenLoop({
     clock,
-    requests,
+    workload: { blockTokens: 16, requests, closedLoop: true },
     prepare: ({ model, outputTokens }) => ({ model, prompt: Buffer.from('x'), outputTokens }),
     send: ({ model }, hooks) => {
       sentAt[Number(model)] = clock.now();
@@ -95,7 +98,7 @@ describe('OpenLoop', () => {
         wallTime: () => clock.wallTime(),
         setTimer: (delay, callback) => clock.setTimer(delay === 10 ? 50 : delay, callback),
       },
-      requests: arrivals(0, 10),
+      workload: { blockTokens: 16, requests: arrivals(0, 10) },
       prepare: ({ model, outputTokens }) => ({ model, prompt: Buffer.from('x'), outputTokens }),
       send: (_request, hooks) => answer(clock, 100, hooks),
       concurrencyMax: 100,
@@ -132,26 +135,16 @@ describe('OpenLoop', () => {
   });
 
   it('lets a turn wait for the answer it goes on from, and counts from then', async () => {
-    const requests = arrivals(0, 10, 20, 900);
-    const { sentAt, run } = line(requests, 500, { previous: Int32Array.of(-1, 0, 1, 0) });
+    const { sentAt, run } = line(turns(arrivals(0, 10, 20, 1700)), 500);
     const { sent } = await run();
-    expect(sentAt).toEqual([0, 500, 1000, 900]);
-    expect(sent.every(({ ttftMs }) => ttftMs === 250)).toBe(true);
-  });
-
-  it('has a turn with a pause due so long after the answer before it, whenever the trace has it', async () => {
-    const [first, ...turns] = arrivals(0, 10, 9000);
-    const requests = [first as TraceRequest, ...turns.map((turn) => ({ ...turn, thinkMs: 70 }))];
-    const { sentAt, run } = line(requests, 100, { previous: Int32Array.of(-1, 0, 1) });
-    const { sent } = await run();
-    expect(sentAt).toEqual([0, 170, 340]);
-    expect(sent.map(({ lateMs, e2eMs }) => [lateMs, e2eMs])).toEqual(sentAt.map(() => [0, 100]));
+    expect(sentAt).toEqual([0, 500, 1000, 1700]);
+    expect(sent.map(({ ttftMs, lateMs }) => [ttftMs, lateMs])).toEqual(sent.map(() => [250, 0]));
   });
 
   it('sends nothing more once it is stopped, whatever pauses', async () => {
-    const [first, turn] = arrivals(0, 10);
+    const [first, turn] = turns(arrivals(0, 10));
     const requests = [first as TraceRequest, { ...(turn as TraceRequest), thinkMs: 500 }];
-    const { loop, clock, sentAt } = line(requests, 100, { previous: Int32Array.of(-1, 0) });
+    const { loop, clock, sentAt } = line(requests, 100);
     while (clock.step(200));
     loop.stop();
     while (clock.step());
@@ -160,8 +153,9 @@ describe('OpenLoop', () => {
   });
 
   it('lets those go on that waited for one that was never sent', async () => {
-    const options = { previous: Int32Array.of(-1, -1, 1), concurrencyMax: 1 };
-    const { sent } = await line(arrivals(0, 10, 200), 100, options).run();
+    const [other, ...requests] = arrivals(0, 10, 200);
+    const all = [other as TraceRequest, ...turns(requests)];
+    const { sent } = await line(all, 100, { concurrencyMax: 1 }).run();
     expect(sent.map(lostOf)).toEqual([undefined, 'refused', undefined]);
   });
 
@@ -171,26 +165,5 @@ describe('OpenLoop', () => {
       concurrencyMax: 5000,
     }).run();
     expect([sent.length, underWayMax]).toEqual([5000, 5000]);
-  });
-});
-
-describe('previousTurns', () => {
-  it('takes the trace’s word for what is one conversation', () => {
-    const requests = ['a', 'b', 'a', undefined, 'a'].map((session, at) => ({
-      ...(arrivals(at)[0] as TraceRequest),
-      blockIds: [1, 2, at],
-      ...(session !== undefined && { session }),
-    }));
-    expect([...previousTurns({ requests, blockTokens: 16 })]).toEqual([-1, -1, 0, -1, 2]);
-  });
-
-  it('finds the latest request whose blocks are the first of another', () => {
-    const blocks = [[1, 2], [1, 2, 3], [9], [1, 2, 3, 4, 5], [1, 2, 8], [1, 7, 3], [9, 5]];
-    const requests = blocks.map((blockIds, at) => ({
-      ...(arrivals(at)[0] as TraceRequest),
-      model: '',
-      blockIds,
-    }));
-    expect([...previousTurns({ requests, blockTokens: 16 })]).toEqual([-1, 0, -1, 1, 0, -1, -1]);
   });
 });

@@ -6,8 +6,10 @@ import { ConfigError } from '../framework/error.ts';
 import { type ConfigReport, compare } from '../simulate/compare.ts';
 import { curvesOf, hitCeilings } from '../simulate/curves.ts';
 import { renderComparison } from '../simulate/render-comparison.ts';
+import { sentencesOf } from '../simulate/trace-reading.ts';
 import { speedUp } from '../simulate/workload.ts';
-import { readTrace } from '../traces/read-trace.ts';
+import { loadTrace } from '../traces/load-trace.ts';
+import { addShapeOptions, shapeOf } from '../traces/shape-options.ts';
 import { describeReplay } from './describe-replay.ts';
 import {
   atLeastOne,
@@ -23,14 +25,14 @@ import { type Replayed, replayTo, STOPPED_EXIT_CODE } from './replay-to.ts';
 
 /** `pointsman replay`. */
 export function replayCommand(): Command {
-  return new Command('replay')
+  const command = new Command('replay')
     .description('send a trace to a live gateway in real time, whatever becomes of the answers')
     .requiredOption(
       '--target <url>',
       'an OpenAI-compatible gateway or server; several are taken in turn',
       webAddress,
     )
-    .requiredOption('--trace <file>', 'a trace as simulate takes it; plain or zstd')
+    .requiredOption('--trace <file>', 'a trace as simulate takes it')
     .option('--name <name>', 'what a target is listed under, in the same order', names, [])
     .option('--speed <times>', 'arrivals so many times as fast as in the trace', positive, 1)
     .option('--requests <n>', 'only the first so many of the trace', atLeastOne)
@@ -42,23 +44,25 @@ export function replayCommand(): Command {
     .option('--salt <text>', 'the same salt gives the same prompts; drawn unless said')
     .option('--concurrency <n>', 'answers under way at most; others are not sent', atLeastOne, 4096)
     .option('--timeout <s>', 'give an answer up so long after it was due', positive, 600)
-    .option('--sessions', 'a turn of a conversation waits for the answer before it', false)
+    .option('--closed-loop', 'a turn of a conversation waits for the answer before it', false)
     .option('--lenient', 'leave out bad lines of the trace and count them', false)
     .option('--report <file>', 'write a page with pictures there, which needs nothing else')
-    .option('--json', 'print one JSON document', false)
-    .action(async (flags: ReplayFlags) => {
-      const replays = await replayAll(flags);
-      const reports = compare(replays);
-      const notes = replays.flatMap((each) => notesOf(each, replays.length));
-      process.stdout.write(
-        flags.json
-          ? `${JSON.stringify(asDocument(reports, replays), undefined, 2)}\n`
-          : `${renderComparison(reports)}\n${notes.join('\n')}\n`,
-      );
-      // Last: what cannot be written must not take the figures with it.
-      if (flags.report !== undefined) await writeReport(flags, { reports, replays, notes });
-      if (replays.some(({ figures }) => figures.stopped)) process.exitCode = STOPPED_EXIT_CODE;
-    });
+    .option('--json', 'print one JSON document', false);
+  return addShapeOptions(command).action(run);
+}
+
+async function run(flags: ReplayFlags): Promise<void> {
+  const replays = await replayAll(flags);
+  const reports = compare(replays);
+  const notes = replays.flatMap((each) => notesOf(each, replays.length));
+  process.stdout.write(
+    flags.json
+      ? `${JSON.stringify(asDocument(reports, replays), undefined, 2)}\n`
+      : `${renderComparison(reports)}\n${notes.join('\n')}\n`,
+  );
+  // Last: what cannot be written must not take the figures with it.
+  if (flags.report !== undefined) await writeReport(flags, { reports, replays, notes });
+  if (replays.some(({ figures }) => figures.stopped)) process.exitCode = STOPPED_EXIT_CODE;
 }
 
 /** One after another: beside one another they would be in each other's way. */
@@ -67,11 +71,13 @@ async function replayAll(flags: ReplayFlags): Promise<readonly Replayed[]> {
     const message = `${flags.trace} is not there`;
     throw new ConfigError('replay', [{ path: '--trace', message }]);
   }
-  const { repaired, notes, ...trace } = readTrace(flags.trace, flags);
-  for (const note of notes) process.stderr.write(`${note}\n`);
-  if (repaired > 0) process.stderr.write(`${repaired} records of the trace left out or mended\n`);
+  const { lenient, closedLoop } = flags;
+  const shape = shapeOf(flags);
+  const trace = loadTrace(flags.trace, { lenient, shape, sessions: closedLoop });
+  for (const sentence of sentencesOf(trace)) process.stderr.write(`${sentence}\n`);
+  const { blockTokens } = trace;
   const requests = trace.requests.slice(0, flags.requests);
-  const workload = speedUp({ ...trace, requests }, flags.speed);
+  const workload = speedUp({ blockTokens, requests, closedLoop }, flags.speed);
   const salt = flags.salt ?? String(randomInt(2 ** 31));
   const replays: Replayed[] = [];
   for (const [index, url] of flags.target.entries()) {

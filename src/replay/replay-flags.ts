@@ -1,7 +1,8 @@
 import { InvalidArgumentError } from 'commander';
+import type { ShapeFlags } from '../traces/shape-options.ts';
 import type { Api } from './completion-target.ts';
 
-export interface ReplayFlags {
+export interface ReplayFlags extends ShapeFlags {
   /** At least one. */
   readonly target: readonly URL[];
   readonly trace: string;
@@ -17,7 +18,7 @@ export interface ReplayFlags {
   readonly concurrency: number;
   /** Seconds. */
   readonly timeout: number;
-  readonly sessions: boolean;
+  readonly closedLoop: boolean;
   readonly lenient: boolean;
   readonly report?: string;
   readonly json: boolean;

@@ -1,11 +1,11 @@
 import { ConfigError } from '../framework/error.ts';
+import type { Clock } from '../framework/runtime.ts';
 import { preciseClock } from '../runtime/precise-clock.ts';
 import { type SimulationSummary, summarize } from '../simulate/summarize.ts';
 import type { Workload } from '../simulate/workload.ts';
 import { type CompletionTarget, createCompletionTarget } from './completion-target.ts';
 import { OpenLoop } from './open-loop.ts';
 import type { OpenLoopResult } from './open-loop-options.ts';
-import { previousTurns } from './previous-turns.ts';
 import { promptText } from './prompt-text.ts';
 import type { ReplayFlags } from './replay-flags.ts';
 import { createProgress } from './replay-progress.ts';
@@ -70,7 +70,7 @@ async function modelFor(
 }
 
 async function send(
-  { requests, blockTokens }: Workload,
+  workload: Workload,
   {
     flags,
     target,
@@ -83,21 +83,21 @@ async function send(
     readonly salt: string;
   },
 ): Promise<OpenLoopResult> {
-  const { concurrency, timeout, templateTokens, sessions } = flags;
-  const progress = createProgress(requests.length);
+  const { concurrency, timeout, templateTokens } = flags;
+  const { blockTokens, closedLoop } = workload;
+  const progress = createProgress(workload.requests.length);
   const loop = new OpenLoop({
-    clock: preciseClock(),
-    requests,
+    clock: replayClock(),
+    workload,
     prepare: (request, index) => ({
       model: flags.model ?? (request.model || model),
       prompt: promptText(request, { blockTokens, salt, index, templateTokens }),
       outputTokens: request.outputTokens,
-      session: sessions ? request.session : undefined,
+      session: closedLoop === true ? request.session : undefined,
     }),
     send: target.send,
     concurrencyMax: concurrency,
     timeoutMs: 1000 * timeout,
-    ...(sessions && { previous: previousTurns({ requests, blockTokens }) }),
     onProgress: progress.update,
   });
   // Between two requests there may be nothing else that keeps the process.
@@ -117,4 +117,17 @@ async function send(
     process.removeListener('SIGTERM', stop);
     progress.stop();
   }
+}
+
+/** What is due already waits for no timer but for its turn in the event loop, so that a thousand can come at one moment. */
+function replayClock(): Clock {
+  const clock = preciseClock();
+  return {
+    ...clock,
+    setTimer: (delay, callback) => {
+      if (delay > 0) return clock.setTimer(delay, callback);
+      const turn = setImmediate(callback);
+      return { cancel: () => clearImmediate(turn) };
+    },
+  };
 }

@@ -19,7 +19,7 @@ export type SendRequest = (
 
 /** What became of one request. Times count from when it was due: a late sender must not flatter the answer. */
 export interface Sent {
-  readonly index: number;
+  /** A turn that waited has the time it was due at. */
   readonly request: TraceRequest;
   /** How late it left us. */
   readonly lateMs: Millis;

@@ -45,7 +45,9 @@ export interface ReplaySummary {
 }
 
 export function summarizeReplay(run: OpenLoopResult, planned: number): ReplaySummary {
-  const over = run.sent.filter((each) => !isUnfinished(each)).sort((a, b) => a.index - b.index);
+  const over = run.sent
+    .filter((each) => !isUnfinished(each))
+    .sort((a, b) => a.request.atMs - b.request.atMs);
   const names = [...new Set(over.flatMap((each) => endOf(each)?.servedBy ?? []))].sort(naturally);
   const requests = over.map((each) => resultOf(each, names));
   const late = Float64Array.from(run.sent, ({ lateMs }) => lateMs).sort();
