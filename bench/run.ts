@@ -28,6 +28,14 @@ const BENCHES: ReadonlyMap<string, { readonly file: string; readonly about: stri
       about: 'prompts computed elsewhere, over the load range, in simulation',
     },
   ],
+  [
+    'shadows',
+    {
+      file: 'shadows/main',
+      about:
+        'latency through a real Envoy with eight shadows and none; --soak: memory over a million',
+    },
+  ],
   ['assignment', { file: 'assignment', about: 'a pool divided by prompt length, in simulation' }],
   ['remote', { file: 'remote', about: 'what a scheduler in another process adds to a pick' }],
   [

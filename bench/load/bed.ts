@@ -74,7 +74,11 @@ export async function startBed(options: BedOptions, tools: Tools): Promise<Bed> 
   }
 }
 
-function startUpstream(options: BedOptions, { log }: Tools): Promise<Child> {
+/** Model servers that cost next to nothing; it says its `ports`. */
+export function startUpstream(
+  options: Omit<BedOptions, 'config'>,
+  { log }: Pick<Tools, 'log'>,
+): Promise<Child> {
   const { endpoints, page, answerChunks } = options;
   const flags = `--endpoints ${endpoints} --page ${page} --chunks ${answerChunks}`;
   return startChild({
@@ -90,10 +94,11 @@ async function scrapesSeen(address: string): Promise<number> {
   return Number(await body.text());
 }
 
-function startPicker(
-  { config }: BedOptions,
+/** `pointsman serve` in a process of its own; it says its `extProcPort` and `metricsPort`. */
+export function startPicker(
+  { config, flags: more = [] }: Pick<BedOptions, 'config'> & { readonly flags?: readonly string[] },
   addresses: readonly string[],
-  { log, nodeFlags }: Tools,
+  { log, nodeFlags }: Pick<Tools, 'log' | 'nodeFlags'>,
 ): Promise<Child> {
   const flags =
     'serve --json --insecure --host 127.0.0.1 --log-level warn ' +
@@ -102,15 +107,16 @@ function startPicker(
   return startChild({
     name: 'picker',
     command: process.execPath,
-    args: [...nodeFlags, packageFile('src/main.ts'), ...flags.split(' ')],
+    args: [...nodeFlags, packageFile('src/main.ts'), ...flags.split(' '), ...more],
     log,
   });
 }
 
-async function behindEnvoy(
+/** An Envoy in full duplex before an ext_proc server. */
+export async function behindEnvoy(
   child: Child,
   port: number,
-  { envoyPath, log }: Tools,
+  { envoyPath, log }: Pick<Tools, 'envoyPath' | 'log'>,
   keep: <T extends { stop(): Promise<void> }>(each: T) => T,
 ): Promise<Side> {
   const configYaml = renderEnvoyConfig({

@@ -54,6 +54,8 @@ export interface Shadow {
 
 /** How often what has come is passed on. */
 const BATCH_MS = 50;
+/** Of one batch, so that a shadow that only is behind answers long before it would be taken to hang. */
+const BATCH_CHARACTERS_MAX = 512 * 1024;
 /** A shadow that has not answered a batch for so long hangs. */
 const HANG_MS = 10_000;
 /** Further behind than this it is started anew: its state would be of another time. */
@@ -135,6 +137,8 @@ class ShadowThread implements Shadow {
       if (this.#worker !== worker) return;
       this.#parity = answer;
       this.#sentAt = undefined;
+      // It is behind: what waits goes at once.
+      if (this.#characters > BATCH_CHARACTERS_MAX) this.#send(worker, performance.now());
       onDecisions?.(lines);
     });
     worker.on('error', (error) => {
@@ -153,9 +157,19 @@ class ShadowThread implements Shadow {
       return;
     }
     if (this.#lines.length === 0) return;
-    this.#worker.postMessage(this.#lines.join(''));
-    this.#lines = [];
-    this.#characters = 0;
+    this.#send(this.#worker, now);
+  }
+
+  #send(worker: Worker, now: number): void {
+    let count = 0;
+    let characters = 0;
+    for (const { length } of this.#lines) {
+      if (count > 0 && characters + length > BATCH_CHARACTERS_MAX) break;
+      count += 1;
+      characters += length;
+    }
+    worker.postMessage(this.#lines.splice(0, count).join(''));
+    this.#characters -= characters;
     this.#sentAt = now;
   }
 

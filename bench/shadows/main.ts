@@ -1,0 +1,56 @@
+import { parseArgs } from 'node:util';
+import { measureLive } from './live.ts';
+import { soak } from './soak.ts';
+
+const HELP = `npm run bench -- shadows [options]
+
+What eight shadows, two of them in other processes, add to the latency of requests: two pickers in one run, each behind a
+real Envoy, with the same open loop in turn. With --soak instead: memory while a million requests go through a decision
+core with four shadows, without Envoy, as fast as the shadows keep up.
+
+  --rate <n>       requests a second (200)
+  --seconds <n>    a round (3)
+  --rounds <n>     of each, in turn (20)
+  --soak           the soak
+  --requests <n>   of the soak (1000000)
+  --json           one JSON document
+`;
+
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      rate: { type: 'string', default: '200' },
+      seconds: { type: 'string', default: '3' },
+      rounds: { type: 'string', default: '20' },
+      soak: { type: 'boolean', default: false },
+      requests: { type: 'string', default: '1000000' },
+      json: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) {
+    process.stdout.write(HELP);
+    return;
+  }
+  const count = (name: 'rate' | 'seconds' | 'rounds' | 'requests'): number => {
+    const value = Number(values[name]);
+    if (!Number.isInteger(value) || value < 1) {
+      throw new Error(`--${name} must be a whole number above 0, not ${values[name]}`);
+    }
+    return value;
+  };
+  const { document, text } = values.soak
+    ? await soak({ requests: count('requests'), say })
+    : await measureLive({
+        perSecond: count('rate'),
+        seconds: count('seconds'),
+        rounds: count('rounds'),
+        say,
+      });
+  process.stdout.write(values.json ? `${JSON.stringify(document)}\n` : text);
+}
+
+await main();
+process.exit(0);

@@ -1,0 +1,77 @@
+import { afterEach, expect, it } from 'vitest';
+import { scorers } from '../../scorers/index.ts';
+import { makeRequest } from '../../test/makers.ts';
+import { startTap } from '../capture/start-tap.ts';
+import { shadowFrom } from '../cli/plan.ts';
+import { builtInCatalogue } from '../config/catalogue.ts';
+import { NAMED_CONFIGS } from '../config/defaults.ts';
+import { loadConfig } from '../config/load.ts';
+import { dataSources } from '../datalayer/data-sources.ts';
+import { createEndpointPicker } from '../endpoint-picker.ts';
+import type { EndpointId } from '../framework/endpoint.ts';
+import { createLog } from '../observability/log.ts';
+import { seededRandom } from '../runtime/seeded-random.ts';
+import { SimulatedClock } from '../sim/simulated-clock.ts';
+import { type Shadow, startShadow } from './start-shadow.ts';
+
+let shadow: Shadow | undefined;
+afterEach(async () => {
+  await shadow?.stop();
+});
+
+/** The lines that a picker tells of so many requests, each of some 2 KB, and those to begin with. */
+function told(requests: number): { readonly begin: string; readonly lines: readonly string[] } {
+  const plan = loadConfig({
+    text: NAMED_CONFIGS.get('random') ?? '',
+    source: 'random',
+    catalogue: builtInCatalogue(scorers, dataSources),
+  });
+  const tap = startTap({ plan, seed: 1, clock: new SimulatedClock() });
+  const network = { get: () => Promise.reject(new Error('none')) };
+  const picker = tap.wrapPicker(
+    createEndpointPicker({
+      plan,
+      runtime: { clock: tap.clock, random: seededRandom(1), network },
+      wrapScheduler: (scheduler) => tap.wrapScheduler(scheduler),
+    }),
+  );
+  for (const id of ['a', 'b']) {
+    picker.pool.upsert({ id: id as EndpointId, address: `${id}:1`, labels: new Map() });
+  }
+  const begin = tap.begin(picker.pool.snapshot());
+  const lines: string[] = [];
+  tap.listen((line) => void lines.push(line));
+  for (let n = 0; n < requests; n++) {
+    const request = makeRequest({ id: `r${n}`, objective: 'long '.repeat(400) });
+    picker.route(request).done('completed');
+  }
+  picker.stop();
+  return { begin, lines };
+}
+
+it('hears all that it is told at once in pieces, and answers each', async () => {
+  const REQUESTS = 1500;
+  const { begin, lines } = told(REQUESTS);
+  const pieces: number[] = [];
+  let seen = 0;
+  const all = new Promise<void>((resolve) => {
+    shadow = startShadow({
+      ...shadowFrom('random', []),
+      name: 'random',
+      begin: () => begin,
+      log: createLog('silent'),
+      onDecisions: (text) => {
+        const decided = text.split('\n').filter((line) => line !== '');
+        for (const line of decided) expect((JSON.parse(line) as { n: number }).n).toBe(seen++);
+        pieces.push(decided.length);
+        if (seen === REQUESTS) resolve();
+      },
+    });
+    for (const line of lines) shadow.hear(line);
+  });
+  await all;
+  // 3 MB in pieces of half a megabyte: one answer to all of it might come too late to be told from none.
+  expect(Math.max(...pieces)).toBeLessThan(300);
+  expect(shadow?.status()).toMatchObject({ restarts: 0, dropped: 0 });
+  expect(shadow?.status().parity?.all).toMatchObject({ decisions: REQUESTS, agreed: REQUESTS });
+});
