@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -45,6 +45,17 @@ describe('pointsman trace convert', { timeout: 120_000 }, () => {
     expect(readFileSync(join(folder, 'azure.csv'), 'utf8')).toMatch(
       /^TIMESTAMP,ContextTokens,GeneratedTokens\n1970-01-01 00:00:00.0000000,6758,500\n/,
     );
+  });
+
+  it('refuses in one sentence to write where nothing can be written, and leaves nothing behind', () => {
+    for (const to of [join(folder, 'nowhere', 'out.csv'), folder]) {
+      const args = ['trace', 'convert', slice, to, '--to', 'azure'];
+      const { status, stderr } = spawnSync(process.execPath, [main, ...args], { encoding: 'utf8' });
+      expect(status).toBe(2);
+      expect(stderr).toMatch(/cannot be written: /);
+      expect(stderr).not.toContain('    at ');
+    }
+    expect(existsSync(`${folder}.partial`)).toBe(false);
   });
 
   it('shapes a trace as simulate does, by the same options', () => {

@@ -6,6 +6,8 @@ import { CAPTURE_VERSION, type CaptureRecord } from './capture-record.ts';
 
 /** Of one frame, a second's records: more is no capture of ours. */
 const FRAME_TEXT_BYTES_MAX = 512 * 1024 * 1024;
+/** What a record begins with. */
+const BRACE = 0x7b;
 const KINDS: ReadonlySet<string> = new Set(
   'capture + - labels m cache lora started custom q body first served done timer gap'.split(' '),
 );
@@ -18,7 +20,7 @@ export interface CaptureReading {
 }
 
 /**
- * Reads a capture: a folder of files, or one file. A last frame that was cut off, by a crash, ends the reading with a
+ * Reads a capture: a folder of files, or one file, packed or not. A last frame that was cut off, by a crash, ends the reading with a
  * warning; damage anywhere else throws with its place. Throws ConfigError where there is no capture.
  */
 export function readCapture(path: string): CaptureReading {
@@ -75,6 +77,15 @@ function* framesOf(
   { last, warnings }: { readonly last: boolean; readonly warnings: string[] },
 ): Generator<string, void> {
   const bytes = readFileSync(file);
+  // Unpacked by hand, to be looked at.
+  if (bytes[0] === BRACE) {
+    if (bytes.length > FRAME_TEXT_BYTES_MAX) {
+      const message = `${bytes.length} bytes unpacked, more than ${FRAME_TEXT_BYTES_MAX}; leave it packed`;
+      throw new ConfigError(file, [{ path: 'capture', message }]);
+    }
+    yield bytes.toString('utf8');
+    return;
+  }
   let at = 0;
   while (at < bytes.length) {
     let frame: { readonly buffer: Buffer; readonly engine: { readonly bytesWritten: number } };

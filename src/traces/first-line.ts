@@ -1,4 +1,4 @@
-import { splitLines } from './split-lines.ts';
+import { PIECE_BYTES_MAX, splitLines } from './split-lines.ts';
 import { TraceError } from './trace.ts';
 
 /** Enough to tell an array by, whose line may be as long as the file. */
@@ -20,14 +20,7 @@ export function firstLineOf(
 ): { readonly first: FirstLine; readonly all: Iterable<Buffer> } {
   const iterator = chunks[Symbol.iterator]();
   const seen: Buffer[] = [];
-  const looked = splitLines(
-    (function* () {
-      for (let next = iterator.next(); next.done !== true; next = iterator.next()) {
-        seen.push(next.value);
-        yield next.value;
-      }
-    })(),
-  );
+  const looked = splitLines(lookedAt(iterator, seen));
   let first: FirstLine = { line: 1, text: '' };
   for (const piece of looked) {
     const text = 'text' in piece ? piece.text : arrayHead(seen[0]);
@@ -36,6 +29,17 @@ export function firstLineOf(
     if ('wrong' in piece && !lenient) throw new TraceError(source, piece.line, piece.wrong);
   }
   return { first, all: rewound(seen, iterator) };
+}
+
+/** No further than a line can reach: what is seen is held until it is read again. */
+function* lookedAt(iterator: Iterator<Buffer>, seen: Buffer[]): Generator<Buffer, void> {
+  for (let bytes = 0; bytes <= PIECE_BYTES_MAX; ) {
+    const next = iterator.next();
+    if (next.done === true) return;
+    seen.push(next.value);
+    bytes += next.value.length;
+    yield next.value;
+  }
 }
 
 function* rewound(seen: readonly Buffer[], iterator: Iterator<Buffer>): Generator<Buffer, void> {

@@ -158,6 +158,15 @@ describe('a capture read as a trace', () => {
     expect(requests.map(({ outputTokens }) => outputTokens)).toEqual([10, 30, 12, 12, 25, 6]);
   });
 
+  it('is read from a file that somebody has unpacked, too', () => {
+    const path = join(folder, 'unpacked.jsonl');
+    const records = [head(0), asked(600, 0, request(64, [[0, 1]]))];
+    writeFileSync(path, records.map((each) => JSON.stringify(each)).join('\n'));
+    expect(readTrace(path, { lenient: false }).requests).toMatchObject([
+      { promptTokens: 64, blockIds: [0] },
+    ]);
+  });
+
   it('has requests that were refused, too: they were asked', () => {
     const refused = { ...asked(650, 1, request(64, [[0, 1]])), d: { error: 'saturated' } };
     const done = { e: 'done', t: 700, n: 0, o: 'completed', u: [64, 9, null] };

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Random } from '../framework/runtime.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
+import { firstLineOf } from './first-line.ts';
 import { splitLines, type TracePiece } from './split-lines.ts';
 import { splitValues } from './split-values.ts';
 
@@ -59,6 +60,25 @@ describe('lines', () => {
       { line: 3, text: 'cab' },
     ]);
   });
+});
+
+it('the first line is looked for in no more than a line can have, and nothing is lost by looking', () => {
+  let pulled = 0;
+  const zeros = function* (): Generator<Buffer, void> {
+    while (true) {
+      pulled += 1;
+      yield Buffer.alloc(8 * 1024 * 1024);
+    }
+  };
+  const endlessly = { source: 'trace', lenient: false };
+  expect(() => firstLineOf(zeros(), endlessly)).toThrow(/^trace:1: \d+ bytes, more than/);
+  expect(pulled).toBeLessThan(12);
+  const text = '\n\n{"a":1}\n{"b":2}\n';
+  for (const seed of SEEDS.slice(0, 20)) {
+    const { first, all } = firstLineOf(chunksOf(Buffer.from(text), seededRandom(seed)), endlessly);
+    expect(first, `seed ${seed}`).toEqual({ line: 3, text: '{"a":1}' });
+    expect(Buffer.concat([...all]).toString()).toBe(text);
+  }
 });
 
 describe('values', () => {

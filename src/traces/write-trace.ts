@@ -1,4 +1,4 @@
-import { closeSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { ConfigError } from '../framework/error.ts';
 import type { Trace } from './trace.ts';
@@ -9,20 +9,27 @@ const FRAME_CHARACTERS = 8 * 1024 * 1024;
 
 /**
  * Writes a trace, packed if the path ends in `.zst` or `.gz`. What is at the path is replaced when all is written. Throws
- * ConfigError for a format that is only read, and for what it cannot carry.
+ * ConfigError for a format that is only read, for what it cannot carry, and for a path that cannot be written.
  */
 export function writeTrace(path: string, trace: Trace, { name, write }: TraceFormat): void {
   if (write === undefined) {
     throw new ConfigError('trace', [{ path: 'format', message: `${name} can only be read` }]);
   }
   const partial = `${path}.partial`;
-  const file = openSync(partial, 'w');
   try {
-    for (const bytes of packed(write(trace), path)) writeSync(file, bytes);
+    writeAll(partial, packed(write(trace), path));
     renameSync(partial, path);
   } catch (error) {
-    rmSync(partial);
-    throw error;
+    rmSync(partial, { force: true });
+    if (!(error instanceof Error && 'syscall' in error)) throw error;
+    throw new ConfigError('trace', [{ path, message: `cannot be written: ${error.message}` }]);
+  }
+}
+
+function writeAll(path: string, pieces: Iterable<Buffer>): void {
+  const file = openSync(path, 'w');
+  try {
+    for (const bytes of pieces) writeFileSync(file, bytes);
   } finally {
     closeSync(file);
   }
