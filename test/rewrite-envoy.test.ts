@@ -31,6 +31,11 @@ const WIRINGS: readonly (readonly [string, Pick<StackOptions, 'envoy' | 'edit'>,
   ['envoy.yaml', { envoy: 'envoy' }, true],
   ['envoy-efficient.yaml', { envoy: 'envoy-efficient' }, false],
   ['BUFFERED bodies', { envoy: 'envoy', edit: withModes('BUFFERED', 'BUFFERED') }, true],
+  [
+    'BUFFERED_PARTIAL bodies',
+    { envoy: 'envoy', edit: withModes('BUFFERED_PARTIAL', 'STREAMED') },
+    true,
+  ],
   ['BUFFERED and STREAMED', { envoy: 'envoy', edit: withModes('BUFFERED', 'STREAMED') }, true],
 ];
 
@@ -102,6 +107,32 @@ describe.skipIf(binary === undefined).each(WIRINGS)(
         });
         expect(upstream.received.at(-1)?.headers['accept-encoding']).toBeUndefined();
       }
+    });
+
+    it('is put into a long body while most of it is still to come', async () => {
+      const long = (model: string): string =>
+        `{"model":"${model}","messages":[{"role":"user", "content":"${'x'.repeat(300_000)}"}]}`;
+      const response = await post(long('chat'));
+      expect(response.status).toBe(200);
+      await response.text();
+      const sent = long('chat-v2');
+      expect(upstream.received.at(-1)).toMatchObject({
+        bodyBytes: sent.length,
+        bodySha256: sha256(sent),
+      });
+    });
+
+    it('never reaches the model server under the old name, however late that comes', async () => {
+      const content = 'x'.repeat(300_000);
+      const before = upstream.received.length;
+      const response = await post(chat('chat', content));
+      await response.text();
+      await eventually(stack.inFlight, (count) => count === 0);
+      // Where the body streams past us it may have left before its name came.
+      const streams = wiring.envoy === 'envoy-efficient';
+      expect(streams ? [200, 400] : [200]).toContain(response.status);
+      const whole = upstream.received.slice(before).map(({ bodySha256 }) => bodySha256);
+      expect(whole).toEqual(response.status === 200 ? [sha256(chat('chat-v2', content))] : []);
     });
 
     it('changes not one byte of another request, nor of its answer', async () => {
