@@ -1,18 +1,19 @@
 import { book } from './booking.ts';
 import type { PluginWrap } from './config/instantiate.ts';
 import type { PickerPlan } from './config/picker-plan.ts';
+import { CoreSuccession } from './core-succession.ts';
 import { EndpointPool } from './datalayer/endpoint-pool.ts';
 import { EngineModel } from './datalayer/engine-model.ts';
 import { Ledger } from './datalayer/ledger.ts';
 import { subsetOf } from './datalayer/subset.ts';
 import type { Endpoint } from './framework/endpoint.ts';
 import { RoutingError } from './framework/error.ts';
-import type { RequestObserver, Routed } from './framework/observer.ts';
+import type { Routed } from './framework/observer.ts';
 import type { Observer, ReplacementReport } from './framework/plugin.ts';
 import type { RouteOptions, Router } from './framework/routing.ts';
 import type { Runtime } from './framework/runtime.ts';
 import type { Scheduler, SchedulingResult } from './framework/scheduling.ts';
-import { createSchedulingCore } from './scheduling-core.ts';
+import { createSchedulingCore, type SchedulingCore } from './scheduling-core.ts';
 import { Ticket } from './ticket.ts';
 
 export interface EndpointPickerOptions {
@@ -33,7 +34,13 @@ export interface EndpointPicker extends Required<Router> {
   readonly pool: EndpointPool;
   readonly ledger: Ledger;
   /** Plugin instances that hear of requests and endpoints, data sources included. */
-  readonly observers: readonly Observer[];
+  observers(): readonly Observer[];
+  /**
+   * Decides by another plan from the next request on. Endpoints, ledger and requests in flight stay, and so do plugins that have
+   * the same name, type and parameters in both plans, with all that they have learned. Throws what the plan's plugins throw
+   * when they are made, ConfigError among it, and then nothing has changed.
+   */
+  adopt(plan: PickerPlan): void;
   /** Undefined where the profiles decide. */
   replacement(): ReplacementReport | undefined;
   /** Stops the data sources. Reservations still open can still be ended. */
@@ -48,49 +55,50 @@ export function createEndpointPicker(options: EndpointPickerOptions): EndpointPi
   pool.observeEndpoints(ledger);
   pool.observeEndpoints(engineModel);
   const coreFacts = [...ledger.facts, engineModel.fact];
-  const core = createSchedulingCore({ ...options, pool, coreFacts });
-  const observers = [...core.observers, ...(options.observers ?? [])];
-  for (const observer of observers) pool.observeEndpoints(observer);
-  const hearers: readonly RequestObserver[] = [...observers, engineModel];
-  const markers = observers.filter((observer) => observer.responseHeaders !== undefined);
-  const shared = { pool, runtime, hearers, markers };
+  const createCore = (plan: PickerPlan, before?: SchedulingCore): SchedulingCore =>
+    createSchedulingCore({ ...options, plan, before, pool, coreFacts });
+  const { observers = [] } = options;
+  const first = createCore(options.plan);
+  for (const observer of [...first.observers, ...observers]) pool.observeEndpoints(observer);
+  const cores = new CoreSuccession(first, pool, { before: observers, after: [engineModel] });
 
   return {
     pool,
     ledger,
-    observers,
-    replacement: () => core.replacement(),
-    stop: () => core.stop(),
+    observers: () => [...cores.core.observers, ...observers],
+    adopt: (plan) => cores.follow(createCore(plan, cores.core)),
+    replacement: () => cores.core.replacement(),
+    stop: () => cores.stop(),
     prepare(request, body, ready, { subset } = {}) {
       const all = subset === undefined;
       const candidates = () => ({ endpoints: subsetOf(pool.snapshot(), subset), all });
-      return core.prepare(request, body, candidates, ready);
+      return cores.prepare(
+        request,
+        (core, done) => core.prepare(request, body, candidates, done),
+        ready,
+      );
     },
     route(request, options: RouteOptions = {}) {
       const { subset, firstTokenSeen = false, endSeen = true, decided } = options;
       const now = runtime.clock.now();
       const candidates = subsetOf(pool.snapshot(), subset);
       if (candidates.length === 0) throw noCandidates(pool.snapshot().length, subset);
+      const { core, hearers, markers } = cores.reignOver(request);
       const cycle = core.schedule(request, candidates, { now, decided });
       const { result } = cycle;
       const endpoint = primaryOf(result, candidates.length);
       const { prefill } = result;
       const cachedTokens = cycle.cachedTokens(endpoint);
       const computes = prefill && { endpoint: prefill, cachedTokens: cycle.cachedTokens(prefill) };
-      const booked = book(endpoint, {
-        request,
-        prefill: computes,
-        cachedTokens,
-        ledger,
-        engineModel,
-      });
-      const { load, ttftMs, decodeMs, reservation } = booked;
+      const parts = { request, prefill: computes, cachedTokens, ledger, engineModel };
+      const { load, ttftMs, decodeMs, reservation } = book(endpoint, parts);
       // Of an answer that comes in one piece only the end is seen.
       const seen = firstTokenSeen && request.streaming;
       const timing = { at: now, firstTokenSeen: seen };
       const routed: Routed = { request, endpoint, prefill, cachedTokens, load, ...timing };
       const endsAt = endSeen ? undefined : now + ttftMs + decodeMs;
-      const ticket = new Ticket({ routed, result, reservation, endsAt, ...shared });
+      const about = { routed, result, reservation, endsAt };
+      const ticket = new Ticket({ ...about, pool, runtime, hearers, markers });
       if (!seen) ticket.expectPrefill(ttftMs);
       return ticket;
     },

@@ -1,12 +1,18 @@
-import { instantiate, type PickerParts, type PluginWrap } from './config/instantiate.ts';
-import type { PickerPlan } from './config/picker-plan.ts';
+import {
+  instantiate,
+  type PickerParts,
+  type PluginInstances,
+  type PluginPart,
+  type PluginWrap,
+} from './config/instantiate.ts';
+import type { PickerPlan, PlannedScheduler } from './config/picker-plan.ts';
+import { sameParameters } from './config/same-parameters.ts';
 import type { EndpointPool } from './datalayer/endpoint-pool.ts';
 import type { Endpoint } from './framework/endpoint.ts';
 import { PRECISE_PREFIX_PRODUCER, type PrefixMatch, prefixMatchKey } from './framework/keys.ts';
 import type {
   Candidates,
   CycleFact,
-  Observer,
   ReplacementReport,
   ReplacementScheduler,
 } from './framework/plugin.ts';
@@ -32,6 +38,8 @@ export interface SchedulingCoreOptions {
   readonly wrapPlugin?: PluginWrap | undefined;
   readonly wrapScheduler?: ((scheduler: Scheduler) => Scheduler) | undefined;
   readonly schedulerRuntime?: Runtime | undefined;
+  /** What of it has the same name, type and parameters in this plan serves on. */
+  readonly before?: SchedulingCore | undefined;
 }
 
 /** One cycle's outcome, and what is thought to be cached of its prompt. */
@@ -42,8 +50,11 @@ export interface Cycle {
 
 /** A plan made into plugins, data sources running: what decides, without pool and ledger. */
 export interface SchedulingCore {
-  /** Plugin instances that hear of requests and endpoints, data sources included. */
-  readonly observers: readonly Observer[];
+  /** Plugin instances that hear of requests and endpoints, data sources included. Who drops a core stops them. */
+  readonly observers: readonly PluginPart[];
+  /** For the core that follows. */
+  readonly instances: PluginInstances;
+  readonly scheduler: ScheduledBy | undefined;
   schedule(
     request: InferenceRequest,
     endpoints: readonly Endpoint[],
@@ -58,21 +69,31 @@ export interface SchedulingCore {
   ): boolean;
   /** Undefined where the profiles decide. */
   replacement(): ReplacementReport | undefined;
-  stop(): void;
+}
+
+/** What stands in place of the profiles. */
+export interface ScheduledBy {
+  readonly planned: PlannedScheduler;
+  readonly replacement: ReplacementScheduler;
 }
 
 /** Throws ConfigError when the plan's handler cannot run its profiles. */
 export function createSchedulingCore(options: SchedulingCoreOptions): SchedulingCore {
-  const { plan, pool, runtime, coreFacts, wrapPlugin: wrap } = options;
-  const parts = instantiate(plan, { pool, runtime, coreFacts, ...(wrap && { wrap }) });
+  const { runtime } = options;
+  const scheduledBy = scheduledByOf(options);
+  const replacement = scheduledBy?.replacement;
+  const parts = partsOf(options, () => {
+    if (scheduledBy !== options.before?.scheduler) replacement?.stop?.();
+  });
   const profiles = createScheduler(parts.handler);
-  const replacement = replacementOf(options);
   const replaced = replacement && replacedScheduler(replacement, profiles);
   const bare = followingScheduler(replaced ?? profiles);
   const scheduler = options.wrapScheduler?.(bare) ?? bare;
   const cachedIn = cachedTokensBy(bestPrefixMatch(parts.facts));
   return {
     observers: [...parts.observers, ...(replacement === undefined ? [] : [replacement])],
+    instances: parts.instances,
+    scheduler: scheduledBy,
     schedule(request, endpoints, { now, decided }) {
       const random = runtime.random.fork(request.id);
       const context = createContext({ request, now, random, decided }, endpoints, parts.facts);
@@ -90,22 +111,34 @@ export function createSchedulingCore(options: SchedulingCoreOptions): Scheduling
       );
     },
     replacement: () => replaced && reportOf(replaced, replacement),
-    stop: () => {
-      replacement?.stop?.();
-      parts.stop();
-    },
   };
 }
 
-function replacementOf({
-  plan,
+function partsOf(options: SchedulingCoreOptions, onFailed: () => void): PickerParts {
+  const { plan, pool, runtime, coreFacts, wrapPlugin: wrap, before } = options;
+  try {
+    const kept = before?.instances;
+    return instantiate(plan, { pool, runtime, coreFacts, kept, ...(wrap && { wrap }) });
+  } catch (error) {
+    onFailed();
+    throw error;
+  }
+}
+
+function scheduledByOf({
+  plan: { scheduler: planned },
   runtime,
   schedulerRuntime = runtime,
-}: SchedulingCoreOptions): ReplacementScheduler | undefined {
-  return plan.scheduler?.definition.create(plan.scheduler.config, {
-    runtime: schedulerRuntime,
-    now: () => runtime.clock.now(),
-  });
+  before,
+}: SchedulingCoreOptions): ScheduledBy | undefined {
+  if (planned === undefined) return undefined;
+  const known = before?.scheduler;
+  const same =
+    known?.planned.definition.type === planned.definition.type &&
+    sameParameters(known.planned.config, planned.config);
+  if (same) return known;
+  const host = { runtime: schedulerRuntime, now: () => runtime.clock.now() };
+  return { planned, replacement: planned.definition.create(planned.config, host) };
 }
 
 function reportOf(

@@ -29,10 +29,17 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
   scorers: ['src/framework', 'src/schemas'],
   'stub-server': ['src/framework', 'src/runtime', 'src/sim'],
   'src/scheduling-core.ts': ['src/framework', 'src/config', 'src/datalayer', 'src/scheduling'],
+  'src/core-succession.ts': [
+    'src/framework',
+    'src/config',
+    'src/datalayer',
+    'src/scheduling-core.ts',
+  ],
   'src/endpoint-picker.ts': [
     'src/framework',
     'src/config',
     'src/datalayer',
+    'src/core-succession.ts',
     'src/scheduling-core.ts',
     'src/booking.ts',
     'src/ticket.ts',

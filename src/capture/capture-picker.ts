@@ -57,6 +57,13 @@ export class CaptureTap {
     this.#result = result;
   }
 
+  /** From here on another configuration decides. */
+  adopted(config: unknown): void {
+    // What it begins with is the pool as it is now.
+    this.#tellSamples();
+    this.#parts.write({ e: 'adopt', t: this.#parts.clock.now(), config });
+  }
+
   /** The same router, its requests told. */
   router(router: Router): Router {
     return {
@@ -208,5 +215,12 @@ export function decisionOf(
 /** A picker whose router is tapped; all else is the picker's own. */
 export function tapped(picker: EndpointPicker, tap: CaptureTap): EndpointPicker {
   picker.pool.observeEndpoints(tap.endpoints);
-  return { ...picker, ...tap.router(picker), stop: () => picker.stop() };
+  return {
+    ...picker,
+    ...tap.router(picker),
+    adopt: (plan) => {
+      picker.adopt(plan);
+      tap.adopted(plan.effective);
+    },
+  };
 }

@@ -99,6 +99,8 @@ export type CaptureRecord =
     }
   /** The core's own timer of this number has fired. */
   | { readonly e: 'timer'; readonly t: number; readonly i: number }
+  /** From here on another configuration decided, with all that is known of the pool. */
+  | { readonly e: 'adopt'; readonly t: number; readonly config: unknown }
   /** So many records were left out because they came faster than they could be written. */
   | { readonly e: 'gap'; readonly records: number };
 

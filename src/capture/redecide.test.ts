@@ -36,11 +36,25 @@ function realistic(clock: SimulatedClock, random: ReturnType<typeof seededRandom
   };
 }
 
-/** Traffic of all kinds through a tapped picker: what it decided, and all that it was fed. */
-function capture(config: string, requests: number, seed: number): readonly CaptureRecord[] {
-  const text = NAMED_CONFIGS.get(config) ?? config;
+/** Every so many requests, where configurations take turns. */
+const TURN_REQUESTS = 100;
+
+/**
+ * Traffic of all kinds through a tapped picker: what it decided, and all that it was fed. Of several configurations one takes
+ * over from another.
+ */
+function capture(
+  configs: string | readonly string[],
+  requests: number,
+  seed: number,
+): readonly CaptureRecord[] {
   const inert = { ...catalogue, dataSources: catalogue.dataSources.map(withoutNetwork) };
-  const plan = loadConfig({ text, source: config, catalogue: inert });
+  const plans = [configs].flat().map((config) => {
+    const text = NAMED_CONFIGS.get(config) ?? config;
+    return loadConfig({ text, source: config, catalogue: inert });
+  });
+  const [plan] = plans;
+  if (plan === undefined) throw new Error('no configuration');
   const random = seededRandom(seed);
   const simulated = new SimulatedClock();
   const records: CaptureRecord[] = [];
@@ -85,6 +99,8 @@ function capture(config: string, requests: number, seed: number): readonly Captu
   const open: RoutedRequest[] = [];
   for (let n = 0; n < requests; n++) {
     simulated.step(simulated.now() + 5);
+    const turn = plans[(n / TURN_REQUESTS) % plans.length];
+    if (plans.length > 1 && n > 0 && turn !== undefined) picker.adopt(turn);
     for (let at = 0; at < 12; at++) {
       if (random.next() > 0.3) continue;
       const id = `e${at}` as EndpointId;
@@ -160,6 +176,23 @@ describe('a capture decided again', () => {
     }
     expect(changed).toEqual([]);
     expect(decisions).toBe(1500);
+  });
+
+  it('gives every decision to the last bit where one configuration takes over from another', () => {
+    const weighed = (NAMED_CONFIGS.get('reference-default') ?? '').replace(
+      'weight: 2',
+      'weight: 5',
+    );
+    const configs = ['default', 'reference-default', weighed, 'preble'];
+    const records = capture(configs, 1500, 7);
+    expect(records.filter(({ e }) => e === 'adopt')).toHaveLength(14);
+    const all = [...redecide(records, options)];
+    expect(all.filter(({ was, is }) => !sameDecision(was, is))).toEqual([]);
+    expect(all).toHaveLength(1500);
+    // What is adopted matters: without those records it would have gone elsewhere.
+    const without = records.filter(({ e }) => e !== 'adopt');
+    const others = [...redecide(without, options)].filter(({ was, is }) => !sameDecision(was, is));
+    expect(others.length).toBeGreaterThan(100);
   });
 
   it('with another configuration tells which requests would have gone elsewhere', () => {

@@ -111,7 +111,10 @@ export class Redecider {
   readonly #open = new Map<number, Open>();
   readonly #ranking = new Ranking();
   readonly #onFirstToken: RedecideOptions['onFirstToken'];
-  readonly #predicts: boolean;
+  #predicts: boolean;
+  readonly #planOf: (captured: unknown) => PickerPlan;
+  /** Decides by the capture's own configurations. */
+  readonly #isOwn: boolean;
   #result: SchedulingResult | undefined;
   #ttftMs: Redecision['ttftMs'];
   #place: number | undefined;
@@ -131,12 +134,16 @@ export class Redecider {
         `the capture is of version ${version}, newer than ${CAPTURE_VERSION}, which this can read`,
       );
     }
-    const plan: PickerPlan = loadConfig({
-      text: config?.text ?? JSON.stringify(captured),
-      source: config?.source ?? 'the captured configuration',
-      catalogue: { ...catalogue, dataSources: catalogue.dataSources.map(withoutNetwork) },
-    });
-    this.#predicts = plan.plugins.some(({ name }) => name === DEFAULT_PREFIX_PRODUCER);
+    const offline = { ...catalogue, dataSources: catalogue.dataSources.map(withoutNetwork) };
+    this.#planOf = (own) =>
+      loadConfig({
+        text: config?.text ?? JSON.stringify(own),
+        source: config?.source ?? 'the captured configuration',
+        catalogue: offline,
+      });
+    this.#isOwn = config === undefined;
+    const plan = this.#planOf(captured);
+    this.#predicts = predictsWith(plan);
     const network = { get: () => Promise.reject(new Error('a replay has no network')) };
     this.#picker = createEndpointPicker({
       plan,
@@ -183,6 +190,9 @@ export class Redecider {
       case 'done':
         this.#clock.during(record.t, () => this.#happen(record));
         return undefined;
+      case 'adopt':
+        this.#adopt(record);
+        return undefined;
       case 'gap':
         return undefined;
       case '+':
@@ -201,6 +211,16 @@ export class Redecider {
   /** How a scheduler in place of the profiles fares, where there is one. */
   replacement(): ReplacementReport | undefined {
     return this.#picker.replacement();
+  }
+
+  /** Another configuration than the capture's stays. */
+  #adopt({ t, config }: Extract<CaptureRecord, { e: 'adopt' }>): void {
+    if (!this.#isOwn) return;
+    const plan = this.#planOf(config);
+    // What is set up with it sets timers that no record will ever name: they are of the world, as at the start.
+    this.#clock.during(t, () => undefined);
+    this.#picker.adopt(plan);
+    this.#predicts = predictsWith(plan);
   }
 
   #decide(record: Extract<CaptureRecord, { e: 'q' }>): Redecision {
@@ -322,6 +342,10 @@ export class Redecider {
         pool.set(id, CUSTOM_METRICS, new Map(Object.entries(record.values)));
     }
   }
+}
+
+function predictsWith({ plugins }: PickerPlan): boolean {
+  return plugins.some(({ name }) => name === DEFAULT_PREFIX_PRODUCER);
 }
 
 function targetOf(result: SchedulingResult | undefined): Endpoint | undefined {

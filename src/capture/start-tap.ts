@@ -34,6 +34,7 @@ const HASHES_MAX = 10_000;
 
 export function startTap({ plan, seed, clock }: TapOptions): Tap {
   const sinks: Sink[] = [];
+  let config = plan.effective;
   const write = (record: CaptureRecord): void => {
     const line = lineOf(record);
     for (const sink of sinks) sink(line);
@@ -44,7 +45,7 @@ export function startTap({ plan, seed, clock }: TapOptions): Tap {
     e: 'capture',
     version: CAPTURE_VERSION,
     seed,
-    config: plan.effective,
+    config,
     wallMs: clock.wallTime(),
     t: clock.now(),
     file,
@@ -58,7 +59,16 @@ export function startTap({ plan, seed, clock }: TapOptions): Tap {
         return result;
       },
     }),
-    wrapPicker: (picker) => tapped(picker, tap),
+    wrapPicker: (picker) => {
+      const wrapped = tapped(picker, tap);
+      return {
+        ...wrapped,
+        adopt: (next) => {
+          wrapped.adopt(next);
+          config = next.effective;
+        },
+      };
+    },
     head,
     begin(endpoints) {
       const lines = [lineOf(head(0))];

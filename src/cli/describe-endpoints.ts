@@ -5,7 +5,7 @@ import { prefixIndexes } from '../observability/prefix-index.ts';
 
 /** The pool as it is now, as plain JSON for a person: what each endpoint reported, how long ago, and what we sent it. */
 export function describeEndpoints(picker: EndpointPicker, now: number, sessions: number): unknown {
-  const indexes = prefixIndexes(picker.observers);
+  const indexes = prefixIndexes(picker.observers());
   return {
     sessions,
     endpoints: picker.pool.snapshot().map((endpoint) => {

@@ -64,7 +64,7 @@ describe('instantiate', () => {
     const parts = instantiate(plan, { pool, runtime: makeRuntime(), coreFacts: [inFlight] });
     expect(log).toEqual(['scorer', 'start tide-source']);
     expect([...parts.facts.keys()]).toEqual([IN_FLIGHT.name, TIDE.name]);
-    parts.stop();
+    for (const part of parts.observers) part.stop?.();
     expect(log).toEqual(['scorer', 'start tide-source', 'stop tide-source']);
   });
 

@@ -22,15 +22,20 @@ const NO_ATTRIBUTES: Attributes = new Map();
 /** The informer's cache. Sources write endpoints; cycles read a snapshot that never changes under them. */
 export class EndpointPool implements EndpointWriter {
   readonly #endpoints = new Map<EndpointId, PooledEndpoint>();
-  readonly #observers: EndpointObserver[] = [];
+  #observers: readonly EndpointObserver[] = [];
   readonly #freeSlots: number[] = [];
   #slots = 0;
   #snapshot: readonly Endpoint[] | undefined;
 
   /** Hears of every endpoint that is there already, then of every change. */
   observeEndpoints(observer: EndpointObserver): void {
-    this.#observers.push(observer);
+    this.#observers = [...this.#observers, observer];
     for (const endpoint of this.#endpoints.values()) observer.onEndpointAdded?.(endpoint);
+  }
+
+  /** Tells it nothing more. */
+  forgetObserver(observer: EndpointObserver): void {
+    this.#observers = this.#observers.filter((each) => each !== observer);
   }
 
   /** Adds an endpoint, or gives a known one new labels. A new address is a new server: all that was known is dropped. */

@@ -32,10 +32,18 @@ export function instrumentation(metrics: PickerMetrics, clock: Clock): Instrumen
 }
 
 function timedPlugins(metrics: PickerMetrics, clock: Clock): PluginInstruments {
+  // A configuration that is loaded again names them again.
+  const known = new Map<string, Tally>();
   const secondsOf = (
     extensionPoint: ExtensionPoint,
     { name, definition: { type } }: InstrumentedPlugin,
-  ): Tally => metrics.decisions.pluginSeconds({ extensionPoint, type, name });
+  ): Tally => {
+    const key = JSON.stringify([extensionPoint, type, name]);
+    const seconds =
+      known.get(key) ?? metrics.decisions.pluginSeconds({ extensionPoint, type, name });
+    known.set(key, seconds);
+    return seconds;
+  };
 
   return {
     filter(plugin, filter) {

@@ -4,7 +4,7 @@ import { ERRORS, type RoutingErrorCode } from '../framework/error.ts';
 import { DEFAULT_PREFIX_PRODUCER } from '../framework/keys.ts';
 import type { Observer } from '../framework/plugin.ts';
 import { createDecisionFamilies, type DecisionFamilies } from './decision-families.ts';
-import { prefixIndexes } from './prefix-index.ts';
+import { type PrefixIndex, prefixIndexes } from './prefix-index.ts';
 import { createRequestSeries, type RequestSeriesTable } from './request-series.ts';
 import type { Cell, Tally } from './tally.ts';
 
@@ -43,6 +43,7 @@ export class PickerMetrics {
   readonly decisions: DecisionFamilies = createDecisionFamilies(this.registry);
   readonly #pollErrors = new Map<string, Cell>();
   #prefixHits: PrefixHits | undefined;
+  #prefixIndexes: readonly PrefixIndex[] = [];
 
   constructor({ build = UNKNOWN_BUILD }: { readonly build?: BuildInfo } = {}) {
     const info = new Gauge({
@@ -56,7 +57,7 @@ export class PickerMetrics {
 
   /** Undefined where no prefix index is: a pick without one is not a miss. */
   get prefixHits(): PrefixHits | undefined {
-    return this.#prefixHits;
+    return this.#prefixIndexes.length === 0 ? undefined : this.#prefixHits;
   }
 
   /** The page in Prometheus' text format. */
@@ -81,20 +82,23 @@ export class PickerMetrics {
     cell.value += 1;
   }
 
-  /** Puts the prefix indexes among `observers` on the page, with their hits. Once. */
+  /** Puts the prefix indexes among `observers` on the page, with their hits; in place of those told before. */
   observePrefixIndexes(observers: readonly Observer[], snapshot: () => readonly Endpoint[]): void {
-    const indexes = prefixIndexes(observers);
-    if (indexes.length === 0) return;
+    this.#prefixIndexes = prefixIndexes(observers);
+    if (this.#prefixIndexes.length === 0) return;
     const labels = pluginLabels(DEFAULT_PREFIX_PRODUCER);
     const { hitRatio, hitBytes } = this.decisions;
-    this.#prefixHits = { ratio: hitRatio.child(labels), bytes: hitBytes.child(labels) };
+    this.#prefixHits ??= { ratio: hitRatio.child(labels), bytes: hitBytes.child(labels) };
+    const name = 'llm_d_epp_prefix_indexer_size';
+    if (this.registry.getSingleMetric(name) !== undefined) return;
     const gauge = new Gauge({
-      name: 'llm_d_epp_prefix_indexer_size',
+      name,
       help: '[ALPHA] Blocks in a prefix index, all endpoints together.',
       labelNames: ['plugin_name', 'plugin_type'],
       registers: [this.registry],
       collect: () => {
-        for (const index of indexes) {
+        gauge.reset();
+        for (const index of this.#prefixIndexes) {
           const blocks = snapshot().reduce((sum, endpoint) => sum + index.size(endpoint), 0);
           gauge.set(pluginLabels(index.name), blocks);
         }

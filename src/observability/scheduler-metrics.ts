@@ -6,12 +6,13 @@ import { SCHEDULER_SECONDS } from './bucket-bounds.ts';
 
 const BREAKER_STATES = ['closed', 'open', 'half-open'] as const;
 
-/** Puts a scheduler that stands in place of the profiles on the picker's page; nothing where there is none. */
+/** Puts a scheduler that stands in place of the profiles on the picker's page, once; nothing where there is none. */
 export function registerSchedulerMetrics(
   registry: Registry,
   replacement: () => ReplacementReport | undefined,
 ): void {
   if (replacement() === undefined) return;
+  if (registry.getSingleMetric('pointsman_scheduler_connected') !== undefined) return;
   const registers = [registry];
   const counter = (name: string, help: string, labelNames: readonly string[] = []) => ({
     name: `pointsman_scheduler_${name}`,

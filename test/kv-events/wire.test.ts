@@ -61,7 +61,7 @@ function startPicking(): Picking {
     picker.stop();
     await runtime.network.close();
   });
-  const index = picker.observers.find((each) => each instanceof PrecisePrefixIndex);
+  const index = picker.observers().find((each) => each instanceof PrecisePrefixIndex);
   if (index === undefined) throw new Error('the configuration has brought no precise index');
   let requests = 0;
   return {
