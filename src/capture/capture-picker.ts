@@ -57,11 +57,14 @@ export class CaptureTap {
     this.#result = result;
   }
 
-  /** From here on another configuration decides. */
-  adopted(config: unknown): void {
-    // What it begins with is the pool as it is now.
-    this.#tellSamples();
-    this.#parts.write({ e: 'adopt', t: this.#parts.clock.now(), config });
+  /** Another configuration takes over in `adopt`. One that fails is not told. */
+  adopts(config: unknown, adopt: () => void): void {
+    this.#parts.clock.settingUp((t) => {
+      adopt();
+      // What it begins with is the pool as it is now.
+      this.#tellSamples();
+      this.#parts.write({ e: 'adopt', t, config });
+    });
   }
 
   /** The same router, its requests told. */
@@ -218,9 +221,6 @@ export function tapped(picker: EndpointPicker, tap: CaptureTap): EndpointPicker 
   return {
     ...picker,
     ...tap.router(picker),
-    adopt: (plan) => {
-      picker.adopt(plan);
-      tap.adopted(plan.effective);
-    },
+    adopt: (plan) => tap.adopts(plan.effective, () => picker.adopt(plan)),
   };
 }

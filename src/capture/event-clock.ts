@@ -8,6 +8,7 @@ export class EventClock implements Clock {
   readonly #clock: Clock;
   readonly #onTimer: (number: number, at: Millis) => void;
   #at: Millis | undefined;
+  #numbers = true;
   #timers = 0;
 
   constructor(clock: Clock, onTimer: (number: number, at: Millis) => void) {
@@ -24,7 +25,7 @@ export class EventClock implements Clock {
   }
 
   setTimer(delay: Millis, callback: () => void): Timer {
-    if (this.#at === undefined) return this.#clock.setTimer(delay, callback);
+    if (this.#at === undefined || !this.#numbers) return this.#clock.setTimer(delay, callback);
     const number = this.#timers++;
     return this.#clock.setTimer(delay, () =>
       this.during((at) => {
@@ -32,6 +33,16 @@ export class EventClock implements Clock {
         callback();
       }),
     );
+  }
+
+  /** At one time, too, but what feeds the core is set up in it: its timers are not numbered. Not within an event. */
+  settingUp<T>(setUp: (at: Millis) => T): T {
+    this.#numbers = false;
+    try {
+      return this.during(setUp);
+    } finally {
+      this.#numbers = true;
+    }
   }
 
   /** Runs an event at one time; one within another is part of it. */

@@ -217,9 +217,7 @@ export class Redecider {
   #adopt({ t, config }: Extract<CaptureRecord, { e: 'adopt' }>): void {
     if (!this.#isOwn) return;
     const plan = this.#planOf(config);
-    // What is set up with it sets timers that no record will ever name: they are of the world, as at the start.
-    this.#clock.during(t, () => undefined);
-    this.#picker.adopt(plan);
+    this.#clock.settingUp(t, () => this.#picker.adopt(plan));
     this.#predicts = predictsWith(plan);
   }
 

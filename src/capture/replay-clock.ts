@@ -23,6 +23,11 @@ export class ReplayClock implements Clock {
     return { cancel: () => void this.#callbacks.delete(number) };
   }
 
+  settingUp<T>(at: Millis, setUp: () => T): T {
+    this.#now = at;
+    return setUp();
+  }
+
   during<T>(at: Millis, event: () => T): T {
     this.#now = at;
     this.#inEvent = true;

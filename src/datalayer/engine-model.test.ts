@@ -72,6 +72,20 @@ describe('EngineModel', () => {
     expect((slowOne ?? 0) / (fast ?? 1)).toBeLessThan(3.6);
   });
 
+  it('learns the same whether or not somebody asks it meanwhile', () => {
+    const pool = makePool([{}, {}, {}]);
+    const slow: Truth = { perPrefillTokenMs: 0.06, stepFactor: 3.6, overheadMs: 15 };
+    const [asked, left] = [new EngineModel(), new EngineModel()];
+    for (let n = 0; n < 113; n++) {
+      teach(asked, pool, [H100, H100, slow], 1);
+      for (const endpoint of pool.slice(n % 3)) asked.stepTime(endpoint);
+      teach(left, pool, [H100, H100, slow], 1);
+    }
+    for (const endpoint of pool) {
+      expect(asked.stepTime(endpoint)).toEqual(left.stepTime(endpoint));
+    }
+  });
+
   it('learns nothing of speed from a request that had to wait for memory', () => {
     const [endpoint] = makePool([
       { attributes: [[CACHE_CONFIG as AttributeKey<never>, { blocks: 100, blockTokens: 16 }]] },

@@ -59,15 +59,13 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
   /** Work of all requests sent, the older the less it counts. */
   #sent: { readonly workMs: Millis; readonly at: Millis } = { workMs: 0, at: 0 };
   #answers = 0;
-  /** By slot, until something has been learned. */
-  #stepTimes: (StepTime | undefined)[] = [];
+  /** By slot, as of when they were last worked out: that somebody asks must change nothing. */
+  #stepTimes: StepTime[] = [];
+  /** Of endpoints that have not answered yet. */
+  #otherStepTime: StepTime = PRIOR_STEP_TIME;
 
   stepTime({ slot }: Endpoint): StepTime {
-    const known = this.#stepTimes[slot];
-    if (known !== undefined) return known;
-    const stepTime = slower(this.#pool.stepTime, this.#ratios.ratio(slot));
-    this.#stepTimes[slot] = stepTime;
-    return stepTime;
+    return this.#stepTimes[slot] ?? this.#otherStepTime;
   }
 
   utilization(now: Millis): number {
@@ -85,7 +83,7 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
   onEndpointRemoved({ slot }: Endpoint): void {
     this.#endpoints -= 1;
     this.#ratios.forget(slot);
-    this.#stepTimes = [];
+    this.#workOut();
   }
 
   onRouted({ request, cachedTokens, endpoint, at }: Routed): void {
@@ -123,11 +121,20 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
     this.#answers += 1;
     if (this.#answers > SETTLED_ANSWERS && this.#answers % REFRESH_ANSWERS !== 0) return;
     this.#pool = poolModel(this.#fit.solve());
-    this.#stepTimes = [];
+    this.#workOut();
   }
 
   onDone(routed: Routed, at: Millis, outcome: Outcome, usage: Usage | undefined): void {
     this.#outputLength.onDone(routed, at, outcome, usage);
+  }
+
+  #workOut(): void {
+    const { stepTime } = this.#pool;
+    this.#stepTimes = [];
+    for (const slot of this.#ratios.slots()) {
+      this.#stepTimes[slot] = slower(stepTime, this.#ratios.ratio(slot));
+    }
+    this.#otherStepTime = slower(stepTime, this.#ratios.commonRatio());
   }
 
   #workAt(now: Millis): Millis {

@@ -23,10 +23,20 @@ export class SpeedRatios {
   #between = 0;
   #within = 0;
 
+  /** Those that have answered. */
+  slots(): Iterable<number> {
+    return this.#records.keys();
+  }
+
+  /** Of an endpoint that has not. */
+  commonRatio(): number {
+    return Math.exp(this.#grandMean);
+  }
+
   /** Observed over predicted, above 1 for a slow endpoint; 1 until it is known to differ. */
   ratio(slot: number): number {
     const record = this.#records.get(slot);
-    if (record === undefined) return Math.exp(this.#grandMean);
+    if (record === undefined) return this.commonRatio();
     const trust = this.#between / (this.#between + this.#chanceOf(record) + Number.EPSILON);
     return Math.exp(this.#grandMean + trust * (record.mean - this.#grandMean));
   }
