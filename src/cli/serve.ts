@@ -167,7 +167,7 @@ function showPool(
   const snapshot = (): readonly Endpoint[] => picker.pool.snapshot();
   registerPoolMetrics({ registry, poolName, snapshot, inFlight: picker.ledger, clock });
   metrics.observePrefixIndexes(picker.observers(), snapshot);
-  const roles = { observers: () => picker.observers, clock };
+  const roles = { observers: () => picker.observers(), clock };
   registerRoleMinimums(registry, roles);
   picker.pool.observeEndpoints(tellRoleMinimums(roles, log));
 }
