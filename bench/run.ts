@@ -45,6 +45,13 @@ const BENCHES: ReadonlyMap<string, { readonly file: string; readonly about: stri
       about: 'a live replay through Envoy against a simulation of the same slice; ten minutes',
     },
   ],
+  [
+    'kubernetes',
+    {
+      file: 'kubernetes/main',
+      about: 'following 1,000 pods on a real kube-apiserver: sync, removal, memory, CPU',
+    },
+  ],
   ['scrape', { file: 'scrape', about: 'scraping 8, 64 and 256 endpoints, without requests' }],
 ]);
 

@@ -4,6 +4,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { ConfigError } from '../framework/error.ts';
 import type { ScorerDefinition } from '../framework/plugin.ts';
 import { createLog } from '../observability/log.ts';
+import { loadKubeconfig } from './load-kubeconfig.ts';
 import { planFromPlugins, shadowFrom } from './plan.ts';
 import { pluginOption } from './plugin-option.ts';
 import { type ServeOptions, startServe } from './serve.ts';
@@ -221,11 +222,7 @@ function inCluster(command: Command): Command {
 async function kubernetesFrom(flags: ServeFlags): Promise<ServeOptions['kubernetes']> {
   const { poolName: name, poolNamespace: namespace, poolGroup: group, kubeconfig } = flags;
   if (namespace === undefined) return undefined;
-  // Loaded when it is asked for: it is a large library.
-  const { KubeConfig } = await import('@kubernetes/client-node');
-  const config = new KubeConfig();
-  if (kubeconfig === undefined) config.loadFromDefault();
-  else config.loadFromFile(kubeconfig);
+  const config = await loadKubeconfig(kubeconfig);
   return { config, pool: { namespace, name, group, version: 'v1' } };
 }
 

@@ -79,6 +79,13 @@ export class ClusterHand {
     );
   }
 
+  /** Ready still, and about to be evicted. */
+  async disrupt(name: string): Promise<void> {
+    const conditions = ['Ready', 'DisruptionTarget'].map((type) => ({ type, status: 'True' }));
+    const body = { status: { conditions } };
+    await this.#core.patchNamespacedPodStatus({ name, namespace: NAMESPACE, body }, merge);
+  }
+
   async deletePod(name: string, gracePeriodSeconds = 0): Promise<void> {
     await this.#core.deleteNamespacedPod({ name, namespace: NAMESPACE, gracePeriodSeconds });
   }

@@ -1,0 +1,47 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
+
+/** Passes bytes on to a port of the loopback, until the connections there are get cut. */
+export interface CuttableProxy {
+  readonly port: number;
+  /** Resets every connection; gives how many there were. New ones are taken. */
+  cut(): number;
+  stop(): Promise<void>;
+}
+
+export async function startCuttableProxy(targetPort: number): Promise<CuttableProxy> {
+  const sockets = new Set<Socket>();
+  const server = createServer((client) => {
+    const target = connect(targetPort, '127.0.0.1');
+    for (const [socket, other] of [
+      [client, target],
+      [target, client],
+    ] as const) {
+      sockets.add(socket);
+      socket.on('error', () => other.destroy());
+      socket.on('close', () => {
+        sockets.delete(socket);
+        other.destroy();
+      });
+      socket.pipe(other);
+    }
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const cut = (): number => {
+    const cutOff = sockets.size / 2;
+    for (const socket of sockets) socket.resetAndDestroy();
+    return cutOff;
+  };
+  return {
+    port: (server.address() as AddressInfo).port,
+    cut,
+    stop: async () => {
+      const closed = once(server, 'close');
+      server.close();
+      cut();
+      await closed;
+    },
+  };
+}
