@@ -49,6 +49,8 @@ export type CaptureRecord =
       readonly config: unknown;
       /** Since the Unix epoch, at `t`. */
       readonly wallMs: number;
+      /** Timers that the core had set before this; the next has this number. */
+      readonly timers?: number | undefined;
       readonly t: number;
       /** Files before this one; those may have been deleted. */
       readonly file: number;

@@ -16,6 +16,11 @@ export class EventClock implements Clock {
     this.#onTimer = onTimer;
   }
 
+  /** Timers numbered so far. */
+  get timers(): number {
+    return this.#timers;
+  }
+
   now(): Millis {
     return this.#at ?? this.#clock.now();
   }

@@ -106,7 +106,7 @@ interface Open {
 
 /** A decision core that is fed what another was fed. */
 export class Redecider {
-  readonly #clock = new ReplayClock();
+  readonly #clock: ReplayClock;
   readonly #picker: EndpointPicker;
   readonly #open = new Map<number, Open>();
   readonly #ranking = new Ranking();
@@ -124,9 +124,10 @@ export class Redecider {
   #prepared: { readonly n: number; readonly request: InferenceRequest } | undefined;
 
   constructor(
-    { version, seed, config: captured }: Extract<CaptureRecord, { e: 'capture' }>,
+    { version, seed, config: captured, timers }: Extract<CaptureRecord, { e: 'capture' }>,
     options: RedecideOptions,
   ) {
+    this.#clock = new ReplayClock(timers);
     const { catalogue, config, randomOf, state = 'as-it-happened', schedulerRuntime } = options;
     if (state === 'as-it-happened') this.#onFirstToken = options.onFirstToken;
     if (version > CAPTURE_VERSION) {

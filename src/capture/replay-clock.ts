@@ -4,8 +4,13 @@ import type { Clock, Millis, Timer } from '../framework/runtime.ts';
 export class ReplayClock implements Clock {
   readonly #callbacks = new Map<number, () => void>();
   #now: Millis = 0;
-  #timers = 0;
+  #timers: number;
   #inEvent = false;
+
+  /** `timers` were set before the first that is set here. */
+  constructor(timers = 0) {
+    this.#timers = timers;
+  }
 
   now(): Millis {
     return this.#now;

@@ -47,6 +47,7 @@ export function startTap({ plan, seed, clock }: TapOptions): Tap {
     seed,
     config,
     wallMs: clock.wallTime(),
+    timers: events.timers,
     t: clock.now(),
     file,
   });

@@ -1,3 +1,4 @@
+import { constants, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { scorers } from '../../scorers/index.ts';
 import type { CaptureRecord } from '../capture/capture-record.ts';
@@ -11,6 +12,9 @@ import { seededRandom } from '../runtime/seeded-random.ts';
 import { decisionLine } from './decision-line.ts';
 import { ParityTally } from './parity.ts';
 import type { ShadowData, ShadowMessage } from './start-shadow.ts';
+
+// Requests are served first where cores are short. Of this thread alone: elsewhere than on Linux it would be of the process.
+if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
 /** A thread that decides again what it is told, and answers each batch with how that compares. */
 const { config, source, plugins, state, tells = false } = workerData as ShadowData;
@@ -30,10 +34,17 @@ parentPort?.on('message', (batch: string) => {
   batches = batches.then(() => hear(batch));
 });
 
+// That everything is loaded.
+answerBatch();
+
 async function hear(batch: string): Promise<void> {
   for (const line of batch.split('\n')) {
     if (line !== '') await take(JSON.parse(line) as CaptureRecord);
   }
+  answerBatch();
+}
+
+function answerBatch(): void {
   const replacement = redecider?.replacement();
   const answer = {
     ...tally.report(),

@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { getPriority } from 'node:os';
 import { afterEach, expect, it } from 'vitest';
 import { scorers } from '../../scorers/index.ts';
 import { makeRequest } from '../../test/makers.ts';
@@ -74,4 +76,49 @@ it('hears all that it is told at once in pieces, and answers each', async () => 
   expect(Math.max(...pieces)).toBeLessThan(300);
   expect(shadow?.status()).toMatchObject({ restarts: 0, dropped: 0 });
   expect(shadow?.status().parity?.all).toMatchObject({ decisions: REQUESTS, agreed: REQUESTS });
+});
+
+it('begins where it is ready when more has come before than is kept', async () => {
+  const { begin, lines } = told(9000);
+  let begun = 0;
+  const decided = await new Promise<number>((resolve) => {
+    shadow = startShadow({
+      ...shadowFrom('random', []),
+      name: 'random',
+      begin: () => {
+        begun += 1;
+        return begin;
+      },
+      log: createLog('silent'),
+      onDecisions: (text) => {
+        if (text !== '') resolve(text.split('\n').length - 1);
+        else if (begun === 2) for (const line of lines.slice(0, 20)) shadow?.hear(line);
+      },
+    });
+    for (const line of lines) shadow.hear(line);
+  });
+  expect(decided).toBe(lines.slice(0, 20).filter((line) => line.includes('"e":"q"')).length);
+  expect(shadow?.status()).toMatchObject({ running: true, restarts: 0 });
+  expect(shadow?.status().dropped).toBeGreaterThanOrEqual(lines.length);
+});
+
+it.runIf(process.platform === 'linux')('leaves the cores to requests', async () => {
+  const { begin } = told(1);
+  const before = getPriority();
+  await new Promise<void>((resolve) => {
+    shadow = startShadow({
+      ...shadowFrom('random', []),
+      name: 'random',
+      begin: () => begin,
+      log: createLog('silent'),
+      onDecisions: () => resolve(),
+    });
+  });
+  const niceness = readdirSync('/proc/self/task').map((thread) => {
+    const stat = readFileSync(`/proc/self/task/${thread}/stat`, 'utf8');
+    // The 19th field; the second, a name in parentheses, may have spaces in it.
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16]);
+  });
+  expect(niceness.filter((each) => each === 10)).toHaveLength(1);
+  expect(getPriority()).toBe(before);
 });

@@ -58,6 +58,8 @@ const BATCH_MS = 50;
 const BATCH_CHARACTERS_MAX = 512 * 1024;
 /** A shadow that has not answered a batch for so long hangs. */
 const HANG_MS = 10_000;
+/** Nor does one begin that has said nothing for so long: where cores are busy, eight threads take their time to load. */
+const BEGIN_MS = 60_000;
 /** Further behind than this it is started anew: its state would be of another time. */
 const WAITING_CHARACTERS_MAX = 16 * 1024 * 1024;
 /** Between restarts, doubled each time up to the other. */
@@ -78,6 +80,10 @@ class ShadowThread implements Shadow {
   #worker: Worker | undefined;
   #lines: string[] = [];
   #characters = 0;
+  /** It has loaded, and answers. */
+  #ready = false;
+  /** More has come than is kept before it was ready: it begins when it is. */
+  #beginsLate = false;
   /** When the batch was sent that is not answered yet. */
   #sentAt: number | undefined;
   #parity: ShadowAnswer | undefined;
@@ -93,13 +99,18 @@ class ShadowThread implements Shadow {
   }
 
   readonly hear = (line: string): void => {
-    if (this.#worker === undefined) {
+    if (this.#worker === undefined || this.#beginsLate) {
       this.#dropped += 1;
       return;
     }
     this.#lines.push(line);
     this.#characters += line.length;
-    if (this.#characters > WAITING_CHARACTERS_MAX) this.#fail('has fallen behind');
+    if (this.#characters <= WAITING_CHARACTERS_MAX) return;
+    if (this.#ready) this.#fail('has fallen behind');
+    else {
+      this.#beginsLate = true;
+      this.#forget();
+    }
   };
 
   status(): ShadowStatus {
@@ -130,13 +141,21 @@ class ShadowThread implements Shadow {
     worker.unref();
     this.#worker = worker;
     this.#parity = undefined;
+    this.#ready = false;
+    this.#beginsLate = false;
     this.#lines = [begin()];
     this.#characters = this.#lines[0]?.length ?? 0;
-    this.#sentAt = undefined;
+    this.#sentAt = performance.now();
     worker.on('message', ({ answer, lines }: ShadowMessage) => {
       if (this.#worker !== worker) return;
+      this.#ready = true;
       this.#parity = answer;
       this.#sentAt = undefined;
+      if (this.#beginsLate) {
+        this.#beginsLate = false;
+        this.#lines = [begin()];
+        this.#characters = this.#lines[0]?.length ?? 0;
+      }
       // It is behind: what waits goes at once.
       if (this.#characters > BATCH_CHARACTERS_MAX) this.#send(worker, performance.now());
       onDecisions?.(lines);
@@ -153,7 +172,8 @@ class ShadowThread implements Shadow {
       return;
     }
     if (this.#sentAt !== undefined) {
-      if (now - this.#sentAt > HANG_MS) this.#fail(`has not answered for ${HANG_MS} ms`);
+      const patienceMs = this.#ready ? HANG_MS : BEGIN_MS;
+      if (now - this.#sentAt > patienceMs) this.#fail(`has not answered for ${patienceMs} ms`);
       return;
     }
     if (this.#lines.length === 0) return;
@@ -173,13 +193,17 @@ class ShadowThread implements Shadow {
     this.#sentAt = now;
   }
 
+  #forget(): void {
+    this.#dropped += this.#lines.length;
+    this.#lines = [];
+    this.#characters = 0;
+  }
+
   #fail(reason: string): void {
     const { name, log } = this.#options;
     void this.#worker?.terminate();
     this.#worker = undefined;
-    this.#dropped += this.#lines.length;
-    this.#lines = [];
-    this.#characters = 0;
+    this.#forget();
     const waitMs = Math.min(RESTART_MS_MAX, RESTART_MS * 2 ** Math.min(this.#restarts, 10));
     this.#restarts += 1;
     this.#restartAt = performance.now() + waitMs;
