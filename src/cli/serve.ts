@@ -415,6 +415,7 @@ function readiness(
       kubernetesSynced: kubernetes.synced,
       kubernetesAgeMs: kubernetes.ageMs,
       kubernetesTroubles: kubernetes.troubles,
+      kubernetesGroups: kubernetes.groups,
       kubernetesRulesSynced: kubernetes.rulesSynced,
     }),
     ...(election && {

@@ -251,9 +251,14 @@ describe('whoever follows a pool', () => {
     world.pods.put('lws-0-1', member(1, { app: 'worker' }));
     await world.clock.run(100);
     expect(ids()).toBe('');
+    expect(follower.groups).toEqual({ whole: 0, partial: 1 });
     world.pods.put('lws-0-2', member(2, { app: 'worker' }));
     await world.clock.run(200);
     expect(ids()).toBe('n/lws-0');
+    expect(follower.groups).toEqual({ whole: 1, partial: 0 });
+    world.pods.remove('lws-0');
+    await world.clock.run(300);
+    expect(follower.groups).toEqual({ whole: 0, partial: 0 });
     follower.stop();
   });
 

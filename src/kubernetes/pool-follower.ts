@@ -5,7 +5,7 @@ import { Informer, type KubeObject, type ResourceSource } from './informer.ts';
 import type { Node } from './node.ts';
 import type { Pod } from './pod.ts';
 import { type InferencePool, readPool } from './pool-spec.ts';
-import { Replicas } from './replicas.ts';
+import { type GroupCounts, Replicas } from './replicas.ts';
 
 /** Where the objects come from. */
 export interface PoolSources {
@@ -75,6 +75,11 @@ export class PoolFollower {
     return [...this.#troubles.values()];
   }
 
+  /** Groups of pods that are endpoints, and those that are not whole. */
+  get groups(): GroupCounts {
+    return this.#replicas.groups;
+  }
+
   stop(): void {
     for (const each of [this.#pools, this.#pods, this.#workers, this.#nodes]) each?.stop();
   }
@@ -114,7 +119,9 @@ export class PoolFollower {
     const source = this.#options.sources.pods(selector);
     this.#pods = this.#informer('pods', source, (pods, changed) => {
       this.#replicas.takePods(pods, changed);
-      if (this.#replicas.hasGroups) this.#workers ??= this.#followWorkers();
+      if (this.#workers !== undefined) return;
+      const { whole, partial } = this.#replicas.groups;
+      if (whole + partial > 0) this.#workers = this.#followWorkers();
     });
   }
 

@@ -7,6 +7,11 @@ import { endpointsOf, type Surroundings } from './pool-endpoints.ts';
 
 type Labels = ReadonlyMap<string, string>;
 
+export interface GroupCounts {
+  readonly whole: number;
+  readonly partial: number;
+}
+
 /** What was made of a pod. */
 interface Held {
   readonly uid: string | undefined;
@@ -36,9 +41,11 @@ export class Replicas {
     this.#endpoints = endpoints;
   }
 
-  /** Whether some pod leads others, so that somebody has to look after those. */
-  get hasGroups(): boolean {
-    return this.#leaders.size > 0;
+  /** Groups of pods, by their leaders: those that serve, and those of which something is missing. */
+  get groups(): GroupCounts {
+    const leaders = [...this.#leaders.values()];
+    const whole = leaders.filter((key) => this.#held.has(key)).length;
+    return { whole, partial: leaders.length - whole };
   }
 
   setPorts(ports: readonly number[]): void {

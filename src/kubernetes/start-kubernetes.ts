@@ -7,6 +7,7 @@ import { followRules } from './follow-rules.ts';
 import { HeldEndpoints } from './held-endpoints.ts';
 import { type PoolName, poolSources } from './kube-resources.ts';
 import { PoolFollower } from './pool-follower.ts';
+import type { GroupCounts } from './replicas.ts';
 
 export interface KubernetesOptions {
   readonly config: KubeConfig;
@@ -30,6 +31,8 @@ export interface KubernetesDiscovery {
   readonly ageMs: Millis | undefined;
   /** What is wrong at the moment, a sentence each that says what to do. */
   readonly troubles: readonly string[];
+  /** Groups of pods that are endpoints, and those of which a pod is missing or not ready. */
+  readonly groups: GroupCounts;
   stop(): void;
 }
 
@@ -74,6 +77,9 @@ export function startKubernetes(options: KubernetesOptions): KubernetesDiscovery
     },
     get troubles() {
       return [...follower.troubles, ...(followed?.troubles ?? [])];
+    },
+    get groups() {
+      return follower.groups;
     },
     stop: () => {
       follower.stop();
