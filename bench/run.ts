@@ -12,6 +12,11 @@ const BENCHES: ReadonlyMap<string, { readonly file: string; readonly about: stri
       about: 'the default against every rival, tuned and not, in simulation',
     },
   ],
+  [
+    'explain',
+    { file: 'overhead/explain', about: 'what remembering decisions costs, with and without' },
+  ],
+  ['capture', { file: 'overhead/capture', about: 'what capturing costs, with and without' }],
   ['pick', { file: 'pick', about: 'one decision over 100 endpoints with five scorers' }],
   [
     'stub',

@@ -104,8 +104,8 @@ function termsOf(errand: Errand, place: Place): readonly number[] {
 
 /** Of `StepTime`. */
 const ENGINE_FIELDS = 6;
-/** Where it is in `ScoreInputs.endpoints`. */
-const STALE = 6;
+/** Where it is in `ScoreInputs.seldom`. */
+const STALE = 0;
 
 /** What the costs of one cycle went by, in flat arrays that are used again for the next. */
 export class CostInputs implements ScoreInputs {
@@ -145,16 +145,23 @@ export class CostInputs implements ScoreInputs {
     columns.pending[index] = load.pendingPrefillTokens;
     columns.context[index] = load.contextTokens;
     columns.cached[index] = place.cachedTokens;
-    columns.adapter[index] = place.adapterMs;
-    columns.suspect[index] = place.suspectMs;
-    columns.stale[index] = place.stale ? 1 : 0;
-    if (columns.capacity[index] !== place.capacityTokens) {
-      columns.capacity[index] = place.capacityTokens;
-      this.version += 1;
+    const { capacityTokens, adapterMs, suspectMs } = place;
+    const stale = place.stale ? 1 : 0;
+    if (
+      engine === this.#engines[index] &&
+      columns.capacity[index] === capacityTokens &&
+      columns.adapter[index] === adapterMs &&
+      columns.suspect[index] === suspectMs &&
+      columns.stale[index] === stale
+    ) {
+      return;
     }
-    if (engine === this.#engines[index]) return;
-    this.#engines[index] = engine;
     this.version += 1;
+    columns.capacity[index] = capacityTokens;
+    columns.adapter[index] = adapterMs;
+    columns.suspect[index] = suspectMs;
+    columns.stale[index] = stale;
+    this.#engines[index] = engine;
     const fields = [
       engine.overheadMs,
       engine.baseMs,
@@ -188,9 +195,10 @@ function placeColumns(room: number): PlaceColumns {
   const [requests, pending, context, cached] = [column(), column(), column(), column()];
   const [adapter, suspect, stale, capacity] = [column(), column(), column(), column()];
   const engine = Array.from({ length: ENGINE_FIELDS }, column);
-  const often = [requests, pending, context, cached, adapter, suspect, stale];
-  const rest = { adapter, suspect, stale, capacity, engine, often };
-  return { requests, pending, context, cached, ...rest, seldom: [...engine, capacity] };
+  const often = [requests, pending, context, cached];
+  const seldom = [stale, ...engine, capacity, adapter, suspect];
+  const rest = { adapter, suspect, stale, capacity, engine, often, seldom };
+  return { requests, pending, context, cached, ...rest };
 }
 
 function errandOf({ cycle: [promptTokens = 0, localityPrice = 0] }: ScoreInputs): Errand {
@@ -198,10 +206,11 @@ function errandOf({ cycle: [promptTokens = 0, localityPrice = 0] }: ScoreInputs)
 }
 
 function placeOf({ endpoints, seldom }: ScoreInputs, index: number): Place {
-  const often = endpoints.map((column) => column[index] ?? 0) as Numbers<7>;
-  const [requests, pendingPrefillTokens, contextTokens, cachedTokens, adapterMs, suspectMs, stale] =
-    often;
+  const [requests, pendingPrefillTokens, contextTokens, cachedTokens] = endpoints.map(
+    (column) => column[index] ?? 0,
+  ) as Numbers<4>;
   const [
+    stale,
     overheadMs,
     baseMs,
     perPrefillTokenMs,
@@ -209,7 +218,9 @@ function placeOf({ endpoints, seldom }: ScoreInputs, index: number): Place {
     perContextTokenMs,
     prefillTokensMax,
     capacityTokens,
-  ] = seldom.map((column) => column[index] ?? 0) as Numbers<7>;
+    adapterMs,
+    suspectMs,
+  ] = seldom.map((column) => column[index] ?? 0) as Numbers<10>;
   return {
     load: { requests, pendingPrefillTokens, contextTokens },
     engine: {
@@ -242,7 +253,7 @@ export function costAccount(inputs: CostInputs): ScoreAccount {
       const costs = Array.from({ length: count }, (_, index) =>
         costMs(errand, placeOf(past, index)),
       );
-      return scoresOfCosts(costs, past.endpoints[STALE] ?? new Float64Array(count));
+      return scoresOfCosts(costs, past.seldom[STALE] ?? new Float64Array(count));
     },
     terms: (past, index) => termsOf(errandOf(past), placeOf(past, index)),
   };

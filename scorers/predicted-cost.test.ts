@@ -144,4 +144,30 @@ describe('predicted-cost-scorer', () => {
     scorer.onDone?.(routed, NOW + 1400, 'completed', undefined);
     expect(prefers(NOW + 1400)).toBe(0);
   });
+
+  it('gives an account from which the same scores come again, and terms that add up', () => {
+    const scorer = newScorer();
+    const situations = [
+      { matchedBlocks: 40, requests: 3, contextTokens: 380_000, pendingPrefillTokens: 900 },
+      { sampledAt: NEVER },
+      { stepTime: { ...PRIOR_STEP_TIME, overheadMs: 7, baseMs: 11 } },
+    ];
+    const scores = scoresOf(situations, { scorer, utilization: 0.7 });
+    const { account } = scorer;
+    expect(account?.scores(account.inputs, situations.length)).toEqual(scores);
+    const costs = situations.map((_, index) => {
+      const terms = account?.terms(account.inputs, index) ?? [];
+      const named = new Map(account?.termNames.map((name, at) => [name, terms[at] ?? 0]));
+      const cost = named.get('costMs') ?? 0;
+      const sum = [...named].reduce(
+        (total, [name, value]) =>
+          name.endsWith('Ms') && name !== 'costMs' ? total + value : total,
+        0,
+      );
+      expect(sum).toBeCloseTo(cost, 6);
+      return cost;
+    });
+    expect(scores[0]).toBe(Math.min(costs[0] ?? 0, costs[2] ?? 0) / (costs[0] ?? 1));
+    expect(scores[1]).toBe(0);
+  });
 });

@@ -13,7 +13,7 @@ import {
 import type { Outcome, Routed } from '../src/framework/observer.ts';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
 import type { SchedulingContext } from '../src/framework/scheduling.ts';
-import { decodeStepMs } from '../src/framework/step-time.ts';
+import { decodeStepMs, PRIOR_STEP_TIME } from '../src/framework/step-time.ts';
 import {
   CostInputs,
   costAccount,
@@ -95,6 +95,11 @@ export const predictedCost: ScorerDefinition = defineScorer({
   },
 });
 
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
+
+const NO_LOAD = { requests: 0, pendingPrefillTokens: 0, contextTokens: 0 };
+
+/** One Place, filled anew for each endpoint: of hundreds a decision the garbage would cost more than all else. */
 function placesOf(
   endpoints: readonly Endpoint[],
   context: SchedulingContext,
@@ -105,19 +110,27 @@ function placesOf(
   const model = context.get(ENGINE_MODEL);
   const adapterWaitMs = adapterModel(endpoints, context);
   const outputTokens = model.expectedOutputTokens(context.request);
+  const place: Mutable<Place> = {
+    load: NO_LOAD,
+    engine: PRIOR_STEP_TIME,
+    cachedTokens: 0,
+    capacityTokens: 0,
+    adapterMs: 0,
+    suspectMs: 0,
+    stale: false,
+  };
   return (endpoint, suspectMs) => {
     const load = inFlight.load(endpoint);
     const engine = model.stepTime(endpoint);
     const residenceMs = outputTokens * decodeStepMs(load.requests, load.contextTokens, engine);
-    return {
-      load,
-      engine,
-      cachedTokens: match.matchedBlocks(endpoint) * match.blockTokens,
-      capacityTokens: capacityTokens(endpoint),
-      adapterMs: adapterWaitMs(endpoint, residenceMs),
-      suspectMs,
-      stale: !isFresh(endpoint, context.now),
-    };
+    place.load = load;
+    place.engine = engine;
+    place.cachedTokens = match.matchedBlocks(endpoint) * match.blockTokens;
+    place.capacityTokens = capacityTokens(endpoint);
+    place.adapterMs = adapterWaitMs(endpoint, residenceMs);
+    place.suspectMs = suspectMs;
+    place.stale = !isFresh(endpoint, context.now);
+    return place;
   };
 }
 

@@ -49,14 +49,20 @@ export class DecisionRing {
     this.#limits = limits;
   }
 
-  /** Before a decision over `candidates` is written. True when it must be written in full. */
-  begin(candidates: readonly Endpoint[], wallOffsetMs: () => number): boolean {
+  /** Before a decision is written whose candidates are not those of the one before it: for each of them. */
+  name({ id, address, slot }: Endpoint): void {
+    const known = this.#endpoints[slot];
+    if (known?.id === id && known.address === address) return;
+    // A segment has one name for each slot.
+    if (this.#count > 0 && known !== undefined) this.#seal();
+    if (this.#shared) this.#endpoints = [...this.#endpoints];
+    this.#shared = false;
+    this.#endpoints[slot] = { id, address };
+  }
+
+  /** Before a decision is written. True when it must be written in full. */
+  begin(wallOffsetMs: () => number): boolean {
     if (this.#count === SEGMENT_DECISIONS || this.log.length > SEGMENT_BYTES_MAX) this.#seal();
-    for (let index = 0; index < candidates.length; index++) {
-      const endpoint = candidates[index] as Endpoint;
-      const known = this.#endpoints[endpoint.slot];
-      if (known?.id !== endpoint.id || known.address !== endpoint.address) this.#name(endpoint);
-    }
     if (this.#count === 0) this.#wallOffsetMs = wallOffsetMs();
     return this.#count === 0;
   }
@@ -111,13 +117,5 @@ export class DecisionRing {
       this.#sealed.shift();
       [oldest] = this.#sealed;
     }
-  }
-
-  /** A slot that had another name needs a new segment, as a segment has one name for each. */
-  #name({ id, address, slot }: Endpoint): void {
-    if (this.#count > 0 && this.#endpoints[slot] !== undefined) this.#seal();
-    if (this.#shared) this.#endpoints = [...this.#endpoints];
-    this.#shared = false;
-    this.#endpoints[slot] = { id, address };
   }
 }

@@ -32,6 +32,8 @@ export class DecisionWriter {
   readonly #candidates: Slots = { slots: new Uint16Array(SLOTS_FIRST), count: 0 };
   readonly #kept: Slots = { slots: new Uint16Array(SLOTS_FIRST), count: 0 };
   #eligible: SlotList = this.#candidates;
+  /** The candidates of the last decision. */
+  #last: Endpoint[] = [];
   /** Counts changes of `#candidates`. */
   #list = 0;
   #slotsEnd = 0;
@@ -54,9 +56,10 @@ export class DecisionWriter {
 
   begin(endpoints: readonly Endpoint[], { request, now }: SchedulingContext): void {
     const { log } = this.#ring;
-    const full = this.#ring.begin(endpoints, this.#wallOffsetMs);
+    const changed = this.#listed(endpoints);
+    const full = this.#ring.begin(this.#wallOffsetMs);
     if (full) for (const columns of this.#columns) forget(columns);
-    const sameList = !this.#listed(endpoints) && !full;
+    const sameList = !changed && !full;
     const sameModel = request.model === this.#model && !full;
     this.#model = request.model;
     this.#profile = PROFILE_UNKNOWN;
@@ -141,8 +144,7 @@ export class DecisionWriter {
     log.u8(EVENT.picked);
     log.u8(count);
     for (let target = 0; target < count; target++) {
-      const endpoint = picked[target]?.endpoint;
-      log.u16(candidates.findIndex((candidate) => candidate.endpoint === endpoint));
+      log.u16(placeOf(picked[target]?.endpoint, candidates));
     }
   }
 
@@ -209,16 +211,24 @@ export class DecisionWriter {
 
   /** Takes the candidates; true where they are others than before. */
   #listed(endpoints: readonly Endpoint[]): boolean {
-    const candidates = this.#candidates;
-    this.#eligible = candidates;
-    let same = endpoints.length === candidates.count;
+    this.#eligible = this.#candidates;
+    const last = this.#last;
+    let same = endpoints.length === last.length;
     for (let index = 0; same && index < endpoints.length; index++) {
-      same = endpoints[index]?.slot === candidates.slots[index];
+      const endpoint = endpoints[index] as Endpoint;
+      // Few have a new sample since the last decision; the others are the same object.
+      if (endpoint === last[index]) continue;
+      same = isOf(endpoint, last[index]);
+      last[index] = endpoint;
     }
     if (same) return false;
+    this.#last = [...endpoints];
     this.#list += 1;
-    fill(candidates, endpoints);
-    for (const { slot } of endpoints) this.#slotsEnd = Math.max(this.#slotsEnd, slot + 1);
+    fill(this.#candidates, endpoints);
+    for (const endpoint of endpoints) {
+      this.#ring.name(endpoint);
+      this.#slotsEnd = Math.max(this.#slotsEnd, endpoint.slot + 1);
+    }
     return true;
   }
 
@@ -227,6 +237,19 @@ export class DecisionWriter {
     log.u16(count);
     for (let index = 0; index < count; index++) log.u16(slots[index] as number);
   }
+}
+
+/** Two looks at one endpoint. */
+function isOf(endpoint: Endpoint, other: Endpoint | undefined): boolean {
+  return (
+    endpoint.slot === other?.slot && endpoint.id === other.id && endpoint.address === other.address
+  );
+}
+
+function placeOf(endpoint: Endpoint | undefined, candidates: readonly ScoredEndpoint[]): number {
+  let place = 0;
+  while (place < candidates.length && candidates[place]?.endpoint !== endpoint) place += 1;
+  return place;
 }
 
 function fill(list: Slots, endpoints: readonly Endpoint[]): void {

@@ -1,0 +1,97 @@
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { request } from 'undici';
+import { CaptureWriter } from '../../src/capture/capture-writer.ts';
+import { startTap } from '../../src/capture/start-tap.ts';
+import { createEndpointPicker } from '../../src/endpoint-picker.ts';
+import type { DecisionList } from '../../src/explain/decision-documents.ts';
+import { compare, type Overhead } from './compare.ts';
+import { type Added, addedBy, addedText, type MakePicker } from './decisions.ts';
+import { overheadOptions, overheadText } from './options.ts';
+
+const ABOUT = `CPU of the picker for each request through a real Envoy, with and without a capture (serve --capture), in turn, and
+the bytes that the capture takes on disk for each. Compression in other threads of the picker counts, too.`;
+
+/** Records are written once a second. */
+const FLUSH_MS = 2500;
+const SHARE_MAX = 0.02;
+const BYTES_MAX = 200;
+
+async function decisionsMade(metricsPort: number): Promise<number> {
+  const { body } = await request(`http://127.0.0.1:${metricsPort}/debug/decisions?limit=1`);
+  const { decisions } = (await body.json()) as DecisionList;
+  return (decisions[0]?.number ?? -1) + 1;
+}
+
+const bare: MakePicker = (options) => ({ picker: createEndpointPicker(options) });
+
+function captured(folder: string): MakePicker {
+  return ({ plan, runtime }) => {
+    const tap = startTap({ plan, seed: 1, clock: runtime.clock });
+    const writer = new CaptureWriter({
+      folder,
+      fileBytesMax: 1e9,
+      totalBytesMax: 1e9,
+      head: (file) => tap.head(file),
+      onFailed: (reason) => {
+        throw new Error(`the capture ended: ${reason}`);
+      },
+    });
+    tap.listen(writer.write);
+    const { wrapScheduler } = tap;
+    const made = createEndpointPicker({
+      plan,
+      runtime: { ...runtime, clock: tap.clock },
+      wrapScheduler,
+    });
+    return { picker: tap.wrapPicker(made), settle: () => writer.flush() };
+  };
+}
+
+interface Result {
+  readonly endpoints: number;
+  readonly overhead: Overhead;
+  readonly added: Added;
+  readonly bytesPerRequest: number;
+}
+
+const options = await overheadOptions('capture', ABOUT);
+if (options !== undefined) {
+  const results: Result[] = [];
+  for (const endpoints of options.endpoints) {
+    const folder = mkdtempSync(join(tmpdir(), 'pointsman-bench-capture-'));
+    const flags = { without: [], with: ['--capture', folder] };
+    const comparison = { endpoints, flags, ...options.effort };
+    const written = { bytes: 0, requests: 0 };
+    try {
+      const overhead = await compare(comparison, options.tools, async ({ metricsPort }) => {
+        await sleep(FLUSH_MS);
+        for (const name of readdirSync(folder)) {
+          written.bytes += statSync(join(folder, name)).size;
+          rmSync(join(folder, name));
+        }
+        written.requests += await decisionsMade(metricsPort);
+      });
+      const bytesPerRequest = written.bytes / written.requests;
+      const added = await addedBy(bare, captured(folder), endpoints);
+      results.push({ endpoints, overhead, added, bytesPerRequest });
+      if (options.json) continue;
+      process.stdout.write(
+        `${endpoints} endpoints: ${overheadText(overhead)}\n` +
+          `  ${addedText(added, overhead.withoutMs)}\n` +
+          `  ${bytesPerRequest.toFixed(1)} bytes a request of ${written.requests}\n`,
+      );
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  }
+  const document = { bench: 'capture', machine: options.machine, results };
+  if (options.json) process.stdout.write(`${JSON.stringify(document, undefined, 2)}\n`);
+  const held = results.every(
+    ({ overhead, bytesPerRequest }) =>
+      overhead.share.median < SHARE_MAX && bytesPerRequest < BYTES_MAX,
+  );
+  process.exitCode = held ? 0 : 1;
+}

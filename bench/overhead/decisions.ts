@@ -1,0 +1,164 @@
+import { scorers } from '../../scorers/index.ts';
+import { builtInCatalogue } from '../../src/config/catalogue.ts';
+import { NAMED_CONFIGS } from '../../src/config/defaults.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import type { PickerPlan } from '../../src/config/picker-plan.ts';
+import { dataSources } from '../../src/datalayer/data-sources.ts';
+import type { EndpointPicker, EndpointPickerOptions } from '../../src/endpoint-picker.ts';
+import type { EndpointId } from '../../src/framework/endpoint.ts';
+import type { InferenceRequest } from '../../src/framework/request.ts';
+import type { RoutedRequest } from '../../src/framework/routing.ts';
+import { chainBlockIds } from '../../src/request/chain-block-ids.ts';
+import { seededRandom } from '../../src/runtime/seeded-random.ts';
+import { SimulatedClock } from '../../src/sim/simulated-clock.ts';
+import { quantile } from './compare.ts';
+
+/**
+ * The decision core alone, in this process: what something put around it adds to a request, where a whole request's time
+ * differs by more from one second to the next, as on a machine with other work.
+ */
+
+/** What a picker is made of, and how it is told of the end of a window: to finish what it still has to do. */
+export type MakePicker = (options: Pick<EndpointPickerOptions, 'plan' | 'runtime'>) => {
+  readonly picker: EndpointPicker;
+  readonly settle?: () => Promise<void>;
+};
+
+export interface Added {
+  readonly endpoints: number;
+  readonly withoutMicros: number;
+  readonly withMicros: number;
+  /** CPU of all threads that a decision takes more; median and quartiles of the differences between neighbours. */
+  readonly addedMicros: { readonly median: number; readonly lower: number; readonly upper: number };
+}
+
+const SEED = 7;
+const REQUESTS = 4000;
+const FAMILIES = 50;
+const BLOCK_TOKENS = 64;
+const IN_FLIGHT = 16;
+/** Servers are scraped twenty times a second, requests come by thousands. */
+const DECISIONS_PER_SAMPLE = 8;
+const WINDOW = 4000;
+const PAIRS = 60;
+const WARM_UP = 5;
+
+export async function addedBy(
+  without: MakePicker,
+  having: MakePicker,
+  endpoints: number,
+): Promise<Added> {
+  const plan = loadConfig({
+    text: NAMED_CONFIGS.get('default') ?? '',
+    source: 'bench',
+    catalogue: builtInCatalogue(scorers, dataSources),
+  });
+  const sides = [without, having].map((make) => windowsOf(make, plan, endpoints)) as [
+    () => Promise<number>,
+    () => Promise<number>,
+  ];
+  const pairs: (readonly [number, number])[] = [];
+  for (let pair = 0; pair < WARM_UP + PAIRS; pair++) {
+    const first = pair % 2;
+    const one = await (first === 0 ? sides[0]() : sides[1]());
+    const other = await (first === 0 ? sides[1]() : sides[0]());
+    if (pair >= WARM_UP) pairs.push(first === 0 ? [one, other] : [other, one]);
+  }
+  const added = pairs.map(([bare, more]) => more - bare);
+  return {
+    endpoints,
+    withoutMicros: quantile(
+      pairs.map(([bare]) => bare),
+      0.5,
+    ),
+    withMicros: quantile(
+      pairs.map(([, more]) => more),
+      0.5,
+    ),
+    addedMicros: {
+      median: quantile(added, 0.5),
+      lower: quantile(added, 0.25),
+      upper: quantile(added, 0.75),
+    },
+  };
+}
+
+/** Each call runs a window of decisions and gives CPU microseconds of one. */
+function windowsOf(make: MakePicker, plan: PickerPlan, endpoints: number): () => Promise<number> {
+  const clock = new SimulatedClock();
+  const random = seededRandom(SEED);
+  const network = { get: () => Promise.reject(new Error('no network in this bench')) };
+  const { picker, settle } = make({ plan, runtime: { clock, random, network } });
+  const ids = Array.from({ length: endpoints }, (_, at) => `10.0.${at >> 8}.${at & 255}:8000`);
+  const chance = random.fork('bench');
+  const sample = (id: string): void =>
+    picker.pool.observe(id as EndpointId, {
+      waitingQueueSize: Math.floor(chance.next() * 4),
+      runningRequests: Math.floor(chance.next() * 64),
+      kvCacheUsage: chance.next(),
+      sampledAt: clock.now(),
+    });
+  for (const id of ids) {
+    picker.pool.upsert({ id: id as EndpointId, address: id, labels: new Map() });
+    sample(id);
+  }
+  const requests = Array.from({ length: REQUESTS }, (_, turn) => requestOf(turn, chance.next()));
+  const open: RoutedRequest[] = [];
+  let turn = 0;
+  const decide = (): void => {
+    if (turn % DECISIONS_PER_SAMPLE === 0)
+      sample(ids[(turn / DECISIONS_PER_SAMPLE) % endpoints] ?? '');
+    const request = requests[turn++ % REQUESTS] as InferenceRequest;
+    open.push(picker.route(request, { firstTokenSeen: true }));
+    if (open.length <= IN_FLIGHT) return;
+    open[IN_FLIGHT / 2]?.firstToken();
+    open.shift()?.done('completed');
+  };
+  return async () => {
+    const before = process.cpuUsage();
+    for (let decision = 0; decision < WINDOW; decision++) decide();
+    await settle?.();
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / WINDOW;
+  };
+}
+
+/** About a kilobyte of text, the first half of it known. */
+function requestOf(turn: number, chance: number): InferenceRequest {
+  const family = Math.floor(chance * FAMILIES);
+  const promptTokens = 256 + (turn % 20) * 8;
+  const blocks = Math.floor(promptTokens / BLOCK_TOKENS);
+  const ids = Array.from(
+    { length: blocks },
+    (_, at) => (at < 2 ? family : FAMILIES + turn) * 1000 + at,
+  );
+  const id = String(turn).padStart(12, '0');
+  return {
+    id: `0123456789ab-${turn.toString(36)}`,
+    model: 'meta-llama/Llama-3.1-8B-Instruct',
+    streaming: true,
+    outputTokensMax: undefined,
+    promptTokens,
+    prompt: chainBlockIds(ids, { seedText: 'm', blockTokens: BLOCK_TOKENS }),
+    priority: 0,
+    fairnessId: 'default-flow',
+    objective: undefined,
+    ttftSloMs: undefined,
+    tpotSloMs: undefined,
+    headers: new Map([['x-request-id', `0c9d1f66-7f0a-4f6e-9d2b-${id}`]]),
+    bodyBytes: 1024,
+  };
+}
+
+/** As a line, beside what a whole request costs. */
+export function addedText(
+  { withoutMicros, withMicros, addedMicros }: Added,
+  requestMs: number,
+): string {
+  const micros = (value: number): string => value.toFixed(2);
+  const share = (100 * addedMicros.median) / 1000 / requestMs;
+  return (
+    `the decision alone: ${micros(withoutMicros)} µs without, ${micros(withMicros)} µs with: ${micros(addedMicros.median)} µs more ` +
+    `(quartiles ${micros(addedMicros.lower)} to ${micros(addedMicros.upper)}), ${share.toFixed(1)} % of the request`
+  );
+}
