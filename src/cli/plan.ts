@@ -8,6 +8,7 @@ import { ConfigError } from '../framework/error.ts';
 import type { PluginCatalogue, ScorerDefinition } from '../framework/plugin.ts';
 import { remote } from '../remote/remote.ts';
 import type { ShadowData } from '../shadow/start-shadow.ts';
+import type { ConfigFile } from './config-reload.ts';
 import { withPlugins } from './load-plugins.ts';
 
 /** A plan from a built-in configuration's name or a file's path. Throws ConfigError. */
@@ -25,6 +26,21 @@ export async function planFromPlugins(
     config,
     await withPlugins(builtInCatalogue(scorers, dataSources, [remote]), plugins),
   );
+}
+
+/** The file of a configuration, to be read again; undefined for one that is built in. */
+export async function configFileOf(
+  config: string,
+  scorers: readonly ScorerDefinition[],
+  plugins: readonly string[],
+): Promise<ConfigFile | undefined> {
+  if (NAMED_CONFIGS.has(config)) return undefined;
+  const catalogue = await withPlugins(builtInCatalogue(scorers, dataSources, [remote]), plugins);
+  return {
+    path: config,
+    read: () => readText(config),
+    load: (text) => loadConfig({ text, source: config, catalogue }),
+  };
 }
 
 /** A configuration that is to run as a shadow. Throws ConfigError when it cannot be read. */

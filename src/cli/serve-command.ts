@@ -5,7 +5,7 @@ import { ConfigError } from '../framework/error.ts';
 import type { ScorerDefinition } from '../framework/plugin.ts';
 import { createLog } from '../observability/log.ts';
 import { loadKubeconfig } from './load-kubeconfig.ts';
-import { planFromPlugins, shadowFrom } from './plan.ts';
+import { configFileOf, planFromPlugins, shadowFrom } from './plan.ts';
 import { pluginOption } from './plugin-option.ts';
 import { type ServeOptions, startServe } from './serve.ts';
 import { untilSignal } from './until-signal.ts';
@@ -72,6 +72,8 @@ async function serve(flags: ServeFlags, scorers: readonly ScorerDefinition[]): P
   for (const shadow of shadows) await planFromPlugins(shadow, scorers, flags.plugin);
   const serving = await startServe({
     plan: await planFromPlugins(flags.config, scorers, flags.plugin),
+    // What an observer runs is a shadow, and no plan of its own.
+    configFile: flags.observe ? undefined : await configFileOf(flags.config, scorers, flags.plugin),
     endpoints: flags.endpoints,
     endpointsFile: flags.endpointsFile,
     poolName: flags.poolName,
@@ -156,7 +158,7 @@ function withOptions(command: Command): Command {
     .description('run the picker: an ext_proc server that Envoy asks where to send each request')
     .option(
       '--config <file|name>',
-      'EndpointPickerConfig file, or default, reference-default, round-robin, …',
+      'EndpointPickerConfig file, followed when it changes; or default, reference-default, round-robin, …',
       'default',
     )
     .addOption(pluginOption())

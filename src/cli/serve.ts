@@ -39,6 +39,7 @@ import { createRealRuntime, type RealRuntime } from '../runtime/real-runtime.ts'
 import { ShadowLog } from '../shadow/shadow-log.ts';
 import { registerShadowMetrics } from '../shadow/shadow-metrics.ts';
 import { type Shadow, type ShadowData, startShadow } from '../shadow/start-shadow.ts';
+import { type ConfigFile, type ConfigReload, startConfigReload } from './config-reload.ts';
 import { describeEndpoints } from './describe-endpoints.ts';
 import { describeReplacement } from './describe-replacement.ts';
 import { nodeLabels } from './node-labels.ts';
@@ -50,6 +51,8 @@ const CAPTURE_FILE_BYTES_MAX = 256 * 1024 * 1024;
 
 export interface ServeOptions {
   readonly plan: PickerPlan;
+  /** Where `plan` comes from, to be followed when it changes. */
+  readonly configFile?: ConfigFile | undefined;
   /** `host:port` each. */
   readonly endpoints: readonly string[];
   readonly endpointsFile: string | undefined;
@@ -117,11 +120,13 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
     extProcOptions(options, { picker, metrics, rules, seed }),
   );
   const election = electionOf(options, { metrics, runtime, server });
+  const reload = reloadOf(options, { picker, metrics });
+  const parts = { picker, discovery, kubernetes, election, reload };
   const admin = await startAdminServer({
     host: options.host,
     port: options.metricsPort,
     metricsPage: () => metrics.page(),
-    ready: () => readiness({ picker, discovery, kubernetes, election }, runtime.clock.now()),
+    ready: () => readiness(parts, runtime.clock.now()),
     documents: new Map([
       ['/debug/endpoints', () => describeEndpoints(picker, runtime.clock.now(), server.sessions())],
       ['/debug/scheduler', () => describeReplacement(picker.replacement())],
@@ -142,6 +147,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
     stop: async () => {
       // Another may lead while requests in flight here end.
       await Promise.all([server.drain(options.drainTimeoutMs), election?.stop()]);
+      await reload?.stop();
       await discovery?.stop();
       kubernetes?.stop();
       picker.stop();
@@ -298,6 +304,19 @@ function kubernetesOf(
   });
 }
 
+function reloadOf(
+  { configFile: file, plan, log }: ServeOptions,
+  { picker, metrics }: { readonly picker: EndpointPicker; readonly metrics: PickerMetrics },
+): ConfigReload | undefined {
+  const { registry } = metrics;
+  const adopt = (next: PickerPlan): void => {
+    picker.adopt(next);
+    registerSchedulerMetrics(registry, () => picker.replacement());
+    metrics.observePrefixIndexes(picker.observers(), () => picker.pool.snapshot());
+  };
+  return file && startConfigReload({ file, plan, adopt, registry, log });
+}
+
 function electionOf(
   { kubernetes, election, log }: ServeOptions,
   {
@@ -397,8 +416,10 @@ function readiness(
     discovery,
     kubernetes,
     election,
+    reload,
   }: {
     readonly picker: EndpointPicker;
+    readonly reload: ConfigReload | undefined;
     readonly discovery: Discovery | undefined;
     readonly kubernetes: KubernetesDiscovery | undefined;
     readonly election: LeaderElection | undefined;
@@ -411,6 +432,7 @@ function readiness(
     endpoints: endpoints.length,
     freshEndpoints: fresh,
     endpointsFileError: discovery?.lastError(),
+    configError: reload?.lastError(),
     ...(kubernetes && {
       kubernetesSynced: kubernetes.synced,
       kubernetesAgeMs: kubernetes.ageMs,

@@ -1,16 +1,12 @@
 import { readFileSync, statSync } from 'node:fs';
-import { basename, dirname, resolve } from 'node:path';
-import { type FSWatcher, watch } from 'chokidar';
+import { resolve } from 'node:path';
 import type { EndpointId } from '../../framework/endpoint.ts';
 import { ConfigError } from '../../framework/error.ts';
 import type { RequestRules } from '../../rules/request-rules.ts';
 import type { EndpointPool } from '../endpoint-pool.ts';
 import type { Log } from '../log.ts';
 import { FILE_BYTES_MAX, parseEndpoints } from './parse-endpoints.ts';
-
-/** A file is read once it has kept its size so long: half a list can be a valid list. */
-const QUIET_MS = 60;
-const QUIET_POLL_MS = 20;
+import { watchFile } from './watch-file.ts';
 
 export interface FileDiscoveryOptions {
   readonly path: string;
@@ -35,7 +31,7 @@ export interface Discovery {
  * at the start; a file that breaks later leaves the endpoints as they were and says so.
  */
 export function startFileDiscovery(options: FileDiscoveryOptions): Discovery {
-  const { path, watchFile, pool, rules, log } = options;
+  const { path, watchFile: followed, pool, rules, log } = options;
   const file = resolve(path);
   let applied: ReadonlySet<EndpointId> = new Set();
   let lastText: string | undefined;
@@ -75,13 +71,16 @@ export function startFileDiscovery(options: FileDiscoveryOptions): Discovery {
   }
 
   load();
-  const watcher = watchFile ? watchFolderOf(file, reload, log) : undefined;
-  const ready =
-    watcher && new Promise<void>((resolved) => void watcher.once('ready', () => resolved()));
+  const watch = followed
+    ? watchFile(file, {
+        onChange: reload,
+        onError: (error) => log.error({ path: file, err: error }, 'endpoints file not watched'),
+      })
+    : undefined;
   return {
-    ready: ready ?? Promise.resolve(),
+    ready: watch?.ready ?? Promise.resolve(),
     lastError: () => lastError,
-    stop: () => watcher?.close() ?? Promise.resolve(),
+    stop: () => watch?.stop() ?? Promise.resolve(),
   };
 }
 
@@ -97,29 +96,4 @@ function readText(file: string, path: string): string {
     const message = error instanceof Error ? error.message : String(error);
     throw new ConfigError(path, [{ path: 'file', message }]);
   }
-}
-
-/**
- * The folder, not the file: an atomic replacement is another file under the same name, and a mounted ConfigMap changes
- * by a link `..data` beside it.
- */
-function watchFolderOf(file: string, onChange: () => void, log: Log): FSWatcher {
-  const folder = dirname(file);
-  const concerns = (path: string): boolean =>
-    basename(path) === basename(file) || basename(path).startsWith('..');
-  const watcher = watch(folder, {
-    depth: 0,
-    ignoreInitial: true,
-    ignored: (path) => resolve(path) !== folder && !concerns(path),
-    awaitWriteFinish: { stabilityThreshold: QUIET_MS, pollInterval: QUIET_POLL_MS },
-  });
-  watcher.on('all', (_event, changed) => {
-    if (concerns(changed)) onChange();
-  });
-  // What changed between the first read and the watch being set.
-  watcher.once('ready', onChange);
-  watcher.on('error', (error) =>
-    log.error({ path: file, err: error }, 'endpoints file not watched'),
-  );
-  return watcher;
 }
