@@ -21,9 +21,9 @@ export interface EndpointPickerOptions {
   readonly runtime: Runtime;
   /** Hears of every request and endpoint, beside the plugins: metrics, for one. */
   readonly observers?: readonly Observer[];
-  /** Put around each plugin as it is made: instrumentation. */
-  readonly wrapPlugin?: PluginWrap;
-  /** Put around the whole scheduler. */
+  /** What is put around each plugin as it is used: instrumentation. Asked once for each plan. */
+  readonly wrapPlugin?: () => PluginWrap;
+  /** Put around the whole scheduler, after a plan's plugins. */
   readonly wrapScheduler?: (scheduler: Scheduler) => Scheduler;
   /** For a scheduler in place of the profiles, where `runtime` is not the real world: it may be in another process. */
   readonly schedulerRuntime?: Runtime;

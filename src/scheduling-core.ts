@@ -35,7 +35,7 @@ export interface SchedulingCoreOptions {
   readonly pool: EndpointPool;
   readonly runtime: Runtime;
   readonly coreFacts: readonly CycleFact<unknown>[];
-  readonly wrapPlugin?: PluginWrap | undefined;
+  readonly wrapPlugin?: (() => PluginWrap) | undefined;
   readonly wrapScheduler?: ((scheduler: Scheduler) => Scheduler) | undefined;
   readonly schedulerRuntime?: Runtime | undefined;
   /** What of it has the same name, type and parameters in this plan serves on. */
@@ -115,7 +115,8 @@ export function createSchedulingCore(options: SchedulingCoreOptions): Scheduling
 }
 
 function partsOf(options: SchedulingCoreOptions, onFailed: () => void): PickerParts {
-  const { plan, pool, runtime, coreFacts, wrapPlugin: wrap, before } = options;
+  const { plan, pool, runtime, coreFacts, before } = options;
+  const wrap = options.wrapPlugin?.();
   try {
     const kept = before?.instances;
     return instantiate(plan, { pool, runtime, coreFacts, kept, ...(wrap && { wrap }) });

@@ -150,7 +150,7 @@ export class Redecider {
       plan,
       runtime: { clock: this.#clock, random: randomOf(seed), network },
       ...(schedulerRuntime && { schedulerRuntime }),
-      wrapPlugin: this.#ranking.wrap,
+      wrapPlugin: () => this.#ranking.wrap,
       wrapScheduler: (scheduler) => ({
         schedule: (endpoints, context) => {
           const decided = scheduler.schedule(endpoints, context);

@@ -203,7 +203,7 @@ function startPicker({
       ...(tap && { clock: tap.clock }),
       network: countPolls(runtime.network, metrics, 'metrics-data-source'),
     },
-    wrapPlugin: recorder?.around(instruments.plugins) ?? instruments.plugins,
+    wrapPlugin: () => recorder?.around(instruments.plugins) ?? instruments.plugins,
     wrapScheduler: scheduled,
     observers: [requestMetrics(metrics)],
     schedulerRuntime: runtime,

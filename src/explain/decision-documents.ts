@@ -3,7 +3,6 @@ import type { DecisionRecorder } from './decision-recorder.ts';
 import type { Segment } from './decision-ring.ts';
 import { type Explanation, explain, type Outcome, outcomeOf } from './explanation.ts';
 import { findDecision } from './find-decision.ts';
-import type { Layout } from './layout.ts';
 import { type RecordedDecision, SegmentReader } from './segment-reader.ts';
 
 export interface DecisionLine {
@@ -35,20 +34,19 @@ const FILTERS = ['limit', 'before', 'endpoint', 'model', 'outcome'];
 /** What the metrics port tells of decisions. */
 export function decisionDocuments({
   ring,
-  layout,
 }: DecisionRecorder): ReadonlyMap<string, (query: URLSearchParams) => unknown> {
   return new Map<string, (query: URLSearchParams) => unknown>([
     [
       '/debug/decisions',
-      (query): DecisionList => ({ held: ring.stats(), ...listed(ring.segments(), layout, query) }),
+      (query): DecisionList => ({ held: ring.stats(), ...listed(ring.segments(), query) }),
     ],
     [
       '/debug/explain',
       (query): Explanation => {
         const id = query.get('id') ?? '';
         if (id === '') throw new Refusal(400, 'say which request: /debug/explain?id=<request id>');
-        const found = findDecision(ring.segments(), layout, id);
-        if (found !== undefined) return explain(found, layout);
+        const found = findDecision(ring.segments(), id);
+        if (found !== undefined) return explain(found);
         const { decisions } = ring.stats();
         throw new Refusal(
           404,
@@ -59,11 +57,7 @@ export function decisionDocuments({
   ]);
 }
 
-function listed(
-  segments: readonly Segment[],
-  layout: Layout,
-  query: URLSearchParams,
-): Omit<DecisionList, 'held'> {
+function listed(segments: readonly Segment[], query: URLSearchParams): Omit<DecisionList, 'held'> {
   const unknown = [...query.keys()].find((key) => !FILTERS.includes(key));
   if (unknown !== undefined) {
     throw new Refusal(400, `no filter ${unknown.slice(0, 50)}; there are ${FILTERS.join(', ')}`);
@@ -75,7 +69,7 @@ function listed(
   let looked = 0;
   for (const segment of segments.toReversed()) {
     if (segment.first >= before) continue;
-    for (const line of linesOf(segment, layout).toReversed()) {
+    for (const line of linesOf(segment).toReversed()) {
       if (line.number >= before) continue;
       if (decisions.length === limit || looked === LOOKED_AT_MAX) {
         return { decisions, before: line.number + 1 };
@@ -101,8 +95,8 @@ function fits({ model, outcome }: DecisionLine, query: URLSearchParams): boolean
   return is('model', model) && is('outcome', outcome.kind) && is('endpoint', endpoint);
 }
 
-function linesOf(segment: Segment, layout: Layout): readonly DecisionLine[] {
-  const reader = new SegmentReader(segment, layout);
+function linesOf(segment: Segment): readonly DecisionLine[] {
+  const reader = new SegmentReader(segment);
   return Array.from({ length: segment.count }, (_, at) => {
     const { candidates, ending, ...decision }: RecordedDecision = reader.next(false);
     const { id, requestId, model, promptTokens } = decision;
@@ -114,7 +108,7 @@ function linesOf(segment: Segment, layout: Layout): readonly DecisionLine[] {
       model,
       promptTokens,
       candidates: candidates.length,
-      outcome: outcomeOf(ending, segment, layout),
+      outcome: outcomeOf(ending, segment),
     };
   });
 }

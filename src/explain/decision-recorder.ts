@@ -3,8 +3,9 @@ import type { Clock } from '../framework/runtime.ts';
 import type { Scheduler, SchedulingResult, Scorer } from '../framework/scheduling.ts';
 import { DecisionRing } from './decision-ring.ts';
 import { DecisionWriter } from './decision-writer.ts';
-import { type Layout, type ProfileLayout, profileNumber, type ScorerLayout } from './layout.ts';
+import { type ProfileLayout, profileNumber, type ScorerLayout } from './layout.ts';
 import { NO_SLOT } from './record-format.ts';
+import type { Recording } from './recording.ts';
 import { newColumns } from './scorer-columns.ts';
 
 export interface RecorderOptions {
@@ -24,19 +25,22 @@ const BYTES_MAX = 256 * 1024 * 1024;
  */
 export class DecisionRecorder {
   readonly ring: DecisionRing;
-  readonly layout: Layout = [];
   readonly #writer: DecisionWriter;
+  /** Of the plan whose plugins are being made. */
+  #made: Recording = { layout: [], columns: [] };
   #recording = false;
 
   constructor({ clock, decisionsMax = DECISIONS_MAX, bytesMax = BYTES_MAX }: RecorderOptions) {
     this.ring = new DecisionRing({ decisionsMax, bytesMax });
     const offset = (): number => clock.wallTime() - clock.now();
-    this.#writer = new DecisionWriter(this.ring, this.layout, offset);
+    this.#writer = new DecisionWriter(this.ring, offset);
   }
 
-  /** For `wrapPlugin`, around what another wrap has made. */
+  /** For `wrapPlugin`, around what another wrap has made: what is put around one plan's plugins. */
   around(inner: PluginWrap): PluginWrap {
-    const { plugins } = this;
+    const recording: Recording = { layout: [], columns: [] };
+    this.#made = recording;
+    const plugins = this.#pluginsOf(recording);
     return {
       filter: (plugin, made, use) => plugins.filter(plugin, inner.filter(plugin, made, use), use),
       scorer: (plugin, made, use) => plugins.scorer(plugin, inner.scorer(plugin, made, use), use),
@@ -44,57 +48,70 @@ export class DecisionRecorder {
     };
   }
 
-  /** For `wrapPlugin`. */
-  readonly plugins: PluginWrap = {
-    filter: ({ name }, filter, use) => {
-      const { profile, layout } = this.#profileOf(use);
-      const at = { profile, filter: layout.filters.push(name) - 1 };
-      return {
-        filter: (endpoints, context) => {
-          const kept = filter.filter(endpoints, context);
-          if (this.#recording) this.#writer.filtered(at, endpoints, kept);
-          return kept;
-        },
-      };
-    },
-    scorer: ({ name, definition: { type } }, scorer, use) =>
-      this.#recorded({ name, type, weight: use.weight, account: scorer.account }, scorer, use),
-    picker: (_plugin, picker, use) => {
-      const { profile } = this.#profileOf(use);
-      return {
-        pick: (candidates, context) => {
-          const picked = picker.pick(candidates, context);
-          if (this.#recording) this.#writer.picked(profile, candidates, picked);
-          return picked;
-        },
-      };
-    },
-  };
+  #pluginsOf(recording: Recording): PluginWrap {
+    return {
+      filter: ({ name }, filter, use) => {
+        const { profile, layout } = profileOf(recording, use);
+        const at = { profile, filter: layout.filters.push(name) - 1 };
+        return {
+          filter: (endpoints, context) => {
+            const kept = filter.filter(endpoints, context);
+            if (this.#recording) this.#writer.filtered(at, endpoints, kept);
+            return kept;
+          },
+        };
+      },
+      scorer: ({ name, definition: { type } }, scorer, use) => {
+        const layout = { name, type, weight: use.weight, account: scorer.account };
+        return this.#recorded(recording, { layout, scorer, use });
+      },
+      picker: (_plugin, picker, use) => {
+        const { profile } = profileOf(recording, use);
+        return {
+          pick: (candidates, context) => {
+            const picked = picker.pick(candidates, context);
+            if (this.#recording) this.#writer.picked(profile, candidates, picked);
+            return picked;
+          },
+        };
+      },
+    };
+  }
 
-  /** For `wrapScheduler`. */
-  readonly scheduler = (scheduler: Scheduler): Scheduler => ({
-    schedule: (endpoints, context) => {
-      // A slot is written in two bytes; a pool as large as that is not recorded.
-      if (endpoints.length >= NO_SLOT) return scheduler.schedule(endpoints, context);
-      this.#writer.begin(endpoints, context);
-      this.#recording = true;
-      let result: SchedulingResult | undefined;
-      try {
-        result = scheduler.schedule(endpoints, context);
-        return result;
-      } finally {
-        this.#recording = false;
-        this.#writer.end(result);
-      }
-    },
-  });
+  /** For `wrapScheduler`: around the scheduler of the plan whose plugins were made last. */
+  scheduler(scheduler: Scheduler): Scheduler {
+    const recording = this.#made;
+    return {
+      schedule: (endpoints, context) => {
+        // A slot is written in two bytes; a pool as large as that is not recorded.
+        if (endpoints.length >= NO_SLOT) return scheduler.schedule(endpoints, context);
+        this.#writer.begin(endpoints, context, recording);
+        this.#recording = true;
+        let result: SchedulingResult | undefined;
+        try {
+          result = scheduler.schedule(endpoints, context);
+          return result;
+        } finally {
+          this.#recording = false;
+          this.#writer.end(result);
+        }
+      },
+    };
+  }
 
-  #recorded(layout: ScorerLayout, scorer: Scorer, use: PluginUse): Scorer {
+  #recorded(
+    recording: Recording,
+    {
+      layout,
+      scorer,
+      use,
+    }: { readonly layout: ScorerLayout; readonly scorer: Scorer; readonly use: PluginUse },
+  ): Scorer {
     const { account } = layout;
-    const { profile, layout: own } = this.#profileOf(use);
+    const { profile, layout: own } = profileOf(recording, use);
     const at = { profile, scorer: own.scorers.push(layout) - 1 };
     const columns = newColumns(layout);
-    this.#writer.add(columns);
+    recording.columns.push(columns);
     return {
       ...(account && { account }),
       score: (endpoints, context) => {
@@ -106,12 +123,12 @@ export class DecisionRecorder {
       },
     };
   }
+}
 
-  #profileOf({ profile: name }: PluginUse): {
-    readonly profile: number;
-    readonly layout: ProfileLayout;
-  } {
-    const profile = profileNumber(this.layout, name);
-    return { profile, layout: this.layout[profile] as ProfileLayout };
-  }
+function profileOf(
+  { layout }: Recording,
+  { profile: name }: PluginUse,
+): { readonly profile: number; readonly layout: ProfileLayout } {
+  const profile = profileNumber(layout, name);
+  return { profile, layout: layout[profile] as ProfileLayout };
 }

@@ -1,5 +1,6 @@
 import type { Endpoint } from '../framework/endpoint.ts';
 import { ByteLog } from './byte-log.ts';
+import type { Layout } from './layout.ts';
 
 export interface EndpointName {
   readonly id: string;
@@ -12,6 +13,8 @@ export interface Segment {
   readonly first: number;
   readonly count: number;
   readonly bytes: Uint8Array;
+  /** What the numbers in it stand for: one plan's, as another plan begins another segment. */
+  readonly layout: Layout;
   /** Of decision i: of our own id at 2i, of the client's at 2i + 1. */
   readonly hashes: Uint32Array;
   /** By slot. */
@@ -44,6 +47,7 @@ export class DecisionRing {
   /** A sealed segment looks at the same array. */
   #shared = false;
   #wallOffsetMs = 0;
+  #layout: Layout = [];
 
   constructor(limits: RingLimits) {
     this.#limits = limits;
@@ -61,8 +65,10 @@ export class DecisionRing {
   }
 
   /** Before a decision is written. True when it must be written in full. */
-  begin(wallOffsetMs: () => number): boolean {
-    if (this.#count === SEGMENT_DECISIONS || this.log.length > SEGMENT_BYTES_MAX) this.#seal();
+  begin(layout: Layout, wallOffsetMs: () => number): boolean {
+    const full = this.#count === SEGMENT_DECISIONS || this.log.length > SEGMENT_BYTES_MAX;
+    if (full || (layout !== this.#layout && this.#count > 0)) this.#seal();
+    this.#layout = layout;
     if (this.#count === 0) this.#wallOffsetMs = wallOffsetMs();
     return this.#count === 0;
   }
@@ -94,6 +100,7 @@ export class DecisionRing {
       first: this.#first,
       count: this.#count,
       bytes,
+      layout: this.#layout,
       hashes: this.#hashes.slice(0, 2 * this.#count),
       endpoints: this.#endpoints,
       wallOffsetMs: this.#wallOffsetMs,

@@ -8,8 +8,8 @@ import type {
 import { TEXT_MAX } from './byte-log.ts';
 import { type SlotList, writeColumn } from './column.ts';
 import type { DecisionRing } from './decision-ring.ts';
-import type { Layout } from './layout.ts';
 import { ENDING, EVENT, FLAG, NO_SLOT, PROFILE_UNKNOWN, TARGETS_MAX } from './record-format.ts';
+import type { Recording } from './recording.ts';
 import { forget, makeRoom, type ScorerColumns } from './scorer-columns.ts';
 
 /** All texts of a decision, and what is of fixed length. */
@@ -26,9 +26,8 @@ interface Slots extends SlotList {
 /** Writes one decision after another into a ring, event by event, as `record-format.ts` has it. */
 export class DecisionWriter {
   readonly #ring: DecisionRing;
-  readonly #layout: Layout;
   readonly #wallOffsetMs: () => number;
-  readonly #columns: ScorerColumns[] = [];
+  #recording: Recording = { layout: [], columns: [] };
   readonly #candidates: Slots = { slots: new Uint16Array(SLOTS_FIRST), count: 0 };
   readonly #kept: Slots = { slots: new Uint16Array(SLOTS_FIRST), count: 0 };
   #eligible: SlotList = this.#candidates;
@@ -43,22 +42,21 @@ export class DecisionWriter {
   #idHash = 0;
   #requestIdHash = 0;
 
-  constructor(ring: DecisionRing, layout: Layout, wallOffsetMs: () => number) {
+  constructor(ring: DecisionRing, wallOffsetMs: () => number) {
     this.#ring = ring;
-    this.#layout = layout;
     this.#wallOffsetMs = wallOffsetMs;
   }
 
-  /** Columns that this writer forgets where a segment begins. */
-  add(columns: ScorerColumns): void {
-    this.#columns.push(columns);
-  }
-
-  begin(endpoints: readonly Endpoint[], { request, now }: SchedulingContext): void {
+  begin(
+    endpoints: readonly Endpoint[],
+    { request, now }: SchedulingContext,
+    recording: Recording,
+  ): void {
     const { log } = this.#ring;
+    this.#recording = recording;
     const changed = this.#listed(endpoints);
-    const full = this.#ring.begin(this.#wallOffsetMs);
-    if (full) for (const columns of this.#columns) forget(columns);
+    const full = this.#ring.begin(recording.layout, this.#wallOffsetMs);
+    if (full) for (const columns of recording.columns) forget(columns);
     const sameList = !changed && !full;
     const sameModel = request.model === this.#model && !full;
     this.#model = request.model;
@@ -162,7 +160,7 @@ export class DecisionWriter {
     const { log } = this.#ring;
     const target = primary.kind === 'picked' ? primary.targets[0] : undefined;
     log.u8(target === undefined ? ENDING.exhausted : ENDING.picked);
-    const profile = this.#layout.findIndex(({ name }) => name === primary.profile);
+    const profile = this.#recording.layout.findIndex(({ name }) => name === primary.profile);
     log.u8(profile < 0 ? PROFILE_UNKNOWN : profile);
     if (target === undefined) return;
     log.u16(target.endpoint.slot);

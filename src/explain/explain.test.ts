@@ -4,6 +4,7 @@ import { makeRequest } from '../../test/makers.ts';
 import { builtInCatalogue } from '../config/catalogue.ts';
 import { NAMED_CONFIGS } from '../config/defaults.ts';
 import { loadConfig } from '../config/load.ts';
+import type { PickerPlan } from '../config/picker-plan.ts';
 import { dataSources } from '../datalayer/data-sources.ts';
 import { createEndpointPicker } from '../endpoint-picker.ts';
 import type { EndpointId } from '../framework/endpoint.ts';
@@ -55,27 +56,29 @@ interface Seen {
 function setUp(config: string, limits: { decisionsMax?: number; bytesMax?: number } = {}) {
   const clock = new SimulatedClock();
   const recorder = new DecisionRecorder({ clock, ...limits });
-  const plan = loadConfig({
-    text: NAMED_CONFIGS.get(config) ?? config,
-    source: 'test',
-    catalogue: builtInCatalogue(scorers, dataSources),
-  });
+  const planOf = (each: string): PickerPlan =>
+    loadConfig({
+      text: NAMED_CONFIGS.get(each) ?? each,
+      source: 'test',
+      catalogue: builtInCatalogue(scorers, dataSources),
+    });
   let candidates: readonly ScoredEndpoint[] = [];
   let result: SchedulingResult | undefined;
   const network = { get: () => Promise.reject(new Error('no network')) };
   const picker = createEndpointPicker({
-    plan,
+    plan: planOf(config),
     runtime: { clock, random: seededRandom(1), network },
-    wrapPlugin: recorder.around({
-      filter: (_plugin, filter) => filter,
-      scorer: (_plugin, scorer) => scorer,
-      picker: (_plugin, inner) => ({
-        pick: (given, context) => {
-          candidates = given;
-          return inner.pick(given, context);
-        },
+    wrapPlugin: () =>
+      recorder.around({
+        filter: (_plugin, filter) => filter,
+        scorer: (_plugin, scorer) => scorer,
+        picker: (_plugin, inner) => ({
+          pick: (given, context) => {
+            candidates = given;
+            return inner.pick(given, context);
+          },
+        }),
       }),
-    }),
     wrapScheduler: (scheduler) =>
       recorder.scheduler({
         schedule: (endpoints, context) => {
@@ -101,14 +104,20 @@ function setUp(config: string, limits: { decisionsMax?: number; bytesMax?: numbe
     };
   };
   const explained = (id: string): Explanation | undefined => {
-    const found = findDecision(recorder.ring.segments(), recorder.layout, id);
-    return found && explain(found, recorder.layout);
+    const found = findDecision(recorder.ring.segments(), id);
+    return found && explain(found);
   };
-  return { clock, recorder, picker, add, seen, explained };
+  const adopt = (each: string): void => picker.adopt(planOf(each));
+  return { clock, recorder, picker, add, seen, explained, adopt };
 }
 
 /** Traffic with all that changes: samples, tokens, ends, failures, adapters, endpoints that come and go, subsets. */
-function drive(test: ReturnType<typeof setUp>, seed: number, requests: number): readonly Seen[] {
+function drive(
+  test: ReturnType<typeof setUp>,
+  seed: number,
+  requests: number,
+  before: (n: number) => void = () => undefined,
+): readonly Seen[] {
   const { clock, picker, add, seen } = test;
   const random = seededRandom(seed);
   const below = (n: number): number => Math.floor(random.next() * n);
@@ -117,6 +126,7 @@ function drive(test: ReturnType<typeof setUp>, seed: number, requests: number): 
   add('pod-0', 'a');
   const open: RoutedRequest[] = [];
   return Array.from({ length: requests }, (_, n) => {
+    before(n);
     const until = clock.now() + below(40);
     clock.setTimer(until - clock.now(), () => undefined);
     while (clock.step(until));
@@ -172,6 +182,22 @@ describe('a recorded decision', () => {
       expect(profile?.picked).toEqual(targets);
       const totals = profile?.endpoints.map((each) => [each.endpoint, each.total] as const);
       expect(new Map(totals)).toEqual(candidates);
+    }
+  });
+
+  it('is explained by the plan that made it, whatever plans came after', () => {
+    const plans = ['reference-default', WITH_FILTERS, 'sticky', 'default'];
+    const test = setUp('default');
+    const seen = drive(test, 8, 1500, (n) => {
+      // Often enough that a plan's numbers would run over, were they to go on from those before it.
+      if (n % 7 === 6) test.adopt(plans[((n - 6) / 7) % plans.length] ?? '');
+    });
+    for (const { id, endpoint, score, candidates } of seen) {
+      const explanation = test.explained(id);
+      expect(explanation?.outcome).toMatchObject({ kind: 'picked', endpoint, score });
+      const totals = explanation?.profiles.at(-1)?.endpoints.map((e) => [e.endpoint, e.total]);
+      expect(totals).toHaveLength(candidates.size);
+      for (const [name, total] of totals ?? []) expect(candidates.get(String(name))).toBe(total);
     }
   });
 

@@ -1,6 +1,6 @@
 import type { EndpointName, Segment } from './decision-ring.ts';
 import type { FoundDecision } from './find-decision.ts';
-import type { Layout, ProfileLayout } from './layout.ts';
+import type { ProfileLayout } from './layout.ts';
 import type { RecordedEnding, RecordedRun } from './segment-reader.ts';
 
 /** A decision for a person, or for a program: all names, no numbers that stand for them. */
@@ -80,7 +80,7 @@ export interface RunnerUp {
   }[];
 }
 
-export function explain({ segment, number, decision }: FoundDecision, layout: Layout): Explanation {
+export function explain({ segment, number, decision }: FoundDecision): Explanation {
   const { id, requestId, at, model, promptTokens, streaming, candidates, runs, ending } = decision;
   return {
     number,
@@ -91,14 +91,14 @@ export function explain({ segment, number, decision }: FoundDecision, layout: La
     promptTokens,
     streaming,
     candidates: Array.from(candidates, (slot) => nameOf(segment, slot)),
-    outcome: outcomeOf(ending, segment, layout),
-    profiles: runs.map((run) => profileOf(run, segment, layout)),
+    outcome: outcomeOf(ending, segment),
+    profiles: runs.map((run) => profileOf(run, segment)),
   };
 }
 
-export function outcomeOf(ending: RecordedEnding, segment: Segment, layout: Layout): Outcome {
+export function outcomeOf(ending: RecordedEnding, segment: Segment): Outcome {
   if (ending.kind === 'threw') return ending;
-  const profile = layout[ending.profile]?.name ?? '';
+  const profile = segment.layout[ending.profile]?.name ?? '';
   if (ending.kind === 'exhausted') return { kind: 'exhausted', profile };
   const { slot, score, prefill, decidedBy } = ending;
   return {
@@ -111,8 +111,8 @@ export function outcomeOf(ending: RecordedEnding, segment: Segment, layout: Layo
   };
 }
 
-function profileOf(run: RecordedRun, segment: Segment, layout: Layout): ExplainedProfile {
-  const { name, filters, scorers } = layout[run.profile] as ProfileLayout;
+function profileOf(run: RecordedRun, segment: Segment): ExplainedProfile {
+  const { name, filters, scorers } = segment.layout[run.profile] as ProfileLayout;
   const ids = (slots: Iterable<number>): readonly string[] =>
     Array.from(slots, (slot) => nameOf(segment, slot).id);
   const told = run.scores.map(({ scorer, inputs }): ExplainedScorer => {

@@ -1,6 +1,5 @@
 import { hashOf, keptText } from './byte-log.ts';
 import type { Segment } from './decision-ring.ts';
-import type { Layout } from './layout.ts';
 import { type RecordedDecision, SegmentReader } from './segment-reader.ts';
 
 /** A decision where it stands. */
@@ -12,11 +11,7 @@ export interface FoundDecision {
 }
 
 /** The latest decision on a request, by our own id or the one that the client or the proxy gave it. */
-export function findDecision(
-  segments: readonly Segment[],
-  layout: Layout,
-  id: string,
-): FoundDecision | undefined {
+export function findDecision(segments: readonly Segment[], id: string): FoundDecision | undefined {
   // A request without an id from outside has an empty one.
   if (id === '') return undefined;
   const hash = hashOf(id);
@@ -28,7 +23,7 @@ export function findDecision(
       at >= 0;
       at = at === 0 ? -1 : hashes.lastIndexOf(hash, at - 1)
     ) {
-      const found = decisionAt(segment, layout, at >> 1);
+      const found = decisionAt(segment, at >> 1);
       const { decision } = found;
       if (decision.id === kept || decision.requestId === kept) return found;
     }
@@ -36,8 +31,8 @@ export function findDecision(
   return undefined;
 }
 
-export function decisionAt(segment: Segment, layout: Layout, index: number): FoundDecision {
-  const reader = new SegmentReader(segment, layout);
+export function decisionAt(segment: Segment, index: number): FoundDecision {
+  const reader = new SegmentReader(segment);
   for (let before = 0; before < index; before++) reader.next(false);
   return { segment, number: segment.first + index, decision: reader.next(true) };
 }

@@ -15,6 +15,7 @@ export interface ProfileLayout {
   readonly scorers: ScorerLayout[];
 }
 
+/** Of one plan. */
 export type Layout = ProfileLayout[];
 
 /** The number of the profile with this name, which is added where it is new. */

@@ -62,7 +62,7 @@ export class SegmentReader {
   #candidates = new Uint16Array(0);
   #model = '';
 
-  constructor({ bytes, endpoints }: Segment, layout: Layout) {
+  constructor({ bytes, endpoints, layout }: Segment) {
     this.#reader = new ByteReader(bytes);
     this.#layout = layout;
     this.#slotsEnd = endpoints.length;
