@@ -2,6 +2,7 @@ import { Client } from 'undici';
 import { createEndpointPicker } from '../../src/endpoint-picker.ts';
 import type { DecisionList } from '../../src/explain/decision-documents.ts';
 import { DecisionRecorder } from '../../src/explain/decision-recorder.ts';
+import type { Scheduler } from '../../src/framework/scheduling.ts';
 import { compare, type Overhead, quantile } from './compare.ts';
 import { type Added, addedBy, addedText, type MakePicker } from './decisions.ts';
 import { overheadOptions, overheadText } from './options.ts';
@@ -68,7 +69,10 @@ const bare: MakePicker = (options) => ({ picker: createEndpointPicker(options) }
 
 const recorded: MakePicker = (options) => {
   const recorder = new DecisionRecorder({ clock: options.runtime.clock });
-  const wraps = { wrapPlugin: recorder.plugins, wrapScheduler: recorder.scheduler };
+  const wraps = {
+    wrapPlugin: () => recorder.plugins(),
+    wrapScheduler: (scheduler: Scheduler) => recorder.scheduler(scheduler),
+  };
   return { picker: createEndpointPicker({ ...options, ...wraps }) };
 };
 

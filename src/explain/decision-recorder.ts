@@ -36,11 +36,9 @@ export class DecisionRecorder {
     this.#writer = new DecisionWriter(this.ring, offset);
   }
 
-  /** For `wrapPlugin`, around what another wrap has made: what is put around one plan's plugins. */
+  /** The same, around what another wrap has made. */
   around(inner: PluginWrap): PluginWrap {
-    const recording: Recording = { layout: [], columns: [] };
-    this.#made = recording;
-    const plugins = this.#pluginsOf(recording);
+    const plugins = this.plugins();
     return {
       filter: (plugin, made, use) => plugins.filter(plugin, inner.filter(plugin, made, use), use),
       scorer: (plugin, made, use) => plugins.scorer(plugin, inner.scorer(plugin, made, use), use),
@@ -48,7 +46,10 @@ export class DecisionRecorder {
     };
   }
 
-  #pluginsOf(recording: Recording): PluginWrap {
+  /** For `wrapPlugin`: what is put around one plan's plugins. */
+  plugins(): PluginWrap {
+    const recording: Recording = { layout: [], columns: [] };
+    this.#made = recording;
     return {
       filter: ({ name }, filter, use) => {
         const { profile, layout } = profileOf(recording, use);
