@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
-import { measureLive } from './live.ts';
+import { measureLive, type Outcome } from './live.ts';
+import { measurePath } from './path.ts';
 import { soak } from './soak.ts';
 
 const HELP = `npm run bench -- shadows [options]
@@ -11,6 +12,7 @@ core with four shadows, without Envoy, as fast as the shadows keep up.
   --rate <n>       requests a second (200)
   --seconds <n>    a round (3)
   --rounds <n>     of each, in turn (20)
+  --path           only what lies between a request and its pick, in one process, without Envoy
   --soak           the soak
   --requests <n>   of the soak (1000000)
   --json           one JSON document
@@ -24,6 +26,7 @@ async function main(): Promise<void> {
       rate: { type: 'string', default: '200' },
       seconds: { type: 'string', default: '3' },
       rounds: { type: 'string', default: '20' },
+      path: { type: 'boolean', default: false },
       soak: { type: 'boolean', default: false },
       requests: { type: 'string', default: '1000000' },
       json: { type: 'boolean', default: false },
@@ -41,14 +44,13 @@ async function main(): Promise<void> {
     }
     return value;
   };
-  const { document, text } = values.soak
-    ? await soak({ requests: count('requests'), say })
-    : await measureLive({
-        perSecond: count('rate'),
-        seconds: count('seconds'),
-        rounds: count('rounds'),
-        say,
-      });
+  const measure = (): Promise<Outcome> => {
+    if (values.soak) return soak({ requests: count('requests'), say });
+    if (values.path) return measurePath();
+    const timing = { perSecond: count('rate'), seconds: count('seconds'), rounds: count('rounds') };
+    return measureLive({ ...timing, say });
+  };
+  const { document, text } = await measure();
   process.stdout.write(values.json ? `${JSON.stringify(document)}\n` : text);
 }
 

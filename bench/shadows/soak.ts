@@ -1,22 +1,8 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import { scorers } from '../../scorers/index.ts';
-import { startTap } from '../../src/capture/start-tap.ts';
-import { shadowFrom } from '../../src/cli/plan.ts';
-import { builtInCatalogue } from '../../src/config/catalogue.ts';
-import { NAMED_CONFIGS } from '../../src/config/defaults.ts';
-import { loadConfig } from '../../src/config/load.ts';
-import { withoutNetwork } from '../../src/create-picker.ts';
-import { dataSources } from '../../src/datalayer/data-sources.ts';
-import { createEndpointPicker, type EndpointPicker } from '../../src/endpoint-picker.ts';
-import type { EndpointId } from '../../src/framework/endpoint.ts';
-import { CACHE_CONFIG } from '../../src/framework/keys.ts';
-import type { InferenceRequest } from '../../src/framework/request.ts';
 import type { RoutedRequest } from '../../src/framework/routing.ts';
-import { createLog } from '../../src/observability/log.ts';
-import { chainBlockIds } from '../../src/request/chain-block-ids.ts';
-import { createRealRuntime } from '../../src/runtime/real-runtime.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
-import { type Shadow, startShadow } from '../../src/shadow/start-shadow.ts';
+import type { Shadow } from '../../src/shadow/start-shadow.ts';
+import { makeRequest, SEED, sampleEndpoints, startCore } from './core.ts';
 import type { Outcome } from './live.ts';
 
 export interface SoakOptions {
@@ -25,12 +11,6 @@ export interface SoakOptions {
 }
 
 const SHADOWS = ['default', 'reference-default', 'sticky', 'random'];
-const ENDPOINTS = 16;
-const SEED = 1;
-const BLOCK_TOKENS = 64;
-/** Ten blocks a prompt, five of them never seen before: every bounded index is full after a fifth of the way. */
-const BLOCKS = 10;
-const FAMILIES = 500;
 const IN_FLIGHT = 200;
 /** A turn of the loop. */
 const BATCH = 50;
@@ -48,7 +28,7 @@ interface Sample {
 
 /** Sends requests through a decision core with four shadows in threads of their own, and looks at memory all the while. */
 export async function soak({ requests, say }: SoakOptions): Promise<Outcome> {
-  const { picker, shadows } = startCore();
+  const { picker, shadows } = startCore(SHADOWS);
   const samples: Sample[] = [];
   const open: RoutedRequest[] = [];
   const random = seededRandom(SEED).fork('requests');
@@ -76,36 +56,6 @@ export async function soak({ requests, say }: SoakOptions): Promise<Outcome> {
   return outcomeOf(samples, { requests, seconds, fates });
 }
 
-function startCore(): { readonly picker: EndpointPicker; readonly shadows: readonly Shadow[] } {
-  const runtime = createRealRuntime({ seed: SEED });
-  const catalogue = builtInCatalogue(scorers, dataSources);
-  const plan = loadConfig({
-    text: NAMED_CONFIGS.get('default') ?? '',
-    source: 'bench',
-    catalogue: { ...catalogue, dataSources: catalogue.dataSources.map(withoutNetwork) },
-  });
-  const tap = startTap({ plan, seed: SEED, clock: runtime.clock });
-  const bare = createEndpointPicker({
-    plan,
-    runtime: { ...runtime, clock: tap.clock },
-    wrapScheduler: (scheduler) => tap.wrapScheduler(scheduler),
-  });
-  const picker = tap.wrapPicker(bare);
-  const log = createLog('warn');
-  const shadows = SHADOWS.map((name) => {
-    const begin = (): string => tap.begin(picker.pool.snapshot());
-    const shadow = startShadow({ ...shadowFrom(name, []), name, begin, log });
-    tap.listen(shadow.hear);
-    return shadow;
-  });
-  for (let at = 0; at < ENDPOINTS; at++) {
-    const id = `10.0.0.${at}:8000` as EndpointId;
-    picker.pool.upsert({ id, address: id, labels: new Map() });
-    picker.pool.set(id, CACHE_CONFIG, { blockTokens: 16, blocks: 20_000 });
-  }
-  return { picker, shadows };
-}
-
 /** Throws when one was started anew: then what it holds is not that of a soak. */
 function leastDecided(shadows: readonly Shadow[]): number {
   const lost = shadows.map((shadow) => shadow.status()).find(({ restarts }) => restarts > 0);
@@ -117,38 +67,6 @@ function endOldest(open: RoutedRequest[]): void {
   const oldest = open.shift();
   oldest?.firstToken();
   oldest?.done('completed', { promptTokens: 640, completionTokens: 100, cachedTokens: 0 });
-}
-
-function sampleEndpoints(picker: EndpointPicker): void {
-  const now = performance.now();
-  for (const { id } of picker.pool.snapshot()) {
-    const waitingQueueSize = Math.round(now) % 3;
-    const metrics = { waitingQueueSize, runningRequests: 12, kvCacheUsage: 0.3, sampledAt: now };
-    picker.pool.observe(id, metrics);
-  }
-}
-
-function makeRequest(n: number, drawn: number): InferenceRequest {
-  const family = Math.floor(drawn * FAMILIES);
-  const ids = Array.from({ length: BLOCKS }, (_, at) =>
-    at < BLOCKS / 2 ? `f${family}-${at}` : `r${n}-${at}`,
-  );
-  return {
-    id: `r${n}`,
-    // Names that never come again, and more of them than are told apart.
-    model: n % 100 === 0 ? `m${n}` : 'm',
-    streaming: true,
-    outputTokensMax: 128,
-    promptTokens: BLOCKS * BLOCK_TOKENS,
-    prompt: chainBlockIds(ids, { seedText: 'm', blockTokens: BLOCK_TOKENS }),
-    priority: 0,
-    fairnessId: `tenant ${n % 20_000}`,
-    objective: undefined,
-    ttftSloMs: undefined,
-    tpotSloMs: undefined,
-    headers: new Map(),
-    bodyBytes: 3000,
-  };
 }
 
 function memory(requests: number): Sample {

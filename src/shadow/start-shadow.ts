@@ -56,8 +56,8 @@ export interface Shadow {
 const BATCH_MS = 50;
 /** Of one batch, so that a shadow that only is behind answers long before it would be taken to hang. */
 const BATCH_CHARACTERS_MAX = 512 * 1024;
-/** A shadow that has not answered a batch for so long hangs. */
-const HANG_MS = 10_000;
+/** A shadow that has not answered a batch for so long hangs, or the machine has nothing to spare for it. */
+const HANG_MS = 30_000;
 /** Nor does one begin that has said nothing for so long: where cores are busy, eight threads take their time to load. */
 const BEGIN_MS = 60_000;
 /** Further behind than this it is started anew: its state would be of another time. */

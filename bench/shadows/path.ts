@@ -1,0 +1,84 @@
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import type { EndpointPicker } from '../../src/endpoint-picker.ts';
+import type { RoutedRequest } from '../../src/framework/routing.ts';
+import { seededRandom } from '../../src/runtime/seeded-random.ts';
+import { makeRequest, SEED, sampleEndpoints, startCore } from './core.ts';
+import type { Outcome } from './live.ts';
+
+const SHADOWS = ['default', 'reference-default', 'sticky', 'dynamo', 'preble', 'random'];
+const MORE = ['lmetric', 'power-of-two'];
+const ROUNDS = 20;
+/** Of a round; a few, so that a round lies between two interruptions by others as often as not. */
+const REQUESTS = 400;
+const IN_FLIGHT = 200;
+/** For shadows to do what a round has left them. */
+const PAUSE_MS = 300;
+
+/** What is put between a request and its pick, and nothing else: one pick with its reservation, with eight shadows and none. */
+export async function measurePath(): Promise<Outcome> {
+  const sides = [
+    { name: 'no shadows', ...startCore([]), rounds: [] as number[][] },
+    { name: '8 shadows', ...startCore([...SHADOWS, ...MORE]), rounds: [] as number[][] },
+  ];
+  for (let at = -2; at < ROUNDS; at++) {
+    for (const { picker, rounds } of at % 2 === 0 ? sides : sides.toReversed()) {
+      const measured = await round(picker, at);
+      if (at >= 0) rounds.push(measured);
+      await sleep(PAUSE_MS);
+    }
+  }
+  const figures = sides.map(({ name, rounds }) => {
+    const wall = rounds.flat();
+    const quietest = Math.min(...rounds.map((each) => quantile(each, 0.99)));
+    return {
+      name,
+      picks: wall.length,
+      p50Micros: quantile(wall, 0.5),
+      p99Micros: quantile(wall, 0.99),
+      p99QuietestMicros: quietest,
+    };
+  });
+  const fates = sides[1]?.shadows.map((shadow) => shadow.status()) ?? [];
+  for (const { shadows, picker } of sides) {
+    await Promise.all(shadows.map((shadow) => shadow.stop()));
+    picker.stop();
+  }
+  const lines = figures.map(({ name, picks, ...micros }) =>
+    [
+      name.padEnd(12),
+      String(picks).padStart(9),
+      ...Object.values(micros).map((each) => each.toFixed(0).padStart(11)),
+    ].join(' '),
+  );
+  const text = [
+    'one pick over 16 endpoints, µs; “quiet” of the round least disturbed',
+    'picker           picks         p50         p99   quiet p99',
+    ...lines,
+    `restarts of shadows: ${fates.reduce((sum, { restarts }) => sum + restarts, 0)}`,
+    '',
+  ].join('\n');
+  return { document: { figures }, text };
+}
+
+async function round(picker: EndpointPicker, at: number): Promise<number[]> {
+  const random = seededRandom(SEED).fork(`round ${at}`);
+  const open: RoutedRequest[] = [];
+  const wallMicros: number[] = [];
+  sampleEndpoints(picker);
+  for (let n = 0; n < REQUESTS; n++) {
+    const request = makeRequest((at + 2) * REQUESTS + n, random.next());
+    await nextTurn();
+    const startedAt = performance.now();
+    open.push(picker.route(request, { firstTokenSeen: true }));
+    wallMicros.push((performance.now() - startedAt) * 1000);
+    if (open.length < IN_FLIGHT) continue;
+    open.shift()?.done('completed');
+  }
+  for (const routed of open) routed.done('completed');
+  return wallMicros;
+}
+
+function quantile(values: readonly number[], q: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? Number.NaN;
+}
