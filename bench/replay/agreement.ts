@@ -1,10 +1,16 @@
 import type { Run } from '../../src/simulate/compare.ts';
 
+export interface LiveRun extends Run {
+  readonly replay: { readonly late: { readonly p99: number } };
+}
+
 /** One policy, simulated and live. */
 export interface PolicyPair {
   readonly name: string;
   readonly simulatedMs: number;
   readonly liveMs: number;
+  /** How late requests left, p99: how much this machine was in the way. */
+  readonly lateMs: number;
   /** The least and the most that other draws of the same day have, simulated. */
   readonly drawsMs: readonly [number, number];
   /** By mean time to first token; 1 is the soonest. */
@@ -16,7 +22,7 @@ export interface PolicyPair {
 export function pairUp(
   simulated: readonly Run[],
   draws: readonly Run[],
-  live: readonly Run[],
+  live: readonly LiveRun[],
 ): readonly PolicyPair[] {
   const range = (name: string): readonly [number, number] => {
     const all = draws.filter(({ job }) => job.name === name);
@@ -33,6 +39,7 @@ export function pairUp(
     name,
     simulatedMs: median(simulated, name),
     liveMs: median(live, name),
+    lateMs: live.find(({ job }) => job.name === name)?.replay.late.p99 ?? Number.NaN,
     drawsMs: range(name),
     simulatedRank: rank(simulated, name),
     liveRank: rank(live, name),
