@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { closingLine, countTests, type TestCounts } from './count-tests.ts';
 import { figureTable } from './figure-table.ts';
 import { buildKubernetes } from './support/kubernetes-binaries.ts';
+import { buildManifestTools } from './support/manifest-tools.ts';
 
 /**
  * `npm test`: vitest, then what tests have measured beside what was promised, then one closing line such as
@@ -76,8 +77,10 @@ function readCounts(report: string): TestCounts {
 
 /** Built before the tests and not within their time: in CI, and where `--kubernetes` asks for it. */
 async function prepareKubernetes(): Promise<string | undefined> {
-  const built = await buildKubernetes((line) => process.stderr.write(`${line}\n`));
-  return 'unavailable' in built ? built.unavailable : undefined;
+  const log = (line: string): void => void process.stderr.write(`${line}\n`);
+  const built = await buildKubernetes(log);
+  if ('unavailable' in built) return built.unavailable;
+  return (await buildManifestTools(log))?.unavailable;
 }
 
 async function main(): Promise<void> {

@@ -46,10 +46,22 @@ export async function installInferencePools(
 
 const LABELS = { type: 'object', additionalProperties: { type: 'string' } };
 const PORT = { type: 'object', properties: { number: { type: 'integer' } } };
+const PICKER = {
+  type: 'object',
+  required: ['name'],
+  properties: {
+    group: { type: 'string' },
+    kind: { type: 'string' },
+    name: { type: 'string', minLength: 1 },
+    port: { ...PORT, required: ['number'] },
+    failureMode: { type: 'string', enum: ['FailClose', 'FailOpen'] },
+  },
+};
 /** Of the Gateway API inference extension's. */
 const FIELDS = {
   type: 'object',
   properties: {
+    endpointPickerRef: PICKER,
     selector: { type: 'object', properties: { matchLabels: LABELS } },
     targetPorts: { type: 'array', items: PORT },
   },

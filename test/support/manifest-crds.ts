@@ -1,0 +1,75 @@
+import type { KubeConfig } from '@kubernetes/client-node';
+import { installInferencePools } from './inference-pools.ts';
+import { installCrd } from './install-crd.ts';
+
+const text = { type: 'string', minLength: 1 };
+const named = {
+  type: 'object',
+  required: ['name'],
+  properties: { group: { type: 'string' }, kind: text, name: text, port: { type: 'integer' } },
+};
+const labels = { type: 'object', additionalProperties: { type: 'string' } };
+const duration = { type: 'string', pattern: '^([0-9]+(ms|s|m|h))+$' };
+
+const route = {
+  type: 'object',
+  properties: {
+    parentRefs: { type: 'array', items: named },
+    rules: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: {
+          backendRefs: { type: 'array', items: named },
+          timeouts: { type: 'object', properties: { request: duration, backendRequest: duration } },
+        },
+      },
+    },
+  },
+};
+const monitor = {
+  type: 'object',
+  required: ['selector', 'endpoints'],
+  properties: {
+    selector: { type: 'object', properties: { matchLabels: labels } },
+    endpoints: {
+      type: 'array',
+      items: { type: 'object', properties: { port: text, path: text, interval: duration } },
+    },
+  },
+};
+/** Pods in it are tried as pods. */
+const podTemplate = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+const set = {
+  type: 'object',
+  required: ['leaderWorkerTemplate'],
+  properties: {
+    replicas: { type: 'integer' },
+    leaderWorkerTemplate: {
+      type: 'object',
+      required: ['workerTemplate'],
+      properties: {
+        size: { type: 'integer', minimum: 1 },
+        restartPolicy: { type: 'string', enum: ['Default', 'RecreateGroupOnPodRestart', 'None'] },
+        leaderTemplate: podTemplate,
+        workerTemplate: podTemplate,
+      },
+    },
+  },
+};
+
+/** The kinds that the manifests use and no API server has of itself, with the fields that they may set. */
+export async function installManifestCrds(config: KubeConfig): Promise<void> {
+  await installInferencePools({ config });
+  const kind = (name: string): { kind: string; singular: string; plural: string } => ({
+    kind: name,
+    singular: name.toLowerCase(),
+    plural: `${name.toLowerCase()}s`,
+  });
+  const crds = [
+    { group: 'gateway.networking.k8s.io', version: 'v1', names: kind('HTTPRoute'), spec: route },
+    { group: 'monitoring.coreos.com', version: 'v1', names: kind('ServiceMonitor'), spec: monitor },
+    { group: 'leaderworkerset.x-k8s.io', version: 'v1', names: kind('LeaderWorkerSet'), spec: set },
+  ];
+  for (const crd of crds) await installCrd(config, crd);
+}
