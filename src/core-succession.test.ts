@@ -12,6 +12,7 @@ import { createEndpointPicker, type EndpointPicker } from './endpoint-picker.ts'
 import type { EndpointId } from './framework/endpoint.ts';
 import { ConfigError } from './framework/error.ts';
 import { defineDataSource, defineScorer } from './framework/plugin.ts';
+import type { InferenceRequest } from './framework/request.ts';
 import { cycleKey } from './framework/scheduling.ts';
 import { chainBlockIds } from './request/chain-block-ids.ts';
 import { seededRandom } from './runtime/seeded-random.ts';
@@ -235,5 +236,65 @@ plugins:
       }),
       { numRuns: 300, seed: 20_261_121 },
     );
+  });
+});
+
+describe('challenge', () => {
+  const takesB = { name: 'two.yaml', takes: ({ id }: InferenceRequest) => id === 'b' };
+
+  it('gives the challenger the requests that it takes, and both the news of all', () => {
+    const { log, gated, start } = world();
+    const picker = start(gated('one', 0));
+    picker.challenge(gated('two', 2), takesB);
+    expect(log).toEqual(['start two', 'two + e0', 'two + e1', 'two + e2']);
+    const [first, second] = ['a', 'b'].map((id) => picker.route(makeRequest({ id })));
+    expect([first?.endpoint.id, second?.endpoint.id]).toEqual(['e0', 'e2']);
+    log.length = 0;
+    first?.done('completed');
+    second?.done('completed');
+    expect(log.toSorted()).toEqual(['one done', 'one done', 'two done', 'two done']);
+  });
+
+  it('ends with all that only it had, but not before requests that wait for it', () => {
+    const { log, gated, start, letOne } = world();
+    const picker = start(gated('one', 0));
+    picker.challenge(gated('two', 2), takesB);
+    let routedTo: string | undefined;
+    const request = makeRequest({ id: 'b' });
+    picker.prepare(request, BODY, () => {
+      routedTo = picker.route(request).endpoint.id;
+    });
+    picker.withdraw();
+    expect(log).not.toContain('stop two');
+    letOne();
+    expect([routedTo, log.at(-1)]).toEqual(['e2', 'stop two']);
+    expect(picker.route(makeRequest({ id: 'b' })).endpoint.id).toBe('e0');
+  });
+
+  it('shares with the core in charge what both configure alike', () => {
+    const { log, gated, start } = world();
+    const picker = start(gated('one', 0));
+    picker.challenge(gated('one', 1), takesB);
+    picker.withdraw();
+    expect(log).toEqual([]);
+  });
+
+  it('ends when another plan is adopted', () => {
+    const { gated, start, running } = world();
+    const picker = start(gated('one', 0));
+    picker.challenge(gated('two', 2), takesB);
+    picker.adopt(gated('three', 1));
+    expect(picker.route(makeRequest({ id: 'b' })).endpoint.id).toBe('e1');
+    expect(running.size).toBe(1);
+  });
+
+  it('changes nothing when it cannot be made', () => {
+    const { plan, gated, start, running } = world();
+    const picker = start(gated('one', 0));
+    const broken = plan(
+      `plugins: [{ type: gate-source, parameters: { version: x, fails: true } }]`,
+    );
+    expect(() => picker.challenge(broken, takesB)).toThrow('gate x does not open');
+    expect([picker.route(makeRequest({ id: 'b' })).endpoint.id, running.size]).toEqual(['e0', 1]);
   });
 });

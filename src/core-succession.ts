@@ -12,6 +12,11 @@ export interface Reign {
   readonly markers: readonly Observer[];
 }
 
+interface Challenge {
+  readonly reign: Counted;
+  readonly takes: (request: InferenceRequest) => boolean;
+}
+
 interface Counted extends Reign {
   /** Requests that it gets something ready for. */
   waiting: number;
@@ -28,6 +33,7 @@ export class CoreSuccession {
   readonly #begun = new WeakMap<InferenceRequest, Counted>();
   #live: readonly Counted[] = [];
   #reign: Counted;
+  #challenge: Challenge | undefined;
 
   /** `before` and `after` hear of every request, whichever core routes it. */
   constructor(
@@ -48,7 +54,9 @@ export class CoreSuccession {
   /** What decides this request. */
   reignOver(request: InferenceRequest): Reign {
     const begun = this.#begun.get(request);
-    return begun !== undefined && this.#live.includes(begun) ? begun : this.#reign;
+    if (begun === undefined || !this.#live.includes(begun)) return this.#chosen(request);
+    // It may have given the request back since.
+    return begun === this.#challenge?.reign ? this.#chosen(request) : begun;
   }
 
   /** As `Router.prepare`, of the core that decides now. */
@@ -57,7 +65,7 @@ export class CoreSuccession {
     begin: (core: SchedulingCore, ready: () => void) => boolean,
     ready: () => void,
   ): boolean {
-    const reign = this.#reign;
+    const reign = this.#chosen(request);
     const waits = begin(reign.core, () => {
       try {
         // The request is decided in this call, with all that was got ready for it.
@@ -73,10 +81,29 @@ export class CoreSuccession {
     return true;
   }
 
+  /** A challenger goes with the core that it was beside. */
   follow(next: SchedulingCore): void {
+    this.withdraw();
     const known = new Set(this.core.observers);
     this.#reign = this.#enthrone(next);
-    for (const part of next.observers) if (!known.has(part)) this.#pool.observeEndpoints(part);
+    this.#letHear(next, known);
+    this.#dismiss();
+  }
+
+  /** Beside the core in charge another decides what it takes. Each hears of the requests of both. */
+  challenge(core: SchedulingCore, takes: Challenge['takes']): void {
+    this.withdraw();
+    const known = new Set(this.core.observers);
+    this.#challenge = { reign: this.#enthrone(core, this.core), takes };
+    this.#reign = this.#enthrone(this.core, core);
+    this.#letHear(core, known);
+    this.#dismiss();
+  }
+
+  withdraw(): void {
+    if (this.#challenge === undefined) return;
+    this.#challenge = undefined;
+    this.#reign = this.#enthrone(this.core);
     this.#dismiss();
   }
 
@@ -84,8 +111,17 @@ export class CoreSuccession {
     for (const part of partsOf(this.#live)) part.stop?.();
   }
 
-  #enthrone(core: SchedulingCore): Counted {
-    const hearers = [...core.observers, ...this.#before, ...this.#after];
+  #chosen(request: InferenceRequest): Counted {
+    return this.#challenge?.takes(request) === true ? this.#challenge.reign : this.#reign;
+  }
+
+  #letHear({ observers }: SchedulingCore, known: ReadonlySet<PluginPart>): void {
+    for (const part of observers) if (!known.has(part)) this.#pool.observeEndpoints(part);
+  }
+
+  #enthrone(core: SchedulingCore, beside?: SchedulingCore): Counted {
+    const parts = new Set([...core.observers, ...(beside?.observers ?? [])]);
+    const hearers = [...parts, ...this.#before, ...this.#after];
     const markers = [...core.observers, ...this.#before].filter(
       (observer) => observer.responseHeaders !== undefined,
     );
@@ -94,8 +130,12 @@ export class CoreSuccession {
     return reign;
   }
 
+  #isNeeded(reign: Counted): boolean {
+    return reign === this.#reign || reign === this.#challenge?.reign || reign.waiting > 0;
+  }
+
   #dismiss(): void {
-    const gone = this.#live.filter((each) => each !== this.#reign && each.waiting === 0);
+    const gone = this.#live.filter((each) => !this.#isNeeded(each));
     if (gone.length === 0) return;
     this.#live = this.#live.filter((each) => !gone.includes(each));
     const needed = partsOf(this.#live);

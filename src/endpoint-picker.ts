@@ -10,6 +10,7 @@ import type { Endpoint } from './framework/endpoint.ts';
 import { RoutingError } from './framework/error.ts';
 import type { Routed } from './framework/observer.ts';
 import type { Observer, ReplacementReport } from './framework/plugin.ts';
+import type { InferenceRequest } from './framework/request.ts';
 import type { RouteOptions, Router } from './framework/routing.ts';
 import type { Runtime } from './framework/runtime.ts';
 import type { Scheduler, SchedulingResult } from './framework/scheduling.ts';
@@ -41,10 +42,22 @@ export interface EndpointPicker extends Required<Router> {
    * when they are made, ConfigError among it, and then nothing has changed.
    */
   adopt(plan: PickerPlan): void;
+  /**
+   * Beside the plan in charge another decides the requests that it takes, with what both have in common, and hears of all of
+   * them; `decidedBy` has its name. Ends with `withdraw`, or when a plan is adopted. Throws as `adopt` does.
+   */
+  challenge(plan: PickerPlan, challenger: Challenger): void;
+  withdraw(): void;
   /** Undefined where the profiles decide. */
   replacement(): ReplacementReport | undefined;
   /** Stops the data sources. Reservations still open can still be ended. */
   stop(): void;
+}
+
+export interface Challenger {
+  readonly name: string;
+  /** Asked about each request before its cycle and in it. */
+  readonly takes: (request: InferenceRequest) => boolean;
 }
 
 export function createEndpointPicker(options: EndpointPickerOptions): EndpointPicker {
@@ -55,8 +68,10 @@ export function createEndpointPicker(options: EndpointPickerOptions): EndpointPi
   pool.observeEndpoints(ledger);
   pool.observeEndpoints(engineModel);
   const coreFacts = [...ledger.facts, engineModel.fact];
-  const createCore = (plan: PickerPlan, before?: SchedulingCore): SchedulingCore =>
-    createSchedulingCore({ ...options, plan, before, pool, coreFacts });
+  const createCore = (plan: PickerPlan, before?: SchedulingCore, name?: string): SchedulingCore => {
+    const wrapScheduler = name === undefined ? options.wrapScheduler : decidedAs(name, options);
+    return createSchedulingCore({ ...options, wrapScheduler, plan, before, pool, coreFacts });
+  };
   const { observers = [] } = options;
   const first = createCore(options.plan);
   for (const observer of [...first.observers, ...observers]) pool.observeEndpoints(observer);
@@ -67,6 +82,9 @@ export function createEndpointPicker(options: EndpointPickerOptions): EndpointPi
     ledger,
     observers: () => [...cores.core.observers, ...observers],
     adopt: (plan) => cores.follow(createCore(plan, cores.core)),
+    challenge: (plan, { name, takes }) =>
+      cores.challenge(createCore(plan, cores.core, name), takes),
+    withdraw: () => cores.withdraw(),
     replacement: () => cores.core.replacement(),
     stop: () => cores.stop(),
     prepare(request, body, ready, { subset } = {}) {
@@ -103,6 +121,20 @@ export function createEndpointPicker(options: EndpointPickerOptions): EndpointPi
       return ticket;
     },
   };
+}
+
+/** Within what is put around every scheduler, so that all of that sees the name. */
+function decidedAs(
+  name: string,
+  { wrapScheduler = (scheduler) => scheduler }: Pick<EndpointPickerOptions, 'wrapScheduler'>,
+): (scheduler: Scheduler) => Scheduler {
+  return (scheduler) =>
+    wrapScheduler({
+      schedule(endpoints, context) {
+        const result = scheduler.schedule(endpoints, context);
+        return { ...result, decidedBy: name };
+      },
+    });
 }
 
 function noCandidates(pooled: number, subset: readonly string[] | undefined): RoutingError {

@@ -85,7 +85,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
     'src/observability',
     'src/rules',
   ],
+  'src/promotion': ['src/framework'],
   'src/shadow': [
+    'src/promotion',
     'src/framework',
     'src/report',
     'src/remote',
@@ -124,6 +126,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
     'src/rules',
     'src/capture',
     'src/shadow',
+    'src/promotion',
     'src/explain',
     'src/remote',
     'src/framework',

@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import type { PickerPlan } from '../config/picker-plan.ts';
 import { ConfigError } from '../framework/error.ts';
 import type { ScorerDefinition } from '../framework/plugin.ts';
 import { createLog } from '../observability/log.ts';
 import { loadKubeconfig } from './load-kubeconfig.ts';
 import { configFileOf, planFromPlugins, shadowFrom } from './plan.ts';
 import { pluginOption } from './plugin-option.ts';
+import { readPromotionRule } from './promoting.ts';
 import { type ServeOptions, startServe } from './serve.ts';
 import { untilSignal } from './until-signal.ts';
 
@@ -46,6 +48,7 @@ interface ServeFlags {
   readonly shadow: readonly string[];
   readonly shadowLog?: string;
   readonly shadowLogMaxBytes: number;
+  readonly promotion?: string | true;
   readonly observe: boolean;
   readonly captureMaxBytes: number;
   readonly explainDecisions: number;
@@ -69,7 +72,10 @@ async function serve(flags: ServeFlags, scorers: readonly ScorerDefinition[]): P
     throw new ConfigError('serve', [{ path: '--shadow-log', message }]);
   }
   // What is wrong with a shadow's configuration is said now, and not by a thread later.
-  for (const shadow of shadows) await planFromPlugins(shadow, scorers, flags.plugin);
+  const plans = new Map<string, PickerPlan>();
+  for (const shadow of shadows) {
+    plans.set(shadow, await planFromPlugins(shadow, scorers, flags.plugin));
+  }
   const serving = await startServe({
     plan: await planFromPlugins(flags.config, scorers, flags.plugin),
     // What an observer runs is a shadow, and no plan of its own.
@@ -95,6 +101,7 @@ async function serve(flags: ServeFlags, scorers: readonly ScorerDefinition[]): P
       flags.shadowLog === undefined
         ? undefined
         : { path: flags.shadowLog, bytesMax: flags.shadowLogMaxBytes },
+    promotion: promotionFrom(flags, plans),
     explainDecisions: flags.explainDecisions,
     seed: flags.seed,
     capture:
@@ -113,6 +120,21 @@ async function serve(flags: ServeFlags, scorers: readonly ScorerDefinition[]): P
   process.exit(0);
 }
 
+function promotionFrom(
+  { promotion, observe }: ServeFlags,
+  plans: ReadonlyMap<string, PickerPlan>,
+): ServeOptions['promotion'] {
+  if (promotion === undefined) return undefined;
+  if (plans.size === 0 || observe) {
+    const message = observe
+      ? 'with --observe nothing is decided here that a shadow could take over'
+      : 'there is nothing to promote: no configuration is given with --shadow';
+    throw new ConfigError('serve', [{ path: '--promotion', message }]);
+  }
+  const rule = promotion === true ? undefined : readPromotionRule(promotion, [...plans.keys()]);
+  return { rule, plans };
+}
+
 /** What looks on while requests are served. */
 function withWatchers(command: Command): Command {
   return command
@@ -128,6 +150,10 @@ function withWatchers(command: Command): Command {
       'of that file and the three before it, together',
       count,
       SHADOW_LOG_BYTES_MAX,
+    )
+    .option(
+      '--promotion [rule]',
+      'let shadows decide: by `pointsman shadow promote`, and by the rule in this file; docs/promotion.md',
     )
     .option(
       '--observe',

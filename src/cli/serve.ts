@@ -2,13 +2,13 @@ import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { KubeConfig } from '@kubernetes/client-node';
+import type { Registry } from 'prom-client';
 import { CaptureWriter } from '../capture/capture-writer.ts';
 import { startTap, type Tap } from '../capture/start-tap.ts';
 import type { PickerPlan } from '../config/picker-plan.ts';
 import { type Discovery, startFileDiscovery } from '../datalayer/discovery/file-discovery.ts';
 import { parseStaticEndpoints } from '../datalayer/discovery/static-discovery.ts';
 import { createEndpointPicker, type EndpointPicker } from '../endpoint-picker.ts';
-import { decisionDocuments } from '../explain/decision-documents.ts';
 import { DecisionRecorder } from '../explain/decision-recorder.ts';
 import {
   type ExtProcServer,
@@ -33,6 +33,9 @@ import { registerPoolMetrics } from '../observability/pool-metrics.ts';
 import { requestMetrics } from '../observability/request-metrics.ts';
 import { registerRoleMinimums, tellRoleMinimums } from '../observability/role-minimums.ts';
 import { registerSchedulerMetrics, timedPrepare } from '../observability/scheduler-metrics.ts';
+import type { Promotion } from '../promotion/promotion.ts';
+import { registerPromotionMetrics } from '../promotion/promotion-metrics.ts';
+import type { PromotionRule } from '../promotion/promotion-rule.ts';
 import { createOpenBody, headerOnlyRequest } from '../request/open-body.ts';
 import { RequestRules } from '../rules/request-rules.ts';
 import { createRealRuntime, type RealRuntime } from '../runtime/real-runtime.ts';
@@ -40,10 +43,11 @@ import { ShadowLog } from '../shadow/shadow-log.ts';
 import { registerShadowMetrics } from '../shadow/shadow-metrics.ts';
 import { type Shadow, type ShadowData, startShadow } from '../shadow/start-shadow.ts';
 import { type ConfigFile, type ConfigReload, startConfigReload } from './config-reload.ts';
+import { debugDocuments } from './debug-documents.ts';
 import { describeEndpoints } from './describe-endpoints.ts';
-import { describeReplacement } from './describe-replacement.ts';
 import { nodeLabels } from './node-labels.ts';
 import { observing } from './observing.ts';
+import { Promoting, promotionActions } from './promoting.ts';
 
 /** A capture is kept in so many files or more, so that deleting the oldest takes no great part of it. */
 const CAPTURE_FILES_MIN = 8;
@@ -86,6 +90,10 @@ export interface ServeOptions {
   readonly shadows?: readonly ShadowData[] | undefined;
   /** Where to write what each of them decides, and how much at most. */
   readonly shadowLog?: { readonly path: string; readonly bytesMax: number } | undefined;
+  /** Let shadows decide, by hand and by the rule if there is one. `plans` are theirs, by the names of `shadows`. */
+  readonly promotion?:
+    | { readonly rule?: PromotionRule | undefined; readonly plans: ReadonlyMap<string, PickerPlan> }
+    | undefined;
   readonly log: Log;
 }
 
@@ -106,13 +114,14 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const metrics = new PickerMetrics();
   const tap = tapOf(options, { seed, clock: runtime.clock });
   const recorder = recorderOf(options, runtime.clock);
-  const picker = startPicker({ plan, runtime, metrics, tap, recorder });
+  const promoting = promotingOf(options, runtime);
+  const picker = startPicker({ plan, runtime, metrics, tap, recorder, promoting });
   const rules = new RequestRules(runtime.random.fork('rules'));
   const capture = tap && captureOf(options, tap);
   const shadowLog = shadowLogOf(options);
   const shadows = tap === undefined ? [] : shadowsOf(options, { tap, picker, shadowLog });
-  registerShadowMetrics(metrics.registry, shadows);
-  registerSchedulerMetrics(metrics.registry, () => picker.replacement());
+  const promotion = promoting?.start(picker, shadows);
+  showSchedulers(metrics.registry, { picker, shadows, promotion });
   showPool(options, { picker, metrics, clock: runtime.clock });
   const kubernetes = kubernetesOf(options, { picker, runtime, rules });
   const discovery = kubernetes === undefined ? discover(options, { picker, rules }) : undefined;
@@ -121,19 +130,18 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   );
   const election = electionOf(options, { metrics, runtime, server });
   const reload = reloadOf(options, { picker, metrics });
-  const parts = { picker, discovery, kubernetes, election, reload };
+  const watched = { picker, discovery, kubernetes, election, reload };
   const admin = await startAdminServer({
     host: options.host,
     port: options.metricsPort,
     metricsPage: () => metrics.page(),
-    ready: () => readiness(parts, runtime.clock.now()),
+    ready: () => readiness(watched, runtime.clock.now()),
     documents: new Map([
       ['/debug/endpoints', () => describeEndpoints(picker, runtime.clock.now(), server.sessions())],
-      ['/debug/scheduler', () => describeReplacement(picker.replacement())],
       ['/debug/rules', () => rules.describe()],
-      ['/debug/shadows', () => ({ shadows: shadows.map((shadow) => shadow.status()) })],
-      ...(recorder === undefined ? [] : decisionDocuments(recorder)),
+      ...debugDocuments({ picker, shadows, recorder, promotion }),
     ]),
+    actions: promotion && promotionActions(promotion),
   });
   if (election === undefined) server.setServing(true);
   const ports = {
@@ -150,14 +158,45 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
       await reload?.stop();
       await discovery?.stop();
       kubernetes?.stop();
+      promotion?.stop();
       picker.stop();
-      await capture?.close();
-      await Promise.all(shadows.map((shadow) => shadow.stop()));
-      await shadowLog?.close();
+      await stopWatchers({ capture, shadows, shadowLog });
       await admin.stop();
       await runtime.network.close();
     },
   };
+}
+
+async function stopWatchers({
+  capture,
+  shadows,
+  shadowLog,
+}: {
+  readonly capture: CaptureWriter | undefined;
+  readonly shadows: readonly Shadow[];
+  readonly shadowLog: ShadowLog | undefined;
+}): Promise<void> {
+  await capture?.close();
+  await Promise.all(shadows.map((shadow) => shadow.stop()));
+  await shadowLog?.close();
+}
+
+/** Puts on the metrics page who decides, and who looks on. */
+function showSchedulers(
+  registry: Registry,
+  {
+    picker,
+    shadows,
+    promotion,
+  }: {
+    readonly picker: EndpointPicker;
+    readonly shadows: readonly Shadow[];
+    readonly promotion: Promotion | undefined;
+  },
+): void {
+  registerShadowMetrics(registry, shadows);
+  registerSchedulerMetrics(registry, () => picker.replacement());
+  if (promotion !== undefined) registerPromotionMetrics(registry, promotion);
 }
 
 /** Puts the pool on the metrics page, and in the log what changes of it that somebody should know. */
@@ -184,12 +223,14 @@ function startPicker({
   metrics,
   tap,
   recorder,
+  promoting,
 }: {
   readonly plan: PickerPlan;
   readonly runtime: RealRuntime;
   readonly metrics: PickerMetrics;
   readonly tap: Tap | undefined;
   readonly recorder: DecisionRecorder | undefined;
+  readonly promoting: Promoting | undefined;
 }): EndpointPicker {
   const instruments = instrumentation(metrics, runtime.clock);
   const scheduled = (bare: Scheduler): Scheduler => {
@@ -205,11 +246,20 @@ function startPicker({
     },
     wrapPlugin: () => recorder?.around(instruments.plugins) ?? instruments.plugins,
     wrapScheduler: scheduled,
-    observers: [requestMetrics(metrics)],
+    observers: [requestMetrics(metrics), ...(promoting === undefined ? [] : [promoting.canary])],
     schedulerRuntime: runtime,
   });
   const prepare = timedPrepare(picker.prepare, metrics.registry, runtime.clock);
-  return tap?.wrapPicker({ ...picker, prepare }) ?? { ...picker, prepare };
+  const timed = { ...picker, prepare };
+  const guarded = promoting?.wrap(timed) ?? timed;
+  return tap?.wrapPicker(guarded) ?? guarded;
+}
+
+function promotingOf(
+  { promotion, log }: ServeOptions,
+  { clock, random }: RealRuntime,
+): Promoting | undefined {
+  return promotion && new Promoting({ ...promotion, random: random.fork('canary'), clock, log });
 }
 
 function recorderOf(

@@ -17,6 +17,8 @@ export interface AdminServerOptions {
   readonly ready: () => Readiness;
   /** JSON documents by path, such as `/debug/endpoints`. One that throws a Refusal is answered with its status. */
   readonly documents: ReadonlyMap<string, (query: URLSearchParams) => unknown>;
+  /** The same for what is done, not read: they answer POST alone. What is to be done is all in the query. */
+  readonly actions?: ReadonlyMap<string, (query: URLSearchParams) => unknown> | undefined;
 }
 
 export interface AdminServer {
@@ -34,7 +36,6 @@ const KEEP_ALIVE_MS = 75_000;
 /** Cuts a connection on which nothing moves, such as a reader that stopped in the middle of a page. */
 const IDLE_TIMEOUT_MS = 90_000;
 const HEADER_BYTES_MAX = 8 * 1024;
-const ALLOWED = 'GET, HEAD';
 const PAGE_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** The metrics port: `/metrics`, `/healthz`, `/readyz`, `/debug/endpoints`. Reads nothing but a request's first line. */
@@ -67,28 +68,38 @@ interface Reply {
   readonly status: number;
   readonly contentType: string;
   readonly body: string;
+  /** With 405, the methods that are answered. */
+  readonly allow?: string;
 }
 
-type Route = (query: URLSearchParams) => Reply | Promise<Reply>;
+interface Route {
+  readonly methods: readonly string[];
+  readonly reply: (query: URLSearchParams) => Reply | Promise<Reply>;
+}
+
+const READ = ['GET', 'HEAD'];
+const DO = ['POST'];
 
 function routesOf(options: AdminServerOptions): ReadonlyMap<string, Route> {
-  const { metricsPage, ready, documents } = options;
-  const pages: readonly [string, Route][] = [...documents].map(([path, document]) => [
-    path,
-    (query) => json(200, document(query)),
-  ]);
-  return new Map<string, Route>([
-    ['/metrics', async () => ({ status: 200, contentType: PAGE_TYPE, body: await metricsPage() })],
-    ['/healthz', () => json(200, { ok: true })],
-    [
-      '/readyz',
-      () => {
-        const readiness = ready();
-        return json(readiness.ok ? 200 : 503, readiness);
-      },
-    ],
-    ...pages,
-  ]);
+  const { metricsPage, ready, documents, actions = new Map() } = options;
+  const routes = new Map<string, Route>();
+  const read = (path: string, reply: Route['reply']) =>
+    void routes.set(path, { methods: READ, reply });
+  read('/metrics', async () => ({
+    status: 200,
+    contentType: PAGE_TYPE,
+    body: await metricsPage(),
+  }));
+  read('/healthz', () => json(200, { ok: true }));
+  read('/readyz', () => {
+    const readiness = ready();
+    return json(readiness.ok ? 200 : 503, readiness);
+  });
+  for (const [path, document] of documents) read(path, (query) => json(200, document(query)));
+  for (const [path, act] of actions) {
+    routes.set(path, { methods: DO, reply: (query) => json(200, act(query)) });
+  }
+  return routes;
 }
 
 async function answer(
@@ -97,7 +108,7 @@ async function answer(
   response: ServerResponse,
 ): Promise<void> {
   const reply = await replyTo(routes, request.url ?? '', request.method ?? '');
-  if (reply.status === 405) response.setHeader('allow', ALLOWED);
+  if (reply.allow !== undefined) response.setHeader('allow', reply.allow);
   // A body nobody will read is left on the wire; the connection ends with the answer instead of waiting for it.
   if (hasBody(request)) response.setHeader('connection', 'close');
   response.writeHead(reply.status, {
@@ -117,11 +128,12 @@ async function replyTo(
   if (route === undefined) {
     return json(404, { error: `nothing at ${path.slice(0, 200)}`, paths: [...routes.keys()] });
   }
-  if (method !== 'GET' && method !== 'HEAD') {
-    return json(405, { error: `${path} answers ${ALLOWED}, not ${method}` });
+  if (!route.methods.includes(method)) {
+    const allow = route.methods.join(', ');
+    return { ...json(405, { error: `${path} answers ${allow}, not ${method}` }), allow };
   }
   try {
-    return await route(new URLSearchParams(query));
+    return await route.reply(new URLSearchParams(query));
   } catch (error) {
     if (error instanceof Refusal) return json(error.status, { error: error.message });
     // The asker is told, and the picker goes on picking: a page that fails must not end the process.

@@ -2,10 +2,12 @@ import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import { ConfigError } from '../framework/error.ts';
+import type { PromotionStatus } from '../promotion/promotion.ts';
+import { promotionText } from '../promotion/promotion-text.ts';
 import { parityPage } from '../report/parity-page.ts';
 import type { Parity } from './parity.ts';
 import { parityFigures } from './parity-figures.ts';
-import type { ShadowStatus } from './start-shadow.ts';
+import type { ShadowAnswer, ShadowStatus } from './start-shadow.ts';
 
 interface TopFlags {
   readonly admin: string;
@@ -14,6 +16,12 @@ interface TopFlags {
 }
 
 const DEFAULT_ADMIN = 'http://127.0.0.1:9090';
+interface PromotionFlags {
+  readonly admin: string;
+  readonly json: boolean;
+  readonly percent: string;
+}
+
 const REFRESH_MS = 1000;
 const CLEAR = '\u001b[2J\u001b[H';
 
@@ -44,32 +52,62 @@ export function shadowCommand(): Command {
   return new Command('shadow')
     .description('schedulers that decide beside the one in charge (`serve --shadow`)')
     .addCommand(top)
-    .addCommand(report);
+    .addCommand(report)
+    .addCommand(promotionCommand('promote', 'let it decide, or another share of the requests'))
+    .addCommand(promotionCommand('demote', 'let none of them decide any more'))
+    .addCommand(promotionCommand('promotion', 'which of them decides, how that goes, and why'));
+}
+
+function promotionCommand(name: 'promote' | 'demote' | 'promotion', about: string): Command {
+  const command = new Command(name)
+    .description(`${about} (\`serve --promotion\`; docs/promotion.md)`)
+    .option('--admin <url>', 'the picker’s metrics port', DEFAULT_ADMIN)
+    .option('--json', 'print one JSON document', false);
+  if (name === 'promote') {
+    command
+      .argument('<shadow>', 'as it was given to --shadow')
+      .option('--percent <n>', 'of the requests', '100');
+  }
+  return command.action(async (...given: readonly unknown[]) => {
+    const { admin, json, percent } = command.opts<PromotionFlags>();
+    const query = new URLSearchParams(
+      name === 'promote' ? { shadow: String(given[0]), percent } : {},
+    );
+    const path = name === 'promotion' ? '/debug/promotion' : `/${name}?${query.toString()}`;
+    const method = name === 'promotion' ? 'GET' : 'POST';
+    const status = await request<PromotionStatus>(admin, path, method);
+    const dated = (wallMs: number): string => new Date(wallMs).toISOString();
+    process.stdout.write(json ? `${JSON.stringify(status)}\n` : promotionText(status, dated));
+  });
 }
 
 async function ask(admin: string): Promise<readonly ShadowStatus[]> {
-  try {
-    const response = await fetch(new URL('/debug/shadows', admin));
-    if (!response.ok) throw new Error(`answered ${response.status}`);
-    const { shadows } = (await response.json()) as { shadows: readonly ShadowStatus[] };
-    return shadows;
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new ConfigError('shadow', [
-      {
-        path: '--admin',
-        message: `no picker at ${admin} (${why}); is it the port of --metrics-port?`,
-      },
-    ]);
-  }
+  const { shadows } = await request<{ shadows: readonly ShadowStatus[] }>(admin, '/debug/shadows');
+  return shadows;
 }
 
+async function request<T>(admin: string, path: string, method = 'GET'): Promise<T> {
+  const fault = (message: string): ConfigError =>
+    new ConfigError('shadow', [{ path: '--admin', message }]);
+  let response: Response;
+  try {
+    response = await fetch(new URL(path, admin), { method });
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw fault(`no picker at ${admin} (${why}); is it the port of --metrics-port?`);
+  }
+  const document = (await response.json()) as T & { readonly error?: string };
+  if (!response.ok) throw fault(document.error ?? `answered ${response.status}`);
+  return document;
+}
+
+const TTFT = 'predicted TTFT';
 const HEADS: readonly string[] = [
   'shadow',
   'decisions',
   'same endpoint',
   'in best 3',
-  'predicted TTFT',
+  TTFT,
   'regret',
   'observed/predicted',
   'restarts',
@@ -82,7 +120,7 @@ export function shadowTable(shadows: readonly ShadowStatus[]): string {
   const lines: (readonly string[])[] = [HEADS];
   for (const { name, running, parity, restarts, dropped } of shadows) {
     const state = running ? '' : ' (down)';
-    const all = parity === undefined ? HEADS.slice(1, -2).map(() => '-') : cellsOf(parity.all);
+    const all = parity === undefined ? HEADS.slice(1, -2).map(() => '-') : withInterval(parity);
     lines.push([`${name}${state}`, ...all, String(restarts), String(dropped)]);
     const { undecided = 0 } = parity?.replacement ?? {};
     if (undecided > 0) lines.push([`  undecided ${undecided}`]);
@@ -94,6 +132,14 @@ export function shadowTable(shadows: readonly ShadowStatus[]): string {
   const padded = (cell: string, at: number): string =>
     at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0);
   return `${lines.map((line) => line.map(padded).join('  ').trimEnd()).join('\n')}\n`;
+}
+
+/** The 95 % interval, of those of one kind there are often too few for any. */
+function withInterval({ all, gain: { lowPercent, highPercent } }: ShadowAnswer): string[] {
+  // JSON has no NaN, which stands for an interval that cannot be given yet.
+  if (!Number.isFinite(lowPercent)) return cellsOf(all);
+  const interval = `(${(-highPercent).toFixed(1)} to ${(-lowPercent).toFixed(1)} %)`;
+  return cellsOf(all).map((cell, at) => (HEADS[at + 1] === TTFT ? `${cell} ${interval}` : cell));
 }
 
 function cellsOf(parity: Parity): string[] {

@@ -6,6 +6,7 @@ import { Redecider } from '../capture/redecide.ts';
 import { withPlugins } from '../cli/load-plugins.ts';
 import { builtInCatalogue } from '../config/catalogue.ts';
 import { dataSources } from '../datalayer/data-sources.ts';
+import { PairedGain } from '../promotion/paired-gain.ts';
 import { remote } from '../remote/remote.ts';
 import { createRealRuntime } from '../runtime/real-runtime.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
@@ -22,11 +23,15 @@ const catalogue = await withPlugins(builtInCatalogue(scorers, dataSources, [remo
 // For schedulers in other processes: all else here knows only the time that it is told.
 const schedulerRuntime = createRealRuntime({ seed: 0 });
 const tally = new ParityTally();
+const gain = new PairedGain();
 let redecider: Redecider | undefined;
 let undecided = 0;
 let lines: string[] = [];
 /** What has to be added to the time of records for that since the Unix epoch. */
 let epochMs = 0;
+/** A long batch must not look like one that hangs. */
+const TELL_MS = 1000;
+let toldAt = 0;
 let batches = Promise.resolve();
 
 parentPort?.on('message', (batch: string) => {
@@ -35,23 +40,28 @@ parentPort?.on('message', (batch: string) => {
 });
 
 // That everything is loaded.
-answerBatch();
+tell(true);
 
 async function hear(batch: string): Promise<void> {
+  toldAt = performance.now();
   for (const line of batch.split('\n')) {
-    if (line !== '') await take(JSON.parse(line) as CaptureRecord);
+    if (line === '') continue;
+    await take(JSON.parse(line) as CaptureRecord);
+    if (performance.now() - toldAt > TELL_MS) tell(false);
   }
-  answerBatch();
+  tell(true);
 }
 
-function answerBatch(): void {
+function tell(ended: boolean): void {
   const replacement = redecider?.replacement();
   const answer = {
     ...tally.report(),
+    gain: gain.report(),
     ...(replacement && { replacement: { name: replacement.name ?? 'module', undecided } }),
   };
-  parentPort?.postMessage({ answer, lines: lines.join('') } satisfies ShadowMessage);
+  parentPort?.postMessage({ answer, lines: lines.join(''), ended } satisfies ShadowMessage);
   lines = [];
+  toldAt = performance.now();
 }
 
 async function take(record: CaptureRecord): Promise<void> {
@@ -76,6 +86,7 @@ async function take(record: CaptureRecord): Promise<void> {
   if (replaced && !('error' in decided.is) && decided.is.by === undefined) undecided += 1;
   else {
     tally.add(decided);
+    if (decided.ttftMs !== undefined) gain.add(decided.ttftMs.was, decided.ttftMs.is);
     if (tells && record.e === 'q') lines.push(decisionLine(source, epochMs + record.t, decided));
   }
 }

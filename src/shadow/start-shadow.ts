@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { Log } from '../observability/log.ts';
+import type { GainReport } from '../promotion/paired-gain.ts';
 import type { ParityReport } from './parity.ts';
 
 export interface ShadowData {
@@ -14,15 +15,19 @@ export interface ShadowData {
 }
 
 export interface ShadowAnswer extends ParityReport {
+  /** By its own predictions. */
+  readonly gain: GainReport;
   /** Where another process or a module decides: its name, and how often it gave no answer that counts. */
   readonly replacement?: { readonly name: string; readonly undecided: number };
 }
 
-/** What the thread says to each batch. */
+/** What the thread says to each batch, and once a second in a long one. */
 export interface ShadowMessage {
   readonly answer: ShadowAnswer;
   /** The batch's decisions as JSON Lines, if they are to be told. */
   readonly lines: string;
+  /** With all of the batch. */
+  readonly ended: boolean;
 }
 
 export interface ShadowOptions extends Omit<ShadowData, 'tells'> {
@@ -56,7 +61,7 @@ export interface Shadow {
 const BATCH_MS = 50;
 /** Of one batch, so that a shadow that only is behind answers long before it would be taken to hang. */
 const BATCH_CHARACTERS_MAX = 512 * 1024;
-/** A shadow that has not answered a batch for so long hangs, or the machine has nothing to spare for it. */
+/** A shadow that says nothing for so long, with something to do, hangs, or the machine has nothing to spare for it. */
 const HANG_MS = 30_000;
 /** Nor does one begin that has said nothing for so long: where cores are busy, eight threads take their time to load. */
 const BEGIN_MS = 60_000;
@@ -146,18 +151,18 @@ class ShadowThread implements Shadow {
     this.#lines = [begin()];
     this.#characters = this.#lines[0]?.length ?? 0;
     this.#sentAt = performance.now();
-    worker.on('message', ({ answer, lines }: ShadowMessage) => {
+    worker.on('message', ({ answer, lines, ended }: ShadowMessage) => {
       if (this.#worker !== worker) return;
       this.#ready = true;
       this.#parity = answer;
-      this.#sentAt = undefined;
+      this.#sentAt = ended ? undefined : performance.now();
       if (this.#beginsLate) {
         this.#beginsLate = false;
         this.#lines = [begin()];
         this.#characters = this.#lines[0]?.length ?? 0;
       }
       // It is behind: what waits goes at once.
-      if (this.#characters > BATCH_CHARACTERS_MAX) this.#send(worker, performance.now());
+      if (ended && this.#characters > BATCH_CHARACTERS_MAX) this.#send(worker, performance.now());
       onDecisions?.(lines);
     });
     worker.on('error', (error) => {

@@ -1,0 +1,28 @@
+import type { EndpointPicker } from '../endpoint-picker.ts';
+import { decisionDocuments } from '../explain/decision-documents.ts';
+import type { DecisionRecorder } from '../explain/decision-recorder.ts';
+import type { Promotion } from '../promotion/promotion.ts';
+import type { Shadow } from '../shadow/start-shadow.ts';
+import { describeReplacement } from './describe-replacement.ts';
+
+type Document = (query: URLSearchParams) => unknown;
+
+/** What the metrics port tells of who decides, who looks on, and why it was decided so. */
+export function debugDocuments({
+  picker,
+  shadows,
+  recorder,
+  promotion,
+}: {
+  readonly picker: EndpointPicker;
+  readonly shadows: readonly Shadow[];
+  readonly recorder: DecisionRecorder | undefined;
+  readonly promotion: Promotion | undefined;
+}): ReadonlyMap<string, Document> {
+  return new Map<string, Document>([
+    ['/debug/scheduler', () => describeReplacement(picker.replacement())],
+    ['/debug/shadows', () => ({ shadows: shadows.map((shadow) => shadow.status()) })],
+    ...(recorder === undefined ? [] : decisionDocuments(recorder)),
+    ...(promotion === undefined ? [] : ([['/debug/promotion', () => promotion.status()]] as const)),
+  ]);
+}

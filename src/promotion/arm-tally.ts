@@ -1,0 +1,42 @@
+/** What became of the requests that one of two schedulers has decided. */
+export interface ArmReport {
+  /** That have ended, or were refused; those the client gave up are left out. */
+  readonly requests: number;
+  /** By the model server, or refused by the scheduler. */
+  readonly failed: number;
+  /** Until the first token, or the whole answer where it was not streamed. */
+  readonly latency: {
+    readonly count: number;
+    readonly meanMs: number;
+    readonly varianceMs2: number;
+  };
+}
+
+/** Adds up outcomes; keeps a handful of numbers. */
+export class ArmTally {
+  #requests = 0;
+  #failed = 0;
+  #count = 0;
+  #meanMs = 0;
+  #squares = 0;
+
+  ended(failed: boolean): void {
+    this.#requests += 1;
+    if (failed) this.#failed += 1;
+  }
+
+  /** Welford's update. */
+  answered(latencyMs: number): void {
+    this.#count += 1;
+    const delta = latencyMs - this.#meanMs;
+    this.#meanMs += delta / this.#count;
+    this.#squares += delta * (latencyMs - this.#meanMs);
+  }
+
+  report(): ArmReport {
+    const count = this.#count;
+    const varianceMs2 = count < 2 ? 0 : this.#squares / (count - 1);
+    const latency = { count, meanMs: this.#meanMs, varianceMs2 };
+    return { requests: this.#requests, failed: this.#failed, latency };
+  }
+}

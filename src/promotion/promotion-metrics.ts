@@ -1,0 +1,35 @@
+import { Gauge, type Registry } from 'prom-client';
+import type { ArmReport } from './arm-tally.ts';
+import type { Promotion } from './promotion.ts';
+
+/** Puts on the picker's page who decides how much, and how that goes. */
+export function registerPromotionMetrics(registry: Registry, promotion: Promotion): void {
+  const registers = [registry];
+  new Gauge({
+    name: 'pointsman_promotion_percent',
+    help: 'Of a hundred requests, those that a promoted shadow decides.',
+    labelNames: ['shadow'],
+    registers,
+    collect() {
+      this.reset();
+      const { shadow, percent } = promotion.status();
+      if (shadow !== undefined) this.set({ shadow }, percent);
+    },
+  });
+  const arms = (name: string, help: string, read: (arm: ArmReport) => number): void => {
+    new Gauge({
+      name: `pointsman_promotion_${name}`,
+      help,
+      labelNames: ['arm'],
+      registers,
+      collect() {
+        const { challenger, incumbent } = promotion.status().outcomes;
+        this.set({ arm: 'challenger' }, read(challenger));
+        this.set({ arm: 'incumbent' }, read(incumbent));
+      },
+    });
+  };
+  arms('requests', 'Requests that have ended since the share changed last.', (a) => a.requests);
+  arms('failed', 'Of these, those that failed or were refused.', (a) => a.failed);
+  arms('latency_mean_ms', 'Until their first token, on average.', (a) => a.latency.meanMs);
+}

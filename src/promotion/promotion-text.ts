@@ -1,0 +1,28 @@
+import type { ArmReport } from './arm-tally.ts';
+import type { PromotionStatus } from './promotion.ts';
+
+/** What promotion has done and how it goes, for people; `dated` writes a time since the Unix epoch. */
+export function promotionText(
+  { shadow, percent, automatic, outcomes, events }: PromotionStatus,
+  dated: (wallMs: number) => string,
+): string {
+  const now =
+    shadow === undefined
+      ? 'the configuration in charge decides everything'
+      : `${shadow} decides ${percent} % of the requests`;
+  const rule = automatic ? 'the rule watches' : 'no rule is at work';
+  const arms =
+    shadow === undefined
+      ? []
+      : [arm('it', outcomes.challenger), arm('the other', outcomes.incumbent)];
+  const log = events.map(
+    ({ wallMs, what, shadow: whose, percent: share, by, why }) =>
+      `${dated(wallMs)}  ${what.padEnd(8)}  ${whose}  ${share} %  by ${by}: ${why}`,
+  );
+  return `${[`${now}; ${rule}`, ...arms, ...log].join('\n')}\n`;
+}
+
+function arm(name: string, { requests, failed, latency }: ArmReport): string {
+  const mean = latency.count === 0 ? '-' : `${latency.meanMs.toFixed(1)} ms`;
+  return `  ${name.padEnd(9)}  ${requests} requests, ${failed} failed, first token after ${mean} on average`;
+}

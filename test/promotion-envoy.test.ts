@@ -1,0 +1,160 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { scorers } from '../scorers/index.ts';
+import { planFromPlugins, shadowFrom } from '../src/cli/plan.ts';
+import type { PickerPlan } from '../src/config/picker-plan.ts';
+import { CANARY_HEADER } from '../src/promotion/canary.ts';
+import type { PromotionStatus } from '../src/promotion/promotion.ts';
+import { promotionRule } from '../src/promotion/promotion-rule.ts';
+import { type StubPool, startStubPool } from '../stub-server/pool.ts';
+import { stubOptions } from '../stub-server/stub-options.ts';
+import { envoyBinary, eventually, type Stack, startStack } from './support/stack.ts';
+
+const binary = await envoyBinary();
+const fixtures = join(import.meta.dirname, 'fixtures/schedulers');
+const plugins = [join(fixtures, 'misbehaving.mjs')];
+const crashing = join(fixtures, 'crashing.yaml');
+const STUB = { port: 0, speed: 10, model: 'm' };
+const LIMIT_MS = 300_000;
+
+describe.skipIf(binary === undefined)('promotion, behind a real Envoy', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'pointsman-promotion-'));
+  /** Sends all to the one server that is slow. */
+  const slowest = join(folder, 'slowest.yaml');
+  let pool: StubPool;
+  let slow: StubPool;
+  let stack: Stack;
+  const failures: string[] = [];
+  const servedBy: string[] = [];
+
+  beforeAll(async () => {
+    pool = await startStubPool(stubOptions.parse({ ...STUB, count: 3 }));
+    slow = await startStubPool(stubOptions.parse({ ...STUB, count: 1, slowdown: 20 }));
+    const addresses = [...pool.endpoints, ...slow.endpoints].map(({ address }) => address);
+    const parameters = { address: addresses.at(-1) };
+    const kind = { apiVersion: 'llm-d.ai/v1alpha1', kind: 'EndpointPickerConfig' };
+    const config = { ...kind, plugins: [{ type: 'one-endpoint-scorer', parameters }] };
+    writeFileSync(slowest, JSON.stringify(config));
+    const names = ['default', crashing, slowest];
+    const plans = new Map<string, PickerPlan>();
+    for (const name of names) plans.set(name, await planFromPlugins(name, scorers, plugins));
+    const rule = promotionRule.parse({
+      shadow: 'default',
+      promote: { decisions: 5000, stepsPercent: [20, 50], stepRequests: 100 },
+    });
+    stack = await startStack(binary ?? '', {
+      envoy: 'envoy',
+      endpoints: addresses,
+      config: 'random',
+      serve: {
+        seed: 3,
+        shadows: names.map((name) => shadowFrom(name, plugins)),
+        promotion: { rule, plans },
+      },
+    });
+  });
+  afterAll(async () => {
+    await stack?.stop();
+    await pool?.stop();
+    await slow?.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  const admin = async (path: string, method = 'GET'): Promise<PromotionStatus> => {
+    const url = `http://127.0.0.1:${stack.serving.metricsPort}${path}`;
+    return (await (await fetch(url, { method })).json()) as PromotionStatus;
+  };
+  const status = (): Promise<PromotionStatus> => admin('/debug/promotion');
+
+  async function post(n: number, headers: Record<string, string> = {}): Promise<string> {
+    const prompt = `${`family ${n % 7} `.repeat(200)} ${n}`;
+    const response = await fetch(`${stack.url}/v1/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify({ model: 'm', prompt, max_tokens: 1, stream: true }),
+    });
+    const text = await response.text();
+    if (response.status !== 200) failures.push(`${response.status} ${text}`);
+    return response.headers.get('x-inference-pod') ?? '';
+  }
+
+  /** Requests, eight at a time, until it is so. */
+  async function requestsUntil(isSo: () => Promise<boolean>): Promise<void> {
+    let over = false;
+    let n = 0;
+    const client = async (): Promise<void> => {
+      for (; !over && n < 200_000; n++) servedBy.push(await post(n));
+    };
+    const clients = Promise.all(Array.from({ length: 8 }, client));
+    try {
+      await eventually(isSo, (so) => so, 10_000);
+    } finally {
+      over = true;
+      await clients;
+    }
+  }
+
+  it(
+    'by rule begins when a shadow has shown for certain that it is better, and goes on step by step',
+    async () => {
+      await requestsUntil(async () => (await status()).percent === 50);
+      const { events } = await status();
+      expect(events.map(({ what, percent, by }) => [what, percent, by])).toEqual([
+        ['promoted', 20, 'rule'],
+        ['promoted', 50, 'rule'],
+      ]);
+      expect(events[0]?.why).toMatch(
+        /% better \(95 % interval .*over \d+ decisions, without a fault/,
+      );
+    },
+    LIMIT_MS,
+  );
+
+  it('by hand gives as many requests as it is told to, and takes them back', async () => {
+    await admin(`/promote?shadow=${encodeURIComponent(slowest)}&percent=0`, 'POST');
+    const asked = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => post(n, { [CANARY_HEADER]: 'challenger' })),
+    );
+    expect(failures).toEqual([]);
+    expect(new Set(asked).size).toBe(1);
+    const { shadow, percent, automatic } = await admin('/demote', 'POST');
+    expect([shadow, percent, automatic]).toEqual([undefined, 0, false]);
+  });
+
+  it('ends by itself when the scheduler throws, and the request goes where it would have gone', async () => {
+    await admin(`/promote?shadow=${encodeURIComponent(crashing)}`, 'POST');
+    await requestsUntil(async () => (await status()).shadow === undefined);
+    expect((await status()).events.at(-1)).toMatchObject({
+      what: 'demoted',
+      by: 'rule',
+      why: 'it threw: broken on purpose',
+    });
+  });
+
+  it(
+    'ends by itself what answers later',
+    async () => {
+      await admin(`/promote?shadow=${encodeURIComponent(slowest)}&percent=50`, 'POST');
+      await requestsUntil(async () => (await status()).shadow === undefined);
+      expect((await status()).events.at(-1)?.why).toMatch(/its answers take \d+ ms on average/);
+    },
+    LIMIT_MS,
+  );
+
+  it('says what is wrong with what it is told', async () => {
+    const told = async (path: string): Promise<unknown> =>
+      ((await admin(path, 'POST')) as unknown as { error: string }).error;
+    expect(await told('/promote?shadow=nobody')).toMatch(/nobody is no shadow .* default/);
+    expect(await told('/promote')).toMatch(/say which/);
+    expect(await told('/promote?shadow=default&percent=101')).toMatch(
+      /101; it must be .* 0 to 100/,
+    );
+  });
+
+  it('fails no request', () => {
+    expect(failures).toEqual([]);
+    expect(servedBy.length).toBeGreaterThan(5000);
+  });
+});
