@@ -29,8 +29,8 @@ export interface RingLimits {
   readonly bytesMax: number;
 }
 
-/** To find a decision, all of its segment that lies before it is read: a millisecond or so. */
-const SEGMENT_DECISIONS = 256;
+/** To find a decision, all of its segment that lies before it is read: under a millisecond, code that is still cold aside. */
+const SEGMENT_DECISIONS = 64;
 /** And however many endpoints there are. */
 const SEGMENT_BYTES_MAX = 1024 * 1024;
 
