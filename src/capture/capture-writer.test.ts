@@ -48,6 +48,14 @@ describe('CaptureWriter', () => {
     expect(warnings).toEqual([]);
   });
 
+  it('writes that another configuration took over, and reads it', async () => {
+    const { folder, writer } = setUp('adopted', { fileBytesMax: 1e6, totalBytesMax: 1e9 });
+    const adopted: CaptureRecord = { e: 'adopt', t: 5, config: { kind: 'other' } };
+    writer.write(line(adopted));
+    await writer.close();
+    expect([...readCapture(folder).records].slice(1)).toEqual([adopted]);
+  });
+
   it('begins a new file when one is full, and deletes the oldest beyond its bound', async () => {
     const { folder, writer } = setUp('rotated', { fileBytesMax: 2000, totalBytesMax: 8000 });
     for (let n = 0; n < 3000; n++) {
