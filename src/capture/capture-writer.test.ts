@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -9,7 +9,10 @@ import { readCapture } from './read-capture.ts';
 const root = mkdtempSync(join(tmpdir(), 'pointsman-writer-'));
 afterAll(() => rmSync(root, { recursive: true }));
 
-function setUp(name: string, limits: { fileBytesMax: number; totalBytesMax: number }) {
+function setUp(
+  name: string,
+  { seed = 1, ...limits }: { fileBytesMax: number; totalBytesMax: number; seed?: number },
+) {
   const folder = join(root, name);
   const failures: string[] = [];
   const writer = new CaptureWriter({
@@ -18,7 +21,7 @@ function setUp(name: string, limits: { fileBytesMax: number; totalBytesMax: numb
     head: (file): CaptureRecord => ({
       e: 'capture',
       version: CAPTURE_VERSION,
-      seed: 1,
+      seed,
       config: {},
       wallMs: 0,
       t: 0,
@@ -72,6 +75,43 @@ describe('CaptureWriter', () => {
     expect(kinds[0]).toBe('capture');
     expect(kinds.filter((kind) => kind === 'capture')).toHaveLength(files.length);
     expect(warnings.join()).toContain('files of the capture are gone');
+  });
+
+  it('goes on after what runs before it have left, a crash at the end among it', async () => {
+    const limits = { fileBytesMax: 2000, totalBytesMax: 1e9 };
+    const runs = [1, 2, 3].map((seed) => ({ seed, records: [first(seed), first(10 * seed)] }));
+    const folder = join(root, 'restarted');
+    for (const { seed, records } of runs) {
+      const { writer } = setUp('restarted', { ...limits, seed });
+      for (const record of records) writer.write(line(record));
+      await writer.flush();
+      for (let n = 0; n < 500; n++) writer.write(line(first(1000 + n)));
+      await writer.flush();
+      writer.write(line(first(seed)));
+      await writer.close();
+      const last = readdirSync(folder).sort().at(-1) ?? '';
+      truncateSync(join(folder, last), statSync(join(folder, last)).size - 3);
+    }
+    expect(readdirSync(folder).length).toBeGreaterThanOrEqual(6);
+    const { records, warnings } = readCapture(folder);
+    const heads = [...records].flatMap((record) =>
+      record.e === 'capture' ? [[record.seed, record.file]] : [],
+    );
+    expect(heads).toEqual([1, 2, 3].flatMap((seed) => [[seed, 0]]));
+    expect(warnings).toHaveLength(3);
+    expect(warnings.every((warning) => warning.includes('cut off'))).toBe(true);
+  });
+
+  it('refuses a file that was cut off in the middle of a run', async () => {
+    const { folder, writer } = setUp('holed', { fileBytesMax: 2000, totalBytesMax: 1e9 });
+    for (let n = 0; n < 3; n++) {
+      for (let each = 0; each < 500; each++) writer.write(line(first(500 * n + each)));
+      await writer.flush();
+    }
+    await writer.close();
+    const cut = join(folder, readdirSync(folder).sort()[1] ?? '');
+    truncateSync(cut, statSync(cut).size - 3);
+    expect(() => [...readCapture(folder).records]).toThrow(/000001.*\n.*damaged zstd data/);
   });
 
   it('ends when it cannot write, says so once, and takes what comes without a word', async () => {

@@ -1,8 +1,8 @@
-import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, rmSync, statSync } from 'node:fs';
 import { appendFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { constants, zstdCompress } from 'node:zlib';
+import { captureFilePath, captureFiles } from './capture-files.ts';
 import type { CaptureRecord } from './capture-record.ts';
 
 const compress = promisify(zstdCompress);
@@ -10,13 +10,13 @@ const compress = promisify(zstdCompress);
 const FAST = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
 export interface CaptureWriterOptions {
-  /** Made if it is not there. */
+  /** Made if it is not there. What earlier runs have left in it stays, as long as there is room, and what comes goes after it. */
   readonly folder: string;
   /** Of one file, before the next is begun. */
   readonly fileBytesMax: number;
   /** Of all files together: the oldest are deleted. */
   readonly totalBytesMax: number;
-  /** The first record of each file. */
+  /** The first record of each file; `file` counts those of this run. */
   readonly head: (file: number) => CaptureRecord;
   /** Once, when nothing can be written any more: the capture has ended, and nothing else. */
   readonly onFailed: (reason: string) => void;
@@ -37,6 +37,8 @@ export class CaptureWriter {
   #lines: string[] = [];
   #characters = 0;
   #leftOut = 0;
+  /** Of the first file that is this run's own. */
+  readonly #firstNumber: number;
   #file = 0;
   #fileBytes = 0;
   #writing: Promise<void> = Promise.resolve();
@@ -46,6 +48,8 @@ export class CaptureWriter {
   constructor(options: CaptureWriterOptions) {
     this.#options = options;
     mkdirSync(options.folder, { recursive: true });
+    this.#firstNumber = (captureFiles(options.folder).at(-1)?.number ?? -1) + 1;
+    this.#deleteOldest();
     this.#timer = setInterval(() => void this.flush(), FLUSH_MS);
     this.#timer.unref();
     this.#begin();
@@ -87,7 +91,7 @@ export class CaptureWriter {
     if (this.#failed) return;
     try {
       const frame = await compress(text, FAST);
-      await appendFile(this.#path(this.#file), frame);
+      await appendFile(captureFilePath(this.#options.folder, this.#number), frame);
       this.#fileBytes += frame.length;
     } catch (error) {
       this.#failed = true;
@@ -112,16 +116,13 @@ export class CaptureWriter {
     this.#lines.unshift(line);
   }
 
-  #path(file: number): string {
-    return join(this.#options.folder, `capture-${String(file).padStart(6, '0')}.jsonl.zst`);
+  get #number(): number {
+    return this.#firstNumber + this.#file;
   }
 
   #deleteOldest(): void {
     const { folder, totalBytesMax } = this.#options;
-    const files = readdirSync(folder)
-      .filter((name) => /^capture-\d{6}\.jsonl\.zst$/.test(name))
-      .sort()
-      .map((name) => ({ path: join(folder, name), bytes: statSync(join(folder, name)).size }));
+    const files = captureFiles(folder).map(({ path }) => ({ path, bytes: statSync(path).size }));
     let total = files.reduce((sum, { bytes }) => sum + bytes, 0);
     for (const { path, bytes } of files.slice(0, -1)) {
       if (total <= totalBytesMax) return;

@@ -1,7 +1,8 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync, statSync } from 'node:fs';
 import { zstdDecompressSync } from 'node:zlib';
 import { ConfigError } from '../framework/error.ts';
+import { beginsRun, type CaptureHead } from './begins-run.ts';
+import { captureFiles } from './capture-files.ts';
 import { CAPTURE_VERSION, type CaptureRecord } from './capture-record.ts';
 
 /** Of one frame, a second's records: more is no capture of ours. */
@@ -37,13 +38,13 @@ export interface CaptureReading {
 }
 
 /**
- * Reads a capture: a folder of files, or one file, packed or not. A last frame that was cut off, by a crash, ends the reading with a
- * warning; damage anywhere else throws with its place. Throws ConfigError where there is no capture.
+ * Reads a capture: a folder of files, or one file, packed or not. A last frame of a run that was cut off, by a crash, ends
+ * the run with a warning; damage anywhere else throws with its place. Throws ConfigError where there is no capture.
  */
 export function readCapture(path: string): CaptureReading {
   const files = filesOf(path);
-  const warnings: string[] = [];
-  return { records: recordsOf(files, warnings), warnings };
+  const reader = new CaptureReader();
+  return { records: reader.read(files), warnings: reader.warnings };
 }
 
 function filesOf(path: string): readonly string[] {
@@ -54,74 +55,104 @@ function filesOf(path: string): readonly string[] {
     throw new ConfigError(path, [{ path: 'capture', message: 'is not there' }]);
   }
   if (!folder) return [path];
-  const files = readdirSync(path)
-    .filter((name) => /^capture-\d{6}\.jsonl\.zst$/.test(name))
-    .sort();
-  if (files.length > 0) return files.map((name) => join(path, name));
+  const files = captureFiles(path);
+  if (files.length > 0) return files.map((file) => file.path);
   throw new ConfigError(path, [
     { path: 'capture', message: 'holds no file such as capture-000000.jsonl.zst' },
   ]);
 }
 
-function* recordsOf(files: readonly string[], warnings: string[]): Generator<CaptureRecord, void> {
-  let line = 0;
-  for (const [index, file] of files.entries()) {
-    line = 0;
-    for (const text of framesOf(file, { last: index === files.length - 1, warnings })) {
-      for (const each of text.split('\n')) {
-        if (each === '') continue;
-        line += 1;
-        const record = parsed(each, `${file}:${line}`);
-        if (record.e === 'capture' && index === 0 && record.file > 0) {
-          warnings.push(
-            `the first ${record.file} files of the capture are gone: what they taught is missing, and decisions may differ for that`,
-          );
-        }
-        if (record.e === 'gap') {
-          warnings.push(
-            `${file}:${line}: ${record.records} records were left out when it was made`,
-          );
-        }
-        yield record;
-      }
-    }
-  }
+/** A frame whose end is missing. */
+interface Cut {
+  readonly error: ConfigError;
+  readonly warning: string;
 }
 
-/** The texts of a file's frames, one at a time. */
-function* framesOf(
-  file: string,
-  { last, warnings }: { readonly last: boolean; readonly warnings: string[] },
-): Generator<string, void> {
-  const bytes = readFileSync(file);
-  // Unpacked by hand, to be looked at.
-  if (bytes[0] === BRACE) {
-    if (bytes.length > FRAME_TEXT_BYTES_MAX) {
-      const message = `${bytes.length} bytes unpacked, more than ${FRAME_TEXT_BYTES_MAX}; leave it packed`;
-      throw new ConfigError(file, [{ path: 'capture', message }]);
+class CaptureReader {
+  readonly warnings: string[] = [];
+  #before: CaptureHead | undefined;
+  /** Where the file before ended too early: a crash, if nothing of its run comes after. */
+  #cut: Cut | undefined;
+
+  *read(files: readonly string[]): Generator<CaptureRecord, void> {
+    for (const file of files) {
+      let line = 0;
+      for (const text of this.#framesOf(file)) {
+        for (const each of text.split('\n')) {
+          if (each === '') continue;
+          line += 1;
+          const place = `${file}:${line}`;
+          const record = parsed(each, place);
+          this.#note(record, place);
+          yield record;
+        }
+      }
     }
-    yield bytes.toString('utf8');
-    return;
+    this.#crashed();
   }
-  let at = 0;
-  while (at < bytes.length) {
-    let frame: { readonly buffer: Buffer; readonly engine: { readonly bytesWritten: number } };
-    try {
-      // With `info` it says how much of its input one frame was.
-      frame = zstdDecompressSync(bytes.subarray(at), {
-        info: true,
-        maxOutputLength: FRAME_TEXT_BYTES_MAX,
-      }) as never;
-    } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      if (last && /end of file/.test(why)) {
-        warnings.push(`${file}: the last ${bytes.length - at} bytes are a frame that was cut off`);
+
+  #note(record: CaptureRecord, place: string): void {
+    if (record.e === 'capture') this.#begin(record);
+    if (this.#cut !== undefined) throw this.#cut.error;
+    if (record.e === 'gap') {
+      this.warnings.push(`${place}: ${record.records} records were left out when it was made`);
+    }
+  }
+
+  #begin(head: CaptureHead): void {
+    if (beginsRun(head, this.#before)) {
+      // What is cut off may be what is missing before it.
+      if (head.file === 0 || head.seed !== this.#before?.seed) this.#crashed();
+      if (head.file > 0) {
+        this.warnings.push(
+          `the first ${head.file} files of the capture are gone: what they taught is missing, and decisions may differ for that`,
+        );
+      }
+    }
+    this.#before = head;
+  }
+
+  /** Nothing more comes of the run. */
+  #crashed(): void {
+    if (this.#cut !== undefined) this.warnings.push(this.#cut.warning);
+    this.#cut = undefined;
+  }
+
+  /** The texts of a file's frames, one at a time. */
+  *#framesOf(file: string): Generator<string, void> {
+    const bytes = readFileSync(file);
+    // Unpacked by hand, to be looked at.
+    if (bytes[0] === BRACE) {
+      if (bytes.length > FRAME_TEXT_BYTES_MAX) {
+        const message = `${bytes.length} bytes unpacked, more than ${FRAME_TEXT_BYTES_MAX}; leave it packed`;
+        throw new ConfigError(file, [{ path: 'capture', message }]);
+      }
+      yield bytes.toString('utf8');
+      return;
+    }
+    let at = 0;
+    while (at < bytes.length) {
+      let frame: { readonly buffer: Buffer; readonly engine: { readonly bytesWritten: number } };
+      try {
+        // With `info` it says how much of its input one frame was.
+        frame = zstdDecompressSync(bytes.subarray(at), {
+          info: true,
+          maxOutputLength: FRAME_TEXT_BYTES_MAX,
+        }) as never;
+      } catch (failure) {
+        const why = failure instanceof Error ? failure.message : String(failure);
+        const message = `damaged zstd data: ${why}`;
+        const error = new ConfigError(file, [{ path: `byte ${at}`, message }]);
+        if (!/end of file/.test(why)) throw error;
+        // Of the file before nothing came but a beginning.
+        this.#crashed();
+        const warning = `${file}: the last ${bytes.length - at} bytes are a frame that was cut off`;
+        this.#cut = { error, warning };
         return;
       }
-      throw new ConfigError(file, [{ path: `byte ${at}`, message: `damaged zstd data: ${why}` }]);
+      at += frame.engine.bytesWritten;
+      yield frame.buffer.toString('utf8');
     }
-    at += frame.engine.bytesWritten;
-    yield frame.buffer.toString('utf8');
   }
 }
 

@@ -9,7 +9,8 @@ import { remote } from '../remote/remote.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
 import type { CapturedDecision } from './capture-record.ts';
 import { readCapture } from './read-capture.ts';
-import { type Redecision, redecide, sameDecision } from './redecide.ts';
+import { type RunRedecision, redecide } from './redecide.ts';
+import { sameDecision } from './redecider.ts';
 
 interface RedecideFlags {
   readonly config?: string;
@@ -59,7 +60,8 @@ class Tally {
   differ = 0;
   /** Same endpoint, another score. */
   #scoresAlone = 0;
-  readonly #shown: Redecision[] = [];
+  readonly #shown: RunRedecision[] = [];
+  #runs = 0;
   readonly #showMax: number;
   readonly #byEndpoint = new Map<string, { was: number; is: number }>();
 
@@ -67,8 +69,9 @@ class Tally {
     this.#showMax = showMax;
   }
 
-  add(each: Redecision): void {
+  add(each: RunRedecision): void {
     this.decisions += 1;
+    this.#runs = each.run;
     this.#count(each.was, 'was');
     this.#count(each.is, 'is');
     if (sameDecision(each.was, each.is)) return;
@@ -79,11 +82,12 @@ class Tally {
 
   summary(): object {
     return {
+      runs: this.#runs,
       decisions: this.decisions,
       identical: this.decisions - this.differ,
       sameEndpoint: this.decisions - this.differ + this.#scoresAlone,
       endpoints: Object.fromEntries(this.#byEndpoint),
-      differing: this.#shown.map(({ n, was, is }) => ({ n, was, is })),
+      differing: this.#shown.map(({ run, n, was, is }) => ({ run, n, was, is })),
     };
   }
 
@@ -91,8 +95,9 @@ class Tally {
     const share =
       this.decisions === 0 ? 100 : (100 * (this.decisions - this.differ)) / this.decisions;
     const elsewhere = this.differ - this.#scoresAlone;
+    const runs = this.#runs > 1 ? ` of ${this.#runs} runs` : '';
     const lines = [
-      `${this.decisions} decisions, ${share.toFixed(3)} % identical, ${elsewhere} to another endpoint`,
+      `${this.decisions} decisions${runs}, ${share.toFixed(3)} % identical, ${elsewhere} to another endpoint`,
     ];
     if (this.differ > 0) {
       lines.push('', 'endpoint'.padEnd(32) + 'was'.padStart(10) + 'is'.padStart(10));
@@ -102,8 +107,9 @@ class Tally {
         lines.push(id.padEnd(32) + String(was).padStart(10) + String(is).padStart(10));
       }
       lines.push('', 'the first that differ: request, tokens, was → is');
-      for (const { n, request, was, is } of this.#shown) {
-        lines.push(`  ${n}, ${request.promptTokens}: ${told(was)} → ${told(is)}`);
+      for (const { run, n, request, was, is } of this.#shown) {
+        const place = this.#runs > 1 ? `run ${run}, ${n}` : n;
+        lines.push(`  ${place}, ${request.promptTokens}: ${told(was)} → ${told(is)}`);
       }
     }
     return `${lines.join('\n')}\n`;

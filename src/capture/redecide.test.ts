@@ -17,7 +17,8 @@ import { SimulatedClock } from '../sim/simulated-clock.ts';
 import { CaptureTap, tapped } from './capture-picker.ts';
 import { CAPTURE_VERSION, type CapturedDecision, type CaptureRecord } from './capture-record.ts';
 import { EventClock } from './event-clock.ts';
-import { type FirstToken, redecide, sameDecision } from './redecide.ts';
+import { redecide } from './redecide.ts';
+import { type FirstToken, sameDecision } from './redecider.ts';
 
 const catalogue = builtInCatalogue(scorers, dataSources);
 const SEED = 11;
@@ -47,6 +48,7 @@ function capture(
   configs: string | readonly string[],
   requests: number,
   seed: number,
+  coreSeed = SEED,
 ): readonly CaptureRecord[] {
   const inert = { ...catalogue, dataSources: catalogue.dataSources.map(withoutNetwork) };
   const plans = [configs].flat().map((config) => {
@@ -67,7 +69,7 @@ function capture(
   write({
     e: 'capture',
     version: CAPTURE_VERSION,
-    seed: SEED,
+    seed: coreSeed,
     config: plan.effective,
     wallMs: 0,
     t: 0,
@@ -78,7 +80,7 @@ function capture(
   const picker = tapped(
     createEndpointPicker({
       plan,
-      runtime: { clock, random: seededRandom(SEED), network },
+      runtime: { clock, random: seededRandom(coreSeed), network },
       wrapScheduler: (scheduler) => ({
         schedule: (endpoints, context) => {
           const result = scheduler.schedule(endpoints, context);
@@ -233,6 +235,26 @@ describe('a capture decided again', () => {
     expect(came.length).toBeGreaterThan(100);
     expect(told.map(({ observedMs }) => observedMs)).toEqual(came);
     expect(told.every(({ predictedMs }) => predictedMs > 0)).toBe(true);
+  });
+
+  it('begins anew where a picker was started again, and goes on where only a file ended', () => {
+    const first = capture('default', 300, 3);
+    const second = capture('preble', 200, 4, SEED + 1);
+    const [head] = second;
+    if (head?.e !== 'capture') throw new Error('no head');
+    // Where a file of the second run has ended.
+    const next = { ...head, file: 1, t: second.findLast((each) => 't' in each)?.t ?? 0 };
+    const files = [...first, ...second.slice(0, 900), next, ...second.slice(900)];
+    const all = [...redecide(files, options)];
+    expect(all.filter(({ was, is }) => !sameDecision(was, is))).toEqual([]);
+    expect(all.map(({ run, n }) => [run, n])).toEqual([
+      ...Array.from({ length: 300 }, (_, n) => [1, n]),
+      ...Array.from({ length: 200 }, (_, n) => [2, n]),
+    ]);
+    // By the same seed, too.
+    const again = [...redecide([...first, ...first], options)];
+    expect(again.filter(({ was, is }) => !sameDecision(was, is))).toEqual([]);
+    expect(again.at(-1)).toMatchObject({ run: 2, n: 299 });
   });
 
   it('holds no text, no hash of text, and no name of a tenant', () => {

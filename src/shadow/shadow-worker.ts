@@ -2,7 +2,7 @@ import { constants, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { scorers } from '../../scorers/index.ts';
 import type { CaptureRecord } from '../capture/capture-record.ts';
-import { Redecider } from '../capture/redecide.ts';
+import { Redecider } from '../capture/redecider.ts';
 import { withPlugins } from '../cli/load-plugins.ts';
 import { builtInCatalogue } from '../config/catalogue.ts';
 import { dataSources } from '../datalayer/data-sources.ts';

@@ -1,0 +1,24 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+const NAME = /^capture-(\d{6,})\.jsonl\.zst$/;
+
+export interface CaptureFile {
+  readonly path: string;
+  readonly number: number;
+}
+
+/** The files of a capture's folder, in the order in which they were written. Throws what reading the folder throws. */
+export function captureFiles(folder: string): readonly CaptureFile[] {
+  return readdirSync(folder)
+    .flatMap((name) => {
+      const number = NAME.exec(name)?.[1];
+      return number === undefined ? [] : [{ path: join(folder, name), number: Number(number) }];
+    })
+    .sort((a, b) => a.number - b.number);
+}
+
+/** Where the file of that number is. */
+export function captureFilePath(folder: string, number: number): string {
+  return join(folder, `capture-${String(number).padStart(6, '0')}.jsonl.zst`);
+}
