@@ -26,6 +26,7 @@ const BENCHES: ReadonlyMap<string, { readonly file: string; readonly about: stri
     'stub-streams',
     { file: 'stub-streams', about: 'how late a thousand streams of the stub come, and its cores' },
   ],
+  ['stub-hour', { file: 'stub-hour', about: 'an hour of a hundred engines in virtual time' }],
   [
     'disaggregation',
     {
