@@ -27,6 +27,7 @@ export class Ticket implements RoutedRequest {
   #prefilled = false;
   #open = true;
   #served: Endpoint;
+  #reported: string | undefined;
 
   constructor(parts: TicketParts) {
     this.#parts = parts;
@@ -51,7 +52,9 @@ export class Ticket implements RoutedRequest {
   responseHeaders(): ReadonlyMap<string, string> {
     const { markers, result } = this.#parts;
     return new Map(
-      markers.flatMap((marker) => [...(marker.responseHeaders?.(this.#served, result) ?? [])]),
+      markers.flatMap((marker) => [
+        ...(marker.responseHeaders?.(this.#served, result, this.#reported) ?? []),
+      ]),
     );
   }
 
@@ -75,7 +78,9 @@ export class Ticket implements RoutedRequest {
   }
 
   served(address: string): void {
-    if (!this.#open || address === this.destinations[0]) return;
+    if (!this.#open) return;
+    this.#reported = address;
+    if (address === this.destinations[0]) return;
     const { pool, reservation, result } = this.#parts;
     const { primary } = result;
     const place = this.destinations.indexOf(address);

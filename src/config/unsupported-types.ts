@@ -5,7 +5,6 @@ export const UNSUPPORTED_TYPES: ReadonlySet<string> = new Set([
   'burst-prefix-cache-producer',
   'dcgm-data-source',
   'dcgm-extractor',
-  'destination-endpoint-served-verifier',
   'disaggregatedset-rollout-screener',
   'endpoint-notification-source',
   'k8s-notification-source',

@@ -4,6 +4,7 @@ import { precisePrefixProducer } from './kv-events/precise-prefix-producer.ts';
 import { approxPrefixProducer } from './sources/approx-prefix-producer.ts';
 import { coreMetricsExtractor } from './sources/core-metrics-extractor.ts';
 import { metricsSource } from './sources/metrics-source.ts';
+import { servedVerifier } from './sources/served-verifier.ts';
 import { topologyExtractor } from './sources/topology-extractor.ts';
 import { tokenizer, tokenProducer } from './tokenize/token-producer.ts';
 
@@ -16,5 +17,6 @@ export const dataSources: readonly DataSourceDefinition[] = [
   tokenProducer,
   tokenizer,
   topologyExtractor,
+  servedVerifier,
   assignmentInformer,
 ];

@@ -29,10 +29,14 @@ interface Definition<Config> {
 
 /** Headers for the client that a plugin wants on the response of a request, such as a session's token. */
 export interface ResponseMarker {
-  /** `served` is the endpoint that answers, which may be a fallback. Lower-case names. */
+  /**
+   * `served` is the endpoint that answers, which may be a fallback; `reported` the address that the proxy says it used,
+   * undefined where it says nothing. Lower-case names.
+   */
   responseHeaders?(
     served: Endpoint,
     result: SchedulingResult,
+    reported: string | undefined,
   ): Iterable<readonly [name: string, value: string]>;
 }
 

@@ -55,7 +55,7 @@ describe('session-affinity-filter', () => {
     const filter = create();
     const primary = picked('default', first);
     const result = { primary, headers: new Map(), profiles: [primary] };
-    const headers = new Map(filter.responseHeaders?.(second, result));
+    const headers = new Map(filter.responseHeaders?.(second, result, undefined));
     expect([...headers]).toEqual([['x-session-token', btoa('pod-1')]]);
     expect(kept(filter, Object.fromEntries(headers))).toEqual(['pod-1']);
   });
@@ -66,11 +66,11 @@ describe('session-affinity-filter', () => {
     });
     const profiles = [picked('decode', first), picked('prefill', second)];
     const result = { primary: profiles[0] as ProfileResult, headers: new Map(), profiles };
-    expect([...(filter.responseHeaders?.(first, result) ?? [])]).toEqual([
+    expect([...(filter.responseHeaders?.(first, result, undefined) ?? [])]).toEqual([
       ['x-home', btoa('pod-1')],
     ]);
     const alone = { ...result, profiles: profiles.slice(0, 1) };
-    expect([...(filter.responseHeaders?.(first, alone) ?? [])]).toEqual([]);
+    expect([...(filter.responseHeaders?.(first, alone, undefined) ?? [])]).toEqual([]);
   });
 
   it('remembers sessions by their id where told so', () => {

@@ -1,0 +1,204 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Document } from 'yaml';
+import { CONNECTION_MANAGER } from '../src/envoy/render-config.ts';
+import { envoyBinary, eventually, type Stack, startStack } from './support/stack.ts';
+import { startUpstream, type Upstream } from './support/upstream.ts';
+
+/** What the Gateway API inference extension's suite asks of its own picker, through a real Envoy over TLS. */
+
+const binary = await envoyBinary();
+const config = join(import.meta.dirname, '../deploy/conformance.yaml');
+const SELECTION = 'test-epp-endpoint-selection';
+const SERVED = 'x-conformance-test-served-endpoint';
+const REQUESTS = 100;
+const CONCURRENT = 10;
+
+/** A cluster that knows its endpoints, takes the picked one and, where asked, says which it took. */
+function withKnownEndpoints(
+  endpoints: readonly string[],
+  reports: boolean,
+): (config: Document) => void {
+  const type = 'type.googleapis.com/envoy.extensions.load_balancing_policies';
+  const lb_endpoints = endpoints.map((text) => {
+    const [address, port] = text.split(':');
+    return { endpoint: { address: { socket_address: { address, port_value: Number(port) } } } };
+  });
+  const roundRobin = {
+    name: 'round_robin',
+    typed_config: { '@type': `${type}.round_robin.v3.RoundRobin` },
+  };
+  const served = { key: 'envoy.lb', path: [{ key: 'x-gateway-destination-endpoint-served' }] };
+  const overrideHost = {
+    name: 'envoy.load_balancing_policies.override_host',
+    typed_config: {
+      '@type': `${type}.override_host.v3.OverrideHost`,
+      override_host_sources: [{ header: 'x-gateway-destination-endpoint' }],
+      fallback_policy: { policies: [{ typed_extension_config: roundRobin }] },
+      ...(reports && { selected_host_key: served }),
+    },
+  };
+  const cluster = {
+    name: 'picked_endpoint',
+    type: 'STATIC',
+    load_balancing_policy: { policies: [{ typed_extension_config: overrideHost }] },
+    load_assignment: { cluster_name: 'picked_endpoint', endpoints: [{ lb_endpoints }] },
+  };
+  return (document) => {
+    document.setIn(['static_resources', 'clusters', 0], document.createNode(cluster));
+  };
+}
+
+function get(url: string, selection?: string): Promise<Response> {
+  return fetch(`${url}/`, { headers: selection === undefined ? {} : { [SELECTION]: selection } });
+}
+
+function post(url: string, selection?: string): Promise<Response> {
+  return fetch(`${url}/v1/completions`, {
+    method: 'POST',
+    body: JSON.stringify({ model: 'm', prompt: 'where to?' }),
+    headers: {
+      'content-type': 'application/json',
+      ...(selection !== undefined && { [SELECTION]: selection }),
+    },
+  });
+}
+
+describe.skipIf(binary === undefined)('in place of the conformance suite’s picker', () => {
+  let upstreams: readonly Upstream[];
+  let addresses: readonly string[];
+  let stack: Stack;
+
+  beforeAll(async () => {
+    upstreams = await Promise.all([startUpstream(), startUpstream(), startUpstream()]);
+    addresses = upstreams.map(({ address }) => address);
+    stack = await startStack(binary ?? '', {
+      envoy: 'envoy',
+      endpoints: addresses,
+      config,
+      serve: { insecure: false },
+      edit: withKnownEndpoints(addresses, true),
+    });
+  });
+  afterAll(async () => {
+    await stack?.stop();
+    await Promise.all((upstreams ?? []).map((upstream) => upstream.stop()));
+  });
+
+  /** Which of the servers got how many more. */
+  async function served(send: () => Promise<unknown>): Promise<readonly number[]> {
+    const before = upstreams.map(({ received }) => received.length);
+    await send();
+    return upstreams.map(({ received }, index) => received.length - (before[index] ?? 0));
+  }
+
+  async function sendMany(one: () => Promise<Response>): Promise<void> {
+    const sender = async (): Promise<void> => {
+      for (let n = 0; n < REQUESTS / CONCURRENT; n++) {
+        const response = await one();
+        await response.text();
+        expect(response.status).toBe(200);
+      }
+    };
+    await Promise.all(Array.from({ length: CONCURRENT }, sender));
+  }
+
+  it.each([1, 2, 3])(
+    'keeps 100 requests, 10 at a time, to the %d servers that test-epp-endpoint-selection names',
+    async (count) => {
+      const named = addresses.slice(0, count).join(', ');
+      for (const one of [() => post(stack.url, named), () => get(stack.url, named)]) {
+        const counts = await served(() => sendMany(one));
+        expect(counts.slice(count)).toEqual(Array(3 - count).fill(0));
+        expect(counts.slice(0, count).every((number) => number > 0)).toBe(true);
+        expect(counts.reduce((sum, number) => sum + number, 0)).toBe(REQUESTS);
+      }
+    },
+  );
+
+  it('takes an address alone for all of its ports, and no header for all servers', async () => {
+    for (const selection of ['127.0.0.1', undefined]) {
+      const counts = await served(() => sendMany(() => post(stack.url, selection)));
+      expect(counts.every((number) => number > 0)).toBe(true);
+    }
+  });
+
+  it('refuses a request that names none of the pool, and serves the next', async () => {
+    const counts = await served(async () => {
+      expect((await post(stack.url, '10.9.9.9:1')).status).toBe(429);
+    });
+    expect(counts).toEqual([0, 0, 0]);
+    expect((await post(stack.url)).status).toBe(200);
+  });
+
+  it('tells the client where Envoy says that it went', async () => {
+    for (const address of addresses) {
+      const response = await post(stack.url, address);
+      expect(response.headers.get(SERVED)).toBe(address);
+    }
+  });
+
+  it('says so where Envoy does not tell, and does not take the pick for it', async () => {
+    const silent = await startStack(binary ?? '', {
+      envoy: 'envoy',
+      endpoints: addresses,
+      config,
+      edit: withKnownEndpoints(addresses, false),
+    });
+    const response = await post(silent.url, addresses[0]);
+    await silent.stop();
+    expect(response.headers.get(SERVED)).toMatch(/^fail: /);
+  });
+
+  it('hears from Envoy that a fallback served, and has what is in flight there', async () => {
+    const dead = await startUpstream();
+    await dead.stop();
+    const live = await startUpstream();
+    const both = [dead.address, live.address];
+    const routes = [...CONNECTION_MANAGER, 'route_config', 'virtual_hosts', 0, 'routes'];
+    const retries = { retry_on: 'reset,connect-failure', num_retries: 1 };
+    const falling = await startStack(binary ?? '', {
+      envoy: 'envoy',
+      endpoints: both,
+      config: join(import.meta.dirname, 'fixtures/two-destinations-served.yaml'),
+      edit: (document) => {
+        withKnownEndpoints(both, true)(document);
+        document.setIn([...routes, 0, 'route', 'retry_policy'], document.createNode(retries));
+      },
+    });
+    let wasFallback = false;
+    for (let n = 0; n < 50 && !wasFallback; n++) {
+      const ended = Promise.withResolvers<void>();
+      live.answer(async (_received, response) => {
+        // Headers and a piece, so that the picker hears of the answer while it goes on.
+        response.write('{');
+        await ended.promise;
+        response.end('}');
+      });
+      const response = await post(falling.url);
+      expect(response.headers.get(SERVED)).toBe(live.address);
+      const first = String(live.received.at(-1)?.headers['x-gateway-destination-endpoint']);
+      wasFallback = first.startsWith(dead.address);
+      const inFlight = await inFlightBy(falling.serving.metricsPort);
+      expect([inFlight.get(dead.address), inFlight.get(live.address)]).toEqual([0, 1]);
+      ended.resolve();
+      await response.text();
+      await eventually(falling.inFlight, (count) => count === 0);
+    }
+    expect(wasFallback).toBe(true);
+    await falling.stop();
+    await live.stop();
+  });
+});
+
+/** Requests in flight, by address. */
+async function inFlightBy(metricsPort: number): Promise<ReadonlyMap<string, number>> {
+  const response = await fetch(`http://127.0.0.1:${metricsPort}/debug/endpoints`);
+  const { endpoints } = (await response.json()) as {
+    readonly endpoints: readonly {
+      readonly address: string;
+      readonly inFlight: { readonly requests: number };
+    }[];
+  };
+  return new Map(endpoints.map(({ address, inFlight }) => [address, inFlight.requests]));
+}
