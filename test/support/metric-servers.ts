@@ -1,0 +1,47 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** What a model server reports of itself. */
+export interface ServerState {
+  readonly queue: number;
+  /** From 0 to 1. */
+  readonly kv: number;
+  /** Adapters that run; up to four fit. */
+  readonly adapters?: readonly string[];
+}
+
+export interface MetricServer {
+  /** `host:port`. */
+  readonly address: string;
+  stop(): Promise<void>;
+}
+
+/** A model server that answers nothing but its metrics, as vLLM names them. */
+export async function startMetricServer({
+  queue,
+  kv,
+  adapters,
+}: ServerState): Promise<MetricServer> {
+  const lines = [
+    `vllm:num_requests_waiting{model_name="m"} ${queue}`,
+    'vllm:num_requests_running{model_name="m"} 0',
+    `vllm:kv_cache_usage_perc{model_name="m"} ${kv}`,
+    'vllm:cache_config_info{block_size="16",num_gpu_blocks="27000"} 1',
+    ...(adapters === undefined
+      ? []
+      : [
+          `vllm:lora_requests_info{max_lora="4",running_lora_adapters="${adapters.join(',')}",waiting_lora_adapters=""} 1`,
+        ]),
+  ];
+  const server = createServer((_request, response) => void response.end(`${lines.join('\n')}\n`));
+  server.keepAliveTimeout = 60_000;
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
