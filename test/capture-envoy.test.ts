@@ -72,7 +72,7 @@ describe.skipIf(binary === undefined)('a capture of traffic through a real Envoy
     const { records, warnings } = readCapture(folder);
     let decisions = 0;
     const changed: unknown[] = [];
-    for (const each of redecide(records, options)) {
+    for await (const each of redecide(records, options)) {
       decisions += 1;
       if (!sameDecision(each.was, each.is)) changed.push(each);
     }

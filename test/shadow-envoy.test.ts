@@ -195,7 +195,10 @@ describe.skipIf(binary === undefined)('shadows beside a picker behind a real Env
     const options = { catalogue: builtInCatalogue(scorers, dataSources), randomOf: seededRandom };
     let decisions = 0;
     let same = 0;
-    for (const { was, is } of redecide(readCapture(join(folder, 'capture')).records, options)) {
+    for await (const { was, is } of redecide(
+      readCapture(join(folder, 'capture')).records,
+      options,
+    )) {
       decisions += 1;
       if (sameDecision(was, is)) same += 1;
     }

@@ -17,7 +17,7 @@ import { SimulatedClock } from '../sim/simulated-clock.ts';
 import { CaptureTap, tapped } from './capture-picker.ts';
 import { CAPTURE_VERSION, type CapturedDecision, type CaptureRecord } from './capture-record.ts';
 import { EventClock } from './event-clock.ts';
-import { redecide } from './redecide.ts';
+import { type RunRedecision, redecide } from './redecide.ts';
 import { type FirstToken, sameDecision } from './redecider.ts';
 
 const catalogue = builtInCatalogue(scorers, dataSources);
@@ -164,15 +164,21 @@ const EXACT = [
 
 const options = { catalogue, randomOf: seededRandom };
 
+async function all(...given: Parameters<typeof redecide>): Promise<readonly RunRedecision[]> {
+  const decided: RunRedecision[] = [];
+  for await (const each of redecide(...given)) decided.push(each);
+  return decided;
+}
+
 const sameEndpoint = (a: CapturedDecision, b: CapturedDecision): boolean =>
   'endpoint' in a && 'endpoint' in b && a.endpoint === b.endpoint;
 
-describe('a capture decided again', () => {
-  it.each(EXACT)('gives every decision of %s to the last bit', (config) => {
+describe('a capture decided again', async () => {
+  it.each(EXACT)('gives every decision of %s to the last bit', async (config) => {
     const records = capture(config, 1500, 3);
     let decisions = 0;
     const changed = [];
-    for (const each of redecide(records, options)) {
+    for await (const each of redecide(records, options)) {
       decisions += 1;
       if (!sameDecision(each.was, each.is)) changed.push(each);
     }
@@ -180,7 +186,7 @@ describe('a capture decided again', () => {
     expect(decisions).toBe(1500);
   });
 
-  it('gives every decision to the last bit where one configuration takes over from another', () => {
+  it('gives every decision to the last bit where one configuration takes over from another', async () => {
     const weighed = (NAMED_CONFIGS.get('reference-default') ?? '').replace(
       'weight: 2',
       'weight: 5',
@@ -188,42 +194,45 @@ describe('a capture decided again', () => {
     const configs = ['default', 'reference-default', weighed, 'preble'];
     const records = capture(configs, 1500, 7);
     expect(records.filter(({ e }) => e === 'adopt')).toHaveLength(14);
-    const all = [...redecide(records, options)];
-    expect(all.filter(({ was, is }) => !sameDecision(was, is))).toEqual([]);
-    expect(all).toHaveLength(1500);
+    const decided = await all(records, options);
+    expect(decided.filter(({ was, is }) => !sameDecision(was, is))).toEqual([]);
+    expect(decided).toHaveLength(1500);
     // What is adopted matters: without those records it would have gone elsewhere.
     const without = records.filter(({ e }) => e !== 'adopt');
-    const others = [...redecide(without, options)].filter(({ was, is }) => !sameDecision(was, is));
+    const others = (await all(without, options)).filter(({ was, is }) => !sameDecision(was, is));
     expect(others.length).toBeGreaterThan(100);
   });
 
-  it('with another configuration tells which requests would have gone elsewhere', () => {
+  it('with another configuration tells which requests would have gone elsewhere', async () => {
     const records = capture('default', 300, 4);
     const text = NAMED_CONFIGS.get('random') ?? '';
-    const all = [...redecide(records, { ...options, config: { text, source: 'random' } })];
-    const changed = all.filter(({ was, is }) => !sameDecision(was, is));
-    expect(all).toHaveLength(300);
+    const decided = await all(records, { ...options, config: { text, source: 'random' } });
+    const changed = decided.filter(({ was, is }) => !sameDecision(was, is));
+    expect(decided).toHaveLength(300);
     expect(changed.length).toBeGreaterThan(200);
   });
 
-  it('says where in its own ranking a request went, and how far from the best', () => {
+  it('says where in its own ranking a request went, and how far from the best', async () => {
     const records = capture('random', 400, 7);
     const text = NAMED_CONFIGS.get('default') ?? '';
-    const all = [...redecide(records, { ...options, config: { text, source: 'default' } })];
-    const places = all.map(({ place }) => place ?? Number.NaN);
+    const decided = await all(records, { ...options, config: { text, source: 'default' } });
+    const places = decided.map(({ place }) => place ?? Number.NaN);
     expect(Math.min(...places)).toBe(1);
     expect(Math.max(...places)).toBeGreaterThan(8);
-    for (const { was, is, place, ttftMs } of all) {
+    for (const { was, is, place, ttftMs } of decided) {
       if (sameEndpoint(was, is)) expect(place).toBe(1);
       expect(ttftMs?.best).toBeLessThanOrEqual(Math.min(ttftMs?.was ?? 0, ttftMs?.is ?? 0));
     }
-    expect([...redecide(records, options)].every(({ place }) => place === 1)).toBe(true);
+    expect((await all(records, options)).every(({ place }) => place === 1)).toBe(true);
   });
 
-  it('tells of each first token that was predicted when it came', () => {
+  it('tells of each first token that was predicted when it came', async () => {
     const records = capture('default', 400, 8);
     const told: FirstToken[] = [];
-    for (const _each of redecide(records, { ...options, onFirstToken: (each) => told.push(each) }))
+    for await (const _each of redecide(records, {
+      ...options,
+      onFirstToken: (each) => told.push(each),
+    }))
       continue;
     const asked = new Map<number, number>();
     const came: number[] = [];
@@ -237,7 +246,7 @@ describe('a capture decided again', () => {
     expect(told.every(({ predictedMs }) => predictedMs > 0)).toBe(true);
   });
 
-  it('begins anew where a picker was started again, and goes on where only a file ended', () => {
+  it('begins anew where a picker was started again, and goes on where only a file ended', async () => {
     const first = capture('default', 300, 3);
     const second = capture('preble', 200, 4, SEED + 1);
     const [head] = second;
@@ -245,29 +254,29 @@ describe('a capture decided again', () => {
     // Where a file of the second run has ended.
     const next = { ...head, file: 1, t: second.findLast((each) => 't' in each)?.t ?? 0 };
     const files = [...first, ...second.slice(0, 900), next, ...second.slice(900)];
-    const all = [...redecide(files, options)];
-    expect(all.filter(({ was, is }) => !sameDecision(was, is))).toEqual([]);
-    expect(all.map(({ run, n }) => [run, n])).toEqual([
+    const decided = await all(files, options);
+    expect(decided.filter(({ was, is }) => !sameDecision(was, is))).toEqual([]);
+    expect(decided.map(({ run, n }) => [run, n])).toEqual([
       ...Array.from({ length: 300 }, (_, n) => [1, n]),
       ...Array.from({ length: 200 }, (_, n) => [2, n]),
     ]);
     // By the same seed, too.
-    const again = [...redecide([...first, ...first], options)];
+    const again = await all([...first, ...first], options);
     expect(again.filter(({ was, is }) => !sameDecision(was, is))).toEqual([]);
     expect(again.at(-1)).toMatchObject({ run: 2, n: 299 });
   });
 
-  it('holds no text, no hash of text, and no name of a tenant', () => {
+  it('holds no text, no hash of text, and no name of a tenant', async () => {
     const told = JSON.stringify(capture('default', 50, 5));
     expect(told).not.toContain('"tenant');
     expect(told).not.toContain('secret');
     expect(told).not.toContain('words');
   });
 
-  it('is refused without its beginning, or from a later version', () => {
+  it('is refused without its beginning, or from a later version', async () => {
     const [first, ...rest] = capture('default', 5, 6);
-    expect(() => [...redecide(rest, options)]).toThrow(/no beginning/);
+    await expect(all(rest, options)).rejects.toThrow(/no beginning/);
     const later = { ...first, version: 99 } as CaptureRecord;
-    expect(() => [...redecide([later, ...rest], options)]).toThrow(/version 99/);
+    await expect(all([later, ...rest], options)).rejects.toThrow(/version 99/);
   });
 });

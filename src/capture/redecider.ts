@@ -25,7 +25,7 @@ import {
   type CapturedRequest,
   type CaptureRecord,
 } from './capture-record.ts';
-import { Ranking } from './ranking.ts';
+import { Ranking, type Standing } from './ranking.ts';
 import { ReplayClock } from './replay-clock.ts';
 
 /** One decision beside what it was. */
@@ -36,6 +36,10 @@ export interface Redecision {
   readonly is: CapturedDecision;
   /** How this core ranks the endpoint that the request went to: 1 for none above it; undefined for one it did not score. */
   readonly place?: number | undefined;
+  /** Why it did not go where the request went; only where that is asked for, and where the two differ. */
+  readonly standing?: Standing | undefined;
+  /** Another process or a module should have decided, and left it to the profiles. */
+  readonly undecided?: true | undefined;
   /**
    * To a first token, by this core's own model: where the request went, where this core would have sent it, and the least of
    * all that may serve it.
@@ -64,6 +68,8 @@ export interface RedecideOptions {
   readonly state?: 'as-it-happened' | 'as-if-decided';
   /** Of answers whose first token is seen and was predicted; only with the state as it happened. */
   readonly onFirstToken?: ((token: FirstToken) => void) | undefined;
+  /** Whether to say of each decision that differs why. */
+  readonly explains?: boolean | undefined;
   /** For a scheduler of the configuration that is in another process. Without it, such a one is not asked. */
   readonly schedulerRuntime?: Runtime;
 }
@@ -90,7 +96,8 @@ export class Redecider {
   readonly #clock: ReplayClock;
   readonly #picker: EndpointPicker;
   readonly #open = new Map<number, Open>();
-  readonly #ranking = new Ranking();
+  readonly #ranking: Ranking;
+  readonly #explains: boolean;
   readonly #onFirstToken: RedecideOptions['onFirstToken'];
   #predicts: boolean;
   readonly #planOf: (captured: unknown) => PickerPlan;
@@ -99,6 +106,8 @@ export class Redecider {
   #result: SchedulingResult | undefined;
   #ttftMs: Redecision['ttftMs'];
   #place: number | undefined;
+  #standing: Standing | undefined;
+  #isReplaced: boolean;
   /** What was decided of the request at hand. */
   #was: CapturedDecision | undefined;
   /** Asked about in another process: the answer belongs to this very object. */
@@ -110,6 +119,9 @@ export class Redecider {
   ) {
     this.#clock = new ReplayClock(timers);
     const { catalogue, config, randomOf, state = 'as-it-happened', schedulerRuntime } = options;
+    const { explains = false } = options;
+    this.#explains = explains;
+    this.#ranking = new Ranking({ keepsTerms: explains });
     if (state === 'as-it-happened') this.#onFirstToken = options.onFirstToken;
     if (version > CAPTURE_VERSION) {
       throw new Error(
@@ -126,6 +138,7 @@ export class Redecider {
     this.#isOwn = config === undefined;
     const plan = this.#planOf(captured);
     this.#predicts = predictsWith(plan);
+    this.#isReplaced = plan.scheduler !== undefined;
     const network = { get: () => Promise.reject(new Error('a replay has no network')) };
     this.#picker = createEndpointPicker({
       plan,
@@ -190,6 +203,12 @@ export class Redecider {
     }
   }
 
+  /** Whether something else stands in place of the profiles. */
+  get isReplaced(): boolean {
+    return this.#isReplaced;
+  }
+
+  /** Ends what it has begun, such as a connection to a scheduler. */
   stop(): void {
     this.#picker.stop();
   }
@@ -205,6 +224,7 @@ export class Redecider {
     const plan = this.#planOf(config);
     this.#clock.settingUp(t, () => this.#picker.adopt(plan));
     this.#predicts = predictsWith(plan);
+    this.#isReplaced = plan.scheduler !== undefined;
   }
 
   #decide(record: Extract<CaptureRecord, { e: 'q' }>): Redecision {
@@ -212,6 +232,7 @@ export class Redecider {
     this.#result = undefined;
     this.#ttftMs = undefined;
     this.#place = undefined;
+    this.#standing = undefined;
     this.#ranking.begin();
     this.#was = d;
     let failed: RoutingError | undefined;
@@ -229,7 +250,13 @@ export class Redecider {
       target === undefined
         ? { error: failed?.code ?? 'saturated' }
         : decisionOf({ endpoint: target }, this.#result);
-    return { n, request: r, was: d, is, place: this.#place, ttftMs: this.#ttftMs };
+    const about = { place: this.#place, standing: this.#standing, ttftMs: this.#ttftMs };
+    return { n, request: r, was: d, is, ...about, ...(this.#isUndecided(is) && UNDECIDED) };
+  }
+
+  /** What the capture's own scheduler decided is taken from there. */
+  #isUndecided(is: CapturedDecision): boolean {
+    return this.#isReplaced && !this.#isOwn && !('error' in is) && is.by === undefined;
   }
 
   /** Nothing to say where nobody was chosen; no times where the configuration knows nothing of caches. */
@@ -244,6 +271,7 @@ export class Redecider {
     const actual = endpoints.find((endpoint) => endpoint.id === id);
     if (actual === undefined || target === undefined) return;
     this.#place = this.#ranking.placeOf(actual, own);
+    if (this.#explains && target.id !== id) this.#standing = this.#ranking.standingOf(actual, own);
     if (!this.#predicts) return;
     const slo = context.request.ttftSloMs ?? 0;
     const ttftOf = (endpoint: Endpoint): number => slo - headroomOf(endpoint, context).ttftMs;
@@ -354,6 +382,8 @@ function asItWas(
   const prefill = endpoints.find(({ id }) => id === was.prefill);
   return { ...own, primary: { kind: 'picked', profile, targets }, prefill };
 }
+
+const UNDECIDED = { undecided: true } as const;
 
 const NO_HEADERS: ReadonlyMap<string, string> = new Map();
 

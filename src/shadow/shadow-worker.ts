@@ -78,12 +78,11 @@ async function take(record: CaptureRecord): Promise<void> {
     });
     return;
   }
-  const replaced = redecider?.replacement() !== undefined;
-  if (replaced && record.e === 'q') await redecider?.prepare(record);
+  if (redecider?.isReplaced === true && record.e === 'q') await redecider.prepare(record);
   const decided = redecider?.take(record);
   if (decided === undefined) return;
   // The profiles stood in: that says nothing about the scheduler that is tried.
-  if (replaced && !('error' in decided.is) && decided.is.by === undefined) undecided += 1;
+  if (decided.undecided === true) undecided += 1;
   else {
     tally.add(decided);
     if (decided.ttftMs !== undefined) gain.add(decided.ttftMs.was, decided.ttftMs.is);

@@ -1,0 +1,200 @@
+import { execFile, execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, describe, expect, it } from 'vitest';
+import { scorers } from '../scorers/index.ts';
+import { CaptureWriter } from '../src/capture/capture-writer.ts';
+import { startTap } from '../src/capture/start-tap.ts';
+import { builtInCatalogue } from '../src/config/catalogue.ts';
+import { NAMED_CONFIGS } from '../src/config/defaults.ts';
+import { loadConfig } from '../src/config/load.ts';
+import { dataSources } from '../src/datalayer/data-sources.ts';
+import { createEndpointPicker } from '../src/endpoint-picker.ts';
+import type { EndpointId } from '../src/framework/endpoint.ts';
+import type { RoutedRequest } from '../src/framework/routing.ts';
+import { chainBlockIds } from '../src/request/chain-block-ids.ts';
+import { seededRandom } from '../src/runtime/seeded-random.ts';
+import { SimulatedClock } from '../src/sim/simulated-clock.ts';
+import { makeRequest } from './makers.ts';
+import { exampleOrSkip, startScheduler } from './support/example-schedulers.ts';
+
+const root = join(import.meta.dirname, '..');
+const main = join(root, 'src/main.ts');
+const folder = mkdtempSync(join(tmpdir(), 'pointsman-redecide-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const command = await exampleOrSkip('typescript');
+
+const REQUESTS = 200;
+const ENDPOINTS = ['a', 'b', 'c', 'd'];
+
+/** One run of a picker that captures: requests of which some are always under way. */
+async function run(config: string, seed: number): Promise<void> {
+  const clock = new SimulatedClock();
+  const plan = loadConfig({
+    text: NAMED_CONFIGS.get(config) ?? '',
+    source: config,
+    catalogue: builtInCatalogue(scorers, dataSources),
+  });
+  const tap = startTap({ plan, seed, clock });
+  const writer = new CaptureWriter({
+    folder: join(folder, 'capture'),
+    fileBytesMax: 4000,
+    totalBytesMax: 1e9,
+    head: (file) => tap.head(file),
+    onFailed: (reason) => expect.fail(reason),
+  });
+  tap.listen(writer.write);
+  const network = { get: () => Promise.reject(new Error('none')) };
+  const picker = tap.wrapPicker(
+    createEndpointPicker({
+      plan,
+      runtime: { clock: tap.clock, random: seededRandom(seed), network },
+      wrapScheduler: tap.wrapScheduler,
+    }),
+  );
+  for (const id of ENDPOINTS) {
+    picker.pool.upsert({ id: id as EndpointId, address: `${id}:1`, labels: new Map() });
+  }
+  const random = seededRandom(seed).fork('traffic');
+  const open: RoutedRequest[] = [];
+  for (let n = 0; n < REQUESTS; n++) {
+    clock.step(clock.now() + 5);
+    const blocks = Array.from({ length: 8 }, (_, at) => (at < 6 ? `${n % 7}-${at}` : `${n}-${at}`));
+    const prompt = chainBlockIds(blocks, { seedText: 'm', blockTokens: 64 });
+    open.push(picker.route(makeRequest({ id: `r${n}`, promptTokens: 512, prompt })));
+    while (open.length > 6) {
+      open.splice(Math.floor(random.next() * open.length), 1)[0]?.done('completed');
+    }
+    if (n % 50 === 49) await writer.flush();
+  }
+  picker.stop();
+  await writer.close();
+}
+
+await run('round-robin', 1);
+await run('random', 2);
+const capture = join(folder, 'capture');
+
+interface Printed {
+  readonly runs: number;
+  readonly decisions: number;
+  readonly identical: number;
+  readonly scheduler?: string;
+  readonly undecided?: number;
+  readonly declined?: Readonly<Record<string, number>>;
+  readonly endpoints: Readonly<Record<string, { readonly was: number; readonly is: number }>>;
+  readonly differing: readonly { readonly is: { readonly by?: string } }[];
+}
+
+function configured(name: string, scheduler: string): string {
+  const path = join(folder, name);
+  writeFileSync(
+    path,
+    `apiVersion: llm-d.ai/v1alpha1\nkind: EndpointPickerConfig\nscheduler: ${scheduler}\n`,
+  );
+  return path;
+}
+
+/** Does not stop this process, which may have to serve. */
+async function redecided(...args: readonly string[]): Promise<Printed> {
+  const run = promisify(execFile);
+  const { stdout } = await run(process.execPath, [main, 'redecide', capture, '--json', ...args]);
+  return JSON.parse(stdout) as Printed;
+}
+
+// Each starts processes of its own, on machines that may be busy.
+describe('pointsman redecide', { timeout: 120_000 }, () => {
+  it('decides each run of a restarted picker by its own configuration, and says how many there are', async () => {
+    expect(await redecided()).toMatchObject({
+      runs: 2,
+      decisions: 2 * REQUESTS,
+      identical: 2 * REQUESTS,
+    });
+    const printed = execFileSync(process.execPath, [main, 'redecide', capture], {
+      encoding: 'utf8',
+    });
+    expect(printed).toBe(
+      `${2 * REQUESTS} decisions of 2 runs, 100.000 % identical, 0 to another endpoint\n`,
+    );
+  });
+
+  it('says why another configuration sends requests elsewhere', () => {
+    const args = ['redecide', capture, '--config', 'reference-default', '--show', '500'];
+    const printed = execFileSync(process.execPath, [main, ...args], { encoding: 'utf8' });
+    expect(printed).toMatch(/ is number [2-4] of 4 with [\d.]+: prefix-cache-scorer −[\d.]+\n/);
+    expect(printed).toMatch(
+      / is number 1 of 4 with [\d.]+, too: the picker chose between equals\n/,
+    );
+  });
+
+  it.skipIf(command === undefined)(
+    'asks a scheduler in another process about each request, and counts apart what that leaves',
+    async () => {
+      const scheduler = await startScheduler(command ?? []);
+      const { address } = scheduler;
+      const config = configured(
+        'remote.yaml',
+        `{type: remote, address: '${address}', deadlineMs: 1000, maxNumOfEndpoints: 4}`,
+      );
+      try {
+        const printed = await redecided('--config', config, '--show', '1000');
+        const { undecided, declined, decisions, differing, endpoints } = printed;
+        expect(printed).toMatchObject({ runs: 2, scheduler: 'least-loaded-ts' });
+        expect({ undecided, declined, decisions }).toEqual({
+          undecided: 0,
+          declined: {},
+          decisions: 2 * REQUESTS,
+        });
+        expect(differing.length).toBeGreaterThan(REQUESTS / 2);
+        expect(differing.every(({ is }) => is.by === 'least-loaded-ts')).toBe(true);
+        // It hears what really became of requests, and goes where fewest are under way.
+        for (const id of ENDPOINTS) expect(endpoints[id]?.is).toBeGreaterThan(REQUESTS / 10);
+        const run = promisify(execFile);
+        const args = [main, 'redecide', capture, '--config', config];
+        const { stdout } = await run(process.execPath, args);
+        expect(stdout).toMatch(/ is number [2-4] of 4 with -\d/);
+      } finally {
+        await scheduler.stop();
+      }
+    },
+  );
+
+  it('says in a sentence that a scheduler in another process is not there', () => {
+    const config = configured('nobody.yaml', "{type: remote, address: 'unix:/nowhere/socket'}");
+    const args = ['redecide', capture, '--config', config];
+    const { status, stderr } = spawnSync(process.execPath, [main, ...args], { encoding: 'utf8' });
+    expect(status).toBe(2);
+    expect(stderr).toContain('unix:/nowhere/socket does not answer');
+    expect(stderr).not.toContain('    at ');
+  });
+
+  it('takes schedulers from modules, and counts apart what they leave', async () => {
+    const doc = readFileSync(join(root, 'docs/schedulers.md'), 'utf8');
+    const code = /```ts\n(.*?)```/s.exec(doc)?.[1] ?? '';
+    // Here, where `pointsman` and `zod` are found.
+    const home = mkdtempSync(join(root, 'test', 'module-'));
+    try {
+      const path = join(home, 'first.ts');
+      const fussy = code
+        .replace("'pointsman'", "'../../src/index.ts'")
+        .replace('([endpoint])', '([endpoint], { request })')
+        .replace('endpoint === undefined', "endpoint === undefined || request.id.endsWith('7')");
+      expect(fussy).toContain('endsWith');
+      writeFileSync(path, fussy);
+      const config = configured('module.yaml', '{type: first-endpoint}');
+      const printed = await redecided('--config', config, '--plugin', path);
+      expect(printed).toMatchObject({
+        runs: 2,
+        scheduler: 'module',
+        decisions: 1.8 * REQUESTS,
+        undecided: 0.2 * REQUESTS,
+        declined: { 'no-endpoint': 0.2 * REQUESTS },
+      });
+      expect(printed.endpoints['a']?.is).toBe(1.8 * REQUESTS);
+    } finally {
+      rmSync(home, { recursive: true });
+    }
+  });
+});
