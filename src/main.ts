@@ -43,8 +43,23 @@ async function program(asked: string): Promise<Command> {
   return all;
 }
 
+/** Ours, whichever picker's command line it is; and it is said what of another's has no meaning here. */
+async function argumentsOf(given: readonly string[]): Promise<readonly string[]> {
+  if (given[0]?.startsWith('-') !== true) return given;
+  const { fromReferenceArgs } = await import('./cli/reference-args.ts');
+  const translated = fromReferenceArgs(given, process.env['NAMESPACE']);
+  if (translated === undefined) return given;
+  const { args, passedOver } = translated;
+  if (passedOver.length > 0) {
+    const { createLog } = await import('./observability/log.ts');
+    createLog('warn').warn({ passedOver }, 'flags of the reference picker without effect here');
+  }
+  return args;
+}
+
 try {
-  await (await program(process.argv[2] ?? '')).parseAsync();
+  const args = await argumentsOf(process.argv.slice(2));
+  await (await program(args[0] ?? '')).parseAsync(args, { from: 'user' });
 } catch (error) {
   // A bad configuration or trace is the user's to mend: the sentence is enough, a stack trace would hide it.
   if (!isUsersToMend(error)) throw error;

@@ -4,7 +4,6 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { Client, credentials } from '@grpc/grpc-js';
 import {
   CoordinationV1Api,
   CoreV1Api,
@@ -13,11 +12,11 @@ import {
   setHeaderOptions,
   type V1Lease,
 } from '@kubernetes/client-node';
-import { service as healthService } from 'grpc-health-check';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Document } from 'yaml';
 import { type StubPool, startStubPool } from '../stub-server/pool.ts';
 import { stubOptions } from '../stub-server/stub-options.ts';
+import { health } from './support/grpc-health.ts';
 import { INFERENCE_GROUP, installInferencePools } from './support/inference-pools.ts';
 import { type ApiServer, kubernetesOrSkip, startApiServer } from './support/kubernetes.ts';
 import { envoyBinary, eventually, startEnvoyFor } from './support/stack.ts';
@@ -224,25 +223,6 @@ async function complete(url: string): Promise<number> {
   });
   await response.text();
   return response.status;
-}
-
-function health(port: number, service: string): Promise<string> {
-  const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure());
-  const { Check } = healthService;
-  if (Check === undefined) throw new Error('the health service has no Check');
-  return new Promise((resolve, reject) => {
-    client.makeUnaryRequest(
-      Check.path,
-      Check.requestSerialize,
-      Check.responseDeserialize,
-      { service },
-      (error, answer) => {
-        client.close();
-        if (error) reject(error);
-        else resolve(String((answer as { status: string }).status));
-      },
-    );
-  });
 }
 
 function lease({ config }: ApiServer): Promise<V1Lease> {

@@ -8,6 +8,7 @@ import { CoordinationV1Api, type KubeConfig } from '@kubernetes/client-node';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startServe } from '../src/cli/serve.ts';
+import { health } from './support/grpc-health.ts';
 import { INFERENCE_GROUP } from './support/inference-pools.ts';
 import { type ApiServer, kubernetesOrSkip, startApiServer } from './support/kubernetes.ts';
 import { ClusterHand, NAMESPACE } from './support/kubernetes-objects.ts';
@@ -32,6 +33,7 @@ const ACCOUNT = 'pointsman';
 const POOL = 'my-pool';
 const LEASE = `epp-${NAMESPACE}-${POOL}.llm-d.ai`;
 const CONFIG = join(import.meta.dirname, '../deploy/disaggregation.yaml');
+const CONFORMANCE = join(import.meta.dirname, '../deploy/conformance.yaml');
 const folder = mkdtempSync(join(tmpdir(), 'pointsman-rbac-'));
 const manifests =
   tools === undefined
@@ -87,6 +89,37 @@ describe.skipIf(binaries === undefined || tools === undefined)(
             JSON.stringify(await picker.get('/debug/endpoints'));
           await eventually(described, (page) => page.includes('"topology.kubernetes.io/zone":"a"'));
           expect(picker.warnings()).toEqual([]);
+        } finally {
+          await picker.stop();
+        }
+      }, 60_000);
+
+      it('is started by the arguments of the suite’s picker and of the reference, with their image replaced', async () => {
+        const kubeconfig = join(folder, 'kubeconfig');
+        writeFileSync(kubeconfig, config.exportConfig());
+        await forgetLease(server.config);
+        const suite = ['--pool-name', POOL, '--pool-namespace', NAMESPACE, '--zap-encoder', 'json'];
+        const ports = ['--grpc-port', '0', '--grpc-health-port', '0', '--metrics-port', '0'];
+        const more = [
+          '--config-file',
+          CONFORMANCE,
+          '--ha-enable-leader-election',
+          '--tracing=false',
+        ];
+        const args = [
+          ...suite,
+          ...ports,
+          ...more,
+          '--zap-log-level=info',
+          '--kubeconfig',
+          kubeconfig,
+        ];
+        const picker = await runPicker([...args, '--json']);
+        try {
+          const readyz = await eventually(() => picker.get('/readyz'), isReady);
+          expect(readyz).toMatchObject({ detail: { endpoints: 1, leading: true } });
+          expect(await health(picker.healthPort, 'inference-extension')).toBe('SERVING');
+          expect(picker.warnings()[0]).toContain('"--zap-encoder=json","--tracing=false"');
         } finally {
           await picker.stop();
         }
@@ -183,21 +216,22 @@ function argsOf(rendered: readonly Manifest[]): readonly string[] {
 }
 
 interface Picker {
+  readonly healthPort: number;
   get(path: string): Promise<unknown>;
   warnings(): readonly string[];
   stop(): Promise<void>;
 }
 
-async function startPicker(args: readonly string[]): Promise<Picker> {
-  const main = join(import.meta.dirname, '../src/main.ts');
+function startPicker(args: readonly string[]): Promise<Picker> {
   const free = ['--host=127.0.0.1', '--extproc-port=0', '--health-port=0', '--metrics-port=0'];
-  const child: ChildProcess = spawn(
-    process.execPath,
-    [main, ...args, ...free, '--json', '--log-level=warn'],
-    {
-      stdio: ['ignore', 'pipe', 'pipe'],
-    },
-  );
+  return runPicker([...args, ...free, '--json', '--log-level=warn']);
+}
+
+async function runPicker(args: readonly string[]): Promise<Picker> {
+  const main = join(import.meta.dirname, '../src/main.ts');
+  const child: ChildProcess = spawn(process.execPath, [main, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const exited = once(child, 'exit');
   const { stdout, stderr } = child;
   if (stdout === null || stderr === null) throw new Error('no pipes');
@@ -209,8 +243,12 @@ async function startPicker(args: readonly string[]): Promise<Picker> {
       throw new Error(`the picker has ended: ${warnings.join('\n')}`);
     }),
   ])) as [string];
-  const { metricsPort } = JSON.parse(line) as { readonly metricsPort: number };
+  const { metricsPort, healthPort } = JSON.parse(line) as {
+    readonly metricsPort: number;
+    readonly healthPort: number;
+  };
   return {
+    healthPort,
     get: async (path) => (await fetch(`http://127.0.0.1:${metricsPort}${path}`)).json(),
     warnings: () => warnings,
     stop: async () => {

@@ -122,6 +122,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
     'src/cli/until-signal.ts',
   ],
   'src/cli': [
+    'src/schemas',
     'src/kubernetes',
     'src/rules',
     'src/capture',
