@@ -43,6 +43,7 @@ const PARAMETERS: Readonly<Record<string, unknown>> = {
     algorithm: { type: 'linear_lower_is_better' },
   },
   'header-label-affinity-scorer': { headerName: 'x-role', labelKey: 'llm-d.ai/role' },
+  'role-minimum-filter': { minReady: { decode: 1 } },
   'utilization-filter': { conditions: [{ metric: 'waiting-queue', maxValue: 20 }] },
   'by-label': { label: 'llm-d.ai/role', validValues: ['decode', 'both'] },
   'label-selector-filter': {

@@ -23,7 +23,8 @@ const worst = (values: readonly number[]): number => Math.max(...values.map(Math
 const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + Math.abs(value), 0) / values.length;
 
-describe('calibration against vLLM 0.11 on an H100', () => {
+// A fit is ten seconds of a processor's work, and this one may be shared.
+describe('calibration against vLLM 0.11 on an H100', { timeout: 180_000 }, () => {
   it.for([
     ['base', 'prefix'],
     ['prefix', 'base'],
