@@ -1,8 +1,7 @@
 #!/usr/bin/env node
 import { Command } from 'commander';
+import { sentenceOf } from './cli/sentence-of.ts';
 import { untilSignal } from './cli/until-signal.ts';
-import { ConfigError } from './framework/error.ts';
-import { TraceError } from './traces/trace.ts';
 
 /** Each loaded when it is asked for: a pool of stubs need not hold the picker, nor a picker the simulator. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
@@ -61,14 +60,10 @@ try {
   const args = await argumentsOf(process.argv.slice(2));
   await (await program(args[0] ?? '')).parseAsync(args, { from: 'user' });
 } catch (error) {
-  // A bad configuration or trace is the user's to mend: the sentence is enough, a stack trace would hide it.
-  if (!isUsersToMend(error)) throw error;
-  process.stderr.write(`${error.message}\n`);
-  process.exitCode = 2;
-}
-
-/** From a thread of ours an error comes without its class, and with its name. */
-function isUsersToMend(error: unknown): error is Error {
-  if (error instanceof ConfigError || error instanceof TraceError) return true;
-  return error instanceof Error && (error.name === 'ConfigError' || error.name === 'TraceError');
+  // Where the fault is the user's to mend the sentence is enough, and a stack trace would hide it.
+  const sentence = sentenceOf(error);
+  if (sentence === undefined) throw error;
+  process.stderr.write(`${sentence}\n`);
+  // What was begun before the fault, such as a port that is open, would keep the process alive.
+  process.exit(2);
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Command, InvalidArgumentError } from 'commander';
-import { parse } from 'yaml';
 import { ConfigError } from '../src/framework/error.ts';
+import { readYaml } from '../src/framework/read-yaml.ts';
 import { startMixedPool } from './pool.ts';
 import { readPoolFile } from './pool-file.ts';
 import { type StubOptions, stubOptions } from './stub-options.ts';
@@ -79,7 +79,7 @@ function alike(flags: object): readonly StubOptions[] {
 
 function coefficientsIn(file: string | undefined): object {
   if (file === undefined) return {};
-  const read: unknown = parse(readFileSync(file, 'utf8'));
+  const read: unknown = readYaml(readFileSync(file, 'utf8'), file);
   if (typeof read === 'object' && read !== null) return read;
   throw new ConfigError(file, [{ path: 'file', message: 'holds no coefficients' }]);
 }

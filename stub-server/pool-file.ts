@@ -1,6 +1,6 @@
-import { parse } from 'yaml';
 import { z } from 'zod';
 import { ConfigError } from '../src/framework/error.ts';
+import { readYaml } from '../src/framework/read-yaml.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
 import { chaos } from './faults/chaos.ts';
 import { timedFaultSchema } from './faults/fault.ts';
@@ -23,7 +23,7 @@ export function readPoolFile(text: string, source: string): readonly StubOptions
     chaos: drawn,
     faults: listed,
     ...common
-  } = checked(schema, parse(text), source, '');
+  } = checked(schema, readYaml(text, source), source, '');
   const faults = [...listed];
   const count = servers.reduce((sum, server) => sum + server.count, 0);
   if (drawn !== undefined) {

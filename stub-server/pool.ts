@@ -1,5 +1,6 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { ListenError } from '../src/framework/listen-error.ts';
 import { preciseClock } from '../src/runtime/precise-clock.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
 import { createControlServer } from './control-server.ts';
@@ -106,7 +107,7 @@ function addressOf(server: Server, host: string): string {
 
 function listen(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', reject);
+    server.once('error', (error) => reject(new ListenError(`${host}:${port}`, error)));
     server.listen(port, host, resolve);
   });
 }

@@ -109,10 +109,14 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
     'src/cli',
     'src/datalayer/data-sources.ts',
   ],
-  'src/explain': ['src/framework', 'src/config', 'src/observability'],
+  'src/explain': ['src/framework', 'src/config', 'src/observability', 'src/cli/ask-picker.ts'],
   'src/envoy': ['src/framework', 'src/runtime'],
   'src/remote': ['src/framework', 'src/scheduling', 'src/runtime'],
-  'src/sidecar': ['src/cli/until-signal.ts'],
+  'src/sidecar': [
+    'src/framework',
+    'src/cli/until-signal.ts',
+    'src/datalayer/discovery/host-port.ts',
+  ],
   'src/gateway': ['src/framework', 'src/runtime', 'src/cli/until-signal.ts'],
   'src/demo': [
     'src/framework',

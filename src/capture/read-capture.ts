@@ -75,6 +75,7 @@ class CaptureReader {
   #cut: Cut | undefined;
 
   *read(files: readonly string[]): Generator<CaptureRecord, void> {
+    let records = 0;
     for (const file of files) {
       let line = 0;
       for (const text of this.#framesOf(file)) {
@@ -84,11 +85,15 @@ class CaptureReader {
           const place = `${file}:${line}`;
           const record = parsed(each, place);
           this.#note(record, place);
+          records += 1;
           yield record;
         }
       }
     }
     this.#crashed();
+    if (records > 0 || this.warnings.length > 0) return;
+    const path = files.join(', ');
+    throw new ConfigError(path, [{ path: 'capture', message: 'is empty: no record is in it' }]);
   }
 
   #note(record: CaptureRecord, place: string): void {

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { parse } from 'yaml';
 import { z } from 'zod';
 import type { PickerPlan } from '../config/picker-plan.ts';
 import type { EndpointPicker } from '../endpoint-picker.ts';
 import { ConfigError } from '../framework/error.ts';
+import { readYaml } from '../framework/read-yaml.ts';
 import type { Clock, Random } from '../framework/runtime.ts';
 import type { Log } from '../observability/log.ts';
 import { Refusal } from '../observability/refusal.ts';
@@ -108,16 +108,7 @@ export function promotionActions(
 export function readPromotionRule(path: string, shadows: readonly string[]): PromotionRule {
   const issue = (message: string, at: string): ConfigError =>
     new ConfigError(path, [{ path: at, message }]);
-  let text: unknown;
-  try {
-    text = parse(readFileSync(path, 'utf8'));
-  } catch (error) {
-    throw issue(
-      `cannot be read: ${error instanceof Error ? error.message : String(error)}`,
-      'file',
-    );
-  }
-  const parsed = promotionRule.safeParse(text);
+  const parsed = promotionRule.safeParse(readYaml(readFileSync(path, 'utf8'), path));
   if (!parsed.success) {
     const issues = parsed.error.issues.map(({ path: at, message }) => ({
       path: z.core.toDotPath(at),

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { extname, join } from 'node:path';
+import { ConfigError } from '../framework/error.ts';
 
 export interface ChildCommand {
   readonly pid: number;
@@ -14,7 +15,7 @@ const STDERR_CHARS_KEPT = 4_000;
 
 /**
  * Runs a command of this package (`serve`, `stub`) as a process of its own, so that it has its own event loop, and waits for the
- * line of JSON it prints once it is up. Ends it with this process at the latest. Throws with what it said when it does not start.
+ * line of JSON it prints once it is up. Ends it with this process at the latest. Throws ConfigError with what it said when it does not start.
  */
 export async function startChildCommand(args: readonly string[]): Promise<ChildCommand> {
   // `.ts` from the sources, `.js` from the build.
@@ -55,7 +56,8 @@ export async function startChildCommand(args: readonly string[]): Promise<ChildC
   });
   if (line === undefined) {
     await stop();
-    throw new Error(`\`pointsman ${args[0] ?? ''}\` did not start:\n${said}`);
+    const message = `did not start:\n${said.trimEnd()}`;
+    throw new ConfigError('demo', [{ path: `pointsman ${args[0] ?? ''}`, message }]);
   }
   return { pid: child.pid ?? 0, document: JSON.parse(line), stop };
 }

@@ -194,8 +194,10 @@ function positive(text: string): number {
 }
 
 function names(text: string): readonly string[] {
-  return text
+  const given = text
     .split(',')
     .map((each) => each.trim())
     .filter((each) => each !== '');
+  if (given.length === 0) throw new InvalidArgumentError('must name one configuration or more.');
+  return given;
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Server, ServerCredentials, type ServerDuplexStream } from '@grpc/grpc-js';
+import { ListenError } from '../framework/listen-error.ts';
 import { type Answer, type AnswerStream, AnswerWriter } from './answer-writer.ts';
 import { decodeRequest } from './decode-request.ts';
 import { encodeResponse } from './encode-response.ts';
@@ -181,7 +182,7 @@ function bind(
   return new Promise((resolve, reject) => {
     server.bindAsync(address, credentials, (error, bound) => {
       if (error === null) resolve(bound);
-      else reject(new Error(`cannot listen on ${address}: ${error.message}`, { cause: error }));
+      else reject(new ListenError(address, error));
     });
   });
 }

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Agent } from 'undici';
+import { ListenError } from '../framework/listen-error.ts';
 import { createExtProcClient } from './ext-proc-client.ts';
 import { GatewayExchange } from './gateway-exchange.ts';
 
@@ -37,7 +38,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     exchange.run().catch(() => undefined);
   });
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
+    server.once('error', (error) => reject(new ListenError(`${host}:${port}`, error)));
     server.listen(port, host, resolve);
   });
   const bound = (server.address() as AddressInfo).port;

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { ListenError } from '../framework/listen-error.ts';
 import { Refusal } from './refusal.ts';
 
 export interface Readiness {
@@ -158,9 +159,7 @@ function json(status: number, value: unknown): Reply {
 
 function listen(server: Server, { host, port }: AdminServerOptions): Promise<number> {
   return new Promise((resolve, reject) => {
-    server.once('error', (error) =>
-      reject(new Error(`cannot listen on ${host}:${port}: ${error.message}`, { cause: error })),
-    );
+    server.once('error', (error) => reject(new ListenError(`${host}:${port}`, error)));
     server.listen(port, host, () => resolve((server.address() as AddressInfo).port));
   });
 }

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
-import { ConfigError } from '../framework/error.ts';
+import { askPicker, DEFAULT_ADMIN } from '../cli/ask-picker.ts';
 import type { PromotionStatus } from '../promotion/promotion.ts';
 import { promotionText } from '../promotion/promotion-text.ts';
 import { parityPage } from '../report/parity-page.ts';
@@ -15,7 +15,6 @@ interface TopFlags {
   readonly json: boolean;
 }
 
-const DEFAULT_ADMIN = 'http://127.0.0.1:9090';
 interface PromotionFlags {
   readonly admin: string;
   readonly json: boolean;
@@ -29,7 +28,7 @@ const CLEAR = '\u001b[2J\u001b[H';
 export function shadowCommand(): Command {
   const top = new Command('top')
     .description('how the shadows of a running picker compare with what it does, once a second')
-    .option('--admin <url>', 'the picker’s metrics port', DEFAULT_ADMIN)
+    .option('--admin <address>', 'the picker’s metrics port', DEFAULT_ADMIN)
     .option('--once', 'print once and end', false)
     .option('--json', 'print one JSON document and end', false)
     .action(async ({ admin, once, json }: TopFlags) => {
@@ -43,7 +42,7 @@ export function shadowCommand(): Command {
   const report = new Command('report')
     .description('the same as one HTML page that needs nothing else')
     .argument('<page>', 'file to write')
-    .option('--admin <url>', 'the picker’s metrics port', DEFAULT_ADMIN)
+    .option('--admin <address>', 'the picker’s metrics port', DEFAULT_ADMIN)
     .action(async (page: string, { admin }: Pick<TopFlags, 'admin'>) => {
       const shadows = await ask(admin);
       const when = new Date().toISOString().slice(0, 16).replace('T', ' ');
@@ -61,7 +60,7 @@ export function shadowCommand(): Command {
 function promotionCommand(name: 'promote' | 'demote' | 'promotion', about: string): Command {
   const command = new Command(name)
     .description(`${about} (\`serve --promotion\`; docs/promotion.md)`)
-    .option('--admin <url>', 'the picker’s metrics port', DEFAULT_ADMIN)
+    .option('--admin <address>', 'the picker’s metrics port', DEFAULT_ADMIN)
     .option('--json', 'print one JSON document', false);
   if (name === 'promote') {
     command
@@ -75,30 +74,15 @@ function promotionCommand(name: 'promote' | 'demote' | 'promotion', about: strin
     );
     const path = name === 'promotion' ? '/debug/promotion' : `/${name}?${query.toString()}`;
     const method = name === 'promotion' ? 'GET' : 'POST';
-    const status = await request<PromotionStatus>(admin, path, method);
+    const status = await askPicker<PromotionStatus>({ command: 'shadow', admin, path, method });
     const dated = (wallMs: number): string => new Date(wallMs).toISOString();
     process.stdout.write(json ? `${JSON.stringify(status)}\n` : promotionText(status, dated));
   });
 }
 
 async function ask(admin: string): Promise<readonly ShadowStatus[]> {
-  const { shadows } = await request<{ shadows: readonly ShadowStatus[] }>(admin, '/debug/shadows');
-  return shadows;
-}
-
-async function request<T>(admin: string, path: string, method = 'GET'): Promise<T> {
-  const fault = (message: string): ConfigError =>
-    new ConfigError('shadow', [{ path: '--admin', message }]);
-  let response: Response;
-  try {
-    response = await fetch(new URL(path, admin), { method });
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw fault(`no picker at ${admin} (${why}); is it the port of --metrics-port?`);
-  }
-  const document = (await response.json()) as T & { readonly error?: string };
-  if (!response.ok) throw fault(document.error ?? `answered ${response.status}`);
-  return document;
+  const question = { command: 'shadow', admin, path: '/debug/shadows' };
+  return (await askPicker<{ shadows: readonly ShadowStatus[] }>(question)).shadows;
 }
 
 const TTFT = 'predicted TTFT';

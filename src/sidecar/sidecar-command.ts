@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { untilSignal } from '../cli/until-signal.ts';
+import { isHostPort } from '../datalayer/discovery/host-port.ts';
 import { startSidecar } from './start-sidecar.ts';
 
 interface SidecarFlags {
@@ -16,11 +17,11 @@ export function sidecarCommand(): Command {
     .description('stand before a decoding server and have prompts computed where the picker says')
     .option('--host <address>', 'listen on this address', '0.0.0.0')
     .option('--port <port>', 'listen on this port, 0 for a free one', port, 8000)
-    .option('--engine <host:port>', 'the decoding server', '127.0.0.1:8200')
+    .option('--engine <host:port>', 'the decoding server', server, '127.0.0.1:8200')
     .option(
       '--prefillers <host:port,…>',
       'the only servers that prompts may be sent to; any without it',
-      (text) => text.split(',').map((each) => each.trim()),
+      (text) => text.split(',').map((each) => server(each.trim())),
     )
     .option('--json', 'print the address as one JSON document on stdout once listening', false)
     .action(async ({ json, ...flags }: SidecarFlags) => {
@@ -32,6 +33,11 @@ export function sidecarCommand(): Command {
       await sidecar.stop();
       process.exit(0);
     });
+}
+
+function server(text: string): string {
+  if (!isHostPort(text)) throw new InvalidArgumentError('must be host:port.');
+  return text;
 }
 
 function port(text: string): number {

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { Agent, type Dispatcher } from 'undici';
+import { ListenError } from '../framework/listen-error.ts';
 import { decodeBody, prefillBody } from './nixl-legs.ts';
 
 export interface SidecarOptions {
@@ -59,12 +60,13 @@ export async function startSidecar(options: SidecarOptions): Promise<Sidecar> {
       refuse(response, 502, `the decoding server ${options.engine}: ${messageOf(error)}`);
     });
   });
+  const { host, port } = options;
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(options.port, options.host, resolve);
+    server.once('error', (error) => reject(new ListenError(`${host}:${port}`, error)));
+    server.listen(port, host, resolve);
   });
   return {
-    address: `${options.host}:${(server.address() as AddressInfo).port}`,
+    address: `${host}:${(server.address() as AddressInfo).port}`,
     counts,
     stop: async () => {
       server.closeAllConnections();

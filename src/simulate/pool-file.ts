@@ -1,9 +1,9 @@
-import { parse } from 'yaml';
 import { z } from 'zod';
 import { LORA_DEFAULTS } from '../../stub-server/lora-slots.ts';
 import { KV_LINK_DEFAULT } from '../../stub-server/pd/kv-fabric.ts';
 import { PRESETS, type PresetName } from '../../stub-server/presets.ts';
 import { ConfigError } from '../framework/error.ts';
+import { readYaml } from '../framework/read-yaml.ts';
 import type { PoolSpec, ServerSpec } from './pool-spec.ts';
 import { presetServer, ROLE_LABEL } from './preset-server.ts';
 
@@ -50,7 +50,7 @@ const file = z.strictObject({
 
 /** Reads a pool of simulated servers from YAML. Throws ConfigError with every issue. */
 export function readPool(text: string, source: string): PoolSpec {
-  const parsed = file.safeParse(parse(text));
+  const parsed = file.safeParse(readYaml(text, source));
   if (!parsed.success) {
     const issues = parsed.error.issues.map(({ path, message }) => ({
       path: path.join('.') || 'pool',

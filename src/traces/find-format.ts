@@ -21,6 +21,7 @@ export const TRACE_FORMATS: readonly TraceFormat[] = [
 /** The format that a text's first line is of; a string says that none is. */
 export function findFormat(firstLine: string): TraceFormat | string {
   const text = firstLine.trim();
+  if (text === '') return 'is empty: no request is in it';
   if (text.startsWith('[')) return /"?resourceSpans/.test(text) ? OTEL : INFERENCE_PERF;
   if (text.startsWith('{')) return ofObject(text);
   const csv = [AZURE, BURST_GPT].find(({ reader }) => typeof reader(text) !== 'string');

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { ConfigError } from '../../src/framework/error.ts';
 import { type RooflineLatency, rooflineLatency, type StepLoad } from '../latency-model.ts';
+import { csvRows } from './csv-rows.ts';
 import { calibratedOf } from './fit-points.ts';
 import { fitLog, type LogPrior } from './gauss-newton.ts';
 
@@ -27,35 +27,16 @@ const PRIOR_WIDENING = 4;
  * decoding sequences) and prefill_sequences too. Throws ConfigError with the line.
  */
 export function readSteps(text: string, source: string): readonly MeasuredStep[] {
-  const [header = '', ...lines] = text
-    .split(/\r?\n/)
-    .filter((line) => line.trim() !== '' && !line.startsWith('#'));
-  const columns = header.split(',').map((name) => name.trim());
-  return lines.map((line, index) => {
-    const cells = line.split(',');
-    const raw = Object.fromEntries(
-      columns.flatMap((name, at) => {
-        const cell = cells[at]?.trim() ?? '';
-        return cell === '' ? [] : [[name, cell]];
-      }),
-    );
-    const parsed = row.safeParse(raw);
-    if (!parsed.success) {
-      const issues = parsed.error.issues.map(({ path, message }) => ({
-        path: `line ${index + 2}, ${path.join('.')}`,
-        message,
-      }));
-      throw new ConfigError(source, issues);
-    }
-    const { prefill_tokens: prefillTokens, prefill_sequences, context_tokens } = parsed.data;
+  return csvRows(text, row, source).map((measured) => {
+    const { prefill_tokens: prefillTokens, prefill_sequences, context_tokens } = measured;
     const prefillSequences = prefill_sequences ?? (prefillTokens > 0 ? 1 : 0);
     return {
       prefillTokens,
       prefillSequences,
-      decodeSequences: parsed.data.decode_sequences,
+      decodeSequences: measured.decode_sequences,
       contextTokens: context_tokens,
       attendedSquares: prefillSequences === 0 ? 0 : prefillTokens ** 2 / prefillSequences,
-      stepMs: parsed.data.step_ms,
+      stepMs: measured.step_ms,
     };
   });
 }

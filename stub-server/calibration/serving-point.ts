@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ConfigError } from '../../src/framework/error.ts';
+import { csvRows } from './csv-rows.ts';
 
 /** What a benchmark measured at one request rate. Seconds. */
 export interface ServingPoint {
@@ -33,33 +33,17 @@ const row = z.object({
 
 /** Reads a CSV with at least the columns named above, in any order. Throws ConfigError with the line. */
 export function readServingPoints(text: string, source: string): readonly ServingPoint[] {
-  const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '' && !line.startsWith('#'));
-  const [header = '', ...rest] = lines;
-  const columns = header.split(',').map((name) => name.trim());
-  return rest.map((line, index) => {
-    const cells = line.split(',');
-    const raw = Object.fromEntries(columns.map((name, at) => [name, cells[at]?.trim()]));
-    const parsed = row.safeParse(raw);
-    if (!parsed.success) {
-      const issues = parsed.error.issues.map(({ path, message }) => ({
-        path: `line ${index + 2}, ${path.join('.')}`,
-        message,
-      }));
-      throw new ConfigError(source, issues);
-    }
-    const data = parsed.data;
-    return {
-      config: data.config,
-      maxNumSeqs: data.max_num_seqs,
-      prefixCaching: ['1', 'true', 'True'].includes(data.prefix_caching),
-      requestedRps: data.requested_rps,
-      throughputRps: data.throughput_rps,
-      requests: data.requests,
-      promptTokensMean: data.prompt_tokens_mean,
-      outputTokensMean: data.output_tokens_mean,
-      ttftMeanS: data.ttft_mean_s,
-      ttftMedianS: data.ttft_median_s,
-      e2eMeanS: data.e2e_mean_s,
-    };
-  });
+  return csvRows(text, row, source).map((data) => ({
+    config: data.config,
+    maxNumSeqs: data.max_num_seqs,
+    prefixCaching: ['1', 'true', 'True'].includes(data.prefix_caching),
+    requestedRps: data.requested_rps,
+    throughputRps: data.throughput_rps,
+    requests: data.requests,
+    promptTokensMean: data.prompt_tokens_mean,
+    outputTokensMean: data.output_tokens_mean,
+    ttftMeanS: data.ttft_mean_s,
+    ttftMedianS: data.ttft_median_s,
+    e2eMeanS: data.e2e_mean_s,
+  }));
 }

@@ -1,4 +1,5 @@
 import { Publisher, Router } from 'zeromq';
+import { ListenError } from '../../src/framework/listen-error.ts';
 import { encodeBatch } from './encode-batch.ts';
 import type { KvEvent, KvEventFormat } from './kv-event.ts';
 
@@ -48,10 +49,10 @@ export class KvEventPublisher {
       replayEndpoint,
       bind = /\*|::|^ipc:|^inproc:/.test(endpoint),
     } = this.#options;
-    if (bind) await this.#publisher.bind(endpoint);
+    if (bind) await bindTo(this.#publisher, endpoint);
     else this.#publisher.connect(endpoint);
     if (replayEndpoint === undefined) return;
-    await this.#router.bind(replayEndpoint);
+    await bindTo(this.#router, replayEndpoint);
     void this.#serveReplays();
   }
 
@@ -105,4 +106,12 @@ function numbered(sequence: number): Buffer {
   const bytes = Buffer.alloc(8);
   bytes.writeBigUInt64BE(BigInt(sequence));
   return bytes;
+}
+
+async function bindTo(socket: Publisher | Router, endpoint: string): Promise<void> {
+  try {
+    await socket.bind(endpoint);
+  } catch (error) {
+    throw error instanceof Error ? new ListenError(endpoint, error) : error;
+  }
 }

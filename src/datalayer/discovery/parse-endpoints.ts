@@ -1,15 +1,13 @@
-import { LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
 import type { EndpointId } from '../../framework/endpoint.ts';
 import { ConfigError, type ConfigIssue } from '../../framework/error.ts';
+import { readYaml } from '../../framework/read-yaml.ts';
 import type { ModelRewriteRule } from '../../rules/model-rewrites.ts';
 import type { EndpointSpec } from '../endpoint-pool.ts';
 import { hostPort, isHost, isPort } from './host-port.ts';
 
 /** As the reference bounds its file; several thousand endpoints fit. */
 export const FILE_BYTES_MAX: number = 1024 * 1024;
-/** A file of so many aliases is an attack, not a list. */
-const ALIASES_MAX = 100;
 const ROLE_LABEL = 'llm-d.ai/role';
 const ROLES = [
   'prefill',
@@ -99,24 +97,6 @@ export function parseEndpoints(text: string, source: string): EndpointsFile {
       targets,
     })),
   };
-}
-
-function readYaml(text: string, source: string): unknown {
-  const lineCounter = new LineCounter();
-  const document = parseDocument(text, { lineCounter, prettyErrors: false });
-  if (document.errors.length > 0) {
-    const issues = document.errors.map(({ pos, message }) => {
-      const { line, col } = lineCounter.linePos(pos[0]);
-      return { path: `line ${line}, column ${col}`, message };
-    });
-    throw new ConfigError(source, issues);
-  }
-  try {
-    return document.toJS({ maxAliasCount: ALIASES_MAX });
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    throw new ConfigError(source, [{ path: 'file', message }]);
-  }
 }
 
 function specOf(entry: z.infer<typeof entrySchema>): EndpointSpec {

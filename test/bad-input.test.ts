@@ -1,0 +1,88 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const root = dirname(import.meta.dirname);
+const folder = mkdtempSync(join(tmpdir(), 'pointsman-bad-input-'));
+const TRACE = join(root, 'bench', 'traces', 'mooncake-conversation-5min.jsonl');
+const POOL = 'pool.yaml';
+/** Takes connections and says nothing. */
+const busy = createServer();
+let busyPort = '';
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => void busy.listen(0, '127.0.0.1', resolve));
+  busyPort = String((busy.address() as AddressInfo).port);
+  const files = {
+    'broken.yaml': 'servers: [1\n other',
+    'empty.jsonl': '',
+    'empty.csv': '',
+    [POOL]: 'servers: [{ count: 2, preset: llama-3.1-8b-h100 }]\n',
+  };
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  mkdirSync(join(folder, 'folder'));
+});
+
+afterAll(() => {
+  busy.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Ended {
+  readonly code: number | string | null | undefined;
+  readonly stderr: string;
+}
+
+function pointsman(...args: readonly string[]): Promise<Ended> {
+  const given = args.map((arg) => (arg === 'BUSY' ? busyPort : arg));
+  return new Promise((resolve) => {
+    const child = execFile(
+      process.execPath,
+      [join(root, 'src', 'main.ts'), ...given],
+      { cwd: folder },
+      (_error, _stdout, stderr) => resolve({ code: child.exitCode, stderr }),
+    );
+  });
+}
+
+const SERVE = ['serve', '--host', '127.0.0.1', '--endpoints', '127.0.0.1:1'];
+const SIMULATE = ['simulate', '--trace', TRACE];
+
+describe('bad input ends in a sentence and exit code 2', () => {
+  it.each([
+    [[...SERVE, '--insecure', '--extproc-port', 'BUSY'], /listens there already; end it/],
+    [
+      [...SERVE, '--insecure', '--extproc-port', '0', '--metrics-port', 'BUSY'],
+      /listens there already; end it/,
+    ],
+    [[...SERVE, '--cert-path', 'folder'], /^folder\/tls\.crt: is not there$/m],
+    [[...SERVE, '--config', 'broken.yaml'], /line 2, column \d+: /],
+    [['gateway', '--port', 'BUSY'], /listens there already; end it/],
+    [['sidecar', '--host', '127.0.0.1', '--port', 'BUSY'], /listens there already; end it/],
+    [['stub', '--count', '1', '--port', 'BUSY'], /listens there already; end it/],
+    [
+      ['stub', '--count', '1', '--port', '0', '--kv-events-port', 'BUSY'],
+      /cannot listen on tcp:.*: something listens there already/,
+    ],
+    [['stub', '--pool', 'missing.yaml'], /^missing\.yaml: is not there$/m],
+    [['stub', '--pool', 'broken.yaml'], /line 2, column \d+: /],
+    [['stub', '--calibrated', 'folder'], /folder/],
+    [[...SIMULATE, '--pool', 'broken.yaml'], /line 2, column \d+: /],
+    [['simulate', '--trace', 'empty.jsonl', '--pool', POOL], /is empty/],
+    [['trace', 'convert', 'empty.jsonl', 'out.jsonl'], /is empty/],
+    [['redecide', 'empty.jsonl'], /is empty/],
+    [['calibrate', '--points', 'missing.csv'], /^missing\.csv: is not there$/m],
+    [['calibrate', '--steps', 'empty.csv'], /has no rows/],
+    [['explain', 'an-id', '--admin', '127.0.0.1:1'], /no picker answers there/],
+    [['shadow', 'top', '--admin', '127.0.0.1:1'], /no picker answers there/],
+    [['demo', '--no-envoy', '--policies', 'nowhere'], /nowhere/],
+  ])('%j', async (args, sentence) => {
+    const { code, stderr } = await pointsman(...args);
+    expect(stderr).toMatch(sentence);
+    expect(stderr).not.toMatch(/^\s+at /m);
+    expect(code).toBe(2);
+  });
+});
