@@ -88,6 +88,43 @@ describe('pointsman trace convert', { timeout: 120_000 }, () => {
     expect(reports).not.toEqual(simulated(slice, '--speed', '20'));
   });
 
+  it('takes the format from --from where the first line does not tell; so do simulate and replay', () => {
+    const bad = join(folder, 'headless.jsonl');
+    writeFileSync(bad, `what is this\n${readFileSync(slice, 'utf8')}`);
+    const commands = [
+      ['trace', 'convert', bad, join(folder, 'out.jsonl')],
+      ['simulate', '--trace', bad, '--pool', pool, '--config', 'round-robin'],
+      // Nobody listens there: only the trace matters.
+      [
+        'replay',
+        '--trace',
+        bad,
+        '--target',
+        'http://127.0.0.1:9',
+        '--model',
+        'm',
+        '--speed',
+        '1e6',
+      ],
+    ];
+    for (const command of commands) {
+      const args = [main, ...command, '--lenient'];
+      const untold = spawnSync(process.execPath, args, { encoding: 'utf8' });
+      expect([untold.status, untold.stderr]).toEqual([
+        2,
+        expect.stringContaining('neither a JSON'),
+      ]);
+      const more = [...args, '--from', 'mooncake'];
+      const told = spawnSync(process.execPath, more, { encoding: 'utf8' });
+      expect(told.status).toBe(0);
+      expect(told.stdout + told.stderr).toContain('1 lines left out or mended');
+    }
+    const unknown = spawnSync(process.execPath, [main, ...(commands[1] ?? []), '--from', 'x'], {
+      encoding: 'utf8',
+    });
+    expect(unknown.stderr).toContain('Allowed choices are pointsman, mooncake');
+  });
+
   it('refuses a damaged trace in one sentence with the line, or counts what is left out; so does simulate', () => {
     const bad = join(folder, 'bad.jsonl');
     const lines = readFileSync(slice, 'utf8').split('\n');

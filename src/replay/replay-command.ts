@@ -8,6 +8,7 @@ import { curvesOf, hitCeilings } from '../simulate/curves.ts';
 import { renderComparison } from '../simulate/render-comparison.ts';
 import { sentencesOf } from '../simulate/trace-reading.ts';
 import { speedUp } from '../simulate/workload.ts';
+import { fromOption } from '../traces/from-option.ts';
 import { loadTrace } from '../traces/load-trace.ts';
 import { addShapeOptions, shapeOf } from '../traces/shape-options.ts';
 import { describeReplay } from './describe-replay.ts';
@@ -33,6 +34,7 @@ export function replayCommand(): Command {
       webAddress,
     )
     .requiredOption('--trace <file>', 'a trace as simulate takes it')
+    .addOption(fromOption())
     .option('--name <name>', 'what a target is listed under, in the same order', names, [])
     .option('--speed <times>', 'arrivals so many times as fast as in the trace', positive, 1)
     .option('--requests <n>', 'only the first so many of the trace', atLeastOne)
@@ -71,9 +73,9 @@ async function replayAll(flags: ReplayFlags): Promise<readonly Replayed[]> {
     const message = `${flags.trace} is not there`;
     throw new ConfigError('replay', [{ path: '--trace', message }]);
   }
-  const { lenient, closedLoop } = flags;
+  const { from, lenient, closedLoop } = flags;
   const shape = shapeOf(flags);
-  const trace = loadTrace(flags.trace, { lenient, shape, sessions: closedLoop });
+  const trace = loadTrace(flags.trace, { from, lenient, shape, sessions: closedLoop });
   for (const sentence of sentencesOf(trace)) process.stderr.write(`${sentence}\n`);
   const { blockTokens } = trace;
   const requests = trace.requests.slice(0, flags.requests);

@@ -6,6 +6,7 @@ export interface ReplayFlags extends ShapeFlags {
   /** At least one. */
   readonly target: readonly URL[];
   readonly trace: string;
+  readonly from?: string;
   readonly name: readonly string[];
   readonly speed: number;
   readonly requests?: number;

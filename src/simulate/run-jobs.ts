@@ -6,6 +6,8 @@ import type { JobResult, SimulationJob } from './run-job.ts';
 /** What a worker loads once and keeps: where the workload and pool of all its jobs come from. */
 export interface JobSource {
   readonly trace: string;
+  /** The trace's format, where it shall not be told from the first line. */
+  readonly from?: string | undefined;
   readonly pool: string;
   /** Modules with plugin types of their own. */
   readonly plugins: readonly string[];

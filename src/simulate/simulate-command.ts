@@ -4,6 +4,7 @@ import { Presets, SingleBar } from 'cli-progress';
 import { Command, InvalidArgumentError } from 'commander';
 import { NAMED_CONFIGS } from '../config/defaults.ts';
 import { ConfigError } from '../framework/error.ts';
+import { fromOption } from '../traces/from-option.ts';
 import { addShapeOptions, type ShapeFlags, shapeOf } from '../traces/shape-options.ts';
 import { type CapacityPlan, capacityPlan, costPerHour } from './capacity-plan.ts';
 import { type ConfigReport, compare } from './compare.ts';
@@ -24,6 +25,7 @@ import { reshape } from './what-if.ts';
 interface SimulateFlags extends PlanningFlags, ShapeFlags {
   readonly closedLoop: boolean;
   readonly trace: string;
+  readonly from?: string;
   readonly pool: string;
   readonly config: readonly string[];
   readonly plugin: readonly string[];
@@ -47,6 +49,7 @@ export function simulateCommand(): Command {
       '--trace <file>',
       'a trace in any format, plain, .zst or .gz, or a capture’s folder',
     )
+    .addOption(fromOption())
     .requiredOption('--pool <file>', 'the model servers, in YAML; see docs/simulate.md')
     .option('--config <name|file>', 'a configuration to try; give it several times', collect, [])
     .option(
@@ -87,10 +90,10 @@ async function run(flags: SimulateFlags): Promise<void> {
   );
   for (const each of shaped) costPerHour(each, planning.prices);
   const jobs = jobsOf(flags, planning);
-  const { trace, plugin: plugins, lenient, parallel, json, closedLoop } = flags;
+  const { trace, from, plugin: plugins, lenient, parallel, json, closedLoop } = flags;
   const progress = createProgress(jobs.length);
   const jobResults = await runJobs({
-    source: { trace, pool: flags.pool, plugins, lenient, shape, closedLoop },
+    source: { trace, from, pool: flags.pool, plugins, lenient, shape, closedLoop },
     jobs,
     parallel,
     onResult: () => progress.increment(),

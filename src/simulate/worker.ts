@@ -8,8 +8,8 @@ import type { JobSource } from './run-jobs.ts';
 
 /** A thread that simulates what it is told, one job after another. */
 const source = workerData as JobSource;
-const { lenient, shape, closedLoop } = source;
-const trace = loadTrace(source.trace, { lenient, shape, sessions: closedLoop });
+const { from, lenient, shape, closedLoop } = source;
+const trace = loadTrace(source.trace, { from, lenient, shape, sessions: closedLoop });
 const { repaired, notes } = trace;
 const workload = { ...trace, closedLoop };
 const pool = readPool(readFileSync(source.pool, 'utf8'), source.pool);

@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander';
 import { formatNamed, TRACE_FORMATS } from './find-format.ts';
+import { fromOption } from './from-option.ts';
 import { loadTrace } from './load-trace.ts';
 import { addShapeOptions, type ShapeFlags, shapeOf } from './shape-options.ts';
 import type { Trace, TraceRequest } from './trace.ts';
@@ -15,15 +16,12 @@ interface ConvertFlags extends ShapeFlags {
 
 /** `pointsman trace`. */
 export function traceCommand(): Command {
-  const readable = [...TRACE_FORMATS.map(({ name }) => name), 'capture'];
   const writable = TRACE_FORMATS.filter(({ write }) => write !== undefined);
   const convert = new Command('convert')
     .description('read a trace, or a capture’s folder, and write it in another format')
     .argument('<in>', 'a trace, plain, .zst or .gz, or a folder that `serve --capture` has written')
     .argument('<out>', 'packed if it ends in .zst or .gz')
-    .addOption(
-      new Option('--from <format>', 'where it is not told from the first line').choices(readable),
-    )
+    .addOption(fromOption())
     .addOption(
       new Option('--to <format>', 'the format to write')
         .choices(writable.map(({ name }) => name))
