@@ -3,7 +3,7 @@ import type { Reservation } from './datalayer/ledger.ts';
 import type { Endpoint } from './framework/endpoint.ts';
 import type { Outcome, RequestObserver, Routed, Usage } from './framework/observer.ts';
 import type { ResponseMarker } from './framework/plugin.ts';
-import type { InferenceRequest } from './framework/request.ts';
+import type { InferenceRequest, PromptBlocks } from './framework/request.ts';
 import type { RoutedRequest } from './framework/routing.ts';
 import type { Millis, Runtime, Timer } from './framework/runtime.ts';
 import type { SchedulingResult } from './framework/scheduling.ts';
@@ -94,6 +94,15 @@ export class Ticket implements RoutedRequest {
   bodyRead(request: InferenceRequest): void {
     if (!this.#open) return;
     for (const hearer of this.#parts.hearers) hearer.onBodyRead?.(this.#parts.routed, request);
+  }
+
+  get hearsAnswer(): boolean {
+    return this.#parts.hearers.some((hearer) => hearer.onAnswered !== undefined);
+  }
+
+  answered(conversation: PromptBlocks): void {
+    if (!this.#open) return;
+    for (const hearer of this.#parts.hearers) hearer.onAnswered?.(this.#parts.routed, conversation);
   }
 
   done(outcome: Outcome, usage?: Usage, responseBytes?: number): void {

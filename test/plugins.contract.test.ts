@@ -136,6 +136,7 @@ function tell(observer: Observer, endpoints: readonly Endpoint[], seed = SEED): 
     observer.onRouted?.(routed);
     observer.onBodyRead?.(routed, request);
     observer.onFirstToken?.(routed, NOW + 1);
+    observer.onAnswered?.(routed, request.prompt);
     const outcome = (['completed', 'aborted', 'failed'] as const)[draw(random, 3)] ?? 'failed';
     observer.onDone?.(routed, NOW + 2, outcome, undefined);
     observer.onEndpointChanged?.(endpoint, endpoint);

@@ -131,6 +131,14 @@ export class CaptureTap {
           write({ e: 'body', t, n, r: this.#captured(request) });
           routed.bodyRead(request);
         }),
+      // A capture is for other configurations, too.
+      hearsAnswer: true,
+      answered: (conversation) =>
+        clock.during((t) => {
+          const { blockTokens } = conversation;
+          write({ e: 'answer', t, n, blockTokens, blocks: this.#blocks.runsOf(conversation) });
+          routed.answered(conversation);
+        }),
       done: (o, usage, bytes) =>
         clock.during((t) => {
           const u =

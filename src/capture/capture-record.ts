@@ -2,7 +2,7 @@ import type { RoutingErrorCode } from '../framework/error.ts';
 import type { Outcome } from '../framework/observer.ts';
 
 /** Readers refuse a capture of a later version. */
-export const CAPTURE_VERSION = 1;
+export const CAPTURE_VERSION = 2;
 
 /** First and last of consecutive block numbers: equal numbers are equal text from the start. */
 export type BlockRuns = readonly (readonly [first: number, count: number])[];
@@ -89,6 +89,14 @@ export type CaptureRecord =
       readonly d: CapturedDecision;
     }
   | { readonly e: 'body'; readonly t: number; readonly n: number; readonly r: CapturedRequest }
+  /** Blocks of prompt and answer together. Since version 2. */
+  | {
+      readonly e: 'answer';
+      readonly t: number;
+      readonly n: number;
+      readonly blockTokens: number;
+      readonly blocks: BlockRuns;
+    }
   | { readonly e: 'first'; readonly t: number; readonly n: number }
   | { readonly e: 'served'; readonly t: number; readonly n: number; readonly address: string }
   | {

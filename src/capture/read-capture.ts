@@ -22,6 +22,7 @@ const KINDS: Readonly<Record<CaptureRecord['e'], true>> = {
   custom: true,
   q: true,
   body: true,
+  answer: true,
   first: true,
   served: true,
   done: true,

@@ -10,6 +10,7 @@ import { createEndpointPicker } from '../endpoint-picker.ts';
 import type { EndpointId } from '../framework/endpoint.ts';
 import { RoutingError } from '../framework/error.ts';
 import { CACHE_CONFIG, LORA } from '../framework/keys.ts';
+import type { PromptBlocks } from '../framework/request.ts';
 import type { RoutedRequest } from '../framework/routing.ts';
 import { chainBlockIds } from '../request/chain-block-ids.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
@@ -98,6 +99,7 @@ function capture(
     picker.pool.set(id, CACHE_CONFIG, { blockTokens: 16, blocks: 2000 });
   };
   for (let at = 0; at < 12; at++) add(at);
+  const conversations = new Map<number, PromptBlocks>();
   const open: RoutedRequest[] = [];
   for (let n = 0; n < requests; n++) {
     simulated.step(simulated.now() + 5);
@@ -123,13 +125,16 @@ function capture(
     const ids = Array.from({ length: blocks }, (_, at) =>
       at < 6 ? `${family}-${at}` : `${n}-${at}`,
     );
+    const prompt = chainBlockIds(ids, { seedText: 'secret', blockTokens: 64 });
+    // What may be answered to those that begin alike: all that they have in common.
+    if (blocks > 6) conversations.set(prompt.words[0] ?? 0, { ...prompt, count: 6 });
     const request = makeRequest({
       id: `r${n}`,
       model: `m${family % 2}`,
       fairnessId: `tenant ${family}`,
       streaming: random.next() < 0.7,
       promptTokens: 64 * blocks + 7,
-      prompt: chainBlockIds(ids, { seedText: 'secret', blockTokens: 64 }),
+      prompt,
     });
     try {
       open.push(picker.route(request, { firstTokenSeen: true, endSeen: random.next() < 0.9 }));
@@ -140,6 +145,9 @@ function capture(
       const [routed] = open.splice(Math.floor(random.next() * open.length), 1);
       if (random.next() < 0.8) routed?.firstToken();
       if (random.next() < 0.05) routed?.served(`10.0.0.${Math.floor(random.next() * 12)}:8000`);
+      const [first = 0] = routed?.request.prompt.words ?? [];
+      const learned = conversations.get(first);
+      if (learned !== undefined && random.next() < 0.3) routed?.answered(learned);
       const usage = { promptTokens: 500, completionTokens: 30, cachedTokens: 100 };
       routed?.done(random.next() < 0.9 ? 'completed' : 'failed', usage);
     }
@@ -201,6 +209,16 @@ describe('a capture decided again', async () => {
     const without = records.filter(({ e }) => e !== 'adopt');
     const others = (await all(without, options)).filter(({ was, is }) => !sameDecision(was, is));
     expect(others.length).toBeGreaterThan(100);
+  });
+
+  it('is taught by answers, too', async () => {
+    const records = capture('default', 1500, 3);
+    expect(records.filter(({ e }) => e === 'answer').length).toBeGreaterThan(100);
+    const without = await all(
+      records.filter(({ e }) => e !== 'answer'),
+      options,
+    );
+    expect(without.filter(({ was, is }) => !sameDecision(was, is)).length).toBeGreaterThan(10);
   });
 
   it('with another configuration tells which requests would have gone elsewhere', async () => {

@@ -182,6 +182,7 @@ export class Redecider {
       case 'first':
       case 'served':
       case 'body':
+      case 'answer':
       case 'done':
         this.#clock.during(record.t, () => this.#happen(record));
         return undefined;
@@ -287,14 +288,18 @@ export class Redecider {
     return { expected: { request: r, at: t, predictedMs: this.#ttftMs.was } };
   }
 
-  #happen(record: Extract<CaptureRecord, { e: 'first' | 'served' | 'body' | 'done' }>): void {
+  #happen(
+    record: Extract<CaptureRecord, { e: 'first' | 'served' | 'body' | 'answer' | 'done' }>,
+  ): void {
     const open = this.#open.get(record.n);
     if (open === undefined) return;
     const { routed } = open;
     if (record.e === 'first') this.#firstToken(record, open);
     else if (record.e === 'served') routed.served(record.address);
     else if (record.e === 'body') routed.bodyRead(requestOf(record.r));
-    else {
+    else if (record.e === 'answer') {
+      routed.answered(promptOfRuns(record.blocks, record.blockTokens));
+    } else {
       this.#open.delete(record.n);
       const [promptTokens, completionTokens, cached] = record.u ?? [0, 0, null];
       const usage = { promptTokens, completionTokens, cachedTokens: cached ?? undefined };

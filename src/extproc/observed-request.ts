@@ -2,6 +2,7 @@ import { RoutingError } from '../framework/error.ts';
 import type { InferenceRequest } from '../framework/request.ts';
 import type { RoutedRequest, Router } from '../framework/routing.ts';
 import type { ForeignDecision } from '../framework/scheduling.ts';
+import type { AnswerBlocks } from '../request/answer-blocks.ts';
 import type { BodyReader, RequestHead } from '../request/body-reader.ts';
 import { BODY_MODE } from './stream-event.ts';
 
@@ -49,6 +50,7 @@ export class ObservedRequest {
   /** From metadata, which clients cannot write. */
   #destination: string | undefined;
   #routed: RoutedRequest | undefined;
+  #answer: AnswerBlocks | undefined;
   #over = false;
 
   constructor(options: ObservedRequestOptions) {
@@ -57,6 +59,11 @@ export class ObservedRequest {
 
   get routed(): RoutedRequest | undefined {
     return this.#routed;
+  }
+
+  /** For hashing the answer; undefined where it teaches nothing. */
+  get answer(): AnswerBlocks | undefined {
+    return this.#answer;
   }
 
   allow(subset: readonly string[]): void {
@@ -117,6 +124,7 @@ export class ObservedRequest {
 
   #end(mode: BookingMode): void {
     const request = this.#reader?.end();
+    if (mode.firstTokenSeen) this.#answer = this.#reader?.answer();
     this.#reader = undefined;
     if (request === undefined) return;
     if (this.#routed === undefined) this.#book(request, mode);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Endpoint } from '../framework/endpoint.ts';
 import type { Outcome } from '../framework/observer.ts';
-import type { InferenceRequest } from '../framework/request.ts';
+import type { InferenceRequest, PromptBlocks } from '../framework/request.ts';
 import type { RouteOptions } from '../framework/routing.ts';
 import { createOpenBody, headerOnlyRequest } from '../request/open-body.ts';
 import { HeaderBlock } from './header-block.ts';
@@ -62,6 +62,7 @@ function setUp(overrides: Partial<ObserverSessionOptions> = {}) {
   const actions: StreamAction[] = [];
   const routed: { request: InferenceRequest; options: RouteOptions | undefined }[] = [];
   const read: InferenceRequest[] = [];
+  const conversations: PromptBlocks[] = [];
   const ended: Outcome[] = [];
   const unbooked: string[] = [];
   const faults: unknown[] = [];
@@ -84,6 +85,8 @@ function setUp(overrides: Partial<ObserverSessionOptions> = {}) {
             },
             served: () => undefined,
             bodyRead: (complete) => void read.push(complete),
+            hearsAnswer: true,
+            answered: (conversation) => void conversations.push(conversation),
             done: (outcome) => {
               if (open) ended.push(outcome);
               open = false;
@@ -109,6 +112,7 @@ function setUp(overrides: Partial<ObserverSessionOptions> = {}) {
     actions,
     routed,
     read,
+    conversations,
     ended,
     unbooked,
     faults,
@@ -120,6 +124,20 @@ function setUp(overrides: Partial<ObserverSessionOptions> = {}) {
     },
   };
 }
+
+describe('an observer, of answers', () => {
+  it('[P35] tells the conversation as a picker in charge does', () => {
+    const { send, conversations } = setUp();
+    const type = { ':status': '200', 'content-type': 'application/json' };
+    const answer = `{"choices":[{"message":{"role":"assistant","content":"${'b'.repeat(600)}"}}]}`;
+    const to = { ':path': '/v1/chat/completions', 'x-gateway-destination-endpoint': CHOSEN };
+    const asked = '{"model":"m","messages":[{"role":"user","content":"hello"}]}';
+    send(requestHeaders(to), body('request-body', asked));
+    send({ ...PLAIN, kind: 'response-headers', headers: headers(type), endOfStream: false });
+    send(body('response-body', answer));
+    expect(conversations.map(({ count }) => count)).toEqual([2]);
+  });
+});
 
 describe('an observer, towards the proxy', () => {
   it('[B1] answers each message at once, and changes nothing', () => {

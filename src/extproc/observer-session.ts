@@ -140,8 +140,8 @@ export class ObserverSession {
         return;
       case 'response-headers': {
         this.#request.onAnswered(mode);
-        const { routed } = this.#request;
-        this.#response.onHeaders(event, routed);
+        const { routed, answer } = this.#request;
+        this.#response.onHeaders(event, routed, answer);
         // The model says when: this stream will end too late to tell.
         if (!mode.endSeen) this.#response.complete(routed);
         return;

@@ -1,6 +1,7 @@
 import { RoutingError } from '../framework/error.ts';
 import type { InferenceRequest } from '../framework/request.ts';
 import type { RoutedRequest, Router } from '../framework/routing.ts';
+import type { AnswerBlocks } from '../request/answer-blocks.ts';
 import { type BodyEdit, editedBody, growthOf } from '../request/body-edit.ts';
 import type { BodyReader, RequestHead } from '../request/body-reader.ts';
 import { chunked } from './chunked.ts';
@@ -52,6 +53,7 @@ export class RequestPhase {
   #ended = false;
   #routed: RoutedRequest | undefined;
   #preparing = false;
+  #answer: AnswerBlocks | undefined;
   readonly #resume: (go: () => void) => void;
 
   /** `resume` is called, after a wait, with what is to be done now that it is over. */
@@ -73,6 +75,11 @@ export class RequestPhase {
   /** The pick, once there is one. */
   get routed(): RoutedRequest | undefined {
     return this.#routed;
+  }
+
+  /** For hashing the answer; undefined where it teaches nothing. */
+  get answer(): AnswerBlocks | undefined {
+    return this.#answer;
   }
 
   configure(protocol: ProtocolConfig): void {
@@ -156,9 +163,15 @@ export class RequestPhase {
     return head.headers.get(':method') === 'POST' ? openBody(head).end() : headerOnly(head);
   }
 
+  #read(reader: BodyReader): InferenceRequest {
+    const request = reader.end();
+    if (this.#seesFirstToken) this.#answer = reader.answer();
+    return request;
+  }
+
   #endDuplex(head: RequestHead, reader: BodyReader, contentLength: number | undefined): void {
     this.#ended = true;
-    const request = reader.end();
+    const request = this.#read(reader);
     const { edit } = reader;
     const body = editedBody(edit, this.#withheld);
     this.#prepared(request, body, () => {
@@ -194,7 +207,7 @@ export class RequestPhase {
   #pickAtBody(head: RequestHead, reader: BodyReader, body: Buffer, endOfStream: boolean): void {
     this.#ended = true;
     const cutShort = this.#mode === BODY_MODE.bufferedPartial && !endOfStream && !reader.complete;
-    const request = cutShort ? reader.peek() : reader.end();
+    const request = cutShort ? reader.peek() : this.#read(reader);
     const { edit } = reader;
     const replaced = edit && editedBody(edit, [body]);
     this.#prepared(request, replaced ?? [body], () => {
@@ -214,7 +227,7 @@ export class RequestPhase {
 
   #endStreamed(head: RequestHead, reader: BodyReader): void {
     this.#ended = true;
-    const request = reader.end();
+    const request = this.#read(reader);
     if (this.#routed === undefined) {
       this.#pickEarly(head, reader, request);
       return;

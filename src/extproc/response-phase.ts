@@ -1,5 +1,7 @@
 import type { InferenceRequest } from '../framework/request.ts';
 import type { RoutedRequest } from '../framework/routing.ts';
+import type { AnswerBlocks } from '../request/answer-blocks.ts';
+import { type AnswerText, answerTextFor } from './answer-text.ts';
 import { chunked } from './chunked.ts';
 import type { HeaderBlock } from './header-block.ts';
 import { isRenamed } from './is-renamed.ts';
@@ -22,6 +24,7 @@ export class ResponsePhase {
   #status: number | undefined;
   #bodyBytes: number | undefined;
   #restorer: ModelRestorer | undefined;
+  #text: AnswerText | undefined;
 
   constructor(emit: (action: StreamAction) => void) {
     this.#emit = emit;
@@ -39,11 +42,14 @@ export class ResponsePhase {
   onHeaders(
     { headers, endOfStream }: { readonly headers: HeaderBlock; readonly endOfStream: boolean },
     routed: RoutedRequest | undefined,
+    /** What is to hash the answer, where anybody could learn from it. */
+    answer?: AnswerBlocks,
   ): void {
     this.#status = Number(headers.get(':status') ?? 200);
     const setHeaders = [...(routed?.responseHeaders() ?? [])];
     if (!endOfStream && this.#mode !== BODY_MODE.none) {
       this.#restorer = restorerFor(headers, routed?.request);
+      if (routed?.hearsAnswer === true) this.#text = answerTextFor(headers, answer);
     }
     // The length is another then, and not known before the end.
     const removeHeaders = this.#restorer === undefined ? undefined : ['content-length'];
@@ -59,6 +65,7 @@ export class ResponsePhase {
     this.#bodyBytes = (this.#bodyBytes ?? 0) + chunk.length;
     if (chunk.length > 0) routed.firstToken();
     this.#tail.push(chunk);
+    this.#text?.push(chunk);
     if (endOfStream) this.complete(routed);
   }
 
@@ -71,6 +78,9 @@ export class ResponsePhase {
 
   complete(routed: RoutedRequest | undefined): void {
     const failed = (this.#status ?? 200) >= SERVER_ERROR;
+    const conversation = this.#text?.end();
+    this.#text = undefined;
+    if (conversation !== undefined) routed?.answered(conversation);
     routed?.done(failed ? 'failed' : 'completed', this.#tail.take(), this.#bodyBytes);
   }
 

@@ -49,6 +49,8 @@ function route(request: InferenceRequest): RoutedRequest {
     firstToken: () => undefined,
     served: () => undefined,
     bodyRead: () => undefined,
+    hearsAnswer: false,
+    answered: () => undefined,
     done: () => {
       if (held) open -= 1;
       held = false;

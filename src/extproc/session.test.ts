@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Endpoint } from '../framework/endpoint.ts';
 import { RoutingError } from '../framework/error.ts';
 import type { Outcome, Usage } from '../framework/observer.ts';
-import type { InferenceRequest } from '../framework/request.ts';
+import type { InferenceRequest, PromptBlocks } from '../framework/request.ts';
 import type { RoutedRequest, RouteOptions, Router } from '../framework/routing.ts';
 import { createOpenBody, headerOnlyRequest } from '../request/open-body.ts';
 import { HeaderBlock } from './header-block.ts';
@@ -47,6 +47,7 @@ function setUp(
   const served: string[] = [];
   const read: InferenceRequest[] = [];
   const routed: { request: InferenceRequest; options: RouteOptions | undefined }[] = [];
+  const conversations: PromptBlocks[] = [];
   const faults: unknown[] = [];
   const rejected: string[] = [];
   let firstTokens = 0;
@@ -65,6 +66,8 @@ function setUp(
       },
       served: (address) => void served.push(address),
       bodyRead: (complete) => void read.push(complete),
+      hearsAnswer: true,
+      answered: (conversation) => void conversations.push(conversation),
       done: (outcome, usage) => {
         if (open) ended.push({ outcome, usage });
         open = false;
@@ -92,6 +95,7 @@ function setUp(
     ended,
     served,
     read,
+    conversations,
     routed,
     faults,
     rejected,
@@ -327,6 +331,30 @@ describe('a session', () => {
       requestBody(BODY),
     );
     expect(actions[0]).toMatchObject({ pick: { removeHeaders: ['x-prefiller-host-port'] } });
+  });
+
+  it('[P35] tells the conversation once, before the end, of a success and not of what is cut off', () => {
+    const said = 'b'.repeat(600);
+    const answer = `data: {"choices":[{"delta":{"content":"${said}"}}]}\n\n`;
+    const type = { 'content-type': 'text/event-stream' };
+    const head = (pairs: Record<string, string>): StreamEvent => ({
+      ...PLAIN,
+      kind: 'response-headers',
+      headers: headers({ ':status': '200', ...type, ...pairs }),
+      endOfStream: false,
+    });
+    const told = (begin: StreamEvent, ...rest: readonly StreamEvent[]) => {
+      const { send, session, conversations } = setUp();
+      send(requestHeaders(), requestBody(BODY), begin, responseBody(answer), ...rest);
+      session.closed('cancelled');
+      return conversations.map(({ count }) => count);
+    };
+    expect(told(head({}), responseBody('data: [DONE]\n\n', true))).toEqual([2]);
+    expect(told(head({}), RESPONSE_TRAILERS)).toEqual([2]);
+    expect(told(head({}))).toEqual([]);
+    expect(told(head({ 'content-encoding': 'gzip' }), responseBody('', true))).toEqual([]);
+    expect(told(head({ ':status': '404' }), responseBody('', true))).toEqual([]);
+    expect(told(head({ 'content-type': 'text/plain' }), responseBody('', true))).toEqual([]);
   });
 
   it('[P13][P14][P15] lets the response through byte for byte and takes the usage at its end', () => {

@@ -111,7 +111,7 @@ export class Session {
         this.#request.onTrailers();
         return;
       case 'response-headers':
-        this.#response.onHeaders(event, this.#request.routed);
+        this.#response.onHeaders(event, this.#request.routed, this.#request.answer);
         return;
       case 'response-body':
         this.#response.onBody(event.chunk, event.endOfStream, this.#request.routed);

@@ -1,6 +1,6 @@
 import type { Endpoint } from './endpoint.ts';
 import type { InFlightLoad } from './keys.ts';
-import type { InferenceRequest } from './request.ts';
+import type { InferenceRequest, PromptBlocks } from './request.ts';
 import type { Millis } from './runtime.ts';
 
 /** One request that has left for an endpoint. The same object in every call about one request. */
@@ -29,13 +29,18 @@ export interface Usage {
 
 /**
  * Hears what became of requests: the only way a plugin learns, and never during a cycle.
- * For each request: `onRouted` once, `onFirstToken` at most once, `onDone` exactly once and last.
+ * For each request: `onRouted` once, `onFirstToken` and `onAnswered` at most once, `onDone` exactly once and last.
  */
 export interface RequestObserver {
   onRouted?(routed: Routed): void;
   /** After a pick made before the whole body was read: `request` is now complete. Before any `onDone`. */
   onBodyRead?(routed: Routed, request: InferenceRequest): void;
   onFirstToken?(routed: Routed, at: Millis): void;
+  /**
+   * The blocks of prompt and answer, where the answer was seen and fills one at least: what the next turn of a chat
+   * begins with, and its endpoint has computed.
+   */
+  onAnswered?(routed: Routed, conversation: PromptBlocks): void;
   /** `responseBytes` of the body, where it was seen. */
   onDone?(
     routed: Routed,

@@ -1,6 +1,6 @@
 import type { Endpoint } from './endpoint.ts';
 import type { Outcome, Usage } from './observer.ts';
-import type { InferenceRequest } from './request.ts';
+import type { InferenceRequest, PromptBlocks } from './request.ts';
 import type { ForeignDecision } from './scheduling.ts';
 
 export interface RouteOptions {
@@ -32,6 +32,10 @@ export interface RoutedRequest {
   served(address: string): void;
   /** The rest of the body came after an early pick. */
   bodyRead(request: InferenceRequest): void;
+  /** Whether anybody learns from what was answered. */
+  readonly hearsAnswer: boolean;
+  /** What was generated behind the prompt, with the prompt, as the conversation's next prompt begins. Before `done`. */
+  answered(conversation: PromptBlocks): void;
   done(outcome: Outcome, usage?: Usage, responseBytes?: number): void;
 }
 

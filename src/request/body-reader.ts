@@ -1,4 +1,5 @@
 import type { InferenceRequest } from '../framework/request.ts';
+import type { AnswerBlocks } from './answer-blocks.ts';
 import type { BodyEdit } from './body-edit.ts';
 
 export interface RequestHead {
@@ -22,4 +23,6 @@ export interface BodyReader {
   peek(): InferenceRequest;
   /** Throws RoutingError `invalid-request` with a sentence that says what is wrong and where. */
   end(): InferenceRequest;
+  /** After `end`: for hashing the answer to this request; undefined where no later prompt is known to begin with it. */
+  answer(): AnswerBlocks | undefined;
 }

@@ -59,6 +59,13 @@ export class ContentBlocks {
     if (at < text.length) this.#keep(text.subarray(at));
   }
 
+  /** A run that goes on where this one is, with none of the blocks before: for what comes after a prompt. */
+  continued(): ContentBlocks {
+    const next = new ContentBlocks(this.#seed);
+    if (this.#partial !== undefined) next.#keep(this.#partial.subarray(0, this.#partialBytes));
+    return next;
+  }
+
   /** Closes a block that is not full, padded with zeros, so that what follows starts a block of its own. */
   flush(): void {
     if (this.#partial === undefined || this.#partialBytes === 0) return;
@@ -126,6 +133,25 @@ export function chainRuns(
   return { count, blockTokens: BLOCK_TOKENS, words };
 }
 
+/** A chain made longer by a run of text; `root` and `seed` as it was begun with. */
+export function extendedChain(
+  prompt: PromptBlocks,
+  run: ContentBlocks,
+  { root, seed }: { readonly root: string; readonly seed: number },
+): PromptBlocks {
+  const { count, blockTokens } = prompt;
+  const words = new Uint32Array(2 * (count + run.count));
+  words.set(prompt.words.subarray(0, 2 * count));
+  const chain = new Chain(root, seed);
+  if (count > 0) chain.resume(words[2 * count - 2] as number, words[2 * count - 1] as number);
+  for (let index = 0; index < run.count; index++) {
+    chain.add(run.word(2 * index), run.word(2 * index + 1));
+    words[2 * (count + index)] = chain.low;
+    words[2 * (count + index) + 1] = chain.high;
+  }
+  return { count: count + run.count, blockTokens, words };
+}
+
 /** The running hash of a chain of blocks. */
 export class Chain {
   low: number;
@@ -139,6 +165,12 @@ export class Chain {
     }
     this.low = finished(hash);
     this.high = finished(hash ^ 0x2545f491);
+  }
+
+  /** Goes on behind a block whose words these are. */
+  resume(low: number, high: number): void {
+    this.low = low;
+    this.high = high;
   }
 
   add(low: number, high: number): void {

@@ -1,5 +1,6 @@
 import { RoutingError } from '../framework/error.ts';
 import type { InferenceRequest } from '../framework/request.ts';
+import { AnswerBlocks } from './answer-blocks.ts';
 import type { BodyEdit } from './body-edit.ts';
 import { BodyFields } from './body-fields.ts';
 import type { BodyReader, RequestHead } from './body-reader.ts';
@@ -24,6 +25,7 @@ export class JsonBodyReader implements BodyReader {
   readonly #scanner: JsonScanner;
   readonly #target: ModelTarget;
   #bodyBytes = 0;
+  #read: InferenceRequest | undefined;
 
   constructor(options: JsonBodyOptions) {
     this.#options = options;
@@ -55,14 +57,33 @@ export class JsonBodyReader implements BodyReader {
   end(): InferenceRequest {
     this.#scanner.end();
     this.#check();
-    return this.#request(this.#bodyBytes, 0);
+    this.#read = this.#request(this.#bodyBytes, 0);
+    return this.#read;
+  }
+
+  answer(): AnswerBlocks | undefined {
+    const { values, runs } = this.#fields;
+    const run = runs.at(-1);
+    const { shape, hashSeed: seed } = this.#options;
+    if (shape.answersAsMessage !== true || this.#read === undefined || run === undefined)
+      return undefined;
+    // Of several answers the client goes on with one; one that continues the last message begins no message.
+    if ((values.get('n') ?? 1) !== 1 || values.get('continue_final_message') === true) {
+      return undefined;
+    }
+    return new AnswerBlocks({ prompt: this.#read.prompt, run, root: this.#root(), seed });
+  }
+
+  /** What makes equal text different. */
+  #root(): string {
+    const { model } = this.#target.of(this.#fields, this.complete);
+    return JSON.stringify([model, text(this.#fields.values.get(this.#options.shape.saltField))]);
   }
 
   #request(bodyBytes: number, unreadTokens: number): InferenceRequest {
-    const { head, hashSeed, shape, priorityOf } = this.#options;
+    const { head, hashSeed, priorityOf } = this.#options;
     const { values, runs, exactTokens } = this.#fields;
     const { model, rewrite } = this.#target.of(this.#fields, this.complete);
-    const salt = text(values.get(shape.saltField));
     const named = headerFields(head.headers);
     let promptBytes = 0;
     for (const run of runs) promptBytes += run.bytes;
@@ -74,7 +95,7 @@ export class JsonBodyReader implements BodyReader {
       outputTokensMax: this.#outputCap(),
       promptTokens:
         Math.max(1, Math.ceil(promptBytes / BYTES_PER_TOKEN + exactTokens)) + unreadTokens,
-      prompt: chainRuns(runs, JSON.stringify([model, salt]), hashSeed),
+      prompt: chainRuns(runs, this.#root(), hashSeed),
       priority: priorityOf(named.objective),
       ...named,
       headers: head.headers,

@@ -38,4 +38,8 @@ export class OpaqueBodyReader implements BodyReader {
       bodyBytes: this.#bodyBytes,
     };
   }
+
+  answer(): undefined {
+    return undefined;
+  }
 }

@@ -1,5 +1,6 @@
 import { RoutingError } from '../framework/error.ts';
 import type { InferenceRequest } from '../framework/request.ts';
+import type { AnswerBlocks } from './answer-blocks.ts';
 import type { BodyEdit } from './body-edit.ts';
 import type { BodyReader, RequestHead } from './body-reader.ts';
 import { headerFields } from './header-fields.ts';
@@ -77,6 +78,10 @@ class BoundedBodyReader implements BodyReader {
 
   end(): InferenceRequest {
     return this.#reader.end();
+  }
+
+  answer(): AnswerBlocks | undefined {
+    return this.#reader.answer();
   }
 }
 

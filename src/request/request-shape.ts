@@ -15,6 +15,8 @@ export interface RequestShape {
   /** Fields that cap the output, the first one present wins; `a.b` is a field of an object. */
   readonly outputCaps: readonly string[];
   readonly saltField: string;
+  /** Whether a conversation's next body has the answer as one more of its messages, with role `assistant`. */
+  readonly answersAsMessage?: boolean;
 }
 
 const openAi = { needsModel: true, saltField: 'cache_salt' } as const;
@@ -29,6 +31,7 @@ const SHAPES: ReadonlyMap<string, RequestShape> = new Map<string, RequestShape>(
       required: 'messages',
       requiredTypes: ['array'],
       outputCaps: ['max_completion_tokens', 'max_tokens'],
+      answersAsMessage: true,
     },
   ],
   [

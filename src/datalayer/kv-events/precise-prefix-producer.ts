@@ -107,6 +107,10 @@ export class PrecisePrefixIndex implements DataSource {
     this.#approx.onBodyRead(routed, request);
   }
 
+  onAnswered(routed: Routed, conversation: PromptBlocks): void {
+    this.#approx.onAnswered(routed, conversation);
+  }
+
   onDone(routed: Routed, at: Millis, outcome: Outcome, usage: Usage | undefined): void {
     this.#approx.onDone(routed, at, outcome, usage);
   }

@@ -41,6 +41,14 @@ describe('the approximate prefix index', () => {
     expect([matched(held, request(2, 30), a), matched(held, request(2, 30), b)]).toEqual([30, 30]);
   });
 
+  it('holds what an endpoint has answered, and not at the one that only computed the prompt', () => {
+    const held = index([a, b]);
+    const routed = makeRouted(a, { request: request(1, 30), prefill: b });
+    held.onRouted(routed);
+    held.onAnswered(routed, prompt(1, 34));
+    expect([matched(held, request(1, 40), a), matched(held, request(1, 40), b)]).toEqual([34, 30]);
+  });
+
   it('forgets as an engine of the reported size does, and a prompt of a million tokens fits', () => {
     const small = makePool([
       { attributes: [[CACHE_CONFIG as never, { blockTokens: 16, blocks: 400 }]] },

@@ -53,7 +53,7 @@ const config = z.strictObject({
 export const DEFAULT_APPROX_CONFIG: ApproxPrefixConfig = config.parse({});
 
 /**
- * What each endpoint's prefix cache should hold, from what we ourselves sent there: one bounded LRU an endpoint, of
+ * What each endpoint's prefix cache should hold, from what we ourselves sent there and saw it answer: one bounded LRU an endpoint, of
  * the capacity its engine reports, so that it forgets as the engine forgets.
  */
 export const approxPrefixProducer: DataSourceDefinition = defineDataSource<ApproxPrefixConfig>({
@@ -109,6 +109,11 @@ export class ApproxPrefixIndex implements DataSource {
   onBodyRead({ endpoint, prefill }: Routed, request: InferenceRequest): void {
     this.#learn(endpoint, request.prompt);
     if (prefill !== undefined) this.#learn(prefill, request.prompt);
+  }
+
+  /** Decoders keep what they generate; those who only compute prompts never see it. */
+  onAnswered({ endpoint }: Routed, conversation: PromptBlocks): void {
+    this.#learn(endpoint, conversation);
   }
 
   onDone(routed: Routed, _at: Millis, _outcome: Outcome, usage: Usage | undefined): void {
