@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Document } from 'yaml';
 import { CONNECTION_MANAGER } from '../src/envoy/render-config.ts';
 import { envoyBinary, eventually, type Stack, startStack } from './support/stack.ts';
+import { withSubsetFilter } from './support/subset-filter.ts';
 import { startUpstream, type Upstream } from './support/upstream.ts';
 
 /** What the Gateway API inference extension's suite asks of its own picker, through a real Envoy over TLS. */
@@ -53,13 +54,14 @@ function get(url: string, selection?: string): Promise<Response> {
   return fetch(`${url}/`, { headers: selection === undefined ? {} : { [SELECTION]: selection } });
 }
 
-function post(url: string, selection?: string): Promise<Response> {
+function post(url: string, selection?: string, subset?: string): Promise<Response> {
   return fetch(`${url}/v1/completions`, {
     method: 'POST',
     body: JSON.stringify({ model: 'm', prompt: 'where to?' }),
     headers: {
       'content-type': 'application/json',
       ...(selection !== undefined && { [SELECTION]: selection }),
+      ...(subset !== undefined && { 'x-test-subset': subset }),
     },
   });
 }
@@ -77,7 +79,10 @@ describe.skipIf(binary === undefined)('in place of the conformance suite’s pic
       endpoints: addresses,
       config,
       serve: { insecure: false },
-      edit: withKnownEndpoints(addresses, true),
+      edit: (document) => {
+        withKnownEndpoints(addresses, true)(document);
+        withSubsetFilter(document);
+      },
     });
   });
   afterAll(async () => {
@@ -129,6 +134,37 @@ describe.skipIf(binary === undefined)('in place of the conformance suite’s pic
     });
     expect(counts).toEqual([0, 0, 0]);
     expect((await post(stack.url)).status).toBe(200);
+  });
+
+  it.each([
+    ['one server', (all: readonly string[]) => all[1], [1]],
+    ['two servers', (all: readonly string[]) => `${all[0]}, ${all[2]}`, [0, 2]],
+    ['an address alone', () => '127.0.0.1', [0, 1, 2]],
+    ['some that are no servers', (all: readonly string[]) => `10.9.9.9:1,nonsense,,${all[2]}`, [2]],
+    ['none, where the proxy says nothing', () => undefined, [0, 1, 2]],
+  ])('keeps to a subset hint of %s', async (_what, hint, wanted) => {
+    const subset = hint(addresses);
+    const send = (): Promise<Response> => post(stack.url, undefined, subset);
+    const counts = await served(() => sendMany(send));
+    expect(counts.flatMap((count, index) => (count > 0 ? [index] : []))).toEqual(wanted);
+  });
+
+  it.each([
+    ['names no server', '10.9.9.9:1'],
+    ['names a server’s address with another port', '127.0.0.1:1'],
+    ['names nothing', ' , '],
+  ])('answers 503 to a subset hint that %s', async (_what, subset) => {
+    const counts = await served(async () => {
+      const response = await post(stack.url, undefined, subset);
+      expect(response.status).toBe(503);
+      expect(response.headers.get('x-llm-d-request-dropped-reason')).toBe('rejected-no-endpoints');
+    });
+    expect(counts).toEqual([0, 0, 0]);
+  });
+
+  it('refuses what the subset and the test header do not both allow', async () => {
+    expect((await post(stack.url, addresses[0], addresses[1])).status).toBe(429);
+    expect((await post(stack.url, addresses[0], addresses[0])).status).toBe(200);
   });
 
   it('tells the client where Envoy says that it went', async () => {

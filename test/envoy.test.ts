@@ -2,9 +2,8 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Document, isSeq } from 'yaml';
 import { startServe } from '../src/cli/serve.ts';
-import { CONNECTION_MANAGER, type EnvoyConfigOptions } from '../src/envoy/render-config.ts';
+import type { EnvoyConfigOptions } from '../src/envoy/render-config.ts';
 import {
   envoyBinary,
   eventually,
@@ -14,6 +13,7 @@ import {
   startEnvoyFor,
   startStack,
 } from './support/stack.ts';
+import { withSubsetFilter } from './support/subset-filter.ts';
 import { startUpstream, type Upstream } from './support/upstream.ts';
 
 const binary = await envoyBinary();
@@ -213,27 +213,6 @@ describe.skipIf(binary === undefined).each(MODES)(
     });
   },
 );
-
-/** A filter before the picker's that turns a request header into the subset hint, as gateways do it. */
-function withSubsetFilter(config: Document): void {
-  const filters = config.getIn([...CONNECTION_MANAGER, 'http_filters']);
-  if (!isSeq(filters)) throw new Error('the shipped configuration has no list of filters');
-  const rule = {
-    header: 'x-test-subset',
-    on_header_present: {
-      metadata_namespace: 'envoy.lb.subset_hint',
-      key: 'x-gateway-destination-endpoint-subset',
-      type: 'STRING',
-    },
-  };
-  const type = 'envoy.extensions.filters.http.header_to_metadata.v3.Config';
-  filters.items.unshift(
-    config.createNode({
-      name: 'subset',
-      typed_config: { '@type': `type.googleapis.com/${type}`, request_rules: [rule] },
-    }),
-  );
-}
 
 describe.skipIf(binary === undefined)('a picker behind a real Envoy', () => {
   it('honours a subset hint, port and all, and answers 503 when nothing matches', async () => {

@@ -114,7 +114,7 @@ describe.skipIf(binaries === undefined || found === undefined)(
     });
 
     it('puts every object of the chart in the release’s namespace', async () => {
-      const [, [, flags]] = [0, CHART_FLAGS[2] ?? ['', []]];
+      const [, flags] = CHART_FLAGS[2] ?? ['', []];
       const manifests = await chart(flags, 'elsewhere');
       const astray = manifests.filter(
         ({ kind, metadata }) => !kind.startsWith('Cluster') && metadata.namespace !== 'elsewhere',

@@ -121,14 +121,17 @@ export function configFor(server: string, token: string = TOKEN): KubeConfig {
   return config;
 }
 
+/** Ends the server when its own input does: also when a run is broken off and nobody is left to end it. */
+const GUARD = '"$@" & server=$!; cat >/dev/null; kill -9 $server; wait $server';
+
 function start(binary: string, args: readonly string[]): ChildProcess {
-  return spawn(binary, [...args], { stdio: ['ignore', 'ignore', 'ignore'] });
+  return spawn('sh', ['-c', GUARD, 'sh', binary, ...args], { stdio: ['pipe', 'ignore', 'ignore'] });
 }
 
 async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exited = once(child, 'exit');
-  child.kill('SIGKILL');
+  child.stdin?.end();
   await exited;
 }
 

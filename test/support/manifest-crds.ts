@@ -39,7 +39,7 @@ const monitor = {
   },
 };
 /** Pods in it are tried as pods. */
-const podTemplate = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+const podTemplate = { type: 'object', x_kubernetes_preserve_unknown_fields: true };
 const set = {
   type: 'object',
   required: ['leaderWorkerTemplate'],

@@ -72,7 +72,10 @@ async function chart(
 }
 
 async function render(tool: Tool, args: readonly string[]): Promise<readonly Manifest[]> {
-  const options = { timeout: RENDER_MS, maxBuffer: RENDERED_BYTES_MAX };
+  // A user's plugins and repositories are none of the tests'.
+  const own = { HELM_CACHE_HOME: CACHE, HELM_CONFIG_HOME: CACHE, HELM_DATA_HOME: CACHE };
+  const env = { ...process.env, ...own };
+  const options = { timeout: RENDER_MS, maxBuffer: RENDERED_BYTES_MAX, env };
   const { stdout } = await run(pathOf(tool), [...args], options);
   return parseAllDocuments(stdout)
     .map((document) => document.toJS() as Manifest | null)
