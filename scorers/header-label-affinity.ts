@@ -8,6 +8,7 @@ export const headerLabelAffinity: ScorerDefinition = defineScorer({
     headerName: z.string().min(1).toLowerCase(),
     labelKey: z.string().min(1),
   }),
+  headers: ({ headerName }) => [{ name: headerName, as: 'name' }],
   create: ({ headerName, labelKey }) => ({
     score(endpoints, { request }) {
       const wanted = request.headers.get(headerName);

@@ -1,5 +1,9 @@
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
-import { sessionAffinityConfig, sessionBindingOf } from '../src/schemas/session-affinity.ts';
+import {
+  sessionAffinityConfig,
+  sessionBindingOf,
+  sessionHeaders,
+} from '../src/schemas/session-affinity.ts';
 
 /**
  * Prefers the endpoint that a session is bound to, whose cache holds its newest history: by a token that each response
@@ -8,6 +12,7 @@ import { sessionAffinityConfig, sessionBindingOf } from '../src/schemas/session-
 export const sessionAffinity: ScorerDefinition = defineScorer({
   type: 'session-affinity-scorer',
   config: sessionAffinityConfig,
+  headers: sessionHeaders,
   create(config) {
     const binding = sessionBindingOf(config);
     return {

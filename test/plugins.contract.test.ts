@@ -7,6 +7,7 @@ import { ConfigError } from '../src/framework/error.ts';
 import { isFresh } from '../src/framework/freshness.ts';
 import { LORA } from '../src/framework/keys.ts';
 import type { Observer } from '../src/framework/plugin.ts';
+import type { InferenceRequest } from '../src/framework/request.ts';
 import type { Random } from '../src/framework/runtime.ts';
 import type {
   Filter,
@@ -165,6 +166,23 @@ function readsScraped(scorer: Scorer, { endpoints, context }: World): boolean {
   return read;
 }
 
+/** The names of the headers that are looked for while something happens with a request. */
+function headersReadIn(happen: (request: InferenceRequest) => void): ReadonlySet<string> {
+  const names = new Set<string>();
+  const headers = new Map([['x-session-id', 's1']]);
+  const watched: ReadonlyMap<string, string> = new Proxy(headers, {
+    get(target, name) {
+      if (name !== 'get' && name !== 'has') throw new Error(`reads all headers: ${String(name)}`);
+      return (header: string) => {
+        names.add(header);
+        return target[name](header);
+      };
+    },
+  });
+  happen(makeRequest({ headers: watched }));
+  return names;
+}
+
 for (const definition of catalogue.scorers) {
   describe(`${definition.type} keeps the scorer contract`, () => {
     const config = definition.config.parse(parametersOf(definition.type));
@@ -235,6 +253,19 @@ for (const definition of catalogue.scorers) {
       for (const endpoint of endpoints) scorer.onEndpointRemoved?.(endpoint);
       expect(scorer.score(endpoints, context())).toEqual(create().score(endpoints, context()));
     });
+
+    it('[S7] reads those headers of a request that it says it reads, and no other', () => {
+      const { endpoints, context } = world({ size: 17, kinds: ['fresh'], needs });
+      const read = headersReadIn((request) => {
+        const scorer = create();
+        for (const endpoint of endpoints) {
+          scorer.onRouted?.(makeRouted(endpoint, { request }));
+          scorer.onDone?.(makeRouted(endpoint, { request }), NOW + 2, 'completed', undefined);
+        }
+        scorer.score(endpoints, { ...context(), request });
+      });
+      expect([...read]).toEqual(definition.headers?.(config).map(({ name }) => name) ?? []);
+    });
   });
 }
 
@@ -277,6 +308,16 @@ for (const definition of catalogue.filters) {
     it('[F5] refuses parameters it does not know', () => {
       const known = parametersOf(definition.type) as object;
       expect(() => definition.config.parse({ ...known, nonsense: 1 })).toThrow();
+    });
+
+    it('[F6] reads those headers of a request that it says it reads, and no other', () => {
+      const { endpoints, context } = world({ size: 17, kinds: ['fresh'], needs });
+      const read = headersReadIn((request) => {
+        const own: Filter & Observer = definition.create(config, runtime);
+        for (const endpoint of endpoints) own.onRouted?.(makeRouted(endpoint, { request }));
+        own.filter(endpoints, { ...context(), request });
+      });
+      expect([...read]).toEqual(definition.headers?.(config).map(({ name }) => name) ?? []);
     });
   });
 }

@@ -1,3 +1,4 @@
+import type { PickerPlan } from '../config/picker-plan.ts';
 import type { EndpointPicker } from '../endpoint-picker.ts';
 import type { Endpoint } from '../framework/endpoint.ts';
 import { RoutingError } from '../framework/error.ts';
@@ -9,10 +10,15 @@ import type { SchedulingResult } from '../framework/scheduling.ts';
 import { BlockNumbers } from './block-numbers.ts';
 import type { CapturedDecision, CapturedRequest, CaptureRecord } from './capture-record.ts';
 import type { EventClock } from './event-clock.ts';
+import { ToldHeaders } from './told-headers.ts';
 
 export interface CaptureParts {
+  /** What decides at first. */
+  readonly plan: PickerPlan;
+  /** What is told of requests is enough for these, too. */
+  readonly shadows?: readonly PickerPlan[] | undefined;
   readonly clock: EventClock;
-  /** Hides who a fairness id is. */
+  /** Hides what a fairness id or a header says. */
   readonly hash: (text: string) => string;
   readonly write: (record: CaptureRecord) => void;
 }
@@ -21,6 +27,7 @@ export interface CaptureParts {
 export class CaptureTap {
   readonly #parts: CaptureParts;
   readonly #blocks = new BlockNumbers();
+  readonly #headers: ToldHeaders;
   /** Samples not told yet: only those that a decision has seen matter. */
   readonly #samples = new Map<Endpoint['id'], Endpoint>();
   #requests = 0;
@@ -28,6 +35,8 @@ export class CaptureTap {
 
   constructor(parts: CaptureParts) {
     this.#parts = parts;
+    this.#headers = new ToldHeaders(parts.hash, parts.shadows);
+    this.#headers.follow(parts.plan);
   }
 
   /** For `pool.observeEndpoints`. */
@@ -36,6 +45,7 @@ export class CaptureTap {
       onEndpointAdded: (endpoint) => this.#added(endpoint),
       onEndpointRemoved: ({ id }) => {
         this.#samples.delete(id);
+        this.#headers.gone(id);
         this.#parts.write({ e: '-', id });
       },
       onEndpointChanged: (endpoint, previous) => this.#changed(endpoint, previous),
@@ -58,12 +68,13 @@ export class CaptureTap {
   }
 
   /** Another configuration takes over in `adopt`. One that fails is not told. */
-  adopts(config: unknown, adopt: () => void): void {
+  adopts(plan: PickerPlan, adopt: () => void): void {
     this.#parts.clock.settingUp((t) => {
       adopt();
+      this.#headers.follow(plan);
       // What it begins with is the pool as it is now.
       this.#tellSamples();
-      this.#parts.write({ e: 'adopt', t, config });
+      this.#parts.write({ e: 'adopt', t, config: plan.effective });
     });
   }
 
@@ -151,9 +162,11 @@ export class CaptureTap {
   }
 
   #captured(request: InferenceRequest): CapturedRequest {
-    const { prompt, headers: _headers, fairnessId, ...rest } = request;
+    const { prompt, headers, fairnessId, ...rest } = request;
+    const told = this.#headers.tell(headers);
     return {
       ...rest,
+      ...(told && { headers: told }),
       fairness: this.#parts.hash(fairnessId),
       blockTokens: prompt.blockTokens,
       blocks: this.#blocks.runsOf(prompt),
@@ -162,6 +175,7 @@ export class CaptureTap {
 
   #added(endpoint: Endpoint): void {
     const { id, address, labels } = endpoint;
+    this.#headers.seen(endpoint);
     this.#parts.write({ e: '+', id, address, labels: Object.fromEntries(labels) });
     if (endpoint.metrics.sampledAt > Number.NEGATIVE_INFINITY) this.#samples.set(id, endpoint);
     tellAttributes(endpoint, undefined, this.#parts.write);
@@ -170,6 +184,7 @@ export class CaptureTap {
   #changed(endpoint: Endpoint, previous: Endpoint): void {
     const { id, labels } = endpoint;
     if (labels !== previous.labels) {
+      this.#headers.seen(endpoint);
       this.#parts.write({ e: 'labels', id, labels: Object.fromEntries(labels) });
     }
     if (endpoint.metrics !== previous.metrics) this.#samples.set(id, endpoint);
@@ -229,6 +244,6 @@ export function tapped(picker: EndpointPicker, tap: CaptureTap): EndpointPicker 
   return {
     ...picker,
     ...tap.router(picker),
-    adopt: (plan) => tap.adopts(plan.effective, () => picker.adopt(plan)),
+    adopt: (plan) => tap.adopts(plan, () => picker.adopt(plan)),
   };
 }

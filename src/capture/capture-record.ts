@@ -23,6 +23,8 @@ export interface CapturedRequest {
   readonly ttftSloMs?: number | undefined;
   readonly tpotSloMs?: number | undefined;
   readonly bodyBytes: number;
+  /** Those that the configuration reads: hashed with the capture's secret, but for names that the capture holds anyway. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 /** What was decided: where to, by what score, and by which scheduler if not the configuration's; or the error it ended in. */

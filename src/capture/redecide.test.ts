@@ -38,6 +38,20 @@ function realistic(clock: SimulatedClock, random: ReturnType<typeof seededRandom
   };
 }
 
+/** What plugins may read: of sessions, of endpoints and their labels, of profiles, and what is none of them. */
+function headersOf(random: ReturnType<typeof seededRandom>): ReadonlyMap<string, string> {
+  const draw = (below: number): number => Math.floor(random.next() * below);
+  const all: readonly (readonly [string, string])[] = [
+    ['x-session-id', `private session ${draw(20)}`],
+    ['x-session-token', btoa(`e${draw(16)}`)],
+    ['x-zone', ['0', '1', '2', 'private zone', ''][draw(5)] ?? ''],
+    ['epp-profile', ['first', 'second', 'private profile'][draw(3)] ?? ''],
+    ['test-epp-endpoint-selection', `10.0.0.${draw(12)}, private host, 10.0.0.${draw(12)}:8000`],
+    ['authorization', 'private key'],
+  ];
+  return new Map(all.filter(() => random.next() < 0.8));
+}
+
 /** Every so many requests, where configurations take turns. */
 const TURN_REQUESTS = 100;
 
@@ -59,6 +73,7 @@ function capture(
   const [plan] = plans;
   if (plan === undefined) throw new Error('no configuration');
   const random = seededRandom(seed);
+  const headerRandom = random.fork('headers');
   const simulated = new SimulatedClock();
   const records: CaptureRecord[] = [];
   // As JSON, as a file would have it.
@@ -76,7 +91,8 @@ function capture(
     t: 0,
     file: 0,
   });
-  const tap = new CaptureTap({ clock, hash: (each) => `#${each}`, write });
+  const hash = (each: string): string => String(seededRandom(0).fork(each).next());
+  const tap = new CaptureTap({ plan, clock, hash, write });
   const network = { get: () => Promise.reject(new Error('none')) };
   const picker = tapped(
     createEndpointPicker({
@@ -134,6 +150,7 @@ function capture(
       fairnessId: `tenant ${family}`,
       streaming: random.next() < 0.7,
       promptTokens: 64 * blocks + 7,
+      headers: headersOf(headerRandom),
       prompt,
     });
     try {
@@ -170,6 +187,43 @@ const EXACT = [
   'power-of-two',
 ];
 
+const CONFIGURATION = 'apiVersion: llm-d.ai/v1alpha1\nkind: EndpointPickerConfig\n';
+const BY_ID = '{strategy: session_id, sessionIdConfig: {sources: [{header: X-Session-Id}]}}';
+const TWO_PROFILES = `schedulingProfiles:
+- {name: first, plugins: [{pluginRef: queue-scorer}]}
+- {name: second, plugins: [{pluginRef: round-robin-scorer}]}
+`;
+
+/** Plugins that read headers, each with what is in the open of what it reads. */
+const READ_HEADERS: readonly (readonly [string, string, RegExp])[] = [
+  ['sessions by id', `plugins: [{type: session-affinity-scorer, parameters: ${BY_ID}}]`, /^#/],
+  [
+    'a filter for sessions by id',
+    `plugins: [{type: session-affinity-filter, parameters: ${BY_ID}}]`,
+    /^#/,
+  ],
+  ['sessions by token', 'plugins: [{type: session-affinity-scorer}]', /^#|^ZT/],
+  [
+    'labels',
+    'plugins: [{type: header-label-affinity-scorer, parameters: {headerName: X-Zone, labelKey: zone}}]',
+    /^$|^#|^[012]$/,
+  ],
+  [
+    'profiles',
+    `plugins:
+- {type: header-profile-handler, parameters: {defaultProfile: first}}
+- {type: queue-scorer}
+- {type: round-robin-scorer}
+${TWO_PROFILES}`,
+    /^#|^first$|^second$/,
+  ],
+  [
+    'addresses',
+    'plugins: [{type: header-based-testing-filter}]',
+    /^(#.*|10\.0\.0\.\d+),#.*,( 10.0.0.\d+:8000|#.*)$/,
+  ],
+];
+
 const options = { catalogue, randomOf: seededRandom };
 
 async function all(...given: Parameters<typeof redecide>): Promise<readonly RunRedecision[]> {
@@ -193,6 +247,27 @@ describe('a capture decided again', async () => {
     expect(changed).toEqual([]);
     expect(decisions).toBe(1500);
   });
+
+  it.each(READ_HEADERS)(
+    'gives every decision by headers to the last bit, and holds no more of them: %s',
+    async (_name, config, open) => {
+      const records = capture(CONFIGURATION + config, 1000, 9);
+      const changed = (decided: readonly RunRedecision[]): readonly RunRedecision[] =>
+        decided.filter(({ was, is }) => !sameDecision(was, is));
+      expect(changed(await all(records, options))).toEqual([]);
+      expect(JSON.stringify(records)).not.toContain('private');
+      const told = records.flatMap((each) => (each.e === 'q' ? [each.r.headers] : []));
+      for (const headers of told) {
+        const values = Object.values(headers ?? {});
+        expect(values.length).toBeLessThan(2);
+        for (const value of values) expect(value).toMatch(open);
+      }
+      const without = records.map((each) =>
+        each.e === 'q' ? { ...each, r: { ...each.r, headers: undefined } } : each,
+      );
+      expect(changed(await all(without, options)).length).toBeGreaterThan(100);
+    },
+  );
 
   it('gives every decision to the last bit where one configuration takes over from another', async () => {
     const weighed = (NAMED_CONFIGS.get('reference-default') ?? '').replace(
@@ -286,7 +361,8 @@ describe('a capture decided again', async () => {
 
   it('holds no text, no hash of text, and no name of a tenant', async () => {
     const told = JSON.stringify(capture('default', 50, 5));
-    expect(told).not.toContain('"tenant');
+    expect(told).not.toContain('tenant');
+    expect(told).not.toContain('private');
     expect(told).not.toContain('secret');
     expect(told).not.toContain('words');
   });

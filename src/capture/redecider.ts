@@ -390,9 +390,13 @@ function asItWas(
 
 const UNDECIDED = { undecided: true } as const;
 
-const NO_HEADERS: ReadonlyMap<string, string> = new Map();
-
-function requestOf({ blocks, blockTokens, fairness, ...rest }: CapturedRequest): InferenceRequest {
+function requestOf({
+  blocks,
+  blockTokens,
+  fairness,
+  headers = {},
+  ...rest
+}: CapturedRequest): InferenceRequest {
   return {
     ...rest,
     outputTokensMax: rest.outputTokensMax,
@@ -400,7 +404,7 @@ function requestOf({ blocks, blockTokens, fairness, ...rest }: CapturedRequest):
     ttftSloMs: rest.ttftSloMs,
     tpotSloMs: rest.tpotSloMs,
     fairnessId: fairness,
-    headers: NO_HEADERS,
+    headers: new Map(Object.entries(headers)),
     prompt: promptOfRuns(blocks, blockTokens),
   };
 }

@@ -10,6 +10,8 @@ import { EventClock } from './event-clock.ts';
 
 export interface TapOptions {
   readonly plan: PickerPlan;
+  /** Of those who listen: what is told of requests is enough for them, too. */
+  readonly shadows?: readonly PickerPlan[] | undefined;
   readonly seed: number;
   readonly clock: Clock;
 }
@@ -32,7 +34,7 @@ export interface Tap {
 /** Tenants are few and come again. */
 const HASHES_MAX = 10_000;
 
-export function startTap({ plan, seed, clock }: TapOptions): Tap {
+export function startTap({ plan, shadows, seed, clock }: TapOptions): Tap {
   const sinks: Sink[] = [];
   let config = plan.effective;
   const write = (record: CaptureRecord): void => {
@@ -40,7 +42,7 @@ export function startTap({ plan, seed, clock }: TapOptions): Tap {
     for (const sink of sinks) sink(line);
   };
   const events = new EventClock(clock, (i, t) => write({ e: 'timer', t, i }));
-  const tap = new CaptureTap({ clock: events, hash: secretHash(), write });
+  const tap = new CaptureTap({ plan, shadows, clock: events, hash: secretHash(), write });
   const head = (file: number): CaptureRecord => ({
     e: 'capture',
     version: CAPTURE_VERSION,

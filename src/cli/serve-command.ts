@@ -97,6 +97,7 @@ async function serve(flags: ServeFlags, scorers: readonly ScorerDefinition[]): P
     drainTimeoutMs: flags.drainTimeoutMs,
     observe: flags.observe,
     shadows: shadows.map((name) => shadowFrom(name, flags.plugin)),
+    shadowPlans: [...plans.values()],
     shadowLog:
       flags.shadowLog === undefined
         ? undefined

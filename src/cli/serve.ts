@@ -88,6 +88,8 @@ export interface ServeOptions {
   readonly explainDecisions: number;
   /** Configurations that decide beside the one in charge, without effect. */
   readonly shadows?: readonly ShadowData[] | undefined;
+  /** The plans of these, so that they are told of the headers that they read. */
+  readonly shadowPlans?: readonly PickerPlan[] | undefined;
   /** Where to write what each of them decides, and how much at most. */
   readonly shadowLog?: { readonly path: string; readonly bytesMax: number } | undefined;
   /** Let shadows decide, by hand and by the rule if there is one. `plans` are theirs, by the names of `shadows`. */
@@ -271,10 +273,11 @@ function recorderOf(
 
 /** Undefined where nobody listens: then requests pay nothing for it. */
 function tapOf(
-  { capture, shadows = [], plan }: ServeOptions,
+  { capture, shadows = [], shadowPlans, plan }: ServeOptions,
   parts: { readonly seed: number; readonly clock: Clock },
 ): Tap | undefined {
-  return capture === undefined && shadows.length === 0 ? undefined : startTap({ ...parts, plan });
+  if (capture === undefined && shadows.length === 0) return undefined;
+  return startTap({ ...parts, plan, shadows: shadowPlans });
 }
 
 function captureOf({ capture, log }: ServeOptions, tap: Tap): CaptureWriter | undefined {

@@ -19,12 +19,25 @@ export interface Schema<T> {
   parse(raw: unknown): T;
 }
 
+/** A header of requests that a plugin reads. */
+export interface HeaderUse {
+  /** Lower-case. */
+  readonly name: string;
+  /**
+   * `id`: only whether requests bring the same matters. `name`: it is compared with names of endpoints (also in base64),
+   * their addresses and label values, or names of profiles; several are separated by commas.
+   */
+  readonly as: 'id' | 'name';
+}
+
 interface Definition<Config> {
   /** The name used in configuration files. */
   readonly type: string;
   readonly config: Schema<Config>;
   /** Facts that some data source must supply for this configuration; checked once, at start. */
   needs?(config: Config): readonly CycleKey<unknown>[];
+  /** What it reads of a request's headers; a capture holds as much of them as it takes to decide again, and no other. */
+  headers?(config: Config): readonly HeaderUse[];
 }
 
 /** Headers for the client that a plugin wants on the response of a request, such as a session's token. */

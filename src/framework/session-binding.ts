@@ -32,18 +32,19 @@ export function tokenBinding({ header, profileName }: TokenBindingOptions): Sess
   return {
     isHome: ({ id }, { request }) => {
       const token = request.headers.get(header) ?? '';
-      return token !== '' && token.length <= TOKEN_CHARACTERS_MAX && token === encoded(id);
+      return token !== '' && token.length <= TOKEN_CHARACTERS_MAX && token === encodedId(id);
     },
     responseHeaders(served, { profiles }) {
-      if (profileName === undefined) return [[header, encoded(served.id)]];
+      if (profileName === undefined) return [[header, encodedId(served.id)]];
       const picked = profiles.find(({ profile }) => profile === profileName);
       const endpoint = picked?.kind === 'picked' ? picked.targets[0]?.endpoint : undefined;
-      return endpoint === undefined ? [] : [[header, encoded(endpoint.id)]];
+      return endpoint === undefined ? [] : [[header, encodedId(endpoint.id)]];
     },
   };
 }
 
-function encoded(id: EndpointId): string {
+/** As a client's token names an endpoint: its id in base64. */
+export function encodedId(id: EndpointId): string {
   return btoa(String.fromCharCode(...new TextEncoder().encode(id)));
 }
 

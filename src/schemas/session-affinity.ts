@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { HeaderUse } from '../framework/plugin.ts';
 import { memoryBinding, type SessionBinding, tokenBinding } from '../framework/session-binding.ts';
 
 const headerName = z.string().min(1).toLowerCase();
@@ -38,6 +39,17 @@ export const sessionAffinityConfig: z.ZodType<SessionAffinityConfig> = z.strictO
   encodedEndpointHeaderConfig: token.default(token.parse({})),
   sessionIdConfig: sessionId.default(sessionId.parse({})),
 });
+
+/** What such parameters read of a request. */
+export function sessionHeaders({
+  strategy,
+  encodedEndpointHeaderConfig: token,
+  sessionIdConfig,
+}: SessionAffinityConfig): readonly HeaderUse[] {
+  return strategy === 'encoded_endpoint_header'
+    ? [{ name: token.header, as: 'name' }]
+    : sessionIdConfig.sources.map(({ header }) => ({ name: header, as: 'id' }));
+}
 
 /** The binding that such parameters ask for, new and empty. */
 export function sessionBindingOf(config: SessionAffinityConfig): SessionBinding {

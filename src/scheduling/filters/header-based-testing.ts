@@ -14,6 +14,7 @@ const config = z.strictObject({ like: z.enum(['epp', 'lwepp']).default('epp') })
 export const headerBasedTestingFilter: FilterDefinition = defineFilter({
   type: 'header-based-testing-filter',
   config,
+  headers: () => [{ name: HEADER, as: 'name' }],
   create: ({ like }) => ({
     filter(endpoints, { request }) {
       const named = (request.headers.get(HEADER) ?? '').split(',').map((name) => name.trim());

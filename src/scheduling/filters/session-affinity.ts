@@ -1,10 +1,15 @@
 import { defineFilter, type FilterDefinition } from '../../framework/plugin.ts';
-import { sessionAffinityConfig, sessionBindingOf } from '../../schemas/session-affinity.ts';
+import {
+  sessionAffinityConfig,
+  sessionBindingOf,
+  sessionHeaders,
+} from '../../schemas/session-affinity.ts';
 
 /** Keeps only the endpoint that a session is bound to, while it is a candidate; parameters as the scorer's. */
 export const sessionAffinityFilter: FilterDefinition = defineFilter({
   type: 'session-affinity-filter',
   config: sessionAffinityConfig,
+  headers: sessionHeaders,
   create(config) {
     const binding = sessionBindingOf(config);
     return {

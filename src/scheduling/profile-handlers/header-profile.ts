@@ -14,6 +14,7 @@ export const headerProfile: ProfileHandlerDefinition = defineProfileHandler({
     headerName: z.string().min(1).toLowerCase().default('epp-profile'),
     defaultProfile: z.string().min(1).default('decode'),
   }),
+  headers: ({ headerName }) => [{ name: headerName, as: 'name' }],
   create({ headerName, defaultProfile }, { profiles }) {
     const [only, ...others] = profiles.values();
     if (only === undefined || (others.length > 0 && !profiles.has(defaultProfile))) {
