@@ -65,12 +65,13 @@ async function round(picker: EndpointPicker, { rate, seconds }: Load): Promise<n
   const open: RoutedRequest[] = [];
   const startedAt = performance.now();
   let dueMs = 0;
-  let sampledMs = 0;
+  const ids = picker.pool.snapshot().map(({ id }) => id);
+  let sampled = 0;
   for (let n = 0; dueMs < seconds * 1000; ) {
     const elapsed = performance.now() - startedAt;
-    if (elapsed - sampledMs >= SAMPLE_MS) {
-      sampledMs = elapsed;
-      sample(picker);
+    // One after the other, as scrapes are spread over their interval.
+    for (; sampled < (elapsed / SAMPLE_MS) * ids.length; sampled++) {
+      sample(picker, ids[sampled % ids.length] as EndpointId);
     }
     for (; dueMs <= elapsed; n++) {
       ask(picker, makeRequest(n), latencies, open);
@@ -102,13 +103,10 @@ function ask(
   if (!picker.prepare(request, [], route)) route();
 }
 
-function sample(picker: EndpointPicker): void {
-  const now = performance.now();
-  for (const { id } of picker.pool.snapshot()) {
-    const waitingQueueSize = Math.round(now) % 3;
-    const metrics = { waitingQueueSize, runningRequests: 2, kvCacheUsage: 0.3, sampledAt: now };
-    picker.pool.observe(id, metrics);
-  }
+function sample(picker: EndpointPicker, id: EndpointId): void {
+  const sampledAt = performance.now();
+  const waitingQueueSize = Math.round(sampledAt) % 3;
+  picker.pool.observe(id, { waitingQueueSize, runningRequests: 2, kvCacheUsage: 0.3, sampledAt });
 }
 
 function makeRequest(n: number): InferenceRequest {
