@@ -11,7 +11,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   },
   stub: async () => (await import('../stub-server/main.ts')).stubCommand(untilSignal),
   shadow: async () => (await import('./shadow/shadow-command.ts')).shadowCommand(),
-  scheduler: async () => (await import('./remote/scheduler-command.ts')).schedulerCommand(),
+  scheduler: async () => (await import('./cli/scheduler-command.ts')).schedulerCommand(),
   explain: async () => (await import('./explain/explain-command.ts')).explainCommand(),
   gateway: async () => (await import('./gateway/gateway-command.ts')).gatewayCommand(),
   sidecar: async () => (await import('./sidecar/sidecar-command.ts')).sidecarCommand(),

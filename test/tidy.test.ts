@@ -111,7 +111,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | typeof ANYTHING>> 
   ],
   'src/explain': ['src/framework', 'src/config', 'src/observability', 'src/cli/ask-picker.ts'],
   'src/envoy': ['src/framework', 'src/runtime'],
-  'src/remote': ['src/framework', 'src/scheduling', 'src/runtime'],
+  'src/remote': ['src/framework', 'src/scheduling', 'src/runtime', 'src/datalayer'],
   'src/sidecar': [
     'src/framework',
     'src/cli/until-signal.ts',

@@ -8,10 +8,14 @@ export interface ClaimResult {
   readonly fault: string | undefined;
 }
 
-/** Tries every claim, each on streams of its own. */
-export async function checkScheduler(open: OpenSession): Promise<readonly ClaimResult[]> {
+/** Tries every claim, each on streams of its own; of a module those that are not of the protocol. */
+export async function checkScheduler(
+  open: OpenSession,
+  { isModule = false }: { readonly isModule?: boolean } = {},
+): Promise<readonly ClaimResult[]> {
   const results: ClaimResult[] = [];
-  for (const { rule, says, tries } of CLAIMS) {
+  for (const { rule, says, tries, ofWire = false } of CLAIMS) {
+    if (ofWire && isModule) continue;
     const fault = await tries(open).then(
       () => undefined,
       (error: unknown) => (error instanceof Error ? error.message : String(error)),

@@ -6,6 +6,8 @@ import { OFFERED_HEADERS, type OpenSession, type SchedulerSession } from './sess
 export interface Claim {
   readonly rule: string;
   readonly says: string;
+  /** Of the protocol, which a module does not speak. */
+  readonly ofWire?: boolean;
   /** Rejects with a sentence that says what came instead. */
   readonly tries: (open: OpenSession) => Promise<void>;
 }
@@ -141,6 +143,7 @@ export const CLAIMS: readonly Claim[] = [
   },
   {
     rule: 'C10',
+    ofWire: true,
     says: 'ends a stream of a version it does not know',
     tries: async (open) => {
       const session = await open({ version: 999 }).catch(() => undefined);
@@ -150,6 +153,7 @@ export const CLAIMS: readonly Claim[] = [
   },
   {
     rule: 'C11',
+    ofWire: true,
     says: 'skips fields that it does not know',
     tries: within(async (session) => {
       const message = { endpoints: madeEndpoints(2), requests: [madeRequest('future')] };
