@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { PickerPlan } from '../config/picker-plan.ts';
 import type { EndpointPicker } from '../endpoint-picker.ts';
 import { ConfigError } from '../framework/error.ts';
+import { DEFAULT_PREFIX_PRODUCER } from '../framework/keys.ts';
 import { readYaml } from '../framework/read-yaml.ts';
 import type { Clock, Random } from '../framework/runtime.ts';
 import type { Log } from '../observability/log.ts';
@@ -104,8 +105,11 @@ export function promotionActions(
   ]);
 }
 
-/** Reads a rule, YAML or JSON. Throws ConfigError. `shadows` are the names that it may have. */
-export function readPromotionRule(path: string, shadows: readonly string[]): PromotionRule {
+/** Reads a rule, YAML or JSON. Throws ConfigError. `plans` are those of the shadows that it may name. */
+export function readPromotionRule(
+  path: string,
+  plans: ReadonlyMap<string, PickerPlan>,
+): PromotionRule {
   const issue = (message: string, at: string): ConfigError =>
     new ConfigError(path, [{ path: at, message }]);
   const parsed = promotionRule.safeParse(readYaml(readFileSync(path, 'utf8'), path));
@@ -116,8 +120,12 @@ export function readPromotionRule(path: string, shadows: readonly string[]): Pro
     }));
     throw new ConfigError(path, issues);
   }
-  if (!shadows.includes(parsed.data.shadow)) {
-    throw issue(noShadow(parsed.data.shadow, shadows), 'shadow');
+  const { shadow } = parsed.data;
+  const plan = plans.get(shadow);
+  if (plan === undefined) throw issue(noShadow(shadow, [...plans.keys()]), 'shadow');
+  if (!plan.plugins.some(({ name }) => name === DEFAULT_PREFIX_PRODUCER)) {
+    const why = `${shadow} keeps no prefix index, so no time to a first token is predicted of it`;
+    throw issue(`${why}; add ${DEFAULT_PREFIX_PRODUCER} to its plugins`, 'shadow');
   }
   return parsed.data;
 }

@@ -132,7 +132,7 @@ function promotionFrom(
       : 'there is nothing to promote: no configuration is given with --shadow';
     throw new ConfigError('serve', [{ path: '--promotion', message }]);
   }
-  const rule = promotion === true ? undefined : readPromotionRule(promotion, [...plans.keys()]);
+  const rule = promotion === true ? undefined : readPromotionRule(promotion, plans);
   return { rule, plans };
 }
 
