@@ -2,11 +2,12 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { SimulationSummary } from '../../src/simulate/summarize.ts';
+import { type Contest, contestOf } from './contest.ts';
 import { policyReport } from './report.ts';
-import { RIVALS, type Rival } from './rivals.ts';
+import type { Rival } from './rivals.ts';
 import { runAll } from './run-all.ts';
 import { scenariosFrom } from './scenarios.ts';
-import { type Entry, mean, overall, type Standing, standing } from './standings.ts';
+import { bestOf, type Entry, overall, type Standing, standing } from './standings.ts';
 import type { PolicyJob } from './worker.ts';
 
 /**
@@ -45,13 +46,13 @@ else await run();
 
 async function run(): Promise<void> {
   const only = values.only?.split(',');
-  const names = scenariosFrom(values.traces)
-    .map(({ name }) => name)
-    .filter((name) => only === undefined || only.includes(name));
+  const scenarios = scenariosFrom(values.traces).filter(
+    ({ name }) => only === undefined || only.includes(name),
+  );
   const standings: Standing[] = [];
-  for (const scenario of names) {
-    process.stderr.write(`${scenario} `);
-    standings.push(await judge(scenario));
+  for (const scenario of scenarios) {
+    process.stderr.write(`${scenario.name} `);
+    standings.push(await judge(scenario.name, contestOf(scenario)));
     process.stderr.write('\n');
   }
   const report = { standings, overall: overall(standings) };
@@ -64,11 +65,11 @@ async function run(): Promise<void> {
   process.stdout.write(values.json ? `${JSON.stringify(report)}\n` : table(report));
 }
 
-async function judge(scenario: string): Promise<Standing> {
-  const tuned = await tune(scenario);
+async function judge(scenario: string, { ours, rivals, figure }: Contest): Promise<Standing> {
+  const tuned = await tune(scenario, { rivals, figure });
   const candidates = [
-    { policy: 'default', variant: '', config: 'default' },
-    ...RIVALS.map(({ name, variants }) => ({
+    { policy: 'default', variant: '', config: ours },
+    ...rivals.map(({ name, variants }) => ({
       policy: name,
       variant: '',
       config: variants.get('') ?? name,
@@ -86,19 +87,21 @@ async function judge(scenario: string): Promise<Standing> {
       summaries: summaries.slice(index * seeds.length, (index + 1) * seeds.length),
     }),
   );
-  return standing(scenario, entries);
+  return standing(scenario, entries, figure);
 }
 
 /** The best variant of each rival that has any, on tuning seeds. */
 async function tune(
   scenario: string,
+  { rivals, figure }: Pick<Contest, 'rivals' | 'figure'>,
 ): Promise<readonly { policy: string; variant: string; config: string }[]> {
   const count = Number(values['tuning-seeds']);
   const seeds = Array.from({ length: count }, (_, index) => TUNING_SEED + index);
-  const trials = RIVALS.filter(({ variants }) => variants.size > 1).flatMap(
-    ({ name, variants }: Rival) =>
+  const trials = rivals
+    .filter(({ variants }) => variants.size > 1)
+    .flatMap(({ name, variants }: Rival) =>
       [...variants].map(([variant, config]) => ({ policy: name, variant, config })),
-  );
+    );
   const summaries = await simulateAll(
     trials.flatMap(({ config }) => seeds.map((seed) => jobOf(scenario, config, seed))),
   );
@@ -107,7 +110,7 @@ async function tune(
     summaries: summaries.slice(index * count, (index + 1) * count),
   }));
   return [...Map.groupBy(entries, ({ policy }) => policy).values()]
-    .map((group) => group.reduce((a, b) => (mean(b, 'ttftMeanMs') < mean(a, 'ttftMeanMs') ? b : a)))
+    .map((group) => bestOf(group, figure))
     .filter(({ variant }) => variant !== '');
 }
 
@@ -135,24 +138,24 @@ function table({
 }): string {
   const ms = (value: number): string => value.toFixed(value < 100 ? 1 : 0);
   const rows = standings.map((s) => [
-    s.scenario,
+    s.figure === 'e2eMeanMs' ? `${s.scenario}, end to end` : s.scenario,
     `${ms(s.ours.mean)} ±${ms(s.ours.plusMinus)}`,
     `${s.bestTuned.policy}${s.bestTuned.variant === '' ? '' : ` (${s.bestTuned.variant})`}`,
-    ms(s.bestTuned.ttftMs),
+    ms(s.bestTuned.ms),
     `${s.ratio.mean.toFixed(3)} ±${s.ratio.plusMinus.toFixed(3)}`,
     s.bestUntuned.policy,
-    ms(s.bestUntuned.ttftMs),
+    ms(s.bestUntuned.ms),
     `${(100 * s.goodput).toFixed(1)} / ${(100 * s.bestTuned.goodput).toFixed(1)} %`,
     `${ms(s.tpotMs)} / ${ms(s.roundRobinTpotMs)}`,
   ]);
   const head = [
     'scenario',
-    'ours, TTFT ms',
+    'ours, ms',
     'best tuned rival',
-    'TTFT ms',
+    'its, ms',
     'ours ÷ it',
     'best untuned',
-    'TTFT ms',
+    'its, ms',
     'goodput ours / its',
     'TPOT ours / round robin',
   ];
@@ -162,5 +165,5 @@ function table({
   const lines = [head, ...rows].map((row) =>
     row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '),
   );
-  return `${lines.join('\n')}\n\nGeometric mean over scenarios, ours over ${all.bestSingle}, the best single rival untuned: ${all.ratio.toFixed(3)}\n`;
+  return `Mean time to first token, unless said.\n\n${lines.join('\n')}\n\nGeometric mean over scenarios, ours over ${all.bestSingle}, the best single rival untuned: ${all.ratio.toFixed(3)}\n`;
 }

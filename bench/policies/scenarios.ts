@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { DISAGGREGATED } from '../scenarios/disaggregated.ts';
 import type { Scenario } from '../scenarios/scenario.ts';
 import { SYNTHETIC } from '../scenarios/synthetic.ts';
 import { traceScenarios } from '../scenarios/traces.ts';
@@ -7,5 +8,5 @@ import { traceScenarios } from '../scenarios/traces.ts';
 /** All scenarios; those on recorded traces only where a folder with the traces is given. */
 export function scenariosFrom(folder: string | undefined): readonly Scenario[] {
   const hasTraces = folder !== undefined && existsSync(join(folder, 'mooncake-conversation.jsonl'));
-  return hasTraces ? [...traceScenarios(folder), ...SYNTHETIC] : SYNTHETIC;
+  return [...(hasTraces ? traceScenarios(folder) : []), ...SYNTHETIC, ...DISAGGREGATED];
 }

@@ -9,9 +9,13 @@ export interface Entry {
   readonly summaries: readonly SimulationSummary[];
 }
 
+/** What policies are ordered by. */
+export type Figure = 'ttftMeanMs' | 'e2eMeanMs';
+
 /** One scenario: ours beside the best that tuning can do for each rival, and the best of those nobody tuned. */
 export interface Standing {
   readonly scenario: string;
+  readonly figure: Figure;
   readonly ours: Estimate;
   readonly goodput: number;
   readonly tpotMs: number;
@@ -20,48 +24,56 @@ export interface Standing {
   readonly bestUntuned: Placed;
   /** Every rival as shipped, by name. */
   readonly untuned: Readonly<Record<string, number>>;
-  /** Our mean TTFT over the best tuned rival's, seed by seed. */
+  /** Our figure over the best tuned rival's, seed by seed. */
   readonly ratio: Estimate;
 }
 
 export interface Placed {
   readonly policy: string;
   readonly variant: string;
-  readonly ttftMs: number;
+  /** By the scenario's figure. */
+  readonly ms: number;
   readonly goodput: number;
 }
 
 /** `entries` holds ours under `default`, and every rival untuned and tuned on other seeds. */
-export function standing(scenario: string, entries: readonly Entry[]): Standing {
+export function standing(
+  scenario: string,
+  entries: readonly Entry[],
+  figure: Figure = 'ttftMeanMs',
+): Standing {
   const ours = entries.find(({ policy }) => policy === 'default');
   if (ours === undefined) throw new Error(`no entry of ours for ${scenario}`);
   const rivals = entries.filter((entry) => entry !== ours);
   const untuned = rivals.filter(({ variant }) => variant === '');
-  const best = bestOf(rivals);
+  const best = bestOf(rivals, figure);
   const roundRobin = rivals.find(({ policy }) => policy === 'round-robin');
   return {
     scenario,
-    ours: estimate(ours.summaries.map(({ ttftMeanMs }) => ttftMeanMs)),
+    figure,
+    ours: estimate(ours.summaries.map((summary) => summary[figure])),
     goodput: mean(ours, 'goodput'),
     tpotMs: mean(ours, 'tpotMeanMs'),
     roundRobinTpotMs: roundRobin === undefined ? Number.NaN : mean(roundRobin, 'tpotMeanMs'),
-    bestTuned: placed(best),
-    bestUntuned: placed(bestOf(untuned)),
-    untuned: Object.fromEntries(untuned.map((entry) => [entry.policy, mean(entry, 'ttftMeanMs')])),
+    bestTuned: placed(best, figure),
+    bestUntuned: placed(bestOf(untuned, figure), figure),
+    untuned: Object.fromEntries(untuned.map((entry) => [entry.policy, mean(entry, figure)])),
     ratio: estimate(
       ours.summaries.map(
-        ({ ttftMeanMs }, index) => ttftMeanMs / (best.summaries[index]?.ttftMeanMs ?? Number.NaN),
+        (summary, index) => summary[figure] / (best.summaries[index]?.[figure] ?? Number.NaN),
       ),
     ),
   };
 }
 
-/** The rival that is best over all scenarios untuned, and our geometric mean against it. */
+/** The rival that is best over all scenarios untuned, of those that take part in all, and our geometric mean against it. */
 export function overall(standings: readonly Standing[]): {
   readonly bestSingle: string;
   readonly ratio: number;
 } {
-  const names = Object.keys(standings[0]?.untuned ?? {});
+  const names = Object.keys(standings[0]?.untuned ?? {}).filter((name) =>
+    standings.every(({ untuned }) => name in untuned),
+  );
   const ratios = names.map((name) => {
     const logs = standings.map(({ ours, untuned }) =>
       Math.log(ours.mean / (untuned[name] ?? Number.NaN)),
@@ -76,15 +88,15 @@ export function mean({ summaries }: Entry, figure: keyof SimulationSummary): num
   return summaries.reduce((sum, summary) => sum + summary[figure], 0) / summaries.length;
 }
 
-function bestOf(entries: readonly Entry[]): Entry {
-  return entries.reduce((a, b) => (mean(b, 'ttftMeanMs') < mean(a, 'ttftMeanMs') ? b : a));
+export function bestOf<E extends Entry>(entries: readonly E[], figure: Figure): E {
+  return entries.reduce((a, b) => (mean(b, figure) < mean(a, figure) ? b : a));
 }
 
-function placed(entry: Entry): Placed {
+function placed(entry: Entry, figure: Figure): Placed {
   return {
     policy: entry.policy,
     variant: entry.variant,
-    ttftMs: mean(entry, 'ttftMeanMs'),
+    ms: mean(entry, figure),
     goodput: mean(entry, 'goodput'),
   };
 }

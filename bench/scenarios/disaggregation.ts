@@ -9,12 +9,12 @@ const BLOCK_TOKENS = 64;
 
 /** Pools of eight that can prefill elsewhere: by servers that do nothing else, or by any of them. */
 export const DISAGGREGATED_POOLS: ReadonlyMap<string, () => PoolSpec> = new Map([
-  ['2 prefill, 6 decode', () => split(2, 6)],
-  ['4 prefill, 4 decode', () => split(4, 4)],
+  ['2 prefill, 6 decode', () => splitPool(2, 6)],
+  ['4 prefill, 4 decode', () => splitPool(4, 4)],
   ['8 that do both', () => mixedPool([[8, presetServer('llama-3.1-8b-h100')]])],
 ]);
 
-function split(prefill: number, decode: number): PoolSpec {
+export function splitPool(prefill: number, decode: number): PoolSpec {
   const server = presetServer('llama-3.1-8b-h100');
   return mixedPool([
     [prefill, { ...server, labels: { 'llm-d.ai/role': 'prefill' } }],

@@ -9,8 +9,13 @@ export interface Scenario {
   readonly name: string;
   /** One line for a table. */
   readonly about: string;
+  /** Some servers only compute prompts: for policies that pick one of those, too; and what these are judged by. */
+  readonly disaggregated?: DisaggregatedObjective;
   readonly build: (seed: number, size: ScenarioSize) => ScenarioRun;
 }
+
+/** As `cost-pd-decider` has it: the mean of the whole answer's time, or of that to a first token. */
+export type DisaggregatedObjective = 'end-to-end' | 'first-token';
 
 export interface ScenarioRun {
   readonly workload: Workload;

@@ -1,0 +1,60 @@
+import { expect, it } from 'vitest';
+import { createPicker } from '../../src/index.ts';
+import { simulate } from '../../src/simulate/simulate.ts';
+import { summarize } from '../../src/simulate/summarize.ts';
+import { DISAGGREGATED } from '../scenarios/disaggregated.ts';
+import type { Scenario } from '../scenarios/scenario.ts';
+import { SYNTHETIC } from '../scenarios/synthetic.ts';
+import { contestOf } from './contest.ts';
+import { standing } from './standings.ts';
+
+const named = (name: string): Scenario => {
+  const found = DISAGGREGATED.find((scenario) => scenario.name === name);
+  if (found === undefined) throw new Error(`no scenario ${name}`);
+  return found;
+};
+
+/** The first requests of a draw. */
+function summaryOf(scenario: Scenario, config: string) {
+  const { workload, pool } = scenario.build(1, 'small');
+  const first = { ...workload, requests: workload.requests.slice(0, 150) };
+  return summarize(simulate({ workload: first, pool, config, createPicker, seed: 1 }));
+}
+
+it('runs every rival, tuned or not, in a pool that prefills apart, and loses none of its requests', () => {
+  const scenario = named('prefill-decode');
+  const { ours, rivals } = contestOf(scenario);
+  const configs = [ours, ...rivals.flatMap(({ variants }) => [...variants.values()])];
+  expect(new Set(configs).size).toBe(1 + 7 * 8);
+  const shares = configs.map((config) => summaryOf(scenario, config)).map(({ failed }) => failed);
+  expect(new Set(shares)).toEqual(new Set([0]));
+});
+
+it('holds each objective against its own figure', () => {
+  const [both, first] = [named('prefill-decode'), named('prefill-decode-ttft')].map(contestOf);
+  expect([both?.figure, first?.figure]).toEqual(['e2eMeanMs', 'ttftMeanMs']);
+  const answered = (config = ''): number => summaryOf(named('prefill-decode'), config).e2eMeanMs;
+  expect(answered(first?.ours)).not.toBe(answered(both?.ours));
+  expect(contestOf(SYNTHETIC[0] as Scenario)).toMatchObject({
+    ours: 'default',
+    figure: 'ttftMeanMs',
+  });
+});
+
+it('orders rivals by the figure of the scenario', () => {
+  const summary = summaryOf(named('prefill-decode'), contestOf(named('prefill-decode')).ours);
+  const entry = (policy: string, ttftMeanMs: number, e2eMeanMs: number) => ({
+    policy,
+    variant: '',
+    summaries: [{ ...summary, ttftMeanMs, e2eMeanMs }],
+  });
+  const entries = [entry('default', 10, 100), entry('a', 5, 200), entry('b', 20, 50)];
+  expect(standing('s', entries, 'ttftMeanMs')).toMatchObject({
+    bestTuned: { policy: 'a', ms: 5 },
+    ours: { mean: 10 },
+  });
+  expect(standing('s', entries, 'e2eMeanMs')).toMatchObject({
+    bestTuned: { policy: 'b', ms: 50 },
+    ours: { mean: 100 },
+  });
+});
