@@ -28,10 +28,10 @@ export function effectiveConfig({
     apiVersion: API_VERSION,
     kind: KIND,
     plugins: [
-      ...plugins.map(({ name, definition, config }) => ({
+      ...plugins.map(({ name, definition, written }) => ({
         type: definition.type,
         name,
-        parameters: config,
+        parameters: written,
       })),
       ...discoveries,
     ],

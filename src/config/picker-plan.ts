@@ -17,8 +17,14 @@ export type KnownPlugin =
   | { readonly kind: 'handler'; readonly definition: ProfileHandlerDefinition }
   | { readonly kind: 'source'; readonly definition: DataSourceDefinition };
 
-/** A plugin that is known, with parameters that are checked: `config` is what its own schema returned. */
-export type PlannedPlugin = { readonly name: string; readonly config: unknown } & KnownPlugin;
+/** A plugin that is known, with parameters that are checked. */
+export type PlannedPlugin = {
+  readonly name: string;
+  /** What its own schema returned. */
+  readonly config: unknown;
+  /** Parameters in a file that give that `config`. */
+  readonly written: unknown;
+} & KnownPlugin;
 
 export type PlannedHandler = PlannedPlugin & { readonly kind: 'handler' };
 

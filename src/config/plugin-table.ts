@@ -4,8 +4,10 @@ import type { PluginCatalogue, Schema } from '../framework/plugin.ts';
 import { COMPANIONS } from './companions.ts';
 import { nearest } from './nearest.ts';
 import type { FileDiscoveryPlan, KnownPlugin, PlannedPlugin } from './picker-plan.ts';
+import { sameParameters } from './same-parameters.ts';
 import type { PluginEntry } from './schema.ts';
 import { UNSUPPORTED_TYPES } from './unsupported-types.ts';
+import { writtenParameters } from './written-parameters.ts';
 import { zodIssues } from './zod-issues.ts';
 
 export const FILE_DISCOVERY = 'file-discovery';
@@ -22,7 +24,7 @@ export class PluginTable {
   readonly #issues: ConfigIssue[];
   readonly #plugins = new Map<string, PlannedPlugin>();
   /** Types that came with another plugin, and the parameters they came with. */
-  readonly #brought = new Map<string, string>();
+  readonly #brought = new Map<string, unknown>();
   readonly #discoveries = new Map<string, FileDiscoveryPlan>();
 
   constructor(
@@ -97,7 +99,8 @@ export class PluginTable {
       this.#issues.push({ path: `${this.pathOf(type)}.name`, message });
     }
     const config = known.definition.config.parse({});
-    const plugin: PlannedPlugin = { ...known, name: type, config };
+    const written = writtenParameters(known.definition.config, { parsed: config, given: {} });
+    const plugin: PlannedPlugin = { ...known, name: type, config, written };
     this.#plugins.set(type, plugin);
     return plugin;
   }
@@ -116,7 +119,9 @@ export class PluginTable {
       return;
     }
     this.#parse(known.definition.config, entry, path, (config) => {
-      this.#plugins.set(name, { ...known, name, config });
+      const given = entry.parameters ?? {};
+      const written = writtenParameters(known.definition.config, { parsed: config, given });
+      this.#plugins.set(name, { ...known, name, config, written });
       this.#bring(COMPANIONS.get(entry.type), entry, path);
     });
   }
@@ -124,13 +129,13 @@ export class PluginTable {
   /** The plugin that one of this type comes with, unless the configuration lists it itself. */
   #bring(type: string | undefined, { parameters }: PluginEntry, path: string): void {
     if (type === undefined) return;
-    const given = JSON.stringify(parameters ?? {});
-    const listed = this.#entries.some((entry) => nameOf(entry) === type);
-    const before = listed ? '{}' : this.#brought.get(type);
+    const given = parameters ?? {};
+    const listed = this.#entries.find((entry) => nameOf(entry) === type);
+    const before = listed === undefined ? this.#brought.get(type) : (listed.parameters ?? {});
     if (before === undefined) {
       this.#brought.set(type, given);
       this.#read(type, { type, parameters }, path);
-    } else if (given !== '{}' && given !== before) {
+    } else if (!sameParameters(given, {}) && !sameParameters(given, before)) {
       const message = `are for ${type}, which has its parameters from elsewhere; give them there alone`;
       this.#issues.push({ path: `${path}.parameters`, message });
     }
