@@ -60,7 +60,9 @@ async function run(config: string, seed: number): Promise<void> {
   const random = seededRandom(seed).fork('traffic');
   const open: RoutedRequest[] = [];
   for (let n = 0; n < REQUESTS; n++) {
-    clock.step(clock.now() + 5);
+    // Time goes only from event to event.
+    clock.setTimer(5, () => undefined);
+    clock.step();
     const blocks = Array.from({ length: 8 }, (_, at) => (at < 6 ? `${n % 7}-${at}` : `${n}-${at}`));
     const prompt = chainBlockIds(blocks, { seedText: 'm', blockTokens: 64 });
     open.push(picker.route(makeRequest({ id: `r${n}`, promptTokens: 512, prompt })));

@@ -63,7 +63,7 @@ function capture(
   configs: string | readonly string[],
   requests: number,
   seed: number,
-  coreSeed = SEED,
+  { coreSeed = SEED, churn = 1 }: { readonly coreSeed?: number; readonly churn?: number } = {},
 ): readonly CaptureRecord[] {
   const inert = { ...catalogue, dataSources: catalogue.dataSources.map(withoutNetwork) };
   const plans = [configs].flat().map((config) => {
@@ -118,7 +118,10 @@ function capture(
   const conversations = new Map<number, PromptBlocks>();
   const open: RoutedRequest[] = [];
   for (let n = 0; n < requests; n++) {
-    simulated.step(simulated.now() + 5);
+    // Time goes only from event to event.
+    const until = simulated.now() + 5;
+    simulated.setTimer(5, () => undefined);
+    while (simulated.step(until)) continue;
     const turn = plans[(n / TURN_REQUESTS) % plans.length];
     if (plans.length > 1 && n > 0 && turn !== undefined) picker.adopt(turn);
     for (let at = 0; at < 12; at++) {
@@ -134,8 +137,8 @@ function capture(
         picker.pool.set(id, LORA, { running: new Set(['m1']), waiting: new Set<string>(), max: 2 });
       }
     }
-    if (random.next() < 0.01) picker.pool.remove(`e${n % 12}` as EndpointId);
-    if (random.next() < 0.02) add(n % 12);
+    if (random.next() < 0.01 * churn) picker.pool.remove(`e${n % 12}` as EndpointId);
+    if (random.next() < 0.02 * churn) add(n % 12);
     const family = Math.floor(random.next() * 8);
     const blocks = 1 + Math.floor(random.next() * 20);
     const ids = Array.from({ length: blocks }, (_, at) =>
@@ -192,6 +195,18 @@ const BY_ID = '{strategy: session_id, sessionIdConfig: {sources: [{header: X-Ses
 const TWO_PROFILES = `schedulingProfiles:
 - {name: first, plugins: [{pluginRef: queue-scorer}]}
 - {name: second, plugins: [{pluginRef: round-robin-scorer}]}
+`;
+
+const DIVIDED = `plugins:
+- type: assignment-informer
+  parameters:
+    reassignInterval: 1s
+    hysteresis: 0
+    classes: [{name: short, maxPromptTokens: 300}, {name: long}]
+- type: assignment-filter
+- type: round-robin-scorer
+schedulingProfiles:
+- {name: default, plugins: [{pluginRef: assignment-filter}, {pluginRef: round-robin-scorer}]}
 `;
 
 /** Plugins that read headers, each with what is in the open of what it reads. */
@@ -269,6 +284,16 @@ describe('a capture decided again', async () => {
     },
   );
 
+  it('gives every decision to the last bit of a pool that is divided anew as work comes', async () => {
+    const records = capture(CONFIGURATION + DIVIDED, 1500, 10, { churn: 0 });
+    const decided = await all(records, options);
+    expect(decided.filter(({ was, is }) => !sameDecision(was, is))).toEqual([]);
+    // That it is divided matters: what stays as it was at first gives others.
+    const still = JSON.stringify(records).replaceAll('1s', '9h');
+    const others = await all(JSON.parse(still) as readonly CaptureRecord[], options);
+    expect(others.filter(({ was, is }) => !sameDecision(was, is)).length).toBeGreaterThan(100);
+  });
+
   it('gives every decision to the last bit where one configuration takes over from another', async () => {
     const weighed = (NAMED_CONFIGS.get('reference-default') ?? '').replace(
       'weight: 2',
@@ -341,7 +366,7 @@ describe('a capture decided again', async () => {
 
   it('begins anew where a picker was started again, and goes on where only a file ended', async () => {
     const first = capture('default', 300, 3);
-    const second = capture('preble', 200, 4, SEED + 1);
+    const second = capture('preble', 200, 4, { coreSeed: SEED + 1 });
     const [head] = second;
     if (head?.e !== 'capture') throw new Error('no head');
     // Where a file of the second run has ended.

@@ -41,7 +41,13 @@ function setUp(parameters: object, endpoints: readonly Endpoint[]) {
       });
       for (let count = 0; count < requests; count++) informer.onRouted(routed);
     },
-    wait: () => void clock.step(),
+    /** Until the division is looked at again, with a request whose own work comes too late for that. */
+    wait: () => {
+      clock.setTimer((config as AssignmentConfig).reassignInterval, () => undefined);
+      clock.step();
+      const request = makeRequest({ promptTokens: 1 });
+      informer.onRouted(makeRouted(first, { request, at: clock.now() }));
+    },
     division: () => endpoints.map((endpoint) => informer.assigned(endpoint)).join(' '),
   };
 }

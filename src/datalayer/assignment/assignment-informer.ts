@@ -8,7 +8,7 @@ import {
   type DataSourceHost,
   defineDataSource,
 } from '../../framework/plugin.ts';
-import type { Millis, Timer } from '../../framework/runtime.ts';
+import type { Millis } from '../../framework/runtime.ts';
 import { PRIOR_STEP_TIME } from '../../framework/step-time.ts';
 import { duration } from '../../schemas/duration.ts';
 import { apportion } from './apportion.ts';
@@ -65,13 +65,13 @@ export class AssignmentInformer implements DataSource, AssignmentView {
   readonly #byId = new Map<Endpoint['id'], string>();
   readonly #work = new Map<string, number>();
   #workAt: Millis = 0;
-  #timer: Timer;
+  /** From when on the division is looked at again; known with the first request. */
+  #dueAt: Millis | undefined;
 
   constructor(parsed: AssignmentConfig, host: DataSourceHost) {
     this.#config = parsed;
     this.#host = host;
     this.facts = [{ key: assignmentKey(host.name), compute: (): AssignmentView => this }];
-    this.#timer = this.#schedule();
   }
 
   classOf(request: Routed['request']): string | undefined {
@@ -96,6 +96,7 @@ export class AssignmentInformer implements DataSource, AssignmentView {
   }
 
   onRouted({ request, cachedTokens, at }: Routed): void {
+    this.#lookAgain(at);
     this.#add(
       request,
       PRIOR_STEP_TIME.perPrefillTokenMs * Math.max(0, request.promptTokens - cachedTokens),
@@ -104,13 +105,14 @@ export class AssignmentInformer implements DataSource, AssignmentView {
   }
 
   onDone({ request }: Routed, at: Millis, _outcome: Outcome, usage: Usage | undefined): void {
+    this.#lookAgain(at);
     const { perSequenceMs, perContextTokenMs } = PRIOR_STEP_TIME;
     const tokens = usage?.completionTokens ?? OUTPUT_TOKENS_UNKNOWN;
     this.#add(request, tokens * (perSequenceMs + perContextTokenMs * request.promptTokens), at);
   }
 
   stop(): void {
-    this.#timer.cancel();
+    // Nothing of it runs by itself.
   }
 
   #add(request: Routed['request'], workMs: Millis, at: Millis): void {
@@ -126,11 +128,12 @@ export class AssignmentInformer implements DataSource, AssignmentView {
     for (const [name, work] of this.#work) this.#work.set(name, work * factor);
   }
 
-  #schedule(): Timer {
-    return this.#host.runtime.clock.setTimer(this.#config.reassignInterval, () => {
-      this.#reassign(this.#config);
-      this.#timer = this.#schedule();
-    });
+  /** With what happens, not by a timer: whoever hears the same, from a capture, divides the same. */
+  #lookAgain(at: Millis): void {
+    this.#dueAt ??= at + this.#config.reassignInterval;
+    if (at < this.#dueAt) return;
+    this.#dueAt = at + this.#config.reassignInterval;
+    this.#reassign(this.#config);
   }
 
   #reassign({ hysteresis }: Pick<AssignmentConfig, 'hysteresis'>): void {
