@@ -1,5 +1,5 @@
 import { execFile, execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -40,9 +40,9 @@ async function run(config: string, seed: number): Promise<void> {
   const tap = startTap({ plan, seed, clock });
   const writer = new CaptureWriter({
     folder: join(folder, 'capture'),
-    fileBytesMax: 4000,
+    fileBytesMax: 1000,
     totalBytesMax: 1e9,
-    head: (file) => tap.head(file),
+    head: (file) => tap.head(file, file === 0 ? [] : picker.pool.snapshot()),
     onFailed: (reason) => expect.fail(reason),
   });
   tap.listen(writer.write);
@@ -69,7 +69,7 @@ async function run(config: string, seed: number): Promise<void> {
     while (open.length > 6) {
       open.splice(Math.floor(random.next() * open.length), 1)[0]?.done('completed');
     }
-    if (n % 50 === 49) await writer.flush();
+    if (n % 20 === 19) await writer.flush();
   }
   picker.stop();
   await writer.close();
@@ -83,6 +83,7 @@ interface Printed {
   readonly runs: number;
   readonly decisions: number;
   readonly identical: number;
+  readonly warnings: readonly string[];
   readonly scheduler?: string;
   readonly undecided?: number;
   readonly declined?: Readonly<Record<string, number>>;
@@ -99,17 +100,26 @@ function configured(name: string, scheduler: string): string {
   return path;
 }
 
+/** Exit code 1 says that decisions differ. */
+function differing(error: { readonly code?: number; readonly stdout: string }): {
+  readonly stdout: string;
+} {
+  if (error.code === 1) return error;
+  throw error as unknown as Error;
+}
+
 /** Does not stop this process, which may have to serve. */
-async function redecided(...args: readonly string[]): Promise<Printed> {
+async function redecided(captured: string, ...args: readonly string[]): Promise<Printed> {
   const run = promisify(execFile);
-  const { stdout } = await run(process.execPath, [main, 'redecide', capture, '--json', ...args]);
+  const command = [main, 'redecide', captured, '--json', ...args];
+  const { stdout } = await run(process.execPath, command).catch(differing);
   return JSON.parse(stdout) as Printed;
 }
 
 // Each starts processes of its own, on machines that may be busy.
 describe('pointsman redecide', { timeout: 120_000 }, () => {
   it('decides each run of a restarted picker by its own configuration, and says how many there are', async () => {
-    expect(await redecided()).toMatchObject({
+    expect(await redecided(capture)).toMatchObject({
       runs: 2,
       decisions: 2 * REQUESTS,
       identical: 2 * REQUESTS,
@@ -131,6 +141,22 @@ describe('pointsman redecide', { timeout: 120_000 }, () => {
     );
   });
 
+  it('knows the pool where the first files are gone, and says that they are', async () => {
+    const rest = join(folder, 'rest');
+    cpSync(capture, rest, { recursive: true });
+    const names = readdirSync(rest).sort();
+    expect(names.length).toBeGreaterThan(3);
+    rmSync(join(rest, names[0] ?? ''));
+    const { decisions, identical, warnings, endpoints } = await redecided(rest);
+    expect(warnings).toEqual([
+      expect.stringContaining('the first 1 files of the capture are gone'),
+    ]);
+    expect(decisions).toBeGreaterThan(REQUESTS);
+    expect(Object.keys(endpoints).sort()).toEqual(ENDPOINTS);
+    // Whose turn it was among four only the first file could tell; the second run is whole.
+    expect(identical).toBeGreaterThanOrEqual(REQUESTS);
+  });
+
   it.skipIf(command === undefined)(
     'asks a scheduler in another process about each request, and counts apart what that leaves',
     async () => {
@@ -141,7 +167,7 @@ describe('pointsman redecide', { timeout: 120_000 }, () => {
         `{type: remote, address: '${address}', deadlineMs: 1000, maxNumOfEndpoints: 4}`,
       );
       try {
-        const printed = await redecided('--config', config, '--show', '1000');
+        const printed = await redecided(capture, '--config', config, '--show', '1000');
         const { undecided, declined, decisions, differing, endpoints } = printed;
         expect(printed).toMatchObject({ runs: 2, scheduler: 'least-loaded-ts' });
         expect({ undecided, declined, decisions }).toEqual({
@@ -186,7 +212,7 @@ describe('pointsman redecide', { timeout: 120_000 }, () => {
       expect(fussy).toContain('endsWith');
       writeFileSync(path, fussy);
       const config = configured('module.yaml', '{type: first-endpoint}');
-      const printed = await redecided('--config', config, '--plugin', path);
+      const printed = await redecided(capture, '--config', config, '--plugin', path);
       expect(printed).toMatchObject({
         runs: 2,
         scheduler: 'module',

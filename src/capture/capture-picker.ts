@@ -8,7 +8,12 @@ import type { InferenceRequest } from '../framework/request.ts';
 import type { RoutedRequest, RouteOptions, Router } from '../framework/routing.ts';
 import type { SchedulingResult } from '../framework/scheduling.ts';
 import { BlockNumbers } from './block-numbers.ts';
-import type { CapturedDecision, CapturedRequest, CaptureRecord } from './capture-record.ts';
+import type {
+  CapturedDecision,
+  CapturedRequest,
+  CaptureRecord,
+  EndpointRecord,
+} from './capture-record.ts';
 import type { EventClock } from './event-clock.ts';
 import { ToldHeaders } from './told-headers.ts';
 
@@ -53,7 +58,7 @@ export class CaptureTap {
   }
 
   /** What somebody who begins to listen now must know of the pool. */
-  static snapshot(endpoints: readonly Endpoint[], write: (record: CaptureRecord) => void): void {
+  static snapshot(endpoints: readonly Endpoint[], write: WriteEndpoint): void {
     for (const endpoint of endpoints) {
       const { id, address, labels } = endpoint;
       write({ e: '+', id, address, labels: Object.fromEntries(labels) });
@@ -197,14 +202,18 @@ export class CaptureTap {
   }
 }
 
-type Write = CaptureParts['write'];
+type WriteEndpoint = (record: EndpointRecord) => void;
 
-function tellSample({ id, metrics }: Endpoint, write: Write): void {
+function tellSample({ id, metrics }: Endpoint, write: WriteEndpoint): void {
   const { waitingQueueSize, runningRequests, kvCacheUsage, sampledAt } = metrics;
   write({ e: 'm', id, m: [waitingQueueSize, runningRequests, kvCacheUsage, sampledAt] });
 }
 
-function tellAttributes(endpoint: Endpoint, previous: Endpoint | undefined, write: Write): void {
+function tellAttributes(
+  endpoint: Endpoint,
+  previous: Endpoint | undefined,
+  write: WriteEndpoint,
+): void {
   const { id } = endpoint;
   const [cache, lora] = [endpoint.attribute(CACHE_CONFIG), endpoint.attribute(LORA)];
   const [started, custom] = [endpoint.attribute(STARTED_AT), endpoint.attribute(CUSTOM_METRICS)];

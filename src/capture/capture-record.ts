@@ -56,6 +56,8 @@ export type CaptureRecord =
       readonly t: number;
       /** Files before this one; those may have been deleted. */
       readonly file: number;
+      /** Who begins here, without the files before, must know of the pool: as records. */
+      readonly pool?: readonly EndpointRecord[] | undefined;
     }
   | { readonly e: '+'; readonly id: string; readonly address: string; readonly labels: Labels }
   | { readonly e: '-'; readonly id: string }
@@ -115,5 +117,11 @@ export type CaptureRecord =
   | { readonly e: 'adopt'; readonly t: number; readonly config: unknown }
   /** So many records were left out because they came faster than they could be written. */
   | { readonly e: 'gap'; readonly records: number };
+
+/** What is told of an endpoint. */
+export type EndpointRecord = Extract<
+  CaptureRecord,
+  { e: '+' | '-' | 'labels' | 'm' | 'cache' | 'lora' | 'started' | 'custom' }
+>;
 
 export type Labels = Readonly<Record<string, string>>;

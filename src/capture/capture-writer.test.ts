@@ -87,6 +87,8 @@ describe('CaptureWriter', () => {
       await writer.flush();
       for (let n = 0; n < 500; n++) writer.write(line(first(1000 + n)));
       await writer.flush();
+      writer.write(line(first(0)));
+      await writer.flush();
       writer.write(line(first(seed)));
       await writer.close();
       const last = readdirSync(folder).sort().at(-1) ?? '';
@@ -104,7 +106,7 @@ describe('CaptureWriter', () => {
 
   it('refuses a file that was cut off in the middle of a run', async () => {
     const { folder, writer } = setUp('holed', { fileBytesMax: 2000, totalBytesMax: 1e9 });
-    for (let n = 0; n < 3; n++) {
+    for (let n = 0; n < 6; n++) {
       for (let each = 0; each < 500; each++) writer.write(line(first(500 * n + each)));
       await writer.flush();
     }

@@ -41,6 +41,7 @@ export class CaptureWriter {
   readonly #firstNumber: number;
   #file = 0;
   #fileBytes = 0;
+  #mustDelete = false;
   #writing: Promise<void> = Promise.resolve();
   #failed = false;
 
@@ -73,7 +74,12 @@ export class CaptureWriter {
   flush(): Promise<void> {
     const text = this.#lines.join('');
     this.#lines = [];
-    if (text !== '') this.#writing = this.#writing.then(() => this.#append(text));
+    if (text === '') return this.#writing;
+    const path = this.#path;
+    const isFull = this.#fileBytes >= this.#options.fileBytesMax;
+    this.#writing = this.#writing.then(() => this.#append(text, path));
+    // What its head says is of this very moment: all before it is in the text.
+    if (isFull) this.#beginNext();
     return this.#writing;
   }
 
@@ -87,12 +93,15 @@ export class CaptureWriter {
     this.#lines.push(line);
   }
 
-  async #append(text: string): Promise<void> {
+  async #append(text: string, path: string): Promise<void> {
     if (this.#failed) return;
     try {
       const frame = await compress(text, FAST);
-      await appendFile(captureFilePath(this.#options.folder, this.#number), frame);
-      this.#fileBytes += frame.length;
+      await appendFile(path, frame);
+      // The last of a file that has been ended counts for none.
+      if (path === this.#path) this.#fileBytes += frame.length;
+      if (this.#mustDelete) this.#deleteOldest();
+      this.#mustDelete = false;
     } catch (error) {
       this.#failed = true;
       this.#lines = [];
@@ -102,11 +111,13 @@ export class CaptureWriter {
     } finally {
       this.#characters -= text.length;
     }
-    if (this.#fileBytes < this.#options.fileBytesMax) return;
+  }
+
+  #beginNext(): void {
     this.#file += 1;
     this.#fileBytes = 0;
+    this.#mustDelete = true;
     this.#begin();
-    this.#deleteOldest();
   }
 
   /** Before anything else that goes into the file. */
@@ -116,8 +127,8 @@ export class CaptureWriter {
     this.#lines.unshift(line);
   }
 
-  get #number(): number {
-    return this.#firstNumber + this.#file;
+  get #path(): string {
+    return captureFilePath(this.#options.folder, this.#firstNumber + this.#file);
   }
 
   #deleteOldest(): void {

@@ -24,6 +24,7 @@ import {
   type CapturedDecision,
   type CapturedRequest,
   type CaptureRecord,
+  type EndpointRecord,
 } from './capture-record.ts';
 import { Ranking, type Standing } from './ranking.ts';
 import { ReplayClock } from './replay-clock.ts';
@@ -114,7 +115,14 @@ export class Redecider {
   #prepared: { readonly n: number; readonly request: InferenceRequest } | undefined;
 
   constructor(
-    { version, seed, config: captured, timers }: Extract<CaptureRecord, { e: 'capture' }>,
+    {
+      version,
+      seed,
+      config: captured,
+      timers,
+      t,
+      pool = [],
+    }: Extract<CaptureRecord, { e: 'capture' }>,
     options: RedecideOptions,
   ) {
     this.#clock = new ReplayClock(timers);
@@ -157,6 +165,11 @@ export class Redecider {
         },
       }),
     });
+    if (pool.length > 0) {
+      this.#clock.settingUp(t, () => {
+        for (const record of pool) this.#feed(record);
+      });
+    }
   }
 
   /**
@@ -315,12 +328,7 @@ export class Redecider {
     this.#onFirstToken?.({ request, predictedMs, observedMs: t - at });
   }
 
-  #feed(
-    record: Extract<
-      CaptureRecord,
-      { e: '+' | '-' | 'labels' | 'm' | 'cache' | 'lora' | 'started' | 'custom' }
-    >,
-  ): void {
+  #feed(record: EndpointRecord): void {
     const { pool } = this.#picker;
     const id = record.id as EndpointId;
     switch (record.e) {

@@ -5,7 +5,7 @@ import type { Endpoint } from '../framework/endpoint.ts';
 import type { Clock } from '../framework/runtime.ts';
 import type { Scheduler } from '../framework/scheduling.ts';
 import { CaptureTap, tapped } from './capture-picker.ts';
-import { CAPTURE_VERSION, type CaptureRecord } from './capture-record.ts';
+import { CAPTURE_VERSION, type CaptureRecord, type EndpointRecord } from './capture-record.ts';
 import { EventClock } from './event-clock.ts';
 
 export interface TapOptions {
@@ -24,8 +24,8 @@ export interface Tap {
   readonly clock: EventClock;
   readonly wrapScheduler: (scheduler: Scheduler) => Scheduler;
   readonly wrapPicker: (picker: EndpointPicker) => EndpointPicker;
-  /** The record that others begin with. */
-  head(file: number): CaptureRecord;
+  /** The record that others begin with; with endpoints it says of them all that must be known. */
+  head(file: number, endpoints?: readonly Endpoint[]): CaptureRecord;
   /** The lines that somebody who begins now must know first. */
   begin(endpoints: readonly Endpoint[]): string;
   listen(sink: Sink): void;
@@ -43,7 +43,7 @@ export function startTap({ plan, shadows, seed, clock }: TapOptions): Tap {
   };
   const events = new EventClock(clock, (i, t) => write({ e: 'timer', t, i }));
   const tap = new CaptureTap({ plan, shadows, clock: events, hash: secretHash(), write });
-  const head = (file: number): CaptureRecord => ({
+  const head = (file: number, endpoints: readonly Endpoint[] = []): CaptureRecord => ({
     e: 'capture',
     version: CAPTURE_VERSION,
     seed,
@@ -52,6 +52,7 @@ export function startTap({ plan, shadows, seed, clock }: TapOptions): Tap {
     timers: events.timers,
     t: clock.now(),
     file,
+    ...(endpoints.length > 0 && { pool: poolOf(endpoints) }),
   });
   return {
     clock: events,
@@ -80,6 +81,12 @@ export function startTap({ plan, shadows, seed, clock }: TapOptions): Tap {
     },
     listen: (sink) => void sinks.push(sink),
   };
+}
+
+function poolOf(endpoints: readonly Endpoint[]): readonly EndpointRecord[] {
+  const records: EndpointRecord[] = [];
+  CaptureTap.snapshot(endpoints, (record) => void records.push(record));
+  return records;
 }
 
 function lineOf(record: CaptureRecord): string {

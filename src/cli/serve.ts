@@ -119,7 +119,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const promoting = promotingOf(options, runtime);
   const picker = startPicker({ plan, runtime, metrics, tap, recorder, promoting });
   const rules = new RequestRules(runtime.random.fork('rules'));
-  const capture = tap && captureOf(options, tap);
+  const capture = tap && captureOf(options, { tap, pool: picker.pool });
   const shadowLog = shadowLogOf(options);
   const shadows = tap === undefined ? [] : shadowsOf(options, { tap, picker, shadowLog });
   const promotion = promoting?.start(picker, shadows);
@@ -280,7 +280,10 @@ function tapOf(
   return startTap({ ...parts, plan, shadows: shadowPlans });
 }
 
-function captureOf({ capture, log }: ServeOptions, tap: Tap): CaptureWriter | undefined {
+function captureOf(
+  { capture, log }: ServeOptions,
+  { tap, pool }: { readonly tap: Tap; readonly pool: Pick<EndpointPicker['pool'], 'snapshot'> },
+): CaptureWriter | undefined {
   if (capture === undefined) return undefined;
   const { folder, bytesMax } = capture;
   log.info({ folder, bytesMax }, 'capturing what goes into decisions, without text');
@@ -288,7 +291,8 @@ function captureOf({ capture, log }: ServeOptions, tap: Tap): CaptureWriter | un
     folder,
     fileBytesMax: Math.min(CAPTURE_FILE_BYTES_MAX, Math.ceil(bytesMax / CAPTURE_FILES_MIN)),
     totalBytesMax: bytesMax,
-    head: (file) => tap.head(file),
+    // Who reads on from the first knows of the pool from there.
+    head: (file) => tap.head(file, file === 0 ? [] : pool.snapshot()),
     onFailed: (reason) => log.error({ folder, reason }, 'the capture has ended; serving goes on'),
   });
   tap.listen(writer.write);
