@@ -16,6 +16,7 @@ export interface CapturedRequest {
   readonly promptTokens: number;
   readonly blockTokens: number;
   readonly blocks: BlockRuns;
+  readonly mediaItems?: number;
   readonly priority: number;
   /** Hashed with the capture's secret. */
   readonly fairness: string;

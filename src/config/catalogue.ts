@@ -5,6 +5,7 @@ import type {
   ScorerDefinition,
 } from '../framework/plugin.ts';
 import { alwaysDisaggregate } from '../scheduling/deciders/always-disaggregate.ts';
+import { alwaysMultimodal } from '../scheduling/deciders/always-multimodal.ts';
 import { byCost } from '../scheduling/deciders/by-cost.ts';
 import { prefixBased } from '../scheduling/deciders/prefix-based.ts';
 import { assignmentFilter } from '../scheduling/filters/assignment.ts';
@@ -68,7 +69,7 @@ export function builtInCatalogue(
       disaggregationProfiles,
       pdProfiles,
     ],
-    deciders: [alwaysDisaggregate, byCost, prefixBased],
+    deciders: [alwaysDisaggregate, alwaysMultimodal, byCost, prefixBased],
     dataSources: [...dataSources, ...acceptedSources],
     schedulers,
   };

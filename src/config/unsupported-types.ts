@@ -1,7 +1,6 @@
 /** Plugin types the reference has and we do not, so that the answer to one is not a guess at a misspelling. */
 export const UNSUPPORTED_TYPES: ReadonlySet<string> = new Set([
   'agent-identity',
-  'always-disagg-multimodal-decider',
   'burst-prefix-cache-producer',
   'dcgm-data-source',
   'dcgm-extractor',

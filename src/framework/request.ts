@@ -34,6 +34,8 @@ export interface InferenceRequest {
   /** Estimated from bytes unless the body carried token ids. */
   readonly promptTokens: number;
   readonly prompt: PromptBlocks;
+  /** Images, video and sound in the prompt; left out where there are none. */
+  readonly mediaItems?: number;
   readonly priority: number;
   readonly fairnessId: string;
   readonly objective: string | undefined;

@@ -29,6 +29,8 @@ export class BodyFields implements JsonHandler {
   firstField = 0;
   /** Prompt tokens given as ids or estimated for media. */
   exactTokens = 0;
+  /** Pictures, video and sound in the prompt. */
+  mediaItems = 0;
 
   readonly #shape: RequestShape;
   #depth = 0;
@@ -161,7 +163,9 @@ export class BodyFields implements JsonHandler {
   /** Its bytes tell pictures apart in the hash; its tokens have nothing to do with them. */
   #countMedia(text: Uint8Array, last: boolean): void {
     this.exactTokens -= text.length / BYTES_PER_TOKEN;
-    if (last) this.exactTokens += TOKENS_PER_MEDIA;
+    if (!last) return;
+    this.exactTokens += TOKENS_PER_MEDIA;
+    this.mediaItems += 1;
   }
 
   #endMessage(): void {

@@ -82,7 +82,7 @@ export class JsonBodyReader implements BodyReader {
 
   #request(bodyBytes: number, unreadTokens: number): InferenceRequest {
     const { head, hashSeed, priorityOf } = this.#options;
-    const { values, runs, exactTokens } = this.#fields;
+    const { values, runs, exactTokens, mediaItems } = this.#fields;
     const { model, rewrite } = this.#target.of(this.#fields, this.complete);
     const named = headerFields(head.headers);
     let promptBytes = 0;
@@ -96,6 +96,7 @@ export class JsonBodyReader implements BodyReader {
       promptTokens:
         Math.max(1, Math.ceil(promptBytes / BYTES_PER_TOKEN + exactTokens)) + unreadTokens,
       prompt: chainRuns(runs, this.#root(), hashSeed),
+      ...(mediaItems > 0 && { mediaItems }),
       priority: priorityOf(named.objective),
       ...named,
       headers: head.headers,

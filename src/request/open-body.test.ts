@@ -153,6 +153,8 @@ describe('reading requests', () => {
     });
     const a = read(body('A'.repeat(100_000)));
     expect(a.promptTokens).toBeLessThan(300);
+    expect(a.mediaItems).toBe(1);
+    expect(read({ model: 'm', messages: [{}] }).mediaItems).toBeUndefined();
     expect(shared(a, read(body('B'.repeat(100_000))))).toBe(0);
   });
 

@@ -8,6 +8,7 @@ interface SidecarFlags {
   readonly port: number;
   readonly engine: string;
   readonly prefillers?: readonly string[];
+  readonly encoders?: readonly string[];
   readonly json: boolean;
 }
 
@@ -21,7 +22,12 @@ export function sidecarCommand(): Command {
     .option(
       '--prefillers <host:port,…>',
       'the only servers that prompts may be sent to; any without it',
-      (text) => text.split(',').map((each) => server(each.trim())),
+      servers,
+    )
+    .option(
+      '--encoders <host:port,…>',
+      'the only servers that images, video and sound may be sent to; any without it',
+      servers,
     )
     .option('--json', 'print the address as one JSON document on stdout once listening', false)
     .action(async ({ json, ...flags }: SidecarFlags) => {
@@ -33,6 +39,10 @@ export function sidecarCommand(): Command {
       await sidecar.stop();
       process.exit(0);
     });
+}
+
+function servers(text: string): readonly string[] {
+  return text.split(',').map((each) => server(each.trim()));
 }
 
 function server(text: string): string {

@@ -4,6 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { Agent, type Dispatcher } from 'undici';
 import { ListenError } from '../framework/listen-error.ts';
+import { ask } from './ask.ts';
+import { encodeElsewhere } from './encode-elsewhere.ts';
 import { decodeBody, prefillBody } from './nixl-legs.ts';
 
 export interface SidecarOptions {
@@ -14,25 +16,34 @@ export interface SidecarOptions {
   readonly engine: string;
   /** Servers that prompts may be sent to, `host:port`; any, where left out. */
   readonly prefillers?: readonly string[] | undefined;
+  /** Servers that images, video and sound may be sent to, `host:port`; any, where left out. */
+  readonly encoders?: readonly string[] | undefined;
   readonly log: (line: string) => void;
+}
+
+export interface SidecarCounts {
+  /** Prompts computed elsewhere, */
+  elsewhere: number;
+  /** requests whose media were encoded elsewhere, */
+  encoded: number;
+  /** and how often something had to be done here because that failed. */
+  fellBack: number;
 }
 
 export interface Sidecar {
   /** `host:port`. */
   readonly address: string;
-  /** Prompts computed elsewhere, and those that had to be computed here because that failed. */
-  readonly counts: { readonly elsewhere: number; readonly fellBack: number };
+  readonly counts: Readonly<SidecarCounts>;
   /** Cuts what is still running. */
   stop(): Promise<void>;
 }
 
 const PREFILL_HEADER = 'x-prefiller-host-port';
+const ENCODE_HEADER = 'x-encoder-hosts-ports';
 const REQUEST_ID = 'x-request-id';
 const GENERATES: ReadonlySet<string> = new Set(['/v1/chat/completions', '/v1/completions']);
 /** A million-token prompt many times over. */
 const BODY_BYTES_MAX = 64 * 1024 * 1024;
-/** An answer of one token and where its KV is. */
-const ANSWER_BYTES_MAX = 1024 * 1024;
 const SERVER_ERROR = 500;
 /** Model servers keep idle connections for 5 s (uvicorn); ours must be the shorter. */
 const IDLE_MS = 4_000;
@@ -45,16 +56,18 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'host',
   'expect',
   PREFILL_HEADER,
+  ENCODE_HEADER,
 ]);
 
 /**
  * Stands before a decoding server. A request whose header says where to prefill is sent there first, for one token, and
  * then here with what that server answered of its KV (NIXL's contract). Where that fails in any way, the request is served
- * here alone: a prefilling server that is lost costs time and no request. All else is passed on as it is.
+ * here alone: a prefilling server that is lost costs time and no request. Before that, images, video and sound are sent to
+ * the encoders that another header names, item by item. All else is passed on as it is.
  */
 export async function startSidecar(options: SidecarOptions): Promise<Sidecar> {
   const agent = new Agent({ keepAliveTimeout: IDLE_MS, headersTimeout: 0, bodyTimeout: 0 });
-  const counts = { elsewhere: 0, fellBack: 0 };
+  const counts = { elsewhere: 0, encoded: 0, fellBack: 0 };
   const server = createServer({ requestTimeout: 0 }, (request, response) => {
     serve({ request, response, agent, options, counts }).catch((error: unknown) => {
       refuse(response, 502, `the decoding server ${options.engine}: ${messageOf(error)}`);
@@ -81,7 +94,7 @@ interface Exchange {
   readonly response: ServerResponse;
   readonly agent: Agent;
   readonly options: SidecarOptions;
-  readonly counts: { elsewhere: number; fellBack: number };
+  readonly counts: SidecarCounts;
 }
 
 async function serve(exchange: Exchange): Promise<void> {
@@ -93,15 +106,39 @@ async function serve(exchange: Exchange): Promise<void> {
   }
   const [prefiller = ''] = String(request.headers[PREFILL_HEADER] ?? '').split(',', 1);
   const [path = ''] = (request.url ?? '').split('?', 1);
-  const separate = request.method === 'POST' && GENERATES.has(path) && prefiller !== '';
+  const generates = request.method === 'POST' && GENERATES.has(path);
+  const separate = generates && prefiller !== '';
   if (separate && options.prefillers?.includes(prefiller) === false) {
     refuse(response, 403, `${prefiller} is not among the servers that prompts may be sent to`);
     return;
   }
   const requestId = String(request.headers[REQUEST_ID] ?? randomUUID());
-  const sent = separate ? await withKv(body, { ...exchange, prefiller, requestId }) : body;
+  const encoded = generates ? await withMedia(body, { ...exchange, requestId }) : body;
+  const sent = separate ? await withKv(encoded, { ...exchange, prefiller, requestId }) : encoded;
   if (response.destroyed) return;
   await passOn(sent, { ...exchange, requestId, alone: sent === body ? undefined : body });
+}
+
+/** The body with where its media were encoded; as it came where it has none, or nobody to encode them, or that fails. */
+async function withMedia(
+  body: Buffer,
+  { request, agent, options, counts, requestId }: Exchange & { requestId: string },
+): Promise<Buffer> {
+  const named = String(request.headers[ENCODE_HEADER] ?? '').split(',');
+  const encoders = named
+    .map((each) => each.trim())
+    .filter((each) => each !== '' && options.encoders?.includes(each) !== false);
+  if (encoders.length === 0) return body;
+  try {
+    const headers = forwarded(request);
+    const sent = await encodeElsewhere(body, { agent, encoders, headers, requestId });
+    if (sent !== undefined) counts.encoded += 1;
+    return sent ?? body;
+  } catch (error) {
+    counts.fellBack += 1;
+    options.log(`encode at ${encoders.join(', ')} failed, encoding here: ${messageOf(error)}`);
+    return body;
+  }
 }
 
 /** The body for the decoding server: with where its KV is, or as it came where there is none. */
@@ -112,17 +149,14 @@ async function withKv(
   const { request, agent, options, counts } = exchange;
   try {
     const asked = JSON.parse(body.toString('utf8')) as Record<string, unknown>;
-    const answer = await agent.request({
-      origin: `http://${prefiller}`,
+    const answer = await ask(agent, {
+      server: prefiller,
       path: request.url ?? '/',
-      method: 'POST',
       headers: { ...forwarded(request), [REQUEST_ID]: requestId },
-      body: JSON.stringify(prefillBody(asked)),
+      body: prefillBody(asked),
     });
-    const text = await textOf(answer);
-    if (answer.statusCode !== 200) throw new Error(`answered ${answer.statusCode}`);
     counts.elsewhere += 1;
-    return Buffer.from(JSON.stringify(decodeBody(asked, JSON.parse(text))));
+    return Buffer.from(JSON.stringify(decodeBody(asked, answer)));
   } catch (error) {
     counts.fellBack += 1;
     options.log(`prefill at ${prefiller} failed, computing here: ${messageOf(error)}`);
@@ -178,17 +212,6 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
-}
-
-async function textOf({ body }: Dispatcher.ResponseData): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > ANSWER_BYTES_MAX) throw new Error(`answered more than ${ANSWER_BYTES_MAX} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 function refuse(response: ServerResponse, code: number, message: string): void {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { makeContext, makePool, makeRequest, makeRuntime } from '../../../test/makers.ts';
 import { alwaysDisaggregate } from './always-disaggregate.ts';
+import { alwaysMultimodal } from './always-multimodal.ts';
 import { prefixBased } from './prefix-based.ts';
 
 const [decode] = makePool([{}]);
@@ -29,4 +30,13 @@ describe('prefix-based-pd-decider', () => {
 it('always-disagg-pd-decider says yes', () => {
   const decider = alwaysDisaggregate.create({}, makeRuntime());
   expect(decode && decider.separates(decode, makeContext())).toBe(true);
+});
+
+it('always-disagg-multimodal-decider says yes to requests that have something to encode', () => {
+  const decider = alwaysMultimodal.create({}, makeRuntime());
+  const says = (mediaItems?: number): boolean | undefined => {
+    const asked = { ...request, ...(mediaItems !== undefined && { mediaItems }) };
+    return decode && decider.separates(decode, makeContext({ request: asked }));
+  };
+  expect([says(), says(0), says(2)]).toEqual([false, false, true]);
 });
