@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -114,6 +114,64 @@ describe('CaptureWriter', () => {
     const cut = join(folder, readdirSync(folder).sort()[1] ?? '');
     truncateSync(cut, statSync(cut).size - 3);
     expect(() => [...readCapture(folder).records]).toThrow(/000001.*\n.*damaged zstd data/);
+  });
+
+  it('takes the head of a file at the very moment from which on records go into it', async () => {
+    const folder = join(root, 'headed');
+    let written = 0;
+    const writer = new CaptureWriter({
+      folder,
+      fileBytesMax: 500,
+      totalBytesMax: 1e9,
+      head: (file) => ({
+        e: 'capture',
+        version: CAPTURE_VERSION,
+        seed: 1,
+        config: {},
+        wallMs: 0,
+        t: 0,
+        timers: written,
+        file,
+      }),
+      onFailed: (reason) => expect.fail(reason),
+    });
+    let writing = Promise.resolve();
+    for (let frame = 0; frame < 20; frame++) {
+      for (let each = 0; each < 40; each++) {
+        writer.write(line({ e: 'timer', t: Math.sin(written) * 1e9, i: written }));
+        written += 1;
+        // More comes while the disk is busy.
+        if (each === 20) writing = writer.flush();
+      }
+      await writing;
+    }
+    await writer.close();
+    for (const name of readdirSync(folder)) {
+      const [begins] = readCapture(join(folder, name)).records;
+      expect(begins?.e).toBe('capture');
+    }
+    let next = 0;
+    let heads = 0;
+    for (const record of readCapture(folder).records) {
+      if (record.e === 'capture') {
+        expect(record.timers).toBe(next);
+        heads += 1;
+      } else if (record.e === 'timer') expect(record.i).toBe(next++);
+    }
+    expect(next).toBe(written);
+    expect(heads).toBeGreaterThan(4);
+  });
+
+  it('ends, and nothing else does, when it cannot delete', async () => {
+    // Where a file should be.
+    mkdirSync(join(root, 'stuck', 'capture-000000.jsonl.zst'), { recursive: true });
+    const { writer, failures } = setUp('stuck', { fileBytesMax: 2000, totalBytesMax: 6000 });
+    for (let n = 0; n < 3000; n++) {
+      writer.write(line(first(n)));
+      if (n % 100 === 99) await writer.flush();
+    }
+    await writer.close();
+    expect(failures).toHaveLength(1);
   });
 
   it('ends when it cannot write, says so once, and takes what comes without a word', async () => {
