@@ -22,13 +22,16 @@ afterEach(async () => {
 });
 
 /** The lines that a picker tells of so many requests, each of some 2 KB, and those to begin with. */
-function told(requests: number): { readonly begin: string; readonly lines: readonly string[] } {
-  const plan = loadConfig({
-    text: NAMED_CONFIGS.get('random') ?? '',
-    source: 'random',
-    catalogue: builtInCatalogue(scorers, dataSources),
-  });
-  const tap = startTap({ plan, seed: 1, clock: new SimulatedClock() });
+function told(
+  requests: number,
+  shadowConfigs: readonly string[] = [],
+): { readonly begin: string; readonly lines: readonly string[] } {
+  const catalogue = builtInCatalogue(scorers, dataSources);
+  const [plan, ...shadows] = [NAMED_CONFIGS.get('random') ?? '', ...shadowConfigs].map((text) =>
+    loadConfig({ text, source: 'test', catalogue }),
+  );
+  if (plan === undefined) throw new Error('no plan');
+  const tap = startTap({ plan, shadows, seed: 1, clock: new SimulatedClock() });
   const network = { get: () => Promise.reject(new Error('none')) };
   const picker = tap.wrapPicker(
     createEndpointPicker({
@@ -38,13 +41,21 @@ function told(requests: number): { readonly begin: string; readonly lines: reado
     }),
   );
   for (const id of ['a', 'b']) {
-    picker.pool.upsert({ id: id as EndpointId, address: `${id}:1`, labels: new Map() });
+    picker.pool.upsert({
+      id: id as EndpointId,
+      address: `${id}:1`,
+      labels: new Map([['zone', id]]),
+    });
   }
   const begin = tap.begin(picker.pool.snapshot());
   const lines: string[] = [];
   tap.listen((line) => void lines.push(line));
   for (let n = 0; n < requests; n++) {
-    const request = makeRequest({ id: `r${n}`, objective: 'long '.repeat(400) });
+    const headers = new Map([
+      ['x-zone', n % 3 === 0 ? 'a' : 'b'],
+      ['authorization', 'a key'],
+    ]);
+    const request = makeRequest({ id: `r${n}`, objective: 'long '.repeat(400), headers });
     picker.route(request).done('completed');
   }
   picker.stop();
@@ -76,6 +87,36 @@ it('hears all that it is told at once in pieces, and answers each', async () => 
   expect(Math.max(...pieces)).toBeLessThan(300);
   expect(shadow?.status()).toMatchObject({ restarts: 0, dropped: 0 });
   expect(shadow?.status().parity?.all).toMatchObject({ decisions: REQUESTS, agreed: REQUESTS });
+});
+
+it('hears of the headers that it reads, also where the picker in charge reads none', async () => {
+  const config = `apiVersion: llm-d.ai/v1alpha1
+kind: EndpointPickerConfig
+plugins:
+- {type: header-label-affinity-scorer, parameters: {headerName: x-zone, labelKey: zone}}
+`;
+  const { begin, lines } = told(30, [config]);
+  const decided = await new Promise<string>((resolve) => {
+    shadow = startShadow({
+      config,
+      source: 'zones',
+      plugins: [],
+      state: 'as-it-happened',
+      name: 'zones',
+      begin: () => begin,
+      log: createLog('silent'),
+      onDecisions: (text) => {
+        if (text !== '') resolve(text);
+      },
+    });
+    for (const line of lines) shadow.hear(line);
+  });
+  const endpoints = decided
+    .trim()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { is: { endpoint: string } }).is.endpoint);
+  expect(endpoints).toEqual(Array.from({ length: 30 }, (_, n) => (n % 3 === 0 ? 'a' : 'b')));
+  expect(lines.join('')).not.toContain('a key');
 });
 
 it('begins where it is ready when more has come before than is kept', async () => {
