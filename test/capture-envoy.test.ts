@@ -34,6 +34,17 @@ const SECRET = 'the words that nobody may find';
 /** A long run, for the figure that is promised, is asked for by `npm run test:long`. */
 const REQUESTS = process.env['POINTSMAN_LONG_TESTS'] === '1' ? 100_000 : 1500;
 
+const BY_SESSION = `apiVersion: llm-d.ai/v1alpha1
+kind: EndpointPickerConfig
+plugins:
+- type: session-affinity-scorer
+  parameters: {strategy: session_id}
+- type: queue-scorer
+schedulingProfiles:
+- name: default
+  plugins: [{pluginRef: session-affinity-scorer, weight: 3}, {pluginRef: queue-scorer, weight: 1}]
+`;
+
 describe.skipIf(binary === undefined)('a capture of traffic through a real Envoy', () => {
   const files = (): readonly string[] => readdirSync(folder).map((name) => join(folder, name));
 
@@ -138,5 +149,58 @@ describe.skipIf(binary === undefined)('a capture of traffic through a real Envoy
     expect(() => [...readCapture(file).records]).toThrow(/byte \d+: damaged zstd data/);
     writeFileSync(file, whole);
     expect(() => readCapture(join(folder, 'nowhere'))).toThrow(/is not there/);
+  });
+
+  it('gives the decisions of both runs of a picker that was restarted, by headers too', async () => {
+    const restarted = mkdtempSync(join(tmpdir(), 'pointsman-restarted-'));
+    const config = join(restarted, 'sessions.yaml');
+    const captured = join(restarted, 'capture');
+    writeFileSync(config, BY_SESSION);
+    const pool = await startStubPool(
+      stubOptions.parse({ count: 4, port: 0, speed: 10, model: 'm', preset: 'llama-3.1-8b-h100' }),
+    );
+    try {
+      for (const seed of [5, 6]) {
+        const stack = await startStack(binary ?? '', {
+          envoy: 'envoy',
+          config,
+          endpoints: pool.endpoints.map(({ address }) => address),
+          serve: { capture: { folder: captured, bytesMax: 1e9 }, seed },
+        });
+        const ask = async (_: unknown, n: number): Promise<string> => {
+          const headers = {
+            'content-type': 'application/json',
+            'x-session-id': `session ${n % 9}`,
+          };
+          const body = JSON.stringify({ model: 'm', prompt: `prompt ${n}`, max_tokens: 2 });
+          const url = `${stack.url}/v1/completions`;
+          return (await fetch(url, { method: 'POST', headers, body })).text();
+        };
+        for (let round = 0; round < 10; round++) await Promise.all(Array.from({ length: 20 }, ask));
+        await stack.stop();
+      }
+      const { records, warnings } = readCapture(captured);
+      const all = [...records];
+      const runs: number[] = [];
+      for await (const { run, was, is } of redecide(all, options)) {
+        runs.push(run);
+        expect(sameDecision(was, is)).toBe(true);
+      }
+      expect(runs).toEqual([...Array(200).fill(1), ...Array(200).fill(2)]);
+      expect(warnings).toEqual([]);
+      // Without them it would have gone elsewhere.
+      const headless = all.map((each) =>
+        each.e === 'q' ? { ...each, r: { ...each.r, headers: {} } } : each,
+      );
+      let elsewhere = 0;
+      for await (const { was, is } of redecide(headless, options)) {
+        if (!sameDecision(was, is)) elsewhere += 1;
+      }
+      expect(elsewhere).toBeGreaterThan(100);
+      expect(JSON.stringify(all)).not.toMatch(/session \d/);
+    } finally {
+      await pool.stop();
+      rmSync(restarted, { recursive: true });
+    }
   });
 });
