@@ -40,7 +40,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 describe('the report', () => {
   it('is one page that asks for nothing else, with a picture for each figure and server map', () => {
     const html = readFileSync(page, 'utf8');
-    expect(html.match(/<svg /g)).toHaveLength(5 + 2);
+    expect(html.match(/<svg /g)).toHaveLength(7 + 2);
     const references = html.replace(/http:\/\/www\.w3\.org\/[\w/]+/g, '');
     expect(references).not.toMatch(/https?:|<script|<link|src=/);
     expect(html).toContain('±');

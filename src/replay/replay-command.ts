@@ -3,8 +3,10 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { Command } from 'commander';
 import { ConfigError } from '../framework/error.ts';
+import { binLength } from '../simulate/bins.ts';
 import { type ConfigReport, compare } from '../simulate/compare.ts';
-import { curvesOf, hitCeilings } from '../simulate/curves.ts';
+import { curvesOf } from '../simulate/curves.ts';
+import { hitLadder } from '../simulate/hit-ladder.ts';
 import { renderComparison } from '../simulate/render-comparison.ts';
 import { sentencesOf } from '../simulate/trace-reading.ts';
 import { speedUp } from '../simulate/workload.ts';
@@ -131,11 +133,12 @@ async function writeReport(
       name: job.name,
       curves: curvesOf({ requests }, figures),
     })),
-    ceilings: {
-      unlimited: hitCeilings(first.workload, { servers: [], faults: [] }).unlimited,
-      // How much memory the target has is not ours to know.
-      oneCache: Number.NaN,
-    },
+    // How much memory the target has is not ours to know.
+    ladder: hitLadder(
+      first.workload,
+      undefined,
+      binLength(first.requests.at(-1)?.request.atMs ?? 0),
+    ),
     notes,
   });
   writeFileSync(file, page);

@@ -8,6 +8,15 @@ export interface ChartSize {
 /** Okabe and Ito's colours, told apart by all kinds of eyes; the page gives them for light and for dark. */
 const COLOURS: readonly string[] = Array.from({ length: 8 }, (_, at) => `var(--c${at})`);
 
+/** Sizes of most charts; small, so that a phone need not shrink their letters much. */
+export const FIGURE: ChartSize = { width: 540, height: 320 };
+export const GRID: Readonly<Record<'left' | 'right' | 'top' | 'bottom', number>> = {
+  left: 64,
+  right: 24,
+  top: 24,
+  bottom: 56,
+};
+
 /** A chart as SVG that takes its colours from the page's style, and its width from the page. */
 export function chart(option: EChartsOption, { width, height }: ChartSize): string {
   const instance = init(null, null, { renderer: 'svg', ssr: true, width, height });

@@ -1,15 +1,13 @@
 import type { ConfigReport } from '../simulate/compare.ts';
 import type { SimulationCurves } from '../simulate/curves.ts';
-import { axis, chart, colour, dashOf } from './chart.ts';
+import type { HitLadder, HitRate } from '../simulate/hit-ladder.ts';
+import { axis, chart, colour, dashOf, FIGURE, GRID } from './chart.ts';
 
 /** One configuration as it is drawn: the same colour everywhere. */
 export interface Drawn {
   readonly name: string;
   readonly curves: SimulationCurves;
 }
-
-const WIDE = { width: 720, height: 360 };
-const GRID = { left: 64, right: 24, top: 24, bottom: 56 };
 
 /** The share of requests that stay below a time: the further left, the sooner. */
 export function distribution(
@@ -31,76 +29,142 @@ export function distribution(
           .filter(([value]) => Number.isFinite(value)),
       })),
     },
-    WIDE,
+    FIGURE,
   );
 }
 
 /** Found in a cache, over the trace, below what could be found at all. */
-export function hitRates(
-  drawn: readonly Drawn[],
-  ceilings: { readonly unlimited: number; readonly oneCache: number },
-): string {
-  const last = drawn[0]?.curves;
-  const endS = last === undefined ? 1 : (last.binMs * last.hitRate.length) / 1000;
-  const level = (share: number, name: string): object => ({
+export function hitRates(drawn: readonly Drawn[], ladder: HitLadder | undefined): string {
+  const binMs = drawn[0]?.curves.binMs ?? 1;
+  const points = (spans: readonly number[]): readonly (readonly number[])[] =>
+    spans
+      .map((rate, bin) => [((bin + 0.5) * binMs) / 1000, 100 * rate])
+      .filter(([, rate]) => Number.isFinite(rate));
+  const rung = ({ spans }: HitRate, opacity: number): object => ({
     type: 'line',
     showSymbol: false,
-    lineStyle: { width: 1, type: 'dotted', color: 'var(--faint)' },
-    endLabel: {
-      show: true,
-      formatter: name,
-      color: 'var(--faint)',
-      align: 'right',
-      offset: [0, -9],
-    },
-    data: [
-      [0, 100 * share],
-      [endS, 100 * share],
-    ],
+    lineStyle: { width: 1, color: 'var(--faint)', opacity },
+    areaStyle: { color: 'var(--faint)', opacity: 0.1 },
+    data: points(spans),
   });
+  const { ideal, capacityLimited, perfectRouting } = ladder ?? {};
+  const rungs = [
+    ...(ideal === undefined ? [] : [rung(ideal, 0.4)]),
+    ...(capacityLimited === undefined ? [] : [rung(capacityLimited, 0.7)]),
+    ...(perfectRouting === undefined ? [] : [rung(perfectRouting, 1)]),
+  ];
   return chart(
     {
       grid: GRID,
-      xAxis: axis('time in the trace, s', { type: 'value', max: endS }),
+      xAxis: axis('time in the trace, s', { type: 'value' }),
       yAxis: axis('prompt tokens found, %', { type: 'value', min: 0 }),
       series: [
-        ...[
-          { share: ceilings.unlimited, name: 'memory for everything' },
-          { share: ceilings.oneCache, name: 'the pool as one cache' },
-        ]
-          .filter(({ share }) => Number.isFinite(share))
-          .map(({ share, name }) => level(share, name)),
+        ...rungs,
         ...drawn.map(({ curves }, at) => ({
-          type: 'line' as const,
+          type: 'line',
           showSymbol: false,
           lineStyle: { width: 2, color: colour(at), type: dashOf(at) },
-          data: curves.hitRate
-            .map((rate, bin): [number, number] => [((bin + 0.5) * curves.binMs) / 1000, 100 * rate])
-            .filter(([, rate]) => Number.isFinite(rate)),
+          data: points(curves.hitRate),
         })),
       ] as never,
     },
-    WIDE,
+    FIGURE,
   );
 }
 
-/** Each configuration by its two figures: lower left is better. */
+interface Bar {
+  readonly name: string;
+  readonly share: number;
+  readonly colour: string;
+}
+
+/** From what could be found at all down to what was, as bars. */
+export function hitLadderBars(reports: readonly ConfigReport[], ladder: HitLadder): string {
+  const faint = 'var(--faint)';
+  const rung = (name: string, rate: HitRate | undefined): readonly Bar[] =>
+    rate === undefined ? [] : [{ name, share: rate.overall, colour: faint }];
+  const bars: readonly Bar[] = [
+    ...rung('memory for everything', ladder.ideal),
+    ...rung('the pool as one cache', ladder.capacityLimited),
+    ...rung('perfect routing', ladder.perfectRouting),
+    ...reports.map(({ name, figures }, at) => ({
+      name,
+      share: figures.hitRate.mean,
+      colour: colour(at),
+    })),
+  ];
+  return chart(
+    {
+      grid: { ...GRID, left: 170, right: 64 },
+      xAxis: axis('prompt tokens found, %', { type: 'value', min: 0 }),
+      yAxis: axis('', {
+        type: 'category',
+        inverse: true,
+        data: bars.map(({ name }) => name),
+        splitLine: { show: false },
+        axisLabel: { color: 'var(--ink)', width: 160, overflow: 'truncate' },
+      }),
+      series: [
+        {
+          type: 'bar',
+          data: bars.map((bar) => ({
+            value: 100 * bar.share,
+            itemStyle: { color: bar.colour },
+          })),
+          label: {
+            show: true,
+            position: 'right',
+            color: 'var(--ink)',
+            formatter: ({ value }) => `${Number(value).toFixed(1)} %`,
+          },
+        },
+      ],
+    },
+    FIGURE,
+  );
+}
+
+/** Each configuration by its two figures: lower left is better, and the line joins those that none beats at both. */
 export function pareto(reports: readonly ConfigReport[]): string {
+  const points = reports.map(({ figures }) => [figures.ttftMeanMs.mean, figures.tpotMeanMs.mean]);
   return chart(
     {
       grid: { ...GRID, right: 120 },
       xAxis: axis('mean time to first token, ms', { type: 'value', scale: true }),
       yAxis: axis('mean time per output token, ms', { type: 'value', scale: true }),
-      series: reports.map(({ name, figures }, at) => ({
-        type: 'scatter' as const,
-        symbolSize: 14,
-        itemStyle: { color: colour(at) },
-        label: { show: true, position: 'right' as const, formatter: name, color: 'var(--ink)' },
-        data: [[figures.ttftMeanMs.mean, figures.tpotMeanMs.mean]],
-      })),
+      series: [
+        {
+          type: 'line' as const,
+          step: 'end' as const,
+          showSymbol: false,
+          lineStyle: { width: 1, color: 'var(--faint)' },
+          data: frontier(points),
+        },
+        ...reports.map(({ name }, at) => ({
+          type: 'scatter' as const,
+          symbolSize: 14,
+          itemStyle: { color: colour(at) },
+          labelLayout: { moveOverlap: 'shiftY' as const },
+          label: { show: true, position: 'right' as const, formatter: name, color: 'var(--ink)' },
+          data: [points[at] ?? []],
+        })),
+      ],
     },
-    WIDE,
+    FIGURE,
   );
+}
+
+/** Points that no other is below in both, from left to right. */
+function frontier(points: readonly (readonly number[])[]): number[][] {
+  let lowest = Number.POSITIVE_INFINITY;
+  return points
+    .map(([x = Number.NaN, y = Number.NaN]) => [x, y] as const)
+    .toSorted(([a, c], [b, d]) => a - b || c - d)
+    .flatMap(([x, y]) => {
+      if (!(y < lowest)) return [];
+      lowest = y;
+      return [[x, y]];
+    });
 }
 
 /** Work that each server was given, span by span: an even picture is an even load. */

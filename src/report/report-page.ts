@@ -1,6 +1,11 @@
-import type { ConfigReport, Estimate, Figure } from '../simulate/compare.ts';
-import { type Drawn, distribution, hitRates, loadMap, pareto } from './charts.ts';
+import type { CapacityPlan } from '../simulate/capacity-plan.ts';
+import type { ConfigReport } from '../simulate/compare.ts';
+import type { HitLadder } from '../simulate/hit-ladder.ts';
+import { type Drawn, distribution, hitLadderBars, hitRates, loadMap, pareto } from './charts.ts';
+import { comparisonTable } from './comparison-table.ts';
+import { goodputCurves, type LoadCurve, planPicture, waitingOverTime } from './load-charts.ts';
 import { escaped, htmlPage } from './page.ts';
+import { planTable } from './plan-table.ts';
 
 export interface ReportInput {
   /** What was simulated: the trace and the pool. */
@@ -8,58 +13,49 @@ export interface ReportInput {
   readonly reports: readonly ConfigReport[];
   /** Of the first draw of each configuration, in the same order. */
   readonly drawn: readonly Drawn[];
-  /** NaN where it is not known. */
-  readonly ceilings: { readonly unlimited: number; readonly oneCache: number };
+  readonly ladder: HitLadder | undefined;
+  readonly capacity?: Capacity | undefined;
   /** What to know beside the figures, in place of what is said of draws. */
   readonly notes?: readonly string[];
 }
 
-interface Column {
-  readonly head: string;
-  readonly figure: Figure;
-  readonly unit: 'ms' | '%' | '';
+/** What pools bear, where that was looked for. */
+export interface Capacity {
+  readonly plan: CapacityPlan;
+  /** Of the pool as it is, by configuration. */
+  readonly curves: readonly LoadCurve[];
+  /** Of the plan's costs. */
+  readonly costUnit: string;
 }
 
-const COLUMNS: readonly Column[] = [
-  { head: 'TTFT mean', figure: 'ttftMeanMs', unit: 'ms' },
-  { head: 'TTFT p50', figure: 'ttftP50Ms', unit: 'ms' },
-  { head: 'TTFT p99', figure: 'ttftP99Ms', unit: 'ms' },
-  { head: 'per token', figure: 'tpotMeanMs', unit: 'ms' },
-  { head: 'end to end', figure: 'e2eMeanMs', unit: 'ms' },
-  { head: 'good', figure: 'goodput', unit: '%' },
-  { head: 'found in caches', figure: 'hitRate', unit: '%' },
-  { head: 'preempted', figure: 'preemptions', unit: '' },
-  { head: 'failed', figure: 'failed', unit: '' },
-];
-
 /** One page that needs nothing else: no network, no script. For screens small and large, light and dark, and for paper. */
-export function reportPage({ title, reports, drawn, ceilings, notes }: ReportInput): string {
-  const most = Math.max(1, ...drawn.flatMap(({ curves }) => curves.load.flat()));
-  const seeds = reports[0]?.seeds ?? 0;
-  const maps = drawn.map(
-    (each) =>
-      `<figure><figcaption>${escaped(each.name)}</figcaption>${loadMap(each, most)}</figure>`,
-  );
+export function reportPage({
+  title,
+  reports,
+  drawn,
+  ladder,
+  capacity,
+  notes,
+}: ReportInput): string {
   const legend = drawn
     .map(({ name }, at) => `<li><i style="background: var(--c${at % 8})"></i>${escaped(name)}</li>`)
     .join('');
+  const said = notes ?? [aboutDraws(reports[0]?.seeds ?? 0)];
   return htmlPage(
     title,
-    `${(notes ?? [aboutDraws(seeds)]).map((note) => `<p>${escaped(note)}</p>`).join('\n')}
-<div class="scroll">${table(reports)}</div>
+    `${said.map((note) => `<p>${escaped(note)}</p>`).join('\n')}
+<div class="scroll">${comparisonTable(reports)}</div>
 <ul class="legend">${legend}</ul>
 <section>
-<figure><figcaption>Time to first token</figcaption>${distribution(drawn, 'ttft', 'time to first token')}</figure>
-<figure><figcaption>Time per output token</figcaption>${distribution(drawn, 'tpot', 'time per output token')}</figure>
-<figure><figcaption>End to end</figcaption>${distribution(drawn, 'e2e', 'end to end')}</figure>
-<figure><figcaption>First tokens against output tokens</figcaption>${pareto(reports)}</figure>
-<figure><figcaption>Prompt tokens found in caches</figcaption>${hitRates(drawn, ceilings)}</figure>
+${figure('Time to first token', distribution(drawn, 'ttft', 'time to first token'))}
+${figure('Time per output token', distribution(drawn, 'tpot', 'time per output token'))}
+${figure('End to end', distribution(drawn, 'e2e', 'end to end'))}
+${figure('First tokens against output tokens', pareto(reports))}
+${figure('Requests that wait for their first token', waitingOverTime(drawn))}
 </section>
-<h2>Work given to each server</h2>
-<p>Tokens computed, prompts and answers, over the time of the trace; as dark everywhere.</p>
-<section>
-${maps.join('\n')}
-</section>`,
+${ladder === undefined ? '' : cacheSection(reports, drawn, ladder)}
+${capacity === undefined ? '' : capacitySection(capacity)}
+${loadSection(drawn)}`,
   );
 }
 
@@ -69,37 +65,42 @@ function aboutDraws(seeds: number): string {
     : `${seeds} draws, with 95 % intervals. “Against the first” is taken draw by draw, so that what differs is the configuration and not the draw.`;
 }
 
-function table(reports: readonly ConfigReport[]): string {
-  const heads = COLUMNS.map(
-    ({ head, unit }) => `<th>${head}${unit === '' ? '' : `, ${unit}`}</th>`,
-  );
-  const rows = reports.map((report) => {
-    const cells = COLUMNS.map(
-      ({ figure, unit }) => `<td>${told(report.figures[figure], unit)}</td>`,
-    );
-    return `<tr><th scope="row">${escaped(report.name)}</th><td>${against(report, reports[0])}</td>${cells.join('')}</tr>`;
-  });
-  return `<table><thead><tr><th></th><th>TTFT against the first</th>${heads.join('')}</tr></thead><tbody>${rows.join('\n')}</tbody></table>`;
+function cacheSection(
+  reports: readonly ConfigReport[],
+  drawn: readonly Drawn[],
+  ladder: HitLadder,
+): string {
+  return `<h2>Prompt tokens found in caches</h2>
+<p>In grey what could be found, from light to dark: with memory for everything; with the pool’s memory as one cache; with the servers’ own caches and each request sent where it finds most and drives out least, however long the queue there.</p>
+<section>
+${figure('Over the trace', hitRates(drawn, ladder))}
+${figure('Over all', hitLadderBars(reports, ladder))}
+</section>`;
 }
 
-function told({ mean, plusMinus }: Estimate, unit: Column['unit']): string {
-  const text = (value: number): string => {
-    const scaled = unit === '%' ? 100 * value : value;
-    return Math.abs(scaled) < 100 ? scaled.toFixed(1) : Math.round(scaled).toLocaleString('en');
-  };
-  if (Number.isNaN(mean)) return '–';
-  return Number.isNaN(plusMinus) || plusMinus === 0
-    ? text(mean)
-    : `${text(mean)} <small>±${text(plusMinus)}</small>`;
+function capacitySection({ plan, curves, costUnit }: Capacity): string {
+  const { ttftMs, tpotMs, share } = plan.objective;
+  const names = curves.map(({ name }) => name);
+  const bears = plan.rows.some(({ limitPerSecond }) => limitPerSecond.mean > 0);
+  return `<h2>Capacity</h2>
+<p>The objective: ${(100 * share).toFixed(0)} % of answers with the first token within ${ttftMs} ms and ${tpotMs} ms per further token. The limit is the highest load that meets it; costs are in ${costUnit}, of the tokens of good answers at the limit.</p>
+<div class="scroll">${planTable(plan)}</div>
+<section>
+${figure('Good answers against load', goodputCurves(curves, share))}
+${bears ? figure('What each pool bears, and what its tokens cost', planPicture(plan, names)) : ''}
+</section>`;
 }
 
-function against({ againstFirst }: ConfigReport, first: ConfigReport | undefined): string {
-  if (againstFirst === undefined || first === undefined) return '';
-  const base = first.figures.ttftMeanMs.mean;
-  const { mean, plusMinus } = againstFirst.ttftMeanMs;
-  const sign = mean > 0 ? '+' : '−';
-  const interval = Number.isNaN(plusMinus)
-    ? ''
-    : ` <small>±${((100 * plusMinus) / base).toFixed(1)}</small>`;
-  return `${sign}${Math.abs((100 * mean) / base).toFixed(1)}${interval} %`;
+function loadSection(drawn: readonly Drawn[]): string {
+  const most = Math.max(1, ...drawn.flatMap(({ curves }) => curves.load.flat()));
+  const maps = drawn.map((each) => figure(each.name, loadMap(each, most)));
+  return `<h2>Work given to each server</h2>
+<p>Tokens computed, prompts and answers, over the time of the trace; as dark everywhere.</p>
+<section>
+${maps.join('\n')}
+</section>`;
+}
+
+function figure(caption: string, svg: string): string {
+  return `<figure><figcaption>${escaped(caption)}</figcaption>${svg}</figure>`;
 }

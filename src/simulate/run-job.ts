@@ -1,7 +1,8 @@
 import type { EmbeddedPicker, PickerOptions } from '../create-picker.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
-import { curvesOf, hitCeilings, type SimulationCurves } from './curves.ts';
+import { curvesOf, type SimulationCurves } from './curves.ts';
 import type { Saturation } from './find-saturation.ts';
+import { type HitLadder, hitLadder } from './hit-ladder.ts';
 import type { PoolSpec } from './pool-spec.ts';
 import { type LoadProbe, saturate } from './saturate.ts';
 import type { ServiceObjective } from './service-objective.ts';
@@ -40,7 +41,7 @@ export interface JobResult {
   readonly saturation?: Saturation<LoadProbe>;
   /** Where they were asked for. */
   readonly curves?: SimulationCurves;
-  readonly ceilings?: ReturnType<typeof hitCeilings>;
+  readonly ladder?: HitLadder;
   /** How the trace was read, where a worker has read it. */
   readonly trace?: TraceReading;
 }
@@ -79,9 +80,15 @@ export function runJob(
     ...(job.findSaturation === true && {
       saturation: saturate({ run, objective, speed: job.speed, atSpeed: result }),
     }),
-    ...(job.curves === true && {
-      curves: curvesOf(result, shaped),
-      ceilings: hitCeilings(workload, shaped),
-    }),
+    ...(job.curves === true && pictured(speedUp(drawn, job.speed), result, shaped)),
   };
+}
+
+function pictured(
+  workload: Workload,
+  result: SimulationResult,
+  pool: PoolSpec,
+): Required<Pick<JobResult, 'curves' | 'ladder'>> {
+  const curves = curvesOf(result, pool);
+  return { curves, ladder: hitLadder(workload, pool, curves.binMs) };
 }

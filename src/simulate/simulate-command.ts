@@ -4,6 +4,7 @@ import { Presets, SingleBar } from 'cli-progress';
 import { Command, InvalidArgumentError } from 'commander';
 import { NAMED_CONFIGS } from '../config/defaults.ts';
 import { ConfigError } from '../framework/error.ts';
+import type { Capacity } from '../report/report-page.ts';
 import { fromOption } from '../traces/from-option.ts';
 import { addShapeOptions, type ShapeFlags, shapeOf } from '../traces/shape-options.ts';
 import { type CapacityPlan, capacityPlan, costPerHour } from './capacity-plan.ts';
@@ -105,46 +106,57 @@ async function run(flags: SimulateFlags): Promise<void> {
   const plan = planning.findSaturation
     ? capacityPlan(results, { pool, prices: planning.prices, objective: planning.objective })
     : undefined;
-  if (flags.report !== undefined) await writeReport(flags.report, { flags, reports, results });
+  const costUnit = planning.priced ? 'the unit of --price' : 'accelerator-hours (see --price)';
+  await writeReport(flags, { reports, results, plan, costUnit });
   if (json)
     process.stdout.write(
       `${JSON.stringify({ trace: read, reports, plan, results }, undefined, 2)}\n`,
     );
-  else process.stdout.write(renderComparison(reports) + planText(plan, planning));
-}
-
-function planText(plan: CapacityPlan | undefined, { priced }: Planning): string {
-  if (plan === undefined) return '';
-  return `\n${renderPlan(plan, priced ? 'the unit of --price' : 'accelerator-hours (see --price)')}`;
+  else
+    process.stdout.write(
+      renderComparison(reports) + (plan === undefined ? '' : `\n${renderPlan(plan, costUnit)}`),
+    );
 }
 
 /** Loaded when it is asked for: plots are a large library. */
 async function writeReport(
-  file: string,
+  { report, trace, pool, speed }: SimulateFlags,
   {
-    flags,
     reports,
     results,
+    plan,
+    costUnit,
   }: {
-    readonly flags: SimulateFlags;
     readonly reports: readonly ConfigReport[];
     readonly results: readonly JobResult[];
+    readonly plan: CapacityPlan | undefined;
+    readonly costUnit: string;
   },
 ): Promise<void> {
+  if (report === undefined) return;
   const { reportPage } = await import('../report/report-page.ts');
-  const drawn = results.flatMap(({ job, curves }) =>
-    curves === undefined ? [] : [{ name: job.name, curves }],
-  );
-  const ceilings = results.find((result) => result.ceilings !== undefined)?.ceilings;
-  const title = `${basename(flags.trace)} on ${basename(flags.pool)}${flags.speed === 1 ? '' : `, ${flags.speed} times as fast`}`;
+  const faster = speed === 1 ? '' : `, ${speed} times as fast`;
   const page = reportPage({
-    title,
+    title: `${basename(trace)} on ${basename(pool)}${faster}`,
     reports,
-    drawn,
-    ceilings: ceilings ?? { unlimited: Number.NaN, oneCache: Number.NaN },
+    drawn: results.flatMap(({ job, curves }) =>
+      curves === undefined ? [] : [{ name: job.name, curves }],
+    ),
+    ladder: results.find((result) => result.ladder !== undefined)?.ladder,
+    capacity: plan && { plan, curves: loadCurves(reports, results), costUnit },
   });
-  writeFileSync(file, page);
-  process.stderr.write(`wrote ${file}\n`);
+  writeFileSync(report, page);
+  process.stderr.write(`wrote ${report}\n`);
+}
+
+function loadCurves(
+  reports: readonly ConfigReport[],
+  results: readonly JobResult[],
+): Capacity['curves'] {
+  return reports.map(({ name }) => {
+    const first = results.find(({ job }) => job.name === name && job.shape === undefined);
+    return { name, probes: first?.saturation?.probes ?? [] };
+  });
 }
 
 function mustBeThere(option: string, path: string): void {

@@ -1,0 +1,93 @@
+import type { CapacityPlan } from '../simulate/capacity-plan.ts';
+import type { LoadProbe } from '../simulate/saturate.ts';
+import { axis, chart, colour, dashOf, FIGURE, GRID } from './chart.ts';
+import type { Drawn } from './charts.ts';
+
+/** What a configuration did under each load that was tried. */
+export interface LoadCurve {
+  readonly name: string;
+  readonly probes: readonly LoadProbe[];
+}
+
+/** The share of good answers over the load: the further right it falls, the more the pool bears. */
+export function goodputCurves(curves: readonly LoadCurve[], share: number): string {
+  return chart(
+    {
+      grid: GRID,
+      xAxis: axis('load, requests/s', { type: 'value', min: 0 }),
+      yAxis: axis('good answers, %', { type: 'value', min: 0, max: 100 }),
+      series: curves.map(({ probes }, at) => ({
+        type: 'line' as const,
+        symbol: 'circle',
+        symbolSize: 6,
+        itemStyle: { color: colour(at) },
+        lineStyle: { width: 2, color: colour(at), type: dashOf(at) },
+        data: probes.map(({ requestsPerSecond, summary }) => [
+          requestsPerSecond,
+          100 * summary.goodput,
+        ]),
+        ...(at === 0 && {
+          markLine: {
+            silent: true,
+            symbol: 'none',
+            lineStyle: { color: 'var(--faint)', type: 'dotted' as const },
+            label: {
+              formatter: 'objective',
+              position: 'insideStartBottom' as const,
+              color: 'var(--faint)',
+            },
+            data: [{ yAxis: 100 * share }],
+          },
+        }),
+      })),
+    },
+    FIGURE,
+  );
+}
+
+/** Requests that wait for their first token, over the trace. */
+export function waitingOverTime(drawn: readonly Drawn[]): string {
+  return chart(
+    {
+      grid: GRID,
+      xAxis: axis('time in the trace, s', { type: 'value' }),
+      yAxis: axis('requests that wait', { type: 'value', min: 0 }),
+      series: drawn.map(({ curves }, at) => ({
+        type: 'line' as const,
+        showSymbol: false,
+        lineStyle: { width: 2, color: colour(at), type: dashOf(at) },
+        data: curves.waiting.map((count, bin) => [((bin + 0.5) * curves.binMs) / 1000, count]),
+      })),
+    },
+    FIGURE,
+  );
+}
+
+/** Each shape of the pool by what it bears and what its tokens cost: lower right is better. */
+export function planPicture({ rows }: CapacityPlan, configs: readonly string[]): string {
+  return chart(
+    {
+      grid: { ...GRID, right: 110 },
+      xAxis: axis('limit, requests/s', { type: 'value', scale: true }),
+      yAxis: axis('cost of a million tokens', { type: 'value', scale: true }),
+      series: configs.map((config, at) => ({
+        type: 'scatter' as const,
+        symbolSize: 11,
+        itemStyle: { color: colour(at) },
+        labelLayout: { moveOverlap: 'shiftY' as const },
+        data: rows
+          .filter((row) => row.config === config && row.limitPerSecond.mean > 0)
+          .map(({ shape, limitPerSecond, costPerMillion }) => ({
+            value: [limitPerSecond.mean, costPerMillion.mean],
+            label: {
+              show: true,
+              position: 'right' as const,
+              formatter: shape === '' ? 'as it is' : shape,
+              color: 'var(--ink)',
+            },
+          })),
+      })),
+    },
+    FIGURE,
+  );
+}
