@@ -140,6 +140,21 @@ export const SYNTHETIC: readonly Scenario[] = [
     },
   ),
   scenario(
+    'tenants',
+    '60 tenants, each with a long prompt of its own, the largest a fifth of all, in bursts, 8 H100',
+    () => uniformPool(8, presetServer('llama-3.1-8b-h100')),
+    {
+      sessions: 10_000,
+      everyMs: 75,
+      burst: 3,
+      heads: { pick: (random) => zipf(random, 60, 1), tokens: (head) => 1500 + 100 * (head % 37) },
+      turns: (random) => 1 + Math.floor(random.next() * 4),
+      questionTokens: (random) => logNormal(random, 300, 1),
+      answerTokens: (random) => logNormal(random, 150, 0.8),
+      thinkMs: 6000,
+    },
+  ),
+  scenario(
     'mixed-speeds',
     '4 servers at full and 4 at half speed',
     () =>
