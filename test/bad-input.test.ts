@@ -76,8 +76,8 @@ describe('bad input ends in a sentence and exit code 2', () => {
     [['redecide', 'empty.jsonl'], /is empty/],
     [['calibrate', '--points', 'missing.csv'], /^missing\.csv: is not there$/m],
     [['calibrate', '--steps', 'empty.csv'], /has no rows/],
-    [['explain', 'an-id', '--admin', '127.0.0.1:1'], /no picker answers there/],
-    [['shadow', 'top', '--admin', '127.0.0.1:1'], /no picker answers there/],
+    [['explain', 'an-id', '--admin', '127.0.0.1:1'], /no picker at 127\.0\.0\.1:1/],
+    [['shadow', 'top', '--admin', '127.0.0.1:1'], /no picker at 127\.0\.0\.1:1/],
     [['demo', '--no-envoy', '--policies', 'nowhere'], /nowhere/],
   ])('%j', async (args, sentence) => {
     const { code, stderr } = await pointsman(...args);

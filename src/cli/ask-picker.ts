@@ -23,7 +23,7 @@ export async function askPicker<T>({
   method = 'GET',
 }: PickerQuestion): Promise<T> {
   const fault = (message: string): ConfigError =>
-    new ConfigError(command, [{ path: `--admin ${admin}`, message }]);
+    new ConfigError(command, [{ path: '--admin', message }]);
   let status: number;
   let text: string;
   try {
@@ -33,11 +33,11 @@ export async function askPicker<T>({
     status = response.status;
     text = await response.text();
   } catch (error) {
-    throw fault(`no picker answers there (${reasonOf(error)}); is it the port of --metrics-port?`);
+    throw fault(`no picker at ${admin} (${reasonOf(error)}); is it the port of --metrics-port?`);
   }
   const document = objectIn(text);
   if (document === undefined) {
-    throw fault(`answered ${status} without JSON; is it the port of --metrics-port?`);
+    throw fault(`${admin} answered ${status} without JSON; is it the port of --metrics-port?`);
   }
   if (status === 200) return document as T;
   throw fault(typeof document['error'] === 'string' ? document['error'] : `answered ${status}`);
