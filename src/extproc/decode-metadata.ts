@@ -1,11 +1,12 @@
 import type { LoadBalancerMetadata } from './stream-event.ts';
 import { WireReader } from './wire-reader.ts';
 
-const SUBSET_NAMESPACE = 'envoy.lb.subset_hint';
-const SUBSET_KEY = 'x-gateway-destination-endpoint-subset';
-const SERVED_NAMESPACE = 'envoy.lb';
-const DESTINATION_KEY = 'x-gateway-destination-endpoint';
-const SERVED_KEY = 'x-gateway-destination-endpoint-served';
+// Keys are compared as bytes: this is read with every message of a stream, and nearly all of it is somebody else's.
+const SUBSET_NAMESPACE = Buffer.from('envoy.lb.subset_hint');
+const SUBSET_KEY = Buffer.from('x-gateway-destination-endpoint-subset');
+const SERVED_NAMESPACE = Buffer.from('envoy.lb');
+const DESTINATION_KEY = Buffer.from('x-gateway-destination-endpoint');
+const SERVED_KEY = Buffer.from('x-gateway-destination-endpoint-served');
 
 const EMPTY: Buffer = Buffer.alloc(0);
 
@@ -15,18 +16,22 @@ export function decodeMetadata(reader: WireReader): LoadBalancerMetadata {
   let served: string | undefined;
   let destination: string | undefined;
   eachEntry(reader, (namespace, struct) => {
-    if (namespace === SUBSET_NAMESPACE)
-      subset = endpointList(valueOf(struct, SUBSET_KEY)) ?? subset;
-    else if (namespace === SERVED_NAMESPACE) {
-      served = stringsOf(valueOf(struct, SERVED_KEY))?.[0] ?? served;
-      destination = stringsOf(valueOf(struct, DESTINATION_KEY))?.[0] ?? destination;
+    if (namespace.equals(SUBSET_NAMESPACE)) {
+      eachEntryOf(struct, (key, value) => {
+        if (key.equals(SUBSET_KEY)) subset = endpointList(value) ?? subset;
+      });
+    } else if (namespace.equals(SERVED_NAMESPACE)) {
+      eachEntryOf(struct, (key, value) => {
+        if (key.equals(DESTINATION_KEY)) destination = stringsOf(value)?.[0] ?? destination;
+        else if (key.equals(SERVED_KEY)) served = stringsOf(value)?.[0] ?? served;
+      });
     }
   });
   return { subset, served, destination };
 }
 
 /** A list of strings, or one comma-separated string as header-to-metadata rules produce. */
-function endpointList(value: Buffer | undefined): readonly string[] | undefined {
+function endpointList(value: Buffer): readonly string[] | undefined {
   return stringsOf(value)
     ?.flatMap((text) => text.split(','))
     .map((text) => text.trim())
@@ -34,21 +39,29 @@ function endpointList(value: Buffer | undefined): readonly string[] | undefined 
 }
 
 /** The entries of the message ahead, whose field 1 is a map from string to message. */
-function eachEntry(reader: WireReader, take: (key: string, value: Buffer) => void): void {
+function eachEntry(reader: WireReader, take: (key: Buffer, value: Buffer) => void): void {
   const outer = reader.enter();
+  readEntries(reader, take);
+  reader.leave(outer);
+}
+
+function eachEntryOf(struct: Buffer, take: (key: Buffer, value: Buffer) => void): void {
+  readEntries(new WireReader(struct), take);
+}
+
+function readEntries(reader: WireReader, take: (key: Buffer, value: Buffer) => void): void {
   for (let field = reader.next(); field !== 0; field = reader.next()) {
     if (field === 1) readEntry(reader, take);
     else reader.skip();
   }
-  reader.leave(outer);
 }
 
-function readEntry(reader: WireReader, take: (key: string, value: Buffer) => void): void {
+function readEntry(reader: WireReader, take: (key: Buffer, value: Buffer) => void): void {
   const outer = reader.enter();
-  let key = '';
+  let key = EMPTY;
   let value = EMPTY;
   for (let part = reader.next(); part !== 0; part = reader.next()) {
-    if (part === 1) key = reader.text();
+    if (part === 1) key = reader.bytes();
     else if (part === 2) value = reader.bytes();
     else reader.skip();
   }
@@ -56,22 +69,8 @@ function readEntry(reader: WireReader, take: (key: string, value: Buffer) => voi
   take(key, value);
 }
 
-function valueOf(struct: Buffer, wanted: string): Buffer | undefined {
-  let found: Buffer | undefined;
-  const reader = new WireReader(struct);
-  for (let field = reader.next(); field !== 0; field = reader.next()) {
-    if (field !== 1) reader.skip();
-    else
-      readEntry(reader, (key, value) => {
-        if (key === wanted) found = value;
-      });
-  }
-  return found;
-}
-
 /** The strings of a google.protobuf.Value that is a string or a list; undefined for any other kind of value. */
-function stringsOf(value: Buffer | undefined): readonly string[] | undefined {
-  if (value === undefined) return undefined;
+function stringsOf(value: Buffer): readonly string[] | undefined {
   let strings: string[] | undefined;
   const reader = new WireReader(value);
   for (let field = reader.next(); field !== 0; field = reader.next()) {

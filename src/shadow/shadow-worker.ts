@@ -15,7 +15,7 @@ import { ParityTally } from './parity.ts';
 import type { ShadowData, ShadowMessage } from './start-shadow.ts';
 
 // Requests are served first where cores are short. Of this thread alone: elsewhere than on Linux it would be of the process.
-if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_LOW);
 
 /** A thread that decides again what it is told, and answers each batch with how that compares. */
 const { config, source, plugins, state, tells = false } = workerData as ShadowData;

@@ -160,6 +160,6 @@ it.runIf(process.platform === 'linux')('leaves the cores to requests', async () 
     // The 19th field; the second, a name in parentheses, may have spaces in it.
     return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16]);
   });
-  expect(niceness.filter((each) => each === 10)).toHaveLength(1);
+  expect(niceness.filter((each) => each === 19)).toHaveLength(1);
   expect(getPriority()).toBe(before);
 });
