@@ -38,7 +38,7 @@ small { color: var(--faint); }
 .legend { display: flex; flex-wrap: wrap; gap: .3rem 1.4rem; list-style: none; padding: 0; margin: 1.6rem 0 .6rem; }
 .legend i { display: inline-block; width: .8rem; height: .8rem; border-radius: 2px; margin-right: .5rem; }
 .scroll + section { margin-top: 1.5rem; }
-section { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 30rem), 1fr)); gap: 1.5rem; }
+section { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 30rem), 1fr)); gap: 1.5rem; }
 figure { margin: 0; min-width: 0; } figcaption { font-weight: 600; margin-bottom: .3rem; }
 svg { display: block; width: 100%; height: auto; }
 @media print { body { max-width: none; } figure { break-inside: avoid; } }
