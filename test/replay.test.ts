@@ -125,7 +125,7 @@ describe('against the stub', () => {
       // Two of Mooncake's blocks are 64 of the engine's; the chat's template stands before them.
       expect(summary.hitRate).toBeCloseTo(1024 / 3400, 2);
       expect(replay.servers).toEqual([{ name: 'stub-0', requests: 3 }]);
-      expect(readFileSync(page, 'utf8').match(/<svg /g)).toHaveLength(5 + 1);
+      expect(readFileSync(page, 'utf8').match(/<svg /g)).toHaveLength(7 + 1);
     }
   });
 });

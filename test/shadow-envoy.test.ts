@@ -174,7 +174,7 @@ describe.skipIf(binary === undefined)('shadows beside a picker behind a real Env
     expect(shadow?.restarts).toBe(0);
   });
 
-  it('one that answers nonsense half of the time is undecided then', async () => {
+  it('one that answers nonsense now and then is undecided then', async () => {
     const shadow = await eventually(
       () => named(garbageConfig),
       (status) => (status?.parity?.replacement?.undecided ?? 0) > 10,

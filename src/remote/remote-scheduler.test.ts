@@ -190,6 +190,15 @@ describe('a scheduler in another process', () => {
     expect(scheduler.status().breaker).toBe('closed');
   });
 
+  it('[R6] is not given up for one broken stream, however many waited', () => {
+    const { scheduler, clock, call, say, ask } = setUp();
+    for (let i = 0; i < 20; i++) ask(`r${i}`);
+    call().options.onClosed('killed');
+    while (clock.step(100));
+    say({ welcome: WELCOME });
+    expect([scheduler.status().breaker, ask('next').waits]).toEqual(['closed', true]);
+  });
+
   it('[R7] that goes away holds up nobody, and is told everything again when it is back', () => {
     const { clock, calls, call, say, ask } = setUp();
     const asked = ask('r1');

@@ -173,9 +173,10 @@ export class RemoteScheduler implements ReplacementScheduler {
     this.#batch = [];
     const waiting = [...this.#asked.values()];
     this.#asked.clear();
+    // One failure, however many were waiting: until it is back nobody is asked anyway.
+    if (waiting.length > 0) this.#breaker.failed();
     for (const each of waiting) {
       each.deadline.cancel();
-      this.#breaker.failed();
       this.#settle(each, { declined: 'disconnected' });
     }
   }
