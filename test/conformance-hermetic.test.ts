@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type Serving, startServe } from '../src/cli/serve.ts';
+import { startServe } from '../src/cli/serve.ts';
+import type { Serving } from '../src/cli/serve-options.ts';
 import {
   type Answer,
   bodyOf,

@@ -9,7 +9,8 @@ import { loadKubeconfig } from './load-kubeconfig.ts';
 import { configFileOf, planFromPlugins, shadowFrom } from './plan.ts';
 import { pluginOption } from './plugin-option.ts';
 import { readPromotionRule } from './promoting.ts';
-import { type ServeOptions, startServe } from './serve.ts';
+import { startServe } from './serve.ts';
+import type { ServeOptions } from './serve-options.ts';
 import { untilSignal } from './until-signal.ts';
 
 /** Below Envoy's default buffer of 1 MiB, and enough text to know a prompt by. */

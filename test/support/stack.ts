@@ -1,6 +1,7 @@
 import { scorers } from '../../scorers/index.ts';
 import { planFrom } from '../../src/cli/plan.ts';
-import { type ServeOptions, type Serving, startServe } from '../../src/cli/serve.ts';
+import { startServe } from '../../src/cli/serve.ts';
+import type { ServeOptions, Serving } from '../../src/cli/serve-options.ts';
 import { fetchEnvoy } from '../../src/envoy/fetch-envoy.ts';
 import { type EnvoyConfigOptions, renderEnvoyConfig } from '../../src/envoy/render-config.ts';
 import { startEnvoy } from '../../src/envoy/run-envoy.ts';
