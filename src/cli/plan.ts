@@ -44,9 +44,13 @@ export async function configFileOf(
 }
 
 /** A configuration that is to run as a shadow. Throws ConfigError when it cannot be read. */
-export function shadowFrom(config: string, plugins: readonly string[]): ShadowData {
+export function shadowFrom(
+  config: string,
+  plugins: readonly string[],
+  state: ShadowData['state'] = 'as-it-happened',
+): ShadowData {
   const text = NAMED_CONFIGS.get(config) ?? readText(config);
-  return { config: text, source: config, plugins, state: 'as-it-happened' };
+  return { config: text, source: config, plugins, state };
 }
 
 function planWith(config: string, catalogue: PluginCatalogue): PickerPlan {

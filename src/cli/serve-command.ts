@@ -5,6 +5,7 @@ import type { PickerPlan } from '../config/picker-plan.ts';
 import { ConfigError } from '../framework/error.ts';
 import type { ScorerDefinition } from '../framework/plugin.ts';
 import { createLog } from '../observability/log.ts';
+import type { ShadowData } from '../shadow/start-shadow.ts';
 import { loadKubeconfig } from './load-kubeconfig.ts';
 import { configFileOf, planFromPlugins, shadowFrom } from './plan.ts';
 import { pluginOption } from './plugin-option.ts';
@@ -47,6 +48,7 @@ interface ServeFlags {
   readonly seed?: number;
   readonly capture?: string;
   readonly shadow: readonly string[];
+  readonly shadowState: ShadowData['state'];
   readonly shadowLog?: string;
   readonly shadowLogMaxBytes: number;
   readonly promotion?: string | true;
@@ -97,7 +99,7 @@ async function serve(flags: ServeFlags, scorers: readonly ScorerDefinition[]): P
     halfCloseAfterPick: flags.halfCloseAfterPick,
     drainTimeoutMs: flags.drainTimeoutMs,
     observe: flags.observe,
-    shadows: shadows.map((name) => shadowFrom(name, flags.plugin)),
+    shadows: shadows.map((name) => shadowFrom(name, flags.plugin, flags.shadowState)),
     shadowPlans: [...plans.values()],
     shadowLog:
       flags.shadowLog === undefined
@@ -145,6 +147,14 @@ function withWatchers(command: Command): Command {
       'a configuration that decides beside the one in charge, without effect; give it several times',
       (name: string, before: readonly string[]) => [...before, name],
       [],
+    )
+    .addOption(
+      new Option(
+        '--shadow-state <what>',
+        'what their later decisions build on: where requests went, or where they would have sent them',
+      )
+        .choices(['as-it-happened', 'as-if-decided'])
+        .default('as-it-happened'),
     )
     .option('--shadow-log <file>', 'write what each of these decides there, as JSON Lines')
     .option(
