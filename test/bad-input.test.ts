@@ -59,6 +59,12 @@ describe('bad input ends in a sentence and exit code 2', () => {
       /listens there already; end it/,
     ],
     [[...SERVE, '--cert-path', 'folder'], /^folder\/tls\.crt: is not there$/m],
+    [[...SERVE, '--capture', '/proc/nope'], /--capture: the folder \/proc\/nope cannot be made/],
+    [[...SERVE, '--capture', 'empty.csv'], /--capture: the folder empty\.csv cannot be made/],
+    [
+      [...SERVE, '--shadow', 'default', '--shadow-log', '/proc/nope/log.jsonl'],
+      /--shadow-log: the folder \/proc\/nope cannot be made/,
+    ],
     [[...SERVE, '--config', 'broken.yaml'], /line 2, column \d+: /],
     [['gateway', '--port', 'BUSY'], /listens there already; end it/],
     [['sidecar', '--host', '127.0.0.1', '--port', 'BUSY'], /listens there already; end it/],
@@ -85,4 +91,20 @@ describe('bad input ends in a sentence and exit code 2', () => {
     expect(stderr).not.toMatch(/^\s+at /m);
     expect(code).toBe(2);
   });
+});
+
+describe('bounds', () => {
+  it.each(['--capture-max-bytes', '--shadow-log-max-bytes'])(
+    '%s of less than a mebibyte is refused, with the bound',
+    async (flag) => {
+      for (const bytes of ['0', '1048575']) {
+        const { code, stderr } = await pointsman(...SERVE, flag, bytes);
+        expect(stderr).toContain(`${bytes}' is invalid. must be at least 1048576 bytes.`);
+        expect(code).toBe(1);
+      }
+      // It is only told of where it is the fault.
+      const { stderr } = await pointsman(...SERVE, flag, '1048576', '--config', 'broken.yaml');
+      expect(stderr).toMatch(/^broken\.yaml/);
+    },
+  );
 });

@@ -1,5 +1,14 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -48,14 +57,56 @@ describe('pointsman trace convert', { timeout: 120_000 }, () => {
   });
 
   it('refuses in one sentence to write where nothing can be written, and leaves nothing behind', () => {
-    for (const to of [join(folder, 'nowhere', 'out.csv'), folder]) {
+    const cases: readonly [string, RegExp][] = [
+      [join(folder, 'nowhere', 'out.csv'), /cannot be written: /],
+      [folder, /is a folder; name a file, such as /],
+    ];
+    for (const [to, sentence] of cases) {
       const args = ['trace', 'convert', slice, to, '--to', 'azure'];
       const { status, stderr } = spawnSync(process.execPath, [main, ...args], { encoding: 'utf8' });
       expect(status).toBe(2);
-      expect(stderr).toMatch(/cannot be written: /);
+      expect(stderr).toMatch(sentence);
       expect(stderr).not.toContain('    at ');
     }
     expect(existsSync(`${folder}.partial`)).toBe(false);
+  });
+
+  it('refuses to write over what it reads, by whatever name, and leaves it as it is', () => {
+    const text = readFileSync(slice, 'utf8');
+    const own = join(folder, 'held');
+    mkdirSync(own);
+    const file = join(own, 'held.jsonl');
+    const link = join(folder, 'link.jsonl');
+    const partial = join(own, 'out.jsonl.partial');
+    const other = join(folder, 'other.jsonl');
+    for (const path of [file, partial, other]) writeFileSync(path, text);
+    symlinkSync(file, link);
+    const cases: readonly (readonly string[])[] = [
+      [file, file],
+      [file, join(own, '..', 'held', 'held.jsonl')],
+      [file, link],
+      [link, file],
+      // What is written at first is there, under this name.
+      [partial, join(own, 'out.jsonl')],
+      [other, file, '--merge', file],
+    ];
+    for (const args of cases) {
+      const { status, stderr } = spawnSync(process.execPath, [main, 'trace', 'convert', ...args], {
+        encoding: 'utf8',
+      });
+      expect([args, status, stderr]).toEqual([
+        args,
+        2,
+        expect.stringMatching(/^trace:\n {2}.*: is what is read from \(.*\), and would be lost/),
+      ]);
+    }
+    for (const path of [file, partial, other]) expect(readFileSync(path, 'utf8')).toBe(text);
+    const taken = ['trace', 'convert', own, file];
+    expect(spawnSync(process.execPath, [main, ...taken], { encoding: 'utf8' })).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('is one of the files in') as string,
+    });
+    expect(readFileSync(file, 'utf8')).toBe(text);
   });
 
   it('shapes a trace as simulate does, by the same options', () => {

@@ -22,6 +22,8 @@ const BODY_BYTES_MAX = 64 * 1024 * 1024;
 const CAPTURE_BYTES_MAX = 4 * 1024 * 1024 * 1024;
 /** Some millions of decisions. */
 const SHADOW_LOG_BYTES_MAX = 1024 * 1024 * 1024;
+/** Some thousands of requests: with less, what is written would be deleted before anybody reads it. */
+const WRITTEN_BYTES_MIN = 1024 * 1024;
 const DRAIN_TIMEOUT_MS = 30_000;
 const EXPLAIN_DECISIONS = 100_000;
 
@@ -160,7 +162,7 @@ function withWatchers(command: Command): Command {
     .option(
       '--shadow-log-max-bytes <n>',
       'of that file and the three before it, together',
-      count,
+      writtenBytes,
       SHADOW_LOG_BYTES_MAX,
     )
     .option(
@@ -179,7 +181,7 @@ function withWatchers(command: Command): Command {
     .option(
       '--capture-max-bytes <n>',
       'delete its oldest files beyond this',
-      count,
+      writtenBytes,
       CAPTURE_BYTES_MAX,
     )
     .option(
@@ -293,6 +295,12 @@ function port(text: string): number {
   const value = count(text);
   if (value > 65_535) throw new InvalidArgumentError('must be at most 65535.');
   return value;
+}
+
+function writtenBytes(text: string): number {
+  const value = count(text);
+  if (value >= WRITTEN_BYTES_MIN) return value;
+  throw new InvalidArgumentError(`must be at least ${WRITTEN_BYTES_MIN} bytes.`);
 }
 
 function count(text: string): number {

@@ -1,9 +1,11 @@
+import { dirname } from 'node:path';
 import { CaptureWriter } from '../capture/capture-writer.ts';
 import { startTap, type Tap } from '../capture/start-tap.ts';
 import type { EndpointPicker } from '../endpoint-picker.ts';
 import type { Clock } from '../framework/runtime.ts';
 import { ShadowLog } from '../shadow/shadow-log.ts';
 import { type Shadow, startShadow } from '../shadow/start-shadow.ts';
+import { requireFolder } from './require-folder.ts';
 import type { ServeOptions } from './serve-options.ts';
 
 /** A capture is kept in so many files or more, so that deleting the oldest takes no great part of it. */
@@ -20,13 +22,14 @@ export function tapOf(
   return startTap({ ...parts, plan, shadows: shadowPlans });
 }
 
-/** Writes what the tap hears; undefined where nobody asked for it. */
+/** Writes what the tap hears; undefined where nobody asked for it. Throws ConfigError for a folder that cannot be. */
 export function captureOf(
   { capture, log }: ServeOptions,
   { tap, pool }: { readonly tap: Tap; readonly pool: Pick<EndpointPicker['pool'], 'snapshot'> },
 ): CaptureWriter | undefined {
   if (capture === undefined) return undefined;
   const { folder, bytesMax } = capture;
+  requireFolder('--capture', folder);
   log.info({ folder, bytesMax }, 'capturing what goes into decisions, without text');
   const writer = new CaptureWriter({
     folder,
@@ -40,10 +43,11 @@ export function captureOf(
   return writer;
 }
 
-/** Undefined where nobody asked for it. */
+/** Undefined where nobody asked for it. Throws ConfigError where its folder cannot be. */
 export function shadowLogOf({ shadowLog, log }: ServeOptions): ShadowLog | undefined {
   if (shadowLog === undefined) return undefined;
   const { path } = shadowLog;
+  requireFolder('--shadow-log', dirname(path));
   return new ShadowLog({
     ...shadowLog,
     onFailed: (reason) =>

@@ -2,6 +2,7 @@ import { Command, Option } from 'commander';
 import { formatNamed, TRACE_FORMATS } from './find-format.ts';
 import { fromOption } from './from-option.ts';
 import { loadTrace } from './load-trace.ts';
+import { refuseOverwriting } from './refuse-overwriting.ts';
 import { addShapeOptions, type ShapeFlags, shapeOf } from './shape-options.ts';
 import type { Trace, TraceRequest } from './trace.ts';
 import type { Carried, TraceFormat } from './trace-format.ts';
@@ -32,6 +33,7 @@ export function traceCommand(): Command {
     .addHelpText('after', `\nFormats:\n${TRACE_FORMATS.map(aboutFormat).join('\n')}`)
     .action((from: string, to: string, flags: ConvertFlags) => {
       const { lenient, from: named } = flags;
+      refuseOverwriting(to, [from, ...flags.merge]);
       const trace = loadTrace(from, { lenient, from: named, shape: shapeOf(flags) });
       const format = formatNamed(flags.to);
       writeTrace(to, trace, format);
