@@ -1,9 +1,11 @@
 import { execFile } from 'node:child_process';
+import { createPrivateKey } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { selfSigned } from '../src/extproc/self-signed.ts';
 
 const root = dirname(import.meta.dirname);
 const folder = mkdtempSync(join(tmpdir(), 'pointsman-bad-input-'));
@@ -24,7 +26,34 @@ beforeAll(async () => {
   };
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   mkdirSync(join(folder, 'folder'));
+  await writeCertificates();
 });
+
+/** Folders for `--cert-path`, each wrong in one way. */
+async function writeCertificates(): Promise<void> {
+  const { cert, key } = await selfSigned();
+  const other = await selfSigned();
+  const half = (pem: Buffer): Buffer => pem.subarray(0, pem.length / 2);
+  const locked = createPrivateKey(key).export({
+    type: 'pkcs8',
+    format: 'pem',
+    cipher: 'aes-256-cbc',
+    passphrase: 'secret',
+  });
+  const pairs: Readonly<Record<string, readonly [string | Buffer, string | Buffer]>> = {
+    'no-pem': ['hello', key],
+    swapped: [key, cert],
+    cut: [half(cert), key],
+    'cut-key': [cert, half(key)],
+    'other-key': [cert, other.key],
+    locked: [cert, locked],
+  };
+  for (const [name, [crt, keyText]] of Object.entries(pairs)) {
+    mkdirSync(join(folder, name));
+    writeFileSync(join(folder, name, 'tls.crt'), crt);
+    writeFileSync(join(folder, name, 'tls.key'), keyText);
+  }
+}
 
 afterAll(() => {
   busy.close();
@@ -53,12 +82,28 @@ const SIMULATE = ['simulate', '--trace', TRACE];
 
 describe('bad input ends in a sentence and exit code 2', () => {
   it.each([
-    [[...SERVE, '--insecure', '--extproc-port', 'BUSY'], /listens there already; end it/],
+    // All that is printed: gRPC has nothing to add.
+    [
+      [...SERVE, '--insecure', '--extproc-port', 'BUSY'],
+      /^cannot listen on 127\.0\.0\.1:\d+: something listens there already; end it, or take another port\n$/,
+    ],
     [
       [...SERVE, '--insecure', '--extproc-port', '0', '--metrics-port', 'BUSY'],
       /listens there already; end it/,
     ],
     [[...SERVE, '--cert-path', 'folder'], /^folder\/tls\.crt: is not there$/m],
+    [
+      [...SERVE, '--cert-path', 'no-pem'],
+      /no-pem\/tls\.crt: holds no PEM: no line says -+BEGIN CERT/,
+    ],
+    [[...SERVE, '--cert-path', 'swapped'], /swapped\/tls\.crt: holds a PRIVATE KEY where a CERT/],
+    [[...SERVE, '--cert-path', 'cut'], /cut\/tls\.crt: is a damaged CERTIFICATE \(.+\)/],
+    [[...SERVE, '--cert-path', 'cut-key'], /cut-key\/tls\.key: is a damaged PRIVATE KEY \(.+\)/],
+    [[...SERVE, '--cert-path', 'other-key'], /tls\.key: is not the key of other-key\/tls\.crt \(/],
+    [
+      [...SERVE, '--cert-path', 'locked'],
+      /locked\/tls\.key: is encrypted, and nobody can be asked/,
+    ],
     [[...SERVE, '--capture', '/proc/nope'], /--capture: the folder \/proc\/nope cannot be made/],
     [[...SERVE, '--capture', 'empty.csv'], /--capture: the folder empty\.csv cannot be made/],
     [

@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { EndpointPicker } from '../endpoint-picker.ts';
 import type { ExtProcServerOptions } from '../extproc/server.ts';
 import type { SessionOptions } from '../extproc/session.ts';
@@ -7,9 +5,10 @@ import type { PickerMetrics } from '../observability/metrics.ts';
 import { createOpenBody, headerOnlyRequest } from '../request/open-body.ts';
 import type { RequestRules } from '../rules/request-rules.ts';
 import { observing } from './observing.ts';
+import { readCertificate } from './read-certificate.ts';
 import type { ServeOptions } from './serve-options.ts';
 
-/** How the ext_proc server answers. Throws when the certificate cannot be read. */
+/** How the ext_proc server answers. Throws when the certificate cannot be read, ConfigError when it is none. */
 export function extProcOptions(
   options: ServeOptions,
   parts: {
@@ -60,8 +59,5 @@ export function extProcOptions(
 function tlsOf({ insecure, certPath }: ServeOptions): ExtProcServerOptions['tls'] {
   if (insecure) return 'plaintext';
   if (certPath === undefined) return 'self-signed';
-  return {
-    cert: readFileSync(join(certPath, 'tls.crt')),
-    key: readFileSync(join(certPath, 'tls.key')),
-  };
+  return readCertificate(certPath);
 }

@@ -6,6 +6,7 @@ import { decodeRequest } from './decode-request.ts';
 import { encodeResponse } from './encode-response.ts';
 import { Health } from './health.ts';
 import { ObserverSession, type ObserverSessionOptions } from './observer-session.ts';
+import { quietGrpc } from './quiet-grpc.ts';
 import { type Certificate, selfSigned } from './self-signed.ts';
 import { Session, type SessionOptions } from './session.ts';
 import type { StreamAction } from './stream-action.ts';
@@ -56,6 +57,7 @@ type Stream = ServerDuplexStream<StreamEvent, Answer>;
 
 /** Serves ext_proc: bytes to sessions and back. What a session decides is in `session.ts`. */
 export async function startExtProcServer(options: ExtProcServerOptions): Promise<ExtProcServer> {
+  quietGrpc();
   const health = new Health();
   const server = newServer(options.messageBytesMax);
   health.addTo(server);
