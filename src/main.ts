@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import { sentenceOf } from './cli/sentence-of.ts';
 import { untilSignal } from './cli/until-signal.ts';
+import { endWithParent } from './runtime/end-with-parent.ts';
 
 /** Each loaded when it is asked for: a pool of stubs need not hold the picker, nor a picker the simulator. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
@@ -15,7 +16,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   explain: async () => (await import('./explain/explain-command.ts')).explainCommand(),
   gateway: async () => (await import('./gateway/gateway-command.ts')).gatewayCommand(),
   sidecar: async () => (await import('./sidecar/sidecar-command.ts')).sidecarCommand(),
-  demo: async () => (await import('./demo/demo-command.ts')).demoCommand(),
+  demo: async () => (await import('./demo/demo-command.ts')).demoCommand(checkPolicy),
   check: async () => {
     const { checkCommand } = await import('./cli/check-command.ts');
     return checkCommand((await import('../scorers/index.ts')).scorers);
@@ -30,6 +31,12 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   calibrate: async () =>
     (await import('../stub-server/calibration/calibrate-command.ts')).calibrateCommand(),
 };
+
+/** Only when it is to run: to tell of its options the demo need not hold the picker. */
+async function checkPolicy(policy: string): Promise<void> {
+  const { planFrom } = await import('./cli/plan.ts');
+  planFrom(policy, (await import('../scorers/index.ts')).scorers);
+}
 
 async function program(asked: string): Promise<Command> {
   const all = new Command('pointsman')
@@ -56,6 +63,7 @@ async function argumentsOf(given: readonly string[]): Promise<readonly string[]>
   return args;
 }
 
+endWithParent();
 try {
   const args = await argumentsOf(process.argv.slice(2));
   await (await program(args[0] ?? '')).parseAsync(args, { from: 'user' });

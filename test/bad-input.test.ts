@@ -129,7 +129,11 @@ describe('bad input ends in a sentence and exit code 2', () => {
     [['calibrate', '--steps', 'empty.csv'], /has no rows/],
     [['explain', 'an-id', '--admin', '127.0.0.1:1'], /no picker at 127\.0\.0\.1:1/],
     [['shadow', 'top', '--admin', '127.0.0.1:1'], /no picker at 127\.0\.0\.1:1/],
-    [['demo', '--no-envoy', '--policies', 'nowhere'], /nowhere/],
+    // The first that is printed: nothing has been started, though the first of them could be.
+    [
+      ['demo', '--no-envoy', '--policies', 'default,nowhere,empty.csv,neither'],
+      /^--policies:\n {2}nowhere: file: cannot .*\n {2}empty\.csv: .*\n {2}neither: file: cannot /,
+    ],
   ])('%j', async (args, sentence) => {
     const { code, stderr } = await pointsman(...args);
     expect(stderr).toMatch(sentence);

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { extname, join } from 'node:path';
 import { ConfigError } from '../framework/error.ts';
+import { ENDS_WITH_PARENT } from '../runtime/end-with-parent.ts';
 
 export interface ChildCommand {
   readonly pid: number;
@@ -15,14 +16,18 @@ const STDERR_CHARS_KEPT = 4_000;
 
 /**
  * Runs a command of this package (`serve`, `stub`) as a process of its own, so that it has its own event loop, and waits for the
- * line of JSON it prints once it is up. Ends it with this process at the latest. Throws ConfigError with what it said when it does not start.
+ * line of JSON it prints once it is up. Ends it with this process at the latest, however that ends. Throws ConfigError with what it said when it does not start.
  */
 export async function startChildCommand(args: readonly string[]): Promise<ChildCommand> {
   // `.ts` from the sources, `.js` from the build.
   const main = join(import.meta.dirname, '..', `main${extname(import.meta.filename)}`);
-  const child = spawn(process.execPath, [main, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [main, ...args], {
+    // The channel carries nothing: its end tells of ours.
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    env: { ...process.env, [ENDS_WITH_PARENT]: '1' },
+  });
   let said = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     said = (said + text).slice(-STDERR_CHARS_KEPT);
   });
   const exited = new Promise<void>((resolve) => {
@@ -44,10 +49,10 @@ export async function startChildCommand(args: readonly string[]): Promise<ChildC
     const timer = setTimeout(() => resolve(undefined), START_TIMEOUT_MS);
     const settle = (value: string | undefined): void => {
       clearTimeout(timer);
-      child.stdout.removeAllListeners('data').resume();
+      child.stdout?.removeAllListeners('data').resume();
       resolve(value);
     };
-    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
       text += chunk;
       const end = text.indexOf('\n');
       if (end >= 0) settle(text.slice(0, end));

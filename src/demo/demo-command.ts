@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Command, InvalidArgumentError } from 'commander';
 import { fetchEnvoy } from '../envoy/fetch-envoy.ts';
+import { ConfigError, type ConfigIssue } from '../framework/error.ts';
 import { packageFile } from '../runtime/package-file.ts';
 import { planWorkload, type Workload } from './demo-workload.ts';
 import { readMooncakeTrace } from './mooncake-trace.ts';
@@ -42,8 +43,11 @@ interface DemoReport {
   readonly policies: readonly PolicyResult[];
 }
 
+/** Rejects with ConfigError for what is no configuration. */
+type CheckPolicy = (policy: string) => Promise<void>;
+
 /** `pointsman demo`. */
-export function demoCommand(): Command {
+export function demoCommand(checkPolicy: CheckPolicy): Command {
   return new Command('demo')
     .description(
       'everything at once on this machine: stubs, picker, Envoy, a minute of a real trace, policies side by side',
@@ -64,6 +68,7 @@ export function demoCommand(): Command {
     .option('--no-envoy', 'use the embedded gateway instead of Envoy')
     .option('--json', 'print one JSON document on stdout', false)
     .action(async (flags: DemoFlags) => {
+      await checkAll(flags.policies, checkPolicy);
       const stopping = new AbortController();
       let exitCode = 0;
       for (const [signal, code] of [
@@ -89,6 +94,20 @@ export function demoCommand(): Command {
       }
       process.exit(exitCode);
     });
+}
+
+/** Of the last one's name nobody wants to hear after the minutes that the others take. */
+async function checkAll(policies: readonly string[], checkPolicy: CheckPolicy): Promise<void> {
+  const issues: ConfigIssue[] = [];
+  for (const policy of policies) {
+    try {
+      await checkPolicy(policy);
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      issues.push(...error.issues.map((issue) => ({ ...issue, path: `${policy}: ${issue.path}` })));
+    }
+  }
+  if (issues.length > 0) throw new ConfigError('--policies', issues);
 }
 
 async function runDemo(flags: DemoFlags, signal: AbortSignal): Promise<DemoReport> {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
+import { guardProcess } from './guard-process.ts';
 
 export interface RunEnvoyOptions {
   readonly binary: string;
@@ -33,7 +34,7 @@ const LOG_LINE_CHARS_MAX = 2_000;
 
 /**
  * Runs Envoy and waits until it takes requests. Its base id is dynamic: of two Envoys with the same one the second ends without
- * a word. Ends it with this process at the latest. Throws when it does not start.
+ * a word. Ends it with this process at the latest, however that ends. Throws when it does not start.
  */
 export async function startEnvoy(options: RunEnvoyOptions): Promise<RunningEnvoy> {
   const { binary, configYaml, log, concurrency = 1 } = options;
@@ -54,6 +55,7 @@ export async function startEnvoy(options: RunEnvoyOptions): Promise<RunningEnvoy
     rmSync(folder, { recursive: true, force: true });
   };
   process.once('exit', killNow);
+  if (child.pid !== undefined) void exited.then(guardProcess(child.pid, folder));
   const stop = async (): Promise<void> => {
     await end(child, exited);
     process.removeListener('exit', killNow);
