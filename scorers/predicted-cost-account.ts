@@ -1,57 +1,6 @@
-import type { InFlightLoad } from '../src/framework/keys.ts';
 import type { ScoreAccount, ScoreInputs } from '../src/framework/scheduling.ts';
-import {
-  decodeStepMs,
-  predictedTtftMs,
-  prefillSteps,
-  type StepTime,
-} from '../src/framework/step-time.ts';
-
-/** Of KV memory: beyond it engines begin to preempt, and each preemption recomputes a whole request. */
-const MEMORY_COMFORTABLE = 0.9;
-/** Cost of a memory filled twice over that bound, from the policy study. */
-const MEMORY_OVERFLOW_MS = 20_000;
-/** Slows everybody on the endpoint a little, whatever else is true; breaks ties towards the emptier. */
-const PER_REQUEST_MS = 0.2;
-
-/** The request, as far as its cost goes. */
-export interface Errand {
-  readonly promptTokens: number;
-  /** Of a millisecond that is spent on computing again what may be cached elsewhere. */
-  readonly localityPrice: number;
-}
-
-/** An endpoint, as far as the cost of one request there goes. */
-export interface Place {
-  readonly load: InFlightLoad;
-  readonly engine: StepTime;
-  readonly cachedTokens: number;
-  readonly capacityTokens: number;
-  /** Until its adapter has a slot. */
-  readonly adapterMs: number;
-  /** For having failed of late. */
-  readonly suspectMs: number;
-  /** Its last sample is too old to go by. */
-  readonly stale: boolean;
-}
-
-export function costMs({ promptTokens, localityPrice }: Errand, place: Place): number {
-  const { load, engine, adapterMs, suspectMs } = place;
-  const uncachedTokens = Math.max(0, promptTokens - place.cachedTokens);
-  return (
-    predictedTtftMs(load, uncachedTokens, engine) +
-    localityPrice * engine.perPrefillTokenMs * uncachedTokens +
-    memoryMs(promptTokens, place) +
-    adapterMs +
-    PER_REQUEST_MS * load.requests +
-    suspectMs
-  );
-}
-
-function memoryMs(promptTokens: number, { load, capacityTokens }: Place): number {
-  const memory = (load.contextTokens + promptTokens) / capacityTokens;
-  return MEMORY_OVERFLOW_MS * Math.max(0, memory - MEMORY_COMFORTABLE);
-}
+import type { StepTime } from '../src/framework/step-time.ts';
+import { type Bill, type Errand, emptyBill, type Place, reckon } from './predicted-cost-bill.ts';
 
 /** Least cost / cost; 0 where the sample is stale, unless all are. */
 export function scoresOfCosts(costs: readonly number[], stale: Float64Array): readonly number[] {
@@ -63,43 +12,15 @@ export function scoresOfCosts(costs: readonly number[], stale: Float64Array): re
   return costs.map((cost, index) => (!known || stale[index] === 0 ? least / cost : 0));
 }
 
-/** Those from `overheadMs` to `suspectMs`, the price left out, add up to `costMs`. */
-const TERM_NAMES = [
-  'cachedTokens',
-  'overheadMs',
-  'queuedPrefillMs',
-  'ownPrefillMs',
-  'stepsMs',
-  'localityPrice',
-  'lostLocalityMs',
-  'memoryMs',
-  'adapterMs',
-  'crowdMs',
-  'suspectMs',
-  'stale',
-  'costMs',
-] as const;
+const BILL_TERMS = Object.keys(emptyBill()) as readonly (keyof Bill)[];
+/** Those of the bill add up to `costMs`. */
+const TERM_NAMES = ['cachedTokens', ...BILL_TERMS, 'stale', 'costMs'];
 
 function termsOf(errand: Errand, place: Place): readonly number[] {
-  const { promptTokens, localityPrice } = errand;
-  const { load, engine, cachedTokens, adapterMs, suspectMs, stale } = place;
-  const uncachedTokens = Math.max(0, promptTokens - cachedTokens);
-  const steps = prefillSteps(load.pendingPrefillTokens + uncachedTokens, engine);
-  return [
-    Math.min(cachedTokens, promptTokens),
-    engine.overheadMs,
-    engine.perPrefillTokenMs * load.pendingPrefillTokens,
-    engine.perPrefillTokenMs * uncachedTokens,
-    steps * decodeStepMs(load.requests, load.contextTokens, engine),
-    localityPrice,
-    localityPrice * engine.perPrefillTokenMs * uncachedTokens,
-    memoryMs(promptTokens, place),
-    adapterMs,
-    PER_REQUEST_MS * load.requests,
-    suspectMs,
-    stale ? 1 : 0,
-    costMs(errand, place),
-  ];
+  const bill = emptyBill();
+  const cost = reckon(errand, place, bill);
+  const cachedTokens = Math.min(place.cachedTokens, errand.promptTokens);
+  return [cachedTokens, ...BILL_TERMS.map((term) => bill[term]), place.stale ? 1 : 0, cost];
 }
 
 /** Of `StepTime`. */
@@ -109,7 +30,7 @@ const STALE = 0;
 
 /** What the costs of one cycle went by, in flat arrays that are used again for the next. */
 export class CostInputs implements ScoreInputs {
-  readonly cycle: Float64Array = new Float64Array(2);
+  readonly cycle: Float64Array = new Float64Array(3);
   version = 0;
   #room = 0;
   #columns: PlaceColumns = placeColumns(0);
@@ -128,9 +49,10 @@ export class CostInputs implements ScoreInputs {
   }
 
   /** Makes room for `count` endpoints. */
-  begin(count: number, { promptTokens, localityPrice }: Errand): void {
+  begin(count: number, { promptTokens, outputTokens, demandRate }: Errand): void {
     this.cycle[0] = promptTokens;
-    this.cycle[1] = localityPrice;
+    this.cycle[1] = outputTokens;
+    this.cycle[2] = demandRate;
     if (count <= this.#room) return;
     this.#room = 2 * count;
     this.#columns = placeColumns(this.#room);
@@ -139,12 +61,15 @@ export class CostInputs implements ScoreInputs {
   }
 
   note(index: number, place: Place): void {
-    const { load, engine } = place;
+    const { load, engine, demand } = place;
     const columns = this.#columns;
     columns.requests[index] = load.requests;
     columns.pending[index] = load.pendingPrefillTokens;
     columns.context[index] = load.contextTokens;
     columns.cached[index] = place.cachedTokens;
+    columns.held[index] = place.heldTokens;
+    columns.sent[index] = demand.requests;
+    columns.sentWork[index] = demand.workMs;
     const { capacityTokens, adapterMs, suspectMs } = place;
     const stale = place.stale ? 1 : 0;
     if (
@@ -181,6 +106,9 @@ interface PlaceColumns {
   readonly pending: Float64Array;
   readonly context: Float64Array;
   readonly cached: Float64Array;
+  readonly held: Float64Array;
+  readonly sent: Float64Array;
+  readonly sentWork: Float64Array;
   readonly adapter: Float64Array;
   readonly suspect: Float64Array;
   readonly stale: Float64Array;
@@ -193,22 +121,31 @@ interface PlaceColumns {
 function placeColumns(room: number): PlaceColumns {
   const column = (): Float64Array => new Float64Array(room);
   const [requests, pending, context, cached] = [column(), column(), column(), column()];
+  const [held, sent, sentWork] = [column(), column(), column()];
   const [adapter, suspect, stale, capacity] = [column(), column(), column(), column()];
   const engine = Array.from({ length: ENGINE_FIELDS }, column);
-  const often = [requests, pending, context, cached];
+  const often = [requests, pending, context, cached, held, sent, sentWork];
   const seldom = [stale, ...engine, capacity, adapter, suspect];
   const rest = { adapter, suspect, stale, capacity, engine, often, seldom };
-  return { requests, pending, context, cached, ...rest };
+  return { requests, pending, context, cached, held, sent, sentWork, ...rest };
 }
 
-function errandOf({ cycle: [promptTokens = 0, localityPrice = 0] }: ScoreInputs): Errand {
-  return { promptTokens, localityPrice };
+function errandOf({
+  cycle: [promptTokens = 0, outputTokens = 0, demandRate = 0],
+}: ScoreInputs): Errand {
+  return { promptTokens, outputTokens, demandRate };
 }
 
 function placeOf({ endpoints, seldom }: ScoreInputs, index: number): Place {
-  const [requests, pendingPrefillTokens, contextTokens, cachedTokens] = endpoints.map(
-    (column) => column[index] ?? 0,
-  ) as Numbers<4>;
+  const [
+    requests,
+    pendingPrefillTokens,
+    contextTokens,
+    cachedTokens,
+    heldTokens,
+    sentRequests,
+    sentWorkMs,
+  ] = endpoints.map((column) => column[index] ?? 0) as Numbers<7>;
   const [
     stale,
     overheadMs,
@@ -231,8 +168,10 @@ function placeOf({ endpoints, seldom }: ScoreInputs, index: number): Place {
       perContextTokenMs,
       prefillTokensMax,
     },
+    demand: { requests: sentRequests, workMs: sentWorkMs },
     cachedTokens,
     capacityTokens,
+    heldTokens,
     adapterMs,
     suspectMs,
     stale: stale === 1,
@@ -250,8 +189,9 @@ export function costAccount(inputs: CostInputs): ScoreAccount {
     costTerm: 'costMs',
     scores(past, count) {
       const errand = errandOf(past);
+      const bill = emptyBill();
       const costs = Array.from({ length: count }, (_, index) =>
-        costMs(errand, placeOf(past, index)),
+        reckon(errand, placeOf(past, index), bill),
       );
       return scoresOfCosts(costs, past.seldom[STALE] ?? new Float64Array(count));
     },

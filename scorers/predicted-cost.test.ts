@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AttributeKey } from '../src/framework/endpoint.ts';
-import { type InFlightLoad, LORA, type LoraState } from '../src/framework/keys.ts';
+import { type Demand, type InFlightLoad, LORA, type LoraState } from '../src/framework/keys.ts';
 import { PRIOR_STEP_TIME, type StepTime } from '../src/framework/step-time.ts';
 import {
   makeContext,
@@ -16,6 +16,8 @@ import { predictedCost } from './predicted-cost.ts';
 interface Situation extends Partial<InFlightLoad> {
   readonly matchedBlocks?: number;
   readonly sampledAt?: number;
+  readonly kv?: number;
+  readonly demand?: Demand;
   readonly stepTime?: StepTime;
   readonly lora?: LoraState;
   readonly models?: ReadonlyMap<string, number>;
@@ -29,21 +31,18 @@ function newScorer(): CostScorer {
 
 function scoresOf(
   situations: readonly Situation[],
-  {
-    scorer = newScorer(),
-    now = NOW,
-    utilization = 0,
-  }: { scorer?: CostScorer; now?: number; utilization?: number } = {},
+  { scorer = newScorer(), now = NOW }: { scorer?: CostScorer; now?: number } = {},
 ): readonly number[] {
   const pool = makePool(
-    situations.map(({ sampledAt = now, lora }) => ({
+    situations.map(({ sampledAt = now, kv = 0, lora }) => ({
       sampledAt,
+      kv,
       attributes: [[LORA as AttributeKey<never>, lora]] as const,
     })),
   );
   const context = makeContext({
     now,
-    utilization,
+    demand: situations.map(({ demand = {} }) => demand),
     request: makeRequest({ promptTokens: 6400 }),
     load: situations,
     totalBlocks: 100,
@@ -74,15 +73,25 @@ describe('predicted-cost-scorer', () => {
     expect(best([{}, { pendingPrefillTokens: 200_000, matchedBlocks: 90 }])).toBe(0);
   });
 
-  it('holds on to the cached copy the longer, the busier the pool has been of late', () => {
-    const situations = [{}, { pendingPrefillTokens: 20_000, matchedBlocks: 90 }];
-    const winner = (utilization: number): number => {
-      const scores = scoresOf(situations, { utilization });
-      return scores.indexOf(Math.max(...scores));
-    };
-    expect(winner(0)).toBe(0);
-    expect(winner(0.8)).toBe(1);
-    expect(winner(5)).toBe(1);
+  it('holds on to the cached copy the longer, the more comes of late', () => {
+    const winner = (requests: number, workMs: number): number =>
+      best([
+        { demand: { requests, workMs } },
+        { demand: { requests, workMs }, pendingPrefillTokens: 10_000, matchedBlocks: 90 },
+      ]);
+    expect(winner(0, 0)).toBe(0);
+    expect(winner(0.01, 0.6)).toBe(1);
+    expect(winner(0.01, 5)).toBe(1);
+  });
+
+  it('puts a long prompt where fewer come who would have to wait for it', () => {
+    const busy = { demand: { requests: 0.02, workMs: 0.5 } };
+    const calm = { demand: { requests: 0.002, workMs: 0.5 }, pendingPrefillTokens: 2000 };
+    expect(best([busy, calm])).toBe(1);
+  });
+
+  it('computes a prompt rather where fewer answers are under way, which stand still meanwhile', () => {
+    expect(best([{ requests: 30 }, { requests: 4, pendingPrefillTokens: 2000 }])).toBe(1);
   });
 
   it('counts what was just sent: of two alike, the one with work waiting loses', () => {
@@ -90,7 +99,17 @@ describe('predicted-cost-scorer', () => {
   });
 
   it('avoids an endpoint whose KV memory is nearly full', () => {
-    expect(best([{ contextTokens: 390_000, matchedBlocks: 50 }, {}])).toBe(1);
+    expect(best([{ kv: 0.97, requests: 9, matchedBlocks: 20 }, { requests: 9 }])).toBe(1);
+  });
+
+  it('believes the engine, to which what requests share is there once, and its own count where it is silent', () => {
+    const crowded = { requests: 9, contextTokens: 500_000, matchedBlocks: 50 };
+    expect(best([{ ...crowded, kv: 0.2 }, { requests: 9 }])).toBe(0);
+    const [shared = 0, other = 1] = scoresOf([
+      { ...crowded, sampledAt: NEVER },
+      { requests: 9, sampledAt: NEVER },
+    ]);
+    expect(shared).toBeLessThan(other);
   });
 
   it('sends more to the endpoint that has shown to be faster', () => {
@@ -147,12 +166,13 @@ describe('predicted-cost-scorer', () => {
 
   it('gives an account from which the same scores come again, and terms that add up', () => {
     const scorer = newScorer();
+    const demand = { requests: 0.01, workMs: 0.7 };
     const situations = [
-      { matchedBlocks: 40, requests: 3, contextTokens: 380_000, pendingPrefillTokens: 900 },
+      { matchedBlocks: 40, requests: 3, kv: 0.95, pendingPrefillTokens: 900, demand },
       { sampledAt: NEVER },
       { stepTime: { ...PRIOR_STEP_TIME, overheadMs: 7, baseMs: 11 } },
     ];
-    const scores = scoresOf(situations, { scorer, utilization: 0.7 });
+    const scores = scoresOf(situations, { scorer });
     const { account } = scorer;
     expect(account?.scores(account.inputs, situations.length)).toEqual(scores);
     const costs = situations.map((_, index) => {

@@ -14,19 +14,11 @@ import type { Outcome, Routed } from '../src/framework/observer.ts';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
 import type { SchedulingContext } from '../src/framework/scheduling.ts';
 import { decodeStepMs, PRIOR_STEP_TIME } from '../src/framework/step-time.ts';
-import {
-  CostInputs,
-  costAccount,
-  costMs,
-  type Errand,
-  type Place,
-  scoresOfCosts,
-} from './predicted-cost-account.ts';
+import { CostInputs, costAccount, scoresOfCosts } from './predicted-cost-account.ts';
+import { type Errand, emptyBill, type Place, reckon } from './predicted-cost-bill.ts';
 
 /** Capacity assumed until an engine reports one: an 8 B model on one 80 GB accelerator. */
 const CAPACITY_TOKENS_DEFAULT = 400_000;
-/** Beyond it a busy period would seem endless: the price ends at 64, where the policy study found no more to gain. */
-const UTILIZATION_MAX = 0.875;
 /** To bring an adapter that an endpoint does not hold: 16 MB from disk, and onto the accelerator. */
 const ADAPTER_LOAD_MS = 60;
 /** How long one failure counts against an endpoint; doubles with each in a row. */
@@ -40,13 +32,13 @@ interface Suspicion {
 }
 
 /**
- * Prefers the endpoint where this request costs least: the predicted time to its first token behind the work already
- * sent there, with the speed each endpoint has shown; plus a price on every prompt token that must be computed again
- * although a copy may exist elsewhere; plus what waiting for KV memory or an adapter's slot would take. Nothing to tune.
+ * Prefers the endpoint where this request costs least, in milliseconds of waiting for first tokens, its own and others':
+ * the predicted time to its first token behind the work already sent there, with the speed each endpoint has shown; by how
+ * much those who come later wait longer for it (`laterDelayMs`); a little for answers under way that it holds up; and what
+ * waiting for KV memory or an adapter's slot would take. A prompt that is cached is less work, so all of these hold on to
+ * cached copies, the more the busier the endpoint. Nothing to tune.
  *
- * The price of a recomputed token is what its time takes from others; see `localityPrice`. Score = least cost / cost,
- * so that weighing it against other scorers keeps relative differences. The formula grew from the policy study the
- * project began with.
+ * Score = least cost / cost, so that weighing it against other scorers keeps relative differences.
  */
 export const predictedCost: ScorerDefinition = defineScorer({
   type: 'predicted-cost-scorer',
@@ -62,23 +54,25 @@ export const predictedCost: ScorerDefinition = defineScorer({
   create({ prefixMatchInfoProducerName }) {
     const matchKey = prefixMatchKey(prefixMatchInfoProducerName);
     const inputs = new CostInputs();
+    const bill = emptyBill();
     const suspicions: (Suspicion | undefined)[] = [];
     return {
       account: costAccount(inputs),
       score(endpoints, context) {
         const { now, request } = context;
-        const utilization = context.get(ENGINE_MODEL).utilization(now);
+        const model = context.get(ENGINE_MODEL);
         const errand: Errand = {
           promptTokens: request.promptTokens,
-          localityPrice: localityPrice(utilization),
+          outputTokens: model.expectedOutputTokens(request),
+          demandRate: model.demandRate(now),
         };
-        const placeOf = placesOf(endpoints, context, matchKey);
+        const placeOf = placesOf(endpoints, context, { matchKey, errand });
         inputs.begin(endpoints.length, errand);
         const costs = endpoints.map((endpoint, index) => {
           const suspect = now < (suspicions[endpoint.slot]?.until ?? 0);
           const place = placeOf(endpoint, suspect ? SUSPECT_COST_MS : 0);
           inputs.note(index, place);
-          return costMs(errand, place);
+          return reckon(errand, place, bill);
         });
         return scoresOfCosts(costs, inputs.stale);
       },
@@ -97,24 +91,29 @@ export const predictedCost: ScorerDefinition = defineScorer({
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
+const NO_DEMAND = { requests: 0, workMs: 0 };
 const NO_LOAD = { requests: 0, pendingPrefillTokens: 0, contextTokens: 0 };
 
 /** One Place, filled anew for each endpoint: of hundreds a decision the garbage would cost more than all else. */
 function placesOf(
   endpoints: readonly Endpoint[],
   context: SchedulingContext,
-  matchKey: ReturnType<typeof prefixMatchKey>,
+  {
+    matchKey,
+    errand: { outputTokens },
+  }: { readonly matchKey: ReturnType<typeof prefixMatchKey>; readonly errand: Errand },
 ): (endpoint: Endpoint, suspectMs: number) => Place {
   const inFlight = context.get(IN_FLIGHT);
   const match = context.get(matchKey);
   const model = context.get(ENGINE_MODEL);
   const adapterWaitMs = adapterModel(endpoints, context);
-  const outputTokens = model.expectedOutputTokens(context.request);
   const place: Mutable<Place> = {
     load: NO_LOAD,
     engine: PRIOR_STEP_TIME,
+    demand: NO_DEMAND,
     cachedTokens: 0,
     capacityTokens: 0,
+    heldTokens: 0,
     adapterMs: 0,
     suspectMs: 0,
     stale: false,
@@ -130,16 +129,13 @@ function placesOf(
     place.adapterMs = adapterWaitMs(endpoint, residenceMs);
     place.suspectMs = suspectMs;
     place.stale = !isFresh(endpoint, context.now);
+    place.demand = model.demand(endpoint);
+    // Its own word counts what requests share once; ours only has to do where there is none.
+    place.heldTokens = place.stale
+      ? load.contextTokens
+      : endpoint.metrics.kvCacheUsage * place.capacityTokens;
     return place;
   };
-}
-
-/**
- * What a millisecond of work takes from everybody. In a queue of utilization ρ there are ρ² / (1 − ρ) waiting on average
- * (M/M/1), so one part more of work makes them wait ρ (2 − ρ) / (1 − ρ)² parts more; with its own part 1 / (1 − ρ)².
- */
-function localityPrice(utilization: number): number {
-  return 1 / (1 - Math.min(utilization, UTILIZATION_MAX)) ** 2;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { type AssignmentView, assignmentKey } from '../src/framework/assignment.ts';
 import type { AttributeKey, Endpoint, EndpointId } from '../src/framework/endpoint.ts';
 import {
+  type Demand,
   ENGINE_MODEL,
   type EngineModelView,
   IN_FLIGHT,
@@ -91,8 +92,8 @@ export interface ContextFields {
   readonly models?: readonly ReadonlyMap<string, number>[];
   /** How fast each endpoint is, by slot; the prior where left out. */
   readonly stepTimes?: readonly StepTime[];
-  /** Of the pool, of late. */
-  readonly utilization?: number;
+  /** What comes in a millisecond, by slot; nothing where left out. */
+  readonly demand?: readonly Partial<Demand>[];
   /** Blocks held, by slot, of a prompt of `totalBlocks`; the match of every producer. */
   readonly matchedBlocks?: readonly number[];
   readonly totalBlocks?: number;
@@ -120,7 +121,8 @@ export function makeContext(fields: ContextFields = {}): SchedulingContext {
   };
   const engineModel: EngineModelView = {
     stepTime: ({ slot }) => fields.stepTimes?.[slot] ?? PRIOR_STEP_TIME,
-    utilization: () => fields.utilization ?? 0,
+    demand: ({ slot }) => ({ requests: 0, workMs: 0, ...fields.demand?.[slot] }),
+    demandRate: () => 1,
     expectedOutputTokens: ({ outputTokensMax = 256 }) => Math.min(256, outputTokensMax),
   };
   const topology: TopologyView = {

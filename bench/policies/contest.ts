@@ -5,8 +5,9 @@ import { DISAGGREGATION_RIVALS } from './disaggregation-rivals.ts';
 import { RIVALS, type Rival } from './rivals.ts';
 import type { Figure } from './standings.ts';
 
-/** As shipped it has the other objective. */
+/** As shipped it has the other objective, for which decoders are to be evenly full: see docs/disaggregation.md. */
 const DECIDER = '- type: cost-pd-decider\n';
+const EVENLY_FULL = '      - { pluginRef: active-request-scorer }\n';
 
 /** Who is compared on a scenario. */
 export interface Contest {
@@ -22,6 +23,8 @@ export function contestOf({ disaggregated: objective }: Scenario): Contest {
   const shipped = readFileSync(packageFile('deploy/disaggregation.yaml'), 'utf8');
   const rivals = DISAGGREGATION_RIVALS;
   if (objective === 'end-to-end') return { ours: shipped, rivals, figure: 'e2eMeanMs' };
-  const ours = shipped.replace(DECIDER, `${DECIDER}    parameters: {objective: first-token}\n`);
+  const ours = shipped
+    .replace(DECIDER, `${DECIDER}    parameters: {objective: first-token}\n`)
+    .replace(EVENLY_FULL, '');
   return { ours, rivals, figure: 'ttftMeanMs' };
 }

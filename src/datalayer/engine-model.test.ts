@@ -97,17 +97,30 @@ describe('EngineModel', () => {
     expect(model.stepTime(endpoint)).toEqual(PRIOR_STEP_TIME);
   });
 
-  it('knows how busy the pool has been: the work sent over the time it had', () => {
-    const pool = makePool([{}, {}]);
-    const [endpoint] = pool;
-    if (endpoint === undefined) throw new Error('no endpoint');
+  it('knows how much was sent to an endpoint: the prompts at its speed, and what their answers add', () => {
+    const [endpoint, other] = makePool([{}, {}]);
+    if (endpoint === undefined || other === undefined) throw new Error('no endpoint');
     const model = new EngineModel();
-    for (let n = 0; n < pool.length; n++) model.onEndpointAdded();
-    // 1,000 tokens at 0.04 ms and 10 answered at 0.05 ms and some context: 40.7 ms of work every 100 ms, for two.
+    // 1,000 tokens at 0.04 ms and 10 answered at 0.05 ms and some context: 40.7 ms of work every 100 ms.
     const request = makeRequest({ promptTokens: 1000, outputTokensMax: 10 });
     for (let at = 0; at < 300_000; at += 100) model.onRouted(makeRouted(endpoint, { request, at }));
-    expect(model.utilization(300_000)).toBeCloseTo(0.407 / 2, 2);
-    expect(model.utilization(600_000)).toBeLessThan(0.001);
+    const rate = model.demandRate(300_000);
+    expect(rate * model.demand(endpoint).requests).toBeCloseTo(0.01, 3);
+    expect(rate * model.demand(endpoint).workMs).toBeCloseTo(0.407, 2);
+    expect(model.demand(other)).toEqual({ requests: 0, workMs: 0 });
+    model.onEndpointRemoved(endpoint);
+    expect(model.demand(endpoint).requests).toBe(0);
+  });
+
+  it('has a prompt that is computed elsewhere weigh on that endpoint, and its answer on the other', () => {
+    const [decode, prefill] = makePool([{}, {}]);
+    if (decode === undefined || prefill === undefined) throw new Error('no endpoint');
+    const model = new EngineModel();
+    const request = makeRequest({ promptTokens: 1000, outputTokensMax: 10 });
+    model.onRouted(makeRouted(decode, { request, prefill, at: 0 }));
+    expect(model.demand(prefill)).toEqual({ requests: 1, workMs: 40 });
+    expect(model.demand(decode).requests).toBe(1);
+    expect(model.demand(decode).workMs).toBeCloseTo(0.701, 4);
   });
 
   it('stays finite and positive whatever it is shown', () => {

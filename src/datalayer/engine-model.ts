@@ -1,5 +1,11 @@
 import type { Endpoint } from '../framework/endpoint.ts';
-import { CACHE_CONFIG, ENGINE_MODEL, type EngineModelView, LORA } from '../framework/keys.ts';
+import {
+  CACHE_CONFIG,
+  type Demand,
+  ENGINE_MODEL,
+  type EngineModelView,
+  LORA,
+} from '../framework/keys.ts';
 import type {
   EndpointObserver,
   Outcome,
@@ -18,6 +24,7 @@ import {
 } from '../framework/step-time.ts';
 import { DecayingFit, type FitPrior } from './decaying-fit.ts';
 import { OutputLength } from './output-length.ts';
+import { RecentDemand } from './recent-demand.ts';
 import { SpeedRatios } from './speed-ratios.ts';
 
 /**
@@ -39,8 +46,6 @@ const NOISE_SHARE = 0.25;
 const OUTLIER_DEVIATIONS = 2;
 /** With more of the KV memory than this spoken for, a request may wait for memory, which says nothing of speed. */
 const MEMORY_SHARE_MAX = 0.85;
-/** Work sent so long ago counts for 1/e of what it did: long enough that single prompts do not sway it. */
-const WORK_MEMORY_MS = 30_000;
 /** Once so much has been seen, what was learned is only worked out anew with every so many answers. */
 const SETTLED_ANSWERS = 100;
 const REFRESH_ANSWERS = 10;
@@ -55,9 +60,7 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
   readonly #fit = new DecayingFit(PRIOR);
   readonly #ratios = new SpeedRatios();
   #pool: PoolModel = { stepTime: PRIOR_STEP_TIME, square: 1 };
-  #endpoints = 0;
-  /** Work of all requests sent, the older the less it counts. */
-  #sent: { readonly workMs: Millis; readonly at: Millis } = { workMs: 0, at: 0 };
+  readonly #demand = new RecentDemand();
   #answers = 0;
   /** By slot, as of when they were last worked out: that somebody asks must change nothing. */
   #stepTimes: StepTime[] = [];
@@ -68,12 +71,12 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
     return this.#stepTimes[slot] ?? this.#otherStepTime;
   }
 
-  utilization(now: Millis): number {
-    return this.#workAt(now) / WORK_MEMORY_MS / Math.max(1, this.#endpoints);
+  demand({ slot }: Endpoint): Demand {
+    return this.#demand.of(slot);
   }
 
-  onEndpointAdded(): void {
-    this.#endpoints += 1;
+  demandRate(now: Millis): number {
+    return this.#demand.rate(now);
   }
 
   expectedOutputTokens(request: InferenceRequest): number {
@@ -81,20 +84,20 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
   }
 
   onEndpointRemoved({ slot }: Endpoint): void {
-    this.#endpoints -= 1;
+    this.#demand.forget(slot);
     this.#ratios.forget(slot);
     this.#workOut();
   }
 
-  onRouted({ request, cachedTokens, endpoint, at }: Routed): void {
-    const { perPrefillTokenMs, perSequenceMs, perContextTokenMs } = this.stepTime(endpoint);
+  onRouted({ request, cachedTokens, endpoint, prefill, at }: Routed): void {
+    const computes = prefill ?? endpoint;
     const prefillTokens = Math.max(1, request.promptTokens - cachedTokens);
-    const outputTokens = this.expectedOutputTokens(request);
-    // What one more sequence adds to each step it is in; the rest of a step is there anyway.
-    const contextTokens = request.promptTokens + outputTokens / 2;
-    const tokenMs = perSequenceMs + perContextTokenMs * contextTokens;
-    const workMs = perPrefillTokenMs * prefillTokens + outputTokens * tokenMs;
-    this.#sent = { workMs: this.#workAt(at) + workMs, at };
+    const promptMs = this.stepTime(computes).perPrefillTokenMs * prefillTokens;
+    const answerMs = this.#answerMs(endpoint, request);
+    if (prefill !== undefined)
+      this.#demand.add(prefill.slot, { requests: 1, workMs: promptMs }, at);
+    const workMs = prefill === undefined ? promptMs + answerMs : answerMs;
+    this.#demand.add(endpoint.slot, { requests: 1, workMs }, at);
   }
 
   onFirstToken(routed: Routed, at: Millis): void {
@@ -137,8 +140,12 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
     this.#otherStepTime = slower(stepTime, this.#ratios.commonRatio());
   }
 
-  #workAt(now: Millis): Millis {
-    return this.#sent.workMs * Math.exp((this.#sent.at - now) / WORK_MEMORY_MS);
+  /** What one more sequence adds to each step it is in; the rest of a step is there anyway. */
+  #answerMs(endpoint: Endpoint, request: InferenceRequest): Millis {
+    const { perSequenceMs, perContextTokenMs } = this.stepTime(endpoint);
+    const outputTokens = this.expectedOutputTokens(request);
+    const contextTokens = request.promptTokens + outputTokens / 2;
+    return outputTokens * (perSequenceMs + perContextTokenMs * contextTokens);
   }
 
   #predict(features: readonly number[]): Millis {

@@ -313,12 +313,12 @@ describe('an explanation', () => {
       profile default
         decode-filter dropped none
 
-           endpoint   total  predicted-cost-scorer×1  cachedTokens  ownPrefillMs  stepsMs  localityPrice  lostLocalityMs  costMs
-        →  near           1                        1           640             0        6          1.001               0       6
-           far       0.1048                   0.1048             0          25.6        6          1.001           25.64   57.24
+           endpoint   total  predicted-cost-scorer×1  cachedTokens  ownPrefillMs  stepsMs  answersMs  costMs
+        →  near           1                        1           640             0        6      30.72   36.72
+           far       0.5892                   0.5892             0          25.6        6      30.72   62.32
 
-        the runner-up far would have cost 57.24 (costMs), 51.24 more than 6
-        the runner-up far is behind by 0.8952 in score
+        the runner-up far would have cost 62.32 (costMs), 25.6 more than 36.72
+        the runner-up far is behind by 0.4108 in score
       "
     `);
   });

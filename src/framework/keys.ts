@@ -83,14 +83,19 @@ export interface ModelsInFlightView {
 export const MODELS_IN_FLIGHT: CycleKey<ModelsInFlightView> = cycleKey('models-in-flight');
 
 /** What has been learned from answers: how fast each endpoint is, and how long answers tend to be. */
+/** Requests, and the work that is in them: prompts, and what each answer adds to the steps it is in. */
+export interface Demand {
+  readonly requests: number;
+  readonly workMs: Millis;
+}
+
 export interface EngineModelView {
   /** The prior, until the endpoint has been observed. */
   stepTime(endpoint: Endpoint): StepTime;
-  /**
-   * Share of the pool's time that the work sent of late takes, prompts and answers: above 1 when more is sent than can
-   * be done.
-   */
-  utilization(now: Millis): number;
+  /** What was sent to the endpoint of late, the older the less it counts. */
+  demand(endpoint: Endpoint): Demand;
+  /** Times a demand, what comes in a millisecond: requests, and milliseconds of work, above 1 when more than can be done. */
+  demandRate(now: Millis): number;
   /** Never more than the client's cap. */
   expectedOutputTokens(request: InferenceRequest): number;
 }

@@ -1,15 +1,18 @@
 import { z } from 'zod';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { ENGINE_MODEL, IN_FLIGHT, prefixMatchKey } from '../../framework/keys.ts';
+import { laterDelayMs } from '../../framework/later-delay.ts';
 import { type DeciderDefinition, defineDecider } from '../../framework/plugin.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { SchedulingContext } from '../../framework/scheduling.ts';
 import { decodeStepMs, predictedTtftMs } from '../../framework/step-time.ts';
 
 /**
- * Elsewhere when that costs less in all: the request's own time to a first token, and the time by which computing its
- * prompt holds up everybody who decodes there meanwhile, since a step takes all of them along. Elsewhere there is the
- * transfer of its KV on top. Nothing to tune: what the prompt takes is learned, and the link is a fact about the pool.
+ * Elsewhere when that costs less in all: the request's own time to a first token; by how much those who come later wait
+ * longer for theirs (`laterDelayMs`), which keeps long prompts out of the way of short ones; and the time by which
+ * computing its prompt holds up everybody who decodes there meanwhile, since a step takes all of them along. Elsewhere
+ * there is the transfer of its KV on top. Nothing to tune: what the prompt takes is learned, and the link is a fact about
+ * the pool.
  */
 export const byCost: DeciderDefinition = defineDecider({
   type: 'cost-pd-decider',
@@ -42,15 +45,25 @@ export const byCost: DeciderDefinition = defineDecider({
   },
 });
 
-/** To compute the prompt on this endpoint, for the request and, as far as they count, for those who decode there. */
+/** To compute the prompt on this endpoint, for the request, those who come later, and, as far as they count, those who decode there. */
 function costMs(endpoint: Endpoint, context: SchedulingContext, others: number): Millis {
-  const engine = context.get(ENGINE_MODEL).stepTime(endpoint);
+  const model = context.get(ENGINE_MODEL);
+  const engine = model.stepTime(endpoint);
   const load = context.get(IN_FLIGHT).load(endpoint);
   const uncached = uncachedTokens(endpoint, context);
-  const heldUpMs = others * load.requests * engine.perPrefillTokenMs * uncached;
-  return predictedTtftMs(load, uncached, engine) + heldUpMs;
+  const rate = model.demandRate(context.now);
+  const { requests, workMs } = model.demand(endpoint);
+  const promptMs = engine.perPrefillTokenMs * uncached;
+  const backlogMs =
+    engine.perPrefillTokenMs * load.pendingPrefillTokens +
+    decodeStepMs(load.requests, load.contextTokens, engine);
+  const traffic = { requestsPerMs: rate * requests, utilization: rate * workMs };
+  return (
+    predictedTtftMs(load, uncached, engine) +
+    laterDelayMs(traffic, backlogMs, promptMs) +
+    others * load.requests * promptMs
+  );
 }
-
 function uncachedTokens(endpoint: Endpoint, context: SchedulingContext): number {
   const match = context.get(prefixMatchKey());
   return Math.max(
