@@ -42,6 +42,7 @@ async function run(config: string, seed: number): Promise<void> {
     folder: join(folder, 'capture'),
     fileBytesMax: 1000,
     totalBytesMax: 1e9,
+    drain: () => tap.drain(),
     head: (file) => tap.head(file, file === 0 ? [] : picker.pool.snapshot()),
     onFailed: (reason) => expect.fail(reason),
   });

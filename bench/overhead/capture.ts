@@ -34,6 +34,7 @@ function captured(folder: string): MakePicker {
       folder,
       fileBytesMax: 1e9,
       totalBytesMax: 1e9,
+      drain: () => tap.drain(),
       head: (file) => tap.head(file),
       onFailed: (reason) => {
         throw new Error(`the capture ended: ${reason}`);

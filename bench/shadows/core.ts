@@ -42,8 +42,9 @@ export function startCore(names: readonly string[]): {
   const picker = names.length === 0 ? bare : tap.wrapPicker(bare);
   const log = createLog('warn');
   const shadows = names.map((name) => {
-    const begin = (): string => tap.begin(picker.pool.snapshot());
-    const shadow = startShadow({ ...shadowFrom(name, []), name, begin, log });
+    const begin = (): Uint8Array => tap.begin(picker.pool.snapshot());
+    const drain = (): void => tap.drain();
+    const shadow = startShadow({ ...shadowFrom(name, []), name, begin, drain, log });
     tap.listen(shadow.hear);
     return shadow;
   });

@@ -1,7 +1,8 @@
 import type { PromptBlocks } from '../framework/request.ts';
 import type { BlockRuns } from './capture-record.ts';
+import { NumberTable } from './number-table.ts';
 
-/** Blocks told apart; the one unused for longest is forgotten first and gets a new number when it comes again. 100 MB. */
+/** Blocks told apart; those unused for longest are forgotten first and get new numbers when they come again. 34 MB. */
 const BLOCKS_MAX = 1_000_000;
 
 /**
@@ -9,36 +10,46 @@ const BLOCKS_MAX = 1_000_000;
  * nothing else that could be compared with a guess.
  */
 export class BlockNumbers {
-  /** By 53 bits of the hash, in order of last use. */
-  readonly #numbers = new Map<number, number>();
-  readonly #blocksMax: number;
+  /** Half of all: when the one is full, what was used since stays, and the other is forgotten. */
+  readonly #halfMax: number;
+  #recent = new NumberTable();
+  #before = new NumberTable();
   #next = 0;
+  /** One for all prompts, so that none is made for each. */
+  #runs: number[] = [];
 
   constructor(blocksMax: number = BLOCKS_MAX) {
-    this.#blocksMax = blocksMax;
+    this.#halfMax = blocksMax / 2;
   }
 
-  runsOf({ count, words }: PromptBlocks): BlockRuns {
-    const runs: [number, number][] = [];
-    for (let index = 0; index < count; index++) {
-      const high = (words[2 * index + 1] as number) >>> 11;
-      const number = this.#numberOf(high * 0x1_0000_0000 + (words[2 * index] as number));
-      const last = runs.at(-1);
-      if (last !== undefined && last[0] + last[1] === number) last[1] += 1;
-      else runs.push([number, 1]);
+  /** First and count of each run, one after another; until the next prompt is given. */
+  runsOf({ count, words }: PromptBlocks): readonly number[] {
+    const runs = this.#runs;
+    let length = 0;
+    let after = -1;
+    for (let word = 0; word < 2 * count; word += 2) {
+      const number = this.#numberOf(words[word] as number, words[word + 1] as number);
+      if (number === after) (runs[length - 1] as number) += 1;
+      else {
+        runs[length++] = number;
+        runs[length++] = 1;
+      }
+      after = number + 1;
     }
-    while (this.#numbers.size > this.#blocksMax) {
-      const [oldest = Number.NaN] = this.#numbers.keys();
-      this.#numbers.delete(oldest);
-    }
+    runs.length = length;
     return runs;
   }
 
-  #numberOf(hash: number): number {
-    const known = this.#numbers.get(hash);
-    const number = known ?? this.#next++;
-    if (known !== undefined) this.#numbers.delete(hash);
-    this.#numbers.set(hash, number);
+  #numberOf(low: number, high: number): number {
+    const recent = this.#recent.find(low, high);
+    if (recent >= 0) return recent;
+    const before = this.#before.find(low, high);
+    const number = before >= 0 ? before : this.#next++;
+    if (this.#recent.size >= this.#halfMax) {
+      this.#before = this.#recent;
+      this.#recent = new NumberTable();
+    }
+    this.#recent.add(low, high, number);
     return number;
   }
 }

@@ -4,17 +4,13 @@ import type { Endpoint } from '../framework/endpoint.ts';
 import { RoutingError } from '../framework/error.ts';
 import { CACHE_CONFIG, CUSTOM_METRICS, LORA, STARTED_AT } from '../framework/keys.ts';
 import type { EndpointObserver } from '../framework/observer.ts';
-import type { InferenceRequest } from '../framework/request.ts';
+import { DEFAULT_FLOW, type InferenceRequest } from '../framework/request.ts';
 import type { RoutedRequest, RouteOptions, Router } from '../framework/routing.ts';
 import type { SchedulingResult } from '../framework/scheduling.ts';
-import { BlockNumbers } from './block-numbers.ts';
-import type {
-  CapturedDecision,
-  CapturedRequest,
-  CaptureRecord,
-  EndpointRecord,
-} from './capture-record.ts';
+import type { CaptureLines, Hidden } from './capture-lines.ts';
+import type { CapturedDecision, CaptureRecord, EndpointRecord } from './capture-record.ts';
 import type { EventClock } from './event-clock.ts';
+import { type TappedParts, TappedRequest } from './tapped-request.ts';
 import { ToldHeaders } from './told-headers.ts';
 
 export interface CaptureParts {
@@ -25,13 +21,13 @@ export interface CaptureParts {
   readonly clock: EventClock;
   /** Hides what a fairness id or a header says. */
   readonly hash: (text: string) => string;
-  readonly write: (record: CaptureRecord) => void;
+  readonly lines: CaptureLines;
 }
 
 /** Tells all that goes into a decision core, and what it decides, as records from which both can be had again. */
 export class CaptureTap {
   readonly #parts: CaptureParts;
-  readonly #blocks = new BlockNumbers();
+  readonly #tapped: TappedParts;
   readonly #headers: ToldHeaders;
   /** Samples not told yet: only those that a decision has seen matter. */
   readonly #samples = new Map<Endpoint['id'], Endpoint>();
@@ -42,6 +38,8 @@ export class CaptureTap {
     this.#parts = parts;
     this.#headers = new ToldHeaders(parts.hash, parts.shadows);
     this.#headers.follow(parts.plan);
+    const { clock, lines } = parts;
+    this.#tapped = { clock, lines, hide: (request) => this.#hide(request) };
   }
 
   /** For `pool.observeEndpoints`. */
@@ -51,7 +49,7 @@ export class CaptureTap {
       onEndpointRemoved: ({ id }) => {
         this.#samples.delete(id);
         this.#headers.gone(id);
-        this.#parts.write({ e: '-', id });
+        this.#write({ e: '-', id });
       },
       onEndpointChanged: (endpoint, previous) => this.#changed(endpoint, previous),
     };
@@ -79,7 +77,7 @@ export class CaptureTap {
       this.#headers.follow(plan);
       // What it begins with is the pool as it is now.
       this.#tellSamples();
-      this.#parts.write({ e: 'adopt', t, config: plan.effective });
+      this.#write({ e: 'adopt', t, config: plan.effective });
     });
   }
 
@@ -102,102 +100,50 @@ export class CaptureTap {
   ): RoutedRequest {
     this.#tellSamples();
     const n = this.#requests++;
-    const { subset, firstTokenSeen = false, endSeen = true } = options;
-    const tell = (d: CapturedDecision): void => {
-      const r = this.#captured(request);
-      this.#parts.write({ e: 'q', t, n, r, ...(subset && { subset }), firstTokenSeen, endSeen, d });
-    };
     this.#result = undefined;
     let routed: RoutedRequest;
     try {
       routed = router.route(request, options);
     } catch (error) {
-      if (error instanceof RoutingError) tell({ error: error.code });
+      if (error instanceof RoutingError) {
+        const decision = { error: error.code };
+        this.#parts.lines.asked(t, n, { request, hidden: this.#hide(request), options, decision });
+      }
       throw error;
     }
-    tell(decisionOf(routed, this.#result));
-    return this.#tapped(routed, n);
+    const decision = decisionOf(routed, this.#result);
+    this.#parts.lines.asked(t, n, { request, hidden: this.#hide(request), options, decision });
+    return new TappedRequest(this.#tapped, routed, n);
   }
 
-  #tapped(routed: RoutedRequest, n: number): RoutedRequest {
-    const { clock, write } = this.#parts;
-    let begun = false;
-    return {
-      request: routed.request,
-      endpoint: routed.endpoint,
-      destinations: routed.destinations,
-      headers: routed.headers,
-      responseHeaders: () => routed.responseHeaders(),
-      // Said of each piece of an answer; the first is the token.
-      firstToken: () => {
-        if (begun) return;
-        begun = true;
-        clock.during((t) => {
-          write({ e: 'first', t, n });
-          routed.firstToken();
-        });
-      },
-      served: (address) =>
-        clock.during((t) => {
-          write({ e: 'served', t, n, address });
-          routed.served(address);
-        }),
-      bodyRead: (request) =>
-        clock.during((t) => {
-          write({ e: 'body', t, n, r: this.#captured(request) });
-          routed.bodyRead(request);
-        }),
-      // A capture is for other configurations, too.
-      hearsAnswer: true,
-      answered: (conversation) =>
-        clock.during((t) => {
-          const { blockTokens } = conversation;
-          write({ e: 'answer', t, n, blockTokens, blocks: this.#blocks.runsOf(conversation) });
-          routed.answered(conversation);
-        }),
-      done: (o, usage, bytes) =>
-        clock.during((t) => {
-          const u =
-            usage &&
-            ([usage.promptTokens, usage.completionTokens, usage.cachedTokens ?? null] as const);
-          write({ e: 'done', t, n, o, ...(u && { u }), ...(bytes !== undefined && { bytes }) });
-          routed.done(o, usage, bytes);
-        }),
-    };
-  }
-
-  #captured(request: InferenceRequest): CapturedRequest {
-    const { prompt, headers, fairnessId, ...rest } = request;
-    const told = this.#headers.tell(headers);
-    return {
-      ...rest,
-      ...(told && { headers: told }),
-      fairness: this.#parts.hash(fairnessId),
-      blockTokens: prompt.blockTokens,
-      blocks: this.#blocks.runsOf(prompt),
-    };
+  #hide({ headers, fairnessId }: InferenceRequest): Hidden {
+    const fairness = fairnessId === DEFAULT_FLOW ? fairnessId : this.#parts.hash(fairnessId);
+    return { headers: this.#headers.tell(headers), fairness };
   }
 
   #added(endpoint: Endpoint): void {
     const { id, address, labels } = endpoint;
     this.#headers.seen(endpoint);
-    this.#parts.write({ e: '+', id, address, labels: Object.fromEntries(labels) });
+    this.#write({ e: '+', id, address, labels: Object.fromEntries(labels) });
     if (endpoint.metrics.sampledAt > Number.NEGATIVE_INFINITY) this.#samples.set(id, endpoint);
-    tellAttributes(endpoint, undefined, this.#parts.write);
+    tellAttributes(endpoint, undefined, this.#write);
   }
 
   #changed(endpoint: Endpoint, previous: Endpoint): void {
     const { id, labels } = endpoint;
     if (labels !== previous.labels) {
       this.#headers.seen(endpoint);
-      this.#parts.write({ e: 'labels', id, labels: Object.fromEntries(labels) });
+      this.#write({ e: 'labels', id, labels: Object.fromEntries(labels) });
     }
     if (endpoint.metrics !== previous.metrics) this.#samples.set(id, endpoint);
-    tellAttributes(endpoint, previous, this.#parts.write);
+    tellAttributes(endpoint, previous, this.#write);
   }
 
+  readonly #write = (record: CaptureRecord): void => this.#parts.lines.record(record);
+
   #tellSamples(): void {
-    for (const endpoint of this.#samples.values()) tellSample(endpoint, this.#parts.write);
+    if (this.#samples.size === 0) return;
+    for (const endpoint of this.#samples.values()) this.#parts.lines.sampled(endpoint);
     this.#samples.clear();
   }
 }
@@ -238,13 +184,8 @@ export function decisionOf(
   result: SchedulingResult | undefined,
 ): CapturedDecision {
   const target = result?.primary.kind === 'picked' ? result.primary.targets[0] : undefined;
-  const prefill = result?.prefill?.id;
-  return {
-    endpoint: endpoint.id,
-    score: target?.score ?? Number.NaN,
-    ...(prefill !== undefined && { prefill }),
-    ...(result?.decidedBy !== undefined && { by: result.decidedBy }),
-  };
+  const score = target?.score ?? Number.NaN;
+  return { endpoint: endpoint.id, score, prefill: result?.prefill?.id, by: result?.decidedBy };
 }
 
 /** A picker whose router is tapped; all else is the picker's own. */

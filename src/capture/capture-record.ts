@@ -1,8 +1,9 @@
 import type { RoutingErrorCode } from '../framework/error.ts';
 import type { Outcome } from '../framework/observer.ts';
+import type { ModelRewrite } from '../framework/request.ts';
 
 /** Readers refuse a capture of a later version. */
-export const CAPTURE_VERSION = 2;
+export const CAPTURE_VERSION = 3;
 
 /** First and last of consecutive block numbers: equal numbers are equal text from the start. */
 export type BlockRuns = readonly (readonly [first: number, count: number])[];
@@ -17,8 +18,9 @@ export interface CapturedRequest {
   readonly blockTokens: number;
   readonly blocks: BlockRuns;
   readonly mediaItems?: number;
+  readonly rewrite?: ModelRewrite | undefined;
   readonly priority: number;
-  /** Hashed with the capture's secret. */
+  /** Hashed with the capture's secret, but for those who name none. */
   readonly fairness: string;
   readonly objective?: string | undefined;
   readonly ttftSloMs?: number | undefined;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { CAPTURE_VERSION, type CaptureRecord } from './capture-record.ts';
 import { CaptureWriter } from './capture-writer.ts';
+import { utf8 } from './line-bytes.ts';
 import { readCapture } from './read-capture.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'pointsman-writer-'));
@@ -32,7 +33,10 @@ function setUp(
   return { folder, writer, failures };
 }
 
-const line = (record: CaptureRecord): string => `${JSON.stringify(record)}\n`;
+const line = (record: CaptureRecord): readonly [Uint8Array, number] => [
+  utf8(`${JSON.stringify(record)}\n`),
+  1,
+];
 
 /** What no compression makes small. */
 const first = (n: number): CaptureRecord => ({ e: 'first', t: Math.sin(n) * 1e9, n });
@@ -42,7 +46,7 @@ describe('CaptureWriter', () => {
     const { folder, writer } = setUp('plain', { fileBytesMax: 1e6, totalBytesMax: 1e9 });
     const records = Array.from({ length: 1000 }, (_, n) => first(n));
     for (const [n, record] of records.entries()) {
-      writer.write(line(record));
+      writer.write(...line(record));
       if (n % 300 === 0) await writer.flush();
     }
     await writer.close();
@@ -54,7 +58,7 @@ describe('CaptureWriter', () => {
   it('writes that another configuration took over, and reads it', async () => {
     const { folder, writer } = setUp('adopted', { fileBytesMax: 1e6, totalBytesMax: 1e9 });
     const adopted: CaptureRecord = { e: 'adopt', t: 5, config: { kind: 'other' } };
-    writer.write(line(adopted));
+    writer.write(...line(adopted));
     await writer.close();
     expect([...readCapture(folder).records].slice(1)).toEqual([adopted]);
   });
@@ -62,7 +66,7 @@ describe('CaptureWriter', () => {
   it('begins a new file when one is full, and deletes the oldest beyond its bound', async () => {
     const { folder, writer } = setUp('rotated', { fileBytesMax: 2000, totalBytesMax: 8000 });
     for (let n = 0; n < 3000; n++) {
-      writer.write(line(first(n)));
+      writer.write(...line(first(n)));
       if (n % 100 === 99) await writer.flush();
     }
     await writer.close();
@@ -83,13 +87,13 @@ describe('CaptureWriter', () => {
     const folder = join(root, 'restarted');
     for (const { seed, records } of runs) {
       const { writer } = setUp('restarted', { ...limits, seed });
-      for (const record of records) writer.write(line(record));
+      for (const record of records) writer.write(...line(record));
       await writer.flush();
-      for (let n = 0; n < 500; n++) writer.write(line(first(1000 + n)));
+      for (let n = 0; n < 500; n++) writer.write(...line(first(1000 + n)));
       await writer.flush();
-      writer.write(line(first(0)));
+      writer.write(...line(first(0)));
       await writer.flush();
-      writer.write(line(first(seed)));
+      writer.write(...line(first(seed)));
       await writer.close();
       const last = readdirSync(folder).sort().at(-1) ?? '';
       truncateSync(join(folder, last), statSync(join(folder, last)).size - 3);
@@ -107,7 +111,7 @@ describe('CaptureWriter', () => {
   it('refuses a file that was cut off in the middle of a run', async () => {
     const { folder, writer } = setUp('holed', { fileBytesMax: 2000, totalBytesMax: 1e9 });
     for (let n = 0; n < 6; n++) {
-      for (let each = 0; each < 500; each++) writer.write(line(first(500 * n + each)));
+      for (let each = 0; each < 500; each++) writer.write(...line(first(500 * n + each)));
       await writer.flush();
     }
     await writer.close();
@@ -138,7 +142,7 @@ describe('CaptureWriter', () => {
     let writing = Promise.resolve();
     for (let frame = 0; frame < 20; frame++) {
       for (let each = 0; each < 40; each++) {
-        writer.write(line({ e: 'timer', t: Math.sin(written) * 1e9, i: written }));
+        writer.write(...line({ e: 'timer', t: Math.sin(written) * 1e9, i: written }));
         written += 1;
         // More comes while the disk is busy.
         if (each === 20) writing = writer.flush();
@@ -167,7 +171,7 @@ describe('CaptureWriter', () => {
     mkdirSync(join(root, 'stuck', 'capture-000000.jsonl.zst'), { recursive: true });
     const { writer, failures } = setUp('stuck', { fileBytesMax: 2000, totalBytesMax: 6000 });
     for (let n = 0; n < 3000; n++) {
-      writer.write(line(first(n)));
+      writer.write(...line(first(n)));
       if (n % 100 === 99) await writer.flush();
     }
     await writer.close();
@@ -177,9 +181,9 @@ describe('CaptureWriter', () => {
   it('ends when it cannot write, says so once, and takes what comes without a word', async () => {
     const { folder, writer, failures } = setUp('broken', { fileBytesMax: 1e6, totalBytesMax: 1e9 });
     rmSync(folder, { recursive: true });
-    writer.write(line(first(1)));
+    writer.write(...line(first(1)));
     await writer.flush();
-    writer.write(line(first(2)));
+    writer.write(...line(first(2)));
     await writer.close();
     expect(failures).toHaveLength(1);
     expect(failures[0]).toContain('ENOENT');
@@ -188,9 +192,9 @@ describe('CaptureWriter', () => {
   it('leaves out and counts what comes faster than it can be written', async () => {
     const { folder, writer } = setUp('flooded', { fileBytesMax: 1e9, totalBytesMax: 1e9 });
     const large: CaptureRecord = { e: 'served', t: 0, n: 0, address: 'x'.repeat(1_000_000) };
-    for (let n = 0; n < 50; n++) writer.write(line(large));
+    for (let n = 0; n < 50; n++) writer.write(...line(large));
     await writer.flush();
-    writer.write(line(first(1)));
+    writer.write(...line(first(1)));
     await writer.close();
     const { records, warnings } = readCapture(folder);
     const kinds = [...records].map(({ e }) => e);

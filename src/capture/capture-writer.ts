@@ -4,10 +4,18 @@ import { promisify } from 'node:util';
 import { constants, zstdCompress } from 'node:zlib';
 import { captureFilePath, captureFiles } from './capture-files.ts';
 import type { CaptureRecord } from './capture-record.ts';
+import { utf8 } from './line-bytes.ts';
 
 const compress = promisify(zstdCompress);
-/** The default takes 1.5 µs a request more, for no fewer bytes: what repeats is near. */
-const FAST = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
+/** What repeats is near: the default level and window take more time for no fewer bytes, as do small pieces of output. */
+const FAST = {
+  params: {
+    [constants.ZSTD_c_compressionLevel]: 1,
+    [constants.ZSTD_c_windowLog]: 17,
+    [constants.ZSTD_c_hashLog]: 14,
+  },
+  chunkSize: 256 * 1024,
+};
 
 export interface CaptureWriterOptions {
   /** Made if it is not there. What earlier runs have left in it stays, as long as there is room, and what comes goes after it. */
@@ -16,6 +24,8 @@ export interface CaptureWriterOptions {
   readonly fileBytesMax: number;
   /** Of all files together: the oldest are deleted. */
   readonly totalBytesMax: number;
+  /** Called before what has come is written: whoever keeps lines together hands over what it has. */
+  readonly drain?: (() => void) | undefined;
   /** The first record of each file; `file` counts those of this run. */
   readonly head: (file: number) => CaptureRecord;
   /** Once, when nothing can be written any more: the capture has ended, and nothing else. */
@@ -25,7 +35,7 @@ export interface CaptureWriterOptions {
 /** A crash loses what came since. */
 const FLUSH_MS = 1000;
 /** What may wait to be written; beyond it records are counted and left out. */
-const WAITING_CHARACTERS_MAX = 32 * 1024 * 1024;
+const WAITING_BYTES_MAX = 32 * 1024 * 1024;
 
 /**
  * Writes records as JSON Lines in zstd frames, one a second, off the path of requests: what cannot be written in time is
@@ -34,8 +44,8 @@ const WAITING_CHARACTERS_MAX = 32 * 1024 * 1024;
 export class CaptureWriter {
   readonly #options: CaptureWriterOptions;
   readonly #timer: NodeJS.Timeout;
-  #lines: string[] = [];
-  #characters = 0;
+  #lines: Uint8Array[] = [];
+  #bytes = 0;
   #leftOut = 0;
   /** Of the first file that is this run's own. */
   readonly #firstNumber: number;
@@ -56,29 +66,30 @@ export class CaptureWriter {
     this.#begin();
   }
 
-  /** One record, as a line of JSON. */
-  readonly write = (line: string): void => {
+  /** Whole lines of JSON, and how many. */
+  readonly write = (lines: Uint8Array, records: number): void => {
     if (this.#failed) return;
-    if (this.#characters > WAITING_CHARACTERS_MAX) {
-      this.#leftOut += 1;
+    if (this.#bytes > WAITING_BYTES_MAX) {
+      this.#leftOut += records;
       return;
     }
     if (this.#leftOut > 0) {
       this.#push(lineOf({ e: 'gap', records: this.#leftOut }));
       this.#leftOut = 0;
     }
-    this.#push(line);
+    this.#push(lines);
   };
 
   /** Resolves when all that was written so far is in a file, or could not be. */
   flush(): Promise<void> {
-    const text = this.#lines.join('');
+    this.#options.drain?.();
+    const lines = this.#lines;
     this.#lines = [];
-    if (text === '') return this.#writing;
+    if (lines.length === 0) return this.#writing;
     const path = this.#path;
     const isFull = this.#fileBytes >= this.#options.fileBytesMax;
-    this.#writing = this.#writing.then(() => this.#append(text, path));
-    // What its head says is of this very moment: all before it is in the text.
+    this.#writing = this.#writing.then(() => this.#append(Buffer.concat(lines), path));
+    // What its head says is of this very moment: all before it is in the lines.
     if (isFull) this.#beginNext();
     return this.#writing;
   }
@@ -88,12 +99,12 @@ export class CaptureWriter {
     await this.flush();
   }
 
-  #push(line: string): void {
-    this.#characters += line.length;
-    this.#lines.push(line);
+  #push(lines: Uint8Array): void {
+    this.#bytes += lines.length;
+    this.#lines.push(lines);
   }
 
-  async #append(text: string, path: string): Promise<void> {
+  async #append(text: Buffer, path: string): Promise<void> {
     if (this.#failed) return;
     try {
       const frame = await compress(text, FAST);
@@ -109,7 +120,7 @@ export class CaptureWriter {
       this.#options.onFailed(error instanceof Error ? error.message : String(error));
       return;
     } finally {
-      this.#characters -= text.length;
+      this.#bytes -= text.length;
     }
   }
 
@@ -123,7 +134,7 @@ export class CaptureWriter {
   /** Before anything else that goes into the file. */
   #begin(): void {
     const line = lineOf(this.#options.head(this.#file));
-    this.#characters += line.length;
+    this.#bytes += line.length;
     this.#lines.unshift(line);
   }
 
@@ -143,6 +154,6 @@ export class CaptureWriter {
   }
 }
 
-function lineOf(record: CaptureRecord): string {
-  return `${JSON.stringify(record)}\n`;
+function lineOf(record: CaptureRecord): Uint8Array {
+  return utf8(`${JSON.stringify(record)}\n`);
 }

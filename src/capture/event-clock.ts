@@ -21,8 +21,9 @@ export class EventClock implements Clock {
     return this.#timers;
   }
 
+  /** In whole microseconds, which are written in a few digits. */
   now(): Millis {
-    return this.#at ?? this.#clock.now();
+    return this.#at ?? Math.floor(this.#clock.now() * 1000) / 1000;
   }
 
   wallTime(): Millis {
@@ -53,7 +54,7 @@ export class EventClock implements Clock {
   /** Runs an event at one time; one within another is part of it. */
   during<T>(event: (at: Millis) => T): T {
     if (this.#at !== undefined) return event(this.#at);
-    const at = this.#clock.now();
+    const at = this.now();
     this.#at = at;
     try {
       return event(at);

@@ -4,6 +4,7 @@ import { ConfigError } from '../framework/error.ts';
 import { beginsRun, type CaptureHead } from './begins-run.ts';
 import { captureFiles } from './capture-files.ts';
 import { CAPTURE_VERSION, type CaptureRecord } from './capture-record.ts';
+import { recordOf } from './record-of.ts';
 
 /** Of one frame, a second's records: more is no capture of ours. */
 const FRAME_TEXT_BYTES_MAX = 512 * 1024 * 1024;
@@ -165,7 +166,7 @@ class CaptureReader {
 function parsed(line: string, place: string): CaptureRecord {
   let record: unknown;
   try {
-    record = JSON.parse(line);
+    record = recordOf(line);
   } catch {
     throw new ConfigError(place, [{ path: 'record', message: 'is no JSON' }]);
   }

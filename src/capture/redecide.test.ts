@@ -15,9 +15,11 @@ import type { RoutedRequest } from '../framework/routing.ts';
 import { chainBlockIds } from '../request/chain-block-ids.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
 import { SimulatedClock } from '../sim/simulated-clock.ts';
+import { CaptureLines } from './capture-lines.ts';
 import { CaptureTap, tapped } from './capture-picker.ts';
 import { CAPTURE_VERSION, type CapturedDecision, type CaptureRecord } from './capture-record.ts';
 import { EventClock } from './event-clock.ts';
+import { recordOf } from './record-of.ts';
 import { type RunRedecision, redecide } from './redecide.ts';
 import { type FirstToken, sameDecision } from './redecider.ts';
 
@@ -75,14 +77,14 @@ function capture(
   const random = seededRandom(seed);
   const headerRandom = random.fork('headers');
   const simulated = new SimulatedClock();
-  const records: CaptureRecord[] = [];
-  // As JSON, as a file would have it.
-  const write = (record: CaptureRecord): void =>
-    void records.push(JSON.parse(JSON.stringify(record)) as CaptureRecord);
+  const lines = new CaptureLines();
+  const text: string[] = [];
+  // As a file would have it.
+  lines.listen((bytes) => void text.push(new TextDecoder().decode(bytes)));
   const clock = new EventClock(realistic(simulated, random.fork('drift')), (i, t) =>
-    write({ e: 'timer', t, i }),
+    lines.record({ e: 'timer', t, i }),
   );
-  write({
+  lines.record({
     e: 'capture',
     version: CAPTURE_VERSION,
     seed: coreSeed,
@@ -92,7 +94,7 @@ function capture(
     file: 0,
   });
   const hash = (each: string): string => String(seededRandom(0).fork(each).next());
-  const tap = new CaptureTap({ plan, clock, hash, write });
+  const tap = new CaptureTap({ plan, clock, hash, lines });
   const network = { get: () => Promise.reject(new Error('none')) };
   const picker = tapped(
     createEndpointPicker({
@@ -174,7 +176,8 @@ function capture(
     while (simulated.step(simulated.now() + 4 * random.next())) continue;
   }
   picker.stop();
-  return records;
+  lines.drain();
+  return text.join('').trimEnd().split('\n').map(recordOf);
 }
 
 const EXACT = [
@@ -312,7 +315,8 @@ describe('a capture decided again', async () => {
   });
 
   it('is taught by answers, too', async () => {
-    const records = capture('default', 1500, 3);
+    // About one decision in a hundred; of few requests by chance hardly any. Seed 3: 46.
+    const records = capture('default', 4000, 3);
     expect(records.filter(({ e }) => e === 'answer').length).toBeGreaterThan(100);
     const without = await all(
       records.filter(({ e }) => e !== 'answer'),
@@ -406,6 +410,16 @@ describe('a capture decided again', async () => {
     expect(told).not.toContain('private');
     expect(told).not.toContain('secret');
     expect(told).not.toContain('words');
+  });
+
+  it('gives every decision to the last bit of what an earlier version wrote, with nothing left out', async () => {
+    const lines = capture('default', 500, 12).map((record) =>
+      JSON.stringify(record.e === 'capture' ? { ...record, version: 2 } : record),
+    );
+    expect(lines.filter((line) => line.includes('"endSeen":true,')).length).toBeGreaterThan(100);
+    const decided = await all(lines.map(recordOf), options);
+    expect(decided.filter(({ was, is }) => !sameDecision(was, is))).toEqual([]);
+    expect(decided).toHaveLength(500);
   });
 
   it('is refused without its beginning, or from a later version', async () => {

@@ -4,9 +4,11 @@ import type { EndpointPicker } from '../endpoint-picker.ts';
 import type { Endpoint } from '../framework/endpoint.ts';
 import type { Clock } from '../framework/runtime.ts';
 import type { Scheduler } from '../framework/scheduling.ts';
+import { CaptureLines, type Sink } from './capture-lines.ts';
 import { CaptureTap, tapped } from './capture-picker.ts';
 import { CAPTURE_VERSION, type CaptureRecord, type EndpointRecord } from './capture-record.ts';
 import { EventClock } from './event-clock.ts';
+import { utf8 } from './line-bytes.ts';
 
 export interface TapOptions {
   readonly plan: PickerPlan;
@@ -16,9 +18,6 @@ export interface TapOptions {
   readonly clock: Clock;
 }
 
-/** Hears every record, as a line of JSON. Must not throw, and not take long: it is called between a request and its answer. */
-export type Sink = (line: string) => void;
-
 /** What a picker is made with, and wrapped in, so that others can be fed what it is fed. */
 export interface Tap {
   readonly clock: EventClock;
@@ -27,22 +26,20 @@ export interface Tap {
   /** The record that others begin with; with endpoints it says of them all that must be known. */
   head(file: number, endpoints?: readonly Endpoint[]): CaptureRecord;
   /** The lines that somebody who begins now must know first. */
-  begin(endpoints: readonly Endpoint[]): string;
+  begin(endpoints: readonly Endpoint[]): Uint8Array;
   listen(sink: Sink): void;
+  /** Lines are kept together before they are handed over: whoever is about to pass them on calls for what there is. */
+  drain(): void;
 }
 
 /** Tenants are few and come again. */
 const HASHES_MAX = 10_000;
 
 export function startTap({ plan, shadows, seed, clock }: TapOptions): Tap {
-  const sinks: Sink[] = [];
+  const lines = new CaptureLines();
   let config = plan.effective;
-  const write = (record: CaptureRecord): void => {
-    const line = lineOf(record);
-    for (const sink of sinks) sink(line);
-  };
-  const events = new EventClock(clock, (i, t) => write({ e: 'timer', t, i }));
-  const tap = new CaptureTap({ plan, shadows, clock: events, hash: secretHash(), write });
+  const events = new EventClock(clock, (i, t) => lines.record({ e: 'timer', t, i }));
+  const tap = new CaptureTap({ plan, shadows, clock: events, hash: secretHash(), lines });
   const head = (file: number, endpoints: readonly Endpoint[] = []): CaptureRecord => ({
     e: 'capture',
     version: CAPTURE_VERSION,
@@ -50,7 +47,7 @@ export function startTap({ plan, shadows, seed, clock }: TapOptions): Tap {
     config,
     wallMs: clock.wallTime(),
     timers: events.timers,
-    t: clock.now(),
+    t: events.now(),
     file,
     ...(endpoints.length > 0 && { pool: poolOf(endpoints) }),
   });
@@ -75,11 +72,13 @@ export function startTap({ plan, shadows, seed, clock }: TapOptions): Tap {
     },
     head,
     begin(endpoints) {
-      const lines = [lineOf(head(0))];
-      CaptureTap.snapshot(endpoints, (record) => void lines.push(lineOf(record)));
-      return lines.join('');
+      // What came before is in what is said of the endpoints, and not to be heard after it.
+      lines.drain();
+      const records = [head(0), ...poolOf(endpoints)];
+      return utf8(records.map((record) => `${JSON.stringify(record)}\n`).join(''));
     },
-    listen: (sink) => void sinks.push(sink),
+    listen: (sink) => lines.listen(sink),
+    drain: () => lines.drain(),
   };
 }
 
@@ -87,10 +86,6 @@ function poolOf(endpoints: readonly Endpoint[]): readonly EndpointRecord[] {
   const records: EndpointRecord[] = [];
   CaptureTap.snapshot(endpoints, (record) => void records.push(record));
   return records;
-}
-
-function lineOf(record: CaptureRecord): string {
-  return `${JSON.stringify(record)}\n`;
 }
 
 /** With a secret that is never written: nobody can tell by trying who a fairness id is. */

@@ -35,6 +35,7 @@ export function captureOf(
     folder,
     fileBytesMax: Math.min(CAPTURE_FILE_BYTES_MAX, Math.ceil(bytesMax / CAPTURE_FILES_MIN)),
     totalBytesMax: bytesMax,
+    drain: () => tap.drain(),
     // Who reads on from the first knows of the pool from there.
     head: (file) => tap.head(file, file === 0 ? [] : pool.snapshot()),
     onFailed: (reason) => log.error({ folder, reason }, 'the capture has ended; serving goes on'),
@@ -69,11 +70,12 @@ export function shadowsOf(
   },
 ): readonly Shadow[] {
   return shadows.map((data) => {
-    const begin = (): string => tap.begin(picker.pool.snapshot());
+    const begin = (): Uint8Array => tap.begin(picker.pool.snapshot());
     const shadow = startShadow({
       ...data,
       name: data.source,
       begin,
+      drain: () => tap.drain(),
       log,
       onDecisions: shadowLog?.write,
     });

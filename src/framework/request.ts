@@ -12,6 +12,9 @@ export interface PromptBlocks {
   readonly words: Uint32Array;
 }
 
+/** The fairness id of those who name none. */
+export const DEFAULT_FLOW = 'default-flow';
+
 /** That somebody has decided which model serves, be it the one that the client named. */
 export interface ModelRewrite {
   /** As the client named it; empty where it named none. */

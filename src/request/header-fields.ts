@@ -1,12 +1,10 @@
-import type { InferenceRequest } from '../framework/request.ts';
+import { DEFAULT_FLOW, type InferenceRequest } from '../framework/request.ts';
 
 /** What a request's headers say of it. Where a header has an older name, the current one wins. */
 export type HeaderFields = Pick<
   InferenceRequest,
   'objective' | 'fairnessId' | 'ttftSloMs' | 'tpotSloMs'
 >;
-
-const DEFAULT_FLOW = 'default-flow';
 
 export function headerFields(headers: ReadonlyMap<string, string>): HeaderFields {
   const first = (...names: readonly string[]): string | undefined => firstOf(headers, names);

@@ -2,6 +2,7 @@ import { constants, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { scorers } from '../../scorers/index.ts';
 import type { CaptureRecord } from '../capture/capture-record.ts';
+import { recordOf } from '../capture/record-of.ts';
 import { Redecider } from '../capture/redecider.ts';
 import { withPlugins } from '../cli/load-plugins.ts';
 import { builtInCatalogue } from '../config/catalogue.ts';
@@ -33,8 +34,9 @@ let epochMs = 0;
 const TELL_MS = 1000;
 let toldAt = 0;
 let batches = Promise.resolve();
+const utf8 = new TextDecoder();
 
-parentPort?.on('message', (batch: string) => {
+parentPort?.on('message', (batch: Uint8Array) => {
   // What fails in a batch must end the thread, as an unhandled rejection does.
   batches = batches.then(() => hear(batch));
 });
@@ -42,11 +44,11 @@ parentPort?.on('message', (batch: string) => {
 // That everything is loaded.
 tell(true);
 
-async function hear(batch: string): Promise<void> {
+async function hear(batch: Uint8Array): Promise<void> {
   toldAt = performance.now();
-  for (const line of batch.split('\n')) {
+  for (const line of utf8.decode(batch).split('\n')) {
     if (line === '') continue;
-    await take(JSON.parse(line) as CaptureRecord);
+    await take(recordOf(line));
     if (performance.now() - toldAt > TELL_MS) tell(false);
   }
   tell(true);

@@ -25,7 +25,7 @@ afterEach(async () => {
 function told(
   requests: number,
   shadowConfigs: readonly string[] = [],
-): { readonly begin: string; readonly lines: readonly string[] } {
+): { readonly begin: Uint8Array; readonly lines: readonly Uint8Array[] } {
   const catalogue = builtInCatalogue(scorers, dataSources);
   const [plan, ...shadows] = [NAMED_CONFIGS.get('random') ?? '', ...shadowConfigs].map((text) =>
     loadConfig({ text, source: 'test', catalogue }),
@@ -48,8 +48,8 @@ function told(
     });
   }
   const begin = tap.begin(picker.pool.snapshot());
-  const lines: string[] = [];
-  tap.listen((line) => void lines.push(line));
+  const told: string[] = [];
+  tap.listen((lines) => void told.push(textOf(lines)));
   for (let n = 0; n < requests; n++) {
     const headers = new Map([
       ['x-zone', n % 3 === 0 ? 'a' : 'b'],
@@ -59,7 +59,13 @@ function told(
     picker.route(request).done('completed');
   }
   picker.stop();
-  return { begin, lines };
+  tap.drain();
+  const lines = told.join('').trimEnd().split('\n');
+  return { begin, lines: lines.map((line) => new TextEncoder().encode(`${line}\n`)) };
+}
+
+function textOf(lines: Uint8Array): string {
+  return new TextDecoder().decode(lines);
 }
 
 it('hears all that it is told at once in pieces, and answers each', async () => {
@@ -80,7 +86,7 @@ it('hears all that it is told at once in pieces, and answers each', async () => 
         if (seen === REQUESTS) resolve();
       },
     });
-    for (const line of lines) shadow.hear(line);
+    for (const line of lines) shadow.hear(line, 1);
   });
   await all;
   // 3 MB in pieces of half a megabyte: one answer to all of it might come too late to be told from none.
@@ -109,14 +115,14 @@ plugins:
         if (text !== '') resolve(text);
       },
     });
-    for (const line of lines) shadow.hear(line);
+    for (const line of lines) shadow.hear(line, 1);
   });
   const endpoints = decided
     .trim()
     .split('\n')
     .map((line) => (JSON.parse(line) as { is: { endpoint: string } }).is.endpoint);
   expect(endpoints).toEqual(Array.from({ length: 30 }, (_, n) => (n % 3 === 0 ? 'a' : 'b')));
-  expect(lines.join('')).not.toContain('a key');
+  expect(lines.map(textOf).join('')).not.toContain('a key');
 });
 
 it('begins where it is ready when more has come before than is kept', async () => {
@@ -133,12 +139,14 @@ it('begins where it is ready when more has come before than is kept', async () =
       log: createLog('silent'),
       onDecisions: (text) => {
         if (text !== '') resolve(text.split('\n').length - 1);
-        else if (begun === 2) for (const line of lines.slice(0, 20)) shadow?.hear(line);
+        else if (begun === 2) for (const line of lines.slice(0, 20)) shadow?.hear(line, 1);
       },
     });
-    for (const line of lines) shadow.hear(line);
+    for (const line of lines) shadow.hear(line, 1);
   });
-  expect(decided).toBe(lines.slice(0, 20).filter((line) => line.includes('"e":"q"')).length);
+  expect(decided).toBe(
+    lines.slice(0, 20).filter((line) => textOf(line).includes('"e":"q"')).length,
+  );
   expect(shadow?.status()).toMatchObject({ running: true, restarts: 0 });
   expect(shadow?.status().dropped).toBeGreaterThanOrEqual(lines.length);
 });

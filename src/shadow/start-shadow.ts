@@ -35,7 +35,9 @@ export interface ShadowOptions extends Omit<ShadowData, 'tells'> {
   /** Given each decision as a line of JSON. */
   readonly onDecisions?: ((lines: string) => void) | undefined;
   /** The lines that it must know first, whenever it begins. */
-  readonly begin: () => string;
+  readonly begin: () => Uint8Array;
+  /** Called before what has come is passed on: whoever keeps lines together hands over what it has. */
+  readonly drain?: (() => void) | undefined;
   readonly log: Log;
 }
 
@@ -51,22 +53,27 @@ export interface ShadowStatus {
 }
 
 export interface Shadow {
-  /** One record, as a line. Costs the joining of a string. */
-  readonly hear: (line: string) => void;
+  /** Whole lines of records, and how many. */
+  readonly hear: (lines: Uint8Array, records: number) => void;
   status(): ShadowStatus;
   stop(): Promise<void>;
+}
+
+interface Batch {
+  readonly lines: Uint8Array;
+  readonly records: number;
 }
 
 /** How often what has come is passed on. */
 const BATCH_MS = 50;
 /** Of one batch, so that a shadow that only is behind answers long before it would be taken to hang. */
-const BATCH_CHARACTERS_MAX = 512 * 1024;
+const BATCH_BYTES_MAX = 512 * 1024;
 /** A shadow that says nothing for so long, with something to do, hangs, or the machine has nothing to spare for it. */
 const HANG_MS = 30_000;
 /** Nor does one begin that has said nothing for so long: where cores are busy, eight threads take their time to load. */
 const BEGIN_MS = 60_000;
 /** Further behind than this it is started anew: its state would be of another time. */
-const WAITING_CHARACTERS_MAX = 16 * 1024 * 1024;
+const WAITING_BYTES_MAX = 16 * 1024 * 1024;
 /** Between restarts, doubled each time up to the other. */
 const RESTART_MS = 1000;
 const RESTART_MS_MAX = 60_000;
@@ -83,8 +90,8 @@ class ShadowThread implements Shadow {
   readonly #options: ShadowOptions;
   readonly #timer: NodeJS.Timeout;
   #worker: Worker | undefined;
-  #lines: string[] = [];
-  #characters = 0;
+  #batches: Batch[] = [];
+  #bytes = 0;
   /** It has loaded, and answers. */
   #ready = false;
   /** More has come than is kept before it was ready: it begins when it is. */
@@ -103,14 +110,14 @@ class ShadowThread implements Shadow {
     this.#start();
   }
 
-  readonly hear = (line: string): void => {
+  readonly hear = (lines: Uint8Array, records: number): void => {
     if (this.#worker === undefined || this.#beginsLate) {
-      this.#dropped += 1;
+      this.#dropped += records;
       return;
     }
-    this.#lines.push(line);
-    this.#characters += line.length;
-    if (this.#characters <= WAITING_CHARACTERS_MAX) return;
+    this.#batches.push({ lines, records });
+    this.#bytes += lines.length;
+    if (this.#bytes <= WAITING_BYTES_MAX) return;
     if (this.#ready) this.#fail('has fallen behind');
     else {
       this.#beginsLate = true;
@@ -144,12 +151,12 @@ class ShadowThread implements Shadow {
       workerData,
     });
     worker.unref();
+    // Before anything is heard: what comes until then was before it.
+    this.#beginWith(begin());
     this.#worker = worker;
     this.#parity = undefined;
     this.#ready = false;
     this.#beginsLate = false;
-    this.#lines = [begin()];
-    this.#characters = this.#lines[0]?.length ?? 0;
     this.#sentAt = performance.now();
     worker.on('message', ({ answer, lines, ended }: ShadowMessage) => {
       if (this.#worker !== worker) return;
@@ -157,12 +164,12 @@ class ShadowThread implements Shadow {
       this.#parity = answer;
       this.#sentAt = ended ? undefined : performance.now();
       if (this.#beginsLate) {
+        const first = begin();
         this.#beginsLate = false;
-        this.#lines = [begin()];
-        this.#characters = this.#lines[0]?.length ?? 0;
+        this.#beginWith(first);
       }
       // It is behind: what waits goes at once.
-      if (ended && this.#characters > BATCH_CHARACTERS_MAX) this.#send(worker, performance.now());
+      if (ended && this.#bytes > BATCH_BYTES_MAX) this.#send(worker, performance.now());
       onDecisions?.(lines);
     });
     worker.on('error', (error) => {
@@ -181,27 +188,39 @@ class ShadowThread implements Shadow {
       if (now - this.#sentAt > patienceMs) this.#fail(`has not answered for ${patienceMs} ms`);
       return;
     }
-    if (this.#lines.length === 0) return;
+    this.#options.drain?.();
+    if (this.#batches.length === 0) return;
     this.#send(this.#worker, now);
+  }
+
+  #beginWith(lines: Uint8Array): void {
+    this.#batches = [{ lines, records: 0 }];
+    this.#bytes = lines.length;
   }
 
   #send(worker: Worker, now: number): void {
     let count = 0;
-    let characters = 0;
-    for (const { length } of this.#lines) {
-      if (count > 0 && characters + length > BATCH_CHARACTERS_MAX) break;
+    let bytes = 0;
+    for (const { lines } of this.#batches) {
+      if (count > 0 && bytes + lines.length > BATCH_BYTES_MAX) break;
       count += 1;
-      characters += length;
+      bytes += lines.length;
     }
-    worker.postMessage(this.#lines.splice(0, count).join(''));
-    this.#characters -= characters;
+    const batch = new Uint8Array(bytes);
+    let at = 0;
+    for (const { lines } of this.#batches.splice(0, count)) {
+      batch.set(lines, at);
+      at += lines.length;
+    }
+    worker.postMessage(batch, [batch.buffer]);
+    this.#bytes -= bytes;
     this.#sentAt = now;
   }
 
   #forget(): void {
-    this.#dropped += this.#lines.length;
-    this.#lines = [];
-    this.#characters = 0;
+    for (const { records } of this.#batches) this.#dropped += records;
+    this.#batches = [];
+    this.#bytes = 0;
   }
 
   #fail(reason: string): void {

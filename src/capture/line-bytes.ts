@@ -1,0 +1,162 @@
+const BYTES_AT_FIRST = 128 * 1024;
+/** Of texts that come again, such as models and endpoints. Clients may name what they like. */
+const KNOWN_MAX = 10_000;
+const KNOWN_CHARACTERS_MAX = 256;
+
+const [ZERO, POINT, QUOTE, BACKSLASH] = [0x30, 0x2e, 0x22, 0x5c];
+const [ASCII_FIRST, ASCII_LAST] = [0x20, 0x7e];
+const INT_MAX = 0x7fff_ffff;
+/** The longest that a number's text can be. */
+const DIGITS_MAX = 32;
+
+const encoder = new TextEncoder();
+
+/** Three digits of each number below a thousand, and a byte to spare. */
+const DIGITS = new Uint8Array(4000);
+for (let number = 0; number < 1000; number++) {
+  DIGITS.set(encoder.encode(String(number).padStart(3, '0')), 4 * number);
+}
+
+/** UTF-8 of what is written again and again. */
+export function utf8(text: string): Uint8Array {
+  return encoder.encode(text);
+}
+
+/** Bytes of JSON, put one after another without a string for each: that would cost as much again, and garbage. */
+export class LineBytes {
+  #bytes = new Uint8Array(BYTES_AT_FIRST);
+  #end = 0;
+  readonly #known = new Map<string, Uint8Array>();
+
+  get length(): number {
+    return this.#end;
+  }
+
+  /** All since the last time, as bytes of their own. */
+  take(): Uint8Array {
+    const taken = this.#bytes.slice(0, this.#end);
+    this.#end = 0;
+    return taken;
+  }
+
+  raw(bytes: Uint8Array): void {
+    this.#reserve(bytes.length);
+    this.#bytes.set(bytes, this.#end);
+    this.#end += bytes.length;
+  }
+
+  /** As JSON has it; what JSON has no number for is null. */
+  number(value: number): void {
+    if ((value | 0) === value && value >= 0) {
+      this.#reserve(DIGITS_MAX);
+      this.#integer(value);
+    } else this.#ascii(Number.isFinite(value) ? String(value) : 'null');
+  }
+
+  /** Read back as the very same, be it below zero or endless; not for NaN. */
+  exact(value: number): void {
+    if (Object.is(value, -0)) this.#ascii('-0');
+    else if (Number.isFinite(value)) this.number(value);
+    else this.#ascii(value < 0 ? '-1e999' : '1e999');
+  }
+
+  /** Milliseconds, most often of whole microseconds: then without the search for the shortest decimal. */
+  time(ms: number): void {
+    const micros = Math.round(ms * 1000);
+    const seconds = Math.floor(micros / 1_000_000);
+    if (micros / 1000 !== ms || seconds < 1 || seconds > INT_MAX) {
+      this.number(ms);
+      return;
+    }
+    this.#reserve(DIGITS_MAX);
+    this.#integer(seconds);
+    const rest = micros - 1_000_000 * seconds;
+    const millis = (rest / 1000) | 0;
+    this.#three(millis);
+    if (rest === 1000 * millis) return;
+    this.#bytes[this.#end++] = POINT;
+    this.#three(rest - 1000 * millis);
+  }
+
+  /** A JSON string that hardly comes twice. */
+  text(value: string): void {
+    const { length } = value;
+    this.#reserve(length + 2);
+    const bytes = this.#bytes;
+    let at = this.#end;
+    bytes[at++] = QUOTE;
+    for (let index = 0; index < length; index++) {
+      const code = value.charCodeAt(index);
+      const plain = code >= ASCII_FIRST && code <= ASCII_LAST;
+      if (!plain || code === QUOTE || code === BACKSLASH) {
+        this.json(value);
+        return;
+      }
+      bytes[at++] = code;
+    }
+    bytes[at++] = QUOTE;
+    this.#end = at;
+  }
+
+  /** A JSON string of which there are few different ones. */
+  known(value: string): void {
+    const found = this.#known.get(value);
+    if (found !== undefined) {
+      this.raw(found);
+      return;
+    }
+    const made = utf8(JSON.stringify(value));
+    this.raw(made);
+    if (value.length > KNOWN_CHARACTERS_MAX) return;
+    if (this.#known.size >= KNOWN_MAX) this.#known.clear();
+    this.#known.set(value, made);
+  }
+
+  /** Anything. */
+  json(value: unknown): void {
+    this.raw(utf8(JSON.stringify(value)));
+  }
+
+  #ascii(text: string): void {
+    this.#reserve(text.length);
+    for (let index = 0; index < text.length; index++) {
+      this.#bytes[this.#end++] = text.charCodeAt(index);
+    }
+  }
+
+  /** Neither negative nor more than 31 bits. */
+  #integer(value: number): void {
+    if (value < 10) {
+      this.#bytes[this.#end++] = ZERO + value;
+      return;
+    }
+    if (value >= 1000) {
+      const thousands = (value / 1000) | 0;
+      this.#integer(thousands);
+      this.#three(value - 1000 * thousands);
+      return;
+    }
+    if (value >= 100) {
+      this.#three(value);
+      return;
+    }
+    this.#bytes[this.#end++] = DIGITS[4 * value + 1] as number;
+    this.#bytes[this.#end++] = DIGITS[4 * value + 2] as number;
+  }
+
+  #three(value: number): void {
+    const bytes = this.#bytes;
+    const at = this.#end;
+    bytes[at] = DIGITS[4 * value] as number;
+    bytes[at + 1] = DIGITS[4 * value + 1] as number;
+    bytes[at + 2] = DIGITS[4 * value + 2] as number;
+    this.#end = at + 3;
+  }
+
+  #reserve(count: number): void {
+    if (this.#end + count <= this.#bytes.length) return;
+    const grown = new Uint8Array(2 * (this.#end + count));
+    grown.set(this.#bytes.subarray(0, this.#end));
+    this.#bytes = grown;
+  }
+}
