@@ -8,13 +8,14 @@ import { decodeStepMs, predictedTtftMs } from './framework/step-time.ts';
 
 export interface BookingParts extends Pick<Routed, 'request' | 'cachedTokens'> {
   readonly prefill: { readonly endpoint: Endpoint; readonly cachedTokens: number } | undefined;
+  readonly encoders: readonly Endpoint[];
   readonly ledger: Ledger;
   readonly engineModel: EngineModel;
 }
 
 /** Reserves, after noting what was there and what the model makes of it. */
 export function book(target: Endpoint, parts: BookingParts): Booking {
-  const { request, prefill, ledger, engineModel } = parts;
+  const { request, prefill, encoders, ledger, engineModel } = parts;
   const { endpoint: computes, cachedTokens } = prefill ?? { ...parts, endpoint: target };
   const prefillTokens = Math.max(0, request.promptTokens - cachedTokens);
   const outputTokens = engineModel.expectedOutputTokens(request);
@@ -26,23 +27,33 @@ export function book(target: Endpoint, parts: BookingParts): Booking {
     load: { requests, pendingPrefillTokens, contextTokens },
     ttftMs: predictedTtftMs(ledger.load(computes), prefillTokens, engineModel.stepTime(computes)),
     decodeMs: outputTokens * decodeStepMs(requests, contextTokens, engineModel.stepTime(target)),
-    reservation:
-      prefill === undefined
-        ? ledger.reserve(target, whole)
-        : inTwoPlaces(
-            ledger.reserve(target, { ...whole, prefillTokens: 0 }),
-            ledger.reserve(prefill.endpoint, prompt),
-          ),
+    reservation: inSeveralPlaces(
+      ledger.reserve(target, prefill === undefined ? whole : { ...whole, prefillTokens: 0 }),
+      [
+        ...(prefill === undefined ? [] : [ledger.reserve(prefill.endpoint, prompt)]),
+        ...encoders.map((encoder) => ledger.reserve(encoder, { ...prompt, ...NO_TOKENS })),
+      ],
+    ),
   };
 }
 
-/** A request whose prompt is computed elsewhere holds that place until its first token comes. */
-function inTwoPlaces(decode: Reservation, prefill: Reservation): Reservation {
+/** How large images are nobody has said. */
+const NO_TOKENS = { prefillTokens: 0, contextTokens: 0 };
+
+/** A request whose prompt is computed, or media encoded, elsewhere holds those places until its first token comes. */
+function inSeveralPlaces(decode: Reservation, before: readonly Reservation[]): Reservation {
+  if (before.length === 0) return decode;
+  const releaseAll = (): void => {
+    for (const each of before) each.release();
+  };
   return {
-    prefilled: () => prefill.release(),
+    prefilled: () => {
+      decode.prefilled();
+      releaseAll();
+    },
     moveTo: (endpoint) => decode.moveTo(endpoint),
     release: () => {
-      prefill.release();
+      releaseAll();
       decode.release();
     },
   };

@@ -105,10 +105,10 @@ export function createEndpointPicker(options: EndpointPickerOptions): EndpointPi
       const cycle = core.schedule(request, candidates, { now, decided });
       const { result } = cycle;
       const endpoint = primaryOf(result, candidates.length);
-      const { prefill } = result;
+      const { prefill, encoders = [] } = result;
       const cachedTokens = cycle.cachedTokens(endpoint);
       const computes = prefill && { endpoint: prefill, cachedTokens: cycle.cachedTokens(prefill) };
-      const parts = { request, prefill: computes, cachedTokens, ledger, engineModel };
+      const parts = { request, prefill: computes, encoders, cachedTokens, ledger, engineModel };
       const { load, ttftMs, decodeMs, reservation } = book(endpoint, parts);
       // Of an answer that comes in one piece only the end is seen.
       const seen = firstTokenSeen && request.streaming;

@@ -129,6 +129,8 @@ export interface SchedulingResult {
   readonly destinations?: readonly string[];
   /** Where its prompt is computed, if elsewhere. */
   readonly prefill?: Endpoint | undefined;
+  /** Where its images and the like are encoded, if elsewhere. */
+  readonly encoders?: readonly Endpoint[] | undefined;
   readonly profiles: readonly ProfileResult[];
   /** Who decided it, when it was not the configuration's profiles: the replacement's name. */
   readonly decidedBy?: string | undefined;

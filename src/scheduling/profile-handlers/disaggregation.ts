@@ -78,8 +78,11 @@ export function createDisaggregation(
           ? true
           : (decider?.keeps?.(decoder, other, context) ?? true);
       const prefill = worth ? found : undefined;
-      const headers = disaggregationHeaders({ prefill, encode: resultOf(done, 'encode') });
-      return { primary, headers, prefill: pickOf(prefill), profiles: done };
+      const encode = resultOf(done, 'encode');
+      const headers = disaggregationHeaders({ prefill, encode });
+      const encoders =
+        encode?.kind === 'picked' ? encode.targets.map(({ endpoint }) => endpoint) : undefined;
+      return { primary, headers, prefill: pickOf(prefill), encoders, profiles: done };
     },
   };
 }
