@@ -15,32 +15,13 @@ export class BlockNumbers {
   #recent = new NumberTable();
   #before = new NumberTable();
   #next = 0;
-  /** One for all prompts, so that none is made for each. */
-  #runs: number[] = [];
 
   constructor(blocksMax: number = BLOCKS_MAX) {
     this.#halfMax = blocksMax / 2;
   }
 
-  /** First and count of each run, one after another; until the next prompt is given. */
-  runsOf({ count, words }: PromptBlocks): readonly number[] {
-    const runs = this.#runs;
-    let length = 0;
-    let after = -1;
-    for (let word = 0; word < 2 * count; word += 2) {
-      const number = this.#numberOf(words[word] as number, words[word + 1] as number);
-      if (number === after) (runs[length - 1] as number) += 1;
-      else {
-        runs[length++] = number;
-        runs[length++] = 1;
-      }
-      after = number + 1;
-    }
-    runs.length = length;
-    return runs;
-  }
-
-  #numberOf(low: number, high: number): number {
+  /** Of the block with this hash. */
+  numberOf(low: number, high: number): number {
     const recent = this.#recent.find(low, high);
     if (recent >= 0) return recent;
     const before = this.#before.find(low, high);

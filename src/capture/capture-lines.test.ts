@@ -148,6 +148,33 @@ describe('lines of a capture', () => {
     expect('score' in d && Object.is(d.score, score)).toBe(true);
   });
 
+  it('tell blocks in runs of consecutive numbers', () => {
+    const blocksOf = (...prompts: readonly (readonly number[])[]): readonly unknown[] =>
+      recordsOf((lines) => {
+        for (const ids of prompts) {
+          const words = Uint32Array.from(ids.flatMap((id) => [id, 0]));
+          lines.answered(1, 2, { count: ids.length, blockTokens: 64, words });
+        }
+      }).map((record) => (record.e === 'answer' ? record.blocks : []));
+    expect(blocksOf([10, 20, 30], [10, 20, 40, 50], [20, 10], [], [50, 30], [60])).toEqual([
+      [[0, 3]],
+      [
+        [0, 2],
+        [3, 2],
+      ],
+      [
+        [1, 1],
+        [0, 1],
+      ],
+      [],
+      [
+        [4, 1],
+        [2, 1],
+      ],
+      [[5, 1]],
+    ]);
+  });
+
   it('keep any number and any time', () => {
     const random = seededRandom(4);
     const near = [9, 10, 99, 100, 999, 1000, 1001, 2 ** 31 - 1, 2 ** 31, 2 ** 32, 2 ** 53];

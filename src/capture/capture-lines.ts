@@ -213,16 +213,29 @@ export class CaptureLines {
     bytes.raw(KEYS.requestEnd);
   }
 
-  #prompt(prompt: PromptBlocks): void {
-    const bytes = this.#bytes;
-    const runs = this.#blocks.runsOf(prompt);
-    for (let at = 0; at < runs.length; at += 2) {
-      this.#number(at === 0 ? KEYS.blocks : KEYS.run, runs[at]);
-      this.#number(KEYS.comma, runs[at + 1]);
+  #prompt({ count, words, blockTokens }: PromptBlocks): void {
+    let first = 0;
+    let length = 0;
+    for (let word = 0; word < 2 * count; word += 2) {
+      const number = this.#blocks.numberOf(words[word] as number, words[word + 1] as number);
+      if (length > 0 && number === first + length) length += 1;
+      else {
+        if (length > 0) this.#run(first, length, KEYS.run);
+        else this.#bytes.raw(KEYS.blocks);
+        first = number;
+        length = 1;
+      }
     }
-    if (runs.length > 0) bytes.raw(KEYS.blocksEnd);
-    const { blockTokens } = prompt;
+    if (length > 0) this.#run(first, length, KEYS.blocksEnd);
     if (blockTokens !== DEFAULT_BLOCK_TOKENS) this.#number(KEYS.blockTokens, blockTokens);
+  }
+
+  #run(first: number, length: number, after: Uint8Array): void {
+    const bytes = this.#bytes;
+    bytes.number(first);
+    bytes.raw(KEYS.comma);
+    bytes.number(length);
+    bytes.raw(after);
   }
 
   #decision(decision: CapturedDecision): void {

@@ -3,8 +3,10 @@ const BYTES_AT_FIRST = 128 * 1024;
 const KNOWN_MAX = 10_000;
 const KNOWN_CHARACTERS_MAX = 256;
 
-const [ZERO, POINT, QUOTE, BACKSLASH] = [0x30, 0x2e, 0x22, 0x5c];
+const [POINT, QUOTE, BACKSLASH] = [0x2e, 0x22, 0x5c];
 const [ASCII_FIRST, ASCII_LAST] = [0x20, 0x7e];
+/** So few bytes are copied faster one by one. */
+const SHORT = 16;
 const INT_MAX = 0x7fff_ffff;
 /** The longest that a number's text can be. */
 const DIGITS_MAX = 32;
@@ -40,9 +42,13 @@ export class LineBytes {
   }
 
   raw(bytes: Uint8Array): void {
-    this.#reserve(bytes.length);
-    this.#bytes.set(bytes, this.#end);
-    this.#end += bytes.length;
+    const { length } = bytes;
+    this.#reserve(length);
+    const at = this.#end;
+    if (length > SHORT) this.#bytes.set(bytes, at);
+    else
+      for (let index = 0; index < length; index++) this.#bytes[at + index] = bytes[index] as number;
+    this.#end = at + length;
   }
 
   /** As JSON has it; what JSON has no number for is null. */
@@ -126,21 +132,31 @@ export class LineBytes {
 
   /** Neither negative nor more than 31 bits. */
   #integer(value: number): void {
-    if (value < 10) {
-      this.#bytes[this.#end++] = ZERO + value;
+    if (value < 1000) {
+      this.#small(value);
       return;
     }
-    if (value >= 1000) {
-      const thousands = (value / 1000) | 0;
-      this.#integer(thousands);
-      this.#three(value - 1000 * thousands);
-      return;
+    const thousands = (value / 1000) | 0;
+    if (thousands < 1000) this.#small(thousands);
+    else {
+      const millions = (thousands / 1000) | 0;
+      if (millions < 1000) this.#small(millions);
+      else {
+        this.#small((millions / 1000) | 0);
+        this.#three(millions % 1000);
+      }
+      this.#three(thousands % 1000);
     }
+    this.#three(value % 1000);
+  }
+
+  /** Of one to three digits. */
+  #small(value: number): void {
     if (value >= 100) {
       this.#three(value);
       return;
     }
-    this.#bytes[this.#end++] = DIGITS[4 * value + 1] as number;
+    if (value >= 10) this.#bytes[this.#end++] = DIGITS[4 * value + 1] as number;
     this.#bytes[this.#end++] = DIGITS[4 * value + 2] as number;
   }
 
