@@ -8,7 +8,10 @@ import type { CapturedDecision, CaptureRecord } from './capture-record.ts';
 import { LineBytes, utf8 } from './line-bytes.ts';
 import { DEFAULT_BLOCK_TOKENS } from './record-of.ts';
 
-/** Hears whole lines of JSON in UTF-8, and how many. Must not throw, and not take long: it is called between a request and its answer. */
+/**
+ * Hears whole lines of JSON in UTF-8, and how many. The bytes are others when it has returned. Must not throw, and not take
+ * long: it is called between a request and its answer.
+ */
 export type Sink = (lines: Uint8Array, records: number) => void;
 
 /** What is told of a request beside itself: no header or fairness id in the open. */

@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import { constants, zstdCompress } from 'node:zlib';
 import { captureFilePath, captureFiles } from './capture-files.ts';
 import type { CaptureRecord } from './capture-record.ts';
+import { GatheredBytes } from './gathered-bytes.ts';
 import { utf8 } from './line-bytes.ts';
 
 const compress = promisify(zstdCompress);
@@ -44,7 +45,8 @@ const WAITING_BYTES_MAX = 32 * 1024 * 1024;
 export class CaptureWriter {
   readonly #options: CaptureWriterOptions;
   readonly #timer: NodeJS.Timeout;
-  #lines: Uint8Array[] = [];
+  readonly #lines = new GatheredBytes();
+  /** Gathered, or being written. */
   #bytes = 0;
   #leftOut = 0;
   /** Of the first file that is this run's own. */
@@ -66,7 +68,7 @@ export class CaptureWriter {
     this.#begin();
   }
 
-  /** Whole lines of JSON, and how many. */
+  /** Whole lines of JSON, and how many. They are copied. */
   readonly write = (lines: Uint8Array, records: number): void => {
     if (this.#failed) return;
     if (this.#bytes > WAITING_BYTES_MAX) {
@@ -83,12 +85,11 @@ export class CaptureWriter {
   /** Resolves when all that was written so far is in a file, or could not be. */
   flush(): Promise<void> {
     this.#options.drain?.();
-    const lines = this.#lines;
-    this.#lines = [];
-    if (lines.length === 0) return this.#writing;
+    if (this.#lines.length === 0) return this.#writing;
+    const lines = this.#lines.take();
     const path = this.#path;
     const isFull = this.#fileBytes >= this.#options.fileBytesMax;
-    this.#writing = this.#writing.then(() => this.#append(Buffer.concat(lines), path));
+    this.#writing = this.#writing.then(() => this.#append(lines, path));
     // What its head says is of this very moment: all before it is in the lines.
     if (isFull) this.#beginNext();
     return this.#writing;
@@ -101,10 +102,10 @@ export class CaptureWriter {
 
   #push(lines: Uint8Array): void {
     this.#bytes += lines.length;
-    this.#lines.push(lines);
+    this.#lines.add(lines);
   }
 
-  async #append(text: Buffer, path: string): Promise<void> {
+  async #append(text: Uint8Array<ArrayBuffer>, path: string): Promise<void> {
     if (this.#failed) return;
     try {
       const frame = await compress(text, FAST);
@@ -115,12 +116,13 @@ export class CaptureWriter {
       this.#mustDelete = false;
     } catch (error) {
       this.#failed = true;
-      this.#lines = [];
+      this.#lines.take();
       clearInterval(this.#timer);
       this.#options.onFailed(error instanceof Error ? error.message : String(error));
       return;
     } finally {
       this.#bytes -= text.length;
+      this.#lines.giveBack(text);
     }
   }
 
@@ -131,11 +133,9 @@ export class CaptureWriter {
     this.#begin();
   }
 
-  /** Before anything else that goes into the file. */
+  /** Before anything else that goes into the file: nothing has been gathered yet. */
   #begin(): void {
-    const line = lineOf(this.#options.head(this.#file));
-    this.#bytes += line.length;
-    this.#lines.unshift(line);
+    this.#push(lineOf(this.#options.head(this.#file)));
   }
 
   get #path(): string {

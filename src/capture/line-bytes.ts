@@ -34,9 +34,9 @@ export class LineBytes {
     return this.#end;
   }
 
-  /** All since the last time, as bytes of their own. */
+  /** All since the last time; until something is put again. */
   take(): Uint8Array {
-    const taken = this.#bytes.slice(0, this.#end);
+    const taken = this.#bytes.subarray(0, this.#end);
     this.#end = 0;
     return taken;
   }

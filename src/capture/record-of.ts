@@ -26,7 +26,7 @@ function requestOf(told: Partial<CapturedRequest>): CapturedRequest {
 
 /** JSON has no NaN: earlier versions wrote null. */
 function decisionOf(told: CapturedDecision): CapturedDecision {
-  if (told === undefined || told === null || 'error' in told) return told;
+  if (typeof told !== 'object' || told === null || 'error' in told) return told;
   const { score = null } = told as { readonly score?: number | null };
   return score === null ? { ...told, score: Number.NaN } : told;
 }

@@ -53,7 +53,7 @@ export interface ShadowStatus {
 }
 
 export interface Shadow {
-  /** Whole lines of records, and how many. */
+  /** Whole lines of records, and how many. It takes a copy. */
   readonly hear: (lines: Uint8Array, records: number) => void;
   status(): ShadowStatus;
   stop(): Promise<void>;
@@ -115,7 +115,7 @@ class ShadowThread implements Shadow {
       this.#dropped += records;
       return;
     }
-    this.#batches.push({ lines, records });
+    this.#batches.push({ lines: lines.slice(), records });
     this.#bytes += lines.length;
     if (this.#bytes <= WAITING_BYTES_MAX) return;
     if (this.#ready) this.#fail('has fallen behind');

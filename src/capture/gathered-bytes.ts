@@ -1,0 +1,42 @@
+const BYTES_AT_FIRST = 256 * 1024;
+/** What a burst has taken beyond it is not kept. */
+const SPARE_BYTES_MAX = 8 * 1024 * 1024;
+
+/**
+ * Bytes gathered to be given out together. Their memory is used again: megabytes made anew each second would have the
+ * garbage collector mark all of the heap twice a second, which costs more than writing them.
+ */
+export class GatheredBytes {
+  #bytes = new Uint8Array(BYTES_AT_FIRST);
+  #length = 0;
+  #spare: ArrayBuffer | undefined;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  add(bytes: Uint8Array): void {
+    const length = this.#length + bytes.length;
+    if (length > this.#bytes.length) {
+      const grown = new Uint8Array(2 * length);
+      grown.set(this.#bytes.subarray(0, this.#length));
+      this.#bytes = grown;
+    }
+    this.#bytes.set(bytes, this.#length);
+    this.#length = length;
+  }
+
+  /** All so far. They stay as they are until they are given back. */
+  take(): Uint8Array<ArrayBuffer> {
+    const taken = this.#bytes.subarray(0, this.#length);
+    this.#bytes = new Uint8Array(this.#spare ?? new ArrayBuffer(BYTES_AT_FIRST));
+    this.#spare = undefined;
+    this.#length = 0;
+    return taken;
+  }
+
+  /** What was taken is not needed any more. */
+  giveBack({ buffer }: Uint8Array<ArrayBuffer>): void {
+    if (buffer.byteLength <= SPARE_BYTES_MAX) this.#spare = buffer;
+  }
+}

@@ -1,0 +1,54 @@
+import { expect, it } from 'vitest';
+import { scorers } from '../../scorers/index.ts';
+import { makeRequest } from '../../test/makers.ts';
+import { builtInCatalogue } from '../config/catalogue.ts';
+import { NAMED_CONFIGS } from '../config/defaults.ts';
+import { loadConfig } from '../config/load.ts';
+import { dataSources } from '../datalayer/data-sources.ts';
+import { createEndpointPicker } from '../endpoint-picker.ts';
+import type { EndpointId } from '../framework/endpoint.ts';
+import { seededRandom } from '../runtime/seeded-random.ts';
+import { SimulatedClock } from '../sim/simulated-clock.ts';
+import type { CaptureRecord } from './capture-record.ts';
+import { recordOf } from './record-of.ts';
+import { startTap } from './start-tap.ts';
+
+const recordsOf = (lines: Uint8Array): readonly CaptureRecord[] =>
+  new TextDecoder().decode(lines).trimEnd().split('\n').map(recordOf);
+
+it('hands over what came before somebody begins, so that nothing of it is heard after', () => {
+  const plan = loadConfig({
+    text: NAMED_CONFIGS.get('round-robin') ?? '',
+    source: 'test',
+    catalogue: builtInCatalogue(scorers, dataSources),
+  });
+  const tap = startTap({ plan, seed: 1, clock: new SimulatedClock() });
+  const network = { get: () => Promise.reject(new Error('none')) };
+  const picker = tap.wrapPicker(
+    createEndpointPicker({
+      plan,
+      runtime: { clock: tap.clock, random: seededRandom(1), network },
+      wrapScheduler: tap.wrapScheduler,
+    }),
+  );
+  const heard: CaptureRecord[] = [];
+  tap.listen((lines, records) => {
+    const told = recordsOf(lines);
+    expect(told).toHaveLength(records);
+    heard.push(...told);
+  });
+  const route = (id: string): void => picker.route(makeRequest({ id })).done('completed');
+  picker.pool.upsert({ id: 'a' as EndpointId, address: 'a:1', labels: new Map() });
+  route('before');
+  expect(heard).toEqual([]);
+  const begun = recordsOf(tap.begin(picker.pool.snapshot()));
+  expect(begun.map(({ e }) => e)).toEqual(['capture', '+']);
+  expect(heard.map(({ e }) => e)).toEqual(['+', 'q', 'done']);
+  route('after');
+  tap.drain();
+  expect(heard.slice(3)).toMatchObject([
+    { e: 'q', r: { id: 'after' } },
+    { e: 'done', n: 1, o: 'completed' },
+  ]);
+  picker.stop();
+});
