@@ -77,12 +77,22 @@ describe('the report', () => {
             overflow: document.documentElement.scrollWidth - innerWidth,
             contrast: Math.abs(light(style.color) - light(style.backgroundColor)),
             line: line === null ? '' : getComputedStyle(line).stroke,
+            // As they are on the screen, of each chart the smallest.
+            letters: Math.min(...[...document.querySelectorAll('svg text')].map((text) => {
+              const svg = text.ownerSVGElement;
+              const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+              return scale * parseFloat(getComputedStyle(text).fontSize);
+            })),
             chart: document.querySelector('svg').getBoundingClientRect().width,
           };
         })()`);
-        const { overflow, contrast, line, chart } = seen as Record<string, number | string>;
+        const { overflow, contrast, line, chart, letters } = seen as Record<
+          string,
+          number | string
+        >;
         expect(overflow).toBeLessThanOrEqual(0);
         expect(contrast).toBeGreaterThan(0.7);
+        expect(letters).toBeGreaterThan(10.5);
         expect(line).toMatch(/^rgb/);
         expect(chart).toBeGreaterThan(300);
         expect(chart).toBeLessThanOrEqual(width);

@@ -8,19 +8,22 @@ export interface ChartSize {
 /** Okabe and Ito's colours, told apart by all kinds of eyes; the page gives them for light and for dark. */
 const COLOURS: readonly string[] = Array.from({ length: 8 }, (_, at) => `var(--c${at})`);
 
+/** Charts are laid out for letters that a phone, which shrinks them by a third, still shows; where there is room the page's style makes them smaller. */
+export const LETTERS = 17;
+
 /** Sizes of most charts; small, so that a phone need not shrink their letters much. */
 export const FIGURE: ChartSize = { width: 540, height: 320 };
 export const GRID: Readonly<Record<'left' | 'right' | 'top' | 'bottom', number>> = {
-  left: 64,
-  right: 24,
+  left: 76,
+  right: 28,
   top: 24,
-  bottom: 56,
+  bottom: 68,
 };
 
 /** A chart as SVG that takes its colours from the page's style, and its width from the page. */
 export function chart(option: EChartsOption, { width, height }: ChartSize): string {
   const instance = init(null, null, { renderer: 'svg', ssr: true, width, height });
-  const ink = { color: 'var(--ink)', fontFamily: 'system-ui, sans-serif', fontSize: 13 };
+  const ink = { color: 'var(--ink)', fontFamily: 'system-ui, sans-serif', fontSize: LETTERS };
   instance.setOption({ animation: false, textStyle: ink, color: [...COLOURS], ...option });
   const svg = instance.renderToSVGString({ useViewBox: true });
   instance.dispose();
@@ -33,10 +36,10 @@ export function axis(name: string, more: object = {}): object {
   return {
     name,
     nameLocation: 'middle',
-    nameGap: 34,
-    nameTextStyle: { color: 'var(--faint)' },
+    nameGap: 42,
+    nameTextStyle: { color: 'var(--faint)', fontSize: LETTERS },
     axisLine: { lineStyle: { color: 'var(--line)' } },
-    axisLabel: { color: 'var(--faint)' },
+    axisLabel: { color: 'var(--faint)', fontSize: LETTERS, hideOverlap: true },
     splitLine: { lineStyle: { color: 'var(--line)' } },
     ...more,
   };

@@ -1,7 +1,7 @@
 import type { ConfigReport } from '../simulate/compare.ts';
 import type { SimulationCurves } from '../simulate/curves.ts';
 import type { HitLadder, HitRate } from '../simulate/hit-ladder.ts';
-import { axis, chart, colour, dashOf, FIGURE, GRID } from './chart.ts';
+import { axis, chart, colour, dashOf, FIGURE, GRID, LETTERS } from './chart.ts';
 
 /** One configuration as it is drawn: the same colour everywhere. */
 export interface Drawn {
@@ -95,14 +95,14 @@ export function hitLadderBars(reports: readonly ConfigReport[], ladder: HitLadde
   ];
   return chart(
     {
-      grid: { ...GRID, left: 170, right: 64 },
+      grid: { ...GRID, left: 204, right: 76 },
       xAxis: axis('prompt tokens found, %', { type: 'value', min: 0 }),
       yAxis: axis('', {
         type: 'category',
         inverse: true,
         data: bars.map(({ name }) => name),
         splitLine: { show: false },
-        axisLabel: { color: 'var(--ink)', width: 160, overflow: 'truncate' },
+        axisLabel: { color: 'var(--ink)', fontSize: LETTERS, width: 190, overflow: 'truncate' },
       }),
       series: [
         {
@@ -131,7 +131,7 @@ export function pareto(reports: readonly ConfigReport[]): string {
     {
       grid: { ...GRID, right: 120 },
       xAxis: axis('mean time to first token, ms', { type: 'value', scale: true }),
-      yAxis: axis('mean time per output token, ms', { type: 'value', scale: true }),
+      yAxis: axis('mean per output token, ms', { type: 'value', scale: true }),
       series: [
         {
           type: 'line' as const,
@@ -169,14 +169,16 @@ function frontier(points: readonly (readonly number[])[]): number[][] {
 
 /** Work that each server was given, span by span: an even picture is an even load. */
 export function loadMap({ curves }: Drawn, most: number): string {
-  const height = Math.max(120, 56 + 14 * curves.load.length);
+  const height = Math.max(140, 76 + 14 * curves.load.length);
   const spanS = curves.binMs / 1000;
+  // So many that no two spans are called the same.
+  const digits = Math.max(0, Math.ceil(-Math.log10(spanS)));
   return chart(
     {
-      grid: { left: 48, right: 12, top: 8, bottom: 48 },
+      grid: { left: 52, right: 16, top: 8, bottom: 68 },
       xAxis: axis('time in the trace, s', {
         type: 'category',
-        data: curves.hitRate.map((_, bin) => String(Math.round(bin * spanS))),
+        data: curves.hitRate.map((_, bin) => (bin * spanS).toFixed(digits)),
         splitLine: { show: false },
       }),
       yAxis: axis('', {
@@ -195,6 +197,6 @@ export function loadMap({ curves }: Drawn, most: number): string {
         },
       ],
     },
-    { width: 720, height },
+    { ...FIGURE, height },
   );
 }

@@ -22,15 +22,18 @@ export function escaped(text: string): string {
 }
 
 const STYLE = `
-:root { color-scheme: light dark; --ink: #1c2127; --faint: #626b77; --line: #d9dde3; --paper: #fff;
+:root { color-scheme: light dark; --ink: #1c2127; --faint: #626b77; --line: #d9dde3; --paper: #fff; --shade: #0004;
   --c0: #0072b2; --c1: #d55e00; --c2: #009e73; --c3: #cc79a7; --c4: #b58900; --c5: #56b4e9; --c6: #7a5195; --c7: #4d4d4d; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e7e9ec; --faint: #a0a8b3; --line: #363c46; --paper: #15181c;
+@media (prefers-color-scheme: dark) { :root { --ink: #e7e9ec; --faint: #a0a8b3; --line: #363c46; --paper: #15181c; --shade: #fff4;
   --c0: #56a9e4; --c1: #f08a3c; --c2: #35c49a; --c3: #e39cc4; --c4: #e0b83e; --c5: #8fd0f5; --c6: #b795d4; --c7: #b5bac2; } }
 * { box-sizing: border-box; }
 body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 96rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; }
 h1 { font-size: 1.5rem; line-height: 1.25; } h2 { font-size: 1.2rem; margin-top: 2.5rem; }
 p { max-width: 46rem; color: var(--faint); }
-.scroll { overflow-x: auto; }
+.scroll { overflow-x: auto; background: linear-gradient(90deg, var(--paper) 40%, transparent) 0 0 / 3rem 100% local no-repeat,
+  linear-gradient(270deg, var(--paper) 40%, transparent) 100% 0 / 3rem 100% local no-repeat,
+  linear-gradient(90deg, var(--shade), transparent) 0 0 / 1.2rem 100% scroll no-repeat,
+  linear-gradient(270deg, var(--shade), transparent) 100% 0 / 1.2rem 100% scroll no-repeat; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { text-align: right; padding: .4rem .8rem; border-bottom: 1px solid var(--line); white-space: nowrap; font-weight: 400; }
 thead th { color: var(--faint); font-size: .9rem; } tbody th { text-align: left; font-weight: 600; }
@@ -39,7 +42,8 @@ small { color: var(--faint); }
 .legend i { display: inline-block; width: .8rem; height: .8rem; border-radius: 2px; margin-right: .5rem; }
 .scroll + section { margin-top: 1.5rem; }
 section { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 30rem), 1fr)); gap: 1.5rem; }
-figure { margin: 0; min-width: 0; } figcaption { font-weight: 600; margin-bottom: .3rem; }
+figure { margin: 0; min-width: 0; container-type: inline-size; } figcaption { font-weight: 600; margin-bottom: .3rem; }
 svg { display: block; width: 100%; height: auto; }
+@container (min-width: 500px) { svg text { font-size: 13px !important; } }
 @media print { body { max-width: none; } figure { break-inside: avoid; } }
 `;

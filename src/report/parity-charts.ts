@@ -1,5 +1,5 @@
 import type { CalibrationRow, Parity } from '../shadow/parity.ts';
-import { axis, chart, colour, dashOf } from './chart.ts';
+import { axis, chart, colour, dashOf, FIGURE, GRID } from './chart.ts';
 
 /** One shadow as it is drawn: the same colour everywhere. */
 export interface DrawnShadow {
@@ -8,8 +8,6 @@ export interface DrawnShadow {
   readonly calibration: readonly CalibrationRow[];
 }
 
-const SIZE = { width: 720, height: 360 };
-const GRID = { left: 64, right: 24, top: 24, bottom: 56 };
 /** Means of fewer first tokens than this are mostly chance. */
 const FIRST_TOKENS_MIN = 5;
 
@@ -31,7 +29,7 @@ export function placesChart(drawn: readonly DrawnShadow[]): string {
         data: sharesUpTo(all),
       })),
     },
-    SIZE,
+    FIGURE,
   );
 }
 
@@ -72,7 +70,7 @@ export function calibrationChart(drawn: readonly DrawnShadow[]): string {
         })),
       ],
     },
-    SIZE,
+    FIGURE,
   );
 }
 

@@ -51,6 +51,13 @@ describe('what shadows are told by', () => {
     });
   });
 
+  it('says of requests that name no model that they do not', () => {
+    const tally = new ParityTally();
+    tally.add(decision('a', { request: request({ model: '' }) }));
+    expect(Object.keys(tally.report().kinds)).toContain('no model named');
+    expect(Object.keys(tally.report().kinds)).not.toContain('model ');
+  });
+
   it('is told apart by model, objective and prompt length, and within a limit', () => {
     const tally = new ParityTally();
     const long = request({ model: 'big', objective: 'batch', promptTokens: 9000 });

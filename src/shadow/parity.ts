@@ -87,7 +87,7 @@ export class ParityTally {
 
   #of({ model, objective, promptTokens }: Redecision['request']): readonly Parity[] {
     const [, length = ''] = LENGTHS.find(([most]) => promptTokens <= most) ?? [];
-    const kinds = [length, `model ${model}`];
+    const kinds = [length, model === '' ? 'no model named' : `model ${model}`];
     if (objective !== undefined) kinds.push(`objective ${objective}`);
     return [this.#all, ...kinds.map((name) => this.#kind(name))];
   }
