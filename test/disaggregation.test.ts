@@ -9,6 +9,7 @@ describe('prefill decided by cost, against always elsewhere and never', () => {
     ['4 prefill, 4 decode', 4000, 10],
     ['4 prefill, 4 decode', 12_000, 8],
     ['8 that do both', 4000, 25],
+    ['8 that do both', 4000, 45],
   ] as const)('%s, %i tokens, %i a second: at most 1.1 of the better', (point, context) => {
     const [pool, promptTokens, perSecond] = point;
     const load = { pool, promptTokens, perSecond, requests: 500, seeds: [1] };

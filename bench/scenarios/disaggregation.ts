@@ -57,6 +57,9 @@ const PROFILES = `schedulingProfiles:
   - {pluginRef: active-request-scorer}
 `;
 
+/** For whole answers decoders are to be evenly full; for first tokens see docs/disaggregation.md. */
+const EVENLY_FULL = '  - {pluginRef: active-request-scorer}\n';
+
 /** Prompts computed where they are decoded, always elsewhere, or where it costs less by either objective. */
 export const DISAGGREGATION_CONFIGS: Readonly<Record<string, string>> = {
   local: config('', ''),
@@ -65,7 +68,7 @@ export const DISAGGREGATION_CONFIGS: Readonly<Record<string, string>> = {
   firstToken: config(
     '- type: cost-pd-decider\n  parameters: {objective: first-token}\n',
     'cost-pd-decider',
-  ),
+  ).replace(EVENLY_FULL, ''),
 };
 
 function config(decider: string, name: string): string {

@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { makeContext, makePool, makeRequest, makeRuntime } from '../../../test/makers.ts';
+import {
+  type ContextFields,
+  makeContext,
+  makePool,
+  makeRequest,
+  makeRuntime,
+} from '../../../test/makers.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { InFlightLoad } from '../../framework/keys.ts';
 import { byCost } from './by-cost.ts';
@@ -10,11 +16,11 @@ const [decode, prefill] = makePool([{}, {}]) as readonly [Endpoint, Endpoint];
 function elsewhere(
   load: readonly [Partial<InFlightLoad>, Partial<InFlightLoad>],
   parameters: object = {},
-  matchedBlocks: readonly number[] = [],
+  more: Pick<ContextFields, 'matchedBlocks' | 'demand'> = {},
 ): boolean | undefined {
   const decider = byCost.create(byCost.config.parse(parameters), makeRuntime());
   const request = makeRequest({ promptTokens: 6400 });
-  const context = makeContext({ request, load, matchedBlocks, totalBlocks: 100 });
+  const context = makeContext({ request, load, totalBlocks: 100, ...more });
   return decider.keeps?.(decode, prefill, context);
 }
 
@@ -33,7 +39,7 @@ describe('cost-pd-decider', () => {
   });
 
   it('computes at home what is cached at home', () => {
-    expect(elsewhere([{ requests: 20 }, {}], {}, [99, 0])).toBe(false);
+    expect(elsewhere([{ requests: 20 }, {}], {}, { matchedBlocks: [99, 0] })).toBe(false);
   });
 
   it('counts the transfer: a link of a thousandth is not worth it', () => {
@@ -44,5 +50,12 @@ describe('cost-pd-decider', () => {
     const first = { objective: 'first-token' };
     expect(elsewhere([{ requests: 20 }, {}], first)).toBe(false);
     expect(elsewhere([{ requests: 20, pendingPrefillTokens: 9000 }, {}], first)).toBe(true);
+  });
+
+  it('computes elsewhere what many who come to the decoder would have to wait for', () => {
+    const first = { objective: 'first-token' };
+    const busy = { requests: 0.01, workMs: 0.6 };
+    expect(elsewhere([{}, {}], first, { demand: [busy, {}] })).toBe(true);
+    expect(elsewhere([{}, {}], first, { demand: [busy, busy] })).toBe(false);
   });
 });
