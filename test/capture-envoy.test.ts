@@ -15,7 +15,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { scorers } from '../scorers/index.ts';
 import { readCapture } from '../src/capture/read-capture.ts';
 import { redecide } from '../src/capture/redecide.ts';
-import { sameDecision } from '../src/capture/redecider.ts';
+import { sameDecision } from '../src/capture/redecision.ts';
 import { builtInCatalogue } from '../src/config/catalogue.ts';
 import { dataSources } from '../src/datalayer/data-sources.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';

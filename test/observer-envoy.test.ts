@@ -9,7 +9,7 @@ import type { Document } from 'yaml';
 import { scorers } from '../scorers/index.ts';
 import { readCapture } from '../src/capture/read-capture.ts';
 import { redecide } from '../src/capture/redecide.ts';
-import { sameDecision } from '../src/capture/redecider.ts';
+import { sameDecision } from '../src/capture/redecision.ts';
 import { shadowFrom } from '../src/cli/plan.ts';
 import { startServe } from '../src/cli/serve.ts';
 import type { ServeOptions, Serving } from '../src/cli/serve-options.ts';

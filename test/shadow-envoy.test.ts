@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { scorers } from '../scorers/index.ts';
 import { readCapture } from '../src/capture/read-capture.ts';
 import { redecide } from '../src/capture/redecide.ts';
-import { sameDecision } from '../src/capture/redecider.ts';
+import { sameDecision } from '../src/capture/redecision.ts';
 import { shadowFrom } from '../src/cli/plan.ts';
 import { builtInCatalogue } from '../src/config/catalogue.ts';
 import { dataSources } from '../src/datalayer/data-sources.ts';

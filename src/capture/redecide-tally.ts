@@ -1,7 +1,7 @@
 import type { ReplacementReport } from '../framework/plugin.ts';
 import type { CapturedDecision } from './capture-record.ts';
 import type { RunRedecision } from './redecide.ts';
-import { sameDecision } from './redecider.ts';
+import { sameDecision } from './redecision.ts';
 
 /** So many of the scorers that differ are named for each request. */
 const TERMS_MAX = 3;

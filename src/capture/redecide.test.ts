@@ -21,7 +21,7 @@ import { CAPTURE_VERSION, type CapturedDecision, type CaptureRecord } from './ca
 import { EventClock } from './event-clock.ts';
 import { recordOf } from './record-of.ts';
 import { type RunRedecision, redecide } from './redecide.ts';
-import { type FirstToken, sameDecision } from './redecider.ts';
+import { type FirstToken, sameDecision } from './redecision.ts';
 
 const catalogue = builtInCatalogue(scorers, dataSources);
 const SEED = 11;

@@ -3,7 +3,8 @@ import type { ReplacementReport } from '../framework/plugin.ts';
 import type { Clock } from '../framework/runtime.ts';
 import { beginsRun, type CaptureHead } from './begins-run.ts';
 import type { CaptureRecord } from './capture-record.ts';
-import { type RedecideOptions, Redecider, type Redecision } from './redecider.ts';
+import { type RedecideOptions, Redecider } from './redecider.ts';
+import type { Redecision } from './redecision.ts';
 
 export interface RunRedecision extends Redecision {
   /** From 1: of the picker's runs that are in the capture. Each numbers its requests from 0. */

@@ -2,21 +2,16 @@ import { loadConfig } from '../config/load.ts';
 import type { PickerPlan } from '../config/picker-plan.ts';
 import { withoutNetwork } from '../create-picker.ts';
 import { createEndpointPicker, type EndpointPicker } from '../endpoint-picker.ts';
-import type { Endpoint, EndpointId } from '../framework/endpoint.ts';
+import type { Endpoint } from '../framework/endpoint.ts';
 import { RoutingError } from '../framework/error.ts';
-import {
-  CACHE_CONFIG,
-  CUSTOM_METRICS,
-  DEFAULT_PREFIX_PRODUCER,
-  LORA,
-  STARTED_AT,
-} from '../framework/keys.ts';
+import { DEFAULT_PREFIX_PRODUCER } from '../framework/keys.ts';
 import type { PluginCatalogue, ReplacementReport } from '../framework/plugin.ts';
 import { headroomOf } from '../framework/predicted-latency.ts';
 import type { InferenceRequest } from '../framework/request.ts';
 import type { RoutedRequest } from '../framework/routing.ts';
 import type { Random, Runtime } from '../framework/runtime.ts';
 import type { SchedulingContext, SchedulingResult } from '../framework/scheduling.ts';
+import { asItWas } from './as-it-was.ts';
 import { promptOfRuns } from './block-numbers.ts';
 import { decisionOf } from './capture-picker.ts';
 import {
@@ -24,38 +19,12 @@ import {
   type CapturedDecision,
   type CapturedRequest,
   type CaptureRecord,
-  type EndpointRecord,
 } from './capture-record.ts';
+import { feedPool } from './feed-pool.ts';
 import { Ranking, type Standing } from './ranking.ts';
+import type { FirstToken, Redecision } from './redecision.ts';
 import { ReplayClock } from './replay-clock.ts';
-
-/** One decision beside what it was. */
-export interface Redecision {
-  readonly n: number;
-  readonly request: CapturedRequest;
-  readonly was: CapturedDecision;
-  readonly is: CapturedDecision;
-  /** How this core ranks the endpoint that the request went to: 1 for none above it; undefined for one it did not score. */
-  readonly place?: number | undefined;
-  /** Why it did not go where the request went; only where that is asked for, and where the two differ. */
-  readonly standing?: Standing | undefined;
-  /** Another process or a module should have decided, and left it to the profiles. */
-  readonly undecided?: true | undefined;
-  /**
-   * To a first token, by this core's own model: where the request went, where this core would have sent it, and the least of
-   * all that may serve it.
-   */
-  readonly ttftMs?:
-    | { readonly was: number; readonly is: number; readonly best: number }
-    | undefined;
-}
-
-/** A first token that came, beside when it was expected where the request went. */
-export interface FirstToken {
-  readonly request: CapturedRequest;
-  readonly predictedMs: number;
-  readonly observedMs: number;
-}
+import { requestOf } from './request-of.ts';
 
 export interface RedecideOptions {
   readonly catalogue: PluginCatalogue;
@@ -73,12 +42,6 @@ export interface RedecideOptions {
   readonly explains?: boolean | undefined;
   /** For a scheduler of the configuration that is in another process. Without it, such a one is not asked. */
   readonly schedulerRuntime?: Runtime;
-}
-
-/** The same decision, to the last bit of its score. */
-export function sameDecision(a: CapturedDecision, b: CapturedDecision): boolean {
-  if ('error' in a || 'error' in b) return 'error' in a && 'error' in b && a.error === b.error;
-  return a.endpoint === b.endpoint && Object.is(a.score, b.score) && a.prefill === b.prefill;
 }
 
 /** A request that has not ended yet. */
@@ -167,7 +130,7 @@ export class Redecider {
     });
     if (pool.length > 0) {
       this.#clock.settingUp(t, () => {
-        for (const record of pool) this.#feed(record);
+        for (const record of pool) feedPool(this.#picker, record);
       });
     }
   }
@@ -212,7 +175,7 @@ export class Redecider {
       case 'lora':
       case 'started':
       case 'custom':
-        this.#feed(record);
+        feedPool(this.#picker, record);
         return undefined;
     }
   }
@@ -327,46 +290,6 @@ export class Redecider {
     const { request, at, predictedMs } = expected;
     this.#onFirstToken?.({ request, predictedMs, observedMs: t - at });
   }
-
-  #feed(record: EndpointRecord): void {
-    const { pool } = this.#picker;
-    const id = record.id as EndpointId;
-    switch (record.e) {
-      case '+':
-        pool.upsert({
-          id,
-          address: record.address,
-          labels: new Map(Object.entries(record.labels)),
-        });
-        return;
-      case '-':
-        pool.remove(id);
-        return;
-      case 'labels': {
-        const address = pool.get(id)?.address ?? '';
-        pool.upsert({ id, address, labels: new Map(Object.entries(record.labels)) });
-        return;
-      }
-      case 'm': {
-        const [waitingQueueSize, runningRequests, kvCacheUsage, sampledAt] = record.m;
-        pool.observe(id, { waitingQueueSize, runningRequests, kvCacheUsage, sampledAt });
-        return;
-      }
-      case 'cache':
-        pool.set(id, CACHE_CONFIG, { blockTokens: record.blockTokens, blocks: record.blocks });
-        return;
-      case 'lora': {
-        const { running, waiting, max } = record;
-        pool.set(id, LORA, { running: new Set(running), waiting: new Set(waiting), max });
-        return;
-      }
-      case 'started':
-        pool.set(id, STARTED_AT, record.s);
-        return;
-      case 'custom':
-        pool.set(id, CUSTOM_METRICS, new Map(Object.entries(record.values)));
-    }
-  }
 }
 
 function predictsWith({ plugins }: PickerPlan): boolean {
@@ -381,38 +304,4 @@ function isByAnother(was: CapturedDecision | undefined): boolean {
   return was !== undefined && 'endpoint' in was && was.by !== undefined;
 }
 
-/** The result with the endpoints that were really chosen, where they are still there. */
-function asItWas(
-  own: SchedulingResult,
-  endpoints: readonly Endpoint[],
-  was: CapturedDecision | undefined,
-): SchedulingResult {
-  if (was === undefined || 'error' in was) return own;
-  const endpoint = endpoints.find(({ id }) => id === was.endpoint);
-  if (endpoint === undefined) return own;
-  const { profile } = own.primary;
-  const targets = [{ endpoint, score: was.score }];
-  const prefill = endpoints.find(({ id }) => id === was.prefill);
-  return { ...own, primary: { kind: 'picked', profile, targets }, prefill };
-}
-
 const UNDECIDED = { undecided: true } as const;
-
-function requestOf({
-  blocks,
-  blockTokens,
-  fairness,
-  headers = {},
-  ...rest
-}: CapturedRequest): InferenceRequest {
-  return {
-    ...rest,
-    outputTokensMax: rest.outputTokensMax,
-    objective: rest.objective,
-    ttftSloMs: rest.ttftSloMs,
-    tpotSloMs: rest.tpotSloMs,
-    fairnessId: fairness,
-    headers: new Map(Object.entries(headers)),
-    prompt: promptOfRuns(blocks, blockTokens),
-  };
-}

@@ -1,4 +1,4 @@
-import type { Redecision } from '../capture/redecider.ts';
+import type { Redecision } from '../capture/redecision.ts';
 
 /** One decision of a shadow beside what was done, as a line of the log. `at` in milliseconds since the Unix epoch. */
 export function decisionLine(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { FirstToken, Redecision } from '../capture/redecider.ts';
+import type { FirstToken, Redecision } from '../capture/redecision.ts';
 import { decisionLine } from './decision-line.ts';
 import { ParityTally } from './parity.ts';
 import { parityFigures } from './parity-figures.ts';

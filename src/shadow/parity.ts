@@ -1,5 +1,5 @@
-import type { FirstToken, Redecision } from '../capture/redecider.ts';
-import { sameDecision } from '../capture/redecider.ts';
+import type { FirstToken, Redecision } from '../capture/redecision.ts';
+import { sameDecision } from '../capture/redecision.ts';
 
 /** How a shadow compares, over all its decisions or those of one kind. */
 export interface Parity {
