@@ -167,5 +167,8 @@ function adapterModel(
 
 function capacityTokens(endpoint: Endpoint): number {
   const cache = endpoint.attribute(CACHE_CONFIG);
-  return cache === undefined ? CAPACITY_TOKENS_DEFAULT : cache.blocks * cache.blockTokens;
+  // An engine that says it has none must not make all costs endless.
+  return cache === undefined
+    ? CAPACITY_TOKENS_DEFAULT
+    : Math.max(1, cache.blocks * cache.blockTokens);
 }
