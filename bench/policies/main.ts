@@ -2,6 +2,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { SimulationSummary } from '../../src/simulate/summarize.ts';
+import { drawnScenario } from '../scenarios/drawn.ts';
+import type { Scenario } from '../scenarios/scenario.ts';
 import { type Contest, contestOf } from './contest.ts';
 import { policyReport } from './report.ts';
 import type { Rival } from './rivals.ts';
@@ -21,6 +23,7 @@ const { values } = parseArgs({
     'tuning-seeds': { type: 'string', default: '2' },
     size: { type: 'string', default: 'full' },
     only: { type: 'string' },
+    drawn: { type: 'string' },
     out: { type: 'string' },
     json: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
@@ -34,6 +37,7 @@ const HELP = `npm run bench -- policies [options]
   --tuning-seeds N    draws that rivals are tuned on (2)
   --size small|full   of each scenario (full)
   --only A,B          scenarios
+  --drawn N           in place of them, N that nobody chose: pool, prompts and load drawn at random (drawn-1 and on)
   --out DIR           write policies.json and policies.html there
   --json              print one JSON document
 `;
@@ -45,10 +49,7 @@ if (values.help) process.stdout.write(HELP);
 else await run();
 
 async function run(): Promise<void> {
-  const only = values.only?.split(',');
-  const scenarios = scenariosFrom(values.traces).filter(
-    ({ name }) => only === undefined || only.includes(name),
-  );
+  const scenarios = chosen();
   const standings: Standing[] = [];
   for (const scenario of scenarios) {
     process.stderr.write(`${scenario.name} `);
@@ -63,6 +64,16 @@ async function run(): Promise<void> {
     writeFileSync(join(values.out, 'policies.html'), page);
   }
   process.stdout.write(values.json ? `${JSON.stringify(report)}\n` : table(report));
+}
+
+function chosen(): readonly Scenario[] {
+  const { drawn, only } = values;
+  if (drawn !== undefined) {
+    const names = Array.from({ length: Number(drawn) }, (_, index) => `drawn-${index + 1}`);
+    return names.flatMap((name) => drawnScenario(name) ?? []);
+  }
+  const names = only?.split(',');
+  return scenariosFrom(values.traces).filter(({ name }) => names?.includes(name) ?? true);
 }
 
 async function judge(scenario: string, { ours, rivals, figure }: Contest): Promise<Standing> {

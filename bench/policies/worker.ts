@@ -2,6 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { createPicker } from '../../src/index.ts';
 import { simulate } from '../../src/simulate/simulate.ts';
 import { type SimulationSummary, summarize } from '../../src/simulate/summarize.ts';
+import { drawnScenario } from '../scenarios/drawn.ts';
 import type { ScenarioSize } from '../scenarios/scenario.ts';
 import { scenariosFrom } from './scenarios.ts';
 
@@ -17,7 +18,7 @@ export interface PolicyJob {
 const scenarios = scenariosFrom(workerData as string | undefined);
 
 parentPort?.on('message', ({ scenario, config, seed, size }: PolicyJob) => {
-  const found = scenarios.find(({ name }) => name === scenario);
+  const found = scenarios.find(({ name }) => name === scenario) ?? drawnScenario(scenario);
   if (found === undefined) throw new Error(`no scenario ${scenario}`);
   const { workload, pool } = found.build(seed, size);
   const summary: SimulationSummary = summarize(

@@ -1,0 +1,130 @@
+import type { Random } from '../../src/framework/runtime.ts';
+import { seededRandom } from '../../src/runtime/seeded-random.ts';
+import { type PoolSpec, uniformPool } from '../../src/simulate/pool-spec.ts';
+import { burstyArrivals, logNormal, zipf } from './arrivals.ts';
+import { conversations } from './conversations.ts';
+import { mixedPool, presetServer, studyServer } from './pools.ts';
+import type { Scenario } from './scenario.ts';
+
+const NAME = /^drawn-(\d+)$/;
+const REQUESTS = { small: 1500, full: 12_000 };
+const PHASE_MS = 20_000;
+
+/** Milliseconds to compute a prompt token, about: how many requests there are for a load is reckoned with it. */
+const KINDS = [
+  { name: 'llama-3.1-8b-h100', prefillMs: 0.025 },
+  { name: 'llama-3.1-8b-a100', prefillMs: 0.06 },
+  { name: 'llama-3.1-8b-l40s', prefillMs: 0.09 },
+  { name: 'study', prefillMs: 0.04 },
+] as const;
+/** And to write one beside others, and for each token that it looks back on. */
+const TOKEN_MS = 0.12;
+const CONTEXT_TOKEN_MS = 2e-5;
+
+interface Draw {
+  readonly servers: number;
+  readonly kind: (typeof KINDS)[number];
+  readonly kvTokens: number;
+  /** Half of the servers are A100. */
+  readonly mixed: boolean;
+  readonly heads: { readonly count: number; readonly skew: number; readonly tokens: number };
+  readonly turnsMax: number;
+  readonly question: { readonly median: number; readonly spread: number };
+  readonly answer: { readonly median: number; readonly spread: number };
+  readonly thinkMs: number;
+  readonly burst: number;
+  /** Of the pool's time, if `hits` of all prompts were cached; what it comes to is another matter, up to beyond what it can do. */
+  readonly load: number;
+  readonly hits: number;
+}
+
+/**
+ * A scenario that nobody chose: pool, prompts, sharing and load are drawn from its number, over what one meets in practice,
+ * from idle to overload. For how a policy does where nobody has looked.
+ */
+export function drawnScenario(name: string): Scenario | undefined {
+  const number = NAME.exec(name)?.[1];
+  if (number === undefined) return undefined;
+  const draw = drawFrom(seededRandom(Number(number)).fork('drawn scenario'));
+  return {
+    name,
+    about: aboutOf(draw),
+    build(seed, size) {
+      const random = seededRandom(seed).fork(name);
+      const sessions = Math.round(REQUESTS[size] / meanTurns(draw));
+      const arrivals = { meanMs: everyMs(draw), burst: draw.burst, phaseMs: PHASE_MS };
+      const starts = burstyArrivals(random, { count: sessions, ...arrivals });
+      const { heads, question, answer } = draw;
+      const workload = conversations(
+        {
+          sessions,
+          starts: (index) => starts[index] ?? 0,
+          heads: {
+            pick: (own) => zipf(own, heads.count, heads.skew),
+            tokens: (head) => Math.round(heads.tokens * (0.5 + ((head * 7919) % 100) / 100)),
+          },
+          turns: (own) => 1 + Math.floor(own.next() * draw.turnsMax),
+          questionTokens: (own) => logNormal(own, question.median, question.spread),
+          answerTokens: (own) => logNormal(own, answer.median, answer.spread),
+          thinkMs: draw.thinkMs,
+        },
+        random,
+      );
+      return { workload, pool: poolOf(draw) };
+    },
+  };
+}
+
+function drawFrom(random: Random): Draw {
+  const between = (low: number, high: number): number => low + (high - low) * random.next();
+  const ratio = (low: number, high: number): number =>
+    Math.exp(between(Math.log(low), Math.log(high)));
+  return {
+    servers: Math.round(ratio(3, 24)),
+    kind: KINDS[Math.floor(random.next() * KINDS.length)] ?? KINDS[0],
+    kvTokens: Math.round(ratio(150_000, 1_500_000)),
+    mixed: random.next() < 0.2,
+    heads: { count: Math.round(ratio(1, 500)), skew: between(0, 1.2), tokens: ratio(100, 12_000) },
+    turnsMax: Math.round(ratio(1, 16)),
+    question: { median: ratio(40, 3000), spread: between(0.5, 1.2) },
+    answer: { median: ratio(15, 500), spread: between(0.4, 1) },
+    thinkMs: ratio(500, 30_000),
+    burst: random.next() < 0.5 ? 1 : ratio(1, 6),
+    load: between(0.25, 0.9),
+    hits: between(0.3, 0.9),
+  };
+}
+
+function meanTurns({ turnsMax }: Draw): number {
+  return (1 + turnsMax) / 2;
+}
+
+/** Between two sessions, for the load that was drawn. */
+function everyMs(draw: Draw): number {
+  const meanOf = ({ median, spread }: Draw['question']): number =>
+    median * Math.exp(spread ** 2 / 2);
+  const [question, answer, turns] = [meanOf(draw.question), meanOf(draw.answer), meanTurns(draw)];
+  const promptTokens = draw.heads.tokens + ((question + answer) * turns) / 2;
+  const uncachedTokens = question + (1 - draw.hits) * promptTokens;
+  const answerMs = answer * (TOKEN_MS + CONTEXT_TOKEN_MS * promptTokens);
+  const workMs = turns * (draw.kind.prefillMs * uncachedTokens + answerMs);
+  return workMs / (draw.load * draw.servers);
+}
+
+function poolOf({ kind, kvTokens, servers, mixed }: Draw): PoolSpec {
+  const server = kind.name === 'study' ? studyServer(kvTokens) : presetServer(kind.name);
+  if (!mixed) return uniformPool(servers, server);
+  const half = Math.floor(servers / 2);
+  return mixedPool([
+    [servers - half, server],
+    [half, presetServer('llama-3.1-8b-a100')],
+  ]);
+}
+
+function aboutOf({ servers, kind, mixed, heads, turnsMax, question, answer, burst }: Draw): string {
+  const whole = (value: number): string => value.toFixed(0);
+  return (
+    `${servers} ${kind.name}${mixed ? ' and a100' : ''}, ${heads.count} heads of ${whole(heads.tokens)} tokens, ` +
+    `up to ${turnsMax} turns of ${whole(question.median)} and ${whole(answer.median)}, bursts ×${burst.toFixed(1)}`
+  );
+}
