@@ -1,5 +1,5 @@
 import type { Demand, InFlightLoad } from '../src/framework/keys.ts';
-import { laterDelayMs } from '../src/framework/later-delay.ts';
+import { laterDelayMs, type Traffic, trafficOf } from '../src/framework/later-delay.ts';
 import { decodeStepMs, prefillSteps, type StepTime } from '../src/framework/step-time.ts';
 
 /** Of KV memory: answers grow as they are written, and beyond this some engine may have to take memory from one. */
@@ -60,11 +60,10 @@ export interface Bill {
 
 /** Fills in the bill, which may have been another's, and gives its sum. */
 export function reckon(errand: Errand, place: Place, bill: Bill): number {
-  const { load, engine, demand } = place;
+  const { load, engine } = place;
   const uncachedTokens = Math.max(0, errand.promptTokens - place.cachedTokens);
   const stepMs = decodeStepMs(load.requests, load.contextTokens, engine);
-  const requestsPerMs = errand.demandRate * demand.requests;
-  const traffic = { requestsPerMs, utilization: errand.demandRate * demand.workMs };
+  const traffic = trafficOf(place.demand, errand.demandRate);
   bill.overheadMs = engine.overheadMs;
   bill.queuedPrefillMs = engine.perPrefillTokenMs * load.pendingPrefillTokens;
   bill.ownPrefillMs = engine.perPrefillTokenMs * uncachedTokens;
@@ -72,7 +71,7 @@ export function reckon(errand: Errand, place: Place, bill: Bill): number {
   bill.laterMs = laterDelayMs(traffic, bill.queuedPrefillMs + stepMs, bill.ownPrefillMs);
   bill.heldUpMs = HELD_UP_WEIGHT * load.requests * bill.ownPrefillMs;
   bill.answersMs = ANSWER_WEIGHT * slowedAnswersMs(errand, place, stepMs);
-  reckonMemory(errand, place, { bill, stepMs, uncachedTokens, requestsPerMs });
+  reckonMemory(errand, place, { bill, stepMs, uncachedTokens, traffic });
   bill.adapterMs = place.adapterMs;
   bill.suspectMs = place.suspectMs;
   return sumOf(bill);
@@ -96,10 +95,10 @@ function reckonMemory(
     readonly bill: Bill;
     readonly stepMs: number;
     readonly uncachedTokens: number;
-    readonly requestsPerMs: number;
+    readonly traffic: Traffic;
   },
 ): void {
-  const { bill, stepMs, uncachedTokens, requestsPerMs } = known;
+  const { bill, stepMs, uncachedTokens, traffic } = known;
   const growthTokens = outputTokens / 2;
   const ownTokens = uncachedTokens + growthTokens;
   const othersTokens = heldTokens + load.pendingPrefillTokens + load.requests * growthTokens;
@@ -112,7 +111,7 @@ function reckonMemory(
   bill.memoryLaterMs =
     bill.memoryMs === 0
       ? 0
-      : laterDelayMs({ requestsPerMs, utilization: share }, bill.memoryMs, occupiedMs);
+      : laterDelayMs({ ...traffic, utilization: share }, bill.memoryMs, occupiedMs);
 }
 
 function sumOf(bill: Bill): number {

@@ -106,7 +106,7 @@ function placesOf(
   const inFlight = context.get(IN_FLIGHT);
   const match = context.get(matchKey);
   const model = context.get(ENGINE_MODEL);
-  const adapterWaitMs = adapterModel(endpoints, context);
+  const adapterWaitMs = adapterModel(endpoints, context, outputTokens);
   const place: Mutable<Place> = {
     load: NO_LOAD,
     engine: PRIOR_STEP_TIME,
@@ -121,12 +121,11 @@ function placesOf(
   return (endpoint, suspectMs) => {
     const load = inFlight.load(endpoint);
     const engine = model.stepTime(endpoint);
-    const residenceMs = outputTokens * decodeStepMs(load.requests, load.contextTokens, engine);
     place.load = load;
     place.engine = engine;
     place.cachedTokens = match.matchedBlocks(endpoint) * match.blockTokens;
     place.capacityTokens = capacityTokens(endpoint);
-    place.adapterMs = adapterWaitMs(endpoint, residenceMs);
+    place.adapterMs = adapterWaitMs(endpoint, place);
     place.suspectMs = suspectMs;
     place.stale = !isFresh(endpoint, context.now);
     place.demand = model.demand(endpoint);
@@ -139,13 +138,14 @@ function placesOf(
 }
 
 /**
- * What an adapter costs at an endpoint whose requests take `residenceMs` each: nothing where it is in use and no other
- * waits for a slot, a load where a slot is open, and otherwise a wait until enough of those ahead are through.
+ * What an adapter costs at an endpoint: nothing where it is in use and no other waits for a slot, a load where a slot is
+ * open, and otherwise a wait until enough of those ahead, each as long as an answer of `outputTokens`, are through.
  */
 function adapterModel(
   endpoints: readonly Endpoint[],
   context: SchedulingContext,
-): (endpoint: Endpoint, residenceMs: number) => number {
+  outputTokens: number,
+): (endpoint: Endpoint, place: Pick<Place, 'load' | 'engine'>) => number {
   const { model } = context.request;
   const inFlight = context.get(MODELS_IN_FLIGHT);
   const isAdapter = endpoints.some((endpoint) => {
@@ -153,12 +153,13 @@ function adapterModel(
     return lora !== undefined && (lora.running.has(model) || lora.waiting.has(model));
   });
   if (!isAdapter) return () => 0;
-  return (endpoint, residenceMs) => {
+  return (endpoint, { load, engine }) => {
     const lora = endpoint.attribute(LORA);
     if (lora === undefined) return 0;
     const ours = inFlight.models(endpoint);
     const here = ours.has(model);
     const waiting = ours.size + (here ? 0 : 1) - lora.max;
+    const residenceMs = outputTokens * decodeStepMs(load.requests, load.contextTokens, engine);
     const waitMs = waiting > 0 ? (waiting / lora.max) * residenceMs : 0;
     const isHeld = here || lora.running.has(model);
     return waitMs + (isHeld ? 0 : ADAPTER_LOAD_MS);

@@ -1,7 +1,8 @@
-import { mkdirSync, rmSync, statSync } from 'node:fs';
+import { rmSync, statSync } from 'node:fs';
 import { appendFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { constants, zstdCompress } from 'node:zlib';
+import { makeFolder } from '../runtime/make-folder.ts';
 import { captureFilePath, captureFiles } from './capture-files.ts';
 import type { CaptureRecord } from './capture-record.ts';
 import { GatheredBytes } from './gathered-bytes.ts';
@@ -60,7 +61,7 @@ export class CaptureWriter {
   /** Throws when the folder cannot be made. */
   constructor(options: CaptureWriterOptions) {
     this.#options = options;
-    mkdirSync(options.folder, { recursive: true });
+    makeFolder(options.folder);
     this.#firstNumber = (captureFiles(options.folder).at(-1)?.number ?? -1) + 1;
     this.#deleteOldest();
     this.#timer = setInterval(() => void this.flush(), FLUSH_MS);

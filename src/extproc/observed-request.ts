@@ -2,6 +2,7 @@ import { RoutingError } from '../framework/error.ts';
 import type { InferenceRequest } from '../framework/request.ts';
 import type { RoutedRequest, Router } from '../framework/routing.ts';
 import type { ForeignDecision } from '../framework/scheduling.ts';
+import { PREFILL_HEADER } from '../framework/stage-headers.ts';
 import type { AnswerBlocks } from '../request/answer-blocks.ts';
 import type { BodyReader, RequestHead } from '../request/body-reader.ts';
 import { BODY_MODE } from './stream-event.ts';
@@ -36,7 +37,6 @@ export interface BookingMode {
 }
 
 const DESTINATION = 'x-gateway-destination-endpoint';
-const PREFILL = 'x-prefiller-host-port';
 
 /**
  * A request on its way to where another picker has sent it: read like one of ours, and booked at that place once its body
@@ -152,7 +152,7 @@ export class ObservedRequest {
     const headers = this.#head?.headers;
     const list = this.#destination ?? headers?.get(DESTINATION) ?? '';
     const destination = list.split(',')[0]?.trim() ?? '';
-    return destination === '' ? undefined : { destination, prefill: headers?.get(PREFILL) };
+    return destination === '' ? undefined : { destination, prefill: headers?.get(PREFILL_HEADER) };
   }
 
   /** What is wrong with the request is between its client and the picker in charge. */

@@ -82,13 +82,13 @@ export interface ModelsInFlightView {
 /** Always there, as `IN_FLIGHT` is. */
 export const MODELS_IN_FLIGHT: CycleKey<ModelsInFlightView> = cycleKey('models-in-flight');
 
-/** What has been learned from answers: how fast each endpoint is, and how long answers tend to be. */
 /** Requests, and the work that is in them: prompts, and what each answer adds to the steps it is in. */
 export interface Demand {
   readonly requests: number;
   readonly workMs: Millis;
 }
 
+/** What has been learned from requests and answers: how much is sent where, how fast each endpoint is, how long answers tend to be. */
 export interface EngineModelView {
   /** The prior, until the endpoint has been observed. */
   stepTime(endpoint: Endpoint): StepTime;

@@ -1,3 +1,4 @@
+import type { Demand } from './keys.ts';
 import type { Millis } from './runtime.ts';
 
 /** Beyond it a queue would seem never to empty, and everything sent to it without price. */
@@ -8,6 +9,11 @@ export interface Traffic {
   readonly requestsPerMs: number;
   /** Share of its time that the work sent to it takes. */
   readonly utilization: number;
+}
+
+/** `rate` is what makes a demand one of a millisecond, as the engine model gives them. */
+export function trafficOf({ requests, workMs }: Demand, rate: number): Traffic {
+  return { requestsPerMs: rate * requests, utilization: rate * workMs };
 }
 
 /**

@@ -24,20 +24,14 @@ export function resultOf(
   const elsewhere = prefill === undefined ? undefined : present.get(prefill);
   const lost = still.length === 0 || (prefill !== undefined && elsewhere === undefined);
   if (lost) return { declined: 'endpoint-gone' };
+  const stages = disaggregationHeaders({ prefill: elsewhere, encoders: [] });
   const best = still.slice(0, targetsMax);
   const primary = { kind: 'picked', profile: PROFILE, targets: best } as const;
   return {
     primary,
     profiles: [primary],
     prefill: elsewhere,
-    headers: new Map([...headers, ...prefillHeaders(elsewhere)]),
+    headers: new Map([...headers, ...stages]),
     decidedBy,
   };
-}
-
-function prefillHeaders(endpoint: Endpoint | undefined): ReadonlyMap<string, string> {
-  if (endpoint === undefined) return new Map();
-  const targets = [{ endpoint, score: 0 }];
-  const prefill = { kind: 'picked', profile: 'prefill', targets } as const;
-  return disaggregationHeaders({ prefill, encode: undefined });
 }

@@ -50,7 +50,15 @@ export function colour(at: number): string {
   return COLOURS[at % COLOURS.length] ?? 'var(--ink)';
 }
 
-/** So that lines are told apart without their colours, too. */
-export function dashOf(at: number): 'solid' | 'dashed' | 'dotted' {
+/** Of a curve: lines are told apart without their colours, too. */
+export function lineStyle(at: number): {
+  readonly width: number;
+  readonly color: string;
+  readonly type: 'solid' | 'dashed' | 'dotted';
+} {
+  return { width: 2, color: colour(at), type: dashOf(at) };
+}
+
+function dashOf(at: number): 'solid' | 'dashed' | 'dotted' {
   return (['solid', 'dashed', 'dotted'] as const)[at % 3] ?? 'solid';
 }

@@ -1,7 +1,7 @@
 import type { ConfigReport } from '../simulate/compare.ts';
 import type { SimulationCurves } from '../simulate/curves.ts';
 import type { HitLadder, HitRate } from '../simulate/hit-ladder.ts';
-import { axis, chart, colour, dashOf, FIGURE, GRID, LETTERS } from './chart.ts';
+import { axis, chart, colour, FIGURE, GRID, LETTERS, lineStyle } from './chart.ts';
 
 /** One configuration as it is drawn: the same colour everywhere. */
 export interface Drawn {
@@ -23,7 +23,7 @@ export function distribution(
       series: drawn.map(({ curves }, at) => ({
         type: 'line',
         showSymbol: false,
-        lineStyle: { width: 2, color: colour(at), type: dashOf(at) },
+        lineStyle: lineStyle(at),
         data: curves[curve]
           .map((value, share): [number, number] => [Math.max(0.1, value), share])
           .filter(([value]) => Number.isFinite(value)),
@@ -63,7 +63,7 @@ export function hitRates(drawn: readonly Drawn[], ladder: HitLadder | undefined)
         ...drawn.map(({ curves }, at) => ({
           type: 'line',
           showSymbol: false,
-          lineStyle: { width: 2, color: colour(at), type: dashOf(at) },
+          lineStyle: lineStyle(at),
           data: points(curves.hitRate),
         })),
       ] as never,

@@ -1,6 +1,6 @@
 import type { CapacityPlan } from '../simulate/capacity-plan.ts';
 import type { LoadProbe } from '../simulate/saturate.ts';
-import { axis, chart, colour, dashOf, FIGURE, GRID } from './chart.ts';
+import { axis, chart, colour, FIGURE, GRID, lineStyle } from './chart.ts';
 import type { Drawn } from './charts.ts';
 
 /** What a configuration did under each load that was tried. */
@@ -21,7 +21,7 @@ export function goodputCurves(curves: readonly LoadCurve[], share: number): stri
         symbol: 'circle',
         symbolSize: 6,
         itemStyle: { color: colour(at) },
-        lineStyle: { width: 2, color: colour(at), type: dashOf(at) },
+        lineStyle: lineStyle(at),
         data: probes.map(({ requestsPerSecond, summary }) => [
           requestsPerSecond,
           100 * summary.goodput,
@@ -55,7 +55,7 @@ export function waitingOverTime(drawn: readonly Drawn[]): string {
       series: drawn.map(({ curves }, at) => ({
         type: 'line' as const,
         showSymbol: false,
-        lineStyle: { width: 2, color: colour(at), type: dashOf(at) },
+        lineStyle: lineStyle(at),
         data: curves.waiting.map((count, bin) => [((bin + 0.5) * curves.binMs) / 1000, count]),
       })),
     },

@@ -1,5 +1,5 @@
 import type { CalibrationRow, Parity } from '../shadow/parity.ts';
-import { axis, chart, colour, dashOf, FIGURE, GRID } from './chart.ts';
+import { axis, chart, colour, FIGURE, GRID, lineStyle } from './chart.ts';
 
 /** One shadow as it is drawn: the same colour everywhere. */
 export interface DrawnShadow {
@@ -24,7 +24,7 @@ export function placesChart(drawn: readonly DrawnShadow[]): string {
       series: drawn.map(({ all }, at) => ({
         type: 'line',
         symbolSize: 7,
-        lineStyle: { width: 2, color: colour(at), type: dashOf(at) },
+        lineStyle: lineStyle(at),
         itemStyle: { color: colour(at) },
         data: sharesUpTo(all),
       })),
@@ -64,7 +64,7 @@ export function calibrationChart(drawn: readonly DrawnShadow[]): string {
         ...points.map((data, at) => ({
           type: 'line' as const,
           symbolSize: 7,
-          lineStyle: { width: 2, color: colour(at), type: dashOf(at) },
+          lineStyle: lineStyle(at),
           itemStyle: { color: colour(at) },
           data,
         })),

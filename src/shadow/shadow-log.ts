@@ -1,6 +1,7 @@
-import { closeSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { closeSync, openSync, statSync } from 'node:fs';
 import { appendFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { makeFolder } from '../runtime/make-folder.ts';
 
 export interface ShadowLogOptions {
   /** The folder is made if it is not there; what is in the file is kept. */
@@ -30,7 +31,7 @@ export class ShadowLog {
   constructor(options: ShadowLogOptions) {
     this.#options = options;
     this.#fileBytesMax = Math.max(1, Math.floor(options.bytesMax / FILES));
-    mkdirSync(dirname(options.path), { recursive: true });
+    makeFolder(dirname(options.path));
     closeSync(openSync(options.path, 'a'));
     this.#fileBytes = statSync(options.path).size;
   }

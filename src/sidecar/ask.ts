@@ -1,4 +1,5 @@
-import type { Agent, Dispatcher } from 'undici';
+import type { Agent } from 'undici';
+import { bytesOf } from './bytes-of.ts';
 
 /** Answers of one token, and where something is. */
 const ANSWER_BYTES_MAX = 1024 * 1024;
@@ -21,18 +22,8 @@ export async function ask(agent: Agent, { server, body, ...question }: Question)
     method: 'POST',
     body: JSON.stringify(body),
   });
-  const text = await textOf(answer);
+  const bytes = await bytesOf(answer.body as AsyncIterable<Buffer>, ANSWER_BYTES_MAX);
+  if (bytes === undefined) throw new Error(`answered more than ${ANSWER_BYTES_MAX} bytes`);
   if (answer.statusCode !== 200) throw new Error(`answered ${answer.statusCode}`);
-  return JSON.parse(text);
-}
-
-async function textOf({ body }: Dispatcher.ResponseData): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > ANSWER_BYTES_MAX) throw new Error(`answered more than ${ANSWER_BYTES_MAX} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
+  return JSON.parse(bytes.toString('utf8'));
 }

@@ -4,7 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { Agent, type Dispatcher } from 'undici';
 import { ListenError } from '../framework/listen-error.ts';
+import { ENCODE_HEADER, PREFILL_HEADER } from '../framework/stage-headers.ts';
 import { ask } from './ask.ts';
+import { bytesOf } from './bytes-of.ts';
 import { encodeElsewhere } from './encode-elsewhere.ts';
 import { decodeBody, prefillBody } from './nixl-legs.ts';
 
@@ -38,8 +40,6 @@ export interface Sidecar {
   stop(): Promise<void>;
 }
 
-const PREFILL_HEADER = 'x-prefiller-host-port';
-const ENCODE_HEADER = 'x-encoder-hosts-ports';
 const REQUEST_ID = 'x-request-id';
 const GENERATES: ReadonlySet<string> = new Set(['/v1/chat/completions', '/v1/completions']);
 /** A million-token prompt many times over. */
@@ -99,7 +99,7 @@ interface Exchange {
 
 async function serve(exchange: Exchange): Promise<void> {
   const { request, response, options } = exchange;
-  const body = await bodyOf(request);
+  const body = await bytesOf(request as AsyncIterable<Buffer>, BODY_BYTES_MAX);
   if (body === undefined) {
     refuse(response, 413, `the body is larger than ${BODY_BYTES_MAX} bytes`);
     return;
@@ -200,18 +200,6 @@ function forwarded({ headers }: IncomingMessage): Record<string, string> {
       value === undefined || HOP_BY_HOP.has(name) ? [] : [[name, String(value)]],
     ),
   );
-}
-
-/** Undefined when it is too long. */
-async function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > BODY_BYTES_MAX) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }
 
 function refuse(response: ServerResponse, code: number, message: string): void {

@@ -3,6 +3,7 @@ import type { RemoteKv, Submission } from '../../stub-server/sequence.ts';
 import type { EmbeddedPicker, PickerOptions } from '../create-picker.ts';
 import type { RoutedRequest } from '../framework/routing.ts';
 import type { Clock, Millis } from '../framework/runtime.ts';
+import { PREFILL_HEADER } from '../framework/stage-headers.ts';
 import { chainBlockIds } from '../request/chain-block-ids.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
 import { SimulatedClock } from '../sim/simulated-clock.ts';
@@ -46,9 +47,6 @@ export interface SimulationResult {
   readonly durationMs: Millis;
   readonly preemptions: number;
 }
-
-/** Where the picker says that the prompt is to be computed. */
-const PREFILL_HEADER = 'x-prefiller-host-port';
 
 /** The leg that answers: where its KV comes from, if from elsewhere. */
 interface Leg {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { ENGINE_MODEL, IN_FLIGHT, prefixMatchKey } from '../../framework/keys.ts';
-import { laterDelayMs } from '../../framework/later-delay.ts';
+import { laterDelayMs, trafficOf } from '../../framework/later-delay.ts';
 import { type DeciderDefinition, defineDecider } from '../../framework/plugin.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { SchedulingContext } from '../../framework/scheduling.ts';
@@ -45,25 +45,27 @@ export const byCost: DeciderDefinition = defineDecider({
   },
 });
 
-/** To compute the prompt on this endpoint, for the request, those who come later, and, as far as they count, those who decode there. */
+/**
+ * To compute the prompt on this endpoint: for the request, for those who come later and, as far as they count, for those who
+ * decode there.
+ */
 function costMs(endpoint: Endpoint, context: SchedulingContext, others: number): Millis {
   const model = context.get(ENGINE_MODEL);
   const engine = model.stepTime(endpoint);
   const load = context.get(IN_FLIGHT).load(endpoint);
   const uncached = uncachedTokens(endpoint, context);
-  const rate = model.demandRate(context.now);
-  const { requests, workMs } = model.demand(endpoint);
+  const traffic = trafficOf(model.demand(endpoint), model.demandRate(context.now));
   const promptMs = engine.perPrefillTokenMs * uncached;
   const backlogMs =
     engine.perPrefillTokenMs * load.pendingPrefillTokens +
     decodeStepMs(load.requests, load.contextTokens, engine);
-  const traffic = { requestsPerMs: rate * requests, utilization: rate * workMs };
   return (
     predictedTtftMs(load, uncached, engine) +
     laterDelayMs(traffic, backlogMs, promptMs) +
     others * load.requests * promptMs
   );
 }
+
 function uncachedTokens(endpoint: Endpoint, context: SchedulingContext): number {
   const match = context.get(prefixMatchKey());
   return Math.max(

@@ -70,25 +70,26 @@ export function createDisaggregation(
     conclude(done, context) {
       const primary = resultOf(done, 'decode');
       invariant(primary !== undefined, 'concluded before the decode profile ran');
-      const found = resultOf(done, 'prefill');
-      const [decoder, other] = [pickOf(primary), pickOf(found)];
+      const [decoder, other] = [pickOf(primary), pickOf(resultOf(done, 'prefill'))];
       const decider = deciders.get(config.deciders.prefill ?? '');
       const worth =
         decoder === undefined || other === undefined
           ? true
           : (decider?.keeps?.(decoder, other, context) ?? true);
-      const prefill = worth ? found : undefined;
-      const encode = resultOf(done, 'encode');
-      const headers = disaggregationHeaders({ prefill, encode });
-      const encoders =
-        encode?.kind === 'picked' ? encode.targets.map(({ endpoint }) => endpoint) : undefined;
-      return { primary, headers, prefill: pickOf(prefill), encoders, profiles: done };
+      const prefill = worth ? other : undefined;
+      const encoders = picksOf(resultOf(done, 'encode'));
+      const headers = disaggregationHeaders({ prefill, encoders });
+      return { primary, headers, prefill, encoders, profiles: done };
     },
   };
 }
 
 function pickOf(result: ProfileResult | undefined): Endpoint | undefined {
-  return result?.kind === 'picked' ? result.targets[0]?.endpoint : undefined;
+  return picksOf(result)[0];
+}
+
+function picksOf(result: ProfileResult | undefined): readonly Endpoint[] {
+  return result?.kind === 'picked' ? result.targets.map(({ endpoint }) => endpoint) : [];
 }
 
 function faultsOf(
