@@ -11,6 +11,7 @@ import { type Certificate, selfSigned } from './self-signed.ts';
 import { Session, type SessionOptions } from './session.ts';
 import type { StreamAction } from './stream-action.ts';
 import type { CloseReason, StreamEvent } from './stream-event.ts';
+import { type Destroyable, endWithoutStack } from './without-stack.ts';
 
 /** What `T` is but for what the server brings. */
 type Handling<T> = Omit<T, 'newRequestId'>;
@@ -130,9 +131,9 @@ function sessionsOf(
 function runSession(stream: Stream, newSession: NewSession, onClosed: () => void): void {
   let closed = false;
   // The call below the stream is grpc-js's own affair; the answers' test and the pinned version hold us to it.
-  const writer = new AnswerWriter(stream as unknown as AnswerStream, (task) =>
-    process.nextTick(task),
-  );
+  const answers = stream as unknown as AnswerStream & { readonly call: { stream: Destroyable } };
+  endWithoutStack(answers.call.stream);
+  const writer = new AnswerWriter(answers, (task) => process.nextTick(task));
   const session = newSession((action) => {
     if (action.kind === 'half-close') writer.end();
     else writer.write(action);
