@@ -87,6 +87,8 @@ describe('routing', () => {
     const { clock, picker, inFlight } = setUp({ endpoints: 1 });
     const pick = picker.route({ ...request(), outputTokensMax: 100 }, { endSeen: false });
     pick.done('completed');
+    // As when its stream is cut after that.
+    pick.done('aborted');
     clock.setTimer(500, () => undefined);
     clock.step(500);
     expect(inFlight()).toEqual([1]);

@@ -26,6 +26,7 @@ export class Ticket implements RoutedRequest {
   #prefillTimer: Timer | undefined;
   #prefilled = false;
   #open = true;
+  #ending = false;
   #served: Endpoint;
   #reported: string | undefined;
 
@@ -106,6 +107,8 @@ export class Ticket implements RoutedRequest {
   }
 
   done(outcome: Outcome, usage?: Usage, responseBytes?: number): void {
+    if (this.#ending) return;
+    this.#ending = true;
     const { endsAt, runtime } = this.#parts;
     const leftMs = outcome === 'completed' ? (endsAt ?? 0) - runtime.clock.now() : 0;
     if (leftMs > 0)

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { scorers } from '../../scorers/index.ts';
 import { builtInCatalogue } from '../../src/config/catalogue.ts';
 import { NAMED_CONFIGS } from '../../src/config/defaults.ts';
@@ -6,6 +7,7 @@ import type { PickerPlan } from '../../src/config/picker-plan.ts';
 import { dataSources } from '../../src/datalayer/data-sources.ts';
 import type { EndpointPicker, EndpointPickerOptions } from '../../src/endpoint-picker.ts';
 import type { EndpointId } from '../../src/framework/endpoint.ts';
+import type { Usage } from '../../src/framework/observer.ts';
 import type { InferenceRequest } from '../../src/framework/request.ts';
 import type { RoutedRequest } from '../../src/framework/routing.ts';
 import { chainBlockIds } from '../../src/request/chain-block-ids.ts';
@@ -33,15 +35,17 @@ export interface Added {
 }
 
 const SEED = 7;
-const REQUESTS = 4000;
 const FAMILIES = 50;
 const BLOCK_TOKENS = 64;
 const IN_FLIGHT = 16;
+const USAGE: Usage = { promptTokens: 211, completionTokens: 100, cachedTokens: undefined };
+const ANSWER_BYTES = 311;
 /** Servers are scraped twenty times a second, requests come by thousands. */
 const DECISIONS_PER_SAMPLE = 8;
 const WINDOW = 4000;
-const PAIRS = 60;
+const PAIRS = 40;
 const WARM_UP = 5;
+const IDLE_MS = 3;
 
 export async function addedBy(
   without: MakePicker,
@@ -53,22 +57,21 @@ export async function addedBy(
     source: 'bench',
     catalogue: builtInCatalogue(scorers, dataSources),
   });
-  const sides = [without, having].map((make) => windowsOf(make, plan, endpoints)) as [
-    () => Promise<number>,
-    () => Promise<number>,
-  ];
+  const bare = windowsOf(without, plan, endpoints);
+  const more = windowsOf(having, plan, endpoints);
   const pairs: (readonly [number, number])[] = [];
   for (let pair = 0; pair < WARM_UP + PAIRS; pair++) {
-    const first = pair % 2;
-    const one = await (first === 0 ? sides[0]() : sides[1]());
-    const other = await (first === 0 ? sides[1]() : sides[0]());
-    if (pair >= WARM_UP) pairs.push(first === 0 ? [one, other] : [other, one]);
+    // The later window sweeps up after the earlier one.
+    const outer = [await bare()];
+    const inner = [await more(), await more()];
+    outer.push(await bare());
+    if (pair >= WARM_UP) pairs.push([quantile(outer, 0.5), quantile(inner, 0.5)]);
   }
-  const added = pairs.map(([bare, more]) => more - bare);
+  const added = pairs.map(([less, more]) => more - less);
   return {
     endpoints,
     withoutMicros: quantile(
-      pairs.map(([bare]) => bare),
+      pairs.map(([less]) => less),
       0.5,
     ),
     withMicros: quantile(
@@ -108,22 +111,28 @@ function windowsOf(make: MakePicker, plan: PickerPlan, endpoints: number): () =>
     picker.pool.upsert({ id: id as EndpointId, address: id, labels: new Map() });
     sample(id);
   }
-  const requests = Array.from({ length: REQUESTS }, (_, turn) => requestOf(turn, chance.next()));
   const open: RoutedRequest[] = [];
   let turn = 0;
-  const decide = (): void => {
+  const decide = (request: InferenceRequest): void => {
     if (turn % DECISIONS_PER_SAMPLE === 0)
       sample(ids[(turn / DECISIONS_PER_SAMPLE) % endpoints] ?? '');
-    const request = requests[turn++ % REQUESTS] as InferenceRequest;
+    turn += 1;
     open.push(picker.route(request, { firstTokenSeen: true }));
     if (open.length <= IN_FLIGHT) return;
     open[IN_FLIGHT / 2]?.firstToken();
-    open.shift()?.done('completed');
+    const ended = open.shift();
+    ended?.done('completed', USAGE, ANSWER_BYTES);
+    // As Envoy resets its stream.
+    ended?.done('aborted');
   };
   return async () => {
+    // What begins as others do and goes on as none did: tables grow as they do in earnest.
+    const requests = Array.from({ length: WINDOW }, (_, at) => requestOf(turn + at, chance.next()));
     const before = process.cpuUsage();
-    for (let decision = 0; decision < WINDOW; decision++) decide();
+    for (const request of requests) decide(request);
     await settle?.();
+    // What waits for the loop to be idle is done on both sides.
+    await sleep(IDLE_MS);
     const { user, system } = process.cpuUsage(before);
     return (user + system) / WINDOW;
   };

@@ -4,7 +4,7 @@ import { BlockNumbers } from './block-numbers.ts';
 
 function numbersOf(numbers: BlockNumbers, blocks: readonly number[]): readonly number[] {
   // Hashes of which many have the same lower half, as a table must be able to tell apart.
-  return blocks.map((block) => numbers.numberOf(block % 97, Math.floor(block / 97)));
+  return blocks.map((block) => numbers.numberOf(block % 97, Math.floor(block / 97), false));
 }
 
 describe('block numbers', () => {
@@ -24,6 +24,16 @@ describe('block numbers', () => {
       for (const block of blocks) known.set(block, known.get(block) ?? known.size);
       expect(numbersOf(numbers, blocks)).toEqual(blocks.map((block) => known.get(block)));
     }
+  });
+
+  it('are those of before where a prompt goes on as it did, and new ones where it does not', () => {
+    const numbers = new BlockNumbers();
+    numbersOf(numbers, [10, 20, 30]);
+    const next = numbers.next;
+    expect(numbers.numberOf(10, 0, false)).toBe(0);
+    expect(numbers.numberOf(40, 0, false)).toBe(next);
+    expect(numbers.numberOf(50, 0, true)).toBe(next + 1);
+    expect(numbers.numberOf(50, 0, false)).toBe(next + 1);
   });
 
   it('are never given twice, and kept for half as many blocks as may be told apart', () => {

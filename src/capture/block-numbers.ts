@@ -20,15 +20,21 @@ export class BlockNumbers {
     this.#halfMax = blocksMax / 2;
   }
 
-  /** Of the block with this hash. */
-  numberOf(low: number, high: number): number {
+  /** The next block that is new gets this one. */
+  get next(): number {
+    return this.#next;
+  }
+
+  /** Of the block with this hash. What comes after a block that is new is new, too: it is looked for in one place only. */
+  numberOf(low: number, high: number, afterNew: boolean): number {
     const recent = this.#recent.find(low, high);
     if (recent >= 0) return recent;
-    const before = this.#before.find(low, high);
+    const before = afterNew ? -1 : this.#before.find(low, high);
     const number = before >= 0 ? before : this.#next++;
     if (this.#recent.size >= this.#halfMax) {
       this.#before = this.#recent;
-      this.#recent = new NumberTable();
+      this.#recent = new NumberTable(this.#before);
+      this.#recent.find(low, high);
     }
     this.#recent.add(low, high, number);
     return number;

@@ -217,10 +217,16 @@ export class CaptureLines {
   }
 
   #prompt({ count, words, blockTokens }: PromptBlocks): void {
+    const firstNew = this.#blocks.next;
     let first = 0;
     let length = 0;
     for (let word = 0; word < 2 * count; word += 2) {
-      const number = this.#blocks.numberOf(words[word] as number, words[word + 1] as number);
+      const afterNew = length > 0 && first + length > firstNew;
+      const number = this.#blocks.numberOf(
+        words[word] as number,
+        words[word + 1] as number,
+        afterNew,
+      );
       if (length > 0 && number === first + length) length += 1;
       else {
         if (length > 0) this.#run(first, length, KEYS.run);

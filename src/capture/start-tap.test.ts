@@ -16,7 +16,7 @@ import { startTap } from './start-tap.ts';
 const recordsOf = (lines: Uint8Array): readonly CaptureRecord[] =>
   new TextDecoder().decode(lines).trimEnd().split('\n').map(recordOf);
 
-it('hands over what came before somebody begins, so that nothing of it is heard after', () => {
+function setUp() {
   const plan = loadConfig({
     text: NAMED_CONFIGS.get('round-robin') ?? '',
     source: 'test',
@@ -31,14 +31,19 @@ it('hands over what came before somebody begins, so that nothing of it is heard 
       wrapScheduler: tap.wrapScheduler,
     }),
   );
+  picker.pool.upsert({ id: 'a' as EndpointId, address: 'a:1', labels: new Map() });
   const heard: CaptureRecord[] = [];
   tap.listen((lines, records) => {
     const told = recordsOf(lines);
     expect(told).toHaveLength(records);
     heard.push(...told);
   });
+  return { tap, picker, heard };
+}
+
+it('hands over what came before somebody begins, so that nothing of it is heard after', () => {
+  const { tap, picker, heard } = setUp();
   const route = (id: string): void => picker.route(makeRequest({ id })).done('completed');
-  picker.pool.upsert({ id: 'a' as EndpointId, address: 'a:1', labels: new Map() });
   route('before');
   expect(heard).toEqual([]);
   const begun = recordsOf(tap.begin(picker.pool.snapshot()));
@@ -50,5 +55,19 @@ it('hands over what came before somebody begins, so that nothing of it is heard 
     { e: 'q', r: { id: 'after' } },
     { e: 'done', n: 1, o: 'completed' },
   ]);
+  picker.stop();
+});
+
+it('tells of a first token and of an end once: Envoy resets the stream of a request that is over', () => {
+  const { tap, picker, heard } = setUp();
+  const routed = picker.route(makeRequest({ id: 'a' }));
+  routed.firstToken();
+  routed.firstToken();
+  routed.done('completed');
+  routed.done('aborted');
+  routed.firstToken();
+  tap.drain();
+  expect(heard.map(({ e }) => e)).toEqual(['+', 'q', 'first', 'done']);
+  expect(heard.at(-1)).toMatchObject({ o: 'completed' });
   picker.stop();
 });

@@ -17,6 +17,7 @@ export class TappedRequest implements RoutedRequest {
   readonly #routed: RoutedRequest;
   readonly #n: number;
   #begun = false;
+  #over = false;
   /** A capture is for other configurations, too. */
   readonly hearsAnswer = true;
 
@@ -48,7 +49,7 @@ export class TappedRequest implements RoutedRequest {
 
   /** Said of each piece of an answer; the first is the token. */
   firstToken(): void {
-    if (this.#begun) return;
+    if (this.#begun || this.#over) return;
     this.#begun = true;
     const { clock, lines } = this.#parts;
     clock.during((t) => {
@@ -81,7 +82,10 @@ export class TappedRequest implements RoutedRequest {
     });
   }
 
+  /** Said again when the stream of an answered request is closed, which means nothing any more. */
   done(outcome: Outcome, usage?: Usage, responseBytes?: number): void {
+    if (this.#over) return;
+    this.#over = true;
     const { clock, lines } = this.#parts;
     clock.during((t) => {
       lines.done(t, this.#n, outcome, usage, responseBytes);
