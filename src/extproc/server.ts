@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
+import type { EventEmitter } from 'node:events';
 import { Server, ServerCredentials, type ServerDuplexStream } from '@grpc/grpc-js';
 import { ListenError } from '../framework/listen-error.ts';
 import { type Answer, type AnswerStream, AnswerWriter } from './answer-writer.ts';
 import { decodeRequest } from './decode-request.ts';
 import { encodeResponse } from './encode-response.ts';
 import { Health } from './health.ts';
+import { type CallStream, letGoOnceOver } from './let-go.ts';
 import { ObserverSession, type ObserverSessionOptions } from './observer-session.ts';
 import { quietGrpc } from './quiet-grpc.ts';
 import { type Certificate, selfSigned } from './self-signed.ts';
@@ -131,8 +133,9 @@ function sessionsOf(
 function runSession(stream: Stream, newSession: NewSession, onClosed: () => void): void {
   let closed = false;
   // The call below the stream is grpc-js's own affair; the answers' test and the pinned version hold us to it.
-  const answers = stream as unknown as AnswerStream & { readonly call: { stream: Destroyable } };
-  endWithoutStack(answers.call.stream);
+  const answers = stream as unknown as AnswerStream & CallStream;
+  const http2 = answers.call.stream as unknown as Destroyable & EventEmitter;
+  endWithoutStack(http2);
   const writer = new AnswerWriter(answers, (task) => process.nextTick(task));
   const session = newSession((action) => {
     if (action.kind === 'half-close') writer.end();
@@ -144,6 +147,7 @@ function runSession(stream: Stream, newSession: NewSession, onClosed: () => void
     session.closed(reason);
     onClosed();
   };
+  letGoOnceOver(http2, answers, () => close('ended'));
   stream.on('data', (event: StreamEvent) => session.on(event));
   stream.on('end', () => {
     close('ended');
