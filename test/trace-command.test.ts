@@ -58,7 +58,10 @@ describe('pointsman trace convert', { timeout: 120_000 }, () => {
 
   it('refuses in one sentence to write where nothing can be written, and leaves nothing behind', () => {
     const cases: readonly [string, RegExp][] = [
-      [join(folder, 'nowhere', 'out.csv'), /cannot be written: /],
+      [
+        join(folder, 'nowhere', 'out.csv'),
+        /which is no folder; make it first, or name another file/,
+      ],
       [folder, /is a folder; name a file, such as /],
     ];
     for (const [to, sentence] of cases) {
@@ -107,6 +110,29 @@ describe('pointsman trace convert', { timeout: 120_000 }, () => {
       stderr: expect.stringContaining('is one of the files in') as string,
     });
     expect(readFileSync(file, 'utf8')).toBe(text);
+  });
+
+  it('refuses a report in the place of what it is made from, or in no folder, before anything runs', () => {
+    const kept = [slice, pool].map((path) => readFileSync(path, 'utf8'));
+    const nowhere = join(folder, 'nowhere', 'report.html');
+    const simulate = ['simulate', '--trace', slice, '--pool', pool, '--config', 'default'];
+    const replay = ['replay', '--trace', slice, '--target', 'http://127.0.0.1:1'];
+    const cases = [
+      [...simulate, '--report', slice],
+      [...simulate, '--report', pool],
+      [...simulate, '--report', nowhere],
+      [...simulate, '--report', folder],
+      [...replay, '--report', slice],
+      [...replay, '--report', nowhere],
+    ];
+    const why = /would be lost|which is no folder; make it first|is a folder; name a file/;
+    for (const args of cases) {
+      const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...args], {
+        encoding: 'utf8',
+      });
+      expect([args, status, stdout, stderr]).toEqual([args, 2, '', expect.stringMatching(why)]);
+    }
+    expect([slice, pool].map((path) => readFileSync(path, 'utf8'))).toEqual(kept);
   });
 
   it('shapes a trace as simulate does, by the same options', () => {

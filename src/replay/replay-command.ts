@@ -12,6 +12,7 @@ import { sentencesOf } from '../simulate/trace-reading.ts';
 import { speedUp } from '../simulate/workload.ts';
 import { fromOption } from '../traces/from-option.ts';
 import { loadTrace } from '../traces/load-trace.ts';
+import { refuseOverwriting } from '../traces/refuse-overwriting.ts';
 import { addShapeOptions, shapeOf } from '../traces/shape-options.ts';
 import { describeReplay } from './describe-replay.ts';
 import {
@@ -75,7 +76,10 @@ async function replayAll(flags: ReplayFlags): Promise<readonly Replayed[]> {
     const message = `${flags.trace} is not there`;
     throw new ConfigError('replay', [{ path: '--trace', message }]);
   }
-  const { from, lenient, closedLoop } = flags;
+  const { from, lenient, closedLoop, report } = flags;
+  if (report !== undefined) {
+    refuseOverwriting(report, [flags.trace, ...flags.merge], 'report.html');
+  }
   const shape = shapeOf(flags);
   const trace = loadTrace(flags.trace, { from, lenient, shape, sessions: closedLoop });
   for (const sentence of sentencesOf(trace)) process.stderr.write(`${sentence}\n`);

@@ -6,6 +6,7 @@ import { NAMED_CONFIGS } from '../config/defaults.ts';
 import { ConfigError } from '../framework/error.ts';
 import type { Capacity } from '../report/report-page.ts';
 import { fromOption } from '../traces/from-option.ts';
+import { refuseOverwriting } from '../traces/refuse-overwriting.ts';
 import { addShapeOptions, type ShapeFlags, shapeOf } from '../traces/shape-options.ts';
 import { type CapacityPlan, capacityPlan, costPerHour } from './capacity-plan.ts';
 import { type ConfigReport, compare } from './compare.ts';
@@ -82,6 +83,8 @@ export function simulateCommand(): Command {
 async function run(flags: SimulateFlags): Promise<void> {
   mustBeThere('--trace', flags.trace);
   mustBeThere('--pool', flags.pool);
+  const inputs = [flags.trace, ...flags.merge, flags.pool, ...flags.config, ...flags.plugin];
+  if (flags.report !== undefined) refuseOverwriting(flags.report, inputs, 'report.html');
   const planning = planningOf(flags);
   const shape = shapeOf(flags);
   const pool = readPool(readFileSync(flags.pool, 'utf8'), flags.pool);
