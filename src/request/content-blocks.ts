@@ -6,8 +6,7 @@ export const BYTES_PER_TOKEN = 4;
 export const BLOCK_TOKENS = 64;
 const BLOCK_BYTES = BLOCK_TOKENS * BYTES_PER_TOKEN;
 const BLOCK_WORDS = BLOCK_BYTES / 4;
-/** So few words are in the object's own memory; more are memory of their own, which costs more than a small prompt's hashing. */
-const BLOCKS_AT_FIRST = 8;
+const BLOCKS_AT_FIRST = 64;
 
 // One aligned buffer for all hashing: it is filled and read within one synchronous call.
 const scratch = new Uint8Array(BLOCK_BYTES);
@@ -77,8 +76,7 @@ export class ContentBlocks {
   }
 
   #keep(text: Uint8Array): void {
-    // A piece of memory that others have pieces of, too: one of its own costs more than what goes into it.
-    this.#partial ??= Buffer.allocUnsafe(BLOCK_BYTES);
+    this.#partial ??= new Uint8Array(BLOCK_BYTES);
     this.#partial.set(text, this.#partialBytes);
     this.#partialBytes += text.length;
   }
