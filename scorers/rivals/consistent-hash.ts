@@ -11,6 +11,7 @@ import { keyedHash, prefixKey } from '../../src/framework/prefix-key.ts';
  */
 export const consistentHash: ScorerDefinition = defineScorer({
   type: 'consistent-hash-scorer',
+  hashesPrompt: true,
   config: z.strictObject({
     /** Of a prompt's beginning that is looked at. */
     prefixTokens: z.int().positive().default(1024),

@@ -10,6 +10,7 @@ import { keyedHash, prefixKey } from '../../src/framework/prefix-key.ts';
  */
 export const dualMap: ScorerDefinition = defineScorer({
   type: 'dual-map-scorer',
+  hashesPrompt: true,
   config: z.strictObject({
     prefixTokens: z.int().positive().default(1024),
     ttftSloMs: z.number().positive().default(2000),

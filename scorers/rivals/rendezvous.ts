@@ -8,6 +8,7 @@ import { keyedHash, prefixKey } from '../../src/framework/prefix-key.ts';
  */
 export const rendezvous: ScorerDefinition = defineScorer({
   type: 'rendezvous-scorer',
+  hashesPrompt: true,
   config: z.strictObject({
     /** Of a prompt's beginning that is looked at. */
     prefixTokens: z.int().positive().default(1024),

@@ -33,11 +33,12 @@ export class CaptureTap {
   readonly #samples = new Map<Endpoint['id'], Endpoint>();
   #requests = 0;
   #result: SchedulingResult | undefined;
+  #tellsScores = true;
 
   constructor(parts: CaptureParts) {
     this.#parts = parts;
     this.#headers = new ToldHeaders(parts.hash, parts.shadows);
-    this.#headers.follow(parts.plan);
+    this.#follow(parts.plan);
     const { clock, lines } = parts;
     this.#tapped = { clock, lines, hide: (request) => this.#hide(request) };
   }
@@ -74,7 +75,7 @@ export class CaptureTap {
   adopts(plan: PickerPlan, adopt: () => void): void {
     this.#parts.clock.settingUp((t) => {
       adopt();
-      this.#headers.follow(plan);
+      this.#follow(plan);
       // What it begins with is the pool as it is now.
       this.#tellSamples();
       this.#write({ e: 'adopt', t, config: plan.effective });
@@ -88,6 +89,11 @@ export class CaptureTap {
       route: (request, options) =>
         this.#parts.clock.during((t) => this.#route(router, { t, request, options })),
     };
+  }
+
+  #follow(plan: PickerPlan): void {
+    this.#headers.follow(plan);
+    this.#tellsScores = !plan.plugins.some(({ definition }) => definition.hashesPrompt === true);
   }
 
   #route(
@@ -111,7 +117,8 @@ export class CaptureTap {
       }
       throw error;
     }
-    const decision = decisionOf(routed, this.#result);
+    const decided = decisionOf(routed, this.#result);
+    const decision = this.#tellsScores ? decided : { ...decided, score: Number.NaN };
     this.#parts.lines.asked(t, n, { request, hidden: this.#hide(request), options, decision });
     return new TappedRequest(this.#tapped, routed, n);
   }

@@ -334,6 +334,15 @@ describe('a capture decided again', async () => {
     expect(changed.length).toBeGreaterThan(200);
   });
 
+  it('has no score of a policy whose scores are hashes of prompts, which a guess could be compared with', () => {
+    for (const config of ['rendezvous', 'consistent-hash', 'dual-map', 'default']) {
+      const decisions = capture(config, 50, 6).flatMap((each) => (each.e === 'q' ? [each.d] : []));
+      const scores = decisions.flatMap((each) => ('score' in each ? [each.score] : []));
+      expect(scores.length).toBeGreaterThan(20);
+      expect([config, scores.every(Number.isNaN)]).toEqual([config, config !== 'default']);
+    }
+  });
+
   it('as if it had decided, counts its own requests; as it happened, those that went where they went', async () => {
     // All families of prompts go to a few endpoints, which have nearly all that is in flight.
     const records = capture('rendezvous', 600, 5, { churn: 0 });

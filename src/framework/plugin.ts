@@ -38,6 +38,8 @@ interface Definition<Config> {
   needs?(config: Config): readonly CycleKey<unknown>[];
   /** What it reads of a request's headers; a capture holds as much of them as it takes to decide again, and no other. */
   headers?(config: Config): readonly HeaderUse[];
+  /** Its scores are made of hashes of the prompt, which a guess could be compared with: a capture leaves scores out then. */
+  readonly hashesPrompt?: boolean;
 }
 
 /** Headers for the client that a plugin wants on the response of a request, such as a session's token. */
