@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
 import { createPicker } from '../src/index.ts';
+import { simulate } from '../src/lab/simulate/simulate.ts';
+import type { TraceRequest } from '../src/lab/traces/trace.ts';
+import type { Workload } from '../src/lab/traces/workload.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
-import { simulate } from '../src/simulate/simulate.ts';
-import type { Workload } from '../src/simulate/workload.ts';
-import type { TraceRequest } from '../src/traces/trace.ts';
 import { mixedPool, presetServer } from './scenarios/pools.ts';
 
 /**

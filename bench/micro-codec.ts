@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { loadSync } from '@grpc/proto-loader';
 import { Bench } from 'tinybench';
-import { decodeRequest } from '../src/extproc/decode-request.ts';
-import { encodeResponse } from '../src/extproc/encode-response.ts';
-import type { PickMutation, StreamAction } from '../src/extproc/stream-action.ts';
+import { decodeRequest } from '../src/extproc/codec/decode-request.ts';
+import { encodeResponse } from '../src/extproc/codec/encode-response.ts';
+import type { PickMutation, StreamAction } from '../src/extproc/codec/stream-action.ts';
 
 /**
  * What a message costs to read and to write, ours beside protobufjs through @grpc/proto-loader: `node bench/micro-codec.ts`.

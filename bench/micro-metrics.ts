@@ -4,10 +4,10 @@ import type { Endpoint, EndpointId } from '../src/framework/endpoint.ts';
 import type { Routed, Usage } from '../src/framework/observer.ts';
 import { type InferenceRequest, NO_BLOCKS } from '../src/framework/request.ts';
 import type { Filter, Picker, Scorer } from '../src/framework/scheduling.ts';
-import { DURATION_SECONDS } from '../src/observability/bucket-bounds.ts';
-import { instrumentation } from '../src/observability/instrument.ts';
-import { PickerMetrics } from '../src/observability/metrics.ts';
-import { requestMetrics } from '../src/observability/request-metrics.ts';
+import { DURATION_SECONDS } from '../src/journal/metrics/bucket-bounds.ts';
+import { instrumentation } from '../src/journal/metrics/instrument.ts';
+import { PickerMetrics } from '../src/journal/metrics/metrics.ts';
+import { requestMetrics } from '../src/journal/metrics/request-metrics.ts';
 import { nodeClock } from '../src/runtime/node-clock.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { Bench } from 'tinybench';
-import { createOpenBody } from '../src/request/open-body.ts';
+import { createOpenBody } from '../src/openai/open-body.ts';
 
 /**
  * What reading a request costs: `node bench/micro-parse.ts [rounds]`. Beside each of ours, what it costs to decode and

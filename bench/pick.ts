@@ -1,16 +1,14 @@
 import { parseArgs } from 'node:util';
 import { Bench } from 'tinybench';
-import { scorers } from '../scorers/index.ts';
-import { builtInCatalogue } from '../src/config/catalogue.ts';
+import { EMBEDDED_CATALOGUE } from '../src/catalogue/built-in-catalogue.ts';
 import { NAMED_CONFIGS } from '../src/config/defaults.ts';
 import { loadConfig } from '../src/config/load.ts';
-import { dataSources } from '../src/datalayer/data-sources.ts';
-import { createEndpointPicker, type EndpointPicker } from '../src/endpoint-picker.ts';
 import type { EndpointId } from '../src/framework/endpoint.ts';
 import type { InferenceRequest } from '../src/framework/request.ts';
-import { chainBlockIds } from '../src/request/chain-block-ids.ts';
+import { chainBlockIds } from '../src/openai/chain-block-ids.ts';
+import { createEndpointPicker, type EndpointPicker } from '../src/picker/endpoint-picker.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
-import { SimulatedClock } from '../src/sim/simulated-clock.ts';
+import { SimulatedClock } from '../src/runtime/simulated-clock.ts';
 
 /**
  * What one decision costs: the whole of `route`, which makes the context and its facts, filters, scores, picks,
@@ -94,7 +92,7 @@ function makePicker({ config, endpoints }: Row): EndpointPicker {
   const plan = loadConfig({
     text: config,
     source: 'bench',
-    catalogue: builtInCatalogue(scorers, dataSources),
+    catalogue: EMBEDDED_CATALOGUE,
   });
   const network = { get: () => Promise.reject(new Error('no network in this bench')) };
   // Its time stands still, so nothing is scraped and no sample goes stale.

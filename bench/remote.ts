@@ -1,14 +1,11 @@
 import { parseArgs } from 'node:util';
-import { scorers } from '../scorers/index.ts';
-import { builtInCatalogue } from '../src/config/catalogue.ts';
+import { SERVING_CATALOGUE } from '../src/catalogue/built-in-catalogue.ts';
 import { NAMED_CONFIGS } from '../src/config/defaults.ts';
 import { loadConfig } from '../src/config/load.ts';
-import { dataSources } from '../src/datalayer/data-sources.ts';
-import { createEndpointPicker, type EndpointPicker } from '../src/endpoint-picker.ts';
 import type { EndpointId } from '../src/framework/endpoint.ts';
 import { type InferenceRequest, NO_BLOCKS } from '../src/framework/request.ts';
 import type { RoutedRequest } from '../src/framework/routing.ts';
-import { remote } from '../src/remote/remote.ts';
+import { createEndpointPicker, type EndpointPicker } from '../src/picker/endpoint-picker.ts';
 import { createRealRuntime } from '../src/runtime/real-runtime.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
 import {
@@ -140,7 +137,7 @@ function makePicker(address: string | undefined, endpoints: number): EndpointPic
     plan: loadConfig({
       text,
       source: 'bench',
-      catalogue: builtInCatalogue(scorers, dataSources, [remote]),
+      catalogue: SERVING_CATALOGUE,
     }),
     runtime: { ...runtime, network },
     schedulerRuntime: runtime,

@@ -1,9 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { EndpointPool } from '../src/datalayer/endpoint-pool.ts';
-import { metricsSource } from '../src/datalayer/sources/metrics-source.ts';
+import { metricsSource } from '../src/endpoints/scraping/metrics-source.ts';
 import type { EndpointId } from '../src/framework/endpoint.ts';
+import { EndpointPool } from '../src/picker/endpoint-pool.ts';
 import { createRealRuntime } from '../src/runtime/real-runtime.ts';
 
 const INTERVAL_MS = 50;

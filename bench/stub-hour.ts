@@ -3,11 +3,11 @@ import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
-import { SimulatedClock } from '../src/sim/simulated-clock.ts';
-import { Engine } from '../stub-server/engine.ts';
-import { latencyModel } from '../stub-server/latency-model.ts';
+import { SimulatedClock } from '../src/runtime/simulated-clock.ts';
+import { Engine } from '../stub-server/engine/engine.ts';
+import { latencyModel } from '../stub-server/engine/latency-model.ts';
 import { EngineStats } from '../stub-server/metrics/engine-stats.ts';
-import { PRESETS } from '../stub-server/presets.ts';
+import { PRESETS } from '../stub-server/presets/presets.ts';
 
 /**
  * An hour of a hundred engines in virtual time, ten requests a second at each, with prefix caching: `npm run bench --

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { CUSTOM_METRICS } from '../src/framework/keys.ts';
-import { endpointAttributeFilter } from '../src/scheduling/filters/endpoint-attribute.ts';
+import { endpointAttributeFilter } from '../src/plugins/filters/endpoint-attribute.ts';
 import { type EndpointFields, makeContext, makePool, makeRuntime } from '../test/makers.ts';
 import { endpointAttribute } from './endpoint-attribute.ts';
 

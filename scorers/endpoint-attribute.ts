@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { numericAttribute } from '../src/framework/numeric-attribute.ts';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
+import { numericAttribute } from '../src/plugins/parameters/numeric-attribute.ts';
 
 const fixedRange = z
   .strictObject({ min: z.number(), max: z.number() })

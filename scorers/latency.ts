@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { HEADROOM_NEEDS, type Headroom, headroomOf } from '../src/cost-model/slo-headroom.ts';
 import type { Endpoint } from '../src/framework/endpoint.ts';
 import { IN_FLIGHT } from '../src/framework/keys.ts';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
-import { HEADROOM_NEEDS, type Headroom, headroomOf } from '../src/framework/predicted-latency.ts';
 
 /** Scores lie between this and 1, so that the best of a bucket beats every endpoint outside it. */
 const SCORE_MIN = 0.01;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { metricScore } from '../src/framework/metric-scores.ts';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
+import { metricScore } from './scores/metric-scores.ts';
 
 /** Prefers endpoints with a short queue: 0.5 when empty, falling to 0 at `threshold` waiting requests. */
 export const loadAware: ScorerDefinition = defineScorer({

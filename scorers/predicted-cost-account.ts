@@ -1,5 +1,5 @@
+import type { StepTime } from '../src/framework/keys.ts';
 import type { ScoreAccount, ScoreInputs } from '../src/framework/scheduling.ts';
-import type { StepTime } from '../src/framework/step-time.ts';
 import { type Bill, type Errand, emptyBill, type Place, reckon } from './predicted-cost-bill.ts';
 
 /** Least cost / cost; 0 where the sample is stale, unless all are. */

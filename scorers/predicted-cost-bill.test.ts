@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { PRIOR_STEP_TIME } from '../src/framework/step-time.ts';
+import { PRIOR_STEP_TIME } from '../src/cost-model/step-time.ts';
 import { type Errand, emptyBill, type Place, reckon } from './predicted-cost-bill.ts';
 
 const ERRAND: Errand = { promptTokens: 4000, outputTokens: 200, demandRate: 1 };

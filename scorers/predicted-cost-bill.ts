@@ -1,6 +1,6 @@
-import type { Demand, InFlightLoad } from '../src/framework/keys.ts';
-import { laterDelayMs, type Traffic, trafficOf } from '../src/framework/later-delay.ts';
-import { decodeStepMs, prefillSteps, type StepTime } from '../src/framework/step-time.ts';
+import { laterDelayMs, type Traffic, trafficOf } from '../src/cost-model/queueing-delay.ts';
+import { decodeStepMs, prefillSteps } from '../src/cost-model/step-time.ts';
+import type { Demand, InFlightLoad, StepTime } from '../src/framework/keys.ts';
 
 /** Of KV memory: answers grow as they are written, and beyond this some engine may have to take memory from one. */
 const MEMORY_COMFORTABLE = 0.8;

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { PRIOR_STEP_TIME } from '../src/cost-model/step-time.ts';
 import type { AttributeKey } from '../src/framework/endpoint.ts';
+import type { StepTime } from '../src/framework/keys.ts';
 import { type Demand, type InFlightLoad, LORA, type LoraState } from '../src/framework/keys.ts';
-import { PRIOR_STEP_TIME, type StepTime } from '../src/framework/step-time.ts';
 import {
   makeContext,
   makePool,

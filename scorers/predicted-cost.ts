@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { decodeStepMs, PRIOR_STEP_TIME } from '../src/cost-model/step-time.ts';
 import type { Endpoint } from '../src/framework/endpoint.ts';
 import { isFresh } from '../src/framework/freshness.ts';
 import {
@@ -13,7 +14,6 @@ import {
 import type { Outcome, Routed } from '../src/framework/observer.ts';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
 import type { SchedulingContext } from '../src/framework/scheduling.ts';
-import { decodeStepMs, PRIOR_STEP_TIME } from '../src/framework/step-time.ts';
 import { CostInputs, costAccount, scoresOfCosts } from './predicted-cost-account.ts';
 import { type Errand, emptyBill, type Place, reckon } from './predicted-cost-bill.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { lowerMetricIsBetter } from '../src/framework/metric-scores.ts';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
+import { lowerMetricIsBetter } from './scores/metric-scores.ts';
 
 /** Prefers endpoints with fewer requests in their batch. */
 export const runningRequests: ScorerDefinition = defineScorer({

@@ -3,7 +3,7 @@ import {
   sessionAffinityConfig,
   sessionBindingOf,
   sessionHeaders,
-} from '../src/schemas/session-affinity.ts';
+} from '../src/plugins/parameters/session-affinity.ts';
 
 /**
  * Prefers the endpoint that a session is bound to, whose cache holds its newest history: by a token that each response

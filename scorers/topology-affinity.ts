@@ -6,7 +6,7 @@ import {
   type TopologyLevel,
   topologyKey,
 } from '../src/framework/topology.ts';
-import { topologyPlace } from '../src/schemas/topology-place.ts';
+import { topologyPlace } from '../src/plugins/parameters/topology-place.ts';
 
 /** The reference's: about how links between such neighbours compare. It has no blocks, the racks of one switch. */
 const SCORES: Readonly<Record<TopologyLevel, number>> = {

@@ -1,41 +1,32 @@
 #!/usr/bin/env node
 import { Command } from 'commander';
-import { sentenceOf } from './cli/sentence-of.ts';
-import { untilSignal } from './cli/until-signal.ts';
+import { sentenceOf } from './commands/sentence-of.ts';
 import { endWithParent } from './runtime/end-with-parent.ts';
+import { untilSignal } from './runtime/until-signal.ts';
 
 /** Each loaded when it is asked for: a pool of stubs need not hold the picker, nor a picker the simulator. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
-  serve: async () => {
-    const { serveCommand } = await import('./cli/serve-command.ts');
-    return serveCommand((await import('../scorers/index.ts')).scorers);
-  },
+  serve: async () => (await import('./commands/serve-command.ts')).serveCommand(),
   stub: async () => (await import('../stub-server/main.ts')).stubCommand(untilSignal),
-  shadow: async () => (await import('./shadow/shadow-command.ts')).shadowCommand(),
-  scheduler: async () => (await import('./cli/scheduler-command.ts')).schedulerCommand(),
-  explain: async () => (await import('./explain/explain-command.ts')).explainCommand(),
-  gateway: async () => (await import('./gateway/gateway-command.ts')).gatewayCommand(),
-  sidecar: async () => (await import('./sidecar/sidecar-command.ts')).sidecarCommand(),
-  demo: async () => (await import('./demo/demo-command.ts')).demoCommand(checkPolicy),
-  check: async () => {
-    const { checkCommand } = await import('./cli/check-command.ts');
-    return checkCommand((await import('../scorers/index.ts')).scorers);
-  },
-  simulate: async () => (await import('./simulate/simulate-command.ts')).simulateCommand(),
-  trace: async () => (await import('./traces/trace-command.ts')).traceCommand(),
-  replay: async () => (await import('./replay/replay-command.ts')).replayCommand(),
-  redecide: async () => {
-    const { redecideCommand } = await import('./capture/redecide-command.ts');
-    return redecideCommand((await import('../scorers/index.ts')).scorers);
-  },
+  shadow: async () => (await import('./commands/shadow-command.ts')).shadowCommand(),
+  scheduler: async () => (await import('./commands/scheduler-command.ts')).schedulerCommand(),
+  explain: async () => (await import('./commands/explain-command.ts')).explainCommand(),
+  gateway: async () => (await import('./commands/gateway-command.ts')).gatewayCommand(),
+  sidecar: async () => (await import('./commands/sidecar-command.ts')).sidecarCommand(),
+  demo: async () => (await import('./commands/demo-command.ts')).demoCommand(checkPolicy),
+  check: async () => (await import('./commands/check-command.ts')).checkCommand(),
+  simulate: async () => (await import('./commands/simulate-command.ts')).simulateCommand(),
+  trace: async () => (await import('./commands/trace-command.ts')).traceCommand(),
+  replay: async () => (await import('./commands/replay-command.ts')).replayCommand(),
+  redecide: async () => (await import('./commands/redecide-command.ts')).redecideCommand(),
   calibrate: async () =>
     (await import('../stub-server/calibration/calibrate-command.ts')).calibrateCommand(),
 };
 
 /** Only when it is to run: to tell of its options the demo need not hold the picker. */
 async function checkPolicy(policy: string): Promise<void> {
-  const { planFrom } = await import('./cli/plan.ts');
-  planFrom(policy, (await import('../scorers/index.ts')).scorers);
+  const { planFrom } = await import('./catalogue/plan.ts');
+  planFrom(policy);
 }
 
 async function program(asked: string): Promise<Command> {
@@ -52,12 +43,12 @@ async function program(asked: string): Promise<Command> {
 /** Ours, whichever picker's command line it is; and it is said what of another's has no meaning here. */
 async function argumentsOf(given: readonly string[]): Promise<readonly string[]> {
   if (given[0]?.startsWith('-') !== true) return given;
-  const { fromReferenceArgs } = await import('./cli/reference-args.ts');
+  const { fromReferenceArgs } = await import('./commands/reference-args.ts');
   const translated = fromReferenceArgs(given, process.env['NAMESPACE']);
   if (translated === undefined) return given;
   const { args, passedOver } = translated;
   if (passedOver.length > 0) {
-    const { createLog } = await import('./observability/log.ts');
+    const { createLog } = await import('./runtime/log.ts');
     createLog('warn').warn({ passedOver }, 'flags of the reference picker without effect here');
   }
   return args;

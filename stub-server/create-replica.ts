@@ -1,19 +1,19 @@
 import type { Clock, Random } from '../src/framework/runtime.ts';
-import { Engine } from './engine.ts';
-import type { EngineObserver } from './engine-observer.ts';
+import { Engine } from './engine/engine.ts';
+import type { EngineObserver } from './engine/engine-observer.ts';
+import { latencyModel, slowed } from './engine/latency-model.ts';
+import { LORA_DEFAULTS } from './engine/lora-slots.ts';
 import { FaultBoard } from './faults/fault-board.ts';
 import type { Replica } from './http/replica.ts';
 import { EventRecorder } from './kv-events/event-recorder.ts';
 import { KvEventPublisher } from './kv-events/kv-event-publisher.ts';
-import { latencyModel, slowed } from './latency-model.ts';
-import { LORA_DEFAULTS } from './lora-slots.ts';
 import { EngineStats } from './metrics/engine-stats.ts';
 import { createMetricsPage, DIALECTS } from './metrics/metrics-page.ts';
+import type { Place } from './options/places.ts';
+import type { StubOptions } from './options/stub-options.ts';
 import { KvExchange } from './pd/kv-exchange.ts';
 import { KvFabric, KvPort } from './pd/kv-fabric.ts';
 import { SharedStore } from './pd/shared-store.ts';
-import type { Place } from './places.ts';
-import type { StubOptions } from './stub-options.ts';
 
 export interface ReplicaParts {
   readonly options: StubOptions;

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { Command, InvalidArgumentError } from 'commander';
+import { readYaml } from '../src/files/read-yaml.ts';
 import { ConfigError } from '../src/framework/error.ts';
-import { readYaml } from '../src/framework/read-yaml.ts';
+import { readPoolFile } from './options/pool-file.ts';
+import { type StubOptions, stubOptions } from './options/stub-options.ts';
 import { startMixedPool } from './pool.ts';
-import { readPoolFile } from './pool-file.ts';
-import { type StubOptions, stubOptions } from './stub-options.ts';
 
 interface StubFlags extends Readonly<Record<string, unknown>> {
   readonly json: boolean;

@@ -1,18 +1,18 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { ListenError } from '../src/framework/listen-error.ts';
+import { ListenError } from '../src/runtime/listen-error.ts';
 import { preciseClock } from '../src/runtime/precise-clock.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
 import { createControlServer } from './control-server.ts';
 import { createKvNetwork, createReplica, kvEventsOf } from './create-replica.ts';
-import type { Engine } from './engine.ts';
+import type { Engine } from './engine/engine.ts';
 import { scheduleFaults } from './faults/schedule-faults.ts';
 import type { Replica } from './http/replica.ts';
 import { createStubServer } from './http/server.ts';
 import type { KvEventPublisher } from './kv-events/kv-event-publisher.ts';
-import { placesOf } from './places.ts';
+import { placesOf } from './options/places.ts';
+import type { StubOptions } from './options/stub-options.ts';
 import { scaledClock } from './scaled-clock.ts';
-import type { StubOptions } from './stub-options.ts';
 
 export interface StubEndpoint {
   /** `host:port`. */

@@ -5,7 +5,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { selfSigned } from '../src/extproc/self-signed.ts';
+import { selfSigned } from '../src/extproc/server/self-signed.ts';
 
 const root = dirname(import.meta.dirname);
 const folder = mkdtempSync(join(tmpdir(), 'pointsman-bad-input-'));

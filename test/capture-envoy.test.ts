@@ -12,16 +12,14 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { scorers } from '../scorers/index.ts';
-import { readCapture } from '../src/capture/read-capture.ts';
-import { redecide } from '../src/capture/redecide.ts';
-import { sameDecision } from '../src/capture/redecision.ts';
-import { builtInCatalogue } from '../src/config/catalogue.ts';
-import { dataSources } from '../src/datalayer/data-sources.ts';
+import { EMBEDDED_CATALOGUE } from '../src/catalogue/built-in-catalogue.ts';
+import { readCapture } from '../src/journal/capture/read-capture.ts';
+import { redecide } from '../src/lab/redecide/redecide.ts';
+import { sameDecision } from '../src/lab/redecide/redecision.ts';
+import { readTrace } from '../src/lab/traces/reading/read-trace.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
-import { readTrace } from '../src/traces/read-trace.ts';
+import { stubOptions } from '../stub-server/options/stub-options.ts';
 import { startStubPool } from '../stub-server/pool.ts';
-import { stubOptions } from '../stub-server/stub-options.ts';
 import { tellFigure } from './support/figure.ts';
 import { envoyBinary, startStack } from './support/stack.ts';
 
@@ -29,7 +27,7 @@ const binary = await envoyBinary();
 const folder = mkdtempSync(join(tmpdir(), 'pointsman-capture-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const options = { catalogue: builtInCatalogue(scorers, dataSources), randomOf: seededRandom };
+const options = { catalogue: EMBEDDED_CATALOGUE, randomOf: seededRandom };
 const SECRET = 'the words that nobody may find';
 /** A long run, for the figure that is promised, is asked for by `npm run test:long`. */
 const REQUESTS = process.env['POINTSMAN_LONG_TESTS'] === '1' ? 100_000 : 1500;

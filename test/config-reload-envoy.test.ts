@@ -2,10 +2,9 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { scorers } from '../scorers/index.ts';
-import { configFileOf, planFrom } from '../src/cli/plan.ts';
+import { configFileOf, planFrom } from '../src/catalogue/plan.ts';
+import { stubOptions } from '../stub-server/options/stub-options.ts';
 import { type StubPool, startStubPool } from '../stub-server/pool.ts';
-import { stubOptions } from '../stub-server/stub-options.ts';
 import { tellFigure } from './support/figure.ts';
 import { envoyBinary, eventually, type Stack, startStack } from './support/stack.ts';
 
@@ -79,7 +78,7 @@ describe.skipIf(binary === undefined)('a configuration mounted as a ConfigMap', 
     stack = await startStack(binary ?? '', {
       envoy: 'envoy',
       endpoints: pool.endpoints.map(({ address }) => address),
-      serve: { plan: planFrom(path, scorers), configFile: await configFileOf(path, scorers, []) },
+      serve: { plan: planFrom(path), configFile: await configFileOf(path, []) },
     });
     clients = Promise.all(Array.from({ length: CLIENTS }, (_, number) => client(number)));
   });

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { startServe } from '../src/cli/serve.ts';
-import type { Serving } from '../src/cli/serve-options.ts';
+import { startServe } from '../src/serve/serve.ts';
+import type { Serving } from '../src/serve/serve-options.ts';
 import {
   type Answer,
   bodyOf,

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { scorers } from '../scorers/index.ts';
-import { builtInCatalogue } from '../src/config/catalogue.ts';
-import { createPickerFrom } from '../src/create-picker.ts';
-import { dataSources } from '../src/datalayer/data-sources.ts';
+import { catalogueOf } from '../src/catalogue/built-in-catalogue.ts';
+import { dataSources } from '../src/catalogue/data-sources.ts';
 import type { ScorerDefinition } from '../src/framework/plugin.ts';
-import { SimulatedClock } from '../src/sim/simulated-clock.ts';
+import { createPickerFrom } from '../src/library/create-picker.ts';
+import { SimulatedClock } from '../src/runtime/simulated-clock.ts';
 import { codeBlock, runDocumented } from './doc-code.ts';
 import { makeContext, makePool, makeRuntime } from './makers.ts';
 
@@ -31,7 +31,7 @@ describe('the scorer of CONTRIBUTING.md', () => {
   });
 
   it('decides with the configuration beside it', () => {
-    const picker = createPickerFrom(builtInCatalogue([...scorers, zone], dataSources), {
+    const picker = createPickerFrom(catalogueOf([...scorers, zone], dataSources), {
       config: codeBlock('CONTRIBUTING.md', 'yaml', 'zone-scorer'),
       seed: 1,
       clock: new SimulatedClock(),

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { stubOptions } from '../stub-server/options/stub-options.ts';
 import { type StubPool, startStubPool } from '../stub-server/pool.ts';
-import { stubOptions } from '../stub-server/stub-options.ts';
 import { tellFigure } from './support/figure.ts';
 import { envoyBinary, eventually, type Stack, startStack } from './support/stack.ts';
 

@@ -4,9 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { scorers } from '../scorers/index.ts';
-import { configFileOf } from '../src/cli/plan.ts';
-import { startServe } from '../src/cli/serve.ts';
+import { configFileOf } from '../src/catalogue/plan.ts';
+import { startServe } from '../src/serve/serve.ts';
 import { fetchPromtool } from './support/promtool.ts';
 import { serveOptions } from './support/stack.ts';
 
@@ -35,7 +34,7 @@ describe('the Grafana dashboard', () => {
 
   beforeAll(async () => {
     const config = join(import.meta.dirname, '../deploy/disaggregation.yaml');
-    const configFile = await configFileOf(config, scorers, []);
+    const configFile = await configFileOf(config, []);
     const options = serveOptions({ endpoints: ['127.0.0.1:1'], configFile }, config);
     const serving = await startServe(options);
     const page = await (await fetch(`http://127.0.0.1:${serving.metricsPort}/metrics`)).text();

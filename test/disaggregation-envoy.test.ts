@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Sidecar, startSidecar } from '../src/sidecar/start-sidecar.ts';
+import { readPoolFile } from '../stub-server/options/pool-file.ts';
 import { type StubPool, startMixedPool } from '../stub-server/pool.ts';
-import { readPoolFile } from '../stub-server/pool-file.ts';
 import { envoyBinary, eventually, type Stack, startStack } from './support/stack.ts';
 
 /** Real Envoy, real ext_proc, the sidecar, and stubs that keep and pull KV as vLLM's NIXL connector does. */

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Document, isSeq } from 'yaml';
 import { z } from 'zod';
-import { type ChildCommand, startChildCommand } from '../src/demo/child-command.ts';
-import { CONNECTION_MANAGER, type EnvoyConfigOptions } from '../src/envoy/render-config.ts';
+import { type ChildCommand, startChildCommand } from '../src/lab/demo/child-command.ts';
+import { CONNECTION_MANAGER, type EnvoyConfigOptions } from '../src/lab/envoy/render-config.ts';
 import { envoyBinary, eventually, startEnvoyFor } from './support/stack.ts';
 import { startUpstream, type Upstream } from './support/upstream.ts';
 

@@ -4,7 +4,7 @@ import { createServer, request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Document } from 'yaml';
-import { CONNECTION_MANAGER, type EnvoyConfigOptions } from '../src/envoy/render-config.ts';
+import { CONNECTION_MANAGER, type EnvoyConfigOptions } from '../src/lab/envoy/render-config.ts';
 import { sendRaw } from './support/raw-http.ts';
 import {
   envoyBinary,

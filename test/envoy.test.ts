@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startServe } from '../src/cli/serve.ts';
-import type { EnvoyConfigOptions } from '../src/envoy/render-config.ts';
+import type { EnvoyConfigOptions } from '../src/lab/envoy/render-config.ts';
+import { startServe } from '../src/serve/serve.ts';
 import {
   envoyBinary,
   eventually,

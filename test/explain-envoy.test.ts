@@ -2,10 +2,10 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { DecisionLine, DecisionList } from '../src/explain/decision-documents.ts';
-import type { Explanation } from '../src/explain/explanation.ts';
+import type { Explanation } from '../src/journal/explain/explanation.ts';
+import type { DecisionLine, DecisionList } from '../src/serve/admin/decision-documents.ts';
+import { stubOptions } from '../stub-server/options/stub-options.ts';
 import { type StubPool, startStubPool } from '../stub-server/pool.ts';
-import { stubOptions } from '../stub-server/stub-options.ts';
 import { envoyBinary, type Stack, startStack } from './support/stack.ts';
 
 const binary = await envoyBinary();

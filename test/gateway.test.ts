@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { startServe } from '../src/cli/serve.ts';
-import type { Serving } from '../src/cli/serve-options.ts';
 import { type Gateway, startGateway } from '../src/gateway/start-gateway.ts';
+import { startServe } from '../src/serve/serve.ts';
+import type { Serving } from '../src/serve/serve-options.ts';
 import { eventually, inFlightAt, serveOptions } from './support/stack.ts';
 import { startUpstream, type Upstream } from './support/upstream.ts';
 

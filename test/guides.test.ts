@@ -2,22 +2,20 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { scorers } from '../scorers/index.ts';
-import { builtInCatalogue } from '../src/config/catalogue.ts';
+import { EMBEDDED_CATALOGUE } from '../src/catalogue/built-in-catalogue.ts';
 import { loadConfig } from '../src/config/load.ts';
-import type { PickerPlan } from '../src/config/picker-plan.ts';
-import { dataSources } from '../src/datalayer/data-sources.ts';
-import { createEndpointPicker } from '../src/endpoint-picker.ts';
 import type { EndpointId } from '../src/framework/endpoint.ts';
+import { createEndpointPicker } from '../src/picker/endpoint-picker.ts';
+import type { PickerPlan } from '../src/picker/plan/picker-plan.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
-import { SimulatedClock } from '../src/sim/simulated-clock.ts';
+import { SimulatedClock } from '../src/runtime/simulated-clock.ts';
 import { makeRequest } from './makers.ts';
 
 /** Configurations that the reference picker publishes as guides. They load as they are, and route a request. */
 
 const folder = join(import.meta.dirname, 'fixtures/guides');
 const guides = readdirSync(folder).map((file) => file.replace('.yaml', ''));
-const catalogue = builtInCatalogue(scorers, dataSources);
+const catalogue = EMBEDDED_CATALOGUE;
 
 interface Guide {
   readonly plugins: readonly { readonly type: string; readonly name?: string }[];

@@ -14,8 +14,8 @@ import {
 } from '@kubernetes/client-node';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Document } from 'yaml';
+import { stubOptions } from '../stub-server/options/stub-options.ts';
 import { type StubPool, startStubPool } from '../stub-server/pool.ts';
-import { stubOptions } from '../stub-server/stub-options.ts';
 import { health } from './support/grpc-health.ts';
 import { INFERENCE_GROUP, installInferencePools } from './support/inference-pools.ts';
 import { type ApiServer, kubernetesOrSkip, startApiServer } from './support/kubernetes.ts';

@@ -4,9 +4,12 @@ import {
   type V1PolicyRule,
 } from '@kubernetes/client-node';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { EndpointPool } from '../src/datalayer/endpoint-pool.ts';
-import { type KubernetesDiscovery, startKubernetes } from '../src/kubernetes/start-kubernetes.ts';
-import { createLog } from '../src/observability/log.ts';
+import {
+  type KubernetesDiscovery,
+  startKubernetes,
+} from '../src/endpoints/discovery/kubernetes/start-kubernetes.ts';
+import { EndpointPool } from '../src/picker/endpoint-pool.ts';
+import { createLog } from '../src/runtime/log.ts';
 import { nodeClock } from '../src/runtime/node-clock.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
 import { INFERENCE_GROUP, installInferencePools } from './support/inference-pools.ts';

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { CoordinationV1Api, type KubeConfig } from '@kubernetes/client-node';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startServe } from '../src/cli/serve.ts';
+import { startServe } from '../src/serve/serve.ts';
 import { health } from './support/grpc-health.ts';
 import { INFERENCE_GROUP } from './support/inference-pools.ts';
 import { type ApiServer, kubernetesOrSkip, startApiServer } from './support/kubernetes.ts';

@@ -6,10 +6,13 @@ import {
   setHeaderOptions,
 } from '@kubernetes/client-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  followRules,
+  type RuleFollower,
+} from '../src/endpoints/discovery/kubernetes/follow-rules.ts';
+import { RULE_GROUPS } from '../src/endpoints/discovery/kubernetes/rule-source.ts';
+import { RequestRules } from '../src/endpoints/rewrites/request-rules.ts';
 import type { Clock } from '../src/framework/runtime.ts';
-import { followRules, type RuleFollower } from '../src/kubernetes/follow-rules.ts';
-import { RULE_GROUPS } from '../src/kubernetes/rule-source.ts';
-import { RequestRules } from '../src/rules/request-rules.ts';
 import { nodeClock } from '../src/runtime/node-clock.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
 import { INFERENCE_GROUP, installInferencePools } from './support/inference-pools.ts';

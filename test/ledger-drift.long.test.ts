@@ -1,12 +1,11 @@
 import { expect, it } from 'vitest';
-import { scorers } from '../scorers/index.ts';
-import { planFrom } from '../src/cli/plan.ts';
-import { createEndpointPicker } from '../src/endpoint-picker.ts';
+import { planFrom } from '../src/catalogue/plan.ts';
 import type { EndpointId } from '../src/framework/endpoint.ts';
 import type { Outcome } from '../src/framework/observer.ts';
 import type { RoutedRequest } from '../src/framework/routing.ts';
+import { createEndpointPicker } from '../src/picker/endpoint-picker.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
-import { SimulatedClock } from '../src/sim/simulated-clock.ts';
+import { SimulatedClock } from '../src/runtime/simulated-clock.ts';
 import { makeRequest } from './makers.ts';
 
 const REQUESTS = 1_000_000;
@@ -18,7 +17,7 @@ it.each([1, 2])(
     const clock = new SimulatedClock();
     const random = seededRandom(seed);
     const network = { get: () => Promise.reject(new Error('nobody there')) };
-    const plan = planFrom('default', scorers);
+    const plan = planFrom('default');
     const picker = createEndpointPicker({ plan, runtime: { clock, random, network } });
     const upsert = (at: number): void => {
       const id = `e${at}` as EndpointId;

@@ -1,5 +1,5 @@
 import type { Random } from '../src/framework/runtime.ts';
-import type { Trace, TraceRequest } from '../src/traces/trace.ts';
+import type { Trace, TraceRequest } from '../src/lab/traces/trace.ts';
 
 /** A trace of conversations and single requests, drawn: all that a trace can hold, and prompts that begin alike. */
 export function makeTrace(

@@ -1,5 +1,7 @@
+import { PRIOR_STEP_TIME } from '../src/cost-model/step-time.ts';
 import { type AssignmentView, assignmentKey } from '../src/framework/assignment.ts';
 import type { AttributeKey, Endpoint, EndpointId } from '../src/framework/endpoint.ts';
+import type { StepTime } from '../src/framework/keys.ts';
 import {
   type Demand,
   ENGINE_MODEL,
@@ -16,10 +18,9 @@ import type { Routed } from '../src/framework/observer.ts';
 import { type InferenceRequest, NO_BLOCKS } from '../src/framework/request.ts';
 import type { Random, Runtime } from '../src/framework/runtime.ts';
 import type { CycleKey, SchedulingContext } from '../src/framework/scheduling.ts';
-import { PRIOR_STEP_TIME, type StepTime } from '../src/framework/step-time.ts';
 import { type TopologyView, topologyKey } from '../src/framework/topology.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
-import { SimulatedClock } from '../src/sim/simulated-clock.ts';
+import { SimulatedClock } from '../src/runtime/simulated-clock.ts';
 
 /** The moment of every made cycle; made endpoints are sampled then, unless they say otherwise. */
 export const NOW: number = 10_000;

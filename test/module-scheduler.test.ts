@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import { pickerMaker } from '../src/index.ts';
-import { SimulatedClock } from '../src/sim/simulated-clock.ts';
+import { SimulatedClock } from '../src/runtime/simulated-clock.ts';
 
 const root = join(import.meta.dirname, '..');
 // Here `zod` is found, as it would be in a project of one's own.

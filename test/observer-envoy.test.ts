@@ -6,21 +6,19 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Document } from 'yaml';
-import { scorers } from '../scorers/index.ts';
-import { readCapture } from '../src/capture/read-capture.ts';
-import { redecide } from '../src/capture/redecide.ts';
-import { sameDecision } from '../src/capture/redecision.ts';
-import { shadowFrom } from '../src/cli/plan.ts';
-import { startServe } from '../src/cli/serve.ts';
-import type { ServeOptions, Serving } from '../src/cli/serve-options.ts';
-import { builtInCatalogue } from '../src/config/catalogue.ts';
-import { dataSources } from '../src/datalayer/data-sources.ts';
-import { CONNECTION_MANAGER, renderEnvoyConfig } from '../src/envoy/render-config.ts';
-import { startEnvoy } from '../src/envoy/run-envoy.ts';
+import { EMBEDDED_CATALOGUE } from '../src/catalogue/built-in-catalogue.ts';
+import { readCapture } from '../src/journal/capture/read-capture.ts';
+import { CONNECTION_MANAGER, renderEnvoyConfig } from '../src/lab/envoy/render-config.ts';
+import { startEnvoy } from '../src/lab/envoy/run-envoy.ts';
+import { redecide } from '../src/lab/redecide/redecide.ts';
+import { sameDecision } from '../src/lab/redecide/redecision.ts';
+import { shadowFrom } from '../src/lab/shadow/shadow-data.ts';
+import type { ShadowStatus } from '../src/lab/shadow/start-shadow.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
-import type { ShadowStatus } from '../src/shadow/start-shadow.ts';
+import { startServe } from '../src/serve/serve.ts';
+import type { ServeOptions, Serving } from '../src/serve/serve-options.ts';
+import { stubOptions } from '../stub-server/options/stub-options.ts';
 import { type StubPool, startStubPool } from '../stub-server/pool.ts';
-import { stubOptions } from '../stub-server/stub-options.ts';
 import { tellFigure } from './support/figure.ts';
 import { envoyBinary, eventually, inFlightAt, serveOptions } from './support/stack.ts';
 import { startUpstream, type Upstream } from './support/upstream.ts';
@@ -179,7 +177,7 @@ describe.skipIf(binary === undefined).each(WIRINGS)(
         measured: JSON.stringify(booked),
       });
       expect(booked).toEqual(chosen);
-      const options = { catalogue: builtInCatalogue(scorers, dataSources), randomOf: seededRandom };
+      const options = { catalogue: EMBEDDED_CATALOGUE, randomOf: seededRandom };
       let same = 0;
       for await (const { was, is } of redecide(
         readCapture(join(folder, 'observer')).records,

@@ -2,10 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { scorers } from '../scorers/index.ts';
-import { planFromPlugins } from '../src/cli/plan.ts';
+import { planFromPlugins } from '../src/catalogue/plan.ts';
 import { pickerMaker } from '../src/index.ts';
-import { SimulatedClock } from '../src/sim/simulated-clock.ts';
+import { SimulatedClock } from '../src/runtime/simulated-clock.ts';
 
 const example = join(import.meta.dirname, '../deploy/examples/plugin');
 const folder = mkdtempSync(join(tmpdir(), 'pointsman-plugins-'));
@@ -22,7 +21,7 @@ const config = { parse: 'config: { parse: (raw) => raw }', create: 'create: () =
 describe('plugins outside of the tree', () => {
   it('run by the name of their type, here the example’s', async () => {
     const plugin = join(example, 'shortest-answer.ts');
-    const plan = await planFromPlugins(join(example, 'config.yaml'), scorers, [plugin]);
+    const plan = await planFromPlugins(join(example, 'config.yaml'), [plugin]);
     expect(plan.profiles[0]?.plugins[0]?.plugin.config).toEqual({ unknownTokens: 300 });
     const createPicker = await pickerMaker([plugin]);
     const config = `apiVersion: llm-d.ai/v1alpha1
@@ -66,11 +65,11 @@ plugins: [{type: shortest-answer-scorer}]
     ['a module that throws', 'throw new Error("no")', /cannot be run as a module: no/],
   ])('are refused with %s', async (what, text, message) => {
     const path = module(what.replaceAll(' ', '-'), text);
-    await expect(planFromPlugins('default', scorers, [path])).rejects.toThrow(message);
+    await expect(planFromPlugins('default', [path])).rejects.toThrow(message);
   });
 
   it('are refused where the file is not there', async () => {
     const path = join(folder, 'nowhere.ts');
-    await expect(planFromPlugins('default', scorers, [path])).rejects.toThrow(/file: is not there/);
+    await expect(planFromPlugins('default', [path])).rejects.toThrow(/file: is not there/);
   });
 });

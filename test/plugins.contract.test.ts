@@ -1,7 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { scorers } from '../scorers/index.ts';
-import { builtInCatalogue } from '../src/config/catalogue.ts';
-import { dataSources } from '../src/datalayer/data-sources.ts';
+import { EMBEDDED_CATALOGUE } from '../src/catalogue/built-in-catalogue.ts';
 import type { Endpoint } from '../src/framework/endpoint.ts';
 import { ConfigError } from '../src/framework/error.ts';
 import { isFresh } from '../src/framework/freshness.ts';
@@ -54,7 +52,7 @@ const PARAMETERS: Readonly<Record<string, unknown>> = {
 
 const SEED = 20_260_101;
 const SIZES = [0, 1, 2, 17, 256];
-const catalogue = builtInCatalogue(scorers, dataSources);
+const catalogue = EMBEDDED_CATALOGUE;
 const runtime = makeRuntime(SEED);
 
 function parametersOf(type: string): unknown {

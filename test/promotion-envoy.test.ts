@@ -2,14 +2,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { scorers } from '../scorers/index.ts';
-import { planFromPlugins, shadowFrom } from '../src/cli/plan.ts';
-import type { PickerPlan } from '../src/config/picker-plan.ts';
-import { CANARY_HEADER } from '../src/promotion/canary.ts';
-import type { PromotionStatus } from '../src/promotion/promotion.ts';
-import { promotionRule } from '../src/promotion/promotion-rule.ts';
+import { planFromPlugins } from '../src/catalogue/plan.ts';
+import { CANARY_HEADER } from '../src/lab/promotion/canary.ts';
+import type { PromotionStatus } from '../src/lab/promotion/promotion.ts';
+import { promotionRule } from '../src/lab/promotion/promotion-rule.ts';
+import { shadowFrom } from '../src/lab/shadow/shadow-data.ts';
+import type { PickerPlan } from '../src/picker/plan/picker-plan.ts';
+import { stubOptions } from '../stub-server/options/stub-options.ts';
 import { type StubPool, startStubPool } from '../stub-server/pool.ts';
-import { stubOptions } from '../stub-server/stub-options.ts';
 import { envoyBinary, eventually, type Stack, startStack } from './support/stack.ts';
 
 const binary = await envoyBinary();
@@ -39,7 +39,7 @@ describe.skipIf(binary === undefined)('promotion, behind a real Envoy', () => {
     writeFileSync(slowest, JSON.stringify(config));
     const names = ['default', crashing, slowest];
     const plans = new Map<string, PickerPlan>();
-    for (const name of names) plans.set(name, await planFromPlugins(name, scorers, plugins));
+    for (const name of names) plans.set(name, await planFromPlugins(name, plugins));
     const rule = promotionRule.parse({
       shadow: 'default',
       promote: { decisions: 5000, stepsPercent: [20, 50], stepRequests: 100 },

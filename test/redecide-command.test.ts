@@ -4,19 +4,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
-import { scorers } from '../scorers/index.ts';
-import { CaptureWriter } from '../src/capture/capture-writer.ts';
-import { startTap } from '../src/capture/start-tap.ts';
-import { builtInCatalogue } from '../src/config/catalogue.ts';
+import { EMBEDDED_CATALOGUE } from '../src/catalogue/built-in-catalogue.ts';
 import { NAMED_CONFIGS } from '../src/config/defaults.ts';
 import { loadConfig } from '../src/config/load.ts';
-import { dataSources } from '../src/datalayer/data-sources.ts';
-import { createEndpointPicker } from '../src/endpoint-picker.ts';
 import type { EndpointId } from '../src/framework/endpoint.ts';
 import type { RoutedRequest } from '../src/framework/routing.ts';
-import { chainBlockIds } from '../src/request/chain-block-ids.ts';
+import { CaptureWriter } from '../src/journal/capture/capture-writer.ts';
+import { startTap } from '../src/journal/capture/start-tap.ts';
+import { chainBlockIds } from '../src/openai/chain-block-ids.ts';
+import { createEndpointPicker } from '../src/picker/endpoint-picker.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
-import { SimulatedClock } from '../src/sim/simulated-clock.ts';
+import { SimulatedClock } from '../src/runtime/simulated-clock.ts';
 import { makeRequest } from './makers.ts';
 import { exampleOrSkip, startScheduler } from './support/example-schedulers.ts';
 
@@ -35,7 +33,7 @@ async function run(config: string, seed: number): Promise<void> {
   const plan = loadConfig({
     text: NAMED_CONFIGS.get(config) ?? '',
     source: config,
-    catalogue: builtInCatalogue(scorers, dataSources),
+    catalogue: EMBEDDED_CATALOGUE,
   });
   const tap = startTap({ plan, seed, clock });
   const writer = new CaptureWriter({

@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import type { ReplayFigures } from '../src/replay/summarize-replay.ts';
-import type { SimulationSummary } from '../src/simulate/summarize.ts';
+import type { ReplayFigures } from '../src/lab/replay/summarize-replay.ts';
+import type { SimulationSummary } from '../src/lab/run-summary/summarize.ts';
 import { stubPoolForTests } from './stub/stub-pool.ts';
 
 /** `pointsman replay` as its users run it, against the stub and against servers that are worse. */

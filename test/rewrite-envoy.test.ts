@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CONNECTION_MANAGER } from '../src/envoy/render-config.ts';
+import { CONNECTION_MANAGER } from '../src/lab/envoy/render-config.ts';
 import {
   envoyBinary,
   eventually,

@@ -1,10 +1,8 @@
 import { expect, it } from 'vitest';
-import { scorers } from '../scorers/index.ts';
-import { builtInCatalogue } from '../src/config/catalogue.ts';
-import { createPickerFrom } from '../src/create-picker.ts';
-import { dataSources } from '../src/datalayer/data-sources.ts';
+import { EMBEDDED_CATALOGUE } from '../src/catalogue/built-in-catalogue.ts';
 import { RoutingError } from '../src/framework/error.ts';
-import { SimulatedClock } from '../src/sim/simulated-clock.ts';
+import { createPickerFrom } from '../src/library/create-picker.ts';
+import { SimulatedClock } from '../src/runtime/simulated-clock.ts';
 import { codeBlock } from './doc-code.ts';
 
 /** The configuration that docs/disaggregation.md shows. */
@@ -15,7 +13,7 @@ const refusing = documented
   .replace('[{ pluginRef: decode-filter },', `[{ pluginRef: decode-filter }, ${REF},`);
 
 function pickerOf(config: string) {
-  const picker = createPickerFrom(builtInCatalogue(scorers, dataSources), {
+  const picker = createPickerFrom(EMBEDDED_CATALOGUE, {
     config,
     seed: 1,
     clock: new SimulatedClock(),

@@ -4,18 +4,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { scorers } from '../scorers/index.ts';
-import { readCapture } from '../src/capture/read-capture.ts';
-import { redecide } from '../src/capture/redecide.ts';
-import { sameDecision } from '../src/capture/redecision.ts';
-import { shadowFrom } from '../src/cli/plan.ts';
-import { builtInCatalogue } from '../src/config/catalogue.ts';
-import { dataSources } from '../src/datalayer/data-sources.ts';
+import { EMBEDDED_CATALOGUE } from '../src/catalogue/built-in-catalogue.ts';
+import { shadowTable } from '../src/commands/shadow-command.ts';
+import { readCapture } from '../src/journal/capture/read-capture.ts';
+import { redecide } from '../src/lab/redecide/redecide.ts';
+import { sameDecision } from '../src/lab/redecide/redecision.ts';
+import { shadowFrom } from '../src/lab/shadow/shadow-data.ts';
+import type { ShadowStatus } from '../src/lab/shadow/start-shadow.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
-import { shadowTable } from '../src/shadow/shadow-command.ts';
-import type { ShadowStatus } from '../src/shadow/start-shadow.ts';
+import { stubOptions } from '../stub-server/options/stub-options.ts';
 import { type StubPool, startStubPool } from '../stub-server/pool.ts';
-import { stubOptions } from '../stub-server/stub-options.ts';
 import {
   exampleOrSkip,
   type RunningScheduler,
@@ -192,7 +190,7 @@ describe.skipIf(binary === undefined)('shadows beside a picker behind a real Env
 
   it('decisions are those that would have been made without any of them', async (context) => {
     await stack.stop();
-    const options = { catalogue: builtInCatalogue(scorers, dataSources), randomOf: seededRandom };
+    const options = { catalogue: EMBEDDED_CATALOGUE, randomOf: seededRandom };
     let decisions = 0;
     let same = 0;
     for await (const { was, is } of redecide(

@@ -1,6 +1,6 @@
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
-import { fetchEnvoy } from '../../src/envoy/fetch-envoy.ts';
+import { fetchEnvoy } from '../../src/lab/envoy/fetch-envoy.ts';
 import type { Tools } from '../load/bed.ts';
 import { buildYardstick } from '../yardstick/build.ts';
 import { measureRow, type RowResult, type Timing } from './measure-row.ts';

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
-import { EndpointPool } from '../../src/datalayer/endpoint-pool.ts';
-import { createLog } from '../../src/observability/log.ts';
+import { EndpointPool } from '../../src/picker/endpoint-pool.ts';
+import { createLog } from '../../src/runtime/log.ts';
 
 /** A process that does nothing but follow a pool, so that its memory and CPU are what following costs. */
 
@@ -29,7 +29,7 @@ async function follow({ kubeconfig, pool, endpoints: wanted }: FollowOrder): Pro
   const tell = (news: FollowerNews): void => void process.send?.(news);
   const [{ KubeConfig }, { startKubernetes }, { nodeClock }, { seededRandom }] = await Promise.all([
     import('@kubernetes/client-node'),
-    import('../../src/kubernetes/start-kubernetes.ts'),
+    import('../../src/endpoints/discovery/kubernetes/start-kubernetes.ts'),
     import('../../src/runtime/node-clock.ts'),
     import('../../src/runtime/seeded-random.ts'),
   ]);

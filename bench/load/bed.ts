@@ -1,7 +1,7 @@
 import { request } from 'undici';
-import { renderEnvoyConfig } from '../../src/envoy/render-config.ts';
-import { startEnvoy } from '../../src/envoy/run-envoy.ts';
-import { packageFile } from '../../src/runtime/package-file.ts';
+import { packageFile } from '../../src/files/package-file.ts';
+import { renderEnvoyConfig } from '../../src/lab/envoy/render-config.ts';
+import { startEnvoy } from '../../src/lab/envoy/run-envoy.ts';
 import type { PageSize } from './answers.ts';
 import { type Child, startChild } from './child.ts';
 

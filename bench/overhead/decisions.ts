@@ -1,18 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { scorers } from '../../scorers/index.ts';
-import { builtInCatalogue } from '../../src/config/catalogue.ts';
+import { EMBEDDED_CATALOGUE } from '../../src/catalogue/built-in-catalogue.ts';
 import { NAMED_CONFIGS } from '../../src/config/defaults.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import type { PickerPlan } from '../../src/config/picker-plan.ts';
-import { dataSources } from '../../src/datalayer/data-sources.ts';
-import type { EndpointPicker, EndpointPickerOptions } from '../../src/endpoint-picker.ts';
 import type { EndpointId } from '../../src/framework/endpoint.ts';
 import type { Usage } from '../../src/framework/observer.ts';
 import type { InferenceRequest } from '../../src/framework/request.ts';
 import type { RoutedRequest } from '../../src/framework/routing.ts';
-import { chainBlockIds } from '../../src/request/chain-block-ids.ts';
+import { chainBlockIds } from '../../src/openai/chain-block-ids.ts';
+import type { EndpointPicker, EndpointPickerOptions } from '../../src/picker/endpoint-picker.ts';
+import type { PickerPlan } from '../../src/picker/plan/picker-plan.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
-import { SimulatedClock } from '../../src/sim/simulated-clock.ts';
+import { SimulatedClock } from '../../src/runtime/simulated-clock.ts';
 import { quantile } from './compare.ts';
 
 /**
@@ -57,7 +55,7 @@ export async function addedBy(
   const plan = loadConfig({
     text: NAMED_CONFIGS.get('default') ?? '',
     source: 'bench',
-    catalogue: builtInCatalogue(scorers, dataSources),
+    catalogue: EMBEDDED_CATALOGUE,
   });
   const bare = windowsOf(without, plan, endpoints);
   const more = windowsOf(having, plan, endpoints);

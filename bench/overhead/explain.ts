@@ -1,8 +1,8 @@
 import { Client } from 'undici';
-import { createEndpointPicker } from '../../src/endpoint-picker.ts';
-import type { DecisionList } from '../../src/explain/decision-documents.ts';
-import { DecisionRecorder } from '../../src/explain/decision-recorder.ts';
 import type { Scheduler } from '../../src/framework/scheduling.ts';
+import { DecisionRecorder } from '../../src/journal/explain/decision-recorder.ts';
+import { createEndpointPicker } from '../../src/picker/endpoint-picker.ts';
+import type { DecisionList } from '../../src/serve/admin/decision-documents.ts';
 import { compare, type Overhead, quantile } from './compare.ts';
 import { type Added, addedBy, addedShare, addedText, type MakePicker } from './decisions.ts';
 import { overheadOptions, overheadText } from './options.ts';

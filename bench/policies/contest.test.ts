@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createPicker } from '../../src/index.ts';
-import { simulate } from '../../src/simulate/simulate.ts';
-import { summarize } from '../../src/simulate/summarize.ts';
+import { summarize } from '../../src/lab/run-summary/summarize.ts';
+import { simulate } from '../../src/lab/simulate/simulate.ts';
 import { DISAGGREGATED } from '../scenarios/disaggregated.ts';
 import type { Scenario } from '../scenarios/scenario.ts';
 import { SYNTHETIC } from '../scenarios/synthetic.ts';

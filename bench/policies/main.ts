@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { SimulationSummary } from '../../src/simulate/summarize.ts';
+import type { SimulationSummary } from '../../src/lab/run-summary/summarize.ts';
 import { drawnScenario } from '../scenarios/drawn.ts';
 import type { Scenario } from '../scenarios/scenario.ts';
 import { type Contest, contestOf } from './contest.ts';

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
-import type { SimulationSummary } from '../../src/simulate/summarize.ts';
+import type { SimulationSummary } from '../../src/lab/run-summary/summarize.ts';
 import type { PolicyJob } from './worker.ts';
 
 /** Runs jobs in threads; summaries come in the order of the jobs. */

@@ -1,5 +1,5 @@
-import { type Estimate, estimate } from '../../src/simulate/compare.ts';
-import type { SimulationSummary } from '../../src/simulate/summarize.ts';
+import { type Estimate, estimate } from '../../src/lab/run-summary/compare.ts';
+import type { SimulationSummary } from '../../src/lab/run-summary/summarize.ts';
 
 /** Summaries of one policy on one scenario, one a seed. */
 export interface Entry {

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { createPicker } from '../../src/index.ts';
-import { simulate } from '../../src/simulate/simulate.ts';
-import { type SimulationSummary, summarize } from '../../src/simulate/summarize.ts';
+import { type SimulationSummary, summarize } from '../../src/lab/run-summary/summarize.ts';
+import { simulate } from '../../src/lab/simulate/simulate.ts';
 import { drawnScenario } from '../scenarios/drawn.ts';
 import type { ScenarioSize } from '../scenarios/scenario.ts';
 import { scenariosFrom } from './scenarios.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Run } from '../../src/simulate/compare.ts';
+import type { Run } from '../../src/lab/run-summary/compare.ts';
 import { pairUp } from './agreement.ts';
 
 function run(name: string, ttftP50Ms: number, ttftMeanMs: number, seed = 1): Run {

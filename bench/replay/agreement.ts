@@ -1,4 +1,4 @@
-import type { Run } from '../../src/simulate/compare.ts';
+import type { Run } from '../../src/lab/run-summary/compare.ts';
 
 export interface LiveRun extends Run {
   readonly replay: { readonly late: { readonly p99: number } };

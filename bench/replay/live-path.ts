@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
 import { z } from 'zod';
-import { startChildCommand } from '../../src/demo/child-command.ts';
-import { renderEnvoyConfig } from '../../src/envoy/render-config.ts';
-import { startEnvoy } from '../../src/envoy/run-envoy.ts';
+import { startChildCommand } from '../../src/lab/demo/child-command.ts';
+import { renderEnvoyConfig } from '../../src/lab/envoy/render-config.ts';
+import { startEnvoy } from '../../src/lab/envoy/run-envoy.ts';
 
 export interface LivePath {
   /** Where Envoy listens. */

@@ -3,11 +3,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
 import { Command } from 'commander';
-import { fetchEnvoy } from '../../src/envoy/fetch-envoy.ts';
-import { packageFile } from '../../src/runtime/package-file.ts';
+import { packageFile } from '../../src/files/package-file.ts';
+import { fetchEnvoy } from '../../src/lab/envoy/fetch-envoy.ts';
+import { compare, type Run } from '../../src/lab/run-summary/compare.ts';
+import { renderComparison } from '../../src/lab/run-summary/render-comparison.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
-import { compare, type Run } from '../../src/simulate/compare.ts';
-import { renderComparison } from '../../src/simulate/render-comparison.ts';
 import { type LiveRun, type PolicyPair, pairUp } from './agreement.ts';
 import { startLivePath } from './live-path.ts';
 

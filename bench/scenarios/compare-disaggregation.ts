@@ -1,6 +1,6 @@
 import { createPicker } from '../../src/index.ts';
-import { simulate } from '../../src/simulate/simulate.ts';
-import { summarize } from '../../src/simulate/summarize.ts';
+import { summarize } from '../../src/lab/run-summary/summarize.ts';
+import { simulate } from '../../src/lab/simulate/simulate.ts';
 import { DISAGGREGATED_POOLS, DISAGGREGATION_CONFIGS, longPrompts } from './disaggregation.ts';
 
 export interface DisaggregationLoad {

@@ -1,6 +1,6 @@
 import type { Millis, Random } from '../../src/framework/runtime.ts';
-import type { Workload } from '../../src/simulate/workload.ts';
-import type { TraceRequest } from '../../src/traces/trace.ts';
+import type { TraceRequest } from '../../src/lab/traces/trace.ts';
+import type { Workload } from '../../src/lab/traces/workload.ts';
 import { exponential } from './arrivals.ts';
 
 /** Sessions whose every turn carries all that was said before. Lengths in tokens. */

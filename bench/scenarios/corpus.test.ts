@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createPicker } from '../../src/index.ts';
-import { simulate } from '../../src/simulate/simulate.ts';
-import { type SimulationSummary, summarize } from '../../src/simulate/summarize.ts';
+import { type SimulationSummary, summarize } from '../../src/lab/run-summary/summarize.ts';
+import { simulate } from '../../src/lab/simulate/simulate.ts';
 import type { Scenario } from './scenario.ts';
 import { SYNTHETIC } from './synthetic.ts';
 

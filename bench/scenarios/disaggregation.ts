@@ -1,7 +1,7 @@
+import type { PoolSpec } from '../../src/lab/simulate/pool-spec.ts';
+import type { TraceRequest } from '../../src/lab/traces/trace.ts';
+import type { Workload } from '../../src/lab/traces/workload.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
-import type { PoolSpec } from '../../src/simulate/pool-spec.ts';
-import type { Workload } from '../../src/simulate/workload.ts';
-import type { TraceRequest } from '../../src/traces/trace.ts';
 import { logNormal } from './arrivals.ts';
 import { mixedPool, presetServer } from './pools.ts';
 

@@ -1,6 +1,6 @@
 import type { Random } from '../../src/framework/runtime.ts';
+import { type PoolSpec, uniformPool } from '../../src/lab/simulate/pool-spec.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
-import { type PoolSpec, uniformPool } from '../../src/simulate/pool-spec.ts';
 import { burstyArrivals, logNormal, zipf } from './arrivals.ts';
 import { conversations } from './conversations.ts';
 import { mixedPool, presetServer, studyServer } from './pools.ts';

@@ -1,5 +1,5 @@
-import { type PoolSpec, type ServerSpec, uniformPool } from '../../src/simulate/pool-spec.ts';
-import { PRESETS } from '../../stub-server/presets.ts';
+import { type PoolSpec, type ServerSpec, uniformPool } from '../../src/lab/simulate/pool-spec.ts';
+import { PRESETS } from '../../stub-server/presets/presets.ts';
 
 type Server = Omit<ServerSpec, 'id'>;
 

@@ -1,5 +1,5 @@
-import type { PoolSpec } from '../../src/simulate/pool-spec.ts';
-import type { Workload } from '../../src/simulate/workload.ts';
+import type { PoolSpec } from '../../src/lab/simulate/pool-spec.ts';
+import type { Workload } from '../../src/lab/traces/workload.ts';
 
 /** `small` runs in a second or two, for CI; `full` is what figures are quoted from. */
 export type ScenarioSize = 'small' | 'full';

@@ -1,6 +1,6 @@
+import { type PoolSpec, uniformPool } from '../../src/lab/simulate/pool-spec.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
-import { type PoolSpec, uniformPool } from '../../src/simulate/pool-spec.ts';
-import { LORA_DEFAULTS } from '../../stub-server/lora-slots.ts';
+import { LORA_DEFAULTS } from '../../stub-server/engine/lora-slots.ts';
 import { burstyArrivals, logNormal, zipf } from './arrivals.ts';
 import { type ConversationShape, conversations } from './conversations.ts';
 import { mixedPool, presetServer, studyServer } from './pools.ts';

@@ -1,7 +1,7 @@
+import { uniformPool } from '../../src/lab/simulate/pool-spec.ts';
+import { readTrace } from '../../src/lab/traces/reading/read-trace.ts';
+import { jittered, speedUp, type Workload } from '../../src/lab/traces/workload.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
-import { uniformPool } from '../../src/simulate/pool-spec.ts';
-import { jittered, speedUp, type Workload } from '../../src/simulate/workload.ts';
-import { readTrace } from '../../src/traces/read-trace.ts';
 import { studyServer } from './pools.ts';
 import type { Scenario, ScenarioSize } from './scenario.ts';
 

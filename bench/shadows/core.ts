@@ -1,19 +1,17 @@
-import { scorers } from '../../scorers/index.ts';
-import { startTap } from '../../src/capture/start-tap.ts';
-import { shadowFrom } from '../../src/cli/plan.ts';
-import { builtInCatalogue } from '../../src/config/catalogue.ts';
+import { EMBEDDED_CATALOGUE } from '../../src/catalogue/built-in-catalogue.ts';
 import { NAMED_CONFIGS } from '../../src/config/defaults.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import { withoutNetwork } from '../../src/create-picker.ts';
-import { dataSources } from '../../src/datalayer/data-sources.ts';
-import { createEndpointPicker, type EndpointPicker } from '../../src/endpoint-picker.ts';
 import type { EndpointId } from '../../src/framework/endpoint.ts';
 import { CACHE_CONFIG } from '../../src/framework/keys.ts';
 import type { InferenceRequest } from '../../src/framework/request.ts';
-import { createLog } from '../../src/observability/log.ts';
-import { chainBlockIds } from '../../src/request/chain-block-ids.ts';
+import { startTap } from '../../src/journal/capture/start-tap.ts';
+import { shadowFrom } from '../../src/lab/shadow/shadow-data.ts';
+import { type Shadow, startShadow } from '../../src/lab/shadow/start-shadow.ts';
+import { withoutNetwork } from '../../src/library/create-picker.ts';
+import { chainBlockIds } from '../../src/openai/chain-block-ids.ts';
+import { createEndpointPicker, type EndpointPicker } from '../../src/picker/endpoint-picker.ts';
+import { createLog } from '../../src/runtime/log.ts';
 import { createRealRuntime } from '../../src/runtime/real-runtime.ts';
-import { type Shadow, startShadow } from '../../src/shadow/start-shadow.ts';
 
 const ENDPOINTS = 16;
 export const SEED = 1;
@@ -27,7 +25,7 @@ export function startCore(names: readonly string[]): {
   readonly shadows: readonly Shadow[];
 } {
   const runtime = createRealRuntime({ seed: SEED });
-  const catalogue = builtInCatalogue(scorers, dataSources);
+  const catalogue = EMBEDDED_CATALOGUE;
   const plan = loadConfig({
     text: NAMED_CONFIGS.get('default') ?? '',
     source: 'bench',

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import type { EndpointPicker } from '../../src/endpoint-picker.ts';
 import type { RoutedRequest } from '../../src/framework/routing.ts';
+import type { EndpointPicker } from '../../src/picker/endpoint-picker.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import { makeRequest, SEED, sampleEndpoints, startCore } from './core.ts';
 import type { Outcome } from './live.ts';

@@ -1,7 +1,7 @@
 import type { ConfigIssue } from '../framework/error.ts';
+import type { PlannedPlugin, PlannedProfile } from '../picker/plan/picker-plan.ts';
 import { coreInsteadOf, notYet } from './accepted-sources.ts';
 import { nearest } from './nearest.ts';
-import type { PlannedPlugin, PlannedProfile } from './picker-plan.ts';
 import { API_VERSION, type EndpointPickerConfig, LEGACY_API_VERSION } from './schema.ts';
 
 /** The reference's feature gates and what they are when not named. */

@@ -1,13 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { scorers } from '../../scorers/index.ts';
-import { dataSources } from '../datalayer/data-sources.ts';
-import { remote } from '../remote/remote.ts';
-import { builtInCatalogue } from './catalogue.ts';
+import { SERVING_CATALOGUE } from '../catalogue/built-in-catalogue.ts';
+import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import { NAMED_CONFIGS } from './defaults.ts';
 import { loadConfig } from './load.ts';
-import type { PickerPlan } from './picker-plan.ts';
 
-const catalogue = builtInCatalogue(scorers, dataSources, [remote]);
+const catalogue = SERVING_CATALOGUE;
 const load = (text: string): PickerPlan => loadConfig({ text, source: 'test', catalogue });
 const HEAD = 'apiVersion: llm-d.ai/v1alpha1\nkind: EndpointPickerConfig\n';
 

@@ -4,7 +4,7 @@ import type {
   PlannedPlugin,
   PlannedProfile,
   PlannedScheduler,
-} from './picker-plan.ts';
+} from '../picker/plan/picker-plan.ts';
 import { FILE_DISCOVERY } from './plugin-table.ts';
 import { API_VERSION, KIND } from './schema.ts';
 

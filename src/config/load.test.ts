@@ -1,17 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { z } from 'zod';
-import { scorers } from '../../scorers/index.ts';
-import { dataSources } from '../datalayer/data-sources.ts';
+import { catalogueOf, EMBEDDED_CATALOGUE } from '../catalogue/built-in-catalogue.ts';
+import { dataSources } from '../catalogue/data-sources.ts';
 import { ConfigError } from '../framework/error.ts';
 import { defineScorer } from '../framework/plugin.ts';
 import { cycleKey } from '../framework/scheduling.ts';
-import { builtInCatalogue } from './catalogue.ts';
+import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import { NAMED_CONFIGS } from './defaults.ts';
 import { loadConfig } from './load.ts';
-import type { PickerPlan } from './picker-plan.ts';
 
-const catalogue = builtInCatalogue(scorers, dataSources);
+const catalogue = EMBEDDED_CATALOGUE;
 
 const HEAD = 'apiVersion: llm-d.ai/v1alpha1\nkind: EndpointPickerConfig\n';
 
@@ -357,7 +356,7 @@ dataLayer: {sorces: []}
     });
     const text = `${HEAD}plugins: [{type: moon-phase-scorer}]\n`;
     expect(() =>
-      loadConfig({ text, source: 'x', catalogue: builtInCatalogue([needy], dataSources) }),
+      loadConfig({ text, source: 'x', catalogue: catalogueOf([needy], dataSources) }),
     ).toThrow('moon-phase-scorer needs moon-phase, which no plugin of this configuration provides');
   });
 });

@@ -1,9 +1,9 @@
 import { ConfigError, type ConfigIssue } from '../framework/error.ts';
 import type { PluginCatalogue } from '../framework/plugin.ts';
+import type { FileDiscoveryPlan, PickerPlan } from '../picker/plan/picker-plan.ts';
 import { configWarnings } from './config-warnings.ts';
 import { ZERO_KNOB } from './defaults.ts';
 import { effectiveConfig } from './effective-config.ts';
-import type { FileDiscoveryPlan, PickerPlan } from './picker-plan.ts';
 import { planHandler, planProfiles } from './plan-profiles.ts';
 import { planScheduler } from './plan-scheduler.ts';
 import { planSources } from './plan-sources.ts';

@@ -1,5 +1,5 @@
 import type { ConfigIssue } from '../framework/error.ts';
-import type { PlannedHandler, PlannedProfile } from './picker-plan.ts';
+import type { PlannedHandler, PlannedProfile } from '../picker/plan/picker-plan.ts';
 import type { PluginTable } from './plugin-table.ts';
 import type { ProfileEntry } from './schema.ts';
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { ConfigIssue } from '../framework/error.ts';
 import type { SchedulerDefinition } from '../framework/plugin.ts';
+import type { PlannedScheduler } from '../picker/plan/picker-plan.ts';
 import { nearest } from './nearest.ts';
-import type { PlannedScheduler } from './picker-plan.ts';
 import type { SchedulerEntry } from './schema.ts';
 import { zodIssues } from './zod-issues.ts';
 

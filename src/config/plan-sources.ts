@@ -1,7 +1,7 @@
 import type { ConfigIssue } from '../framework/error.ts';
 import { ENGINE_MODEL, IN_FLIGHT, MODELS_IN_FLIGHT } from '../framework/keys.ts';
+import type { KnownPlugin, PlannedPlugin } from '../picker/plan/picker-plan.ts';
 import { nearest } from './nearest.ts';
-import type { KnownPlugin, PlannedPlugin } from './picker-plan.ts';
 import type { PluginTable } from './plugin-table.ts';
 import type { DataLayerEntry } from './schema.ts';
 

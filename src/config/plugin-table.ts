@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { ConfigIssue } from '../framework/error.ts';
 import type { PluginCatalogue, Schema } from '../framework/plugin.ts';
+import type { FileDiscoveryPlan, KnownPlugin, PlannedPlugin } from '../picker/plan/picker-plan.ts';
+import { sameParameters } from '../picker/plan/same-parameters.ts';
 import { COMPANIONS } from './companions.ts';
 import { nearest } from './nearest.ts';
-import type { FileDiscoveryPlan, KnownPlugin, PlannedPlugin } from './picker-plan.ts';
-import { sameParameters } from './same-parameters.ts';
 import type { PluginEntry } from './schema.ts';
 import { UNSUPPORTED_TYPES } from './unsupported-types.ts';
 import { writtenParameters } from './written-parameters.ts';

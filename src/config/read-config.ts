@@ -1,5 +1,5 @@
+import { readYaml } from '../files/read-yaml.ts';
 import { ConfigError } from '../framework/error.ts';
-import { readYaml } from '../framework/read-yaml.ts';
 import { configSchema, type EndpointPickerConfig } from './schema.ts';
 import { zodIssues } from './zod-issues.ts';
 

@@ -1,5 +1,5 @@
 import type { Schema } from '../framework/plugin.ts';
-import { sameParameters } from './same-parameters.ts';
+import { sameParameters } from '../picker/plan/same-parameters.ts';
 
 /**
  * Parameters as a file would have them: with nothing left to default, where those that a schema has made of them are ones

@@ -2,7 +2,6 @@ import { type AttributeKey, attributeKey, type Endpoint } from './endpoint.ts';
 import type { InferenceRequest } from './request.ts';
 import type { Millis } from './runtime.ts';
 import { type CycleKey, cycleKey } from './scheduling.ts';
-import type { StepTime } from './step-time.ts';
 
 /** The dictionary of shared attributes and per-cycle facts. */
 
@@ -86,6 +85,19 @@ export const MODELS_IN_FLIGHT: CycleKey<ModelsInFlightView> = cycleKey('models-i
 export interface Demand {
   readonly requests: number;
   readonly workMs: Millis;
+}
+
+/** What one step of a continuously batching engine costs, as a linear model. */
+export interface StepTime {
+  /** Of each first token whatever the engine does: API server, network. */
+  readonly overheadMs: Millis;
+  /** A step that does nothing. */
+  readonly baseMs: Millis;
+  readonly perPrefillTokenMs: Millis;
+  readonly perSequenceMs: Millis;
+  readonly perContextTokenMs: Millis;
+  /** Prompt tokens computed in one step at most (chunked prefill). */
+  readonly prefillTokensMax: number;
 }
 
 /** What has been learned from requests and answers: how much is sent where, how fast each endpoint is, how long answers tend to be. */

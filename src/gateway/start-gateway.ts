@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Agent } from 'undici';
-import { ListenError } from '../framework/listen-error.ts';
+import { ListenError } from '../runtime/listen-error.ts';
 import { createExtProcClient } from './ext-proc-client.ts';
 import { GatewayExchange } from './gateway-exchange.ts';
 

@@ -1,13 +1,13 @@
 import { loadSync, type MethodDefinition, type ServiceDefinition } from '@grpc/proto-loader';
 import { describe, expect, it } from 'vitest';
 import { makeEndpoint, makeRequest } from '../../test/makers.ts';
+import { packageFile } from '../files/package-file.ts';
 import type { Endpoint } from '../framework/endpoint.ts';
 import type { Candidates } from '../framework/plugin.ts';
 import type { CallOptions, Runtime } from '../framework/runtime.ts';
-import { packageFile } from '../runtime/package-file.ts';
+import { createContext } from '../picker/scheduling/context.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
-import { createContext } from '../scheduling/context.ts';
-import { SimulatedClock } from '../sim/simulated-clock.ts';
+import { SimulatedClock } from '../runtime/simulated-clock.ts';
 import type { PickerMessage } from './messages.ts';
 import { type RemoteOptions, RemoteScheduler } from './remote-scheduler.ts';
 

@@ -1,7 +1,7 @@
 import type { Endpoint } from '../framework/endpoint.ts';
 import type { Declined } from '../framework/plugin.ts';
 import type { SchedulingResult, ScoredEndpoint } from '../framework/scheduling.ts';
-import { disaggregationHeaders } from '../scheduling/profile-handlers/disaggregation-headers.ts';
+import { disaggregationHeaders } from '../plugins/profile-handlers/disaggregation-headers.ts';
 import type { ReadDecision } from './read-decision.ts';
 
 const PROFILE = 'remote';

@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { Agent, type Dispatcher } from 'undici';
-import { ListenError } from '../framework/listen-error.ts';
 import { ENCODE_HEADER, PREFILL_HEADER } from '../framework/stage-headers.ts';
+import { ListenError } from '../runtime/listen-error.ts';
 import { ask } from './ask.ts';
 import { bytesOf } from './bytes-of.ts';
 import { encodeElsewhere } from './encode-elsewhere.ts';

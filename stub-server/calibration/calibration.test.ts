@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import { percent, tellFigure } from '../../test/support/figure.ts';
-import { rooflineLatency } from '../latency-model.ts';
+import { rooflineLatency } from '../engine/latency-model.ts';
 import { type CalibrationReport, reportOn } from './calibration-report.ts';
 import { fitPoints } from './fit-points.ts';
 import { fitSteps, readSteps } from './fit-steps.ts';

@@ -1,4 +1,4 @@
-import type { RooflineLatency } from '../latency-model.ts';
+import type { RooflineLatency } from '../engine/latency-model.ts';
 import { fitLog, type LogPrior } from './gauss-newton.ts';
 import type { ServingPoint } from './serving-point.ts';
 import { type Calibrated, simulatePoint } from './simulate-point.ts';

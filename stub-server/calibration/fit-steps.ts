@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type RooflineLatency, rooflineLatency, type StepLoad } from '../latency-model.ts';
+import { type RooflineLatency, rooflineLatency, type StepLoad } from '../engine/latency-model.ts';
 import { csvRows } from './csv-rows.ts';
 import { calibratedOf } from './fit-points.ts';
 import { fitLog, type LogPrior } from './gauss-newton.ts';

@@ -1,8 +1,8 @@
 import type { Clock, Random } from '../../src/framework/runtime.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
-import { SimulatedClock } from '../../src/sim/simulated-clock.ts';
-import { Engine } from '../engine.ts';
-import { type RooflineLatency, rooflineLatency } from '../latency-model.ts';
+import { SimulatedClock } from '../../src/runtime/simulated-clock.ts';
+import { Engine } from '../engine/engine.ts';
+import { type RooflineLatency, rooflineLatency } from '../engine/latency-model.ts';
 import { EngineStats } from '../metrics/engine-stats.ts';
 import type { ServingPoint } from './serving-point.ts';
 

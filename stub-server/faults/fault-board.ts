@@ -1,5 +1,5 @@
 import type { Random } from '../../src/framework/runtime.ts';
-import type { Engine } from '../engine.ts';
+import type { Engine } from '../engine/engine.ts';
 import type { Fault, FaultKind } from './fault.ts';
 
 /** What a server does with a request that has just come. */

@@ -1,4 +1,4 @@
-import type { SequenceUsage } from '../sequence.ts';
+import type { SequenceUsage } from '../engine/sequence.ts';
 import type { TokenUsage } from './usage.ts';
 
 /** Adds the sequences of a request up and calls back when all have ended, or at the first that failed. */

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Millis } from '../../src/framework/runtime.ts';
+import type { Submission } from '../engine/sequence.ts';
 import { type KvLegs, nixlAnswer } from '../pd/kv-contract.ts';
-import type { Submission } from '../sequence.ts';
 import { ApiError } from './api-error.ts';
 import { type Envelope, idOf } from './envelope.ts';
 import { Gathering } from './gathering.ts';

@@ -1,11 +1,11 @@
 import type { Clock, Random } from '../../src/framework/runtime.ts';
-import type { Engine } from '../engine.ts';
+import type { Engine } from '../engine/engine.ts';
 import type { FaultBoard } from '../faults/fault-board.ts';
 import type { EngineStats } from '../metrics/engine-stats.ts';
+import type { StubOptions } from '../options/stub-options.ts';
 import type { KvExchange } from '../pd/kv-exchange.ts';
 import type { KvFabric, KvPort } from '../pd/kv-fabric.ts';
 import type { SharedStore } from '../pd/shared-store.ts';
-import type { StubOptions } from '../stub-options.ts';
 
 /** One model server: an engine and what its API server knows around it. */
 export interface Replica {

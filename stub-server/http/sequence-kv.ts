@@ -1,5 +1,5 @@
+import type { RemoteKv } from '../engine/sequence.ts';
 import { type DecodeLeg, type KvLegs, kvLegsOf } from '../pd/kv-contract.ts';
-import type { RemoteKv } from '../sequence.ts';
 import { ApiError } from './api-error.ts';
 import type { GenerationTerms } from './generation-request.ts';
 import { pullRemote } from './pull-remote.ts';

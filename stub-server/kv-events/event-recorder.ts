@@ -1,5 +1,5 @@
-import type { BlockSink } from '../block-sink.ts';
-import type { SequenceRequest } from '../sequence.ts';
+import type { BlockSink } from '../engine/block-sink.ts';
+import type { SequenceRequest } from '../engine/sequence.ts';
 import type { KvEvent } from './kv-event.ts';
 
 /** A step's worth; beyond it a batch is given away early, so that one step of a million blocks stays bounded. */

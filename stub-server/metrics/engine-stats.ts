@@ -1,7 +1,7 @@
 import type { Millis } from '../../src/framework/runtime.ts';
-import type { EngineObserver } from '../engine-observer.ts';
-import type { StepLoad } from '../latency-model.ts';
-import type { FinishReason, Sequence } from '../sequence.ts';
+import type { EngineObserver } from '../engine/engine-observer.ts';
+import type { StepLoad } from '../engine/latency-model.ts';
+import type { FinishReason, Sequence } from '../engine/sequence.ts';
 import * as buckets from './buckets.ts';
 import { Histogram } from './histogram.ts';
 

@@ -1,4 +1,4 @@
-import type { Engine } from '../engine.ts';
+import type { Engine } from '../engine/engine.ts';
 import type { EngineStats } from './engine-stats.ts';
 import type { Histogram } from './histogram.ts';
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { SimulatedClock } from '../../src/sim/simulated-clock.ts';
+import { SimulatedClock } from '../../src/runtime/simulated-clock.ts';
 import { checkMetrics, fetchPromtool } from '../../test/support/promtool.ts';
-import { Engine } from '../engine.ts';
-import { latencyModel } from '../latency-model.ts';
-import { LORA_DEFAULTS } from '../lora-slots.ts';
-import { PRESETS } from '../presets.ts';
+import { Engine } from '../engine/engine.ts';
+import { latencyModel } from '../engine/latency-model.ts';
+import { LORA_DEFAULTS } from '../engine/lora-slots.ts';
+import { PRESETS } from '../presets/presets.ts';
 import { EngineStats } from './engine-stats.ts';
 import { createMetricsPage, DIALECTS, type DialectName } from './metrics-page.ts';
 

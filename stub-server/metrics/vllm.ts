@@ -1,4 +1,4 @@
-import { SPECULATION_TOKENS_MAX } from '../speculation.ts';
+import { SPECULATION_TOKENS_MAX } from '../engine/speculation.ts';
 import type { Dialect, Family, MetricsSource, Series } from './family.ts';
 
 const gauge = (name: string, help: string, value: Series['value']): Family => ({

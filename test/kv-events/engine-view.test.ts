@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { CacheView } from '../../src/datalayer/kv-events/cache-view.ts';
-import { EventStream, ReplaySlots } from '../../src/datalayer/kv-events/event-stream.ts';
-import { streamStats } from '../../src/datalayer/kv-events/stream-stats.ts';
-import { chainKeys, TokenChain } from '../../src/datalayer/kv-events/token-chain.ts';
-import { SimulatedClock } from '../../src/sim/simulated-clock.ts';
-import { Engine } from '../../stub-server/engine.ts';
+import { CacheView } from '../../src/endpoints/kv-events/cache-view.ts';
+import { EventStream, ReplaySlots } from '../../src/endpoints/kv-events/event-stream.ts';
+import { streamStats } from '../../src/endpoints/kv-events/stream-stats.ts';
+import { chainKeys, TokenChain } from '../../src/endpoints/kv-events/token-chain.ts';
+import { SimulatedClock } from '../../src/runtime/simulated-clock.ts';
+import { Engine } from '../../stub-server/engine/engine.ts';
 import { chainedHashes } from '../../stub-server/http/tokenizer.ts';
 import { encodeBatch } from '../../stub-server/kv-events/encode-batch.ts';
 import { EventRecorder } from '../../stub-server/kv-events/event-recorder.ts';

@@ -1,18 +1,16 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { scorers } from '../../scorers/index.ts';
-import { builtInCatalogue } from '../../src/config/catalogue.ts';
+import { EMBEDDED_CATALOGUE } from '../../src/catalogue/built-in-catalogue.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import { dataSources } from '../../src/datalayer/data-sources.ts';
-import { PrecisePrefixIndex } from '../../src/datalayer/kv-events/precise-prefix-producer.ts';
-import { createEndpointPicker, type EndpointPicker } from '../../src/endpoint-picker.ts';
+import { PrecisePrefixIndex } from '../../src/endpoints/kv-events/precise-prefix-producer.ts';
 import type { EndpointId } from '../../src/framework/endpoint.ts';
 import type { Routed } from '../../src/framework/observer.ts';
-import { createOpenBody } from '../../src/request/open-body.ts';
+import { createOpenBody } from '../../src/openai/open-body.ts';
+import { createEndpointPicker, type EndpointPicker } from '../../src/picker/endpoint-picker.ts';
 import { createRealRuntime, type RealRuntime } from '../../src/runtime/real-runtime.ts';
 import type { KvEvent } from '../../stub-server/kv-events/kv-event.ts';
 import { KvEventPublisher } from '../../stub-server/kv-events/kv-event-publisher.ts';
+import { stubOptions } from '../../stub-server/options/stub-options.ts';
 import { type StubPool, startStubPool } from '../../stub-server/pool.ts';
-import { stubOptions } from '../../stub-server/stub-options.ts';
 import { eventually } from '../support/stack.ts';
 
 /** Real sockets on the loopback: the stub's publishers, the picker's subscribers, and its tokenizer. */
@@ -52,7 +50,7 @@ function startPicking(): Picking {
     plan: loadConfig({
       text: CONFIG,
       source: 'test',
-      catalogue: builtInCatalogue(scorers, dataSources),
+      catalogue: EMBEDDED_CATALOGUE,
     }),
     runtime,
     observers: [{ onRouted: (each) => void routed.push(each) }],

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { SimulatedClock } from '../../src/sim/simulated-clock.ts';
-import { Engine } from '../../stub-server/engine.ts';
-import { latencyModel, type StepLoad } from '../../stub-server/latency-model.ts';
+import { SimulatedClock } from '../../src/runtime/simulated-clock.ts';
+import { Engine } from '../../stub-server/engine/engine.ts';
+import { latencyModel, type StepLoad } from '../../stub-server/engine/latency-model.ts';
 import { EngineStats } from '../../stub-server/metrics/engine-stats.ts';
-import { PRESETS, type PresetName } from '../../stub-server/presets.ts';
+import { PRESETS, type PresetName } from '../../stub-server/presets/presets.ts';
 import { percent, tellFigure } from '../support/figure.ts';
 
 const NAMES = Object.keys(PRESETS) as PresetName[];

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
-import { SimulatedClock } from '../../src/sim/simulated-clock.ts';
-import { Engine } from '../../stub-server/engine.ts';
+import { SimulatedClock } from '../../src/runtime/simulated-clock.ts';
+import { Engine } from '../../stub-server/engine/engine.ts';
+import { latencyModel } from '../../stub-server/engine/latency-model.ts';
 import { encodeBatch } from '../../stub-server/kv-events/encode-batch.ts';
 import { EventRecorder } from '../../stub-server/kv-events/event-recorder.ts';
 import type { KvEvent } from '../../stub-server/kv-events/kv-event.ts';
-import { latencyModel } from '../../stub-server/latency-model.ts';
 import { EngineStats } from '../../stub-server/metrics/engine-stats.ts';
 import { createMetricsPage, DIALECTS } from '../../stub-server/metrics/metrics-page.ts';
-import { PRESETS } from '../../stub-server/presets.ts';
+import { PRESETS } from '../../stub-server/presets/presets.ts';
 
 interface Run {
   readonly pages: string;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readPoolFile } from '../../stub-server/options/pool-file.ts';
 import { type StubPool, startMixedPool } from '../../stub-server/pool.ts';
-import { readPoolFile } from '../../stub-server/pool-file.ts';
 
 /** Links so slow that legs overlap: 480 prompt tokens take 480 model milliseconds, 48 of ours. */
 const POOL = `

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { SimulatedClock } from '../../src/sim/simulated-clock.ts';
-import { readTrace } from '../../src/traces/read-trace.ts';
-import { Engine } from '../../stub-server/engine.ts';
+import { readTrace } from '../../src/lab/traces/reading/read-trace.ts';
+import { SimulatedClock } from '../../src/runtime/simulated-clock.ts';
+import { Engine } from '../../stub-server/engine/engine.ts';
 import { EngineStats } from '../../stub-server/metrics/engine-stats.ts';
 import { tellFigure } from '../support/figure.ts';
 import { OracleLru } from './oracle-lru.ts';

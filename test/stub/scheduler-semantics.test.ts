@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { SimulatedClock } from '../../src/sim/simulated-clock.ts';
-import { Engine, type EngineOptions } from '../../stub-server/engine.ts';
-import type { StepLoad } from '../../stub-server/latency-model.ts';
-import { LORA_DEFAULTS } from '../../stub-server/lora-slots.ts';
+import { SimulatedClock } from '../../src/runtime/simulated-clock.ts';
+import { Engine, type EngineOptions } from '../../stub-server/engine/engine.ts';
+import type { StepLoad } from '../../stub-server/engine/latency-model.ts';
+import { LORA_DEFAULTS } from '../../stub-server/engine/lora-slots.ts';
+import type { SequenceRequest, Submission } from '../../stub-server/engine/sequence.ts';
 import { EngineStats } from '../../stub-server/metrics/engine-stats.ts';
-import type { SequenceRequest, Submission } from '../../stub-server/sequence.ts';
 
 /** vLLM V1's rules by small examples, worked out by hand. Each step takes 1 ms, so a time is a step. */
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from 'vitest';
+import { type StubOptions, stubOptions } from '../../stub-server/options/stub-options.ts';
 import { type StubPool, startStubPool } from '../../stub-server/pool.ts';
-import { type StubOptions, stubOptions } from '../../stub-server/stub-options.ts';
 
 /** A pool of stubs for all tests of a file, ten times faster than life. */
 export function stubPoolForTests(options: Partial<StubOptions> = {}): {

@@ -1,5 +1,9 @@
-import type { KubeObject, ResourceSource, WatchHearer } from '../../src/kubernetes/informer.ts';
-import type { SimulatedClock } from '../../src/sim/simulated-clock.ts';
+import type {
+  KubeObject,
+  ResourceSource,
+  WatchHearer,
+} from '../../src/endpoints/discovery/kubernetes/informer.ts';
+import type { SimulatedClock } from '../../src/runtime/simulated-clock.ts';
 
 interface Change<T> {
   readonly version: number;

@@ -1,11 +1,10 @@
-import { scorers } from '../../scorers/index.ts';
-import { planFrom } from '../../src/cli/plan.ts';
-import { startServe } from '../../src/cli/serve.ts';
-import type { ServeOptions, Serving } from '../../src/cli/serve-options.ts';
-import { fetchEnvoy } from '../../src/envoy/fetch-envoy.ts';
-import { type EnvoyConfigOptions, renderEnvoyConfig } from '../../src/envoy/render-config.ts';
-import { startEnvoy } from '../../src/envoy/run-envoy.ts';
-import { createLog } from '../../src/observability/log.ts';
+import { planFrom } from '../../src/catalogue/plan.ts';
+import { fetchEnvoy } from '../../src/lab/envoy/fetch-envoy.ts';
+import { type EnvoyConfigOptions, renderEnvoyConfig } from '../../src/lab/envoy/render-config.ts';
+import { startEnvoy } from '../../src/lab/envoy/run-envoy.ts';
+import { createLog } from '../../src/runtime/log.ts';
+import { startServe } from '../../src/serve/serve.ts';
+import type { ServeOptions, Serving } from '../../src/serve/serve-options.ts';
 
 export interface StackOptions {
   readonly envoy: EnvoyConfigOptions['wiring'];
@@ -38,7 +37,7 @@ export async function envoyBinary(): Promise<string | undefined> {
 
 export function serveOptions(overrides: Partial<ServeOptions>, config = 'default'): ServeOptions {
   return {
-    plan: planFrom(config, scorers),
+    plan: planFrom(config),
     endpoints: [],
     endpointsFile: undefined,
     poolName: 'test',

@@ -1,5 +1,5 @@
 import { type Document, isSeq } from 'yaml';
-import { CONNECTION_MANAGER } from '../../src/envoy/render-config.ts';
+import { CONNECTION_MANAGER } from '../../src/lab/envoy/render-config.ts';
 
 /** A filter before the picker's that turns the request header `x-test-subset` into the subset hint, as gateways do it. */
 export function withSubsetFilter(config: Document): void {

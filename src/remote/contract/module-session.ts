@@ -1,6 +1,3 @@
-import { EndpointPool } from '../../datalayer/endpoint-pool.ts';
-import { EngineModel } from '../../datalayer/engine-model.ts';
-import { Ledger } from '../../datalayer/ledger.ts';
 import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
 import { CACHE_CONFIG, LORA } from '../../framework/keys.ts';
 import type { Routed } from '../../framework/observer.ts';
@@ -8,7 +5,10 @@ import type { Declined, ReplacementScheduler } from '../../framework/plugin.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { Runtime } from '../../framework/runtime.ts';
 import type { SchedulingResult } from '../../framework/scheduling.ts';
-import { createContext, type FactTable } from '../../scheduling/context.ts';
+import { EndpointPool } from '../../picker/endpoint-pool.ts';
+import { EngineModel } from '../../picker/engine-model/engine-model.ts';
+import { Ledger } from '../../picker/ledger.ts';
+import { createContext, type FactTable } from '../../picker/scheduling/context.ts';
 import type {
   Decision,
   EndpointMessage,

@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import { DEFAULT_PREFIX_PRODUCER, IN_FLIGHT, prefixMatchKey } from '../../src/framework/keys.ts';
+import { defineScorer, type ScorerDefinition } from '../../src/framework/plugin.ts';
+import { cheaperIsBetter } from '../scores/normalize.ts';
+
+/** Dynamo's KV blocks, unless configured. */
+const BLOCK_TOKENS = 16;
+
+/**
+ * NVIDIA Dynamo's router: prefill blocks to compute, weighed, plus blocks that decode there. With a temperature the
+ * pick is drawn from the softmax of the negated costs, scaled to 1 at the highest, by the Gumbel trick: each cost is
+ * moved by chance so that the least of them is that draw.
+ */
+export const dynamoCost: ScorerDefinition = defineScorer({
+  type: 'dynamo-cost-scorer',
+  config: z.strictObject({
+    prefillLoadScale: z.number().nonnegative().default(1),
+    temperature: z.number().nonnegative().default(0),
+    prefixMatchInfoProducerName: z.string().default(DEFAULT_PREFIX_PRODUCER),
+  }),
+  needs: ({ prefixMatchInfoProducerName }) => [
+    IN_FLIGHT,
+    prefixMatchKey(prefixMatchInfoProducerName),
+  ],
+  create: ({ prefillLoadScale, temperature, prefixMatchInfoProducerName }) => ({
+    score(endpoints, context) {
+      const inFlight = context.get(IN_FLIGHT);
+      const match = context.get(prefixMatchKey(prefixMatchInfoProducerName));
+      const { promptTokens } = context.request;
+      const costs = endpoints.map((endpoint) => {
+        const { pendingPrefillTokens, contextTokens } = inFlight.load(endpoint);
+        const cachedTokens = match.matchedBlocks(endpoint) * match.blockTokens;
+        const prefillTokens = pendingPrefillTokens + Math.max(0, promptTokens - cachedTokens);
+        return (prefillLoadScale * prefillTokens + contextTokens + promptTokens) / BLOCK_TOKENS;
+      });
+      if (temperature === 0) return cheaperIsBetter(costs);
+      const highest = Math.max(...costs, 1);
+      const drawn = endpoints.map(({ id }, index) => {
+        const gumbel = -Math.log(-Math.log(context.random.fork(id).next() || Number.MIN_VALUE));
+        return (costs[index] as number) / highest - temperature * gumbel;
+      });
+      const least = Math.min(...drawn);
+      return cheaperIsBetter(drawn.map((cost) => 1 + cost - least));
+    },
+  }),
+});

@@ -1,0 +1,44 @@
+import { z } from 'zod';
+import { DEFAULT_PREFIX_PRODUCER, IN_FLIGHT, prefixMatchKey } from '../../src/framework/keys.ts';
+import { defineScorer, type ScorerDefinition } from '../../src/framework/plugin.ts';
+import { cheaperIsBetter } from '../scores/normalize.ts';
+
+/**
+ * Preble's E2 (Srivatsa et al. 2024): exploit or explore. When more of the prompt is cached somewhere than not, only
+ * those that hold it compete, by load; else all do, by load and the prefill they would have to do. Load is tokens to
+ * prefill and in the batch, in prefill's currency.
+ */
+export const preble: ScorerDefinition = defineScorer({
+  type: 'preble-scorer',
+  config: z.strictObject({
+    /** Share of the prompt from which on a cached copy is exploited. */
+    exploitShare: z.number().min(0).max(1).default(0.5),
+    /** What a token in the batch costs, of a token to prefill. */
+    decodeShare: z.number().nonnegative().default(0.01),
+    prefixMatchInfoProducerName: z.string().default(DEFAULT_PREFIX_PRODUCER),
+  }),
+  needs: ({ prefixMatchInfoProducerName }) => [
+    IN_FLIGHT,
+    prefixMatchKey(prefixMatchInfoProducerName),
+  ],
+  create: ({ exploitShare, decodeShare, prefixMatchInfoProducerName }) => ({
+    score(endpoints, context) {
+      const inFlight = context.get(IN_FLIGHT);
+      const match = context.get(prefixMatchKey(prefixMatchInfoProducerName));
+      const { promptTokens } = context.request;
+      const cached = endpoints.map((endpoint) => match.matchedBlocks(endpoint) * match.blockTokens);
+      const most = Math.max(0, ...cached);
+      const exploits = most > exploitShare * promptTokens;
+      const costs = endpoints.map((endpoint, index) => {
+        const { pendingPrefillTokens, contextTokens } = inFlight.load(endpoint);
+        const ownTokens = exploits ? 0 : Math.max(0, promptTokens - (cached[index] as number));
+        return 1 + pendingPrefillTokens + decodeShare * contextTokens + ownTokens;
+      });
+      if (!exploits) return cheaperIsBetter(costs);
+      const holders = costs.map((cost, index) =>
+        cached[index] === most ? cost : Number.POSITIVE_INFINITY,
+      );
+      return cheaperIsBetter(holders);
+    },
+  }),
+});

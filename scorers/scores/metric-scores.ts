@@ -1,0 +1,34 @@
+import type { Endpoint, EndpointMetrics } from '../../src/framework/endpoint.ts';
+import { isFresh } from '../../src/framework/freshness.ts';
+import type { Millis } from '../../src/framework/runtime.ts';
+import { lowerIsBetter } from './normalize.ts';
+
+/**
+ * Scores by a scraped value, lower being better, min-max over the endpoints whose sample is fresh. An endpoint never
+ * scraped, or not for long, is unknown and gets 0; where all are unknown all get 1.
+ */
+export function lowerMetricIsBetter(
+  endpoints: readonly Endpoint[],
+  now: Millis,
+  value: (metrics: EndpointMetrics) => number,
+): readonly number[] {
+  const fresh = endpoints.filter((endpoint) => isFresh(endpoint, now));
+  if (fresh.length === 0) return endpoints.map(() => 1);
+  const scores = lowerIsBetter(fresh.map(({ metrics }) => value(metrics)));
+  if (fresh.length === endpoints.length) return scores;
+  let next = 0;
+  return endpoints.map((endpoint) => (isFresh(endpoint, now) ? (scores[next++] ?? 0) : 0));
+}
+
+/** Scores by a scraped value that already lies in [0, 1]; unknown endpoints as in `lowerMetricIsBetter`. */
+export function metricScore(
+  endpoints: readonly Endpoint[],
+  now: Millis,
+  score: (metrics: EndpointMetrics) => number,
+): readonly number[] {
+  const known = endpoints.some((endpoint) => isFresh(endpoint, now));
+  if (!known) return endpoints.map(() => 1);
+  return endpoints.map((endpoint) =>
+    isFresh(endpoint, now) ? Math.min(1, Math.max(0, score(endpoint.metrics))) : 0,
+  );
+}

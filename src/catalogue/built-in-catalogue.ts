@@ -1,0 +1,82 @@
+import { scorers } from '../../scorers/index.ts';
+import { acceptedSources } from '../config/accepted-sources.ts';
+import type {
+  DataSourceDefinition,
+  PluginCatalogue,
+  SchedulerDefinition,
+  ScorerDefinition,
+} from '../framework/plugin.ts';
+import { alwaysDisaggregate } from '../plugins/deciders/always-disaggregate.ts';
+import { alwaysMultimodal } from '../plugins/deciders/always-multimodal.ts';
+import { byCost } from '../plugins/deciders/by-cost.ts';
+import { prefixBased } from '../plugins/deciders/prefix-based.ts';
+import { assignmentFilter } from '../plugins/filters/assignment.ts';
+import { byLabelFilter } from '../plugins/filters/by-label.ts';
+import { concurrencyDetector, utilizationDetector } from '../plugins/filters/detectors.ts';
+import { endpointAttributeFilter } from '../plugins/filters/endpoint-attribute.ts';
+import { headerBasedTestingFilter } from '../plugins/filters/header-based-testing.ts';
+import { byLabelSelectorFilter, labelSelectorFilter } from '../plugins/filters/label-selector.ts';
+import { prefixCacheAffinityFilter } from '../plugins/filters/prefix-cache-affinity.ts';
+import { decodeFilter, encodeFilter, prefillFilter } from '../plugins/filters/role.ts';
+import { roleMinimumFilter } from '../plugins/filters/role-minimum.ts';
+import { sessionAffinityFilter } from '../plugins/filters/session-affinity.ts';
+import { sloHeadroomTierFilter } from '../plugins/filters/slo-headroom-tier.ts';
+import { topologyAffinityFilter } from '../plugins/filters/topology-affinity.ts';
+import { utilizationFilter } from '../plugins/filters/utilization.ts';
+import { maxScorePicker } from '../plugins/pickers/max-score.ts';
+import { randomPicker } from '../plugins/pickers/random.ts';
+import { weightedRandomPicker } from '../plugins/pickers/weighted-random.ts';
+import { dataParallel } from '../plugins/profile-handlers/data-parallel.ts';
+import { disaggregationProfiles } from '../plugins/profile-handlers/disaggregation-profiles.ts';
+import { headerProfile } from '../plugins/profile-handlers/header-profile.ts';
+import { pdProfiles } from '../plugins/profile-handlers/pd-profiles.ts';
+import { singleProfileHandler } from '../plugins/profile-handlers/single.ts';
+import { remote } from '../remote/remote.ts';
+import { dataSources } from './data-sources.ts';
+
+/** The built-in filters, pickers, profile handlers and deciders, with these scorers, data sources and schedulers. */
+export function catalogueOf(
+  scorers: readonly ScorerDefinition[],
+  dataSources: readonly DataSourceDefinition[],
+  schedulers: readonly SchedulerDefinition[] = [],
+): PluginCatalogue {
+  return {
+    filters: [
+      labelSelectorFilter,
+      byLabelSelectorFilter,
+      byLabelFilter,
+      decodeFilter,
+      prefillFilter,
+      encodeFilter,
+      roleMinimumFilter,
+      prefixCacheAffinityFilter,
+      assignmentFilter,
+      concurrencyDetector,
+      endpointAttributeFilter,
+      headerBasedTestingFilter,
+      sessionAffinityFilter,
+      sloHeadroomTierFilter,
+      topologyAffinityFilter,
+      utilizationDetector,
+      utilizationFilter,
+    ],
+    scorers,
+    pickers: [maxScorePicker, randomPicker, weightedRandomPicker],
+    profileHandlers: [
+      singleProfileHandler,
+      headerProfile,
+      dataParallel,
+      disaggregationProfiles,
+      pdProfiles,
+    ],
+    deciders: [alwaysDisaggregate, alwaysMultimodal, byCost, prefixBased],
+    dataSources: [...dataSources, ...acceptedSources],
+    schedulers,
+  };
+}
+
+/** Every built-in plugin type that needs no other process: for the library and the simulator. */
+export const EMBEDDED_CATALOGUE: PluginCatalogue = catalogueOf(scorers, dataSources);
+
+/** Every built-in plugin type. */
+export const SERVING_CATALOGUE: PluginCatalogue = catalogueOf(scorers, dataSources, [remote]);

@@ -1,0 +1,22 @@
+import { precisePrefixProducer } from '../endpoints/kv-events/precise-prefix-producer.ts';
+import { coreMetricsExtractor } from '../endpoints/scraping/core-metrics-extractor.ts';
+import { metricsSource } from '../endpoints/scraping/metrics-source.ts';
+import { topologyExtractor } from '../endpoints/scraping/topology-extractor.ts';
+import { tokenizer, tokenProducer } from '../endpoints/tokenize/token-producer.ts';
+import type { DataSourceDefinition } from '../framework/plugin.ts';
+import { approxPrefixProducer } from '../plugins/producers/approx-prefix-producer.ts';
+import { assignmentInformer } from '../plugins/producers/assignment-informer.ts';
+import { servedVerifier } from '../plugins/producers/served-verifier.ts';
+
+/** Every data source that learns from outside or from requests. */
+export const dataSources: readonly DataSourceDefinition[] = [
+  metricsSource,
+  coreMetricsExtractor,
+  approxPrefixProducer,
+  precisePrefixProducer,
+  tokenProducer,
+  tokenizer,
+  topologyExtractor,
+  servedVerifier,
+  assignmentInformer,
+];

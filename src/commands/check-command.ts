@@ -1,0 +1,68 @@
+import { Command } from 'commander';
+import { planFromPlugins } from '../catalogue/plan.ts';
+import { pluginOption } from './plugin-option.ts';
+
+/** `pointsman check`: a configuration is read as `serve` would read it, and what would run is printed. */
+export function checkCommand(): Command {
+  return new Command('check')
+    .description('read a configuration file, say all that is wrong with it, or what it would run')
+    .argument('<file|name>', 'EndpointPickerConfig file, or the name of a built-in one')
+    .addOption(pluginOption())
+    .option('--json', 'print one JSON document', false)
+    .action(async (config: string, { json, plugin }: CheckFlags) => {
+      const plan = await planFromPlugins(config, plugin);
+      const effective = {
+        plugins: plan.plugins.map(({ name, kind, definition, config: parameters }) => ({
+          name,
+          type: definition.type,
+          kind,
+          parameters,
+        })),
+        profiles: plan.profiles.map(({ name, plugins }) => ({
+          name,
+          plugins: plugins.map(({ plugin, weight }) => ({
+            name: plugin.name,
+            ...(plugin.kind === 'scorer' && { weight }),
+          })),
+        })),
+        handler: plan.handler.name,
+        discovery: plan.discovery,
+        warnings: plan.warnings,
+      };
+      if (json) process.stdout.write(`${JSON.stringify(effective, undefined, 2)}\n`);
+      else process.stdout.write(asText(effective));
+    });
+}
+
+interface CheckFlags {
+  readonly json: boolean;
+  readonly plugin: readonly string[];
+}
+
+interface Effective {
+  readonly plugins: readonly {
+    readonly name: string;
+    readonly kind: string;
+    readonly parameters: unknown;
+  }[];
+  readonly profiles: readonly {
+    readonly name: string;
+    readonly plugins: readonly { readonly name: string; readonly weight?: number }[];
+  }[];
+  readonly warnings: readonly string[];
+}
+
+function asText({ plugins, profiles, warnings }: Effective): string {
+  const lines = ['ok', '', 'plugins'];
+  for (const { name, kind, parameters } of plugins) {
+    lines.push(`  ${kind.padEnd(8)} ${name.padEnd(32)} ${JSON.stringify(parameters)}`);
+  }
+  for (const profile of profiles) {
+    lines.push('', `profile ${profile.name}`);
+    for (const { name, weight } of profile.plugins) {
+      lines.push(`  ${name}${weight === undefined ? '' : ` × ${weight}`}`);
+    }
+  }
+  for (const warning of warnings) lines.push('', `warning: ${warning}`);
+  return `${lines.join('\n')}\n`;
+}

@@ -1,0 +1,132 @@
+import { ConfigError } from '../framework/error.ts';
+import { duration } from '../plugins/parameters/duration.ts';
+
+/** The command line of `serve`, and the flags that were given and change nothing here. */
+export interface Translated {
+  readonly args: readonly string[];
+  readonly passedOver: readonly string[];
+}
+
+/** Theirs, where ours differs. */
+const RENAMED: ReadonlyMap<string, string> = new Map([
+  ['grpc-port', 'extproc-port'],
+  ['grpc-health-port', 'health-port'],
+  ['config-file', 'config'],
+]);
+/** Without a value they are true. */
+const SWITCHES: ReadonlySet<string> = new Set([
+  'allow-experimental-plugins',
+  'enable-cert-reload',
+  'enable-grpc-stream-metrics',
+  'enable-pprof',
+  'ha-enable-leader-election',
+  'health-checking',
+  'metrics-endpoint-auth',
+  'secure-serving',
+  'tracing',
+  'zap-devel',
+]);
+/** Of no meaning here, or with the one value that we have. `secure-serving` and the like are translated before. */
+const PASSED_OVER: ReadonlySet<string> = new Set([
+  'allow-experimental-plugins',
+  'enable-cert-reload',
+  'enable-grpc-stream-metrics',
+  'enable-pprof',
+  'grpc-max-recv-msg-size',
+  'grpc-max-send-msg-size',
+  'health-checking',
+  'metrics-endpoint-auth',
+  'metrics-staleness-threshold',
+  'refresh-metrics-interval',
+  'refresh-prometheus-metrics-interval',
+  'tls-cipher-suites',
+  'tls-min-version',
+  'tracing',
+  'zap-devel',
+  'zap-encoder',
+  'zap-stacktrace-level',
+  'zap-time-encoding',
+]);
+/** What the reference calls debug. */
+const VERBOSE = 4;
+
+/**
+ * The command line of the reference picker, or of the small one of the conformance suite, as one of `serve`: a Deployment of
+ * theirs needs another image and no other argument. Undefined where it is a command line of ours: one that begins with a
+ * command, or does not say `--pool-name`. Their defaults hold: health on 9003, and the pool in `namespace`, else `default`.
+ * Throws ConfigError where a value cannot be read. Flags that nobody knows stay, for `serve` to refuse.
+ */
+export function fromReferenceArgs(
+  args: readonly string[],
+  namespace: string | undefined,
+): Translated | undefined {
+  const isTheirs = args.some((arg) => /^--pool-name(?:=|$)/.test(arg));
+  if (!isTheirs || args[0]?.startsWith('-') !== true) return undefined;
+  const ours: string[] = ['serve'];
+  const passedOver: string[] = [];
+  const given = flagsOf(args);
+  for (const { name, value } of given) {
+    if (PASSED_OVER.has(name))
+      passedOver.push(value === undefined ? `--${name}` : `--${name}=${value}`);
+    else ours.push(...translated(name, value));
+  }
+  const names = new Set(given.map(({ name }) => name));
+  if (!names.has('grpc-health-port')) ours.push('--health-port=9003');
+  if (!names.has('pool-namespace')) ours.push(`--pool-namespace=${namespace || 'default'}`);
+  return { args: ours, passedOver };
+}
+
+interface Flag {
+  readonly name: string;
+  readonly value: string | undefined;
+}
+
+/** As Go's pflag reads them: a switch never takes the next word. */
+function flagsOf(args: readonly string[]): readonly Flag[] {
+  const flags: Flag[] = [];
+  const left = [...args];
+  for (let arg = left.shift(); arg !== undefined; arg = left.shift()) {
+    const [, name = '', value] = /^--?([^=]+)(?:=(.*))?$/s.exec(arg) ?? [];
+    const next = left[0];
+    const takesNext = value === undefined && !SWITCHES.has(name) && next?.startsWith('-') === false;
+    flags.push({ name, value: takesNext ? left.shift() : value });
+  }
+  return flags;
+}
+
+function translated(name: string, value: string | undefined): readonly string[] {
+  switch (name) {
+    case 'secure-serving':
+      return isTrue(name, value) ? [] : ['--insecure'];
+    case 'ha-enable-leader-election':
+      return isTrue(name, value) ? ['--ha-enable-leader-election'] : [];
+    case 'drain-timeout':
+      return [`--drain-timeout-ms=${Math.round(durationMs(name, value))}`];
+    case 'v':
+      return [`--log-level=${Number(value) >= VERBOSE ? 'debug' : 'info'}`];
+    case 'zap-log-level': {
+      const level = /^\d+$/.test(value ?? '') && Number(value) >= VERBOSE ? 'debug' : value;
+      return [`--log-level=${/^\d+$/.test(level ?? '') ? 'info' : level}`];
+    }
+    default: {
+      const renamed = `--${RENAMED.get(name) ?? name}`;
+      return [value === undefined ? renamed : `${renamed}=${value}`];
+    }
+  }
+}
+
+function isTrue(name: string, value: string | undefined): boolean {
+  if (value === undefined || value === 'true') return true;
+  if (value === 'false') return false;
+  throw refused(name, `is “${value}”: make it true or false`);
+}
+
+function durationMs(name: string, value: string | undefined): number {
+  const read = duration.safeParse(value);
+  if (read.success) return read.data;
+  throw refused(name, `is “${value}”: make it a time such as 30s`);
+}
+
+function refused(name: string, message: string): ConfigError {
+  return new ConfigError('command line', [{ path: `--${name}`, message }]);
+}

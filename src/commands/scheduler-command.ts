@@ -1,0 +1,93 @@
+import { Command } from 'commander';
+import { catalogueOf } from '../catalogue/built-in-catalogue.ts';
+import { withPlugins } from '../catalogue/load-plugins.ts';
+import { loadConfig } from '../config/load.ts';
+import { ConfigError } from '../framework/error.ts';
+import { type ClaimResult, checkScheduler } from '../remote/contract/check-scheduler.ts';
+import { moduleOpener } from '../remote/contract/module-session.ts';
+import { sessionOpener } from '../remote/contract/open-session.ts';
+import { createRealRuntime } from '../runtime/real-runtime.ts';
+import { pluginOption } from './plugin-option.ts';
+
+interface CheckFlags {
+  readonly plugin: readonly string[];
+  readonly parameters: string;
+  readonly tls: boolean;
+  readonly ca?: string;
+  readonly json: boolean;
+}
+
+/** `pointsman scheduler`. */
+export function schedulerCommand(): Command {
+  const check = new Command('check')
+    .description('try whether a scheduler keeps what a picker relies on')
+    .argument('<address|type>', 'unix:/path or host:port; with --plugin, the type of its scheduler')
+    .addOption(pluginOption())
+    .option('--parameters <json>', 'of the module’s scheduler', '{}')
+    .option('--tls', 'speak TLS, trusting the system’s authorities', false)
+    .option('--ca <file>', 'speak TLS, trusting the authorities in this file')
+    .option('--json', 'print one JSON document', false)
+    .action(async (subject: string, flags: CheckFlags) => {
+      // The runtime's timers let a process end while one waits for an answer that never comes.
+      const awake = setInterval(() => undefined, 1000);
+      const results = await (flags.plugin.length === 0
+        ? checkProcess(subject, flags)
+        : checkModule(subject, flags));
+      clearInterval(awake);
+      process.stdout.write(flags.json ? `${JSON.stringify({ results })}\n` : asText(results));
+      if (results.some(({ fault }) => fault !== undefined)) process.exitCode = 1;
+    });
+  return new Command('scheduler')
+    .description('schedulers of your own, in other processes or in modules (docs/schedulers.md)')
+    .addCommand(check);
+}
+
+function checkProcess(address: string, { tls, ca }: CheckFlags): Promise<readonly ClaimResult[]> {
+  const secure = tls || ca !== undefined ? { caPath: ca } : undefined;
+  return checkScheduler(sessionOpener({ address, tls: secure }, createRealRuntime({ seed: 0 })));
+}
+
+/** Read as `serve` would read it, so that what is wrong with its parameters is said in the same words. */
+async function checkModule(
+  type: string,
+  { plugin, parameters }: CheckFlags,
+): Promise<readonly ClaimResult[]> {
+  const catalogue = await withPlugins(catalogueOf([], []), plugin);
+  const kind = { apiVersion: 'llm-d.ai/v1alpha1', kind: 'EndpointPickerConfig' };
+  const scheduler = { type, ...parsed(parameters) };
+  const layer = { plugins: [{ type: 'max-score-picker' }], dataLayer: { injectDefaults: false } };
+  const text = JSON.stringify({ ...kind, ...layer, scheduler });
+  const plan = loadConfig({ text, source: plugin.join(', '), catalogue });
+  const runtime = createRealRuntime({ seed: 0 });
+  const make = () =>
+    plan.scheduler?.definition.create(plan.scheduler.config, {
+      runtime,
+      now: () => runtime.clock.now(),
+    });
+  const open = moduleOpener(() => {
+    const made = make();
+    if (made === undefined) throw new Error(`${type} has made no scheduler`);
+    return made;
+  }, runtime);
+  return checkScheduler(open, { isModule: true });
+}
+
+function parsed(parameters: string): object {
+  try {
+    return JSON.parse(parameters) as object;
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new ConfigError('scheduler check', [
+      { path: '--parameters', message: `is no JSON: ${why}` },
+    ]);
+  }
+}
+
+function asText(results: readonly ClaimResult[]): string {
+  const lines = results.map(({ rule, says, fault }) => {
+    const line = `${fault === undefined ? 'ok  ' : 'FAIL'} ${rule.padEnd(3)} ${says}`;
+    return fault === undefined ? line : `${line}\n         ${fault}`;
+  });
+  const kept = results.filter(({ fault }) => fault === undefined).length;
+  return `${lines.join('\n')}\n${kept} of ${results.length} kept\n`;
+}

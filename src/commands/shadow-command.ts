@@ -1,0 +1,143 @@
+import { writeFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Command } from 'commander';
+import type { PromotionStatus } from '../lab/promotion/promotion.ts';
+import { promotionText } from '../lab/promotion/promotion-text.ts';
+import { parityPage } from '../lab/report/parity-page.ts';
+import type { Parity } from '../lab/shadow/parity.ts';
+import { parityFigures } from '../lab/shadow/parity-figures.ts';
+import type { ShadowAnswer, ShadowStatus } from '../lab/shadow/start-shadow.ts';
+import { askPicker, DEFAULT_ADMIN } from './ask-picker.ts';
+
+interface TopFlags {
+  readonly admin: string;
+  readonly once: boolean;
+  readonly json: boolean;
+}
+
+interface PromotionFlags {
+  readonly admin: string;
+  readonly json: boolean;
+  readonly percent: string;
+}
+
+const REFRESH_MS = 1000;
+const CLEAR = '\u001b[2J\u001b[H';
+
+/** `pointsman shadow`. */
+export function shadowCommand(): Command {
+  const top = new Command('top')
+    .description('how the shadows of a running picker compare with what it does, once a second')
+    .option('--admin <address>', 'the picker’s metrics port', DEFAULT_ADMIN)
+    .option('--once', 'print once and end', false)
+    .option('--json', 'print one JSON document and end', false)
+    .action(async ({ admin, once, json }: TopFlags) => {
+      do {
+        const shadows = await ask(admin);
+        if (json) process.stdout.write(`${JSON.stringify({ shadows })}\n`);
+        else process.stdout.write(`${once ? '' : CLEAR}${shadowTable(shadows)}`);
+        if (!once && !json) await sleep(REFRESH_MS);
+      } while (!once && !json);
+    });
+  const report = new Command('report')
+    .description('the same as one HTML page that needs nothing else')
+    .argument('<page>', 'file to write')
+    .option('--admin <address>', 'the picker’s metrics port', DEFAULT_ADMIN)
+    .action(async (page: string, { admin }: Pick<TopFlags, 'admin'>) => {
+      const shadows = await ask(admin);
+      const when = new Date().toISOString().slice(0, 16).replace('T', ' ');
+      writeFileSync(page, parityPage(`Shadows at ${admin}, ${when} UTC`, shadows));
+    });
+  return new Command('shadow')
+    .description('schedulers that decide beside the one in charge (`serve --shadow`)')
+    .addCommand(top)
+    .addCommand(report)
+    .addCommand(promotionCommand('promote', 'let it decide, or another share of the requests'))
+    .addCommand(promotionCommand('demote', 'let none of them decide any more'))
+    .addCommand(promotionCommand('promotion', 'which of them decides, how that goes, and why'));
+}
+
+function promotionCommand(name: 'promote' | 'demote' | 'promotion', about: string): Command {
+  const command = new Command(name)
+    .description(`${about} (\`serve --promotion\`; docs/promotion.md)`)
+    .option('--admin <address>', 'the picker’s metrics port', DEFAULT_ADMIN)
+    .option('--json', 'print one JSON document', false);
+  if (name === 'promote') {
+    command
+      .argument('<shadow>', 'as it was given to --shadow')
+      .option('--percent <n>', 'of the requests', '100');
+  }
+  return command.action(async (...given: readonly unknown[]) => {
+    const { admin, json, percent } = command.opts<PromotionFlags>();
+    const query = new URLSearchParams(
+      name === 'promote' ? { shadow: String(given[0]), percent } : {},
+    );
+    const path = name === 'promotion' ? '/debug/promotion' : `/${name}?${query.toString()}`;
+    const method = name === 'promotion' ? 'GET' : 'POST';
+    const status = await askPicker<PromotionStatus>({ command: 'shadow', admin, path, method });
+    const dated = (wallMs: number): string => new Date(wallMs).toISOString();
+    process.stdout.write(json ? `${JSON.stringify(status)}\n` : promotionText(status, dated));
+  });
+}
+
+async function ask(admin: string): Promise<readonly ShadowStatus[]> {
+  const question = { command: 'shadow', admin, path: '/debug/shadows' };
+  return (await askPicker<{ shadows: readonly ShadowStatus[] }>(question)).shadows;
+}
+
+const TTFT = 'predicted TTFT';
+const HEADS: readonly string[] = [
+  'shadow',
+  'decisions',
+  'same endpoint',
+  'in best 3',
+  TTFT,
+  'regret',
+  'observed/predicted',
+  'restarts',
+  'dropped',
+];
+
+/** One block a shadow: over all, then by kind. */
+export function shadowTable(shadows: readonly ShadowStatus[]): string {
+  if (shadows.length === 0) return 'no shadows: start the picker with --shadow <file|name>\n';
+  const lines: (readonly string[])[] = [HEADS];
+  for (const { name, running, parity, restarts, dropped } of shadows) {
+    const state = running ? '' : ' (down)';
+    const all = parity === undefined ? HEADS.slice(1, -2).map(() => '-') : withInterval(parity);
+    lines.push([`${name}${state}`, ...all, String(restarts), String(dropped)]);
+    const { undecided = 0 } = parity?.replacement ?? {};
+    if (undecided > 0) lines.push([`  undecided ${undecided}`]);
+    for (const [kind, each] of Object.entries(parity?.kinds ?? {})) {
+      lines.push([`  ${kind}`, ...cellsOf(each)]);
+    }
+  }
+  const widths = HEADS.map((_, at) => Math.max(...lines.map((line) => line[at]?.length ?? 0)));
+  const padded = (cell: string, at: number): string =>
+    at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0);
+  return `${lines.map((line) => line.map(padded).join('  ').trimEnd()).join('\n')}\n`;
+}
+
+/** The 95 % interval, of those of one kind there are often too few for any. */
+function withInterval({ all, gain: { lowPercent, highPercent } }: ShadowAnswer): string[] {
+  // JSON has no NaN, which stands for an interval that cannot be given yet.
+  if (!Number.isFinite(lowPercent)) return cellsOf(all);
+  const interval = `(${(-highPercent).toFixed(1)} to ${(-lowPercent).toFixed(1)} %)`;
+  return cellsOf(all).map((cell, at) => (HEADS[at + 1] === TTFT ? `${cell} ${interval}` : cell));
+}
+
+function cellsOf(parity: Parity): string[] {
+  const figures = parityFigures(parity);
+  const share = (value: number | undefined): string =>
+    value === undefined ? '-' : `${(100 * value).toFixed(1)} %`;
+  const ms = (value: number | undefined): string =>
+    value === undefined ? '-' : `${value.toFixed(1)} ms`;
+  return [
+    String(parity.decisions),
+    share(figures.agreement),
+    share(figures.topThree),
+    ms(figures.ttftDifferenceMs),
+    ms(figures.shadowRegretMs),
+    figures.observedOverPredicted?.toFixed(2) ?? '-',
+  ];
+}

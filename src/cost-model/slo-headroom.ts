@@ -1,0 +1,36 @@
+import type { Endpoint } from '../framework/endpoint.ts';
+import { ENGINE_MODEL, IN_FLIGHT, prefixMatchKey } from '../framework/keys.ts';
+import type { Millis } from '../framework/runtime.ts';
+import type { CycleKey, SchedulingContext } from '../framework/scheduling.ts';
+import { decodeStepMs, predictedTtftMs } from './step-time.ts';
+
+/** How much is left of what the client asked for; below 0 it will be missed. A client that asked for nothing has 0 to spend. */
+export interface Headroom {
+  readonly ttftMs: Millis;
+  readonly tpotMs: Millis;
+}
+
+/** The facts that `headroomOf` asks for. */
+export const HEADROOM_NEEDS: readonly CycleKey<unknown>[] = [
+  ENGINE_MODEL,
+  IN_FLIGHT,
+  prefixMatchKey(),
+];
+
+/**
+ * What this request's objectives leave on an endpoint, by our own model of its engine, where the reference asks a
+ * service that was trained.
+ */
+export function headroomOf(endpoint: Endpoint, context: SchedulingContext): Headroom {
+  const { request } = context;
+  const engine = context.get(ENGINE_MODEL).stepTime(endpoint);
+  const load = context.get(IN_FLIGHT).load(endpoint);
+  const match = context.get(prefixMatchKey());
+  const cachedTokens = match.matchedBlocks(endpoint) * match.blockTokens;
+  const uncachedTokens = Math.max(0, request.promptTokens - cachedTokens);
+  const contextTokens = load.contextTokens + request.promptTokens;
+  return {
+    ttftMs: (request.ttftSloMs ?? 0) - predictedTtftMs(load, uncachedTokens, engine),
+    tpotMs: (request.tpotSloMs ?? 0) - decodeStepMs(load.requests + 1, contextTokens, engine),
+  };
+}

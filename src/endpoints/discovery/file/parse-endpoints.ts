@@ -1,0 +1,134 @@
+import { z } from 'zod';
+import { readYaml } from '../../../files/read-yaml.ts';
+import type { EndpointId } from '../../../framework/endpoint.ts';
+import { ConfigError, type ConfigIssue } from '../../../framework/error.ts';
+import type { EndpointSpec } from '../../../picker/endpoint-pool.ts';
+import type { ModelRewriteRule } from '../../rewrites/model-rewrites.ts';
+import { hostPort, isHost, isPort } from './host-port.ts';
+
+/** As the reference bounds its file; several thousand endpoints fit. */
+export const FILE_BYTES_MAX: number = 1024 * 1024;
+const ROLE_LABEL = 'llm-d.ai/role';
+const ROLES = [
+  'prefill',
+  'decode',
+  'both',
+  'prefill-decode',
+  'encode',
+  'encode-prefill',
+  'encode-prefill-decode',
+] as const;
+
+/** Those of a Kubernetes InferenceObjective and InferenceModelRewrite. */
+const PRIORITY_MAX = 2 ** 31 - 1;
+const WEIGHT_MAX = 1_000_000;
+const name = z.string().min(1, 'must not be empty');
+
+const rewriteSchema = z.strictObject({
+  name: name.optional(),
+  models: z.array(name).default([]),
+  targets: z
+    .array(z.strictObject({ model: name, weight: z.int().min(1).max(WEIGHT_MAX).optional() }))
+    .min(1, 'must name a model or more'),
+});
+
+const fileSchema = z.strictObject({
+  endpoints: z.array(z.unknown()),
+  objectives: z.record(z.string(), z.int().min(-PRIORITY_MAX).max(PRIORITY_MAX)).default({}),
+  modelRewrites: z.array(rewriteSchema).default([]),
+});
+
+/** A file's endpoints, and what it says of requests. */
+export interface EndpointsFile {
+  readonly endpoints: readonly EndpointSpec[];
+  readonly priorities: ReadonlyMap<string, number>;
+  readonly rewrites: readonly ModelRewriteRule[];
+}
+
+const entrySchema = z
+  .strictObject({
+    name: z.string().min(1, 'must not be empty'),
+    namespace: z.string().min(1, 'must not be empty').default('default'),
+    address: z
+      .string()
+      .transform((text) => text.replace(/^\[(.*)\]$/, '$1'))
+      .refine(isHost, 'must be an IPv4 or IPv6 address or a host name, without a port'),
+    port: z
+      .union(
+        [z.number(), z.string().regex(/^\d+$/).transform(Number)],
+        'must be a port number, 1 to 65535',
+      )
+      .refine(isPort, 'must be a port number, 1 to 65535'),
+    labels: z.record(z.string(), z.string()).default({}),
+    /** Short for the label `llm-d.ai/role`. */
+    role: z.enum(ROLES).optional(),
+  })
+  .refine(({ role, labels }) => (role ?? labels[ROLE_LABEL]) === (labels[ROLE_LABEL] ?? role), {
+    path: ['role'],
+    message: `is not what the label ${ROLE_LABEL} says; keep one of the two`,
+  });
+
+/** YAML or JSON text of an endpoints file. Throws ConfigError that lists every problem in it. */
+export function parseEndpoints(text: string, source: string): EndpointsFile {
+  // A character is a byte or more; whoever reads the file bounds its bytes.
+  if (text.length > FILE_BYTES_MAX) {
+    const message = `has ${text.length} characters, more than ${FILE_BYTES_MAX}`;
+    throw new ConfigError(source, [{ path: 'file', message }]);
+  }
+  const file = fileSchema.safeParse(readYaml(text, source));
+  if (!file.success) throw new ConfigError(source, issuesOf(file.error, ''));
+  const issues: ConfigIssue[] = [];
+  const specs = new Map<string, EndpointSpec>();
+  file.data.endpoints.forEach((raw, index) => {
+    const path = `endpoints[${index}]`;
+    const entry = entrySchema.safeParse(raw);
+    if (entry.success) specs.set(path, specOf(entry.data));
+    else issues.push(...issuesOf(entry.error, path));
+  });
+  issues.push(...duplicatesIn(specs));
+  if (issues.length > 0) throw new ConfigError(source, issues);
+  const { objectives, modelRewrites } = file.data;
+  return {
+    endpoints: [...specs.values()],
+    priorities: new Map(Object.entries(objectives)),
+    rewrites: modelRewrites.map(({ name: rule, models, targets }, index) => ({
+      rule: rule ?? `modelRewrites[${index}]`,
+      models,
+      targets,
+    })),
+  };
+}
+
+function specOf(entry: z.infer<typeof entrySchema>): EndpointSpec {
+  const { name, namespace, address, port, role, labels } = entry;
+  return {
+    id: `${namespace}/${name}` as EndpointId,
+    address: hostPort(address, port),
+    labels: new Map(
+      Object.entries(role === undefined ? labels : { ...labels, [ROLE_LABEL]: role }),
+    ),
+  };
+}
+
+function issuesOf(error: z.ZodError, at: string): readonly ConfigIssue[] {
+  return error.issues.map(({ path, message }) => {
+    const text = path.reduce<string>((before, key) => {
+      if (typeof key === 'number') return `${before}[${key}]`;
+      return before === '' ? String(key) : `${before}.${String(key)}`;
+    }, at);
+    return { path: text === '' ? 'file' : text, message };
+  });
+}
+
+function duplicatesIn(specs: ReadonlyMap<string, EndpointSpec>): readonly ConfigIssue[] {
+  const seen = new Map<string, string>();
+  const issues: ConfigIssue[] = [];
+  for (const [path, { id, address }] of specs) {
+    for (const what of [`name ${id}`, `address ${address}`]) {
+      const first = seen.get(what);
+      if (first === undefined) seen.set(what, path);
+      else issues.push({ path, message: `has the ${what}, as ${first} has` });
+    }
+  }
+  return issues;
+}

@@ -1,0 +1,28 @@
+import type { EndpointId } from '../../../framework/endpoint.ts';
+import { ConfigError } from '../../../framework/error.ts';
+import type { EndpointSpec } from '../../../picker/endpoint-pool.ts';
+import { isHostPort } from './host-port.ts';
+
+/**
+ * Endpoints given on the command line as `host:port`, an IPv6 host in brackets. Throws ConfigError that lists every
+ * one that is not, or that is there twice.
+ */
+export function parseStaticEndpoints(list: readonly string[]): readonly EndpointSpec[] {
+  const issues = list.flatMap((text, index) => {
+    const message = problemOf(text, list.indexOf(text) < index);
+    return message === undefined ? [] : [{ path: `--endpoints[${index}]`, message }];
+  });
+  if (issues.length > 0) throw new ConfigError('command line', issues);
+  return list.map((address) => ({
+    id: `default/${address}` as EndpointId,
+    address,
+    labels: new Map(),
+  }));
+}
+
+function problemOf(text: string, repeated: boolean): string | undefined {
+  if (!isHostPort(text)) {
+    return `${JSON.stringify(text)} is not host:port (an IPv6 address as [address]:port)`;
+  }
+  return repeated ? `${text} is given twice` : undefined;
+}

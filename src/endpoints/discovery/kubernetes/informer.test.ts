@@ -1,0 +1,150 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { FakeResource } from '../../../../test/support/fake-resource.ts';
+import { seededRandom } from '../../../runtime/seeded-random.ts';
+import { SimulatedClock } from '../../../runtime/simulated-clock.ts';
+import { Informer, type KubeObject } from './informer.ts';
+
+interface Thing extends KubeObject {
+  readonly value: number;
+}
+
+function setUp() {
+  const clock = new SimulatedClock();
+  const server = new FakeResource<Thing>(clock);
+  const seen: { objects: ReadonlyMap<string, Thing>; troubles: string[] } = {
+    objects: new Map(),
+    troubles: [],
+  };
+  const start = (): Informer<Thing> =>
+    new Informer({
+      source: server,
+      clock,
+      random: seededRandom(1),
+      observer: {
+        onChange: (objects) => {
+          seen.objects = new Map(objects);
+        },
+        onTrouble: (sentence) => void seen.troubles.push(sentence),
+      },
+    });
+  return { clock, server, seen, start };
+}
+
+const values = (objects: ReadonlyMap<string, Thing>): object =>
+  Object.fromEntries(
+    [...objects.values()]
+      .map(({ metadata = {}, value }): [string, number] => [metadata.name ?? '', value])
+      .sort(([a], [b]) => a.localeCompare(b)),
+  );
+
+describe('Informer', () => {
+  it('ends in exactly the state of a fresh list, whatever happens, is cut or compacted', async () => {
+    const step = fc.oneof(
+      {
+        weight: 10,
+        arbitrary: fc.record({ do: fc.constant('put'), name: fc.nat(30), value: fc.nat() }),
+      },
+      { weight: 6, arbitrary: fc.record({ do: fc.constant('remove'), name: fc.nat(30) }) },
+      { weight: 4, arbitrary: fc.record({ do: fc.constant('wait'), ms: fc.nat(3000) }) },
+      {
+        weight: 3,
+        arbitrary: fc.record({ do: fc.constantFrom('cut', 'compact', 'down', 'up', 'bookmark') }),
+      },
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 300 }), async (steps) => {
+        const { clock, server, seen, start } = setUp();
+        for (let at = 0; at < 10; at++) server.put(String(at), { value: at });
+        const informer = start();
+        await clock.run(10);
+        for (const each of steps) {
+          if (each.do === 'put' && 'value' in each)
+            server.put(String(each.name), { value: each.value });
+          else if (each.do === 'remove' && 'name' in each) server.remove(String(each.name));
+          else if (each.do === 'wait' && 'ms' in each) await clock.run(clock.now() + each.ms);
+          else if (each.do === 'cut') server.cut();
+          else if (each.do === 'compact') server.compact();
+          else if (each.do === 'bookmark') server.bookmark();
+          else if (each.do === 'up') server.up = true;
+          else {
+            server.up = false;
+            server.cut();
+          }
+        }
+        server.up = true;
+        await clock.run(clock.now() + 60_000);
+        expect(values(seen.objects)).toEqual(values(server.objects));
+        expect(informer.synced).toBe(true);
+        informer.stop();
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('keeps the last state while the server is away, and says how old it is', async () => {
+    const { clock, server, seen, start } = setUp();
+    server.put('a', { value: 1 });
+    const informer = start();
+    await clock.run(100);
+    expect(informer.ageMs).toBe(0);
+    server.up = false;
+    server.cut();
+    await clock.run(clock.now() + 30_000);
+    expect(values(seen.objects)).toEqual({ a: 1 });
+    expect(informer.ageMs).toBeGreaterThan(25_000);
+    expect(seen.troubles).toContain('connection refused');
+    informer.stop();
+  });
+
+  it('backs off from a server that refuses, to one try in ten seconds', async () => {
+    const { clock, server, start } = setUp();
+    server.up = false;
+    const informer = start();
+    await clock.run(100_000);
+    expect(server.lists).toBeGreaterThan(12);
+    expect(server.lists).toBeLessThan(30);
+    informer.stop();
+  });
+
+  it('does not list anew where a watch merely ended, bookmarks or not', async () => {
+    const { clock, server, start } = setUp();
+    server.put('a', { value: 1 });
+    const informer = start();
+    await clock.run(100);
+    for (let count = 0; count < 20; count++) {
+      server.put('b', { value: count });
+      server.bookmark();
+      server.cut();
+      await clock.run(clock.now() + 20_000);
+    }
+    expect(server.lists).toBe(1);
+    informer.stop();
+  });
+
+  it('begins its next watch at once where one has ended that had lasted', async () => {
+    const { clock, server, seen, start } = setUp();
+    server.put('a', { value: 1 });
+    const informer = start();
+    await clock.run(20_000);
+    server.cut();
+    server.put('a', { value: 2 });
+    await clock.run(clock.now() + 2);
+    expect(values(seen.objects)).toEqual({ a: 2 });
+    expect(seen.troubles).toEqual([]);
+    informer.stop();
+  });
+
+  it('asks again where a list is never answered', async () => {
+    const { clock, server, seen, start } = setUp();
+    server.mute = true;
+    const informer = start();
+    await clock.run(61_000);
+    expect(seen.troubles).toEqual(['the API server has not answered a list for 60 seconds']);
+    server.mute = false;
+    server.put('a', { value: 1 });
+    await clock.run(clock.now() + 61_000);
+    expect(values(seen.objects)).toEqual({ a: 1 });
+    informer.stop();
+  });
+});

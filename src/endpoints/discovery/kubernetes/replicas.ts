@@ -1,0 +1,154 @@
+import type { EndpointId } from '../../../framework/endpoint.ts';
+import type { EndpointSink } from './held-endpoints.ts';
+import type { Node } from './node.ts';
+import type { Pod } from './pod.ts';
+import { memberOf } from './pod-group.ts';
+import { endpointsOf, type Surroundings } from './pool-endpoints.ts';
+
+type Labels = ReadonlyMap<string, string>;
+
+export interface GroupCounts {
+  readonly whole: number;
+  readonly partial: number;
+}
+
+/** What was made of a pod. */
+interface Held {
+  readonly uid: string | undefined;
+  readonly ids: readonly EndpointId[];
+}
+
+const NOTHING: ReadonlyMap<string, Pod> = new Map();
+
+/**
+ * Keeps an endpoint pool as pods, workers and nodes are. Each `take…` is told all there is, and what has changed since the last
+ * time; undefined for who knows what. One change costs as much as the replica that it touches, however large the pool.
+ */
+export class Replicas {
+  readonly #endpoints: EndpointSink;
+  readonly #held = new Map<string, Held>();
+  /** The pod that leads a group, by group. */
+  readonly #leaders = new Map<string, string>();
+  #pods = NOTHING;
+  #ports: readonly number[] = [];
+  #workersListed = false;
+  readonly #byGroup = new Map<string, Map<string, Pod>>();
+  /** The group that a worker was last seen in: what has gone cannot be asked any more. */
+  readonly #groupOf = new Map<string, string>();
+  readonly #nodes = new Map<string, Labels>();
+
+  constructor(endpoints: EndpointSink) {
+    this.#endpoints = endpoints;
+  }
+
+  /** Groups of pods, by their leaders: those that serve, and those of which something is missing. */
+  get groups(): GroupCounts {
+    const leaders = [...this.#leaders.values()];
+    const whole = leaders.filter((key) => this.#held.has(key)).length;
+    return { whole, partial: leaders.length - whole };
+  }
+
+  setPorts(ports: readonly number[]): void {
+    this.#ports = ports;
+    this.#refreshAll();
+  }
+
+  takePods(pods: ReadonlyMap<string, Pod>, changed?: string): void {
+    this.#pods = pods;
+    if (changed === undefined) this.#refreshAll();
+    else this.#refresh(changed);
+  }
+
+  takeWorkers(workers: ReadonlyMap<string, Pod>, changed?: string): void {
+    this.#workersListed = true;
+    if (changed === undefined) {
+      this.#byGroup.clear();
+      this.#groupOf.clear();
+      for (const [key, worker] of workers) this.#place(key, worker);
+      this.#refreshAll();
+      return;
+    }
+    const before = this.#groupOf.get(changed);
+    this.#place(changed, workers.get(changed));
+    for (const group of new Set([before, this.#groupOf.get(changed)])) {
+      const leader = this.#leaders.get(group ?? '');
+      if (leader !== undefined) this.#refresh(leader);
+    }
+  }
+
+  /** Of each node the labels that endpoints are to have, and no others. */
+  takeNodes(nodes: ReadonlyMap<string, Node>, changed?: string): void {
+    const keys = changed === undefined ? [...this.#nodes.keys(), ...nodes.keys()] : [changed];
+    const moved = new Set<string>();
+    for (const key of new Set(keys)) {
+      const labels = nodes.get(key)?.labels;
+      // Nodes report in all the time, and hardly ever under other labels.
+      if (same(this.#nodes.get(key), labels)) continue;
+      if (labels === undefined) this.#nodes.delete(key);
+      else this.#nodes.set(key, labels);
+      moved.add(key);
+    }
+    if (moved.size === 0) return;
+    for (const [key, pod] of this.#pods) if (moved.has(nodeKey(pod))) this.#refresh(key);
+  }
+
+  #place(key: string, worker: Pod | undefined): void {
+    const before = this.#groupOf.get(key);
+    const group = worker && memberOf(worker)?.group;
+    if (before !== undefined && before !== group) {
+      this.#byGroup.get(before)?.delete(key);
+      if (this.#byGroup.get(before)?.size === 0) this.#byGroup.delete(before);
+      this.#groupOf.delete(key);
+    }
+    if (worker === undefined || group === undefined) return;
+    const members = this.#byGroup.get(group) ?? new Map<string, Pod>();
+    this.#byGroup.set(group, members.set(key, worker));
+    this.#groupOf.set(key, group);
+  }
+
+  #refreshAll(): void {
+    const gone = [...this.#held.keys(), ...this.#leaders.values()];
+    for (const key of new Set(gone)) if (!this.#pods.has(key)) this.#refresh(key);
+    for (const key of this.#pods.keys()) this.#refresh(key);
+  }
+
+  #refresh(key: string): void {
+    const pod = this.#pods.get(key);
+    this.#noteLeader(key, pod);
+    const wanted = pod === undefined ? [] : endpointsOf(pod, this.#surroundingsOf(pod));
+    const held = this.#held.get(key);
+    const uid = pod?.metadata?.uid;
+    // A pod made anew under its old name has nothing of what the old one knew, even at the old address.
+    const kept = new Set(held?.uid === uid ? wanted.map(({ id }) => id) : []);
+    for (const id of held?.ids ?? []) if (!kept.has(id)) this.#endpoints.remove(id);
+    for (const spec of wanted) this.#endpoints.upsert(spec);
+    if (wanted.length === 0) this.#held.delete(key);
+    else this.#held.set(key, { uid, ids: wanted.map(({ id }) => id) });
+  }
+
+  #noteLeader(key: string, pod: Pod | undefined): void {
+    const member = pod && memberOf(pod);
+    if (member?.isLeader === true) this.#leaders.set(member.group, key);
+    else
+      for (const [group, leader] of this.#leaders) if (leader === key) this.#leaders.delete(group);
+  }
+
+  #surroundingsOf(pod: Pod): Surroundings {
+    return {
+      ports: this.#ports,
+      workersOf: (group) =>
+        this.#workersListed ? (this.#byGroup.get(group)?.values() ?? []) : undefined,
+      inheritedLabels: this.#nodes.get(nodeKey(pod)),
+    };
+  }
+}
+
+/** Nodes are in no namespace. */
+function nodeKey({ spec }: Pod): string {
+  return `/${spec?.nodeName ?? ''}`;
+}
+
+function same(a: Labels | undefined, b: Labels | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  return a.size === b.size && [...a].every(([name, value]) => b.get(name) === value);
+}

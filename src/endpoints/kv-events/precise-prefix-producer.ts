@@ -1,0 +1,211 @@
+import type { Endpoint } from '../../framework/endpoint.ts';
+import {
+  LORA,
+  PRECISE_PREFIX_PRODUCER,
+  type PrefixMatch,
+  prefixMatchKey,
+} from '../../framework/keys.ts';
+import type { Outcome, Routed, Usage } from '../../framework/observer.ts';
+import {
+  type DataSource,
+  type DataSourceDefinition,
+  type DataSourceHost,
+  defineDataSource,
+} from '../../framework/plugin.ts';
+import type { InferenceRequest, PromptBlocks } from '../../framework/request.ts';
+import type { Millis } from '../../framework/runtime.ts';
+import {
+  ApproxPrefixIndex,
+  DEFAULT_APPROX_CONFIG,
+} from '../../plugins/producers/approx-prefix-producer.ts';
+import type { EndpointEvents } from './endpoint-events.ts';
+import { EventSubscriptions } from './event-subscriptions.ts';
+import { type PrecisePrefixConfig, precisePrefixConfig } from './precise-config.ts';
+import { PrecisePrompts, type PreparedPrompt } from './precise-prompts.ts';
+
+/**
+ * What each endpoint's prefix cache holds, as its engine says itself: KV events name the blocks, and a request's token
+ * ids tell which of them its prompt is made of. Where either is missing, what we sent where is taken instead, and
+ * counted.
+ */
+export const precisePrefixProducer: DataSourceDefinition = defineDataSource<PrecisePrefixConfig>({
+  type: PRECISE_PREFIX_PRODUCER,
+  config: precisePrefixConfig,
+  provides: (_config, name) => [prefixMatchKey(name)],
+  start: (parsed, host) => new PrecisePrefixIndex(parsed, host),
+});
+
+/** How often a match was told from what. */
+export interface MatchCounts {
+  /** Requests whose match came from events, at least at one endpoint. */
+  precise: number;
+  /** Requests whose match was the approximate one, their tokens not being known. */
+  approximate: number;
+}
+
+export class PrecisePrefixIndex implements DataSource {
+  readonly facts: NonNullable<DataSource['facts']>;
+  readonly prompts: PrecisePrompts;
+  readonly matches: MatchCounts = { precise: 0, approximate: 0 };
+  readonly #config: PrecisePrefixConfig;
+  readonly #subscriptions: EventSubscriptions;
+  readonly #approx: ApproxPrefixIndex;
+
+  constructor(config: PrecisePrefixConfig, host: DataSourceHost) {
+    this.#config = config;
+    this.#approx = new ApproxPrefixIndex(DEFAULT_APPROX_CONFIG, `${host.name}/approximate`);
+    this.#subscriptions = new EventSubscriptions(config, host, (endpoint) =>
+      this.#approx.forget(endpoint),
+    );
+    this.prompts = new PrecisePrompts(host, this.#subscriptions);
+    this.facts = [
+      {
+        key: prefixMatchKey(host.name),
+        compute: (endpoints, context) => this.#match(endpoints, context.request, context),
+      },
+    ];
+  }
+
+  /** Blocks held by the endpoint's cache, as told. */
+  size(endpoint: Endpoint): number {
+    return this.events(endpoint)?.view.blocks.size ?? 0;
+  }
+
+  /** What is known of an endpoint; undefined when it is not in the pool. */
+  events(endpoint: Endpoint): EndpointEvents | undefined {
+    return this.#subscriptions.of(endpoint);
+  }
+
+  prepare(request: InferenceRequest, body: readonly Uint8Array[], ready: () => void): boolean {
+    return this.prompts.prepare(request, body, ready);
+  }
+
+  onEndpointAdded(endpoint: Endpoint): void {
+    this.#approx.onEndpointAdded(endpoint);
+    this.#subscriptions.add(endpoint);
+  }
+
+  onEndpointRemoved(endpoint: Endpoint): void {
+    this.#approx.onEndpointRemoved(endpoint);
+    this.#subscriptions.remove(endpoint);
+  }
+
+  onEndpointChanged(endpoint: Endpoint, previous: Endpoint): void {
+    this.#approx.onEndpointChanged(endpoint, previous);
+    if (endpoint.address !== previous.address || endpoint.labels !== previous.labels) {
+      this.#subscriptions.add(endpoint);
+    }
+  }
+
+  onRouted(routed: Routed): void {
+    this.#approx.onRouted(routed);
+    if (!this.#config.speculative) return;
+    const { request, endpoint, at } = routed;
+    const events = this.events(endpoint);
+    const blocks = events && this.#blocksFor(this.prompts.of(request), events);
+    if (blocks !== undefined) events?.recent.add(blocks, at);
+  }
+
+  onBodyRead(routed: Routed, request: InferenceRequest): void {
+    this.#approx.onBodyRead(routed, request);
+  }
+
+  onAnswered(routed: Routed, conversation: PromptBlocks): void {
+    this.#approx.onAnswered(routed, conversation);
+  }
+
+  onDone(routed: Routed, at: Millis, outcome: Outcome, usage: Usage | undefined): void {
+    this.#approx.onDone(routed, at, outcome, usage);
+  }
+
+  stop(): void {
+    this.#subscriptions.close();
+    this.#approx.stop();
+  }
+
+  #match(
+    _endpoints: readonly Endpoint[],
+    request: InferenceRequest,
+    { now }: { readonly now: Millis },
+  ): PrefixMatch {
+    const approximate = this.#approx.match(request);
+    const prompt = this.prompts.of(request);
+    if (prompt === undefined) {
+      this.matches.approximate += 1;
+      return approximate;
+    }
+    this.matches.precise += 1;
+    const { blockTokens } = this.#config;
+    const totalBlocks = Math.floor(prompt.tokens / blockTokens);
+    const matched: (number | undefined)[] = [];
+    return {
+      totalBlocks,
+      blockTokens,
+      matchedBlocks: (endpoint) => {
+        const known = matched[endpoint.slot];
+        if (known !== undefined) return known;
+        const tokens = this.#matchedTokens(endpoint, { prompt, request, approximate, now });
+        const found = Math.min(totalBlocks, Math.floor(tokens / blockTokens));
+        matched[endpoint.slot] = found;
+        return found;
+      },
+    };
+  }
+
+  #matchedTokens(
+    endpoint: Endpoint,
+    {
+      prompt,
+      request,
+      approximate,
+      now,
+    }: {
+      readonly prompt: PreparedPrompt;
+      readonly request: InferenceRequest;
+      readonly approximate: PrefixMatch;
+      readonly now: Millis;
+    },
+  ): number {
+    const events = this.events(endpoint);
+    const blocks = events && this.#blocksFor(prompt, events);
+    const knowledge = events?.view.knowledge ?? 'unknown';
+    const estimated = (): number => scaled(approximate, endpoint, prompt.tokens);
+    if (events === undefined || knowledge === 'unknown') return estimated();
+    // An engine that has stored nothing yet has not told its block size either.
+    if (blocks === undefined) return knowledge === 'complete' ? 0 : estimated();
+    if (!serves(events, endpoint, request.model, prompt.adapter)) return 0;
+    const held = events.view.match(blocks.words, blocks.count);
+    const sent = this.#config.speculative ? events.recent.matchedBlocks(blocks, now) : 0;
+    const tokens = Math.max(held, sent) * blocks.blockTokens;
+    return knowledge === 'complete' ? tokens : Math.max(tokens, estimated());
+  }
+
+  #blocksFor(
+    prompt: PreparedPrompt | undefined,
+    { view }: EndpointEvents,
+  ): PromptBlocks | undefined {
+    return view.blockTokens === undefined ? undefined : prompt?.blocks.get(view.blockTokens);
+  }
+}
+
+/** The share of the prompt that the approximate index thinks is held, in tokens. */
+function scaled(match: PrefixMatch, endpoint: Endpoint, tokens: number): number {
+  if (match.totalBlocks === 0) return 0;
+  return (match.matchedBlocks(endpoint) / match.totalBlocks) * tokens;
+}
+
+/**
+ * Whether the blocks an engine tells of are of the model that is asked for. An adapter's are told by its name; a name
+ * that is neither one of those nor the model of the topic is an adapter of which nothing is stored.
+ */
+function serves(
+  { model: told }: EndpointEvents,
+  endpoint: Endpoint,
+  model: string,
+  isAdapter: boolean,
+): boolean {
+  if (isAdapter) return true;
+  const lora = endpoint.attribute(LORA);
+  if (lora !== undefined && (lora.running.has(model) || lora.waiting.has(model))) return false;
+  return told === undefined || told === model || model === '';
+}

@@ -1,0 +1,358 @@
+import { describe, expect, it } from 'vitest';
+import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
+import { CACHE_CONFIG, LORA } from '../../framework/keys.ts';
+import type { DataSource } from '../../framework/plugin.ts';
+import type { HttpGetOptions, HttpResponse, Network } from '../../framework/runtime.ts';
+import { EndpointPool } from '../../picker/endpoint-pool.ts';
+import { seededRandom } from '../../runtime/seeded-random.ts';
+import { SimulatedClock } from '../../runtime/simulated-clock.ts';
+import { coreMetricsExtractor } from './core-metrics-extractor.ts';
+import { metricsSource } from './metrics-source.ts';
+import { onScrapeError, type ScrapeError } from './scrape-errors.ts';
+
+const SEED = 1;
+const CACHE = 'vllm:cache_config_info{block_size="16",num_gpu_blocks="100"} 1.0';
+
+interface Server {
+  delayMs: number;
+  /** Answers never. */
+  dead: boolean;
+  status: number;
+  page: string;
+}
+
+/** Servers by `host:port`, on simulated time, their answers all in one memory. */
+class FakeNetwork implements Network {
+  readonly servers = new Map<string, Server>();
+  readonly sent: { readonly at: number; readonly url: string }[] = [];
+  readonly #clock: SimulatedClock;
+  readonly #memory = Buffer.alloc(4096);
+  readonly #open = new Map<string, number>();
+  /** The most gets under way at once for one server. */
+  openMax = 0;
+
+  constructor(clock: SimulatedClock) {
+    this.#clock = clock;
+  }
+
+  get(url: URL, { timeoutMs }: HttpGetOptions): Promise<HttpResponse> {
+    this.sent.push({ at: this.#clock.now(), url: url.href });
+    const open = (this.#open.get(url.host) ?? 0) + 1;
+    this.#open.set(url.host, open);
+    this.openMax = Math.max(this.openMax, open);
+    const server = this.servers.get(url.host);
+    return new Promise((resolve, reject) => {
+      const waits = server === undefined || server.dead ? timeoutMs : server.delayMs;
+      this.#clock.setTimer(waits, () => {
+        this.#open.set(url.host, (this.#open.get(url.host) ?? 0) - 1);
+        if (server === undefined || server.dead || waits >= timeoutMs) {
+          reject(new Error(`${url.href} did not answer`));
+          return;
+        }
+        const bytes = this.#memory.write(server.page);
+        resolve({ status: server.status, body: this.#memory.subarray(0, bytes) });
+      });
+    });
+  }
+
+  timesOf(host: string): readonly number[] {
+    return this.sent.filter(({ url }) => new URL(url).host === host).map(({ at }) => at);
+  }
+}
+
+function vllmPage(running: number, ...more: readonly string[]): string {
+  const lines = [
+    `vllm:num_requests_running{engine="0"} ${running}.0`,
+    'vllm:num_requests_waiting{engine="0"} 2.0',
+    'vllm:kv_cache_usage_perc{engine="0"} 0.5',
+    ...more,
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function setUp(parameters: Readonly<Record<string, unknown>> = {}) {
+  const clock = new SimulatedClock();
+  const network = new FakeNetwork(clock);
+  const pool = new EndpointPool();
+  const runtime = { clock, random: seededRandom(SEED), network };
+  const errors: ScrapeError[] = [];
+  onScrapeError(pool, (error) => errors.push(error));
+  const source: DataSource = metricsSource.start(metricsSource.config.parse(parameters), {
+    name: 'metrics',
+    pool,
+    runtime,
+  });
+  pool.observeEndpoints(source);
+  const changes: Endpoint[] = [];
+  pool.observeEndpoints({ onEndpointChanged: (endpoint) => changes.push(endpoint) });
+  const add = (
+    address: string,
+    server: Partial<Server> = {},
+    labels: Readonly<Record<string, string>> = {},
+  ): Server => {
+    const full = { delayMs: 1, dead: false, status: 200, page: vllmPage(1), ...server };
+    network.servers.set(address, full);
+    pool.upsert({ id: address as EndpointId, address, labels: new Map(Object.entries(labels)) });
+    return full;
+  };
+  const get = (address: string): Endpoint => {
+    const endpoint = pool.get(address as EndpointId);
+    if (endpoint === undefined) throw new Error(`no endpoint ${address}`);
+    return endpoint;
+  };
+  return { clock, network, pool, runtime, errors, source, changes, add, get };
+}
+
+function gaps(times: readonly number[]): readonly number[] {
+  return times.slice(1).map((time, index) => time - (times[index] ?? 0));
+}
+
+describe('metrics-data-source', () => {
+  it('scrapes a new endpoint at once and dates the sample by when the scrape was sent', async () => {
+    const { clock, add, get } = setUp();
+    await clock.run(1000);
+    add('a:1', { delayMs: 7 });
+    expect(get('a:1').metrics.sampledAt).toBe(Number.NEGATIVE_INFINITY);
+    const sentAt = clock.now();
+    await clock.run(sentAt + 10);
+    expect(get('a:1').metrics).toEqual({
+      waitingQueueSize: 2,
+      runningRequests: 1,
+      kvCacheUsage: 0.5,
+      sampledAt: sentAt,
+    });
+  });
+
+  it('scrapes every 50 ms, jittered, however long an answer takes', async () => {
+    const { clock, network, add } = setUp();
+    add('a:1', { delayMs: 30 });
+    await clock.run(10_000);
+    const between = gaps(network.timesOf('a:1')).slice(1);
+    expect(Math.min(...between)).toBeGreaterThanOrEqual(45);
+    expect(Math.max(...between)).toBeLessThanOrEqual(55);
+    expect(new Set(between).size).toBeGreaterThan(100);
+    expect(between.length).toBeGreaterThan(190);
+  });
+
+  it('moves the sample time even when nothing else changed', async () => {
+    const { clock, add, get } = setUp();
+    add('a:1');
+    await clock.run(1000);
+    expect(get('a:1').metrics.sampledAt).toBeGreaterThan(900);
+  });
+
+  it('spreads endpoints that were added together over the interval, from their second scrape', async () => {
+    const { clock, network, add } = setUp();
+    for (let port = 1; port <= 50; port++) add(`a:${port}`);
+    await clock.run(1000);
+    const moments = network.sent.filter(({ at }) => at >= 60 && at < 110).map(({ at }) => at);
+    const perTenth = Array.from(
+      { length: 10 },
+      (_, tenth) => moments.filter((at) => Math.floor((at - 60) / 5) === tenth).length,
+    );
+    expect(Math.max(...perTenth)).toBeLessThanOrEqual(15);
+    expect(perTenth.filter((count) => count > 0).length).toBeGreaterThanOrEqual(8);
+  });
+
+  it('is delayed by no slow or dead endpoint, and never asks one twice at once', async () => {
+    const { clock, network, add } = setUp();
+    add('slow:1', { delayMs: 400 });
+    add('dead:1', { dead: true });
+    add('good:1');
+    await clock.run(10_000);
+    expect(Math.max(...gaps(network.timesOf('good:1')))).toBeLessThanOrEqual(55);
+    expect(network.timesOf('slow:1').length).toBeGreaterThanOrEqual(24);
+    expect(network.openMax).toBe(1);
+  });
+
+  it('asks one that fails less often, and is back within about a second', async () => {
+    const { clock, network, add, get } = setUp();
+    const server = add('a:1', { status: 503 });
+    await clock.run(20_000);
+    const between = gaps(network.timesOf('a:1'));
+    expect(between.slice(-10).every((gap) => gap > 850 && gap <= 1100)).toBe(true);
+    server.status = 200;
+    await clock.run(21_200);
+    expect(get('a:1').metrics.sampledAt).toBeGreaterThan(20_000);
+    await clock.run(22_000);
+    expect(Math.max(...gaps(network.timesOf('a:1').slice(-5)))).toBeLessThanOrEqual(55);
+  });
+
+  it('tells why scrapes fail, and leaves such an endpoint unknown', async () => {
+    const { clock, add, get, errors } = setUp({ timeout: '200ms' });
+    add('a:1', { status: 404 });
+    add('b:1', { dead: true });
+    add('c:1', { page: '<html>' });
+    await clock.run(240);
+    const first = errors.filter(({ inSuccession }) => inSuccession === 1);
+    expect(first.map(({ endpoint, failure, reason }) => [endpoint.id, failure, reason])).toEqual([
+      ['a:1', 'status', 'http://a:1/metrics answered 404'],
+      ['c:1', 'no-series', 'http://c:1/metrics has no series of an engine we know'],
+      ['b:1', 'unreachable', 'http://b:1/metrics did not answer'],
+    ]);
+    for (const id of ['a:1', 'b:1', 'c:1']) {
+      expect(get(id).metrics.sampledAt).toBe(Number.NEGATIVE_INFINITY);
+    }
+  });
+
+  it('stops at once for an endpoint that was removed, and keeps nothing of its last answer', async () => {
+    const { clock, network, pool, add } = setUp();
+    add('a:1', { delayMs: 20 });
+    await clock.run(1000);
+    while (clock.now() - (network.timesOf('a:1').at(-1) ?? 0) > 10) clock.step();
+    pool.remove('a:1' as EndpointId);
+    const sent = network.sent.length;
+    await clock.run(clock.now() + 5000);
+    expect(network.sent.length).toBe(sent);
+    expect(clock.step()).toBe(false);
+  });
+
+  it('leaves no timer behind when stopped', async () => {
+    const { clock, network, source, add } = setUp();
+    add('a:1');
+    add('b:1', { dead: true });
+    await clock.run(500);
+    source.stop();
+    const sent = network.sent.length;
+    await clock.run();
+    expect(network.sent.length).toBe(sent);
+  });
+
+  it('sets LoRA state and cache size when they come, change or go, not with each scrape', async () => {
+    const { clock, changes, add, get } = setUp();
+    const lora = (adapter: string, time: number): string =>
+      `vllm:lora_requests_info{max_lora="4",running_lora_adapters="${adapter}",waiting_lora_adapters=""} ${time}`;
+    const server = add('a:1', { page: vllmPage(1, lora('sql', 1), CACHE) });
+    await clock.run(1000);
+    expect(get('a:1').attribute(LORA)?.running).toEqual(new Set(['sql']));
+    expect(get('a:1').attribute(CACHE_CONFIG)).toEqual({ blockTokens: 16, blocks: 100 });
+    expect(setsIn(changes)).toBe(2);
+    server.page = vllmPage(1, lora('chat', 2), CACHE);
+    await clock.run(2000);
+    expect(get('a:1').attribute(LORA)?.running).toEqual(new Set(['chat']));
+    server.page = vllmPage(1);
+    await clock.run(3000);
+    expect(get('a:1').attribute(LORA)).toBeUndefined();
+    expect(get('a:1').attribute(CACHE_CONFIG)).toBeUndefined();
+    expect(setsIn(changes)).toBe(5);
+  });
+
+  it('asks where scheme, path and port say, at IPv6 addresses too', async () => {
+    const { clock, network, pool } = setUp({ scheme: 'https', path: '/m?x=1', port: 9100 });
+    pool.upsert({ id: 'a' as EndpointId, address: '[fd00::1]:8000', labels: new Map() });
+    await clock.run(10);
+    expect(network.sent[0]?.url).toBe('https://[fd00::1]:9100/m?x=1');
+  });
+
+  it('makes the same scrapes from the same seed', async () => {
+    const run = async (): Promise<unknown> => {
+      const { clock, network, add } = setUp();
+      for (let port = 1; port <= 5; port++) add(`a:${port}`, { dead: port === 3 });
+      await clock.run(3000);
+      return network.sent;
+    };
+    expect(await run()).toEqual(await run());
+  });
+
+  it.each([
+    ['50ms', 50],
+    ['0.2s', 200],
+    ['1m', 60_000],
+    [75, 75],
+  ])('takes the interval %j', (interval, intervalMs) => {
+    expect(metricsSource.config.parse({ interval })).toMatchObject({ interval: intervalMs });
+  });
+
+  it.each([
+    { interval: '50' },
+    { interval: 0 },
+    { interval: '1ms' },
+    { timeout: -1 },
+    { path: 'metrics' },
+    { scheme: 'ftp' },
+    { port: 0 },
+    { insecureSkipVerify: false },
+    { intervall: '50ms' },
+  ])('refuses %j', (parameters) => {
+    expect(() => metricsSource.config.parse(parameters)).toThrow();
+  });
+});
+
+describe('the engine of an endpoint', () => {
+  const SGLANG = 'sglang:num_running_reqs 3\nsglang:num_queue_reqs 0\nsglang:token_usage 0.1\n';
+
+  it('is the one whose series the page has, where no label says', async () => {
+    const { clock, add, get } = setUp();
+    add('a:1', { page: SGLANG });
+    await clock.run(100);
+    expect(get('a:1').metrics.runningRequests).toBe(3);
+  });
+
+  it.each(['llm-d.ai/engine-type', 'inference.networking.k8s.io/engine-type'])(
+    'is what the label %s says',
+    async (label) => {
+      const { clock, add, get } = setUp();
+      const page = `${vllmPage(9)}${SGLANG}`;
+      add('a:1', { page }, { [label]: 'sglang' });
+      add('b:1', { page });
+      await clock.run(100);
+      expect(get('a:1').metrics.runningRequests).toBe(3);
+      expect(get('b:1').metrics.runningRequests).toBe(9);
+    },
+  );
+
+  it('changes with its label and with the server behind its address', async () => {
+    const { clock, pool, add, get } = setUp();
+    const server = add('a:1', { page: `${vllmPage(9)}${SGLANG}` });
+    await clock.run(100);
+    pool.upsert({
+      id: 'a:1' as EndpointId,
+      address: 'a:1',
+      labels: new Map([['llm-d.ai/engine-type', 'sglang']]),
+    });
+    await clock.run(200);
+    expect(get('a:1').metrics.runningRequests).toBe(3);
+    pool.upsert({ id: 'a:1' as EndpointId, address: 'a:1', labels: new Map() });
+    server.page = vllmPage(5);
+    await clock.run(1000);
+    expect(get('a:1').metrics.runningRequests).toBe(5);
+    server.page = SGLANG;
+    await clock.run(2000);
+    expect(get('a:1').metrics.runningRequests).toBe(3);
+  });
+
+  it('is read as the core-metrics-extractor of the pool says, though it starts later', async () => {
+    const { clock, pool, runtime, add, get } = setUp();
+    add('a:1', { page: `${vllmPage(9)}${SGLANG}ours 4\n` }, { engine: 'mine' });
+    add('b:1', { page: `${vllmPage(9)}${SGLANG}ours 4\n` });
+    const config = coreMetricsExtractor.config.parse({
+      engineLabelKey: 'engine',
+      defaultEngine: 'sglang',
+      engineConfigs: [{ name: 'mine', runningRequestsSpec: 'ours' }],
+    });
+    coreMetricsExtractor.start(config, { name: 'extractor', pool, runtime });
+    await clock.run(100);
+    expect(get('a:1').metrics.runningRequests).toBe(4);
+    expect(get('b:1').metrics.runningRequests).toBe(3);
+  });
+});
+
+describe('core-metrics-extractor', () => {
+  it.each([
+    { defaultEngine: 'mine' },
+    { engineConfigs: [{ name: 'x', kvUsageSpec: 'a{' }] },
+    { engineLabel: 'x' },
+  ])('refuses %j', (parameters) => {
+    expect(() => coreMetricsExtractor.config.parse(parameters)).toThrow();
+  });
+
+  it('takes an engine of engineConfigs as the default', () => {
+    const config = { defaultEngine: 'mine', engineConfigs: [{ name: 'mine' }] };
+    expect(coreMetricsExtractor.config.parse(config)).toMatchObject({ defaultEngine: 'mine' });
+  });
+});
+
+/** Changes that were of an attribute rather than a sample. */
+function setsIn(changes: readonly Endpoint[]): number {
+  return changes.filter((each, index) => each.metrics === changes[index - 1]?.metrics).length;
+}

@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest';
+import type { HttpResponse } from '../../framework/runtime.ts';
+import type { NoTokens, Prompt } from '../../openai/prompt-of.ts';
+import { seededRandom } from '../../runtime/seeded-random.ts';
+import { SimulatedClock } from '../../runtime/simulated-clock.ts';
+import { RemoteTokenizer } from './remote-tokenizer.ts';
+
+type Text = Extract<Prompt, { readonly kind: 'text' }>;
+
+const prompt = (text: string): Text => ({
+  kind: 'text',
+  form: 'completion',
+  fields: { prompt: text },
+  salt: '',
+});
+
+function json(value: unknown, status = 200): HttpResponse {
+  return { status, body: new TextEncoder().encode(JSON.stringify(value)) };
+}
+
+function setUp({ cacheBytesMax = 10_000, url = new URL('http://a:1/tokenize') } = {}) {
+  const clock = new SimulatedClock();
+  const questions: { body: string; answer: (response: HttpResponse) => void; fail: () => void }[] =
+    [];
+  const tokenizer = new RemoteTokenizer({
+    runtime: {
+      clock,
+      random: seededRandom(1),
+      network: {
+        get: () => Promise.reject(new Error('not asked')),
+        post: (_url, body) =>
+          new Promise((answer, reject) => {
+            const fail = (): void => reject(new Error('refused'));
+            questions.push({ body: new TextDecoder().decode(body), answer, fail });
+          }),
+      },
+    },
+    address: () => url,
+    deadlineMs: () => 100,
+    cacheBytesMax,
+  });
+  const told: (Uint32Array | NoTokens)[] = [];
+  const ask = (text: string) => tokenizer.tokens(prompt(text), (tokens) => told.push(tokens));
+  return { clock, questions, tokenizer, told, ask };
+}
+
+describe('a remote tokenizer', () => {
+  it('[E9] asks once for equal prompts, answers all, and remembers', async () => {
+    const { ask, questions, told, clock, tokenizer } = setUp();
+    expect([ask('a'), ask('a')]).toEqual([undefined, undefined]);
+    expect(questions.map(({ body }) => body)).toEqual(['{"prompt":"a"}']);
+    questions[0]?.answer(json({ count: 2, tokens: [5, 6] }));
+    await clock.run();
+    expect(told).toEqual([Uint32Array.of(5, 6), Uint32Array.of(5, 6)]);
+    expect(ask('a')).toEqual(Uint32Array.of(5, 6));
+    expect(tokenizer.stats).toMatchObject({ hits: 1, answers: 1 });
+  });
+
+  it('[E9] lets a request go at its deadline, and keeps a late answer for the next', async () => {
+    const { ask, questions, told, clock } = setUp();
+    ask('a');
+    clock.step(100);
+    expect(told).toEqual(['deadline']);
+    expect(clock.now()).toBe(100);
+    questions[0]?.answer(json({ tokens: [5] }));
+    await clock.run();
+    expect(told).toHaveLength(1);
+    expect(ask('a')).toEqual(Uint32Array.of(5));
+  });
+
+  it('reads the answers of the render API too', async () => {
+    const { ask, questions, told, clock } = setUp();
+    ask('a');
+    ask('b');
+    questions[0]?.answer(json([{ token_ids: [7], features: null }]));
+    questions[1]?.answer(json({ token_ids: [8], model: 'm' }));
+    await clock.run();
+    expect(told).toEqual([Uint32Array.of(7), Uint32Array.of(8)]);
+  });
+
+  it.each([
+    ['a refusal', (question: { answer(r: HttpResponse): void }) => question.answer(json({}, 404))],
+    ['no tokens', (question: { answer(r: HttpResponse): void }) => question.answer(json({ a: 1 }))],
+    ['a broken line', (question: { fail(): void }) => question.fail()],
+  ])('[E9] says that it failed after %s, and asks again next time', async (_what, end) => {
+    const { ask, questions, told, clock } = setUp();
+    ask('a');
+    end(questions[0] ?? { answer: () => undefined, fail: () => undefined });
+    await clock.run();
+    expect(told).toEqual(['failed']);
+    ask('a');
+    expect(questions).toHaveLength(2);
+  });
+
+  it('[E9] has no more than 64 questions under way', () => {
+    const { ask, questions } = setUp();
+    const answers = Array.from({ length: 65 }, (_, at) => ask(`${at}`));
+    expect(answers.slice(0, 64).every((answer) => answer === undefined)).toBe(true);
+    expect(answers[64]).toBe('busy');
+    expect(questions).toHaveLength(64);
+  });
+
+  it('forgets the answers asked for least recently when there is no more room', async () => {
+    const { ask, questions, clock, tokenizer } = setUp({ cacheBytesMax: 1000 });
+    for (let at = 0; at < 30; at++) {
+      ask(`${at}`);
+      questions[at]?.answer(json({ tokens: [1, 2, 3, 4, 5, 6, 7, 8, 9] }));
+      await clock.run();
+      expect(ask('0')).toEqual(Uint32Array.of(1, 2, 3, 4, 5, 6, 7, 8, 9));
+    }
+    expect(tokenizer.cacheBytes).toBeLessThanOrEqual(1000);
+    expect(tokenizer.cacheBytes).toBeGreaterThan(800);
+    expect(ask('1')).toBeUndefined();
+  });
+});

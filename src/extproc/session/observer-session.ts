@@ -1,0 +1,176 @@
+import type { StreamAction } from '../codec/stream-action.ts';
+import {
+  BODY_MODE,
+  type CloseReason,
+  type ProtocolConfig,
+  type StreamEvent,
+} from '../codec/stream-event.ts';
+import { chunked } from './chunked.ts';
+import {
+  type BookingMode,
+  ObservedRequest,
+  type ObservedRequestOptions,
+} from './observed-request.ts';
+import { ResponsePhase } from './response-phase.ts';
+
+export interface ObserverSessionOptions extends ObservedRequestOptions {
+  /** An error that is ours. The request goes on as if nobody looked. */
+  readonly onFault: (error: unknown) => void;
+}
+
+/** What a filter has that says nothing of itself. */
+const UNTOLD: ProtocolConfig = {
+  requestBodyMode: BODY_MODE.fullDuplex,
+  responseBodyMode: BODY_MODE.fullDuplex,
+  sendsBodyWithoutWaiting: false,
+};
+
+/**
+ * One HTTP request's life on the stream of a filter that stands behind another picker's. What is awaited is answered at
+ * once and changes nothing; in `observability_mode` nothing is. Throws only what `emit` or `onFault` throws.
+ */
+export class ObserverSession {
+  readonly #options: ObserverSessionOptions;
+  readonly #emit: (action: StreamAction) => void;
+  readonly #request: ObservedRequest;
+  /** Only listens: its answers are not sent. */
+  readonly #response = new ResponsePhase(() => undefined);
+  #protocol = UNTOLD;
+  #observing = false;
+  #begun = false;
+  #over = false;
+
+  constructor(options: ObserverSessionOptions, emit: (action: StreamAction) => void) {
+    this.#options = options;
+    this.#emit = emit;
+    this.#request = new ObservedRequest(options);
+  }
+
+  on(event: StreamEvent): void {
+    this.#configure(event);
+    // First, so that whatever we make of it cannot keep it.
+    if (!this.#observing) this.#letPass(event);
+    if (this.#over) return;
+    try {
+      this.#note(event);
+      this.#learn(event);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  /** The stream is over. In `observability_mode` that is some seconds after the request. */
+  closed(reason: CloseReason): void {
+    if (this.#over) return;
+    this.#over = true;
+    const { routed } = this.#request;
+    try {
+      if (this.#response.endsWithStream) this.#response.complete(routed);
+      else routed?.done(reason === 'failed' ? 'failed' : 'aborted');
+      this.#request.close();
+    } catch (error) {
+      this.#options.onFault(error);
+    }
+  }
+
+  #configure({ protocol, observing }: StreamEvent): void {
+    if (this.#begun) return;
+    this.#begun = true;
+    this.#observing = observing;
+    this.#protocol = protocol ?? UNTOLD;
+    this.#response.configure(this.#protocol.responseBodyMode);
+  }
+
+  #letPass(event: StreamEvent): void {
+    const { requestBodyMode, responseBodyMode } = this.#protocol;
+    switch (event.kind) {
+      case 'request-headers':
+        this.#emit({ kind: 'answer-request-headers', pick: undefined });
+        return;
+      case 'request-body':
+        if (requestBodyMode === BODY_MODE.fullDuplex) this.#echo('echo-request-body', event);
+        else this.#emit({ kind: 'answer-request-body', pick: undefined });
+        return;
+      case 'response-headers':
+        this.#emit({ kind: 'answer-response-headers', setHeaders: [] });
+        return;
+      case 'response-body':
+        if (responseBodyMode === BODY_MODE.fullDuplex) this.#echo('echo-response-body', event);
+        else this.#emit({ kind: 'answer-response-body' });
+        return;
+      case 'request-trailers':
+        this.#emit({ kind: 'answer-request-trailers' });
+        return;
+      case 'response-trailers':
+        this.#emit({ kind: 'answer-response-trailers' });
+        return;
+      case 'unknown':
+        return;
+    }
+  }
+
+  #echo(
+    kind: 'echo-request-body' | 'echo-response-body',
+    { chunk, endOfStream }: { readonly chunk: Buffer; readonly endOfStream: boolean },
+  ): void {
+    const groups = chunked([chunk]);
+    for (const [index, pieces] of groups.entries()) {
+      const last = index === groups.length - 1;
+      this.#emit({ kind, pieces, endOfStream: endOfStream && last });
+    }
+  }
+
+  #note({ metadata }: StreamEvent): void {
+    if (metadata?.subset !== undefined) this.#request.allow(metadata.subset);
+    if (metadata?.destination !== undefined) this.#request.sentTo(metadata.destination);
+    if (metadata?.served !== undefined) this.#request.routed?.served(metadata.served);
+  }
+
+  #learn(event: StreamEvent): void {
+    const mode = this.#mode();
+    switch (event.kind) {
+      case 'request-headers':
+        this.#request.onHeaders(event.headers.toMap(), event.endOfStream, mode);
+        return;
+      case 'request-body':
+        this.#request.onBody(event.chunk, event.endOfStream, mode);
+        return;
+      case 'request-trailers':
+        this.#request.onTrailers(mode);
+        return;
+      case 'response-headers': {
+        this.#request.onAnswered(mode);
+        const { routed, answer } = this.#request;
+        this.#response.onHeaders(event, routed, answer);
+        // The model says when: this stream will end too late to tell.
+        if (!mode.endSeen) this.#response.complete(routed);
+        return;
+      }
+      case 'response-body':
+        this.#response.onBody(event.chunk, event.endOfStream, this.#request.routed);
+        return;
+      case 'response-trailers':
+        this.#response.onTrailers(this.#request.routed);
+        return;
+      case 'unknown':
+        return;
+    }
+  }
+
+  #mode(): BookingMode {
+    const { requestBodyMode, responseBodyMode } = this.#protocol;
+    const bodySeen = responseBodyMode !== BODY_MODE.none;
+    return { requestBodyMode, firstTokenSeen: bodySeen, endSeen: bodySeen || !this.#observing };
+  }
+
+  /** Nothing more is learned of this request, and all that comes is let pass. */
+  #fail(error: unknown): void {
+    this.#over = true;
+    this.#options.onFault(error);
+    try {
+      this.#request.routed?.done('aborted');
+    } catch (fault) {
+      this.#options.onFault(fault);
+    }
+  }
+}

@@ -1,0 +1,117 @@
+import type { InferenceRequest } from '../../framework/request.ts';
+import type { RoutedRequest } from '../../framework/routing.ts';
+import type { AnswerBlocks } from '../../openai/answer-blocks.ts';
+import { type AnswerText, answerTextFor } from '../../openai/answer-text.ts';
+import { ModelRestorer } from '../../openai/model-restorer.ts';
+import { UsageTail } from '../../openai/usage-tail.ts';
+import type { HeaderBlock } from '../codec/header-block.ts';
+import type { StreamAction } from '../codec/stream-action.ts';
+import { BODY_MODE } from '../codec/stream-event.ts';
+import { chunked } from './chunked.ts';
+import { isRenamed } from './is-renamed.ts';
+
+const SERVER_ERROR = 500;
+const TEXTUAL = /json|event-stream|^$/i;
+
+/**
+ * The response's half of a session: lets everything pass at once, the model under the name that the client asked for, and
+ * notes when it began, how it ended and what it used.
+ */
+export class ResponsePhase {
+  readonly #emit: (action: StreamAction) => void;
+  readonly #tail = new UsageTail();
+  #mode: number = BODY_MODE.fullDuplex;
+  #status: number | undefined;
+  #bodyBytes: number | undefined;
+  #restorer: ModelRestorer | undefined;
+  #text: AnswerText | undefined;
+
+  constructor(emit: (action: StreamAction) => void) {
+    this.#emit = emit;
+  }
+
+  configure(mode: number): void {
+    this.#mode = mode;
+  }
+
+  /** Whether the end of the stream is the end of the response: its headers came, and its body is not sent to us. */
+  get endsWithStream(): boolean {
+    return this.#status !== undefined && this.#mode === BODY_MODE.none;
+  }
+
+  onHeaders(
+    { headers, endOfStream }: { readonly headers: HeaderBlock; readonly endOfStream: boolean },
+    routed: RoutedRequest | undefined,
+    /** What is to hash the answer, where anybody could learn from it. */
+    answer?: AnswerBlocks,
+  ): void {
+    this.#status = Number(headers.get(':status') ?? 200);
+    const setHeaders = [...(routed?.responseHeaders() ?? [])];
+    if (!endOfStream && this.#mode !== BODY_MODE.none) {
+      this.#restorer = restorerFor(headers, routed?.request);
+      if (routed?.hearsAnswer === true) this.#text = answerTextFor(headers, answer);
+    }
+    // The length is another then, and not known before the end.
+    const removeHeaders = this.#restorer === undefined ? undefined : ['content-length'];
+    this.#emit({ kind: 'answer-response-headers', setHeaders, removeHeaders });
+    if (endOfStream) this.complete(routed);
+  }
+
+  onBody(chunk: Buffer, endOfStream: boolean, routed: RoutedRequest | undefined): void {
+    const restored = this.#restored(chunk, endOfStream);
+    if (this.#mode === BODY_MODE.fullDuplex) this.#echo(restored ?? [chunk], endOfStream);
+    else this.#emit({ kind: 'answer-response-body', body: restored });
+    if (routed === undefined) return;
+    this.#bodyBytes = (this.#bodyBytes ?? 0) + chunk.length;
+    if (chunk.length > 0) routed.firstToken();
+    this.#tail.push(chunk);
+    this.#text?.push(chunk);
+    if (endOfStream) this.complete(routed);
+  }
+
+  onTrailers(routed: RoutedRequest | undefined): void {
+    const held = this.#restorer?.end() ?? [];
+    if (held.length > 0 && this.#mode === BODY_MODE.fullDuplex) this.#echo(held, false);
+    this.#emit({ kind: 'answer-response-trailers' });
+    this.complete(routed);
+  }
+
+  complete(routed: RoutedRequest | undefined): void {
+    const failed = (this.#status ?? 200) >= SERVER_ERROR;
+    const conversation = this.#text?.end();
+    this.#text = undefined;
+    if (conversation !== undefined) routed?.answered(conversation);
+    routed?.done(failed ? 'failed' : 'completed', this.#tail.take(), this.#bodyBytes);
+  }
+
+  /** Undefined where nothing is restored. */
+  #restored(chunk: Buffer, ends: boolean): readonly Uint8Array[] | undefined {
+    if (this.#restorer === undefined) return undefined;
+    const passed = this.#restorer.push(chunk);
+    return ends ? [...passed, ...this.#restorer.end()] : passed;
+  }
+
+  #echo(body: readonly Uint8Array[], ends: boolean): void {
+    // All of it is held back: the next piece carries it.
+    if (body.length === 0 && !ends) return;
+    const groups = chunked(body);
+    for (const [index, pieces] of groups.entries()) {
+      const endOfStream = ends && index === groups.length - 1;
+      this.#emit({ kind: 'echo-response-body', pieces, endOfStream });
+    }
+  }
+}
+
+/** For an answer to a request whose model was renamed, if it is text that can name a model and is not compressed. */
+function restorerFor(
+  headers: HeaderBlock,
+  request: InferenceRequest | undefined,
+): ModelRestorer | undefined {
+  const requested = request?.rewrite?.requestedModel ?? '';
+  if (request === undefined || !isRenamed(request) || requested === '') return undefined;
+  const contentType = headers.get('content-type') ?? '';
+  const encoding = headers.get('content-encoding') ?? 'identity';
+  if (!TEXTUAL.test(contentType) || encoding !== 'identity') return undefined;
+  const eventStream = contentType.includes('event-stream');
+  return new ModelRestorer({ served: request.model, requested, eventStream });
+}

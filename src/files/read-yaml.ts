@@ -1,0 +1,25 @@
+import { LineCounter, parseDocument } from 'yaml';
+import { ConfigError } from '../framework/error.ts';
+
+/** So that a few lines of aliases cannot unfold into gigabytes. */
+const ALIASES_MAX = 100;
+
+/** YAML or JSON text as a value. Throws ConfigError with line and column of every fault; `source` names the file in it. */
+export function readYaml(text: string, source: string): unknown {
+  const lineCounter = new LineCounter();
+  const document = parseDocument(text, { lineCounter, prettyErrors: false });
+  if (document.errors.length > 0) {
+    const issues = document.errors.map(({ pos, message }) => {
+      const { line, col } = lineCounter.linePos(pos[0]);
+      return { path: `line ${line}, column ${col}`, message };
+    });
+    throw new ConfigError(source, issues);
+  }
+  try {
+    return document.toJS({ maxAliasCount: ALIASES_MAX });
+  } catch (error) {
+    // Aliases are only followed here: one that means nothing, or too many.
+    const message = error instanceof Error ? error.message : String(error);
+    throw new ConfigError(source, [{ path: 'file', message }]);
+  }
+}

@@ -1,0 +1,178 @@
+import { readFileSync, statSync } from 'node:fs';
+import { zstdDecompressSync } from 'node:zlib';
+import { ConfigError } from '../../framework/error.ts';
+import { beginsRun, type CaptureHead } from './begins-run.ts';
+import { captureFiles } from './capture-files.ts';
+import { CAPTURE_VERSION, type CaptureRecord } from './capture-record.ts';
+import { recordOf } from './record-of.ts';
+
+/** Of one frame, a second's records: more is no capture of ours. */
+const FRAME_TEXT_BYTES_MAX = 512 * 1024 * 1024;
+/** What a record begins with. */
+const BRACE = 0x7b;
+/** An object, so that the compiler misses a kind that is left out. */
+const KINDS: Readonly<Record<CaptureRecord['e'], true>> = {
+  capture: true,
+  '+': true,
+  '-': true,
+  labels: true,
+  m: true,
+  cache: true,
+  lora: true,
+  started: true,
+  custom: true,
+  q: true,
+  body: true,
+  answer: true,
+  first: true,
+  served: true,
+  done: true,
+  timer: true,
+  adopt: true,
+  gap: true,
+};
+
+export interface CaptureReading {
+  /** In order. */
+  readonly records: Generator<CaptureRecord, void>;
+  /** Sentences about what is missing, known when `records` has ended. */
+  readonly warnings: string[];
+}
+
+/**
+ * Reads a capture: a folder of files, or one file, packed or not. A last frame of a run that was cut off, by a crash, ends
+ * the run with a warning; damage anywhere else throws with its place. Throws ConfigError where there is no capture.
+ */
+export function readCapture(path: string): CaptureReading {
+  const files = filesOf(path);
+  const reader = new CaptureReader();
+  return { records: reader.read(files), warnings: reader.warnings };
+}
+
+function filesOf(path: string): readonly string[] {
+  let folder: boolean;
+  try {
+    folder = statSync(path).isDirectory();
+  } catch {
+    throw new ConfigError(path, [{ path: 'capture', message: 'is not there' }]);
+  }
+  if (!folder) return [path];
+  const files = captureFiles(path);
+  if (files.length > 0) return files.map((file) => file.path);
+  throw new ConfigError(path, [
+    { path: 'capture', message: 'holds no file such as capture-000000.jsonl.zst' },
+  ]);
+}
+
+/** A frame whose end is missing. */
+interface Cut {
+  readonly error: ConfigError;
+  readonly warning: string;
+}
+
+class CaptureReader {
+  readonly warnings: string[] = [];
+  #before: CaptureHead | undefined;
+  /** Where the file before ended too early: a crash, if nothing of its run comes after. */
+  #cut: Cut | undefined;
+
+  *read(files: readonly string[]): Generator<CaptureRecord, void> {
+    let records = 0;
+    for (const file of files) {
+      let line = 0;
+      for (const text of this.#framesOf(file)) {
+        for (const each of text.split('\n')) {
+          if (each === '') continue;
+          line += 1;
+          const place = `${file}:${line}`;
+          const record = parsed(each, place);
+          this.#note(record, place);
+          records += 1;
+          yield record;
+        }
+      }
+    }
+    this.#crashed();
+    if (records > 0 || this.warnings.length > 0) return;
+    const path = files.join(', ');
+    throw new ConfigError(path, [{ path: 'capture', message: 'is empty: no record is in it' }]);
+  }
+
+  #note(record: CaptureRecord, place: string): void {
+    if (record.e === 'capture') this.#begin(record);
+    if (this.#cut !== undefined) throw this.#cut.error;
+    if (record.e === 'gap') {
+      this.warnings.push(`${place}: ${record.records} records were left out when it was made`);
+    }
+  }
+
+  #begin(head: CaptureHead): void {
+    if (beginsRun(head, this.#before)) {
+      // What is cut off may be what is missing before it.
+      if (head.file === 0 || head.seed !== this.#before?.seed) this.#crashed();
+      if (head.file > 0) {
+        this.warnings.push(
+          `the first ${head.file} files of the capture are gone: what they taught is missing, and decisions may differ for that`,
+        );
+      }
+    }
+    this.#before = head;
+  }
+
+  /** Nothing more comes of the run. */
+  #crashed(): void {
+    if (this.#cut !== undefined) this.warnings.push(this.#cut.warning);
+    this.#cut = undefined;
+  }
+
+  /** The texts of a file's frames, one at a time. */
+  *#framesOf(file: string): Generator<string, void> {
+    const bytes = readFileSync(file);
+    // Unpacked by hand, to be looked at.
+    if (bytes[0] === BRACE) {
+      if (bytes.length > FRAME_TEXT_BYTES_MAX) {
+        const message = `${bytes.length} bytes unpacked, more than ${FRAME_TEXT_BYTES_MAX}; leave it packed`;
+        throw new ConfigError(file, [{ path: 'capture', message }]);
+      }
+      yield bytes.toString('utf8');
+      return;
+    }
+    let at = 0;
+    while (at < bytes.length) {
+      let frame: { readonly buffer: Buffer; readonly engine: { readonly bytesWritten: number } };
+      try {
+        // With `info` it says how much of its input one frame was.
+        frame = zstdDecompressSync(bytes.subarray(at), {
+          info: true,
+          maxOutputLength: FRAME_TEXT_BYTES_MAX,
+        }) as never;
+      } catch (failure) {
+        const why = failure instanceof Error ? failure.message : String(failure);
+        const message = `damaged zstd data: ${why}`;
+        const error = new ConfigError(file, [{ path: `byte ${at}`, message }]);
+        if (!/end of file/.test(why)) throw error;
+        // Of the file before nothing came but a beginning.
+        this.#crashed();
+        const warning = `${file}: the last ${bytes.length - at} bytes are a frame that was cut off`;
+        this.#cut = { error, warning };
+        return;
+      }
+      at += frame.engine.bytesWritten;
+      yield frame.buffer.toString('utf8');
+    }
+  }
+}
+
+function parsed(line: string, place: string): CaptureRecord {
+  let record: unknown;
+  try {
+    record = recordOf(line);
+  } catch {
+    throw new ConfigError(place, [{ path: 'record', message: 'is no JSON' }]);
+  }
+  const kind =
+    typeof record === 'object' && record !== null && 'e' in record ? record.e : undefined;
+  if (typeof kind === 'string' && Object.hasOwn(KINDS, kind)) return record as CaptureRecord;
+  const message = `is of no kind that version ${CAPTURE_VERSION} of the format knows`;
+  throw new ConfigError(place, [{ path: 'record', message }]);
+}

@@ -1,0 +1,107 @@
+import { describe, expect, it } from 'vitest';
+import { makeEndpoint, makePool, makeRouted, makeRuntime } from '../../../test/makers.ts';
+import type { EndpointWriter } from '../../framework/plugin.ts';
+import { approxPrefixProducer } from '../../plugins/producers/approx-prefix-producer.ts';
+import { PickerMetrics } from './metrics.ts';
+import { requestMetrics } from './request-metrics.ts';
+
+const errorLine = (model: string, code: string, count: number): string =>
+  `llm_d_epp_request_error_total{error_code="${code}",fairness_id="default-flow",model_name="${model}",priority="0",target_model_name="${model}"} ${count}\n`;
+
+describe('PickerMetrics', () => {
+  it('carries the reference’s names, types and label order', async () => {
+    const page = await new PickerMetrics({ build: { commit: 'c0ffee', buildRef: 'v1' } }).page();
+    const types = Object.fromEntries(
+      [...page.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', type]) => [name, type]),
+    );
+    expect(types).toEqual({
+      llm_d_epp_model_rewrite_decisions_total: 'counter',
+      llm_d_epp_request_total: 'counter',
+      llm_d_epp_request_error_total: 'counter',
+      llm_d_epp_request_running: 'gauge',
+      llm_d_epp_request_duration_seconds: 'histogram',
+      llm_d_epp_request_size_bytes: 'histogram',
+      llm_d_epp_response_size_bytes: 'histogram',
+      llm_d_epp_request_input_tokens: 'histogram',
+      llm_d_epp_request_output_tokens: 'histogram',
+      llm_d_epp_request_cached_tokens: 'histogram',
+      llm_d_epp_request_ttft_seconds: 'histogram',
+      llm_d_epp_request_ntpot_seconds: 'histogram',
+      llm_d_epp_request_streaming_tpot_seconds: 'histogram',
+      llm_d_epp_scheduler_e2e_duration_seconds: 'histogram',
+      llm_d_epp_scheduler_attempts_total: 'counter',
+      llm_d_epp_plugin_duration_seconds: 'histogram',
+      llm_d_epp_prefix_indexer_hit_ratio: 'histogram',
+      llm_d_epp_prefix_indexer_hit_bytes: 'histogram',
+      llm_d_epp_prefix_predicted_tokens_total: 'counter',
+      llm_d_epp_prefix_reported_tokens_total: 'counter',
+      llm_d_epp_datalayer_poll_errors_total: 'counter',
+      llm_d_epp_info: 'gauge',
+      inference_objective_request_total: 'counter',
+      inference_objective_request_error_total: 'counter',
+      inference_objective_request_duration_seconds: 'histogram',
+      inference_objective_input_tokens: 'histogram',
+      inference_objective_output_tokens: 'histogram',
+      inference_objective_running_requests: 'gauge',
+    });
+    expect(page).toContain('llm_d_epp_info{build_ref="v1",commit="c0ffee"} 1\n');
+    expect(page.match(/^# HELP \S+ (?!\[ALPHA\])/m)).toBe(null);
+  });
+
+  it('counts refused requests under the reference’s error names', async () => {
+    const metrics = new PickerMetrics();
+    metrics.countError('saturated', 'm');
+    metrics.countError('no-endpoints', 'm');
+    metrics.countError('no-endpoints', 'm');
+    const page = await metrics.page();
+    expect(page).toContain(errorLine('m', 'ResourceExhausted', 1));
+    expect(page).toContain(errorLine('m', 'ServiceUnavailable', 2));
+  });
+
+  it('gives no label to a model name that only ever came in bad requests', async () => {
+    const metrics = new PickerMetrics();
+    for (let index = 0; index < 50; index++) metrics.countError('unknown-model', `junk-${index}`);
+    const page = await metrics.page();
+    expect(page).not.toContain('junk');
+    expect(page).toContain('model_name="other"');
+  });
+
+  it('stays bounded however many models, flows and priorities clients invent', () => {
+    const { requests } = new PickerMetrics();
+    const seen = new Set<unknown>();
+    for (let index = 0; index < 5000; index++) {
+      const model = `model-${index}`;
+      const fairnessId = `flow-${index % 1500}`;
+      seen.add(requests.of({ model, targetModel: model, fairnessId, priority: index }));
+    }
+    expect(seen.size).toBe(2001);
+  });
+
+  it('counts failed polls by source', async () => {
+    const metrics = new PickerMetrics();
+    metrics.countPollError('metrics-data-source');
+    metrics.countPollError('metrics-data-source');
+    expect(await metrics.page()).toContain(
+      'llm_d_epp_datalayer_poll_errors_total{source_type="metrics-data-source"} 2\n',
+    );
+  });
+
+  it('shows a prefix index and what the picks found in it', async () => {
+    const metrics = new PickerMetrics();
+    const pool = makePool([{}, {}]);
+    const source = approxPrefixProducer.start(approxPrefixProducer.config.parse({}), {
+      name: 'approx-prefix-cache-producer',
+      pool: {} as EndpointWriter,
+      runtime: makeRuntime(),
+    });
+    for (const endpoint of pool) source.onEndpointAdded?.(endpoint);
+    metrics.observePrefixIndexes([{}, source], () => pool);
+    requestMetrics(metrics).onRouted?.(makeRouted(makeEndpoint('a'), { cachedTokens: 320 }));
+    const page = await metrics.page();
+    const labels =
+      'plugin_name="approx-prefix-cache-producer",plugin_type="approx-prefix-cache-producer"';
+    expect(page).toContain(`llm_d_epp_prefix_indexer_size{${labels}} 0\n`);
+    expect(page).toContain(`llm_d_epp_prefix_indexer_hit_ratio_sum{${labels}} 0.5\n`);
+    expect(page).toContain(`llm_d_epp_prefix_indexer_hit_bytes_sum{${labels}} 1280\n`);
+  });
+});

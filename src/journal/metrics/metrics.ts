@@ -1,0 +1,112 @@
+import { Gauge, Registry } from 'prom-client';
+import type { Endpoint } from '../../framework/endpoint.ts';
+import { ERRORS, type RoutingErrorCode } from '../../framework/error.ts';
+import { DEFAULT_PREFIX_PRODUCER } from '../../framework/keys.ts';
+import type { Observer } from '../../framework/plugin.ts';
+import { createDecisionFamilies, type DecisionFamilies } from './decision-families.ts';
+import { type PrefixIndex, prefixIndexes } from './prefix-index.ts';
+import { createRequestSeries, type RequestSeriesTable } from './request-series.ts';
+import type { Cell, Tally } from './tally.ts';
+
+/** What Prometheus calls this build. */
+export interface BuildInfo {
+  readonly commit: string;
+  readonly buildRef: string;
+}
+
+/** How much of a prompt the pick found cached. */
+export interface PrefixHits {
+  readonly ratio: Tally;
+  readonly bytes: Tally;
+}
+
+/** A model name in such a request is no evidence that the model exists. */
+const CLIENTS_FAULT: ReadonlySet<RoutingErrorCode> = new Set<RoutingErrorCode>([
+  'invalid-request',
+  'unknown-model',
+  'body-too-large',
+]);
+
+/** What an unread request is booked under: the reference's default flow. */
+const UNREAD = { fairnessId: 'default-flow', priority: 0 };
+
+const UNKNOWN_BUILD: BuildInfo = { commit: 'unknown', buildRef: 'unknown' };
+
+/**
+ * The picker's own metrics, under the reference picker's names so that its dashboards and alerts carry over. On a
+ * registry of their own, so that two pickers in one process do not meet.
+ */
+export class PickerMetrics {
+  /** For metrics of the process itself: prom-client's `collectDefaultMetrics({ register: registry })`. */
+  readonly registry: Registry = new Registry();
+  readonly requests: RequestSeriesTable = createRequestSeries(this.registry);
+  readonly decisions: DecisionFamilies = createDecisionFamilies(this.registry);
+  readonly #pollErrors = new Map<string, Cell>();
+  #prefixHits: PrefixHits | undefined;
+  #prefixIndexes: readonly PrefixIndex[] = [];
+
+  constructor({ build = UNKNOWN_BUILD }: { readonly build?: BuildInfo } = {}) {
+    const info = new Gauge({
+      name: 'llm_d_epp_info',
+      help: '[ALPHA] The build that is running.',
+      labelNames: ['build_ref', 'commit'],
+      registers: [this.registry],
+    });
+    info.set({ build_ref: build.buildRef, commit: build.commit }, 1);
+  }
+
+  /** Undefined where no prefix index is: a pick without one is not a miss. */
+  get prefixHits(): PrefixHits | undefined {
+    return this.#prefixIndexes.length === 0 ? undefined : this.#prefixHits;
+  }
+
+  /** The page in Prometheus' text format. */
+  page(): Promise<string> {
+    return this.registry.metrics();
+  }
+
+  /** A request refused before it had an endpoint. `model` may be anything the client wrote, or empty. */
+  countError(code: RoutingErrorCode, model: string): void {
+    const newNames = !CLIENTS_FAULT.has(code);
+    const series = this.requests.of({ model, targetModel: model, ...UNREAD }, { newNames });
+    series.error(ERRORS[code].label).value += 1;
+  }
+
+  /** `sourceType` is the data source's type name. */
+  countPollError(sourceType: string): void {
+    let cell = this.#pollErrors.get(sourceType);
+    if (cell === undefined) {
+      cell = this.decisions.pollErrors.child({ source_type: sourceType });
+      this.#pollErrors.set(sourceType, cell);
+    }
+    cell.value += 1;
+  }
+
+  /** Puts the prefix indexes among `observers` on the page, with their hits; in place of those told before. */
+  observePrefixIndexes(observers: readonly Observer[], snapshot: () => readonly Endpoint[]): void {
+    this.#prefixIndexes = prefixIndexes(observers);
+    if (this.#prefixIndexes.length === 0) return;
+    const labels = pluginLabels(DEFAULT_PREFIX_PRODUCER);
+    const { hitRatio, hitBytes } = this.decisions;
+    this.#prefixHits ??= { ratio: hitRatio.child(labels), bytes: hitBytes.child(labels) };
+    const name = 'llm_d_epp_prefix_indexer_size';
+    if (this.registry.getSingleMetric(name) !== undefined) return;
+    const gauge = new Gauge({
+      name,
+      help: '[ALPHA] Blocks in a prefix index, all endpoints together.',
+      labelNames: ['plugin_name', 'plugin_type'],
+      registers: [this.registry],
+      collect: () => {
+        gauge.reset();
+        for (const index of this.#prefixIndexes) {
+          const blocks = snapshot().reduce((sum, endpoint) => sum + index.size(endpoint), 0);
+          gauge.set(pluginLabels(index.name), blocks);
+        }
+      },
+    });
+  }
+}
+
+function pluginLabels(name: string): { plugin_name: string; plugin_type: string } {
+  return { plugin_name: name, plugin_type: DEFAULT_PREFIX_PRODUCER };
+}

@@ -1,0 +1,68 @@
+import { spawn } from 'node:child_process';
+import { extname, join } from 'node:path';
+import { ConfigError } from '../../framework/error.ts';
+import { ENDS_WITH_PARENT } from '../../runtime/end-with-parent.ts';
+
+export interface ChildCommand {
+  readonly pid: number;
+  /** The JSON document it printed once it was up. */
+  readonly document: unknown;
+  stop(): Promise<void>;
+}
+
+const START_TIMEOUT_MS = 20_000;
+const TERM_TIMEOUT_MS = 3_000;
+const STDERR_CHARS_KEPT = 4_000;
+
+/**
+ * Runs a command of this package (`serve`, `stub`) as a process of its own, so that it has its own event loop, and waits for the
+ * line of JSON it prints once it is up. Ends it with this process at the latest, however that ends. Throws ConfigError with what it said when it does not start.
+ */
+export async function startChildCommand(args: readonly string[]): Promise<ChildCommand> {
+  // `.ts` from the sources, `.js` from the build.
+  const main = join(import.meta.dirname, '..', '..', `main${extname(import.meta.filename)}`);
+  const child = spawn(process.execPath, [main, ...args], {
+    // The channel carries nothing: its end tells of ours.
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    env: { ...process.env, [ENDS_WITH_PARENT]: '1' },
+  });
+  let said = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    said = (said + text).slice(-STDERR_CHARS_KEPT);
+  });
+  const exited = new Promise<void>((resolve) => {
+    child.once('error', () => resolve());
+    child.once('exit', () => resolve());
+  });
+  const killNow = (): void => void child.kill('SIGKILL');
+  process.once('exit', killNow);
+  const stop = async (): Promise<void> => {
+    process.removeListener('exit', killNow);
+    if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    child.kill('SIGTERM');
+    const timer = setTimeout(() => child.kill('SIGKILL'), TERM_TIMEOUT_MS);
+    await exited;
+    clearTimeout(timer);
+  };
+  const line = await new Promise<string | undefined>((resolve) => {
+    let text = '';
+    const timer = setTimeout(() => resolve(undefined), START_TIMEOUT_MS);
+    const settle = (value: string | undefined): void => {
+      clearTimeout(timer);
+      child.stdout?.removeAllListeners('data').resume();
+      resolve(value);
+    };
+    child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk;
+      const end = text.indexOf('\n');
+      if (end >= 0) settle(text.slice(0, end));
+    });
+    void exited.then(() => settle(undefined));
+  });
+  if (line === undefined) {
+    await stop();
+    const message = `did not start:\n${said.trimEnd()}`;
+    throw new ConfigError('demo', [{ path: `pointsman ${args[0] ?? ''}`, message }]);
+  }
+  return { pid: child.pid ?? 0, document: JSON.parse(line), stop };
+}

@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest';
+import { makeEndpoint, makeRequest } from '../../../test/makers.ts';
+import type { Routed } from '../../framework/observer.ts';
+import type { InferenceRequest } from '../../framework/request.ts';
+import { seededRandom } from '../../runtime/seeded-random.ts';
+import { CANARY_HEADER, Canary } from './canary.ts';
+
+const endpoint = makeEndpoint('a');
+const load = { requests: 0, pendingPrefillTokens: 0, contextTokens: 0 };
+const routedOf = (request: InferenceRequest): Routed => ({
+  request,
+  endpoint,
+  at: 100,
+  cachedTokens: 0,
+  load,
+  firstTokenSeen: true,
+});
+const asking = (id: string, wanted: string): InferenceRequest =>
+  makeRequest({ id, headers: new Map([[CANARY_HEADER, wanted]]) });
+
+describe('a canary', () => {
+  it('takes the share that it is given, and the same requests whenever it is asked', () => {
+    const canary = new Canary(seededRandom(4));
+    const requests = Array.from({ length: 10_000 }, (_, n) => makeRequest({ id: `r${n}` }));
+    expect(requests.filter(canary.takes)).toHaveLength(0);
+    canary.share(20);
+    const taken = requests.filter(canary.takes);
+    // 2,000, give or take 40. Seed 4.
+    expect(Math.abs(taken.length - 2000)).toBeLessThan(160);
+    expect(requests.filter(canary.takes)).toEqual(taken);
+    canary.share(0);
+    expect(requests.filter(canary.takes)).toHaveLength(0);
+    canary.share(100);
+    expect(requests.filter(canary.takes)).toHaveLength(10_000);
+  });
+
+  it('does what a header says, and counts no such request', () => {
+    const canary = new Canary(seededRandom(4));
+    canary.share(0);
+    const request = asking('r1', 'challenger');
+    expect(canary.takes(request)).toBe(true);
+    canary.onDone(routedOf(request), 200, 'failed');
+    canary.share(100);
+    expect(canary.takes(asking('r2', 'incumbent'))).toBe(false);
+    expect(canary.takes(asking('r3', 'nonsense'))).toBe(true);
+    expect(canary.outcomes().challenger.requests).toBe(0);
+  });
+
+  it('counts first tokens, whole answers where they were not streamed, failures, and nothing that was given up', () => {
+    const canary = new Canary(seededRandom(4));
+    canary.share(100);
+    const [streamed, whole, failed, refused, aborted] = ['s', 'w', 'f', 'r', 'a'].map((id) => {
+      const request = makeRequest({ id });
+      canary.takes(request);
+      return request;
+    }) as [
+      InferenceRequest,
+      InferenceRequest,
+      InferenceRequest,
+      InferenceRequest,
+      InferenceRequest,
+    ];
+    const stream = routedOf(streamed);
+    canary.onFirstToken(stream, 150);
+    canary.onDone(stream, 900, 'completed');
+    canary.onDone(routedOf(whole), 250, 'completed');
+    canary.onDone(routedOf(failed), 900, 'failed');
+    canary.refused(refused);
+    canary.onDone(routedOf(aborted), 900, 'aborted');
+    expect(canary.outcomes().challenger).toEqual({
+      requests: 4,
+      failed: 2,
+      latency: { count: 2, meanMs: 100, varianceMs2: 5000 },
+    });
+  });
+
+  it('leaves a request that its scheduler has thrown at to the other, and counts it as failed', () => {
+    const canary = new Canary(seededRandom(4));
+    canary.share(100);
+    const request = makeRequest({ id: 'r1' });
+    expect(canary.takes(request)).toBe(true);
+    canary.fallBack(request);
+    expect(canary.takes(request)).toBe(false);
+    canary.onDone(routedOf(request), 200, 'completed');
+    expect(canary.outcomes()).toMatchObject({
+      challenger: { requests: 1, failed: 1 },
+      incumbent: { requests: 0 },
+    });
+  });
+
+  it('forgets what it has counted when the share changes, and what was drawn before', () => {
+    const canary = new Canary(seededRandom(4));
+    canary.share(100);
+    const request = makeRequest({ id: 'r1' });
+    canary.takes(request);
+    canary.share(50);
+    canary.onDone(routedOf(request), 200, 'completed');
+    expect(canary.outcomes().challenger.requests).toBe(0);
+  });
+});

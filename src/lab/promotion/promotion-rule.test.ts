@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import { seededRandom } from '../../runtime/seeded-random.ts';
+import { type ArmReport, ArmTally } from './arm-tally.ts';
+import { mayBegin, mustEnd, promotionRule } from './promotion-rule.ts';
+
+const rule = promotionRule.parse({ shadow: 'mine.yaml' });
+const gain = { decisions: 10_000, percent: 5, lowPercent: 3.1, highPercent: 7 };
+
+function arm(requests: number, meanMs: number, failed = 0, seed = 1): ArmReport {
+  const random = seededRandom(seed);
+  const tally = new ArmTally();
+  for (let n = 0; n < requests; n++) {
+    tally.ended(n < failed);
+    // Exponential, as waits are.
+    if (n >= failed) tally.answered(-Math.log(1 - random.next()) * meanMs);
+  }
+  return tally.report();
+}
+
+describe('the rule of promotion', () => {
+  it('lets a shadow begin that has been better for certain, long enough, without a fault', () => {
+    expect(mayBegin(rule, { gain, faults: 0 })).toContain('5.0 % better');
+  });
+
+  it.each([
+    ['too few decisions', { gain: { ...gain, decisions: 9999 }, faults: 0 }],
+    ['not better for certain', { gain: { ...gain, lowPercent: 2.9 }, faults: 0 }],
+    ['nothing to tell by', { gain: { ...gain, lowPercent: Number.NaN }, faults: 0 }],
+    ['a fault', { gain, faults: 1 }],
+  ])('does not let it begin with %s', (_, shown) => {
+    expect(mayBegin(rule, shown)).toBeUndefined();
+  });
+
+  it('ends what answers later for certain', () => {
+    const arms = { challenger: arm(1000, 150), incumbent: arm(9000, 100, 0, 2) };
+    expect(mustEnd(rule.demote, arms)).toMatch(/its answers take 1\d\d ms on average/);
+  });
+
+  it('ends what fails more', () => {
+    const arms = { challenger: arm(300, 100, 30), incumbent: arm(9000, 100, 5, 2) };
+    expect(mustEnd(rule.demote, arms)).toBe(
+      '30 of its 300 requests failed, of the other’s 5 of 9000',
+    );
+  });
+
+  it('does not end what is as good, or too young to tell', () => {
+    for (let seed = 1; seed <= 200; seed++) {
+      const arms = {
+        challenger: arm(500, 100, 3, seed),
+        incumbent: arm(5000, 100, 30, seed + 999),
+      };
+      expect(mustEnd(rule.demote, arms), `seed ${seed}`).toBeUndefined();
+    }
+    const young = { challenger: arm(199, 900, 100), incumbent: arm(9000, 100) };
+    expect(mustEnd(rule.demote, young)).toBeUndefined();
+  });
+
+  it('allows as much worse as it says', () => {
+    const arms = { challenger: arm(20_000, 108), incumbent: arm(20_000, 100, 0, 2) };
+    expect(mustEnd(rule.demote, arms)).toBeDefined();
+    expect(mustEnd({ ...rule.demote, latencyWorsePercent: 10 }, arms)).toBeUndefined();
+  });
+
+  it('refuses steps that do not rise and fields it does not know', () => {
+    const parse = (promote: object) => () => promotionRule.parse({ shadow: 'x', promote });
+    expect(parse({ stepsPercent: [50, 5] })).toThrow(/must rise/);
+    expect(parse({ steps: [5] })).toThrow(/steps/);
+  });
+});

@@ -1,0 +1,114 @@
+import { describe, expect, it } from 'vitest';
+import { SimulatedClock } from '../../runtime/simulated-clock.ts';
+import type { ArmReport } from './arm-tally.ts';
+import { Promotion, type PromotionEvent } from './promotion.ts';
+import { type Arms, promotionRule, type Shown } from './promotion-rule.ts';
+
+const NOTHING: ArmReport = {
+  requests: 0,
+  failed: 0,
+  latency: { count: 0, meanMs: 0, varianceMs2: 0 },
+};
+const good = (requests: number): ArmReport => ({
+  requests,
+  failed: 0,
+  latency: { count: requests, meanMs: 100, varianceMs2: 100 },
+});
+const BETTER: Shown = {
+  gain: { decisions: 20_000, percent: 8, lowPercent: 6, highPercent: 10 },
+  faults: 0,
+};
+
+function setUp({ withRule = true } = {}) {
+  const clock = new SimulatedClock();
+  const events: PromotionEvent[] = [];
+  const calls: string[] = [];
+  let outcomes: Arms = { challenger: NOTHING, incumbent: NOTHING };
+  let shown: Shown | undefined;
+  let refuses = false;
+  const promotion = new Promotion({
+    challenged: {
+      begin: (shadow) => {
+        calls.push(`begin ${shadow}`);
+        if (refuses) throw new Error('it cannot be made');
+      },
+      share: (percent) => void calls.push(`share ${percent}`),
+      end: () => void calls.push('end'),
+      outcomes: () => outcomes,
+    },
+    shown: () => shown,
+    rule: withRule ? promotionRule.parse({ shadow: 'mine' }) : undefined,
+    clock,
+    onEvent: (event) => void events.push(event),
+  });
+  const look = (): void => void clock.step(clock.now() + 1000);
+  return {
+    promotion,
+    events,
+    calls,
+    look,
+    has: (arms: Partial<Arms>) => void (outcomes = { ...outcomes, ...arms }),
+    shows: (now: Shown | undefined) => void (shown = now),
+    refuse: () => void (refuses = true),
+  };
+}
+
+describe('promotion', () => {
+  it('by rule goes step by step, and leaves some for comparison', () => {
+    const { calls, look, has, shows } = setUp();
+    look();
+    expect(calls).toEqual([]);
+    shows(BETTER);
+    look();
+    expect(calls).toEqual(['begin mine', 'share 5']);
+    has({ challenger: good(1999), incumbent: good(40_000) });
+    look();
+    expect(calls).toHaveLength(2);
+    has({ challenger: good(2000) });
+    for (let n = 0; n < 10; n++) look();
+    expect(calls.slice(2)).toEqual(['share 25', 'share 50', 'share 95']);
+  });
+
+  it('ends by itself what regresses, and does not begin again', () => {
+    const { promotion, calls, events, look, has, shows } = setUp();
+    shows(BETTER);
+    look();
+    const slow = { ...good(500), latency: { count: 500, meanMs: 200, varianceMs2: 100 } };
+    has({ challenger: slow, incumbent: good(9500) });
+    look();
+    expect(calls.at(-1)).toBe('end');
+    expect(events.at(-1)).toMatchObject({
+      what: 'demoted',
+      by: 'rule',
+      shadow: 'mine',
+      percent: 0,
+    });
+    has({ challenger: NOTHING, incumbent: NOTHING });
+    look();
+    look();
+    expect(calls.at(-1)).toBe('end');
+    expect(promotion.status()).toMatchObject({ shadow: undefined, automatic: false });
+  });
+
+  it('by hand does as it is told, and still ends what regresses', () => {
+    const { promotion, calls, events, look, has } = setUp({ withRule: false });
+    promotion.promote('mine', 20);
+    promotion.promote('mine', 40);
+    promotion.promote('other', 10);
+    expect(calls).toEqual(['begin mine', 'share 20', 'share 40', 'end', 'begin other', 'share 10']);
+    has({ challenger: { ...good(300), failed: 100 }, incumbent: good(2700) });
+    look();
+    expect(events.at(-1)?.why).toContain('100 of its 300 requests failed');
+    expect(promotion.demote()).toBe(false);
+  });
+
+  it('says so when what it names cannot be made, and changes nothing', () => {
+    const { promotion, events, look, shows, refuse } = setUp();
+    refuse();
+    shows(BETTER);
+    look();
+    expect(events).toMatchObject([{ what: 'demoted', why: 'it cannot be made' }]);
+    expect(() => promotion.promote('mine', 10)).toThrow('it cannot be made');
+    expect(promotion.status()).toMatchObject({ shadow: undefined, percent: 0 });
+  });
+});

@@ -1,0 +1,44 @@
+import type { EndpointId } from '../../framework/endpoint.ts';
+import { CACHE_CONFIG, CUSTOM_METRICS, LORA, STARTED_AT } from '../../framework/keys.ts';
+import type { EndpointRecord } from '../../journal/capture/capture-record.ts';
+import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
+
+/** Does to a picker's pool what the record says was done to the captured one. */
+export function feedPool({ pool }: Pick<EndpointPicker, 'pool'>, record: EndpointRecord): void {
+  const id = record.id as EndpointId;
+  switch (record.e) {
+    case '+':
+      pool.upsert({
+        id,
+        address: record.address,
+        labels: new Map(Object.entries(record.labels)),
+      });
+      return;
+    case '-':
+      pool.remove(id);
+      return;
+    case 'labels': {
+      const address = pool.get(id)?.address ?? '';
+      pool.upsert({ id, address, labels: new Map(Object.entries(record.labels)) });
+      return;
+    }
+    case 'm': {
+      const [waitingQueueSize, runningRequests, kvCacheUsage, sampledAt] = record.m;
+      pool.observe(id, { waitingQueueSize, runningRequests, kvCacheUsage, sampledAt });
+      return;
+    }
+    case 'cache':
+      pool.set(id, CACHE_CONFIG, { blockTokens: record.blockTokens, blocks: record.blocks });
+      return;
+    case 'lora': {
+      const { running, waiting, max } = record;
+      pool.set(id, LORA, { running: new Set(running), waiting: new Set(waiting), max });
+      return;
+    }
+    case 'started':
+      pool.set(id, STARTED_AT, record.s);
+      return;
+    case 'custom':
+      pool.set(id, CUSTOM_METRICS, new Map(Object.entries(record.values)));
+  }
+}

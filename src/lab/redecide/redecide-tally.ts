@@ -1,0 +1,147 @@
+import type { ReplacementReport } from '../../framework/plugin.ts';
+import type { CapturedDecision } from '../../journal/capture/capture-record.ts';
+import type { RunRedecision } from './redecide.ts';
+import { sameDecision } from './redecision.ts';
+
+/** So many of the scorers that differ are named for each request. */
+const TERMS_MAX = 3;
+
+/** Counts how decisions compare with what they were, and keeps the first that differ. */
+export class RedecideTally {
+  decisions = 0;
+  differ = 0;
+  #runs = 0;
+  /** Same endpoint, another score. */
+  #scoresAlone = 0;
+  #undecided = 0;
+  #scheduler: string | undefined;
+  readonly #declined = new Map<string, number>();
+  readonly #shown: RunRedecision[] = [];
+  readonly #showMax: number;
+  readonly #byEndpoint = new Map<string, { was: number; is: number }>();
+
+  constructor(showMax: number) {
+    this.#showMax = showMax;
+  }
+
+  add(each: RunRedecision): void {
+    this.#runs = each.run;
+    // The profiles stood in: that says nothing about the scheduler that is tried.
+    if (each.undecided === true) {
+      this.#undecided += 1;
+      return;
+    }
+    this.decisions += 1;
+    this.#count(each.was, 'was');
+    this.#count(each.is, 'is');
+    if (sameDecision(each.was, each.is)) return;
+    this.differ += 1;
+    if (placeOf(each.was) === placeOf(each.is)) this.#scoresAlone += 1;
+    if (this.#shown.length < this.#showMax) this.#shown.push(each);
+  }
+
+  /** How a scheduler in place of the profiles fared in a run. */
+  addReplacement({ name, declined }: ReplacementReport): void {
+    this.#scheduler = name ?? 'module';
+    for (const [reason, count] of declined) {
+      this.#declined.set(reason, (this.#declined.get(reason) ?? 0) + count);
+    }
+  }
+
+  summary(): object {
+    return {
+      runs: this.#runs,
+      decisions: this.decisions,
+      identical: this.decisions - this.differ,
+      sameEndpoint: this.decisions - this.differ + this.#scoresAlone,
+      ...(this.#scheduler !== undefined && {
+        scheduler: this.#scheduler,
+        undecided: this.#undecided,
+        declined: Object.fromEntries(this.#declined),
+      }),
+      endpoints: Object.fromEntries(this.#byEndpoint),
+      differing: this.#shown.map(({ run, n, was, is, place, standing }) => ({
+        run,
+        n,
+        was,
+        is,
+        place,
+        ...standing,
+      })),
+    };
+  }
+
+  text(): string {
+    const share =
+      this.decisions === 0 ? 100 : (100 * (this.decisions - this.differ)) / this.decisions;
+    const elsewhere = this.differ - this.#scoresAlone;
+    const runs = this.#runs > 1 ? ` of ${this.#runs} runs` : '';
+    const lines = [
+      `${this.decisions} decisions${runs}, ${share.toFixed(3)} % identical, ${elsewhere} to another endpoint`,
+    ];
+    if (this.#undecided > 0) lines.push(this.#undecidedText());
+    if (this.differ > 0) {
+      lines.push('', 'endpoint'.padEnd(32) + 'was'.padStart(10) + 'is'.padStart(10));
+      for (const [id, { was, is }] of [...this.#byEndpoint].sort(([a], [b]) =>
+        a.localeCompare(b),
+      )) {
+        lines.push(id.padEnd(32) + String(was).padStart(10) + String(is).padStart(10));
+      }
+      lines.push('', 'the first that differ: request, tokens, was → is');
+      for (const each of this.#shown) lines.push(...this.#differing(each));
+    }
+    return `${lines.join('\n')}\n`;
+  }
+
+  #undecidedText(): string {
+    const reasons = [...this.#declined].map(([reason, count]) => `${count} ${reason}`).join(', ');
+    return `${this.#undecided} more that ${this.#scheduler ?? 'the scheduler'} left to the profiles, which are not compared: ${reasons}`;
+  }
+
+  #differing(each: RunRedecision): readonly string[] {
+    const { run, n, request, was, is } = each;
+    const place = this.#runs > 1 ? `run ${run}, ${n}` : n;
+    const why = whyOf(each);
+    const line = `  ${place}, ${request.promptTokens}: ${told(was)} → ${told(is)}`;
+    return why === undefined ? [line] : [line, `    ${why}`];
+  }
+
+  #count(decision: CapturedDecision, side: 'was' | 'is'): void {
+    const place = placeOf(decision);
+    const counts = this.#byEndpoint.get(place) ?? { was: 0, is: 0 };
+    counts[side] += 1;
+    this.#byEndpoint.set(place, counts);
+  }
+}
+
+function placeOf(decision: CapturedDecision): string {
+  return 'error' in decision ? `(${decision.error})` : decision.endpoint;
+}
+
+function told(decision: CapturedDecision): string {
+  return 'error' in decision
+    ? decision.error
+    : `${decision.endpoint} (${decision.score.toFixed(4)})`;
+}
+
+/** Undefined where there is nothing to compare: no endpoint, or the same. */
+function whyOf({ was, is, place, standing }: RunRedecision): string | undefined {
+  if (standing === undefined || 'error' in was || 'error' in is) return undefined;
+  const { candidates, scores, terms } = standing;
+  if (scores === undefined || place === undefined) {
+    return is.by === undefined
+      ? `the filters leave ${candidates}, and ${was.endpoint} is none of them`
+      : `${is.by} names ${candidates}, and ${was.endpoint} is none of them`;
+  }
+  const scored = `${was.endpoint} is number ${place} of ${candidates} with ${scores.was.toFixed(4)}`;
+  if (scores.was === scores.is) return `${scored}, too: the picker chose between equals`;
+  const apart = terms
+    .filter((term) => term.was !== term.is)
+    .slice(0, TERMS_MAX)
+    .map(({ scorer, was: theirs, is: ours }) => `${scorer} ${signed(theirs - ours)}`);
+  return apart.length === 0 ? scored : `${scored}: ${apart.join(', ')}`;
+}
+
+function signed(difference: number): string {
+  return `${difference < 0 ? '−' : '+'}${Math.abs(difference).toFixed(4)}`;
+}

@@ -1,0 +1,20 @@
+import { expect, it } from 'vitest';
+import { EventClock } from '../../journal/capture/event-clock.ts';
+import { SimulatedClock } from '../../runtime/simulated-clock.ts';
+import { ReplayClock } from './replay-clock.ts';
+
+it('fires the timers of who begins in the middle by the numbers that they have there', () => {
+  const simulated = new SimulatedClock();
+  const fired: number[] = [];
+  const live = new EventClock(simulated, (number) => void fired.push(number));
+  const timerOf = (clock: EventClock, after: number): void =>
+    clock.during(() => void clock.setTimer(after, () => undefined));
+  for (const after of [5, 10, 15]) timerOf(live, after);
+  const replay = new ReplayClock(live.timers);
+  timerOf(live, 1);
+  const heard: string[] = [];
+  replay.during(0, () => void replay.setTimer(1, () => void heard.push('the fourth')));
+  while (simulated.step(100)) continue;
+  expect(fired.map((number) => replay.fire(number, 100))).toEqual([true, false, false, false]);
+  expect(heard).toEqual(['the fourth']);
+});

@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+import type { JobResult } from '../simulate/run-job.ts';
+import { compare, estimate } from './compare.ts';
+import { STUDY_OBJECTIVE } from './service-objective.ts';
+
+function result(name: string, seed: number, ttftMeanMs: number): JobResult {
+  return {
+    job: {
+      name,
+      config: name,
+      seed,
+      speed: 1,
+      spreadMs: 0,
+      scrapeIntervalMs: 50,
+      objective: STUDY_OBJECTIVE,
+    },
+    throughput: { requestsPerSecond: 1, goodTokensPerSecond: 1, goodOutputTokensPerSecond: 1 },
+    summary: {
+      requests: 1,
+      failed: 0,
+      ttftMeanMs,
+      ttftP50Ms: 0,
+      ttftP99Ms: 0,
+      tpotMeanMs: 0,
+      e2eMeanMs: 0,
+      goodput: 1,
+      hitRate: 0,
+      preemptions: 0,
+    },
+  };
+}
+
+describe('compare', () => {
+  it('gives Student’s 95 % interval of a mean', () => {
+    // By hand: variance 2.5, t(4) = 2.776.
+    const { mean, plusMinus } = estimate([1, 2, 3, 4, 5]);
+    expect(mean).toBe(3);
+    expect(plusMinus).toBeCloseTo(2.776 * Math.sqrt(2.5 / 5), 6);
+    expect(estimate([7]).plusMinus).toBeNaN();
+  });
+
+  it('pairs differences by seed, so that what the draws share cancels out', () => {
+    const draws = [100, 400, 900];
+    const results = [
+      ...draws.map((ms, seed) => result('a', seed, ms)),
+      ...draws.map((ms, seed) => result('b', seed, ms - 10)).reverse(),
+    ];
+    const [a, b] = compare(results);
+    expect(a?.againstFirst).toBeUndefined();
+    expect(b?.againstFirst?.ttftMeanMs).toEqual({ mean: -10, plusMinus: 0 });
+    expect(a?.figures.ttftMeanMs.plusMinus).toBeGreaterThan(500);
+  });
+});

@@ -1,0 +1,91 @@
+import { constants, setPriority } from 'node:os';
+import { parentPort, workerData } from 'node:worker_threads';
+import { SERVING_CATALOGUE } from '../../catalogue/built-in-catalogue.ts';
+import { withPlugins } from '../../catalogue/load-plugins.ts';
+import type { CaptureRecord } from '../../journal/capture/capture-record.ts';
+import { recordOf } from '../../journal/capture/record-of.ts';
+import { createRealRuntime } from '../../runtime/real-runtime.ts';
+import { seededRandom } from '../../runtime/seeded-random.ts';
+import { PairedGain } from '../promotion/paired-gain.ts';
+import { Redecider } from '../redecide/redecider.ts';
+import { decisionLine } from './decision-line.ts';
+import { ParityTally } from './parity.ts';
+import type { ShadowData } from './shadow-data.ts';
+import type { ShadowMessage } from './start-shadow.ts';
+
+// Requests are served first where cores are short. Of this thread alone: elsewhere than on Linux it would be of the process.
+if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_LOW);
+
+/** A thread that decides again what it is told, and answers each batch with how that compares. */
+const { config, source, plugins, state, tells = false } = workerData as ShadowData;
+const catalogue = await withPlugins(SERVING_CATALOGUE, plugins);
+// For schedulers in other processes: all else here knows only the time that it is told.
+const schedulerRuntime = createRealRuntime({ seed: 0 });
+const tally = new ParityTally();
+const gain = new PairedGain();
+let redecider: Redecider | undefined;
+let undecided = 0;
+let lines: string[] = [];
+/** What has to be added to the time of records for that since the Unix epoch. */
+let epochMs = 0;
+/** A long batch must not look like one that hangs. */
+const TELL_MS = 1000;
+let toldAt = 0;
+let batches = Promise.resolve();
+const utf8 = new TextDecoder();
+
+parentPort?.on('message', (batch: Uint8Array) => {
+  // What fails in a batch must end the thread, as an unhandled rejection does.
+  batches = batches.then(() => hear(batch));
+});
+
+// That everything is loaded.
+tell(true);
+
+async function hear(batch: Uint8Array): Promise<void> {
+  toldAt = performance.now();
+  for (const line of utf8.decode(batch).split('\n')) {
+    if (line === '') continue;
+    await take(recordOf(line));
+    if (performance.now() - toldAt > TELL_MS) tell(false);
+  }
+  tell(true);
+}
+
+function tell(ended: boolean): void {
+  const replacement = redecider?.replacement();
+  const answer = {
+    ...tally.report(),
+    gain: gain.report(),
+    ...(replacement && { replacement: { name: replacement.name ?? 'module', undecided } }),
+  };
+  parentPort?.postMessage({ answer, lines: lines.join(''), ended } satisfies ShadowMessage);
+  lines = [];
+  toldAt = performance.now();
+}
+
+async function take(record: CaptureRecord): Promise<void> {
+  if (record.e === 'capture') {
+    const given = { text: config, source };
+    epochMs = record.wallMs - record.t;
+    redecider = new Redecider(record, {
+      catalogue,
+      config: given,
+      randomOf: seededRandom,
+      state,
+      schedulerRuntime,
+      onFirstToken: (token) => tally.firstToken(token),
+    });
+    return;
+  }
+  if (redecider?.isReplaced === true && record.e === 'q') await redecider.prepare(record);
+  const decided = redecider?.take(record);
+  if (decided === undefined) return;
+  // The profiles stood in: that says nothing about the scheduler that is tried.
+  if (decided.undecided === true) undecided += 1;
+  else {
+    tally.add(decided);
+    if (decided.ttftMs !== undefined) gain.add(decided.ttftMs.was, decided.ttftMs.is);
+    if (tells && record.e === 'q') lines.push(decisionLine(source, epochMs + record.t, decided));
+  }
+}

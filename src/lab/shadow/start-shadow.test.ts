@@ -1,0 +1,171 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { getPriority } from 'node:os';
+import { afterEach, expect, it } from 'vitest';
+import { makeRequest } from '../../../test/makers.ts';
+import { EMBEDDED_CATALOGUE } from '../../catalogue/built-in-catalogue.ts';
+import { NAMED_CONFIGS } from '../../config/defaults.ts';
+import { loadConfig } from '../../config/load.ts';
+import type { EndpointId } from '../../framework/endpoint.ts';
+import { startTap } from '../../journal/capture/start-tap.ts';
+import { createEndpointPicker } from '../../picker/endpoint-picker.ts';
+import { createLog } from '../../runtime/log.ts';
+import { seededRandom } from '../../runtime/seeded-random.ts';
+import { SimulatedClock } from '../../runtime/simulated-clock.ts';
+import { shadowFrom } from './shadow-data.ts';
+import { type Shadow, startShadow } from './start-shadow.ts';
+
+let shadow: Shadow | undefined;
+afterEach(async () => {
+  await shadow?.stop();
+});
+
+/** The lines that a picker tells of so many requests, each of some 2 KB, and those to begin with. */
+function told(
+  requests: number,
+  shadowConfigs: readonly string[] = [],
+): { readonly begin: Uint8Array; readonly lines: readonly Uint8Array[] } {
+  const catalogue = EMBEDDED_CATALOGUE;
+  const [plan, ...shadows] = [NAMED_CONFIGS.get('random') ?? '', ...shadowConfigs].map((text) =>
+    loadConfig({ text, source: 'test', catalogue }),
+  );
+  if (plan === undefined) throw new Error('no plan');
+  const tap = startTap({ plan, shadows, seed: 1, clock: new SimulatedClock() });
+  const network = { get: () => Promise.reject(new Error('none')) };
+  const picker = tap.wrapPicker(
+    createEndpointPicker({
+      plan,
+      runtime: { clock: tap.clock, random: seededRandom(1), network },
+      wrapScheduler: (scheduler) => tap.wrapScheduler(scheduler),
+    }),
+  );
+  for (const id of ['a', 'b']) {
+    picker.pool.upsert({
+      id: id as EndpointId,
+      address: `${id}:1`,
+      labels: new Map([['zone', id]]),
+    });
+  }
+  const begin = tap.begin(picker.pool.snapshot());
+  const told: string[] = [];
+  tap.listen((lines) => void told.push(textOf(lines)));
+  for (let n = 0; n < requests; n++) {
+    const headers = new Map([
+      ['x-zone', n % 3 === 0 ? 'a' : 'b'],
+      ['authorization', 'a key'],
+    ]);
+    const request = makeRequest({ id: `r${n}`, objective: 'long '.repeat(400), headers });
+    picker.route(request).done('completed');
+  }
+  picker.stop();
+  tap.drain();
+  const lines = told.join('').trimEnd().split('\n');
+  return { begin, lines: lines.map((line) => new TextEncoder().encode(`${line}\n`)) };
+}
+
+function textOf(lines: Uint8Array): string {
+  return new TextDecoder().decode(lines);
+}
+
+it('hears all that it is told at once in pieces, and answers each', async () => {
+  const REQUESTS = 1500;
+  const { begin, lines } = told(REQUESTS);
+  const pieces: number[] = [];
+  let seen = 0;
+  const all = new Promise<void>((resolve) => {
+    shadow = startShadow({
+      ...shadowFrom('random', []),
+      name: 'random',
+      begin: () => begin,
+      log: createLog('silent'),
+      onDecisions: (text) => {
+        const decided = text.split('\n').filter((line) => line !== '');
+        for (const line of decided) expect((JSON.parse(line) as { n: number }).n).toBe(seen++);
+        pieces.push(decided.length);
+        if (seen === REQUESTS) resolve();
+      },
+    });
+    for (const line of lines) shadow.hear(line, 1);
+  });
+  await all;
+  // 3 MB in pieces of half a megabyte: one answer to all of it might come too late to be told from none.
+  expect(Math.max(...pieces)).toBeLessThan(300);
+  expect(shadow?.status()).toMatchObject({ restarts: 0, dropped: 0 });
+  expect(shadow?.status().parity?.all).toMatchObject({ decisions: REQUESTS, agreed: REQUESTS });
+});
+
+it('hears of the headers that it reads, also where the picker in charge reads none', async () => {
+  const config = `apiVersion: llm-d.ai/v1alpha1
+kind: EndpointPickerConfig
+plugins:
+- {type: header-label-affinity-scorer, parameters: {headerName: x-zone, labelKey: zone}}
+`;
+  const { begin, lines } = told(30, [config]);
+  const decided = await new Promise<string>((resolve) => {
+    shadow = startShadow({
+      config,
+      source: 'zones',
+      plugins: [],
+      state: 'as-it-happened',
+      name: 'zones',
+      begin: () => begin,
+      log: createLog('silent'),
+      onDecisions: (text) => {
+        if (text !== '') resolve(text);
+      },
+    });
+    for (const line of lines) shadow.hear(line, 1);
+  });
+  const endpoints = decided
+    .trim()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { is: { endpoint: string } }).is.endpoint);
+  expect(endpoints).toEqual(Array.from({ length: 30 }, (_, n) => (n % 3 === 0 ? 'a' : 'b')));
+  expect(lines.map(textOf).join('')).not.toContain('a key');
+});
+
+it('begins where it is ready when more has come before than is kept', async () => {
+  const { begin, lines } = told(9000);
+  let begun = 0;
+  const decided = await new Promise<number>((resolve) => {
+    shadow = startShadow({
+      ...shadowFrom('random', []),
+      name: 'random',
+      begin: () => {
+        begun += 1;
+        return begin;
+      },
+      log: createLog('silent'),
+      onDecisions: (text) => {
+        if (text !== '') resolve(text.split('\n').length - 1);
+        else if (begun === 2) for (const line of lines.slice(0, 20)) shadow?.hear(line, 1);
+      },
+    });
+    for (const line of lines) shadow.hear(line, 1);
+  });
+  expect(decided).toBe(
+    lines.slice(0, 20).filter((line) => textOf(line).includes('"e":"q"')).length,
+  );
+  expect(shadow?.status()).toMatchObject({ running: true, restarts: 0 });
+  expect(shadow?.status().dropped).toBeGreaterThanOrEqual(lines.length);
+});
+
+it.runIf(process.platform === 'linux')('leaves the cores to requests', async () => {
+  const { begin } = told(1);
+  const before = getPriority();
+  await new Promise<void>((resolve) => {
+    shadow = startShadow({
+      ...shadowFrom('random', []),
+      name: 'random',
+      begin: () => begin,
+      log: createLog('silent'),
+      onDecisions: () => resolve(),
+    });
+  });
+  const niceness = readdirSync('/proc/self/task').map((thread) => {
+    const stat = readFileSync(`/proc/self/task/${thread}/stat`, 'utf8');
+    // The 19th field; the second, a name in parentheses, may have spaces in it.
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16]);
+  });
+  expect(niceness.filter((each) => each === 19)).toHaveLength(1);
+  expect(getPriority()).toBe(before);
+});

@@ -1,0 +1,92 @@
+import { z } from 'zod';
+import { LORA_DEFAULTS } from '../../../stub-server/engine/lora-slots.ts';
+import { KV_LINK_DEFAULT } from '../../../stub-server/pd/kv-fabric.ts';
+import { PRESETS, type PresetName } from '../../../stub-server/presets/presets.ts';
+import { readYaml } from '../../files/read-yaml.ts';
+import { ConfigError } from '../../framework/error.ts';
+import type { PoolSpec, ServerSpec } from './pool-spec.ts';
+import { presetServer, ROLE_LABEL } from './preset-server.ts';
+
+const presetNames = Object.keys(PRESETS) as [PresetName, ...PresetName[]];
+
+const server = z.strictObject({
+  /** How many alike. */
+  count: z.int().positive().max(10_000).default(1),
+  preset: z.enum(presetNames).default('llama-3.1-8b-h100'),
+  labels: z.record(z.string(), z.string()).default({}),
+  /** For configurations that have prompts computed elsewhere. */
+  role: z.enum(['both', 'prefill', 'decode']).default('both'),
+  kvLink: z
+    .strictObject({
+      gigabytesPerSecond: z.number().positive().default(KV_LINK_DEFAULT.gigabytesPerSecond),
+      setupMs: z.number().nonnegative().default(KV_LINK_DEFAULT.setupMs),
+      bytesPerToken: z.number().positive().default(KV_LINK_DEFAULT.bytesPerToken),
+    })
+    .default(KV_LINK_DEFAULT),
+  kvTokens: z.int().positive().optional(),
+  sequencesMax: z.int().positive().optional(),
+  batchedTokensMax: z.int().positive().optional(),
+  admissionMs: z.number().nonnegative().optional(),
+  /** Steps take so many times as long as the preset's. */
+  slowdown: z.number().positive().default(1),
+  jitter: z.number().nonnegative().max(1).default(0.05),
+  /** Adapters in one batch; without it the server knows no adapters. */
+  loraSlots: z.int().positive().optional(),
+});
+
+const fault = z.strictObject({
+  kind: z.enum(['crash', 'slow']),
+  /** Its place in the pool, from 0. */
+  server: z.int().nonnegative(),
+  atMs: z.number().nonnegative(),
+  forMs: z.number().positive(),
+  factor: z.number().positive().default(4),
+});
+
+const file = z.strictObject({
+  servers: z.array(server).min(1),
+  faults: z.array(fault).default([]),
+});
+
+/** Reads a pool of simulated servers from YAML. Throws ConfigError with every issue. */
+export function readPool(text: string, source: string): PoolSpec {
+  const parsed = file.safeParse(readYaml(text, source));
+  if (!parsed.success) {
+    const issues = parsed.error.issues.map(({ path, message }) => ({
+      path: path.join('.') || 'pool',
+      message,
+    }));
+    throw new ConfigError(source, issues);
+  }
+  const servers = parsed.data.servers
+    .flatMap((group) => Array.from({ length: group.count }, () => serverOf(group)))
+    .map((each, index) => ({ ...each, id: `server-${index}` }));
+  const faults = parsed.data.faults.map(({ server: index, ...rest }, place) => {
+    const target = servers[index];
+    if (target === undefined) {
+      const message = `is ${index}, and the pool has ${servers.length} servers, counted from 0`;
+      throw new ConfigError(source, [{ path: `faults.${place}.server`, message }]);
+    }
+    return { ...rest, server: target.id };
+  });
+  return { servers, faults };
+}
+
+function serverOf(group: z.infer<typeof server>): Omit<ServerSpec, 'id'> {
+  const preset = presetServer(group.preset);
+  const { slowdown, loraSlots } = group;
+  return {
+    ...preset,
+    labels: { ...(group.role !== 'both' && { [ROLE_LABEL]: group.role }), ...group.labels },
+    kvLink: group.kvLink,
+    slowdown,
+    kvTokens: group.kvTokens ?? preset.kvTokens,
+    sequencesMax: group.sequencesMax ?? preset.sequencesMax,
+    batchedTokensMax: group.batchedTokensMax ?? preset.batchedTokensMax,
+    admissionMs: group.admissionMs ?? preset.admissionMs,
+    jitter: group.jitter,
+    ...(loraSlots !== undefined && {
+      loras: { ...LORA_DEFAULTS, slots: loraSlots, hostSlots: Math.max(16, loraSlots) },
+    }),
+  };
+}

@@ -1,0 +1,76 @@
+import { alignedTable } from '../run-summary/aligned-table.ts';
+import type { Estimate } from '../run-summary/compare.ts';
+import type { CapacityPlan, PlanRow } from './capacity-plan.ts';
+
+const HEAD = [
+  'pool',
+  'config',
+  'servers',
+  'accelerators',
+  'per hour',
+  'good',
+  'TTFT p99 ms',
+  'limit req/s',
+  'per M tokens',
+  'per M output',
+  '',
+];
+
+/** What each shape carries and costs, with what the cheapest are. `unit` is of the costs. */
+export function renderPlan(plan: CapacityPlan, unit: string): string {
+  const { rows, objective, cheapestForLoad, cheapestPerToken } = plan;
+  const cells = rows.map((row, place) => [
+    row.shape === '' ? 'as it is' : row.shape,
+    row.config,
+    String(row.servers),
+    String(row.accelerators),
+    row.costPerHour.toFixed(2),
+    `${(100 * row.goodput.mean).toFixed(1)} %`,
+    Math.round(row.ttftP99Ms.mean).toLocaleString('en'),
+    limitOf(row),
+    told(row.costPerMillion),
+    told(row.costPerMillionOutput),
+    notes(place, { cheapestForLoad, cheapestPerToken, carries: row.meets }),
+  ]);
+  const load = rows[0]?.requestsPerSecond.toFixed(2) ?? '';
+  const asked = `${(100 * objective.share).toFixed(0)} % of answers with TTFT under ${objective.ttftMs} ms and ${objective.tpotMs} ms per further token`;
+  return `objective: ${asked}; this load: ${load} requests/s; costs in ${unit}\n${alignedTable([HEAD, ...cells], 2)}${limitNotes(rows)}`;
+}
+
+function limitNotes(rows: readonly PlanRow[]): string {
+  const none = rows.some(({ limitPerSecond }) => limitPerSecond.mean === 0);
+  const higher = rows.some(({ limitIsHigher }) => limitIsHigher);
+  return [
+    ...(none ? ['none: a sixteenth of this load misses the objective, too\n'] : []),
+    ...(higher
+      ? ['≥: faster, the trace would be over in less than 30 s; take a longer one\n']
+      : []),
+  ].join('');
+}
+
+export function limitOf({ limitPerSecond, limitIsHigher }: PlanRow): string {
+  return limitPerSecond.mean === 0 ? 'none' : `${limitIsHigher ? '≥ ' : ''}${told(limitPerSecond)}`;
+}
+
+/** A dash where there is no such figure. */
+export function told({ mean, plusMinus }: Estimate): string {
+  if (!Number.isFinite(mean)) return '–';
+  const digits = mean < 1 ? 3 : 2;
+  const interval = plusMinus > 0 ? ` ±${plusMinus.toFixed(digits)}` : '';
+  return `${mean.toFixed(digits)}${interval}`;
+}
+
+function notes(
+  place: number,
+  {
+    cheapestForLoad,
+    cheapestPerToken,
+    carries,
+  }: Pick<CapacityPlan, 'cheapestForLoad' | 'cheapestPerToken'> & { readonly carries: boolean },
+): string {
+  return [
+    ...(carries ? [] : ['misses the objective']),
+    ...(place === cheapestForLoad ? ['cheapest that carries this load'] : []),
+    ...(place === cheapestPerToken ? ['cheapest per token'] : []),
+  ].join(', ');
+}

@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest';
+import { PRESETS } from '../../../stub-server/presets/presets.ts';
+import { createPicker } from '../../index.ts';
+import { seededRandom } from '../../runtime/seeded-random.ts';
+import type { SimulationResult } from '../run-summary/run-result.ts';
+import { summarize } from '../run-summary/summarize.ts';
+import type { Workload } from '../traces/workload.ts';
+import { type FaultSpec, type PoolSpec, uniformPool } from './pool-spec.ts';
+import { simulate } from './simulate.ts';
+
+const SERVER = {
+  labels: {},
+  latency: PRESETS.study.latency,
+  kvTokens: 200_000,
+  sequencesMax: 64,
+  batchedTokensMax: 8192,
+  admissionMs: 0,
+  jitter: 0,
+};
+
+function workloadOf(requests: number, seed = 1): Workload {
+  const random = seededRandom(seed);
+  let atMs = 0;
+  return {
+    blockTokens: 64,
+    requests: Array.from({ length: requests }, () => {
+      atMs += -Math.log(1 - random.next()) * 40;
+      const family = Math.floor(6 * random.next());
+      const blocks = 4 + Math.floor(20 * random.next());
+      return {
+        atMs,
+        model: 'm',
+        promptTokens: 64 * blocks + 10,
+        outputTokens: 1 + Math.floor(60 * random.next()),
+        blockIds: Array.from({ length: blocks }, (_, index) => 1000 * family + index),
+      };
+    }),
+  };
+}
+
+function run(workload: Workload, pool: PoolSpec, config = 'default', seed = 1): SimulationResult {
+  return simulate({ workload, pool, config, createPicker, seed });
+}
+
+describe('simulate', () => {
+  it('takes for one request what the latency model and the network say', () => {
+    const request = { atMs: 5, model: 'm', promptTokens: 1000, outputTokens: 3, blockIds: [] };
+    const { requests } = run({ blockTokens: 64, requests: [request] }, uniformPool(1, SERVER));
+    const [result] = requests;
+    const networkMs = 2 * 0.25;
+    expect(result?.ttftMs).toBeCloseTo(6 + 0.04 * 1000 + networkMs, 6);
+    const decodeMs = 2 * (6 + 0.05) + 0.00002 * (1000 + 1001);
+    expect(result?.e2eMs).toBeCloseTo(6 + 40 + decodeMs + networkMs, 6);
+  });
+
+  it('gives the same result for the same seed, byte for byte, and another for another', () => {
+    const pool = uniformPool(4, { ...SERVER, jitter: 0.1 });
+    const told = (seed: number): string =>
+      JSON.stringify(run(workloadOf(400), pool, 'default', seed).requests);
+    expect(told(1)).toBe(told(1));
+    expect(told(1)).not.toBe(told(2));
+  });
+
+  it('serves every request, whatever the policy', () => {
+    const workload = workloadOf(400);
+    for (const config of ['round-robin', 'random', 'reference-default', 'default']) {
+      const { requests } = run(workload, uniformPool(3, SERVER), config);
+      expect(requests.filter(({ completed }) => completed)).toHaveLength(400);
+    }
+  });
+
+  it('sends what a crashed server lost before its first token somewhere else', () => {
+    const { servers } = uniformPool(3, SERVER);
+    const faults: readonly FaultSpec[] = [{ kind: 'crash', server: 's1', atMs: 2000, forMs: 8000 }];
+    const { requests } = run(workloadOf(500), { servers, faults });
+    expect(requests.some(({ attempts }) => attempts > 1)).toBe(true);
+    // Only answers already begun are lost.
+    const lost = requests.filter(({ completed }) => !completed);
+    expect(lost.every(({ ttftMs }) => Number.isFinite(ttftMs))).toBe(true);
+    expect(lost.length).toBeLessThan(20);
+    const during = requests.filter(
+      ({ request, server, attempts }) =>
+        request.atMs > 2600 && request.atMs < 9000 && server === 1 && attempts === 1,
+    );
+    expect(during).toEqual([]);
+  });
+
+  it('says who is better: prefix reuse beats turns', () => {
+    const workload = workloadOf(800);
+    const pool = uniformPool(4, SERVER);
+    const turns = summarize(run(workload, pool, 'round-robin'));
+    const ours = summarize(run(workload, pool, 'default'));
+    expect(ours.hitRate).toBeGreaterThan(turns.hitRate);
+    expect(ours.ttftMeanMs).toBeLessThan(turns.ttftMeanMs);
+  });
+});

@@ -1,0 +1,261 @@
+import type { RemoteKv, Submission } from '../../../stub-server/engine/sequence.ts';
+import { KvFabric } from '../../../stub-server/pd/kv-fabric.ts';
+import type { RoutedRequest } from '../../framework/routing.ts';
+import type { Clock, Millis } from '../../framework/runtime.ts';
+import { PREFILL_HEADER } from '../../framework/stage-headers.ts';
+import type { EmbeddedPicker, PickerOptions } from '../../library/create-picker.ts';
+import { chainBlockIds } from '../../openai/chain-block-ids.ts';
+import { seededRandom } from '../../runtime/seeded-random.ts';
+import { SimulatedClock } from '../../runtime/simulated-clock.ts';
+import type { RequestResult, SimulationResult } from '../run-summary/run-result.ts';
+import { Arrivals } from '../traces/arrivals.ts';
+import type { TraceRequest } from '../traces/trace.ts';
+import type { Workload } from '../traces/workload.ts';
+import type { PoolSpec } from './pool-spec.ts';
+import { SimulatedServer } from './simulated-server.ts';
+
+export interface SimulationOptions {
+  readonly workload: Workload;
+  readonly pool: PoolSpec;
+  /** A configuration as text or by name. */
+  readonly config: string;
+  readonly createPicker: (options: PickerOptions) => EmbeddedPicker;
+  readonly seed: number;
+  readonly scrapeIntervalMs?: Millis;
+  /** One way, on each hop between client, picker and server. */
+  readonly networkMs?: Millis;
+  /** A request refused or lost before its first token is sent again, so often at most. */
+  readonly retriesMax?: number;
+  readonly onProgress?: (done: number) => void;
+}
+
+/** The leg that answers: where its KV comes from, if from elsewhere. */
+interface Leg {
+  readonly ticket: RoutedRequest;
+  readonly from?: { readonly prefiller: SimulatedServer; readonly release: () => void };
+}
+
+const RETRIES_MAX = 5;
+/** A failed attempt is not sent again at once: clients and gateways back off a little. */
+const RETRY_AFTER_MS = 25;
+
+/**
+ * Runs a workload through the real decision core and simulated model servers under a virtual clock. The same options
+ * give the same result, byte for byte.
+ */
+export function simulate(options: SimulationOptions): SimulationResult {
+  return new Simulation(options).run();
+}
+
+class Simulation {
+  readonly #options: SimulationOptions;
+  readonly #clock = new SimulatedClock();
+  readonly #picker: EmbeddedPicker;
+  readonly #servers: readonly SimulatedServer[];
+  readonly #indexOf: ReadonlyMap<string, number>;
+  readonly #results: RequestResult[] = [];
+  readonly #networkMs: Millis;
+  /** Between the servers. */
+  readonly #fabric = new KvFabric(this.#clock);
+  readonly #arrivals: Arrivals;
+  #open = 0;
+
+  constructor(options: SimulationOptions) {
+    const { pool, workload, seed, config } = options;
+    const clock: Clock = this.#clock;
+    const random = seededRandom(seed);
+    this.#options = options;
+    this.#networkMs = options.networkMs ?? 0.25;
+    this.#picker = options.createPicker({ config, seed, clock });
+    this.#servers = pool.servers.map(
+      (spec) =>
+        new SimulatedServer(spec, {
+          clock,
+          random: random.fork(spec.id),
+          blockTokens: workload.blockTokens,
+        }),
+    );
+    this.#arrivals = new Arrivals(workload, {
+      clock,
+      arrive: (request) => this.#arrive(request),
+    });
+    this.#indexOf = new Map(pool.servers.map(({ id }, index) => [id, index]));
+  }
+
+  run(): SimulationResult {
+    this.#openPool();
+    this.#scheduleFaults();
+    this.#arrivals.start();
+    while (this.#open > 0 || this.#arrivals.left > 0) {
+      if (!this.#clock.step()) break;
+    }
+    this.#picker.stop();
+    return {
+      requests: this.#results,
+      durationMs: this.#clock.now(),
+      preemptions: this.#servers.reduce((sum, { stats }) => sum + stats.preemptions, 0),
+    };
+  }
+
+  #openPool(): void {
+    const { blockTokens } = this.#options.workload;
+    const { scrapeIntervalMs = 50 } = this.#options;
+    this.#servers.forEach((server, index) => {
+      const { id, labels, kvTokens } = server.spec;
+      const cache = { blockTokens, blocks: Math.floor(kvTokens / blockTokens) };
+      this.#picker.addEndpoint({ id, labels, cache });
+      const scrape = (): void => {
+        this.#scrape(server);
+        this.#clock.setTimer(scrapeIntervalMs, scrape);
+      };
+      this.#scrape(server);
+      // Spread over the interval, as the scraper does.
+      this.#clock.setTimer((scrapeIntervalMs * (index + 1)) / this.#servers.length, scrape);
+    });
+  }
+
+  #scrape(server: SimulatedServer): void {
+    const sampledAt = this.#clock.now();
+    const sample = server.sample();
+    if (sample === undefined) return;
+    this.#later(() => this.#picker.setMetrics(server.spec.id, { ...sample, sampledAt }));
+  }
+
+  #scheduleFaults(): void {
+    for (const fault of this.#options.pool.faults) {
+      const server = this.#servers[this.#indexOf.get(fault.server) ?? -1];
+      if (server === undefined)
+        throw new Error(`fault for ${fault.server}, which is not in the pool`);
+      this.#clock.setTimer(fault.atMs, () => {
+        if (fault.kind === 'crash') server.crash();
+        else server.slowdown = fault.factor;
+      });
+      this.#clock.setTimer(fault.atMs + fault.forMs, () => {
+        if (fault.kind === 'crash') server.restart();
+        else server.slowdown = 1;
+      });
+    }
+  }
+
+  #arrive(request: TraceRequest): void {
+    const result: RequestResult = {
+      request,
+      server: -1,
+      attempts: 0,
+      ttftMs: Number.NaN,
+      e2eMs: Number.NaN,
+      cachedTokens: 0,
+      completed: false,
+    };
+    this.#results.push(result);
+    this.#open += 1;
+    this.#attempt(result, hashesOf(request, this.#options.workload.blockTokens));
+  }
+
+  #attempt(result: RequestResult, blockHashes: Float64Array): void {
+    const { request } = result;
+    const { blockTokens } = this.#options.workload;
+    const { model, promptTokens, blockIds } = request;
+    let ticket: RoutedRequest;
+    result.attempts += 1;
+    try {
+      ticket = this.#picker.route({ model, promptTokens, blockIds, blockTokens });
+    } catch {
+      this.#retry(result, blockHashes);
+      return;
+    }
+    result.server = this.#indexOf.get(ticket.endpoint.id) ?? -1;
+    const prefiller =
+      this.#servers[this.#indexOf.get(ticket.headers.get(PREFILL_HEADER) ?? '') ?? -1];
+    this.#later(() => {
+      if (prefiller === undefined) this.#send(result, blockHashes, { ticket });
+      else this.#prefill(result, blockHashes, { ticket, prefiller });
+    });
+  }
+
+  /** The other leg first, as the sidecar beside the decoding server has it. Where it fails, decode computes all itself. */
+  #prefill(
+    result: RequestResult,
+    blockHashes: Float64Array,
+    { ticket, prefiller }: { readonly ticket: RoutedRequest; readonly prefiller: SimulatedServer },
+  ): void {
+    const { promptTokens } = result.request;
+    const held: { submission?: Submission | undefined } = {};
+    held.submission = prefiller.submit({
+      promptTokens,
+      outputTokens: 1,
+      blockHashes,
+      holdBlocks: true,
+      onDone: (reason) => {
+        const leg = { ticket, from: { prefiller, release: () => held.submission?.release() } };
+        this.#later(() => this.#send(result, blockHashes, reason === 'error' ? { ticket } : leg));
+      },
+    });
+  }
+
+  #send(result: RequestResult, blockHashes: Float64Array, { ticket, from }: Leg): void {
+    const { request } = result;
+    const server = this.#servers[result.server] as SimulatedServer;
+    const remote: RemoteKv | undefined = from && {
+      tokens: request.promptTokens,
+      start: (tokens, ready) =>
+        this.#fabric.send({ tokens, from: from.prefiller.port, to: server.port }, () => {
+          from.release();
+          ready();
+        }),
+    };
+    server.submit({
+      promptTokens: request.promptTokens,
+      outputTokens: request.outputTokens,
+      blockHashes,
+      remote,
+      ...(server.spec.loras && request.model !== '' && { lora: request.model }),
+      onFirstToken: () =>
+        this.#later(() => {
+          result.ttftMs = this.#clock.now() - request.atMs;
+          ticket.firstToken();
+        }),
+      onDone: (reason, usage) =>
+        this.#later(() => {
+          const failed = reason === 'error';
+          // Also where nothing had to be sent, or the transfer was cut off.
+          from?.release();
+          ticket.done(failed ? 'failed' : 'completed', failed ? undefined : usage);
+          if (failed && Number.isNaN(result.ttftMs)) {
+            this.#retry(result, blockHashes);
+            return;
+          }
+          result.completed = !failed;
+          result.cachedTokens = usage.cachedTokens;
+          this.#over(result);
+        }),
+    });
+  }
+
+  #retry(result: RequestResult, blockHashes: Float64Array): void {
+    if (result.attempts > (this.#options.retriesMax ?? RETRIES_MAX)) this.#over(result);
+    else this.#clock.setTimer(RETRY_AFTER_MS, () => this.#attempt(result, blockHashes));
+  }
+
+  #over(result: RequestResult): void {
+    result.e2eMs = this.#clock.now() - result.request.atMs;
+    this.#open -= 1;
+    this.#arrivals.over(result.request);
+    this.#options.onProgress?.(this.#results.length - this.#open);
+  }
+
+  #later(callback: () => void): void {
+    this.#clock.setTimer(this.#networkMs, callback);
+  }
+}
+
+/** As the engine wants them: 53 bits of each chained hash. */
+function hashesOf({ blockIds, model }: TraceRequest, blockTokens: number): Float64Array {
+  const { words, count } = chainBlockIds(blockIds, { seedText: model, blockTokens });
+  const hashes = new Float64Array(count);
+  for (let index = 0; index < count; index++) {
+    const high = (words[2 * index + 1] as number) >>> 11;
+    hashes[index] = high * 0x1_0000_0000 + ((words[2 * index] as number) >>> 0);
+  }
+  return hashes;
+}

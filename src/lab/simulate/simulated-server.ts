@@ -1,0 +1,79 @@
+import { Engine } from '../../../stub-server/engine/engine.ts';
+import { latencyModel, slowed } from '../../../stub-server/engine/latency-model.ts';
+import type { SequenceRequest, Submission } from '../../../stub-server/engine/sequence.ts';
+import { EngineStats } from '../../../stub-server/metrics/engine-stats.ts';
+import { KV_LINK_DEFAULT, KvPort } from '../../../stub-server/pd/kv-fabric.ts';
+import type { Clock, Random } from '../../framework/runtime.ts';
+import type { MetricsSample } from '../../library/create-picker.ts';
+import type { ServerSpec } from './pool-spec.ts';
+
+/** One model server of a simulation: the stub's engine, without its HTTP. */
+export class SimulatedServer {
+  readonly spec: ServerSpec;
+  readonly stats: EngineStats = new EngineStats();
+  /** Its end of the network between servers. */
+  readonly port: KvPort;
+  readonly #engine: Engine;
+  #up = true;
+
+  constructor(
+    spec: ServerSpec,
+    parts: { readonly clock: Clock; readonly random: Random; readonly blockTokens: number },
+  ) {
+    const { latency, kvTokens, loras, kvLink = KV_LINK_DEFAULT, slowdown = 1, ...rest } = spec;
+    this.spec = spec;
+    this.port = new KvPort(kvLink);
+    this.#engine = new Engine({
+      ...rest,
+      ...parts,
+      latency: slowed(latencyModel(latency), slowdown),
+      observer: this.stats,
+      kvBlocks: Math.floor(kvTokens / parts.blockTokens),
+      ...(loras && { loras }),
+    });
+  }
+
+  /** Refused requests end with `error` at once; there is nothing of them to be aborted or released. */
+  submit(request: SequenceRequest): Submission | undefined {
+    const refused =
+      !this.#up || request.promptTokens + request.outputTokens > this.#engine.contextTokensMax;
+    if (!refused) return this.#engine.submit(request);
+    request.onDone?.('error', NOTHING_USED, Number.NaN);
+    return undefined;
+  }
+
+  /** What a scrape would read now; undefined when it would fail. */
+  sample(): MetricsSample | undefined {
+    if (!this.#up) return undefined;
+    const { loras, runningCount, waitingCount, kv } = this.#engine;
+    const waiting = new Set<string>();
+    if (this.spec.loras !== undefined) {
+      this.#engine.forEachWaiting(({ request }) => {
+        if (request.lora !== undefined) waiting.add(request.lora);
+      });
+    }
+    return {
+      waitingQueueSize: waitingCount,
+      runningRequests: runningCount,
+      kvCacheUsage: kv.pool.usage,
+      ...(this.spec.loras && {
+        lora: { running: loras.running, waiting, max: loras.options.slots },
+      }),
+    };
+  }
+
+  crash(): void {
+    this.#up = false;
+    this.#engine.crash();
+  }
+
+  restart(): void {
+    this.#up = true;
+  }
+
+  set slowdown(factor: number) {
+    this.#engine.slowdown = factor;
+  }
+}
+
+const NOTHING_USED = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };

@@ -1,0 +1,156 @@
+import { PRESETS } from '../../../stub-server/presets/presets.ts';
+import { ConfigError } from '../../framework/error.ts';
+import type { PoolSpec, ServerSpec } from './pool-spec.ts';
+import { presetServer, ROLE_LABEL } from './preset-server.ts';
+
+type Servers = readonly ServerSpec[];
+
+interface Change {
+  readonly pattern: RegExp;
+  /** Given what the pattern's groups found. */
+  readonly apply: (servers: Servers, found: readonly string[]) => Servers;
+}
+
+const CHANGES: readonly Change[] = [
+  {
+    pattern: /^add-replica(?:=(\d+))?$/,
+    apply: (servers, [count = '1']) => resized(servers, servers.length + Number(count)),
+  },
+  {
+    pattern: /^remove-replica(?:=(\d+))?$/,
+    apply: (servers, [count = '1']) => resized(servers, servers.length - Number(count)),
+  },
+  { pattern: /^replicas=(\d+)$/, apply: (servers, [count]) => resized(servers, Number(count)) },
+  {
+    pattern: /^kv[×x*](\d*\.?\d+)$/,
+    apply: (servers, [factor]) =>
+      servers.map((server) => ({
+        ...server,
+        kvTokens: Math.round(server.kvTokens * timesOf(factor)),
+      })),
+  },
+  {
+    pattern: /^speed[×x*](\d*\.?\d+)$/,
+    apply: (servers, [factor]) =>
+      servers.map((server) => ({
+        ...server,
+        slowdown: (server.slowdown ?? 1) / timesOf(factor),
+      })),
+  },
+  {
+    pattern: /^prefill:decode=(\d+):(\d+)$/,
+    apply: (servers, [prefill, decode]) =>
+      resized(servers, Number(prefill) + Number(decode)).map((server, index) => ({
+        ...server,
+        labels: {
+          ...server.labels,
+          [ROLE_LABEL]: index < Number(prefill) ? 'prefill' : 'decode',
+        },
+      })),
+  },
+  {
+    pattern: /^preset=(.+)$/,
+    apply: (servers, [name = '']) => {
+      const preset = Object.keys(PRESETS).find((known) => known === name);
+      if (preset === undefined) throw wrong(name, `is no preset; there are ${presetList()}`);
+      return servers.map((server) => ({
+        ...server,
+        ...presetServer(preset as keyof typeof PRESETS),
+      }));
+    },
+  },
+];
+
+/** A sweep of more shapes than this is a slip. */
+const SHAPES_MAX = 64;
+/** As many as a pool file may have of one kind. */
+const SERVERS_MAX = 10_000;
+const RANGE = /^(.*?[=×x*])(\d+)\.\.(\d+)(?::(\d+))?$/;
+
+/**
+ * The shapes that a sweep asks for, each as `reshape` takes it: `replicas=4..12:2` are five, and `+` makes several changes
+ * at once. Throws ConfigError where one cannot be read or they are more than 64.
+ */
+export function shapesOf(sweep: string): readonly string[] {
+  let shapes: readonly string[] = [''];
+  for (const part of sweep.split('+')) {
+    const options = expanded(part);
+    shapes = shapes.flatMap((shape) =>
+      options.map((option) => (shape === '' ? option : `${shape}+${option}`)),
+    );
+    if (shapes.length > SHAPES_MAX) throw wrong(sweep, `asks for more than ${SHAPES_MAX} shapes`);
+  }
+  return shapes;
+}
+
+/**
+ * A pool after the changes of one shape. A larger pool has the same mix of servers, and faults stay at their places; those
+ * of places that are gone are left out. Throws ConfigError where nothing would be left.
+ */
+export function reshape({ servers, faults }: PoolSpec, shape: string): PoolSpec {
+  const placeOf = new Map(servers.map(({ id }, place) => [id, place]));
+  const changed = shape
+    .split('+')
+    .reduce<Servers>((before, part) => changeOf(part)(before), servers)
+    .map((server, place) => ({ ...server, id: `server-${place}` }));
+  return {
+    servers: changed,
+    faults: faults.flatMap((fault) => {
+      const server = changed[placeOf.get(fault.server) ?? -1];
+      return server === undefined ? [] : [{ ...fault, server: server.id }];
+    }),
+  };
+}
+
+function expanded(part: string): readonly string[] {
+  const range = RANGE.exec(part);
+  if (range === null) {
+    changeOf(part);
+    return [part];
+  }
+  const [, name = '', from, to, step = '1'] = range;
+  const count = Math.floor((Number(to) - Number(from)) / Number(step)) + 1;
+  if (!(count >= 1)) throw wrong(part, 'has nothing between its ends');
+  if (count > SHAPES_MAX) throw wrong(part, `asks for more than ${SHAPES_MAX} shapes`);
+  return Array.from({ length: count }, (_, at) => {
+    const shape = `${name}${Number(from) + at * Number(step)}`;
+    changeOf(shape);
+    return shape;
+  });
+}
+
+function changeOf(part: string): (servers: Servers) => Servers {
+  for (const { pattern, apply } of CHANGES) {
+    const found = pattern.exec(part)?.slice(1);
+    if (found !== undefined) return (servers) => apply(servers, found);
+  }
+  throw wrong(
+    part,
+    'is none of add-replica, remove-replica, replicas=4..12, kv×2, speed×1.5, prefill:decode=2:6, preset=NAME',
+  );
+}
+
+/** Spread over the servers there are, so that the mix stays: one more is another of the first, one less is without the last. */
+function resized(servers: Servers, count: number): Servers {
+  if (count < 1 || count > SERVERS_MAX) {
+    throw wrong(`${count} servers`, `must be 1 to ${SERVERS_MAX}; the pool has ${servers.length}`);
+  }
+  return Array.from({ length: count }, (_, index) => {
+    const like = Math.floor((index * servers.length) / count);
+    return servers[like] as ServerSpec;
+  });
+}
+
+function timesOf(factor = ''): number {
+  const times = Number(factor);
+  if (times > 0) return times;
+  throw wrong(`×${factor}`, 'must be above 0');
+}
+
+function presetList(): string {
+  return Object.keys(PRESETS).join(', ');
+}
+
+function wrong(what: string, message: string): ConfigError {
+  return new ConfigError('--what-if', [{ path: what, message }]);
+}

@@ -1,0 +1,21 @@
+import { readFileSync } from 'node:fs';
+import { parentPort, workerData } from 'node:worker_threads';
+import { pickerMaker } from '../../library/picker-maker.ts';
+import { loadTrace } from '../traces/reading/load-trace.ts';
+import { readPool } from './pool-file.ts';
+import { runJob, type SimulationJob } from './run-job.ts';
+import type { JobSource } from './run-jobs.ts';
+
+/** A thread that simulates what it is told, one job after another. */
+const source = workerData as JobSource;
+const { from, lenient, shape, closedLoop } = source;
+const trace = loadTrace(source.trace, { from, lenient, shape, sessions: closedLoop });
+const { repaired, notes } = trace;
+const workload = { ...trace, closedLoop };
+const pool = readPool(readFileSync(source.pool, 'utf8'), source.pool);
+const createPicker = await pickerMaker(source.plugins);
+
+parentPort?.on('message', (job: SimulationJob) => {
+  const result = runJob(job, { workload, pool, createPicker });
+  parentPort?.postMessage({ ...result, trace: { repaired, notes } });
+});

@@ -1,0 +1,140 @@
+import { ConfigError } from '../../../framework/error.ts';
+import type { TraceRequest } from '../trace.ts';
+import {
+  BLOCK_TOKENS_WITHOUT_IDS,
+  NO_BLOCKS,
+  TOKENS_MAX,
+  type TraceFormat,
+  type TraceReader,
+} from '../trace-format.ts';
+
+/** The columns a CSV format needs, by name, in any order, and how its time is written. */
+interface CsvColumns {
+  readonly time: string;
+  readonly prompt: string;
+  readonly output: string;
+  readonly model?: string;
+  readonly session?: string;
+  /** Milliseconds; NaN when it is not a time. */
+  readonly timeMs: (text: string) => number;
+}
+
+const AZURE_COLUMNS: CsvColumns = {
+  time: 'TIMESTAMP',
+  prompt: 'ContextTokens',
+  output: 'GeneratedTokens',
+  timeMs: utcMs,
+};
+
+/** Time is in seconds since the trace began. */
+const BURST_GPT_COLUMNS: CsvColumns = {
+  time: 'Timestamp',
+  prompt: 'Request tokens',
+  output: 'Response tokens',
+  model: 'Model',
+  session: 'Session ID',
+  timeMs: (text) => (text === '' ? Number.NaN : 1000 * Number(text)),
+};
+
+/** Azure's 2023 and 2024 LLM inference traces. */
+export const AZURE: TraceFormat = {
+  name: 'azure',
+  about: 'Azure’s CSV of 2023 and 2024',
+  carries: [],
+  shape: 'lines',
+  ordered: true,
+  reader: (header) => csvReader(header, AZURE_COLUMNS),
+  *write({ requests }) {
+    yield `TIMESTAMP,ContextTokens,GeneratedTokens\n`;
+    for (const { atMs, promptTokens, outputTokens } of requests) {
+      yield `${utcText(atMs)},${promptTokens},${outputTokens}\n`;
+    }
+  },
+};
+
+/** BurstGPT's traces, those with sessions too. */
+export const BURST_GPT: TraceFormat = {
+  name: 'burstgpt',
+  about: 'BurstGPT’s CSV',
+  carries: ['model', 'session'],
+  shape: 'lines',
+  ordered: true,
+  reader: (header) => csvReader(header, BURST_GPT_COLUMNS),
+  *write({ requests }) {
+    yield 'Timestamp,Session ID,Elapsed time,Model,Request tokens,Response tokens,Total tokens,Log Type\n';
+    for (const { atMs, model, session = '', promptTokens, outputTokens, seen } of requests) {
+      const elapsed = seen?.e2eMs === undefined ? '' : seen.e2eMs / 1000;
+      const sizes = `${promptTokens},${outputTokens},${promptTokens + outputTokens}`;
+      yield `${atMs / 1000},${cell(session)},${elapsed},${cell(model)},${sizes},${session === '' ? 'API log' : 'Conversation log'}\n`;
+    }
+  },
+};
+
+function csvReader(header: string, wanted: CsvColumns): TraceReader | string {
+  const columns = cells(header);
+  const { time, prompt, output } = wanted;
+  const missing = [time, prompt, output].filter((name) => !columns.includes(name));
+  if (missing.length > 0) return `no column ${missing.join(', ')} in the header`;
+  const place = {
+    time: columns.indexOf(time),
+    prompt: columns.indexOf(prompt),
+    output: columns.indexOf(output),
+    model: columns.indexOf(wanted.model ?? ''),
+    session: columns.indexOf(wanted.session ?? ''),
+  };
+  const read = (line: string): TraceRequest | string => {
+    const values = cells(line);
+    if (values.length !== columns.length) {
+      return `${values.length} columns, where the header has ${columns.length}`;
+    }
+    const at = (index: number): string => values[index] ?? '';
+    const atMs = wanted.timeMs(at(place.time));
+    const promptTokens = count(at(place.prompt));
+    const outputTokens = count(at(place.output));
+    if (!Number.isFinite(atMs) || atMs < 0) return `${time}: ${at(place.time)} is not a time`;
+    if (promptTokens === undefined || promptTokens === 0) {
+      return `${prompt}: ${at(place.prompt)} is not a positive number of tokens`;
+    }
+    if (outputTokens === undefined) {
+      return `${output}: ${at(place.output)} is not a number of tokens`;
+    }
+    const [model, session] = [at(place.model), at(place.session)];
+    const sizes = { promptTokens, outputTokens: Math.max(1, outputTokens), blockIds: NO_BLOCKS };
+    return { atMs, model, ...sizes, ...(session !== '' && { session }) };
+  };
+  return { blockTokens: BLOCK_TOKENS_WITHOUT_IDS, hasHeader: true, read };
+}
+
+/** None of the formats quotes its values. */
+function cells(line: string): readonly string[] {
+  return line.split(',').map((cell) => cell.trim());
+}
+
+/** Throws ConfigError where it would not come back as it is. */
+function cell(text: string): string {
+  if (!/[,\r\n]/.test(text) && text.trim() === text) return text;
+  const message = `${JSON.stringify(text)} would need quotes, which the format has not`;
+  throw new ConfigError('burstgpt', [{ path: 'value', message }]);
+}
+
+function count(text: string): number | undefined {
+  if (!/^\d{1,15}$/.test(text)) return undefined;
+  const tokens = Number(text);
+  return tokens <= TOKENS_MAX ? tokens : undefined;
+}
+
+/** `2023-11-16 18:15:46.6805900`, read as UTC, to the ten-thousandth of a millisecond. */
+function utcMs(text: string): number {
+  const parts = /^(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}:\d{2})(\.\d+)?(?:Z|\+00:00)?$/.exec(text);
+  if (parts === null) return Number.NaN;
+  const [, day = '', time = '', fraction = ''] = parts;
+  return Date.parse(`${day}T${time}Z`) + (fraction === '' ? 0 : 1000 * Number(`0${fraction}`));
+}
+
+/** From the beginning of 1970, as the trace says no day. */
+function utcText(atMs: number): string {
+  const ticks = Math.round(atMs * 10_000);
+  const seconds = Math.floor(ticks / 10_000_000);
+  const [day, time] = new Date(1000 * seconds).toISOString().split(/[T.]/);
+  return `${day} ${time}.${String(ticks % 10_000_000).padStart(7, '0')}`;
+}

@@ -1,0 +1,76 @@
+import { ConfigError } from '../../framework/error.ts';
+import { inBlocksOf } from './prefix-numbers.ts';
+import type { Trace, TraceRequest } from './trace.ts';
+import { REQUESTS_MAX } from './trace-format.ts';
+
+/**
+ * All traces at once, those after the first `shiftMs` later; before it where that is negative. Prompts, sessions and block
+ * ids of different traces are different ones. Throws ConfigError where blocks of one size are not made up of another's.
+ */
+export function mergeTraces(
+  [first, ...others]: readonly [Trace, ...Trace[]],
+  shiftMs: number,
+): Trace {
+  if (others.length === 0) return first;
+  mustFit([first, ...others]);
+  const blockTokens = commonBlockTokens([first, ...others]);
+  const apart = others.map((trace, index) =>
+    shifted(renamed(inBlocks(trace, blockTokens), `${index + 1}:`), Math.max(0, shiftMs)),
+  );
+  const parts = [shifted(inBlocks(first, blockTokens), Math.max(0, -shiftMs)), ...apart];
+  return {
+    blockTokens,
+    // Stable: of requests at the same time the first trace's come first.
+    requests: parts.flatMap(({ requests }) => requests).sort((a, b) => a.atMs - b.atMs),
+    repaired: parts.reduce((sum, { repaired }) => sum + repaired, 0),
+    notes: parts.flatMap(({ notes }) => notes),
+  };
+}
+
+function mustFit(traces: readonly Trace[]): void {
+  const total = traces.reduce((sum, { requests }) => sum + requests.length, 0);
+  if (total <= REQUESTS_MAX) return;
+  const message = `${total} requests, more than ${REQUESTS_MAX}`;
+  throw new ConfigError('trace', [{ path: '--merge', message }]);
+}
+
+/** The same requests so much later. */
+export function shifted(trace: Trace, byMs: number): Trace {
+  if (byMs === 0) return trace;
+  const requests = trace.requests.map((each) => ({ ...each, atMs: each.atMs + byMs }));
+  return { ...trace, requests };
+}
+
+const hasBlocks = ({ requests }: Trace): boolean =>
+  requests.some(({ blockIds }) => blockIds.length > 0);
+
+/** The largest of all that matter. */
+function commonBlockTokens(traces: readonly Trace[]): number {
+  const sizes = traces.filter(hasBlocks).map(({ blockTokens }) => blockTokens);
+  if (sizes.length === 0) return traces[0]?.blockTokens ?? 1;
+  const largest = Math.max(...sizes);
+  const odd = sizes.find((size) => largest % size !== 0);
+  if (odd === undefined) return largest;
+  const message = `blocks of ${odd} tokens in one trace do not make up those of ${largest} in another`;
+  throw new ConfigError('trace', [{ path: '--merge', message }]);
+}
+
+function inBlocks(trace: Trace, blockTokens: number): Trace {
+  if (trace.blockTokens === blockTokens || !hasBlocks(trace)) return { ...trace, blockTokens };
+  const ids = inBlocksOf(blockTokens, trace);
+  const requests = trace.requests.map((request): TraceRequest => {
+    const { value = [] } = ids.next() as IteratorResult<readonly number[], undefined>;
+    // The last is perhaps not full.
+    return { ...request, blockIds: value.slice(0, Math.floor(request.promptTokens / blockTokens)) };
+  });
+  return { ...trace, blockTokens, requests };
+}
+
+function renamed(trace: Trace, prefix: string): Trace {
+  const requests = trace.requests.map((request) => ({
+    ...request,
+    blockIds: request.blockIds.map((id) => `${prefix}${id}`),
+    ...(request.session !== undefined && { session: `${prefix}${request.session}` }),
+  }));
+  return { ...trace, requests };
+}

@@ -1,0 +1,48 @@
+import { ConfigError } from '../../../framework/error.ts';
+import { AIPERF } from '../formats/aiperf.ts';
+import { AZURE, BURST_GPT } from '../formats/csv.ts';
+import { INFERENCE_PERF } from '../formats/inference-perf.ts';
+import { MOONCAKE } from '../formats/mooncake.ts';
+import { OTEL } from '../formats/otel-spans.ts';
+import { POINTSMAN } from '../formats/pointsman.ts';
+import type { TraceFormat } from '../trace-format.ts';
+
+/** All that can be read from text; captures are folders. */
+export const TRACE_FORMATS: readonly TraceFormat[] = [
+  POINTSMAN,
+  MOONCAKE,
+  AZURE,
+  BURST_GPT,
+  AIPERF,
+  INFERENCE_PERF,
+  OTEL,
+];
+
+/** The format that a text's first line is of; a string says that none is. */
+export function findFormat(firstLine: string): TraceFormat | string {
+  const text = firstLine.trim();
+  if (text === '') return 'is empty: no request is in it';
+  if (text.startsWith('[')) return /"?resourceSpans/.test(text) ? OTEL : INFERENCE_PERF;
+  if (text.startsWith('{')) return ofObject(text);
+  const csv = [AZURE, BURST_GPT].find(({ reader }) => typeof reader(text) !== 'string');
+  return csv ?? `neither a JSON object nor a known CSV header: ${KNOWN_HEADERS}`;
+}
+
+const KNOWN_HEADERS =
+  'Azure (TIMESTAMP, ContextTokens, GeneratedTokens) or BurstGPT (Timestamp, Request tokens, Response tokens)';
+
+function ofObject(text: string): TraceFormat {
+  // By what is written, not by what it says: the line may be damaged, or the first of a value over many lines.
+  if (text === '{' || text.includes('"resourceSpans"')) return OTEL;
+  if (text.startsWith('{"pointsman"')) return POINTSMAN;
+  if (text.includes('"metadata"') && text.includes('"metrics"')) return AIPERF;
+  return MOONCAKE;
+}
+
+/** Throws ConfigError for a name that is none. */
+export function formatNamed(name: string): TraceFormat {
+  const format = TRACE_FORMATS.find((each) => each.name === name);
+  if (format !== undefined) return format;
+  const known = TRACE_FORMATS.map((each) => each.name).join(', ');
+  throw new ConfigError('trace', [{ path: 'format', message: `${name} is none of ${known}` }]);
+}

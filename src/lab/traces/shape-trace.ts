@@ -1,0 +1,73 @@
+import { ConfigError } from '../../framework/error.ts';
+import type { Random } from '../../framework/runtime.ts';
+import { withSessions } from './find-sessions.ts';
+import { mergeTraces, shifted } from './merge-traces.ts';
+import type { Trace } from './trace.ts';
+import { REQUESTS_MAX } from './trace-format.ts';
+
+/** What is made of a trace before it is used. */
+export interface TraceShape {
+  /** Files whose requests come among the others. */
+  readonly merge: readonly string[];
+  /** How much later what is merged begins; the trace itself, where nothing is. */
+  readonly shiftMs: number;
+  /** So many times over, one after another. */
+  readonly loop: number;
+  /** The share of conversations that is kept. */
+  readonly thin: number;
+}
+
+/** Merges, repeats, thins and shifts, in this order. Throws ConfigError for what leaves nothing, or too much. */
+export function shapeTrace(
+  trace: Trace,
+  {
+    merged,
+    shape: { shiftMs, loop, thin },
+    random,
+  }: { readonly merged: readonly Trace[]; readonly shape: TraceShape; readonly random: Random },
+): Trace {
+  const together = mergeTraces([trace, ...merged], shiftMs);
+  const thinned = thinTrace(loopTrace(together, loop), thin, random);
+  return merged.length > 0 ? thinned : shifted(thinned, shiftMs);
+}
+
+/**
+ * The trace so many times over, each time as long after the last request as requests are apart. Prompts are the same each
+ * time; conversations are others.
+ */
+export function loopTrace(trace: Trace, times: number): Trace {
+  if (times === 1) return trace;
+  const { requests } = trace;
+  if (requests.length * times > REQUESTS_MAX) {
+    const message = `${times} times ${requests.length} requests are more than ${REQUESTS_MAX}`;
+    throw new ConfigError('trace', [{ path: '--loop', message }]);
+  }
+  const lastMs = requests.at(-1)?.atMs ?? 0;
+  const periodMs = lastMs + Math.max(1, lastMs / Math.max(1, requests.length - 1));
+  const rounds = Array.from({ length: times }, (_, round) =>
+    round === 0
+      ? requests
+      : requests.map((request) => ({
+          ...request,
+          atMs: request.atMs + round * periodMs,
+          ...(request.session !== undefined && { session: `${request.session}#${round}` }),
+        })),
+  );
+  return { ...trace, requests: rounds.flat() };
+}
+
+/** Conversations are kept or left out as a whole, so that what they find in caches stays as it is. */
+export function thinTrace(trace: Trace, share: number, random: Random): Trace {
+  if (share === 1) return trace;
+  const kept = new Map<string | undefined, boolean>();
+  const { requests } = withSessions(trace);
+  const left = trace.requests.filter((_, index) => {
+    const session = requests[index]?.session;
+    const keep = kept.get(session) ?? random.next() < share;
+    kept.set(session, keep);
+    return keep;
+  });
+  if (left.length > 0) return { ...trace, requests: left };
+  const message = `${share} of ${kept.size} conversations leaves no request`;
+  throw new ConfigError('trace', [{ path: '--thin', message }]);
+}

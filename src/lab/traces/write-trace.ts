@@ -1,0 +1,55 @@
+import { closeSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
+import { ConfigError } from '../../framework/error.ts';
+import type { Trace } from './trace.ts';
+import type { TraceFormat } from './trace-format.ts';
+
+/** Text of one zstd frame or gzip member, so that neither writer nor reader holds more. */
+const FRAME_CHARACTERS = 8 * 1024 * 1024;
+
+/**
+ * Writes a trace, packed if the path ends in `.zst` or `.gz`. What is at the path is replaced when all is written. Throws
+ * ConfigError for a format that is only read, for what it cannot carry, and for a path that cannot be written.
+ */
+export function writeTrace(path: string, trace: Trace, { name, write }: TraceFormat): void {
+  if (write === undefined) {
+    throw new ConfigError('trace', [{ path: 'format', message: `${name} can only be read` }]);
+  }
+  const partial = `${path}.partial`;
+  try {
+    writeAll(partial, packed(write(trace), path));
+    renameSync(partial, path);
+  } catch (error) {
+    rmSync(partial, { force: true });
+    if (!(error instanceof Error && 'syscall' in error)) throw error;
+    throw new ConfigError('trace', [{ path, message: `cannot be written: ${error.message}` }]);
+  }
+}
+
+function writeAll(path: string, pieces: Iterable<Buffer>): void {
+  const file = openSync(path, 'w');
+  try {
+    for (const bytes of pieces) writeFileSync(file, bytes);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function* packed(pieces: Iterable<string>, path: string): Generator<Buffer, void> {
+  const pack = path.endsWith('.zst') ? zstdCompressSync : path.endsWith('.gz') ? gzipSync : plain;
+  let held: string[] = [];
+  let characters = 0;
+  for (const piece of pieces) {
+    held.push(piece);
+    characters += piece.length;
+    if (characters < FRAME_CHARACTERS) continue;
+    yield pack(Buffer.from(held.join('')));
+    held = [];
+    characters = 0;
+  }
+  if (characters > 0) yield pack(Buffer.from(held.join('')));
+}
+
+function plain(bytes: Buffer): Buffer {
+  return bytes;
+}

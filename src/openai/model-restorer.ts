@@ -1,0 +1,197 @@
+import { unescaped } from './json-scanner.ts';
+
+export interface ModelRestorerOptions {
+  /** The name to look for. */
+  readonly served: string;
+  /** The one to put in its place. */
+  readonly requested: string;
+  /** Server-sent events: a blank line ends one, whatever it left open. */
+  readonly eventStream: boolean;
+}
+
+/** In the place of a property name: which of those that matter it is. */
+type Key = 'model' | 'nested' | 'other';
+
+/** Objects whose `model` is the answer's too: in the streams of the messages and of the responses API. */
+const NESTED: ReadonlySet<string> = new Set(['message', 'response']);
+/** Of a string that could be a key that matters, the longest. */
+const KEY_BYTES_MAX = 8;
+/** A character is six bytes at most in JSON, as an escape. */
+const ESCAPED_BYTES_MAX = 6;
+
+const [LF, CR, QUOTE, COMMA, COLON] = [0x0a, 0x0d, 0x22, 0x2c, 0x3a];
+const [OPEN_ARRAY, BACKSLASH, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [
+  0x5b, 0x5c, 0x5d, 0x7b, 0x7d,
+];
+
+/**
+ * Puts the name that the client asked for where an answer names the model that served: in `model` at the top of each JSON
+ * text, or in the `message` or `response` there. All else passes byte for byte. Only a model's name that is cut by the end
+ * of a chunk is held back, and no longer than it can be that name.
+ */
+export class ModelRestorer {
+  readonly #served: string;
+  readonly #replacement: Uint8Array;
+  readonly #heldBytesMax: number;
+  readonly #eventStream: boolean;
+  #depth = 0;
+  /** Whether the object at depth 2 is one of `NESTED`. */
+  #nested = false;
+  #lineEmpty = true;
+  #inString = false;
+  #escaped = false;
+  /** The latest string, as it may turn out to be a key; once longer than any that matters, of no more account. */
+  #text = '';
+  /** The key whose value comes next. */
+  #key: Key = 'other';
+  /** A value that may be the name is being read, since this offset in the chunk. */
+  #since: number | undefined;
+  /** What earlier chunks held of it. */
+  #held: Uint8Array[] = [];
+  #heldBytes = 0;
+
+  constructor({ served, requested, eventStream }: ModelRestorerOptions) {
+    this.#served = served;
+    this.#replacement = new TextEncoder().encode(JSON.stringify(requested));
+    this.#heldBytesMax = ESCAPED_BYTES_MAX * served.length + 2;
+    this.#eventStream = eventStream;
+  }
+
+  /** What may go on: views of this chunk, and what was held. Keeps no reference to the chunk. */
+  push(chunk: Uint8Array): readonly Uint8Array[] {
+    const out: Uint8Array[] = [];
+    let from = 0;
+    for (let at = 0; at < chunk.length; at++) {
+      const byte = chunk[at] as number;
+      if (!this.#inString) this.#structural(byte, at);
+      else if (this.#ends(byte)) {
+        const since = this.#since;
+        this.#since = undefined;
+        if (since === undefined) continue;
+        const raw = [...this.#release(), chunk.subarray(since, at + 1)];
+        if (byte === QUOTE && this.#isServed(raw)) {
+          out.push(chunk.subarray(from, since), this.#replacement);
+          from = at + 1;
+        } else if (raw.length > 1) out.push(...raw.slice(0, -1));
+      } else if (this.#since !== undefined && this.#tooLong(at)) {
+        out.push(...this.#release());
+        this.#since = undefined;
+      }
+    }
+    const passes = this.#since ?? chunk.length;
+    out.push(chunk.subarray(from, passes));
+    // A copy, also of a Buffer, whose `slice` is a view.
+    if (this.#since !== undefined) this.#hold(new Uint8Array(chunk.subarray(this.#since)));
+    return out.filter((piece) => piece.length > 0);
+  }
+
+  /** What is still held when no more comes. */
+  end(): readonly Uint8Array[] {
+    this.#since = undefined;
+    return this.#release();
+  }
+
+  #structural(byte: number, at: number): void {
+    if (byte === LF) this.#endLine();
+    else if (byte !== CR) this.#lineEmpty = false;
+    switch (byte) {
+      case QUOTE:
+        this.#inString = true;
+        this.#text = '';
+        if (this.#key === 'model' && this.#atModel()) this.#since = at;
+        this.#key = 'other';
+        return;
+      case COLON:
+        this.#key = keyOf(this.#text);
+        this.#text = '';
+        return;
+      case OPEN_OBJECT:
+      case OPEN_ARRAY:
+        if (this.#depth === 1) this.#nested = byte === OPEN_OBJECT && this.#key === 'nested';
+        this.#open(1);
+        return;
+      case CLOSE_OBJECT:
+      case CLOSE_ARRAY:
+        this.#open(-1);
+        return;
+      case COMMA:
+        this.#open(0);
+    }
+  }
+
+  /** Whether a string is over with this byte: at its quote, or at the end of a line, which no string has. */
+  #ends(byte: number): boolean {
+    if (byte === LF) {
+      this.#endLine();
+      this.#text = '';
+    } else if (this.#escaped) {
+      this.#escaped = false;
+      this.#text = TOO_LONG;
+      return false;
+    } else if (byte === BACKSLASH) {
+      this.#escaped = true;
+      return false;
+    } else if (byte !== QUOTE) {
+      if (this.#text.length <= KEY_BYTES_MAX) this.#text += String.fromCharCode(byte);
+      return false;
+    }
+    this.#inString = false;
+    this.#escaped = false;
+    return true;
+  }
+
+  #endLine(): void {
+    if (this.#eventStream && this.#lineEmpty) this.#depth = 0;
+    this.#lineEmpty = true;
+  }
+
+  #open(levels: number): void {
+    this.#depth = Math.max(0, this.#depth + levels);
+    this.#key = 'other';
+    this.#text = '';
+  }
+
+  #atModel(): boolean {
+    return this.#depth === 1 || (this.#depth === 2 && this.#nested);
+  }
+
+  #isServed(raw: readonly Uint8Array[]): boolean {
+    const [first, ...more] = raw;
+    const whole = more.length === 0 ? first : Buffer.concat(raw);
+    return whole !== undefined && textIn(whole) === this.#served;
+  }
+
+  #tooLong(at: number): boolean {
+    return this.#heldBytes + at - (this.#since ?? at) > this.#heldBytesMax;
+  }
+
+  #hold(piece: Uint8Array): void {
+    this.#held.push(piece);
+    this.#heldBytes += piece.length;
+    this.#since = 0;
+  }
+
+  #release(): readonly Uint8Array[] {
+    const held = this.#held;
+    this.#held = [];
+    this.#heldBytes = 0;
+    return held;
+  }
+}
+
+/** Longer than any key that matters. */
+const TOO_LONG = ' '.repeat(KEY_BYTES_MAX + 1);
+
+function keyOf(text: string): Key {
+  if (text === 'model') return 'model';
+  return NESTED.has(text) ? 'nested' : 'other';
+}
+
+/** A string with its quotes as text; undefined when it is no JSON. */
+function textIn(quoted: Uint8Array): string | undefined {
+  try {
+    return unescaped([quoted.subarray(1, -1)]);
+  } catch {
+    return undefined;
+  }
+}

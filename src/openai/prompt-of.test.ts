@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import { makeRequest } from '../../test/makers.ts';
+import { type Prompt, promptOf } from './prompt-of.ts';
+
+function read(body: unknown, path = ''): Prompt {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  const bytes = new TextEncoder().encode(text);
+  const request = makeRequest({ headers: new Map([[':path', path]]) });
+  return promptOf(request, [bytes.subarray(0, 5), bytes.subarray(5)]);
+}
+
+describe('the prompt of a body', () => {
+  it('[E9] is its token ids where it has them, in any API', () => {
+    const ids = { kind: 'ids', ids: [1, 2, 3], salt: '' };
+    expect(read({ prompt: [1, 2, 3] })).toEqual(ids);
+    expect(read({ prompt: [[1, 2, 3]], cache_salt: 's' })).toEqual({ ...ids, salt: 's' });
+    expect(read({ token_ids: [1, 2, 3] })).toEqual(ids);
+    expect(read({ input_ids: [1, 2, 3] })).toEqual(ids);
+  });
+
+  it('is what a tokenizer needs of it: nothing that leaves the tokens as they are', () => {
+    const messages = [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }];
+    expect(read({ model: 'm', messages, tools: [], stream: true, max_tokens: 4 })).toEqual({
+      kind: 'text',
+      form: 'chat',
+      fields: { model: 'm', messages, tools: [] },
+      salt: '',
+    });
+    const completion = { kind: 'text', form: 'completion', salt: '' };
+    expect(read({ model: 'm', prompt: 'hi', n: 2 })).toEqual({
+      ...completion,
+      fields: { model: 'm', prompt: 'hi' },
+    });
+    expect(read({ prompt: ['hi'] })).toEqual({ ...completion, fields: { prompt: 'hi' } });
+  });
+
+  it.each([
+    ['unknown-body', 'no JSON', ''],
+    ['unknown-body', [1], ''],
+    ['unknown-body', { input: 'hi' }, ''],
+    ['unknown-body', { messages: [] }, '/v1/messages?beta=1'],
+    ['unknown-body', { prompt: [1, 'a'] }, ''],
+    ['several-prompts', { prompt: ['a', 'b'] }, ''],
+    ['several-prompts', { prompt: [[1], [2]] }, ''],
+    ['media', { messages: [{ role: 'user', content: [{ type: 'image_url' }] }] }, ''],
+  ])('is not to be had: %s of %j', (reason, body, path) => {
+    expect(read(body, path)).toEqual({ kind: 'none', reason });
+  });
+});

@@ -1,0 +1,144 @@
+import { describe, expect, it } from 'vitest';
+import { makePool, makeRequest, makeRouted } from '../../../test/makers.ts';
+import { decodeStepMs, PRIOR_STEP_TIME, predictedTtftMs } from '../../cost-model/step-time.ts';
+import type { AttributeKey, Endpoint } from '../../framework/endpoint.ts';
+import { CACHE_CONFIG } from '../../framework/keys.ts';
+import { seededRandom } from '../../runtime/seeded-random.ts';
+import { EngineModel } from './engine-model.ts';
+
+interface Truth {
+  readonly perPrefillTokenMs: number;
+  readonly stepFactor: number;
+  readonly overheadMs: number;
+}
+
+/** Shows a model `answers` first tokens of each endpoint, as engines with these figures would give them. */
+function teach(
+  model: EngineModel,
+  pool: readonly Endpoint[],
+  truths: readonly Truth[],
+  answers: number,
+): void {
+  const random = seededRandom(5);
+  for (let n = 0; n < answers; n++) {
+    pool.forEach((endpoint, index) => {
+      const truth = truths[index];
+      if (truth === undefined) return;
+      const promptTokens = Math.round(50 + 4000 * random.next());
+      const load = {
+        requests: Math.floor(60 * random.next()),
+        pendingPrefillTokens: Math.floor(3000 * random.next()),
+        contextTokens: Math.floor(90_000 * random.next()),
+      };
+      const ttftMs =
+        truth.overheadMs +
+        truth.perPrefillTokenMs * (load.pendingPrefillTokens + promptTokens) +
+        truth.stepFactor * decodeStepMs(load.requests, load.contextTokens);
+      const request = makeRequest({ promptTokens });
+      const routed = makeRouted(endpoint, { request, load });
+      model.onFirstToken(routed, routed.at + ttftMs * (0.9 + 0.2 * random.next()));
+    });
+  }
+}
+
+const H100: Truth = { perPrefillTokenMs: 0.02, stepFactor: 1.2, overheadMs: 15 };
+
+describe('EngineModel', () => {
+  it('starts from the prior', () => {
+    const [endpoint] = makePool([{}]);
+    if (endpoint === undefined) throw new Error('no endpoint');
+    expect(new EngineModel().stepTime(endpoint)).toEqual(PRIOR_STEP_TIME);
+  });
+
+  it('predicts first tokens within a tenth after some hundred of them', () => {
+    const pool = makePool([{}, {}, {}]);
+    const model = new EngineModel();
+    teach(model, pool, [H100, H100, H100], 100);
+    const load = { requests: 20, pendingPrefillTokens: 1000, contextTokens: 30_000 };
+    for (const endpoint of pool) {
+      const predicted = predictedTtftMs(load, 2000, model.stepTime(endpoint));
+      const truth = 15 + 0.02 * 3000 + 1.2 * decodeStepMs(20, 30_000);
+      expect(Math.abs(predicted / truth - 1)).toBeLessThan(0.1);
+    }
+  });
+
+  it('tells a slow accelerator from a fast one in the same pool', () => {
+    const pool = makePool([{}, {}, {}, {}]);
+    const model = new EngineModel();
+    const slow: Truth = { perPrefillTokenMs: 0.06, stepFactor: 3.6, overheadMs: 15 };
+    teach(model, pool, [H100, H100, slow, slow], 150);
+    const [fast, , slowOne] = pool.map((endpoint) => model.stepTime(endpoint).perPrefillTokenMs);
+    expect((slowOne ?? 0) / (fast ?? 1)).toBeGreaterThan(2.3);
+    expect((slowOne ?? 0) / (fast ?? 1)).toBeLessThan(3.6);
+  });
+
+  it('learns the same whether or not somebody asks it meanwhile', () => {
+    const pool = makePool([{}, {}, {}]);
+    const slow: Truth = { perPrefillTokenMs: 0.06, stepFactor: 3.6, overheadMs: 15 };
+    const [asked, left] = [new EngineModel(), new EngineModel()];
+    for (let n = 0; n < 113; n++) {
+      teach(asked, pool, [H100, H100, slow], 1);
+      for (const endpoint of pool.slice(n % 3)) asked.stepTime(endpoint);
+      teach(left, pool, [H100, H100, slow], 1);
+    }
+    for (const endpoint of pool) {
+      expect(asked.stepTime(endpoint)).toEqual(left.stepTime(endpoint));
+    }
+  });
+
+  it('learns nothing of speed from a request that had to wait for memory', () => {
+    const [endpoint] = makePool([
+      { attributes: [[CACHE_CONFIG as AttributeKey<never>, { blocks: 100, blockTokens: 16 }]] },
+    ]);
+    if (endpoint === undefined) throw new Error('no endpoint');
+    const model = new EngineModel();
+    const load = { requests: 4, pendingPrefillTokens: 0, contextTokens: 1500 };
+    model.onFirstToken(makeRouted(endpoint, { load }), 1e6);
+    expect(model.stepTime(endpoint)).toEqual(PRIOR_STEP_TIME);
+  });
+
+  it('knows how much was sent to an endpoint: the prompts at its speed, and what their answers add', () => {
+    const [endpoint, other] = makePool([{}, {}]);
+    if (endpoint === undefined || other === undefined) throw new Error('no endpoint');
+    const model = new EngineModel();
+    // 1,000 tokens at 0.04 ms and 10 answered at 0.05 ms and some context: 40.7 ms of work every 100 ms.
+    const request = makeRequest({ promptTokens: 1000, outputTokensMax: 10 });
+    for (let at = 0; at < 300_000; at += 100) model.onRouted(makeRouted(endpoint, { request, at }));
+    const rate = model.demandRate(300_000);
+    expect(rate * model.demand(endpoint).requests).toBeCloseTo(0.01, 3);
+    expect(rate * model.demand(endpoint).workMs).toBeCloseTo(0.407, 2);
+    expect(model.demand(other)).toEqual({ requests: 0, workMs: 0 });
+    model.onEndpointRemoved(endpoint);
+    expect(model.demand(endpoint).requests).toBe(0);
+  });
+
+  it('has a prompt that is computed elsewhere weigh on that endpoint, and its answer on the other', () => {
+    const [decode, prefill] = makePool([{}, {}]);
+    if (decode === undefined || prefill === undefined) throw new Error('no endpoint');
+    const model = new EngineModel();
+    const request = makeRequest({ promptTokens: 1000, outputTokensMax: 10 });
+    model.onRouted(makeRouted(decode, { request, prefill, at: 0 }));
+    expect(model.demand(prefill)).toEqual({ requests: 1, workMs: 40 });
+    expect(model.demand(decode).requests).toBe(1);
+    expect(model.demand(decode).workMs).toBeCloseTo(0.701, 4);
+  });
+
+  it('stays finite and positive whatever it is shown', () => {
+    const [endpoint] = makePool([{}]);
+    if (endpoint === undefined) throw new Error('no endpoint');
+    const model = new EngineModel();
+    const random = seededRandom(11);
+    for (let n = 0; n < 3000; n++) {
+      const routed = makeRouted(endpoint, {
+        request: makeRequest({ promptTokens: Math.floor(1e6 * random.next() ** 8) }),
+        cachedTokens: Math.floor(1e6 * random.next() ** 8),
+      });
+      model.onFirstToken(routed, routed.at + 1e7 * random.next() ** 20);
+    }
+    const { perPrefillTokenMs, baseMs, overheadMs } = model.stepTime(endpoint);
+    for (const value of [perPrefillTokenMs, baseMs]) expect(value).toBeGreaterThan(0);
+    for (const value of [perPrefillTokenMs, baseMs, overheadMs]) {
+      expect(Number.isFinite(value)).toBe(true);
+    }
+  });
+});

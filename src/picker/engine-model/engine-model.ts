@@ -1,0 +1,204 @@
+import { decodeStepMs, PRIOR_STEP_TIME, prefillSteps } from '../../cost-model/step-time.ts';
+import type { Endpoint } from '../../framework/endpoint.ts';
+import type { StepTime } from '../../framework/keys.ts';
+import {
+  CACHE_CONFIG,
+  type Demand,
+  ENGINE_MODEL,
+  type EngineModelView,
+  LORA,
+} from '../../framework/keys.ts';
+import type {
+  EndpointObserver,
+  Outcome,
+  RequestObserver,
+  Routed,
+  Usage,
+} from '../../framework/observer.ts';
+import type { CycleFact } from '../../framework/plugin.ts';
+import type { InferenceRequest } from '../../framework/request.ts';
+import type { Millis } from '../../framework/runtime.ts';
+import { DecayingFit, type FitPrior } from './decaying-fit.ts';
+import { OutputLength } from './output-length.ts';
+import { RecentDemand } from './recent-demand.ts';
+import { SpeedRatios } from './speed-ratios.ts';
+
+/**
+ * The features are the prompt tokens to compute at the prior's speed, the steps at the prior's length, 1 for a fixed
+ * overhead in milliseconds, and the squares that attention within long prompts grows with, at the 5·10⁻⁷ ms of an 8 B
+ * model on an H100. Coefficients of 1, 1, 0 and 1 are the prior itself; a large model on an old accelerator is ten times
+ * slower than it, so it is held loosely.
+ */
+const PRIOR: FitPrior = { means: [1, 1, 0, 1], deviations: [2, 2, 20, 2] };
+const SQUARE_MS = 5e-7;
+const COEFFICIENT_MIN = 0.02;
+/** Remembers about the last thousand answers of the pool: a drifting engine is followed within minutes. */
+const FADING = 1 / 1000;
+/** How far a first token is from the model's prediction at best: half a step, and the network. */
+const NOISE_MS = 10;
+/** And beyond that in proportion, since chunks share steps with what came later. */
+const NOISE_SHARE = 0.25;
+/** Residuals beyond so many deviations pull no harder than one at this distance (Huber). */
+const OUTLIER_DEVIATIONS = 2;
+/** With more of the KV memory than this spoken for, a request may wait for memory, which says nothing of speed. */
+const MEMORY_SHARE_MAX = 0.85;
+/** Once so much has been seen, what was learned is only worked out anew with every so many answers. */
+const SETTLED_ANSWERS = 100;
+const REFRESH_ANSWERS = 10;
+
+/**
+ * Learns how fast the pool's engines are from when first tokens come, and how each endpoint differs from the rest: so
+ * that unlike accelerators, models nobody configured and engines that slow down need no setting.
+ */
+export class EngineModel implements RequestObserver, EndpointObserver, EngineModelView {
+  readonly fact: CycleFact<EngineModelView> = { key: ENGINE_MODEL, compute: () => this };
+  readonly #outputLength = new OutputLength();
+  readonly #fit = new DecayingFit(PRIOR);
+  readonly #ratios = new SpeedRatios();
+  #pool: PoolModel = { stepTime: PRIOR_STEP_TIME, square: 1 };
+  readonly #demand = new RecentDemand();
+  #answers = 0;
+  /** By slot, as of when they were last worked out: that somebody asks must change nothing. */
+  #stepTimes: StepTime[] = [];
+  /** Of endpoints that have not answered yet. */
+  #otherStepTime: StepTime = PRIOR_STEP_TIME;
+
+  stepTime({ slot }: Endpoint): StepTime {
+    return this.#stepTimes[slot] ?? this.#otherStepTime;
+  }
+
+  demand({ slot }: Endpoint): Demand {
+    return this.#demand.of(slot);
+  }
+
+  demandRate(now: Millis): number {
+    return this.#demand.rate(now);
+  }
+
+  expectedOutputTokens(request: InferenceRequest): number {
+    return this.#outputLength.expected(request);
+  }
+
+  onEndpointRemoved({ slot }: Endpoint): void {
+    this.#demand.forget(slot);
+    this.#ratios.forget(slot);
+    this.#workOut();
+  }
+
+  onRouted({ request, cachedTokens, endpoint, prefill, at }: Routed): void {
+    const computes = prefill ?? endpoint;
+    const prefillTokens = Math.max(1, request.promptTokens - cachedTokens);
+    const promptMs = this.stepTime(computes).perPrefillTokenMs * prefillTokens;
+    const answerMs = this.#answerMs(endpoint, request);
+    if (prefill !== undefined)
+      this.#demand.add(prefill.slot, { requests: 1, workMs: promptMs }, at);
+    const workMs = prefill === undefined ? promptMs + answerMs : answerMs;
+    this.#demand.add(endpoint.slot, { requests: 1, workMs }, at);
+  }
+
+  onFirstToken(routed: Routed, at: Millis): void {
+    // Two engines and a transfer between them say nothing of either's speed.
+    if (routed.prefill !== undefined || waitsForMore(routed)) return;
+    const { endpoint, load, request, cachedTokens } = routed;
+    const tokens = load.pendingPrefillTokens + Math.max(0, request.promptTokens - cachedTokens);
+    const features = [
+      PRIOR_STEP_TIME.perPrefillTokenMs * tokens,
+      prefillSteps(tokens, PRIOR_STEP_TIME) * decodeStepMs(load.requests, load.contextTokens),
+      1,
+      SQUARE_MS * (request.promptTokens ** 2 - cachedTokens ** 2),
+    ];
+    const ratio = this.#ratios.ratio(endpoint.slot);
+    const ttftMs = at - routed.at;
+    const predictedMs = this.#predict(features);
+    this.#ratios.observe(endpoint.slot, ttftMs, predictedMs);
+    // What the endpoint's own speed explains is not the pool's doing.
+    const value = ttftMs / ratio;
+    const deviation = NOISE_MS + NOISE_SHARE * predictedMs;
+    const limit = OUTLIER_DEVIATIONS * deviation;
+    const pulled = predictedMs + Math.max(-limit, Math.min(limit, value - predictedMs));
+    this.#fit.observe(features, { value: pulled, deviation, fading: FADING });
+    this.#answers += 1;
+    if (this.#answers > SETTLED_ANSWERS && this.#answers % REFRESH_ANSWERS !== 0) return;
+    this.#pool = poolModel(this.#fit.solve());
+    this.#workOut();
+  }
+
+  onDone(routed: Routed, at: Millis, outcome: Outcome, usage: Usage | undefined): void {
+    this.#outputLength.onDone(routed, at, outcome, usage);
+  }
+
+  #workOut(): void {
+    const { stepTime } = this.#pool;
+    this.#stepTimes = [];
+    for (const slot of this.#ratios.slots()) {
+      this.#stepTimes[slot] = slower(stepTime, this.#ratios.ratio(slot));
+    }
+    this.#otherStepTime = slower(stepTime, this.#ratios.commonRatio());
+  }
+
+  /** What one more sequence adds to each step it is in; the rest of a step is there anyway. */
+  #answerMs(endpoint: Endpoint, request: InferenceRequest): Millis {
+    const { perSequenceMs, perContextTokenMs } = this.stepTime(endpoint);
+    const outputTokens = this.expectedOutputTokens(request);
+    const contextTokens = request.promptTokens + outputTokens / 2;
+    return outputTokens * (perSequenceMs + perContextTokenMs * contextTokens);
+  }
+
+  #predict(features: readonly number[]): Millis {
+    const { stepTime, square } = this.#pool;
+    const [tokensMs = 0, stepsMs = 0, , squaresMs = 0] = features;
+    return (
+      (stepTime.perPrefillTokenMs / PRIOR_STEP_TIME.perPrefillTokenMs) * tokensMs +
+      (stepTime.baseMs / PRIOR_STEP_TIME.baseMs) * stepsMs +
+      stepTime.overheadMs +
+      square * squaresMs
+    );
+  }
+}
+
+interface PoolModel {
+  readonly stepTime: StepTime;
+  readonly square: number;
+}
+
+function poolModel(coefficients: readonly number[]): PoolModel {
+  const [prefill, step, overheadMs, square] = coefficients.map((value, index) =>
+    Math.max(index < 2 ? COEFFICIENT_MIN : 0, value),
+  ) as [number, number, number, number];
+  const { baseMs, perPrefillTokenMs, perSequenceMs, perContextTokenMs, prefillTokensMax } =
+    PRIOR_STEP_TIME;
+  return {
+    square,
+    stepTime: {
+      overheadMs,
+      baseMs: step * baseMs,
+      perPrefillTokenMs: prefill * perPrefillTokenMs,
+      perSequenceMs: step * perSequenceMs,
+      perContextTokenMs: step * perContextTokenMs,
+      prefillTokensMax,
+    },
+  };
+}
+
+function slower(stepTime: StepTime, ratio: number): StepTime {
+  return {
+    // The way there and back is no longer for a slow engine.
+    overheadMs: stepTime.overheadMs,
+    baseMs: ratio * stepTime.baseMs,
+    perPrefillTokenMs: ratio * stepTime.perPrefillTokenMs,
+    perSequenceMs: ratio * stepTime.perSequenceMs,
+    perContextTokenMs: ratio * stepTime.perContextTokenMs,
+    prefillTokensMax: stepTime.prefillTokensMax,
+  };
+}
+
+/** Whether the first token may have waited for memory or an adapter's slot, and not for computing. */
+function waitsForMore({ endpoint, load, request }: Routed): boolean {
+  const lora = endpoint.attribute(LORA);
+  if (lora !== undefined && (lora.waiting.size > 0 || !lora.running.has(request.model)))
+    return true;
+  const cache = endpoint.attribute(CACHE_CONFIG);
+  if (cache === undefined) return false;
+  const spoken = load.contextTokens + request.promptTokens;
+  return spoken > MEMORY_SHARE_MAX * cache.blocks * cache.blockTokens;
+}

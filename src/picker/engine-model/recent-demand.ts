@@ -1,0 +1,55 @@
+import type { Demand } from '../../framework/keys.ts';
+import type { Millis } from '../../framework/runtime.ts';
+
+/** What was sent so long ago counts for 1/e of what it did: long enough that single prompts do not sway it. */
+const MEMORY_MS = 30_000;
+/** All sums are brought down before they grow by more than e to this. */
+const EXPONENT_MAX = 20;
+
+interface Sums {
+  requests: number;
+  workMs: Millis;
+}
+
+const NONE: Demand = { requests: 0, workMs: 0 };
+
+/**
+ * Requests and work sent to each endpoint, the older the less they count. Sums are kept as of one moment for all, so that
+ * time passing changes none of them: only the factor that makes rates of them.
+ */
+export class RecentDemand {
+  readonly #sums: (Sums | undefined)[] = [];
+  #asOf: Millis = 0;
+
+  /** By slot; times `rate`, what comes in a millisecond. */
+  of(slot: number): Demand {
+    return this.#sums[slot] ?? NONE;
+  }
+
+  rate(now: Millis): number {
+    return Math.exp((this.#asOf - now) / MEMORY_MS) / MEMORY_MS;
+  }
+
+  add(slot: number, { requests, workMs }: Demand, at: Millis): void {
+    if (at - this.#asOf > EXPONENT_MAX * MEMORY_MS) this.#bringDown(at);
+    const weight = Math.exp((at - this.#asOf) / MEMORY_MS);
+    const sums = this.#sums[slot] ?? { requests: 0, workMs: 0 };
+    sums.requests += weight * requests;
+    sums.workMs += weight * workMs;
+    this.#sums[slot] = sums;
+  }
+
+  forget(slot: number): void {
+    this.#sums[slot] = undefined;
+  }
+
+  #bringDown(at: Millis): void {
+    const weight = Math.exp((this.#asOf - at) / MEMORY_MS);
+    for (const sums of this.#sums) {
+      if (sums === undefined) continue;
+      sums.requests *= weight;
+      sums.workMs *= weight;
+    }
+    this.#asOf = at;
+  }
+}

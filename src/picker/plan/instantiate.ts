@@ -1,0 +1,178 @@
+import { invariant } from '../../framework/error.ts';
+import type { CycleFact, DataSource, EndpointWriter, Observer } from '../../framework/plugin.ts';
+import type { Runtime } from '../../framework/runtime.ts';
+import type {
+  Decider,
+  Filter,
+  NamedFilter,
+  Picker,
+  ProfileHandler,
+  SchedulingProfile,
+  Scorer,
+  WeightedScorer,
+} from '../../framework/scheduling.ts';
+import type { PickerPlan, PlannedPlugin, PlannedProfile } from './picker-plan.ts';
+import { sameParameters } from './same-parameters.ts';
+
+/** Where a plugin is used: several profiles may name it. */
+export interface PluginUse {
+  readonly profile: string;
+  /** Of a scorer. */
+  readonly weight: number;
+}
+
+/** Put around plugins where they are used; each gives back something with the same interface. */
+export interface PluginWrap {
+  filter(plugin: PlannedPlugin, filter: Filter, use: PluginUse): Filter;
+  scorer(plugin: PlannedPlugin, scorer: Scorer, use: PluginUse): Scorer;
+  picker(plugin: PlannedPlugin, picker: Picker, use: PluginUse): Picker;
+}
+
+export interface InstantiateOptions {
+  readonly pool: EndpointWriter;
+  readonly runtime: Runtime;
+  /** Facts the core provides whatever the configuration. */
+  readonly coreFacts: readonly CycleFact<unknown>[];
+  readonly wrap?: PluginWrap;
+  /** Made for another plan: those whose name, type and parameters are in this one, too, serve on with what they have learned. */
+  readonly kept?: PluginInstances | undefined;
+}
+
+/** Hears of requests and endpoints, and may be running. */
+export type PluginPart = Observer & { stop?(): void };
+
+export interface PluginInstance {
+  readonly plugin: PlannedPlugin;
+  readonly instance: Observer;
+}
+
+/** By their name in the configuration. A profile handler is none: it is made of its profiles. */
+export type PluginInstances = ReadonlyMap<string, PluginInstance>;
+
+export interface PickerParts {
+  readonly handler: ProfileHandler;
+  /** By the name of their key. */
+  readonly facts: ReadonlyMap<string, CycleFact<unknown>>;
+  /** All of them. Whoever drops one stops it. */
+  readonly observers: readonly PluginPart[];
+  /** Data sources that get something ready before a cycle. */
+  readonly preparers: readonly Preparer[];
+  readonly instances: PluginInstances;
+}
+
+export type Preparer = Required<Pick<DataSource, 'prepare'>>;
+
+const AS_IT_IS: PluginWrap = {
+  filter: (_plugin, filter) => filter,
+  scorer: (_plugin, scorer) => scorer,
+  picker: (_plugin, picker) => picker,
+};
+
+/**
+ * Makes every plugin of a plan once, however many profiles name it, then starts the data sources: they begin only when
+ * nothing of ours can fail any more, and if one of another's fails, those begun are stopped. Throws ConfigError when the
+ * handler cannot run the profiles.
+ */
+export function instantiate(plan: PickerPlan, options: InstantiateOptions): PickerParts {
+  const { runtime, coreFacts, wrap = AS_IT_IS, kept = new Map() } = options;
+  const made = new Map<string, (Filter | Scorer | Picker) & Observer>();
+  const deciders = new Map<string, Decider & Observer>();
+  for (const plugin of plan.plugins) {
+    const { name, kind, definition, config } = plugin;
+    if (kind === 'source' || kind === 'handler') continue;
+    const known = keptInstance(kept, plugin);
+    if (kind === 'decider') {
+      deciders.set(name, (known as Decider | undefined) ?? definition.create(config, runtime));
+    } else {
+      made.set(name, (known as Filter | undefined) ?? definition.create(config, runtime));
+    }
+  }
+  const profiles = new Map(
+    plan.profiles.map((profile) => [profile.name, profileOf(profile, made, wrap)]),
+  );
+  const handler = plan.handler.definition.create(
+    plan.handler.config,
+    { profiles, deciders },
+    runtime,
+  );
+  const sources = startSources(plan, options);
+  const all = [...sources.values()];
+  const facts = [...coreFacts, ...all.flatMap((source) => source.facts ?? [])];
+  return {
+    handler,
+    facts: new Map(facts.map((fact) => [fact.key.name, fact])),
+    observers: [...all, ...made.values(), ...deciders.values(), handler],
+    preparers: all.filter(
+      (source): source is DataSource & Preparer => source.prepare !== undefined,
+    ),
+    instances: instancesOf(plan, new Map<string, Observer>([...made, ...deciders, ...sources])),
+  };
+}
+
+function startSources(
+  plan: PickerPlan,
+  { pool, runtime, kept = new Map() }: InstantiateOptions,
+): ReadonlyMap<string, DataSource> {
+  const sources = new Map<string, DataSource>();
+  const begun: DataSource[] = [];
+  try {
+    for (const plugin of plan.plugins) {
+      if (plugin.kind !== 'source') continue;
+      const { name, definition, config } = plugin;
+      const known = keptInstance(kept, plugin) as DataSource | undefined;
+      const source = known ?? definition.start(config, { name, pool, runtime });
+      if (known === undefined) begun.push(source);
+      sources.set(name, source);
+    }
+    return sources;
+  } catch (error) {
+    for (const source of begun) source.stop();
+    throw error;
+  }
+}
+
+function keptInstance(kept: PluginInstances, plugin: PlannedPlugin): Observer | undefined {
+  const known = kept.get(plugin.name);
+  const same =
+    known !== undefined &&
+    known.plugin.kind === plugin.kind &&
+    known.plugin.definition.type === plugin.definition.type &&
+    sameParameters(known.plugin.config, plugin.config);
+  return same ? known.instance : undefined;
+}
+
+function instancesOf(plan: PickerPlan, byName: ReadonlyMap<string, Observer>): PluginInstances {
+  return new Map(
+    plan.plugins.flatMap((plugin) => {
+      const instance = byName.get(plugin.name);
+      return instance === undefined ? [] : [[plugin.name, { plugin, instance }]];
+    }),
+  );
+}
+
+function profileOf(
+  { name, plugins }: PlannedProfile,
+  made: ReadonlyMap<string, Filter | Scorer | Picker>,
+  wrap: PluginWrap,
+): SchedulingProfile {
+  const filters: NamedFilter[] = [];
+  const scorers: WeightedScorer[] = [];
+  let picker: Picker | undefined;
+  for (const { plugin, weight } of plugins) {
+    const instance = made.get(plugin.name);
+    const use = { profile: name, weight };
+    if (plugin.kind === 'filter') {
+      filters.push({ name: plugin.name, filter: wrap.filter(plugin, instance as Filter, use) });
+    } else if (plugin.kind === 'scorer') {
+      const both = instance as Scorer & Partial<Filter>;
+      if (both.filter !== undefined) {
+        filters.push({ name: plugin.name, filter: wrap.filter(plugin, both as Filter, use) });
+      }
+      scorers.push({ name: plugin.name, weight, scorer: wrap.scorer(plugin, both, use) });
+    } else {
+      picker = wrap.picker(plugin, instance as Picker, use);
+    }
+  }
+  invariant(picker !== undefined, `profile ${name} was planned without a picker`);
+  return { name, filters, scorers, picker };
+}

@@ -1,0 +1,77 @@
+import type {
+  DataSourceDefinition,
+  DeciderDefinition,
+  FilterDefinition,
+  PickerDefinition,
+  ProfileHandlerDefinition,
+  SchedulerDefinition,
+  ScorerDefinition,
+} from '../../framework/plugin.ts';
+
+/** A plugin type by its kind. */
+export type KnownPlugin =
+  | { readonly kind: 'filter'; readonly definition: FilterDefinition }
+  | { readonly kind: 'scorer'; readonly definition: ScorerDefinition }
+  | { readonly kind: 'picker'; readonly definition: PickerDefinition }
+  | { readonly kind: 'decider'; readonly definition: DeciderDefinition }
+  | { readonly kind: 'handler'; readonly definition: ProfileHandlerDefinition }
+  | { readonly kind: 'source'; readonly definition: DataSourceDefinition };
+
+/** A plugin that is known, with parameters that are checked. */
+export type PlannedPlugin = {
+  readonly name: string;
+  /** What its own schema returned. */
+  readonly config: unknown;
+  /** Parameters in a file that give that `config`. */
+  readonly written: unknown;
+} & KnownPlugin;
+
+export type PlannedHandler = PlannedPlugin & { readonly kind: 'handler' };
+
+/** What decides in place of the profiles. */
+export interface PlannedScheduler {
+  readonly definition: SchedulerDefinition;
+  readonly config: unknown;
+}
+
+export interface PlannedProfile {
+  readonly name: string;
+  readonly plugins: readonly { readonly plugin: PlannedPlugin; readonly weight: number }[];
+}
+
+export interface FileDiscoveryPlan {
+  readonly path: string;
+  readonly watchFile: boolean;
+}
+
+/** A configuration that can be run: every name resolved, every default filled in. */
+export interface PickerPlan {
+  readonly plugins: readonly PlannedPlugin[];
+  readonly profiles: readonly PlannedProfile[];
+  readonly handler: PlannedHandler;
+  readonly scheduler: PlannedScheduler | undefined;
+  readonly discovery: FileDiscoveryPlan | undefined;
+  /** What was accepted and has no effect, a sentence each. */
+  readonly warnings: readonly string[];
+  /** The whole as a configuration with nothing left to default: written to a file, it gives this plan again. */
+  readonly effective: EffectiveConfig;
+}
+
+export interface EffectiveConfig {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly plugins: readonly {
+    readonly type: string;
+    readonly name: string;
+    readonly parameters: unknown;
+  }[];
+  readonly schedulingProfiles: readonly {
+    readonly name: string;
+    readonly plugins: readonly { readonly pluginRef: string; readonly weight?: number }[];
+  }[];
+  readonly dataLayer: {
+    readonly injectDefaults: false;
+    readonly discovery?: { readonly pluginRef: string };
+  };
+  readonly scheduler?: Readonly<Record<string, unknown>>;
+}

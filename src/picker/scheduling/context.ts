@@ -1,0 +1,42 @@
+import type { Endpoint } from '../../framework/endpoint.ts';
+import { invariant } from '../../framework/error.ts';
+import type { CycleFact } from '../../framework/plugin.ts';
+import type { InferenceRequest } from '../../framework/request.ts';
+import type { Millis, Random } from '../../framework/runtime.ts';
+import type { CycleKey, ForeignDecision, SchedulingContext } from '../../framework/scheduling.ts';
+
+export interface Cycle {
+  readonly request: InferenceRequest;
+  readonly now: Millis;
+  readonly random: Random;
+  readonly decided?: ForeignDecision | undefined;
+}
+
+/** Facts by the name of their key. */
+export type FactTable = ReadonlyMap<string, CycleFact<unknown>>;
+
+/** One cycle's context. Each fact is worked out at most once, over all `endpoints` of the cycle. */
+export function createContext(
+  { request, now, random, decided }: Cycle,
+  endpoints: readonly Endpoint[],
+  facts: FactTable,
+): SchedulingContext {
+  const known = new Map<string, unknown>();
+  const context: SchedulingContext = {
+    request,
+    now,
+    random,
+    decided,
+    get<T>(key: CycleKey<T>): T {
+      if (!known.has(key.name)) {
+        const fact = facts.get(key.name);
+        if (fact === undefined) {
+          invariant(false, `nothing provides ${key.name}; the check at start should have said so`);
+        }
+        known.set(key.name, fact.compute(endpoints, context));
+      }
+      return known.get(key.name) as T;
+    },
+  };
+  return context;
+}

@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import { laterDelayMs, trafficOf } from '../../cost-model/queueing-delay.ts';
+import { decodeStepMs, predictedTtftMs } from '../../cost-model/step-time.ts';
+import type { Endpoint } from '../../framework/endpoint.ts';
+import { ENGINE_MODEL, IN_FLIGHT, prefixMatchKey } from '../../framework/keys.ts';
+import { type DeciderDefinition, defineDecider } from '../../framework/plugin.ts';
+import type { Millis } from '../../framework/runtime.ts';
+import type { SchedulingContext } from '../../framework/scheduling.ts';
+
+/**
+ * Elsewhere when that costs less in all: the request's own time to a first token; by how much those who come later wait
+ * longer for theirs (`laterDelayMs`), which keeps long prompts out of the way of short ones; and the time by which
+ * computing its prompt holds up everybody who decodes there meanwhile, since a step takes all of them along. Elsewhere
+ * there is the transfer of its KV on top. Nothing to tune: what the prompt takes is learned, and the link is a fact about
+ * the pool.
+ */
+export const byCost: DeciderDefinition = defineDecider({
+  type: 'cost-pd-decider',
+  config: z.strictObject({
+    /** What is to be short: the whole answer of everybody, or the wait for first tokens whatever that does to others. */
+    objective: z.enum(['end-to-end', 'first-token']).default('end-to-end'),
+    /** Keys and values of one token: 128 KiB for an 8 B model with grouped queries. */
+    kvBytesPerToken: z.number().positive().default(131_072),
+    /** What one transfer reaches: 200 Gb RoCE. */
+    linkGigabytesPerSecond: z.number().positive().default(20),
+    transferSetupMs: z.number().nonnegative().default(1),
+  }),
+  needs: () => [ENGINE_MODEL, IN_FLIGHT, prefixMatchKey()],
+  create({ objective, kvBytesPerToken, linkGigabytesPerSecond, transferSetupMs }) {
+    const others = objective === 'end-to-end' ? 1 : 0;
+    const perTokenMs = kvBytesPerToken / (1e6 * linkGigabytesPerSecond);
+    return {
+      separates: () => true,
+      keeps(decode, prefill, context) {
+        const uncached = uncachedTokens(decode, context);
+        const engine = context.get(ENGINE_MODEL).stepTime(decode);
+        const { requests, contextTokens } = context.get(IN_FLIGHT).load(decode);
+        const transferMs = transferSetupMs + perTokenMs * uncached;
+        // The last token is computed where it is decoded.
+        const joinMs = decodeStepMs(requests + 1, contextTokens, engine);
+        const there = costMs(prefill, context, others) + transferMs + joinMs;
+        return there < costMs(decode, context, others);
+      },
+    };
+  },
+});
+
+/**
+ * To compute the prompt on this endpoint: for the request, for those who come later and, as far as they count, for those who
+ * decode there.
+ */
+function costMs(endpoint: Endpoint, context: SchedulingContext, others: number): Millis {
+  const model = context.get(ENGINE_MODEL);
+  const engine = model.stepTime(endpoint);
+  const load = context.get(IN_FLIGHT).load(endpoint);
+  const uncached = uncachedTokens(endpoint, context);
+  const traffic = trafficOf(model.demand(endpoint), model.demandRate(context.now));
+  const promptMs = engine.perPrefillTokenMs * uncached;
+  const backlogMs =
+    engine.perPrefillTokenMs * load.pendingPrefillTokens +
+    decodeStepMs(load.requests, load.contextTokens, engine);
+  return (
+    predictedTtftMs(load, uncached, engine) +
+    laterDelayMs(traffic, backlogMs, promptMs) +
+    others * load.requests * promptMs
+  );
+}
+
+function uncachedTokens(endpoint: Endpoint, context: SchedulingContext): number {
+  const match = context.get(prefixMatchKey());
+  return Math.max(
+    0,
+    context.request.promptTokens - match.matchedBlocks(endpoint) * match.blockTokens,
+  );
+}

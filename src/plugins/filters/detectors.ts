@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import type { Endpoint } from '../../framework/endpoint.ts';
+import { IN_FLIGHT } from '../../framework/keys.ts';
+import { defineFilter, type FilterDefinition } from '../../framework/plugin.ts';
+import { duration } from '../parameters/duration.ts';
+
+/** The reference's saturation detectors, in their role as filters. */
+
+/**
+ * Keeps endpoints whose queue and KV memory are below their bounds, and whose sample is fresh; all, where that leaves
+ * none.
+ */
+export const utilizationDetector: FilterDefinition = defineFilter({
+  type: 'utilization-detector',
+  config: z.strictObject({
+    queueDepthThreshold: z.number().positive().default(5),
+    kvCacheUtilThreshold: z.number().positive().max(1).default(0.8),
+    metricsStalenessThreshold: duration.default(200),
+    headroom: z.number().nonnegative().default(0),
+  }),
+  create: ({ queueDepthThreshold, kvCacheUtilThreshold, metricsStalenessThreshold, headroom }) => {
+    const [queueMax, kvMax] = [
+      queueDepthThreshold * (1 + headroom),
+      kvCacheUtilThreshold * (1 + headroom),
+    ];
+    return {
+      filter(endpoints, { now }) {
+        const below = endpoints.filter(
+          ({ metrics }) =>
+            now - metrics.sampledAt <= metricsStalenessThreshold &&
+            metrics.waitingQueueSize < queueMax &&
+            metrics.kvCacheUsage < kvMax,
+        );
+        return below.length === 0 ? endpoints : below;
+      },
+    };
+  },
+});
+
+/** Keeps endpoints with fewer of our requests, or tokens, in flight than the bound; none, where none has. */
+export const concurrencyDetector: FilterDefinition = defineFilter({
+  type: 'concurrency-detector',
+  config: z.strictObject({
+    concurrencyMode: z.enum(['requests', 'tokens', 'hybrid']).default('requests'),
+    maxConcurrency: z.number().positive().default(100),
+    maxTokenConcurrency: z.number().positive().default(1_000_000),
+    headroom: z.number().nonnegative().default(0),
+    /** The ledger is one. */
+    inFlightLoadProducerName: z.string().optional(),
+  }),
+  needs: () => [IN_FLIGHT],
+  create: ({ concurrencyMode, maxConcurrency, maxTokenConcurrency, headroom }) => ({
+    filter(endpoints, context) {
+      const inFlight = context.get(IN_FLIGHT);
+      const isBelow = (endpoint: Endpoint): boolean => {
+        const { requests, pendingPrefillTokens } = inFlight.load(endpoint);
+        const requestsBelow = requests < maxConcurrency * (1 + headroom);
+        const tokensBelow = pendingPrefillTokens < maxTokenConcurrency * (1 + headroom);
+        if (concurrencyMode === 'requests') return requestsBelow;
+        return concurrencyMode === 'tokens' ? tokensBelow : requestsBelow && tokensBelow;
+      };
+      return endpoints.filter(isBelow);
+    },
+  }),
+});

@@ -1,0 +1,23 @@
+import { defineFilter, type FilterDefinition } from '../../framework/plugin.ts';
+import {
+  sessionAffinityConfig,
+  sessionBindingOf,
+  sessionHeaders,
+} from '../parameters/session-affinity.ts';
+
+/** Keeps only the endpoint that a session is bound to, while it is a candidate; parameters as the scorer's. */
+export const sessionAffinityFilter: FilterDefinition = defineFilter({
+  type: 'session-affinity-filter',
+  config: sessionAffinityConfig,
+  headers: sessionHeaders,
+  create(config) {
+    const binding = sessionBindingOf(config);
+    return {
+      ...binding,
+      filter(endpoints, context) {
+        const home = endpoints.filter((endpoint) => binding.isHome(endpoint, context));
+        return home.length > 0 ? home : endpoints;
+      },
+    };
+  },
+});

@@ -1,0 +1,28 @@
+import { z } from 'zod';
+import { HEADROOM_NEEDS, headroomOf } from '../../cost-model/slo-headroom.ts';
+import { defineFilter, type FilterDefinition } from '../../framework/plugin.ts';
+
+/**
+ * Keeps the endpoints that are predicted to meet both objectives of the request, if there are any and any others; with
+ * probability `epsilonExploreNeg` the others instead, so that predictions of them do not grow old.
+ */
+export const sloHeadroomTierFilter: FilterDefinition = defineFilter({
+  type: 'slo-headroom-tier-filter',
+  config: z.strictObject({
+    epsilonExploreNeg: z.number().min(0).max(1).default(0.01),
+    /** Predictions are our own. */
+    predictedLatencyProducerName: z.string().optional(),
+  }),
+  needs: () => HEADROOM_NEEDS,
+  create: ({ epsilonExploreNeg }) => ({
+    filter(endpoints, context) {
+      const meets = endpoints.map((endpoint) => {
+        const { ttftMs, tpotMs } = headroomOf(endpoint, context);
+        return ttftMs >= 0 && tpotMs >= 0;
+      });
+      if (!meets.includes(true) || !meets.includes(false)) return endpoints;
+      const wanted = context.random.next() >= epsilonExploreNeg;
+      return endpoints.filter((_endpoint, index) => meets[index] === wanted);
+    },
+  }),
+});

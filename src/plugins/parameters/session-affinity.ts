@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import type { HeaderUse } from '../../framework/plugin.ts';
+import { memoryBinding, type SessionBinding, tokenBinding } from './session-binding.ts';
+
+const headerName = z.string().min(1).toLowerCase();
+
+const token = z.strictObject({
+  header: headerName.default('x-session-token'),
+  /** Whose pick the token names, where a request runs several profiles. */
+  profileName: z.string().min(1).optional(),
+});
+
+const sessionId = z.strictObject({
+  /** Headers that may carry the session's id; the first one present counts. */
+  sources: z
+    .array(z.strictObject({ header: headerName }))
+    .min(1)
+    .default([{ header: 'x-session-id' }]),
+  evictionTtlSeconds: z.number().positive().default(300),
+  /** Sessions are dropped as others are remembered, without a sweep; accepted for compatibility. */
+  evictionSweepSeconds: z.number().positive().default(10),
+});
+
+export interface SessionAffinityConfig {
+  readonly strategy: 'encoded_endpoint_header' | 'session_id';
+  readonly encodedEndpointHeaderConfig: {
+    readonly header: string;
+    readonly profileName?: string | undefined;
+  };
+  readonly sessionIdConfig: {
+    readonly sources: readonly { readonly header: string }[];
+    readonly evictionTtlSeconds: number;
+  };
+}
+
+/** Parameters of the session affinity scorer and filter. */
+export const sessionAffinityConfig: z.ZodType<SessionAffinityConfig> = z.strictObject({
+  strategy: z.enum(['encoded_endpoint_header', 'session_id']).default('encoded_endpoint_header'),
+  encodedEndpointHeaderConfig: token.default(token.parse({})),
+  sessionIdConfig: sessionId.default(sessionId.parse({})),
+});
+
+/** What such parameters read of a request. */
+export function sessionHeaders({
+  strategy,
+  encodedEndpointHeaderConfig: token,
+  sessionIdConfig,
+}: SessionAffinityConfig): readonly HeaderUse[] {
+  return strategy === 'encoded_endpoint_header'
+    ? [{ name: token.header, as: 'name' }]
+    : sessionIdConfig.sources.map(({ header }) => ({ name: header, as: 'id' }));
+}
+
+/** The binding that such parameters ask for, new and empty. */
+export function sessionBindingOf(config: SessionAffinityConfig): SessionBinding {
+  if (config.strategy === 'encoded_endpoint_header') {
+    return tokenBinding(config.encodedEndpointHeaderConfig);
+  }
+  const { sources, evictionTtlSeconds } = config.sessionIdConfig;
+  const headers = sources.map(({ header }) => header);
+  return memoryBinding({ headers, ttlMs: 1000 * evictionTtlSeconds });
+}

@@ -1,0 +1,11 @@
+import { z } from 'zod';
+import type { TopologyPlace } from '../../framework/topology.ts';
+
+/** Where the picker itself stands. */
+export const topologyPlace: z.ZodType<TopologyPlace> = z.strictObject({
+  host: z.string().exactOptional(),
+  rack: z.string().exactOptional(),
+  block: z.string().exactOptional(),
+  zone: z.string().exactOptional(),
+  region: z.string().exactOptional(),
+});

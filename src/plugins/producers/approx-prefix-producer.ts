@@ -1,0 +1,194 @@
+import { z } from 'zod';
+import type { Endpoint } from '../../framework/endpoint.ts';
+import {
+  CACHE_CONFIG,
+  type PrefixMatch,
+  prefixMatchKey,
+  STARTED_AT,
+} from '../../framework/keys.ts';
+import type { Outcome, Routed, Usage } from '../../framework/observer.ts';
+import {
+  type DataSource,
+  type DataSourceDefinition,
+  defineDataSource,
+} from '../../framework/plugin.ts';
+import type { InferenceRequest, PromptBlocks } from '../../framework/request.ts';
+import type { Millis } from '../../framework/runtime.ts';
+import { BlockLru } from '../../picker/block-lru.ts';
+
+/** Until an engine reports its cache: the reference's 31,250 blocks of 16 tokens. */
+const CAPACITY_TOKENS_DEFAULT = 500_000;
+/** 24 bytes a block: bounds one endpoint's index to 25 MB even if an engine reports nonsense. */
+const CAPACITY_BLOCKS_MAX = 1_000_000;
+/** We count four bytes as a token; no tokenizer is further from that than this, either way. */
+const TOKEN_RATIO_MAX = 4;
+/** Weight of the newest request in the running token ratio: settles within some tens of requests. */
+const TOKEN_RATIO_WEIGHT = 0.05;
+/** The token ratio drifts a little with every request; only a change beyond this is worth a resize. */
+const RESIZE_SHARE = 0.02;
+
+/** So many answers in a row, each thought to find at least so many tokens and finding none: not eviction, but a loss. */
+const LOST_MISSES = 3;
+const LOST_TOKENS_MIN = 1024;
+
+export interface ApproxPrefixConfig {
+  readonly autoTune: boolean;
+  /** Prompts are hashed once, in blocks of 64 tokens, for all producers; accepted for compatibility. */
+  readonly blockSizeTokens?: number | undefined;
+  readonly maxPrefixBlocksToMatch?: number | undefined;
+  /** Zero means no limit. */
+  readonly maxPrefixTokensToMatch?: number | undefined;
+  /** In blocks of 16 tokens, as the reference counts them. Holds when `autoTune` is off. */
+  readonly lruCapacityPerServer: number;
+}
+
+const config = z.strictObject({
+  autoTune: z.boolean().default(true),
+  blockSizeTokens: z.int().positive().optional(),
+  maxPrefixBlocksToMatch: z.int().positive().optional(),
+  maxPrefixTokensToMatch: z.int().nonnegative().optional(),
+  lruCapacityPerServer: z.int().positive().default(31_250),
+});
+
+export const DEFAULT_APPROX_CONFIG: ApproxPrefixConfig = config.parse({});
+
+/**
+ * What each endpoint's prefix cache should hold, from what we ourselves sent there and saw it answer: one bounded LRU an endpoint, of
+ * the capacity its engine reports, so that it forgets as the engine forgets.
+ */
+export const approxPrefixProducer: DataSourceDefinition = defineDataSource<ApproxPrefixConfig>({
+  type: 'approx-prefix-cache-producer',
+  config,
+  provides: (_config, name) => [prefixMatchKey(name)],
+  start: (parsed, { name }) => new ApproxPrefixIndex(parsed, name),
+});
+
+export class ApproxPrefixIndex implements DataSource {
+  readonly facts: NonNullable<DataSource['facts']>;
+  readonly #config: ApproxPrefixConfig;
+  readonly #indexes: (BlockLru | undefined)[] = [];
+  /** By slot: answers in a row that found nothing of what was thought to be there. */
+  readonly #misses: number[] = [];
+  /** Our estimate of a prompt's tokens over the engine's own count. */
+  #tokenRatio = 1;
+  #blockTokens = 64;
+
+  constructor(parsed: ApproxPrefixConfig, name: string) {
+    this.#config = parsed;
+    this.facts = [
+      { key: prefixMatchKey(name), compute: (_endpoints, { request }) => this.match(request) },
+    ];
+  }
+
+  /** Blocks held for the endpoint, for metrics and debugging. */
+  size(endpoint: Endpoint): number {
+    return this.#indexes[endpoint.slot]?.size ?? 0;
+  }
+
+  onEndpointAdded(endpoint: Endpoint): void {
+    this.#indexes[endpoint.slot] = new BlockLru(this.#capacityBlocks(endpoint));
+  }
+
+  onEndpointRemoved(endpoint: Endpoint): void {
+    this.#indexes[endpoint.slot] = undefined;
+    this.#misses[endpoint.slot] = 0;
+  }
+
+  onEndpointChanged(endpoint: Endpoint, previous: Endpoint): void {
+    const [before, now] = [previous.attribute(STARTED_AT), endpoint.attribute(STARTED_AT)];
+    if (before !== undefined && now !== undefined && before !== now) this.forget(endpoint);
+    if (endpoint.attribute(CACHE_CONFIG) === previous.attribute(CACHE_CONFIG)) return;
+    this.#indexes[endpoint.slot]?.setCapacity(this.#capacityBlocks(endpoint));
+  }
+
+  onRouted({ request, endpoint, prefill }: Routed): void {
+    this.#learn(endpoint, request.prompt);
+    if (prefill !== undefined) this.#learn(prefill, request.prompt);
+  }
+
+  onBodyRead({ endpoint, prefill }: Routed, request: InferenceRequest): void {
+    this.#learn(endpoint, request.prompt);
+    if (prefill !== undefined) this.#learn(prefill, request.prompt);
+  }
+
+  /** Decoders keep what they generate; those who only compute prompts never see it. */
+  onAnswered({ endpoint }: Routed, conversation: PromptBlocks): void {
+    this.#learn(endpoint, conversation);
+  }
+
+  onDone(routed: Routed, _at: Millis, _outcome: Outcome, usage: Usage | undefined): void {
+    const { request } = routed;
+    if (usage !== undefined) this.#compare(routed, usage);
+    if (usage === undefined || usage.promptTokens <= 0 || request.promptTokens <= 0) return;
+    const ratio = request.promptTokens / usage.promptTokens;
+    const bounded = Math.min(TOKEN_RATIO_MAX, Math.max(1 / TOKEN_RATIO_MAX, ratio));
+    this.#tokenRatio += TOKEN_RATIO_WEIGHT * (bounded - this.#tokenRatio);
+  }
+
+  /** The engine has lost its cache. */
+  forget(endpoint: Endpoint): void {
+    this.#indexes[endpoint.slot]?.clear();
+    this.#misses[endpoint.slot] = 0;
+  }
+
+  stop(): void {
+    this.#indexes.length = 0;
+  }
+
+  /** Each endpoint's match is worked out when first asked for, so that filtered endpoints cost nothing. */
+  match({ prompt }: InferenceRequest): PrefixMatch {
+    const count = Math.min(prompt.count, this.#blocksToMatch(prompt));
+    const limited = count < prompt.count ? { ...prompt, count } : prompt;
+    const matched: (number | undefined)[] = [];
+    return {
+      totalBlocks: prompt.count,
+      blockTokens: prompt.blockTokens,
+      matchedBlocks: ({ slot }) => {
+        const known = matched[slot];
+        if (known !== undefined) return known;
+        const found = this.#indexes[slot]?.matchedBlocks(limited) ?? 0;
+        matched[slot] = found;
+        return found;
+      },
+    };
+  }
+
+  /** What the engine says it found beside what we thought. Nothing, again and again, is a cache that was lost. */
+  #compare({ endpoint, prefill, request, cachedTokens }: Routed, usage: Usage): void {
+    const { slot } = prefill ?? endpoint;
+    if (usage.cachedTokens === undefined || cachedTokens < LOST_TOKENS_MIN) return;
+    this.#misses[slot] = usage.cachedTokens > 0 ? 0 : (this.#misses[slot] ?? 0) + 1;
+    if (this.#misses[slot] < LOST_MISSES) return;
+    this.forget(prefill ?? endpoint);
+    // This one has just been computed there.
+    this.#learn(prefill ?? endpoint, request.prompt);
+  }
+
+  #learn(endpoint: Endpoint, prompt: PromptBlocks): void {
+    const index = this.#indexes[endpoint.slot];
+    if (index === undefined || prompt.count === 0) return;
+    this.#blockTokens = prompt.blockTokens;
+    const capacity = this.#capacityBlocks(endpoint);
+    if (Math.abs(capacity - index.capacity) > RESIZE_SHARE * index.capacity) {
+      index.setCapacity(capacity);
+    }
+    index.touch(prompt);
+  }
+
+  #capacityBlocks(endpoint: Endpoint): number {
+    const { autoTune, lruCapacityPerServer } = this.#config;
+    const reported = autoTune ? endpoint.attribute(CACHE_CONFIG) : undefined;
+    const fallback = autoTune ? CAPACITY_TOKENS_DEFAULT : lruCapacityPerServer * 16;
+    const tokens = reported === undefined ? fallback : reported.blocks * reported.blockTokens;
+    const blocks = Math.floor((tokens * this.#tokenRatio) / this.#blockTokens);
+    return Math.min(CAPACITY_BLOCKS_MAX, Math.max(1, blocks));
+  }
+
+  #blocksToMatch({ blockTokens }: PromptBlocks): number {
+    const { maxPrefixTokensToMatch, maxPrefixBlocksToMatch } = this.#config;
+    if (maxPrefixTokensToMatch !== undefined && maxPrefixTokensToMatch > 0) {
+      return Math.floor(maxPrefixTokensToMatch / blockTokens);
+    }
+    return maxPrefixBlocksToMatch ?? Number.POSITIVE_INFINITY;
+  }
+}

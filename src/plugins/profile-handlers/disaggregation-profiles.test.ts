@@ -1,0 +1,174 @@
+import { describe, expect, it } from 'vitest';
+import { makeContext, makeEndpoint, makeRuntime } from '../../../test/makers.ts';
+import { ConfigError } from '../../framework/error.ts';
+import type { ProfileHandlerDefinition } from '../../framework/plugin.ts';
+import type {
+  Decider,
+  ProfileResult,
+  SchedulingProfile,
+  SchedulingResult,
+} from '../../framework/scheduling.ts';
+import { createScheduler } from '../../picker/scheduling/scheduler.ts';
+import { dataParallel } from './data-parallel.ts';
+import { disaggregationProfiles } from './disaggregation-profiles.ts';
+import { pdProfiles } from './pd-profiles.ts';
+
+const decode = makeEndpoint('decoder', { slot: 0 });
+const prefill = makeEndpoint('prefiller', { slot: 1 });
+const encode = makeEndpoint('encoder', { slot: 2 });
+const pool = [decode, prefill, encode];
+
+interface World {
+  readonly ran: string[];
+  /** Profiles that find nobody. */
+  readonly empty?: readonly string[];
+  readonly deciders?: Readonly<Record<string, boolean>>;
+  readonly profiles?: readonly string[];
+}
+
+/** Profiles that pick the endpoint of their stage, and note that they ran and whom they were shown as peer. */
+function profileOf(name: string, { ran, empty = [] }: World): SchedulingProfile {
+  return {
+    name,
+    filters: [
+      {
+        name: 'role',
+        filter: {
+          filter: (endpoints, { peer }) => {
+            ran.push(peer === undefined ? name : `${name} by ${peer.id}`);
+            if (empty.includes(name)) return [];
+            return endpoints.filter(({ id }) => id.startsWith(name));
+          },
+        },
+      },
+    ],
+    scorers: [],
+    picker: { pick: (all) => all },
+  };
+}
+
+function schedule(
+  definition: ProfileHandlerDefinition,
+  parameters: object,
+  world: World,
+): SchedulingResult {
+  const { profiles = ['decode', 'prefill', 'encode'], deciders = {} } = world;
+  const made = Object.entries(deciders).map(([name, answer]): readonly [string, Decider] => [
+    name,
+    { separates: () => answer },
+  ]);
+  const handler = definition.create(
+    definition.config.parse(parameters),
+    {
+      profiles: new Map(profiles.map((name) => [name, profileOf(name, world)])),
+      deciders: new Map(made),
+    },
+    makeRuntime(),
+  );
+  return createScheduler(handler).schedule(pool, makeContext());
+}
+
+const both = { deciders: { prefill: 'p', encode: 'e' } };
+const headersOf = ({ headers }: SchedulingResult) => Object.fromEntries(headers);
+const primaryOf = ({ primary }: SchedulingResult) =>
+  primary.kind === 'picked' ? primary.targets[0]?.endpoint.id : primary.kind;
+
+describe('disagg-profile-handler', () => {
+  it('picks decode first, then by its deciders who encodes and who prefills, near the decoder', () => {
+    const ran: string[] = [];
+    const result = schedule(disaggregationProfiles, both, { ran, deciders: { p: true, e: true } });
+    expect(ran).toEqual(['decode', 'encode by decoder', 'prefill by decoder']);
+    expect(primaryOf(result)).toBe('decoder');
+    expect(result.prefill?.id).toBe('prefiller');
+    expect(headersOf(result)).toEqual({
+      'x-prefiller-host-port': 'prefiller:8000',
+      'x-encoder-hosts-ports': 'encoder:8000',
+    });
+  });
+
+  it('serves by decode alone where the deciders say no, or there are none', () => {
+    for (const [parameters, deciders] of [
+      [both, { p: false, e: false }],
+      [{}, {}],
+    ] as const) {
+      const ran: string[] = [];
+      const result = schedule(disaggregationProfiles, parameters, { ran, deciders });
+      expect(ran).toEqual(['decode']);
+      expect(result.prefill).toBeUndefined();
+      expect(headersOf(result)).toEqual({});
+    }
+  });
+
+  it('stops where nobody can decode', () => {
+    const ran: string[] = [];
+    const world = { ran, empty: ['decode'], deciders: { p: true, e: true } };
+    expect(primaryOf(schedule(disaggregationProfiles, both, world))).toBe('exhausted');
+    expect(ran).toEqual(['decode']);
+  });
+
+  it('serves by decode alone where nobody can prefill', () => {
+    const world = { ran: [], empty: ['prefill', 'encode'], deciders: { p: true, e: true } };
+    const result = schedule(disaggregationProfiles, both, world);
+    expect(primaryOf(result)).toBe('decoder');
+    expect([result.prefill, headersOf(result)]).toEqual([undefined, {}]);
+  });
+
+  it('prefill first: always prefills elsewhere, and picks decode near it', () => {
+    const ran: string[] = [];
+    const result = schedule(disaggregationProfiles, { stageOrder: 'prefill-first' }, { ran });
+    expect(ran).toEqual(['prefill', 'decode by prefiller']);
+    expect(primaryOf(result)).toBe('decoder');
+    expect(headersOf(result)).toEqual({ 'x-prefiller-host-port': 'prefiller:8000' });
+  });
+
+  it('prefill first: decodes also where nobody can prefill', () => {
+    const ran: string[] = [];
+    const world = { ran, empty: ['prefill'] };
+    const result = schedule(disaggregationProfiles, { stageOrder: 'prefill-first' }, world);
+    expect(ran).toEqual(['prefill', 'decode']);
+    expect([primaryOf(result), result.prefill]).toEqual(['decoder', undefined]);
+  });
+
+  it.each([
+    ['no profile to decode with', {}, { profiles: ['prefill'] }],
+    ['a decider that is not there', { deciders: { prefill: 'x' } }, {}],
+    [
+      'a prefill decider where prefill comes first',
+      { stageOrder: 'prefill-first', deciders: { prefill: 'p' } },
+      { deciders: { p: true } },
+    ],
+  ])('refuses %s', (_what, parameters, world) => {
+    expect(() => schedule(disaggregationProfiles, parameters, { ran: [], ...world })).toThrow(
+      ConfigError,
+    );
+  });
+});
+
+describe('pd-profile-handler', () => {
+  it('is the same with the names of old, and can go through a port of the server', () => {
+    const parameters = { deciderPluginName: 'p', primaryPort: 9000 };
+    const world = { ran: [], deciders: { p: true }, profiles: ['decode', 'prefill'] };
+    const result = schedule(pdProfiles, parameters, world);
+    expect(result.destinations).toEqual(['decoder:9000']);
+    expect(headersOf(result)).toEqual({
+      'x-prefiller-host-port': 'prefiller:8000',
+      'x-data-parallel-host-port': 'decoder:8000',
+    });
+  });
+});
+
+describe('data-parallel-profile-handler', () => {
+  it('sends to the front end’s port and names the rank in a header', () => {
+    const result = schedule(dataParallel, {}, { ran: [], profiles: ['decode'] });
+    expect(result.destinations).toEqual(['decoder:8000']);
+    expect(headersOf(result)).toEqual({ 'x-data-parallel-host-port': 'decoder:8000' });
+  });
+
+  it('says nothing where nobody was picked', () => {
+    const world = { ran: [], profiles: ['decode'], empty: ['decode'] };
+    const result: SchedulingResult = schedule(dataParallel, {}, world);
+    const [primary]: readonly ProfileResult[] = result.profiles;
+    expect(primary?.kind).toBe('exhausted');
+    expect([result.destinations, headersOf(result)]).toEqual([undefined, {}]);
+  });
+});

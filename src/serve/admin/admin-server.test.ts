@@ -1,0 +1,138 @@
+import { connect } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type AdminServer, type Readiness, startAdminServer } from './admin-server.ts';
+import { Refusal } from './http-error.ts';
+
+let server: AdminServer | undefined;
+
+afterEach(async () => {
+  await server?.stop();
+  server = undefined;
+});
+
+async function start(ready: Readiness = { ok: true, detail: {} }): Promise<string> {
+  server = await startAdminServer({
+    host: '127.0.0.1',
+    port: 0,
+    metricsPage: () => Promise.resolve('a_total 1\n'),
+    ready: () => ready,
+    documents: new Map<string, (query: URLSearchParams) => unknown>([
+      [
+        '/debug/which',
+        (query) => {
+          const id = query.get('id');
+          if (id === null) throw new Refusal(400, 'say which');
+          return { id };
+        },
+      ],
+      ['/debug/endpoints', () => ({ ageMs: Number.POSITIVE_INFINITY })],
+      [
+        '/broken',
+        () => {
+          throw new Error('the pool is upside down');
+        },
+      ],
+    ]),
+  });
+  return `http://127.0.0.1:${server.port}`;
+}
+
+/** What the server says to raw bytes until it closes the connection. */
+function say(port: number, bytes: string): Promise<string> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(bytes));
+    let heard = '';
+    socket.on('data', (chunk) => {
+      heard += chunk.toString('latin1');
+    });
+    socket.on('error', () => resolve(heard));
+    socket.on('close', () => resolve(heard));
+  });
+}
+
+describe('startAdminServer', () => {
+  it('serves the metrics page as Prometheus wants it', async () => {
+    const response = await fetch(`${await start()}/metrics?x=1`);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
+    expect(await response.text()).toBe('a_total 1\n');
+  });
+
+  it('is alive whether or not it is ready, and says why it is not ready', async () => {
+    const url = await start({ ok: false, detail: { endpoints: 0 } });
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    const response = await fetch(`${url}/readyz`);
+    expect(response.status).toBe(503);
+    expect(await response.json()).toEqual({ ok: false, detail: { endpoints: 0 } });
+  });
+
+  it('gives a document what was asked, and answers what it refuses', async () => {
+    const url = await start();
+    const good = await fetch(`${url}/debug/which?id=a%20b`);
+    expect(await good.json()).toEqual({ id: 'a b' });
+    const bad = await fetch(`${url}/debug/which`);
+    expect([bad.status, await bad.json()]).toEqual([400, { error: 'say which' }]);
+  });
+
+  it('writes an infinite age as null, for JSON has no infinity', async () => {
+    const response = await fetch(`${await start()}/debug/endpoints`);
+    expect(await response.json()).toEqual({ ageMs: null });
+  });
+
+  it('names its pages to whoever asks for another', async () => {
+    const response = await fetch(`${await start()}/nowhere`);
+    expect(response.status).toBe(404);
+    expect(await response.json()).toEqual({
+      error: 'nothing at /nowhere',
+      paths: ['/metrics', '/healthz', '/readyz', '/debug/which', '/debug/endpoints', '/broken'],
+    });
+  });
+
+  it('is for reading: other methods get 405 and the methods allowed', async () => {
+    const response = await fetch(`${await start()}/metrics`, { method: 'POST', body: 'x' });
+    expect(response.status).toBe(405);
+    expect(response.headers.get('allow')).toBe('GET, HEAD');
+    await response.text();
+  });
+
+  it('answers HEAD without a body', async () => {
+    const response = await fetch(`${await start()}/metrics`, { method: 'HEAD' });
+    expect(response.headers.get('content-length')).toBe('10');
+    expect(await response.text()).toBe('');
+  });
+
+  it('survives a page that throws and says what was wrong', async () => {
+    const url = await start();
+    const response = await fetch(`${url}/broken`);
+    expect(response.status).toBe(500);
+    expect(await response.json()).toEqual({ error: '/broken failed: the pool is upside down' });
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  });
+
+  it('hangs up on garbage and on headers without end', async () => {
+    await start();
+    const port = server?.port ?? 0;
+    expect(await say(port, '\u0000\u0001garbage\r\n\r\n')).toContain('400 Bad Request');
+    const endless = `GET /metrics HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(64 * 1024)}`;
+    expect(await say(port, endless)).toContain('431');
+  });
+
+  it('does not wait for a body it will not read', async () => {
+    await start();
+    const request = 'POST /metrics HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\nonly this';
+    expect(await say(server?.port ?? 0, request)).toContain('405 Method Not Allowed');
+  });
+
+  it('says which address it could not listen on', async () => {
+    await start();
+    const port = server?.port ?? 0;
+    const again = startAdminServer({
+      host: '127.0.0.1',
+      port,
+      metricsPage: () => Promise.resolve(''),
+      ready: () => ({ ok: true, detail: {} }),
+      documents: new Map(),
+    });
+    await expect(again).rejects.toThrow(`cannot listen on 127.0.0.1:${port}`);
+  });
+});

@@ -1,0 +1,165 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { ListenError } from '../../runtime/listen-error.ts';
+import { Refusal } from './http-error.ts';
+
+export interface Readiness {
+  readonly ok: boolean;
+  /** Why, or why not, as JSON. */
+  readonly detail: unknown;
+}
+
+export interface AdminServerOptions {
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  /** Prometheus' text format. */
+  readonly metricsPage: () => Promise<string>;
+  readonly ready: () => Readiness;
+  /** JSON documents by path, such as `/debug/endpoints`. One that throws a Refusal is answered with its status. */
+  readonly documents: ReadonlyMap<string, (query: URLSearchParams) => unknown>;
+  /** The same for what is done, not read: they answer POST alone. What is to be done is all in the query. */
+  readonly actions?: ReadonlyMap<string, (query: URLSearchParams) => unknown> | undefined;
+}
+
+export interface AdminServer {
+  readonly port: number;
+  /** Takes no more connections and cuts those there are. */
+  stop(): Promise<void>;
+}
+
+/** Nobody scrapes from more places than this; a leak of connections elsewhere must not become ours. */
+const CONNECTIONS_MAX = 256;
+/** A client that sends its few header bytes slower than this is not one of ours. */
+const HEADERS_TIMEOUT_MS = 5000;
+/** Longer than any scrape interval in use, so that scrapers keep their connection. */
+const KEEP_ALIVE_MS = 75_000;
+/** Cuts a connection on which nothing moves, such as a reader that stopped in the middle of a page. */
+const IDLE_TIMEOUT_MS = 90_000;
+const HEADER_BYTES_MAX = 8 * 1024;
+const PAGE_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
+/** The metrics port: `/metrics`, `/healthz`, `/readyz`, `/debug/endpoints`. Reads nothing but a request's first line. */
+export async function startAdminServer(options: AdminServerOptions): Promise<AdminServer> {
+  const routes = routesOf(options);
+  const server = createServer(
+    {
+      maxHeaderSize: HEADER_BYTES_MAX,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: HEADERS_TIMEOUT_MS,
+      connectionsCheckingInterval: 1000,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+    },
+    (request, response) => void answer(routes, request, response),
+  );
+  server.maxConnections = CONNECTIONS_MAX;
+  server.timeout = IDLE_TIMEOUT_MS;
+  const port = await listen(server, options);
+  return {
+    port,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+interface Reply {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: string;
+  /** With 405, the methods that are answered. */
+  readonly allow?: string;
+}
+
+interface Route {
+  readonly methods: readonly string[];
+  readonly reply: (query: URLSearchParams) => Reply | Promise<Reply>;
+}
+
+const READ = ['GET', 'HEAD'];
+const DO = ['POST'];
+
+function routesOf(options: AdminServerOptions): ReadonlyMap<string, Route> {
+  const { metricsPage, ready, documents, actions = new Map() } = options;
+  const routes = new Map<string, Route>();
+  const read = (path: string, reply: Route['reply']) =>
+    void routes.set(path, { methods: READ, reply });
+  read('/metrics', async () => ({
+    status: 200,
+    contentType: PAGE_TYPE,
+    body: await metricsPage(),
+  }));
+  read('/healthz', () => json(200, { ok: true }));
+  read('/readyz', () => {
+    const readiness = ready();
+    return json(readiness.ok ? 200 : 503, readiness);
+  });
+  for (const [path, document] of documents) read(path, (query) => json(200, document(query)));
+  for (const [path, act] of actions) {
+    routes.set(path, { methods: DO, reply: (query) => json(200, act(query)) });
+  }
+  return routes;
+}
+
+async function answer(
+  routes: ReadonlyMap<string, Route>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const reply = await replyTo(routes, request.url ?? '', request.method ?? '');
+  if (reply.allow !== undefined) response.setHeader('allow', reply.allow);
+  // A body nobody will read is left on the wire; the connection ends with the answer instead of waiting for it.
+  if (hasBody(request)) response.setHeader('connection', 'close');
+  response.writeHead(reply.status, {
+    'content-type': reply.contentType,
+    'content-length': Buffer.byteLength(reply.body),
+  });
+  response.end(reply.body);
+}
+
+async function replyTo(
+  routes: ReadonlyMap<string, Route>,
+  url: string,
+  method: string,
+): Promise<Reply> {
+  const [path = '', query] = url.split('?', 2);
+  const route = routes.get(path);
+  if (route === undefined) {
+    return json(404, { error: `nothing at ${path.slice(0, 200)}`, paths: [...routes.keys()] });
+  }
+  if (!route.methods.includes(method)) {
+    const allow = route.methods.join(', ');
+    return { ...json(405, { error: `${path} answers ${allow}, not ${method}` }), allow };
+  }
+  try {
+    return await route.reply(new URLSearchParams(query));
+  } catch (error) {
+    if (error instanceof Refusal) return json(error.status, { error: error.message });
+    // The asker is told, and the picker goes on picking: a page that fails must not end the process.
+    return json(500, {
+      error: `${path} failed: ${error instanceof Error ? error.message : String(error)}`,
+    });
+  }
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
+}
+
+/** JSON has no infinity: an age that is infinite reads null. */
+function json(status: number, value: unknown): Reply {
+  return {
+    status,
+    contentType: 'application/json',
+    body: `${JSON.stringify(value, undefined, 2)}\n`,
+  };
+}
+
+function listen(server: Server, { host, port }: AdminServerOptions): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error) => reject(new ListenError(`${host}:${port}`, error)));
+    server.listen(port, host, () => resolve((server.address() as AddressInfo).port));
+  });
+}

@@ -1,0 +1,119 @@
+import type { DecisionRecorder } from '../../journal/explain/decision-recorder.ts';
+import type { Segment } from '../../journal/explain/decision-ring.ts';
+import {
+  type Explanation,
+  explain,
+  type Outcome,
+  outcomeOf,
+} from '../../journal/explain/explanation.ts';
+import { findDecision } from '../../journal/explain/find-decision.ts';
+import { type RecordedDecision, SegmentReader } from '../../journal/explain/segment-reader.ts';
+import { Refusal } from './http-error.ts';
+
+export interface DecisionLine {
+  readonly number: number;
+  readonly id: string;
+  readonly requestId: string;
+  readonly wallMs: number;
+  readonly model: string;
+  readonly promptTokens: number;
+  readonly candidates: number;
+  readonly outcome: Outcome;
+}
+
+export interface DecisionList {
+  /** All that are held, and their bytes. */
+  readonly held: { readonly decisions: number; readonly bytes: number };
+  /** Latest first. */
+  readonly decisions: readonly DecisionLine[];
+  /** Ask with `before` this for earlier ones; absent where there are none. */
+  readonly before?: number;
+}
+
+const LIMIT_DEFAULT = 50;
+const LIMIT_MAX = 1000;
+/** Looked at for one answer: the picker picks nobody meanwhile. */
+const LOOKED_AT_MAX = 2048;
+const FILTERS = ['limit', 'before', 'endpoint', 'model', 'outcome'];
+
+/** What the metrics port tells of decisions. */
+export function decisionDocuments({
+  ring,
+}: DecisionRecorder): ReadonlyMap<string, (query: URLSearchParams) => unknown> {
+  return new Map<string, (query: URLSearchParams) => unknown>([
+    [
+      '/debug/decisions',
+      (query): DecisionList => ({ held: ring.stats(), ...listed(ring.segments(), query) }),
+    ],
+    [
+      '/debug/explain',
+      (query): Explanation => {
+        const id = query.get('id') ?? '';
+        if (id === '') throw new Refusal(400, 'say which request: /debug/explain?id=<request id>');
+        const found = findDecision(ring.segments(), id);
+        if (found !== undefined) return explain(found);
+        const { decisions } = ring.stats();
+        throw new Refusal(
+          404,
+          `no request ${JSON.stringify(id.slice(0, 200))} among the last ${decisions} decisions`,
+        );
+      },
+    ],
+  ]);
+}
+
+function listed(segments: readonly Segment[], query: URLSearchParams): Omit<DecisionList, 'held'> {
+  const unknown = [...query.keys()].find((key) => !FILTERS.includes(key));
+  if (unknown !== undefined) {
+    throw new Refusal(400, `no filter ${unknown.slice(0, 50)}; there are ${FILTERS.join(', ')}`);
+  }
+  const limit = wholeNumber(query, 'limit', LIMIT_DEFAULT);
+  if (limit < 1 || limit > LIMIT_MAX) throw new Refusal(400, `limit must be 1 to ${LIMIT_MAX}`);
+  const before = wholeNumber(query, 'before', Number.POSITIVE_INFINITY);
+  const decisions: DecisionLine[] = [];
+  let looked = 0;
+  for (const segment of segments.toReversed()) {
+    if (segment.first >= before) continue;
+    for (const line of linesOf(segment).toReversed()) {
+      if (line.number >= before) continue;
+      if (decisions.length === limit || looked === LOOKED_AT_MAX) {
+        return { decisions, before: line.number + 1 };
+      }
+      looked += 1;
+      if (fits(line, query)) decisions.push(line);
+    }
+  }
+  return { decisions };
+}
+
+function wholeNumber(query: URLSearchParams, name: string, otherwise: number): number {
+  const text = query.get(name);
+  if (text === null) return otherwise;
+  if (!/^\d{1,15}$/.test(text)) throw new Refusal(400, `${name} must be a whole number`);
+  return Number(text);
+}
+
+function fits({ model, outcome }: DecisionLine, query: URLSearchParams): boolean {
+  const is = (name: string, value: string | undefined): boolean =>
+    (query.get(name) ?? value) === value;
+  const endpoint = outcome.kind === 'picked' ? outcome.endpoint : undefined;
+  return is('model', model) && is('outcome', outcome.kind) && is('endpoint', endpoint);
+}
+
+function linesOf(segment: Segment): readonly DecisionLine[] {
+  const reader = new SegmentReader(segment);
+  return Array.from({ length: segment.count }, (_, at) => {
+    const { candidates, ending, ...decision }: RecordedDecision = reader.next(false);
+    const { id, requestId, model, promptTokens } = decision;
+    return {
+      number: segment.first + at,
+      id,
+      requestId,
+      wallMs: decision.at + segment.wallOffsetMs,
+      model,
+      promptTokens,
+      candidates: candidates.length,
+      outcome: outcomeOf(ending, segment),
+    };
+  });
+}

@@ -1,0 +1,36 @@
+import { isFresh } from '../../framework/freshness.ts';
+import { CACHE_CONFIG, LORA } from '../../framework/keys.ts';
+import { prefixIndexes } from '../../journal/metrics/prefix-index.ts';
+import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
+
+/** The pool as it is now, as plain JSON for a person: what each endpoint reported, how long ago, and what we sent it. */
+export function describeEndpoints(picker: EndpointPicker, now: number, sessions: number): unknown {
+  const indexes = prefixIndexes(picker.observers());
+  return {
+    sessions,
+    endpoints: picker.pool.snapshot().map((endpoint) => {
+      const { id, address, labels, metrics } = endpoint;
+      const { sampledAt, ...values } = metrics;
+      const lora = endpoint.attribute(LORA);
+      return {
+        id,
+        address,
+        labels: Object.fromEntries(labels),
+        fresh: isFresh(endpoint, now),
+        // JSON has no infinity: an endpoint never scraped has no age.
+        metricsAgeMs: Number.isFinite(sampledAt) ? Math.round(now - sampledAt) : undefined,
+        metrics: Number.isFinite(sampledAt) ? values : undefined,
+        cache: endpoint.attribute(CACHE_CONFIG),
+        lora: lora && {
+          running: [...lora.running],
+          waiting: [...lora.waiting],
+          max: lora.max,
+        },
+        inFlight: { ...picker.ledger.load(endpoint) },
+        prefixIndexBlocks: Object.fromEntries(
+          indexes.map((index) => [index.name, index.size(endpoint)]),
+        ),
+      };
+    }),
+  };
+}

@@ -1,0 +1,50 @@
+import type { KubeConfig } from '@kubernetes/client-node';
+import { Gauge, type Registry } from 'prom-client';
+import type { PoolName } from '../../endpoints/discovery/kubernetes/kube-resources.ts';
+import type { Clock, Random } from '../../framework/runtime.ts';
+import type { Log } from '../../runtime/log.ts';
+import { kubeLease } from './kube-lease.ts';
+import { type ElectionTiming, LeaderElection } from './leader-election.ts';
+
+export interface ElectionOptions {
+  readonly config: KubeConfig;
+  readonly pool: PoolName;
+  /** Unlike that of any other picker of the pool. */
+  readonly identity: string;
+  /** The reference's when left out. */
+  readonly timing?: ElectionTiming | undefined;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly registry: Registry;
+  readonly log: Log;
+  onChange(leading: boolean): void;
+}
+
+/** Elects one of the pool's pickers by the Lease that the reference uses, so that the two can replace each other. */
+export function startElection(options: ElectionOptions): LeaderElection {
+  const { config, pool, identity, timing, clock, random, registry, log } = options;
+  const lease = `epp-${pool.namespace}-${pool.name}.llm-d.ai`;
+  const election = new LeaderElection({
+    store: kubeLease(config, { namespace: pool.namespace, name: lease }),
+    identity,
+    timing,
+    clock,
+    random,
+    onChange: (leading, leader) => {
+      log.info({ lease, identity, leader }, leading ? 'this picker leads' : 'another picker leads');
+      options.onChange(leading);
+    },
+    onTrouble: (reason) => log.warn({ lease, reason }, 'leader election'),
+  });
+  // The name that controllers have for it, and the reference with them.
+  new Gauge({
+    name: 'leader_election_master_status',
+    help: 'Whether this picker leads those of its pool. `name` is the Lease.',
+    labelNames: ['name'],
+    registers: [registry],
+    collect() {
+      this.set({ name: lease }, election.leading ? 1 : 0);
+    },
+  });
+  return election;
+}

@@ -1,0 +1,52 @@
+import { type Discovery, startFileDiscovery } from '../endpoints/discovery/file/file-discovery.ts';
+import { parseStaticEndpoints } from '../endpoints/discovery/file/static-discovery.ts';
+import {
+  type KubernetesDiscovery,
+  startKubernetes,
+} from '../endpoints/discovery/kubernetes/start-kubernetes.ts';
+import type { RequestRules } from '../endpoints/rewrites/request-rules.ts';
+import type { EndpointPicker } from '../picker/endpoint-picker.ts';
+import type { RealRuntime } from '../runtime/real-runtime.ts';
+import { nodeLabels } from './node-labels.ts';
+import type { ServeOptions } from './serve-options.ts';
+
+/** Follows an InferencePool; undefined where endpoints come from elsewhere. */
+export function kubernetesOf(
+  { kubernetes, plan, log }: ServeOptions,
+  {
+    picker,
+    runtime,
+    rules,
+  }: {
+    readonly picker: EndpointPicker;
+    readonly runtime: RealRuntime;
+    readonly rules: RequestRules;
+  },
+): KubernetesDiscovery | undefined {
+  if (kubernetes === undefined) return undefined;
+  const { clock, random } = runtime;
+  const { pool: endpoints } = picker;
+  return startKubernetes({
+    ...kubernetes,
+    nodeLabels: nodeLabels(plan),
+    endpoints,
+    rules,
+    clock,
+    random: random.fork('kubernetes'),
+    log,
+  });
+}
+
+/** Endpoints from the command line or a file; undefined where nothing has to be followed. Throws ConfigError. */
+export function discover(
+  options: ServeOptions,
+  { picker: { pool }, rules }: { readonly picker: EndpointPicker; readonly rules: RequestRules },
+): Discovery | undefined {
+  const { endpointsFile, plan, log } = options;
+  for (const spec of parseStaticEndpoints(options.endpoints)) pool.upsert(spec);
+  // A file named on the command line is watched: whoever wants a still list has --endpoints.
+  if (endpointsFile !== undefined) {
+    return startFileDiscovery({ path: endpointsFile, watchFile: true, pool, rules, log });
+  }
+  return plan.discovery && startFileDiscovery({ ...plan.discovery, pool, rules, log });
+}

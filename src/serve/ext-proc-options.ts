@@ -1,0 +1,63 @@
+import type { RequestRules } from '../endpoints/rewrites/request-rules.ts';
+import type { ExtProcServerOptions } from '../extproc/server/server.ts';
+import type { SessionOptions } from '../extproc/session/session.ts';
+import type { PickerMetrics } from '../journal/metrics/metrics.ts';
+import { createOpenBody, headerOnlyRequest } from '../openai/open-body.ts';
+import type { EndpointPicker } from '../picker/endpoint-picker.ts';
+import { observing } from './observing.ts';
+import { readCertificate } from './read-certificate.ts';
+import type { ServeOptions } from './serve-options.ts';
+
+/** How the ext_proc server answers. Throws when the certificate cannot be read, ConfigError when it is none. */
+export function extProcOptions(
+  options: ServeOptions,
+  parts: {
+    readonly picker: EndpointPicker;
+    readonly metrics: PickerMetrics;
+    readonly rules: RequestRules;
+    readonly seed: number;
+  },
+): ExtProcServerOptions {
+  const { log, bodyBytesMax, earlyPickBytes, halfCloseAfterPick, observe = false } = options;
+  const { rules } = parts;
+  const priorityOf = rules.priorityOf.bind(rules);
+  // Where another picker decides, what we see has its rules behind it already.
+  const rewriteOf = observe ? undefined : rules.rewriteOf.bind(rules);
+  const reading: Pick<SessionOptions, 'router' | 'openBody' | 'headerOnly'> = {
+    router: parts.picker,
+    openBody: createOpenBody({ bodyBytesMax, hashSeed: parts.seed, priorityOf, rewriteOf }),
+    headerOnly: (head) => headerOnlyRequest(head, priorityOf),
+  };
+  const session: ExtProcServerOptions['session'] = {
+    ...reading,
+    earlyPickBytes,
+    halfCloseAfterPick,
+    onFault: (error) =>
+      log.error({ err: error }, 'a request failed inside the picker and got a 500'),
+    onRejected: ({ code, sentence }, model) => {
+      parts.metrics.countError(code, model);
+      log.debug({ code, sentence }, 'request refused');
+    },
+  };
+  return {
+    host: options.host,
+    port: options.extProcPort,
+    healthPort: options.healthPort,
+    tls: tlsOf(options),
+    messageBytesMax: bodyBytesMax,
+    session: observe
+      ? {
+          observer: {
+            ...reading,
+            ...observing({ ...parts, registry: parts.metrics.registry, log }),
+          },
+        }
+      : session,
+  };
+}
+
+function tlsOf({ insecure, certPath }: ServeOptions): ExtProcServerOptions['tls'] {
+  if (insecure) return 'plaintext';
+  if (certPath === undefined) return 'self-signed';
+  return readCertificate(certPath);
+}

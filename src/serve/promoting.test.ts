@@ -1,0 +1,48 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { planFrom } from '../catalogue/plan.ts';
+import { readPromotionRule } from './promoting.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'pointsman-rule-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const plans = new Map(['default', 'random'].map((name) => [name, planFrom(name)]));
+
+function read(text: string): () => unknown {
+  const path = join(folder, 'rule.yaml');
+  writeFileSync(path, text);
+  return () => readPromotionRule(path, plans);
+}
+
+describe('the file with a rule of promotion', () => {
+  it('needs nothing but a shadow’s name', () => {
+    expect(read('shadow: default')()).toMatchObject({
+      promote: { decisions: 10_000, ttftBetterPercent: 3, stepsPercent: [5, 25, 50, 95] },
+      demote: { requests: 200 },
+    });
+  });
+
+  it.each([
+    [
+      'another name',
+      'shadow: nobody',
+      /nobody is no shadow of this picker; the shadows: default, random/,
+    ],
+    [
+      'a shadow of which nothing is predicted',
+      'shadow: random',
+      /random keeps no prefix index.*add approx-prefix-cache-producer/,
+    ],
+    ['a field it does not know', 'shadow: default\nsteps: [5]', /steps/],
+    [
+      'a share above 100',
+      'shadow: default\npromote: {stepsPercent: [500]}',
+      /promote\.stepsPercent\[0\]/,
+    ],
+    ['no YAML', 'shadow: [', /line/],
+  ])('is refused with %s', (_, text, sentence) => {
+    expect(read(text)).toThrow(sentence);
+  });
+});

@@ -1,0 +1,144 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { readYaml } from '../files/read-yaml.ts';
+import { ConfigError } from '../framework/error.ts';
+import { DEFAULT_PREFIX_PRODUCER } from '../framework/keys.ts';
+import type { Clock, Random } from '../framework/runtime.ts';
+import { Canary } from '../lab/promotion/canary.ts';
+import { Promotion } from '../lab/promotion/promotion.ts';
+import { type PromotionRule, promotionRule, type Shown } from '../lab/promotion/promotion-rule.ts';
+import { withCanary } from '../lab/promotion/with-canary.ts';
+import type { Shadow } from '../lab/shadow/start-shadow.ts';
+import type { EndpointPicker } from '../picker/endpoint-picker.ts';
+import type { PickerPlan } from '../picker/plan/picker-plan.ts';
+import type { Log } from '../runtime/log.ts';
+import { Refusal } from './admin/http-error.ts';
+
+export interface PromotingOptions {
+  /** Of the shadows, by their name. */
+  readonly plans: ReadonlyMap<string, PickerPlan>;
+  readonly rule?: PromotionRule | undefined;
+  readonly random: Random;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Lets shadows decide requests: by hand through the admin port, and by rule. Around a picker first, then started. */
+export class Promoting {
+  readonly canary: Canary;
+  readonly #options: PromotingOptions;
+  #promotion: Promotion | undefined;
+
+  constructor(options: PromotingOptions) {
+    this.#options = options;
+    this.canary = new Canary(options.random);
+  }
+
+  wrap(picker: EndpointPicker): EndpointPicker {
+    const thrown = (error: unknown): void =>
+      this.#promotion?.fail(`it threw: ${error instanceof Error ? error.message : String(error)}`);
+    return {
+      ...picker,
+      ...withCanary(picker, this.canary, thrown),
+      adopt: (plan) => {
+        picker.adopt(plan);
+        this.#promotion?.fail('the one in charge has another configuration now');
+      },
+    };
+  }
+
+  start(picker: EndpointPicker, shadows: readonly Shadow[]): Promotion {
+    const { plans, rule, clock, log } = this.#options;
+    const { canary } = this;
+    this.#promotion = new Promotion({
+      challenged: {
+        begin: (name) => {
+          const plan = plans.get(name);
+          if (plan === undefined) throw new Refusal(404, noShadow(name, [...plans.keys()]));
+          picker.challenge(plan, { name, takes: canary.takes });
+        },
+        share: (percent) => canary.share(percent),
+        end: () => {
+          canary.share(undefined);
+          picker.withdraw();
+        },
+        outcomes: () => canary.outcomes(),
+      },
+      shown: (name) => shownBy(shadows.find((shadow) => shadow.status().name === name)),
+      rule,
+      clock,
+      onEvent: ({ what, ...event }) =>
+        what === 'demoted'
+          ? log.warn(event, 'a shadow decides no more')
+          : log.info(event, 'a shadow decides'),
+    });
+    return this.#promotion;
+  }
+}
+
+/** What the admin port does when it is told to. */
+export function promotionActions(
+  promotion: Promotion,
+): ReadonlyMap<string, (query: URLSearchParams) => unknown> {
+  return new Map<string, (query: URLSearchParams) => unknown>([
+    [
+      '/promote',
+      (query) => {
+        const shadow = query.get('shadow');
+        const percent = Number(query.get('percent') ?? '100');
+        if (shadow === null) throw new Refusal(400, 'say which: /promote?shadow=<name>&percent=5');
+        if (!(percent >= 0 && percent <= 100)) {
+          const given = query.get('percent');
+          throw new Refusal(400, `percent is ${given}; it must be a number from 0 to 100`);
+        }
+        promotion.promote(shadow, percent);
+        return promotion.status();
+      },
+    ],
+    [
+      '/demote',
+      () => {
+        promotion.demote();
+        return promotion.status();
+      },
+    ],
+  ]);
+}
+
+/** Reads a rule, YAML or JSON. Throws ConfigError. `plans` are those of the shadows that it may name. */
+export function readPromotionRule(
+  path: string,
+  plans: ReadonlyMap<string, PickerPlan>,
+): PromotionRule {
+  const issue = (message: string, at: string): ConfigError =>
+    new ConfigError(path, [{ path: at, message }]);
+  const parsed = promotionRule.safeParse(readYaml(readFileSync(path, 'utf8'), path));
+  if (!parsed.success) {
+    const issues = parsed.error.issues.map(({ path: at, message }) => ({
+      path: z.core.toDotPath(at),
+      message,
+    }));
+    throw new ConfigError(path, issues);
+  }
+  const { shadow } = parsed.data;
+  const plan = plans.get(shadow);
+  if (plan === undefined) throw issue(noShadow(shadow, [...plans.keys()]), 'shadow');
+  if (!plan.plugins.some(({ name }) => name === DEFAULT_PREFIX_PRODUCER)) {
+    const why = `${shadow} keeps no prefix index, so no time to a first token is predicted of it`;
+    throw issue(`${why}; add ${DEFAULT_PREFIX_PRODUCER} to its plugins`, 'shadow');
+  }
+  return parsed.data;
+}
+
+function noShadow(name: string, names: readonly string[]): string {
+  const known = names.length === 0 ? 'there are none: give one with --shadow' : names.join(', ');
+  return `${name} is no shadow of this picker; the shadows: ${known}`;
+}
+
+function shownBy(shadow: Shadow | undefined): Shown | undefined {
+  const { parity, restarts, dropped } = shadow?.status() ?? {};
+  if (parity === undefined) return undefined;
+  const { replacement, all, gain } = parity;
+  const undecided = replacement?.undecided ?? 0;
+  return { gain, faults: all.disputed + undecided + (restarts ?? 0) + (dropped ?? 0) };
+}

@@ -1,0 +1,39 @@
+import { createPrivateKey } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createSecureContext } from 'node:tls';
+import type { Certificate } from '../extproc/server/self-signed.ts';
+import { ConfigError } from '../framework/error.ts';
+
+/** `tls.crt` and `tls.key` of a folder, tried. Throws ConfigError that names the file at fault, and what the system says of one that cannot be read. */
+export function readCertificate(folder: string): Certificate {
+  const [certPath, keyPath] = [join(folder, 'tls.crt'), join(folder, 'tls.key')];
+  const cert = readFileSync(certPath);
+  const key = readFileSync(keyPath);
+  attempt(certPath, () => createSecureContext({ cert }), whyNot(cert, 'CERTIFICATE'));
+  attempt(keyPath, () => createPrivateKey(key), whyNot(key, 'PRIVATE KEY'));
+  attempt(keyPath, () => createSecureContext({ cert, key }), `is not the key of ${certPath}`);
+  return { cert, key };
+}
+
+function attempt(path: string, use: () => unknown, why: string): void {
+  try {
+    use();
+  } catch (error) {
+    const said = error instanceof Error ? error.message : String(error);
+    throw new ConfigError('--cert-path', [{ path, message: `${why} (${said})` }]);
+  }
+}
+
+/** Should it not do: what is in the file by its own account. */
+function whyNot(pem: Buffer, wanted: 'CERTIFICATE' | 'PRIVATE KEY'): string {
+  const label = /^-----BEGIN ([A-Z0-9 ]+)-----/m.exec(pem.toString('latin1'))?.[1];
+  if (label === undefined) return `holds no PEM: no line says -----BEGIN ${wanted}-----`;
+  if (label === 'ENCRYPTED PRIVATE KEY') {
+    return 'is encrypted, and nobody can be asked for the passphrase; decrypt it with openssl pkey';
+  }
+  // Such as TRUSTED CERTIFICATE, or EC PRIVATE KEY.
+  return label.endsWith(wanted)
+    ? `is a damaged ${wanted}`
+    : `holds a ${label} where a ${wanted} is due`;
+}

@@ -1,0 +1,180 @@
+import { randomInt } from 'node:crypto';
+import type { Registry } from 'prom-client';
+import { RequestRules } from '../endpoints/rewrites/request-rules.ts';
+import { type ExtProcServer, startExtProcServer } from '../extproc/server/server.ts';
+import type { Endpoint } from '../framework/endpoint.ts';
+import type { Clock } from '../framework/runtime.ts';
+import { DecisionRecorder } from '../journal/explain/decision-recorder.ts';
+import { PickerMetrics } from '../journal/metrics/metrics.ts';
+import { registerPoolMetrics } from '../journal/metrics/pool-metrics.ts';
+import { registerRoleMinimums, tellRoleMinimums } from '../journal/metrics/role-minimums.ts';
+import { registerSchedulerMetrics } from '../journal/metrics/scheduler-metrics.ts';
+import type { Promotion } from '../lab/promotion/promotion.ts';
+import { registerPromotionMetrics } from '../lab/promotion/promotion-metrics.ts';
+import { registerShadowMetrics } from '../lab/shadow/shadow-metrics.ts';
+import type { Shadow } from '../lab/shadow/start-shadow.ts';
+import type { EndpointPicker } from '../picker/endpoint-picker.ts';
+import type { PickerPlan } from '../picker/plan/picker-plan.ts';
+import { createRealRuntime, type RealRuntime } from '../runtime/real-runtime.ts';
+import { startAdminServer } from './admin/admin-server.ts';
+import { debugDocuments } from './admin/debug-documents.ts';
+import { describeEndpoints } from './admin/describe-endpoints.ts';
+import { type ConfigReload, startConfigReload } from './config-reload.ts';
+import type { LeaderElection } from './election/leader-election.ts';
+import { startElection } from './election/start-election.ts';
+import { discover, kubernetesOf } from './endpoint-discovery.ts';
+import { extProcOptions } from './ext-proc-options.ts';
+import { Promoting, promotionActions } from './promoting.ts';
+import { readiness } from './readiness.ts';
+import type { ServeOptions, Serving } from './serve-options.ts';
+import { startPicker } from './start-picker.ts';
+import { captureOf, shadowLogOf, shadowsOf, stopWatchers, tapOf } from './watchers.ts';
+
+/** Starts the picker: decision core, endpoints, ext_proc server, admin server. Throws ConfigError on a bad endpoints file. */
+export async function startServe(options: ServeOptions): Promise<Serving> {
+  const { log, plan } = options;
+  for (const warning of plan.warnings) log.warn({ warning }, 'configuration');
+  const seed = options.seed ?? randomInt(2 ** 31);
+  const runtime = createRealRuntime({ seed });
+  const metrics = new PickerMetrics();
+  const tap = tapOf(options, { seed, clock: runtime.clock });
+  const recorder = recorderOf(options, runtime.clock);
+  const promoting = promotingOf(options, runtime);
+  const picker = startPicker({ plan, runtime, metrics, tap, recorder, promoting });
+  const rules = new RequestRules(runtime.random.fork('rules'));
+  const capture = tap && captureOf(options, { tap, pool: picker.pool });
+  const shadowLog = shadowLogOf(options);
+  const shadows = tap === undefined ? [] : shadowsOf(options, { tap, picker, shadowLog });
+  const promotion = promoting?.start(picker, shadows);
+  showSchedulers(metrics.registry, { picker, shadows, promotion });
+  showPool(options, { picker, metrics, clock: runtime.clock });
+  const kubernetes = kubernetesOf(options, { picker, runtime, rules });
+  const discovery = kubernetes === undefined ? discover(options, { picker, rules }) : undefined;
+  const server = await startExtProcServer(
+    extProcOptions(options, { picker, metrics, rules, seed }),
+  );
+  const election = electionOf(options, { metrics, runtime, server });
+  const reload = reloadOf(options, { picker, metrics });
+  const watched = { picker, discovery, kubernetes, election, reload };
+  const admin = await startAdminServer({
+    host: options.host,
+    port: options.metricsPort,
+    metricsPage: () => metrics.page(),
+    ready: () => readiness(watched, runtime.clock.now()),
+    documents: new Map([
+      ['/debug/endpoints', () => describeEndpoints(picker, runtime.clock.now(), server.sessions())],
+      ['/debug/rules', () => rules.describe()],
+      ...debugDocuments({ picker, shadows, recorder, promotion }),
+    ]),
+    actions: promotion && promotionActions(promotion),
+  });
+  if (election === undefined) server.setServing(true);
+  const ports = {
+    extProcPort: server.port,
+    healthPort: server.healthPort,
+    metricsPort: admin.port,
+  };
+  log.info({ ...ports, endpoints: picker.pool.snapshot().length }, 'serving');
+  return {
+    ...ports,
+    stop: async () => {
+      // Another may lead while requests in flight here end.
+      await Promise.all([server.drain(options.drainTimeoutMs), election?.stop()]);
+      await reload?.stop();
+      await discovery?.stop();
+      kubernetes?.stop();
+      promotion?.stop();
+      picker.stop();
+      await stopWatchers({ capture, shadows, shadowLog });
+      await admin.stop();
+      await runtime.network.close();
+    },
+  };
+}
+
+/** Puts on the metrics page who decides, and who looks on. */
+function showSchedulers(
+  registry: Registry,
+  {
+    picker,
+    shadows,
+    promotion,
+  }: {
+    readonly picker: EndpointPicker;
+    readonly shadows: readonly Shadow[];
+    readonly promotion: Promotion | undefined;
+  },
+): void {
+  registerShadowMetrics(registry, shadows);
+  registerSchedulerMetrics(registry, () => picker.replacement());
+  if (promotion !== undefined) registerPromotionMetrics(registry, promotion);
+}
+
+/** Puts the pool on the metrics page, and in the log what changes of it that somebody should know. */
+function showPool(
+  { poolName, log }: ServeOptions,
+  {
+    picker,
+    metrics,
+    clock,
+  }: { readonly picker: EndpointPicker; readonly metrics: PickerMetrics; readonly clock: Clock },
+): void {
+  const { registry } = metrics;
+  const snapshot = (): readonly Endpoint[] => picker.pool.snapshot();
+  registerPoolMetrics({ registry, poolName, snapshot, inFlight: picker.ledger, clock });
+  metrics.observePrefixIndexes(picker.observers(), snapshot);
+  const roles = { observers: () => picker.observers(), clock };
+  registerRoleMinimums(registry, roles);
+  picker.pool.observeEndpoints(tellRoleMinimums(roles, log));
+}
+
+function promotingOf(
+  { promotion, log }: ServeOptions,
+  { clock, random }: RealRuntime,
+): Promoting | undefined {
+  return promotion && new Promoting({ ...promotion, random: random.fork('canary'), clock, log });
+}
+
+function recorderOf(
+  { explainDecisions: decisionsMax }: ServeOptions,
+  clock: Clock,
+): DecisionRecorder | undefined {
+  return decisionsMax === 0 ? undefined : new DecisionRecorder({ clock, decisionsMax });
+}
+
+function reloadOf(
+  { configFile: file, plan, log }: ServeOptions,
+  { picker, metrics }: { readonly picker: EndpointPicker; readonly metrics: PickerMetrics },
+): ConfigReload | undefined {
+  const { registry } = metrics;
+  const adopt = (next: PickerPlan): void => {
+    picker.adopt(next);
+    registerSchedulerMetrics(registry, () => picker.replacement());
+    metrics.observePrefixIndexes(picker.observers(), () => picker.pool.snapshot());
+  };
+  return file && startConfigReload({ file, plan, adopt, registry, log });
+}
+
+function electionOf(
+  { kubernetes, election, log }: ServeOptions,
+  {
+    metrics,
+    runtime,
+    server,
+  }: {
+    readonly metrics: PickerMetrics;
+    readonly runtime: RealRuntime;
+    readonly server: ExtProcServer;
+  },
+): LeaderElection | undefined {
+  if (election === undefined || kubernetes === undefined) return undefined;
+  return startElection({
+    ...kubernetes,
+    ...election,
+    clock: runtime.clock,
+    random: runtime.random.fork('election'),
+    registry: metrics.registry,
+    log,
+    onChange: (leading) => server.setServing(leading),
+  });
+}

@@ -1,0 +1,95 @@
+import type { Millis } from '../../src/framework/runtime.ts';
+import type { Decoding } from './decode-set.ts';
+import { LinkedList } from './linked-list.ts';
+import type { Sequence } from './sequence.ts';
+import type { Speculation } from './speculation.ts';
+
+/** Nobody fills a block here but by growing. */
+const NOBODY: LinkedList<Sequence> = new LinkedList();
+
+/** Decoding sequences that get as many tokens in a step as their drafts bring: each is visited in each step. */
+export class SpeculativeDecodeSet implements Decoding {
+  contextTokens = 0;
+  acceptedTokens = 0;
+  readonly #members = new LinkedList<Sequence>();
+  /** Tokens that each gets in the step at hand. */
+  readonly #tokens = new Map<Sequence, number>();
+  readonly #speculation: Speculation;
+
+  constructor(speculation: Speculation) {
+    this.#speculation = speculation;
+  }
+
+  get count(): number {
+    return this.#members.size;
+  }
+
+  get draftTokens(): number {
+    return this.count * this.#speculation.options.tokens;
+  }
+
+  get growing(): LinkedList<Sequence> {
+    return this.#members;
+  }
+
+  get filling(): LinkedList<Sequence> {
+    return NOBODY;
+  }
+
+  beginStep(): void {
+    for (const sequence of this.#members) {
+      const left = sequence.request.outputTokens - sequence.generatedTokens;
+      this.#tokens.set(sequence, Math.min(left, 1 + this.#speculation.draw()));
+    }
+  }
+
+  tokensOf(sequence: Sequence): number {
+    return this.#tokens.get(sequence) ?? 1;
+  }
+
+  join(sequence: Sequence): void {
+    sequence.growthLink = this.#members.append(sequence);
+    this.contextTokens += sequence.computedTokens;
+  }
+
+  leave(sequence: Sequence): void {
+    this.contextTokens -= sequence.computedTokens;
+    sequence.growthLink?.leave();
+    sequence.growthLink = undefined;
+    this.#tokens.delete(sequence);
+  }
+
+  has(sequence: Sequence): boolean {
+    return sequence.growthLink !== undefined;
+  }
+
+  /** Counts are always settled. */
+  settle(): void {}
+
+  advance(at: Millis): void {
+    this.acceptedTokens = 0;
+    for (const [sequence, tokens] of this.#tokens) {
+      sequence.computedTokens += tokens;
+      sequence.targetTokens += tokens;
+      sequence.generatedTokens += tokens;
+      sequence.lastTokenAt = at;
+      this.contextTokens += tokens;
+      this.acceptedTokens += tokens - 1;
+      this.#speculation.count(tokens - 1);
+    }
+    this.#tokens.clear();
+  }
+
+  tell(at: Millis): void {
+    for (const { request, generatedTokens } of this.#members)
+      request.onToken?.(generatedTokens, at);
+  }
+
+  takeEnded(visit: (sequence: Sequence) => void): void {
+    for (const sequence of this.#members) {
+      if (sequence.generatedTokens < sequence.request.outputTokens) continue;
+      this.leave(sequence);
+      visit(sequence);
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest';
+import { PRESETS } from '../presets/presets.ts';
+import { readPoolFile } from './pool-file.ts';
+
+describe('readPoolFile', () => {
+  it('gives each server its own options over what is common', () => {
+    const each = readPoolFile(
+      `model: m
+speed: 2
+servers:
+  - {count: 2, preset: llama-3.1-8b-h100}
+  - {preset: llama-3.1-8b-l40s, engine: sglang, kvBlocks: 500, slowdown: 1.5}
+faults:
+  - {server: 2, atMs: 1000, forMs: 500, fault: {kind: crash}}
+`,
+      'pool.yaml',
+    );
+    expect(
+      each.map(({ engine, kvBlocks, speed, model }) => [engine, kvBlocks, speed, model]),
+    ).toEqual([
+      ['vllm', PRESETS['llama-3.1-8b-h100'].kvBlocks, 2, 'm'],
+      ['vllm', PRESETS['llama-3.1-8b-h100'].kvBlocks, 2, 'm'],
+      ['sglang', 500, 2, 'm'],
+    ]);
+    expect(each[2]?.latency).toEqual(PRESETS['llama-3.1-8b-l40s'].latency);
+    expect(each[0]?.faults).toHaveLength(1);
+  });
+
+  it('draws chaos from the seed', () => {
+    const read = (seed: number): unknown =>
+      readPoolFile(
+        `{seed: ${seed}, servers: [{count: 3}], chaos: {everyMs: 1000, forMs: 500, untilMs: 20000}}`,
+        'pool.yaml',
+      )[0]?.faults;
+    expect(read(1)).toEqual(read(1));
+    expect(read(1)).not.toEqual(read(2));
+  });
+
+  it.each([
+    ['no servers', 'servers: []', /servers/],
+    ['a field nobody has', 'servers: [{presett: study}]', /servers\.0.*presett/s],
+    [
+      'coefficients that its preset does not have',
+      'servers: [{preset: qwen3-14b-h100, baseMs: 3}]',
+      /baseMs can only be set where step time is linear/,
+    ],
+    [
+      'a fault for a server that is not there',
+      'servers: [{}]\nfaults: [{server: 1, atMs: 0, forMs: 1, fault: {kind: hang}}]',
+      /names server 1, and the pool has 1/,
+    ],
+  ])('refuses %s', (_what, text, message) => {
+    expect(() => readPoolFile(text, 'pool.yaml')).toThrow(message);
+  });
+});
