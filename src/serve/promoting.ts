@@ -12,7 +12,7 @@ import type { Shadow } from '../lab/shadow/start-shadow.ts';
 import type { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import type { Log } from '../runtime/log.ts';
-import { Refusal } from './admin/http-error.ts';
+import { HttpError } from './admin/http-error.ts';
 
 export interface PromotingOptions {
   /** Of the shadows, by their name. */
@@ -54,7 +54,7 @@ export class Promoting {
       challenged: {
         begin: (name) => {
           const plan = plans.get(name);
-          if (plan === undefined) throw new Refusal(404, noShadow(name, [...plans.keys()]));
+          if (plan === undefined) throw new HttpError(404, noShadow(name, [...plans.keys()]));
           picker.challenge(plan, { name, takes: canary.takes });
         },
         share: (percent) => canary.share(percent),
@@ -86,10 +86,10 @@ export function promotionActions(
       (query) => {
         const shadow = query.get('shadow');
         const percent = Number(query.get('percent') ?? '100');
-        if (shadow === null) throw new Refusal(400, 'say which: /promote?shadow=<name>&percent=5');
+        if (shadow === null) throw new HttpError(400, 'say which: /promote?shadow=<name>&percent=5');
         if (!(percent >= 0 && percent <= 100)) {
           const given = query.get('percent');
-          throw new Refusal(400, `percent is ${given}; it must be a number from 0 to 100`);
+          throw new HttpError(400, `percent is ${given}; it must be a number from 0 to 100`);
         }
         promotion.promote(shadow, percent);
         return promotion.status();

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type AdminServer, type Readiness, startAdminServer } from './admin-server.ts';
-import { Refusal } from './http-error.ts';
+import { HttpError } from './http-error.ts';
 
 let server: AdminServer | undefined;
 
@@ -21,7 +21,7 @@ async function start(ready: Readiness = { ok: true, detail: {} }): Promise<strin
         '/debug/which',
         (query) => {
           const id = query.get('id');
-          if (id === null) throw new Refusal(400, 'say which');
+          if (id === null) throw new HttpError(400, 'say which');
           return { id };
         },
       ],

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ListenError } from '../../runtime/listen-error.ts';
-import { Refusal } from './http-error.ts';
+import { HttpError } from './http-error.ts';
 
 export interface Readiness {
   readonly ok: boolean;
@@ -136,7 +136,7 @@ async function replyTo(
   try {
     return await route.reply(new URLSearchParams(query));
   } catch (error) {
-    if (error instanceof Refusal) return json(error.status, { error: error.message });
+    if (error instanceof HttpError) return json(error.status, { error: error.message });
     // The asker is told, and the picker goes on picking: a page that fails must not end the process.
     return json(500, {
       error: `${path} failed: ${error instanceof Error ? error.message : String(error)}`,

@@ -8,7 +8,7 @@ import {
 } from '../../journal/explain/explanation.ts';
 import { findDecision } from '../../journal/explain/find-decision.ts';
 import { type RecordedDecision, SegmentReader } from '../../journal/explain/segment-reader.ts';
-import { Refusal } from './http-error.ts';
+import { HttpError } from './http-error.ts';
 
 export interface DecisionLine {
   readonly number: number;
@@ -49,11 +49,11 @@ export function decisionDocuments({
       '/debug/explain',
       (query): Explanation => {
         const id = query.get('id') ?? '';
-        if (id === '') throw new Refusal(400, 'say which request: /debug/explain?id=<request id>');
+        if (id === '') throw new HttpError(400, 'say which request: /debug/explain?id=<request id>');
         const found = findDecision(ring.segments(), id);
         if (found !== undefined) return explain(found);
         const { decisions } = ring.stats();
-        throw new Refusal(
+        throw new HttpError(
           404,
           `no request ${JSON.stringify(id.slice(0, 200))} among the last ${decisions} decisions`,
         );
@@ -65,10 +65,10 @@ export function decisionDocuments({
 function listed(segments: readonly Segment[], query: URLSearchParams): Omit<DecisionList, 'held'> {
   const unknown = [...query.keys()].find((key) => !FILTERS.includes(key));
   if (unknown !== undefined) {
-    throw new Refusal(400, `no filter ${unknown.slice(0, 50)}; there are ${FILTERS.join(', ')}`);
+    throw new HttpError(400, `no filter ${unknown.slice(0, 50)}; there are ${FILTERS.join(', ')}`);
   }
   const limit = wholeNumber(query, 'limit', LIMIT_DEFAULT);
-  if (limit < 1 || limit > LIMIT_MAX) throw new Refusal(400, `limit must be 1 to ${LIMIT_MAX}`);
+  if (limit < 1 || limit > LIMIT_MAX) throw new HttpError(400, `limit must be 1 to ${LIMIT_MAX}`);
   const before = wholeNumber(query, 'before', Number.POSITIVE_INFINITY);
   const decisions: DecisionLine[] = [];
   let looked = 0;
@@ -89,7 +89,7 @@ function listed(segments: readonly Segment[], query: URLSearchParams): Omit<Deci
 function wholeNumber(query: URLSearchParams, name: string, otherwise: number): number {
   const text = query.get(name);
   if (text === null) return otherwise;
-  if (!/^\d{1,15}$/.test(text)) throw new Refusal(400, `${name} must be a whole number`);
+  if (!/^\d{1,15}$/.test(text)) throw new HttpError(400, `${name} must be a whole number`);
   return Number(text);
 }
 

@@ -1,5 +1,5 @@
 /** Of an HTTP request: what is wrong with it, or what is not there. */
-export class Refusal extends Error {
+export class HttpError extends Error {
   readonly status: 400 | 404;
 
   constructor(status: 400 | 404, sentence: string) {
