@@ -97,6 +97,7 @@ const gauge = new Gauge({ name: 'g', help: 'g', labelNames, registers });
 const bench = new Bench({ time: 1000, warmupTime: 300 })
   .add('one request: routed, first token, done', () => {
     const routed: Routed = {
+      number: 0,
       request,
       endpoint,
       at: 0,

@@ -158,6 +158,7 @@ export function makeContext(fields: ContextFields = {}): SchedulingContext {
 
 export function makeRouted(endpoint: Endpoint, fields: Partial<Routed> = {}): Routed {
   return Object.freeze({
+    number: 0,
     request: makeRequest(),
     endpoint,
     at: NOW,

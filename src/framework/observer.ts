@@ -5,6 +5,8 @@ import type { Millis } from './runtime.ts';
 
 /** One request that has left for an endpoint. The same object in every call about one request. */
 export interface Routed {
+  /** Counts the picker's decisions from 0. */
+  readonly number: number;
   readonly request: InferenceRequest;
   readonly endpoint: Endpoint;
   /** Where its prompt is computed, if elsewhere. */

@@ -5,12 +5,12 @@ import type { Millis, Runtime } from './runtime.ts';
 import type {
   CycleKey,
   Decider,
+  Decision,
   Filter,
   Picker,
   ProfileHandler,
   SchedulingContext,
   SchedulingProfile,
-  SchedulingResult,
   Scorer,
 } from './scheduling.ts';
 
@@ -50,7 +50,7 @@ export interface ResponseMarker {
    */
   responseHeaders?(
     served: Endpoint,
-    result: SchedulingResult,
+    result: Decision,
     reported: string | undefined,
   ): Iterable<readonly [name: string, value: string]>;
 }
@@ -155,7 +155,7 @@ export interface ReplacementScheduler extends Observer {
    * As `Scheduler`: synchronous, and changes nothing. What it throws, and an answer that names another endpoint than those
    * given, counts as declined.
    */
-  schedule(endpoints: readonly Endpoint[], context: SchedulingContext): SchedulingResult | Declined;
+  schedule(endpoints: readonly Endpoint[], context: SchedulingContext): Decision | Declined;
   /** As `DataSource.prepare`; `candidates` are the endpoints as they are now. */
   prepare?(request: InferenceRequest, candidates: Candidates, ready: () => void): boolean;
   status?(): SchedulerStatus;

@@ -40,12 +40,27 @@ export interface Filter {
   filter(endpoints: readonly Endpoint[], context: SchedulingContext): readonly Endpoint[];
 }
 
-/** Rates endpoints: one score in [0, 1] each, in the order given, higher is better. Changes nothing. */
+/** Rates endpoints. Changes nothing. */
 export interface Scorer {
+  /**
+   * One score in [0, 1] for each endpoint, in the order given; higher is better. The array belongs to the decision: the
+   * scorer must not change it afterwards.
+   */
   score(endpoints: readonly Endpoint[], context: SchedulingContext): readonly number[];
+  /**
+   * What the score of this endpoint is made of, where the scorer can name it. It is asked only after a pick, for the
+   * winner and the runner-up, before anything has changed: the terms are those that `score` has just used.
+   */
+  explain?(endpoint: Endpoint, context: SchedulingContext): ScoreTerms;
   /** How its scores come about, where it can tell. */
   readonly account?: ScoreAccount;
 }
+
+/**
+ * The terms of a score by name: the same names in the same order every time, units last, such as `queuedPrefillMs`. The
+ * term `costMs`, where there is one, is what sending the request to the endpoint costs; the least cost scores best.
+ */
+export type ScoreTerms = Readonly<Record<string, number>>;
 
 /** What a scorer last went by: enough to have its scores and their terms again, long after. */
 export interface ScoreInputs {
@@ -92,7 +107,10 @@ export interface NamedFilter {
 }
 
 export interface WeightedScorer {
+  /** Its name in the configuration. */
   readonly name: string;
+  /** Its type in the catalogue. */
+  readonly type: string;
   readonly weight: number;
   readonly scorer: Scorer;
 }
@@ -104,23 +122,49 @@ export interface SchedulingProfile {
   readonly picker: Picker;
 }
 
+/** What one profile did in one cycle, step by step. */
+export interface ProfileRun {
+  readonly profile: SchedulingProfile;
+  /** The context that its plugins were given. */
+  readonly context: SchedulingContext;
+  /**
+   * What each filter that ran kept, in the order of `profile.filters`; a profile stops at the first that keeps none. The
+   * last of them is what was scored; without filters all candidates were.
+   */
+  readonly kept: readonly (readonly Endpoint[])[];
+  /** One array for each of `profile.scorers`, in order: a score for each scored endpoint. Empty where none was left. */
+  readonly scores: readonly (readonly number[])[];
+  /** Scores times weights, added up, for each scored endpoint: what the picker was given. */
+  readonly scored: readonly ScoredEndpoint[];
+}
+
+/** What came of one profile. */
 export type ProfileResult =
   | {
       readonly kind: 'picked';
       readonly profile: string;
+      /** Best first; those after the first are fallbacks. */
       readonly targets: readonly ScoredEndpoint[];
+      /** Undefined where another scheduler than the profiles has decided. */
+      readonly run?: ProfileRun | undefined;
     }
-  | { readonly kind: 'exhausted'; readonly profile: string; readonly candidates: number };
+  | {
+      readonly kind: 'exhausted';
+      readonly profile: string;
+      readonly candidates: number;
+      readonly run?: ProfileRun | undefined;
+    };
 
 /** Chooses which profiles run, one after another, and what their results mean together. */
 export interface ProfileHandler {
   next(done: readonly ProfileResult[], context: SchedulingContext): SchedulingProfile | undefined;
   /** The `peer` that the profile just asked for is shown. */
   peer?(done: readonly ProfileResult[]): Endpoint | undefined;
-  conclude(done: readonly ProfileResult[], context: SchedulingContext): SchedulingResult;
+  conclude(done: readonly ProfileResult[], context: SchedulingContext): Decision;
 }
 
-export interface SchedulingResult {
+/** What a scheduler decides about one request: a value, complete when it is returned. */
+export interface Decision {
   /** Where the proxy sends the request. */
   readonly primary: ProfileResult;
   /** Headers that tell the chosen server about the others, such as where to prefill. */
@@ -149,5 +193,5 @@ export interface Decider {
  * Synchronous, so that no update lands between the first score and the pick.
  */
 export interface Scheduler {
-  schedule(endpoints: readonly Endpoint[], context: SchedulingContext): SchedulingResult;
+  schedule(endpoints: readonly Endpoint[], context: SchedulingContext): Decision;
 }

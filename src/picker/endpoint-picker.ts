@@ -5,7 +5,7 @@ import type { Observer, ReplacementReport } from '../framework/plugin.ts';
 import type { InferenceRequest } from '../framework/request.ts';
 import type { RouteOptions, Router } from '../framework/routing.ts';
 import type { Runtime } from '../framework/runtime.ts';
-import type { Scheduler, SchedulingResult } from '../framework/scheduling.ts';
+import type { Decision, Scheduler } from '../framework/scheduling.ts';
 import { CoreSuccession } from './active-cores.ts';
 import { EndpointPool } from './endpoint-pool.ts';
 import { EngineModel } from './engine-model/engine-model.ts';
@@ -145,7 +145,7 @@ function noCandidates(pooled: number, subset: readonly string[] | undefined): Ro
   return new RoutingError('no-endpoints', `no endpoint can serve this request: ${why}`);
 }
 
-function primaryOf({ primary }: SchedulingResult, candidates: number): Endpoint {
+function primaryOf({ primary }: Decision, candidates: number): Endpoint {
   const target = primary.kind === 'picked' ? primary.targets[0]?.endpoint : undefined;
   if (target !== undefined) return target;
   throw new RoutingError(

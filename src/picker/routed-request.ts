@@ -4,13 +4,13 @@ import type { ResponseMarker } from '../framework/plugin.ts';
 import type { InferenceRequest, PromptBlocks } from '../framework/request.ts';
 import type { RoutedRequest } from '../framework/routing.ts';
 import type { Millis, Runtime, Timer } from '../framework/runtime.ts';
-import type { SchedulingResult } from '../framework/scheduling.ts';
+import type { Decision } from '../framework/scheduling.ts';
 import type { EndpointPool } from './endpoint-pool.ts';
 import type { Reservation } from './ledger.ts';
 
 export interface TicketParts {
   readonly routed: Routed;
-  readonly result: SchedulingResult;
+  readonly result: Decision;
   readonly reservation: Reservation;
   /** When a response whose end nobody sees is taken to be over; undefined where it is seen. */
   readonly endsAt: Millis | undefined;

@@ -10,10 +10,10 @@ import type { InferenceRequest } from '../framework/request.ts';
 import type { Runtime } from '../framework/runtime.ts';
 import type {
   CycleKey,
+  Decision,
   ForeignDecision,
   Scheduler,
   SchedulingContext,
-  SchedulingResult,
 } from '../framework/scheduling.ts';
 import type { EndpointPool } from './endpoint-pool.ts';
 import {
@@ -28,7 +28,7 @@ import { sameParameters } from './plan/same-parameters.ts';
 import { createContext } from './scheduling/context.ts';
 import { followingScheduler } from './scheduling/following-scheduler.ts';
 import { type ReplacedScheduler, replacedScheduler } from './scheduling/replacement-scheduler.ts';
-import { createScheduler } from './scheduling/scheduler.ts';
+import { createScheduler } from './scheduling/schedule.ts';
 
 export interface SchedulingCoreOptions {
   readonly plan: PickerPlan;
@@ -44,7 +44,7 @@ export interface SchedulingCoreOptions {
 
 /** One cycle's outcome, and what is thought to be cached of its prompt. */
 export interface Cycle {
-  readonly result: SchedulingResult;
+  readonly result: Decision;
   cachedTokens(endpoint: Endpoint): number;
 }
 

@@ -72,7 +72,7 @@ export interface DoneMessage {
 /** As it is decoded: fields that were not sent have their defaults. */
 export interface SchedulerMessage {
   readonly welcome: Welcome | null;
-  readonly decisions: readonly Decision[];
+  readonly decisions: readonly DecisionMessage[];
 }
 
 export interface Welcome {
@@ -84,7 +84,7 @@ export interface Welcome {
   readonly headers: readonly string[];
 }
 
-export interface Decision {
+export interface DecisionMessage {
   readonly id: string;
   readonly targets: readonly { readonly slot: number; readonly score: number }[];
   readonly refuse: boolean;

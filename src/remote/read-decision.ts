@@ -1,6 +1,6 @@
 import type { Endpoint, EndpointId } from '../framework/endpoint.ts';
 import type { Candidates, Declined } from '../framework/plugin.ts';
-import type { Decision } from './messages.ts';
+import type { DecisionMessage } from './messages.ts';
 
 /** What a scheduler has decided, by ids that mean the same later. */
 export interface ReadDecision {
@@ -21,7 +21,7 @@ const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /** Checks an answer against what it was asked for. Declined where it has no opinion, or makes no sense. */
 export function readDecision(
-  decision: Decision,
+  decision: DecisionMessage,
   { endpoints }: Candidates,
 ): ReadDecision | Declined {
   if (decision.targets.length === 0) return withoutTargets(decision);
@@ -45,7 +45,7 @@ export function readDecision(
   return { refuse: false, targets, prefill: elsewhere, headers: new Map(headers) };
 }
 
-function withoutTargets({ refuse }: Decision): ReadDecision | Declined {
+function withoutTargets({ refuse }: DecisionMessage): ReadDecision | Declined {
   if (!refuse) return { declined: 'no-opinion' };
   return { refuse, targets: [], prefill: undefined, headers: new Map() };
 }

@@ -1,7 +1,7 @@
 import { loadSync, type MethodDefinition, type ServiceDefinition } from '@grpc/proto-loader';
 import { describe, expect, it } from 'vitest';
 import { makeEndpoint, makeRequest } from '../../test/makers.ts';
-import { packageFile } from '../files/package-file.ts';
+import { packageFile } from '../files/folders.ts';
 import type { Endpoint } from '../framework/endpoint.ts';
 import type { Candidates } from '../framework/plugin.ts';
 import type { CallOptions, Runtime } from '../framework/runtime.ts';
@@ -268,7 +268,15 @@ describe('a scheduler in another process', () => {
     const { call, scheduler, ask } = setUp();
     const request = makeRequest({ id: 'r0' });
     const load = { requests: 0, pendingPrefillTokens: 0, contextTokens: 0 };
-    const routed = { request, endpoint: B, at: 10, cachedTokens: 0, load, firstTokenSeen: true };
+    const routed = {
+      number: 0,
+      request,
+      endpoint: B,
+      at: 10,
+      cachedTokens: 0,
+      load,
+      firstTokenSeen: true,
+    };
     scheduler.onRouted(routed);
     scheduler.onFirstToken(routed, 30);
     scheduler.onDone(routed, 50, 'completed', {

@@ -9,11 +9,11 @@ import type {
 } from '../framework/plugin.ts';
 import type { InferenceRequest } from '../framework/request.ts';
 import type { Millis, Timer } from '../framework/runtime.ts';
-import type { SchedulingContext, SchedulingResult } from '../framework/scheduling.ts';
+import type { Decision, SchedulingContext } from '../framework/scheduling.ts';
 import { Breaker } from './breaker.ts';
-import { Feed } from './feed.ts';
-import { SchedulerLink } from './link.ts';
-import type { Decision, RequestMessage, Welcome } from './messages.ts';
+import { Feed } from './pending-updates.ts';
+import { SchedulerLink } from './scheduler-link.ts';
+import type { DecisionMessage, RequestMessage, Welcome } from './messages.ts';
 import { type ReadDecision, readDecision } from './read-decision.ts';
 import { requestMessage } from './request-message.ts';
 import { resultOf } from './result-of.ts';
@@ -104,10 +104,7 @@ export class RemoteScheduler implements ReplacementScheduler {
     return waits;
   }
 
-  schedule(
-    endpoints: readonly Endpoint[],
-    context: SchedulingContext,
-  ): SchedulingResult | Declined {
+  schedule(endpoints: readonly Endpoint[], context: SchedulingContext): Decision | Declined {
     const answer = this.#answers.get(context.request) ?? { declined: 'not-asked' };
     return 'declined' in answer
       ? answer
@@ -181,7 +178,7 @@ export class RemoteScheduler implements ReplacementScheduler {
     }
   }
 
-  #take(decisions: readonly Decision[]): void {
+  #take(decisions: readonly DecisionMessage[]): void {
     for (const decision of decisions) {
       const asked = this.#asked.get(decision.id);
       if (asked === undefined) {

@@ -1,6 +1,6 @@
 import type { Endpoint } from '../framework/endpoint.ts';
 import type { Declined } from '../framework/plugin.ts';
-import type { SchedulingResult, ScoredEndpoint } from '../framework/scheduling.ts';
+import type { Decision, ScoredEndpoint } from '../framework/scheduling.ts';
 import { disaggregationHeaders } from '../plugins/profile-handlers/disaggregation-headers.ts';
 import type { ReadDecision } from './read-decision.ts';
 
@@ -11,7 +11,7 @@ export function resultOf(
   { refuse, targets, prefill, headers }: ReadDecision,
   endpoints: readonly Endpoint[],
   { decidedBy, targetsMax }: { readonly decidedBy: string; readonly targetsMax: number },
-): SchedulingResult | Declined {
+): Decision | Declined {
   if (refuse) {
     const primary = { kind: 'exhausted', profile: PROFILE, candidates: endpoints.length } as const;
     return { primary, headers, profiles: [primary], decidedBy };

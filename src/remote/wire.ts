@@ -1,5 +1,5 @@
 import { loadSync, type MethodDefinition, type ServiceDefinition } from '@grpc/proto-loader';
-import { packageFile } from '../files/package-file.ts';
+import { packageFile } from '../files/folders.ts';
 import type { PickerMessage, SchedulerMessage } from './messages.ts';
 
 const PROTO = 'proto/pointsman/scheduler/v1/scheduler.proto';

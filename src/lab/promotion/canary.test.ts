@@ -8,6 +8,7 @@ import { CANARY_HEADER, Canary } from './canary.ts';
 const endpoint = makeEndpoint('a');
 const load = { requests: 0, pendingPrefillTokens: 0, contextTokens: 0 };
 const routedOf = (request: InferenceRequest): Routed => ({
+  number: 0,
   request,
   endpoint,
   at: 100,

@@ -11,7 +11,7 @@ import {
   type EndpointWriter,
 } from '../../framework/plugin.ts';
 import { cycleKey } from '../../framework/scheduling.ts';
-import { createScheduler } from '../scheduling/scheduler.ts';
+import { createScheduler } from '../scheduling/schedule.ts';
 import { instantiate } from './instantiate.ts';
 import type { PickerPlan } from './picker-plan.ts';
 

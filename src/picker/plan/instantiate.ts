@@ -168,7 +168,8 @@ function profileOf(
       if (both.filter !== undefined) {
         filters.push({ name: plugin.name, filter: wrap.filter(plugin, both as Filter, use) });
       }
-      scorers.push({ name: plugin.name, weight, scorer: wrap.scorer(plugin, both, use) });
+      const { type } = plugin.definition;
+      scorers.push({ name: plugin.name, type, weight, scorer: wrap.scorer(plugin, both, use) });
     } else {
       picker = wrap.picker(plugin, instance as Picker, use);
     }

@@ -1,10 +1,10 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { RoutingError } from '../../framework/error.ts';
 import type {
+  Decision,
   ForeignDecision,
   ProfileResult,
   Scheduler,
-  SchedulingResult,
 } from '../../framework/scheduling.ts';
 
 /** What a decision that was only looked on is said to be by. */
@@ -26,7 +26,7 @@ export function followingScheduler(scheduler: Scheduler): Scheduler {
 function resultOf(
   { destination, prefill }: ForeignDecision,
   endpoints: readonly Endpoint[],
-): SchedulingResult {
+): Decision {
   const at = (wanted: string): Endpoint | undefined =>
     endpoints.find(({ address }) => address === wanted);
   const endpoint = at(destination);

@@ -1,6 +1,6 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { Declined, ReplacementScheduler } from '../../framework/plugin.ts';
-import type { Scheduler, SchedulingResult, ScoredEndpoint } from '../../framework/scheduling.ts';
+import type { Decision, Scheduler, ScoredEndpoint } from '../../framework/scheduling.ts';
 
 export interface ReplacedScheduler extends Scheduler {
   /** Requests that the replacement has decided. */
@@ -41,7 +41,7 @@ export function replacedScheduler(
   };
 }
 
-function attempt(schedule: () => SchedulingResult | Declined): SchedulingResult | Declined {
+function attempt(schedule: () => Decision | Declined): Decision | Declined {
   try {
     return schedule();
   } catch {
@@ -50,7 +50,7 @@ function attempt(schedule: () => SchedulingResult | Declined): SchedulingResult 
 }
 
 function faultOf(
-  { primary, prefill }: SchedulingResult,
+  { primary, prefill }: Decision,
   endpoints: readonly Endpoint[],
 ): string | undefined {
   if (primary.kind === 'exhausted') return undefined;

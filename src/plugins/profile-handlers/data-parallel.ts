@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { ConfigError } from '../../framework/error.ts';
 import { defineProfileHandler, type ProfileHandlerDefinition } from '../../framework/plugin.ts';
-import type { ProfileHandler, SchedulingResult } from '../../framework/scheduling.ts';
+import type { Decision, ProfileHandler } from '../../framework/scheduling.ts';
 import { singleProfileHandler } from './single.ts';
 
 /** The rank that the server's front end hands the request to. */
@@ -37,7 +37,7 @@ export function behindPort(handler: ProfileHandler, primaryPort: number): Profil
   };
 }
 
-function throughPort(result: SchedulingResult, primaryPort: number): SchedulingResult {
+function throughPort(result: Decision, primaryPort: number): Decision {
   if (result.primary.kind !== 'picked') return result;
   const targets = result.primary.targets.map(({ endpoint }) => endpoint);
   const [first] = targets;

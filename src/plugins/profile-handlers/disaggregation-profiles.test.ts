@@ -4,11 +4,11 @@ import { ConfigError } from '../../framework/error.ts';
 import type { ProfileHandlerDefinition } from '../../framework/plugin.ts';
 import type {
   Decider,
+  Decision,
   ProfileResult,
   SchedulingProfile,
-  SchedulingResult,
 } from '../../framework/scheduling.ts';
-import { createScheduler } from '../../picker/scheduling/scheduler.ts';
+import { createScheduler } from '../../picker/scheduling/schedule.ts';
 import { dataParallel } from './data-parallel.ts';
 import { disaggregationProfiles } from './disaggregation-profiles.ts';
 import { pdProfiles } from './pd-profiles.ts';
@@ -51,7 +51,7 @@ function schedule(
   definition: ProfileHandlerDefinition,
   parameters: object,
   world: World,
-): SchedulingResult {
+): Decision {
   const { profiles = ['decode', 'prefill', 'encode'], deciders = {} } = world;
   const made = Object.entries(deciders).map(([name, answer]): readonly [string, Decider] => [
     name,
@@ -69,8 +69,8 @@ function schedule(
 }
 
 const both = { deciders: { prefill: 'p', encode: 'e' } };
-const headersOf = ({ headers }: SchedulingResult) => Object.fromEntries(headers);
-const primaryOf = ({ primary }: SchedulingResult) =>
+const headersOf = ({ headers }: Decision) => Object.fromEntries(headers);
+const primaryOf = ({ primary }: Decision) =>
   primary.kind === 'picked' ? primary.targets[0]?.endpoint.id : primary.kind;
 
 describe('disagg-profile-handler', () => {
@@ -166,7 +166,7 @@ describe('data-parallel-profile-handler', () => {
 
   it('says nothing where nobody was picked', () => {
     const world = { ran: [], profiles: ['decode'], empty: ['decode'] };
-    const result: SchedulingResult = schedule(dataParallel, {}, world);
+    const result: Decision = schedule(dataParallel, {}, world);
     const [primary]: readonly ProfileResult[] = result.profiles;
     expect(primary?.kind).toBe('exhausted');
     expect([result.destinations, headersOf(result)]).toEqual([undefined, {}]);

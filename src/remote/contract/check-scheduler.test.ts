@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Decision, PickerMessage, Welcome } from '../messages.ts';
+import type { DecisionMessage, PickerMessage, Welcome } from '../messages.ts';
 import { checkScheduler } from './check-scheduler.ts';
 import type { OpenSession, SchedulerSession } from './session.ts';
 
@@ -12,7 +12,7 @@ const WELCOME: Welcome = {
   headers: [],
 };
 
-type Tell = (message: PickerMessage, extra: Uint8Array) => readonly Decision[];
+type Tell = (message: PickerMessage, extra: Uint8Array) => readonly DecisionMessage[];
 
 /** A scheduler in memory that keeps all claims, changed as `faults` say. */
 function scheduler(faults: {
@@ -25,7 +25,7 @@ function scheduler(faults: {
   return ({ version = 1 } = {}) => {
     if (version !== 1 && !greetsAnyVersion) return Promise.reject(new Error('another version'));
     const slots = shared ?? new Map<number, string>();
-    const answers: Decision[] = [];
+    const answers: DecisionMessage[] = [];
     const told = tell(({ removed = [], endpoints = [], requests = [] }) => {
       for (const slot of removed) slots.delete(slot);
       for (const { slot, id } of endpoints) slots.set(slot, id);
@@ -53,7 +53,7 @@ async function broken(faults: Parameters<typeof scheduler>[0]): Promise<readonly
 
 /** Changes every decision. */
 const changing =
-  (change: (decision: Decision) => Decision) =>
+  (change: (decision: DecisionMessage) => DecisionMessage) =>
   (told: Tell): Tell =>
   (message, extra) =>
     told(message, extra).map(change);
@@ -84,7 +84,7 @@ describe('the contract of schedulers in other processes', () => {
 
   it('[C3] is broken by who names others, one twice, the best last, or scores with no number', async () => {
     const target = (slot: number, score: number) => ({ slot, score });
-    const naming = (targets: Decision['targets']) => ({
+    const naming = (targets: DecisionMessage['targets']) => ({
       tell: changing((decision) => ({ ...decision, targets })),
     });
     expect(await broken(naming([target(0, 1)]))).toContain('C3');

@@ -1,4 +1,4 @@
-import { CLAIMS } from './claims.ts';
+import { CLAIMS } from './rules.ts';
 import type { OpenSession } from './session.ts';
 
 export interface ClaimResult {

@@ -4,13 +4,13 @@ import type { Routed } from '../../framework/observer.ts';
 import type { Declined, ReplacementScheduler } from '../../framework/plugin.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { Runtime } from '../../framework/runtime.ts';
-import type { SchedulingResult } from '../../framework/scheduling.ts';
+import type { Decision } from '../../framework/scheduling.ts';
 import { EndpointPool } from '../../picker/endpoint-pool.ts';
 import { EngineModel } from '../../picker/engine-model/engine-model.ts';
 import { Ledger } from '../../picker/ledger.ts';
 import { createContext, type FactTable } from '../../picker/scheduling/context.ts';
 import type {
-  Decision,
+  DecisionMessage,
   EndpointMessage,
   EventMessage,
   PickerMessage,
@@ -37,7 +37,7 @@ class ModuleSession implements SchedulerSession {
   readonly #ids = new Map<number, EndpointId>();
   readonly #requests = new Map<string, InferenceRequest>();
   readonly #routed = new Map<string, Routed>();
-  readonly #came = new Map<string, Decision[]>();
+  readonly #came = new Map<string, DecisionMessage[]>();
   #ended: string | undefined;
   #wake: (() => void) | undefined;
 
@@ -74,7 +74,7 @@ class ModuleSession implements SchedulerSession {
     }
   }
 
-  async answers(ids: readonly string[]): Promise<readonly Decision[]> {
+  async answers(ids: readonly string[]): Promise<readonly DecisionMessage[]> {
     let over = false;
     const timer = this.#runtime.clock.setTimer(ANSWER_MS, () => {
       over = true;
@@ -137,7 +137,15 @@ class ModuleSession implements SchedulerSession {
     const endpoint = this.#endpoint(slot);
     if (endpoint === undefined) return;
     const load = { requests: 0, pendingPrefillTokens: 0, contextTokens: 0 };
-    const routed = { request, endpoint, at, cachedTokens: 0, load, firstTokenSeen: true };
+    const routed = {
+      number: 0,
+      request,
+      endpoint,
+      at,
+      cachedTokens: 0,
+      load,
+      firstTokenSeen: true,
+    };
     this.#routed.set(id, routed);
     this.#scheduler.onRouted?.(routed);
   }
@@ -170,7 +178,7 @@ class ModuleSession implements SchedulerSession {
     this.#wake?.();
   }
 
-  #decisionOf(id: string, result: SchedulingResult | Declined): Decision {
+  #decisionOf(id: string, result: Decision | Declined): DecisionMessage {
     const nobody = { id, targets: [], refuse: false, headers: {} };
     if ('declined' in result) return nobody;
     const { primary, prefill, headers } = result;

@@ -1,4 +1,4 @@
-import type { Decision, PickerMessage, Welcome } from '../messages.ts';
+import type { DecisionMessage, PickerMessage, Welcome } from '../messages.ts';
 
 /** A stream to the scheduler that is tried. */
 export interface SchedulerSession {
@@ -8,7 +8,7 @@ export interface SchedulerSession {
   /** `extra` are bytes after the message's own. */
   tell(message: PickerMessage, extra?: Uint8Array): void;
   /** All that has come for the requests by the time each has an answer, or `ANSWER_MS` have passed. */
-  answers(ids: readonly string[]): Promise<readonly Decision[]>;
+  answers(ids: readonly string[]): Promise<readonly DecisionMessage[]>;
   close(): void;
 }
 

@@ -1,5 +1,5 @@
 import type { Call, Clock, Runtime } from '../../framework/runtime.ts';
-import type { Decision, PickerMessage, SchedulerMessage, Welcome } from '../messages.ts';
+import type { DecisionMessage, PickerMessage, SchedulerMessage, Welcome } from '../messages.ts';
 import {
   decodeSchedulerMessage,
   encodePickerMessage,
@@ -33,7 +33,7 @@ export function sessionOpener(
 class WireSession implements SchedulerSession {
   readonly #clock: Clock;
   readonly #call: Call | undefined;
-  readonly #came = new Map<string, Decision[]>();
+  readonly #came = new Map<string, DecisionMessage[]>();
   #welcome: Welcome | undefined;
   #ended: string | undefined;
   #wake: (() => void) | undefined;
@@ -73,7 +73,7 @@ class WireSession implements SchedulerSession {
     this.#call?.send(Buffer.concat([encodePickerMessage(message), extra]));
   }
 
-  async answers(ids: readonly string[]): Promise<readonly Decision[]> {
+  async answers(ids: readonly string[]): Promise<readonly DecisionMessage[]> {
     await this.#until(() => ids.every((id) => this.#came.has(id)));
     return ids.flatMap((id) => this.#came.get(id) ?? []);
   }

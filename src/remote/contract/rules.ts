@@ -1,5 +1,5 @@
-import type { Decision } from '../messages.ts';
-import { hashes, madeEndpoint, madeEndpoints, madeRequest } from './made.ts';
+import type { DecisionMessage } from '../messages.ts';
+import { hashes, madeEndpoint, madeEndpoints, madeRequest } from './sample-messages.ts';
 import { OFFERED_HEADERS, type OpenSession, type SchedulerSession } from './session.ts';
 
 /** One thing that a scheduler must keep; the rule of that name is in SPEC.md. */
@@ -197,7 +197,7 @@ async function decided(
   for (const decision of decisions) fits(decision, allowed);
 }
 
-function fits({ id, targets, prefillSlot }: Decision, allowed: readonly number[]): void {
+function fits({ id, targets, prefillSlot }: DecisionMessage, allowed: readonly number[]): void {
   const named = targets.map(({ slot }) => slot);
   const all = prefillSlot === undefined ? named : [...named, prefillSlot];
   const others = all.filter((slot) => !allowed.includes(slot));

@@ -1,5 +1,5 @@
 import type { Call, Clock, Network, Timer } from '../framework/runtime.ts';
-import type { Decision, PickerMessage, SchedulerMessage, Welcome } from './messages.ts';
+import type { DecisionMessage, PickerMessage, SchedulerMessage, Welcome } from './messages.ts';
 import {
   decodeSchedulerMessage,
   encodePickerMessage,
@@ -14,7 +14,7 @@ export interface LinkOptions {
   readonly network: Network;
   readonly hello: () => PickerMessage;
   readonly onWelcome: (welcome: Welcome) => void;
-  readonly onDecisions: (decisions: readonly Decision[]) => void;
+  readonly onDecisions: (decisions: readonly DecisionMessage[]) => void;
   /** It was welcome, and now is not. */
   readonly onDown: (reason: string) => void;
 }
