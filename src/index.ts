@@ -1,4 +1,69 @@
+// The package `pointsman`: a picker in the caller's process, and all that a plugin's author needs.
+
+export { lowerMetricIsBetter, metricScore } from '../scorers/scores/metric-scores.ts';
+export {
+  cheaperIsBetter,
+  lowerIsBetter,
+} from '../scorers/scores/normalize.ts';
+export type {
+  AttributeKey,
+  Endpoint,
+  EndpointId,
+  EndpointMetrics,
+} from './framework/endpoint.ts';
+export { attributeKey } from './framework/endpoint.ts';
+export type { ConfigIssue, RoutingErrorCode } from './framework/error.ts';
 export { ConfigError, RoutingError } from './framework/error.ts';
+export { isFresh, METRICS_STALE_MS } from './framework/freshness.ts';
+export type {
+  CacheConfig,
+  Demand,
+  EngineModelView,
+  InFlightLoad,
+  InFlightView,
+  LoraState,
+  ModelsInFlightView,
+  PrefixMatch,
+  StepTime,
+} from './framework/keys.ts';
+export {
+  CACHE_CONFIG,
+  CUSTOM_METRICS,
+  ENGINE_MODEL,
+  IN_FLIGHT,
+  LORA,
+  MODELS_IN_FLIGHT,
+  prefixMatchKey,
+  STARTED_AT,
+} from './framework/keys.ts';
+export type {
+  EndpointObserver,
+  Outcome,
+  RequestObserver,
+  Routed,
+  Usage,
+} from './framework/observer.ts';
+export type {
+  CycleFact,
+  DataSource,
+  DataSourceDefinition,
+  DataSourceHost,
+  DeciderDefinition,
+  Declined,
+  EndpointWriter,
+  FilterDefinition,
+  HandlerParts,
+  HeaderUse,
+  Observer,
+  PickerDefinition,
+  PluginCatalogue,
+  ProfileHandlerDefinition,
+  ReplacementScheduler,
+  SchedulerDefinition,
+  SchedulerHost,
+  Schema,
+  ScorerDefinition,
+} from './framework/plugin.ts';
 export {
   defineDataSource,
   defineDecider,
@@ -8,8 +73,24 @@ export {
   defineScheduler,
   defineScorer,
 } from './framework/plugin.ts';
+export type { InferenceRequest, PromptBlocks } from './framework/request.ts';
+export { NO_BLOCKS } from './framework/request.ts';
 export type { RoutedRequest, RouteOptions } from './framework/routing.ts';
-export type { Clock, Random, Timer } from './framework/runtime.ts';
+export type { Clock, Millis, Network, Random, Runtime, Timer } from './framework/runtime.ts';
+export type {
+  CycleKey,
+  Decider,
+  Filter,
+  Picker,
+  ProfileHandler,
+  ProfileResult,
+  SchedulingContext,
+  SchedulingProfile,
+  SchedulingResult,
+  ScoredEndpoint,
+  Scorer,
+} from './framework/scheduling.ts';
+export { cycleKey } from './framework/scheduling.ts';
 export type {
   BodyRequest,
   CountedRequest,
@@ -20,4 +101,5 @@ export type {
 } from './library/create-picker.ts';
 export { createPicker, pickerMaker } from './library/picker-maker.ts';
 export { nodeClock } from './runtime/node-clock.ts';
+export { seededRandom } from './runtime/seeded-random.ts';
 export { SimulatedClock } from './runtime/simulated-clock.ts';

@@ -9,15 +9,21 @@ import type { Clock } from '../framework/runtime.ts';
 import { chainBlockIds } from '../openai/chain-block-ids.ts';
 import { createOpenBody } from '../openai/open-body.ts';
 import { createEndpointPicker } from '../picker/endpoint-picker.ts';
+import { nodeClock } from '../runtime/node-clock.ts';
+import { randomSeed } from '../runtime/random-seed.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
 
 export interface PickerOptions {
-  /** A configuration as text, or the name of a built-in one; the zero-knob default when left out. */
+  /** A configuration as text, or the name of a built-in one; `default` when left out. */
   readonly config?: string;
-  /** All chance comes from it: the same calls with the same seed and clock give the same picks. */
-  readonly seed: number;
-  readonly clock: Clock;
-  /** Hears of every request and endpoint. */
+  /**
+   * All chance comes from it: the same calls with the same seed and clock give the same picks.
+   * Drawn by chance when left out.
+   */
+  readonly seed?: number;
+  /** Real time when left out; a `SimulatedClock` makes time an input, too. */
+  readonly clock?: Clock;
+  /** Called for every request and for every change of an endpoint. */
   readonly observers?: readonly Observer[];
 }
 
@@ -30,27 +36,27 @@ export interface EndpointOptions {
 }
 
 export interface MetricsSample extends Omit<EndpointMetrics, 'sampledAt'> {
-  /** On the caller's clock; now when left out. */
+  /** In milliseconds of the picker's clock; now when left out. */
   readonly sampledAt?: number;
   readonly lora?: LoraState;
 }
 
-/** A request as a model server would get it. */
+/** A request as a client sends it to a model server. */
 export interface BodyRequest {
   readonly body: Uint8Array | string;
-  /** Decides how the body is read. */
+  /** Says how to read the body; `/v1/chat/completions` when left out. */
   readonly path?: string;
   /** Lower-case names. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A request as a trace has it. */
+/** A request as a trace describes it: sizes instead of text. */
 export interface CountedRequest {
   readonly model: string;
   readonly promptTokens: number;
   /** One id for each full block of the prompt: equal ids at equal places are equal text. */
   readonly blockIds?: readonly (number | bigint | string)[];
-  /** Tokens in a block; the same in every request to one picker. */
+  /** Tokens in a block, 64 when left out; the same in every request to one picker. */
   readonly blockTokens?: number;
   readonly outputTokensMax?: number;
   readonly streaming?: boolean;
@@ -59,23 +65,40 @@ export interface CountedRequest {
 
 /** The decision core in the caller's process: no Envoy, no Kubernetes, no sockets. */
 export interface EmbeddedPicker {
+  /** Adds an endpoint, or gives a known one new labels. A new address drops all that was known of it. */
   addEndpoint(endpoint: EndpointOptions): void;
+  /** Throws an Error for an id that is not in the pool. */
   removeEndpoint(id: string): void;
+  /**
+   * What the endpoint reports of itself. Until its first sample an endpoint counts as unknown, not
+   * as idle. Ignored when `sampledAt` lies before the last sample. Throws an Error for an id that
+   * is not in the pool.
+   */
   setMetrics(id: string, sample: MetricsSample): void;
   endpoints(): readonly Endpoint[];
-  /** Picks and reserves. The caller reports `firstToken()` and must report `done(…)`. Throws RoutingError. */
+  /**
+   * Picks an endpoint and reserves the request's load there. The caller may report `firstToken()`
+   * and must report `done(…)`. Throws RoutingError.
+   */
   route(request: BodyRequest | CountedRequest, options?: RouteOptions): RoutedRequest;
+  /** Stops data sources and their timers. Requests in flight can still be reported. */
   stop(): void;
 }
 
-/** 64 MiB: a million-token prompt many times over. */
+/** 64 MiB: many times a prompt of a million tokens. */
 const BODY_BYTES_MAX = 64 * 1024 * 1024;
-/** As in the Mooncake traces and the stub's presets; only matters where a request gives no `blockTokens`. */
+/** Used where a request gives no `blockTokens`; the stub's presets have the same. */
 const BLOCK_TOKENS_DEFAULT = 64;
 
+/** A picker with these plugin types. Throws ConfigError when the configuration cannot be run. */
 export function createPickerFrom(
   catalogue: PluginCatalogue,
-  { config = 'default', seed, clock, observers = [] }: PickerOptions,
+  {
+    config = 'default',
+    seed = randomSeed(),
+    clock = nodeClock(),
+    observers = [],
+  }: PickerOptions = {},
 ): EmbeddedPicker {
   const named = NAMED_CONFIGS.get(config);
   const plan = loadConfig({
@@ -88,6 +111,13 @@ export function createPickerFrom(
   const picker = createEndpointPicker({ plan, runtime: { clock, random, network }, observers });
   const openBody = createOpenBody({ bodyBytesMax: BODY_BYTES_MAX, hashSeed: seed });
   let requests = 0;
+  const known = (id: string, call: string): EndpointId => {
+    if (picker.pool.get(id as EndpointId) !== undefined) return id as EndpointId;
+    const count = picker.pool.snapshot().length;
+    throw new Error(
+      `${call}: no endpoint has the id ${id} (${count} known); call addEndpoint first`,
+    );
+  };
 
   return {
     addEndpoint: ({ id, address = id, labels = {}, cache }) => {
@@ -98,10 +128,11 @@ export function createPickerFrom(
       });
       if (cache !== undefined) picker.pool.set(id as EndpointId, CACHE_CONFIG, cache);
     },
-    removeEndpoint: (id) => picker.pool.remove(id as EndpointId),
-    setMetrics: (id, { lora, sampledAt = clock.now(), ...metrics }) => {
-      picker.pool.observe(id as EndpointId, { ...metrics, sampledAt });
-      if (lora !== undefined) picker.pool.set(id as EndpointId, LORA, lora);
+    removeEndpoint: (id) => picker.pool.remove(known(id, 'removeEndpoint')),
+    setMetrics: (name, { lora, sampledAt = clock.now(), ...metrics }) => {
+      const id = known(name, 'setMetrics');
+      picker.pool.observe(id, { ...metrics, sampledAt });
+      if (lora !== undefined) picker.pool.set(id, LORA, lora);
     },
     endpoints: () => picker.pool.snapshot(),
     route: (request, options) => {
@@ -145,7 +176,7 @@ function counted(request: CountedRequest, id: string): InferenceRequest {
   };
 }
 
-/** The caller brings the metrics, so what would scrape them is accepted in a configuration and does nothing. */
+/** The caller sets the metrics: a configuration may name what scrapes them, and it does nothing. */
 export function withoutNetwork(source: DataSourceDefinition): DataSourceDefinition {
   const scrapes = source.type === 'metrics-data-source' || source.type === 'core-metrics-extractor';
   return scrapes ? { ...source, start: () => ({ stop: () => undefined }) } : source;

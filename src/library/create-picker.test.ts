@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest';
+import { SimulatedClock } from '../runtime/simulated-clock.ts';
+import { createPicker } from './picker-maker.ts';
+
+const IDLE = { waitingQueueSize: 0, runningRequests: 0, kvCacheUsage: 0 };
+const BUSY = { waitingQueueSize: 9, runningRequests: 40, kvCacheUsage: 0.9 };
+
+describe('createPicker', () => {
+  it('needs no options: the default policy, real time, chance of its own', () => {
+    const picker = createPicker();
+    picker.addEndpoint({ id: '10.0.0.1:8000' });
+    const pick = picker.route({ model: 'm', promptTokens: 100 });
+    expect(pick.destinations).toEqual(['10.0.0.1:8000']);
+    pick.done('completed');
+    picker.stop();
+  });
+
+  it('gives the same picks for the same calls, seed and clock', () => {
+    const picks = (seed: number): readonly string[] => {
+      const picker = createPicker({ config: 'random', seed, clock: new SimulatedClock() });
+      for (let at = 0; at < 8; at++) picker.addEndpoint({ id: `e${at}` });
+      return Array.from({ length: 20 }, () => picker.route({ model: 'm', promptTokens: 1 })).map(
+        ({ endpoint }) => endpoint.id,
+      );
+    };
+    expect(picks(1)).toEqual(picks(1));
+    expect(picks(1)).not.toEqual(picks(2));
+  });
+
+  it('reads a request’s body, and refuses one that is not JSON', () => {
+    const picker = createPicker({ seed: 1, clock: new SimulatedClock() });
+    picker.addEndpoint({ id: 'a' });
+    const body = JSON.stringify({ model: 'llama', messages: [{ role: 'user', content: 'hello' }] });
+    expect(picker.route({ body }).request.model).toBe('llama');
+    expect(() => picker.route({ body: '{' })).toThrow('[invalid-request]');
+  });
+
+  it('prefers an idle endpoint to a busy one', () => {
+    const picker = createPicker({ config: 'least-queue', seed: 1, clock: new SimulatedClock() });
+    for (const id of ['busy', 'idle']) picker.addEndpoint({ id });
+    picker.setMetrics('busy', BUSY);
+    picker.setMetrics('idle', IDLE);
+    expect(picker.route({ model: 'm', promptTokens: 100 }).endpoint.id).toBe('idle');
+  });
+
+  it('refuses metrics and removals of an endpoint it does not know', () => {
+    const picker = createPicker({ seed: 1, clock: new SimulatedClock() });
+    for (const id of ['a', 'b']) picker.addEndpoint({ id });
+    expect(() => picker.setMetrics('c', IDLE)).toThrow(
+      'setMetrics: no endpoint has the id c (2 known); call addEndpoint first',
+    );
+    picker.removeEndpoint('b');
+    expect(() => picker.removeEndpoint('b')).toThrow(
+      'removeEndpoint: no endpoint has the id b (1 known)',
+    );
+    expect(picker.endpoints().map(({ id }) => id)).toEqual(['a']);
+  });
+
+  it('refuses requests before an endpoint is added', () => {
+    const picker = createPicker({ seed: 1, clock: new SimulatedClock() });
+    expect(() => picker.route({ model: 'm', promptTokens: 1 })).toThrow('[no-endpoints]');
+  });
+});
