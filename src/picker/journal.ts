@@ -1,9 +1,10 @@
-import type { Endpoint } from './endpoint.ts';
-import type { EndpointObserver, Outcome, RequestObserver, Routed, Usage } from './observer.ts';
-import type { InferenceRequest } from './request.ts';
-import type { RouteOptions } from './routing.ts';
-import type { Millis } from './runtime.ts';
-import type { Decision, SchedulingContext } from './scheduling.ts';
+import type { Endpoint } from '../framework/endpoint.ts';
+import type { EndpointObserver, Outcome, RequestObserver, Routed, Usage } from '../framework/observer.ts';
+import type { InferenceRequest } from '../framework/request.ts';
+import type { RouteOptions } from '../framework/routing.ts';
+import type { Millis } from '../framework/runtime.ts';
+import type { Decision, SchedulingContext } from '../framework/scheduling.ts';
+import type { PickerPlan } from './plan/picker-plan.ts';
 
 /** One decision as the picker publishes it: what was asked, what was decided, or why nothing was. */
 export interface DecisionEvent {
@@ -48,6 +49,6 @@ export interface JournalSubscriber extends RequestObserver, EndpointObserver {
   onPrepared?(request: InferenceRequest, waitedMs: Millis): void;
   /** A timer that was set within an event fires; timers are numbered from 0 in the order in which they were set. */
   onTimer?(timer: number, at: Millis): void;
-  /** Another configuration decides from now on. `config` is the effective configuration as a JSON value. */
-  onAdopted?(config: unknown, at: Millis): void;
+  /** Another configuration decides from now on. */
+  onAdopted?(plan: PickerPlan, at: Millis): void;
 }
