@@ -80,13 +80,13 @@ export type { Clock, Millis, Network, Random, Runtime, Timer } from './framework
 export type {
   CycleKey,
   Decider,
+  Decision,
   Filter,
   Picker,
   ProfileHandler,
   ProfileResult,
   SchedulingContext,
   SchedulingProfile,
-  SchedulingResult,
   ScoredEndpoint,
   Scorer,
 } from './framework/scheduling.ts';
