@@ -86,7 +86,7 @@ describe.skipIf(binary === undefined)('prefill and decode apart, through a real 
     const { choices, usage } = (await response.json()) as Answer;
     expect([response.status, usage.completion_tokens]).toEqual([200, 20]);
     expect(choices[0]?.finish_reason).toBe('length');
-    expect(sidecar.counts).toEqual({ elsewhere: 1, encoded: 0, fellBack: 0 });
+    expect(sidecar.counts).toEqual({ prefilled: 1, encoded: 0, fellBack: 0 });
     expect(engine(PREFILL)?.kv.pool.cached).toBeGreaterThan(50);
     await eventually(
       () => (engine(PREFILL)?.kv.pool.held ?? 0) + (engine(DECODE)?.kv.pool.held ?? 0),

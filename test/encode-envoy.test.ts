@@ -60,7 +60,7 @@ describe.skipIf(binary === undefined)('encoders apart, through a real Envoy', ()
     const other = { ...IMAGE, image_url: { url: 'data:image/png;base64,REVG' } };
     expect(await chat([IMAGE, other])).toBe(200);
     expect(counts()).toEqual([2, 1, 1]);
-    expect(sidecar.counts).toEqual({ elsewhere: 0, encoded: 1, fellBack: 0 });
+    expect(sidecar.counts).toEqual({ prefilled: 0, encoded: 1, fellBack: 0 });
     expect(await stack.inFlight()).toBe(0);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checkScheduler } from '../src/remote/contract/check-scheduler.ts';
-import { sessionOpener } from '../src/remote/contract/open-session.ts';
+import { remoteSessionOpener } from '../src/remote/contract/remote-session.ts';
 import { createRealRuntime } from '../src/runtime/real-runtime.ts';
 import { type ExampleName, exampleOrSkip, startScheduler } from './support/example-schedulers.ts';
 
@@ -15,7 +15,7 @@ describe.each(examples)('the example scheduler $name', ({ command }) => {
   it.skipIf(command === undefined)('[C1..C11] keeps what a picker relies on', async () => {
     const scheduler = await startScheduler(command ?? []);
     const runtime = createRealRuntime({ seed: 0 });
-    const open = sessionOpener({ address: scheduler.address, tls: undefined }, runtime);
+    const open = remoteSessionOpener({ address: scheduler.address, tls: undefined }, runtime);
     const results = await checkScheduler(open);
     await scheduler.stop();
     expect(results.filter(({ fault }) => fault !== undefined)).toEqual([]);

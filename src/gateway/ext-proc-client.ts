@@ -7,7 +7,7 @@ import {
   type ServiceClientConstructor,
 } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
-import { packageFile } from '../files/package-file.ts';
+import { packageFile } from '../files/folders.ts';
 import type { HeaderMutation, WireHeader } from './header-mutation.ts';
 
 interface HeadersMessage {

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { PassThrough } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import type { ExtProcClient, ExtProcStream, ProcessingResponse } from './ext-proc-client.ts';
-import { endToEndHeaders, type HeaderPair, mutate, toWire } from './header-mutation.ts';
+import { endToEndHeaders, type HeaderPair, applyMutation, toWire } from './header-mutation.ts';
 
 export interface ExchangeOptions {
   readonly request: IncomingMessage;
@@ -104,7 +104,7 @@ export class GatewayExchange {
     if (this.#over) return;
     if (answer.immediate_response !== undefined) this.#reject(answer.immediate_response);
     else if (answer.request_headers !== undefined) {
-      const headers = mutate(this.#headers, answer.request_headers.response?.header_mutation);
+      const headers = applyMutation(this.#headers, answer.request_headers.response?.header_mutation);
       this.#forward(headers).catch((error: unknown) => {
         this.#fail(503, `the picked endpoint cannot be reached: ${String(error)}`);
       });
@@ -119,7 +119,7 @@ export class GatewayExchange {
     const { response } = this.#options;
     if (response.headersSent) response.destroy();
     else {
-      response.writeHead(status?.code ?? 500, mutate([], headers).flat());
+      response.writeHead(status?.code ?? 500, applyMutation([], headers).flat());
       response.end(body);
     }
     this.#end();
@@ -168,10 +168,10 @@ export class GatewayExchange {
     } else await this.#write({ response_trailers: { trailers: { headers: toWire(trailers) } } });
   }
 
-  #sendHead(mutation: Parameters<typeof mutate>[1]): void {
+  #sendHead(mutation: Parameters<typeof applyMutation>[1]): void {
     const { response } = this.#options;
     if (this.#upstream === undefined || response.headersSent) return;
-    const headers = mutate(responseHeaders(this.#upstream), mutation);
+    const headers = applyMutation(responseHeaders(this.#upstream), mutation);
     response.writeHead(this.#upstream.statusCode, headers.flat());
     response.flushHeaders();
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { endToEndHeaders, mutate, toWire } from './header-mutation.ts';
+import { endToEndHeaders, applyMutation, toWire } from './header-mutation.ts';
 
 describe('endToEndHeaders', () => {
   it('keeps repeated headers apart and drops those of one hop', () => {
@@ -20,7 +20,7 @@ describe('mutate', () => {
 
   it('replaces every value of a header that is set, and prefers raw bytes', () => {
     const header = { key: 'A', value: 'x', raw_value: Buffer.from('\xe9', 'latin1') };
-    expect(mutate(before, { set_headers: [{ header }] })).toEqual([
+    expect(applyMutation(before, { set_headers: [{ header }] })).toEqual([
       ['b', '3'],
       ['a', '\xe9'],
     ]);
@@ -28,17 +28,17 @@ describe('mutate', () => {
 
   it('removes before it sets', () => {
     const set_headers = [{ header: { key: 'b', value: 'new' } }];
-    expect(mutate(before, { remove_headers: ['A', 'B'], set_headers })).toEqual([['b', 'new']]);
+    expect(applyMutation(before, { remove_headers: ['A', 'B'], set_headers })).toEqual([['b', 'new']]);
   });
 
   it('follows the conditions of an action', () => {
     const header = { key: 'b', value: 'new' };
     const other = { key: 'c', value: 'new' };
-    expect(mutate(before, { set_headers: [{ header, append_action: 'ADD_IF_ABSENT' }] })).toEqual(
+    expect(applyMutation(before, { set_headers: [{ header, append_action: 'ADD_IF_ABSENT' }] })).toEqual(
       before,
     );
     expect(
-      mutate(before, { set_headers: [{ header: other, append_action: 'OVERWRITE_IF_EXISTS' }] }),
+      applyMutation(before, { set_headers: [{ header: other, append_action: 'OVERWRITE_IF_EXISTS' }] }),
     ).toEqual(before);
   });
 
@@ -47,8 +47,8 @@ describe('mutate', () => {
       { header: { key: ':path', value: '/x' } },
       { header: { key: 'Connection', value: 'close' } },
     ];
-    expect(mutate(before, { set_headers })).toEqual(before);
-    expect(mutate(before)).toEqual(before);
+    expect(applyMutation(before, { set_headers })).toEqual(before);
+    expect(applyMutation(before)).toEqual(before);
   });
 
   it('carries any byte to the wire', () => {

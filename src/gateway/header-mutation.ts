@@ -45,7 +45,7 @@ export function toWire(pairs: readonly HeaderPair[]): readonly WireHeader[] {
  * The headers after the picker's changes: removals first, then each set header in order. As in Envoy's ext_proc, a
  * header set without an action replaces. Pseudo-headers are out of reach here.
  */
-export function mutate(
+export function applyMutation(
   pairs: readonly HeaderPair[],
   { set_headers: set = [], remove_headers: removed = [] }: HeaderMutation = {},
 ): readonly HeaderPair[] {

@@ -1,5 +1,5 @@
 import type { PromptBlocks } from '../framework/request.ts';
-import { type ContentBlocks, extendedChain } from './content-blocks.ts';
+import { type ContentBlocks, extendChain } from './content-blocks.ts';
 
 /** Of a longer answer nothing is learned from here on: a model's longest are a fraction of it. Bounds one to 32 KB. */
 const ANSWER_BYTES_MAX = 1024 * 1024;
@@ -27,7 +27,7 @@ export class AnswerBlocks {
 
   constructor(parts: AnswerBlocksParts) {
     this.#parts = parts;
-    this.#run = parts.run.continued();
+    this.#run = parts.run.continuation();
     this.#run.push(OPENING);
   }
 
@@ -43,6 +43,6 @@ export class AnswerBlocks {
     if (this.#bytes <= ANSWER_BYTES_MAX) this.#run.push(SEPARATOR);
     return this.#run.count === 0
       ? undefined
-      : extendedChain(this.#parts.prompt, this.#run, this.#parts);
+      : extendChain(this.#parts.prompt, this.#run, this.#parts);
   }
 }

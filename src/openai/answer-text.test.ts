@@ -42,7 +42,7 @@ function learned(
   { eventStream = true, cuts = [] as readonly number[] } = {},
 ): PromptBlocks | undefined {
   reader.end();
-  const blocks = reader.answer();
+  const blocks = reader.answerBlocks();
   if (blocks === undefined) return undefined;
   const text = new AnswerText(blocks, { eventStream });
   const bytes = Buffer.from(answer);

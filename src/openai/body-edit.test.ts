@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { editedBody, growthOf } from './body-edit.ts';
+import { editBody, byteGrowth } from './body-edit.ts';
 
 const text = (pieces: readonly Uint8Array[]): string => Buffer.concat(pieces).toString('latin1');
 
@@ -20,9 +20,9 @@ it('edits a body the same however it is cut into chunks, empty ones included', (
         cuts.sort((a, b) => a - b);
         const chunks = cuts.slice(1).map((cut, index) => Buffer.from(body.slice(cuts[index], cut)));
         const wanted = body.slice(0, start) + replacement + body.slice(end);
-        const pieces = editedBody(edit, chunks);
+        const pieces = editBody(edit, chunks);
         expect(text(pieces)).toBe(wanted);
-        expect(wanted.length - body.length).toBe(growthOf(edit));
+        expect(wanted.length - body.length).toBe(byteGrowth(edit));
       },
     ),
     { numRuns: 2000, seed: 5 },
@@ -31,5 +31,5 @@ it('edits a body the same however it is cut into chunks, empty ones included', (
 
 it('hands back the very chunks where nothing is edited', () => {
   const chunks = [Buffer.from('a')];
-  expect(editedBody(undefined, chunks)).toBe(chunks);
+  expect(editBody(undefined, chunks)).toBe(chunks);
 });

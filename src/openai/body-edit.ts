@@ -6,19 +6,19 @@ export interface BodyEdit {
 }
 
 /** How much longer an edit makes the body. */
-export function growthOf({ start, end, text }: BodyEdit): number {
+export function byteGrowth({ start, end, text }: BodyEdit): number {
   return text.length - (end - start);
 }
 
 /** Whether an edit changes anything of a chunk that begins at `offset`. */
-export function touches({ start, end }: BodyEdit, chunk: Uint8Array, offset: number): boolean {
+export function touchesChunk({ start, end }: BodyEdit, chunk: Uint8Array, offset: number): boolean {
   const chunkEnd = offset + chunk.length;
   return (start >= offset && start < chunkEnd) || (end > offset && start < offset);
 }
 
 /** The chunk that begins at `offset`, edited, as views in order. The new text comes where the old one began. */
-export function edited(edit: BodyEdit, chunk: Uint8Array, offset: number): readonly Uint8Array[] {
-  if (!touches(edit, chunk, offset)) return [chunk];
+export function editChunk(edit: BodyEdit, chunk: Uint8Array, offset: number): readonly Uint8Array[] {
+  if (!touchesChunk(edit, chunk, offset)) return [chunk];
   const { start, end, text } = edit;
   const from = Math.max(0, start - offset);
   const pieces = [chunk.subarray(0, from), chunk.subarray(Math.min(chunk.length, end - offset))];
@@ -27,14 +27,14 @@ export function edited(edit: BodyEdit, chunk: Uint8Array, offset: number): reado
 }
 
 /** A whole body, edited. */
-export function editedBody(
+export function editBody(
   edit: BodyEdit | undefined,
   chunks: readonly Uint8Array[],
 ): readonly Uint8Array[] {
   if (edit === undefined) return chunks;
   let offset = 0;
   return chunks.flatMap((chunk) => {
-    const pieces = edited(edit, chunk, offset);
+    const pieces = editChunk(edit, chunk, offset);
     offset += chunk.length;
     return pieces;
   });

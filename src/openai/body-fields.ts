@@ -1,6 +1,6 @@
 import { RoutingError } from '../framework/error.ts';
 import { BYTES_PER_TOKEN, ContentBlocks } from './content-blocks.ts';
-import { type JsonHandler, unescaped } from './json-scanner.ts';
+import { type JsonHandler, decodeJsonString } from './json-scanner.ts';
 import type { FieldType, RequestShape } from './request-shape.ts';
 
 /** Of an image, video or sound: the reference's 640 × 360 picture at one token per 1,024 pixels. */
@@ -143,7 +143,7 @@ export class BodyFields implements JsonHandler {
     if (this.#textBytes <= TEXT_BYTES_MAX) this.#text.push(last ? text : text.slice());
     if (!last) return;
     if (this.#field === 'model') this.model = { start: end - this.#textBytes - 1, end: end + 1 };
-    this.#setValue(this.#textBytes <= TEXT_BYTES_MAX ? unescaped(this.#text) : '');
+    this.#setValue(this.#textBytes <= TEXT_BYTES_MAX ? decodeJsonString(this.#text) : '');
     this.#text = [];
     this.#textBytes = 0;
   }

@@ -24,5 +24,5 @@ export interface BodyReader {
   /** Throws RoutingError `invalid-request` with a sentence that says what is wrong and where. */
   end(): InferenceRequest;
   /** After `end`: for hashing the answer to this request; undefined where no later prompt is known to begin with it. */
-  answer(): AnswerBlocks | undefined;
+  answerBlocks(): AnswerBlocks | undefined;
 }

@@ -1,5 +1,5 @@
 import type { PromptBlocks } from '../framework/request.ts';
-import { Chain, finished } from './content-blocks.ts';
+import { Chain, finalizeHash } from './content-blocks.ts';
 
 export interface ChainOptions {
   /** Such as the model: equal ids under another root are other blocks. */
@@ -34,5 +34,5 @@ function identity(id: number | bigint | string): readonly [number, number] {
     low = Math.imul(low ^ text.charCodeAt(index), 0x01000193);
     high = Math.imul(high ^ text.charCodeAt(index), 0x85ebca6b) + low;
   }
-  return [finished(low), finished(high)];
+  return [finalizeHash(low), finalizeHash(high)];
 }

@@ -60,7 +60,7 @@ export class ContentBlocks {
   }
 
   /** A run that goes on where this one is, with none of the blocks before: for what comes after a prompt. */
-  continued(): ContentBlocks {
+  continuation(): ContentBlocks {
     const next = new ContentBlocks(this.#seed);
     if (this.#partial !== undefined) next.#keep(this.#partial.subarray(0, this.#partialBytes));
     return next;
@@ -91,8 +91,8 @@ export class ContentBlocks {
       high = Math.imul(high ^ (scratchWords[index + 1] as number), 0x1b873593);
       high = ((high << 17) | (high >>> 15)) + low;
     }
-    low = finished(low ^ high);
-    high = finished((high + Math.imul(low, 0x9e3779b1)) | 0);
+    low = finalizeHash(low ^ high);
+    high = finalizeHash((high + Math.imul(low, 0x9e3779b1)) | 0);
     if (2 * this.#count === this.#words.length) {
       const longer = new Uint32Array(2 * this.#words.length);
       longer.set(this.#words);
@@ -105,7 +105,7 @@ export class ContentBlocks {
 }
 
 /** murmur3's finaliser: every input bit reaches every output bit. */
-export function finished(hash: number): number {
+export function finalizeHash(hash: number): number {
   let h = hash;
   h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
   h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
@@ -134,7 +134,7 @@ export function chainRuns(
 }
 
 /** A chain made longer by a run of text; `root` and `seed` as it was begun with. */
-export function extendedChain(
+export function extendChain(
   prompt: PromptBlocks,
   run: ContentBlocks,
   { root, seed }: { readonly root: string; readonly seed: number },
@@ -163,8 +163,8 @@ export class Chain {
     for (let index = 0; index < root.length; index++) {
       hash = Math.imul(hash ^ root.charCodeAt(index), 0x01000193);
     }
-    this.low = finished(hash);
-    this.high = finished(hash ^ 0x2545f491);
+    this.low = finalizeHash(hash);
+    this.high = finalizeHash(hash ^ 0x2545f491);
   }
 
   /** Goes on behind a block whose words these are. */
@@ -174,8 +174,8 @@ export class Chain {
   }
 
   add(low: number, high: number): void {
-    const mixed = finished(Math.imul(this.low ^ low, 0x9e3779b1) + this.high);
-    this.high = finished(Math.imul(this.high ^ high, 0x85ebca77) + mixed);
+    const mixed = finalizeHash(Math.imul(this.low ^ low, 0x9e3779b1) + this.high);
+    this.high = finalizeHash(Math.imul(this.high ^ high, 0x85ebca77) + mixed);
     this.low = mixed;
   }
 }

@@ -6,7 +6,7 @@ export type HeaderFields = Pick<
   'objective' | 'fairnessId' | 'ttftSloMs' | 'tpotSloMs'
 >;
 
-export function headerFields(headers: ReadonlyMap<string, string>): HeaderFields {
+export function readHeaderFields(headers: ReadonlyMap<string, string>): HeaderFields {
   const first = (...names: readonly string[]): string | undefined => firstOf(headers, names);
   return {
     objective: first('x-llm-d-inference-objective', 'x-gateway-inference-objective'),
@@ -18,7 +18,7 @@ export function headerFields(headers: ReadonlyMap<string, string>): HeaderFields
 }
 
 /** The model to ask for in place of the one in the body, where whoever is before us says so. */
-export function namedTarget(headers: ReadonlyMap<string, string>): string | undefined {
+export function modelRewriteHeader(headers: ReadonlyMap<string, string>): string | undefined {
   return firstOf(headers, ['x-llm-d-model-name-rewrite', 'x-gateway-model-name-rewrite']);
 }
 

@@ -5,7 +5,7 @@ import type { BodyEdit } from './body-edit.ts';
 import { BodyFields } from './body-fields.ts';
 import type { BodyReader, RequestHead } from './body-reader.ts';
 import { BYTES_PER_TOKEN, chainRuns } from './content-blocks.ts';
-import { headerFields } from './header-fields.ts';
+import { readHeaderFields } from './header-fields.ts';
 import { JsonScanner } from './json-scanner.ts';
 import { ModelTarget, type RewriteOf } from './model-target.ts';
 import type { FieldType, RequestShape } from './request-shape.ts';
@@ -61,7 +61,7 @@ export class JsonBodyReader implements BodyReader {
     return this.#read;
   }
 
-  answer(): AnswerBlocks | undefined {
+  answerBlocks(): AnswerBlocks | undefined {
     const { values, runs } = this.#fields;
     const run = runs.at(-1);
     const { shape, hashSeed: seed } = this.#options;
@@ -76,15 +76,15 @@ export class JsonBodyReader implements BodyReader {
 
   /** What makes equal text different. */
   #root(): string {
-    const { model } = this.#target.of(this.#fields, this.complete);
+    const { model } = this.#target.resolve(this.#fields, this.complete);
     return JSON.stringify([model, text(this.#fields.values.get(this.#options.shape.saltField))]);
   }
 
   #request(bodyBytes: number, unreadTokens: number): InferenceRequest {
     const { head, hashSeed, priorityOf } = this.#options;
     const { values, runs, exactTokens, mediaItems } = this.#fields;
-    const { model, rewrite } = this.#target.of(this.#fields, this.complete);
-    const named = headerFields(head.headers);
+    const { model, rewrite } = this.#target.resolve(this.#fields, this.complete);
+    const named = readHeaderFields(head.headers);
     let promptBytes = 0;
     for (const run of runs) promptBytes += run.bytes;
     return {
@@ -115,7 +115,7 @@ export class JsonBodyReader implements BodyReader {
   #check(): void {
     const { shape } = this.#options;
     const { types, values, lengths } = this.#fields;
-    const given = this.#target.of(this.#fields, true).rewrite !== undefined;
+    const given = this.#target.resolve(this.#fields, true).rewrite !== undefined;
     const needsModel = shape.needsModel && (types.has('model') || !given);
     if (needsModel) this.#expect('model', ['string'], `${shape.name} names its model`);
     else if (types.has('model')) this.#expect('model', ['string'], 'it names the model');

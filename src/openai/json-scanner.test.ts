@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { RoutingError } from '../framework/error.ts';
-import { JsonScanner, unescaped } from './json-scanner.ts';
+import { JsonScanner, decodeJsonString } from './json-scanner.ts';
 
 /** Builds the value again from what the scanner tells, to compare with JSON.parse. */
 class Builder {
@@ -30,7 +30,7 @@ class Builder {
   stringPart(text: Uint8Array, last: boolean): void {
     this.#pieces.push(text.slice());
     if (!last) return;
-    this.#add(unescaped(this.#pieces));
+    this.#add(decodeJsonString(this.#pieces));
     this.#pieces = [];
   }
   integer(value: number): void {

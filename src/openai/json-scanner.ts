@@ -291,7 +291,7 @@ export class JsonScanner {
 }
 
 /** A string value's raw bytes as text. Throws RoutingError when its escapes do not make text. */
-export function unescaped(pieces: readonly Uint8Array[]): string {
+export function decodeJsonString(pieces: readonly Uint8Array[]): string {
   const raw = decoded(pieces);
   return raw.includes('\\') ? (JSON.parse(`"${raw}"`) as string) : raw;
 }

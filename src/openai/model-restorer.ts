@@ -1,4 +1,4 @@
-import { unescaped } from './json-scanner.ts';
+import { decodeJsonString } from './json-scanner.ts';
 
 export interface ModelRestorerOptions {
   /** The name to look for. */
@@ -190,7 +190,7 @@ function keyOf(text: string): Key {
 /** A string with its quotes as text; undefined when it is no JSON. */
 function textIn(quoted: Uint8Array): string | undefined {
   try {
-    return unescaped([quoted.subarray(1, -1)]);
+    return decodeJsonString([quoted.subarray(1, -1)]);
   } catch {
     return undefined;
   }

@@ -2,7 +2,7 @@ import type { ModelRewrite } from '../framework/request.ts';
 import type { BodyEdit } from './body-edit.ts';
 import type { BodyFields } from './body-fields.ts';
 import type { RequestHead } from './body-reader.ts';
-import { namedTarget } from './header-fields.ts';
+import { modelRewriteHeader } from './header-fields.ts';
 import type { RequestShape } from './request-shape.ts';
 
 /** By which rule a request of this model, `''` for none, goes to another; undefined where none says so. */
@@ -37,7 +37,7 @@ export class ModelTarget {
   }
 
   /** `complete`: no field can come any more, so that a model not seen is not there. */
-  of(fields: BodyFields, complete: boolean): Target {
+  resolve(fields: BodyFields, complete: boolean): Target {
     const value = fields.values.get('model');
     const requestedModel = typeof value === 'string' ? value : '';
     const seen = fields.model !== undefined;
@@ -50,7 +50,7 @@ export class ModelTarget {
 
   /** How to write it into the body, where it is another than the one there. */
   edit(fields: BodyFields, complete: boolean): BodyEdit | undefined {
-    const { model, rewrite } = this.of(fields, complete);
+    const { model, rewrite } = this.resolve(fields, complete);
     if (rewrite === undefined || rewrite.requestedModel === model) return undefined;
     const name = JSON.stringify(model);
     const { firstField: at, model: place } = fields;
@@ -61,7 +61,7 @@ export class ModelTarget {
   #lookUp(requestedModel: string): void {
     const { head, rewriteOf } = this.#options;
     const found = rewriteOf(requestedModel, head.id);
-    const model = found?.model ?? namedTarget(head.headers) ?? requestedModel;
+    const model = found?.model ?? modelRewriteHeader(head.headers) ?? requestedModel;
     const decided = found !== undefined || model !== requestedModel;
     const rewrite = decided ? { requestedModel, rule: found?.rule } : undefined;
     this.#askedFor = requestedModel;

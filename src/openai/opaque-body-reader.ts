@@ -1,7 +1,7 @@
 import { type InferenceRequest, NO_BLOCKS } from '../framework/request.ts';
 import type { BodyReader, RequestHead } from './body-reader.ts';
 import { BYTES_PER_TOKEN } from './content-blocks.ts';
-import { headerFields } from './header-fields.ts';
+import { readHeaderFields } from './header-fields.ts';
 
 /** Takes a body it does not understand: only its size is known. */
 export class OpaqueBodyReader implements BodyReader {
@@ -33,13 +33,13 @@ export class OpaqueBodyReader implements BodyReader {
       promptTokens: Math.ceil(this.#bodyBytes / BYTES_PER_TOKEN),
       prompt: NO_BLOCKS,
       priority: this.#priority,
-      ...headerFields(this.#head.headers),
+      ...readHeaderFields(this.#head.headers),
       headers: this.#head.headers,
       bodyBytes: this.#bodyBytes,
     };
   }
 
-  answer(): undefined {
+  answerBlocks(): undefined {
     return undefined;
   }
 }

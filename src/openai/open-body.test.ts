@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { InferenceRequest } from '../framework/request.ts';
-import { editedBody } from './body-edit.ts';
+import { editBody } from './body-edit.ts';
 import { createOpenBody, headerOnlyRequest } from './open-body.ts';
 
 const openBody = createOpenBody({ bodyBytesMax: 1_000_000, hashSeed: 7 });
@@ -232,7 +232,7 @@ describe('the model of a request', () => {
     const bytes = Buffer.from(text);
     for (let at = 0; at < bytes.length; at += 7) reader.push(bytes.subarray(at, at + 7));
     const request = reader.end();
-    return { request, sent: Buffer.concat(editedBody(reader.edit, [bytes])).toString() };
+    return { request, sent: Buffer.concat(editBody(reader.edit, [bytes])).toString() };
   }
 
   it('is what a rule says of the one in the body, and only that changes there', () => {

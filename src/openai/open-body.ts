@@ -3,11 +3,11 @@ import type { InferenceRequest } from '../framework/request.ts';
 import type { AnswerBlocks } from './answer-blocks.ts';
 import type { BodyEdit } from './body-edit.ts';
 import type { BodyReader, RequestHead } from './body-reader.ts';
-import { headerFields } from './header-fields.ts';
+import { readHeaderFields } from './header-fields.ts';
 import { JsonBodyReader } from './json-body-reader.ts';
 import type { RewriteOf } from './model-target.ts';
 import { OpaqueBodyReader } from './opaque-body-reader.ts';
-import { shapeOf } from './request-shape.ts';
+import { requestShapeFor } from './request-shape.ts';
 
 export interface OpenBodyOptions {
   /** A larger body is refused with 413. */
@@ -31,10 +31,10 @@ export function createOpenBody({
 }: OpenBodyOptions): OpenBody {
   return (head) => {
     refuseOver(Number(head.headers.get('content-length') ?? 0), bodyBytesMax);
-    const shape = isJson(head.headers.get('content-type')) ? shapeOf(pathOf(head)) : undefined;
+    const shape = isJson(head.headers.get('content-type')) ? requestShapeFor(pathOf(head)) : undefined;
     const reader =
       shape === undefined
-        ? new OpaqueBodyReader(head, priorityOf(headerFields(head.headers).objective))
+        ? new OpaqueBodyReader(head, priorityOf(readHeaderFields(head.headers).objective))
         : new JsonBodyReader({ head, shape, hashSeed, priorityOf, rewriteOf });
     return new BoundedBodyReader(reader, bodyBytesMax);
   };
@@ -45,7 +45,7 @@ export function headerOnlyRequest(
   head: RequestHead,
   priorityOf: PriorityOf = () => 0,
 ): InferenceRequest {
-  return new OpaqueBodyReader(head, priorityOf(headerFields(head.headers).objective)).end();
+  return new OpaqueBodyReader(head, priorityOf(readHeaderFields(head.headers).objective)).end();
 }
 
 class BoundedBodyReader implements BodyReader {
@@ -80,8 +80,8 @@ class BoundedBodyReader implements BodyReader {
     return this.#reader.end();
   }
 
-  answer(): AnswerBlocks | undefined {
-    return this.#reader.answer();
+  answerBlocks(): AnswerBlocks | undefined {
+    return this.#reader.answerBlocks();
   }
 }
 

@@ -105,7 +105,7 @@ const SGLANG: RequestShape = {
 };
 
 /** The shape of the body sent to a path, by its ending; undefined for a path whose body is passed on unread. */
-export function shapeOf(path: string): RequestShape | undefined {
+export function requestShapeFor(path: string): RequestShape | undefined {
   const query = path.indexOf('?');
   const bare = (query < 0 ? path : path.slice(0, query)).replace(/\/+$/, '');
   if (bare === SGLANG_PATH) return SGLANG;

@@ -28,7 +28,7 @@ export class Breaker {
   }
 
   /** `trial`: ask, and do not wait for the answer. Whatever was let through is to be told of by `succeeded` or `failed`. */
-  ask(): 'yes' | 'trial' | 'no' {
+  admit(): 'yes' | 'trial' | 'no' {
     if (this.#state === 'closed') return 'yes';
     if (this.#state === 'half-open' || this.#clock.now() < this.#openUntil) return 'no';
     this.#state = 'half-open';
@@ -36,11 +36,11 @@ export class Breaker {
   }
 
   /** The peer is another, or new: it may be tried at once. */
-  begunAnew(): void {
+  allowTrial(): void {
     this.#openUntil = this.#clock.now();
   }
 
-  succeeded(): void {
+  recordSuccess(): void {
     // An answer to what was asked before it opened is no trial.
     if (this.#state === 'open') return;
     this.#state = 'closed';
@@ -48,7 +48,7 @@ export class Breaker {
     this.#openMs = OPEN_MS;
   }
 
-  failed(): void {
+  recordFailure(): void {
     if (this.#state === 'open') return;
     this.#failures += 1;
     if (this.#state === 'half-open') this.#openMs = Math.min(OPEN_MS_MAX, 2 * this.#openMs);

@@ -11,7 +11,7 @@ const EVENTS_MAX = 10_000;
 const OUTCOMES = { completed: 'COMPLETED', aborted: 'ABORTED', failed: 'FAILED' } as const;
 
 /** What has changed and happened since a scheduler was told last. */
-export class Feed implements Observer {
+export class PendingUpdates implements Observer {
   readonly #endpoints = new Map<number, Endpoint>();
   readonly #changed = new Set<number>();
   #removed: number[] = [];

@@ -3,7 +3,7 @@ import type { Candidates, Declined } from '../framework/plugin.ts';
 import type { DecisionMessage } from './messages.ts';
 
 /** What a scheduler has decided, by ids that mean the same later. */
-export interface ReadDecision {
+export interface CheckedDecision {
   readonly refuse: boolean;
   readonly targets: readonly { readonly id: EndpointId; readonly score: number }[];
   readonly prefill: EndpointId | undefined;
@@ -23,7 +23,7 @@ const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 export function readDecision(
   decision: DecisionMessage,
   { endpoints }: Candidates,
-): ReadDecision | Declined {
+): CheckedDecision | Declined {
   if (decision.targets.length === 0) return withoutTargets(decision);
   const idOf = bySlot(endpoints);
   const targets: { id: EndpointId; score: number }[] = [];
@@ -45,7 +45,7 @@ export function readDecision(
   return { refuse: false, targets, prefill: elsewhere, headers: new Map(headers) };
 }
 
-function withoutTargets({ refuse }: DecisionMessage): ReadDecision | Declined {
+function withoutTargets({ refuse }: DecisionMessage): CheckedDecision | Declined {
   if (!refuse) return { declined: 'no-opinion' };
   return { refuse, targets: [], prefill: undefined, headers: new Map() };
 }

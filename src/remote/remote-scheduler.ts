@@ -11,12 +11,12 @@ import type { InferenceRequest } from '../framework/request.ts';
 import type { Millis, Timer } from '../framework/runtime.ts';
 import type { Decision, SchedulingContext } from '../framework/scheduling.ts';
 import { Breaker } from './breaker.ts';
-import { Feed } from './pending-updates.ts';
+import { PendingUpdates } from './pending-updates.ts';
 import { SchedulerLink } from './scheduler-link.ts';
 import type { DecisionMessage, RequestMessage, Welcome } from './messages.ts';
-import { type ReadDecision, readDecision } from './read-decision.ts';
-import { requestMessage } from './request-message.ts';
-import { resultOf } from './result-of.ts';
+import { type CheckedDecision, readDecision } from './read-decision.ts';
+import { toRequestMessage } from './request-message.ts';
+import { toDecision } from './result-of.ts';
 import { PROTOCOL_VERSION } from './wire.ts';
 
 export interface RemoteOptions {
@@ -51,11 +51,11 @@ const NEWS_MS = 100;
 export class RemoteScheduler implements ReplacementScheduler {
   readonly #options: RemoteOptions;
   readonly #host: SchedulerHost;
-  readonly #feed = new Feed();
+  readonly #feed = new PendingUpdates();
   readonly #breaker: Breaker;
   readonly #link: SchedulerLink;
   readonly #asked = new Map<string, Asked>();
-  readonly #answers = new WeakMap<InferenceRequest, ReadDecision | Declined>();
+  readonly #answers = new WeakMap<InferenceRequest, CheckedDecision | Declined>();
   #batch: RequestMessage[] = [];
   #flushTimer: Timer | undefined;
   #newsTimer: Timer | undefined;
@@ -88,7 +88,7 @@ export class RemoteScheduler implements ReplacementScheduler {
     const { welcome } = this.#link;
     if (welcome === undefined) return this.#decline(request, 'disconnected');
     if (this.#asked.size >= ASKED_MAX) return this.#decline(request, 'too-many-asked');
-    const may = this.#breaker.ask();
+    const may = this.#breaker.admit();
     if (may === 'no') return this.#decline(request, 'breaker-open');
     const deadline = this.#deadline(request.id);
     const waits = may === 'yes';
@@ -98,7 +98,7 @@ export class RemoteScheduler implements ReplacementScheduler {
       deadline,
       ready: waits ? ready : undefined,
     });
-    this.#batch.push(requestMessage(request, candidates, welcome.blockHashesMax, this.#shown));
+    this.#batch.push(toRequestMessage(request, candidates, welcome.blockHashesMax, this.#shown));
     if (!waits) this.#decline(request, 'breaker-open');
     this.#flushSoon();
     return waits;
@@ -108,7 +108,7 @@ export class RemoteScheduler implements ReplacementScheduler {
     const answer = this.#answers.get(context.request) ?? { declined: 'not-asked' };
     return 'declined' in answer
       ? answer
-      : resultOf(answer, endpoints, {
+      : toDecision(answer, endpoints, {
           decidedBy: this.#name,
           targetsMax: this.#options.maxNumOfEndpoints,
         });
@@ -158,7 +158,7 @@ export class RemoteScheduler implements ReplacementScheduler {
     this.#shown = welcome.headers.filter((name) => this.#options.headers.includes(name));
     if (welcome.name !== '') this.#name = welcome.name.slice(0, 64);
     this.#feed.begin(welcome);
-    this.#breaker.begunAnew();
+    this.#breaker.allowTrial();
     this.#flush();
     this.#newsLater();
   }
@@ -171,7 +171,7 @@ export class RemoteScheduler implements ReplacementScheduler {
     const waiting = [...this.#asked.values()];
     this.#asked.clear();
     // One failure, however many were waiting: until it is back nobody is asked anyway.
-    if (waiting.length > 0) this.#breaker.failed();
+    if (waiting.length > 0) this.#breaker.recordFailure();
     for (const each of waiting) {
       each.deadline.cancel();
       this.#settle(each, { declined: 'disconnected' });
@@ -188,8 +188,8 @@ export class RemoteScheduler implements ReplacementScheduler {
       this.#asked.delete(decision.id);
       asked.deadline.cancel();
       const answer = readDecision(decision, asked.candidates);
-      if ('declined' in answer && answer.declined !== 'no-opinion') this.#breaker.failed();
-      else this.#breaker.succeeded();
+      if ('declined' in answer && answer.declined !== 'no-opinion') this.#breaker.recordFailure();
+      else this.#breaker.recordSuccess();
       this.#settle(asked, answer);
     }
   }
@@ -209,11 +209,11 @@ export class RemoteScheduler implements ReplacementScheduler {
     const asked = this.#asked.get(id);
     if (asked === undefined) return;
     this.#asked.delete(id);
-    this.#breaker.failed();
+    this.#breaker.recordFailure();
     this.#settle(asked, { declined: 'deadline' });
   }
 
-  #settle({ request, ready }: Asked, answer: ReadDecision | Declined): void {
+  #settle({ request, ready }: Asked, answer: CheckedDecision | Declined): void {
     if (ready === undefined) return;
     this.#answers.set(request, answer);
     ready();

@@ -6,7 +6,7 @@ import type { RequestMessage } from './messages.ts';
 const BLOCK_HASHES_MAX = 16_384;
 
 /** A request as a scheduler has asked to see it, with those of its headers that `headers` names. */
-export function requestMessage(
+export function toRequestMessage(
   request: InferenceRequest,
   { endpoints, all }: Candidates,
   blockHashesMax: number,

@@ -2,13 +2,13 @@ import type { Endpoint } from '../framework/endpoint.ts';
 import type { Declined } from '../framework/plugin.ts';
 import type { Decision, ScoredEndpoint } from '../framework/scheduling.ts';
 import { disaggregationHeaders } from '../plugins/profile-handlers/disaggregation-headers.ts';
-import type { ReadDecision } from './read-decision.ts';
+import type { CheckedDecision } from './read-decision.ts';
 
 const PROFILE = 'remote';
 
 /** An answer as a cycle's result, on the endpoints as they are by now. */
-export function resultOf(
-  { refuse, targets, prefill, headers }: ReadDecision,
+export function toDecision(
+  { refuse, targets, prefill, headers }: CheckedDecision,
   endpoints: readonly Endpoint[],
   { decidedBy, targetsMax }: { readonly decidedBy: string; readonly targetsMax: number },
 ): Decision | Declined {

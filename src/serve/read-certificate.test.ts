@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { selfSigned } from '../extproc/server/self-signed.ts';
+import { selfSignedCertificate } from '../extproc/server/grpc-server.ts';
 import { readCertificate } from './read-certificate.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'pointsman-certificate-'));
@@ -10,8 +10,8 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 // What is refused, and how it is told, is in test/bad-input.test.ts.
 it('takes a certificate with its chain and its key as they are', async () => {
-  const { cert, key } = await selfSigned();
-  const chain = Buffer.concat([cert, Buffer.from('\n'), (await selfSigned()).cert]);
+  const { cert, key } = await selfSignedCertificate();
+  const chain = Buffer.concat([cert, Buffer.from('\n'), (await selfSignedCertificate()).cert]);
   writeFileSync(join(folder, 'tls.crt'), chain);
   writeFileSync(join(folder, 'tls.key'), key);
   expect(readCertificate(folder)).toEqual({ cert: chain, key });

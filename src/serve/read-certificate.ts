@@ -2,7 +2,7 @@ import { createPrivateKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
-import type { Certificate } from '../extproc/server/self-signed.ts';
+import type { Certificate } from '../extproc/server/grpc-server.ts';
 import { ConfigError } from '../framework/error.ts';
 
 /** `tls.crt` and `tls.key` of a folder, tried. Throws ConfigError that names the file at fault, and what the system says of one that cannot be read. */

@@ -1,5 +1,5 @@
 /** All of a stream; undefined, and the rest left unread, where it is more than `bytesMax`. */
-export async function bytesOf(
+export async function readBody(
   stream: AsyncIterable<Buffer>,
   bytesMax: number,
 ): Promise<Buffer | undefined> {

@@ -5,10 +5,10 @@ import { pipeline } from 'node:stream/promises';
 import { Agent, type Dispatcher } from 'undici';
 import { ENCODE_HEADER, PREFILL_HEADER } from '../framework/stage-headers.ts';
 import { ListenError } from '../runtime/listen-error.ts';
-import { ask } from './ask.ts';
-import { bytesOf } from './bytes-of.ts';
-import { encodeElsewhere } from './encode-elsewhere.ts';
-import { decodeBody, prefillBody } from './nixl-legs.ts';
+import { postJson } from './post-json.ts';
+import { readBody } from './bytes-of.ts';
+import { encodeMedia } from './encode-media.ts';
+import { decodeBody, prefillBody } from './kv-transfer.ts';
 
 export interface SidecarOptions {
   readonly host: string;
@@ -25,7 +25,7 @@ export interface SidecarOptions {
 
 export interface SidecarCounts {
   /** Prompts computed elsewhere, */
-  elsewhere: number;
+  prefilled: number;
   /** requests whose media were encoded elsewhere, */
   encoded: number;
   /** and how often something had to be done here because that failed. */
@@ -67,7 +67,7 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
  */
 export async function startSidecar(options: SidecarOptions): Promise<Sidecar> {
   const agent = new Agent({ keepAliveTimeout: IDLE_MS, headersTimeout: 0, bodyTimeout: 0 });
-  const counts = { elsewhere: 0, encoded: 0, fellBack: 0 };
+  const counts = { prefilled: 0, encoded: 0, fellBack: 0 };
   const server = createServer({ requestTimeout: 0 }, (request, response) => {
     serve({ request, response, agent, options, counts }).catch((error: unknown) => {
       refuse(response, 502, `the decoding server ${options.engine}: ${messageOf(error)}`);
@@ -99,7 +99,7 @@ interface Exchange {
 
 async function serve(exchange: Exchange): Promise<void> {
   const { request, response, options } = exchange;
-  const body = await bytesOf(request as AsyncIterable<Buffer>, BODY_BYTES_MAX);
+  const body = await readBody(request as AsyncIterable<Buffer>, BODY_BYTES_MAX);
   if (body === undefined) {
     refuse(response, 413, `the body is larger than ${BODY_BYTES_MAX} bytes`);
     return;
@@ -131,7 +131,7 @@ async function withMedia(
   if (encoders.length === 0) return body;
   try {
     const headers = forwarded(request);
-    const sent = await encodeElsewhere(body, { agent, encoders, headers, requestId });
+    const sent = await encodeMedia(body, { agent, encoders, headers, requestId });
     if (sent !== undefined) counts.encoded += 1;
     return sent ?? body;
   } catch (error) {
@@ -149,13 +149,13 @@ async function withKv(
   const { request, agent, options, counts } = exchange;
   try {
     const asked = JSON.parse(body.toString('utf8')) as Record<string, unknown>;
-    const answer = await ask(agent, {
+    const answer = await postJson(agent, {
       server: prefiller,
       path: request.url ?? '/',
       headers: { ...forwarded(request), [REQUEST_ID]: requestId },
       body: prefillBody(asked),
     });
-    counts.elsewhere += 1;
+    counts.prefilled += 1;
     return Buffer.from(JSON.stringify(decodeBody(asked, answer)));
   } catch (error) {
     counts.fellBack += 1;

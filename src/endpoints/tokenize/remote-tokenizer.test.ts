@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { HttpResponse } from '../../framework/runtime.ts';
-import type { NoTokens, Prompt } from '../../openai/prompt-of.ts';
+import type { NoTokensReason, Prompt } from '../../openai/read-prompt.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { SimulatedClock } from '../../runtime/simulated-clock.ts';
 import { RemoteTokenizer } from './remote-tokenizer.ts';
@@ -39,7 +39,7 @@ function setUp({ cacheBytesMax = 10_000, url = new URL('http://a:1/tokenize') } 
     deadlineMs: () => 100,
     cacheBytesMax,
   });
-  const told: (Uint32Array | NoTokens)[] = [];
+  const told: (Uint32Array | NoTokensReason)[] = [];
   const ask = (text: string) => tokenizer.tokens(prompt(text), (tokens) => told.push(tokens));
   return { clock, questions, tokenizer, told, ask };
 }

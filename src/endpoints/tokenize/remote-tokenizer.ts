@@ -1,5 +1,5 @@
 import type { HttpResponse, Millis, Runtime, Timer } from '../../framework/runtime.ts';
-import type { NoTokens, Prompt } from '../../openai/prompt-of.ts';
+import type { NoTokensReason, Prompt } from '../../openai/read-prompt.ts';
 import { TokenCache } from './token-cache.ts';
 
 type TextPrompt = Extract<Prompt, { readonly kind: 'text' }>;
@@ -22,7 +22,7 @@ export interface TokenizerStats {
 }
 
 /** Told once: ids, or why there are none. */
-export type OnTokens = (tokens: Uint32Array | NoTokens) => void;
+export type OnTokens = (tokens: Uint32Array | NoTokensReason) => void;
 
 /** Questions under way at once: beyond it the tokenizers are behind and waiting would only make it longer. */
 const QUESTIONS_MAX = 64;
@@ -63,7 +63,7 @@ export class RemoteTokenizer {
    * The tokens if they are known, or the reason why they cannot be asked for. Undefined: they are being asked for, and
    * `onTokens` will be called, later.
    */
-  tokens({ form, fields }: TextPrompt, onTokens: OnTokens): Uint32Array | NoTokens | undefined {
+  tokens({ form, fields }: TextPrompt, onTokens: OnTokens): Uint32Array | NoTokensReason | undefined {
     const question = JSON.stringify(fields);
     const key = `${form} ${question}`;
     const known = this.#cache.get(key);
@@ -98,7 +98,7 @@ export class RemoteTokenizer {
     waiters.add(waiter);
   }
 
-  #tell(waiter: Waiter, tokens: Uint32Array | NoTokens): void {
+  #tell(waiter: Waiter, tokens: Uint32Array | NoTokensReason): void {
     waiter.timer.cancel();
     this.stats.waitedMs += this.#options.runtime.clock.now() - waiter.since;
     waiter.onTokens(tokens);
@@ -107,7 +107,7 @@ export class RemoteTokenizer {
   #ask(url: URL, key: string, question: string): void {
     const { network } = this.#options.runtime;
     const options = { timeoutMs: ANSWER_TIMEOUT_MS, bodyBytesMax: ANSWER_BYTES_MAX };
-    const answered = (tokens: Uint32Array | NoTokens): void => {
+    const answered = (tokens: Uint32Array | NoTokensReason): void => {
       const waiters = this.#asked.get(key) ?? new Set();
       this.#asked.delete(key);
       if (typeof tokens !== 'string') {
@@ -124,7 +124,7 @@ export class RemoteTokenizer {
 }
 
 /** vLLM's `/tokenize` answers `tokens`; its render API `token_ids`, for a completion in a list of one. */
-function tokensIn({ status, body }: HttpResponse): Uint32Array | NoTokens {
+function tokensIn({ status, body }: HttpResponse): Uint32Array | NoTokensReason {
   if (status !== 200) return 'failed';
   try {
     const answer: unknown = JSON.parse(utf8.decode(body));

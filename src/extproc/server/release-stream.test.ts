@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { type CallStream, letGoOnceOver } from './release-stream.ts';
+import { type CallStream, releaseStreamOnClose } from './release-stream.ts';
 
 function setUp() {
   const heard: string[] = [];
@@ -10,7 +10,7 @@ function setUp() {
     Object.assign(new EventEmitter(), { call: { sendMessage: () => void heard.push('sent') } });
   http2.once('close', () => heard.push('http2'));
   stream.on('data', () => heard.push('data'));
-  letGoOnceOver(http2, stream, () => heard.push('last'));
+  releaseStreamOnClose(http2, stream, () => heard.push('last'));
   http2.on('close', () => heard.push('http2 again'));
   return { http2, stream, heard };
 }

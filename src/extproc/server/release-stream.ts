@@ -22,7 +22,7 @@ const OVER = {
  * that they know with them: 12 KB a request, which every scavenge until then copies instead of dropping. That was
  * 10 % of a small request's CPU, and pauses of 10 ms in place of 1.
  */
-export function letGoOnceOver(http2: EventEmitter, stream: CallStream, last: () => void): void {
+export function releaseStreamOnClose(http2: EventEmitter, stream: CallStream, last: () => void): void {
   http2.once('close', () => {
     silence(http2);
     // After what grpc-js does about it in this turn.

@@ -11,9 +11,9 @@ import { Session, type SessionOptions } from '../session/session.ts';
 import { type Answer, type AnswerStream, AnswerWriter } from './answer-writer.ts';
 import { Health } from './health.ts';
 import { quietGrpc } from './quiet-grpc.ts';
-import { type CallStream, letGoOnceOver } from './release-stream.ts';
-import { type Certificate, selfSigned } from './self-signed.ts';
-import { type Destroyable, endWithoutStack } from './suppress-reset-stack.ts';
+import { type CallStream, releaseStreamOnClose } from './release-stream.ts';
+import { type Certificate, selfSignedCertificate } from './grpc-server.ts';
+import { type Destroyable, suppressResetStack } from './suppress-reset-stack.ts';
 
 /** What `T` is but for what the server brings. */
 type Handling<T> = Omit<T, 'newRequestId'>;
@@ -135,7 +135,7 @@ function runSession(stream: Stream, newSession: NewSession, onClosed: () => void
   // The call below the stream is grpc-js's own affair; the answers' test and the pinned version hold us to it.
   const answers = stream as unknown as AnswerStream & CallStream;
   const http2 = answers.call.stream as unknown as Destroyable & EventEmitter;
-  endWithoutStack(http2);
+  suppressResetStack(http2);
   const writer = new AnswerWriter(answers, (task) => process.nextTick(task));
   const session = newSession((action) => {
     if (action.kind === 'half-close') writer.end();
@@ -147,7 +147,7 @@ function runSession(stream: Stream, newSession: NewSession, onClosed: () => void
     session.closed(reason);
     onClosed();
   };
-  letGoOnceOver(http2, answers, () => close('ended'));
+  releaseStreamOnClose(http2, answers, () => close('ended'));
   stream.on('data', (event: StreamEvent) => session.on(event));
   stream.on('end', () => {
     close('ended');
@@ -175,7 +175,7 @@ function newServer(messageBytesMax: number): Server {
 
 async function credentialsOf(tls: ExtProcServerOptions['tls']): Promise<ServerCredentials> {
   if (tls === 'plaintext') return ServerCredentials.createInsecure();
-  const { cert, key } = tls === 'self-signed' ? await selfSigned() : tls;
+  const { cert, key } = tls === 'self-signed' ? await selfSignedCertificate() : tls;
   return ServerCredentials.createSsl(null, [{ cert_chain: cert, private_key: key }]);
 }
 

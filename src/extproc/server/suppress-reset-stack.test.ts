@@ -8,7 +8,7 @@ import {
 } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
-import { endWithoutStack } from './suppress-reset-stack.ts';
+import { suppressResetStack } from './suppress-reset-stack.ts';
 
 const stops: (() => void)[] = [];
 afterEach(() => {
@@ -44,7 +44,7 @@ const framesOf = ({ stack = '' }: Error): number => stack.split('\n    at ').len
 it('spares a stream that its peer resets the stack of the error, and none but that', async () => {
   const [plain, spared] = [
     await errorOfReset(() => undefined),
-    await errorOfReset(endWithoutStack),
+    await errorOfReset(suppressResetStack),
   ];
   expect(framesOf(plain)).toBeGreaterThan(0);
   expect(framesOf(spared)).toBe(0);

@@ -124,7 +124,7 @@ export class ObservedRequest {
 
   #end(mode: BookingMode): void {
     const request = this.#reader?.end();
-    if (mode.firstTokenSeen) this.#answer = this.#reader?.answer();
+    if (mode.firstTokenSeen) this.#answer = this.#reader?.answerBlocks();
     this.#reader = undefined;
     if (request === undefined) return;
     if (this.#routed === undefined) this.#book(request, mode);

@@ -1,4 +1,4 @@
-import { type BodyEdit, edited, touches } from '../../openai/body-edit.ts';
+import { type BodyEdit, editChunk, touchesChunk } from '../../openai/body-edit.ts';
 
 /** A body that streams past: chunks wait until it is known how they are to be edited, and then go on as they come. */
 export class PassingBody {
@@ -36,7 +36,7 @@ export class PassingBody {
     const offset = this.#offset;
     this.#offset += chunk.length;
     const edit = this.#edit;
-    if (edit === undefined || !touches(edit, chunk, offset)) return undefined;
-    return edited(edit, chunk, offset);
+    if (edit === undefined || !touchesChunk(edit, chunk, offset)) return undefined;
+    return editChunk(edit, chunk, offset);
   }
 }

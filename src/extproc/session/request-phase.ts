@@ -2,7 +2,7 @@ import { RoutingError } from '../../framework/error.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { RoutedRequest, Router } from '../../framework/routing.ts';
 import type { AnswerBlocks } from '../../openai/answer-blocks.ts';
-import { type BodyEdit, editedBody, growthOf } from '../../openai/body-edit.ts';
+import { type BodyEdit, editBody, byteGrowth } from '../../openai/body-edit.ts';
 import type { BodyReader, RequestHead } from '../../openai/body-reader.ts';
 import type { PickMutation, StreamAction } from '../codec/stream-action.ts';
 import { BODY_MODE, type ProtocolConfig } from '../codec/stream-event.ts';
@@ -165,7 +165,7 @@ export class RequestPhase {
 
   #read(reader: BodyReader): InferenceRequest {
     const request = reader.end();
-    if (this.#seesFirstToken) this.#answer = reader.answer();
+    if (this.#seesFirstToken) this.#answer = reader.answerBlocks();
     return request;
   }
 
@@ -173,9 +173,9 @@ export class RequestPhase {
     this.#ended = true;
     const request = this.#read(reader);
     const { edit } = reader;
-    const body = editedBody(edit, this.#withheld);
+    const body = editBody(edit, this.#withheld);
     this.#prepared(request, body, () => {
-      const length = contentLength && contentLength + (edit === undefined ? 0 : growthOf(edit));
+      const length = contentLength && contentLength + (edit === undefined ? 0 : byteGrowth(edit));
       this.#answerHeaders(this.#pick(head, request, length));
       // Trailers end the stream then, and without any body the proxy expects none back.
       const byTrailers = contentLength === undefined;
@@ -209,7 +209,7 @@ export class RequestPhase {
     const cutShort = this.#mode === BODY_MODE.bufferedPartial && !endOfStream && !reader.complete;
     const request = cutShort ? reader.peek() : this.#read(reader);
     const { edit } = reader;
-    const replaced = edit && editedBody(edit, [body]);
+    const replaced = edit && editBody(edit, [body]);
     this.#prepared(request, replaced ?? [body], () => {
       const pick = this.#pick(head, request, lengthAfter(edit, head));
       this.#emit({ kind: 'answer-request-body', pick, body: replaced });
@@ -300,7 +300,7 @@ export class RequestPhase {
 function lengthAfter(edit: BodyEdit | undefined, { headers }: RequestHead): number | undefined {
   const announced = headers.get('content-length');
   if (edit === undefined || announced === undefined) return undefined;
-  return Number(announced) + growthOf(edit);
+  return Number(announced) + byteGrowth(edit);
 }
 
 function pickTimeOf({ requestBodyMode, sendsBodyWithoutWaiting }: ProtocolConfig): PickTime {

@@ -38,8 +38,8 @@ function scheduler(faults: {
     const session: SchedulerSession = {
       welcome: { ...WELCOME, ...welcome },
       ended: undefined,
-      tell: (message, extra = new Uint8Array()) => void answers.push(...told(message, extra)),
-      answers: (ids) => Promise.resolve(answers.filter(({ id }) => ids.includes(id))),
+      send: (message, extra = new Uint8Array()) => void answers.push(...told(message, extra)),
+      decisions: (ids) => Promise.resolve(answers.filter(({ id }) => ids.includes(id))),
       close: () => undefined,
     };
     return Promise.resolve(session);

@@ -1,7 +1,7 @@
-import { CLAIMS } from './rules.ts';
+import { CONTRACT_RULES } from './rules.ts';
 import type { OpenSession } from './session.ts';
 
-export interface ClaimResult {
+export interface RuleResult {
   readonly rule: string;
   readonly says: string;
   /** What came instead; undefined where the claim holds. */
@@ -12,11 +12,11 @@ export interface ClaimResult {
 export async function checkScheduler(
   open: OpenSession,
   { isModule = false }: { readonly isModule?: boolean } = {},
-): Promise<readonly ClaimResult[]> {
-  const results: ClaimResult[] = [];
-  for (const { rule, says, tries, ofWire = false } of CLAIMS) {
-    if (ofWire && isModule) continue;
-    const fault = await tries(open).then(
+): Promise<readonly RuleResult[]> {
+  const results: RuleResult[] = [];
+  for (const { rule, says, check, wireOnly = false } of CONTRACT_RULES) {
+    if (wireOnly && isModule) continue;
+    const fault = await check(open).then(
       () => undefined,
       (error: unknown) => (error instanceof Error ? error.message : String(error)),
     );

@@ -17,10 +17,10 @@ import type {
   RequestMessage,
   Welcome,
 } from '../messages.ts';
-import { ANSWER_MS, type OpenSession, type SchedulerSession } from './session.ts';
+import { ANSWER_TIMEOUT_MS, type OpenSession, type SchedulerSession } from './session.ts';
 
 /** Opens sessions with a scheduler of a module, made anew for each, so that it can be tried as others are. */
-export function moduleOpener(
+export function moduleSessionOpener(
   make: () => ReplacementScheduler,
   runtime: Pick<Runtime, 'clock' | 'random'>,
 ): OpenSession {
@@ -63,7 +63,7 @@ class ModuleSession implements SchedulerSession {
     return this.#ended;
   }
 
-  tell({ removed = [], endpoints = [], events = [], requests = [] }: PickerMessage): void {
+  send({ removed = [], endpoints = [], events = [], requests = [] }: PickerMessage): void {
     try {
       for (const slot of removed) this.#remove(slot);
       for (const endpoint of endpoints) this.#upsert(endpoint);
@@ -74,9 +74,9 @@ class ModuleSession implements SchedulerSession {
     }
   }
 
-  async answers(ids: readonly string[]): Promise<readonly DecisionMessage[]> {
+  async decisions(ids: readonly string[]): Promise<readonly DecisionMessage[]> {
     let over = false;
-    const timer = this.#runtime.clock.setTimer(ANSWER_MS, () => {
+    const timer = this.#runtime.clock.setTimer(ANSWER_TIMEOUT_MS, () => {
       over = true;
       this.#wake?.();
     });

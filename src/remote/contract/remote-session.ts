@@ -6,7 +6,7 @@ import {
   PROTOCOL_VERSION,
   RUN_METHOD,
 } from '../wire.ts';
-import { ANSWER_MS, OFFERED_HEADERS, type OpenSession, type SchedulerSession } from './session.ts';
+import { ANSWER_TIMEOUT_MS, OFFERED_HEADERS, type OpenSession, type SchedulerSession } from './session.ts';
 
 export interface SessionTarget {
   /** `unix:/path` or `host:port`. */
@@ -17,14 +17,14 @@ export interface SessionTarget {
 const MESSAGE_BYTES_MAX = 4 * 1024 * 1024;
 
 /** Opens streams to a scheduler in another process. */
-export function sessionOpener(
+export function remoteSessionOpener(
   target: SessionTarget,
   runtime: Pick<Runtime, 'clock' | 'network'>,
 ): OpenSession {
   return async ({ version = PROTOCOL_VERSION } = {}) => {
     const session = new WireSession(target, runtime);
-    const hello = { version, picker: 'contract', headers: OFFERED_HEADERS, deadlineMs: ANSWER_MS };
-    session.tell({ hello });
+    const hello = { version, picker: 'contract', headers: OFFERED_HEADERS, deadlineMs: ANSWER_TIMEOUT_MS };
+    session.send({ hello });
     await session.greeted();
     return session;
   };
@@ -66,14 +66,14 @@ class WireSession implements SchedulerSession {
     await this.#until(() => this.#welcome !== undefined);
     if (this.#welcome !== undefined) return;
     this.close();
-    throw new Error(this.#ended ?? `no Welcome came within ${ANSWER_MS} ms`);
+    throw new Error(this.#ended ?? `no Welcome came within ${ANSWER_TIMEOUT_MS} ms`);
   }
 
-  tell(message: PickerMessage, extra: Uint8Array = new Uint8Array()): void {
+  send(message: PickerMessage, extra: Uint8Array = new Uint8Array()): void {
     this.#call?.send(Buffer.concat([encodePickerMessage(message), extra]));
   }
 
-  async answers(ids: readonly string[]): Promise<readonly DecisionMessage[]> {
+  async decisions(ids: readonly string[]): Promise<readonly DecisionMessage[]> {
     await this.#until(() => ids.every((id) => this.#came.has(id)));
     return ids.flatMap((id) => this.#came.get(id) ?? []);
   }
@@ -85,7 +85,7 @@ class WireSession implements SchedulerSession {
   /** Until it is so, it has ended, or the time is over. */
   async #until(isSo: () => boolean): Promise<void> {
     let over = false;
-    const timer = this.#clock.setTimer(ANSWER_MS, () => {
+    const timer = this.#clock.setTimer(ANSWER_TIMEOUT_MS, () => {
       over = true;
       this.#wake?.();
     });

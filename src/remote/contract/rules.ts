@@ -1,25 +1,25 @@
 import type { DecisionMessage } from '../messages.ts';
-import { hashes, madeEndpoint, madeEndpoints, madeRequest } from './sample-messages.ts';
+import { sampleHashes, sampleEndpoint, sampleEndpoints, sampleRequest } from './sample-messages.ts';
 import { OFFERED_HEADERS, type OpenSession, type SchedulerSession } from './session.ts';
 
 /** One thing that a scheduler must keep; the rule of that name is in SPEC.md. */
-export interface Claim {
+export interface ContractRule {
   readonly rule: string;
   readonly says: string;
   /** Of the protocol, which a module does not speak. */
-  readonly ofWire?: boolean;
+  readonly wireOnly?: boolean;
   /** Rejects with a sentence that says what came instead. */
-  readonly tries: (open: OpenSession) => Promise<void>;
+  readonly check: (open: OpenSession) => Promise<void>;
 }
 
 /** Of a field that no version of the protocol has: number 1000, a varint of 1. */
 const UNKNOWN_FIELD = Uint8Array.from([0xc0, 0x3e, 0x01]);
 
-export const CLAIMS: readonly Claim[] = [
+export const CONTRACT_RULES: readonly ContractRule[] = [
   {
     rule: 'C1',
     says: 'greets with version 1, a name, and no headers but those offered',
-    tries: within(({ welcome }) => {
+    check: within(({ welcome }) => {
       const { version, name, headers } = welcome;
       expect(version === 1, `its version is ${version}, not 1`);
       expect(name !== '', 'its name is empty');
@@ -30,76 +30,76 @@ export const CLAIMS: readonly Claim[] = [
   {
     rule: 'C2',
     says: 'answers every request of a message once, by its id',
-    tries: within(async (session) => {
+    check: within(async (session) => {
       const ids = numbered(200);
-      session.tell({ endpoints: madeEndpoints(4), requests: ids.map((id) => madeRequest(id)) });
+      session.send({ endpoints: sampleEndpoints(4), requests: ids.map((id) => sampleRequest(id)) });
       await decided(session, ids, slots(4));
     }),
   },
   {
     rule: 'C3',
     says: 'names only candidates, each once, best first',
-    tries: within(async (session) => {
-      session.tell({ endpoints: madeEndpoints(8) });
-      session.tell({ requests: [madeRequest('some', { candidates: [2, 5] })] });
+    check: within(async (session) => {
+      session.send({ endpoints: sampleEndpoints(8) });
+      session.send({ requests: [sampleRequest('some', { candidates: [2, 5] })] });
       await decided(session, ['some'], [2, 5]);
-      session.tell({ requests: [madeRequest('one', { candidates: [7] })] });
+      session.send({ requests: [sampleRequest('one', { candidates: [7] })] });
       await decided(session, ['one'], [7]);
     }),
   },
   {
     rule: 'C4',
     says: 'forgets an endpoint that is removed, also when its slot is another’s later',
-    tries: within(async (session) => {
-      session.tell({ endpoints: madeEndpoints(3), requests: [madeRequest('before')] });
+    check: within(async (session) => {
+      session.send({ endpoints: sampleEndpoints(3), requests: [sampleRequest('before')] });
       await decided(session, ['before'], slots(3));
-      session.tell({
+      session.send({
         removed: [0, 1],
-        requests: numbered(20, 'after').map((id) => madeRequest(id)),
+        requests: numbered(20, 'after').map((id) => sampleRequest(id)),
       });
       await decided(session, numbered(20, 'after'), [2]);
-      const back = madeEndpoint(0, { id: 'another' });
-      session.tell({ removed: [2], endpoints: [back], requests: [madeRequest('back')] });
+      const back = sampleEndpoint(0, { id: 'another' });
+      session.send({ removed: [2], endpoints: [back], requests: [sampleRequest('back')] });
       await decided(session, ['back'], [0]);
     }),
   },
   {
     rule: 'C5',
     says: 'decides among endpoints never sampled, overloaded, or many',
-    tries: within(async (session) => {
+    check: within(async (session) => {
       const unknown = { sampled: false, cacheBlocks: 0, cacheBlockTokens: 0 };
       const full = { waitingRequests: 1e6, runningRequests: 1e4, kvCacheUsage: 1 };
-      session.tell({ endpoints: [madeEndpoint(0, unknown)], requests: [madeRequest('unknown')] });
+      session.send({ endpoints: [sampleEndpoint(0, unknown)], requests: [sampleRequest('unknown')] });
       await decided(session, ['unknown'], [0]);
-      const endpoints = [madeEndpoint(0, full), madeEndpoint(1, unknown)];
-      session.tell({ endpoints, requests: [madeRequest('full')] });
+      const endpoints = [sampleEndpoint(0, full), sampleEndpoint(1, unknown)];
+      session.send({ endpoints, requests: [sampleRequest('full')] });
       await decided(session, ['full'], [0, 1]);
-      session.tell({ endpoints: madeEndpoints(512), requests: [madeRequest('many')] });
+      session.send({ endpoints: sampleEndpoints(512), requests: [sampleRequest('many')] });
       await decided(session, ['many'], slots(512));
     }),
   },
   {
     rule: 'C6',
     says: 'bears odd requests: empty, huge, without hashes, with odd names',
-    tries: within(async (session) => {
+    check: within(async (session) => {
       const requests = [
-        madeRequest('empty', { model: '', promptTokens: 0, blockHashes: new Uint8Array() }),
-        madeRequest('huge', { promptTokens: 4_000_000_000, blockHashes: hashes(16_384) }),
-        madeRequest('odd', { model: 'mödel/日本:1', fairnessId: '\n"', priority: -2_147_483_648 }),
-        madeRequest('slo', { ttftSloMs: 0.5, tpotSloMs: 1e9, streaming: false }),
+        sampleRequest('empty', { model: '', promptTokens: 0, blockHashes: new Uint8Array() }),
+        sampleRequest('huge', { promptTokens: 4_000_000_000, blockHashes: sampleHashes(16_384) }),
+        sampleRequest('odd', { model: 'mödel/日本:1', fairnessId: '\n"', priority: -2_147_483_648 }),
+        sampleRequest('slo', { ttftSloMs: 0.5, tpotSloMs: 1e9, streaming: false }),
       ];
-      session.tell({ endpoints: madeEndpoints(3), requests });
+      session.send({ endpoints: sampleEndpoints(3), requests });
       await decided(session, ['empty', 'huge', 'odd', 'slo'], slots(3));
     }),
   },
   {
     rule: 'C7',
     says: 'bears events of requests it knows and does not know, in any number',
-    tries: within(async (session) => {
-      session.tell({ endpoints: madeEndpoints(3), requests: [madeRequest('known')] });
+    check: within(async (session) => {
+      session.send({ endpoints: sampleEndpoints(3), requests: [sampleRequest('known')] });
       await decided(session, ['known'], slots(3));
       const ids = ['known', 'strange', ...numbered(500, 'other')];
-      session.tell({
+      session.send({
         events: [
           ...ids.map((id) => ({ id, routed: { slot: 1, promptTokens: 640 } })),
           ...ids.map((id) => ({ id, firstToken: { afterMs: 12.5 } })),
@@ -107,7 +107,7 @@ export const CLAIMS: readonly Claim[] = [
           { id: 'known', done: DONE },
           { id: 'gone', routed: { slot: 99, prefillSlot: 98, promptTokens: 1 } },
         ],
-        requests: [madeRequest('next')],
+        requests: [sampleRequest('next')],
       });
       await decided(session, ['next'], slots(3));
     }),
@@ -115,13 +115,13 @@ export const CLAIMS: readonly Claim[] = [
   {
     rule: 'C8',
     says: 'keeps the streams of two pickers apart',
-    tries: async (open) => {
+    check: async (open) => {
       const [one, two] = [await open(), await open()];
       try {
-        one.tell({ endpoints: madeEndpoints(3) });
-        two.tell({ endpoints: madeEndpoints(3, 20) });
-        one.tell({ requests: [madeRequest('same-id')] });
-        two.tell({ requests: [madeRequest('same-id')] });
+        one.send({ endpoints: sampleEndpoints(3) });
+        two.send({ endpoints: sampleEndpoints(3, 20) });
+        one.send({ requests: [sampleRequest('same-id')] });
+        two.send({ requests: [sampleRequest('same-id')] });
         await decided(one, ['same-id'], slots(3));
         await decided(two, ['same-id'], [20, 21, 22]);
       } finally {
@@ -133,19 +133,19 @@ export const CLAIMS: readonly Claim[] = [
   {
     rule: 'C9',
     says: 'begins anew with a new stream',
-    tries: async (open) => {
-      await within((session) => session.tell({ endpoints: madeEndpoints(9) }))(open);
+    check: async (open) => {
+      await within((session) => session.send({ endpoints: sampleEndpoints(9) }))(open);
       await within(async (session) => {
-        session.tell({ endpoints: [madeEndpoint(40)], requests: [madeRequest('anew')] });
+        session.send({ endpoints: [sampleEndpoint(40)], requests: [sampleRequest('anew')] });
         await decided(session, ['anew'], [40]);
       })(open);
     },
   },
   {
     rule: 'C10',
-    ofWire: true,
+    wireOnly: true,
     says: 'ends a stream of a version it does not know',
-    tries: async (open) => {
+    check: async (open) => {
       const session = await open({ version: 999 }).catch(() => undefined);
       session?.close();
       expect(session === undefined, 'it greeted a picker of version 999');
@@ -153,11 +153,11 @@ export const CLAIMS: readonly Claim[] = [
   },
   {
     rule: 'C11',
-    ofWire: true,
+    wireOnly: true,
     says: 'skips fields that it does not know',
-    tries: within(async (session) => {
-      const message = { endpoints: madeEndpoints(2), requests: [madeRequest('future')] };
-      session.tell(message, UNKNOWN_FIELD);
+    check: within(async (session) => {
+      const message = { endpoints: sampleEndpoints(2), requests: [sampleRequest('future')] };
+      session.send(message, UNKNOWN_FIELD);
       await decided(session, ['future'], slots(2));
     }),
   },
@@ -171,7 +171,7 @@ const DONE = {
   cachedTokens: 128,
 } as const;
 
-function within(what: (session: SchedulerSession) => void | Promise<void>): Claim['tries'] {
+function within(what: (session: SchedulerSession) => void | Promise<void>): ContractRule['check'] {
   return async (open) => {
     const session = await open();
     try {
@@ -188,7 +188,7 @@ async function decided(
   ids: readonly string[],
   allowed: readonly number[],
 ): Promise<void> {
-  const decisions = await session.answers(ids);
+  const decisions = await session.decisions(ids);
   expect(session.ended === undefined, `the stream has ended: ${session.ended}`);
   for (const id of ids) {
     const answers = decisions.filter((decision) => decision.id === id);

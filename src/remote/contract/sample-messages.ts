@@ -1,7 +1,7 @@
 import type { EndpointMessage, RequestMessage } from '../messages.ts';
 
 /** An endpoint as a picker would tell of it, scraped and idle unless said otherwise. */
-export function madeEndpoint(slot: number, fields: Partial<EndpointMessage> = {}): EndpointMessage {
+export function sampleEndpoint(slot: number, fields: Partial<EndpointMessage> = {}): EndpointMessage {
   return {
     slot,
     id: `endpoint-${slot}`,
@@ -21,12 +21,12 @@ export function madeEndpoint(slot: number, fields: Partial<EndpointMessage> = {}
   };
 }
 
-export function madeEndpoints(count: number, first: number = 0): readonly EndpointMessage[] {
-  return Array.from({ length: count }, (_, index) => madeEndpoint(first + index));
+export function sampleEndpoints(count: number, first: number = 0): readonly EndpointMessage[] {
+  return Array.from({ length: count }, (_, index) => sampleEndpoint(first + index));
 }
 
 /** A request of 640 tokens in 10 blocks. */
-export function madeRequest(id: string, fields: Partial<RequestMessage> = {}): RequestMessage {
+export function sampleRequest(id: string, fields: Partial<RequestMessage> = {}): RequestMessage {
   return {
     id,
     model: 'a-model',
@@ -39,7 +39,7 @@ export function madeRequest(id: string, fields: Partial<RequestMessage> = {}): R
     ttftSloMs: 0,
     tpotSloMs: 0,
     blockTokens: 64,
-    blockHashes: hashes(10),
+    blockHashes: sampleHashes(10),
     headers: {},
     candidates: [],
     ...fields,
@@ -47,7 +47,7 @@ export function madeRequest(id: string, fields: Partial<RequestMessage> = {}): R
 }
 
 /** Eight bytes each, all different. */
-export function hashes(count: number): Uint8Array {
+export function sampleHashes(count: number): Uint8Array {
   const words = new BigUint64Array(count).map((_, index) => BigInt(index + 1) * 0x9e3779b97f4a7n);
   return new Uint8Array(words.buffer);
 }

@@ -6,9 +6,9 @@ export interface SchedulerSession {
   /** Why it has ended; undefined while it has not. */
   readonly ended: string | undefined;
   /** `extra` are bytes after the message's own. */
-  tell(message: PickerMessage, extra?: Uint8Array): void;
+  send(message: PickerMessage, extra?: Uint8Array): void;
   /** All that has come for the requests by the time each has an answer, or `ANSWER_MS` have passed. */
-  answers(ids: readonly string[]): Promise<readonly DecisionMessage[]>;
+  decisions(ids: readonly string[]): Promise<readonly DecisionMessage[]>;
   close(): void;
 }
 
@@ -16,7 +16,7 @@ export interface SchedulerSession {
 export type OpenSession = (hello?: { readonly version?: number }) => Promise<SchedulerSession>;
 
 /** What is tried is right or wrong, not fast or slow. */
-export const ANSWER_MS = 2000;
+export const ANSWER_TIMEOUT_MS = 2000;
 
 /** Offered to every scheduler; it may ask for these and no others. */
 export const OFFERED_HEADERS: readonly string[] = ['x-tenant', 'x-session'];

@@ -6,7 +6,7 @@ export interface Certificate {
 }
 
 /** A certificate of our own for proxies that encrypt but do not verify, as the reference picker gives itself. */
-export async function selfSigned(): Promise<Certificate> {
+export async function selfSignedCertificate(): Promise<Certificate> {
   const { cert, private: key } = await generate([{ name: 'commonName', value: 'pointsman' }], {
     keySize: 2048,
     algorithm: 'sha256',

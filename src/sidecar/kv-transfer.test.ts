@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decodeBody, prefillBody } from './nixl-legs.ts';
+import { decodeBody, prefillBody } from './kv-transfer.ts';
 
 describe('the legs of a disaggregated request', () => {
   it('prefill: one token, in one piece, kept for another', () => {

@@ -121,7 +121,7 @@ describe('media encoded elsewhere', () => {
         },
       },
     ]);
-    expect(sidecar.counts).toEqual({ elsewhere: 0, encoded: 1, fellBack: 0 });
+    expect(sidecar.counts).toEqual({ prefilled: 0, encoded: 1, fellBack: 0 });
   });
 
   it('comes before the prompt, which is computed with it', async () => {
@@ -137,7 +137,7 @@ describe('media encoded elsewhere', () => {
     expect(prefiller.received[0]?.body).toMatchObject({ ...where, max_tokens: 1 });
     const kv = { kv_transfer_params: { remote_host: 'p' } };
     expect(engine.received[0]?.body).toMatchObject({ ...where, ...kv, max_tokens: 50 });
-    expect(sidecar.counts).toEqual({ elsewhere: 1, encoded: 1, fellBack: 0 });
+    expect(sidecar.counts).toEqual({ prefilled: 1, encoded: 1, fellBack: 0 });
   });
 
   it('leaves the request as it is where one of the items fails, and waits for no other', async () => {
@@ -149,7 +149,7 @@ describe('media encoded elsewhere', () => {
     expect(await chat(sidecar, { 'x-encoder-hosts-ports': encoders })).toBe(200);
     const sent = { model: 'm', messages: MESSAGES, max_tokens: 50, stream: true };
     expect(engine.received.map(({ body }) => body)).toEqual([sent]);
-    expect(sidecar.counts).toEqual({ elsewhere: 0, encoded: 0, fellBack: 1 });
+    expect(sidecar.counts).toEqual({ prefilled: 0, encoded: 0, fellBack: 1 });
   });
 
   it('asks nobody about text, about more than 256 items, or who is not allowed', async () => {

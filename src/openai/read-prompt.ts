@@ -1,7 +1,7 @@
 import type { InferenceRequest } from '../framework/request.ts';
 
 /** Why a request's tokens cannot be had. */
-export type NoTokens =
+export type NoTokensReason =
   /** The body is not the JSON of an API we know. */
   | 'unknown-body'
   /** Pictures or sound: what they become is known to the model's processor alone. */
@@ -27,7 +27,7 @@ export type Prompt =
       readonly fields: Readonly<Record<string, unknown>>;
       readonly salt: string;
     }
-  | { readonly kind: 'none'; readonly reason: NoTokens };
+  | { readonly kind: 'none'; readonly reason: NoTokensReason };
 
 /** Fields of a chat that change its tokens, as vLLM's `/tokenize` takes them. */
 const CHAT_FIELDS = [
@@ -50,7 +50,7 @@ const OTHER_APIS = /\/(?:messages|responses)\/?(?:\?|$)/;
 const utf8 = new TextDecoder();
 
 /** Reads the prompt out of a whole body. A body of another shape has none. */
-export function promptOf(request: InferenceRequest, pieces: readonly Uint8Array[]): Prompt {
+export function readPrompt(request: InferenceRequest, pieces: readonly Uint8Array[]): Prompt {
   const body = parsed(pieces);
   if (body === undefined || OTHER_APIS.test(request.headers.get(':path') ?? '')) {
     return none('unknown-body');
@@ -109,7 +109,7 @@ function picked(
   );
 }
 
-function none(reason: NoTokens): Prompt {
+function none(reason: NoTokensReason): Prompt {
   return { kind: 'none', reason };
 }
 

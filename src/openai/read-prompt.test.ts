@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { makeRequest } from '../../test/makers.ts';
-import { type Prompt, promptOf } from './prompt-of.ts';
+import { type Prompt, readPrompt } from './read-prompt.ts';
 
 function read(body: unknown, path = ''): Prompt {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   const bytes = new TextEncoder().encode(text);
   const request = makeRequest({ headers: new Map([[':path', path]]) });
-  return promptOf(request, [bytes.subarray(0, 5), bytes.subarray(5)]);
+  return readPrompt(request, [bytes.subarray(0, 5), bytes.subarray(5)]);
 }
 
 describe('the prompt of a body', () => {

@@ -1,5 +1,5 @@
 import type { Agent } from 'undici';
-import { ask } from './ask.ts';
+import { postJson } from './post-json.ts';
 import { encodeBody, encodedBody, mediaIn } from './encode-legs.ts';
 
 /** More of them in one request, and none is sent anywhere: each is a request of its own. */
@@ -18,7 +18,7 @@ export interface EncodeOptions {
  * The body with where its media were encoded, one request for each item, all at once; undefined where it has none. Throws
  * at the first that fails, the others cut off.
  */
-export async function encodeElsewhere(
+export async function encodeMedia(
   body: Buffer,
   { agent, encoders, headers, requestId }: EncodeOptions,
 ): Promise<Buffer | undefined> {
@@ -30,7 +30,7 @@ export async function encodeElsewhere(
   try {
     const answers = await Promise.all(
       items.map((item, index) =>
-        ask(agent, {
+        postJson(agent, {
           server: encoders[index % encoders.length] ?? '',
           path: PATH,
           headers: { ...headers, 'x-request-id': `${requestId}-enc-${index}` },
