@@ -1,29 +1,33 @@
 import type { Agent } from 'undici';
 import { postJson } from './post-json.ts';
-import { encodeBody, encodedBody, mediaIn } from './encode-legs.ts';
 
-/** More of them in one request, and none is sent anywhere: each is a request of its own. */
-const ITEMS_MAX = 256;
-const PATH = '/v1/chat/completions';
+type Json = Readonly<Record<string, unknown>>;
 
-export interface EncodeOptions {
+interface EncodeOptions {
   readonly agent: Agent;
-  /** `host:port` each, taken in turn. */
+  /** `host:port` each; items go to them in turn. */
   readonly encoders: readonly string[];
   readonly headers: Readonly<Record<string, string>>;
   readonly requestId: string;
 }
 
+/** Each item is a request of its own; a body with more items is not encoded elsewhere. */
+const ITEMS_MAX = 256;
+const PATH = '/v1/chat/completions';
+/** Types of message parts that an encoder turns into embeddings. */
+const MEDIA: ReadonlySet<unknown> = new Set(['image_url', 'audio_url', 'video_url', 'input_audio']);
+
 /**
- * The body with where its media were encoded, one request for each item, all at once; undefined where it has none. Throws
- * at the first that fails, the others cut off.
+ * Has the media of a chat request encoded, one parallel request for each item. Returns the body
+ * with the encoders' `ec_transfer_params`, or undefined if it has no media. Throws at the first
+ * failure and aborts the other requests.
  */
 export async function encodeMedia(
   body: Buffer,
   { agent, encoders, headers, requestId }: EncodeOptions,
 ): Promise<Buffer | undefined> {
-  const asked = JSON.parse(body.toString('utf8')) as Record<string, unknown>;
-  const items = mediaIn(asked);
+  const chat = JSON.parse(body.toString('utf8')) as Json;
+  const items = mediaIn(chat);
   if (items.length === 0) return undefined;
   if (items.length > ITEMS_MAX) throw new Error(`${items.length} items, more than ${ITEMS_MAX}`);
   const stop = new AbortController();
@@ -34,18 +38,46 @@ export async function encodeMedia(
           server: encoders[index % encoders.length] ?? '',
           path: PATH,
           headers: { ...headers, 'x-request-id': `${requestId}-enc-${index}` },
-          body: encodeBody(asked, item),
+          body: encodeRequest(chat, item),
           signal: stop.signal,
         }),
       ),
     );
-    return Buffer.from(JSON.stringify(encodedBody(asked, answers.map(asObject))));
+    return Buffer.from(JSON.stringify(withTransferParams(chat, answers)));
   } catch (error) {
     stop.abort();
     throw error;
   }
 }
 
-function asObject(answer: unknown): Record<string, unknown> {
-  return typeof answer === 'object' && answer !== null ? { ...answer } : {};
+/** The media parts of all messages in order, without duplicates. */
+function mediaIn({ messages }: Json): readonly Json[] {
+  const found = new Map<string, Json>();
+  for (const message of objectsIn(messages)) {
+    for (const part of objectsIn(message['content'])) {
+      const { type } = part;
+      if (MEDIA.has(type)) found.set(JSON.stringify([type, part[String(type)]]), part);
+    }
+  }
+  return [...found.values()];
+}
+
+/** A request that encodes one item and generates as little as possible. */
+function encodeRequest({ model }: Json, item: Json): Json {
+  const messages = [{ role: 'user', content: [item] }];
+  return { model, messages, max_tokens: 1, max_completion_tokens: 1, stream: false };
+}
+
+/**
+ * The client's request with the encoders' transfer parameters, keyed by item hash. Encoders that
+ * share storage with the decoding server return none, and then the request stays as it is.
+ */
+function withTransferParams(chat: Json, answers: readonly unknown[]): Json {
+  const params = objectsIn(objectsIn(answers).map((answer) => answer['ec_transfer_params']));
+  return params.length === 0 ? chat : { ...chat, ec_transfer_params: Object.assign({}, ...params) };
+}
+
+function objectsIn(value: unknown): readonly Json[] {
+  if (!Array.isArray(value)) return [];
+  return value.filter((each): each is Json => typeof each === 'object' && each !== null);
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { decodeBody, prefillBody } from './kv-transfer.ts';
 
-describe('the legs of a disaggregated request', () => {
+describe('the two requests of a disaggregated one', () => {
   it('prefill: one token, in one piece, kept for another', () => {
     const body = {
       model: 'm',

@@ -1,5 +1,7 @@
-/** What NIXL's connector asks the prefilling server for. */
-const ASKED = {
+type Json = Readonly<Record<string, unknown>>;
+
+/** What NIXL's connector expects in a request whose KV another server will read. */
+const KEEP_KV_FOR_DECODER = {
   do_remote_decode: true,
   do_remote_prefill: false,
   remote_engine_id: null,
@@ -7,28 +9,25 @@ const ASKED = {
   remote_host: null,
   remote_port: null,
 };
-
-type Json = Readonly<Record<string, unknown>>;
+const CAPS: readonly string[] = ['max_tokens', 'max_completion_tokens', 'min_tokens'];
 
 /**
- * The request whose prompt is computed and kept for another server: one token, in one piece. What caps the answer is
- * lowered to it, whichever of the names the client has used.
+ * The request for the prefilling server: it computes the prompt, keeps its KV for another server
+ * and generates one unstreamed token. Every cap that the client has set becomes 1.
  */
 export function prefillBody(body: Json): Json {
   const { stream_options: _options, ...rest } = body;
-  const caps = Object.keys(body).filter((key) => CAPS.has(key));
+  const caps = CAPS.filter((key) => key in body).map((key) => [key, 1] as const);
   return {
     ...rest,
-    ...Object.fromEntries(caps.map((key) => [key, 1])),
+    ...Object.fromEntries(caps),
     stream: false,
     max_tokens: 1,
-    kv_transfer_params: ASKED,
+    kv_transfer_params: KEEP_KV_FOR_DECODER,
   };
 }
 
-const CAPS: ReadonlySet<string> = new Set(['max_tokens', 'max_completion_tokens', 'min_tokens']);
-
-/** The client's own request, with what the prefilling server has answered of where its KV is. */
+/** The client's request with the prefilling server's answer about where the KV is. */
 export function decodeBody(body: Json, answer: unknown): Json {
   const { kv_transfer_params: params } = answer as Json;
   return { ...body, kv_transfer_params: params };

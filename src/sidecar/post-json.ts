@@ -1,10 +1,9 @@
 import type { Agent } from 'undici';
-import { readBody } from './bytes-of.ts';
 
-/** Answers of one token, and where something is. */
+/** The answers hold one token and transfer parameters. */
 const ANSWER_BYTES_MAX = 1024 * 1024;
 
-export interface Question {
+interface JsonPost {
   /** `host:port`. */
   readonly server: string;
   readonly path: string;
@@ -13,11 +12,14 @@ export interface Question {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Another server's answer to a POST, parsed. Throws when it is no 200, not JSON, or too long. */
-export async function postJson(agent: Agent, { server, body, ...question }: Question): Promise<unknown> {
+/** POSTs JSON and parses the answer. Throws unless it is a 200 with JSON of at most 1 MiB. */
+export async function postJson(
+  agent: Agent,
+  { server, body, ...request }: JsonPost,
+): Promise<unknown> {
   const answer = await agent.request({
-    ...question,
-    signal: question.signal ?? null,
+    ...request,
+    signal: request.signal ?? null,
     origin: `http://${server}`,
     method: 'POST',
     body: JSON.stringify(body),
@@ -26,4 +28,19 @@ export async function postJson(agent: Agent, { server, body, ...question }: Ques
   if (bytes === undefined) throw new Error(`answered more than ${ANSWER_BYTES_MAX} bytes`);
   if (answer.statusCode !== 200) throw new Error(`answered ${answer.statusCode}`);
   return JSON.parse(bytes.toString('utf8'));
+}
+
+/** Reads a whole body; undefined, with the rest unread, if it is longer than `bytesMax`. */
+export async function readBody(
+  stream: AsyncIterable<Buffer>,
+  bytesMax: number,
+): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of stream) {
+    bytes += chunk.length;
+    if (bytes > bytesMax) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
 }

@@ -5,30 +5,29 @@ import { pipeline } from 'node:stream/promises';
 import { Agent, type Dispatcher } from 'undici';
 import { ENCODE_HEADER, PREFILL_HEADER } from '../framework/stage-headers.ts';
 import { ListenError } from '../runtime/listen-error.ts';
-import { postJson } from './post-json.ts';
-import { readBody } from './bytes-of.ts';
 import { encodeMedia } from './encode-media.ts';
 import { decodeBody, prefillBody } from './kv-transfer.ts';
+import { postJson, readBody } from './post-json.ts';
 
-export interface SidecarOptions {
+interface SidecarOptions {
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0 selects a free port. */
   readonly port: number;
-  /** The decoding server beside it, `host:port`. */
+  /** The decoding server, `host:port`. */
   readonly engine: string;
-  /** Servers that prompts may be sent to, `host:port`; any, where left out. */
+  /** The prefilling servers a request may name, `host:port` each; undefined allows any. */
   readonly prefillers?: readonly string[] | undefined;
-  /** Servers that images, video and sound may be sent to, `host:port`; any, where left out. */
+  /** The encoders a request may name, `host:port` each; undefined allows any. */
   readonly encoders?: readonly string[] | undefined;
   readonly log: (line: string) => void;
 }
 
-export interface SidecarCounts {
-  /** Prompts computed elsewhere, */
+interface SidecarCounts {
+  /** Prompts computed by a prefilling server. */
   prefilled: number;
-  /** requests whose media were encoded elsewhere, */
+  /** Requests whose media were encoded by encoders. */
   encoded: number;
-  /** and how often something had to be done here because that failed. */
+  /** Stages that failed at another server and were left to the decoding server. */
   fellBack: number;
 }
 
@@ -36,19 +35,19 @@ export interface Sidecar {
   /** `host:port`. */
   readonly address: string;
   readonly counts: Readonly<SidecarCounts>;
-  /** Cuts what is still running. */
+  /** Closes all connections, including those of running requests. */
   stop(): Promise<void>;
 }
 
 const REQUEST_ID = 'x-request-id';
 const GENERATES: ReadonlySet<string> = new Set(['/v1/chat/completions', '/v1/completions']);
-/** A million-token prompt many times over. */
+/** Many times the size of a prompt of a million tokens. */
 const BODY_BYTES_MAX = 64 * 1024 * 1024;
 const SERVER_ERROR = 500;
-/** Model servers keep idle connections for 5 s (uvicorn); ours must be the shorter. */
+/** Less than the 5 s for which model servers keep idle connections (uvicorn). */
 const IDLE_MS = 4_000;
-/** Of one connection to another; not forwarded. */
-const HOP_BY_HOP: ReadonlySet<string> = new Set([
+/** Headers that are not forwarded: they belong to one connection or to the sidecar itself. */
+const NOT_FORWARDED: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',
   'transfer-encoding',
@@ -60,17 +59,18 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Stands before a decoding server. A request whose header says where to prefill is sent there first, for one token, and
- * then here with what that server answered of its KV (NIXL's contract). Where that fails in any way, the request is served
- * here alone: a prefilling server that is lost costs time and no request. Before that, images, video and sound are sent to
- * the encoders that another header names, item by item. All else is passed on as it is.
+ * Starts the proxy in front of a decoding server. If a header names a prefilling server, a
+ * generation request goes there first for one token, then to the decoding server with the answer
+ * about the KV (NIXL's contract). If another header names encoders, the media are encoded there
+ * before that, item by item. A stage that fails in any way is left to the decoding server, so that
+ * a lost server costs time and no request. All other requests are forwarded unchanged.
  */
 export async function startSidecar(options: SidecarOptions): Promise<Sidecar> {
   const agent = new Agent({ keepAliveTimeout: IDLE_MS, headersTimeout: 0, bodyTimeout: 0 });
   const counts = { prefilled: 0, encoded: 0, fellBack: 0 };
   const server = createServer({ requestTimeout: 0 }, (request, response) => {
     serve({ request, response, agent, options, counts }).catch((error: unknown) => {
-      refuse(response, 502, `the decoding server ${options.engine}: ${messageOf(error)}`);
+      respondError(response, 502, `decoding server ${options.engine} failed: ${messageOf(error)}`);
     });
   });
   const { host, port } = options;
@@ -101,7 +101,7 @@ async function serve(exchange: Exchange): Promise<void> {
   const { request, response, options } = exchange;
   const body = await readBody(request as AsyncIterable<Buffer>, BODY_BYTES_MAX);
   if (body === undefined) {
-    refuse(response, 413, `the body is larger than ${BODY_BYTES_MAX} bytes`);
+    respondError(response, 413, `the request body is larger than ${BODY_BYTES_MAX} bytes`);
     return;
   }
   const [prefiller = ''] = String(request.headers[PREFILL_HEADER] ?? '').split(',', 1);
@@ -109,17 +109,18 @@ async function serve(exchange: Exchange): Promise<void> {
   const generates = request.method === 'POST' && GENERATES.has(path);
   const separate = generates && prefiller !== '';
   if (separate && options.prefillers?.includes(prefiller) === false) {
-    refuse(response, 403, `${prefiller} is not among the servers that prompts may be sent to`);
+    const message = `${PREFILL_HEADER} names ${prefiller}, which --prefillers does not allow`;
+    respondError(response, 403, message);
     return;
   }
   const requestId = String(request.headers[REQUEST_ID] ?? randomUUID());
   const encoded = generates ? await withMedia(body, { ...exchange, requestId }) : body;
   const sent = separate ? await withKv(encoded, { ...exchange, prefiller, requestId }) : encoded;
   if (response.destroyed) return;
-  await passOn(sent, { ...exchange, requestId, alone: sent === body ? undefined : body });
+  await forward(sent, { ...exchange, requestId, original: sent === body ? undefined : body });
 }
 
-/** The body with where its media were encoded; as it came where it has none, or nobody to encode them, or that fails. */
+/** The body with its encoders' answers; unchanged if it has no media or no encoder can be used. */
 async function withMedia(
   body: Buffer,
   { request, agent, options, counts, requestId }: Exchange & { requestId: string },
@@ -130,7 +131,7 @@ async function withMedia(
     .filter((each) => each !== '' && options.encoders?.includes(each) !== false);
   if (encoders.length === 0) return body;
   try {
-    const headers = forwarded(request);
+    const headers = forwardedHeaders(request);
     const sent = await encodeMedia(body, { agent, encoders, headers, requestId });
     if (sent !== undefined) counts.encoded += 1;
     return sent ?? body;
@@ -141,7 +142,7 @@ async function withMedia(
   }
 }
 
-/** The body for the decoding server: with where its KV is, or as it came where there is none. */
+/** The body with the prefilling server's answer about its KV; unchanged if that server fails. */
 async function withKv(
   body: Buffer,
   { prefiller, requestId, ...exchange }: Exchange & { prefiller: string; requestId: string },
@@ -152,7 +153,7 @@ async function withKv(
     const answer = await postJson(agent, {
       server: prefiller,
       path: request.url ?? '/',
-      headers: { ...forwarded(request), [REQUEST_ID]: requestId },
+      headers: { ...forwardedHeaders(request), [REQUEST_ID]: requestId },
       body: prefillBody(asked),
     });
     counts.prefilled += 1;
@@ -164,45 +165,46 @@ async function withKv(
   }
 }
 
-async function passOn(
+/** `original`: the client's body, for a second try without the other servers' results. */
+async function forward(
   body: Buffer,
   {
-    alone,
+    original,
     ...exchange
-  }: Exchange & { readonly requestId: string; readonly alone?: Buffer | undefined },
+  }: Exchange & { readonly requestId: string; readonly original?: Buffer | undefined },
 ): Promise<void> {
   const { request, response, agent, options, requestId, counts } = exchange;
   const answer = await agent.request({
     origin: `http://${options.engine}`,
     path: request.url ?? '/',
     method: (request.method ?? 'GET') as Dispatcher.HttpMethod,
-    headers: { ...forwarded(request), [REQUEST_ID]: requestId },
+    headers: { ...forwardedHeaders(request), [REQUEST_ID]: requestId },
     body: body.length === 0 ? null : body,
   });
-  if (answer.statusCode >= SERVER_ERROR && alone !== undefined) {
-    // Its KV was lost on the way: nothing has been said yet, so that the prompt can still be computed here.
+  if (answer.statusCode >= SERVER_ERROR && original !== undefined) {
+    // The KV was lost. Nothing has been answered yet, so the prompt can still be computed here.
     counts.fellBack += 1;
-    options.log(`decode with KV from elsewhere answered ${answer.statusCode}, computing here`);
+    options.log(`decode with transferred KV answered ${answer.statusCode}, computing here`);
     await answer.body.dump();
-    await passOn(alone, exchange);
+    await forward(original, exchange);
     return;
   }
-  const headers = Object.entries(answer.headers).filter(([name]) => !HOP_BY_HOP.has(name));
+  const headers = Object.entries(answer.headers).filter(([name]) => !NOT_FORWARDED.has(name));
   response.writeHead(answer.statusCode, Object.fromEntries(headers) as Record<string, string>);
   response.flushHeaders();
-  // The client gone, the engine is to stop; the engine gone, the client is to see it.
+  // If one side closes, the pipeline closes the other.
   await pipeline(answer.body, response).catch(() => response.destroy());
 }
 
-function forwarded({ headers }: IncomingMessage): Record<string, string> {
+function forwardedHeaders({ headers }: IncomingMessage): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) =>
-      value === undefined || HOP_BY_HOP.has(name) ? [] : [[name, String(value)]],
+      value === undefined || NOT_FORWARDED.has(name) ? [] : [[name, String(value)]],
     ),
   );
 }
 
-function refuse(response: ServerResponse, code: number, message: string): void {
+function respondError(response: ServerResponse, code: number, message: string): void {
   if (response.headersSent) {
     response.destroy();
     return;
