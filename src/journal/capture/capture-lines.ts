@@ -9,25 +9,25 @@ import { LineBytes, utf8 } from './line-bytes.ts';
 import { DEFAULT_BLOCK_TOKENS } from './record-of.ts';
 
 /**
- * Hears whole lines of JSON in UTF-8, and how many. The bytes are others when it has returned. Must not throw, and not take
- * long: it is called between a request and its answer.
+ * Takes whole lines of JSON in UTF-8 and their number. The bytes are overwritten after it has returned. It must not throw
+ * and must not take long: requests wait for it.
  */
 export type Sink = (lines: Uint8Array, records: number) => void;
 
-/** What is told of a request beside itself: no header or fairness id in the open. */
-export interface Hidden {
+/** A request's headers and fairness id as a capture may hold them. */
+export interface Redacted {
   readonly headers: Readonly<Record<string, string>> | undefined;
   readonly fairness: string;
 }
 
-export interface Asked {
+export interface Decided {
   readonly request: InferenceRequest;
-  readonly hidden: Hidden;
+  readonly redacted: Redacted;
   readonly options: RouteOptions;
   readonly decision: CapturedDecision;
 }
 
-/** Handed over when so much has come, or sooner if somebody asks. */
+/** Lines are handed over when this many bytes are gathered, or sooner by `drain`. */
 const HAND_OVER_BYTES = 64 * 1024;
 
 const KEYS = {
@@ -81,8 +81,8 @@ const KEYS = {
 } as const;
 
 /**
- * Records as lines, those of each request put together by hand: JSON.stringify and the objects for it take twice the CPU. What
- * is its default is left out, as `recordOf` reads it.
+ * Writes records as lines of JSON. Those of requests are put together by hand: JSON.stringify and the objects for it take
+ * twice the CPU. Values that are the default of `recordOf` are left out.
  */
 export class CaptureLines {
   readonly #sinks: Sink[] = [];
@@ -94,7 +94,7 @@ export class CaptureLines {
     this.#sinks.push(sink);
   }
 
-  /** Hands over what is there, so that nobody who asks misses anything. */
+  /** Hands the lines that are gathered to the sinks. */
   drain(): void {
     if (this.#records === 0) return;
     const records = this.#records;
@@ -103,16 +103,16 @@ export class CaptureLines {
     for (const sink of this.#sinks) sink(lines, records);
   }
 
-  /** One of those that are few. */
+  /** For records that are rare. */
   record(record: CaptureRecord): void {
     this.#bytes.json(record);
     this.#end(KEYS.newline);
   }
 
-  asked(t: Millis, n: number, { request, hidden, options, decision }: Asked): void {
+  decided(t: Millis, n: number, { request, redacted, options, decision }: Decided): void {
     const bytes = this.#bytes;
     this.#begin(KEYS.q, t, n);
-    this.#request(request, hidden);
+    this.#request(request, redacted);
     const { subset, firstTokenSeen = false, endSeen = true } = options;
     if (subset !== undefined) {
       bytes.raw(KEYS.subset);
@@ -124,9 +124,9 @@ export class CaptureLines {
     this.#end(KEYS.decisionEnd);
   }
 
-  bodyRead(t: Millis, n: number, request: InferenceRequest, hidden: Hidden): void {
+  bodyRead(t: Millis, n: number, request: InferenceRequest, redacted: Redacted): void {
     this.#begin(KEYS.body, t, n);
-    this.#request(request, hidden);
+    this.#request(request, redacted);
     this.#end(KEYS.end);
   }
 
@@ -195,7 +195,7 @@ export class CaptureLines {
     if (this.#bytes.length >= HAND_OVER_BYTES) this.drain();
   }
 
-  #request(request: InferenceRequest, { headers, fairness }: Hidden): void {
+  #request(request: InferenceRequest, { headers, fairness }: Redacted): void {
     const bytes = this.#bytes;
     bytes.raw(KEYS.r);
     bytes.text(request.id);

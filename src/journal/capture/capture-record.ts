@@ -1,14 +1,29 @@
 import type { RoutingErrorCode } from '../../framework/error.ts';
 import type { Outcome } from '../../framework/observer.ts';
 import type { ModelRewrite } from '../../framework/request.ts';
+import type { Decision } from '../../framework/scheduling.ts';
 
 /** Readers refuse a capture of a later version. */
 export const CAPTURE_VERSION = 3;
 
-/** First and last of consecutive block numbers: equal numbers are equal text from the start. */
-export type BlockRuns = readonly (readonly [first: number, count: number])[];
+/** Consecutive block numbers. */
+export type BlockRun = readonly [first: number, count: number];
 
-/** A request without its text: sizes, and which blocks it shares with others. */
+/** The blocks of a prompt: equal numbers stand for equal text from the start of the prompt. */
+export type BlockRuns = readonly BlockRun[];
+
+/** Token counts that the model server reported; `cached` is null where it reported none. */
+export type CapturedUsage = readonly [prompt: number, completion: number, cached: number | null];
+
+/** Waiting and running requests, the share of the KV cache in use, and when the endpoint reported them. */
+export type CapturedSample = readonly [
+  waiting: number,
+  running: number,
+  kvCacheUsage: number,
+  sampledAt: number,
+];
+
+/** A request without its text: sizes, and which blocks it has in common with others. */
 export interface CapturedRequest {
   readonly id: string;
   readonly model: string;
@@ -20,56 +35,63 @@ export interface CapturedRequest {
   readonly mediaItems?: number;
   readonly rewrite?: ModelRewrite | undefined;
   readonly priority: number;
-  /** Hashed with the capture's secret, but for those who name none. */
+  /** Hashed with the capture's secret, except the default one. */
   readonly fairness: string;
   readonly objective?: string | undefined;
   readonly ttftSloMs?: number | undefined;
   readonly tpotSloMs?: number | undefined;
   readonly bodyBytes: number;
-  /** Those that the configuration reads: hashed with the capture's secret, but for names that the capture holds anyway. */
+  /** Those that plugins read: hashed with the capture's secret, except names that the capture holds anyway. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** What was decided: where to, by what score, and by which scheduler if not the configuration's; or the error it ended in. */
-export type CapturedDecision =
-  | {
-      readonly endpoint: string;
-      readonly score: number;
-      readonly prefill?: string | undefined;
-      readonly by?: string | undefined;
-    }
-  | { readonly error: RoutingErrorCode };
+/** Where a request was sent. */
+export interface CapturedPick {
+  readonly endpoint: string;
+  /** NaN where the capture has none. */
+  readonly score: number;
+  /** Where its prompt is computed, if elsewhere. */
+  readonly prefill?: string | undefined;
+  /** The scheduler that decided, if it was not the configuration's profiles. */
+  readonly by?: string | undefined;
+}
+
+/** What was decided, or the error that the request ended in. */
+export type CapturedDecision = CapturedPick | { readonly error: RoutingErrorCode };
+
+/** What a capture holds of a decision, and what is compared when it is made again; undefined where no endpoint was picked. */
+export function decisionOf({ primary, prefill, decidedBy }: Decision): CapturedPick | undefined {
+  const target = primary.kind === 'picked' ? primary.targets[0] : undefined;
+  if (target === undefined) return undefined;
+  return { endpoint: target.endpoint.id, score: target.score, prefill: prefill?.id, by: decidedBy };
+}
 
 /**
- * One input of the decision core, in the order in which they came. `t` is its clock's time in milliseconds, all that it
- * sees of time during that input; `n` numbers requests.
+ * One input of the picker; a capture has them in the order in which they came. `t` is the time of its clock in
+ * milliseconds, which stands still during one input; `n` numbers requests from 0.
  */
 export type CaptureRecord =
   | {
       readonly e: 'capture';
       readonly version: number;
-      /** Of all the core's chance. */
+      /** The seed of all the picker's randomness. */
       readonly seed: number;
-      /** An EndpointPickerConfig with nothing left to default. */
+      /** An EndpointPickerConfig with every default written out. */
       readonly config: unknown;
-      /** Since the Unix epoch, at `t`. */
+      /** Milliseconds since the Unix epoch at `t`. */
       readonly wallMs: number;
-      /** Timers that the core had set before this; the next has this number. */
+      /** Timers that the picker had set before this record; the next one has this number. */
       readonly timers?: number | undefined;
       readonly t: number;
-      /** Files before this one; those may have been deleted. */
+      /** The number of files of the same run before this one. They may have been deleted. */
       readonly file: number;
-      /** Who begins here, without the files before, must know of the pool: as records. */
+      /** What a reader that begins here, without the files before, must know of the pool. */
       readonly pool?: readonly EndpointRecord[] | undefined;
     }
   | { readonly e: '+'; readonly id: string; readonly address: string; readonly labels: Labels }
   | { readonly e: '-'; readonly id: string }
   | { readonly e: 'labels'; readonly id: string; readonly labels: Labels }
-  | {
-      readonly e: 'm';
-      readonly id: string;
-      readonly m: readonly [waiting: number, running: number, kvCacheUsage: number, at: number];
-    }
+  | { readonly e: 'm'; readonly id: string; readonly m: CapturedSample }
   | {
       readonly e: 'cache';
       readonly id: string;
@@ -96,7 +118,7 @@ export type CaptureRecord =
       readonly d: CapturedDecision;
     }
   | { readonly e: 'body'; readonly t: number; readonly n: number; readonly r: CapturedRequest }
-  /** Blocks of prompt and answer together. Since version 2. */
+  /** The blocks of prompt and answer together. Since version 2. */
   | {
       readonly e: 'answer';
       readonly t: number;
@@ -111,20 +133,31 @@ export type CaptureRecord =
       readonly t: number;
       readonly n: number;
       readonly o: Outcome;
-      readonly u?: readonly [prompt: number, completion: number, cached: number | null] | undefined;
+      readonly u?: CapturedUsage | undefined;
       readonly bytes?: number | undefined;
     }
-  /** The core's own timer of this number has fired. */
+  /** The timer with this number has fired. */
   | { readonly e: 'timer'; readonly t: number; readonly i: number }
-  /** From here on another configuration decided, with all that is known of the pool. */
+  /** From here on another configuration decides, with all that is known of the pool. */
   | { readonly e: 'adopt'; readonly t: number; readonly config: unknown }
-  /** So many records were left out because they came faster than they could be written. */
+  /** This many records are missing because they came faster than they could be written. */
   | { readonly e: 'gap'; readonly records: number };
 
-/** What is told of an endpoint. */
+/** A record about an endpoint. */
 export type EndpointRecord = Extract<
   CaptureRecord,
   { e: '+' | '-' | 'labels' | 'm' | 'cache' | 'lora' | 'started' | 'custom' }
 >;
 
 export type Labels = Readonly<Record<string, string>>;
+
+/** The record that each file begins with. */
+export type CaptureHead = Extract<CaptureRecord, { e: 'capture' }>;
+
+/** Whether a new run of a picker begins with `head`; else its file continues the run of `before`. */
+export function isNewRun(
+  head: Pick<CaptureHead, 'file' | 'seed'>,
+  before: Pick<CaptureHead, 'file' | 'seed'> | undefined,
+): boolean {
+  return before === undefined || head.seed !== before.seed || head.file !== before.file + 1;
+}

@@ -2,7 +2,7 @@ import { rmSync, statSync } from 'node:fs';
 import { appendFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { constants, zstdCompress } from 'node:zlib';
-import { makeFolder } from '../../files/make-folder.ts';
+import { makeFolder } from '../../files/folders.ts';
 import { captureFilePath, captureFiles } from './capture-files.ts';
 import type { CaptureRecord } from './capture-record.ts';
 import { GatheredBytes } from './gathered-bytes.ts';

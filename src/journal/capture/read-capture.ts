@@ -1,9 +1,13 @@
 import { readFileSync, statSync } from 'node:fs';
 import { zstdDecompressSync } from 'node:zlib';
 import { ConfigError } from '../../framework/error.ts';
-import { beginsRun, type CaptureHead } from './begins-run.ts';
 import { captureFiles } from './capture-files.ts';
-import { CAPTURE_VERSION, type CaptureRecord } from './capture-record.ts';
+import {
+  CAPTURE_VERSION,
+  type CaptureHead,
+  type CaptureRecord,
+  isNewRun,
+} from './capture-record.ts';
 import { recordOf } from './record-of.ts';
 
 /** Of one frame, a second's records: more is no capture of ours. */
@@ -107,7 +111,7 @@ class CaptureReader {
   }
 
   #begin(head: CaptureHead): void {
-    if (beginsRun(head, this.#before)) {
+    if (isNewRun(head, this.#before)) {
       // What is cut off may be what is missing before it.
       if (head.file === 0 || head.seed !== this.#before?.seed) this.#crashed();
       if (head.file > 0) {

@@ -4,7 +4,7 @@ import { EMBEDDED_CATALOGUE } from '../../catalogue/built-in-catalogue.ts';
 import { NAMED_CONFIGS } from '../../config/defaults.ts';
 import { loadConfig } from '../../config/load.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
-import { createEndpointPicker } from '../../picker/endpoint-picker.ts';
+import { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { SimulatedClock } from '../../runtime/simulated-clock.ts';
 import type { CaptureRecord } from './capture-record.ts';
@@ -23,7 +23,7 @@ function setUp() {
   const tap = startTap({ plan, seed: 1, clock: new SimulatedClock() });
   const network = { get: () => Promise.reject(new Error('none')) };
   const picker = tap.wrapPicker(
-    createEndpointPicker({
+    new EndpointPicker({
       plan,
       runtime: { clock: tap.clock, random: seededRandom(1), network },
       wrapScheduler: tap.wrapScheduler,

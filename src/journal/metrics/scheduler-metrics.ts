@@ -1,8 +1,5 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { Counter, Gauge, type Registry } from 'prom-client';
 import type { ReplacementReport } from '../../framework/plugin.ts';
-import type { Router } from '../../framework/routing.ts';
-import type { Clock } from '../../framework/runtime.ts';
-import { SCHEDULER_SECONDS } from './bucket-bounds.ts';
 
 const BREAKER_STATES = ['closed', 'open', 'half-open'] as const;
 
@@ -54,26 +51,4 @@ export function registerSchedulerMetrics(
       for (const state of BREAKER_STATES) this.set({ state }, state === is ? 1 : 0);
     },
   });
-}
-
-/** Puts on the page how long requests wait before their cycle: for tokens, or for an answer from another process. */
-export function timedPrepare(
-  prepare: Required<Router>['prepare'],
-  registry: Registry,
-  clock: Clock,
-): Required<Router>['prepare'] {
-  const seconds = new Histogram({
-    name: 'pointsman_prepare_duration_seconds',
-    help: 'Time that requests waited for what their decision needs: tokens, or an answer from another process.',
-    buckets: [...SCHEDULER_SECONDS],
-    registers: [registry],
-  });
-  return (request, body, ready, options) => {
-    const startedAt = clock.now();
-    const done = (): void => {
-      seconds.observe((clock.now() - startedAt) / 1000);
-      ready();
-    };
-    return prepare(request, body, done, options);
-  };
 }

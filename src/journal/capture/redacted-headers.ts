@@ -3,32 +3,35 @@ import type { HeaderUse } from '../../framework/plugin.ts';
 import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
 import { encodedId } from '../../plugins/parameters/session-binding.ts';
 
-/** Before what is hashed, so that it is not taken for a name. */
-const HASHED = '#';
+/** Stands before each hash, so that no hash is taken for a name. */
+const HASH_PREFIX = '#';
 
-/** The headers that a configuration's plugins read, as a capture may hold them: names that are in it anyway, and hashes. */
-export class ToldHeaders {
+/**
+ * The request headers that the plugins of some plans read, in the form in which a capture may hold them: names that the
+ * capture contains anyway stay readable, all other values become hashes.
+ */
+export class RedactedHeaders {
   readonly #hash: (text: string) => string;
+  /** Plans that decide beside the one in charge: their plugins read headers, too. */
   readonly #shadows: readonly PickerPlan[];
   #uses: readonly HeaderUse[] = [];
   #profiles: readonly string[] = [];
   readonly #endpoints = new Map<Endpoint['id'], Endpoint>();
-  /** Names that the capture holds in the open; undefined when they have to be gathered anew. */
+  /** Names that stay readable; undefined when they must be collected again. */
   #names: ReadonlySet<string> | undefined;
 
-  /** What decides beside the one in charge reads headers, too. */
   constructor(hash: (text: string) => string, shadows: readonly PickerPlan[] = []) {
     this.#hash = hash;
     this.#shadows = shadows;
   }
 
-  /** From here on the plugins of this plan read. */
-  follow(plan: PickerPlan): void {
+  /** From now on the plugins of this plan, and those of the shadows, read headers. */
+  usePlan(plan: PickerPlan): void {
     const plans = [plan, ...this.#shadows];
     const uses = new Map<string, HeaderUse>();
     for (const { definition, config } of plans.flatMap(({ plugins }) => plugins)) {
       for (const use of definition.headers?.(config) ?? []) {
-        // Who looks for names must find them; who looks for equals finds them among names, too.
+        // A plugin that compares names needs them; one that looks for equal values finds them among names, too.
         if (use.as === 'name' || !uses.has(use.name)) uses.set(use.name, use);
       }
     }
@@ -37,43 +40,45 @@ export class ToldHeaders {
     this.#names = undefined;
   }
 
-  seen(endpoint: Endpoint): void {
+  /** The endpoint is in the pool, with these labels. */
+  setEndpoint(endpoint: Endpoint): void {
     this.#endpoints.set(endpoint.id, endpoint);
     this.#names = undefined;
   }
 
-  gone(id: Endpoint['id']): void {
+  removeEndpoint(id: Endpoint['id']): void {
     this.#endpoints.delete(id);
     this.#names = undefined;
   }
 
-  /** Undefined where there is none of them. */
-  tell(headers: ReadonlyMap<string, string>): Readonly<Record<string, string>> | undefined {
-    let told: Record<string, string> | undefined;
+  /** Undefined where the request has none of the headers that are read. */
+  redact(headers: ReadonlyMap<string, string>): Readonly<Record<string, string>> | undefined {
+    let redacted: Record<string, string> | undefined;
     for (const { name, as } of this.#uses) {
       const value = headers.get(name);
       if (value === undefined) continue;
-      told ??= {};
-      told[name] = as === 'name' ? this.#named(value) : this.#hashed(value);
+      redacted ??= {};
+      redacted[name] = as === 'name' ? this.#redactNames(value) : this.#hashed(value);
     }
-    return told;
+    return redacted;
   }
 
-  #named(value: string): string {
-    this.#names ??= this.#gathered();
+  #redactNames(value: string): string {
+    this.#names ??= this.#collectNames();
     const names = this.#names;
     if (names.has(value)) return value;
-    const told = (part: string): string =>
-      names.has(part.trim()) ? part : this.#hashed(part.trim());
-    return value.split(',').map(told).join(',');
+    return value
+      .split(',')
+      .map((part) => (names.has(part.trim()) ? part : this.#hashed(part.trim())))
+      .join(',');
   }
 
-  /** That there is none is no secret. */
+  /** An empty value holds no secret. */
   #hashed(text: string): string {
-    return text === '' ? '' : HASHED + this.#hash(text);
+    return text === '' ? '' : HASH_PREFIX + this.#hash(text);
   }
 
-  #gathered(): ReadonlySet<string> {
+  #collectNames(): ReadonlySet<string> {
     const names = new Set(this.#profiles);
     for (const { id, address, labels } of this.#endpoints.values()) {
       const host = address.slice(0, address.lastIndexOf(':'));

@@ -1,7 +1,8 @@
+import { Histogram } from 'prom-client';
 import type { Outcome, Routed, Usage } from '../../framework/observer.ts';
-import type { Observer } from '../../framework/plugin.ts';
-import type { InferenceRequest } from '../../framework/request.ts';
 import type { Millis } from '../../framework/runtime.ts';
+import type { DecisionEvent, JournalSubscriber } from '../../picker/journal.ts';
+import { SCHEDULER_SECONDS } from './bucket-bounds.ts';
 import type { PickerMetrics } from './metrics.ts';
 import type { RequestSeries } from './request-series.ts';
 
@@ -9,23 +10,32 @@ import type { RequestSeries } from './request-series.ts';
 const MODEL_SERVER_ERROR = 'ModelServerError';
 const CLIENT_CLOSED = 'ClientClosed';
 
-/** Bytes of prompt a token is taken for, as in the reference. */
+/** Bytes of prompt that count as one token, as in the reference. */
 const BYTES_PER_TOKEN = 4;
 
-interface Open {
+/** A request that has not ended. */
+interface OpenRequest {
   readonly series: RequestSeries;
   bodyBytes: number;
   firstTokenAt: Millis | undefined;
 }
 
 /**
- * Counts requests as they are routed and end. Times run from the pick. Durations are of completed requests only;
- * token counts are the model server's own and absent where the response body is not shown to us.
+ * Counts decisions, and requests as they are routed and end. Times run from the pick. Only completed requests have
+ * durations. Token counts are the model server's own; there are none where the response body is not shown to the picker.
  */
-export function requestMetrics(metrics: PickerMetrics): Observer {
-  // As many as requests in flight: every routed request ends once.
-  const open = new Map<Routed, Open>();
+export function metricsSubscriber(metrics: PickerMetrics): JournalSubscriber {
+  // No larger than the number of requests in flight: every routed request ends once.
+  const open = new Map<Routed, OpenRequest>();
+  const preparedSeconds = new Histogram({
+    name: 'pointsman_prepare_duration_seconds',
+    help: 'Time that requests waited for what their decision needs: tokens, or an answer from another process.',
+    buckets: [...SCHEDULER_SECONDS],
+    registers: [metrics.registry],
+  });
   return {
+    onPrepared: (_request, waitedMs) => preparedSeconds.observe(waitedMs / 1000),
+    onDecision: (event) => countAttempt(metrics, event),
     onRouted(routed) {
       const { model: targetModel, rewrite, fairnessId, priority, bodyBytes } = routed.request;
       const model = rewrite?.requestedModel ?? targetModel;
@@ -38,7 +48,7 @@ export function requestMetrics(metrics: PickerMetrics): Observer {
         metrics.decisions.rewrite(rewrite.rule, model, targetModel).value += 1;
       }
     },
-    onBodyRead(routed, { bodyBytes }: InferenceRequest) {
+    onBodyRead(routed, { bodyBytes }) {
       const entry = open.get(routed);
       if (entry !== undefined) entry.bodyBytes = bodyBytes;
     },
@@ -67,6 +77,18 @@ export function requestMetrics(metrics: PickerMetrics): Observer {
   };
 }
 
+/** A request without any candidate makes no attempt. */
+function countAttempt(
+  { decisions }: PickerMetrics,
+  { request, context, decision, durationMs }: DecisionEvent,
+): void {
+  if (context === undefined) return;
+  if (durationMs !== undefined) decisions.schedulerSeconds.observe(durationMs / 1000);
+  const primary = decision?.primary;
+  const target = primary?.kind === 'picked' ? primary.targets[0]?.endpoint : undefined;
+  decisions.attempt(request.model, target).value += 1;
+}
+
 function recordHit(metrics: PickerMetrics, { request, cachedTokens }: Routed): void {
   const hits = metrics.prefixHits;
   if (hits === undefined || request.promptTokens === 0) return;
@@ -74,7 +96,7 @@ function recordHit(metrics: PickerMetrics, { request, cachedTokens }: Routed): v
   hits.bytes.observe(cachedTokens * BYTES_PER_TOKEN);
 }
 
-/** Both only where the server says what it found, so that one over the other is how far predictions can be trusted. */
+/** Counts both or neither: reported tokens over predicted ones say how far predictions can be trusted. */
 function recordPrediction(
   { prefixHits, decisions }: PickerMetrics,
   { cachedTokens }: Routed,
@@ -92,7 +114,7 @@ function recordOutcome(series: RequestSeries, outcome: Outcome): void {
 
 /** The reference's rules: NTPOT over all output tokens; TPOT for streams of two tokens or more, without the first. */
 function recordTimes(
-  { series, firstTokenAt }: Open,
+  { series, firstTokenAt }: OpenRequest,
   routed: Routed,
   at: Millis,
   usage: Usage | undefined,
@@ -106,7 +128,7 @@ function recordTimes(
   }
 }
 
-/** A zero is not recorded, but for cached tokens, where it is news. */
+/** Zeros are not recorded, except for cached tokens: none found is a result. */
 function recordTokens(series: RequestSeries, usage: Usage): void {
   if (usage.promptTokens > 0) series.inputTokens.observe(usage.promptTokens);
   if (usage.completionTokens > 0) series.outputTokens.observe(usage.completionTokens);

@@ -1,0 +1,204 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import type { Endpoint } from '../../framework/endpoint.ts';
+import { RoutingError } from '../../framework/error.ts';
+import type { Outcome, Routed, Usage } from '../../framework/observer.ts';
+import { DEFAULT_FLOW, type InferenceRequest, type PromptBlocks } from '../../framework/request.ts';
+import type { Millis } from '../../framework/runtime.ts';
+import type { Decision } from '../../framework/scheduling.ts';
+import type { EventClock } from '../../picker/event-clock.ts';
+import type { DecisionEvent, JournalSubscriber } from '../../picker/journal.ts';
+import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
+import { CaptureLines, type Redacted, type Sink } from './capture-lines.ts';
+import {
+  CAPTURE_VERSION,
+  type CapturedDecision,
+  type CaptureHead,
+  type CaptureRecord,
+  decisionOf,
+} from './capture-record.ts';
+import { isSampled, poolRecords, writeAdded, writeAttributes } from './endpoint-records.ts';
+import { utf8 } from './line-bytes.ts';
+import { RedactedHeaders } from './redacted-headers.ts';
+
+export interface CaptureRecorderOptions {
+  /** The plan in charge at first. */
+  readonly plan: PickerPlan;
+  /** Plans that decide beside it: the capture holds what they read of requests, too. */
+  readonly shadows?: readonly PickerPlan[] | undefined;
+  /** The seed of all the picker's randomness. */
+  readonly seed: number;
+  /** The picker's clock. It is not read before the first event and the first head. */
+  readonly clock: Pick<EventClock, 'now' | 'wallTime' | 'timers'>;
+}
+
+/** Fairness ids and header values are few and recur; beyond this many the hashes are computed anew. */
+const HASHES_MAX = 10_000;
+
+/**
+ * Records all inputs of a picker and its decisions, without text, so that the decisions can be made again. Sinks get the
+ * records as lines of JSON.
+ */
+export class CaptureRecorder implements JournalSubscriber {
+  readonly #clock: CaptureRecorderOptions['clock'];
+  readonly #seed: number;
+  readonly #lines = new CaptureLines();
+  readonly #hash = secretHash();
+  readonly #headers: RedactedHeaders;
+  /** Samples that are not written yet: only those that a decision has seen matter. */
+  readonly #samples = new Map<Endpoint['id'], Endpoint>();
+  #config: unknown;
+  /** Scores that are hashes of prompts could be compared with a guess: they are left out. */
+  #writesScores = true;
+
+  constructor({ plan, shadows, seed, clock }: CaptureRecorderOptions) {
+    this.#clock = clock;
+    this.#seed = seed;
+    this.#headers = new RedactedHeaders(this.#hash, shadows);
+    this.#usePlan(plan);
+  }
+
+  /** Gives this sink all lines from now on. */
+  listen(sink: Sink): void {
+    this.#lines.listen(sink);
+  }
+
+  /** Hands over the lines that are gathered. Call it before the lines so far are needed. */
+  drain(): void {
+    this.#lines.drain();
+  }
+
+  /**
+   * The record that a file begins with, at this moment. With the pool's endpoints the file can be read without those before
+   * it.
+   */
+  head(file: number, endpoints: readonly Endpoint[] = []): CaptureHead {
+    return {
+      e: 'capture',
+      version: CAPTURE_VERSION,
+      seed: this.#seed,
+      config: this.#config,
+      wallMs: this.#clock.wallTime(),
+      timers: this.#clock.timers,
+      t: this.#clock.now(),
+      file,
+      ...(endpoints.length > 0 && { pool: poolRecords(endpoints) }),
+    };
+  }
+
+  /** The lines that a reader needs before those from now on. The lines so far are handed over first. */
+  begin(endpoints: readonly Endpoint[]): Uint8Array {
+    this.drain();
+    const records = [this.head(0), ...poolRecords(endpoints)];
+    return utf8(records.map((record) => `${JSON.stringify(record)}\n`).join(''));
+  }
+
+  onDecision({ number, at, request, options, decision, error }: DecisionEvent): void {
+    this.#writeSamples();
+    const captured = error === undefined ? this.#captured(decision) : errorOf(error);
+    if (captured === undefined) return;
+    const redacted = this.#redact(request);
+    this.#lines.decided(at, number, { request, redacted, options, decision: captured });
+  }
+
+  onFirstToken({ number }: Routed, at: Millis): void {
+    this.#lines.firstToken(at, number);
+  }
+
+  onServed({ number }: Routed, address: string, at: Millis): void {
+    this.#lines.served(at, number, address);
+  }
+
+  onBodyRead({ number }: Routed, request: InferenceRequest): void {
+    this.#lines.bodyRead(this.#clock.now(), number, request, this.#redact(request));
+  }
+
+  onAnswered({ number }: Routed, conversation: PromptBlocks): void {
+    this.#lines.answered(this.#clock.now(), number, conversation);
+  }
+
+  onEnded(
+    { number }: Routed,
+    at: Millis,
+    outcome: Outcome,
+    usage: Usage | undefined,
+    responseBytes?: number,
+  ): void {
+    this.#lines.done(at, number, outcome, usage, responseBytes);
+  }
+
+  onTimer(timer: number, at: Millis): void {
+    this.#write({ e: 'timer', t: at, i: timer });
+  }
+
+  onAdopted(plan: PickerPlan, at: Millis): void {
+    this.#usePlan(plan);
+    // Its plugins begin with the pool as it is now.
+    this.#writeSamples();
+    this.#write({ e: 'adopt', t: at, config: this.#config });
+  }
+
+  onEndpointAdded(endpoint: Endpoint): void {
+    this.#headers.setEndpoint(endpoint);
+    writeAdded(endpoint, this.#write);
+    if (isSampled(endpoint)) this.#samples.set(endpoint.id, endpoint);
+  }
+
+  onEndpointRemoved({ id }: Endpoint): void {
+    this.#samples.delete(id);
+    this.#headers.removeEndpoint(id);
+    this.#write({ e: '-', id });
+  }
+
+  onEndpointChanged(endpoint: Endpoint, previous: Endpoint): void {
+    const { id, labels } = endpoint;
+    if (labels !== previous.labels) {
+      this.#headers.setEndpoint(endpoint);
+      this.#write({ e: 'labels', id, labels: Object.fromEntries(labels) });
+    }
+    if (endpoint.metrics !== previous.metrics) this.#samples.set(id, endpoint);
+    writeAttributes(endpoint, previous, this.#write);
+  }
+
+  #usePlan(plan: PickerPlan): void {
+    this.#config = plan.effective;
+    this.#headers.usePlan(plan);
+    this.#writesScores = !plan.plugins.some(({ definition }) => definition.hashesPrompt === true);
+  }
+
+  #captured(decision: Decision | undefined): CapturedDecision | undefined {
+    const captured = decision && decisionOf(decision);
+    return this.#writesScores ? captured : captured && { ...captured, score: Number.NaN };
+  }
+
+  #redact({ headers, fairnessId }: InferenceRequest): Redacted {
+    const fairness = fairnessId === DEFAULT_FLOW ? fairnessId : this.#hash(fairnessId);
+    return { headers: this.#headers.redact(headers), fairness };
+  }
+
+  readonly #write = (record: CaptureRecord): void => this.#lines.record(record);
+
+  #writeSamples(): void {
+    if (this.#samples.size === 0) return;
+    for (const endpoint of this.#samples.values()) this.#lines.sampled(endpoint);
+    this.#samples.clear();
+  }
+}
+
+/** What a capture holds of a request that was refused; undefined for a fault of our own, which no replay can repeat. */
+function errorOf(error: unknown): CapturedDecision | undefined {
+  return error instanceof RoutingError ? { error: error.code } : undefined;
+}
+
+/** Hashes with a secret that is never written, so that nobody can find a text by trying. */
+function secretHash(): (text: string) => string {
+  const secret = randomBytes(32);
+  const hashes = new Map<string, string>();
+  return (text) => {
+    const known = hashes.get(text);
+    if (known !== undefined) return known;
+    const hash = createHmac('sha256', secret).update(text).digest('base64url').slice(0, 16);
+    if (hashes.size >= HASHES_MAX) hashes.clear();
+    hashes.set(text, hash);
+    return hash;
+  };
+}
