@@ -3,9 +3,9 @@ import { loadSync } from '@grpc/proto-loader';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeRequest } from './decode-request.ts';
+import type { WireMessage } from './echo-message.ts';
 import { encodeResponse } from './encode-response.ts';
 import type { StreamAction } from './stream-action.ts';
-import type { WireMessage } from './wire-message.ts';
 
 // The oracle: protobufjs, through the very .proto we ship.
 const root = join(import.meta.dirname, '..', '..', '..', 'proto');

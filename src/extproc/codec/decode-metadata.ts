@@ -1,7 +1,8 @@
 import type { LoadBalancerMetadata } from './stream-event.ts';
 import { WireReader } from './wire-reader.ts';
 
-// Keys are compared as bytes: this is read with every message of a stream, and nearly all of it is somebody else's.
+// Keys are compared as bytes: metadata comes with every message and is nearly always of other
+// filters.
 const SUBSET_NAMESPACE = Buffer.from('envoy.lb.subset_hint');
 const SUBSET_KEY = Buffer.from('x-gateway-destination-endpoint-subset');
 const SERVED_NAMESPACE = Buffer.from('envoy.lb');
@@ -10,27 +11,29 @@ const SERVED_KEY = Buffer.from('x-gateway-destination-endpoint-served');
 
 const EMPTY: Buffer = Buffer.alloc(0);
 
-/** Reads the entries of the Metadata message ahead that concern a picker; the rest is skipped unread. */
+/** Reads from the Metadata message ahead the entries that a picker needs, and skips the others. */
 export function decodeMetadata(reader: WireReader): LoadBalancerMetadata {
   let subset: readonly string[] | undefined;
   let served: string | undefined;
   let destination: string | undefined;
-  eachEntry(reader, (namespace, struct) => {
+  const outer = reader.enter();
+  readEntries(reader, (namespace, struct) => {
     if (namespace.equals(SUBSET_NAMESPACE)) {
-      eachEntryOf(struct, (key, value) => {
+      readEntries(new WireReader(struct), (key, value) => {
         if (key.equals(SUBSET_KEY)) subset = endpointList(value) ?? subset;
       });
     } else if (namespace.equals(SERVED_NAMESPACE)) {
-      eachEntryOf(struct, (key, value) => {
+      readEntries(new WireReader(struct), (key, value) => {
         if (key.equals(DESTINATION_KEY)) destination = stringsOf(value)?.[0] ?? destination;
         else if (key.equals(SERVED_KEY)) served = stringsOf(value)?.[0] ?? served;
       });
     }
   });
+  reader.leave(outer);
   return { subset, served, destination };
 }
 
-/** A list of strings, or one comma-separated string as header-to-metadata rules produce. */
+/** Reads a list of strings, or one comma-separated string as header-to-metadata rules write it. */
 function endpointList(value: Buffer): readonly string[] | undefined {
   return stringsOf(value)
     ?.flatMap((text) => text.split(','))
@@ -38,17 +41,7 @@ function endpointList(value: Buffer): readonly string[] | undefined {
     .filter((text) => text !== '');
 }
 
-/** The entries of the message ahead, whose field 1 is a map from string to message. */
-function eachEntry(reader: WireReader, take: (key: Buffer, value: Buffer) => void): void {
-  const outer = reader.enter();
-  readEntries(reader, take);
-  reader.leave(outer);
-}
-
-function eachEntryOf(struct: Buffer, take: (key: Buffer, value: Buffer) => void): void {
-  readEntries(new WireReader(struct), take);
-}
-
+/** Reads the entries of field 1, a map from string to message; `take` gets views of both. */
 function readEntries(reader: WireReader, take: (key: Buffer, value: Buffer) => void): void {
   for (let field = reader.next(); field !== 0; field = reader.next()) {
     if (field === 1) readEntry(reader, take);
@@ -69,7 +62,7 @@ function readEntry(reader: WireReader, take: (key: Buffer, value: Buffer) => voi
   take(key, value);
 }
 
-/** The strings of a google.protobuf.Value that is a string or a list; undefined for any other kind of value. */
+/** The strings of a google.protobuf.Value: of a string or a list; undefined for other kinds. */
 function stringsOf(value: Buffer): readonly string[] | undefined {
   let strings: string[] | undefined;
   const reader = new WireReader(value);
@@ -81,7 +74,7 @@ function stringsOf(value: Buffer): readonly string[] | undefined {
   return strings;
 }
 
-/** The strings in the ListValue ahead; what else is in it does not name an endpoint. */
+/** The strings in the ListValue ahead; other elements are skipped. */
 function listOf(reader: WireReader): string[] {
   const strings: string[] = [];
   const outer = reader.enter();

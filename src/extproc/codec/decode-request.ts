@@ -5,7 +5,7 @@ import { WireReader } from './wire-reader.ts';
 
 const EMPTY: Buffer = Buffer.alloc(0);
 
-/** By field number of ProcessingRequest's `request`. */
+/** The event's kind by field number of ProcessingRequest's `request`. */
 const KINDS: readonly (StreamEvent['kind'] | undefined)[] = [
   undefined,
   undefined,
@@ -17,12 +17,12 @@ const KINDS: readonly (StreamEvent['kind'] | undefined)[] = [
   'response-trailers',
 ];
 
-/** `end_of_stream`'s field number in HttpHeaders, HttpBody and HttpTrailers (which has none), in the order of KINDS. */
+/** The field number of `end_of_stream` by index of KINDS; 0 if the message has none. */
 const END_FIELDS: readonly number[] = [0, 0, 3, 3, 2, 2, 0, 0];
 
 /**
- * One ProcessingRequest to an event. Body chunks are views into `bytes`, headers are read when asked for.
- * Throws RangeError when the bytes are not a protobuf message.
+ * Decodes a ProcessingRequest. Body chunks are views into `bytes`; headers are decoded on demand.
+ * Throws RangeError if the bytes are not a protobuf message.
  */
 export function decodeRequest(bytes: Buffer): StreamEvent {
   let kind: StreamEvent['kind'] = 'unknown';

@@ -1,6 +1,5 @@
-import { EchoMessage } from './echo-message.ts';
+import { EchoMessage, type WireMessage } from './echo-message.ts';
 import type { PickMutation, StreamAction } from './stream-action.ts';
-import type { WireMessage } from './wire-message.ts';
 import { WireWriter } from './wire-writer.ts';
 
 const OVERWRITE_IF_EXISTS_OR_ADD = 2;
@@ -20,60 +19,52 @@ const FIELD = {
 const METADATA_NAMESPACE = 'envoy.lb';
 const DESTINATION = 'x-gateway-destination-endpoint';
 
-/** An answer without content is always the same two bytes: its key and a length of 0. */
-const EMPTY_ANSWERS = {
-  requestHeaders: emptyAnswer(FIELD.requestHeaders),
-  responseHeaders: emptyAnswer(FIELD.responseHeaders),
-  requestBody: emptyAnswer(FIELD.requestBody),
-  responseBody: emptyAnswer(FIELD.responseBody),
-  requestTrailers: emptyAnswer(FIELD.requestTrailers),
-  responseTrailers: emptyAnswer(FIELD.responseTrailers),
-} as const;
+/** By field number: a response without content, which is its key and a length of 0. */
+const EMPTY_RESPONSES: readonly Buffer[] = [0, 1, 2, 3, 4, 5, 6].map((field) =>
+  Buffer.from([(field << 3) | 2, 0]),
+);
 
-/** One for all: encoding is synchronous, and what it gives out is a copy. */
+/** Shared by all streams: encoding is synchronous, and `take` returns a copy. */
 const writer = new WireWriter();
 
-/** One action to a ProcessingResponse. `half-close` has no message and must not be passed. */
+/** Encodes one action as a ProcessingResponse. `half-close` has no message. */
 export function encodeResponse(
   action: Exclude<StreamAction, { readonly kind: 'half-close' }>,
 ): WireMessage {
   switch (action.kind) {
     case 'answer-request-headers':
-      return action.pick === undefined
-        ? EMPTY_ANSWERS.requestHeaders
-        : encodePick(FIELD.requestHeaders, action.pick);
+      return encodePick(FIELD.requestHeaders, action.pick, undefined);
     case 'answer-request-body':
-      if (action.pick !== undefined) {
-        return encodePick(FIELD.requestBody, action.pick, action.body);
-      }
-      return action.body === undefined
-        ? EMPTY_ANSWERS.requestBody
-        : encodeBody(FIELD.requestBody, action.body);
+      return encodePick(FIELD.requestBody, action.pick, action.body);
     case 'echo-request-body':
       return new EchoMessage(FIELD.requestBody, action);
     case 'echo-response-body':
       return new EchoMessage(FIELD.responseBody, action);
     case 'answer-request-trailers':
-      return EMPTY_ANSWERS.requestTrailers;
+      return emptyResponse(FIELD.requestTrailers);
     case 'answer-response-headers':
       return encodeResponseHeaders(action);
     case 'answer-response-body':
-      return action.body === undefined
-        ? EMPTY_ANSWERS.responseBody
-        : encodeBody(FIELD.responseBody, action.body);
+      return encodeBody(FIELD.responseBody, action.body);
     case 'answer-response-trailers':
-      return EMPTY_ANSWERS.responseTrailers;
+      return emptyResponse(FIELD.responseTrailers);
     case 'reject':
       return encodeReject(action);
   }
 }
 
-/** Written back to front, as the writer does. */
+function emptyResponse(field: number): Buffer {
+  return EMPTY_RESPONSES[field] as Buffer;
+}
+
+/** Writes the last field first, as the writer requires. */
 function encodePick(
   field: number,
-  { destination, setHeaders, removeHeaders }: PickMutation,
-  body?: readonly Uint8Array[],
+  pick: PickMutation | undefined,
+  body: readonly Uint8Array[] | undefined,
 ): Buffer {
+  if (pick === undefined) return encodeBody(field, body);
+  const { destination, setHeaders, removeHeaders } = pick;
   writer.reset();
   // Struct { envoy.lb: Value { Struct { destination: Value } } }
   let end = writer.written;
@@ -101,7 +92,8 @@ function encodePick(
 }
 
 /** BodyResponse { CommonResponse { BodyMutation } } */
-function encodeBody(field: number, body: readonly Uint8Array[]): Buffer {
+function encodeBody(field: number, body: readonly Uint8Array[] | undefined): Buffer {
+  if (body === undefined) return emptyResponse(field);
   writer.reset();
   const end = writer.written;
   writeBody(body);
@@ -110,7 +102,7 @@ function encodeBody(field: number, body: readonly Uint8Array[]): Buffer {
   return writer.take();
 }
 
-/** Also one of no bytes: it is what the chunk is replaced by. */
+/** Writes an empty body, too: it replaces the chunk. */
 function writeBody(body: readonly Uint8Array[]): void {
   const end = writer.written;
   writer.bytes(1, body);
@@ -121,7 +113,7 @@ function encodeResponseHeaders({
   setHeaders,
   removeHeaders = [],
 }: Extract<StreamAction, { readonly kind: 'answer-response-headers' }>): WireMessage {
-  if (setHeaders.length + removeHeaders.length === 0) return EMPTY_ANSWERS.responseHeaders;
+  if (setHeaders.length + removeHeaders.length === 0) return emptyResponse(FIELD.responseHeaders);
   writer.reset();
   // HeadersResponse { CommonResponse { HeaderMutation } }
   const end = writer.written;
@@ -155,7 +147,7 @@ function writeHeaders(headers: readonly (readonly [string, string])[]): void {
   for (const [name, value] of headers.toReversed()) writeHeader(name, value);
 }
 
-/** A HeaderValueOption in a HeaderMutation's `set_headers`, its value as `raw_value`. */
+/** Writes a HeaderValueOption of `set_headers`, with the value as `raw_value`. */
 function writeHeader(name: string, value: string): void {
   const end = writer.written;
   writer.uint32(3, OVERWRITE_IF_EXISTS_OR_ADD);
@@ -168,8 +160,4 @@ function writeHeader(name: string, value: string): void {
 
 function writeRemovals(names: readonly string[]): void {
   for (const name of names.toReversed()) writer.text(2, name);
-}
-
-function emptyAnswer(field: number): Buffer {
-  return Buffer.from([(field << 3) | 2, 0]);
 }

@@ -1,6 +1,6 @@
 import { WireReader } from './wire-reader.ts';
 
-/** A HeaderMap as it came, read when asked: of most response headers only the status is ever looked at. */
+/** An encoded HeaderMap, decoded on demand: of most responses only the status is read. */
 export class HeaderBlock {
   readonly #bytes: Buffer;
 
@@ -8,7 +8,7 @@ export class HeaderBlock {
     this.#bytes = bytes;
   }
 
-  /** Lower-case names; of a repeated header the last value. Throws RangeError when the bytes are not a HeaderMap. */
+  /** By lower-case name, the last value each. Throws RangeError if the bytes are no HeaderMap. */
   toMap(): ReadonlyMap<string, string> {
     const headers = new Map<string, string>();
     const reader = new WireReader(this.#bytes);
@@ -19,7 +19,7 @@ export class HeaderBlock {
     return headers;
   }
 
-  /** The last value of the header with this lower-case ASCII name, which the proxy has lower-cased already. */
+  /** The header's last value. `name`: lower-case ASCII, as the proxy sends names. */
   get(name: string): string | undefined {
     let found: string | undefined;
     const reader = new WireReader(this.#bytes);
@@ -31,7 +31,7 @@ export class HeaderBlock {
   }
 }
 
-/** `raw_value` where there is one, else `value`. */
+/** Reads `raw_value` if there is one, otherwise `value`. */
 function readHeader(reader: WireReader, into: Map<string, string>): void {
   const outer = reader.enter();
   let name = '';
@@ -54,7 +54,7 @@ function valueUnder(reader: WireReader, name: string): string | undefined {
   let rawValue = '';
   for (let field = reader.next(); field !== 0; field = reader.next()) {
     if (field === 1) matches = reader.textIs(name);
-    // A name comes before its value from every encoder there is, so that values of others need not be made.
+    // All encoders write a name before its value, so the values of other headers are skipped.
     else if (field === 2 && matches) value = reader.text();
     else if (field === 3 && matches) rawValue = reader.text();
     else reader.skip();

@@ -1,23 +1,23 @@
-/** What a pick changes about the request. */
+/** The changes that a pick makes to the request. */
 export interface PickMutation {
-  /** `host:port`, comma-separated when there are fallbacks: header and dynamic metadata alike. */
+  /** `host:port`, comma-separated if there are fallbacks; sent as header and as metadata. */
   readonly destination: string;
   readonly setHeaders: readonly (readonly [name: string, value: string])[];
   readonly removeHeaders: readonly string[];
 }
 
-/** What we say back. */
+/** One answer to Envoy. */
 export type StreamAction =
   | { readonly kind: 'answer-request-headers'; readonly pick: PickMutation | undefined }
   | {
       readonly kind: 'answer-request-body';
       readonly pick: PickMutation | undefined;
-      /** What the chunk is replaced by; undefined leaves it as it is. */
+      /** Replaces the chunk; undefined leaves it unchanged. */
       readonly body?: readonly Uint8Array[] | undefined;
     }
   | {
       readonly kind: 'echo-request-body' | 'echo-response-body';
-      /** In order; together at most the protocol's chunk size. */
+      /** In order; together at most the chunk size of the protocol. */
       readonly pieces: readonly Uint8Array[];
       readonly endOfStream: boolean;
     }
@@ -28,7 +28,7 @@ export type StreamAction =
     }
   | {
       readonly kind: 'answer-response-body';
-      /** What the chunk is replaced by; undefined leaves it as it is. */
+      /** Replaces the chunk; undefined leaves it unchanged. */
       readonly body?: readonly Uint8Array[] | undefined;
     }
   | { readonly kind: 'answer-request-trailers' | 'answer-response-trailers' }

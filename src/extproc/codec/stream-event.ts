@@ -1,6 +1,6 @@
 import type { HeaderBlock } from './header-block.ts';
 
-/** How the filter sends a body, as Envoy numbers it. */
+/** Envoy's numbers of the modes in which the filter sends a body. */
 export const BODY_MODE = {
   none: 0,
   streamed: 1,
@@ -9,32 +9,32 @@ export const BODY_MODE = {
   fullDuplex: 4,
 } as const;
 
-/** What the filter says of itself in its first message. */
+/** The filter's configuration, sent in its first message. */
 export interface ProtocolConfig {
   readonly requestBodyMode: number;
   readonly responseBodyMode: number;
-  /** The body comes whether or not the headers have been answered. */
+  /** The body is sent without waiting for the answer to the headers. */
   readonly sendsBodyWithoutWaiting: boolean;
 }
 
-/** The dynamic metadata that concerns a picker. */
+/** The dynamic metadata that a picker reads. */
 export interface LoadBalancerMetadata {
   /** Endpoints the proxy allows; undefined allows all. */
   readonly subset: readonly string[] | undefined;
-  /** The endpoint that really served the request. */
+  /** The endpoint that served the request. */
   readonly served: string | undefined;
-  /** Where a picker before us has sent the request: `host:port`, comma-separated when there are fallbacks. */
+  /** An earlier picker's choice: `host:port`, comma-separated if there are fallbacks. */
   readonly destination?: string | undefined;
 }
 
 interface EventCommon {
   readonly metadata: LoadBalancerMetadata | undefined;
-  /** Nobody waits for an answer. */
+  /** The proxy does not wait for an answer (`observability_mode`). */
   readonly observing: boolean;
   readonly protocol: ProtocolConfig | undefined;
 }
 
-/** What Envoy says on one stream, free of protobuf. */
+/** One message from Envoy, decoded. */
 export type StreamEvent = EventCommon &
   (
     | {

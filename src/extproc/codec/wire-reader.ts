@@ -3,12 +3,12 @@ const FIXED64 = 1;
 const BYTES = 2;
 const FIXED32 = 5;
 
-/** The top bits of a 64-bit varint cannot be kept in a double; no field we read is that large. */
+/** A double loses the top bits of a 64-bit varint; no field that is read here is that large. */
 const VARINT_BYTES_MAX = 10;
 
 /**
- * Walks a protobuf message's fields in place: a nested message is entered and left, not cut out.
- * Throws RangeError when the bytes are not a message.
+ * Walks a protobuf message's fields in place: nested messages are entered and left, not copied.
+ * Throws RangeError if the bytes are not a message.
  */
 export class WireReader {
   readonly #bytes: Buffer;
@@ -21,7 +21,7 @@ export class WireReader {
     this.#end = bytes.length;
   }
 
-  /** The next field's number, or 0 at the end of the message. The field must then be read, entered or skipped. */
+  /** The next field's number, 0 at the end. The caller must then read, enter or skip the field. */
   next(): number {
     if (this.#at >= this.#end) return 0;
     const key = this.#varint();
@@ -47,13 +47,13 @@ export class WireReader {
     return this.#bytes.subarray(start, this.#at);
   }
 
-  /** Bad UTF-8 becomes replacement characters: a header must not end a stream. */
+  /** Invalid UTF-8 becomes replacement characters: a header must not end a stream. */
   text(): string {
     const start = this.#content();
     return this.#bytes.toString('utf8', start, this.#at);
   }
 
-  /** Whether this text is exactly `ascii`; reads the field either way. */
+  /** Reads the field and returns whether it is exactly `ascii`. */
   textIs(ascii: string): boolean {
     const start = this.#content();
     if (this.#at - start !== ascii.length) return false;
@@ -63,7 +63,7 @@ export class WireReader {
     return true;
   }
 
-  /** Goes into the nested message; `leave` with what this returns goes on behind it. */
+  /** Enters the nested message. `leave` with the returned value continues behind it. */
   enter(): number {
     const outer = this.#end;
     const start = this.#content();
@@ -96,7 +96,7 @@ export class WireReader {
     }
   }
 
-  /** Steps over a length-delimited field and returns where its content starts; it ends where the reader is. */
+  /** Moves behind a length-delimited field and returns where its content starts. */
   #content(): number {
     this.#expect(BYTES);
     const length = this.#varint();
@@ -125,7 +125,7 @@ export class WireReader {
 
   #expect(wireType: number): void {
     if (this.#wireType !== wireType) {
-      throw new RangeError(`protobuf wire type ${this.#wireType} where ${wireType} belongs`);
+      throw new RangeError(`protobuf wire type ${this.#wireType} where ${wireType} was expected`);
     }
   }
 }

@@ -1,26 +1,26 @@
 const CAPACITY_MIN = 4096;
 
-/** A longer text is handed to the runtime, which is faster from about here on. */
+/** For longer texts Node's own encoder is faster. */
 const SHORT_TEXT_CHARS = 48;
 
 const VARINT = 0;
 const BYTES = 2;
 
 /**
- * Writes a protobuf message from its last byte to its first, so that the length in front of a nested message is known
- * when it is its turn, and the whole costs one allocation. Fields therefore appear in the reverse order of the calls.
- * Field numbers must be below 16.
+ * Writes a protobuf message from its last byte to its first: the length in front of a nested
+ * message is then known when it is written, and the message costs one allocation. The last field
+ * must be written first. Field numbers must be below 16.
  */
 export class WireWriter {
   #bytes: Buffer = Buffer.allocUnsafeSlow(CAPACITY_MIN);
   #at: number = CAPACITY_MIN;
 
-  /** Bytes written so far: where a nested message ends, to be given to `message`. */
+  /** Bytes written so far. Where a nested message ends: pass it to `message` afterwards. */
   get written(): number {
     return this.#bytes.length - this.#at;
   }
 
-  /** Forgets what was written, so that an encoding that threw half-way leaves nothing to the next. */
+  /** Discards what was written, such as by an encoding that threw. */
   reset(): void {
     this.#at = this.#bytes.length;
   }
@@ -31,7 +31,7 @@ export class WireWriter {
     this.message(field, end);
   }
 
-  /** Pieces as one field, in order. */
+  /** Writes the pieces, in order, as one field. */
   bytes(field: number, pieces: readonly Uint8Array[]): void {
     const end = this.written;
     for (const piece of pieces.toReversed()) {
@@ -42,7 +42,7 @@ export class WireWriter {
     this.message(field, end);
   }
 
-  /** True; false is what an absent field means. */
+  /** Writes `true`; an absent field means false. */
   flag(field: number): void {
     this.uint32(field, 1);
   }
@@ -52,13 +52,13 @@ export class WireWriter {
     this.#byte((field << 3) | VARINT);
   }
 
-  /** Makes what was written since `end` the content of a length-delimited field. */
+  /** Makes the bytes written since `end` the content of a length-delimited field. */
   message(field: number, end: number): void {
     this.#varint(this.written - end);
     this.#byte((field << 3) | BYTES);
   }
 
-  /** The message in memory of its own; the writer starts anew. */
+  /** Returns a copy of the message and resets the writer. */
   take(): Buffer {
     const message = Buffer.allocUnsafe(this.written);
     this.#bytes.copy(message, 0, this.#at);
@@ -66,7 +66,7 @@ export class WireWriter {
     return message;
   }
 
-  /** False, with nothing written, when some character is not ASCII. */
+  /** Returns false and writes nothing if a character is not ASCII. */
   #shortAscii(text: string): boolean {
     this.#need(text.length);
     const start = this.#at - text.length;
@@ -113,16 +113,20 @@ export class WireWriter {
   }
 }
 
-/** Bytes of a length-delimited field below number 16 with `contentBytes` of content, key and length included. */
+/** Size of a length-delimited field below number 16, with its key and length. */
 export function fieldBytes(contentBytes: number): number {
   return 1 + varintBytes(contentBytes) + contentBytes;
 }
 
-/** Key and length of a length-delimited field below number 16; returns where its content belongs. */
+/**
+ * Writes key and length of a length-delimited field below number 16; returns where its content
+ * belongs.
+ */
 export function writeFieldHead(
   out: Buffer,
   at: number,
-  { field, contentBytes }: { readonly field: number; readonly contentBytes: number },
+  field: number,
+  contentBytes: number,
 ): number {
   out[at] = (field << 3) | BYTES;
   return writeVarint(out, at + 1, contentBytes);
