@@ -1,11 +1,73 @@
+import { Server, ServerCredentials, setLogger } from '@grpc/grpc-js';
 import { generate } from 'selfsigned';
+import { ListenError } from '../../runtime/listen-error.ts';
 
 export interface Certificate {
   readonly cert: Buffer;
   readonly key: Buffer;
 }
 
-/** A certificate of our own for proxies that encrypt but do not verify, as the reference picker gives itself. */
+/**
+ * Envoy resets nearly every stream once it needs nothing more. By default Node takes that for the
+ * rapid-reset attack and closes the connection after 1,000 resets at once or 33 a second; a proxy
+ * connection carries thousands of requests a second, so the limits are out of an honest proxy's
+ * reach.
+ */
+const RESETS_MAX = 1_000_000_000;
+
+/** Room for the message around a body of the largest size. */
+const MESSAGE_OVERHEAD_BYTES = 64 * 1024;
+
+/** A line that gRPC prints although it also returns the error, which the caller reports better. */
+const REPORTED_BY_CALLER = /^No address added out of total \d+ resolved$/;
+
+/** A gRPC server whose messages hold bodies of at most `bodyBytesMax`. */
+export function newGrpcServer(bodyBytesMax: number): Server {
+  setLogger({
+    error: (line: unknown, ...more: readonly unknown[]) => {
+      if (typeof line === 'string' && REPORTED_BY_CALLER.test(line)) return;
+      console.error(line, ...more);
+    },
+  });
+  const server = new Server({
+    'grpc.max_receive_message_length': bodyBytesMax + MESSAGE_OVERHEAD_BYTES,
+    'grpc.max_send_message_length': -1,
+    'grpc.max_concurrent_streams': 0x7fff_ffff,
+  });
+  // grpc-js has no option for these; it passes this object to http2.createServer.
+  const { commonServerOptions } = server as unknown as {
+    readonly commonServerOptions: Record<string, unknown>;
+  };
+  commonServerOptions['streamResetBurst'] = RESETS_MAX;
+  commonServerOptions['streamResetRate'] = RESETS_MAX;
+  return server;
+}
+
+/** Listens and returns the port. Throws ListenError. */
+export function bind(
+  server: Server,
+  host: string,
+  port: number,
+  credentials: ServerCredentials,
+): Promise<number> {
+  const address = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  return new Promise((resolve, reject) => {
+    server.bindAsync(address, credentials, (error, bound) => {
+      if (error === null) resolve(bound);
+      else reject(new ListenError(address, error));
+    });
+  });
+}
+
+export async function credentialsFor(
+  tls: Certificate | 'self-signed' | 'plaintext',
+): Promise<ServerCredentials> {
+  if (tls === 'plaintext') return ServerCredentials.createInsecure();
+  const { cert, key } = tls === 'self-signed' ? await selfSignedCertificate() : tls;
+  return ServerCredentials.createSsl(null, [{ cert_chain: cert, private_key: key }]);
+}
+
+/** A certificate for proxies that encrypt but do not verify, as the reference picker makes one. */
 export async function selfSignedCertificate(): Promise<Certificate> {
   const { cert, private: key } = await generate([{ name: 'commonName', value: 'pointsman' }], {
     keySize: 2048,

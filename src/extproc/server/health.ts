@@ -1,7 +1,7 @@
 import type { Server } from '@grpc/grpc-js';
 import { HealthImplementation } from 'grpc-health-check';
 
-/** Names by which gateways ask: none, the ext_proc service, and those of the reference's probes. */
+/** Service names that gateways ask for: none, ext_proc, and those of the reference's probes. */
 const SERVICES = [
   '',
   'envoy.service.ext_proc.v3.ExternalProcessor',
@@ -10,7 +10,7 @@ const SERVICES = [
 ] as const;
 const LIVENESS = 'liveness';
 
-/** gRPC health for all our servers together: alive from the start, serving when told. */
+/** gRPC health for all servers of the picker: live from the start, serving after `setServing`. */
 export class Health {
   readonly #implementation = new HealthImplementation({ [LIVENESS]: 'SERVING' });
 

@@ -49,7 +49,7 @@ function route(request: InferenceRequest): RoutedRequest {
     firstToken: () => undefined,
     served: () => undefined,
     bodyRead: () => undefined,
-    hearsAnswer: false,
+    wantsAnswer: false,
     answered: () => undefined,
     done: () => {
       if (held) open -= 1;
@@ -63,23 +63,25 @@ afterEach(async () => {
   for (const stop of stops.splice(0).reverse()) await stop();
 });
 
+const SESSION = {
+  router: { route },
+  openBody: createOpenBody({ bodyBytesMax: 16 * MiB, hashSeed: 1 }),
+  headerOnly: headerOnlyRequest,
+  earlyPickBytes: 1000,
+  halfCloseAfterPick: false,
+  onFault: (error: unknown) => {
+    throw error;
+  },
+  onRejected: () => undefined,
+};
+
 async function start(overrides: Partial<ExtProcServerOptions> = {}): Promise<ExtProcServer> {
   const server = await startExtProcServer({
     host: '127.0.0.1',
     port: 0,
     tls: 'plaintext',
     messageBytesMax: 16 * MiB,
-    session: {
-      router: { route },
-      openBody: createOpenBody({ bodyBytesMax: 16 * MiB, hashSeed: 1 }),
-      headerOnly: headerOnlyRequest,
-      earlyPickBytes: 1000,
-      halfCloseAfterPick: false,
-      onFault: (error) => {
-        throw error;
-      },
-      onRejected: () => undefined,
-    },
+    session: SESSION,
     ...overrides,
   });
   stops.push(() => server.drain(0));
@@ -167,6 +169,27 @@ describe('the ext_proc server', () => {
       'request_headers',
       'request_body',
     ]);
+    stream.end();
+  });
+
+  it('passes a message to its session in one frame', async () => {
+    const [before, frames] = [Error.stackTraceLimit, [] as string[]];
+    Error.stackTraceLimit = 100;
+    stops.push(() => void (Error.stackTraceLimit = before));
+    const noting = (request: InferenceRequest): RoutedRequest => {
+      frames.push(...(new Error('here').stack ?? '').split('\n'));
+      return route(request);
+    };
+    const { port } = await start({ session: { ...SESSION, router: { route: noting } } });
+    const stream = client(port).Process();
+    const got = answers(stream, 2);
+    stream.write(HEADERS);
+    stream.write(body(PROMPT));
+    await got;
+    const ours = frames.filter((frame) => frame.includes('/src/extproc/'));
+    const [inServer, inSession] = ours.toReversed();
+    expect(inServer).toContain('/server/server.ts');
+    expect(inSession).toContain('Session.on ');
     stream.end();
   });
 
