@@ -4,46 +4,46 @@ import type { InferenceRequest } from '../../framework/request.ts';
 import type { RouteOptions } from '../../framework/routing.ts';
 import { chainBlockIds } from '../../openai/chain-block-ids.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
-import { CaptureLines } from './capture-lines.ts';
+import { CaptureLines, type Redacted } from './capture-lines.ts';
 import type { CapturedDecision, CaptureRecord } from './capture-record.ts';
 import { recordOf } from './record-of.ts';
 
-type Asked = Extract<CaptureRecord, { e: 'q' }>;
+type Decided = Extract<CaptureRecord, { e: 'q' }>;
 
-/** What is told, as lines of text. */
-function linesOf(tell: (lines: CaptureLines) => void): readonly string[] {
+/** What is written, as lines of text. */
+function linesOf(write: (lines: CaptureLines) => void): readonly string[] {
   const lines = new CaptureLines();
   const text: string[] = [];
   lines.listen((bytes) => void text.push(new TextDecoder('utf-8', { fatal: true }).decode(bytes)));
-  tell(lines);
+  write(lines);
   lines.drain();
   return text.join('').trimEnd().split('\n');
 }
 
-const recordsOf = (tell: (lines: CaptureLines) => void): readonly CaptureRecord[] =>
-  linesOf(tell).map(recordOf);
+const recordsOf = (write: (lines: CaptureLines) => void): readonly CaptureRecord[] =>
+  linesOf(write).map(recordOf);
 
 const PICKED: CapturedDecision = { endpoint: 'a:1', score: 0.5 };
 const SEEN: RouteOptions = { firstTokenSeen: true };
 
-function asked(
+function decided(
   request: Partial<InferenceRequest>,
   {
     options = SEEN,
     decision = PICKED,
-    hidden = { headers: undefined, fairness: 'hash' },
+    redacted = { headers: undefined, fairness: 'hash' },
   }: {
     readonly options?: RouteOptions;
     readonly decision?: CapturedDecision;
-    readonly hidden?: Parameters<CaptureLines['asked']>[2]['hidden'];
+    readonly redacted?: Redacted;
   } = {},
 ): (lines: CaptureLines) => void {
   return (lines) =>
-    lines.asked(5000, 7, { request: makeRequest(request), hidden, options, decision });
+    lines.decided(5000, 7, { request: makeRequest(request), redacted, options, decision });
 }
 
-const askedAgain = (...given: Parameters<typeof asked>): Asked =>
-  recordsOf(asked(...given))[0] as Asked;
+const readAgain = (...given: Parameters<typeof decided>): Decided =>
+  recordsOf(decided(...given))[0] as Decided;
 
 /** Each with something that JSON or UTF-8 must be careful with. */
 const NAMES = [
@@ -70,10 +70,10 @@ describe('lines of a capture', () => {
       bodyBytes: 800,
       prompt,
     };
-    expect(linesOf(asked(request))).toEqual([
+    expect(linesOf(decided(request))).toEqual([
       '{"e":"q","t":5000,"n":7,"r":{"id":"r1","model":"m","promptTokens":200,"bodyBytes":800,"blocks":[[0,3]]},"d":{"endpoint":"a:1","score":0.5}}',
     ]);
-    expect(askedAgain(request)).toEqual({
+    expect(readAgain(request)).toEqual({
       e: 'q',
       t: 5000,
       n: 7,
@@ -106,26 +106,26 @@ describe('lines of a capture', () => {
       ttftSloMs: 12.5,
       tpotSloMs: 3,
     };
-    const hidden = { headers: { 'x-zone': 'north "1"' }, fairness: 'hash' };
+    const redacted = { headers: { 'x-zone': 'north "1"' }, fairness: 'hash' };
     const options = { subset: ['a:1', 'b'], firstTokenSeen: false, endSeen: false };
     const decision = { ...PICKED, prefill: 'b:1', by: 'canary' };
-    const record = askedAgain(
+    const record = readAgain(
       { ...told, rewrite, prompt, fairnessId: 'tenant' },
-      { hidden, options, decision },
+      { redacted, options, decision },
     );
     expect(record).toMatchObject({ ...options, d: decision });
-    expect(record.r).toMatchObject({ ...told, headers: hidden.headers, fairness: 'hash' });
+    expect(record.r).toMatchObject({ ...told, headers: redacted.headers, fairness: 'hash' });
     expect(record.r).toMatchObject({ rewrite: { requestedModel: 'other' }, blockTokens: 16 });
-    expect(askedAgain({}, { decision: { error: 'saturated' } }).d).toEqual({ error: 'saturated' });
+    expect(readAgain({}, { decision: { error: 'saturated' } }).d).toEqual({ error: 'saturated' });
   });
 
   it.each(NAMES.map((name) => [name.slice(0, 20), name]))('keep any text: %j', (_shown, name) => {
     const decision = { endpoint: name, score: 1, prefill: name, by: name };
-    const hidden = { headers: { [name]: name }, fairness: name };
+    const redacted = { headers: { [name]: name }, fairness: name };
     const request = { id: name, model: name, objective: name, fairnessId: 'tenant' };
-    const { r, d } = askedAgain(request, { decision, hidden });
+    const { r, d } = readAgain(request, { decision, redacted });
     expect(r).toMatchObject({ id: name, model: name, objective: name, fairness: name });
-    expect(r.headers).toEqual(hidden.headers);
+    expect(r.headers).toEqual(redacted.headers);
     expect(d).toEqual(decision);
     expect(recordsOf((lines) => lines.served(1, 2, name))).toEqual([
       { e: 'served', t: 1, n: 2, address: name },
@@ -144,11 +144,11 @@ describe('lines of a capture', () => {
     2 ** 31,
     Number.MAX_VALUE,
   ])('keep any score to the last bit: %s', (score) => {
-    const { d } = askedAgain({}, { decision: { endpoint: 'a', score } });
+    const { d } = readAgain({}, { decision: { endpoint: 'a', score } });
     expect('score' in d && Object.is(d.score, score)).toBe(true);
   });
 
-  it('tell blocks in runs of consecutive numbers', () => {
+  it('hold blocks in runs of consecutive numbers', () => {
     const blocksOf = (...prompts: readonly (readonly number[])[]): readonly unknown[] =>
       recordsOf((lines) => {
         for (const ids of prompts) {
@@ -187,7 +187,7 @@ describe('lines of a capture', () => {
     }
   });
 
-  it('tell what became of a request', () => {
+  it('hold what became of a request', () => {
     const usage = { promptTokens: 10, completionTokens: 20, cachedTokens: undefined };
     const records = recordsOf((lines) => {
       lines.done(1500, 3, 'completed', undefined);
@@ -214,7 +214,7 @@ describe('lines of a capture', () => {
     expect(recordOf(line)).toEqual(record);
   });
 
-  it('tell samples as they are', () => {
+  it('hold samples as they are', () => {
     const sample = { waiting: 3, running: 14, kv: 0.1 + 0.2, sampledAt: 123_456.789_012_3 };
     const endpoint = makeEndpoint('pod "a"', sample);
     expect(recordsOf((lines) => lines.sampled(endpoint))).toEqual([
@@ -247,10 +247,10 @@ describe('lines of a capture', () => {
   });
 
   it('stay right when more names come than are remembered', () => {
-    const told = Array.from({ length: 25_000 }, (_, n) => `m${n % 12_000}`);
+    const names = Array.from({ length: 25_000 }, (_, n) => `m${n % 12_000}`);
     const records = recordsOf((lines) => {
-      for (const [n, name] of told.entries()) lines.served(1, n, name);
+      for (const [n, name] of names.entries()) lines.served(1, n, name);
     });
-    expect(records.map((each) => (each.e === 'served' ? each.address : ''))).toEqual(told);
+    expect(records.map((each) => (each.e === 'served' ? each.address : ''))).toEqual(names);
   });
 });

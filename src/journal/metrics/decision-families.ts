@@ -1,14 +1,21 @@
 import type { Registry } from 'prom-client';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { HIT_BYTES, HIT_RATIO, SCHEDULER_SECONDS } from './bucket-bounds.ts';
-import { endpointLabels } from './endpoint-labels.ts';
-import { counters, eppPage, type Family, histograms } from './family.ts';
-import { createNameCap } from './name-cap.ts';
-import { createRewriteCells } from './rewrite-cells.ts';
+import {
+  counters,
+  createNameCap,
+  endpointLabels,
+  eppPage,
+  type Family,
+  histograms,
+  OTHER,
+} from './family.ts';
 import type { Cell, Tally } from './tally.ts';
 
 /** Models told apart in `scheduler_attempts_total`; each may appear once an endpoint. */
 const ATTEMPT_MODELS_MAX = 100;
+/** Clients choose the models that a rule for all of them is asked about, so the combinations are capped. */
+const REWRITES_MAX = 1000;
 
 export type ExtensionPoint = 'Filter' | 'Scorer' | 'Picker';
 
@@ -150,4 +157,31 @@ function attemptTable(family: Family<Cell>): Pick<DecisionFamilies, 'attempt' | 
 
 function portOf(address: string): string {
   return address.slice(address.lastIndexOf(':') + 1);
+}
+
+/** Counts by the rule that gave a request to another model, the model asked for and the one that serves. */
+function createRewriteCells(
+  registry: Registry,
+): (rule: string, model: string, targetModel: string) => Cell {
+  const family = eppPage(registry)(
+    counters(),
+    'model_rewrite_decisions_total',
+    'Requests whose model a rule decided.',
+    ['model_rewrite_name', 'model_name', 'target_model'],
+  );
+  const models = createNameCap(REWRITES_MAX);
+  const cells = new Map<string, Cell>();
+
+  function find(rule: string, model: string, targetModel: string): Cell {
+    const key = [rule, model, targetModel].join('\n');
+    const found = cells.get(key);
+    if (found !== undefined) return found;
+    if (cells.size >= REWRITES_MAX && rule !== OTHER) return find(OTHER, OTHER, OTHER);
+    const labels = { model_rewrite_name: rule, model_name: model, target_model: targetModel };
+    const cell = family.child(labels);
+    cells.set(key, cell);
+    return cell;
+  }
+
+  return (rule, model, targetModel) => find(rule, models.admit(model), targetModel);
 }

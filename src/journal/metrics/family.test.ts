@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
-import { counters, histograms } from './family.ts';
+import { counters, createNameCap, histograms, OTHER } from './family.ts';
 
 describe('Family', () => {
   it('is printed by prom-client with its labels in alphabetical order', async () => {
@@ -54,5 +54,29 @@ describe('Family', () => {
     const family = counters().expose(registry, { name: 'c_total', help: 'c', labels: ['m'] });
     family.drop(family.child({ m: 'gone' }));
     expect(await registry.metrics()).not.toContain('gone');
+  });
+});
+
+describe('createNameCap', () => {
+  it('admits names up to the cap and keeps those for good', () => {
+    const cap = createNameCap(2);
+    expect(['a', 'b', 'c', 'a', 'b'].map((name) => cap.admit(name))).toEqual([
+      'a',
+      'b',
+      OTHER,
+      'a',
+      'b',
+    ]);
+  });
+
+  it('tells known names from others without admitting any', () => {
+    const cap = createNameCap(2);
+    cap.admit('a');
+    expect([cap.known('a'), cap.known('b'), cap.known('b')]).toEqual(['a', OTHER, OTHER]);
+    expect(cap.admit('b')).toBe('b');
+  });
+
+  it('does not admit a name that is a text', () => {
+    expect(createNameCap(2).admit('x'.repeat(257))).toBe(OTHER);
   });
 });

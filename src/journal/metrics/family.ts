@@ -1,4 +1,5 @@
 import type { Metric, Registry } from 'prom-client';
+import type { EndpointId } from '../../framework/endpoint.ts';
 import { type Cell, Tally } from './tally.ts';
 
 export type Labels = Readonly<Record<string, string>>;
@@ -133,4 +134,40 @@ function histogramSamples(name: string, labels: Labels, tally: Tally): readonly 
     { metricName: `${name}_count`, labels, value: tally.count },
   );
   return samples;
+}
+
+/** The reference's labels of an endpoint; a namespace is what stands before the first slash of an id, if one does. */
+export function endpointLabels(id: EndpointId): {
+  readonly endpoint_name: string;
+  readonly namespace: string;
+} {
+  const slash = id.indexOf('/');
+  return { endpoint_name: id.slice(slash + 1), namespace: id.slice(0, Math.max(0, slash)) };
+}
+
+/** What a name beyond the cap is called, as in the reference. */
+export const OTHER = 'other';
+
+/** Longer than any model name in use; a label of a megabyte would be sent at every scrape. */
+const NAME_CHARS_MAX = 256;
+
+export interface NameCap {
+  /** The name itself while fewer than the cap are known, then `other` for new ones. */
+  admit(name: string): string;
+  /** The name itself if it is known, else `other`; makes nothing known. */
+  known(name: string): string;
+}
+
+/** Clients choose model names and fairness ids, so the number of label values they can make is capped. */
+export function createNameCap(namesMax: number): NameCap {
+  const names = new Set<string>();
+  return {
+    admit(name) {
+      if (names.has(name)) return name;
+      if (names.size >= namesMax || name.length > NAME_CHARS_MAX) return OTHER;
+      names.add(name);
+      return name;
+    },
+    known: (name) => (names.has(name) ? name : OTHER),
+  };
 }

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { makeEndpoint, makePool, makeRouted, makeRuntime } from '../../../test/makers.ts';
 import type { EndpointWriter } from '../../framework/plugin.ts';
+import type { HttpResponse, Network } from '../../framework/runtime.ts';
 import { approxPrefixProducer } from '../../plugins/producers/approx-prefix-producer.ts';
-import { PickerMetrics } from './metrics.ts';
-import { requestMetrics } from './request-metrics.ts';
+import { countPolls, PickerMetrics } from './metrics.ts';
+import { metricsSubscriber } from './metrics-subscriber.ts';
 
 const errorLine = (model: string, code: string, count: number): string =>
   `llm_d_epp_request_error_total{error_code="${code}",fairness_id="default-flow",model_name="${model}",priority="0",target_model_name="${model}"} ${count}\n`;
@@ -96,7 +97,7 @@ describe('PickerMetrics', () => {
     });
     for (const endpoint of pool) source.onEndpointAdded?.(endpoint);
     metrics.observePrefixIndexes([{}, source], () => pool);
-    requestMetrics(metrics).onRouted?.(makeRouted(makeEndpoint('a'), { cachedTokens: 320 }));
+    metricsSubscriber(metrics).onRouted?.(makeRouted(makeEndpoint('a'), { cachedTokens: 320 }));
     const page = await metrics.page();
     const labels =
       'plugin_name="approx-prefix-cache-producer",plugin_type="approx-prefix-cache-producer"';
@@ -104,4 +105,23 @@ describe('PickerMetrics', () => {
     expect(page).toContain(`llm_d_epp_prefix_indexer_hit_ratio_sum{${labels}} 0.5\n`);
     expect(page).toContain(`llm_d_epp_prefix_indexer_hit_bytes_sum{${labels}} 1280\n`);
   });
+});
+
+const answers = new Map<string, () => Promise<HttpResponse>>([
+  ['http://ok/', () => Promise.resolve({ status: 200, body: new Uint8Array() })],
+  ['http://error/', () => Promise.resolve({ status: 500, body: new Uint8Array() })],
+  ['http://gone/', () => Promise.reject(new Error('connection refused'))],
+]);
+
+it('counts polls that fail or are answered by an error, and passes every answer on', async () => {
+  const metrics = new PickerMetrics();
+  const network: Network = {
+    get: ({ href }) => answers.get(href)?.() ?? Promise.reject(new Error(`no ${href}`)),
+  };
+  const counted = countPolls(network, metrics, 'metrics-data-source');
+  const options = { timeoutMs: 1, bodyBytesMax: 1 };
+  expect((await counted.get(new URL('http://ok/'), options)).status).toBe(200);
+  expect((await counted.get(new URL('http://error/'), options)).status).toBe(500);
+  await expect(counted.get(new URL('http://gone/'), options)).rejects.toThrow('connection refused');
+  expect(await metrics.page()).toContain('{source_type="metrics-data-source"} 2\n');
 });

@@ -1,10 +1,10 @@
 import { Gauge, Registry } from 'prom-client';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { ERRORS, type RoutingErrorCode } from '../../framework/error.ts';
-import { DEFAULT_PREFIX_PRODUCER } from '../../framework/keys.ts';
-import type { Observer } from '../../framework/plugin.ts';
+import { DEFAULT_PREFIX_PRODUCER, prefixMatchKey } from '../../framework/keys.ts';
+import type { DataSource, Observer } from '../../framework/plugin.ts';
+import type { Network } from '../../framework/runtime.ts';
 import { createDecisionFamilies, type DecisionFamilies } from './decision-families.ts';
-import { type PrefixIndex, prefixIndexes } from './prefix-index.ts';
 import { createRequestSeries, type RequestSeriesTable } from './request-series.ts';
 import type { Cell, Tally } from './tally.ts';
 
@@ -30,6 +30,7 @@ const CLIENTS_FAULT: ReadonlySet<RoutingErrorCode> = new Set<RoutingErrorCode>([
 /** What an unread request is booked under: the reference's default flow. */
 const UNREAD = { fairnessId: 'default-flow', priority: 0 };
 
+const OK = 200;
 const UNKNOWN_BUILD: BuildInfo = { commit: 'unknown', buildRef: 'unknown' };
 
 /**
@@ -109,4 +110,43 @@ export class PickerMetrics {
 
 function pluginLabels(name: string): { plugin_name: string; plugin_type: string } {
   return { plugin_name: name, plugin_type: DEFAULT_PREFIX_PRODUCER };
+}
+
+/** A data source that keeps a prefix index and can say how much is in it. */
+export interface PrefixIndex {
+  /** The producer's name in the configuration. */
+  readonly name: string;
+  /** Blocks held for the endpoint. */
+  size(endpoint: Endpoint): number;
+}
+
+const KEY_PREFIX = prefixMatchKey('').name;
+
+/** The prefix indexes among a picker's observers: whatever provides a prefix match and has a size. */
+export function prefixIndexes(observers: readonly Observer[]): readonly PrefixIndex[] {
+  return observers.flatMap((observer) => {
+    const source: Partial<DataSource> = observer;
+    const key = source.facts?.find(({ key: { name } }) => name.startsWith(KEY_PREFIX))?.key.name;
+    if (key === undefined || !hasSize(observer)) return [];
+    return [{ name: key.slice(KEY_PREFIX.length), size: (endpoint) => observer.size(endpoint) }];
+  });
+}
+
+function hasSize(observer: object): observer is { size(endpoint: Endpoint): number } {
+  return 'size' in observer && typeof observer.size === 'function';
+}
+
+/** The same network, with every poll that fails or is answered by an error counted under `sourceType`. */
+export function countPolls(network: Network, metrics: PickerMetrics, sourceType: string): Network {
+  const count = (): void => metrics.countPollError(sourceType);
+  return {
+    ...network,
+    get(url, options) {
+      const answer = network.get(url, options);
+      answer.then(({ status }) => {
+        if (status !== OK) count();
+      }, count);
+      return answer;
+    },
+  };
 }

@@ -3,7 +3,7 @@ import type { Endpoint, EndpointMetrics } from '../../framework/endpoint.ts';
 import { isFresh } from '../../framework/freshness.ts';
 import type { InFlightView } from '../../framework/keys.ts';
 import type { Clock } from '../../framework/runtime.ts';
-import { endpointLabels } from './endpoint-labels.ts';
+import { endpointLabels } from './family.ts';
 
 export interface PoolMetricsOptions {
   readonly registry: Registry;

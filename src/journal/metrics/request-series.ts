@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import { createNameCap, OTHER } from './name-cap.ts';
+import { createNameCap, OTHER } from './family.ts';
 import { createRequestFamilies } from './request-families.ts';
 import type { Cell, Tally } from './tally.ts';
 

@@ -1,19 +1,40 @@
 import { describe, expect, it } from 'vitest';
-import { makeEndpoint, makeRequest, makeRouted } from '../../../test/makers.ts';
+import { makeContext, makeEndpoint, makeRequest, makeRouted, NOW } from '../../../test/makers.ts';
+import type { ProfileResult } from '../../framework/scheduling.ts';
+import type { DecisionEvent } from '../../picker/journal.ts';
 import { PickerMetrics } from './metrics.ts';
-import { requestMetrics } from './request-metrics.ts';
+import { metricsSubscriber } from './metrics-subscriber.ts';
 
 const MP = 'fairness_id="default-flow",model_name="m",priority="0",target_model_name="m"';
 const usage = { promptTokens: 600, completionTokens: 11, cachedTokens: 0 };
+
+function decided(
+  primary: ProfileResult | undefined,
+  fields: Partial<DecisionEvent> = {},
+): DecisionEvent {
+  const request = makeRequest();
+  return {
+    number: 0,
+    at: NOW,
+    request,
+    options: {},
+    candidates: [],
+    context: makeContext({ request }),
+    decision: primary && { primary, headers: new Map(), profiles: [primary] },
+    error: undefined,
+    durationMs: 3,
+    ...fields,
+  };
+}
 
 async function linesOf(metrics: PickerMetrics): Promise<readonly string[]> {
   return (await metrics.page()).split('\n');
 }
 
-describe('requestMetrics', () => {
+describe('metricsSubscriber', () => {
   it('counts a request when it is routed and shows it running until it ends', async () => {
     const metrics = new PickerMetrics();
-    const observer = requestMetrics(metrics);
+    const observer = metricsSubscriber(metrics);
     const routed = makeRouted(makeEndpoint('a'), { at: 0 });
     observer.onRouted?.(routed);
     const during = await linesOf(metrics);
@@ -28,7 +49,7 @@ describe('requestMetrics', () => {
 
   it('measures from the pick: duration, first token, time per token with and without the first', async () => {
     const metrics = new PickerMetrics();
-    const observer = requestMetrics(metrics);
+    const observer = metricsSubscriber(metrics);
     const routed = makeRouted(makeEndpoint('a'), { at: 1000 });
     observer.onRouted?.(routed);
     observer.onFirstToken?.(routed, 1250);
@@ -44,7 +65,7 @@ describe('requestMetrics', () => {
 
   it('records the token counts of the model server, zero only for cached ones', async () => {
     const metrics = new PickerMetrics();
-    const observer = requestMetrics(metrics);
+    const observer = metricsSubscriber(metrics);
     for (const each of [usage, { promptTokens: 0, completionTokens: 0, cachedTokens: undefined }]) {
       const routed = makeRouted(makeEndpoint('a'), { at: 0 });
       observer.onRouted?.(routed);
@@ -59,7 +80,7 @@ describe('requestMetrics', () => {
 
   it('gives the size of the whole body, however early the pick was', async () => {
     const metrics = new PickerMetrics();
-    const observer = requestMetrics(metrics);
+    const observer = metricsSubscriber(metrics);
     const routed = makeRouted(makeEndpoint('a'), { request: makeRequest({ bodyBytes: 100 }) });
     observer.onRouted?.(routed);
     observer.onBodyRead?.(routed, makeRequest({ bodyBytes: 7000 }));
@@ -69,7 +90,7 @@ describe('requestMetrics', () => {
 
   it('counts failed and aborted requests as errors and keeps them out of the durations', async () => {
     const metrics = new PickerMetrics();
-    const observer = requestMetrics(metrics);
+    const observer = metricsSubscriber(metrics);
     for (const outcome of ['failed', 'aborted'] as const) {
       const routed = makeRouted(makeEndpoint('a'), { at: 0 });
       observer.onRouted?.(routed);
@@ -84,7 +105,7 @@ describe('requestMetrics', () => {
 
   it('ignores calls about requests it was never told of, or told the end of', async () => {
     const metrics = new PickerMetrics();
-    const observer = requestMetrics(metrics);
+    const observer = metricsSubscriber(metrics);
     const routed = makeRouted(makeEndpoint('a'), { at: 0 });
     observer.onFirstToken?.(routed, 1);
     observer.onDone?.(routed, 1, 'completed', undefined);
@@ -92,5 +113,54 @@ describe('requestMetrics', () => {
     observer.onDone?.(routed, 2, 'completed', undefined);
     observer.onDone?.(routed, 3, 'completed', undefined);
     expect(await linesOf(metrics)).toContain(`llm_d_epp_request_running{${MP}} 0`);
+  });
+
+  it('counts decisions by their outcome and the endpoint picked, and times them', async () => {
+    const metrics = new PickerMetrics();
+    const { onDecision } = metricsSubscriber(metrics);
+    const targets = [{ endpoint: makeEndpoint('ns/pod-1'), score: 1 }];
+    onDecision?.(decided({ kind: 'picked', profile: 'p', targets }));
+    onDecision?.(decided({ kind: 'exhausted', profile: 'p', candidates: 1 }));
+    onDecision?.(decided(undefined, { error: new RangeError('scorer x gave 2, not in [0, 1]') }));
+    const page = await metrics.page();
+    expect(page).toContain(
+      'llm_d_epp_scheduler_attempts_total{endpoint_name="pod-1",namespace="ns",port="8000",status="success",target_model_name="m"} 1\n',
+    );
+    expect(page).toContain(
+      'llm_d_epp_scheduler_attempts_total{endpoint_name="",namespace="",port="",status="failure",target_model_name="m"} 2\n',
+    );
+    expect(page).toContain('llm_d_epp_scheduler_e2e_duration_seconds_count 3\n');
+    expect(page).toMatch(/scheduler_e2e_duration_seconds_sum 0\.009/);
+  });
+
+  it('counts no attempt where there was no candidate, and no time where none was measured', async () => {
+    const metrics = new PickerMetrics();
+    const { onDecision } = metricsSubscriber(metrics);
+    onDecision?.(decided(undefined, { context: undefined, durationMs: undefined }));
+    const exhausted: ProfileResult = { kind: 'exhausted', profile: 'p', candidates: 1 };
+    onDecision?.(decided(exhausted, { durationMs: undefined }));
+    const page = await metrics.page();
+    expect(page).toMatch(/scheduler_attempts_total\{.*status="failure".*\} 1\n/);
+    expect(page).not.toContain('scheduler_e2e_duration_seconds_count');
+  });
+
+  it('times how long requests wait for what their decision needs', async () => {
+    const metrics = new PickerMetrics();
+    const { onPrepared } = metricsSubscriber(metrics);
+    onPrepared?.(makeRequest(), 40);
+    const lines = await linesOf(metrics);
+    expect(lines).toContain('pointsman_prepare_duration_seconds_sum 0.04');
+    expect(lines).toContain('pointsman_prepare_duration_seconds_count 1');
+  });
+
+  it('takes the counts of an endpoint that has gone off the page', async () => {
+    const metrics = new PickerMetrics();
+    const endpoint = makeEndpoint('pod-1');
+    const subscriber = metricsSubscriber(metrics);
+    const targets = [{ endpoint, score: 1 }];
+    subscriber.onDecision?.(decided({ kind: 'picked', profile: 'p', targets }));
+    expect(await metrics.page()).toContain('pod-1');
+    subscriber.onEndpointRemoved?.(endpoint);
+    expect(await metrics.page()).not.toContain('pod-1');
   });
 });

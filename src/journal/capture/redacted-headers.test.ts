@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest';
+import { makeEndpoint } from '../../../test/makers.ts';
+import { EMBEDDED_CATALOGUE } from '../../catalogue/built-in-catalogue.ts';
+import { loadConfig } from '../../config/load.ts';
+import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
+import { RedactedHeaders } from './redacted-headers.ts';
+
+function planOf(plugins: string): PickerPlan {
+  const text = `apiVersion: llm-d.ai/v1alpha1\nkind: EndpointPickerConfig\nplugins: [${plugins}]\n`;
+  return loadConfig({ text, source: 'test', catalogue: EMBEDDED_CATALOGUE });
+}
+
+const NONE = planOf('{type: queue-scorer}');
+const BY_ID = planOf('{type: session-affinity-scorer, parameters: {strategy: session_id}}');
+const label = (header: string): string =>
+  `{type: header-label-affinity-scorer, parameters: {headerName: ${header}, labelKey: zone}}`;
+
+function headersOf(plan: PickerPlan, shadows: readonly PickerPlan[] = []): RedactedHeaders {
+  const headers = new RedactedHeaders((text) => `h(${text.length})`, shadows);
+  headers.usePlan(plan);
+  headers.setEndpoint(makeEndpoint('pod-a', { labels: { zone: 'north' } }));
+  return headers;
+}
+
+const sent = (headers: Readonly<Record<string, string>>): ReadonlyMap<string, string> =>
+  new Map(Object.entries(headers));
+
+describe('headers in a capture', () => {
+  it('are none where no plugin reads any', () => {
+    const headers = sent({ authorization: 'key', 'x-session-id': 'abc', 'x-zone': 'north' });
+    expect(headersOf(NONE).redact(headers)).toBeUndefined();
+    expect(headersOf(BY_ID).redact(sent({ authorization: 'key' }))).toBeUndefined();
+  });
+
+  it('are hashes where only equality matters, names or not', () => {
+    const redacted = headersOf(BY_ID);
+    expect(redacted.redact(sent({ 'x-session-id': 'north' }))).toEqual({ 'x-session-id': '#h(5)' });
+    expect(redacted.redact(sent({ 'x-session-id': '' }))).toEqual({ 'x-session-id': '' });
+  });
+
+  it('are in the open only while they are names that the pool has', () => {
+    const redacted = headersOf(planOf(label('x-zone')));
+    const north = sent({ 'x-zone': 'north' });
+    expect(redacted.redact(north)).toEqual({ 'x-zone': 'north' });
+    expect(redacted.redact(sent({ 'x-zone': 'nord' }))).toEqual({ 'x-zone': '#h(4)' });
+    redacted.removeEndpoint(makeEndpoint('pod-a').id);
+    expect(redacted.redact(north)).toEqual({ 'x-zone': '#h(5)' });
+  });
+
+  it('are those of the shadows, too, and of the plan that takes over', () => {
+    const redacted = headersOf(NONE, [planOf(label('x-session-id'))]);
+    const headers = sent({ 'x-session-id': 'north', 'x-zone': 'north' });
+    expect(redacted.redact(headers)).toEqual({ 'x-session-id': 'north' });
+    redacted.usePlan(planOf(label('x-zone')));
+    expect(redacted.redact(headers)).toEqual({ 'x-session-id': 'north', 'x-zone': 'north' });
+    // A plugin that compares names needs them, even where another looks only for equal values.
+    redacted.usePlan(BY_ID);
+    expect(redacted.redact(headers)).toEqual({ 'x-session-id': 'north' });
+  });
+});

@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import { makeContext, makePool } from '../../../test/makers.ts';
+import type { Clock } from '../../framework/runtime.ts';
+import type { PluginUse } from '../../picker/plan/instantiate.ts';
+import type { PlannedPlugin } from '../../picker/plan/picker-plan.ts';
+import { PickerMetrics } from './metrics.ts';
+import { timedPlugins } from './timed-plugins.ts';
+
+/** A clock on which every reading comes 3 ms after the last. */
+function steppingClock(): Clock {
+  let now = 0;
+  return {
+    now: () => {
+      now += 3;
+      return now;
+    },
+    wallTime: () => 0,
+    setTimer: () => ({ cancel: () => undefined }),
+  };
+}
+
+const plugin = { name: 'my-queue', definition: { type: 'queue-scorer' } } as PlannedPlugin;
+const use: PluginUse = { profile: 'p', weight: 1 };
+
+describe('timedPlugins', () => {
+  it('gives back what the plugin gives and times it', async () => {
+    const metrics = new PickerMetrics();
+    const plugins = timedPlugins(metrics, steppingClock());
+    const pool = makePool([{}, {}]);
+    const candidates = pool.map((endpoint) => ({ endpoint, score: 1 }));
+    const context = makeContext();
+    const filter = plugins.filter(plugin, { filter: (endpoints) => endpoints.slice(1) }, use);
+    const scorer = plugins.scorer(plugin, { score: (endpoints) => endpoints.map(() => 0.5) }, use);
+    const picker = plugins.picker(plugin, { pick: (each) => each.slice(0, 1) }, use);
+    expect(filter.filter(pool, context)).toEqual(pool.slice(1));
+    expect(scorer.score(pool, context)).toEqual([0.5, 0.5]);
+    expect(picker.pick(candidates, context)).toEqual(candidates.slice(0, 1));
+    const page = await metrics.page();
+    for (const point of ['Filter', 'Scorer', 'Picker']) {
+      expect(page).toContain(
+        `llm_d_epp_plugin_duration_seconds_sum{extension_point="${point}",plugin_name="my-queue",plugin_type="queue-scorer"} 0.003`,
+      );
+    }
+  });
+});
