@@ -1,8 +1,7 @@
 #!/usr/bin/env node
 import { Command } from 'commander';
 import { sentenceOf } from './commands/sentence-of.ts';
-import { endWithParent } from './runtime/end-with-parent.ts';
-import { untilSignal } from './runtime/until-signal.ts';
+import { endWithParent, untilSignal } from './runtime/process-end.ts';
 
 /** Each loaded when it is asked for: a pool of stubs need not hold the picker, nor a picker the simulator. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {

@@ -5,7 +5,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { selfSigned } from '../src/extproc/server/self-signed.ts';
+import { selfSignedCertificate } from '../src/extproc/server/grpc-server.ts';
 
 const root = dirname(import.meta.dirname);
 const folder = mkdtempSync(join(tmpdir(), 'pointsman-bad-input-'));
@@ -31,8 +31,8 @@ beforeAll(async () => {
 
 /** Folders for `--cert-path`, each wrong in one way. */
 async function writeCertificates(): Promise<void> {
-  const { cert, key } = await selfSigned();
-  const other = await selfSigned();
+  const { cert, key } = await selfSignedCertificate();
+  const other = await selfSignedCertificate();
   const half = (pem: Buffer): Buffer => pem.subarray(0, pem.length / 2);
   const locked = createPrivateKey(key).export({
     type: 'pkcs8',
@@ -85,11 +85,11 @@ describe('bad input ends in a sentence and exit code 2', () => {
     // All that is printed: gRPC has nothing to add.
     [
       [...SERVE, '--insecure', '--extproc-port', 'BUSY'],
-      /^cannot listen on 127\.0\.0\.1:\d+: something listens there already; end it, or take another port\n$/,
+      /^cannot listen on 127\.0\.0\.1:\d+: another process listens there already; stop it, or choose another port\n$/,
     ],
     [
       [...SERVE, '--insecure', '--extproc-port', '0', '--metrics-port', 'BUSY'],
-      /listens there already; end it/,
+      /listens there already; stop it/,
     ],
     [[...SERVE, '--cert-path', 'folder'], /^folder\/tls\.crt: is not there$/m],
     [
@@ -111,9 +111,9 @@ describe('bad input ends in a sentence and exit code 2', () => {
       /--shadow-log: the folder \/proc\/nope cannot be made/,
     ],
     [[...SERVE, '--config', 'broken.yaml'], /line 2, column \d+: /],
-    [['gateway', '--port', 'BUSY'], /listens there already; end it/],
-    [['sidecar', '--host', '127.0.0.1', '--port', 'BUSY'], /listens there already; end it/],
-    [['stub', '--count', '1', '--port', 'BUSY'], /listens there already; end it/],
+    [['gateway', '--port', 'BUSY'], /listens there already; stop it/],
+    [['sidecar', '--host', '127.0.0.1', '--port', 'BUSY'], /listens there already; stop it/],
+    [['stub', '--count', '1', '--port', 'BUSY'], /listens there already; stop it/],
     [
       ['stub', '--count', '1', '--port', '0', '--kv-events-port', 'BUSY'],
       /cannot listen on tcp:.*: something listens there already/,

@@ -60,7 +60,7 @@ describe('pointsman trace convert', { timeout: 120_000 }, () => {
     const cases: readonly [string, RegExp][] = [
       [
         join(folder, 'nowhere', 'out.csv'),
-        /which is no folder; make it first, or name another file/,
+        /which is not a folder; make it first, or name another file/,
       ],
       [folder, /is a folder; name a file, such as /],
     ];
@@ -100,14 +100,14 @@ describe('pointsman trace convert', { timeout: 120_000 }, () => {
       expect([args, status, stderr]).toEqual([
         args,
         2,
-        expect.stringMatching(/^trace:\n {2}.*: is what is read from \(.*\), and would be lost/),
+        expect.stringMatching(/^trace:\n {2}.*: is the input .*, which writing would destroy/),
       ]);
     }
     for (const path of [file, partial, other]) expect(readFileSync(path, 'utf8')).toBe(text);
     const taken = ['trace', 'convert', own, file];
     expect(spawnSync(process.execPath, [main, ...taken], { encoding: 'utf8' })).toMatchObject({
       status: 2,
-      stderr: expect.stringContaining('is one of the files in') as string,
+      stderr: expect.stringContaining('is a file of the input folder') as string,
     });
     expect(readFileSync(file, 'utf8')).toBe(text);
   });
@@ -125,7 +125,7 @@ describe('pointsman trace convert', { timeout: 120_000 }, () => {
       [...replay, '--report', slice],
       [...replay, '--report', nowhere],
     ];
-    const why = /would be lost|which is no folder; make it first|is a folder; name a file/;
+    const why = /would destroy|which is not a folder; make it first|is a folder; name a file/;
     for (const args of cases) {
       const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...args], {
         encoding: 'utf8',
@@ -194,7 +194,7 @@ describe('pointsman trace convert', { timeout: 120_000 }, () => {
       const more = [...args, '--from', 'mooncake'];
       const told = spawnSync(process.execPath, more, { encoding: 'utf8' });
       expect(told.status).toBe(0);
-      expect(told.stdout + told.stderr).toContain('1 lines left out or mended');
+      expect(told.stdout + told.stderr).toContain('1 lines skipped or corrected');
     }
     const unknown = spawnSync(process.execPath, [main, ...(commands[1] ?? []), '--from', 'x'], {
       encoding: 'utf8',
@@ -217,7 +217,7 @@ describe('pointsman trace convert', { timeout: 120_000 }, () => {
         encoding: 'utf8',
       });
       expect(lenient.status).toBe(0);
-      expect(lenient.stdout + lenient.stderr).toContain('1 lines left out or mended');
+      expect(lenient.stdout + lenient.stderr).toContain('1 lines skipped or corrected');
     }
   });
 });

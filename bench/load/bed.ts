@@ -1,5 +1,5 @@
 import { request } from 'undici';
-import { packageFile } from '../../src/files/package-file.ts';
+import { packageFile } from '../../src/files/folders.ts';
 import { renderEnvoyConfig } from '../../src/lab/envoy/render-config.ts';
 import { startEnvoy } from '../../src/lab/envoy/run-envoy.ts';
 import type { PageSize } from './answers.ts';

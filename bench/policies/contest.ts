@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { packageFile } from '../../src/files/package-file.ts';
+import { packageFile } from '../../src/files/folders.ts';
 import type { Scenario } from '../scenarios/scenario.ts';
 import { DISAGGREGATION_RIVALS } from './disaggregation-rivals.ts';
 import { RIVALS, type Rival } from './rivals.ts';

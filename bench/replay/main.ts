@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
 import { Command } from 'commander';
-import { packageFile } from '../../src/files/package-file.ts';
+import { packageFile } from '../../src/files/folders.ts';
 import { fetchEnvoy } from '../../src/lab/envoy/fetch-envoy.ts';
 import { compare, type Run } from '../../src/lab/run-summary/compare.ts';
 import { renderComparison } from '../../src/lab/run-summary/render-comparison.ts';

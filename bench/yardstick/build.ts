@@ -4,7 +4,7 @@ import { access, constants, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { packageFile } from '../../src/files/package-file.ts';
+import { packageFile } from '../../src/files/folders.ts';
 
 export type BuiltYardstick =
   | { readonly path: string; readonly goVersion: string }

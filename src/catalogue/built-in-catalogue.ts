@@ -1,5 +1,5 @@
 import { scorers } from '../../scorers/index.ts';
-import { acceptedSources } from '../config/accepted-sources.ts';
+import { acceptedSources } from '../config/reference-types.ts';
 import type {
   DataSourceDefinition,
   PluginCatalogue,

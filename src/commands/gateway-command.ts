@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { startGateway } from '../gateway/start-gateway.ts';
-import { untilSignal } from '../runtime/until-signal.ts';
+import { untilSignal } from '../runtime/process-end.ts';
 
 interface GatewayFlags {
   readonly host: string;

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { isHostPort } from '../endpoints/discovery/file/host-port.ts';
-import { untilSignal } from '../runtime/until-signal.ts';
+import { untilSignal } from '../runtime/process-end.ts';
 import { startSidecar } from '../sidecar/start-sidecar.ts';
 
 interface SidecarFlags {

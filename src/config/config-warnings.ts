@@ -1,16 +1,16 @@
+import { nearest } from '../files/nearest.ts';
 import type { ConfigIssue } from '../framework/error.ts';
-import type { PlannedPlugin, PlannedProfile } from '../picker/plan/picker-plan.ts';
-import { coreInsteadOf, notYet } from './accepted-sources.ts';
-import { nearest } from './nearest.ts';
+import type { PlannedProfile } from '../picker/plan/picker-plan.ts';
+import { coreInsteadOf, isWithoutEffect } from './reference-types.ts';
 import { API_VERSION, type EndpointPickerConfig, LEGACY_API_VERSION } from './schema.ts';
 
-/** The reference's feature gates and what they are when not named. */
+/** The reference's feature gates and their defaults. */
 const FEATURE_GATES: ReadonlyMap<string, boolean> = new Map([
   ['flowControl', false],
   ['haPopulateNonLeaderDatastore', true],
 ]);
 
-/** Deprecated types and what takes their place. */
+/** Deprecated plugin types and their replacements. */
 const DEPRECATED_TYPES: ReadonlyMap<string, string> = new Map([
   ['by-label', 'label-selector-filter'],
   ['by-label-selector', 'label-selector-filter'],
@@ -20,21 +20,24 @@ const DEPRECATED_TYPES: ReadonlyMap<string, string> = new Map([
   ['prefill-header-handler', 'disagg-profile-handler'],
 ]);
 
-/** What a configuration says that has no effect, a sentence each. Unknown feature gates go to `issues`. */
+/**
+ * One sentence for each part of the configuration that has no effect or is deprecated. Adds errors
+ * in feature gates to `issues`.
+ */
 export function configWarnings(
   config: EndpointPickerConfig,
   profiles: readonly PlannedProfile[],
   issues: ConfigIssue[],
 ): readonly string[] {
   return [
-    ...ofFields(config),
-    ...ofGates(config.featureGates, issues),
-    ...ofPlugins(config),
-    ...ofProfiles(config, profiles),
+    ...fieldWarnings(config),
+    ...gateWarnings(config.featureGates, issues),
+    ...pluginWarnings(config),
+    ...weightWarnings(config, profiles),
   ];
 }
 
-function ofFields(config: EndpointPickerConfig): readonly string[] {
+function fieldWarnings(config: EndpointPickerConfig): readonly string[] {
   const { apiVersion, dataLayer } = config;
   const ignored: Readonly<Record<string, unknown>> = {
     flowControl: config.flowControl,
@@ -53,26 +56,26 @@ function ofFields(config: EndpointPickerConfig): readonly string[] {
   return warnings;
 }
 
-function ofGates(gates: readonly string[], issues: ConfigIssue[]): readonly string[] {
+function gateWarnings(gates: readonly string[], issues: ConfigIssue[]): readonly string[] {
   return gates.flatMap((gate, index) => {
     const [name = '', value = 'true', ...rest] = gate.split('=');
     const path = `featureGates[${index}]`;
-    const usual = FEATURE_GATES.get(name);
-    if (usual === undefined) {
+    const byDefault = FEATURE_GATES.get(name);
+    if (byDefault === undefined) {
       const hint = nearest(name, FEATURE_GATES.keys());
       issues.push({ path, message: `${name} is not a known feature gate${hint}` });
       return [];
     }
     if (rest.length > 0 || (value !== 'true' && value !== 'false')) {
-      const message = `${gate} is neither ${name}, ${name}=true nor ${name}=false`;
+      const message = `${gate} is not a valid gate; write ${name}, ${name}=true or ${name}=false`;
       issues.push({ path, message });
       return [];
     }
-    return String(usual) === value ? [] : [`feature gate ${gate} has no effect yet`];
+    return String(byDefault) === value ? [] : [`feature gate ${gate} has no effect yet`];
   });
 }
 
-function ofPlugins({ plugins }: EndpointPickerConfig): readonly string[] {
+function pluginWarnings({ plugins }: EndpointPickerConfig): readonly string[] {
   return plugins.flatMap(({ type, parameters }, index) => {
     const path = `plugins[${index}]`;
     const warnings: string[] = [];
@@ -84,25 +87,26 @@ function ofPlugins({ plugins }: EndpointPickerConfig): readonly string[] {
     if (instead !== undefined && Object.keys(parameters ?? {}).length > 0) {
       warnings.push(`${path}.parameters have no effect on ${type}: ${instead}`);
     }
-    const missing = notYet(type);
-    if (missing !== undefined) warnings.push(`${path}: ${type} is accepted, but ${missing}`);
+    if (isWithoutEffect(type)) {
+      warnings.push(`${path}: ${type} is accepted, but flow control has no effect yet`);
+    }
     return warnings;
   });
 }
 
-function ofProfiles(
+function weightWarnings(
   { schedulingProfiles }: EndpointPickerConfig,
   profiles: readonly PlannedProfile[],
 ): readonly string[] {
-  const planned = new Map<string, PlannedPlugin>();
-  for (const { plugin } of profiles.flatMap(({ plugins }) => plugins))
-    planned.set(plugin.name, plugin);
+  const kinds = new Map(
+    profiles.flatMap(({ plugins }) => plugins.map(({ plugin }) => [plugin.name, plugin.kind])),
+  );
   return schedulingProfiles.flatMap(({ plugins }, index) =>
     plugins.flatMap(({ pluginRef, weight }, at) => {
-      const kind = planned.get(pluginRef)?.kind;
+      const kind = kinds.get(pluginRef);
       if (weight === undefined || kind === undefined || kind === 'scorer') return [];
       const path = `schedulingProfiles[${index}].plugins[${at}].weight`;
-      return [`${path} has no effect: ${pluginRef} is a ${kind}, and only scorers are weighed`];
+      return [`${path} has no effect: ${pluginRef} is a ${kind}, and only scorers have weights`];
     }),
   );
 }

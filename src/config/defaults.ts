@@ -1,4 +1,4 @@
-/** The reference picker's built-in configuration, as it would be written out. */
+/** The reference picker's built-in configuration, written out. */
 const REFERENCE_DEFAULT = `apiVersion: llm-d.ai/v1alpha1
 kind: EndpointPickerConfig
 plugins:
@@ -15,7 +15,7 @@ schedulingProfiles:
   - {pluginRef: prefix-cache-scorer, weight: 3}
 `;
 
-/** What runs when nothing is configured: nothing in it can be tuned, because nothing needs to be. */
+/** The configuration used when none is given. It has no parameters, as none need tuning. */
 export const ZERO_KNOB: string = `apiVersion: llm-d.ai/v1alpha1
 kind: EndpointPickerConfig
 plugins:
@@ -36,7 +36,10 @@ plugins:
 `;
 }
 
-/** The reference's sticky-until-saturated guide, with the prefill speed of an 8 B model on one current accelerator. */
+/**
+ * The configuration of the reference's sticky-until-saturated guide, with the prefill speed of an
+ * 8 B model on one current accelerator.
+ */
 const STICKY = `apiVersion: llm-d.ai/v1alpha1
 kind: EndpointPickerConfig
 plugins:
@@ -52,7 +55,7 @@ schedulingProfiles:
   - {pluginRef: active-request-scorer, weight: 0.001}
 `;
 
-/** Configurations that go by a name wherever a file's path is asked for. */
+/** Configurations by the names that are accepted in place of a file's path. */
 export const NAMED_CONFIGS: ReadonlyMap<string, string> = new Map([
   ['default', ZERO_KNOB],
   ['reference-default', REFERENCE_DEFAULT],

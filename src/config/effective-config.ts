@@ -8,7 +8,7 @@ import type {
 import { FILE_DISCOVERY } from './plugin-table.ts';
 import { API_VERSION, KIND } from './schema.ts';
 
-/** A plan written back as a configuration, with all that was injected or defaulted in it. */
+/** The plan as a configuration, with everything that was injected or set by default. */
 export function effectiveConfig({
   plugins,
   profiles,

@@ -130,7 +130,7 @@ requestHandler:
 `);
     expect(plan.warnings).toEqual([
       'requestHandler is accepted but has no effect yet',
-      'plugins[3].parameters have no effect on inflight-load-producer: the ledger counts what is in flight, always',
+      'plugins[3].parameters have no effect on inflight-load-producer: the ledger always counts what is in flight',
     ]);
   });
 });
@@ -234,7 +234,7 @@ featureGates: [flowControll]
       'plugins[0].type: queue-scorrer is not a known plugin type (did you mean queue-scorer?)',
       'plugins[1].parameters.matchLengthScaleTokens: Too small: expected number to be >0',
       'plugins[1].parameters.matchLengthWeigth: is not a known field (did you mean matchLengthWeight?)',
-      "plugins[3].name: load-aware-scorer is another plugin's name already",
+      'plugins[3].name: two plugins are named load-aware-scorer; give one of them another name',
       'schedulingProfiles[0].plugins[1].pluginRef: load-aware-score is not the name of a plugin in plugins (did you mean load-aware-scorer?)',
       'schedulingProfiles[0].plugins[2].pluginRef: metrics-data-source is not the name of a plugin in plugins',
       'featureGates[0]: flowControll is not a known feature gate (did you mean flowControl?)',
@@ -286,17 +286,17 @@ dataLayer: {sorces: []}
     [
       'two handlers',
       'plugins:\n- type: single-profile-handler\n- {type: single-profile-handler, name: other}\n',
-      'plugins: only one profile handler can run, not single-profile-handler, other',
+      'plugins: has 2 profile handlers (single-profile-handler, other); leave one of them',
     ],
     [
       'two profiles for the single-profile handler',
       'schedulingProfiles:\n- name: a\n- name: b\n',
-      'schedulingProfiles: single-profile-handler runs exactly one profile, got 2',
+      'schedulingProfiles: single-profile-handler runs one profile, but there are 2; name another profile handler in plugins',
     ],
     [
       'two pickers in a profile',
       'plugins:\n- type: random-picker\n- type: max-score-picker\n',
-      'schedulingProfiles[0]: default has 2 pickers (random-picker, max-score-picker), not one',
+      'schedulingProfiles[0]: default has 2 pickers (random-picker, max-score-picker); leave one of them',
     ],
     [
       'a data source in a profile',
@@ -331,7 +331,7 @@ dataLayer: {sorces: []}
     [
       "another plugin by the default picker's name",
       'plugins:\n- {type: queue-scorer, name: max-score-picker}\n',
-      'plugins[0].name: max-score-picker is the name of a plugin that is always there, not of a queue-scorer',
+      'plugins[0].name: max-score-picker is the name of a built-in plugin; give this queue-scorer another name',
     ],
     [
       'a plugin type that is not supported yet',
@@ -341,7 +341,7 @@ dataLayer: {sorces: []}
     [
       'a feature gate that is neither on nor off',
       'featureGates: [flowControl=maybe]\n',
-      'featureGates[0]: flowControl=maybe is neither flowControl, flowControl=true nor flowControl=false',
+      'featureGates[0]: flowControl=maybe is not a valid gate; write flowControl, flowControl=true or flowControl=false',
     ],
   ])('refuses %s', (_name, body, issue) => {
     expect(issuesOf(body)).toEqual([issue]);
@@ -385,7 +385,7 @@ saturationDetector: {pluginRef: utilization-detector}
       'saturationDetector is accepted but has no effect yet',
       'feature gate flowControl has no effect yet',
       'plugins[0]: by-label is deprecated; write label-selector-filter',
-      'schedulingProfiles[0].plugins[0].weight has no effect: by-label is a filter, and only scorers are weighed',
+      'schedulingProfiles[0].plugins[0].weight has no effect: by-label is a filter, and only scorers have weights',
     ]);
   });
 });

@@ -8,20 +8,19 @@ import { planHandler, planProfiles } from './plan-profiles.ts';
 import { planScheduler } from './plan-scheduler.ts';
 import { planSources } from './plan-sources.ts';
 import { FILE_DISCOVERY, PluginTable } from './plugin-table.ts';
-import { readConfig } from './read-config.ts';
-import type { EndpointPickerConfig } from './schema.ts';
+import { type EndpointPickerConfig, readConfig } from './schema.ts';
 
-export interface LoadOptions {
+interface LoadOptions {
   /** YAML or JSON. */
   readonly text: string;
-  /** What to call it in errors, such as the file's path. */
+  /** The text's name in errors, such as the path of its file. */
   readonly source: string;
   readonly catalogue: PluginCatalogue;
 }
 
 /**
- * Text to a plan, with the reference's defaults filled in. Throws one ConfigError that lists every issue, in two steps:
- * what is wrong with the text, or if nothing is, what is wrong with what it says.
+ * Makes a plan of a configuration, with the reference picker's defaults filled in. Throws one
+ * ConfigError that lists every issue of syntax and shape, or else every issue of meaning.
  */
 export function loadConfig({ text, source, catalogue }: LoadOptions): PickerPlan {
   const config = withDefaultPolicy(readConfig(text, source));
@@ -39,7 +38,10 @@ export function loadConfig({ text, source, catalogue }: LoadOptions): PickerPlan
   return { plugins, profiles, handler, scheduler, discovery, warnings, effective };
 }
 
-/** What a scheduler in place of the profiles leaves must be decided well too, though nobody has written how. */
+/**
+ * Requests that a replacement scheduler leaves to the profiles are decided by the default policy,
+ * where the configuration names no plugins.
+ */
 function withDefaultPolicy(config: EndpointPickerConfig): EndpointPickerConfig {
   const bare = config.plugins.length === 0 && config.schedulingProfiles.length === 0;
   if (!config.scheduler || !bare) return config;

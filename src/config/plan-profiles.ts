@@ -7,20 +7,23 @@ const SCHEDULING_KINDS = ['filter', 'scorer', 'picker'];
 const DEFAULT_HANDLER = 'single-profile-handler';
 const DEFAULT_PICKER = 'max-score-picker';
 
-/** The profiles as written, or one of every filter, scorer and picker; each with the default picker if it has none. */
+/**
+ * The profiles as written, or else one profile of every filter, scorer and picker. A profile
+ * without a picker gets the default one.
+ */
 export function planProfiles(
   entries: readonly ProfileEntry[],
   table: PluginTable,
   issues: ConfigIssue[],
 ): readonly PlannedProfile[] {
   const names = new Set<string>();
-  const written = entries.length > 0 ? entries : [everything(table)];
+  const written = entries.length > 0 ? entries : [profileOfAll(table)];
   return written.map((entry, index) => {
     const path = `schedulingProfiles[${index}]`;
     if (names.has(entry.name)) {
       issues.push({
         path: `${path}.name`,
-        message: `${entry.name} is another profile's name already`,
+        message: `two profiles are named ${entry.name}; give one of them another name`,
       });
     }
     names.add(entry.name);
@@ -30,7 +33,7 @@ export function planProfiles(
       const list = pickers.map(({ plugin }) => plugin.name).join(', ');
       issues.push({
         path,
-        message: `${entry.name} has ${pickers.length} pickers (${list}), not one`,
+        message: `${entry.name} has ${pickers.length} pickers (${list}); leave one of them`,
       });
     }
     if (pickers.length > 0) return profile;
@@ -39,7 +42,7 @@ export function planProfiles(
   });
 }
 
-function everything(table: PluginTable): ProfileEntry {
+function profileOfAll(table: PluginTable): ProfileEntry {
   const plugins = [...table.plugins()].filter(({ kind }) => SCHEDULING_KINDS.includes(kind));
   return { name: 'default', plugins: plugins.map(({ name }) => ({ pluginRef: name })) };
 }
@@ -62,7 +65,7 @@ function planProfile(
   };
 }
 
-/** The one handler listed, or the default one, which runs exactly one profile. */
+/** The one handler listed, or the default handler, which runs exactly one profile. */
 export function planHandler(
   profiles: readonly PlannedProfile[],
   table: PluginTable,
@@ -71,12 +74,13 @@ export function planHandler(
   const handlers = [...table.plugins()].filter((plugin) => plugin.kind === 'handler');
   if (handlers.length > 1) {
     const list = handlers.map(({ name }) => name).join(', ');
-    issues.push({ path: 'plugins', message: `only one profile handler can run, not ${list}` });
+    const message = `has ${handlers.length} profile handlers (${list}); leave one of them`;
+    issues.push({ path: 'plugins', message });
   }
   const handler = handlers[0] ?? table.inject(DEFAULT_HANDLER);
   if (handler.kind !== 'handler') throw new Error(`${DEFAULT_HANDLER} is not a profile handler`);
   if (handler.definition.type === DEFAULT_HANDLER && profiles.length > 1) {
-    const message = `${DEFAULT_HANDLER} runs exactly one profile, got ${profiles.length}`;
+    const message = `${DEFAULT_HANDLER} runs one profile, but there are ${profiles.length}; name another profile handler in plugins`;
     issues.push({ path: 'schedulingProfiles', message });
   }
   return handler;

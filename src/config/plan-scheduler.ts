@@ -1,12 +1,15 @@
 import { z } from 'zod';
+import { nearest } from '../files/nearest.ts';
+import { zodIssues } from '../files/zod-issues.ts';
 import type { ConfigIssue } from '../framework/error.ts';
 import type { SchedulerDefinition } from '../framework/plugin.ts';
 import type { PlannedScheduler } from '../picker/plan/picker-plan.ts';
-import { nearest } from './nearest.ts';
 import type { SchedulerEntry } from './schema.ts';
-import { zodIssues } from './zod-issues.ts';
 
-/** What is to decide in place of the profiles, if anything. Faults go to `issues`. */
+/**
+ * The scheduler that decides in place of the profiles; undefined where none is configured. Adds
+ * errors to `issues`.
+ */
 export function planScheduler(
   entry: SchedulerEntry | null | undefined,
   definitions: readonly SchedulerDefinition[],
@@ -17,7 +20,7 @@ export function planScheduler(
   const definition = definitions.find((each) => each.type === type);
   if (definition === undefined) {
     const known = definitions.map((each) => each.type);
-    const hint = nearest(type, known) || `; known here: ${known.join(', ') || 'none'}`;
+    const hint = nearest(type, known) || `; the known ones are ${known.join(', ') || 'none'}`;
     issues.push({ path: 'scheduler.type', message: `${type} is not a known scheduler${hint}` });
     return undefined;
   }

@@ -1,20 +1,23 @@
+import { nearest } from '../files/nearest.ts';
 import type { ConfigIssue } from '../framework/error.ts';
 import { ENGINE_MODEL, IN_FLIGHT, MODELS_IN_FLIGHT } from '../framework/keys.ts';
 import type { KnownPlugin, PlannedPlugin } from '../picker/plan/picker-plan.ts';
-import { nearest } from './nearest.ts';
 import type { PluginTable } from './plugin-table.ts';
 import type { DataLayerEntry } from './schema.ts';
 
-/** In every pool, unless a configuration says it brings its own. */
+/** Started for every pool, unless `injectDefaults` is false. */
 const DEFAULT_SOURCES = ['metrics-data-source', 'core-metrics-extractor'];
-/** Facts that the picker itself provides: they need no source. */
+/** Facts that the picker itself provides, without a data source. */
 const CORE_FACTS: ReadonlySet<string> = new Set([
   IN_FLIGHT.name,
   MODELS_IN_FLIGHT.name,
   ENGINE_MODEL.name,
 ]);
 
-/** Checks what the data layer refers to, then injects the default sources and every producer that a plugin needs. */
+/**
+ * Checks the references of the data layer, then injects the default sources and the producers of
+ * all facts that plugins need.
+ */
 export function planSources(
   { injectDefaults, sources }: DataLayerEntry,
   table: PluginTable,
@@ -35,21 +38,21 @@ export function planSources(
     const present = new Set([...table.plugins()].map(({ definition }) => definition.type));
     for (const type of DEFAULT_SOURCES) if (!present.has(type)) table.inject(type);
   }
-  // Producers injected on the way have needs of their own, and come up later in the same iteration.
+  // Injected producers have needs, too, and come up later in the same iteration.
   for (const plugin of table.plugins()) {
     for (const { name } of plugin.definition.needs?.(plugin.config as never) ?? []) {
-      if (!CORE_FACTS.has(name)) supply(name, plugin, table, issues);
+      if (!CORE_FACTS.has(name)) injectProducer(name, plugin, table, issues);
     }
   }
 }
 
-function supply(
+function injectProducer(
   fact: string,
-  needy: PlannedPlugin,
+  plugin: PlannedPlugin,
   table: PluginTable,
   issues: ConfigIssue[],
 ): void {
-  const provided = new Set([...table.plugins()].flatMap((plugin) => factsOf(plugin, plugin)));
+  const provided = new Set([...table.plugins()].flatMap((each) => factsOf(each, each)));
   if (provided.has(fact)) return;
   const defaults = new Map([...table.types()].flatMap(defaultFacts));
   const producer = defaults.get(fact);
@@ -58,19 +61,19 @@ function supply(
     return;
   }
   const hint = nearest(fact, [...provided, ...defaults.keys(), ...CORE_FACTS]);
-  const message = `${needy.name} needs ${fact}, which no plugin of this configuration provides${hint}`;
-  issues.push({ path: table.pathOf(needy.name), message });
+  const message = `${plugin.name} needs ${fact}, which no plugin of this configuration provides${hint}`;
+  issues.push({ path: table.pathOf(plugin.name), message });
 }
 
-/** The facts a source would provide by its type's name and with default parameters, each with that type. */
-function defaultFacts(known: KnownPlugin): readonly (readonly [string, string])[] {
+/** The facts that a source of this type provides when it is injected, with default parameters. */
+function defaultFacts(known: KnownPlugin): readonly (readonly [fact: string, type: string])[] {
   const { type, config } = known.definition;
   if (known.kind !== 'source' || known.definition.provides === undefined) return [];
   let defaults: unknown;
   try {
     defaults = config.parse({});
   } catch {
-    // One that has to be told something is never brought in by itself.
+    // A source with required parameters cannot be injected.
     return [];
   }
   return factsOf(known, { name: type, config: defaults }).map((fact) => [fact, type]);

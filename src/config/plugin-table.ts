@@ -1,14 +1,13 @@
 import { z } from 'zod';
+import { nearest } from '../files/nearest.ts';
+import { zodIssues } from '../files/zod-issues.ts';
 import type { ConfigIssue } from '../framework/error.ts';
+import { PRECISE_PREFIX_PRODUCER } from '../framework/keys.ts';
 import type { PluginCatalogue, Schema } from '../framework/plugin.ts';
 import type { FileDiscoveryPlan, KnownPlugin, PlannedPlugin } from '../picker/plan/picker-plan.ts';
 import { sameParameters } from '../picker/plan/same-parameters.ts';
-import { COMPANIONS } from './companions.ts';
-import { nearest } from './nearest.ts';
+import { UNSUPPORTED_TYPES } from './reference-types.ts';
 import type { PluginEntry } from './schema.ts';
-import { UNSUPPORTED_TYPES } from './unsupported-types.ts';
-import { writtenParameters } from './written-parameters.ts';
-import { zodIssues } from './zod-issues.ts';
 
 export const FILE_DISCOVERY = 'file-discovery';
 
@@ -17,14 +16,22 @@ const fileDiscoverySchema: z.ZodType<FileDiscoveryPlan> = z.strictObject({
   watchFile: z.boolean().default(false),
 });
 
-/** The plugins of one configuration by name: those listed, then those injected. Faults go to `issues`. */
+/**
+ * Types that add a plugin of another type with their own parameters, as the reference's wrappers
+ * do: to each the added type, which is also the added plugin's name.
+ */
+const COMPANIONS: ReadonlyMap<string, string> = new Map([
+  ['precise-prefix-cache-scorer', PRECISE_PREFIX_PRODUCER],
+]);
+
+/** A configuration's plugins by name: the listed ones, then those added. Errors go to `issues`. */
 export class PluginTable {
   readonly #entries: readonly PluginEntry[];
   readonly #types: ReadonlyMap<string, KnownPlugin>;
   readonly #issues: ConfigIssue[];
   readonly #plugins = new Map<string, PlannedPlugin>();
-  /** Types that came with another plugin, and the parameters they came with. */
-  readonly #brought = new Map<string, unknown>();
+  /** Parameters of the companions that were added, by type. */
+  readonly #companions = new Map<string, unknown>();
   readonly #discoveries = new Map<string, FileDiscoveryPlan>();
 
   constructor(
@@ -39,14 +46,15 @@ export class PluginTable {
       const name = nameOf(entry);
       const path = `plugins[${index}]`;
       if (names.has(name)) {
-        issues.push({ path: `${path}.name`, message: `${name} is another plugin's name already` });
+        const message = `two plugins are named ${name}; give one of them another name`;
+        issues.push({ path: `${path}.name`, message });
       }
       names.add(name);
-      this.#read(name, entry, path);
+      this.#add(name, entry, path);
     });
   }
 
-  /** A plugin that was injected meanwhile comes up in an iteration already begun. */
+  /** A plugin injected during an iteration comes up later in the same iteration. */
   plugins(): MapIterator<PlannedPlugin> {
     return this.#plugins.values();
   }
@@ -59,13 +67,16 @@ export class PluginTable {
     return this.#discoveries.get(name);
   }
 
-  /** Where a plugin is listed, for messages; `(injected)` if it is not. */
+  /** The path of a plugin in the configuration, for messages; `(injected)` if it is not listed. */
   pathOf(name: string): string {
     const index = this.#entries.findIndex((entry) => nameOf(entry) === name);
     return index < 0 ? '(injected)' : `plugins[${index}]`;
   }
 
-  /** The plugin a reference means, or undefined and an issue. A plugin that is listed but faulty has had its issue. */
+  /**
+   * The plugin with the name `pluginRef`; undefined, with an issue, where there is none of `kinds`.
+   * A listed plugin with errors is undefined without a further issue.
+   */
   resolve(
     pluginRef: string,
     {
@@ -88,55 +99,57 @@ export class PluginTable {
     return undefined;
   }
 
-  /** The plugin of this type that goes by its type's name, made with default parameters if it is not there yet. */
+  /** The plugin named as its type. Adds it, with default parameters, where there is none. */
   inject(type: string): PlannedPlugin {
     const present = this.#plugins.get(type);
     if (present?.definition.type === type) return present;
     const known = this.#types.get(type);
-    if (known === undefined) throw new Error(`the catalogue lacks ${type}, which plans rely on`);
+    if (known === undefined) throw new Error(`the catalogue lacks ${type}, which every plan needs`);
     if (present !== undefined) {
-      const message = `${type} is the name of a plugin that is always there, not of a ${present.definition.type}`;
+      const message = `${type} is the name of a built-in plugin; give this ${present.definition.type} another name`;
       this.#issues.push({ path: `${this.pathOf(type)}.name`, message });
     }
-    const config = known.definition.config.parse({});
-    const written = writtenParameters(known.definition.config, { parsed: config, given: {} });
-    const plugin: PlannedPlugin = { ...known, name: type, config, written };
-    this.#plugins.set(type, plugin);
+    return this.#plan(known, type, known.definition.config.parse({}), {});
+  }
+
+  #plan(known: KnownPlugin, name: string, config: unknown, given: object): PlannedPlugin {
+    const written = writtenParameters(known.definition.config, { parsed: config, given });
+    const plugin: PlannedPlugin = { ...known, name, config, written };
+    this.#plugins.set(name, plugin);
     return plugin;
   }
 
-  #read(name: string, entry: PluginEntry, path: string): void {
-    if (entry.type === FILE_DISCOVERY) {
+  #add(name: string, entry: PluginEntry, path: string): void {
+    const { type, parameters } = entry;
+    if (type === FILE_DISCOVERY) {
       this.#parse(fileDiscoverySchema, entry, path, (plan) => this.#discoveries.set(name, plan));
       return;
     }
-    const known = this.#types.get(entry.type);
+    const known = this.#types.get(type);
     if (known === undefined) {
-      const message = UNSUPPORTED_TYPES.has(entry.type)
-        ? `${entry.type} is a plugin type of the reference picker that is not supported yet`
-        : `${entry.type} is not a known plugin type${nearest(entry.type, this.#types.keys())}`;
+      const message = UNSUPPORTED_TYPES.has(type)
+        ? `${type} is a plugin type of the reference picker that is not supported yet`
+        : `${type} is not a known plugin type${nearest(type, this.#types.keys())}`;
       this.#issues.push({ path: `${path}.type`, message });
       return;
     }
     this.#parse(known.definition.config, entry, path, (config) => {
-      const given = entry.parameters ?? {};
-      const written = writtenParameters(known.definition.config, { parsed: config, given });
-      this.#plugins.set(name, { ...known, name, config, written });
-      this.#bring(COMPANIONS.get(entry.type), entry, path);
+      this.#plan(known, name, config, parameters ?? {});
+      this.#addCompanion(COMPANIONS.get(type), entry, path);
     });
   }
 
-  /** The plugin that one of this type comes with, unless the configuration lists it itself. */
-  #bring(type: string | undefined, { parameters }: PluginEntry, path: string): void {
+  /** Adds the companion that a type has, unless the configuration lists it itself. */
+  #addCompanion(type: string | undefined, { parameters }: PluginEntry, path: string): void {
     if (type === undefined) return;
     const given = parameters ?? {};
     const listed = this.#entries.find((entry) => nameOf(entry) === type);
-    const before = listed === undefined ? this.#brought.get(type) : (listed.parameters ?? {});
+    const before = listed === undefined ? this.#companions.get(type) : (listed.parameters ?? {});
     if (before === undefined) {
-      this.#brought.set(type, given);
-      this.#read(type, { type, parameters }, path);
+      this.#companions.set(type, given);
+      this.#add(type, { type, parameters }, path);
     } else if (!sameParameters(given, {}) && !sameParameters(given, before)) {
-      const message = `are for ${type}, which has its parameters from elsewhere; give them there alone`;
+      const message = `differ from the parameters that ${type} has already; give them only once`;
       this.#issues.push({ path: `${path}.parameters`, message });
     }
   }
@@ -147,17 +160,16 @@ export class PluginTable {
     path: string,
     then: (parsed: T) => void,
   ): void {
+    const at = `${path}.parameters`;
     let parsed: T;
     try {
       parsed = schema.parse(parameters ?? {});
     } catch (error) {
-      const at = `${path}.parameters`;
       if (error instanceof z.ZodError) this.#issues.push(...zodIssues(error, { schema, at }));
-      else
-        this.#issues.push({
-          path: at,
-          message: error instanceof Error ? error.message : String(error),
-        });
+      else {
+        const message = error instanceof Error ? error.message : String(error);
+        this.#issues.push({ path: at, message });
+      }
       return;
     }
     then(parsed);
@@ -179,4 +191,20 @@ function typesOf(catalogue: PluginCatalogue): ReadonlyMap<string, KnownPlugin> {
     ...dataSources.map((definition) => ({ kind: 'source' as const, definition })),
   ];
   return new Map(known.map((each) => [each.definition.type, each]));
+}
+
+/**
+ * Parameters as a configuration can state them: as parsed, with every default, where the schema
+ * reads them back alike; else as given, such as a duration that the schema has made a number of.
+ */
+function writtenParameters(
+  schema: Schema<unknown>,
+  { parsed, given }: { readonly parsed: unknown; readonly given: unknown },
+): unknown {
+  try {
+    const again = schema.parse(JSON.parse(JSON.stringify(parsed)));
+    return sameParameters(again, parsed) ? parsed : given;
+  } catch {
+    return given;
+  }
 }

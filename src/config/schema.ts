@@ -1,15 +1,18 @@
 import { z } from 'zod';
+import { readYaml } from '../files/read-yaml.ts';
+import { zodIssues } from '../files/zod-issues.ts';
+import { ConfigError } from '../framework/error.ts';
 
 /** The reference's API version. */
 export const API_VERSION = 'llm-d.ai/v1alpha1';
-/** Its deprecated name, which the reference still takes. */
+/** The version's deprecated name, which the reference still accepts. */
 export const LEGACY_API_VERSION = 'inference.networking.x-k8s.io/v1alpha1';
 export const KIND = 'EndpointPickerConfig';
 
 const name = z.string().min(1);
 const reference = z.strictObject({ pluginRef: name });
 
-/** A list, which YAML that says `plugins:` and nothing more leaves null. */
+/** A list; null, as YAML reads a bare `plugins:`, is an empty one. */
 function list<T extends z.ZodType>(item: T): z.ZodType<readonly z.output<T>[]> {
   return z
     .array(item)
@@ -37,7 +40,7 @@ const dataLayer = z.strictObject({
   crossReplicaSyncInterval: z.string().nullish(),
 });
 
-/** Its values are not acted on yet; its names are checked, so that a slip does not wait for the day they are. */
+/** Its values have no effect yet. Its names are checked, so that a misspelt one is found today. */
 const flowControl = z
   .strictObject({
     maxBytes: z.unknown(),
@@ -53,7 +56,7 @@ const flowControl = z
   })
   .partial();
 
-/** Its other fields are the scheduler type's own. */
+/** The other fields are parameters of the scheduler type. */
 const scheduler = z.looseObject({ type: name });
 
 export interface SchedulerEntry {
@@ -67,7 +70,7 @@ export interface PluginEntry {
   readonly parameters?: Readonly<Record<string, unknown>> | null | undefined;
 }
 
-export interface PluginReference {
+interface PluginReference {
   readonly pluginRef: string;
 }
 
@@ -87,7 +90,7 @@ export interface DataLayerEntry {
   readonly crossReplicaSyncInterval?: string | null | undefined;
 }
 
-/** `EndpointPickerConfig` as the field writes it. */
+/** The reference picker's configuration format, as read. */
 export interface EndpointPickerConfig {
   readonly apiVersion: typeof API_VERSION | typeof LEGACY_API_VERSION;
   readonly kind: typeof KIND;
@@ -95,7 +98,7 @@ export interface EndpointPickerConfig {
   readonly plugins: readonly PluginEntry[];
   readonly schedulingProfiles: readonly ProfileEntry[];
   readonly dataLayer: DataLayerEntry;
-  /** Ours: what decides in place of the profiles, which decide what it leaves to them. */
+  /** Our addition: decides in place of the profiles, which decide only what it leaves to them. */
   readonly scheduler?: SchedulerEntry | null | undefined;
   readonly flowControl?: Readonly<Record<string, unknown>> | null | undefined;
   readonly requestHandler?: { readonly parsers: readonly PluginReference[] } | null | undefined;
@@ -103,8 +106,8 @@ export interface EndpointPickerConfig {
   readonly parser?: PluginReference | null | undefined;
 }
 
-/** Strict: a field it does not know is a mistake. What it knows and is not acted on yet is warned about. */
-export const configSchema: z.ZodType<EndpointPickerConfig> = z.strictObject({
+/** Strict: an unknown field is an error. A known field without an effect gets a warning. */
+const configSchema: z.ZodType<EndpointPickerConfig> = z.strictObject({
   apiVersion: z.enum([API_VERSION, LEGACY_API_VERSION]),
   kind: z.literal(KIND),
   featureGates: list(z.string()),
@@ -117,3 +120,17 @@ export const configSchema: z.ZodType<EndpointPickerConfig> = z.strictObject({
   saturationDetector: reference.nullish(),
   parser: reference.nullish(),
 });
+
+/** 1 Mi, as in the reference's file discovery; a configuration has a few thousand characters. */
+const CONFIG_CHARACTERS_MAX = 1024 * 1024;
+
+/** Reads YAML or JSON text. Throws ConfigError with every syntax error, or every error of shape. */
+export function readConfig(text: string, source: string): EndpointPickerConfig {
+  if (text.length > CONFIG_CHARACTERS_MAX) {
+    const message = `has ${text.length} characters; at most ${CONFIG_CHARACTERS_MAX} are read`;
+    throw new ConfigError(source, [{ path: 'file', message }]);
+  }
+  const parsed = configSchema.safeParse(readYaml(text, source));
+  if (parsed.success) return parsed.data;
+  throw new ConfigError(source, zodIssues(parsed.error, { schema: configSchema }));
+}

@@ -1,10 +1,13 @@
 import { LineCounter, parseDocument } from 'yaml';
 import { ConfigError } from '../framework/error.ts';
 
-/** So that a few lines of aliases cannot unfold into gigabytes. */
+/** Stops a few lines of aliases from expanding into gigabytes. */
 const ALIASES_MAX = 100;
 
-/** YAML or JSON text as a value. Throws ConfigError with line and column of every fault; `source` names the file in it. */
+/**
+ * YAML or JSON text as a value. Throws ConfigError that lists every syntax error with its line and
+ * column; `source` names the file in it.
+ */
 export function readYaml(text: string, source: string): unknown {
   const lineCounter = new LineCounter();
   const document = parseDocument(text, { lineCounter, prettyErrors: false });
@@ -18,7 +21,7 @@ export function readYaml(text: string, source: string): unknown {
   try {
     return document.toJS({ maxAliasCount: ALIASES_MAX });
   } catch (error) {
-    // Aliases are only followed here: one that means nothing, or too many.
+    // Aliases are resolved only here: one is undefined, or there are too many.
     const message = error instanceof Error ? error.message : String(error);
     throw new ConfigError(source, [{ path: 'file', message }]);
   }

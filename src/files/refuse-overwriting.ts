@@ -3,46 +3,43 @@ import { dirname, join } from 'node:path';
 import { ConfigError } from '../framework/error.ts';
 
 /**
- * Throws ConfigError where writing to `to` would take the place of something that is read from: of one of `inputs`, under
- * whatever name or link, or of a file of theirs where that is a folder; where `to` is a folder, and where it would be in one that
- * is not there. `example` is what a file of its kind may be called.
+ * Throws ConfigError where the file `to` must not be written: where it, under whatever name or
+ * link, is one of `inputs` or a file in a folder of `inputs`; where it is a folder; and where its
+ * folder does not exist. `example` is a file name that the message suggests for a folder.
  */
 export function refuseOverwriting(
   to: string,
   inputs: readonly string[],
   example = 'trace.jsonl.zst',
 ): void {
-  const target = statSync(to, { throwIfNoEntry: false });
+  const refuse = (message: string): never => {
+    throw new ConfigError('trace', [{ path: to, message }]);
+  };
   const input = inputs.find((each) => isSame(to, each) || isSame(`${to}.partial`, each));
   if (input !== undefined) {
-    throw fault(to, `is what is read from (${input}), and would be lost; name another file`);
+    refuse(`is the input ${input}, which writing would destroy; name another file`);
   }
-  if (target?.isDirectory() === true) {
-    throw fault(to, `is a folder; name a file, such as ${join(to, example)}`);
-  }
+  if (isFolder(to)) refuse(`is a folder; name a file, such as ${join(to, example)}`);
   const parent = dirname(to);
-  if (statSync(parent, { throwIfNoEntry: false })?.isDirectory() !== true) {
-    throw fault(
-      to,
-      `would be in ${parent}, which is no folder; make it first, or name another file`,
-    );
+  if (!isFolder(parent)) {
+    refuse(`would be in ${parent}, which is not a folder; make it first, or name another file`);
   }
-  const folder = inputs.find((each) => isSame(parent, each));
-  // Beside what a capture has written there is room, in place of it there is none.
-  if (folder !== undefined && target !== undefined) {
-    const message = `is one of the files in ${folder}, which are read from; name another`;
-    throw fault(to, message);
+  // New files may be written beside those of a capture, but not in place of one.
+  const exists = statSync(to, { throwIfNoEntry: false }) !== undefined;
+  const folder = exists ? inputs.find((each) => isSame(parent, each)) : undefined;
+  if (folder !== undefined) {
+    refuse(`is a file of the input folder ${folder}; name another file`);
   }
 }
 
-/** By what the names lead to, links followed: not all disks tell small letters from capitals. */
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+/** Compares what the names lead to, links followed: some disks ignore the case of letters. */
 function isSame(one: string, other: string): boolean {
   const [a, b] = [one, other].map((path) =>
     statSync(path, { throwIfNoEntry: false, bigint: true }),
   );
   return a !== undefined && b !== undefined && a.dev === b.dev && a.ino === b.ino;
-}
-
-function fault(path: string, message: string): ConfigError {
-  return new ConfigError('trace', [{ path, message }]);
 }

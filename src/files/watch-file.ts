@@ -1,22 +1,22 @@
 import { basename, dirname, resolve } from 'node:path';
 import { watch } from 'chokidar';
 
-/** A file is read once it has kept its size so long: half a list can be a valid list. */
-const QUIET_MS = 60;
-const QUIET_POLL_MS = 20;
+/** A file is read once its size has been stable this long: half a list can be a valid list. */
+const STABLE_MS = 60;
+const STABLE_POLL_MS = 20;
 
-export interface FileWatch {
-  /** Resolves when changes are heard of from then on. */
+interface FileWatch {
+  /** Resolves when every later change will be reported. */
   readonly ready: Promise<void>;
   stop(): Promise<void>;
 }
 
 /**
- * Calls `onChange` when a file may have another content, perhaps several times for one change; and once when it begins, for what
- * has changed until then.
+ * Calls `onChange` when a file may have new content, perhaps several times for one change, and once
+ * at the start, for changes made before the watch was ready.
  *
- * It watches the folder, not the file: an atomic replacement is another file under the same name, and a mounted ConfigMap
- * changes by a link `..data` beside it.
+ * It watches the folder, not the file: an atomic replacement is another file under the same name,
+ * and a mounted ConfigMap changes by a link `..data` beside it.
  */
 export function watchFile(
   path: string,
@@ -33,7 +33,7 @@ export function watchFile(
     depth: 0,
     ignoreInitial: true,
     ignored: (each) => resolve(each) !== folder && !concerns(each),
-    awaitWriteFinish: { stabilityThreshold: QUIET_MS, pollInterval: QUIET_POLL_MS },
+    awaitWriteFinish: { stabilityThreshold: STABLE_MS, pollInterval: STABLE_POLL_MS },
   });
   watcher.on('all', (_event, changed) => {
     if (concerns(changed)) onChange();

@@ -7,7 +7,7 @@ const SLOTS_PER_ENTRY = 2;
  * Finds entry numbers by 64-bit keys of two words. Several entries may have the same key; `find` gives one of them.
  * Open addressing with linear probing over typed arrays: nothing for the garbage collector.
  */
-export class WordTable {
+export class BlockTable {
   #low = new Uint32Array(ENTRIES_AT_FIRST);
   #high = new Uint32Array(ENTRIES_AT_FIRST);
   #slots = new Int32Array(SLOTS_PER_ENTRY * ENTRIES_AT_FIRST).fill(NONE);

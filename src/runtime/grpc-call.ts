@@ -8,18 +8,12 @@ import {
 } from '@grpc/grpc-js';
 import type { Call, CallOptions } from '../framework/runtime.ts';
 
-const asItIs = (bytes: Uint8Array): Buffer =>
-  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-
 /**
- * One call on a connection of its own, which ends with it. Never throws: what cannot be had, a file of authorities included,
- * is said by `onClosed`, and always later than this returns.
+ * One call on a connection of its own, which closes with the call. Never throws: every failure, an
+ * unreadable file of certificate authorities included, is reported through `onClosed`, always after
+ * the constructor has returned.
  */
-export function openGrpcCall(options: CallOptions): Call {
-  return new GrpcCall(options);
-}
-
-class GrpcCall implements Call {
+export class GrpcCall implements Call {
   readonly #options: CallOptions;
   #client: Client | undefined;
   #stream: ClientDuplexStream<Uint8Array, Buffer> | undefined;
@@ -59,13 +53,13 @@ class GrpcCall implements Call {
     const { address, method, messageBytesMax, onMessage } = this.#options;
     const client = new Client(address, credentialsOf(this.#options), {
       'grpc.max_receive_message_length': messageBytesMax,
-      // Each call looks after itself; a shared connection would hide that one had to be made anew.
+      // A shared connection would hide from a call that it had to be made again.
       'grpc.use_local_subchannel_pool': 1,
     });
     this.#client = client;
     const stream = client.makeBidiStreamRequest<Uint8Array, Buffer>(
       method,
-      asItIs,
+      ({ buffer, byteOffset, byteLength }) => Buffer.from(buffer, byteOffset, byteLength),
       (bytes) => bytes,
     );
     this.#stream = stream;

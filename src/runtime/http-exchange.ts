@@ -1,18 +1,51 @@
 import type { Dispatcher } from 'undici';
 import type { HttpGetOptions, HttpResponse } from '../framework/runtime.ts';
-import type { ReusedBody } from './reused-body.ts';
 
-export interface HttpExchangeOptions {
+/** The size of a usual metrics page. */
+const INITIAL_BYTES = 32 * 1024;
+
+/** Memory for one body at a time, kept for the next one: it grows to the largest body seen. */
+export class ReusedBody {
+  #memory: Buffer = Buffer.alloc(0);
+  #bytes = 0;
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Begins a new body. Views of the last one are no longer valid. */
+  clear(): void {
+    this.#bytes = 0;
+  }
+
+  append(chunk: Buffer): void {
+    const bytes = this.#bytes + chunk.length;
+    if (bytes > this.#memory.length) {
+      const larger = Buffer.allocUnsafe(Math.max(bytes, 2 * this.#memory.length, INITIAL_BYTES));
+      this.#memory.copy(larger, 0, 0, this.#bytes);
+      this.#memory = larger;
+    }
+    chunk.copy(this.#memory, this.#bytes);
+    this.#bytes = bytes;
+  }
+
+  /** Everything appended since `clear`, as a view. */
+  view(): Buffer {
+    return this.#memory.subarray(0, this.#bytes);
+  }
+}
+
+interface HttpExchangeOptions {
   readonly url: URL;
   readonly options: HttpGetOptions;
   readonly body: ReusedBody;
   /** Called exactly once. */
   readonly onEnd: (outcome: HttpResponse | Error) => void;
-  /** Called before `onEnd` when the deadline passed with nothing sent. */
-  readonly onExpired: () => void;
+  /** Called before `onEnd` when the deadline passed before the request was sent. */
+  readonly onUnsent: () => void;
 }
 
-/** One request and its answer, read into the origin's memory. */
+/** One HTTP request and its answer, which is read into the origin's memory. */
 export class HttpExchange implements Dispatcher.DispatchHandler {
   readonly #options: HttpExchangeOptions;
   readonly #deadline: NodeJS.Timeout;
@@ -25,7 +58,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
     this.#deadline = setTimeout(this.#expire, options.options.timeoutMs).unref();
   }
 
-  /** Whether it is on the wire rather than waiting for a connection or its turn. */
+  /** Whether the request is on the wire; else it waits for a connection or for its turn. */
   get started(): boolean {
     return this.#controller !== undefined;
   }
@@ -62,9 +95,9 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
   }
 
   readonly #expire = (): void => {
-    const { url, options, onExpired } = this.#options;
+    const { url, options, onUnsent } = this.#options;
     const error = new Error(`${url.href} did not answer within ${options.timeoutMs} ms`);
-    if (this.#controller === undefined) onExpired();
+    if (this.#controller === undefined) onUnsent();
     this.#end(error);
     this.#controller?.abort(error);
   };

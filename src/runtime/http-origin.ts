@@ -1,13 +1,15 @@
 import { performance } from 'node:perf_hooks';
 import { Client, type Dispatcher } from 'undici';
 import type { HttpGetOptions, HttpResponse, Millis } from '../framework/runtime.ts';
-import { HttpExchange } from './http-exchange.ts';
-import { ReusedBody } from './reused-body.ts';
+import { HttpExchange, ReusedBody } from './http-exchange.ts';
 
-/** A connection refused to open for so long is tried anew; the next get after that finds a server that came back. */
+/**
+ * An attempt to connect ends after this long, and the next request tries again: so a server that
+ * has come back is found.
+ */
 const CONNECT_TIMEOUT_MS = 2000;
 
-/** One server: its connection and the memory its answers are read into. */
+/** One server: its connection, and the memory its answers are read into. */
 export class HttpOrigin {
   readonly #name: string;
   readonly #keepAliveMs: Millis;
@@ -26,7 +28,7 @@ export class HttpOrigin {
     return this.#open.size === 0 && this.#usedAt < before;
   }
 
-  /** Exchanges under way or waiting for their turn. */
+  /** The number of exchanges under way or waiting for their turn. */
   get load(): number {
     return this.#open.size;
   }
@@ -61,7 +63,7 @@ export class HttpOrigin {
           if (outcome instanceof Error) reject(outcome);
           else resolve(outcome);
         },
-        onExpired: () => this.#expired(),
+        onUnsent: () => this.#reconnect(),
       });
       this.#open.add(exchange);
       this.#client.dispatch(request, exchange);
@@ -69,10 +71,10 @@ export class HttpOrigin {
   }
 
   /**
-   * When nothing has been sent, the connection itself does not come about: packets vanish. A new one asks again at
-   * once, where the old one would wait ever longer; and nothing is left queued in the old one.
+   * Nothing could be sent, so the connection is not established: packets are lost. A new one tries
+   * again at once, while the old one would wait longer each time and keep what is queued in it.
    */
-  #expired(): void {
+  #reconnect(): void {
     if ([...this.#open].some(({ started }) => started)) return;
     void this.#client.destroy();
     this.#client = this.#connect();
@@ -81,7 +83,7 @@ export class HttpOrigin {
   #connect(): Client {
     return new Client(this.#name, {
       pipelining: 1,
-      // Each exchange has a deadline of its own for the whole of it; undici's are per part and half a second coarse.
+      // Each exchange has its own deadline. undici's are per part, with a resolution of 0.5 s.
       headersTimeout: 0,
       bodyTimeout: 0,
       keepAliveTimeout: this.#keepAliveMs,

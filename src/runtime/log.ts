@@ -1,8 +1,19 @@
-import { type Logger, pino } from 'pino';
+import { pino } from 'pino';
 
-export type Log = Logger;
+type Write = (fields: object, message: string) => void;
 
-/** JSON lines on stderr, so that stdout stays for results. */
+/** Structured log: each call writes one line with these fields and a message. */
+export interface Log {
+  readonly debug: Write;
+  readonly info: Write;
+  readonly warn: Write;
+  readonly error: Write;
+}
+
+/**
+ * JSON lines on stderr, as stdout is for results. `level` is one of pino's: lines below it are left
+ * out.
+ */
 export function createLog(level: string): Log {
   return pino(
     { level, base: null, timestamp: pino.stdTimeFunctions.isoTime },

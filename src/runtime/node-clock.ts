@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import type { Clock, Millis, Timer } from '../framework/runtime.ts';
 
-/** The longest Node can wait at once; it takes more for 1 ms. */
+/** Node's longest timeout: it treats a longer one as 1 ms. */
 const WAIT_MS_MAX = 2 ** 31 - 1;
 
 /** The machine's own time. Timers do not keep the process alive. */
@@ -14,8 +14,8 @@ export function nodeClock(): Clock {
 }
 
 /**
- * Node counts a delay in whole milliseconds from when its event loop last looked at the time, which may be a while ago
- * in a busy one. So each timer looks itself, and waits on when it was woken early.
+ * Node counts a delay in whole milliseconds from when its event loop last read the time, which may
+ * be a while ago in a busy process. So each timer checks the time and, when early, waits again.
  */
 class NodeTimer implements Timer {
   readonly #due: Millis;

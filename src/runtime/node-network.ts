@@ -9,32 +9,33 @@ import type {
   Millis,
   Network,
 } from '../framework/runtime.ts';
-import { openGrpcCall } from './grpc-call.ts';
+import { GrpcCall } from './grpc-call.ts';
 import { HttpOrigin } from './http-origin.ts';
 import { openZmqSocket } from './zmq-socket.ts';
 
-/** An origin not asked for so long has left the pool; its connection and its memory are let go. */
+/** An origin unused for this long has left the pool: its connection and memory are released. */
 const IDLE_MS = 30_000;
 
-/** Connections for posts to one origin: a long question must not hold up short ones. */
+/** Connections for POST requests to one origin, so that a long one does not delay short ones. */
 const POST_CONNECTIONS = 4;
 
 export interface NodeNetwork extends Network {
   post(url: URL, body: Uint8Array, options: HttpGetOptions): Promise<HttpResponse>;
   openMessages(options: MessageSocketOptions): MessageSocket;
   openCall(options: CallOptions): Call;
-  /** Breaks off what is under way. A `get` afterwards rejects. */
+  /** Aborts everything under way. A later `get` or `post` rejects. */
   close(): Promise<void>;
 }
 
-export interface NodeNetworkOptions {
-  /** How long an origin's connection is kept after its last use. */
+interface NodeNetworkOptions {
+  /** How long an origin's connection is kept after its last use. Default: 30 s. */
   readonly idleMs?: Millis;
 }
 
 /**
- * HTTP over undici, one kept-alive connection an origin, straight on its dispatcher: no streams. Gets of one origin
- * follow each other; certificates are not verified, as pods have none that could be.
+ * HTTP over undici's dispatcher, without streams, and one kept-alive connection for each origin.
+ * GET requests to one origin run one after another. Certificates are not verified, as model servers
+ * have none that could be.
  */
 export function createNodeNetwork({ idleMs = IDLE_MS }: NodeNetworkOptions = {}): NodeNetwork {
   const origins = new Map<string, HttpOrigin>();
@@ -61,11 +62,11 @@ export function createNodeNetwork({ idleMs = IDLE_MS }: NodeNetworkOptions = {})
 
   return {
     get(url: URL, options: HttpGetOptions): Promise<HttpResponse> {
-      if (closed) return Promise.reject(new Error(`the network is closed, ${url.href} not asked`));
+      if (closed) return Promise.reject(closedError(url));
       return originOf(url, '').get(url, options);
     },
     post(url: URL, body: Uint8Array, options: HttpGetOptions): Promise<HttpResponse> {
-      if (closed) return Promise.reject(new Error(`the network is closed, ${url.href} not asked`));
+      if (closed) return Promise.reject(closedError(url));
       let best = originOf(url, ' post 0');
       for (let lane = 1; lane < POST_CONNECTIONS && best.load > 0; lane++) {
         const other = originOf(url, ` post ${lane}`);
@@ -98,9 +99,13 @@ export function createNodeNetwork({ idleMs = IDLE_MS }: NodeNetworkOptions = {})
   };
 }
 
-/** A call that is known to be open until it ends. */
+function closedError(url: URL): Error {
+  return new Error(`the network is closed: no request was sent to ${url.href}`);
+}
+
+/** A call that is in `calls` for as long as it is open. */
 function tracked(calls: Set<Call>, options: CallOptions): Call {
-  const call = openGrpcCall({
+  const call = new GrpcCall({
     ...options,
     onClosed: (reason) => {
       calls.delete(call);

@@ -2,18 +2,18 @@ import { performance } from 'node:perf_hooks';
 import type { Clock, Millis, Timer } from '../framework/runtime.ts';
 import { nodeClock } from './node-clock.ts';
 
-/** Node's timers may come this late: their unit is a whole millisecond, and so is that of the poll under them. */
+/** Node's timers fire up to this late: they, and the poll beneath them, count whole milliseconds. */
 const COARSE_MS = 2;
-/** Of a core at most goes into looking at the time again and again. */
+/** The largest share of a core that may be spent on polling the time. */
 const SPIN_SHARE = 0.2;
-/** How much of that may be saved up. */
+/** The largest amount of unused polling time that is saved for later. */
 const SPIN_SAVED_MS_MAX = 100;
 
 /**
- * The machine's own time with timers that come within microseconds, where those of `nodeClock` come up to two
- * milliseconds late: the end of each wait is spent turning the event loop, and everything else gets its turn meanwhile.
- * When the share of a core set aside for that is used up, timers are as coarse as any. They keep the process alive
- * only through that last moment.
+ * The machine's time, with timers that fire within microseconds; those of `nodeClock` fire up to
+ * two milliseconds late. At the end of each wait the event loop spins, and other work still gets
+ * its turn. Once the polling share of a core is used up, timers are as coarse as Node's. A timer
+ * keeps the process alive only while it spins.
  */
 export function preciseClock(): Clock {
   const coarse = nodeClock();
@@ -25,7 +25,7 @@ export function preciseClock(): Clock {
   };
 }
 
-interface Means {
+interface TimerContext {
   readonly coarse: Clock;
   readonly spinner: Spinner;
 }
@@ -33,31 +33,31 @@ interface Means {
 class PreciseTimer implements Timer {
   readonly due: Millis;
   readonly callback: () => void;
-  readonly #means: Means;
+  readonly #context: TimerContext;
   #waiting: Timer | undefined;
 
-  constructor(delay: Millis, callback: () => void, means: Means) {
+  constructor(delay: Millis, callback: () => void, context: TimerContext) {
     this.due = performance.now() + Math.max(0, delay);
     this.callback = callback;
-    this.#means = means;
+    this.#context = context;
     if (delay > COARSE_MS)
-      this.#waiting = means.coarse.setTimer(delay - COARSE_MS, this.#nearlyDue);
+      this.#waiting = context.coarse.setTimer(delay - COARSE_MS, this.#nearlyDue);
     else this.#nearlyDue();
   }
 
   cancel(): void {
     this.#waiting?.cancel();
-    this.#means.spinner.remove(this);
+    this.#context.spinner.remove(this);
   }
 
   readonly #nearlyDue = (): void => {
-    const { coarse, spinner } = this.#means;
+    const { coarse, spinner } = this.#context;
     if (spinner.affordable()) spinner.add(this);
     else this.#waiting = coarse.setTimer(this.due - performance.now(), this.callback);
   };
 }
 
-/** Turns the event loop while any of its timers is about to be due. */
+/** Spins the event loop while one of its timers is about to be due. */
 class Spinner {
   readonly #timers = new Set<PreciseTimer>();
   #turnedAt: Millis = 0;

@@ -7,7 +7,7 @@ export interface RealRuntime extends Runtime {
   readonly network: NodeNetwork;
 }
 
-/** The outside world as it is, but for chance, which comes from the seed. */
+/** The real clock and network. Random numbers come from the seed. */
 export function createRealRuntime({ seed }: { readonly seed: number }): RealRuntime {
   return { clock: nodeClock(), random: seededRandom(seed), network: createNodeNetwork() };
 }

@@ -2,21 +2,24 @@ import { setImmediate } from 'node:timers/promises';
 import type { Dealer, Subscriber } from 'zeromq';
 import type { MessageSocket, MessageSocketOptions } from '../framework/runtime.ts';
 
-/** Messages handled before others get a turn: the socket gives them without pause while it has any. */
-const MESSAGES_A_TURN = 64;
-/** Waiting in our process, beyond which the sender holds them: ZMQ's default. */
-const RECEIVED_WAITING_MAX = 1000;
-/** A batch of a publisher is one step of an engine; nothing honest comes near. */
+/** Messages handled in a row before other work gets a turn: the socket itself never pauses. */
+const MESSAGES_PER_TURN = 64;
+/** Messages queued in our process; the sender holds back further ones. ZMQ's default. */
+const RECEIVED_QUEUE_MAX = 1000;
+/** A message is a batch of events of one engine step, which is far smaller. */
 const MESSAGE_BYTES_MAX = 64 * 1024 * 1024;
-/** Between attempts to connect: at first, and at most (the reference's). */
+/** The first and the longest wait between attempts to connect; the reference's figures. */
 const RECONNECT_MS = 100;
 const RECONNECT_MS_MAX = 5000;
 
-/** The addon is loaded by those who use it. Never rejects, never throws: a socket that cannot be is silent. */
+/**
+ * Opens a socket. Loads ZMQ's native addon at the first use. Never throws and never rejects: a
+ * socket that cannot be opened stays silent.
+ */
 export function openZmqSocket(options: MessageSocketOptions): MessageSocket {
   let closed = false;
   let socket: Subscriber | Dealer | undefined;
-  /** The socket takes no second message before the first is through. */
+  /** The socket accepts no second message before the first one is sent. */
   let sending: Promise<void> = Promise.resolve();
   const early: (readonly Uint8Array[])[] = [];
   const send = (frames: readonly Uint8Array[]): void => {
@@ -39,10 +42,10 @@ export function openZmqSocket(options: MessageSocketOptions): MessageSocket {
       if (closed) return;
       options.onMessage(frames);
       handled += 1;
-      if (handled % MESSAGES_A_TURN === 0) await setImmediate();
+      if (handled % MESSAGES_PER_TURN === 0) await setImmediate();
     }
   };
-  // A socket closed while it is being read from ends its loop with an error.
+  // Closing the socket ends the loop above with an error.
   void open().catch(() => undefined);
   return {
     send,
@@ -68,7 +71,7 @@ async function createSocket({
   const zmq = await import('zeromq');
   const common = {
     linger: 0,
-    receiveHighWaterMark: RECEIVED_WAITING_MAX,
+    receiveHighWaterMark: RECEIVED_QUEUE_MAX,
     maxMessageSize: MESSAGE_BYTES_MAX,
     reconnectInterval: RECONNECT_MS,
     reconnectMaxInterval: RECONNECT_MS_MAX,

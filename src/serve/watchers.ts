@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { requireFolder } from '../files/require-folder.ts';
+import { requireFolder } from '../files/folders.ts';
 import type { Clock } from '../framework/runtime.ts';
 import { CaptureWriter } from '../journal/capture/capture-writer.ts';
 import { startTap, type Tap } from '../journal/capture/start-tap.ts';

@@ -1,8 +1,8 @@
 import type {
-  KubeObject,
   ResourceSource,
-  WatchHearer,
+  WatchObserver,
 } from '../../src/endpoints/discovery/kubernetes/informer.ts';
+import type { KubeObject } from '../../src/endpoints/discovery/kubernetes/kube-objects.ts';
 import type { SimulatedClock } from '../../src/runtime/simulated-clock.ts';
 
 interface Change<T> {
@@ -15,7 +15,7 @@ interface Change<T> {
 
 interface Watching<T> {
   readonly shows: (object: T) => boolean;
-  readonly hearer: WatchHearer<T>;
+  readonly hearer: WatchObserver<T>;
 }
 
 /** One kind of object on an API server in miniature: versions, a history that is cut, watches that end, lists that fail. */
@@ -82,7 +82,7 @@ export class FakeResource<T extends KubeObject> implements ResourceSource<T> {
   #watch(
     from: string,
     shows: (object: T) => boolean,
-    hearer: WatchHearer<T>,
+    hearer: WatchObserver<T>,
   ): ReturnType<ResourceSource<T>['watch']> {
     let open = true;
     const stop = (): void => {
@@ -123,7 +123,7 @@ export class FakeResource<T extends KubeObject> implements ResourceSource<T> {
   }
 }
 
-function bound<T>(hearer: WatchHearer<T>): WatchHearer<T> {
+function bound<T>(hearer: WatchObserver<T>): WatchObserver<T> {
   return {
     onOpen: () => hearer.onOpen(),
     onEvent: (event) => hearer.onEvent(event),

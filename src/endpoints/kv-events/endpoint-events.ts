@@ -69,7 +69,7 @@ export class EndpointEvents {
         replayAddress: address.replay,
         topic: config.topicFilter ?? '',
         onConnected: () => this.#stream.connected(),
-        onEvents: (topic, sequence, payload) => this.hear(topic, sequence, payload),
+        onEvents: (topic, sequence, payload) => this.receive(topic, sequence, payload),
         onReplayed: (sequence, payload) => this.#stream.replayed(sequence, payload),
         onReplayEnd: () => this.#stream.replayEnded(),
       });
@@ -85,7 +85,7 @@ export class EndpointEvents {
     return this.view.blocks.bytes + this.#stream.heldBytes;
   }
 
-  hear(topic: string, sequence: number, payload: Uint8Array): void {
+  receive(topic: string, sequence: number, payload: Uint8Array): void {
     this.#model = modelIn(topic) ?? this.#model;
     this.#stream.message(sequence, payload);
   }

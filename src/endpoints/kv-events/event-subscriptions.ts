@@ -48,7 +48,7 @@ export class EventSubscriptions {
             topic: config.topicFilter ?? TOPIC_FILTER,
             onMessage: (frames) =>
               readEvents(frames, (topic, sequence, payload) =>
-                this.#byAddress.get(podIn(topic))?.hear(topic, sequence, payload),
+                this.#byAddress.get(podIn(topic))?.receive(topic, sequence, payload),
               ),
           });
   }

@@ -2,7 +2,7 @@ import type { Endpoint } from '../../framework/endpoint.ts';
 import { isFresh } from '../../framework/freshness.ts';
 import type { DataSourceHost } from '../../framework/plugin.ts';
 import type { InferenceRequest, PromptBlocks } from '../../framework/request.ts';
-import { type NoTokens, promptOf } from '../../openai/prompt-of.ts';
+import { type NoTokensReason, readPrompt } from '../../openai/read-prompt.ts';
 import { RemoteTokenizer } from '../tokenize/remote-tokenizer.ts';
 import { tokenizerOf } from '../tokenize/token-producer.ts';
 import { extraText } from './decode-batch.ts';
@@ -22,7 +22,7 @@ export interface PreparedPrompt {
 }
 
 /** Where prompts' tokens came from, and why they did not. */
-export type PromptSource = 'body' | 'tokenizer' | NoTokens | 'no-events';
+export type PromptSource = 'body' | 'tokenizer' | NoTokensReason | 'no-events';
 
 /** Works out requests' block keys before their cycles, and keeps them as long as the request. */
 export class PrecisePrompts {
@@ -57,7 +57,7 @@ export class PrecisePrompts {
   prepare(request: InferenceRequest, body: readonly Uint8Array[], ready: () => void): boolean {
     // While no engine has told of any block there is nothing to look for.
     if (this.#subscriptions.blockSizes().size === 0) return this.#without('no-events');
-    const prompt = promptOf(request, body);
+    const prompt = readPrompt(request, body);
     if (prompt.kind === 'none') return this.#without(prompt.reason);
     const { salt } = prompt;
     if (prompt.kind === 'ids') return this.#with(request, { ids: prompt.ids, salt, from: 'body' });

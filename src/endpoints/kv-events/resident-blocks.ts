@@ -1,4 +1,4 @@
-import { WordTable } from './word-table.ts';
+import { BlockTable } from '../../picker/block-table.ts';
 
 const NONE = -1;
 const ENTRIES_AT_FIRST = 256;
@@ -22,9 +22,9 @@ export interface BlockRoom {
  */
 export class ResidentBlocks {
   readonly #room: BlockRoom;
-  readonly #byHash = new WordTable();
+  readonly #byHash = new BlockTable();
   /** Only of the blocks held. */
-  readonly #byKey = new WordTable();
+  readonly #byKey = new BlockTable();
   #parent = new Int32Array(ENTRIES_AT_FIRST);
   #children = new Int32Array(ENTRIES_AT_FIRST);
   #copies = new Uint16Array(TIERS_MAX * ENTRIES_AT_FIRST);

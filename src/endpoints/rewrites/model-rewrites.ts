@@ -1,26 +1,36 @@
-/** One of the models a request may be given to. */
+import { z } from 'zod';
+
+/** The priority of an InferenceObjective. */
+export const priority: z.ZodType<number> = z
+  .int()
+  .min(-(2 ** 31) + 1)
+  .max(2 ** 31 - 1);
+/** The weight of a rewrite's target. */
+export const weight: z.ZodType<number> = z.int().min(1).max(1_000_000);
+
+/** A model that a rule may send a request to. */
 export interface RewriteTarget {
   readonly model: string;
-  /** Above 0. Where some targets have one, those without get nothing; where none has, all are alike. */
+  /** Above 0. A target without a weight gets nothing, unless no target has one: then all are equal. */
   readonly weight?: number | undefined;
 }
 
-/** Which requests go to which models. */
+/** Sends requests for some models to other models. */
 export interface ModelRewriteRule {
-  /** What it stands in, an InferenceModelRewrite, for metrics. */
+  /** The rule's name in metrics: that of its InferenceModelRewrite. */
   readonly rule: string;
-  /** Any of these names, exactly; none is any request, also one that names no model. */
+  /** The exact names of the models it applies to; with none, it applies to every request. */
   readonly models: readonly string[];
   /** At least one. */
   readonly targets: readonly RewriteTarget[];
 }
 
-/** Rules by the names they match: a name's own rule before one for all, the first of several. */
+/** Finds the rule for a model: one that names it comes before one for all requests. */
 export class ModelRewrites {
   readonly #byName = new Map<string, ModelRewriteRule>();
   readonly #forAll: ModelRewriteRule | undefined;
 
-  /** Those that come first win. */
+  /** Of several rules for the same model, the first applies. */
   constructor(rules: readonly ModelRewriteRule[]) {
     for (const rule of rules) {
       for (const model of rule.models) {
@@ -30,27 +40,32 @@ export class ModelRewrites {
     this.#forAll = rules.find(({ models }) => models.length === 0);
   }
 
-  /** The target for a request of this model, `''` for none. `draw` gives a number in [0, 1), and is asked where chance decides. */
+  /**
+   * The target for a request; `model` is `''` where it names none. Undefined where no rule applies.
+   * `draw` returns a random number in [0, 1); it is called only where there is a choice.
+   */
   choose(
     model: string,
     draw: () => number,
   ): { readonly rule: string; readonly model: string } | undefined {
     const found = this.#byName.get(model) ?? this.#forAll;
     if (found === undefined) return undefined;
-    const target = drawn(found.targets, draw);
+    const target = pickTarget(found.targets, draw);
     return target && { rule: found.rule, model: target.model };
   }
 }
 
-function drawn(targets: readonly RewriteTarget[], draw: () => number): RewriteTarget | undefined {
-  const weighted = targets.some(({ weight }) => weight !== undefined);
-  const eligible = weighted ? targets.filter(({ weight }) => weight !== undefined) : targets;
+function pickTarget(
+  targets: readonly RewriteTarget[],
+  draw: () => number,
+): RewriteTarget | undefined {
+  const weighted = targets.some((target) => target.weight !== undefined);
+  const eligible = weighted ? targets.filter((target) => target.weight !== undefined) : targets;
   if (eligible.length < 2) return eligible[0];
-  const weightOf = ({ weight = 1 }: RewriteTarget): number => weight;
-  const total = eligible.reduce((sum, target) => sum + weightOf(target), 0);
+  const total = eligible.reduce((sum, target) => sum + (target.weight ?? 1), 0);
   let left = draw() * total;
   for (const target of eligible) {
-    left -= weightOf(target);
+    left -= target.weight ?? 1;
     if (left < 0) return target;
   }
   return eligible.at(-1);

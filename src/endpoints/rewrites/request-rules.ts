@@ -1,7 +1,7 @@
 import type { Random } from '../../framework/runtime.ts';
 import { type ModelRewriteRule, ModelRewrites } from './model-rewrites.ts';
 
-/** What those who run a pool say of requests: what an objective is worth, and which model serves in another's name. */
+/** A pool's rules for requests: the priority of each objective, and rewrites of models. */
 export class RequestRules {
   readonly #random: Random;
   #priorities: ReadonlyMap<string, number> = new Map();
@@ -12,23 +12,23 @@ export class RequestRules {
     this.#random = random;
   }
 
-  /** From now on, all of them. */
+  /** Replaces all objectives. */
   setObjectives(priorities: ReadonlyMap<string, number>): void {
     this.#priorities = priorities;
   }
 
-  /** From now on, all of them; those that come first win. */
+  /** Replaces all rewrites. Of several rules for the same model, the first applies. */
   setRewrites(rules: readonly ModelRewriteRule[]): void {
     this.#rules = rules;
     this.#rewrites = new ModelRewrites(rules);
   }
 
-  /** 0 for an objective nobody has said anything of, and for none. */
+  /** 0 for an unknown objective, and for none. */
   priorityOf(objective: string | undefined): number {
     return (objective === undefined ? undefined : this.#priorities.get(objective)) ?? 0;
   }
 
-  /** By which rule another model serves, undefined where none says so. The same request draws the same. */
+  /** The rule and target model for a request; undefined where no rule applies. Equal requests get equal results. */
   rewriteOf(
     model: string,
     requestId: string,
@@ -36,7 +36,7 @@ export class RequestRules {
     return this.#rewrites.choose(model, () => this.#random.fork(requestId).next());
   }
 
-  /** All that holds now, as JSON. */
+  /** The present rules, as JSON. */
   describe(): {
     readonly objectives: Readonly<Record<string, number>>;
     readonly modelRewrites: readonly ModelRewriteRule[];

@@ -63,7 +63,10 @@ export class RemoteTokenizer {
    * The tokens if they are known, or the reason why they cannot be asked for. Undefined: they are being asked for, and
    * `onTokens` will be called, later.
    */
-  tokens({ form, fields }: TextPrompt, onTokens: OnTokens): Uint32Array | NoTokensReason | undefined {
+  tokens(
+    { form, fields }: TextPrompt,
+    onTokens: OnTokens,
+  ): Uint32Array | NoTokensReason | undefined {
     const question = JSON.stringify(fields);
     const key = `${form} ${question}`;
     const known = this.#cache.get(key);

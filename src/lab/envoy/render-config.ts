@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { type Document, parseDocument } from 'yaml';
-import { packageFile } from '../../files/package-file.ts';
+import { packageFile } from '../../files/folders.ts';
 
 export interface EnvoyConfigOptions {
   /** Which of the shipped wirings in `deploy/`. */

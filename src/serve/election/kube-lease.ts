@@ -6,7 +6,7 @@ import {
   V1MicroTime,
   type V1ObjectMeta,
 } from '@kubernetes/client-node';
-import { codeOf, messageOf } from '../../endpoints/discovery/kubernetes/api-error.ts';
+import { messageOf, statusOf } from '../../endpoints/discovery/kubernetes/api-error.ts';
 import { type Lease, type LeaseRecord, LeaseRefused, type LeaseStore } from './leader-election.ts';
 
 const CONFLICT = 409;
@@ -31,7 +31,7 @@ export function kubeLease(
     read: async () =>
       seen(
         await api.readNamespacedLease({ namespace, name }).catch((error: unknown) => {
-          if (codeOf(error) === NOT_FOUND) return undefined;
+          if (statusOf(error) === NOT_FOUND) return undefined;
           throw explained(`read ${what}`, error);
         }),
       ),
@@ -50,7 +50,7 @@ export function kubeLease(
             });
       return seen(
         await written.catch((error: unknown) => {
-          const code = codeOf(error);
+          const code = statusOf(error);
           // Deleted since it was read is somebody quicker, too.
           if (code === CONFLICT || (code === NOT_FOUND && before !== undefined)) return undefined;
           throw explained(`write ${what}`, error);
@@ -85,7 +85,7 @@ function leaseOf({ metadata, spec = {} }: V1Lease): Lease {
 
 /** What to do about it, in one sentence. */
 function explained(what: string, error: unknown): Error {
-  const code = codeOf(error);
+  const code = statusOf(error);
   if (code === 403) {
     return new LeaseRefused(
       `not allowed to ${what}: give the picker’s service account get, create and update on leases of coordination.k8s.io`,

@@ -91,7 +91,7 @@ describe('startFileDiscovery', () => {
     await vi.waitFor(() => expect(ids()).toEqual(['static/x']), 10_000);
   });
 
-  it('keeps the last good list while the file is broken or gone, and says so', async () => {
+  it('keeps the last valid list while the file is broken or gone, and says so', async () => {
     write(list('a'));
     const started = await start();
     write('endpoints: [');
@@ -99,7 +99,7 @@ describe('startFileDiscovery', () => {
     rmSync(path());
     await vi.waitFor(() => expect(started.lastError()).toContain('ENOENT'), 10_000);
     expect(ids()).toEqual(['default/a']);
-    expect(logged).toContain('endpoints file not usable, the last good list stays');
+    expect(logged).toContain('the endpoints file is invalid; the last valid list stays');
     write(list('a'));
     await vi.waitFor(() => expect(started.lastError()).toBeUndefined(), 10_000);
     write(list('b'));

@@ -4,31 +4,32 @@ import { watchFile } from '../../../files/watch-file.ts';
 import type { EndpointId } from '../../../framework/endpoint.ts';
 import { ConfigError } from '../../../framework/error.ts';
 import type { EndpointPool } from '../../../picker/endpoint-pool.ts';
-import type { Log } from '../../../runtime/log-sink.ts';
+import type { Log } from '../../../runtime/log.ts';
 import type { RequestRules } from '../../rewrites/request-rules.ts';
 import { FILE_BYTES_MAX, parseEndpoints } from './parse-endpoints.ts';
 
-export interface FileDiscoveryOptions {
+interface FileDiscoveryOptions {
   readonly path: string;
-  /** Follow changes, also when the file is replaced by another. */
+  /** Reload when the file changes or another file takes its name. */
   readonly watchFile: boolean;
   readonly pool: Pick<EndpointPool, 'upsert' | 'remove'>;
-  /** Is told what the file says of requests. */
+  /** Gets the file's objectives and rewrites. */
   readonly rules?: Pick<RequestRules, 'setObjectives' | 'setRewrites'> | undefined;
-  readonly log: Log;
+  readonly log: Pick<Log, 'info' | 'error'>;
 }
 
 export interface Discovery {
-  /** Resolves when changes are heard of from then on. The pool is filled before that. */
+  /** Resolves when later changes will be seen. The pool is filled before that. */
   readonly ready: Promise<void>;
-  /** Why the file as it is now could not be used; undefined while all is well. */
+  /** Why the present file cannot be used; undefined where it is used. */
   lastError(): string | undefined;
   stop(): Promise<void>;
 }
 
 /**
- * Keeps the pool as a file lists it; endpoints others added stay. Throws ConfigError when the file is missing or broken
- * at the start; a file that breaks later leaves the endpoints as they were and says so.
+ * Keeps the pool's endpoints equal to those of a file. Endpoints from other sources stay. Throws
+ * ConfigError when the file is missing or invalid at the start. A file that becomes invalid later is
+ * logged, and the endpoints stay as they were.
  */
 export function startFileDiscovery(options: FileDiscoveryOptions): Discovery {
   const { path, watchFile: followed, pool, rules, log } = options;
@@ -50,7 +51,10 @@ export function startFileDiscovery(options: FileDiscoveryOptions): Discovery {
       applied = wanted;
       log.info({ path, endpoints: specs.length }, 'endpoints loaded');
     } else if (lastError !== undefined) {
-      log.info({ path, endpoints: applied.size }, 'endpoints file is as last loaded again');
+      log.info(
+        { path, endpoints: applied.size },
+        'the endpoints file is valid again and unchanged',
+      );
     }
     lastError = undefined;
   }
@@ -60,12 +64,12 @@ export function startFileDiscovery(options: FileDiscoveryOptions): Discovery {
       load();
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
-      // One change makes several events.
+      // One change causes several events.
       if (error.message === lastError) return;
       lastError = error.message;
       log.error(
         { path, error: lastError, endpoints: applied.size },
-        'endpoints file not usable, the last good list stays',
+        'the endpoints file is invalid; the last valid list stays',
       );
     }
   }
@@ -74,7 +78,11 @@ export function startFileDiscovery(options: FileDiscoveryOptions): Discovery {
   const watch = followed
     ? watchFile(file, {
         onChange: reload,
-        onError: (error) => log.error({ path: file, err: error }, 'endpoints file not watched'),
+        onError: (error) =>
+          log.error(
+            { path: file, err: error },
+            'the endpoints file cannot be watched; changes are not seen',
+          ),
       })
     : undefined;
   return {
@@ -87,9 +95,9 @@ export function startFileDiscovery(options: FileDiscoveryOptions): Discovery {
 function readText(file: string, path: string): string {
   try {
     const status = statSync(file);
-    if (!status.isFile()) throw new Error('is not a file');
+    if (!status.isFile()) throw new Error('is not a file; give the path of a YAML or JSON file');
     if (status.size > FILE_BYTES_MAX) {
-      throw new Error(`has ${status.size} bytes, more than ${FILE_BYTES_MAX}`);
+      throw new Error(`has ${status.size} bytes; at most ${FILE_BYTES_MAX} are read`);
     }
     return readFileSync(file, 'utf8');
   } catch (error) {

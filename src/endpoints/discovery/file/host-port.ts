@@ -1,7 +1,10 @@
 import { z } from 'zod';
 
 const LABEL = '[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?';
-/** With underscores, which container networks allow in names. The last part has a letter, or it would be an address. */
+/**
+ * Underscores are allowed, as in names of container networks. The last part must contain a letter,
+ * which tells a name from an address.
+ */
 const HOST_NAME = new RegExp(`^(?=.{1,253}$)(?=(.*\\.)?[^.]*[a-z_])${LABEL}(\\.${LABEL})*$`, 'i');
 
 const ipv6 = z.ipv6();
@@ -16,12 +19,12 @@ export function isPort(port: number): boolean {
   return Number.isInteger(port) && port >= 1 && port <= 65_535;
 }
 
-/** `host:port` as it goes into the destination header, an IPv6 host in brackets. */
+/** `host:port` as the destination header has it, with an IPv6 host in brackets. */
 export function hostPort(name: string, port: number): string {
   return ipv6.safeParse(name).success ? `[${name}]:${port}` : `${name}:${port}`;
 }
 
-/** Whether `text` is what `hostPort` makes. */
+/** Whether `text` is a valid result of `hostPort`. */
 export function isHostPort(text: string): boolean {
   const match = /^(?:\[([^\]]*)\]|([^:]*)):(\d{1,5})$/.exec(text);
   if (match === null) return false;

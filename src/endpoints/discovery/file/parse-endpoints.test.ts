@@ -88,7 +88,7 @@ modelRewrites:
     [
       'a key it does not know',
       'modelRewrites: [{model: a, targets: [{model: b}]}]',
-      'modelRewrites[0]: Unrecognized key: "model"',
+      'modelRewrites[0].model: is not a known field',
     ],
   ])('refuses %s, and says where', (_what, text, place) => {
     expect(issuesOf(`endpoints: []\n${text}`).join()).toContain(place);
@@ -109,13 +109,13 @@ endpoints:
       'endpoints[0].address: must be an IPv4 or IPv6 address or a host name, without a port',
       'endpoints[0].port: must be a port number, 1 to 65535',
       'endpoints[1].name: must not be empty',
-      'endpoints[1]: Unrecognized key: "weight"',
+      'endpoints[1].weight: is not a known field',
       'endpoints[2].address: must be an IPv4 or IPv6 address or a host name, without a port',
       'endpoints[2].port: must be a port number, 1 to 65535',
       'endpoints[2].labels.rank: Invalid input: expected string, received number',
-      'endpoints[3].role: is not what the label llm-d.ai/role says; keep one of the two',
-      'endpoints[5]: has the name default/e, as endpoints[4] has',
-      'endpoints[6]: has the address 10.0.0.4:8000, as endpoints[4] has',
+      'endpoints[3].role: differs from the label llm-d.ai/role; keep one of the two',
+      'endpoints[5]: has the same name default/e as endpoints[4]; give it another',
+      'endpoints[6]: has the same address 10.0.0.4:8000 as endpoints[4]; give it another',
     ]);
   });
 

@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { readYaml } from '../../../files/read-yaml.ts';
+import { zodIssues } from '../../../files/zod-issues.ts';
 import type { EndpointId } from '../../../framework/endpoint.ts';
 import { ConfigError, type ConfigIssue } from '../../../framework/error.ts';
 import type { EndpointSpec } from '../../../picker/endpoint-pool.ts';
-import type { ModelRewriteRule } from '../../rewrites/model-rewrites.ts';
+import { type ModelRewriteRule, priority, weight } from '../../rewrites/model-rewrites.ts';
 import { hostPort, isHost, isPort } from './host-port.ts';
 
-/** As the reference bounds its file; several thousand endpoints fit. */
+/** The reference's bound; several thousand endpoints fit. */
 export const FILE_BYTES_MAX: number = 1024 * 1024;
 const ROLE_LABEL = 'llm-d.ai/role';
 const ROLES = [
@@ -19,27 +20,24 @@ const ROLES = [
   'encode-prefill-decode',
 ] as const;
 
-/** Those of a Kubernetes InferenceObjective and InferenceModelRewrite. */
-const PRIORITY_MAX = 2 ** 31 - 1;
-const WEIGHT_MAX = 1_000_000;
 const name = z.string().min(1, 'must not be empty');
 
 const rewriteSchema = z.strictObject({
   name: name.optional(),
   models: z.array(name).default([]),
   targets: z
-    .array(z.strictObject({ model: name, weight: z.int().min(1).max(WEIGHT_MAX).optional() }))
-    .min(1, 'must name a model or more'),
+    .array(z.strictObject({ model: name, weight: weight.optional() }))
+    .min(1, 'must name at least one model'),
 });
 
 const fileSchema = z.strictObject({
   endpoints: z.array(z.unknown()),
-  objectives: z.record(z.string(), z.int().min(-PRIORITY_MAX).max(PRIORITY_MAX)).default({}),
+  objectives: z.record(z.string(), priority).default({}),
   modelRewrites: z.array(rewriteSchema).default([]),
 });
 
-/** A file's endpoints, and what it says of requests. */
-export interface EndpointsFile {
+/** The endpoints of a file, and its rules for requests. */
+interface EndpointsFile {
   readonly endpoints: readonly EndpointSpec[];
   readonly priorities: ReadonlyMap<string, number>;
   readonly rewrites: readonly ModelRewriteRule[];
@@ -47,8 +45,8 @@ export interface EndpointsFile {
 
 const entrySchema = z
   .strictObject({
-    name: z.string().min(1, 'must not be empty'),
-    namespace: z.string().min(1, 'must not be empty').default('default'),
+    name,
+    namespace: name.default('default'),
     address: z
       .string()
       .transform((text) => text.replace(/^\[(.*)\]$/, '$1'))
@@ -60,30 +58,30 @@ const entrySchema = z
       )
       .refine(isPort, 'must be a port number, 1 to 65535'),
     labels: z.record(z.string(), z.string()).default({}),
-    /** Short for the label `llm-d.ai/role`. */
+    /** Shorthand for the label `llm-d.ai/role`. */
     role: z.enum(ROLES).optional(),
   })
   .refine(({ role, labels }) => (role ?? labels[ROLE_LABEL]) === (labels[ROLE_LABEL] ?? role), {
     path: ['role'],
-    message: `is not what the label ${ROLE_LABEL} says; keep one of the two`,
+    message: `differs from the label ${ROLE_LABEL}; keep one of the two`,
   });
 
-/** YAML or JSON text of an endpoints file. Throws ConfigError that lists every problem in it. */
+/** Reads the YAML or JSON text of an endpoints file. Throws ConfigError that lists every error. */
 export function parseEndpoints(text: string, source: string): EndpointsFile {
-  // A character is a byte or more; whoever reads the file bounds its bytes.
+  // A character is at least one byte. The size in bytes is checked where the file is read.
   if (text.length > FILE_BYTES_MAX) {
-    const message = `has ${text.length} characters, more than ${FILE_BYTES_MAX}`;
+    const message = `has ${text.length} characters; at most ${FILE_BYTES_MAX} are read`;
     throw new ConfigError(source, [{ path: 'file', message }]);
   }
   const file = fileSchema.safeParse(readYaml(text, source));
-  if (!file.success) throw new ConfigError(source, issuesOf(file.error, ''));
+  if (!file.success) throw new ConfigError(source, zodIssues(file.error, { schema: fileSchema }));
   const issues: ConfigIssue[] = [];
   const specs = new Map<string, EndpointSpec>();
   file.data.endpoints.forEach((raw, index) => {
     const path = `endpoints[${index}]`;
     const entry = entrySchema.safeParse(raw);
     if (entry.success) specs.set(path, specOf(entry.data));
-    else issues.push(...issuesOf(entry.error, path));
+    else issues.push(...zodIssues(entry.error, { schema: entrySchema, at: path }));
   });
   issues.push(...duplicatesIn(specs));
   if (issues.length > 0) throw new ConfigError(source, issues);
@@ -110,16 +108,6 @@ function specOf(entry: z.infer<typeof entrySchema>): EndpointSpec {
   };
 }
 
-function issuesOf(error: z.ZodError, at: string): readonly ConfigIssue[] {
-  return error.issues.map(({ path, message }) => {
-    const text = path.reduce<string>((before, key) => {
-      if (typeof key === 'number') return `${before}[${key}]`;
-      return before === '' ? String(key) : `${before}.${String(key)}`;
-    }, at);
-    return { path: text === '' ? 'file' : text, message };
-  });
-}
-
 function duplicatesIn(specs: ReadonlyMap<string, EndpointSpec>): readonly ConfigIssue[] {
   const seen = new Map<string, string>();
   const issues: ConfigIssue[] = [];
@@ -127,7 +115,7 @@ function duplicatesIn(specs: ReadonlyMap<string, EndpointSpec>): readonly Config
     for (const what of [`name ${id}`, `address ${address}`]) {
       const first = seen.get(what);
       if (first === undefined) seen.set(what, path);
-      else issues.push({ path, message: `has the ${what}, as ${first} has` });
+      else issues.push({ path, message: `has the same ${what} as ${first}; give it another` });
     }
   }
   return issues;

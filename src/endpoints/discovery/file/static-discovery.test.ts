@@ -13,9 +13,9 @@ describe('parseStaticEndpoints', () => {
     expect(() => parseStaticEndpoints(['a:1', 'a', '::1:5', 'a:1'])).toThrow(
       [
         'command line:',
-        '  --endpoints[1]: "a" is not host:port (an IPv6 address as [address]:port)',
-        '  --endpoints[2]: "::1:5" is not host:port (an IPv6 address as [address]:port)',
-        '  --endpoints[3]: a:1 is given twice',
+        '  --endpoints[1]: "a" is not host:port; write an IPv6 address as [address]:port',
+        '  --endpoints[2]: "::1:5" is not host:port; write an IPv6 address as [address]:port',
+        '  --endpoints[3]: a:1 is given twice; leave one of them',
       ].join('\n'),
     );
   });

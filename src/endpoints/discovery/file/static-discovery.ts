@@ -4,8 +4,8 @@ import type { EndpointSpec } from '../../../picker/endpoint-pool.ts';
 import { isHostPort } from './host-port.ts';
 
 /**
- * Endpoints given on the command line as `host:port`, an IPv6 host in brackets. Throws ConfigError that lists every
- * one that is not, or that is there twice.
+ * Endpoints given on the command line as `host:port`, an IPv6 host in brackets. Throws ConfigError
+ * that lists every malformed and every repeated one.
  */
 export function parseStaticEndpoints(list: readonly string[]): readonly EndpointSpec[] {
   const issues = list.flatMap((text, index) => {
@@ -22,7 +22,7 @@ export function parseStaticEndpoints(list: readonly string[]): readonly Endpoint
 
 function problemOf(text: string, repeated: boolean): string | undefined {
   if (!isHostPort(text)) {
-    return `${JSON.stringify(text)} is not host:port (an IPv6 address as [address]:port)`;
+    return `${JSON.stringify(text)} is not host:port; write an IPv6 address as [address]:port`;
   }
-  return repeated ? `${text} is given twice` : undefined;
+  return repeated ? `${text} is given twice; leave one of them` : undefined;
 }

@@ -1,19 +1,21 @@
-/** What was asked of the API server, for people. */
-export interface Asked {
+import type { KubeConfig } from '@kubernetes/client-node';
+
+/** A request to the API server, as error messages describe it. */
+export interface ApiRequest {
   readonly verb: 'list' | 'watch';
   /** Such as `pods in namespace default`. */
   readonly what: string;
-  /** The server's URL. */
+  /** The URL of the server. */
   readonly server: string;
-  /** Nodes are in no namespace: a Role cannot allow them. */
+  /** Set for nodes: they are in no namespace, so a Role cannot allow access to them. */
   readonly clusterWide?: boolean;
 }
 
-/** What to do about a refusal or a failure, in one sentence. */
-export function sentenceOf(
+/** One sentence that says why a request failed, and what to do. `code` is the HTTP status. */
+export function explainApiError(
   error: unknown,
-  { verb, what, server, clusterWide }: Asked,
-  code: number | undefined = codeOf(error),
+  { verb, what, server, clusterWide }: ApiRequest,
+  code: number | undefined = statusOf(error),
 ): string {
   switch (code) {
     case 401:
@@ -23,20 +25,25 @@ export function sentenceOf(
       return `not allowed to ${verb} ${what}: give the picker’s service account ${role} with list and watch on it`;
     }
     case 404:
-      return `the API server does not know ${what}: install the Gateway API inference extension’s CRDs, or give --pool-group the group that is installed`;
+      return `the API server does not know ${what}: install the Gateway API inference extension’s CRDs, or set --pool-group to the installed group`;
     case 410:
-      return `the API server has forgotten the version of ${what} that was watched; listed anew`;
+      return `the API server no longer has the watched version of ${what}; it is listed again`;
     case 429:
-      return `the API server is too busy to ${verb} ${what}; asked again later`;
+      return `the API server is too busy to ${verb} ${what}; the picker tries again later`;
     case undefined:
       return `cannot reach the API server ${server} to ${verb} ${what} (${messageOf(error)}): check that it runs, that --kubeconfig names it, and that network policies let the picker through`;
     default:
-      return `the API server cannot ${verb} ${what} (${messageOf(error)}): see its own log; asked again`;
+      return `the API server cannot ${verb} ${what} (${messageOf(error)}): see its log; the picker tries again`;
   }
 }
 
-/** The HTTP status of an answer; undefined where there was none. */
-export function codeOf(error: unknown): number | undefined {
+/** The URL of the server that a kubeconfig names. */
+export function apiServerOf(config: KubeConfig): string {
+  return config.getCurrentCluster()?.server ?? '(none in the kubeconfig)';
+}
+
+/** The HTTP status that the server answered; undefined where it did not answer. */
+export function statusOf(error: unknown): number | undefined {
   const { code, statusCode } = (error ?? {}) as { code?: unknown; statusCode?: unknown };
   const found = typeof code === 'number' ? code : statusCode;
   return typeof found === 'number' ? found : undefined;
@@ -44,16 +51,16 @@ export function codeOf(error: unknown): number | undefined {
 
 const MESSAGE_CHARS_MAX = 300;
 
-/** One line, with the cause that libraries hide. */
+/** The error in one line, with the cause that libraries hide. */
 export function messageOf(error: unknown): string {
-  if (error === undefined || error === null) return 'the server has closed the watch';
+  if (error === undefined || error === null) return 'the server closed the watch';
   if (!(error instanceof Error)) return oneLine(JSON.stringify(error));
   const { cause, body } = error as {
     cause?: { message?: string; code?: string };
     body?: unknown;
   };
-  const said = saidIn(body);
-  if (said !== undefined) return oneLine(said);
+  const answer = messageIn(body);
+  if (answer !== undefined) return oneLine(answer);
   const why = [cause?.message, cause?.code].find((text) => text !== undefined && text !== '');
   return oneLine(why === undefined ? error.message : `${error.message}: ${why}`);
 }
@@ -63,8 +70,8 @@ function oneLine(text: string): string {
   return line.length <= MESSAGE_CHARS_MAX ? line : `${line.slice(0, MESSAGE_CHARS_MAX)}…`;
 }
 
-/** The sentence in a status of the API server. */
-function saidIn(body: unknown): string | undefined {
+/** The message of a Kubernetes `Status` object, parsed or as JSON text. */
+function messageIn(body: unknown): string | undefined {
   try {
     const status: unknown = typeof body === 'string' ? JSON.parse(body) : body;
     const { message } = (status ?? {}) as { message?: unknown };

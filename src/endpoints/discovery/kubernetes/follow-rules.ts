@@ -1,39 +1,40 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { Clock, Random } from '../../../framework/runtime.ts';
 import type { RequestRules } from '../../rewrites/request-rules.ts';
-import { codeOf } from './api-error.ts';
+import { statusOf } from './api-error.ts';
 import { Informer, type ResourceSource } from './informer.ts';
 import type { PoolName } from './kube-resources.ts';
-import { prioritiesOf, type Read, type RuleObject, rewritesOf } from './rule-objects.ts';
+import { type Parsed, prioritiesOf, type RuleObject, rewritesOf } from './rule-objects.ts';
 import { type RuleSourceOptions, ruleSource } from './rule-source.ts';
+import { Troubles } from './troubles.ts';
 
-export interface FollowRulesOptions {
+interface FollowRulesOptions {
   readonly config: KubeConfig;
   readonly pool: PoolName;
   readonly rules: Pick<RequestRules, 'setObjectives' | 'setRewrites'>;
   readonly clock: Clock;
   readonly random: Random;
-  /** Once: when both kinds have been listed, may not be, or have not been for 30 s. */
+  /** Called once: when both kinds are listed, or forbidden, or not listed within 30 s. */
   readonly onSettled: () => void;
-  /** What is wrong, in one sentence: not again for as long as it stays. */
+  /** Called with one sentence for each problem; not again for as long as it lasts. */
   readonly onTrouble: (sentence: string) => void;
 }
 
 export interface RuleFollower {
-  /** Whether both kinds have been listed; one that is not installed counts. */
+  /** Whether both kinds have been listed. A kind that is not installed counts as listed. */
   readonly synced: boolean;
-  /** What is wrong at the moment, a sentence each. */
+  /** What is wrong at the moment, one sentence each. */
   readonly troubles: readonly string[];
   stop(): void;
 }
 
-/** Longer than an API server takes to start; then it is better to serve without rules than not at all. */
+/** Longer than an API server takes to start. Then serving without rules is better than not at all. */
 const SETTLE_MS = 30_000;
 const [UNAUTHORIZED, FORBIDDEN] = [401, 403];
 
 type Plural = RuleSourceOptions['plural'];
 
-/** Keeps the rules of requests as a pool's InferenceObjectives and InferenceModelRewrites are. */
+/** Keeps the rules of requests equal to a pool's InferenceObjectives and InferenceModelRewrites. */
 export function followRules(options: FollowRulesOptions): RuleFollower {
   const { rules, clock, onSettled } = options;
   const unsettled = new Set<Plural>(['inferenceobjectives', 'inferencemodelrewrites']);
@@ -50,13 +51,13 @@ export function followRules(options: FollowRulesOptions): RuleFollower {
   const kinds = [
     new KindFollower(options, {
       plural: 'inferenceobjectives',
-      read: prioritiesOf,
+      parse: prioritiesOf,
       apply: (priorities) => rules.setObjectives(priorities),
       settle,
     }),
     new KindFollower(options, {
       plural: 'inferencemodelrewrites',
-      read: rewritesOf,
+      parse: rewritesOf,
       apply: (rewrites) => rules.setRewrites(rewrites),
       settle,
     }),
@@ -77,39 +78,35 @@ export function followRules(options: FollowRulesOptions): RuleFollower {
 
 interface Kind<T> {
   readonly plural: Plural;
-  readonly read: (objects: Iterable<RuleObject>, pool: PoolName) => Read<T>;
+  readonly parse: (objects: Iterable<RuleObject>, pool: PoolName) => Parsed<T>;
   readonly apply: (value: T) => void;
-  /** It has been listed, or may not be. */
+  /** Called when the kind is listed, or listing it is forbidden. */
   readonly settle: (plural: Plural) => void;
 }
 
 class KindFollower<T> {
-  readonly #options: FollowRulesOptions;
-  readonly #kind: Kind<T>;
   readonly #informer: Informer<RuleObject>;
-  /** Why it cannot be followed at the moment. */
-  #failure: string | undefined;
-  /** What objects cannot be used. */
-  #unusable: readonly string[] = [];
+  readonly #troubles: Troubles;
 
-  constructor(options: FollowRulesOptions, kind: Kind<T>) {
-    this.#options = options;
-    this.#kind = kind;
-    const { config, pool, clock, random } = options;
-    const { plural } = kind;
+  constructor(
+    { config, pool, clock, random, onTrouble }: FollowRulesOptions,
+    { plural, parse, apply, settle }: Kind<T>,
+  ) {
+    this.#troubles = new Troubles(onTrouble);
+    const source = ruleSource({ config, namespace: pool.namespace, plural, clock });
     this.#informer = new Informer({
-      source: this.#noting(ruleSource({ config, namespace: pool.namespace, plural, clock })),
+      source: settledIfForbidden(source, () => settle(plural)),
       clock,
       random: random.fork(plural),
       observer: {
-        onChange: (objects) => this.#take(objects),
-        onTrouble: (sentence) => {
-          this.#tell([sentence]);
-          this.#failure = sentence;
+        onChange: (objects) => {
+          const { value, troubles } = parse(objects.values(), pool);
+          apply(value);
+          this.#troubles.set('objects', troubles);
+          settle(plural);
         },
-        onRecovered: () => {
-          this.#failure = undefined;
-        },
+        onTrouble: (sentence) => this.#troubles.set('server', [sentence]),
+        onRecovered: () => this.#troubles.clear('server'),
       },
     });
   }
@@ -119,40 +116,26 @@ class KindFollower<T> {
   }
 
   get troubles(): readonly string[] {
-    return this.#failure === undefined ? this.#unusable : [this.#failure, ...this.#unusable];
+    return this.#troubles.all;
   }
 
   stop(): void {
     this.#informer.stop();
   }
+}
 
-  #take(objects: ReadonlyMap<string, RuleObject>): void {
-    const { read, apply, settle, plural } = this.#kind;
-    const { value, troubles } = read(objects.values(), this.#options.pool);
-    apply(value);
-    this.#tell(troubles);
-    this.#unusable = troubles;
-    settle(plural);
-  }
-
-  /** A server that forbids will do so for long; one that cannot be reached, or is starting, will not. */
-  #noting(source: ResourceSource<RuleObject>): ResourceSource<RuleObject> {
-    return {
-      ...source,
-      list: () =>
-        source.list().catch((error: unknown) => {
-          const status = codeOf(error instanceof Error ? error.cause : undefined);
-          if (status === FORBIDDEN || status === UNAUTHORIZED) this.#kind.settle(this.#kind.plural);
-          throw error;
-        }),
-    };
-  }
-
-  /** Those that are not told already. */
-  #tell(sentences: readonly string[]): void {
-    const told = new Set(this.troubles);
-    for (const sentence of new Set(sentences)) {
-      if (!told.has(sentence)) this.#options.onTrouble(sentence);
-    }
-  }
+/** A server that forbids a list will do so for long. One that does not answer may start soon. */
+function settledIfForbidden(
+  source: ResourceSource<RuleObject>,
+  settle: () => void,
+): ResourceSource<RuleObject> {
+  return {
+    ...source,
+    list: () =>
+      source.list().catch((error: unknown) => {
+        const status = statusOf(error instanceof Error ? error.cause : undefined);
+        if (status === FORBIDDEN || status === UNAUTHORIZED) settle();
+        throw error;
+      }),
+  };
 }

@@ -1,10 +1,10 @@
 import type { EndpointId } from '../../../framework/endpoint.ts';
 import type { EndpointPool, EndpointSpec } from '../../../picker/endpoint-pool.ts';
 
-/** What endpoints are written to. */
+/** The part of an endpoint pool that discovery writes to. */
 export type EndpointSink = Pick<EndpointPool, 'upsert' | 'remove'>;
 
-/** Keeps endpoints from a pool until it is released, and then passes everything on. */
+/** Holds endpoints back from a pool until `release`, and then passes every change on. */
 export class HeldEndpoints implements EndpointSink {
   readonly #pool: EndpointSink;
   #held: Map<EndpointId, EndpointSpec> | undefined = new Map();
@@ -23,7 +23,7 @@ export class HeldEndpoints implements EndpointSink {
     else this.#held.delete(id);
   }
 
-  /** From now on the pool has what was written here. Once. */
+  /** Adds the endpoints held back to the pool. */
   release(): void {
     const held = this.#held;
     this.#held = undefined;

@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { FakeResource } from '../../../../test/support/fake-resource.ts';
 import { seededRandom } from '../../../runtime/seeded-random.ts';
 import { SimulatedClock } from '../../../runtime/simulated-clock.ts';
-import { Informer, type KubeObject } from './informer.ts';
+import { Informer } from './informer.ts';
+import type { KubeObject } from './kube-objects.ts';
 
 interface Thing extends KubeObject {
   readonly value: number;

@@ -1,64 +1,63 @@
 import type { Clock, Millis, Random, Timer } from '../../../framework/runtime.ts';
+import type { KubeObject } from './kube-objects.ts';
 
-/** What every object of the API has. */
-export interface KubeObject {
-  readonly metadata?: {
-    readonly name?: string | undefined;
-    readonly namespace?: string | undefined;
-    readonly resourceVersion?: string | undefined;
-  };
-}
-
-/** `ADDED` and `MODIFIED` carry the object, `DELETED` its last state, `BOOKMARK` a version alone, `ERROR` a status. */
-export interface WatchEvent<T> {
+/**
+ * `ADDED` and `MODIFIED` carry the object, `DELETED` its last state, `BOOKMARK` only a version, and
+ * `ERROR` a status.
+ */
+interface WatchEvent<T> {
   readonly type: string;
   readonly object: T;
 }
 
-/** One kind of object on an API server, as list and watch give it. */
+/** Lists and watches one kind of object on an API server. */
 export interface ResourceSource<T> {
-  /** Rejects when the server cannot be asked, or refuses. */
+  /** Rejects, with a sentence for a person, when the server cannot be reached or refuses. */
   list(): Promise<{ readonly items: readonly T[]; readonly resourceVersion: string }>;
-  /** Watches from a version on. */
-  watch(resourceVersion: string, hearer: WatchHearer<T>): { stop(): void };
+  /** Watches changes after a version. */
+  watch(resourceVersion: string, observer: WatchObserver<T>): { stop(): void };
 }
 
-export interface WatchHearer<T> {
-  /** The server has taken it. */
+export interface WatchObserver<T> {
+  /** The server has accepted the watch. */
   onOpen(): void;
   onEvent(event: WatchEvent<T>): void;
-  /** Once, however it ends; a status where the server has said why. */
+  /** Called once, however the watch ends; `status` is the server's HTTP status, if it sent one. */
   onEnd(status: number | undefined, reason: string): void;
 }
 
-export interface InformerObserver<T> {
-  /** After each change, with all that is there, by `namespace/name`; and what of it has changed, unless it was listed anew. */
+interface InformerObserver<T> {
+  /**
+   * Called after each change, with all objects by `namespace/name`. `changed` is the key of the
+   * changed object; undefined after a new list.
+   */
   onChange(objects: ReadonlyMap<string, T>, changed: string | undefined): void;
-  /** It cannot be listed or watched; tried again by itself. */
+  /** The objects cannot be listed or watched. The informer tries again by itself. */
   onTrouble?(sentence: string): void;
-  /** It has been listed, or watched for a while; called often. */
+  /** Lists and watches work. Called often. */
   onRecovered?(): void;
 }
 
-export interface InformerOptions<T> {
+interface InformerOptions<T> {
   readonly source: ResourceSource<T>;
   readonly clock: Clock;
   readonly random: Random;
   readonly observer: InformerObserver<T>;
 }
 
-/** Waits double from the one to the other, and vary by half, so that many pickers do not come back at once. */
+/** Waits double from the first to the second, times 0.5 to 1, so that pickers return one by one. */
 const BACKOFF_MS = 200;
 const BACKOFF_MS_MAX = 10_000;
-/** A watch that has lasted so long is one: servers that are away end it at once. */
+/** A watch that lasts this long works: one to an absent server ends at once. */
 const HEALTHY_MS = 5_000;
-/** A server that takes a question and never answers it is asked again. */
+/** A server that does not answer a list within this time is asked again. */
 const LIST_TIMEOUT_MS = 60_000;
 const GONE = 410;
 
 /**
- * Keeps a kind of object as the API server has it: a list, then a watch from there, begun again where it ended, and from a new
- * list where the server no longer knows that version. While the server is away the last state stays.
+ * Keeps a copy of the objects of one kind: it lists them, then watches from that version on. When a
+ * watch ends, it begins another from the last version, or lists again where the server no longer
+ * knows that version. While the server is away, the last state stays.
  */
 export class Informer<T extends KubeObject> {
   readonly #options: InformerOptions<T>;
@@ -77,12 +76,12 @@ export class Informer<T extends KubeObject> {
     void this.#list();
   }
 
-  /** Whether a first list has come. */
+  /** Whether the objects have been listed once. */
   get synced(): boolean {
     return this.#contactAt !== undefined;
   }
 
-  /** While the server is away, since it was last heard of; else 0. Undefined before it ever was. */
+  /** Time since the last contact while the server is away, else 0. Undefined before the first. */
   get ageMs(): Millis | undefined {
     if (this.#contactAt === undefined) return undefined;
     return this.#failures > 1 ? this.#options.clock.now() - this.#contactAt : 0;
@@ -114,16 +113,16 @@ export class Informer<T extends KubeObject> {
     }
     deadline.cancel();
     if (late || this.#stopped) return;
-    // What is not in the list any more has gone, whether its deletion was seen or not.
+    // An object missing from the list is deleted, whether its deletion was seen or not.
     this.#objects = new Map(listed.items.map((item) => [keyOf(item), item]));
     this.#resourceVersion = listed.resourceVersion;
     this.#contactAt = clock.now();
     observer.onRecovered?.();
     observer.onChange(this.#objects, undefined);
-    this.#watchOn();
+    this.#startWatch();
   }
 
-  #watchOn(): void {
+  #startWatch(): void {
     const { source, clock, observer } = this.#options;
     const version = this.#resourceVersion;
     if (this.#stopped || version === undefined) return;
@@ -140,7 +139,7 @@ export class Informer<T extends KubeObject> {
         });
       },
       onEvent: (event) => {
-        if (open) this.#take(event);
+        if (open) this.#apply(event);
       },
       onEnd: (status, reason) => {
         if (!open) return;
@@ -148,14 +147,14 @@ export class Informer<T extends KubeObject> {
         this.#healthy?.cancel();
         this.#watch = undefined;
         if (status === GONE) this.#resourceVersion = undefined;
-        // Every watch ends some time. Events wait meanwhile, so the next one begins at once.
-        if (lasted && status === undefined) this.#again(0);
+        // Every watch ends at some time. The next one begins at once, as events wait for it.
+        if (lasted && status === undefined) this.#continueAfter(0);
         else this.#retry(reason);
       },
     });
   }
 
-  #take({ type, object }: WatchEvent<T>): void {
+  #apply({ type, object }: WatchEvent<T>): void {
     this.#contactAt = this.#options.clock.now();
     const version = object.metadata?.resourceVersion;
     if (type === 'ERROR') return;
@@ -173,17 +172,17 @@ export class Informer<T extends KubeObject> {
     if (this.#stopped) return;
     const { random, observer } = this.#options;
     this.#failures += 1;
-    // The first end of a watch is how watches are.
+    // One end of a watch is normal.
     if (this.#failures > 1 || !this.synced) observer.onTrouble?.(reason);
     const wait = Math.min(BACKOFF_MS_MAX, BACKOFF_MS * 2 ** Math.min(this.#failures - 1, 10));
-    this.#again(wait * (0.5 + random.next() / 2));
+    this.#continueAfter(wait * (0.5 + random.next() / 2));
   }
 
-  #again(delayMs: Millis): void {
+  #continueAfter(delayMs: Millis): void {
     if (this.#stopped) return;
     this.#timer = this.#options.clock.setTimer(delayMs, () => {
       if (this.#resourceVersion === undefined) void this.#list();
-      else this.#watchOn();
+      else this.#startWatch();
     });
   }
 }

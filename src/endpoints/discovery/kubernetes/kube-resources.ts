@@ -4,66 +4,61 @@ import {
   type KubeConfig,
   type RequestContext,
   setHeaderOptions,
+  Watch,
 } from '@kubernetes/client-node';
-import { sentenceOf } from './api-error.ts';
-import type { KubeObject, ResourceSource } from './informer.ts';
-import { leanNode, type Node } from './node.ts';
-import { leanPod, type Pod } from './pod.ts';
+import { type ApiRequest, apiServerOf, explainApiError, statusOf } from './api-error.ts';
+import type { ResourceSource } from './informer.ts';
+import { type KubeObject, leanNode, leanPod, type Node, type Pod } from './kube-objects.ts';
 import { GROUP_ANNOTATIONS, WORKER_SELECTOR } from './pod-group.ts';
 import type { PoolSources } from './pool-follower.ts';
 import type { InferencePool } from './pool-spec.ts';
-import { watchResource } from './watch-resource.ts';
 
 export interface PoolName {
   readonly namespace: string;
   readonly name: string;
-  /** Of the API, `inference.networking.k8s.io` unless it is an older one. */
+  /** The API group: `inference.networking.k8s.io`, or an older one. */
   readonly group: string;
   readonly version: string;
 }
 
-/** What a pool's follower follows, from an API server. */
+/** The objects that a `PoolFollower` reads, from an API server. Without labels, nodes are not read. */
 export function poolSources(
   config: KubeConfig,
-  pool: PoolName,
+  { namespace, name, group, version }: PoolName,
   nodeLabels: readonly string[],
 ): PoolSources {
-  const { namespace } = pool;
   return {
-    pool: poolSource(config, pool),
-    pods: (labelSelector) => podSource(config, { namespace, labelSelector }),
-    workers: () => podSource(config, { namespace, labelSelector: WORKER_SELECTOR }),
+    pool: objectSource<InferencePool>(config, {
+      group,
+      version,
+      namespace,
+      plural: 'inferencepools',
+      selector: { fieldSelector: `metadata.name=${name}` },
+      lean: (pool) => pool,
+    }),
+    pods: (labelSelector) => podSource(config, namespace, labelSelector),
+    workers: () => podSource(config, namespace, WORKER_SELECTOR),
     nodes: nodeLabels.length === 0 ? undefined : nodeSource(config, nodeLabels),
   };
 }
 
-/** One InferencePool. */
-export function poolSource(
-  config: KubeConfig,
-  { namespace, name, group, version }: PoolName,
-): ResourceSource<InferencePool> {
-  const selector = { fieldSelector: `metadata.name=${name}` };
-  const kind = { group, version, namespace, plural: 'inferencepools', selector };
-  return objectSource<InferencePool>(config, { ...kind, lean: (pool) => pool });
-}
-
-export interface ObjectKind<T> {
+interface ObjectKind<T> {
   readonly group: string;
   readonly version: string;
   readonly namespace: string;
   readonly plural: string;
   readonly selector: Readonly<Record<string, string>>;
-  /** An object with what is kept of it. */
+  /** Removes the fields that are not read. */
   readonly lean: (object: T) => T;
 }
 
-/** Objects of a namespace whose kind a CRD defines. */
+/** Objects in a namespace of a kind that a CRD defines. */
 export function objectSource<T extends KubeObject>(
   config: KubeConfig,
   { group, version, namespace, plural, selector, lean }: ObjectKind<T>,
 ): ResourceSource<T> {
   const api = config.makeApiClient(CustomObjectsApi);
-  return resource<T>({
+  return resourceSource<T>({
     config,
     what: `${plural}.${group} in namespace ${namespace}`,
     path: `/apis/${group}/${version}/namespaces/${namespace}/${plural}`,
@@ -73,13 +68,13 @@ export function objectSource<T extends KubeObject>(
   });
 }
 
-/** Pods of a namespace by their labels. */
-export function podSource(
+function podSource(
   config: KubeConfig,
-  { namespace, labelSelector }: { readonly namespace: string; readonly labelSelector: string },
+  namespace: string,
+  labelSelector: string,
 ): ResourceSource<Pod> {
   const api = config.makeApiClient(CoreV1Api);
-  return resource<Pod>({
+  return resourceSource<Pod>({
     config,
     what: `pods in namespace ${namespace}`,
     path: `/api/v1/namespaces/${namespace}/pods`,
@@ -89,15 +84,15 @@ export function podSource(
   });
 }
 
-/** What is asked of nodes: their metadata, without images, conditions and volumes. */
+/** Asks for the metadata of nodes, without images, conditions and volumes. */
 const METADATA = 'application/json;g=meta.k8s.io;v=v1';
 const METADATA_LIST = `${METADATA};as=PartialObjectMetadataList,application/json`;
 const METADATA_EACH = `${METADATA};as=PartialObjectMetadata,application/json`;
 
-/** All nodes, with the labels named and no others. */
-export function nodeSource(config: KubeConfig, labels: readonly string[]): ResourceSource<Node> {
+/** All nodes, with only those of their labels that are in `labels`. */
+function nodeSource(config: KubeConfig, labels: readonly string[]): ResourceSource<Node> {
   const api = config.makeApiClient(CoreV1Api);
-  return resource<Node>({
+  return resourceSource<Node>({
     config: accepting(config, METADATA_EACH),
     what: 'nodes, whose labels say where endpoints stand',
     clusterWide: true,
@@ -108,41 +103,7 @@ export function nodeSource(config: KubeConfig, labels: readonly string[]): Resou
   });
 }
 
-interface Resource<T> {
-  readonly config: KubeConfig;
-  readonly what: string;
-  readonly clusterWide?: boolean;
-  readonly path: string;
-  readonly selector: Readonly<Record<string, string>>;
-  /** Gives a Kubernetes list. */
-  readonly list: () => Promise<unknown>;
-  /** An object with what is kept of it. */
-  readonly lean: (object: T) => T;
-}
-
-function resource<T extends KubeObject>(kind: Resource<T>): ResourceSource<T> {
-  const { config, what, clusterWide = false, path, selector, lean } = kind;
-  const server = config.getCurrentCluster()?.server ?? '(none in the kubeconfig)';
-  const explained = (verb: 'list' | 'watch', error: unknown, code?: number): string =>
-    sentenceOf(error, { verb, what, server, clusterWide }, code);
-  return {
-    list: async () => {
-      const listed = await kind.list().catch((error: unknown) => {
-        throw new Error(explained('list', error), { cause: error });
-      });
-      const { items = [], metadata } = listed as ListOf<T>;
-      return { items: items.map(lean), resourceVersion: metadata?.resourceVersion ?? '' };
-    },
-    watch: watchResource({ config, path, selector, lean, explained }),
-  };
-}
-
-interface ListOf<T> {
-  readonly items?: readonly T[];
-  readonly metadata?: { readonly resourceVersion?: string };
-}
-
-/** The same way to the API server, with another answer asked for: the client's watches have no headers of their own. */
+/** The same access with another Accept header: the client's watches take no headers of their own. */
 function accepting(config: KubeConfig, accept: string): KubeConfig {
   const asking: KubeConfig = Object.create(config) as KubeConfig;
   asking.applySecurityAuthentication = async (context: RequestContext) => {
@@ -150,4 +111,88 @@ function accepting(config: KubeConfig, accept: string): KubeConfig {
     context.setHeaderParam('Accept', accept);
   };
   return asking;
+}
+
+interface Resource<T> {
+  readonly config: KubeConfig;
+  readonly what: ApiRequest['what'];
+  readonly clusterWide?: boolean;
+  readonly path: string;
+  readonly selector: Readonly<Record<string, string>>;
+  /** Resolves to a Kubernetes list. */
+  readonly list: () => Promise<unknown>;
+  readonly lean: (object: T) => T;
+}
+
+interface ListOf<T> {
+  readonly items?: readonly T[];
+  readonly metadata?: { readonly resourceVersion?: string };
+}
+
+type Explain = (verb: ApiRequest['verb'], error: unknown, status?: number) => string;
+
+/** Lists and watches with Kubernetes' own client. */
+function resourceSource<T extends KubeObject>(resource: Resource<T>): ResourceSource<T> {
+  const { config, what, clusterWide = false, lean } = resource;
+  const server = apiServerOf(config);
+  const explain: Explain = (verb, error, status) =>
+    explainApiError(error, { verb, what, server, clusterWide }, status);
+  return {
+    list: async () => {
+      const listed = await resource.list().catch((error: unknown) => {
+        throw new Error(explain('list', error), { cause: error });
+      });
+      const { items = [], metadata } = listed as ListOf<T>;
+      return { items: items.map(lean), resourceVersion: metadata?.resourceVersion ?? '' };
+    },
+    watch: watchOf(resource, explain),
+  };
+}
+
+/** Ends a watch as if the server no longer had the version: what was seen cannot be relied on. */
+const GONE = 410;
+
+function watchOf<T extends KubeObject>(
+  { config, path, selector, lean }: Resource<T>,
+  explain: Explain,
+): ResourceSource<T>['watch'] {
+  return (resourceVersion, observer) => {
+    let stopped = false;
+    let abort: AbortController | undefined;
+    let status: number | undefined;
+    const ended = (error: unknown): void => {
+      if (stopped) return;
+      stopped = true;
+      observer.onEnd(status ?? statusOf(error), explain('watch', error, status));
+    };
+    const onEvent = (type: string, object: T): void => {
+      if (stopped) return;
+      // The server accepts a watch that it refuses, and then sends the refusal as an event.
+      if (type === 'ERROR') status = (object as { readonly code?: number }).code;
+      const isWhole = type !== 'ERROR' && type !== 'BOOKMARK';
+      observer.onEvent({ type, object: isWhole ? lean(object) : object });
+    };
+    const guarded = (type: string, object: T): void => {
+      try {
+        onEvent(type, object);
+      } catch (error) {
+        // The client ignores what is thrown here, and the event would be lost.
+        status = GONE;
+        ended(error);
+        abort?.abort();
+      }
+    };
+    const query = { ...selector, resourceVersion, allowWatchBookmarks: true };
+    new Watch(config).watch(path, query, guarded, ended).then((controller) => {
+      abort = controller;
+      if (stopped) controller.abort();
+      else observer.onOpen();
+    }, ended);
+    return {
+      stop: () => {
+        stopped = true;
+        abort?.abort();
+      },
+    };
+  };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Pod } from './pod.ts';
+import type { Pod } from './kube-objects.ts';
 import { isWhole, memberOf } from './pod-group.ts';
 
 const P = 'leaderworkerset.sigs.k8s.io';

@@ -1,31 +1,31 @@
-import { isServing, type Pod } from './pod.ts';
+import { isServing, type Pod } from './kube-objects.ts';
 
-/** What LeaderWorkerSet puts on the pods of a group. */
+/** Labels and annotations that LeaderWorkerSet puts on the pods of a group. */
 const PREFIX = 'leaderworkerset.sigs.k8s.io';
 const SET = `${PREFIX}/name`;
 const GROUP_INDEX = `${PREFIX}/group-index`;
 const GROUP_KEY = `${PREFIX}/group-key`;
 const WORKER_INDEX = `${PREFIX}/worker-index`;
 const REVISION = `${PREFIX}/template-revision-hash`;
-/** Pods of a group, its leader among them. */
+/** The number of pods in a group, including the leader. */
 const SIZE = `${PREFIX}/size`;
 
-/** Annotations of pods that are read here. */
+/** The annotations that are read here. */
 export const GROUP_ANNOTATIONS: readonly string[] = [SIZE];
 
-/** The pods that follow a leader: those of every set in a namespace. */
+/** Selects the workers of every LeaderWorkerSet in a namespace. */
 export const WORKER_SELECTOR: string = `${SET},${WORKER_INDEX},${WORKER_INDEX}!=0`;
 
-export interface GroupMember {
-  /** The same for all pods of a group, whichever make of them it is. */
+interface GroupMember {
+  /** The same for all pods of a group, also after it was recreated. */
   readonly group: string;
-  /** The leader gets the requests. */
+  /** Requests go to the leader. */
   readonly isLeader: boolean;
-  /** Pods that make a whole group, where the set says so. */
+  /** The number of pods of a whole group; undefined where the set does not state it. */
   readonly size: number | undefined;
 }
 
-/** A pod's place in its group; undefined for one that is a replica by itself. */
+/** The pod's membership in a group; undefined for a pod that is a replica by itself. */
 export function memberOf({ metadata }: Pod): GroupMember | undefined {
   const { labels = {}, annotations = {}, namespace = '' } = metadata ?? {};
   const [worker, set] = [labels[WORKER_INDEX], labels[SET]];
@@ -40,27 +40,28 @@ export function memberOf({ metadata }: Pod): GroupMember | undefined {
 }
 
 /**
- * Whether a group can serve: its leader and all its workers are ready, and of one make. A worker that was there before its
- * leader belongs to the group that this one replaces; so does one of another revision while a set is being updated.
+ * Whether a group can serve: its leader and all its workers are ready and belong together. A worker
+ * that is older than the leader, or has another revision during an update, belongs to the group
+ * that this one replaces.
  */
 export function isWhole(leader: Pod, workers: Iterable<Pod>): boolean {
   const size = memberOf(leader)?.size;
-  const places = new Set<string>();
+  const indexes = new Set<string>();
   for (const worker of workers) {
-    if (!isServing(worker) || !goWith(leader, worker)) return false;
-    places.add(worker.metadata?.labels?.[WORKER_INDEX] ?? '');
+    if (!isServing(worker) || !belongTogether(leader, worker)) return false;
+    indexes.add(worker.metadata?.labels?.[WORKER_INDEX] ?? '');
   }
-  return isServing(leader) && (size === undefined || places.size >= size - 1);
+  return isServing(leader) && (size === undefined || indexes.size >= size - 1);
 }
 
-function goWith(leader: Pod, worker: Pod): boolean {
+function belongTogether(leader: Pod, worker: Pod): boolean {
   const [revision, other] = [leader, worker].map((pod) => pod.metadata?.labels?.[REVISION]);
   if (revision !== undefined && other !== undefined && revision !== other) return false;
-  const [from, at] = [createdAt(leader), createdAt(worker)];
-  return from === undefined || at === undefined || at >= from;
+  const [leaderAt, workerAt] = [createdAt(leader), createdAt(worker)];
+  return leaderAt === undefined || workerAt === undefined || workerAt >= leaderAt;
 }
 
-/** To the second, which is all that the API server keeps, as text that sorts. */
+/** Sortable text, to the second: the API server keeps no fractions. */
 function createdAt({ metadata }: Pod): string | undefined {
   const at = metadata?.creationTimestamp;
   return (typeof at === 'string' ? at : at?.toISOString())?.slice(0, 'yyyy-mm-ddThh:mm:ss'.length);

@@ -1,36 +1,39 @@
 import type { EndpointId } from '../../../framework/endpoint.ts';
 import type { EndpointSpec } from '../../../picker/endpoint-pool.ts';
-import { isServing, type Pod } from './pod.ts';
+import { isServing, type Pod } from './kube-objects.ts';
 import { isWhole, memberOf } from './pod-group.ts';
 
-/** By which a node's labels name it; its name where there is nothing better. */
-const HOST = 'kubernetes.io/hostname';
+/** The label that names a pod's node; by default its value is the node's name. */
+const HOST_LABEL = 'kubernetes.io/hostname';
 
-/** What else than the pod itself says whether and how it is an endpoint. */
-export interface Surroundings {
+/** Everything but the pod itself that decides whether and how it is an endpoint. */
+export interface PodContext {
   readonly ports: readonly number[];
-  /** The pods that follow a leader, by `GroupMember.group`; undefined until they have been listed. */
+  /** The workers of a `GroupMember.group`; undefined until workers have been listed. */
   readonly workersOf: (group: string) => Iterable<Pod> | undefined;
-  /** Labels that a pod takes over from its node, where it does not have them itself. */
+  /** Labels of the pod's node that the endpoint gets, unless the pod has its own. */
   readonly inheritedLabels: ReadonlyMap<string, string> | undefined;
 }
 
-/** The endpoints of a pod that may get requests, one for each port; none of a worker, nor of a leader whose group is not whole. */
-export function endpointsOf(pod: Pod, around: Surroundings): readonly EndpointSpec[] {
-  if (!mayServe(pod, around)) return [];
+/**
+ * The endpoints of a pod, one for each port. A worker has none, and neither has a pod that does not
+ * serve or a leader whose group is not whole.
+ */
+export function endpointsOf(pod: Pod, context: PodContext): readonly EndpointSpec[] {
+  if (!mayServe(pod, context)) return [];
   const { namespace = '', name = '', labels = {} } = pod.metadata ?? {};
   const ip = pod.status?.podIP ?? '';
   const { nodeName = '' } = pod.spec ?? {};
-  const host: readonly [string, string][] = nodeName === '' ? [] : [[HOST, nodeName]];
-  const all = new Map([...host, ...(around.inheritedLabels ?? []), ...Object.entries(labels)]);
-  return around.ports.map((port, rank) => ({
-    id: `${namespace}/${name}${around.ports.length > 1 ? `-rank-${rank}` : ''}` as EndpointId,
+  const host: readonly [string, string][] = nodeName === '' ? [] : [[HOST_LABEL, nodeName]];
+  const all = new Map([...host, ...(context.inheritedLabels ?? []), ...Object.entries(labels)]);
+  return context.ports.map((port, rank) => ({
+    id: `${namespace}/${name}${context.ports.length > 1 ? `-rank-${rank}` : ''}` as EndpointId,
     address: `${ip.includes(':') ? `[${ip}]` : ip}:${port}`,
     labels: all,
   }));
 }
 
-function mayServe(pod: Pod, { workersOf }: Surroundings): boolean {
+function mayServe(pod: Pod, { workersOf }: PodContext): boolean {
   const member = memberOf(pod);
   if (member === undefined) return isServing(pod);
   if (!member.isLeader) return false;

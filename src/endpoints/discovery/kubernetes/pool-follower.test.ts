@@ -6,8 +6,7 @@ import { EndpointPool } from '../../../picker/endpoint-pool.ts';
 import { createLog } from '../../../runtime/log.ts';
 import { seededRandom } from '../../../runtime/seeded-random.ts';
 import { SimulatedClock } from '../../../runtime/simulated-clock.ts';
-import type { Node } from './node.ts';
-import type { Pod } from './pod.ts';
+import type { Node, Pod } from './kube-objects.ts';
 import { PoolFollower } from './pool-follower.ts';
 import type { InferencePool } from './pool-spec.ts';
 

@@ -1,26 +1,26 @@
-import type { KubeObject } from './informer.ts';
+import type { KubeObject } from './kube-objects.ts';
 
-/** An InferencePool as it came: what is in it has still to be looked at. */
+/** An InferencePool as received: its spec is unchecked. */
 export interface InferencePool extends KubeObject {
   readonly spec?: unknown;
 }
 
-/** What of a pool matters here. */
-export interface PoolSpec {
-  /** Pods by their labels, as lists and watches take it. */
+/** The fields of a pool that are read here. */
+interface PoolSpec {
+  /** A label selector for pods, as lists and watches take it. */
   readonly selector: string;
-  /** At least one; several are data-parallel ranks. */
+  /** At least one. Several ports are data-parallel ranks. */
   readonly ports: readonly number[];
 }
 
-/** A port has an endpoint on each pod: a pool that names thousands is a mistake. */
+/** Each port is an endpoint of each pod: a pool with thousands of ports is a mistake. */
 const PORTS_MAX = 64;
 
-/** Reads a pool, or says in one sentence what to put right in it. */
+/** Reads a pool. `fault` is one sentence that says what to correct in it. */
 export function readPool({ spec }: InferencePool): PoolSpec | { readonly fault: string } {
   const { selector, targetPorts } = fieldsOf(spec);
   const labels = Object.entries(fieldsOf(fieldsOf(selector)['matchLabels']));
-  // One of no labels would take every pod of the namespace.
+  // An empty selector would select every pod of the namespace.
   if (labels.length === 0) {
     return { fault: 'the pool selects no pods: give spec.selector.matchLabels a label' };
   }

@@ -1,9 +1,8 @@
 import type { EndpointId } from '../../../framework/endpoint.ts';
 import type { EndpointSink } from './held-endpoints.ts';
-import type { Node } from './node.ts';
-import type { Pod } from './pod.ts';
+import type { Node, Pod } from './kube-objects.ts';
 import { memberOf } from './pod-group.ts';
-import { endpointsOf, type Surroundings } from './pool-endpoints.ts';
+import { endpointsOf, type PodContext } from './pool-endpoints.ts';
 
 type Labels = ReadonlyMap<string, string>;
 
@@ -12,8 +11,8 @@ export interface GroupCounts {
   readonly partial: number;
 }
 
-/** What was made of a pod. */
-interface Held {
+/** The endpoints of a pod. */
+interface PodEndpoints {
   readonly uid: string | undefined;
   readonly ids: readonly EndpointId[];
 }
@@ -21,19 +20,20 @@ interface Held {
 const NOTHING: ReadonlyMap<string, Pod> = new Map();
 
 /**
- * Keeps an endpoint pool as pods, workers and nodes are. Each `take…` is told all there is, and what has changed since the last
- * time; undefined for who knows what. One change costs as much as the replica that it touches, however large the pool.
+ * Keeps an endpoint pool equal to the serving pods. Each `update…` takes all objects and the key of
+ * the changed one, undefined where any may have changed. The cost of a change depends on the
+ * changed replica only, not on the size of the pool.
  */
 export class Replicas {
   readonly #endpoints: EndpointSink;
-  readonly #held = new Map<string, Held>();
-  /** The pod that leads a group, by group. */
+  readonly #held = new Map<string, PodEndpoints>();
+  /** The key of the leading pod, by group. */
   readonly #leaders = new Map<string, string>();
   #pods = NOTHING;
   #ports: readonly number[] = [];
   #workersListed = false;
   readonly #byGroup = new Map<string, Map<string, Pod>>();
-  /** The group that a worker was last seen in: what has gone cannot be asked any more. */
+  /** The last known group of each worker, for workers that have been deleted. */
   readonly #groupOf = new Map<string, string>();
   readonly #nodes = new Map<string, Labels>();
 
@@ -41,7 +41,7 @@ export class Replicas {
     this.#endpoints = endpoints;
   }
 
-  /** Groups of pods, by their leaders: those that serve, and those of which something is missing. */
+  /** Counts the groups that serve, and those that lack a pod or are not ready. */
   get groups(): GroupCounts {
     const leaders = [...this.#leaders.values()];
     const whole = leaders.filter((key) => this.#held.has(key)).length;
@@ -53,13 +53,13 @@ export class Replicas {
     this.#refreshAll();
   }
 
-  takePods(pods: ReadonlyMap<string, Pod>, changed?: string): void {
+  updatePods(pods: ReadonlyMap<string, Pod>, changed?: string): void {
     this.#pods = pods;
     if (changed === undefined) this.#refreshAll();
     else this.#refresh(changed);
   }
 
-  takeWorkers(workers: ReadonlyMap<string, Pod>, changed?: string): void {
+  updateWorkers(workers: ReadonlyMap<string, Pod>, changed?: string): void {
     this.#workersListed = true;
     if (changed === undefined) {
       this.#byGroup.clear();
@@ -76,20 +76,20 @@ export class Replicas {
     }
   }
 
-  /** Of each node the labels that endpoints are to have, and no others. */
-  takeNodes(nodes: ReadonlyMap<string, Node>, changed?: string): void {
+  /** `nodes` carry only the labels that endpoints get. */
+  updateNodes(nodes: ReadonlyMap<string, Node>, changed?: string): void {
     const keys = changed === undefined ? [...this.#nodes.keys(), ...nodes.keys()] : [changed];
-    const moved = new Set<string>();
+    const relabelled = new Set<string>();
     for (const key of new Set(keys)) {
       const labels = nodes.get(key)?.labels;
-      // Nodes report in all the time, and hardly ever under other labels.
+      // Nodes change all the time, but seldom their labels.
       if (same(this.#nodes.get(key), labels)) continue;
       if (labels === undefined) this.#nodes.delete(key);
       else this.#nodes.set(key, labels);
-      moved.add(key);
+      relabelled.add(key);
     }
-    if (moved.size === 0) return;
-    for (const [key, pod] of this.#pods) if (moved.has(nodeKey(pod))) this.#refresh(key);
+    if (relabelled.size === 0) return;
+    for (const [key, pod] of this.#pods) if (relabelled.has(nodeKey(pod))) this.#refresh(key);
   }
 
   #place(key: string, worker: Pod | undefined): void {
@@ -115,10 +115,10 @@ export class Replicas {
   #refresh(key: string): void {
     const pod = this.#pods.get(key);
     this.#noteLeader(key, pod);
-    const wanted = pod === undefined ? [] : endpointsOf(pod, this.#surroundingsOf(pod));
+    const wanted = pod === undefined ? [] : endpointsOf(pod, this.#contextOf(pod));
     const held = this.#held.get(key);
     const uid = pod?.metadata?.uid;
-    // A pod made anew under its old name has nothing of what the old one knew, even at the old address.
+    // A recreated pod is a new server, even under its old name and address.
     const kept = new Set(held?.uid === uid ? wanted.map(({ id }) => id) : []);
     for (const id of held?.ids ?? []) if (!kept.has(id)) this.#endpoints.remove(id);
     for (const spec of wanted) this.#endpoints.upsert(spec);
@@ -133,7 +133,7 @@ export class Replicas {
       for (const [group, leader] of this.#leaders) if (leader === key) this.#leaders.delete(group);
   }
 
-  #surroundingsOf(pod: Pod): Surroundings {
+  #contextOf(pod: Pod): PodContext {
     return {
       ports: this.#ports,
       workersOf: (group) =>
@@ -143,7 +143,7 @@ export class Replicas {
   }
 }
 
-/** Nodes are in no namespace. */
+/** Nodes are in no namespace, so their keys begin with `/`. */
 function nodeKey({ spec }: Pod): string {
   return `/${spec?.nodeName ?? ''}`;
 }

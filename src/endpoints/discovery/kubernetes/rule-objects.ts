@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { ModelRewriteRule } from '../../rewrites/model-rewrites.ts';
-import type { KubeObject } from './informer.ts';
+import { type ModelRewriteRule, priority, weight } from '../../rewrites/model-rewrites.ts';
+import type { KubeObject } from './kube-objects.ts';
 import type { PoolName } from './kube-resources.ts';
 
-/** An object that is about a pool. Its spec is read when it is used: an API server takes what its CRD lets pass. */
+/** An InferenceObjective or InferenceModelRewrite. Its spec is unchecked until it is used. */
 export interface RuleObject extends KubeObject {
   readonly metadata?: NonNullable<KubeObject['metadata']> & {
     readonly creationTimestamp?: unknown;
@@ -12,7 +12,7 @@ export interface RuleObject extends KubeObject {
   readonly spec?: unknown;
 }
 
-/** An object with what is read of it. */
+/** The object without the fields that are not read. */
 export function leanRule({ metadata = {}, spec }: RuleObject): RuleObject {
   const { name, namespace, resourceVersion, creationTimestamp, deletionTimestamp } = metadata;
   return {
@@ -21,33 +21,23 @@ export function leanRule({ metadata = {}, spec }: RuleObject): RuleObject {
   };
 }
 
-/** What objects say, and a sentence for each that says nothing that can be used. */
-export interface Read<T> {
+/** What was read from objects, and one sentence for each object that cannot be used. */
+export interface Parsed<T> {
   readonly value: T;
   readonly troubles: readonly string[];
 }
 
-const PRIORITY_MAX = 2 ** 31 - 1;
-const WEIGHT_MAX = 1_000_000;
-
 const poolRef = z.object({ group: z.string().optional(), name: z.string() });
 const objectiveSpec = z.object({
   poolRef,
-  priority: z.int().min(-PRIORITY_MAX).max(PRIORITY_MAX).nullish(),
+  priority: priority.nullish(),
 });
 const matchSchema = z.object({
   model: z.object({ type: z.string().default('Exact'), value: z.string() }).nullish(),
 });
 const ruleSchema = z.object({
   matches: z.array(matchSchema).nullish(),
-  targets: z
-    .array(
-      z.object({
-        modelRewrite: z.string().min(1),
-        weight: z.int().min(1).max(WEIGHT_MAX).nullish(),
-      }),
-    )
-    .min(1),
+  targets: z.array(z.object({ modelRewrite: z.string().min(1), weight: weight.nullish() })).min(1),
 });
 const rewriteSpec = z.object({ poolRef, rules: z.array(ruleSchema) });
 
@@ -55,23 +45,23 @@ const rewriteSpec = z.object({ poolRef, rules: z.array(ruleSchema) });
 export function prioritiesOf(
   objects: Iterable<RuleObject>,
   pool: PoolName,
-): Read<ReadonlyMap<string, number>> {
+): Parsed<ReadonlyMap<string, number>> {
   const { value, troubles } = specsFor(objects, pool, objectiveSpec, 'InferenceObjective');
   const priorities = value.map(({ name, spec }) => [name, spec.priority ?? 0] as const);
   return { value: new Map(priorities), troubles };
 }
 
-/** The rules of a pool's InferenceModelRewrites: the oldest object's first, then in its order. */
+/** The rules of a pool's InferenceModelRewrites: those of the oldest object first. */
 export function rewritesOf(
   objects: Iterable<RuleObject>,
   pool: PoolName,
-): Read<readonly ModelRewriteRule[]> {
+): Parsed<readonly ModelRewriteRule[]> {
   const { value, troubles } = specsFor(objects, pool, rewriteSpec, 'InferenceModelRewrite');
   const rules = value.flatMap(({ name, spec }) => spec.rules.flatMap((rule) => ruleOf(name, rule)));
   return { value: rules, troubles };
 }
 
-/** No rule where it has matches and none can ever match: it must not become one for all. */
+/** None where no match can ever apply: without models the rule would apply to every request. */
 function ruleOf(
   name: string,
   { matches, targets }: z.output<typeof ruleSchema>,
@@ -97,24 +87,24 @@ interface Named<Spec> {
   readonly spec: Spec;
 }
 
-/** The specs of objects that are about this pool and not being deleted, the oldest first. */
+/** The specs of the objects of this pool that are not being deleted, the oldest first. */
 function specsFor<Spec extends { readonly poolRef: z.output<typeof poolRef> }>(
   objects: Iterable<RuleObject>,
   pool: PoolName,
   schema: z.ZodType<Spec>,
   kind: string,
-): Read<readonly Named<Spec>[]> {
+): Parsed<readonly Named<Spec>[]> {
   const value: Named<Spec>[] = [];
   const troubles: string[] = [];
   for (const { metadata = {}, spec } of [...objects].sort(byAge)) {
     const { name = '' } = metadata;
     if (metadata.deletionTimestamp !== undefined) continue;
-    // Of another pool's object nothing is said, whatever is wrong with it.
-    const about = z.object({ poolRef }).safeParse(spec);
-    if (about.success && !isPool(about.data.poolRef, pool)) continue;
+    // Errors in objects of other pools are not reported.
+    const reference = z.object({ poolRef }).safeParse(spec);
+    if (reference.success && !isPool(reference.data.poolRef, pool)) continue;
     const read = schema.safeParse(spec);
     if (read.success) value.push({ name, spec: read.data });
-    else troubles.push(`${kind} ${name} is not followed: ${sentenceOf(read.error)}`);
+    else troubles.push(`${kind} ${name} is not followed: ${firstIssue(read.error)}`);
   }
   return { value, troubles };
 }
@@ -123,19 +113,19 @@ function isPool({ group, name }: z.output<typeof poolRef>, pool: PoolName): bool
   return name === pool.name && (group ?? pool.group) === pool.group;
 }
 
-/** Of equal age by name, so that every picker has the same order. */
+/** Objects of equal age are ordered by name, so that every picker has the same order. */
 function byAge({ metadata: a = {} }: RuleObject, { metadata: b = {} }: RuleObject): number {
   const [older, newer] = [createdAt(a.creationTimestamp), createdAt(b.creationTimestamp)];
   if (older !== newer) return older < newer ? -1 : 1;
   return (a.name ?? '') < (b.name ?? '') ? -1 : 1;
 }
 
-/** API servers write every time alike, in UTC to the second, so that texts compare as times. */
+/** Texts compare as times: API servers write them in UTC, to the second. */
 function createdAt(timestamp: unknown): string {
   return typeof timestamp === 'string' ? timestamp : '';
 }
 
-function sentenceOf({ issues: [first] }: z.ZodError): string {
+function firstIssue({ issues: [first] }: z.ZodError): string {
   if (first === undefined) return 'its spec cannot be read';
   return `spec.${first.path.join('.')}: ${first.message}`;
 }

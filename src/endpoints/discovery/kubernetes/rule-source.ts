@@ -1,14 +1,14 @@
 import { CustomObjectsApi, type KubeConfig } from '@kubernetes/client-node';
 import type { Clock } from '../../../framework/runtime.ts';
-import { codeOf, sentenceOf } from './api-error.ts';
-import type { ResourceSource, WatchHearer } from './informer.ts';
+import { apiServerOf, explainApiError, statusOf } from './api-error.ts';
+import type { ResourceSource, WatchObserver } from './informer.ts';
 import { objectSource } from './kube-resources.ts';
 import { leanRule, type RuleObject } from './rule-objects.ts';
 
-/** Those of the reference, the one it prefers first; objects of the other are not looked at where the first is installed. */
+/** The reference's API groups. Only the first one that is installed is read. */
 export const RULE_GROUPS = ['llm-d.ai', 'inference.networking.x-k8s.io'] as const;
 const VERSION = 'v1alpha2';
-/** How soon a CRD is seen that is installed later. */
+/** The time until a CRD that is installed later is found. */
 const ABSENT_MS = 30_000;
 const [NOT_FOUND, GONE] = [404, 410];
 
@@ -20,8 +20,8 @@ export interface RuleSourceOptions {
 }
 
 /**
- * InferenceObjectives or InferenceModelRewrites of a namespace, in whichever group is installed. Where none is, there are no
- * objects, and every 30 s it is looked again.
+ * The InferenceObjectives or InferenceModelRewrites of a namespace, in the group that is installed.
+ * Where no group is, there are no objects, and every 30 s the source looks again.
  */
 export function ruleSource(options: RuleSourceOptions): ResourceSource<RuleObject> {
   const { config, namespace, plural, clock } = options;
@@ -33,37 +33,40 @@ export function ruleSource(options: RuleSourceOptions): ResourceSource<RuleObjec
       source = group === undefined ? undefined : objectSource(config, { ...kind, group });
       return source === undefined ? { items: [], resourceVersion: '' } : source.list();
     },
-    watch: (resourceVersion, hearer) =>
+    watch: (resourceVersion, observer) =>
       source === undefined
-        ? absentWatch(clock, hearer)
+        ? absentWatch(clock, observer)
         : source.watch(resourceVersion, {
-            onOpen: () => hearer.onOpen(),
-            onEvent: (event) => hearer.onEvent(event),
-            // The CRD has gone: perhaps for the other group's.
-            onEnd: (status, reason) => hearer.onEnd(status === NOT_FOUND ? GONE : status, reason),
+            onOpen: () => observer.onOpen(),
+            onEvent: (event) => observer.onEvent(event),
+            // The CRD is removed, perhaps in favour of the other group's.
+            onEnd: (status, reason) => observer.onEnd(status === NOT_FOUND ? GONE : status, reason),
           }),
   };
 }
 
-/** Ends as a watch does whose version is forgotten, after which everything is listed anew. */
-function absentWatch(clock: Clock, hearer: WatchHearer<RuleObject>): { stop(): void } {
-  hearer.onOpen();
-  const timer = clock.setTimer(ABSENT_MS, () => hearer.onEnd(GONE, 'the kind is not installed'));
+/** Ends like a watch whose version the server no longer has, so that a new list follows. */
+function absentWatch(clock: Clock, observer: WatchObserver<RuleObject>): { stop(): void } {
+  observer.onOpen();
+  const timer = clock.setTimer(ABSENT_MS, () => observer.onEnd(GONE, 'the kind is not installed'));
   return { stop: () => timer.cancel() };
 }
 
-/** Asks what there is, which everybody may: a list of what is not installed is forbidden before it is not found. */
+/**
+ * Looks up the API's kinds, which needs no permission. Listing a kind that is not installed would
+ * be answered with 403 instead of 404.
+ */
 async function installedGroup({ config, plural }: RuleSourceOptions): Promise<string | undefined> {
   const api = config.makeApiClient(CustomObjectsApi);
-  const server = config.getCurrentCluster()?.server ?? '(none in the kubeconfig)';
+  const server = apiServerOf(config);
   for (const group of RULE_GROUPS) {
     try {
       const { resources } = await api.getAPIResources({ group, version: VERSION });
       if (resources.some(({ name }) => name === plural)) return group;
     } catch (error) {
-      if (codeOf(error) === NOT_FOUND) continue;
+      if (statusOf(error) === NOT_FOUND) continue;
       const what = `${plural}.${group}`;
-      throw new Error(sentenceOf(error, { verb: 'list', what, server }), { cause: error });
+      throw new Error(explainApiError(error, { verb: 'list', what, server }), { cause: error });
     }
   }
   return undefined;

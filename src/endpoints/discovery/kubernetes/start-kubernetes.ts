@@ -9,13 +9,13 @@ import { type PoolName, poolSources } from './kube-resources.ts';
 import { PoolFollower } from './pool-follower.ts';
 import type { GroupCounts } from './replicas.ts';
 
-export interface KubernetesOptions {
+interface KubernetesOptions {
   readonly config: KubeConfig;
   readonly pool: PoolName;
-  /** Labels that endpoints take over from the nodes of their pods; none: nodes are not looked at. */
+  /** Labels that endpoints take from the nodes of their pods. With none, nodes are not read. */
   readonly nodeLabels?: readonly string[] | undefined;
   readonly endpoints: EndpointPool;
-  /** Are told what the pool's InferenceObjectives and InferenceModelRewrites say; undefined: those are not looked at. */
+  /** Gets the pool's InferenceObjectives and InferenceModelRewrites; undefined: they are not read. */
   readonly rules?: Pick<RequestRules, 'setObjectives' | 'setRewrites'> | undefined;
   readonly clock: Clock;
   readonly random: Random;
@@ -23,24 +23,24 @@ export interface KubernetesOptions {
 }
 
 export interface KubernetesDiscovery {
-  /** Whether pool and pods have been listed; an absent pool counts, with no endpoints. */
+  /** Whether pool and pods have been listed. An absent pool counts as listed. */
   readonly synced: boolean;
-  /** Whether InferenceObjectives and InferenceModelRewrites have been listed; kinds that are not installed count. */
+  /** Whether the pool's rules have been listed. A kind that is not installed counts as listed. */
   readonly rulesSynced: boolean;
-  /** How old the oldest of the states is, while the API server is away; undefined before it was reached. */
+  /** Age of the oldest state while the API server is away, else 0. Undefined before first contact. */
   readonly ageMs: Millis | undefined;
-  /** What is wrong at the moment, a sentence each that says what to do. */
+  /** What is wrong at the moment, and what to do: one sentence each. */
   readonly troubles: readonly string[];
-  /** Groups of pods that are endpoints, and those of which a pod is missing or not ready. */
+  /** Counts the groups of pods that are endpoints, and those that are not whole. */
   readonly groups: GroupCounts;
   stop(): void;
 }
 
 /**
- * Keeps the endpoint pool as an InferencePool and its pods are. An endpoint leaves the moment its pod is not ready, is being
- * deleted or evicted, or its group is not whole; requests in flight there go on. While the API server is away the last state
- * serves. No endpoint comes before the rules of requests are known: a request must not reach a model in whose place another
- * was to serve.
+ * Keeps the endpoint pool equal to an InferencePool and its pods. An endpoint leaves as soon as its
+ * pod is not ready, is deleted or evicted, or its group is not whole; requests in flight there
+ * continue. While the API server is away, the last state stays. Endpoints are added only once the
+ * rules are known: else a request could reach a model that a rule replaces.
  */
 export function startKubernetes(options: KubernetesOptions): KubernetesDiscovery {
   const { config, pool, nodeLabels = [], endpoints, rules, clock, random, log } = options;

@@ -1,7 +1,10 @@
-/** Further apart than this, a guess would confuse more than help. */
+/** A name with a larger edit distance is not suggested: it would confuse more than help. */
 const DISTANCE_MAX = 4;
 
-/** ` (did you mean X?)` for the known name nearest to a wrong one, or an empty string where none is near. */
+/**
+ * ` (did you mean X?)`, X being the known name with the smallest edit distance to `wrong`; an empty
+ * string where no name is near.
+ */
 export function nearest(wrong: string, known: Iterable<string>): string {
   let best = '';
   let least = Math.min(DISTANCE_MAX, Math.ceil(wrong.length / 2)) + 1;
@@ -15,7 +18,7 @@ export function nearest(wrong: string, known: Iterable<string>): string {
   return best === '' ? '' : ` (did you mean ${best}?)`;
 }
 
-/** Levenshtein, one row at a time. */
+/** The Levenshtein distance, computed one row at a time. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i++) {

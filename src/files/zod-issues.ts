@@ -2,17 +2,14 @@ import { z } from 'zod';
 import type { ConfigIssue } from '../framework/error.ts';
 import { nearest } from './nearest.ts';
 
-export interface ZodIssuesOptions {
-  /** The schema that found them: it knows the names a wrong one may have meant. */
-  readonly schema: unknown;
-  /** Where the parsed value stands, such as `plugins[0].parameters`. */
-  readonly at?: string;
-}
-
-/** zod's issues as a person would write them: a path such as `plugins[0].weight`, one issue for each unknown name. */
+/**
+ * zod's issues in a person's words: a path such as `plugins[0].weight`, and one issue for each
+ * unknown name, with the name of `schema` that was probably meant. `at` is the path of the parsed
+ * value, such as `plugins[0].parameters`.
+ */
 export function zodIssues(
   error: z.ZodError,
-  { schema, at = '' }: ZodIssuesOptions,
+  { schema, at = '' }: { readonly schema: unknown; readonly at?: string },
 ): readonly ConfigIssue[] {
   return error.issues.flatMap((issue) => {
     const path = pathText(issue.path, at);
@@ -36,26 +33,23 @@ function pathText(path: readonly PropertyKey[], at: string): string {
   }, at);
 }
 
-/** The fields of the object that stands at `path`. */
+/** The field names of the object at `path`; none where `schema` has no object there. */
 function namesAt(schema: unknown, path: readonly PropertyKey[]): readonly string[] {
-  let found = bare(schema);
+  let found = unwrapped(schema);
   for (const key of path) {
-    if (found instanceof z.ZodObject) found = bare(found.shape[String(key)]);
-    else if (found instanceof z.ZodArray) found = bare(found.element);
+    if (found instanceof z.ZodObject) found = unwrapped(found.shape[String(key)]);
+    else if (found instanceof z.ZodArray) found = unwrapped(found.element);
     else return [];
   }
   return found instanceof z.ZodObject ? Object.keys(found.shape) : [];
 }
 
-/** Without what makes it optional, gives it a default or transforms what it read. */
-function bare(schema: unknown): unknown {
-  if (schema instanceof z.ZodPipe) return bare(schema.def.in);
-  if (
+/** The schema without what makes it optional, gives it a default or transforms its output. */
+function unwrapped(schema: unknown): unknown {
+  if (schema instanceof z.ZodPipe) return unwrapped(schema.def.in);
+  const wraps =
     schema instanceof z.ZodOptional ||
     schema instanceof z.ZodNullable ||
-    schema instanceof z.ZodDefault
-  ) {
-    return bare(schema.unwrap());
-  }
-  return schema;
+    schema instanceof z.ZodDefault;
+  return wraps ? unwrapped(schema.unwrap()) : schema;
 }

@@ -1,13 +1,20 @@
-import type { KubeObject } from './informer.ts';
+/** The fields that every object of the Kubernetes API has. */
+export interface KubeObject {
+  readonly metadata?: {
+    readonly name?: string | undefined;
+    readonly namespace?: string | undefined;
+    readonly resourceVersion?: string | undefined;
+  };
+}
 
-/** What of a Pod matters here. */
+/** A Pod's fields that are read here. */
 export interface Pod extends KubeObject {
   readonly metadata?: NonNullable<KubeObject['metadata']> & {
     readonly uid?: string | undefined;
     readonly labels?: Readonly<Record<string, string>> | undefined;
     readonly annotations?: Readonly<Record<string, string>> | undefined;
     readonly deletionTimestamp?: unknown;
-    /** A Date from a list, text from a watch. */
+    /** A Date in a list, text in a watch event. */
     readonly creationTimestamp?: string | { toISOString(): string } | undefined;
   };
   readonly spec?: { readonly nodeName?: string | undefined } | undefined;
@@ -22,7 +29,7 @@ export interface Pod extends KubeObject {
     | undefined;
 }
 
-/** Ready, and nobody wants it gone. */
+/** Whether the pod is ready and not about to end. */
 export function isServing({ metadata, status }: Pod): boolean {
   const has = (type: string): boolean =>
     status?.conditions?.some((each) => each.type === type && each.status === 'True') ?? false;
@@ -32,12 +39,15 @@ export function isServing({ metadata, status }: Pod): boolean {
     status?.phase !== 'Failed' &&
     status?.phase !== 'Succeeded' &&
     has('Ready') &&
-    // Eviction, preemption, a node that is drained.
+    // Eviction, preemption or the drain of a node.
     !has('DisruptionTarget')
   );
 }
 
-/** The same without what is not looked at, which is most of it: a pod's containers, volumes and managed fields. */
+/**
+ * The pod without the fields that are not read, which are most of it: containers, volumes, managed
+ * fields and all annotations but those named.
+ */
 export function leanPod({ metadata = {}, spec, status }: Pod, annotations: readonly string[]): Pod {
   const { name, namespace, resourceVersion, uid, labels } = metadata;
   const { deletionTimestamp, creationTimestamp } = metadata;
@@ -62,5 +72,23 @@ export function leanPod({ metadata = {}, spec, status }: Pod, annotations: reado
       podIP: status?.podIP,
       conditions: status?.conditions?.map(({ type, status: is }) => ({ type, status: is })),
     },
+  };
+}
+
+/** A Node's fields that are read here. */
+export interface Node extends KubeObject {
+  readonly labels: ReadonlyMap<string, string>;
+}
+
+/** The node with those of its labels that are in `names`. */
+export function leanNode(
+  { metadata = {} }: KubeObject & { readonly metadata?: { readonly labels?: object | undefined } },
+  names: readonly string[],
+): Node {
+  const { name, resourceVersion } = metadata;
+  const labels = Object.entries(metadata.labels ?? {}) as readonly [string, string][];
+  return {
+    metadata: { name, resourceVersion },
+    labels: new Map(labels.filter(([label]) => names.includes(label))),
   };
 }

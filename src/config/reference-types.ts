@@ -1,0 +1,129 @@
+import { z } from 'zod';
+import { type DataSourceDefinition, defineDataSource } from '../framework/plugin.ts';
+
+/** Plugin types of the reference picker that are not built-in plugins here. */
+
+const LEDGER = 'the ledger always counts what is in flight';
+const BY_HANDLER = 'the profile handler itself sets the headers';
+const OWN_PREDICTION = 'the picker predicts latencies with the model that it learns';
+const BY_PATH = 'the path of a request decides how its body is read';
+
+const prefillHeaders = {
+  prefillProfile: z.string().optional(),
+  encodeProfile: z.string().optional(),
+};
+
+interface AcceptedType {
+  readonly type: string;
+  /** One sentence: how the picker does the type's work without it. */
+  readonly instead: string;
+  readonly parameters: z.ZodRawShape;
+}
+
+/** Types whose work the picker itself does. */
+const ACCEPTED: readonly AcceptedType[] = [
+  {
+    type: 'inflight-load-producer',
+    instead: LEDGER,
+    parameters: {
+      addEstimatedOutputTokens: z.boolean().optional(),
+      outputRatio: z.number().positive().optional(),
+      maxEstimatedOutputTokens: z.int().positive().optional(),
+      prefixMatchInfoProducerName: z.string().optional(),
+      syncCrossReplicaState: z.boolean().optional(),
+    },
+  },
+  { type: 'disagg-headers-handler', instead: BY_HANDLER, parameters: prefillHeaders },
+  { type: 'prefill-header-handler', instead: BY_HANDLER, parameters: prefillHeaders },
+  {
+    type: 'predicted-latency-producer',
+    instead: OWN_PREDICTION,
+    parameters: {
+      sloBufferFactor: z.number().optional(),
+      contextTTL: z.string().optional(),
+      streamingMode: z.boolean().optional(),
+      endpointRoleLabel: z.string().optional(),
+      predictInProduce: z.boolean().optional(),
+      useEncoderCacheFeatures: z.boolean().optional(),
+      prefixMatchInfoProducerName: z.string().optional(),
+      inFlightLoadProducerName: z.string().optional(),
+      samplingMean: z.number().optional(),
+      maxDecodeTokenSamplesForPrediction: z.number().optional(),
+    },
+  },
+  { type: 'openai-parser', instead: BY_PATH, parameters: {} },
+  { type: 'anthropic-parser', instead: BY_PATH, parameters: {} },
+  { type: 'vllmhttp-parser', instead: BY_PATH, parameters: {} },
+  { type: 'passthrough-parser', instead: BY_PATH, parameters: {} },
+];
+
+/** Types of flow control, which has no effect yet: they load with a warning. */
+const WITHOUT_EFFECT: ReadonlyMap<string, z.ZodRawShape> = new Map([
+  ['fcfs-ordering-policy', {}],
+  ['edf-ordering-policy', {}],
+  ['slo-deadline-ordering-policy', {}],
+  ['global-strict-fairness-policy', {}],
+  ['round-robin-fairness-policy', {}],
+  ['static-usage-limit-policy', { threshold: z.number().optional() }],
+  ['latency-slo-admitter', {}],
+]);
+
+/**
+ * Data sources that do nothing, so that a configuration that names these types loads unchanged.
+ * Their parameters are checked and have no effect.
+ */
+export const acceptedSources: readonly DataSourceDefinition[] = [
+  ...ACCEPTED.map(({ type, parameters }) => [type, parameters] as const),
+  ...WITHOUT_EFFECT,
+].map(([type, parameters]) =>
+  defineDataSource({
+    type,
+    config: z.strictObject(parameters),
+    start: () => ({ stop: () => undefined }),
+  }),
+);
+
+/** How the picker itself does the work of an accepted type; undefined for any other type. */
+export function coreInsteadOf(type: string): string | undefined {
+  return ACCEPTED.find((accepted) => accepted.type === type)?.instead;
+}
+
+/** Whether the type is accepted but has no effect yet. */
+export function isWithoutEffect(type: string): boolean {
+  return WITHOUT_EFFECT.has(type);
+}
+
+/** Types that are refused. They are listed so that the error is not a guess at a misspelt name. */
+export const UNSUPPORTED_TYPES: ReadonlySet<string> = new Set([
+  'agent-identity',
+  'burst-prefix-cache-producer',
+  'dcgm-data-source',
+  'dcgm-extractor',
+  'disaggregatedset-rollout-screener',
+  'endpoint-notification-source',
+  'k8s-notification-source',
+  'mm-embeddings-cache-producer',
+  'mm-embeddings-cache-scorer',
+  'models-data-extractor',
+  'models-data-source',
+  'multicluster-approx-prefix-cache-producer',
+  'multicluster-file-discovery',
+  'multicluster-kv-cache-utilization-scorer',
+  'multicluster-metrics-data-source',
+  'multicluster-metrics-extractor',
+  'multicluster-prefix-cache-scorer',
+  'multicluster-queue-scorer',
+  'multicluster-session-affinity-filter',
+  'p2p-source-producer',
+  'priority-holdback-policy',
+  'priority-then-time-eviction-order-policy',
+  'probabilistic-admitter',
+  'program-aware-fairness',
+  'request-attribute-reporter',
+  'session-id-producer',
+  'sglanghttp-parser',
+  'sheddable-eviction-filter',
+  'soft-reflective-ceiling-policy',
+  'vertexai-parser',
+  'vllmgrpc-parser',
+]);

@@ -1,0 +1,45 @@
+import { existsSync, mkdirSync, mkdtempSync, rmdirSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { ConfigError } from '../framework/error.ts';
+
+/**
+ * The absolute path of a file that the package ships, such as `deploy/envoy.yaml`. Works when the
+ * program runs from its sources and when it runs from `dist`.
+ */
+export function packageFile(path: string): string {
+  let folder = import.meta.dirname;
+  while (!existsSync(join(folder, 'package.json'))) {
+    const parent = dirname(folder);
+    if (parent === folder) throw new Error(`${path}: no package.json above ${import.meta.dirname}`);
+    folder = parent;
+  }
+  return join(folder, path);
+}
+
+/** Makes a folder and its missing parents. Throws the system's error where one cannot be made. */
+export function makeFolder(folder: string): void {
+  for (const path of missing(resolve(folder))) mkdirSync(path);
+}
+
+/**
+ * The outermost first. Node's `recursive` option is not used: it retries without end where the
+ * system answers ENOENT for a folder whose parent exists.
+ */
+function missing(folder: string): readonly string[] {
+  return existsSync(folder) ? [] : [...missing(dirname(folder)), folder];
+}
+
+/**
+ * Makes the folder that `flag` names. Throws ConfigError where it cannot be made or written to.
+ */
+export function requireFolder(flag: string, folder: string): void {
+  try {
+    makeFolder(folder);
+    // Only an attempt shows it: the mode does not say everything, for example in /proc.
+    rmdirSync(mkdtempSync(join(folder, '.pointsman-')));
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    const message = `the folder ${folder} cannot be made or written to (${why}); name another`;
+    throw new ConfigError('serve', [{ path: flag, message }]);
+  }
+}
