@@ -2,34 +2,34 @@ import { invariant } from '../../src/framework/error.ts';
 import { BlockTable } from './block-table.ts';
 import { FreeQueue } from './free-queue.ts';
 
-/** Blocks whose state is held at first; grows with use. */
+/** Initial number of blocks with state; the arrays grow with use. */
 const CAPACITY_MIN = 256;
 
 /**
- * Paged KV memory with a prefix cache, as vLLM's block pool keeps it. A block held by nobody stands in one list, least
- * recently released first, whether its content is known or not; a block of known content stays findable there until
- * its memory is taken. Blocks never used come before all others.
+ * Paged KV memory with a prefix cache, as in vLLM's block pool. All free blocks stand in one queue,
+ * least recently released first. A free block keeps its content, and can be found by it, until its
+ * memory is taken for something else. Blocks that were never used are taken first.
  */
 export class BlockPool {
   readonly total: number;
-  /** Blocks from here on have never been used. */
+  /** Blocks from this index on have never been used. */
   #fresh = 0;
   readonly #released = new FreeQueue();
-  /** How many hold each. */
+  /** Number of sequences that hold each block. */
   #holders: Int32Array = new Int32Array(CAPACITY_MIN);
-  /** NaN where the content is not known. */
+  /** Content hash of each block; NaN where the content is not known. */
   #hashes: Float64Array = new Float64Array(CAPACITY_MIN);
   readonly #table = new BlockTable();
-  readonly #onForgotten: (hash: number) => void;
+  readonly #onEvicted: (hash: number) => void;
 
-  /** `onForgotten` hears of each block of known content whose memory is taken for something else. */
-  constructor(total: number, onForgotten: (hash: number) => void = () => undefined) {
+  /** `onEvicted` is called for each block of known content whose memory is taken. */
+  constructor(total: number, onEvicted: (hash: number) => void = () => undefined) {
     this.total = total;
     this.#released.reserve(CAPACITY_MIN);
-    this.#onForgotten = onForgotten;
+    this.#onEvicted = onEvicted;
   }
 
-  /** Blocks that can be taken, those with cached content included. */
+  /** Blocks that can be taken, including those with cached content. */
   get free(): number {
     return this.total - this.#fresh + this.#released.size;
   }
@@ -38,17 +38,17 @@ export class BlockPool {
     return this.#fresh - this.#released.size;
   }
 
-  /** Share of the memory held by somebody, 0 to 1. */
+  /** Share of all blocks that are held, 0 to 1. */
   get usage(): number {
     return this.held / this.total;
   }
 
-  /** Blocks of known content, held or not. */
+  /** Blocks of known content, held or free. */
   get cached(): number {
     return this.#table.size;
   }
 
-  /** Every content in the cache, and how many blocks have it. For tests and state dumps: it walks all memory. */
+  /** Content hash → number of blocks with it. It scans all blocks: for tests and state dumps. */
   contents(): Map<number, number> {
     const contents = new Map<number, number>();
     for (let block = 0; block < this.#fresh; block++) {
@@ -67,43 +67,43 @@ export class BlockPool {
     return (this.#holders[block] as number) > 0;
   }
 
-  /** One holder more of a block found. */
+  /** Adds a holder to a block that `find` has returned. */
   hold(block: number): void {
     const holders = this.#holders[block] as number;
     if (holders === 0) this.#released.remove(block);
     this.#holders[block] = holders + 1;
   }
 
-  /** A block for new content; what it had is forgotten. There must be a free one. */
+  /** Takes a free block for new content and evicts its old content. One must be free. */
   take(): number {
     if (this.#fresh < this.total) return this.#takeFresh();
     const block = this.#released.shift();
-    if (block === -1) invariant(false, 'took a block of a full pool');
+    if (block === -1) invariant(false, 'a block was taken from a full pool');
     this.#holders[block] = 1;
     const hash = this.#hashes[block] as number;
     if (!Number.isNaN(hash)) {
       this.#table.remove(hash, block, this.#hashes);
       this.#hashes[block] = Number.NaN;
-      this.#onForgotten(hash);
+      this.#onEvicted(hash);
     }
     return block;
   }
 
-  /** Says what a taken block has been filled with; from now on it can be found. */
+  /** Records the content of a taken block, which `find` returns from now on. */
   identify(block: number, hash: number): void {
     this.#hashes[block] = hash;
     this.#table.add(hash, block, this.#hashes);
   }
 
-  /** One holder less; without any the block becomes the most recent free one. */
+  /** Removes a holder. A block without holders goes to the end of the free queue. */
   release(block: number): void {
     const holders = (this.#holders[block] as number) - 1;
-    if (holders < 0) invariant(false, 'released a block that nobody held');
+    if (holders < 0) invariant(false, 'a block was released that no sequence holds');
     this.#holders[block] = holders;
     if (holders === 0) this.#released.push(block);
   }
 
-  /** Forgets all content and all holders, without telling of each block. */
+  /** Removes all content and all holders without calls to `onEvicted`. */
   reset(): void {
     this.#table.clear();
     this.#released.clear();

@@ -8,7 +8,8 @@ describe('BlockTable', () => {
   it('finds for each content the block that came first of those left, as lists would', () => {
     const order = fc.record({
       block: fc.nat(BLOCKS - 1),
-      // Few and many contents, so that they repeat and that the table grows; some alike in their low bits.
+      // Few and many contents, so that they repeat and that the table grows; some alike in their
+      // low bits.
       hash: fc.oneof(
         fc.nat(4),
         fc.nat(2 ** 31 - 1).map((high) => high * 0x20_0000 + 7),

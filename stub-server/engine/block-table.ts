@@ -1,21 +1,21 @@
-/** Slots at first; grows with use, because a process holds hundreds of tables and most stay small. */
+/** Initial number of slots. A process has hundreds of tables, and most of them stay small. */
 const SLOTS_MIN = 64;
 
 /**
- * From a block's content hash to the block, as open addressing over one typed array: a `Map` keyed by 53-bit numbers
- * boxes each key, and lookups here are bound by cache misses. One hash may stand for several blocks, as in vLLM;
- * `find` gives the one that came first.
+ * A map from content hash to block, with open addressing over one typed array: a `Map` boxes each
+ * 53-bit key, and cache misses dominate the cost of a lookup. As in vLLM, several blocks can have
+ * the same hash; `find` returns the one that was added first.
  */
 export class BlockTable {
-  /** In pairs: the mixed hash, and its block plus one, or 0 for an empty slot. */
+  /** Pairs of [mixed hash, block + 1]; an empty slot has 0 in the place of the block. */
   #pairs: Int32Array = new Int32Array(2 * SLOTS_MIN);
   #mask: number = SLOTS_MIN - 1;
-  /** Slots in use: one for each hash. */
+  /** Slots in use, one for each distinct hash. */
   #used = 0;
   #size = 0;
   /**
-   * Blocks of a hash beyond the first, in order. Outside the table, because there can be thousands: a prompt that ends
-   * with its block computes that block again each time it comes.
+   * The blocks of a hash after the first, in order. They are kept outside the table because there
+   * can be thousands: a prompt that ends exactly with a block computes that block on every repeat.
    */
   readonly #others = new Map<number, Set<number>>();
 
@@ -23,12 +23,12 @@ export class BlockTable {
     return this.#size;
   }
 
-  /** The block with this content, or -1. `hashes` says what each block added has. */
+  /** The block with this content, or -1. `hashes` gives the content hash of each added block. */
   find(hash: number, hashes: Float64Array): number {
     return this.#entryAt(this.#slotOf(hash, hashes)) - 1;
   }
 
-  /** `hashes` says so of `block` already. */
+  /** Adds a block; `hashes[block]` must be `hash` already. */
   add(hash: number, block: number, hashes: Float64Array): void {
     this.#size += 1;
     const slot = this.#slotOf(hash, hashes);
@@ -43,7 +43,7 @@ export class BlockTable {
     else others.add(block);
   }
 
-  /** Forgets one block; others of the same content stay. It must be there. */
+  /** Removes one block, which must be in the table; others of the same content stay. */
   remove(hash: number, block: number, hashes: Float64Array): void {
     this.#size -= 1;
     const others = this.#others.size === 0 ? undefined : this.#others.get(hash);
@@ -69,7 +69,7 @@ export class BlockTable {
     this.#others.clear();
   }
 
-  /** Where this hash is, or the empty slot where it would be. */
+  /** The slot of this hash, or the empty slot where it would be inserted. */
   #slotOf(hash: number, hashes: Float64Array): number {
     const pairs = this.#pairs;
     const mask = this.#mask;
@@ -80,7 +80,7 @@ export class BlockTable {
     }
   }
 
-  /** As `#slotOf`, where the block is known to be: without a look at what it has. */
+  /** The slot of a block that is in the table, found without a read of its content hash. */
   #slotHolding(block: number, mixed: number): number {
     const pairs = this.#pairs;
     const mask = this.#mask;
@@ -98,7 +98,7 @@ export class BlockTable {
     this.#pairs[2 * slot + 1] = entry;
   }
 
-  /** Moves up whatever would no longer be found across the gap: no tombstones, so tables never need a rebuild. */
+  /** Moves entries back that a gap would hide, so the table needs no tombstones and no rebuild. */
   #closeGap(gap: number): void {
     const pairs = this.#pairs;
     const mask = this.#mask;
@@ -129,7 +129,7 @@ export class BlockTable {
   }
 }
 
-/** All 53 bits into 32, well spread in the low ones. */
+/** Mixes all 53 bits into 32, well spread in the low bits. */
 function mix(hash: number): number {
   let mixed = Math.imul((hash ^ (hash / 0x1_0000_0000)) | 0, 0x45d9f3b);
   mixed ^= mixed >>> 15;

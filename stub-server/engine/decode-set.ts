@@ -2,70 +2,71 @@ import type { Millis } from '../../src/framework/runtime.ts';
 import { LinkedList } from './linked-list.ts';
 import type { Sequence } from './sequence.ts';
 
-/** Slots of the wheel of ends: a sequence further from its end than this is passed over once a turn. */
+/** Slots of the wheel of last steps. A sequence with more steps left is skipped once per turn. */
 const WHEEL_STEPS = 1024;
 
-/** Sequences that are through their prompts, as the scheduler steps them. */
-export interface Decoding {
+/** The running sequences whose prompts are computed, as the scheduler sees them. */
+export interface DecodingSequences {
   readonly count: number;
   /** Tokens in the KV cache over all members. */
   readonly contextTokens: number;
-  /** Verified in a step beside one of each member. */
+  /** Drafted tokens that a step verifies, over all members. */
   readonly draftTokens: number;
-  /** Of these, in the step that ended last, such as became output. */
+  /** Drafted tokens that the last completed step accepted. */
   readonly acceptedTokens: number;
-  /** Before a step is planned. */
+  /** Called before a step is planned. */
   beginStep(): void;
-  /** What a member computes in the step at hand. */
+  /** Tokens that a member computes in the current step. */
   tokensOf(sequence: Sequence): number;
-  /** From the next step on. It must lack exactly one token of KV and have at least one token to go. */
+  /**
+   * Adds a member from the next step on. One token of its KV is missing, at least one is to come.
+   */
   join(sequence: Sequence): void;
-  /** Leaves it settled. */
+  /** Removes a member, with its counts settled. */
   leave(sequence: Sequence): void;
   has(sequence: Sequence): boolean;
-  /** Brings a member's own counts up to the last step that has ended. */
+  /** Updates a member's own counts to the last completed step. */
   settle(sequence: Sequence): void;
-  /** Those whose next tokens may need a new block, with counts not settled. */
+  /** Members whose next tokens may need a new block. Their counts are not settled. */
   readonly growing: LinkedList<Sequence>;
-  /** Others whose next token fills a block that others may then find, with counts not settled. */
+  /**
+   * Other members whose next token fills a block of known content. Their counts are not settled.
+   */
   readonly filling: LinkedList<Sequence>;
-  /** Ends the step. Then come `tell` and `takeEnded`. */
+  /** Completes the step. `notify` and `takeEnded` follow. */
   advance(at: Millis): void;
-  /** Tells those who listen of the step that has just ended. */
-  tell(at: Millis): void;
-  /** Takes out those for whom the step that has just ended was the last, and visits them settled. */
+  /** Calls `onToken` of the members that have it, for the step just completed. */
+  notify(at: Millis): void;
+  /** Removes the members whose last step was just completed, and visits them settled. */
   takeEnded(visit: (sequence: Sequence) => void): void;
 }
 
-type Lists = (LinkedList<Sequence> | undefined)[];
-
 /**
- * The sequences that get one token in every step. As all advance alike, a step costs O(1) for all of them together:
- * how far one has come follows from the steps since it joined, and only those are visited that need a new block, have
- * reached their end, or have somebody listening. Lists keep the order of joining, which is the running order.
+ * Sequences that get one token in every step. Because all advance alike, a step costs O(1) for all
+ * of them together: a member's progress follows from the number of steps since it joined. A step
+ * visits only members that need a new block, have ended or have an `onToken`. The lists keep the
+ * order of joining, which is the running order.
  */
-export class DecodeSet implements Decoding {
+export class DecodeSet implements DecodingSequences {
   count = 0;
   contextTokens = 0;
   readonly draftTokens = 0;
   readonly acceptedTokens = 0;
   readonly #blockTokens: number;
-  /** By step modulo block size: who has filled its last block by then. */
-  readonly #growing: Lists;
-  /** By step modulo block size: who fills a block of known content in it. */
-  readonly #filling: Lists;
-  readonly #ending: Lists;
-  readonly #listening = new LinkedList<Sequence>();
+  /** Index: the step, modulo block size, before which a member has filled its last block. */
+  readonly #growing: LinkedList<Sequence>[] = [];
+  /** Index: the step, modulo block size, in which a member fills a block of known content. */
+  readonly #filling: LinkedList<Sequence>[] = [];
+  /** Index: a member's last step, modulo `WHEEL_STEPS`. */
+  readonly #ending: LinkedList<Sequence>[] = [];
+  readonly #notified = new LinkedList<Sequence>();
   /** The step being planned or run. */
   #step = 0;
-  /** When the last one ended. */
+  /** When the last step was completed. */
   #steppedAt: Millis = 0;
 
   constructor(blockTokens: number) {
     this.#blockTokens = blockTokens;
-    this.#growing = [];
-    this.#filling = [];
-    this.#ending = [];
   }
 
   beginStep(): void {}
@@ -75,38 +76,33 @@ export class DecodeSet implements Decoding {
   }
 
   join(sequence: Sequence): void {
-    const { computedTokens, generatedTokens, request } = sequence;
+    const { computedTokens, generatedTokens, request, decodeLinks } = sequence;
     this.count += 1;
     this.contextTokens += computedTokens;
     sequence.settledStep = this.#step;
     sequence.lastStep = this.#step + (request.outputTokens - generatedTokens) - 1;
     const phase = modulo(this.#step - computedTokens, this.#blockTokens);
-    sequence.growthLink = this.#listOf(this.#growing, phase).append(sequence);
-    // Only who has hashes for the answer too: others fill blocks that nobody will find.
+    decodeLinks.push(
+      listAt(this.#growing, phase).append(sequence),
+      listAt(this.#ending, sequence.lastStep % WHEEL_STEPS).append(sequence),
+    );
+    // Only with hashes for the answer: without them, no request can find the filled blocks.
     if (request.blockHashes.length > sequence.identifiedBlocks) {
       const before = modulo(phase - 1, this.#blockTokens);
-      sequence.fillLink = this.#listOf(this.#filling, before).append(sequence);
+      decodeLinks.push(listAt(this.#filling, before).append(sequence));
     }
-    sequence.endLink = this.#listOf(this.#ending, sequence.lastStep % WHEEL_STEPS).append(sequence);
-    if (request.onToken !== undefined) sequence.listenLink = this.#listening.append(sequence);
+    if (request.onToken !== undefined) decodeLinks.push(this.#notified.append(sequence));
   }
 
   leave(sequence: Sequence): void {
     this.settle(sequence);
     this.count -= 1;
     this.contextTokens -= sequence.computedTokens;
-    sequence.growthLink?.leave();
-    sequence.fillLink?.leave();
-    sequence.endLink?.leave();
-    sequence.listenLink?.leave();
-    sequence.growthLink = undefined;
-    sequence.fillLink = undefined;
-    sequence.endLink = undefined;
-    sequence.listenLink = undefined;
+    sequence.leaveDecodeLists();
   }
 
   has(sequence: Sequence): boolean {
-    return sequence.endLink !== undefined;
+    return sequence.decodeLinks.length > 0;
   }
 
   settle(sequence: Sequence): void {
@@ -120,11 +116,11 @@ export class DecodeSet implements Decoding {
   }
 
   get growing(): LinkedList<Sequence> {
-    return this.#listOf(this.#growing, this.#step % this.#blockTokens);
+    return listAt(this.#growing, this.#step % this.#blockTokens);
   }
 
   get filling(): LinkedList<Sequence> {
-    return this.#listOf(this.#filling, this.#step % this.#blockTokens);
+    return listAt(this.#filling, this.#step % this.#blockTokens);
   }
 
   advance(at: Millis): void {
@@ -133,8 +129,8 @@ export class DecodeSet implements Decoding {
     this.contextTokens += this.count;
   }
 
-  tell(at: Millis): void {
-    for (let link = this.#listening.first; link !== undefined; link = link.next) {
+  notify(at: Millis): void {
+    for (let link = this.#notified.first; link !== undefined; link = link.next) {
       const { item } = link;
       this.settle(item);
       item.request.onToken?.(item.generatedTokens, at);
@@ -143,19 +139,19 @@ export class DecodeSet implements Decoding {
 
   takeEnded(visit: (sequence: Sequence) => void): void {
     const ended = this.#step - 1;
-    const list = this.#listOf(this.#ending, ended % WHEEL_STEPS);
+    const list = listAt(this.#ending, ended % WHEEL_STEPS);
     for (let link = list.first; link !== undefined; link = link.next) {
       if (link.item.lastStep !== ended) continue;
       this.leave(link.item);
       visit(link.item);
     }
   }
+}
 
-  /** Made when first used: a process holds hundreds of engines, most of them idle. */
-  #listOf(lists: Lists, index: number): LinkedList<Sequence> {
-    lists[index] ??= new LinkedList<Sequence>();
-    return lists[index];
-  }
+/** Creates a list on first use: a process has hundreds of engines, most of them idle. */
+function listAt(lists: LinkedList<Sequence>[], index: number): LinkedList<Sequence> {
+  lists[index] ??= new LinkedList<Sequence>();
+  return lists[index];
 }
 
 function modulo(value: number, by: number): number {

@@ -3,25 +3,25 @@ import type { StepLoad } from './latency-model.ts';
 import type { FinishReason, Sequence } from './sequence.ts';
 
 /**
- * What an engine tells whoever counts. Times are model time. Called inside the step: each call must be O(1) and must
- * not keep a `StepLoad`, which the next step overwrites.
+ * Receives the events of an engine, with times in model time. The engine calls it inside a step, so
+ * each call must be O(1). It must not keep a `StepLoad`: the next step overwrites it.
  */
 export interface EngineObserver {
-  /** The API server has taken it. */
+  /** The API server has received the request. */
   onArrived(sequence: Sequence, at: Millis): void;
-  /** Its first step begins; after a preemption it is called again, with `scheduledAt` unchanged. */
+  /** The first step begins, also again after a preemption; `scheduledAt` is then unchanged. */
   onScheduled(sequence: Sequence, at: Millis): void;
   onPreempted(sequence: Sequence, at: Millis): void;
   /**
-   * A step ended at `at`. Each of `load.decodeSequences` sequences has got one token, `durationMs` after its last one:
-   * they are told here, all at once, and nowhere else.
+   * A step ended at `at`. Each of the `load.decodeSequences` sequences got one token, `durationMs`
+   * after the one before. There is no call for each of these tokens.
    */
   onStep(load: StepLoad, durationMs: Millis, at: Millis): void;
   /**
-   * A prefill is complete and has given a token: the first, when `generatedTokens` is 1, or the next one after a
-   * preemption. `lastTokenAt` is still that of the token before.
+   * A prefill is complete and has given a token: the first one if `generatedTokens` is 1, else the
+   * first one after a preemption. `lastTokenAt` is still the time of the token before.
    */
   onPrefilled(sequence: Sequence, at: Millis): void;
-  /** The end, `generatedTokens` and `lastTokenAt` being final. Also for what never ran. */
+  /** A request has ended, and its counts and times are final. Also for one that never ran. */
   onFinished(sequence: Sequence, reason: FinishReason, at: Millis): void;
 }

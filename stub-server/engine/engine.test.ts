@@ -166,7 +166,8 @@ describe('Engine', () => {
     const blocks = 60;
     const random = seededRandom(7);
     const { clock, engine } = setUp({ kvBlocks: blocks });
-    // The oracle: every block's content, least recently used first; the tail of a chain before its head.
+    // The oracle: every block's content, least recently used first; the tail of a chain before its
+    // head.
     const lru: (number | undefined)[] = Array.from({ length: blocks }, () => undefined);
     let hits = 0;
     for (let n = 0; n < 2000; n++) {

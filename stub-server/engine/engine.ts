@@ -1,8 +1,8 @@
 import { ConfigError } from '../../src/framework/error.ts';
 import type { Clock, Millis, Random, Timer } from '../../src/framework/runtime.ts';
-import type { BlockSink } from './block-sink.ts';
+
 import type { EngineObserver } from './engine-observer.ts';
-import { KvCache } from './kv-cache.ts';
+import { type BlockSink, KvCache } from './kv-cache.ts';
 import type { LatencyModel, StepLoad } from './latency-model.ts';
 import { LORA_DEFAULTS, type LoraOptions, LoraSlots } from './lora-slots.ts';
 import { Scheduler } from './scheduler.ts';
@@ -11,8 +11,8 @@ import { Speculation, type SpeculationOptions } from './speculation.ts';
 import type { QueuePolicy } from './waiting-queue.ts';
 
 /**
- * Steps that may be made up for in one go when the process was too busy to run them in time. Then others get a turn, so
- * that a process that cannot keep up still answers.
+ * Maximum number of late steps that run in one timer callback after the process was too busy to run
+ * them in time. The limit lets a process that cannot keep up still answer requests.
  */
 const CATCH_UP_STEPS_MAX = 64;
 
@@ -20,32 +20,35 @@ export interface EngineOptions {
   readonly clock: Clock;
   readonly latency: LatencyModel;
   readonly observer: EngineObserver;
-  /** Tokens computed in one step at most; longer prompts are cut into chunks. At least `sequencesMax`. */
+  /**
+   * Maximum number of tokens computed in one step; longer prompts are split into chunks. At least
+   * `sequencesMax`.
+   */
   readonly batchedTokensMax: number;
   readonly sequencesMax: number;
   readonly kvBlocks: number;
   readonly blockTokens: number;
-  /** From arrival to the scheduler's first look: API server, tokenizer, IPC. */
+  /** From arrival until the scheduler sees the request: API server, tokenizer, IPC. */
   readonly admissionMs: Millis;
-  /** From the last token to the end of the answer. 0 unless said. */
+  /** From the last token to the end of the answer; 0 by default. */
   readonly completionMs?: Millis;
   readonly policy?: QueuePolicy;
   readonly loras?: LoraOptions;
   readonly blockSink?: BlockSink | undefined;
-  /** Drafts of several tokens a step. None unless said. Needs `random`. */
+  /** Speculative decoding; none by default. Needs `random`. */
   readonly speculative?: SpeculationOptions | undefined;
   /**
-   * Relative spread of step times around the model's mean, log-normal: 0 unless said. Published engines show 0.05 to
-   * 0.1. Needs `random`.
+   * Relative standard deviation of step times around the model's mean, log-normal; 0 by default.
+   * Published engines show 0.05 to 0.1. Needs `random`.
    */
   readonly jitter?: number;
   readonly random?: Random;
 }
 
 /**
- * A continuously batching engine as vLLM runs it, without the model: a scheduler whose steps take as long as the latency
- * model says. Steps follow one another on absolute model time, so a late timer makes the next step early and never the
- * whole run longer.
+ * An engine with continuous batching, as in vLLM, but without the model: the latency model gives
+ * the duration of each step of the scheduler. Each step begins at the exact model time at which the
+ * one before it ends, so late timers do not add up.
  */
 export class Engine {
   readonly kv: KvCache;
@@ -61,15 +64,15 @@ export class Engine {
   #latenessMs: Millis = 0;
   #slowdown = 1;
   #asleep = false;
-  /** Of a step that was planned while the accelerator was stuck. */
+  /** Duration of a step that was planned while the accelerator hung; undefined if there is none. */
   #stuckMs: Millis | undefined;
-  /** Counts crashes, so that what was under way before one is ignored after it. */
-  #life = 0;
+  /** Number of crashes. Callbacks from before a crash compare it and then do nothing. */
+  #crashes = 0;
 
   constructor(options: EngineOptions) {
     const { batchedTokensMax, sequencesMax, kvBlocks, blockTokens, blockSink } = options;
     if (batchedTokensMax < sequencesMax) {
-      const message = `is ${batchedTokensMax}, below sequencesMax, ${sequencesMax}; every running sequence gets a token in each step: raise the one or lower the other`;
+      const message = `is ${batchedTokensMax}, below sequencesMax (${sequencesMax}), but every running sequence needs a token in each step: raise batchedTokensMax or lower sequencesMax`;
       throw new ConfigError('engine', [{ path: 'batchedTokensMax', message }]);
     }
     this.#options = options;
@@ -101,21 +104,16 @@ export class Engine {
     return this.#scheduler.waitingCount;
   }
 
-  /** In the order of admission. */
-  get running(): Iterable<Sequence> {
-    return this.#scheduler.running;
-  }
-
   forEachWaiting(visit: (sequence: Sequence) => void): void {
     this.#scheduler.waiting.forEach(visit);
   }
 
-  /** Tokens one sequence may have, prompt and output together, for its KV to fit at all. */
+  /** Maximum number of tokens of one sequence, prompt and output, so that its KV fits in memory. */
   get contextTokensMax(): number {
     return this.#options.kvBlocks * this.#options.blockTokens;
   }
 
-  /** How late, in model time, the last step was completed: what the process lags behind its own engine. */
+  /** How late the process completed the last step, in model time. */
   get latenessMs(): Millis {
     return this.#latenessMs;
   }
@@ -127,17 +125,17 @@ export class Engine {
   submit(request: SequenceRequest): Submission {
     const { clock, admissionMs, observer } = this.#options;
     const sequence = new Sequence(request, request.arrivedAt ?? clock.now());
-    const life = this.#life;
+    const crashes = this.#crashes;
     observer.onArrived(sequence, sequence.arrivedAt);
     const admit = (): void => {
       if (sequence.finished) return;
-      // Arrived before a crash and ready after it: it died with the rest.
-      if (life !== this.#life) {
+      // It arrived before a crash, so it fails with all other requests.
+      if (crashes !== this.#crashes) {
         this.#scheduler.fail(sequence, clock.now());
         return;
       }
       this.#scheduler.waiting.push(sequence);
-      // Not now: a timer may be late, and the engine's own time must not be.
+      // Not `clock.now()`: a timer can be late, and the engine's own time must not be.
       this.#wake(Math.max(sequence.arrivedAt + admissionMs, this.#stepEndsAt));
     };
     const waitMs = sequence.arrivedAt + admissionMs - clock.now();
@@ -149,14 +147,14 @@ export class Engine {
         this.#wake();
       },
       release: () => {
-        if (!sequence.finished || life !== this.#life) return;
+        if (!sequence.finished || crashes !== this.#crashes) return;
         this.kv.release(sequence);
         this.#wake();
       },
     };
   }
 
-  /** Steps take `factor` times as long from the next one on; Infinity is an accelerator that hangs. */
+  /** From the next step on, steps take `factor` times as long; Infinity: the accelerator hangs. */
   set slowdown(factor: number) {
     this.#slowdown = factor;
     if (this.#stuckMs === undefined || factor === Number.POSITIVE_INFINITY) return;
@@ -166,7 +164,7 @@ export class Engine {
     this.#arm();
   }
 
-  /** No step begins until `wake`; the KV cache is lost, as at each of vLLM's sleep levels. */
+  /** Starts no step until `wakeUp`. The KV cache is lost, as at each of vLLM's sleep levels. */
   sleep(): void {
     this.#asleep = true;
     this.kv.clear();
@@ -177,19 +175,19 @@ export class Engine {
     this.#wake();
   }
 
-  /** False while anybody holds a block. */
+  /** Returns false, and changes nothing, while a sequence holds a block. */
   resetPrefixCache(): boolean {
     return this.kv.clear();
   }
 
-  /** Everything under way ends with `error`; cache and adapters are lost. The engine is idle and new. */
+  /** Ends all requests with `error` and loses cache and adapters. The engine is then as new. */
   crash(): void {
-    this.#life += 1;
+    this.#crashes += 1;
     this.#timer?.cancel();
     this.#stepping = false;
     this.#stuckMs = undefined;
-    this.#scheduler.endAll('error', this.#options.clock.now());
-    this.kv.forgetAll();
+    this.#scheduler.failAll(this.#options.clock.now());
+    this.kv.reset();
     this.loras.forgetAll();
   }
 
@@ -199,7 +197,7 @@ export class Engine {
     this.#arm();
   }
 
-  /** Plans a step that begins at `at`. */
+  /** Plans the step that begins at `at`. */
   #plan(at: Millis): void {
     const plan = this.#asleep ? undefined : this.#scheduler.plan(at);
     this.#stepping = plan !== undefined;
@@ -216,14 +214,14 @@ export class Engine {
     this.#timer = clock.setTimer(this.#stepEndsAt - clock.now(), this.#onTimer);
   }
 
-  /** Ends the step in progress and any that should have ended since. */
+  /** Completes the step in progress and all others that should have ended by now. */
   #catchUp(): void {
     const { clock } = this.#options;
-    const life = this.#life;
+    const crashes = this.#crashes;
     this.#latenessMs = Math.max(0, clock.now() - this.#stepEndsAt);
     for (let steps = 0; steps < CATCH_UP_STEPS_MAX; steps++) {
       this.#scheduler.complete(this.#stepMs, this.#stepEndsAt);
-      if (life !== this.#life) return;
+      if (crashes !== this.#crashes) return;
       this.#plan(this.#stepEndsAt);
       if (!this.#stepping || this.#stepEndsAt > clock.now()) break;
     }
@@ -236,14 +234,14 @@ export class Engine {
     const draftMs = plan.decodeSequences > 0 ? (this.speculation?.options.draftMs ?? 0) : 0;
     const meanMs = latency(plan) * (this.loras.anyRunning ? 1 + stepOverhead : 1) + draftMs;
     if (jitter === 0 || random === undefined) return meanMs;
-    // Log-normal, and the mean stays where it was.
+    // Log-normal with an unchanged mean.
     return meanMs * Math.exp(jitter * normal(random) - (jitter * jitter) / 2);
   }
 
   #receive(sequence: Sequence, tokens: number): void {
-    const life = this.#life;
+    const crashes = this.#crashes;
     const done = (arrived: boolean) => (): void => {
-      if (life !== this.#life) return;
+      if (crashes !== this.#crashes) return;
       this.#scheduler.remoteDone(sequence, arrived, this.#options.clock.now());
       this.#wake();
     };
@@ -258,7 +256,7 @@ export class Engine {
   }
 }
 
-/** Box and Muller. */
+/** A standard normal draw by the method of Box and Muller. */
 function normal(random: Random): number {
   return Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next());
 }

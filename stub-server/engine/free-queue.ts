@@ -1,16 +1,17 @@
-/** Places at first; grows with use. A power of two. */
+/** Initial length of the ring, which grows with use. A power of two. */
 const PLACES_MIN = 512;
 
 /**
- * Blocks held by nobody, longest free first. A block taken out of turn leaves its entry behind, to be passed over later:
- * so all memory is walked in order, where a linked list would miss the processor's cache at every block.
+ * The free blocks, longest free first, in a ring. A block that is removed out of turn leaves a
+ * stale entry, which `shift` skips: memory is read in order, where a linked list would cause a
+ * cache miss for every block.
  */
 export class FreeQueue {
   #ring: Int32Array = new Int32Array(PLACES_MIN);
-  /** Where each block's entry stands; -1 for none. */
+  /** Ring index of each block's entry; -1 for a block that is not in the queue. */
   #placeOf: Int32Array = new Int32Array(0);
   #head = 0;
-  /** Entries, those left behind included. */
+  /** Entries in the ring, including stale ones. */
   #entries = 0;
   #size = 0;
 
@@ -18,7 +19,7 @@ export class FreeQueue {
     return this.#size;
   }
 
-  /** Room for blocks numbered below `blocks`. */
+  /** Makes room for blocks with numbers below `blocks`. */
   reserve(blocks: number): void {
     const places = new Int32Array(blocks).fill(-1);
     places.set(this.#placeOf);
@@ -34,13 +35,13 @@ export class FreeQueue {
     this.#size += 1;
   }
 
-  /** Takes a block that is in it out of turn. */
+  /** Removes a block, which must be in the queue, out of turn. */
   remove(block: number): void {
     this.#placeOf[block] = -1;
     this.#size -= 1;
   }
 
-  /** The longest free; -1 when there is none. */
+  /** Removes and returns the block that has been free longest; -1 when there is none. */
   shift(): number {
     const mask = this.#ring.length - 1;
     while (this.#entries > 0) {
@@ -62,7 +63,7 @@ export class FreeQueue {
     this.#size = 0;
   }
 
-  /** Drops what was left behind. At most half full afterwards, so that this costs O(1) a push. */
+  /** Drops stale entries. The ring is at most half full afterwards: a push costs O(1) amortized. */
   #rebuild(): void {
     const before = this.#ring;
     let places = PLACES_MIN;
@@ -76,7 +77,7 @@ export class FreeQueue {
       this.#ring[count] = block;
       count += 1;
     }
-    // Only now: while entries move, a new place must not be mistaken for an old one.
+    // After the loop above, which compares places in the old ring.
     for (let place = 0; place < count; place++) this.#placeOf[this.#ring[place] as number] = place;
     this.#head = 0;
     this.#entries = count;

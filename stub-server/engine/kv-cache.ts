@@ -1,19 +1,30 @@
 import { BlockPool } from './block-pool.ts';
-import type { BlockSink } from './block-sink.ts';
-import type { Sequence } from './sequence.ts';
+import type { Sequence, SequenceRequest } from './sequence.ts';
 
-export interface KvCacheOptions {
+/** Receives the changes of a prefix cache in order. All calls together give exactly its content. */
+export interface BlockSink {
+  /**
+   * Blocks `first` to `first + count - 1` of the request's chain can now be found; the block before
+   * `first` is their parent. As in vLLM, this also reports a block whose content is cached already.
+   */
+  stored(request: SequenceRequest, first: number, count: number): void;
+  /** One block of this content is evicted; another of the same content may remain. */
+  removed(hash: number): void;
+  cleared(): void;
+}
+
+interface KvCacheOptions {
   readonly blocks: number;
   readonly blockTokens: number;
   readonly sink?: BlockSink | undefined;
 }
 
-/** Gives sequences their KV blocks and finds what earlier ones have left. */
+/** Assigns KV blocks to sequences and finds blocks that earlier sequences have filled. */
 export class KvCache {
   readonly pool: BlockPool;
   readonly blockTokens: number;
   readonly #sink: BlockSink | undefined;
-  /** The blocks that the last `#match` found. */
+  /** The blocks found by the last `#match`. */
   #matched: number[] = [];
 
   constructor({ blocks, blockTokens, sink }: KvCacheOptions) {
@@ -23,11 +34,12 @@ export class KvCache {
   }
 
   /**
-   * Holds what is cached of a sequence that has nothing yet, and takes memory for a first chunk of at most `budget`
-   * tokens. Returns the tokens to compute; 0, and nothing is held, when memory does not allow them.
+   * Holds the cached blocks of a sequence that has no blocks yet, and takes memory for a first
+   * chunk of at most `budget` tokens. Returns the tokens to compute. Returns 0, and holds nothing,
+   * when there is not enough memory.
    */
   admit(sequence: Sequence, budget: number): number {
-    // At least one block is needed whatever is cached: what is cached never reaches the last token.
+    // At least one new block is needed: cached blocks never include the last token.
     if (this.pool.free === 0) return 0;
     const hits = this.#match(sequence);
     const cachedTokens = hits * this.blockTokens;
@@ -38,9 +50,9 @@ export class KvCache {
   }
 
   /**
-   * Holds what is cached and takes memory for KV that will come from elsewhere, up to `tokens` of the prompt. Returns
-   * the tokens that have to come, which may be none, or -1, and nothing is held, when memory does not allow them.
-   * `arrived` is to be called when they have come.
+   * Holds the cached blocks and takes memory for KV from another server, for the first `tokens` of
+   * the prompt. Returns the tokens to transfer, which can be 0; the caller calls `arrived` when
+   * they are here. Returns -1, and holds nothing, when there is not enough memory.
    */
   admitRemote(sequence: Sequence, tokens: number): number {
     const hits = this.#match(sequence);
@@ -53,14 +65,16 @@ export class KvCache {
   /** The KV of the first `tokens` tokens is complete. */
   arrived(sequence: Sequence, tokens: number): void {
     this.#identify(sequence, tokens);
-    // The last token is always computed here: its output is the next one.
+    // The last token is always computed here, because its output is the next token.
     sequence.computedTokens = Math.min(
       Math.max(tokens, sequence.computedTokens),
       sequence.targetTokens - 1,
     );
   }
 
-  /** Takes memory for `tokens` more. False, and nothing is taken, when there is not enough. */
+  /**
+   * Takes memory for `tokens` more tokens. Returns false, and takes nothing, without enough memory.
+   */
   extend(sequence: Sequence, tokens: number): boolean {
     const after = sequence.computedTokens + tokens;
     if (!this.#take(sequence, after)) return false;
@@ -69,7 +83,9 @@ export class KvCache {
     return true;
   }
 
-  /** Gives everything back, tail first: the head of a prompt, which others may share, is the last to be evicted. */
+  /**
+   * Releases all blocks, tail first: the head of a prompt, which others may share, is evicted last.
+   */
   release(sequence: Sequence): void {
     const { blocks } = sequence;
     for (let index = blocks.length - 1; index >= 0; index--) {
@@ -80,21 +96,20 @@ export class KvCache {
     sequence.computedTokens = 0;
   }
 
-  /** Forgets all content. False, and nothing happens, while anybody holds a block. */
+  /** Removes all content. Returns false, and changes nothing, while a sequence holds a block. */
   clear(): boolean {
     if (this.pool.held > 0) return false;
-    this.pool.reset();
-    this.#sink?.cleared();
+    this.reset();
     return true;
   }
 
-  /** After a crash: nothing is held or known any more, whoever thought so. */
-  forgetAll(): void {
+  /** Removes all content and all holders, as a crash does. */
+  reset(): void {
     this.pool.reset();
     this.#sink?.cleared();
   }
 
-  /** Makes sure of memory for `tokens` tokens in all. */
+  /** Takes blocks until the sequence has memory for `tokens` tokens. */
   #take(sequence: Sequence, tokens: number): boolean {
     const { blocks } = sequence;
     const needed = Math.ceil(tokens / this.blockTokens) - blocks.length;
@@ -116,12 +131,12 @@ export class KvCache {
     this.#sink?.stored(request, first, full - first);
   }
 
-  /** Holds the `hits` blocks just matched if memory for `tokens` tokens in all is there. */
+  /** Holds the `hits` blocks just matched if there is memory for `tokens` tokens in total. */
   #hold(sequence: Sequence, hits: number, tokens: number): boolean {
     const { pool } = this;
     const found = this.#matched;
     let needed = Math.ceil(tokens / this.blockTokens) - hits;
-    // A hit that nobody holds stands among the free ones.
+    // A matched block without holders is one of the free blocks.
     for (const block of found) if (!pool.isHeld(block)) needed += 1;
     if (needed > pool.free) return false;
     for (const block of found) pool.hold(block);
@@ -132,7 +147,7 @@ export class KvCache {
     return true;
   }
 
-  /** Finds the leading cached blocks; not the last token's: it must be computed for there to be a next one. */
+  /** Finds the leading cached blocks, without the last token's: that one must be computed. */
   #match({ request, targetTokens }: Sequence): number {
     const { blockHashes } = request;
     const limit = Math.min(blockHashes.length, Math.floor((targetTokens - 1) / this.blockTokens));

@@ -1,28 +1,31 @@
 import type { Millis } from '../../src/framework/runtime.ts';
 
-/** What the engine does in one step. */
+/** The work of one engine step. */
 export interface StepLoad {
-  /** Prompt tokens computed, over all chunks. */
+  /** Prompt tokens computed in all chunks. */
   readonly prefillTokens: number;
-  /** Sequences with a chunk of their prompt in this step. */
+  /** Sequences with a prompt chunk in this step. */
   readonly prefillSequences: number;
   /** Sequences that decode one token each. */
   readonly decodeSequences: number;
-  /** Tokens in the KV cache that the decoding sequences attend to. */
+  /** Tokens in the KV cache of the decoding sequences, which attend to them. */
   readonly contextTokens: number;
-  /** Over all chunks the sum of (before + chunk)² − before²: what attention within prompts grows with. */
+  /**
+   * The sum of (before + chunk)² − before² over all chunks, with the tokens before a chunk and in
+   * it: the cost of attention within prompts is proportional to it.
+   */
   readonly attendedSquares: number;
-  /** Speculated tokens verified beside those of the decoding sequences, over all of them. 0 unless said. */
+  /** Drafted tokens that the step verifies, over all decoding sequences; 0 by default. */
   readonly draftTokens?: number;
-  /** Of these, such as became output. Known when the step has ended. */
+  /** Drafted tokens that became output. Known when the step has ended. */
   readonly acceptedTokens?: number;
 }
 
-/** How long a step takes in model time. Must be pure: the same load takes as long again. */
+/** The duration of a step in model time. A pure function: the same load takes the same time. */
 export type LatencyModel = (load: StepLoad) => Millis;
 
 /** Coefficients of `linearLatency`. */
-export interface LinearLatency {
+interface LinearLatency {
   readonly kind: 'linear';
   readonly baseMs: Millis;
   readonly perPrefillTokenMs: Millis;
@@ -33,23 +36,23 @@ export interface LinearLatency {
 /** Coefficients of `rooflineLatency`. */
 export interface RooflineLatency {
   readonly kind: 'roofline';
-  /** Of a step whatever it does. */
+  /** Constant cost of a step. */
   readonly stepMs: Millis;
-  /** To read the weights once: what a small batch is bound by. */
+  /** Time to read the weights once, which bounds a small batch. */
   readonly weightsMs: Millis;
   readonly perTokenMs: Millis;
   readonly perSequenceMs: Millis;
   readonly perContextTokenMs: Millis;
   readonly perAttendedSquareMs: Millis;
-  /** Of a step with any prefill. */
+  /** Added to a step with any prefill. */
   readonly prefillMs: Millis;
-  /** Of a step too large for a captured graph. */
+  /** Added to a step with more tokens than a captured graph has. */
   readonly eagerMs: Millis;
 }
 
 export type LatencyCoefficients = LinearLatency | RooflineLatency;
 
-/** vLLM captures graphs for up to this many tokens. */
+/** vLLM captures CUDA graphs for up to this many tokens. */
 const GRAPH_TOKENS_MAX = 512;
 
 export function latencyModel(coefficients: LatencyCoefficients): LatencyModel {
@@ -58,13 +61,13 @@ export function latencyModel(coefficients: LatencyCoefficients): LatencyModel {
     : rooflineLatency(coefficients);
 }
 
-/** The same engine, `factor` times as slow. */
+/** A model whose steps take `factor` times as long. */
 export function slowed(model: LatencyModel, factor: number): LatencyModel {
   return factor === 1 ? model : (load) => factor * model(load);
 }
 
-/** The policy study's model: everything adds up. */
-export function linearLatency(coefficients: LinearLatency): LatencyModel {
+/** The model of the policy study: all terms add up. */
+function linearLatency(coefficients: LinearLatency): LatencyModel {
   const { baseMs, perPrefillTokenMs, perDecodeSequenceMs, perContextTokenMs } = coefficients;
   return ({ prefillTokens, decodeSequences, contextTokens, draftTokens = 0 }) =>
     baseMs +
@@ -74,8 +77,8 @@ export function linearLatency(coefficients: LinearLatency): LatencyModel {
 }
 
 /**
- * Reading weights and computing overlap: √(weights² + (compute·tokens)²), the smooth knee that fits to published vLLM
- * 0.11 measurements gave exponents of 1.9 to 2.3 for; the rest adds up.
+ * Reading the weights overlaps with computing: √(weights² + (compute · tokens)²), a smooth knee.
+ * Fits to published measurements of vLLM 0.11 gave exponents of 1.9 to 2.3. All other terms add up.
  */
 export function rooflineLatency(coefficients: RooflineLatency): LatencyModel {
   const { stepMs, weightsMs, perTokenMs, perSequenceMs, perContextTokenMs } = coefficients;

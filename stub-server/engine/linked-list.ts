@@ -1,4 +1,4 @@
-/** One item's place in a list, by which it can leave in O(1). */
+/** The entry of one item in a list. The item leaves the list through it in O(1). */
 export class Link<Item> {
   readonly item: Item;
   list: LinkedList<Item> | undefined;
@@ -10,13 +10,23 @@ export class Link<Item> {
     this.list = list;
   }
 
-  /** Ignores a second call. */
+  /**
+   * Does nothing on a second call. A link keeps its `next`, so a loop over the list can continue
+   * from a link that has just left.
+   */
   leave(): void {
-    this.list?.unlink(this);
+    const { list, previous, next } = this;
+    if (list === undefined) return;
+    if (previous === undefined) list.first = next;
+    else previous.next = next;
+    if (next === undefined) list.last = previous;
+    else next.previous = previous;
+    this.list = undefined;
+    list.size -= 1;
   }
 }
 
-/** Items in the order they came, each of which may leave from anywhere. */
+/** Items in the order of insertion; each can leave from any position. */
 export class LinkedList<Item> {
   first: Link<Item> | undefined = undefined;
   last: Link<Item> | undefined = undefined;
@@ -30,16 +40,6 @@ export class LinkedList<Item> {
     this.last = link;
     this.size += 1;
     return link;
-  }
-
-  /** For `Link.leave`. A link keeps its `next`, so that a walk may go on from one that has just left. */
-  unlink(link: Link<Item>): void {
-    if (link.previous === undefined) this.first = link.next;
-    else link.previous.next = link.next;
-    if (link.next === undefined) this.last = link.previous;
-    else link.next.previous = link.previous;
-    link.list = undefined;
-    this.size -= 1;
   }
 
   *[Symbol.iterator](): Generator<Item, void> {

@@ -1,21 +1,22 @@
 import type { Millis } from '../../src/framework/runtime.ts';
 
 export interface LoraOptions {
-  /** Adapters in one batch at most: vLLM's max_loras. */
+  /** Maximum number of adapters in one batch: vLLM's max_loras. */
   readonly slots: number;
-  /** Adapters kept in host memory, vLLM's max_cpu_loras. As many as `slots` at least. */
+  /** Adapters kept in host memory: vLLM's max_cpu_loras. At least `slots`. */
   readonly hostSlots: number;
-  /** From disk into host memory. */
+  /** Time to load an adapter from disk into host memory. */
   readonly loadMs: Millis;
-  /** From host memory onto the accelerator. */
+  /** Time to copy an adapter from host memory to the accelerator. */
   readonly activateMs: Millis;
-  /** What a step with any adapter in it takes longer, as a share. */
+  /** Relative extra time of a step with any adapter: 0.02 is 2 %. */
   readonly stepOverhead: number;
 }
 
 /**
- * For an adapter of rank 8 on an 8 B model, 16 MB: activation 1.5 ms (BLIS); 2 GB/s and 50 ms from disk, a guess;
- * 2 % on each step (BLIS's tier up to rank 8, 3.5 % and 6 % for 16 and 32).
+ * An adapter of rank 8 on an 8 B model, 16 MB: activation takes 1.5 ms (BLIS); loading from disk
+ * takes 50 ms plus 2 GB/s, an estimate; each step takes 2 % longer (BLIS: 2 % up to rank 8, 3.5 %
+ * for rank 16, 6 % for rank 32).
  */
 export const LORA_DEFAULTS: LoraOptions = {
   slots: 1,
@@ -25,13 +26,14 @@ export const LORA_DEFAULTS: LoraOptions = {
   stepOverhead: 0.02,
 };
 
-/** Which adapters the running batch uses, and which are at hand. */
+/** The adapters that the running batch uses, and those that are loaded. */
 export class LoraSlots {
   readonly options: LoraOptions;
-  /** Adapter → running sequences. */
+  /** Adapter → number of running sequences. */
   readonly #running = new Map<string, number>();
-  /** Least recently used first. */
+  /** Adapters on the accelerator, least recently used first. */
   readonly #active = new Set<string>();
+  /** Adapters in host memory, least recently used first. */
   readonly #host = new Set<string>();
 
   constructor(options: LoraOptions) {
@@ -46,19 +48,19 @@ export class LoraSlots {
     return this.#running.size > 0;
   }
 
-  /** Whether a sequence with this adapter may join the batch now. */
+  /** Whether a sequence with this adapter can join the batch now. */
   admits(lora: string | undefined): boolean {
     return lora === undefined || this.#running.has(lora) || this.#running.size < this.options.slots;
   }
 
-  /** A sequence joins; returns how much longer its first step takes for the adapter to be brought. */
+  /** Adds a sequence to the batch. Returns the time to load its adapter in its first step. */
   join(lora: string | undefined): Millis {
     if (lora === undefined) return 0;
     this.#running.set(lora, (this.#running.get(lora) ?? 0) + 1);
     const { slots, hostSlots, loadMs, activateMs } = this.options;
     const isActive = touch(this.#active, lora, slots, this.#running);
-    const isAtHand = touch(this.#host, lora, Math.max(slots, hostSlots), this.#running);
-    return (isActive ? 0 : activateMs) + (isAtHand ? 0 : loadMs);
+    const isLoaded = touch(this.#host, lora, Math.max(slots, hostSlots), this.#running);
+    return (isActive ? 0 : activateMs) + (isLoaded ? 0 : loadMs);
   }
 
   leave(lora: string | undefined): void {
@@ -68,19 +70,23 @@ export class LoraSlots {
     else this.#running.delete(lora);
   }
 
-  /** Unloaded by its owner, or lost in a crash. */
+  /** Removes an adapter that was unloaded. */
   forget(lora: string): void {
     this.#active.delete(lora);
     this.#host.delete(lora);
   }
 
+  /** Removes all adapters, as a crash does. */
   forgetAll(): void {
     this.#active.clear();
     this.#host.clear();
   }
 }
 
-/** Makes it the most recent of at most `size`, the least recent not in use giving way. Returns whether it was there. */
+/**
+ * Makes an adapter the most recent of at most `size`; the least recent ones that are not in use are
+ * removed. Returns whether it was in the set.
+ */
 function touch(
   set: Set<string>,
   lora: string,

@@ -1,194 +1,176 @@
 import type { Millis } from '../../src/framework/runtime.ts';
-import { DecodeSet, type Decoding } from './decode-set.ts';
 import type { EngineObserver } from './engine-observer.ts';
 import type { KvCache } from './kv-cache.ts';
-import type { StepLoad } from './latency-model.ts';
-import { LinkedList } from './linked-list.ts';
 import type { LoraSlots } from './lora-slots.ts';
+import { RunningBatch } from './running-batch.ts';
 import type { FinishReason, Sequence } from './sequence.ts';
 import type { Speculation } from './speculation.ts';
-import { SpeculativeDecodeSet } from './speculative-decode-set.ts';
-import { comesBefore, type QueuePolicy, WaitingQueue } from './waiting-queue.ts';
+import { StepPlan } from './step-plan.ts';
+import { type QueuePolicy, WaitingQueue } from './waiting-queue.ts';
 
-export interface SchedulerOptions {
-  /** Tokens computed in one step at most; longer prompts are cut into chunks. At least `sequencesMax`, as in vLLM. */
+interface SchedulerOptions {
+  /**
+   * Maximum number of tokens computed in one step; longer prompts are split into chunks. At least
+   * `sequencesMax`, as in vLLM.
+   */
   readonly batchedTokensMax: number;
-  /** Sequences in a batch at most. */
+  /** Maximum number of sequences in a batch. */
   readonly sequencesMax: number;
   readonly policy: QueuePolicy;
   readonly kv: KvCache;
   readonly loras: LoraSlots;
   readonly speculation: Speculation | undefined;
   readonly observer: EngineObserver;
-  /** Memory for `tokens` tokens of KV from elsewhere has been taken; `remoteDone` is awaited. */
+  /** Called when memory for `tokens` tokens of remote KV is taken; `remoteDone` must follow. */
   readonly onRemote: (sequence: Sequence, tokens: number) => void;
-  /** When a request has ended, after the observer was told. */
+  /** Called when a request has ended, after the observer. */
   readonly onFinished: (sequence: Sequence, reason: FinishReason, at: Millis) => void;
 }
 
-/** A `StepLoad` that is written anew for each step. */
-type StepPlan = { -readonly [Key in keyof StepLoad]: StepLoad[Key] } & {
-  /** For adapters to be brought, on top of what the latency model says. */
-  loraMs: Millis;
-};
-
 /**
- * vLLM V1's scheduler, without a clock: `plan` gives each running sequence a token or a chunk of its prompt, then admits
- * waiting ones in order while budget and memory last; `complete` ends that step. Short of memory, the last running
- * sequence is preempted and computed again later.
- *
- * All but the newest running sequence have their prompts behind them: a chunk that ends before its prompt has used the
- * budget up, so that nothing is admitted after it. That is why those decoding can be kept as a set.
+ * The scheduler of vLLM V1, without a clock. `plan` gives each running sequence a token or a chunk
+ * of its prompt, then admits waiting ones in order while budget and memory last; `complete` ends
+ * that step. When memory runs out, the last running sequence is preempted and computed again later.
  */
 export class Scheduler {
   readonly waiting: WaitingQueue;
-  readonly running: LinkedList<Sequence> = new LinkedList();
+  readonly running: RunningBatch;
   readonly #options: SchedulerOptions;
-  readonly #decoding: Decoding;
-  /** Running, with prompt left to compute, in running order. */
-  readonly #prefilling: Sequence[] = [];
-  /** Of the step at hand, with their tokens beside them. */
-  readonly #chunks: Sequence[] = [];
-  readonly #chunkTokens: number[] = [];
   readonly #aborted: Sequence[] = [];
-  /** Their KV is on its way; they hold memory and wait outside the queue. */
+  /** Sequences whose remote KV is on its way. They hold memory and are not in the queue. */
   readonly #receiving = new Set<Sequence>();
-  readonly #plan: StepPlan = {
-    prefillTokens: 0,
-    prefillSequences: 0,
-    decodeSequences: 0,
-    contextTokens: 0,
-    attendedSquares: 0,
-    draftTokens: 0,
-    acceptedTokens: 0,
-    loraMs: 0,
-  };
+  readonly #plan = new StepPlan();
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
     this.waiting = new WaitingQueue(options.policy);
-    this.#decoding =
-      options.speculation === undefined
-        ? new DecodeSet(options.kv.blockTokens)
-        : new SpeculativeDecodeSet(options.speculation);
+    this.running = new RunningBatch({ ...options, blockTokens: options.kv.blockTokens });
   }
 
-  /** Those who wait for their turn or for KV from elsewhere. */
+  /** Sequences that wait to be admitted or for remote KV. */
   get waitingCount(): number {
     return this.waiting.length + this.#receiving.size;
   }
 
-  /** Plans a step and takes the memory for it; undefined when there is nothing to do. Valid until the next call. */
+  /**
+   * Plans a step and takes the memory for it. Returns undefined when there is nothing to do. The
+   * plan is valid until the next call.
+   */
   plan(at: Millis): Readonly<StepPlan> | undefined {
     this.#endAborted(at);
     const plan = this.#plan;
-    plan.prefillTokens = 0;
-    plan.prefillSequences = 0;
-    plan.attendedSquares = 0;
-    plan.loraMs = 0;
-    this.#chunks.length = 0;
-    this.#chunkTokens.length = 0;
-    this.#decoding.beginStep();
+    const { decoding } = this.running;
+    plan.reset();
+    decoding.beginStep();
     const preempted = this.#growDecoding(at);
-    const { count, draftTokens } = this.#decoding;
+    const { count, draftTokens } = decoding;
     const budget = Math.max(0, this.#options.batchedTokensMax - count - draftTokens);
     const left = this.#continuePrefills(budget, at);
-    // Memory just taken from somebody is not given to newcomers.
+    // Memory taken from a preempted sequence is not given to a new one.
     if (!preempted && left >= 0) this.#admitWaiting(left, at);
-    plan.decodeSequences = this.#decoding.count;
-    plan.contextTokens = this.#decoding.contextTokens;
-    plan.draftTokens = this.#decoding.draftTokens;
+    plan.decodeSequences = decoding.count;
+    plan.contextTokens = decoding.contextTokens;
+    plan.draftTokens = decoding.draftTokens;
     return plan.decodeSequences + plan.prefillSequences > 0 ? plan : undefined;
   }
 
-  /** The planned step has ended: tokens come. */
+  /** Completes the planned step: its sequences get their tokens. */
   complete(durationMs: Millis, at: Millis): void {
     this.#endAborted(at);
-    // Who was aborted during the step gets nothing of it.
-    this.#plan.decodeSequences = this.#decoding.count;
-    this.#decoding.advance(at);
-    this.#plan.acceptedTokens = this.#decoding.acceptedTokens;
+    const { decoding } = this.running;
+    // Sequences aborted during the step get no token from it.
+    this.#plan.decodeSequences = decoding.count;
+    decoding.advance(at);
+    this.#plan.acceptedTokens = decoding.acceptedTokens;
     this.#options.observer.onStep(this.#plan, durationMs, at);
-    this.#decoding.tell(at);
-    this.#decoding.takeEnded((sequence) => this.#end(sequence, outcomeOf(sequence), at));
-    for (let index = 0; index < this.#chunks.length; index++) {
-      const sequence = this.#chunks[index] as Sequence;
-      if (!sequence.finished) this.#chunkDone(sequence, this.#chunkTokens[index] as number, at);
-    }
+    decoding.notify(at);
+    decoding.takeEnded((sequence) => this.#end(sequence, sequence.outcome, at));
+    this.#plan.forEachChunk((sequence, tokens) => this.#chunkDone(sequence, tokens, at));
   }
 
-  /** Takes effect at the next edge of a step, as vLLM's core hears of it. */
+  /** Takes effect at the next start or end of a step, as in vLLM. */
   abort(sequence: Sequence): void {
     if (sequence.finished || sequence.aborted) return;
     sequence.aborted = true;
     this.#aborted.push(sequence);
   }
 
-  /** The KV a sequence has waited for is here, or will not come. */
+  /** Ends the wait for remote KV: it has arrived, or its transfer has failed. */
   remoteDone(sequence: Sequence, arrived: boolean, at: Millis): void {
     if (!this.#receiving.has(sequence)) return;
     if (!arrived) {
-      this.#end(sequence, 'error', at);
+      this.fail(sequence, at);
       return;
     }
     this.#receiving.delete(sequence);
     sequence.remoteKv = 'here';
-    this.#options.kv.arrived(sequence, remoteTokens(sequence));
+    this.#options.kv.arrived(sequence, sequence.remotePromptTokens);
     this.waiting.pushBack(sequence);
   }
 
-  /** Ends a request that is not in the queue yet. */
+  /** Ends a request with `error`, also one that is not in the queue yet. */
   fail(sequence: Sequence, at: Millis): void {
     this.#end(sequence, 'error', at);
   }
 
-  /** Ends everything, as a crash does. */
-  endAll(reason: FinishReason, at: Millis): void {
-    for (const sequence of this.running) this.#end(sequence, reason, at);
-    for (const sequence of this.waiting.takeAll()) this.#end(sequence, reason, at);
-    for (const sequence of this.#receiving) this.#end(sequence, reason, at);
+  /** Ends all requests with `error`, as a crash does. */
+  failAll(at: Millis): void {
+    for (const sequence of this.running) this.fail(sequence, at);
+    for (const sequence of this.waiting.takeAll()) this.fail(sequence, at);
+    for (const sequence of this.#receiving) this.fail(sequence, at);
     this.#aborted.length = 0;
-    this.#chunks.length = 0;
+    this.#plan.dropChunks();
   }
 
-  /** Memory for the next token, or tokens, of each that decodes. Returns whether anybody had to give way. */
+  /**
+   * Takes memory for the next tokens of the decoding sequences. Returns whether one was preempted.
+   */
   #growDecoding(at: Millis): boolean {
+    const { decoding } = this.running;
     let preempted = false;
-    for (let link = this.#decoding.growing.first; link !== undefined; link = link.next) {
+    for (let link = decoding.growing.first; link !== undefined; link = link.next) {
       const { item } = link;
-      // A victim of this very loop: it has left the list, its `next` still leads on.
-      if (!this.#decoding.has(item)) continue;
-      this.#decoding.settle(item);
-      while (!this.#options.kv.extend(item, this.#decoding.tokensOf(item))) {
-        preempted = true;
-        if (this.#preemptFor(item, at) === item) break;
-      }
+      // Preempted by this loop: it has left the list, and its `next` is still valid.
+      if (!decoding.has(item)) continue;
+      decoding.settle(item);
+      if (!this.#extend(item, decoding.tokensOf(item), at)) preempted = true;
     }
-    for (const sequence of this.#decoding.filling) {
-      this.#decoding.settle(sequence);
+    for (const sequence of decoding.filling) {
+      decoding.settle(sequence);
       this.#options.kv.extend(sequence, 1);
     }
     return preempted;
   }
 
-  /** The next chunk of what runs but is not through its prompt. Returns the budget left, -1 after a preemption. */
+  /**
+   * Adds the next chunk of each running sequence whose prompt is not complete. Returns the budget
+   * left, or -1 after a preemption.
+   */
   #continuePrefills(budget: number, at: Millis): number {
+    const { prefilling } = this.running;
     let left = budget;
     let preempted = false;
-    for (let index = 0; index < this.#prefilling.length && left > 0; index++) {
-      const sequence = this.#prefilling[index] as Sequence;
+    for (let index = 0; index < prefilling.length && left > 0; index++) {
+      const sequence = prefilling[index] as Sequence;
       const tokens = Math.min(sequence.targetTokens - sequence.computedTokens, left);
-      let fits = this.#options.kv.extend(sequence, tokens);
-      while (!fits) {
-        preempted = true;
-        if (this.#preemptFor(sequence, at) === sequence) break;
-        fits = this.#options.kv.extend(sequence, tokens);
-      }
-      if (!fits) continue;
-      this.#include(sequence, tokens);
+      if (!this.#extend(sequence, tokens, at)) preempted = true;
+      if (sequence.runningLink === undefined) continue;
+      this.#plan.addChunk(sequence, tokens);
       left -= tokens;
     }
     return preempted ? -1 : left;
+  }
+
+  /**
+   * Takes memory for `tokens` tokens and preempts sequences until it is there, in the end this one.
+   * Returns whether memory was there without a preemption.
+   */
+  #extend(sequence: Sequence, tokens: number, at: Millis): boolean {
+    if (this.#options.kv.extend(sequence, tokens)) return true;
+    while (this.#preemptFor(sequence, at) !== sequence) {
+      if (this.#options.kv.extend(sequence, tokens)) break;
+    }
+    return false;
   }
 
   #admitWaiting(budget: number, at: Millis): void {
@@ -202,7 +184,7 @@ export class Scheduler {
         index += 1;
         continue;
       }
-      if (needsRemote(sequence)) {
+      if (sequence.needsRemoteKv) {
         if (!this.#beginRemote(sequence, index)) return;
         continue;
       }
@@ -214,7 +196,7 @@ export class Scheduler {
     }
   }
 
-  /** The tokens of the first chunk, memory for it taken; 0 when there is none. */
+  /** Takes memory for the first chunk and returns its tokens; 0 without enough memory. */
   #admit(sequence: Sequence, budget: number): number {
     const { kv } = this.#options;
     if (sequence.remoteKv !== 'here') return kv.admit(sequence, budget);
@@ -223,21 +205,18 @@ export class Scheduler {
   }
 
   #start(sequence: Sequence, tokens: number, at: Millis): void {
-    const { loras, observer } = this.#options;
-    sequence.runningLink = this.running.append(sequence);
-    this.#prefilling.push(sequence);
-    this.#plan.loraMs += loras.join(sequence.request.lora);
+    this.#plan.loraMs += this.running.add(sequence);
     if (Number.isNaN(sequence.scheduledAt)) {
       sequence.scheduledAt = at;
       sequence.cachedTokens = sequence.computedTokens;
     }
-    observer.onScheduled(sequence, at);
-    this.#include(sequence, tokens);
+    this.#options.observer.onScheduled(sequence, at);
+    this.#plan.addChunk(sequence, tokens);
   }
 
-  /** Takes memory for KV from elsewhere and has it sent. False when there is no memory. */
+  /** Takes memory for remote KV and starts its transfer. Returns false without enough memory. */
   #beginRemote(sequence: Sequence, index: number): boolean {
-    const missing = this.#options.kv.admitRemote(sequence, remoteTokens(sequence));
+    const missing = this.#options.kv.admitRemote(sequence, sequence.remotePromptTokens);
     if (missing < 0) return false;
     sequence.remoteTokens = missing;
     if (missing === 0) {
@@ -251,21 +230,10 @@ export class Scheduler {
     return true;
   }
 
-  #include(sequence: Sequence, tokens: number): void {
-    const before = sequence.computedTokens;
-    const after = before + tokens;
-    this.#chunks.push(sequence);
-    this.#chunkTokens.push(tokens);
-    this.#plan.prefillTokens += tokens;
-    this.#plan.prefillSequences += 1;
-    this.#plan.attendedSquares += after * after - before * before;
-  }
-
   #chunkDone(sequence: Sequence, tokens: number, at: Millis): void {
     sequence.computedTokens += tokens;
     if (sequence.computedTokens < sequence.targetTokens) return;
     const { request } = sequence;
-    this.#prefilling.splice(this.#prefilling.indexOf(sequence), 1);
     sequence.generatedTokens += 1;
     sequence.targetTokens += 1;
     if (sequence.generatedTokens === 1) sequence.firstTokenAt = at;
@@ -274,56 +242,21 @@ export class Scheduler {
     if (sequence.generatedTokens === 1) request.onFirstToken?.(at);
     request.onToken?.(sequence.generatedTokens, at);
     if (sequence.generatedTokens >= request.outputTokens) {
-      this.#end(sequence, outcomeOf(sequence), at);
-    } else this.#decoding.join(sequence);
+      this.#end(sequence, sequence.outcome, at);
+    } else this.running.decode(sequence);
   }
 
-  /** Sends the last running sequence, or the least urgent one, back to wait, and returns it. */
+  /** Moves the last running sequence, or the least urgent one, back to the queue and returns it. */
   #preemptFor(sequence: Sequence, at: Millis): Sequence {
-    const victim = this.#victim() ?? sequence;
-    this.#uncount(victim);
-    this.#stopRunning(victim);
+    const { victim = sequence } = this.running;
+    this.#plan.removeChunk(victim);
+    this.running.remove(victim);
     this.#options.kv.release(victim);
     victim.remoteKv = 'none';
     victim.preemptions += 1;
     this.#options.observer.onPreempted(victim, at);
     this.waiting.pushBack(victim);
     return victim;
-  }
-
-  #victim(): Sequence | undefined {
-    if (this.#options.policy === 'fcfs') return this.running.last?.item;
-    let worst: Sequence | undefined;
-    for (const sequence of this.running) {
-      if (worst === undefined || !comesBefore(sequence, worst)) worst = sequence;
-    }
-    return worst;
-  }
-
-  /** Takes a preempted sequence's chunk out of the step at hand. */
-  #uncount(victim: Sequence): void {
-    const index = this.#chunks.indexOf(victim);
-    if (index < 0) return;
-    const tokens = this.#chunkTokens[index] as number;
-    this.#chunks.splice(index, 1);
-    this.#chunkTokens.splice(index, 1);
-    const before = victim.computedTokens;
-    this.#plan.prefillTokens -= tokens;
-    this.#plan.prefillSequences -= 1;
-    this.#plan.attendedSquares -= (before + tokens) ** 2 - before ** 2;
-  }
-
-  #stopRunning(sequence: Sequence): void {
-    if (sequence.runningLink === undefined) return;
-    sequence.runningLink.leave();
-    sequence.runningLink = undefined;
-    this.#options.loras.leave(sequence.request.lora);
-    if (this.#decoding.has(sequence)) {
-      this.#decoding.leave(sequence);
-      return;
-    }
-    const index = this.#prefilling.indexOf(sequence);
-    if (index >= 0) this.#prefilling.splice(index, 1);
   }
 
   #endAborted(at: Millis): void {
@@ -335,7 +268,7 @@ export class Scheduler {
 
   #end(sequence: Sequence, reason: FinishReason, at: Millis): void {
     const wasRunning = sequence.runningLink !== undefined;
-    this.#stopRunning(sequence);
+    this.running.remove(sequence);
     if (!wasRunning && !this.#receiving.delete(sequence)) this.waiting.remove(sequence);
     sequence.finished = true;
     const keeps =
@@ -344,17 +277,4 @@ export class Scheduler {
     this.#options.observer.onFinished(sequence, reason, at);
     this.#options.onFinished(sequence, reason, at);
   }
-}
-
-function outcomeOf(sequence: Sequence): FinishReason {
-  return sequence.request.finishReason ?? 'length';
-}
-
-/** Once preempted it computes what had come, as vLLM does. */
-function needsRemote({ request, remoteKv, preemptions }: Sequence): boolean {
-  return request.remote !== undefined && remoteKv === 'none' && preemptions === 0;
-}
-
-function remoteTokens({ request }: Sequence): number {
-  return Math.min(request.remote?.tokens ?? 0, request.promptTokens);
 }

@@ -2,92 +2,99 @@ import type { Millis } from '../../src/framework/runtime.ts';
 import type { Link } from './linked-list.ts';
 
 /**
- * `length`: the cap was reached; `stop`: the model ended by itself; `abort`: the client went away; `error`: the engine
- * crashed or the transfer of its KV failed.
+ * Why a sequence has ended. `length`: it has reached its cap; `stop`: the model ended it; `abort`:
+ * the client has disconnected; `error`: the engine has crashed or the transfer of its KV has
+ * failed.
  */
 export type FinishReason = 'length' | 'stop' | 'abort' | 'error';
 
 export interface SequenceUsage {
   readonly promptTokens: number;
   readonly completionTokens: number;
-  /** Prompt tokens found in the prefix cache when first scheduled. */
+  /** Prompt tokens found in the prefix cache when the sequence was first scheduled. */
   readonly cachedTokens: number;
 }
 
-/** One request to generate, by size alone: what the tokens are plays no part in how long they take. */
+/** One request to generate. Only its size matters: the content of tokens does not affect timing. */
 export interface SequenceRequest {
   readonly promptTokens: number;
-  /** When it came, where reading it took time; now unless said. */
+  /** Arrival time; the time of `submit` by default. Earlier where reading the request took time. */
   readonly arrivedAt?: Millis;
   /**
-   * A chained hash for each full block, an integer of at most 53 bits: equal hashes stand for equal text from the
-   * start. Beyond the prompt they name the blocks of the answer to come; blocks without a hash are never found again.
+   * A chained hash for each full block, an integer of at most 53 bits: equal hashes mean equal text
+   * from the start. Hashes beyond the prompt name the blocks of the answer. A block without a hash
+   * cannot be found again.
    */
   readonly blockHashes: ArrayLike<number>;
   /** At least 1. */
   readonly outputTokens: number;
-  /** What to report when they have all come. `length` unless said. */
+  /** Reported after the last token; `length` by default. */
   readonly finishReason?: 'length' | 'stop';
-  /** The tokens behind `blockHashes`, for whoever publishes them; the engine does not look at them. */
+  /** The tokens behind `blockHashes`, for KV events. The engine does not read them. */
   readonly tokenIds?: ArrayLike<number> | undefined;
   readonly lora?: string | undefined;
-  /** Lower goes first, under the priority policy. 0 unless said. */
+  /** The lowest goes first under the priority policy; 0 by default. */
   readonly priority?: number | undefined;
-  /** The prefill leg of a disaggregated request: its blocks stay held after the end until `Submission.release`. */
+  /** True for a prefill leg: its blocks stay held after the end, until `Submission.release`. */
   readonly holdBlocks?: boolean | undefined;
-  /** The decode leg: the KV of the prompt comes from elsewhere. */
+  /** Set for a decode leg: another engine provides the KV of the prompt. */
   readonly remote?: RemoteKv | undefined;
-  /** The first token, in addition to `onToken`. */
+  /** Called once for the first token, before `onToken`. */
   readonly onFirstToken?: (at: Millis) => void;
-  /** After each step that gave this sequence a token: tokens so far, and when in model time. */
+  /** Called after each step that gave tokens: the tokens so far, and the model time. */
   readonly onToken?: (count: number, at: Millis) => void;
-  /** Once, and last. */
+  /** Called once, after all other callbacks. */
   readonly onDone?: (reason: FinishReason, usage: SequenceUsage, at: Millis) => void;
 }
 
-/** KV that another engine has computed. Memory is taken before the transfer begins, as NIXL needs it. */
+/**
+ * KV that another engine has computed. Its memory is taken before the transfer begins, as in NIXL.
+ */
 export interface RemoteKv {
-  /** Prompt tokens that come; what is cached here already needs no transfer and is left out of `start`. */
+  /** Prompt tokens whose KV is provided. */
   readonly tokens: number;
-  /** Memory is there for `tokens` tokens. One of the two is to be called, once, at the end of the transfer. */
+  /**
+   * Starts the transfer of `tokens` tokens, without those cached here, once their memory is taken.
+   * The callee calls `ready` or `fail` once, at the end of the transfer.
+   */
   readonly start: (tokens: number, ready: () => void, fail: () => void) => void;
 }
 
-/** A submitted request; aborting twice, or after the end, does nothing. */
+/** A submitted request. A second call of a method, or `abort` after the end, does nothing. */
 export interface Submission {
   abort(): void;
-  /** Gives back what `holdBlocks` has kept. Does nothing a second time, or where nothing is kept. */
+  /** Releases the blocks that `holdBlocks` has kept, if there are any. */
   release(): void;
 }
 
-/** A request inside the engine. Only the engine changes it. Times not yet known are NaN, which keeps fields unboxed. */
+/**
+ * A request inside the engine, which alone changes it. Unknown times are NaN: fields stay unboxed.
+ */
 export class Sequence {
   readonly request: SequenceRequest;
   readonly arrivedAt: Millis;
-  /** Prompt (and, after preemption, already generated) tokens whose KV is there. */
+  /** Tokens with KV: of the prompt and, after a preemption, of the answer so far. */
   computedTokens = 0;
-  /** What must be computed before the next token can come. */
+  /** Tokens that must have KV before the next token can come. */
   targetTokens: number;
   generatedTokens = 0;
   cachedTokens = 0;
   preemptions = 0;
-  /** Blocks held, in order. */
+  /** Held blocks, in order. */
   blocks: number[] = [];
-  /** Of these, how many have a known content. */
+  /** Number of leading blocks with known content. */
   identifiedBlocks = 0;
-  /** KV from elsewhere is on its way, or has come. */
+  /** State of the KV from another engine. */
   remoteKv: 'none' | 'coming' | 'here' = 'none';
-  /** Tokens of its KV that came from elsewhere. */
+  /** Tokens whose KV another engine has computed. */
   remoteTokens = 0;
   finished = false;
   aborted = false;
-  /** Its places in the scheduler's lists, while it has them. */
+  /** Its entry in the scheduler's running list, while it has one. */
   runningLink: Link<Sequence> | undefined = undefined;
-  growthLink: Link<Sequence> | undefined = undefined;
-  fillLink: Link<Sequence> | undefined = undefined;
-  endLink: Link<Sequence> | undefined = undefined;
-  listenLink: Link<Sequence> | undefined = undefined;
-  /** Decode steps up to this one are in the counts. */
+  /** Its entries in the lists of its decode set; empty while it does not decode. */
+  readonly decodeLinks: Link<Sequence>[] = [];
+  /** The counts include decode steps before this one. */
   settledStep = 0;
   /** The decode step that gives the last token. */
   lastStep = 0;
@@ -107,5 +114,26 @@ export class Sequence {
       completionTokens: this.generatedTokens,
       cachedTokens: this.cachedTokens,
     };
+  }
+
+  /** How the sequence ends after its last token. */
+  get outcome(): FinishReason {
+    return this.request.finishReason ?? 'length';
+  }
+
+  /** False after a preemption: the sequence then computes KV that was transferred, as in vLLM. */
+  get needsRemoteKv(): boolean {
+    const { request, remoteKv, preemptions } = this;
+    return request.remote !== undefined && remoteKv === 'none' && preemptions === 0;
+  }
+
+  /** Prompt tokens whose KV another engine provides. */
+  get remotePromptTokens(): number {
+    return Math.min(this.request.remote?.tokens ?? 0, this.request.promptTokens);
+  }
+
+  leaveDecodeLists(): void {
+    for (const link of this.decodeLinks) link.leave();
+    this.decodeLinks.length = 0;
   }
 }

@@ -1,24 +1,29 @@
 import type { Millis, Random } from '../../src/framework/runtime.ts';
 
-/** Speculative decoding: a draft of some tokens for each sequence and step, verified all at once. */
+/**
+ * Speculative decoding: each step drafts some tokens per sequence and verifies them all at once.
+ */
 export interface SpeculationOptions {
-  /** Drafted for each sequence in each step; at most `SPECULATION_TOKENS_MAX`. */
+  /** Tokens drafted per sequence and step; at most `SPECULATION_TOKENS_MAX`. */
   readonly tokens: number;
-  /** The chance of each, 0 to 1, to be accepted once those before it were; the last one given holds for the rest. */
+  /**
+   * Probability of each drafted token, 0 to 1, to be accepted if those before it were. The last
+   * value applies to all further tokens.
+   */
   readonly acceptance: readonly number[];
-  /** To make the drafts of a step. */
+  /** Time to make the drafts of a step. */
   readonly draftMs: Millis;
 }
 
-/** Methods in use draft 1 to 7. */
+/** Known methods draft 1 to 7 tokens. */
 export const SPECULATION_TOKENS_MAX = 8;
 
-/** Draws how many drafted tokens are accepted, and counts as vLLM's metrics do. */
+/** Draws how many drafted tokens are accepted, and counts them as vLLM's metrics do. */
 export class Speculation {
   readonly options: SpeculationOptions;
   drafts = 0;
   acceptedTokens = 0;
-  /** How often the draft was accepted up to each place. */
+  /** By position in the draft: how many drafts were accepted up to it. */
   readonly acceptedAt: number[];
   readonly #random: Random;
 
@@ -28,7 +33,7 @@ export class Speculation {
     this.acceptedAt = Array.from({ length: options.tokens }, () => 0);
   }
 
-  /** Accepted of one draft, 0 to `options.tokens`. */
+  /** Number of accepted tokens of one draft, 0 to `options.tokens`. */
   draw(): number {
     const { tokens, acceptance } = this.options;
     let accepted = 0;
@@ -40,12 +45,12 @@ export class Speculation {
     return accepted;
   }
 
-  /** A draft was verified, and `accepted` of it kept. */
+  /** Counts a verified draft of which `accepted` tokens were accepted. */
   count(accepted: number): void {
     this.drafts += 1;
     this.acceptedTokens += accepted;
-    for (let place = 0; place < accepted; place++) {
-      this.acceptedAt[place] = (this.acceptedAt[place] ?? 0) + 1;
+    for (let position = 0; position < accepted; position++) {
+      this.acceptedAt[position] = (this.acceptedAt[position] ?? 0) + 1;
     }
   }
 }

@@ -1,20 +1,21 @@
 import type { Millis } from '../../src/framework/runtime.ts';
-import type { Decoding } from './decode-set.ts';
+import type { DecodingSequences } from './decode-set.ts';
 import { LinkedList } from './linked-list.ts';
 import type { Sequence } from './sequence.ts';
 import type { Speculation } from './speculation.ts';
 
-/** Nobody fills a block here but by growing. */
-const NOBODY: LinkedList<Sequence> = new LinkedList();
-
-/** Decoding sequences that get as many tokens in a step as their drafts bring: each is visited in each step. */
-export class SpeculativeDecodeSet implements Decoding {
+/**
+ * Sequences that get as many tokens per step as their drafts give; each step visits each member.
+ */
+export class SpeculativeDecodeSet implements DecodingSequences {
   contextTokens = 0;
   acceptedTokens = 0;
   readonly #members = new LinkedList<Sequence>();
-  /** Tokens that each gets in the step at hand. */
+  /** Tokens that each member gets in the current step. */
   readonly #tokens = new Map<Sequence, number>();
   readonly #speculation: Speculation;
+  /** Always empty: all members are in `growing`. */
+  readonly filling: LinkedList<Sequence> = new LinkedList();
 
   constructor(speculation: Speculation) {
     this.#speculation = speculation;
@@ -32,10 +33,6 @@ export class SpeculativeDecodeSet implements Decoding {
     return this.#members;
   }
 
-  get filling(): LinkedList<Sequence> {
-    return NOBODY;
-  }
-
   beginStep(): void {
     for (const sequence of this.#members) {
       const left = sequence.request.outputTokens - sequence.generatedTokens;
@@ -48,22 +45,21 @@ export class SpeculativeDecodeSet implements Decoding {
   }
 
   join(sequence: Sequence): void {
-    sequence.growthLink = this.#members.append(sequence);
+    sequence.decodeLinks.push(this.#members.append(sequence));
     this.contextTokens += sequence.computedTokens;
   }
 
   leave(sequence: Sequence): void {
     this.contextTokens -= sequence.computedTokens;
-    sequence.growthLink?.leave();
-    sequence.growthLink = undefined;
+    sequence.leaveDecodeLists();
     this.#tokens.delete(sequence);
   }
 
   has(sequence: Sequence): boolean {
-    return sequence.growthLink !== undefined;
+    return sequence.decodeLinks.length > 0;
   }
 
-  /** Counts are always settled. */
+  /** Does nothing: the counts are always settled. */
   settle(): void {}
 
   advance(at: Millis): void {
@@ -80,7 +76,7 @@ export class SpeculativeDecodeSet implements Decoding {
     this.#tokens.clear();
   }
 
-  tell(at: Millis): void {
+  notify(at: Millis): void {
     for (const { request, generatedTokens } of this.#members)
       request.onToken?.(generatedTokens, at);
   }

@@ -1,12 +1,12 @@
 import type { Sequence } from './sequence.ts';
 
-/** Gone entries are dropped from the front in lots of this many, so that a shift costs O(1). */
+/** Removed entries at the front are dropped this many at a time, so that a shift costs O(1). */
 const GAP_MAX = 1024;
 
 /** `fcfs`: first come, first served. `priority`: lower `priority` first, then first come. */
 export type QueuePolicy = 'fcfs' | 'priority';
 
-/** Requests that wait for the scheduler, best first. */
+/** Requests that wait to be admitted, first in line first. */
 export class WaitingQueue {
   readonly #policy: QueuePolicy;
   #items: (Sequence | undefined)[] = [];
@@ -20,7 +20,7 @@ export class WaitingQueue {
     return this.#items.length - this.#head;
   }
 
-  /** The one with `index` others before it. */
+  /** The request with `index` others before it. */
   at(index: number): Sequence | undefined {
     return this.#items[this.#head + index];
   }
@@ -30,7 +30,7 @@ export class WaitingQueue {
     else this.#items.splice(this.#placeOf(sequence), 0, sequence);
   }
 
-  /** For those who have been running: to the front, or under the priority policy to where they belong. */
+  /** Puts a preempted request in front; under the priority policy, at its position in the order. */
   pushBack(sequence: Sequence): void {
     if (this.#policy === 'priority') {
       this.push(sequence);
@@ -52,7 +52,7 @@ export class WaitingQueue {
     if (place >= 0) this.removeAt(place - this.#head);
   }
 
-  /** Empties it. */
+  /** Removes and returns all requests. */
   takeAll(): readonly Sequence[] {
     const all = this.#items.slice(this.#head) as Sequence[];
     this.#items = [];
@@ -87,7 +87,7 @@ export class WaitingQueue {
   }
 }
 
-/** vLLM's order under the priority policy; what comes last in it is also preempted first. */
+/** vLLM's order under the priority policy. The last one in this order is preempted first. */
 export function comesBefore(a: Sequence, b: Sequence): boolean {
   const first = a.request.priority ?? 0;
   const second = b.request.priority ?? 0;

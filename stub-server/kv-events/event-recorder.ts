@@ -1,4 +1,4 @@
-import type { BlockSink } from '../engine/block-sink.ts';
+import type { BlockSink } from '../engine/kv-cache.ts';
 import type { SequenceRequest } from '../engine/sequence.ts';
 import type { KvEvent } from './kv-event.ts';
 
