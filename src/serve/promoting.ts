@@ -12,7 +12,7 @@ import type { Shadow } from '../lab/shadow/start-shadow.ts';
 import type { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import type { Log } from '../runtime/log.ts';
-import { HttpError } from './admin/http-error.ts';
+import { HttpError } from './admin/admin-server.ts';
 
 export interface PromotingOptions {
   /** Of the shadows, by their name. */
@@ -86,7 +86,8 @@ export function promotionActions(
       (query) => {
         const shadow = query.get('shadow');
         const percent = Number(query.get('percent') ?? '100');
-        if (shadow === null) throw new HttpError(400, 'say which: /promote?shadow=<name>&percent=5');
+        if (shadow === null)
+          throw new HttpError(400, 'say which: /promote?shadow=<name>&percent=5');
         if (!(percent >= 0 && percent <= 100)) {
           const given = query.get('percent');
           throw new HttpError(400, `percent is ${given}; it must be a number from 0 to 100`);

@@ -1,7 +1,6 @@
 import { connect } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type AdminServer, type Readiness, startAdminServer } from './admin-server.ts';
-import { HttpError } from './http-error.ts';
+import { type AdminServer, HttpError, type Readiness, startAdminServer } from './admin-server.ts';
 
 let server: AdminServer | undefined;
 

@@ -1,7 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ListenError } from '../../runtime/listen-error.ts';
-import { HttpError } from './http-error.ts';
 
 export interface Readiness {
   readonly ok: boolean;
@@ -11,35 +10,52 @@ export interface Readiness {
 
 export interface AdminServerOptions {
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0 takes a free port. */
   readonly port: number;
-  /** Prometheus' text format. */
+  /** In Prometheus' text format. */
   readonly metricsPage: () => Promise<string>;
   readonly ready: () => Readiness;
-  /** JSON documents by path, such as `/debug/endpoints`. One that throws a Refusal is answered with its status. */
-  readonly documents: ReadonlyMap<string, (query: URLSearchParams) => unknown>;
-  /** The same for what is done, not read: they answer POST alone. What is to be done is all in the query. */
-  readonly actions?: ReadonlyMap<string, (query: URLSearchParams) => unknown> | undefined;
+  /** JSON documents by path, such as `/debug/endpoints`. An HttpError that one throws is the answer. */
+  readonly documents: ReadonlyMap<string, AdminRoute>;
+  /** The same for actions: they answer only POST. All their parameters are in the query. */
+  readonly actions?: ReadonlyMap<string, AdminRoute> | undefined;
 }
+
+/** Answers a request with a JSON value. */
+export type AdminRoute = (query: URLSearchParams) => unknown;
 
 export interface AdminServer {
   readonly port: number;
-  /** Takes no more connections and cuts those there are. */
+  /** Accepts no more connections and cuts those that are open. */
   stop(): Promise<void>;
 }
 
-/** Nobody scrapes from more places than this; a leak of connections elsewhere must not become ours. */
+/** What is wrong with an HTTP request, or not there: the answer's status, and its `error` as a sentence. */
+export class HttpError extends Error {
+  override readonly name = 'HttpError';
+  readonly status: 400 | 404;
+
+  constructor(status: 400 | 404, sentence: string) {
+    super(sentence);
+    this.status = status;
+  }
+}
+
+/** More than all scrapers together need; a client that leaks connections must not exhaust ours. */
 const CONNECTIONS_MAX = 256;
-/** A client that sends its few header bytes slower than this is not one of ours. */
+/** Long enough for any real client to send its few header bytes. */
 const HEADERS_TIMEOUT_MS = 5000;
-/** Longer than any scrape interval in use, so that scrapers keep their connection. */
+/** Longer than the usual scrape intervals, so that scrapers keep their connection. */
 const KEEP_ALIVE_MS = 75_000;
-/** Cuts a connection on which nothing moves, such as a reader that stopped in the middle of a page. */
+/** A connection without any traffic is cut, such as that of a reader that stopped in the middle of a page. */
 const IDLE_TIMEOUT_MS = 90_000;
 const HEADER_BYTES_MAX = 8 * 1024;
 const PAGE_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** The metrics port: `/metrics`, `/healthz`, `/readyz`, `/debug/endpoints`. Reads nothing but a request's first line. */
+/**
+ * Serves `/metrics`, `/healthz`, `/readyz`, the documents and the actions. It reads no request bodies. Rejects with a
+ * ListenError where it cannot listen.
+ */
 export async function startAdminServer(options: AdminServerOptions): Promise<AdminServer> {
   const routes = routesOf(options);
   const server = createServer(
@@ -69,7 +85,7 @@ interface Reply {
   readonly status: number;
   readonly contentType: string;
   readonly body: string;
-  /** With 405, the methods that are answered. */
+  /** The allowed methods, of a 405. */
   readonly allow?: string;
 }
 
@@ -110,7 +126,7 @@ async function answer(
 ): Promise<void> {
   const reply = await replyTo(routes, request.url ?? '', request.method ?? '');
   if (reply.allow !== undefined) response.setHeader('allow', reply.allow);
-  // A body nobody will read is left on the wire; the connection ends with the answer instead of waiting for it.
+  // A request's body is not read: the connection ends with the answer instead of waiting for the body.
   if (hasBody(request)) response.setHeader('connection', 'close');
   response.writeHead(reply.status, {
     'content-type': reply.contentType,
@@ -137,7 +153,7 @@ async function replyTo(
     return await route.reply(new URLSearchParams(query));
   } catch (error) {
     if (error instanceof HttpError) return json(error.status, { error: error.message });
-    // The asker is told, and the picker goes on picking: a page that fails must not end the process.
+    // The answer says so and the picker goes on: a page that fails must not end the process.
     return json(500, {
       error: `${path} failed: ${error instanceof Error ? error.message : String(error)}`,
     });
@@ -148,7 +164,7 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 }
 
-/** JSON has no infinity: an age that is infinite reads null. */
+/** JSON has no infinity: an infinite age becomes null. */
 function json(status: number, value: unknown): Reply {
   return {
     status,

@@ -1,13 +1,12 @@
+import type { ReplacementReport } from '../../framework/plugin.ts';
 import type { DecisionRecorder } from '../../journal/explain/decision-recorder.ts';
 import type { Promotion } from '../../lab/promotion/promotion.ts';
 import type { Shadow } from '../../lab/shadow/start-shadow.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
+import type { AdminRoute } from './admin-server.ts';
 import { decisionDocuments } from './decision-documents.ts';
-import { describeReplacement } from './describe-replacement.ts';
 
-type Document = (query: URLSearchParams) => unknown;
-
-/** What the metrics port tells of who decides, who looks on, and why it was decided so. */
+/** Documents about the scheduler in charge, its shadows, the decisions of late and a promotion, by path. */
 export function debugDocuments({
   picker,
   shadows,
@@ -18,11 +17,18 @@ export function debugDocuments({
   readonly shadows: readonly Shadow[];
   readonly recorder: DecisionRecorder | undefined;
   readonly promotion: Promotion | undefined;
-}): ReadonlyMap<string, Document> {
-  return new Map<string, Document>([
+}): ReadonlyMap<string, AdminRoute> {
+  return new Map<string, AdminRoute>([
     ['/debug/scheduler', () => describeReplacement(picker.replacement())],
     ['/debug/shadows', () => ({ shadows: shadows.map((shadow) => shadow.status()) })],
     ...(recorder === undefined ? [] : decisionDocuments(recorder)),
     ...(promotion === undefined ? [] : ([['/debug/promotion', () => promotion.status()]] as const)),
   ]);
+}
+
+/** What decides, as JSON: `profiles`, or the state of the scheduler in their place. */
+function describeReplacement(report: ReplacementReport | undefined): object {
+  if (report === undefined) return { decides: 'profiles' };
+  const { declined, ...rest } = report;
+  return { decides: 'scheduler', ...rest, declined: Object.fromEntries(declined) };
 }

@@ -8,7 +8,7 @@ import {
 } from '../../journal/explain/explanation.ts';
 import { findDecision } from '../../journal/explain/find-decision.ts';
 import { type RecordedDecision, SegmentReader } from '../../journal/explain/segment-reader.ts';
-import { HttpError } from './http-error.ts';
+import { HttpError } from './admin-server.ts';
 
 export interface DecisionLine {
   readonly number: number;
@@ -49,7 +49,8 @@ export function decisionDocuments({
       '/debug/explain',
       (query): Explanation => {
         const id = query.get('id') ?? '';
-        if (id === '') throw new HttpError(400, 'say which request: /debug/explain?id=<request id>');
+        if (id === '')
+          throw new HttpError(400, 'say which request: /debug/explain?id=<request id>');
         const found = findDecision(ring.segments(), id);
         if (found !== undefined) return explain(found);
         const { decisions } = ring.stats();

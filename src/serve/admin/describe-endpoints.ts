@@ -1,9 +1,9 @@
 import { isFresh } from '../../framework/freshness.ts';
 import { CACHE_CONFIG, LORA } from '../../framework/keys.ts';
-import { prefixIndexes } from '../../journal/metrics/prefix-index.ts';
+import { prefixIndexes } from '../../journal/metrics/metrics.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
 
-/** The pool as it is now, as plain JSON for a person: what each endpoint reported, how long ago, and what we sent it. */
+/** The pool as JSON for people: what each endpoint reported, how long ago, and what is in flight there. */
 export function describeEndpoints(picker: EndpointPicker, now: number, sessions: number): unknown {
   const indexes = prefixIndexes(picker.observers());
   return {
@@ -17,7 +17,7 @@ export function describeEndpoints(picker: EndpointPicker, now: number, sessions:
         address,
         labels: Object.fromEntries(labels),
         fresh: isFresh(endpoint, now),
-        // JSON has no infinity: an endpoint never scraped has no age.
+        // JSON has no infinity: an endpoint that was never scraped has no age.
         metricsAgeMs: Number.isFinite(sampledAt) ? Math.round(now - sampledAt) : undefined,
         metrics: Number.isFinite(sampledAt) ? values : undefined,
         cache: endpoint.attribute(CACHE_CONFIG),
