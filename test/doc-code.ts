@@ -1,22 +1,48 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const root = dirname(import.meta.dirname);
 
+/** A fenced block of a Markdown file. */
+export interface CodeBlock {
+  readonly file: string;
+  /** Of the fence, from 1. */
+  readonly line: number;
+  readonly language: string;
+  /** What follows the language on the fence, such as `fragment`; often empty. */
+  readonly mark: string;
+  readonly code: string;
+}
+
+/** Every fenced block of a Markdown file, indented ones too, without their indentation. */
+export function codeBlocks(file: string): readonly CodeBlock[] {
+  const text = readFileSync(join(root, file), 'utf8');
+  const fence = /^([ \t]*)```(\w*)[ \t]*(.*)\n([\s\S]*?)^\1```[ \t]*$/gm;
+  return [...text.matchAll(fence)].map(
+    ({ 1: indent = '', 2: language = '', 3: mark = '', 4: code = '', index }) => ({
+      file,
+      line: text.slice(0, index).split('\n').length,
+      language,
+      mark,
+      code: code.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
+    }),
+  );
+}
+
 /** The one fenced block of a Markdown file that is in this language and contains this text. */
 export function codeBlock(file: string, language: string, containing: string): string {
-  const text = readFileSync(join(root, file), 'utf8');
-  const fence = new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms');
-  const blocks = [...text.matchAll(fence)].map(([, block = '']) => block);
-  const found = blocks.filter((block) => block.includes(containing));
-  const [block] = found;
-  if (block === undefined || found.length > 1) {
-    throw new Error(`${file} has ${found.length} ${language} blocks with ${containing}, not one`);
+  const blocks = codeBlocks(file).filter(
+    (block) => block.language === language && block.code.includes(containing),
+  );
+  const [block] = blocks;
+  if (block === undefined || blocks.length > 1) {
+    throw new Error(`${file} has ${blocks.length} ${language} blocks with ${containing}, not one`);
   }
-  return block;
+  return block.code;
 }
 
 /** Runs TypeScript from a document as if it stood in `folder`, and gives what it exports. */
@@ -32,6 +58,54 @@ export async function runDocumented(
   } finally {
     rmSync(home, { recursive: true, force: true });
   }
+}
+
+/**
+ * Type-checks blocks as the project itself is checked, each as if it stood in `folder`, with the
+ * package `pointsman` being its sources. Gives the compiler's complaints, each with its block.
+ */
+export function typeErrors(blocks: readonly CodeBlock[], folder: string): readonly string[] {
+  const home = join(root, 'node_modules', `.doc-blocks-${process.pid}`);
+  try {
+    mkdirSync(home, { recursive: true });
+    const files = blocks.map(({ code }, at) => {
+      const path = join(home, `block-${at}.ts`);
+      writeFileSync(path, code.replace(/(?<=from ')\.[^']+/g, fromFolder(home, folder)));
+      return path;
+    });
+    const options = {
+      extends: join(root, 'tsconfig.json'),
+      compilerOptions: {
+        noEmit: true,
+        rootDir: root,
+        isolatedDeclarations: false,
+        declaration: false,
+        paths: { pointsman: [join(root, 'src/index.ts')] },
+      },
+      files,
+      include: [],
+    };
+    writeFileSync(join(home, 'tsconfig.json'), JSON.stringify(options));
+    const tsc = fileURLToPath(import.meta.resolve('typescript/package.json'));
+    const args = [join(dirname(tsc), 'bin/tsc'), '-p', home, '--pretty', 'false'];
+    const { stdout, status } = spawnSync(process.execPath, args, { encoding: 'utf8', cwd: home });
+    if (status === 0) return [];
+    return stdout.trimEnd().split('\n').map((line) => named(line, blocks));
+  } finally {
+    rmSync(home, { recursive: true, force: true });
+  }
+}
+
+/** `block-3.ts(2,5): error …` with the document and the line in it. */
+function named(complaint: string, blocks: readonly CodeBlock[]): string {
+  return complaint.replace(/^.*block-(\d+)\.ts\((\d+),(\d+)\)/, (_all, at: string, line: string) => {
+    const block = blocks[Number(at)];
+    return block === undefined ? complaint : `${block.file}:${block.line + Number(line)}`;
+  });
+}
+
+function fromFolder(home: string, folder: string): (specifier: string) => string {
+  return (specifier) => relative(home, join(root, folder, specifier));
 }
 
 /** Out of the tree nothing resolves, so every import becomes a file; our own package is its sources. */

@@ -1,28 +1,24 @@
 /**
- * A plugin outside of the tree: prefers endpoints whose requests in flight will say the least. Run it with
+ * A plugin outside of the tree: prefers the endpoint whose requests in flight will generate the
+ * fewest tokens. Run it with
  *
  *   npx pointsman simulate --plugin deploy/examples/plugin/shortest-answer.ts \
- *     --config deploy/examples/plugin/config.yaml --config default --trace … --pool …
+ *     --config deploy/examples/plugin/config.yaml --config default \
+ *     --trace bench/traces/mooncake-conversation-5min.jsonl --pool deploy/examples/pool.yaml
  *
- * There is nothing to build or install: Node runs TypeScript files as they are. Types come from the package `pointsman`.
+ * There is nothing to build or install: Node runs TypeScript as it is and erases imports of types.
  */
+import type { Endpoint, Routed } from 'pointsman';
 
-interface Endpoint {
-  readonly id: string;
-}
-interface Routed {
-  readonly endpoint: Endpoint;
-  readonly request: { readonly outputTokensMax: number | undefined };
-}
 interface Parameters {
-  /** Taken for requests that do not say how long their answer may be. */
+  /** Assumed for requests that do not limit the length of their answer. */
   readonly unknownTokens: number;
 }
 
 function parse(raw: unknown): Parameters {
   const { unknownTokens = 200, ...others } = (raw ?? {}) as Partial<Parameters>;
-  const [stranger] = Object.keys(others);
-  if (stranger !== undefined) throw new Error(`${stranger} is not a parameter of it`);
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined) throw new Error(`${unknown} is not a parameter`);
   if (!(unknownTokens > 0)) throw new Error(`unknownTokens is ${unknownTokens}, not above 0`);
   return { unknownTokens };
 }
@@ -31,7 +27,7 @@ const shortestAnswer = {
   type: 'shortest-answer-scorer',
   config: { parse },
   create({ unknownTokens }: Parameters) {
-    /** Tokens to come, by endpoint. `score` only reads it; what happens to requests changes it. */
+    /** Tokens still to be generated, by endpoint. `score` only reads it; observers change it. */
     const tokens = new Map<string, number>();
     const add = ({ endpoint, request }: Routed, sign: number): void => {
       const size = request.outputTokensMax ?? unknownTokens;
