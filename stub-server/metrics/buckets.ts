@@ -1,4 +1,7 @@
-/** vLLM V1's buckets (vllm/v1/metrics/loggers.py); seconds unless they count something. */
+/**
+ * Buckets of vLLM V1 (vllm/v1/metrics/loggers.py). `FIRST_TOKEN`, `PER_TOKEN`, `REQUEST` and
+ * `PREFILL_PER_TOKEN` are in seconds, the others are counts.
+ */
 export const FIRST_TOKEN: readonly number[] = [
   0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80,
   160, 640, 2560,
@@ -17,7 +20,7 @@ export const PREFILL_PER_TOKEN: readonly number[] = [
   0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1,
 ];
 
-/** 1, 2 and 5 times each power of ten that the model's context reaches. */
+/** 1, 2 and 5 times each power of ten, up to the model's context. */
 export function tokenCounts(contextTokensMax: number): readonly number[] {
   const bounds: number[] = [];
   for (let power = 1; power <= contextTokensMax; power *= 10) {
@@ -28,7 +31,7 @@ export function tokenCounts(contextTokensMax: number): readonly number[] {
   return bounds;
 }
 
-/** SGLang's. */
+/** Buckets of SGLang, in seconds. */
 export const SGLANG_FIRST_TOKEN: readonly number[] = [
   0.1, 0.2, 0.4, 0.6, 0.8, 1, 2, 4, 6, 8, 10, 20, 40, 60, 80, 100, 200, 400,
 ];

@@ -5,19 +5,19 @@ import type { FinishReason, Sequence } from '../engine/sequence.ts';
 import * as buckets from './buckets.ts';
 import { Histogram } from './histogram.ts';
 
-/** What an engine has done since it started, as vLLM V1 counts it. */
+/** Counts of an engine since its start, as vLLM V1 counts them. */
 export class EngineStats implements EngineObserver {
-  /** Taken by the API server. */
+  /** Requests that the API server has received. */
   requests = 0;
   promptTokens = 0;
   cachedPromptTokens = 0;
-  /** Of prompts whose KV came from another server. */
+  /** Prompt tokens whose KV came from another server. */
   transferredPromptTokens = 0;
   generatedTokens = 0;
   prefixQueriedTokens = 0;
   prefixHitTokens = 0;
   preemptions = 0;
-  /** Tokens a second, over the last steps. */
+  /** Generated tokens per second in the last step. */
   tokensPerSecond = 0;
   readonly finished: Record<FinishReason, number> = { stop: 0, length: 0, abort: 0, error: 0 };
   readonly firstToken: Histogram = new Histogram(buckets.FIRST_TOKEN);
@@ -40,7 +40,7 @@ export class EngineStats implements EngineObserver {
   readonly sglangInterToken: Histogram = new Histogram(buckets.SGLANG_PER_TOKEN);
   readonly sglangRequest: Histogram = new Histogram(buckets.SGLANG_REQUEST);
 
-  /** `contextTokensMax` is the model's, and sets how far histograms of tokens go. */
+  /** `contextTokensMax` is the model's; it sets the highest bucket of token histograms. */
   constructor(contextTokensMax = 131_072) {
     const bounds = buckets.tokenCounts(contextTokensMax);
     this.requestPromptTokens = new Histogram(bounds);
@@ -49,7 +49,7 @@ export class EngineStats implements EngineObserver {
     this.requestTokensMax = new Histogram(bounds);
   }
 
-  /** What a request asked for, which the engine is not told. */
+  /** Counts the parameters of a request, which the engine does not know. */
   onParameters(answers: number, outputTokensMax: number | undefined): void {
     this.requestAnswers.observe(answers);
     if (outputTokensMax !== undefined) this.requestTokensMax.observe(outputTokensMax);
@@ -77,7 +77,7 @@ export class EngineStats implements EngineObserver {
     this.tokensPerSecond = (1000 * generatedTokens) / durationMs;
     if (decodeSequences === 0) return;
     this.generatedTokens += generatedTokens;
-    // As vLLM: time between answers of the core, whatever each brought.
+    // As in vLLM: the time between outputs of the engine, however many tokens each has.
     this.interToken.observe(durationMs / 1000, decodeSequences);
     this.sglangInterToken.observe(durationMs / 1000, decodeSequences);
   }
@@ -105,7 +105,7 @@ export class EngineStats implements EngineObserver {
     this.requestPromptTokens.observe(request.promptTokens);
     this.requestGeneratedTokens.observe(generatedTokens);
     this.requestPreemptions.observe(sequence.preemptions);
-    // What was aborted before it ran, or before a token came, has no such times.
+    // A request that was aborted before its first token does not have these times.
     if (Number.isNaN(firstTokenAt)) return;
     const prefillSeconds = (firstTokenAt - scheduledAt) / 1000;
     const computed = Math.max(1, request.promptTokens - sequence.cachedTokens);

@@ -2,7 +2,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { EngineStats } from './engine-stats.ts';
 import type { Histogram } from './histogram.ts';
 
-/** What a page is made from. */
+/** The data of a metrics page. */
 export interface MetricsSource {
   readonly engine: Engine;
   readonly stats: EngineStats;
@@ -11,46 +11,98 @@ export interface MetricsSource {
   readonly rank: number;
   readonly blockTokens: number;
   readonly kvBlocks: number;
-  /** Adapters the server may hold at once; 0 where it serves none. */
+  /** Maximum number of adapters that the server can load; 0 if it serves none. */
   readonly lorasMax: number;
-  /** Seconds since the epoch, in model time. */
+  /** The current time in seconds since the epoch, in model time. */
   readonly wallSeconds: () => number;
-  /** When the server's process began, likewise. */
+  /** The start of the server's process, in the same unit. */
   readonly startSeconds: () => number;
 }
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** One line of a family. Labels that change from scrape to scrape are given with the value. */
-export interface Series {
-  readonly labels?: Labels;
-  /** Not printed where it gives undefined; nor is the family where all do. */
-  readonly value: (source: MetricsSource) => number | undefined;
-}
+/** Undefined where there is no value to print. */
+type Read = (source: MetricsSource) => number | undefined;
 
-interface Named {
-  /** As it stands on the page, a counter's `_total` included. */
+/** The fields of `EngineStats` of one type. */
+type StatsField<Type> = {
+  [Key in keyof EngineStats]: EngineStats[Key] extends Type ? Key : never;
+}[keyof EngineStats];
+
+/** A gauge or counter. It is not printed if no series has a value. */
+export interface SeriesFamily {
+  readonly type: 'gauge' | 'counter';
+  /** As on the page, with a counter's `_total`, but without the dialect's prefix. */
   readonly name: string;
   readonly help: string;
+  readonly series: readonly { readonly labels?: Labels; readonly value: Read }[];
 }
 
-export type Family =
-  | (Named & { readonly type: 'gauge' | 'counter'; readonly series: readonly Series[] })
-  | (Named & {
-      readonly type: 'histogram';
-      readonly histogram: (stats: EngineStats) => Histogram;
-    })
-  /** A gauge whose labels are the news. Not printed where it gives undefined. */
-  | (Named & {
-      readonly type: 'info';
-      readonly info: (
-        source: MetricsSource,
-      ) => { readonly labels: Labels; readonly value: number } | undefined;
-    });
+export interface HistogramFamily {
+  readonly type: 'histogram';
+  readonly name: string;
+  readonly help: string;
+  readonly field: StatsField<Histogram>;
+}
 
-/** A metric system's names for what an engine does. */
+/** A gauge whose labels change. It brings all its labels, and is not printed if undefined. */
+export interface InfoFamily {
+  readonly type: 'info';
+  readonly name: string;
+  readonly help: string;
+  readonly info: (source: MetricsSource) => { labels: Labels; value: number } | undefined;
+}
+
+export type Family = SeriesFamily | HistogramFamily | InfoFamily;
+
+/** The metrics of one kind of model server. */
 export interface Dialect {
-  /** On every series that does not bring its own. */
+  /** First part of all names. */
+  readonly prefix: string;
+  /** Labels of all series but those of an `InfoFamily`. */
   readonly labels: (source: MetricsSource) => Labels;
   readonly families: readonly Family[];
 }
+
+/** Families without labels of their own, by name; a value is a field of the stats or a function. */
+type Table<Value> = Readonly<Record<string, readonly [value: Value, help: string]>>;
+
+export function gauges(table: Table<Read | StatsField<number>>): readonly Family[] {
+  return seriesFamilies('gauge', table);
+}
+
+export function counters(table: Table<Read | StatsField<number>>): readonly Family[] {
+  return seriesFamilies('counter', table);
+}
+
+export function histograms(table: Table<StatsField<Histogram>>): readonly Family[] {
+  return Object.entries(table).map(([name, [field, help]]) => {
+    return { type: 'histogram', name, help, field };
+  });
+}
+
+function seriesFamilies(
+  type: 'gauge' | 'counter',
+  table: Table<Read | StatsField<number>>,
+): readonly Family[] {
+  return Object.entries(table).map(([name, [value, help]]) => {
+    const read: Read = typeof value === 'string' ? ({ stats }) => stats[value] : value;
+    return { type, name, help, series: [{ value: read }] };
+  });
+}
+
+/** Finished requests by reason, under the name that several engines use. */
+export function requestSuccess(help: string): Family {
+  const series = (['stop', 'length', 'abort', 'error'] as const).map((reason) => ({
+    labels: { finished_reason: reason },
+    value: ({ stats }: MetricsSource) => stats.finished[reason],
+  }));
+  return { type: 'counter', name: 'request_success_total', help, series };
+}
+
+export const running = ({ engine }: MetricsSource): number => engine.runningCount;
+export const waiting = ({ engine }: MetricsSource): number => engine.waitingCount;
+export const kvUsage = ({ engine }: MetricsSource): number => engine.kv.pool.usage;
+/** Share of prompt tokens found in the prefix cache. */
+export const hitRate = ({ stats }: MetricsSource): number =>
+  stats.prefixHitTokens / Math.max(1, stats.prefixQueriedTokens);

@@ -1,7 +1,7 @@
-/** A histogram with Prometheus buckets, cumulative only when printed. */
+/** A histogram with Prometheus buckets. Counts are per bucket; the page makes them cumulative. */
 export class Histogram {
   readonly bounds: readonly number[];
-  /** One more than bounds: the last is beyond them all. */
+  /** One count per bound, and a last one for values above all bounds. */
   readonly counts: Float64Array;
   sum = 0;
   count = 0;

@@ -8,7 +8,10 @@ import { PRESETS } from '../presets/presets.ts';
 import { EngineStats } from './engine-stats.ts';
 import { createMetricsPage, DIALECTS, type DialectName } from './metrics-page.ts';
 
-/** A page after some traffic: answers of several lengths, one aborted, one still waiting for its adapter. */
+/**
+ * A page after some traffic: answers of several lengths, one aborted, one still waiting for its
+ * adapter.
+ */
 function pageOf(dialect: DialectName): string {
   const clock = new SimulatedClock({ epoch: 1_700_000_000_000 });
   const stats = new EngineStats(131_072);

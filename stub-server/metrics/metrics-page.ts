@@ -1,4 +1,12 @@
-import type { Dialect, Family, Labels, MetricsSource } from './family.ts';
+import type {
+  Dialect,
+  Family,
+  HistogramFamily,
+  InfoFamily,
+  Labels,
+  MetricsSource,
+  SeriesFamily,
+} from './family.ts';
 import { SGLANG } from './sglang.ts';
 import { TRTLLM } from './trtllm.ts';
 import { VLLM, VLLM_2025 } from './vllm.ts';
@@ -12,22 +20,23 @@ export const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
   trtllm: TRTLLM,
 };
 
-/** Which the Python client adds to every page. */
+/** The Python client adds this family to every page. */
 const START_TIME =
   '# HELP process_start_time_seconds Start time of the process since unix epoch in seconds.\n' +
   '# TYPE process_start_time_seconds gauge\nprocess_start_time_seconds ';
 
 type Renderer = (source: MetricsSource) => string;
 
-/** Pages that differ in their labels, whose text is kept for others of the same; a pool has a handful of models. */
+/** Maximum number of templates kept per dialect; a pool has a handful of models. */
 const TEMPLATES_MAX = 64;
 
+/** Templates by dialect, then by labels and bucket counts. */
 const templates = new WeakMap<Dialect, Map<string, readonly Renderer[]>>();
 
 /**
- * A page in Prometheus text format under a model server's own names. All that does not change, which is nearly all, is
- * written once for all servers with the same labels: a process holds hundreds of engines, each scraped twenty times a
- * second, and a metrics library would cost more than the engines do.
+ * Creates a function that renders a page in Prometheus text format. Nearly all text is constant and
+ * is built once for all servers with the same labels: a process has hundreds of engines, each
+ * scraped twenty times a second, and a metrics library would cost more than the engines do.
  */
 export function createMetricsPage(dialect: Dialect, source: MetricsSource): () => string {
   const renderers = templateOf(dialect, source);
@@ -39,47 +48,42 @@ export function createMetricsPage(dialect: Dialect, source: MetricsSource): () =
 }
 
 function templateOf(dialect: Dialect, source: MetricsSource): readonly Renderer[] {
+  const { prefix, families } = dialect;
   const shared = dialect.labels(source);
-  const bounds = dialect.families.map((family) =>
-    family.type === 'histogram' ? family.histogram(source.stats).bounds.length : 0,
+  const bounds = families.map((family) =>
+    family.type === 'histogram' ? source.stats[family.field].bounds.length : 0,
   );
   const key = JSON.stringify([shared, bounds]);
   const kept = templates.get(dialect) ?? new Map<string, readonly Renderer[]>();
   templates.set(dialect, kept);
   const template =
-    kept.get(key) ?? dialect.families.map((family) => rendererOf(family, { shared, source }));
+    kept.get(key) ??
+    families.map((family) =>
+      rendererOf({ ...family, name: `${prefix}${family.name}` }, shared, source),
+    );
   const [oldest] = kept.keys();
   if (kept.size >= TEMPLATES_MAX && oldest !== undefined && !kept.has(key)) kept.delete(oldest);
   kept.set(key, template);
   return template;
 }
 
-interface Parts {
-  readonly shared: Labels;
-  /** Any with these labels and bounds: its values are not looked at. */
-  readonly source: MetricsSource;
-}
-
-function rendererOf(family: Family, parts: Parts): Renderer {
+/** `source` is any one with these labels and bounds: its values are not read. */
+function rendererOf(family: Family, shared: Labels, { stats }: MetricsSource): Renderer {
   const { name, help } = family;
   const type = family.type === 'info' ? 'gauge' : family.type;
   const head = `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
   switch (family.type) {
     case 'histogram':
-      return histogramRenderer(head, family, parts);
+      return histogramRenderer(head, family, { shared, bounds: stats[family.field].bounds });
     case 'info':
       return infoRenderer(head, family);
     case 'gauge':
     case 'counter':
-      return seriesRenderer(head, family, parts.shared);
+      return seriesRenderer(head, family, shared);
   }
 }
 
-function seriesRenderer(
-  head: string,
-  { name, series }: Extract<Family, { type: 'gauge' | 'counter' }>,
-  shared: Labels,
-): Renderer {
+function seriesRenderer(head: string, { name, series }: SeriesFamily, shared: Labels): Renderer {
   const lines = series.map(({ labels = {}, value }) => ({
     start: `${name}${braced({ ...shared, ...labels })} `,
     value,
@@ -87,8 +91,8 @@ function seriesRenderer(
   return (source) => {
     let text = head;
     for (const { start, value } of lines) {
-      const told = value(source);
-      if (told !== undefined) text += `${start}${float(told)}\n`;
+      const current = value(source);
+      if (current !== undefined) text += `${start}${float(current)}\n`;
     }
     return text.length > head.length ? text : '';
   };
@@ -96,34 +100,34 @@ function seriesRenderer(
 
 function histogramRenderer(
   head: string,
-  { name, histogram }: Extract<Family, { type: 'histogram' }>,
-  { shared, source: { stats } }: Parts,
+  { name, field }: HistogramFamily,
+  { shared, bounds }: { readonly shared: Labels; readonly bounds: readonly number[] },
 ): Renderer {
-  const starts = [...histogram(stats).bounds.map(float), '+Inf'].map(
+  const starts = [...bounds.map(float), '+Inf'].map(
     (le) => `${name}_bucket${braced({ ...shared, le })} `,
   );
   const sum = `${name}_sum${braced(shared)} `;
   const count = `${name}_count${braced(shared)} `;
-  return (source) => {
-    const read = histogram(source.stats);
+  return ({ stats }) => {
+    const histogram = stats[field];
     let text = head;
     let cumulative = 0;
     for (let index = 0; index < starts.length; index++) {
-      cumulative += read.counts[index] as number;
+      cumulative += histogram.counts[index] as number;
       text += `${starts[index]}${float(cumulative)}\n`;
     }
-    return `${text}${sum}${float(read.sum)}\n${count}${float(read.count)}\n`;
+    return `${text}${sum}${float(histogram.sum)}\n${count}${float(histogram.count)}\n`;
   };
 }
 
-function infoRenderer(head: string, { name, info }: Extract<Family, { type: 'info' }>): Renderer {
+function infoRenderer(head: string, { name, info }: InfoFamily): Renderer {
   return (source) => {
-    const told = info(source);
-    return told === undefined ? '' : `${head}${name}${braced(told.labels)} ${float(told.value)}\n`;
+    const { labels, value } = info(source) ?? {};
+    return labels && value !== undefined ? `${head}${name}${braced(labels)} ${float(value)}\n` : '';
   };
 }
 
-/** By name, as the Python client prints them. */
+/** Labels sorted by name, as the Python client prints them. */
 function braced(labels: Labels): string {
   const pairs = Object.entries(labels)
     .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -135,7 +139,7 @@ function escaped(value: string): string {
   return value.replace(/[\\"\n]/g, (found) => (found === '\n' ? '\\n' : `\\${found}`));
 }
 
-/** A number as Python prints a float. */
+/** A number in Python's notation of a float. */
 function float(value: number): string {
   return Number.isInteger(value) ? `${value}.0` : String(value);
 }

@@ -1,195 +1,125 @@
 import { SPECULATION_TOKENS_MAX } from '../engine/speculation.ts';
-import type { Dialect, Family, MetricsSource, Series } from './family.ts';
+import {
+  counters,
+  type Dialect,
+  type Family,
+  gauges,
+  histograms,
+  type InfoFamily,
+  kvUsage,
+  type MetricsSource,
+  requestSuccess,
+  running,
+  waiting,
+} from './family.ts';
 
-const gauge = (name: string, help: string, value: Series['value']): Family => ({
-  name: `vllm:${name}`,
-  help,
-  type: 'gauge',
-  series: [{ value }],
-});
-
-const counter = (name: string, help: string, value: Series['value']): Family => ({
-  name: `vllm:${name}_total`,
-  help,
-  type: 'counter',
-  series: [{ value }],
-});
-
-const histogram = (
-  name: string,
-  help: string,
-  read: Extract<Family, { type: 'histogram' }>['histogram'],
-): Family => ({ name: `vllm:${name}`, help, type: 'histogram', histogram: read });
-
-const usage = ({ engine }: MetricsSource): number => engine.kv.pool.usage;
-
-/** In both years. */
+/** Families of both years. */
 const COMMON: readonly Family[] = [
-  gauge(
-    'num_requests_running',
-    'Number of requests in model execution batches.',
-    ({ engine }) => engine.runningCount,
-  ),
-  gauge(
-    'num_requests_waiting',
-    'Number of requests waiting to be processed.',
-    ({ engine }) => engine.waitingCount,
-  ),
-  gauge('kv_cache_usage_perc', 'KV-cache usage. 1 means 100 percent usage.', usage),
-  counter(
-    'prefix_cache_queries',
-    'Prefix cache queries, in terms of number of queried tokens.',
-    ({ stats }) => stats.prefixQueriedTokens,
-  ),
-  counter(
-    'prefix_cache_hits',
-    'Prefix cache hits, in terms of number of cached tokens.',
-    ({ stats }) => stats.prefixHitTokens,
-  ),
-  counter(
-    'num_preemptions',
-    'Cumulative number of preemption from the engine.',
-    ({ stats }) => stats.preemptions,
-  ),
-  counter(
-    'prompt_tokens',
-    'Number of prefill tokens processed.',
-    ({ stats }) => stats.promptTokens,
-  ),
-  counter(
-    'generation_tokens',
-    'Number of generation tokens processed.',
-    ({ stats }) => stats.generatedTokens,
-  ),
+  ...gauges({
+    num_requests_running: [running, 'Number of requests in model execution batches.'],
+    num_requests_waiting: [waiting, 'Number of requests waiting to be processed.'],
+    kv_cache_usage_perc: [kvUsage, 'KV-cache usage. 1 means 100 percent usage.'],
+  }),
+  ...counters({
+    prefix_cache_queries_total: [
+      'prefixQueriedTokens',
+      'Prefix cache queries, in terms of number of queried tokens.',
+    ],
+    prefix_cache_hits_total: [
+      'prefixHitTokens',
+      'Prefix cache hits, in terms of number of cached tokens.',
+    ],
+    num_preemptions_total: ['preemptions', 'Cumulative number of preemption from the engine.'],
+    prompt_tokens_total: ['promptTokens', 'Number of prefill tokens processed.'],
+    generation_tokens_total: ['generatedTokens', 'Number of generation tokens processed.'],
+  }),
+  requestSuccess('Count of successfully processed requests.'),
+  ...histograms({
+    iteration_tokens_total: ['stepTokens', 'Histogram of number of tokens per engine_step.'],
+    time_to_first_token_seconds: ['firstToken', 'Histogram of time to first token in seconds.'],
+    e2e_request_latency_seconds: ['request', 'Histogram of e2e request latency in seconds.'],
+    request_queue_time_seconds: ['queue', 'Histogram of time spent in WAITING phase for request.'],
+    request_inference_time_seconds: [
+      'inference',
+      'Histogram of time spent in RUNNING phase for request.',
+    ],
+    request_prefill_time_seconds: [
+      'prefill',
+      'Histogram of time spent in PREFILL phase for request.',
+    ],
+    request_decode_time_seconds: ['decode', 'Histogram of time spent in DECODE phase for request.'],
+    request_prompt_tokens: ['requestPromptTokens', 'Number of prefill tokens processed.'],
+    request_generation_tokens: ['requestGeneratedTokens', 'Number of generation tokens processed.'],
+    request_max_num_generation_tokens: [
+      'requestGeneratedTokens',
+      'Histogram of maximum number of requested generation tokens.',
+    ],
+    request_params_max_tokens: [
+      'requestTokensMax',
+      'Histogram of the max_tokens request parameter.',
+    ],
+    request_params_n: ['requestAnswers', 'Histogram of the n request parameter.'],
+  }),
+  ...counters({
+    spec_decode_num_drafts_total: [
+      ({ engine: { speculation } }) => speculation?.drafts,
+      'Number of spec decoding drafts.',
+    ],
+    spec_decode_num_draft_tokens_total: [
+      ({ engine: { speculation } }) =>
+        speculation && speculation.drafts * speculation.options.tokens,
+      'Number of draft tokens.',
+    ],
+    spec_decode_num_accepted_tokens_total: [
+      ({ engine: { speculation } }) => speculation?.acceptedTokens,
+      'Number of accepted tokens.',
+    ],
+  }),
   {
-    name: 'vllm:request_success_total',
-    help: 'Count of successfully processed requests.',
-    type: 'counter',
-    series: (['stop', 'length', 'abort', 'error'] as const).map((reason) => ({
-      labels: { finished_reason: reason },
-      value: ({ stats }) => stats.finished[reason],
-    })),
-  },
-  histogram(
-    'iteration_tokens_total',
-    'Histogram of number of tokens per engine_step.',
-    ({ stepTokens }) => stepTokens,
-  ),
-  histogram(
-    'time_to_first_token_seconds',
-    'Histogram of time to first token in seconds.',
-    ({ firstToken }) => firstToken,
-  ),
-  histogram(
-    'e2e_request_latency_seconds',
-    'Histogram of e2e request latency in seconds.',
-    ({ request }) => request,
-  ),
-  histogram(
-    'request_queue_time_seconds',
-    'Histogram of time spent in WAITING phase for request.',
-    ({ queue }) => queue,
-  ),
-  histogram(
-    'request_inference_time_seconds',
-    'Histogram of time spent in RUNNING phase for request.',
-    ({ inference }) => inference,
-  ),
-  histogram(
-    'request_prefill_time_seconds',
-    'Histogram of time spent in PREFILL phase for request.',
-    ({ prefill }) => prefill,
-  ),
-  histogram(
-    'request_decode_time_seconds',
-    'Histogram of time spent in DECODE phase for request.',
-    ({ decode }) => decode,
-  ),
-  histogram(
-    'request_prompt_tokens',
-    'Number of prefill tokens processed.',
-    ({ requestPromptTokens }) => requestPromptTokens,
-  ),
-  histogram(
-    'request_generation_tokens',
-    'Number of generation tokens processed.',
-    ({ requestGeneratedTokens }) => requestGeneratedTokens,
-  ),
-  histogram(
-    'request_max_num_generation_tokens',
-    'Histogram of maximum number of requested generation tokens.',
-    ({ requestGeneratedTokens }) => requestGeneratedTokens,
-  ),
-  histogram(
-    'request_params_max_tokens',
-    'Histogram of the max_tokens request parameter.',
-    ({ requestTokensMax }) => requestTokensMax,
-  ),
-  histogram(
-    'request_params_n',
-    'Histogram of the n request parameter.',
-    ({ requestAnswers }) => requestAnswers,
-  ),
-  counter(
-    'spec_decode_num_drafts',
-    'Number of spec decoding drafts.',
-    ({ engine: { speculation } }) => speculation?.drafts,
-  ),
-  counter(
-    'spec_decode_num_draft_tokens',
-    'Number of draft tokens.',
-    ({ engine: { speculation } }) => speculation && speculation.drafts * speculation.options.tokens,
-  ),
-  counter(
-    'spec_decode_num_accepted_tokens',
-    'Number of accepted tokens.',
-    ({ engine: { speculation } }) => speculation?.acceptedTokens,
-  ),
-  {
-    name: 'vllm:spec_decode_num_accepted_tokens_per_pos_total',
+    name: 'spec_decode_num_accepted_tokens_per_pos_total',
     help: 'Accepted tokens per draft position.',
     type: 'counter',
-    series: Array.from({ length: SPECULATION_TOKENS_MAX }, (_, place) => ({
-      labels: { position: String(place) },
-      value: ({ engine }) => engine.speculation?.acceptedAt[place],
+    series: Array.from({ length: SPECULATION_TOKENS_MAX }, (_, position) => ({
+      labels: { position: String(position) },
+      value: ({ engine }) => engine.speculation?.acceptedAt[position],
     })),
   },
   {
-    name: 'vllm:lora_requests_info',
+    name: 'lora_requests_info',
     help: 'Running stats on lora requests.',
     type: 'info',
     info: loraInfo,
   },
   {
-    name: 'vllm:cache_config_info',
+    name: 'cache_config_info',
     help: 'Information of the LLMEngine CacheConfig',
     type: 'info',
     info: cacheConfig,
   },
 ];
 
-/** vLLM calls a data-parallel rank an engine. */
-const labels: Dialect['labels'] = ({ model, rank }) => ({
-  engine: String(rank),
-  model_name: model,
-});
+const DIALECT: Omit<Dialect, 'families'> = {
+  prefix: 'vllm:',
+  // vLLM calls a data-parallel rank an engine.
+  labels: ({ model, rank }) => ({ engine: String(rank), model_name: model }),
+};
 
 /** vLLM V1 as of 2026 (v0.19 and later). */
 export const VLLM: Dialect = {
-  labels,
+  ...DIALECT,
   families: [
     ...COMMON,
     {
-      name: 'vllm:num_requests_waiting_by_reason',
+      name: 'num_requests_waiting_by_reason',
       help: 'Number of requests waiting to be processed, by reason.',
       type: 'gauge',
       series: [
-        { labels: { reason: 'capacity' }, value: ({ engine }) => engine.waitingCount },
+        { labels: { reason: 'capacity' }, value: waiting },
         { labels: { reason: 'deferred' }, value: () => 0 },
       ],
     },
     {
-      name: 'vllm:prompt_tokens_by_source_total',
+      name: 'prompt_tokens_by_source_total',
       help: 'Number of prompt tokens by where their KV came from.',
       type: 'counter',
       series: [
@@ -205,50 +135,38 @@ export const VLLM: Dialect = {
         },
       ],
     },
-    counter(
-      'prompt_tokens_cached',
-      'Number of cached prompt tokens.',
-      ({ stats }) => stats.cachedPromptTokens,
-    ),
-    counter(
-      'external_prefix_cache_queries',
-      'External prefix cache queries, in tokens.',
-      ({ stats }) => stats.transferredPromptTokens,
-    ),
-    counter(
-      'external_prefix_cache_hits',
-      'External prefix cache hits, in tokens.',
-      ({ stats }) => stats.transferredPromptTokens,
-    ),
-    histogram(
-      'inter_token_latency_seconds',
-      'Histogram of inter-token latency in seconds.',
-      ({ interToken }) => interToken,
-    ),
-    histogram(
-      'request_time_per_output_token_seconds',
-      'Histogram of time_per_output_token_seconds per request.',
-      ({ perOutputToken }) => perOutputToken,
-    ),
-    histogram(
-      'request_prefill_kv_computed_tokens',
-      'Histogram of new KV tokens computed during prefill.',
-      ({ requestComputedTokens }) => requestComputedTokens,
-    ),
-    histogram(
-      'request_num_preemptions',
-      'Histogram of preemptions per request.',
-      ({ requestPreemptions }) => requestPreemptions,
-    ),
+    ...counters({
+      prompt_tokens_cached_total: ['cachedPromptTokens', 'Number of cached prompt tokens.'],
+      external_prefix_cache_queries_total: [
+        'transferredPromptTokens',
+        'External prefix cache queries, in tokens.',
+      ],
+      external_prefix_cache_hits_total: [
+        'transferredPromptTokens',
+        'External prefix cache hits, in tokens.',
+      ],
+    }),
+    ...histograms({
+      inter_token_latency_seconds: ['interToken', 'Histogram of inter-token latency in seconds.'],
+      request_time_per_output_token_seconds: [
+        'perOutputToken',
+        'Histogram of time_per_output_token_seconds per request.',
+      ],
+      request_prefill_kv_computed_tokens: [
+        'requestComputedTokens',
+        'Histogram of new KV tokens computed during prefill.',
+      ],
+      request_num_preemptions: ['requestPreemptions', 'Histogram of preemptions per request.'],
+    }),
     {
-      name: 'vllm:engine_sleep_state',
+      name: 'engine_sleep_state',
       help: 'Engine sleep state; awake = 0 means engine is sleeping.',
       type: 'gauge',
       series: [
-        { labels: { sleep_state: 'awake' }, value: ({ engine }) => (engine.asleep ? 0 : 1) },
+        { labels: { sleep_state: 'awake' }, value: ({ engine }) => Number(!engine.asleep) },
         {
           labels: { sleep_state: 'weights_offloaded' },
-          value: ({ engine }) => (engine.asleep ? 1 : 0),
+          value: ({ engine }) => Number(engine.asleep),
         },
         { labels: { sleep_state: 'discard_all' }, value: () => 0 },
       ],
@@ -256,37 +174,35 @@ export const VLLM: Dialect = {
   ],
 };
 
-/** vLLM V1 as of 2025 (v0.9 to v0.11), old aliases beside the new names. */
+/** vLLM V1 as of 2025 (v0.9 to v0.11), with old aliases in addition to the new names. */
 export const VLLM_2025: Dialect = {
-  labels,
+  ...DIALECT,
   families: [
     ...COMMON,
-    gauge('gpu_cache_usage_perc', 'GPU KV-cache usage. 1 means 100 percent usage.', usage),
-    counter(
-      'gpu_prefix_cache_queries',
-      'GPU prefix cache queries, in terms of number of queried tokens.',
-      ({ stats }) => stats.prefixQueriedTokens,
-    ),
-    counter(
-      'gpu_prefix_cache_hits',
-      'GPU prefix cache hits, in terms of number of cached tokens.',
-      ({ stats }) => stats.prefixHitTokens,
-    ),
-    histogram(
-      'time_per_output_token_seconds',
-      'Histogram of time per output token in seconds.',
-      ({ interToken }) => interToken,
-    ),
-    histogram(
-      'inter_token_latency_seconds',
-      'Histogram of inter-token latency in seconds.',
-      ({ interToken }) => interToken,
-    ),
-    histogram(
-      'time_per_prefill_token_request_seconds',
-      'Histogram of time per prefill token per request.',
-      ({ perPrefillToken }) => perPrefillToken,
-    ),
+    ...gauges({
+      gpu_cache_usage_perc: [kvUsage, 'GPU KV-cache usage. 1 means 100 percent usage.'],
+    }),
+    ...counters({
+      gpu_prefix_cache_queries_total: [
+        'prefixQueriedTokens',
+        'GPU prefix cache queries, in terms of number of queried tokens.',
+      ],
+      gpu_prefix_cache_hits_total: [
+        'prefixHitTokens',
+        'GPU prefix cache hits, in terms of number of cached tokens.',
+      ],
+    }),
+    ...histograms({
+      time_per_output_token_seconds: [
+        'interToken',
+        'Histogram of time per output token in seconds.',
+      ],
+      inter_token_latency_seconds: ['interToken', 'Histogram of inter-token latency in seconds.'],
+      time_per_prefill_token_request_seconds: [
+        'perPrefillToken',
+        'Histogram of time per prefill token per request.',
+      ],
+    }),
   ],
 };
 
@@ -294,28 +210,28 @@ function loraInfo({
   engine,
   lorasMax,
   wallSeconds,
-}: MetricsSource): ReturnType<Extract<Family, { type: 'info' }>['info']> {
+}: MetricsSource): ReturnType<InfoFamily['info']> {
   if (lorasMax === 0) return undefined;
-  const waiting = new Set<string>();
+  const waitingLoras = new Set<string>();
   engine.forEachWaiting(({ request }) => {
-    if (request.lora !== undefined) waiting.add(request.lora);
+    if (request.lora !== undefined) waitingLoras.add(request.lora);
   });
   return {
     labels: {
       max_lora: String(lorasMax),
       running_lora_adapters: [...engine.loras.running].join(','),
-      waiting_lora_adapters: [...waiting].join(','),
+      waiting_lora_adapters: [...waitingLoras].join(','),
     },
     value: wallSeconds(),
   };
 }
 
-/** No model_name, as in vLLM. */
+/** Without model_name, as in vLLM. */
 function cacheConfig({
   blockTokens,
   kvBlocks,
   rank,
-}: MetricsSource): ReturnType<Extract<Family, { type: 'info' }>['info']> {
+}: MetricsSource): ReturnType<InfoFamily['info']> {
   return {
     value: 1,
     labels: {
