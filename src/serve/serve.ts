@@ -1,6 +1,8 @@
 import { randomInt } from 'node:crypto';
 import type { Registry } from 'prom-client';
 import { RequestRules } from '../endpoints/rewrites/request-rules.ts';
+import { logScrapeErrors } from '../endpoints/scraping/log-scrape-errors.ts';
+import { SCRAPE_FAILURES } from '../endpoints/scraping/scrape-errors.ts';
 import { type ExtProcServer, startExtProcServer } from '../extproc/server/server.ts';
 import type { Endpoint } from '../framework/endpoint.ts';
 import type { Clock } from '../framework/runtime.ts';
@@ -9,6 +11,7 @@ import { PickerMetrics } from '../journal/metrics/metrics.ts';
 import { registerPoolMetrics } from '../journal/metrics/pool-metrics.ts';
 import { registerRoleMinimums, tellRoleMinimums } from '../journal/metrics/role-minimums.ts';
 import { registerSchedulerMetrics } from '../journal/metrics/scheduler-metrics.ts';
+import { scrapeFailureCounter } from '../journal/metrics/scrape-failures.ts';
 import type { Promotion } from '../lab/promotion/promotion.ts';
 import { registerPromotionMetrics } from '../lab/promotion/promotion-metrics.ts';
 import { registerShadowMetrics } from '../lab/shadow/shadow-metrics.ts';
@@ -28,7 +31,7 @@ import { Promoting, promotionActions } from './promoting.ts';
 import { readiness } from './readiness.ts';
 import type { ServeOptions, Serving } from './serve-options.ts';
 import { startPicker } from './start-picker.ts';
-import { captureOf, shadowLogOf, shadowsOf, stopWatchers, tapOf } from './watchers.ts';
+import { captureOf, shadowLogOf, shadowsOf, stopWatchers } from './watchers.ts';
 
 /** Starts the picker: decision core, endpoints, ext_proc server, admin server. Throws ConfigError on a bad endpoints file. */
 export async function startServe(options: ServeOptions): Promise<Serving> {
@@ -37,14 +40,14 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const seed = options.seed ?? randomInt(2 ** 31);
   const runtime = createRealRuntime({ seed });
   const metrics = new PickerMetrics();
-  const tap = tapOf(options, { seed, clock: runtime.clock });
   const recorder = recorderOf(options, runtime.clock);
   const promoting = promotingOf(options, runtime);
-  const picker = startPicker({ plan, runtime, metrics, tap, recorder, promoting });
+  const started = startPicker(options, { seed, runtime, metrics, recorder, promoting });
+  const { picker } = started;
   const rules = new RequestRules(runtime.random.fork('rules'));
-  const capture = tap && captureOf(options, { tap, pool: picker.pool });
+  const capture = captureOf(options, started);
   const shadowLog = shadowLogOf(options);
-  const shadows = tap === undefined ? [] : shadowsOf(options, { tap, picker, shadowLog });
+  const shadows = shadowsOf(options, { ...started, shadowLog });
   const promotion = promoting?.start(picker, shadows);
   showSchedulers(metrics.registry, { picker, shadows, promotion });
   showPool(options, { picker, metrics, clock: runtime.clock });
@@ -126,6 +129,8 @@ function showPool(
   const roles = { observers: () => picker.observers(), clock };
   registerRoleMinimums(registry, roles);
   picker.pool.observeEndpoints(tellRoleMinimums(roles, log));
+  const onFailure = scrapeFailureCounter(registry, SCRAPE_FAILURES);
+  logScrapeErrors(picker.pool, { log, clock, onFailure });
 }
 
 function promotingOf(

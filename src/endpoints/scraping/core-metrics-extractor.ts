@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import type { EndpointWriter } from '../../framework/plugin.ts';
-import { type DataSourceDefinition, defineDataSource } from '../../framework/plugin.ts';
+import {
+  type DataSourceDefinition,
+  defineDataSource,
+  type EndpointWriter,
+} from '../../framework/plugin.ts';
 import { ENGINES, type EngineMapping, engineConfigSchema } from './engine-metrics.ts';
 
 const LEGACY_ENGINE_LABEL = 'inference.networking.k8s.io/engine-type';
@@ -21,15 +24,18 @@ const config = z
   .refine(
     ({ defaultEngine, engineConfigs }) =>
       [...engineConfigs, ...ENGINES].some(({ name }) => name === defaultEngine),
-    { path: ['defaultEngine'], message: 'is neither a built-in engine nor one of engineConfigs' },
+    {
+      path: ['defaultEngine'],
+      message: 'names neither a built-in engine nor one of engineConfigs',
+    },
   );
 
 const DEFAULT: ExtractorConfig = config.parse({});
 
-// The extractor of a pool, for the metrics source of the same pool, whichever of the two is started first.
+// By pool, as the pool's metrics source may start before or after the extractor.
 const configured = new WeakMap<EndpointWriter, ExtractorConfig>();
 
-/** How pages of each engine are read. Has no work of its own: the metrics source asks it. */
+/** Configures how the metrics source of the same pool reads the pages of each engine. */
 export const coreMetricsExtractor: DataSourceDefinition = defineDataSource<ExtractorConfig>({
   type: 'core-metrics-extractor',
   config,
@@ -39,7 +45,10 @@ export const coreMetricsExtractor: DataSourceDefinition = defineDataSource<Extra
   },
 });
 
-/** Mappings to try for an endpoint, likeliest first: its label's engine alone, else the default and then the rest. */
+/**
+ * The mappings to try for an endpoint: only that of the engine its label names, or else the default
+ * engine's and then the others.
+ */
 export function mappingsFor(pool: EndpointWriter, { labels }: Endpoint): readonly EngineMapping[] {
   const { engineLabelKey, defaultEngine, engineConfigs } = configured.get(pool) ?? DEFAULT;
   const own = new Set(engineConfigs.map(({ name }) => name));

@@ -1,20 +1,23 @@
 import { z } from 'zod';
 
-/** Where one engine's page has what we want; each spec as `name` or `name{label=value}`. Several: the first found. */
+/**
+ * Which series of an engine's page hold what. A series is `name` or `name{label=value}`; of several
+ * in a list the first one found counts.
+ */
 export interface EngineMapping {
   readonly name: string;
   readonly waiting: readonly string[];
   readonly running: readonly string[];
   readonly kvUsage: readonly string[];
   readonly lora: string | undefined;
-  /** Block size and count as labels of one series … */
+  /** A series with block size and block count in its labels; or undefined. */
   readonly cacheInfo: string | undefined;
   readonly blockTokensLabel: string | undefined;
   readonly blocksLabel: string | undefined;
-  /** … or as series of their own. */
+  /** Otherwise, series with block size and block count as values. */
   readonly blockTokens: string | undefined;
   readonly blocks: string | undefined;
-  /** Other series, as attributes by these names. */
+  /** Other series, which become attributes with these names. */
   readonly custom: readonly { readonly attribute: string; readonly series: string }[];
 }
 
@@ -28,7 +31,7 @@ const NOTHING = {
   custom: [],
 } as const;
 
-/** The engines' own names, as the reference maps them (and vLLM's older name for KV usage). */
+/** The reference's mappings, and vLLM's older name for KV usage. */
 export const ENGINES: readonly EngineMapping[] = [
   {
     ...NOTHING,
@@ -85,7 +88,7 @@ const spec = z
     'must be name or name{label=value,…}',
   );
 
-/** Each is looked for in every page. */
+/** A bound, as each one is searched for in every page. */
 const CUSTOM_METRICS_MAX = 64;
 
 /** `engineConfigs[]` of the reference's `core-metrics-extractor`. */

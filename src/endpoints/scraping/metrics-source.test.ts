@@ -8,7 +8,7 @@ import { seededRandom } from '../../runtime/seeded-random.ts';
 import { SimulatedClock } from '../../runtime/simulated-clock.ts';
 import { coreMetricsExtractor } from './core-metrics-extractor.ts';
 import { metricsSource } from './metrics-source.ts';
-import { onScrapeError, type ScrapeError } from './scrape-errors.ts';
+import { type ScrapeError, scrapeErrorsOf } from './scrape-errors.ts';
 
 const SEED = 1;
 const CACHE = 'vllm:cache_config_info{block_size="16",num_gpu_blocks="100"} 1.0';
@@ -76,7 +76,7 @@ function setUp(parameters: Readonly<Record<string, unknown>> = {}) {
   const pool = new EndpointPool();
   const runtime = { clock, random: seededRandom(SEED), network };
   const errors: ScrapeError[] = [];
-  onScrapeError(pool, (error) => errors.push(error));
+  scrapeErrorsOf(pool).observe({ onScrapeError: (error) => errors.push(error) });
   const source: DataSource = metricsSource.start(metricsSource.config.parse(parameters), {
     name: 'metrics',
     pool,
@@ -187,12 +187,25 @@ describe('metrics-data-source', () => {
     const first = errors.filter(({ inSuccession }) => inSuccession === 1);
     expect(first.map(({ endpoint, failure, reason }) => [endpoint.id, failure, reason])).toEqual([
       ['a:1', 'status', 'http://a:1/metrics answered 404'],
-      ['c:1', 'no-series', 'http://c:1/metrics has no series of an engine we know'],
+      ['c:1', 'no-series', 'http://c:1/metrics has no series of a known engine'],
       ['b:1', 'unreachable', 'http://b:1/metrics did not answer'],
     ]);
     for (const id of ['a:1', 'b:1', 'c:1']) {
       expect(get(id).metrics.sampledAt).toBe(Number.NEGATIVE_INFINITY);
     }
+  });
+
+  it('has an error for an endpoint only while its scrapes fail', async () => {
+    const { clock, pool, add } = setUp();
+    const failureOf = (id: string) => scrapeErrorsOf(pool).of(id as EndpointId)?.failure;
+    const server = add('a:1', { status: 503 });
+    add('b:1', { status: 503 });
+    await clock.run(200);
+    expect([failureOf('a:1'), failureOf('b:1')]).toEqual(['status', 'status']);
+    server.status = 200;
+    pool.remove('b:1' as EndpointId);
+    await clock.run(2000);
+    expect([failureOf('a:1'), failureOf('b:1')]).toEqual([undefined, undefined]);
   });
 
   it('stops at once for an endpoint that was removed, and keeps nothing of its last answer', async () => {

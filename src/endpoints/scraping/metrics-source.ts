@@ -6,24 +6,19 @@ import {
   type DataSourceHost,
   defineDataSource,
 } from '../../framework/plugin.ts';
-import type { Millis, Random } from '../../framework/runtime.ts';
+import type { Random } from '../../framework/runtime.ts';
+import { duration } from '../../plugins/parameters/duration.ts';
 import { type MetricsConfig, Scraper } from './scraper.ts';
 
-/** The reference's default and least interval. */
+/** The reference's default interval. */
 const INTERVAL_MS = 50;
-/** As long as the reference waits. */
+/** The reference's timeout. */
 const TIMEOUT_MS = 1000;
-/** Scraping more often than this tells nothing new: engines update their gauges once a step. */
+/** Scraping more often brings nothing new: engines update their gauges once in a step. */
 const INTERVAL_MS_MIN = 10;
 
-const duration = z.union(
-  [
-    z.number(),
-    z
-      .string()
-      .regex(/^\d+(\.\d+)?(ms|s|m)$/)
-      .transform(durationMs),
-  ],
+const millis = z.union(
+  [z.number(), duration],
   'must be a duration such as 50ms or 1s, or a number of milliseconds',
 );
 
@@ -31,16 +26,20 @@ const config = z.strictObject({
   scheme: z.enum(['http', 'https']).default('http'),
   path: z.string().startsWith('/').default('/metrics'),
   port: z.int().min(1).max(65_535).optional(),
-  interval: duration.pipe(z.number().min(INTERVAL_MS_MIN)).default(INTERVAL_MS),
-  timeout: duration.pipe(z.number().positive()).default(TIMEOUT_MS),
+  interval: millis.pipe(z.number().min(INTERVAL_MS_MIN)).default(INTERVAL_MS),
+  timeout: millis.pipe(z.number().positive()).default(TIMEOUT_MS),
   insecureSkipVerify: z
-    .literal(true, 'verifying certificates of scraped pages is not supported: leave it out or true')
+    .literal(
+      true,
+      'certificates of scraped pages cannot be verified: leave it out, or set it to true',
+    )
     .optional(),
 });
 
 /**
- * Scrapes each endpoint's metrics page at an interval, on a schedule of its own and never twice at once, so that a
- * slow or dead one delays nobody. A sample counts from when its scrape was sent.
+ * Scrapes the metrics page of each endpoint at an interval. Each endpoint has its own schedule and
+ * at most one scrape under way, so that a slow or dead one does not delay others. A sample is dated
+ * by when its scrape was sent.
  */
 export const metricsSource: DataSourceDefinition = defineDataSource<MetricsConfig>({
   type: 'metrics-data-source',
@@ -69,7 +68,7 @@ class MetricsSource implements DataSource {
   }
 
   onEndpointChanged(endpoint: Endpoint, previous: Endpoint): void {
-    // Nearly every change is one of our own samples.
+    // Nearly every change is a new sample from this source.
     if (endpoint.labels !== previous.labels) this.#scrapers.get(endpoint.id)?.relabel(endpoint);
   }
 
@@ -82,9 +81,4 @@ class MetricsSource implements DataSource {
     for (const scraper of this.#scrapers.values()) scraper.stop();
     this.#scrapers.clear();
   }
-}
-
-function durationMs(text: string): Millis {
-  const factor = text.endsWith('ms') ? 1 : text.endsWith('s') ? 1000 : 60_000;
-  return Number.parseFloat(text) * factor;
 }

@@ -3,28 +3,31 @@ import type { EngineMapping } from './engine-metrics.ts';
 import type { Labels } from './prometheus-labels.ts';
 import { type Sample, SeriesFinder, type SeriesSpec } from './prometheus-scan.ts';
 
-/** Longer lists of adapters are cut: a server holds some tens at once, and a page is not to fill our memory. */
+/** Longer lists of adapters are cut: a server holds some tens, and memory must stay bounded. */
 const ADAPTERS_MAX = 1024;
 
-/** As every Prometheus client library names it. */
+/** The name that every Prometheus client library uses. */
 const START_TIME = 'process_start_time_seconds';
 
-/** What a page said; undefined where it said nothing. */
+/** The values of a page; undefined where the page lacks them. */
 export interface PageReading {
   readonly waiting: number | undefined;
   readonly running: number | undefined;
-  /** Fraction in use, 0 to 1. */
+  /** The used fraction of the KV cache, 0 to 1. */
   readonly kvUsage: number | undefined;
-  /** The same object as in the last reading while the page says the same; so is `cache`. */
+  /** The same object as in the last reading while it is unchanged; so are `cache` and `custom`. */
   readonly lora: LoraState | undefined;
   readonly cache: CacheConfig | undefined;
-  /** By attribute; those the page says. The same object while they are the same. */
+  /** By attribute. */
   readonly custom: ReadonlyMap<string, number>;
   /** Seconds since the epoch, by the server's clock. */
   readonly startedAtS: number | undefined;
 }
 
-/** Reads one endpoint's pages by one engine's mapping. Keep it: it remembers where things stand. */
+/**
+ * Reads the pages of one endpoint by the mapping of one engine. It remembers where series are on
+ * the page, which makes the next page faster to read.
+ */
 export class PageReader {
   readonly #waiting: readonly SeriesFinder[];
   readonly #running: readonly SeriesFinder[];
@@ -43,9 +46,9 @@ export class PageReader {
     this.#custom = customReader(mapping);
   }
 
-  /** Undefined for a page that says nothing of load: its endpoint must stay unknown rather than seem idle. */
+  /** Undefined for a page without load: the endpoint's load must stay unknown, not become 0. */
   read(page: Buffer): PageReading | undefined {
-    // One page for several data-parallel engines: their queues add up, the fullest memory counts.
+    // A page may be of several data-parallel engines: queues add up, the fullest cache counts.
     const waiting = firstOf(page, this.#waiting, add);
     const running = firstOf(page, this.#running, add);
     const kvUsage = firstOf(page, this.#kvUsage, Math.max);
@@ -57,7 +60,7 @@ export class PageReader {
       lora: this.#lora(page),
       cache: this.#cache(page),
       custom: this.#custom(page),
-      // Of several processes behind one page the youngest: any restart shows.
+      // The youngest of several processes counts, so that any restart shows.
       startedAtS: this.#startedAt.combined(page, Math.max),
     };
   }
@@ -79,7 +82,7 @@ function firstOf(
   return undefined;
 }
 
-/** Each change of adapters leaves its own series; the one with the largest value, a time, is now. */
+/** Each change of adapters adds a series whose value is its time; the largest value is now. */
 function loraReader({ lora }: EngineMapping): (page: Buffer) => LoraState | undefined {
   if (lora === undefined) return () => undefined;
   const finder = finderOf(lora);
@@ -90,7 +93,7 @@ function loraReader({ lora }: EngineMapping): (page: Buffer) => LoraState | unde
     if (now === latest) return state;
     latest = now;
     const next = now && loraState(now.labels);
-    // A new time alone is no change.
+    // A new time without other adapters is no change.
     if (next === undefined || state === undefined || !sameLora(next, state)) state = next;
     return state;
   };
@@ -175,7 +178,7 @@ function cacheSizesReader(mapping: EngineMapping): (page: Buffer) => CacheSizes 
   };
 }
 
-/** `None`, zero and infinity are what an engine says before it knows. */
+/** Engines report `None`, zero or infinity before they know the value. */
 function isCount(value: number | undefined): value is number {
   return value !== undefined && value > 0 && Number.isFinite(value);
 }
@@ -184,7 +187,7 @@ function finderOf(spec: string): SeriesFinder {
   return new SeriesFinder(parseSpec(spec));
 }
 
-/** `name` or `name{label=value,…}`, the values with or without quotes. */
+/** Parses `name` or `name{label=value,…}`, the values with or without quotes. */
 function parseSpec(text: string): SeriesSpec {
   const brace = text.indexOf('{');
   if (brace < 0) return { name: text, labels: new Map() };

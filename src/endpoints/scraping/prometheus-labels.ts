@@ -9,7 +9,10 @@ const BACKSLASH = 0x5c;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/** Of a page's line, `{name="value",…}` from `start`, and where it ends. No labels where no brace stands; undefined where they are broken. */
+/**
+ * Parses `{name="value",…}` at `start` of a line; `end` is the index after it. Without a brace there
+ * are no labels. Undefined where they are malformed.
+ */
 export function parseLabels(
   line: Buffer,
   start: number,
@@ -29,7 +32,7 @@ export function parseLabels(
   }
 }
 
-/** Where labels that begin at `start` end, without reading them; -1 where that is not before `end`. */
+/** The index after the labels that begin at `start`; -1 where they do not end before `end`. */
 export function labelsEnd(line: Buffer, start: number, end: number): number {
   let quoted = false;
   for (let at = start; at < end; at++) {

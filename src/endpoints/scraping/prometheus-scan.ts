@@ -1,6 +1,6 @@
 import { type Labels, labelsEnd, parseLabels } from './prometheus-labels.ts';
 
-/** Which series to take: a metric's name, and labels it must carry. */
+/** Selects series: the metric's name, and labels that a series must have. */
 export interface SeriesSpec {
   readonly name: string;
   readonly labels: Labels;
@@ -18,22 +18,22 @@ const SPACE = 0x20;
 const TAB = 0x09;
 const HASH = 0x23;
 
-/** How far before its old place a line is looked for: a line above it got shorter, as one of numbers may. */
+/** A search begins this far before a line's last place, as lines above it may get shorter. */
 const BACK_BYTES = 256;
 
 /**
- * Finds the series of one metric in a Prometheus text page without reading the rest of it. A page of an engine keeps
- * its shape from scrape to scrape, so each finder remembers where its lines were and looks from there first. Series
- * of one metric are taken to stand together, as the format demands. Bytes that make no sense are passed over; it
- * never throws.
+ * Finds the series of one metric in a Prometheus text page without reading the rest of the page.
+ * An engine's page keeps its shape, so each finder remembers where its lines were and looks there
+ * first. The series of a metric must be consecutive, as the format demands. Malformed lines are
+ * skipped. Never throws.
  */
 export class SeriesFinder {
   readonly #spec: SeriesSpec;
   readonly #name: Buffer;
   readonly #lineStart: Buffer;
-  /** Where the first line was last time; a guess, always checked. */
+  /** Where the first line was in the last page. Always checked. */
   #guess = 0;
-  /** The lines `samples` read last, and what it made of them: most series with much in their labels seldom change. */
+  /** The lines that `samples` read last, and its result: series with long labels seldom change. */
   #lastLines: Buffer = Buffer.alloc(0);
   #lastSamples: readonly Sample[] = [];
 
@@ -43,7 +43,7 @@ export class SeriesFinder {
     this.#lineStart = Buffer.from(`\n${spec.name}`);
   }
 
-  /** The values of the wanted series combined into one; undefined where there is none that is a number of 0 or more. */
+  /** Combines the values of the selected series that are 0 or more; undefined where none is. */
   combined(page: Buffer, combine: (a: number, b: number) => number): number | undefined {
     const anyLabels = this.#spec.labels.size === 0;
     let total: number | undefined;
@@ -56,7 +56,7 @@ export class SeriesFinder {
     return total;
   }
 
-  /** Every wanted series that has a value, in page order. The same array as last time while its lines are the same. */
+  /** The selected series with a value, in page order. The same array while the lines are the same. */
   samples(page: Buffer): readonly Sample[] {
     const first = this.#first(page);
     if (first < 0) return this.#lastSamplesOf(Buffer.alloc(0), () => []);
@@ -73,7 +73,7 @@ export class SeriesFinder {
 
   #lastSamplesOf(lines: Buffer, read: () => readonly Sample[]): readonly Sample[] {
     if (lines.equals(this.#lastLines)) return this.#lastSamples;
-    // A copy: the page's memory is used again for the next page.
+    // A copy, as the next page uses the same memory.
     this.#lastLines = Buffer.from(lines);
     this.#lastSamples = read();
     return this.#lastSamples;
@@ -87,11 +87,11 @@ export class SeriesFinder {
     return at;
   }
 
-  /** Whether the line before is of this metric too, so that this one is not the first. */
+  /** Whether the line before is of this metric, too. */
   #follows(page: Buffer, at: number): boolean {
     for (let end = at; end >= 2; ) {
       const start = page.lastIndexOf(NEWLINE, end - 2) + 1;
-      if (!isPassedOver(page, start)) return this.#isAt(page, start);
+      if (!isSkipped(page, start)) return this.#isAt(page, start);
       end = start;
     }
     return false;
@@ -99,7 +99,7 @@ export class SeriesFinder {
 
   #next(page: Buffer, at: number): number {
     let next = lineEnd(page, at) + 1;
-    while (next < page.length && isPassedOver(page, next)) next = lineEnd(page, next) + 1;
+    while (next < page.length && isSkipped(page, next)) next = lineEnd(page, next) + 1;
     return this.#isAt(page, next) ? next : -1;
   }
 
@@ -113,7 +113,7 @@ export class SeriesFinder {
     return -1;
   }
 
-  /** Whether a line of this very metric, and not of one whose name begins like it, starts at `at`. */
+  /** Whether a line of this metric, not of one with a longer name, starts at `at`. */
   #isAt(page: Buffer, at: number): boolean {
     const end = at + this.#name.length;
     if (end >= page.length || (at > 0 && page[at - 1] !== NEWLINE)) return false;
@@ -125,13 +125,13 @@ export class SeriesFinder {
   #read(page: Buffer, afterName: number): Sample | undefined {
     const end = lineEnd(page, afterName);
     const parsed = parseLabels(page.subarray(0, end), skipBlanks(page, afterName));
-    if (parsed === undefined || !carries(parsed.labels, this.#spec.labels)) return undefined;
+    if (parsed === undefined || !hasLabels(parsed.labels, this.#spec.labels)) return undefined;
     const value = numberAt(page, parsed.end, end);
     return value === undefined ? undefined : { labels: parsed.labels, value };
   }
 }
 
-/** The value of a line, its labels unread but for where they end. */
+/** The value of a line, whose labels are skipped. */
 function readValue(page: Buffer, afterName: number): number | undefined {
   const end = lineEnd(page, afterName);
   const start = skipBlanks(page, afterName);
@@ -140,7 +140,7 @@ function readValue(page: Buffer, afterName: number): number | undefined {
   return close < 0 ? undefined : numberAt(page, close, end);
 }
 
-/** The first word between `start` and `end`, as a number; a timestamp may follow it. */
+/** The first word between `start` and `end` as a number; a timestamp may follow it. */
 function numberAt(page: Buffer, start: number, end: number): number | undefined {
   const from = skipBlanks(page, start);
   let to = from;
@@ -168,13 +168,13 @@ function isBlank(byte: number | undefined): boolean {
   return byte === SPACE || byte === TAB || byte === RETURN;
 }
 
-/** An empty line or a comment may stand among the series of a metric. */
-function isPassedOver(page: Buffer, at: number): boolean {
+/** Empty lines and comments may be among the series of a metric. */
+function isSkipped(page: Buffer, at: number): boolean {
   const first = page[at];
   return first === HASH || first === NEWLINE || first === RETURN;
 }
 
-function carries(labels: Labels, wanted: Labels): boolean {
+function hasLabels(labels: Labels, wanted: Labels): boolean {
   for (const [name, value] of wanted) if (labels.get(name) !== value) return false;
   return true;
 }

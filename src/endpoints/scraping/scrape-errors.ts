@@ -1,34 +1,70 @@
-import type { Endpoint } from '../../framework/endpoint.ts';
+import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
 import type { EndpointWriter } from '../../framework/plugin.ts';
 
 /**
- * `unreachable`: no whole answer came in time. `status`: an answer other than 200. `no-series`: a page without one
- * series of any engine we know.
+ * Why a scrape failed. `unreachable`: no complete answer arrived in time. `status`: the answer's status was not 200.
+ * `no-series`: the page had no series of a known engine.
  */
-export type ScrapeFailure = 'unreachable' | 'status' | 'no-series';
+export type ScrapeFailure = (typeof SCRAPE_FAILURES)[number];
+
+export const SCRAPE_FAILURES = ['unreachable', 'status', 'no-series'] as const;
 
 export interface ScrapeError {
   readonly endpoint: Endpoint;
   readonly failure: ScrapeFailure;
-  /** A sentence for a log, naming the URL. */
+  /** A sentence for a person that names the URL. */
   readonly reason: string;
-  /** Failures without a success between, this one included. Log at 1, count all. */
+  /** The number of failures since the last success, including this one. */
   readonly inSuccession: number;
 }
 
-export type ScrapeErrorListener = (error: ScrapeError) => void;
-
-// By pool: a data source is started with nothing of its surroundings but its pool and the runtime.
-const listeners = new WeakMap<EndpointWriter, ScrapeErrorListener[]>();
-
-/** Hears of every failed scrape of the pool's endpoints, whichever source made it; may be called before or after sources start. */
-export function onScrapeError(pool: EndpointWriter, listener: ScrapeErrorListener): void {
-  const known = listeners.get(pool);
-  if (known === undefined) listeners.set(pool, [listener]);
-  else known.push(listener);
+interface ScrapeObserver {
+  /** Called after each failed scrape. */
+  onScrapeError(error: ScrapeError): void;
+  /** Called when a scrape succeeds after failures, or a failing scrape is stopped for good. */
+  onScrapeErrorOver?(id: EndpointId): void;
 }
 
-/** For sources: tells the pool's listeners. */
-export function reportScrapeError(pool: EndpointWriter, error: ScrapeError): void {
-  for (const listener of listeners.get(pool) ?? []) listener(error);
+/** The failing scrapes of one pool, whichever data source makes them. */
+export class ScrapeErrors {
+  /** By the scraper that reported them. */
+  readonly #failing = new Map<object, ScrapeError>();
+  readonly #observers: ScrapeObserver[] = [];
+
+  /** May be called before or after the pool's data sources start. */
+  observe(observer: ScrapeObserver): void {
+    this.#observers.push(observer);
+  }
+
+  /** The last error of a scrape of this endpoint that is failing now; undefined where none is. */
+  of(id: EndpointId): ScrapeError | undefined {
+    for (const error of this.#failing.values()) if (error.endpoint.id === id) return error;
+    return undefined;
+  }
+
+  /** Called by a scraper after each failure. */
+  failed(scraper: object, error: ScrapeError): void {
+    this.#failing.set(scraper, error);
+    for (const observer of this.#observers) observer.onScrapeError(error);
+  }
+
+  /** Called by a scraper when it succeeds after a failure, and when it stops. */
+  over(scraper: object): void {
+    const error = this.#failing.get(scraper);
+    if (error === undefined) return;
+    this.#failing.delete(scraper);
+    for (const observer of this.#observers) observer.onScrapeErrorOver?.(error.endpoint.id);
+  }
+}
+
+// By pool: a data source is started with only its pool and the runtime.
+const byPool = new WeakMap<EndpointWriter, ScrapeErrors>();
+
+export function scrapeErrorsOf(pool: EndpointWriter): ScrapeErrors {
+  let errors = byPool.get(pool);
+  if (errors === undefined) {
+    errors = new ScrapeErrors();
+    byPool.set(pool, errors);
+  }
+  return errors;
 }

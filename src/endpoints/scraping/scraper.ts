@@ -4,40 +4,41 @@ import type { DataSourceHost } from '../../framework/plugin.ts';
 import type { HttpResponse, Millis, Random, Timer } from '../../framework/runtime.ts';
 import { mappingsFor } from './core-metrics-extractor.ts';
 import { PageReader, type PageReading } from './page-reader.ts';
-import { reportScrapeError, type ScrapeFailure } from './scrape-errors.ts';
+import { type ScrapeErrors, type ScrapeFailure, scrapeErrorsOf } from './scrape-errors.ts';
 
-/** Some hundred times a usual page; vLLM with every histogram of many models stays under 1 MiB. */
+/** 250 times a usual page; vLLM's page with every histogram of many models is under 1 MiB. */
 const PAGE_BYTES_MAX = 8 * 1024 * 1024;
-/** Each scrape comes up to this share of the interval early or late, so that endpoints never fall into step. */
+/** Each scrape is early or late by up to this share of the interval, so that scrapes stay spread. */
 const JITTER = 0.1;
-/** An endpoint that fails is asked half as often each time, but often enough to be back within a second. */
+/** The interval doubles after each failure, up to this: a restarted server is found within 1 s. */
 const BACKOFF_MAX_MS = 1000;
 
 export interface MetricsConfig {
   readonly scheme: 'http' | 'https';
   readonly path: string;
-  /** The endpoint's own where undefined. */
+  /** Undefined: the port of the endpoint. */
   readonly port?: number | undefined;
   readonly interval: Millis;
   readonly timeout: Millis;
 }
 
-export interface ScraperOptions {
+interface ScraperOptions {
   readonly config: MetricsConfig;
   readonly host: DataSourceHost;
   readonly random: Random;
   readonly endpoint: Endpoint;
 }
 
-/** Scrapes one endpoint from its making, at once and then at the interval, until stopped. */
+/** Scrapes one endpoint at once and then at the interval, until stopped. */
 export class Scraper {
   readonly #config: MetricsConfig;
   readonly #host: DataSourceHost;
   readonly #random: Random;
+  readonly #errors: ScrapeErrors;
   readonly #url: URL;
   readonly #getOptions: { readonly timeoutMs: Millis; readonly bodyBytesMax: number };
   #endpoint: Endpoint;
-  /** Those that may fit; once one does, that alone. */
+  /** The readers of all engines that are possible; once one finds its series, only that one. */
   #readers: readonly PageReader[] = [];
   #last: PageReading | undefined;
   #failures = 0;
@@ -49,19 +50,21 @@ export class Scraper {
     this.#config = config;
     this.#host = host;
     this.#random = random;
+    this.#errors = scrapeErrorsOf(host.pool);
     this.#endpoint = endpoint;
     this.#url = scrapeUrl(config, endpoint.address);
     this.#getOptions = { timeoutMs: config.timeout, bodyBytesMax: PAGE_BYTES_MAX };
-    // By a timer, so that all sources of the pool have started before the first page is read.
+    // A timer, so that all data sources of the pool have started before the first page is read.
     this.#timer = host.runtime.clock.setTimer(0, this.#onTimer);
   }
 
   stop(): void {
     this.#stopped = true;
     this.#timer.cancel();
+    this.#errors.over(this);
   }
 
-  /** The labels may name another engine now. */
+  /** Takes the endpoint's new labels, which may name another engine. */
   relabel(endpoint: Endpoint): void {
     this.#endpoint = endpoint;
     this.#readers = [];
@@ -79,24 +82,27 @@ export class Scraper {
       response = error instanceof Error ? error : new Error(String(error));
     }
     if (this.#stopped) return;
-    this.#judge(response, sampledAt);
-    // Whoever heard of it may have removed the endpoint.
+    this.#handle(response, sampledAt);
+    // An observer may have removed the endpoint.
     if (!this.#stopped) this.#schedule(sampledAt);
   }
 
-  #judge(response: HttpResponse | Error, sampledAt: Millis): void {
+  #handle(response: HttpResponse | Error, sampledAt: Millis): void {
     if (response instanceof Error) this.#failed('unreachable', response.message);
     else if (response.status !== 200) {
       this.#failed('status', `${this.#url.href} answered ${response.status}`);
     } else if (!this.#take(asBuffer(response.body), sampledAt)) {
-      this.#failed('no-series', `${this.#url.href} has no series of an engine we know`);
-    } else this.#failures = 0;
+      this.#failed('no-series', `${this.#url.href} has no series of a known engine`);
+    } else if (this.#failures > 0) {
+      this.#failures = 0;
+      this.#errors.over(this);
+    }
   }
 
-  /** The sample's age tells scorers all there is to know of a missed scrape; this is for people. */
+  /** For people. Scorers see a missed scrape by the age of the last sample. */
   #failed(failure: ScrapeFailure, reason: string): void {
     this.#failures += 1;
-    reportScrapeError(this.#host.pool, {
+    this.#errors.failed(this, {
       endpoint: this.#endpoint,
       failure,
       reason,
@@ -104,21 +110,21 @@ export class Scraper {
     });
   }
 
-  /** Counted from when the last one was sent: a slow answer does not stretch the interval. */
+  /** The interval counts from when the last scrape was sent: a slow answer does not stretch it. */
   #schedule(sentAt: Millis): void {
     const { clock } = this.#host.runtime;
     const { interval } = this.#config;
     const backoff = interval * 2 ** Math.min(this.#failures, 10);
     const wanted = Math.min(backoff, Math.max(BACKOFF_MAX_MS, interval));
     this.#scrapes += 1;
-    // Endpoints are often added all at once; their second scrapes are spread over a whole interval.
+    // Endpoints are often added together: their second scrapes are spread over a whole interval.
     const share =
       this.#scrapes === 1 ? this.#random.next() : 1 + JITTER * (2 * this.#random.next() - 1);
     const delay = sentAt + wanted * share - clock.now();
     this.#timer = clock.setTimer(Math.max(0, delay), this.#onTimer);
   }
 
-  /** False for a page that says nothing of load. */
+  /** Returns false for a page without any series of load. */
   #take(page: Buffer, sampledAt: Millis): boolean {
     const reading = this.#read(page);
     if (reading === undefined) return false;
@@ -142,7 +148,7 @@ export class Scraper {
     return true;
   }
 
-  /** The first mapping that finds anything on the page is this endpoint's engine, until it finds nothing. */
+  /** The first mapping that finds series is the endpoint's engine, until it finds none. */
   #read(page: Buffer): PageReading | undefined {
     if (this.#readers.length === 0) {
       const mappings = mappingsFor(this.#host.pool, this.#endpoint);
@@ -154,7 +160,7 @@ export class Scraper {
       if (this.#readers.length > 1) this.#readers = [reader];
       return reading;
     }
-    // Another server may have taken the address.
+    // Another engine may run at this address now.
     this.#readers = [];
     return undefined;
   }

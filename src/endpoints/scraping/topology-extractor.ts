@@ -10,11 +10,11 @@ import {
 } from '../../framework/topology.ts';
 
 const labelName = z.string().min(1);
-/** A checked configuration of the extractor: the label that tells each level. */
+/** The extractor's parameters: the label that holds the name of each level. */
 export interface TopologyLabels {
   readonly hostLabel: string;
   readonly rackLabel: string;
-  /** Racks that hang on one switch. */
+  /** A block is the racks on one switch. */
   readonly blockLabel: string;
   readonly zoneLabel: string;
   readonly regionLabel: string;
@@ -28,14 +28,14 @@ const config: z.ZodType<TopologyLabels> = z.strictObject({
   regionLabel: labelName.default('topology.kubernetes.io/region'),
 });
 
-/** Where endpoints stand, by the labels that Kubernetes puts on nodes unless others are named. */
+/** Where endpoints stand, by their labels; by default those that Kubernetes puts on nodes. */
 export const topologyExtractor: DataSourceDefinition = defineDataSource({
   type: 'topology-extractor',
   config,
   provides: (_config, name) => [topologyKey(name)],
   start(config, { name }) {
     const names = labelNames(config);
-    /** Labels do not change in place: a place is worked out once. */
+    /** Labels are immutable, so a place is computed once. */
     const places = new WeakMap<Endpoint['labels'], TopologyPlace>();
     const placeOf = ({ labels }: Endpoint): TopologyPlace => {
       const known = places.get(labels);
@@ -57,19 +57,13 @@ export const topologyExtractor: DataSourceDefinition = defineDataSource({
   },
 });
 
-/** The label that tells each level. */
-export function labelNames({
-  hostLabel,
-  rackLabel,
-  blockLabel,
-  zoneLabel,
-  regionLabel,
-}: TopologyLabels): Readonly<Record<TopologyLevel, string>> {
+/** The label of each level. */
+export function labelNames(labels: TopologyLabels): Readonly<Record<TopologyLevel, string>> {
   return {
-    host: hostLabel,
-    rack: rackLabel,
-    block: blockLabel,
-    zone: zoneLabel,
-    region: regionLabel,
+    host: labels.hostLabel,
+    rack: labels.rackLabel,
+    block: labels.blockLabel,
+    zone: labels.zoneLabel,
+    region: labels.regionLabel,
   };
 }

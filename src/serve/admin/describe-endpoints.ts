@@ -1,3 +1,4 @@
+import { scrapeErrorsOf } from '../../endpoints/scraping/scrape-errors.ts';
 import { isFresh } from '../../framework/freshness.ts';
 import { CACHE_CONFIG, LORA } from '../../framework/keys.ts';
 import { prefixIndexes } from '../../journal/metrics/metrics.ts';
@@ -12,6 +13,7 @@ export function describeEndpoints(picker: EndpointPicker, now: number, sessions:
       const { id, address, labels, metrics } = endpoint;
       const { sampledAt, ...values } = metrics;
       const lora = endpoint.attribute(LORA);
+      const error = scrapeErrorsOf(picker.pool).of(id);
       return {
         id,
         address,
@@ -20,6 +22,11 @@ export function describeEndpoints(picker: EndpointPicker, now: number, sessions:
         // JSON has no infinity: an endpoint that was never scraped has no age.
         metricsAgeMs: Number.isFinite(sampledAt) ? Math.round(now - sampledAt) : undefined,
         metrics: Number.isFinite(sampledAt) ? values : undefined,
+        scrapeError: error && {
+          failure: error.failure,
+          reason: error.reason,
+          inSuccession: error.inSuccession,
+        },
         cache: endpoint.attribute(CACHE_CONFIG),
         lora: lora && {
           running: [...lora.running],

@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest';
+import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
+import { EndpointPool } from '../../picker/endpoint-pool.ts';
+import { SimulatedClock } from '../../runtime/simulated-clock.ts';
+import { logScrapeErrors } from './log-scrape-errors.ts';
+import { type ScrapeFailure, scrapeErrorsOf } from './scrape-errors.ts';
+
+function setUp() {
+  const clock = new SimulatedClock();
+  const pool = new EndpointPool();
+  const lines: string[] = [];
+  const counted: ScrapeFailure[] = [];
+  const write = (level: string) => (fields: object, message: string) =>
+    lines.push(
+      [level, message, ...Object.entries(fields).map((pair) => pair.join('='))].join(' | '),
+    );
+  logScrapeErrors(pool, {
+    log: { info: write('info'), warn: write('warn') },
+    clock,
+    onFailure: (failure) => counted.push(failure),
+  });
+  const add = (name: string): Endpoint => {
+    const id = `default/${name}` as EndpointId;
+    pool.upsert({ id, address: `${name}:80`, labels: new Map() });
+    return pool.get(id) as Endpoint;
+  };
+  const errors = scrapeErrorsOf(pool);
+  const fail = (endpoint: Endpoint, failure: ScrapeFailure, scraper: object = endpoint): void =>
+    errors.failed(scraper, { endpoint, failure, reason: `why ${failure}`, inSuccession: 1 });
+  return { clock, pool, lines, counted, add, fail, errors };
+}
+
+describe('the log of failing scrapes', () => {
+  it('has one line when they begin, one for another reason and one when they work again', async () => {
+    const { clock, lines, counted, add, fail, errors } = setUp();
+    const a = add('a');
+    for (let at = 0; at < 5000; at += 50) clock.setTimer(at, () => fail(a, 'unreachable'));
+    await clock.run();
+    const head = 'the metrics of an endpoint cannot be scraped; its load is unknown';
+    const of = 'endpoint=default/a | address=a:80';
+    expect(lines).toEqual([
+      `warn | ${head} | ${of} | failure=unreachable | reason=why unreachable`,
+    ]);
+    fail(a, 'status');
+    await clock.run();
+    errors.over(a);
+    await clock.run();
+    expect(lines.slice(1)).toEqual([
+      `warn | ${head} | ${of} | failure=status | reason=why status`,
+      `info | an endpoint is scraped again | ${of}`,
+    ]);
+    expect(counted).toHaveLength(101);
+  });
+
+  it('has no line for an endpoint that is scraped again at once, or that leaves', async () => {
+    const { clock, pool, lines, add, fail, errors } = setUp();
+    const a = add('a');
+    fail(a, 'unreachable');
+    errors.over(a);
+    await clock.run();
+    expect(lines).toEqual([]);
+    fail(a, 'unreachable');
+    await clock.run();
+    pool.remove(a.id);
+    errors.over(a);
+    await clock.run();
+    expect(lines).toHaveLength(1);
+  });
+
+  it('has at most one line a second for an endpoint, however often its scrapes change', async () => {
+    const { clock, lines, add, fail, errors } = setUp();
+    const a = add('a');
+    for (let at = 0; at < 10_000; at += 30) {
+      clock.setTimer(at, () => (at % 60 === 0 ? fail(a, 'status') : errors.over(a)));
+    }
+    await clock.run();
+    expect(lines.length).toBeLessThanOrEqual(11);
+  });
+
+  it('has at most ten lines a second for all endpoints, and all of them in the end', async () => {
+    const { clock, lines, add, fail } = setUp();
+    for (let index = 0; index < 95; index++) fail(add(`s${index}`), 'unreachable');
+    for (let second = 1; second <= 10; second++) {
+      await clock.run(1000 * second);
+      expect(lines.length).toBe(Math.min(95, 10 * second));
+    }
+  });
+
+  it('keeps the error of a scrape while another source of the same endpoint works', () => {
+    const { add, fail, errors } = setUp();
+    const a = add('a');
+    const [one, other] = [{}, {}];
+    fail(a, 'status', one);
+    fail(a, 'no-series', other);
+    errors.over(one);
+    expect(errors.of(a.id)?.failure).toBe('no-series');
+    errors.over(other);
+    expect(errors.of(a.id)).toBeUndefined();
+  });
+});
