@@ -5,7 +5,7 @@ import { loadConfig } from '../src/config/load.ts';
 import type { EndpointId } from '../src/framework/endpoint.ts';
 import { type InferenceRequest, NO_BLOCKS } from '../src/framework/request.ts';
 import type { RoutedRequest } from '../src/framework/routing.ts';
-import { createEndpointPicker, type EndpointPicker } from '../src/picker/endpoint-picker.ts';
+import { EndpointPicker } from '../src/picker/endpoint-picker.ts';
 import { createRealRuntime } from '../src/runtime/real-runtime.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
 import {
@@ -97,7 +97,7 @@ function ask(
     oldest?.firstToken();
     oldest?.done('completed', { promptTokens: 640, completionTokens: 100, cachedTokens: 0 });
   };
-  if (!picker.prepare(request, [], route)) route();
+  if (picker.prepare?.(request, [], route) !== true) route();
 }
 
 function sample(picker: EndpointPicker, id: EndpointId): void {
@@ -133,7 +133,7 @@ function makePicker(address: string | undefined, endpoints: number): EndpointPic
       ? (NAMED_CONFIGS.get('default') ?? '')
       : JSON.stringify({ ...kind, scheduler });
   const network = { ...runtime.network, get: () => Promise.reject(new Error('samples are made')) };
-  const picker = createEndpointPicker({
+  const picker = new EndpointPicker({
     plan: loadConfig({
       text,
       source: 'bench',

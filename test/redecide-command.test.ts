@@ -10,9 +10,9 @@ import { loadConfig } from '../src/config/load.ts';
 import type { EndpointId } from '../src/framework/endpoint.ts';
 import type { RoutedRequest } from '../src/framework/routing.ts';
 import { CaptureWriter } from '../src/journal/capture/capture-writer.ts';
-import { startTap } from '../src/journal/capture/start-tap.ts';
+import { startTap } from '../src/journal/capture/start-recorder.ts';
 import { chainBlockIds } from '../src/openai/chain-block-ids.ts';
-import { createEndpointPicker } from '../src/picker/endpoint-picker.ts';
+import { EndpointPicker } from '../src/picker/endpoint-picker.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
 import { SimulatedClock } from '../src/runtime/simulated-clock.ts';
 import { makeRequest } from './makers.ts';
@@ -35,24 +35,21 @@ async function run(config: string, seed: number): Promise<void> {
     source: config,
     catalogue: EMBEDDED_CATALOGUE,
   });
-  const tap = startTap({ plan, seed, clock });
+  const network = { get: () => Promise.reject(new Error('none')) };
+  const runtime = { clock, random: seededRandom(seed), network };
+  const { picker, capture: recorder } = startCapture(
+    { plan, seed },
+    (subscriber) => new EndpointPicker({ plan, runtime, subscribers: [subscriber] }),
+  );
   const writer = new CaptureWriter({
     folder: join(folder, 'capture'),
     fileBytesMax: 1000,
     totalBytesMax: 1e9,
-    drain: () => tap.drain(),
-    head: (file) => tap.head(file, file === 0 ? [] : picker.pool.snapshot()),
+    drain: () => recorder.drain(),
+    head: (file) => recorder.head(file, file === 0 ? [] : picker.pool.snapshot()),
     onFailed: (reason) => expect.fail(reason),
   });
-  tap.listen(writer.write);
-  const network = { get: () => Promise.reject(new Error('none')) };
-  const picker = tap.wrapPicker(
-    createEndpointPicker({
-      plan,
-      runtime: { clock: tap.clock, random: seededRandom(seed), network },
-      wrapScheduler: tap.wrapScheduler,
-    }),
-  );
+  recorder.listen(writer.write);
   for (const id of ENDPOINTS) {
     picker.pool.upsert({ id: id as EndpointId, address: `${id}:1`, labels: new Map() });
   }

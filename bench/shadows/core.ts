@@ -4,12 +4,13 @@ import { loadConfig } from '../../src/config/load.ts';
 import type { EndpointId } from '../../src/framework/endpoint.ts';
 import { CACHE_CONFIG } from '../../src/framework/keys.ts';
 import type { InferenceRequest } from '../../src/framework/request.ts';
-import { startTap } from '../../src/journal/capture/start-tap.ts';
+import type { CaptureRecorder } from '../../src/journal/capture/capture-recorder.ts';
+import { startCapture } from '../../src/journal/capture/start-capture.ts';
 import { shadowFrom } from '../../src/lab/shadow/shadow-data.ts';
 import { type Shadow, startShadow } from '../../src/lab/shadow/start-shadow.ts';
 import { withoutNetwork } from '../../src/library/create-picker.ts';
 import { chainBlockIds } from '../../src/openai/chain-block-ids.ts';
-import { createEndpointPicker, type EndpointPicker } from '../../src/picker/endpoint-picker.ts';
+import { EndpointPicker } from '../../src/picker/endpoint-picker.ts';
 import { createLog } from '../../src/runtime/log.ts';
 import { createRealRuntime } from '../../src/runtime/real-runtime.ts';
 
@@ -19,7 +20,7 @@ const BLOCK_TOKENS = 64;
 /** Ten blocks a prompt, five of them never seen before: every bounded index is full after a fifth of the way. */
 const BLOCKS = 10;
 const FAMILIES = 500;
-/** A decision core with what is put around it for shadows, and these; without any, nothing is put around it. */
+/** A decision core with these shadows and the capture recorder that feeds them; without any, nothing subscribes. */
 export function startCore(names: readonly string[]): {
   readonly picker: EndpointPicker;
   readonly shadows: readonly Shadow[];
@@ -31,19 +32,18 @@ export function startCore(names: readonly string[]): {
     source: 'bench',
     catalogue: { ...catalogue, dataSources: catalogue.dataSources.map(withoutNetwork) },
   });
-  const tap = startTap({ plan, seed: SEED, clock: runtime.clock });
-  const bare = createEndpointPicker({
-    plan,
-    runtime: names.length === 0 ? runtime : { ...runtime, clock: tap.clock },
-    ...(names.length > 0 && { wrapScheduler: tap.wrapScheduler }),
-  });
-  const picker = names.length === 0 ? bare : tap.wrapPicker(bare);
+  const start = (capture?: CaptureRecorder): EndpointPicker =>
+    new EndpointPicker({ plan, runtime, subscribers: capture === undefined ? [] : [capture] });
+  const { picker, capture } =
+    names.length === 0
+      ? { picker: start(), capture: undefined }
+      : startCapture({ plan, seed: SEED }, start);
   const log = createLog('warn');
   const shadows = names.map((name) => {
-    const begin = (): Uint8Array => tap.begin(picker.pool.snapshot());
-    const drain = (): void => tap.drain();
+    const begin = (): Uint8Array => capture?.begin(picker.pool.snapshot()) ?? new Uint8Array();
+    const drain = (): void => capture?.drain();
     const shadow = startShadow({ ...shadowFrom(name, []), name, begin, drain, log });
-    tap.listen(shadow.hear);
+    capture?.listen(shadow.hear);
     return shadow;
   });
   for (let at = 0; at < ENDPOINTS; at++) {

@@ -43,7 +43,7 @@ interface Definition<Config> {
 }
 
 /** Headers for the client that a plugin wants on the response of a request, such as a session's token. */
-export interface ResponseMarker {
+export interface ResponseHeaderPlugin {
   /**
    * `served` is the endpoint that answers, which may be a fallback; `reported` the address that the proxy says it used,
    * undefined where it says nothing. Lower-case names.
@@ -56,7 +56,7 @@ export interface ResponseMarker {
 }
 
 /** A plugin's memory hears of requests and endpoints; nothing else may change it. */
-export type Observer = RequestObserver & EndpointObserver & ResponseMarker;
+export type Observer = RequestObserver & EndpointObserver & ResponseHeaderPlugin;
 
 export interface FilterDefinition<Config = unknown> extends Definition<Config> {
   create(config: Config, runtime: Runtime): Filter & Observer;

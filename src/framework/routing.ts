@@ -1,7 +1,13 @@
 import type { Endpoint } from './endpoint.ts';
 import type { Outcome, Usage } from './observer.ts';
 import type { InferenceRequest, PromptBlocks } from './request.ts';
-import type { ForeignDecision } from './scheduling.ts';
+
+/** Where another picker has sent a request, by addresses, `host:port` each. */
+export interface Destination {
+  readonly destination: string;
+  /** Where the prompt is computed, if elsewhere. */
+  readonly prefill?: string | undefined;
+}
 
 export interface RouteOptions {
   /** `ip` or `ip:port` strings the proxy allows; undefined allows all. Empty or unmatched: `no-endpoints`. */
@@ -10,48 +16,58 @@ export interface RouteOptions {
   readonly firstTokenSeen?: boolean;
   /** False where nobody sees the response end: `completed` is then taken to come when the model says it should. */
   readonly endSeen?: boolean;
-  /** Nothing is decided then, only booked where it says. A destination that is not among the candidates: `no-endpoints`. */
-  readonly decided?: ForeignDecision | undefined;
 }
 
 /**
- * A decision and the reservation it made. Whoever holds it must end it with `done`, exactly once in effect:
- * every call after the first is ignored, so that each way a stream can end may simply say so.
+ * A routed request and its reservation. The holder must call `done`; every call after the first has no effect, so that each
+ * way in which a stream can end may call it.
  */
 export interface RoutedRequest {
   readonly request: InferenceRequest;
   readonly endpoint: Endpoint;
-  /** `host:port`, the primary first, then fallbacks in order. */
+  /** `host:port` each, the primary first, then fallbacks in order. */
   readonly destinations: readonly string[];
   /** To set on the request, such as where to prefill. Lower-case names. */
   readonly headers: ReadonlyMap<string, string>;
-  /** To set on the response, once it is known who serves. Lower-case names. */
+  /** To set on the response, once it is known which endpoint serves. Lower-case names. */
   responseHeaders(): ReadonlyMap<string, string>;
+  /** The first piece of the response body is there. */
   firstToken(): void;
-  /** The address the proxy says it really used, which may be a fallback. */
+  /** The address that the proxy reports to have used, which may be a fallback. */
   served(address: string): void;
   /** The rest of the body came after an early pick. */
   bodyRead(request: InferenceRequest): void;
-  /** Whether anybody learns from what was answered. */
-  readonly hearsAnswer: boolean;
-  /** What was generated behind the prompt, with the prompt, as the conversation's next prompt begins. Before `done`. */
+  /** Whether any observer learns from answers; `answered` is of no use otherwise. */
+  readonly wantsAnswer: boolean;
+  /** The prompt with the answer behind it, as the conversation's next prompt begins. Before `done`. */
   answered(conversation: PromptBlocks): void;
   done(outcome: Outcome, usage?: Usage, responseBytes?: number): void;
 }
 
-/** The decision core as the protocol layers see it. Synchronous. */
+/** The decision core as the protocol layers use it. Synchronous. */
 export interface Router {
   /**
-   * Before `route`; `body` is the whole of it, or nothing where it is not at hand. True when something is being got ready
-   * that the pick is better with, and `ready` will be called, once and later. False when nothing is waited for. As
-   * `DataSource.prepare`.
+   * Call before `route`, with the whole body, or nothing where it is not at hand. Returns true when the decision needs
+   * something that is not there yet; `ready` is then called once, later. Returns false when nothing has to be waited for.
+   * Undefined while no plugin ever waits. As `DataSource.prepare`.
    */
-  prepare?(
-    request: InferenceRequest,
-    body: readonly Uint8Array[],
-    ready: () => void,
-    options?: Pick<RouteOptions, 'subset'>,
-  ): boolean;
+  readonly prepare?:
+    | ((
+        request: InferenceRequest,
+        body: readonly Uint8Array[],
+        ready: () => void,
+        options?: Pick<RouteOptions, 'subset'>,
+      ) => boolean)
+    | undefined;
   /** Picks and reserves in one step. Throws RoutingError. */
   route(request: InferenceRequest, options?: RouteOptions): RoutedRequest;
+}
+
+/** The decision core beside another picker. */
+export interface BookingRouter {
+  /**
+   * Reserves where another picker has sent the request, and decides nothing. Throws RoutingError `no-endpoints` when the
+   * destination is not among the candidates.
+   */
+  book(request: InferenceRequest, destination: Destination, options?: RouteOptions): RoutedRequest;
 }

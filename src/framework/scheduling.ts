@@ -10,17 +10,8 @@ export interface SchedulingContext {
   readonly random: Random;
   /** Where another profile of this cycle has sent the request already: the other side of a disaggregated request. */
   readonly peer?: Endpoint | undefined;
-  /** Another picker has decided already: nothing is left but to say what that means. */
-  readonly decided?: ForeignDecision | undefined;
   /** A fact about this request and pool, worked out on first use and then shared. */
   get<T>(key: CycleKey<T>): T;
-}
-
-/** What another picker has decided already, by addresses, `host:port` each. */
-export interface ForeignDecision {
-  readonly destination: string;
-  /** Where the prompt is computed, if elsewhere. */
-  readonly prefill?: string | undefined;
 }
 
 declare const value: unique symbol;

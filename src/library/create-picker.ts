@@ -8,7 +8,7 @@ import type { RoutedRequest, RouteOptions } from '../framework/routing.ts';
 import type { Clock } from '../framework/runtime.ts';
 import { chainBlockIds } from '../openai/chain-block-ids.ts';
 import { createOpenBody } from '../openai/open-body.ts';
-import { createEndpointPicker } from '../picker/endpoint-picker.ts';
+import { EndpointPicker } from '../picker/endpoint-picker.ts';
 import { nodeClock } from '../runtime/node-clock.ts';
 import { randomSeed } from '../runtime/random-seed.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
@@ -108,7 +108,7 @@ export function createPickerFrom(
   });
   const random = seededRandom(seed);
   const network = { get: () => Promise.reject(new Error('an embedded picker has no network')) };
-  const picker = createEndpointPicker({ plan, runtime: { clock, random, network }, observers });
+  const picker = new EndpointPicker({ plan, runtime: { clock, random, network }, subscribers: observers });
   const openBody = createOpenBody({ bodyBytesMax: BODY_BYTES_MAX, hashSeed: seed });
   let requests = 0;
   const known = (id: string, call: string): EndpointId => {

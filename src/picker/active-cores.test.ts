@@ -15,7 +15,7 @@ import { withoutNetwork } from '../library/create-picker.ts';
 import { chainBlockIds } from '../openai/chain-block-ids.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
 import { SimulatedClock } from '../runtime/simulated-clock.ts';
-import { createEndpointPicker, type EndpointPicker } from './endpoint-picker.ts';
+import { EndpointPicker } from './endpoint-picker.ts';
 import type { PickerPlan } from './plan/picker-plan.ts';
 
 const VERSION = cycleKey<string>('version');
@@ -79,7 +79,7 @@ plugins:
   const start = (first: PickerPlan): EndpointPicker => {
     const network = { get: () => Promise.reject(new Error('none')) };
     const runtime = { clock: new SimulatedClock(), random: seededRandom(1), network };
-    const picker = createEndpointPicker({ plan: first, runtime });
+    const picker = new EndpointPicker({ plan: first, runtime });
     for (let n = 0; n < 3; n++) {
       const id = `e${n}` as EndpointId;
       picker.pool.upsert({ id, address: `10.0.0.${n}:80`, labels: new Map() });
@@ -163,7 +163,7 @@ schedulingProfiles:
     const request = makeRequest();
     const routed: string[] = [];
     const route = (): void => void routed.push(picker.route(request).endpoint.id);
-    expect(picker.prepare(request, BODY, route)).toBe(true);
+    expect(picker.prepare?.(request, BODY, route)).toBe(true);
     picker.adopt(gated('two', 1));
     picker.adopt(gated('three', 2));
     expect(log).not.toContain('stop one');
@@ -219,7 +219,7 @@ plugins:
           else if (each.kind === 'end') open.shift()?.done('completed');
           else {
             const request = makeRequest({ id: `r${asked++}` });
-            picker.prepare(request, BODY, () => {
+            picker.prepare?.(request, BODY, () => {
               open.push(picker.route(request));
               routed += 1;
             });
@@ -240,7 +240,11 @@ plugins:
 });
 
 describe('challenge', () => {
-  const takesB = { name: 'two.yaml', takes: ({ id }: InferenceRequest) => id === 'b' };
+  const takesB = {
+    name: 'two.yaml',
+    takes: ({ id }: InferenceRequest) => id === 'b',
+    onThrown: () => undefined,
+  };
 
   it('gives the challenger the requests that it takes, and both the news of all', () => {
     const { log, gated, start } = world();
@@ -261,7 +265,7 @@ describe('challenge', () => {
     picker.challenge(gated('two', 2), takesB);
     let routedTo: string | undefined;
     const request = makeRequest({ id: 'b' });
-    picker.prepare(request, BODY, () => {
+    picker.prepare?.(request, BODY, () => {
       routedTo = picker.route(request).endpoint.id;
     });
     picker.withdraw();

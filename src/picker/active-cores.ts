@@ -1,145 +1,164 @@
 import type { RequestObserver } from '../framework/observer.ts';
-import type { Observer } from '../framework/plugin.ts';
+import type { ResponseHeaderPlugin } from '../framework/plugin.ts';
 import type { InferenceRequest } from '../framework/request.ts';
 import type { EndpointPool } from './endpoint-pool.ts';
 import type { PluginPart } from './plan/instantiate.ts';
 import type { SchedulingCore } from './scheduling-core.ts';
 
-/** A core, and who hears of the requests that it routes. */
-export interface Reign {
-  readonly core: SchedulingCore;
-  readonly hearers: readonly RequestObserver[];
-  readonly markers: readonly Observer[];
-}
-
-interface Challenge {
-  readonly reign: Counted;
+/** A plan that decides some of the requests beside the plan in charge. */
+export interface Challenger {
+  /** `decidedBy` of what it decides. */
+  readonly name: string;
+  /** Whether the challenger decides this request. Asked before its cycle and in it; the answers must be equal. */
   readonly takes: (request: InferenceRequest) => boolean;
+  /** Its scheduler threw: `takes` must be false for this request from now on, and the core in charge decides it. */
+  readonly onThrown: (request: InferenceRequest, error: unknown) => void;
 }
 
-interface Counted extends Reign {
-  /** Requests that it gets something ready for. */
-  waiting: number;
+/** A core from the time it decides until nothing needs it, with what observes its requests. */
+export interface Generation {
+  readonly core: SchedulingCore;
+  /** Undefined for the core in charge. */
+  readonly challenger: Challenger | undefined;
+  readonly requestObservers: readonly RequestObserver[];
+  readonly responseHeaderPlugins: readonly ResponseHeaderPlugin[];
+}
+
+interface ActiveGeneration extends Generation {
+  /** Requests that something is being prepared for. */
+  preparing: number;
 }
 
 /**
- * The core that decides, and those before it that requests still wait on: a request is decided by the core that has begun to get
- * ready for it. A part is stopped when no such core has it any more.
+ * The core in charge, its challenger, and earlier cores that requests still wait for: the core that has begun to prepare for
+ * a request decides it. A plugin is stopped when no active core has it any more.
  */
-export class CoreSuccession {
+export class ActiveCores {
   readonly #pool: EndpointPool;
-  readonly #before: readonly Observer[];
-  readonly #after: readonly RequestObserver[];
-  readonly #begun = new WeakMap<InferenceRequest, Counted>();
-  #live: readonly Counted[] = [];
-  #reign: Counted;
-  #challenge: Challenge | undefined;
+  /** Observes all requests, after the plugins. */
+  readonly #last: RequestObserver;
+  readonly #begun = new WeakMap<InferenceRequest, ActiveGeneration>();
+  #active: readonly ActiveGeneration[] = [];
+  #inCharge: ActiveGeneration;
+  #challenging: ActiveGeneration | undefined;
 
-  /** `before` and `after` hear of every request, whichever core routes it. */
-  constructor(
-    first: SchedulingCore,
-    pool: EndpointPool,
-    hearers: { readonly before: readonly Observer[]; readonly after: readonly RequestObserver[] },
-  ) {
+  constructor(first: SchedulingCore, pool: EndpointPool, last: RequestObserver) {
     this.#pool = pool;
-    this.#before = hearers.before;
-    this.#after = hearers.after;
-    this.#reign = this.#enthrone(first);
+    this.#last = last;
+    this.#inCharge = this.#activate(first);
   }
 
+  /** The core in charge. */
   get core(): SchedulingCore {
-    return this.#reign.core;
+    return this.#inCharge.core;
+  }
+
+  /** Whether any core that decides ever waits for anything. */
+  get prepares(): boolean {
+    return (
+      this.#inCharge.core.prepare !== undefined || this.#challenging?.core.prepare !== undefined
+    );
   }
 
   /** What decides this request. */
-  reignOver(request: InferenceRequest): Reign {
+  chosenFor(request: InferenceRequest): Generation {
     const begun = this.#begun.get(request);
-    if (begun === undefined || !this.#live.includes(begun)) return this.#chosen(request);
-    // It may have given the request back since.
-    return begun === this.#challenge?.reign ? this.#chosen(request) : begun;
+    if (begun === undefined || !this.#active.includes(begun)) return this.#chosen(request);
+    // The challenger may have given the request back since.
+    return begun === this.#challenging ? this.#chosen(request) : begun;
   }
 
-  /** As `Router.prepare`, of the core that decides now. */
+  /** As `Router.prepare`, by the core that decides now. */
   prepare(
     request: InferenceRequest,
     begin: (core: SchedulingCore, ready: () => void) => boolean,
     ready: () => void,
   ): boolean {
-    const reign = this.#chosen(request);
-    const waits = begin(reign.core, () => {
+    const generation = this.#chosen(request);
+    const waits = begin(generation.core, () => {
       try {
-        // The request is decided in this call, with all that was got ready for it.
+        // The request is decided in this call, with all that was prepared for it.
         ready();
       } finally {
-        reign.waiting -= 1;
-        this.#dismiss();
+        generation.preparing -= 1;
+        this.#retire();
       }
     });
     if (!waits) return false;
-    reign.waiting += 1;
-    this.#begun.set(request, reign);
+    generation.preparing += 1;
+    this.#begun.set(request, generation);
     return true;
   }
 
-  /** A challenger goes with the core that it was beside. */
+  /** Puts another core in charge. A challenger goes with the core that it was beside. */
   follow(next: SchedulingCore): void {
     this.withdraw();
     const known = new Set(this.core.observers);
-    this.#reign = this.#enthrone(next);
-    this.#letHear(next, known);
-    this.#dismiss();
+    this.#inCharge = this.#activate(next);
+    this.#observeEndpoints(next, known);
+    this.#retire();
   }
 
-  /** Beside the core in charge another decides what it takes. Each hears of the requests of both. */
-  challenge(core: SchedulingCore, takes: Challenge['takes']): void {
+  /** Lets a core decide the requests that the challenger takes. Each of the two observes the requests of both. */
+  challenge(core: SchedulingCore, challenger: Challenger): void {
     this.withdraw();
     const known = new Set(this.core.observers);
-    this.#challenge = { reign: this.#enthrone(core, this.core), takes };
-    this.#reign = this.#enthrone(this.core, core);
-    this.#letHear(core, known);
-    this.#dismiss();
+    this.#challenging = this.#activate(core, { beside: this.core, challenger });
+    this.#inCharge = this.#activate(this.core, { beside: core });
+    this.#observeEndpoints(core, known);
+    this.#retire();
   }
 
   withdraw(): void {
-    if (this.#challenge === undefined) return;
-    this.#challenge = undefined;
-    this.#reign = this.#enthrone(this.core);
-    this.#dismiss();
+    if (this.#challenging === undefined) return;
+    this.#challenging = undefined;
+    this.#inCharge = this.#activate(this.core);
+    this.#retire();
   }
 
   stop(): void {
-    for (const part of partsOf(this.#live)) part.stop?.();
+    for (const part of partsOf(this.#active)) part.stop?.();
   }
 
-  #chosen(request: InferenceRequest): Counted {
-    return this.#challenge?.takes(request) === true ? this.#challenge.reign : this.#reign;
+  #chosen(request: InferenceRequest): ActiveGeneration {
+    const challenging = this.#challenging;
+    return challenging?.challenger?.takes(request) === true ? challenging : this.#inCharge;
   }
 
-  #letHear({ observers }: SchedulingCore, known: ReadonlySet<PluginPart>): void {
+  #observeEndpoints({ observers }: SchedulingCore, known: ReadonlySet<PluginPart>): void {
     for (const part of observers) if (!known.has(part)) this.#pool.observeEndpoints(part);
   }
 
-  #enthrone(core: SchedulingCore, beside?: SchedulingCore): Counted {
+  #activate(
+    core: SchedulingCore,
+    { beside, challenger }: { beside?: SchedulingCore; challenger?: Challenger } = {},
+  ): ActiveGeneration {
     const parts = new Set([...core.observers, ...(beside?.observers ?? [])]);
-    const hearers = [...parts, ...this.#before, ...this.#after];
-    const markers = [...core.observers, ...this.#before].filter(
-      (observer) => observer.responseHeaders !== undefined,
+    const generation = {
+      core,
+      challenger,
+      requestObservers: [...parts, this.#last],
+      responseHeaderPlugins: core.observers.filter(
+        ({ responseHeaders }) => responseHeaders !== undefined,
+      ),
+      preparing: 0,
+    };
+    this.#active = [...this.#active, generation];
+    return generation;
+  }
+
+  #isNeeded(generation: ActiveGeneration): boolean {
+    return (
+      generation === this.#inCharge || generation === this.#challenging || generation.preparing > 0
     );
-    const reign = { core, hearers, markers, waiting: 0 };
-    this.#live = [...this.#live, reign];
-    return reign;
   }
 
-  #isNeeded(reign: Counted): boolean {
-    return reign === this.#reign || reign === this.#challenge?.reign || reign.waiting > 0;
-  }
-
-  #dismiss(): void {
-    const gone = this.#live.filter((each) => !this.#isNeeded(each));
-    if (gone.length === 0) return;
-    this.#live = this.#live.filter((each) => !gone.includes(each));
-    const needed = partsOf(this.#live);
-    for (const part of partsOf(gone)) {
+  #retire(): void {
+    const retired = this.#active.filter((each) => !this.#isNeeded(each));
+    if (retired.length === 0) return;
+    this.#active = this.#active.filter((each) => !retired.includes(each));
+    const needed = partsOf(this.#active);
+    for (const part of partsOf(retired)) {
       if (needed.has(part)) continue;
       this.#pool.forgetObserver(part);
       part.stop?.();
@@ -147,6 +166,6 @@ export class CoreSuccession {
   }
 }
 
-function partsOf(reigns: readonly Reign[]): ReadonlySet<PluginPart> {
-  return new Set(reigns.flatMap(({ core }) => core.observers));
+function partsOf(generations: readonly Generation[]): ReadonlySet<PluginPart> {
+  return new Set(generations.flatMap(({ core }) => core.observers));
 }

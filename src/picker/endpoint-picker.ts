@@ -1,155 +1,309 @@
 import type { Endpoint } from '../framework/endpoint.ts';
 import { RoutingError } from '../framework/error.ts';
-import type { Routed } from '../framework/observer.ts';
 import type { Observer, ReplacementReport } from '../framework/plugin.ts';
 import type { InferenceRequest } from '../framework/request.ts';
-import type { RouteOptions, Router } from '../framework/routing.ts';
-import type { Runtime } from '../framework/runtime.ts';
-import type { Decision, Scheduler } from '../framework/scheduling.ts';
-import { CoreSuccession } from './active-cores.ts';
+import type {
+  BookingRouter,
+  Destination,
+  RoutedRequest,
+  RouteOptions,
+  Router,
+} from '../framework/routing.ts';
+import type { Clock, Millis, Runtime } from '../framework/runtime.ts';
+import type { Decision } from '../framework/scheduling.ts';
+import { ActiveCores, type Challenger, type Generation } from './active-cores.ts';
+import {
+  type Cycle,
+  type DecidedCycle,
+  noCandidates,
+  observedDecision,
+  primaryOf,
+} from './cycle.ts';
 import { EndpointPool } from './endpoint-pool.ts';
 import { EngineModel } from './engine-model/engine-model.ts';
+import { EventClock } from './event-clock.ts';
+import type { JournalSubscriber } from './journal.ts';
 import { Ledger } from './ledger.ts';
 import type { PluginWrap } from './plan/instantiate.ts';
 import type { PickerPlan } from './plan/picker-plan.ts';
-import { book } from './reserve.ts';
-import { Ticket } from './routed-request.ts';
+import { reserve } from './reserve.ts';
+import { ReservedRequest } from './reserved-request.ts';
 import { createSchedulingCore, type SchedulingCore } from './scheduling-core.ts';
 import { subsetOf } from './subset.ts';
 
 export interface EndpointPickerOptions {
   readonly plan: PickerPlan;
   readonly runtime: Runtime;
-  /** Hears of every request and endpoint, beside the plugins: metrics, for one. */
-  readonly observers?: readonly Observer[];
-  /** What is put around each plugin as it is used: instrumentation. Asked once for each plan. */
-  readonly wrapPlugin?: () => PluginWrap;
-  /** Put around the whole scheduler, after a plan's plugins. */
-  readonly wrapScheduler?: (scheduler: Scheduler) => Scheduler;
-  /** For a scheduler in place of the profiles, where `runtime` is not the real world: it may be in another process. */
+  /** Given all that happens, in order, before the plugins. */
+  readonly subscribers?: readonly JournalSubscriber[];
+  /** Put around each plugin where it is used, to measure it. */
+  readonly wrapPlugin?: PluginWrap;
+  /** Measures how long schedulers take and requests wait; without it nothing is measured. */
+  readonly stopwatch?: Pick<Clock, 'now'>;
+  /** For a scheduler in another process, where `runtime` is not the real world. */
   readonly schedulerRuntime?: Runtime;
 }
 
-/** The decision core, data sources running: pool, ledger, plugins and scheduler made into one synchronous `route`. No sockets. */
-export interface EndpointPicker extends Required<Router> {
-  readonly pool: EndpointPool;
-  readonly ledger: Ledger;
-  /** Plugin instances that hear of requests and endpoints, data sources included. */
-  observers(): readonly Observer[];
-  /**
-   * Decides by another plan from the next request on. Endpoints, ledger and requests in flight stay, and so do plugins that have
-   * the same name, type and parameters in both plans, with all that they have learned. Throws what the plan's plugins throw
-   * when they are made, ConfigError among it, and then nothing has changed.
-   */
-  adopt(plan: PickerPlan): void;
-  /**
-   * Beside the plan in charge another decides the requests that it takes, with what both have in common, and hears of all of
-   * them; `decidedBy` has its name. Ends with `withdraw`, or when a plan is adopted. Throws as `adopt` does.
-   */
-  challenge(plan: PickerPlan, challenger: Challenger): void;
-  withdraw(): void;
-  /** Undefined where the profiles decide. */
-  replacement(): ReplacementReport | undefined;
-  /** Stops the data sources. Reservations still open can still be ended. */
-  stop(): void;
-}
+/**
+ * The decision core with its data sources running: pool, ledger, plugins and scheduler, one synchronous `route`, no sockets.
+ * What it decides and what becomes of it is published to the subscribers.
+ */
+export class EndpointPicker implements Router, BookingRouter {
+  readonly pool: EndpointPool = new EndpointPool();
+  readonly ledger: Ledger = new Ledger();
+  readonly clock: EventClock;
+  readonly #options: EndpointPickerOptions;
+  readonly #subscribers: readonly JournalSubscriber[];
+  readonly #engineModel = new EngineModel();
+  readonly #cores: ActiveCores;
+  #decisions = 0;
 
-export interface Challenger {
-  readonly name: string;
-  /** Asked about each request before its cycle and in it. */
-  readonly takes: (request: InferenceRequest) => boolean;
-}
-
-export function createEndpointPicker(options: EndpointPickerOptions): EndpointPicker {
-  const { runtime } = options;
-  const pool = new EndpointPool();
-  const ledger = new Ledger();
-  const engineModel = new EngineModel();
-  pool.observeEndpoints(ledger);
-  pool.observeEndpoints(engineModel);
-  const coreFacts = [...ledger.facts, engineModel.fact];
-  const createCore = (plan: PickerPlan, before?: SchedulingCore, name?: string): SchedulingCore => {
-    const wrapScheduler = name === undefined ? options.wrapScheduler : decidedAs(name, options);
-    return createSchedulingCore({ ...options, wrapScheduler, plan, before, pool, coreFacts });
-  };
-  const { observers = [] } = options;
-  const first = createCore(options.plan);
-  for (const observer of [...first.observers, ...observers]) pool.observeEndpoints(observer);
-  const cores = new CoreSuccession(first, pool, { before: observers, after: [engineModel] });
-
-  return {
-    pool,
-    ledger,
-    observers: () => [...cores.core.observers, ...observers],
-    adopt: (plan) => cores.follow(createCore(plan, cores.core)),
-    challenge: (plan, { name, takes }) =>
-      cores.challenge(createCore(plan, cores.core, name), takes),
-    withdraw: () => cores.withdraw(),
-    replacement: () => cores.core.replacement(),
-    stop: () => cores.stop(),
-    prepare(request, body, ready, { subset } = {}) {
-      const all = subset === undefined;
-      const candidates = () => ({ endpoints: subsetOf(pool.snapshot(), subset), all });
-      return cores.prepare(
-        request,
-        (core, done) => core.prepare(request, body, candidates, done),
-        ready,
-      );
-    },
-    route(request, options: RouteOptions = {}) {
-      const { subset, firstTokenSeen = false, endSeen = true, decided } = options;
-      const now = runtime.clock.now();
-      const candidates = subsetOf(pool.snapshot(), subset);
-      if (candidates.length === 0) throw noCandidates(pool.snapshot().length, subset);
-      const { core, hearers, markers } = cores.reignOver(request);
-      const cycle = core.schedule(request, candidates, { now, decided });
-      const { result } = cycle;
-      const endpoint = primaryOf(result, candidates.length);
-      const { prefill, encoders = [] } = result;
-      const cachedTokens = cycle.cachedTokens(endpoint);
-      const computes = prefill && { endpoint: prefill, cachedTokens: cycle.cachedTokens(prefill) };
-      const parts = { request, prefill: computes, encoders, cachedTokens, ledger, engineModel };
-      const { load, ttftMs, decodeMs, reservation } = book(endpoint, parts);
-      // Of an answer that comes in one piece only the end is seen.
-      const seen = firstTokenSeen && request.streaming;
-      const timing = { at: now, firstTokenSeen: seen };
-      const routed: Routed = { request, endpoint, prefill, cachedTokens, load, ...timing };
-      const endsAt = endSeen ? undefined : now + ttftMs + decodeMs;
-      const about = { routed, result, reservation, endsAt };
-      const ticket = new Ticket({ ...about, pool, runtime, hearers, markers });
-      if (!seen) ticket.expectPrefill(ttftMs);
-      return ticket;
-    },
-  };
-}
-
-/** Within what is put around every scheduler, so that all of that sees the name. */
-function decidedAs(
-  name: string,
-  { wrapScheduler = (scheduler) => scheduler }: Pick<EndpointPickerOptions, 'wrapScheduler'>,
-): (scheduler: Scheduler) => Scheduler {
-  return (scheduler) =>
-    wrapScheduler({
-      schedule(endpoints, context) {
-        const result = scheduler.schedule(endpoints, context);
-        return { ...result, decidedBy: name };
-      },
+  /** Throws what the plan's plugins throw when they are made, ConfigError among it. */
+  constructor(options: EndpointPickerOptions) {
+    const { runtime, subscribers = [] } = options;
+    this.#subscribers = subscribers;
+    this.clock = new EventClock(runtime.clock, (timer, at) => {
+      for (const subscriber of subscribers) subscriber.onTimer?.(timer, at);
     });
-}
+    this.#options = { ...options, runtime: { ...runtime, clock: this.clock } };
+    this.pool.observeEndpoints(this.ledger);
+    this.pool.observeEndpoints(this.#engineModel);
+    for (const subscriber of subscribers) this.pool.observeEndpoints(subscriber);
+    const first = this.#createCore(options.plan);
+    for (const observer of first.observers) this.pool.observeEndpoints(observer);
+    this.#cores = new ActiveCores(first, this.pool, this.#engineModel);
+  }
 
-function noCandidates(pooled: number, subset: readonly string[] | undefined): RoutingError {
-  const why =
-    subset === undefined || pooled === 0
-      ? 'the pool has no endpoint'
-      : `none of the pool's ${pooled} endpoints is in the subset the proxy allows (${subset.length} entries)`;
-  return new RoutingError('no-endpoints', `no endpoint can serve this request: ${why}`);
-}
+  /** Plugin instances that observe requests and endpoints, data sources included. */
+  observers(): readonly Observer[] {
+    return this.#cores.core.observers;
+  }
 
-function primaryOf({ primary }: Decision, candidates: number): Endpoint {
-  const target = primary.kind === 'picked' ? primary.targets[0]?.endpoint : undefined;
-  if (target !== undefined) return target;
-  throw new RoutingError(
-    'saturated',
-    `the filters of profile ${primary.profile} left none of ${candidates} endpoints for this request`,
-  );
+  /**
+   * Decides by another plan from the next request on. Endpoints, ledger and requests in flight stay, and so do plugins with
+   * the same name, type and parameters in both plans, with all that they have learned. Throws what the plan's plugins
+   * throw when they are made, ConfigError among it, and then nothing has changed.
+   */
+  adopt(plan: PickerPlan): void {
+    this.clock.setUp((at) => {
+      this.#cores.follow(this.#createCore(plan, this.#cores.core));
+      for (const subscriber of this.#subscribers) subscriber.onAdopted?.(plan, at);
+    });
+  }
+
+  /**
+   * Lets another plan decide the requests that the challenger takes, beside the plan in charge and with what both have in
+   * common. It observes all requests; `decidedBy` has its name. It ends with `withdraw`, or when a plan is adopted.
+   * Throws as `adopt` does.
+   */
+  challenge(plan: PickerPlan, challenger: Challenger): void {
+    this.#cores.challenge(this.#createCore(plan, this.#cores.core), challenger);
+  }
+
+  withdraw(): void {
+    this.#cores.withdraw();
+  }
+
+  /** Undefined where the profiles decide. */
+  replacement(): ReplacementReport | undefined {
+    return this.#cores.core.replacement();
+  }
+
+  /** Stops the data sources. Reservations that are still open can still be ended. */
+  stop(): void {
+    this.#cores.stop();
+  }
+
+  /** Undefined while no data source and no scheduler has anything to prepare. As `Router.prepare`. */
+  get prepare(): Router['prepare'] {
+    return this.#cores.prepares ? this.#prepare : undefined;
+  }
+
+  /** Decides, publishes the decision and reserves, in one step. Throws RoutingError. */
+  route(request: InferenceRequest, options: RouteOptions = {}): RoutedRequest {
+    const at = this.clock.begin();
+    try {
+      const cycle = this.#cycleOf(request, options, at);
+      if (cycle.context === undefined) throw this.#refuse(cycle, noCandidates(cycle, this.pool));
+      const { core, challenger } = cycle.generation;
+      const startedAt = this.#options.stopwatch?.now();
+      try {
+        cycle.decision = core.scheduler.schedule(cycle.candidates, cycle.context);
+      } catch (error) {
+        this.#measure(cycle, startedAt);
+        const refused = this.#refuse(cycle, error);
+        if (challenger === undefined || error instanceof RoutingError) throw refused;
+        // No request is lost to a challenger: the core in charge decides this one.
+        challenger.onThrown(request, error);
+        return this.route(request, options);
+      }
+      this.#measure(cycle, startedAt);
+      if (challenger !== undefined)
+        cycle.decision = { ...cycle.decision, decidedBy: challenger.name };
+      return this.#conclude(cycle, cycle.decision);
+    } finally {
+      this.clock.end();
+    }
+  }
+
+  /**
+   * Reserves where another picker has sent the request, without deciding anything. Throws RoutingError `no-endpoints` when
+   * that is not among the candidates.
+   */
+  book(
+    request: InferenceRequest,
+    destination: Destination,
+    options: RouteOptions = {},
+  ): RoutedRequest {
+    const at = this.clock.begin();
+    try {
+      const cycle = this.#cycleOf(request, options, at);
+      if (cycle.context === undefined) throw this.#refuse(cycle, noCandidates(cycle, this.pool));
+      try {
+        cycle.decision = observedDecision(destination, cycle.candidates);
+      } catch (error) {
+        throw this.#refuse(cycle, error);
+      }
+      return this.#conclude(cycle, cycle.decision);
+    } finally {
+      this.clock.end();
+    }
+  }
+
+  /** What would be decided now. Reserves and publishes nothing. Throws RoutingError where there is no candidate. */
+  decide(request: InferenceRequest, options: RouteOptions = {}): DecidedCycle {
+    const at = this.clock.begin();
+    try {
+      const cycle = this.#cycleOf(request, options, at);
+      const { context, generation, candidates } = cycle;
+      if (context === undefined) throw noCandidates(cycle, this.pool);
+      return Object.assign(cycle, {
+        context,
+        decision: generation.core.scheduler.schedule(candidates, context),
+      });
+    } finally {
+      this.clock.end();
+    }
+  }
+
+  /** Reserves for a cycle of `decide` by this decision. Publishes nothing. Throws RoutingError where it names nobody. */
+  place(cycle: Cycle, decision: Decision): RoutedRequest {
+    this.clock.begin();
+    try {
+      return this.#reserve(cycle, decision, primaryOf(decision, cycle.candidates.length));
+    } finally {
+      this.clock.end();
+    }
+  }
+
+  readonly #prepare: Required<Router>['prepare'] = (request, body, ready, { subset } = {}) => {
+    const { stopwatch } = this.#options;
+    const startedAt = stopwatch?.now() ?? 0;
+    const done = (): void => {
+      if (stopwatch !== undefined) {
+        const waitedMs = stopwatch.now() - startedAt;
+        for (const subscriber of this.#subscribers) subscriber.onPrepared?.(request, waitedMs);
+      }
+      ready();
+    };
+    const all = subset === undefined;
+    const candidates = () => ({ endpoints: subsetOf(this.pool.snapshot(), subset), all });
+    return this.#cores.prepare(
+      request,
+      (core, coreReady) => core.prepare?.(request, body, candidates, coreReady) ?? false,
+      done,
+    );
+  };
+
+  #createCore(plan: PickerPlan, before?: SchedulingCore): SchedulingCore {
+    const coreFacts = [...this.ledger.facts, this.#engineModel.fact];
+    return createSchedulingCore({ ...this.#options, plan, before, pool: this.pool, coreFacts });
+  }
+
+  #cycleOf(request: InferenceRequest, options: RouteOptions, at: Millis): Cycle {
+    const candidates = subsetOf(this.pool.snapshot(), options.subset);
+    const generation: Generation = this.#cores.chosenFor(request);
+    const context =
+      candidates.length === 0 ? undefined : generation.core.contextOf(request, candidates, at);
+    return {
+      number: this.#decisions++,
+      at,
+      request,
+      options,
+      candidates,
+      generation,
+      context,
+      decision: undefined,
+      error: undefined,
+      durationMs: undefined,
+    };
+  }
+
+  #measure(cycle: Cycle, startedAt: Millis | undefined): void {
+    if (startedAt === undefined) return;
+    cycle.durationMs = (this.#options.stopwatch?.now() ?? startedAt) - startedAt;
+  }
+
+  #refuse(cycle: Cycle, error: unknown): unknown {
+    cycle.error = error;
+    this.#publish(cycle);
+    return error;
+  }
+
+  #publish(cycle: Cycle): void {
+    for (const subscriber of this.#subscribers) subscriber.onDecision?.(cycle);
+  }
+
+  #conclude(cycle: Cycle, decision: Decision): RoutedRequest {
+    let endpoint: Endpoint;
+    try {
+      endpoint = primaryOf(decision, cycle.candidates.length);
+    } catch (error) {
+      throw this.#refuse(cycle, error);
+    }
+    this.#publish(cycle);
+    return this.#reserve(cycle, decision, endpoint);
+  }
+
+  #reserve(cycle: Cycle, decision: Decision, endpoint: Endpoint): RoutedRequest {
+    const { number, at, request, generation, options } = cycle;
+    const { firstTokenSeen = false, endSeen = true } = options;
+    const { prefill, encoders = [] } = decision;
+    const cachedAt = (held: Endpoint): number => generation.core.cachedTokens(held, cycle.context);
+    const cachedTokens = cachedAt(endpoint);
+    const computes = prefill && { endpoint: prefill, cachedTokens: cachedAt(prefill) };
+    const { load, ttftMs, decodeMs, reservation } = reserve(endpoint, {
+      request,
+      prefill: computes,
+      encoders,
+      cachedTokens,
+      ledger: this.ledger,
+      engineModel: this.#engineModel,
+    });
+    // A response that comes in one piece shows no first token, only its end.
+    const seen = firstTokenSeen && request.streaming;
+    const routed = {
+      number,
+      request,
+      endpoint,
+      prefill,
+      cachedTokens,
+      load,
+      at,
+      firstTokenSeen: seen,
+    };
+    const reserved = new ReservedRequest({
+      routed,
+      decision,
+      reservation,
+      endsAt: endSeen ? undefined : at + ttftMs + decodeMs,
+      pool: this.pool,
+      clock: this.clock,
+      subscribers: this.#subscribers,
+      observers: generation.requestObservers,
+      responseHeaderPlugins: generation.responseHeaderPlugins,
+    });
+    if (!seen) reserved.expectPrefill(ttftMs);
+    return reserved;
+  }
 }

@@ -1,5 +1,11 @@
 import type { Endpoint } from '../framework/endpoint.ts';
-import type { EndpointObserver, Outcome, RequestObserver, Routed, Usage } from '../framework/observer.ts';
+import type {
+  EndpointObserver,
+  Outcome,
+  RequestObserver,
+  Routed,
+  Usage,
+} from '../framework/observer.ts';
 import type { InferenceRequest } from '../framework/request.ts';
 import type { RouteOptions } from '../framework/routing.ts';
 import type { Millis } from '../framework/runtime.ts';

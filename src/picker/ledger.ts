@@ -27,14 +27,10 @@ export interface Reservation {
   release(): void;
 }
 
-interface Account {
-  requests: number;
-  pendingPrefillTokens: number;
-  contextTokens: number;
-}
-
-interface Books {
-  readonly account: Account;
+/** What is in flight at one endpoint. */
+interface EndpointEntry {
+  readonly load: { requests: number; pendingPrefillTokens: number; contextTokens: number };
+  /** Model → requests. */
   readonly models: Map<string, number>;
 }
 
@@ -42,70 +38,70 @@ const NO_MODELS: ReadonlyMap<string, number> = new Map();
 const NOTHING: InFlightLoad = { requests: 0, pendingPrefillTokens: 0, contextTokens: 0 };
 
 /**
- * What we ourselves have sent to each endpoint and not yet seen the end of: the one place where it is counted.
- * An endpoint that goes takes its account along; requests still on it settle with that account, not with whoever
- * is given its slot next.
+ * Counts what this picker has sent to each endpoint and not yet seen the end of; nothing else counts it. An endpoint that
+ * goes takes its entry along: requests that are still on it are released there, not at the endpoint that gets its slot next.
  */
 export class Ledger implements EndpointObserver, InFlightView, ModelsInFlightView {
-  readonly #books: (Books | undefined)[] = [];
+  /** By slot. */
+  readonly #entries: (EndpointEntry | undefined)[] = [];
 
-  /** The ledger as facts of the cycle. */
+  /** The ledger as facts for each cycle. */
   readonly facts: readonly CycleFact<unknown>[] = [
     { key: IN_FLIGHT, compute: (): InFlightView => this },
     { key: MODELS_IN_FLIGHT, compute: (): ModelsInFlightView => this },
   ];
 
   onEndpointAdded(endpoint: Endpoint): void {
-    this.#books[endpoint.slot] = {
-      account: { requests: 0, pendingPrefillTokens: 0, contextTokens: 0 },
+    this.#entries[endpoint.slot] = {
+      load: { requests: 0, pendingPrefillTokens: 0, contextTokens: 0 },
       models: new Map(),
     };
   }
 
   onEndpointRemoved(endpoint: Endpoint): void {
-    this.#books[endpoint.slot] = undefined;
+    this.#entries[endpoint.slot] = undefined;
   }
 
   load(endpoint: Endpoint): InFlightLoad {
-    return this.#books[endpoint.slot]?.account ?? NOTHING;
+    return this.#entries[endpoint.slot]?.load ?? NOTHING;
   }
 
   models(endpoint: Endpoint): ReadonlyMap<string, number> {
-    return this.#books[endpoint.slot]?.models ?? NO_MODELS;
+    return this.#entries[endpoint.slot]?.models ?? NO_MODELS;
   }
 
   reserve(endpoint: Endpoint, size: ReservationSize): Reservation {
-    let books = this.#books[endpoint.slot];
+    let entry = this.#entries[endpoint.slot];
     let prefillTokens = Math.ceil(size.prefillTokens);
     const contextTokens = Math.ceil(size.contextTokens);
     let open = true;
-    const give = (sign: 1 | -1): void => {
-      if (books === undefined) return;
-      const { account, models } = books;
-      account.requests += sign;
-      account.pendingPrefillTokens += sign * prefillTokens;
-      account.contextTokens += sign * contextTokens;
+    const add = (sign: 1 | -1): void => {
+      if (entry === undefined) return;
+      const { load, models } = entry;
+      load.requests += sign;
+      load.pendingPrefillTokens += sign * prefillTokens;
+      load.contextTokens += sign * contextTokens;
       const count = (models.get(size.model) ?? 0) + sign;
       if (count > 0) models.set(size.model, count);
       else models.delete(size.model);
     };
-    give(1);
+    add(1);
     return {
       prefilled: () => {
         if (!open) return;
-        if (books !== undefined) books.account.pendingPrefillTokens -= prefillTokens;
+        if (entry !== undefined) entry.load.pendingPrefillTokens -= prefillTokens;
         prefillTokens = 0;
       },
       moveTo: (next) => {
         if (!open) return;
-        give(-1);
-        books = this.#books[next.slot];
-        give(1);
+        add(-1);
+        entry = this.#entries[next.slot];
+        add(1);
       },
       release: () => {
         if (!open) return;
         open = false;
-        give(-1);
+        add(-1);
       },
     };
   }

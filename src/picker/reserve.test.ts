@@ -3,7 +3,7 @@ import { makePool, makeRequest } from '../../test/makers.ts';
 import type { Endpoint } from '../framework/endpoint.ts';
 import { EngineModel } from './engine-model/engine-model.ts';
 import { Ledger } from './ledger.ts';
-import { book } from './reserve.ts';
+import { reserve } from './reserve.ts';
 
 function setUp() {
   const ledger = new Ledger();
@@ -21,11 +21,11 @@ function setUp() {
   return { ledger, decode, prefill, encoders, parts, requests, held };
 }
 
-describe('book', () => {
+describe('reserve', () => {
   it('counts a request where it is encoded and computed until its first token, where it decodes until its end', () => {
     const { ledger, decode, prefill, encoders, parts, requests, held } = setUp();
     const computes = { endpoint: prefill, cachedTokens: 200 };
-    const { reservation } = book(decode, { ...parts, prefill: computes, encoders });
+    const { reservation } = reserve(decode, { ...parts, prefill: computes, encoders });
     expect(requests()).toEqual([1, 1, 1, 1]);
     expect(ledger.load(prefill).pendingPrefillTokens).toBe(800);
     expect(ledger.load(decode).pendingPrefillTokens).toBe(0);
@@ -37,7 +37,7 @@ describe('book', () => {
 
   it('counts a prompt on the decoder where only its media go elsewhere', () => {
     const { ledger, decode, encoders, parts, requests, held } = setUp();
-    const { reservation } = book(decode, { ...parts, prefill: undefined, encoders });
+    const { reservation } = reserve(decode, { ...parts, prefill: undefined, encoders });
     expect(requests()).toEqual([1, 0, 1, 1]);
     expect(ledger.load(decode).pendingPrefillTokens).toBe(1000);
     reservation.prefilled();
@@ -50,7 +50,7 @@ describe('book', () => {
   it('gives all of it back when a request ends before its first token, however often that is said', () => {
     const { decode, prefill, encoders, parts, held } = setUp();
     const computes = { endpoint: prefill, cachedTokens: 0 };
-    const { reservation } = book(decode, { ...parts, prefill: computes, encoders });
+    const { reservation } = reserve(decode, { ...parts, prefill: computes, encoders });
     reservation.release();
     reservation.prefilled();
     reservation.release();

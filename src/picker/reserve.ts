@@ -6,15 +6,27 @@ import type { Millis } from '../framework/runtime.ts';
 import type { EngineModel } from './engine-model/engine-model.ts';
 import type { Ledger, Reservation } from './ledger.ts';
 
-export interface BookingParts extends Pick<Routed, 'request' | 'cachedTokens'> {
+export interface ReserveParts extends Pick<Routed, 'request' | 'cachedTokens'> {
   readonly prefill: { readonly endpoint: Endpoint; readonly cachedTokens: number } | undefined;
   readonly encoders: readonly Endpoint[];
   readonly ledger: Ledger;
   readonly engineModel: EngineModel;
 }
 
-/** Reserves, after noting what was there and what the model makes of it. */
-export function book(target: Endpoint, parts: BookingParts): Booking {
+export interface Reserved {
+  /** What was in flight at the endpoint before. */
+  readonly load: InFlightLoad;
+  /** Expected time to the first token, and from there to the end. */
+  readonly ttftMs: Millis;
+  readonly decodeMs: Millis;
+  readonly reservation: Reservation;
+}
+
+/** Media have no known size in tokens. */
+const NO_TOKENS = { prefillTokens: 0, contextTokens: 0 };
+
+/** Reserves a request's place at the endpoint that decodes it, and where its prompt and media are computed. */
+export function reserve(target: Endpoint, parts: ReserveParts): Reserved {
   const { request, prefill, encoders, ledger, engineModel } = parts;
   const { endpoint: computes, cachedTokens } = prefill ?? { ...parts, endpoint: target };
   const prefillTokens = Math.max(0, request.promptTokens - cachedTokens);
@@ -23,11 +35,11 @@ export function book(target: Endpoint, parts: BookingParts): Booking {
   const prompt = { model: request.model, prefillTokens, contextTokens: request.promptTokens };
   const whole = { ...prompt, contextTokens: request.promptTokens + outputTokens };
   return {
-    // A copy: the ledger's own goes on counting.
+    // A copy: the ledger changes its own.
     load: { requests, pendingPrefillTokens, contextTokens },
     ttftMs: predictedTtftMs(ledger.load(computes), prefillTokens, engineModel.stepTime(computes)),
     decodeMs: outputTokens * decodeStepMs(requests, contextTokens, engineModel.stepTime(target)),
-    reservation: inSeveralPlaces(
+    reservation: combined(
       ledger.reserve(target, prefill === undefined ? whole : { ...whole, prefillTokens: 0 }),
       [
         ...(prefill === undefined ? [] : [ledger.reserve(prefill.endpoint, prompt)]),
@@ -37,11 +49,8 @@ export function book(target: Endpoint, parts: BookingParts): Booking {
   };
 }
 
-/** How large images are nobody has said. */
-const NO_TOKENS = { prefillTokens: 0, contextTokens: 0 };
-
-/** A request whose prompt is computed, or media encoded, elsewhere holds those places until its first token comes. */
-function inSeveralPlaces(decode: Reservation, before: readonly Reservation[]): Reservation {
+/** A request whose prompt or media are computed elsewhere holds its place there until its first token comes. */
+function combined(decode: Reservation, before: readonly Reservation[]): Reservation {
   if (before.length === 0) return decode;
   const releaseAll = (): void => {
     for (const each of before) each.release();
@@ -57,11 +66,4 @@ function inSeveralPlaces(decode: Reservation, before: readonly Reservation[]): R
       decode.release();
     },
   };
-}
-
-export interface Booking {
-  readonly load: InFlightLoad;
-  readonly ttftMs: Millis;
-  readonly decodeMs: Millis;
-  readonly reservation: Reservation;
 }

@@ -7,14 +7,8 @@ import type {
   ReplacementScheduler,
 } from '../framework/plugin.ts';
 import type { InferenceRequest } from '../framework/request.ts';
-import type { Runtime } from '../framework/runtime.ts';
-import type {
-  CycleKey,
-  Decision,
-  ForeignDecision,
-  Scheduler,
-  SchedulingContext,
-} from '../framework/scheduling.ts';
+import type { Millis, Runtime } from '../framework/runtime.ts';
+import type { CycleKey, Scheduler, SchedulingContext } from '../framework/scheduling.ts';
 import type { EndpointPool } from './endpoint-pool.ts';
 import {
   instantiate,
@@ -26,7 +20,6 @@ import {
 import type { PickerPlan, PlannedScheduler } from './plan/picker-plan.ts';
 import { sameParameters } from './plan/same-parameters.ts';
 import { createContext } from './scheduling/context.ts';
-import { followingScheduler } from './scheduling/following-scheduler.ts';
 import { type ReplacedScheduler, replacedScheduler } from './scheduling/replacement-scheduler.ts';
 import { createScheduler } from './scheduling/schedule.ts';
 
@@ -35,111 +28,109 @@ export interface SchedulingCoreOptions {
   readonly pool: EndpointPool;
   readonly runtime: Runtime;
   readonly coreFacts: readonly CycleFact<unknown>[];
-  readonly wrapPlugin?: (() => PluginWrap) | undefined;
-  readonly wrapScheduler?: ((scheduler: Scheduler) => Scheduler) | undefined;
+  readonly wrapPlugin?: PluginWrap | undefined;
   readonly schedulerRuntime?: Runtime | undefined;
-  /** What of it has the same name, type and parameters in this plan serves on. */
+  /** Its plugins with the same name, type and parameters in this plan are used again. */
   readonly before?: SchedulingCore | undefined;
 }
 
-/** One cycle's outcome, and what is thought to be cached of its prompt. */
-export interface Cycle {
-  readonly result: Decision;
-  cachedTokens(endpoint: Endpoint): number;
-}
-
-/** A plan made into plugins, data sources running: what decides, without pool and ledger. */
+/** A plan made into plugins, with its data sources running: what decides, without pool and ledger. */
 export interface SchedulingCore {
-  /** Plugin instances that hear of requests and endpoints, data sources included. Who drops a core stops them. */
+  /** Plugin instances that observe requests and endpoints, data sources included. The owner of the core stops them. */
   readonly observers: readonly PluginPart[];
   /** For the core that follows. */
   readonly instances: PluginInstances;
-  readonly scheduler: ScheduledBy | undefined;
-  schedule(
+  /** The replacement that the plan asks for, for the core that follows. */
+  readonly replacedBy: Replacement | undefined;
+  readonly scheduler: Scheduler;
+  contextOf(
     request: InferenceRequest,
     endpoints: readonly Endpoint[],
-    cycle: { readonly now: number; readonly decided?: ForeignDecision | undefined },
-  ): Cycle;
-  /** As `Router.prepare`. */
-  prepare(
-    request: InferenceRequest,
-    body: readonly Uint8Array[],
-    candidates: () => Candidates,
-    ready: () => void,
-  ): boolean;
+    now: Millis,
+  ): SchedulingContext;
+  /** Tokens of the prompt that the endpoint is expected to hold; 0 without a context. */
+  cachedTokens(endpoint: Endpoint, context: SchedulingContext | undefined): number;
+  /** As `Router.prepare`; undefined where no part of the core ever waits. */
+  readonly prepare:
+    | ((
+        request: InferenceRequest,
+        body: readonly Uint8Array[],
+        candidates: () => Candidates,
+        ready: () => void,
+      ) => boolean)
+    | undefined;
   /** Undefined where the profiles decide. */
   replacement(): ReplacementReport | undefined;
 }
 
-/** What stands in place of the profiles. */
-export interface ScheduledBy {
+/** A scheduler in place of the profiles. */
+interface Replacement {
   readonly planned: PlannedScheduler;
-  readonly replacement: ReplacementScheduler;
+  readonly scheduler: ReplacementScheduler;
 }
 
 /** Throws ConfigError when the plan's handler cannot run its profiles. */
 export function createSchedulingCore(options: SchedulingCoreOptions): SchedulingCore {
   const { runtime } = options;
-  const scheduledBy = scheduledByOf(options);
-  const replacement = scheduledBy?.replacement;
+  const replacedBy = replacementOf(options);
+  const replacement = replacedBy?.scheduler;
   const parts = partsOf(options, () => {
-    if (scheduledBy !== options.before?.scheduler) replacement?.stop?.();
+    if (replacedBy !== options.before?.replacedBy) replacement?.stop?.();
   });
   const profiles = createScheduler(parts.handler);
   const replaced = replacement && replacedScheduler(replacement, profiles);
-  const bare = followingScheduler(replaced ?? profiles);
-  const scheduler = options.wrapScheduler?.(bare) ?? bare;
-  const cachedIn = cachedTokensBy(bestPrefixMatch(parts.facts));
+  const matchKey = bestPrefixMatch(parts.facts);
   return {
     observers: [...parts.observers, ...(replacement === undefined ? [] : [replacement])],
     instances: parts.instances,
-    scheduler: scheduledBy,
-    schedule(request, endpoints, { now, decided }) {
+    replacedBy,
+    scheduler: replaced ?? profiles,
+    contextOf(request, endpoints, now) {
       const random = runtime.random.fork(request.id);
-      const context = createContext({ request, now, random, decided }, endpoints, parts.facts);
-      const result = scheduler.schedule(endpoints, context);
-      return { result, cachedTokens: (endpoint) => cachedIn(endpoint, context) };
+      return createContext({ request, now, random }, endpoints, parts.facts);
     },
-    prepare(request, body, candidates, ready) {
-      const asks = replacement?.prepare?.bind(replacement);
-      return waitForAll(
-        [
-          ...sourceWaits(parts, request, body),
-          ...(asks === undefined ? [] : [(done: () => void) => asks(request, candidates(), done)]),
-        ],
-        ready,
-      );
+    cachedTokens(endpoint, context) {
+      if (matchKey === undefined || context === undefined) return 0;
+      const match = context.get(matchKey);
+      const cached = match.matchedBlocks(endpoint) * match.blockTokens;
+      return Math.min(context.request.promptTokens, cached);
     },
+    prepare: prepareOf(parts, replacement),
     replacement: () => replaced && reportOf(replaced, replacement),
   };
 }
 
 function partsOf(options: SchedulingCoreOptions, onFailed: () => void): PickerParts {
-  const { plan, pool, runtime, coreFacts, before } = options;
-  const wrap = options.wrapPlugin?.();
+  const { plan, pool, runtime, coreFacts, before, wrapPlugin } = options;
   try {
     const kept = before?.instances;
-    return instantiate(plan, { pool, runtime, coreFacts, kept, ...(wrap && { wrap }) });
+    return instantiate(plan, {
+      pool,
+      runtime,
+      coreFacts,
+      kept,
+      ...(wrapPlugin && { wrap: wrapPlugin }),
+    });
   } catch (error) {
     onFailed();
     throw error;
   }
 }
 
-function scheduledByOf({
+function replacementOf({
   plan: { scheduler: planned },
   runtime,
   schedulerRuntime = runtime,
   before,
-}: SchedulingCoreOptions): ScheduledBy | undefined {
+}: SchedulingCoreOptions): Replacement | undefined {
   if (planned === undefined) return undefined;
-  const known = before?.scheduler;
+  const known = before?.replacedBy;
   const same =
     known?.planned.definition.type === planned.definition.type &&
     sameParameters(known.planned.config, planned.config);
   if (same) return known;
   const host = { runtime: schedulerRuntime, now: () => runtime.clock.now() };
-  return { planned, replacement: planned.definition.create(planned.config, host) };
+  return { planned, scheduler: planned.definition.create(planned.config, host) };
 }
 
 function reportOf(
@@ -149,20 +140,25 @@ function reportOf(
   return { ...replacement?.status?.(), decided, declined };
 }
 
-/** Begins to get something ready, and says whether it has to be waited for. */
+/** Begins to prepare something, and returns whether it has to be waited for. */
 type Wait = (done: () => void) => boolean;
 
-/** What data sources need of a request they read from its body. */
-function sourceWaits(
+function prepareOf(
   { preparers }: PickerParts,
-  request: InferenceRequest,
-  body: readonly Uint8Array[],
-): readonly Wait[] {
-  if (body.length === 0) return [];
-  return preparers.map((source) => (done) => source.prepare(request, body, done));
+  replacement: ReplacementScheduler | undefined,
+): SchedulingCore['prepare'] {
+  const asks = replacement?.prepare?.bind(replacement);
+  if (preparers.length === 0 && asks === undefined) return undefined;
+  return (request, body, candidates, ready) => {
+    // Data sources read what they need from the body.
+    const sources = body.length === 0 ? [] : preparers;
+    const waits: Wait[] = sources.map((source) => (done) => source.prepare(request, body, done));
+    if (asks !== undefined) waits.push((done) => asks(request, candidates(), done));
+    return waitForAll(waits, ready);
+  };
 }
 
-/** True, and `ready` is called at the last of them, when any of them has to be waited for. */
+/** Returns true when any has to be waited for; `ready` is then called after the last of them. */
 function waitForAll(waits: readonly Wait[], ready: () => void): boolean {
   let waiting = 0;
   for (const wait of waits) {
@@ -175,22 +171,8 @@ function waitForAll(waits: readonly Wait[], ready: () => void): boolean {
   return waiting > 0;
 }
 
-/** What engines say themselves is believed before what we think they hold. */
+/** What engines report themselves counts before what we expect them to hold. */
 function bestPrefixMatch(facts: PickerParts['facts']): CycleKey<PrefixMatch> | undefined {
   const keys = [prefixMatchKey(PRECISE_PREFIX_PRODUCER), prefixMatchKey()];
   return keys.find(({ name }) => facts.has(name));
-}
-
-/** How much of a cycle's prompt an endpoint is thought to hold. */
-function cachedTokensBy(
-  matchKey: CycleKey<PrefixMatch> | undefined,
-): (endpoint: Endpoint, context: SchedulingContext) => number {
-  if (matchKey === undefined) return () => 0;
-  return (endpoint, context) => {
-    const match = context.get(matchKey);
-    return Math.min(
-      context.request.promptTokens,
-      match.matchedBlocks(endpoint) * match.blockTokens,
-    );
-  };
 }

@@ -23,7 +23,9 @@ export function extProcOptions(
   const priorityOf = rules.priorityOf.bind(rules);
   // Where another picker decides, what we see has its rules behind it already.
   const rewriteOf = observe ? undefined : rules.rewriteOf.bind(rules);
-  const reading: Pick<SessionOptions, 'router' | 'openBody' | 'headerOnly'> = {
+  const reading: Pick<SessionOptions, 'openBody' | 'headerOnly'> & {
+    readonly router: EndpointPicker;
+  } = {
     router: parts.picker,
     openBody: createOpenBody({ bodyBytesMax, hashSeed: parts.seed, priorityOf, rewriteOf }),
     headerOnly: (head) => headerOnlyRequest(head, priorityOf),

@@ -3,13 +3,14 @@ import { z } from 'zod';
 import { readYaml } from '../files/read-yaml.ts';
 import { ConfigError } from '../framework/error.ts';
 import { DEFAULT_PREFIX_PRODUCER } from '../framework/keys.ts';
+import type { InferenceRequest } from '../framework/request.ts';
 import type { Clock, Random } from '../framework/runtime.ts';
 import { Canary } from '../lab/promotion/canary.ts';
 import { Promotion } from '../lab/promotion/promotion.ts';
 import { type PromotionRule, promotionRule, type Shown } from '../lab/promotion/promotion-rule.ts';
-import { withCanary } from '../lab/promotion/with-canary.ts';
 import type { Shadow } from '../lab/shadow/start-shadow.ts';
 import type { EndpointPicker } from '../picker/endpoint-picker.ts';
+import type { JournalSubscriber } from '../picker/journal.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import type { Log } from '../runtime/log.ts';
 import { HttpError } from './admin/admin-server.ts';
@@ -23,39 +24,35 @@ export interface PromotingOptions {
   readonly log: Log;
 }
 
-/** Lets shadows decide requests: by hand through the admin port, and by rule. Around a picker first, then started. */
+/** Lets shadows decide requests: by hand through the admin port, and by rule. */
 export class Promoting {
-  readonly canary: Canary;
+  /** Subscribe both to the picker that `start` is given. */
+  readonly subscribers: readonly JournalSubscriber[];
+  readonly #canary: Canary;
   readonly #options: PromotingOptions;
   #promotion: Promotion | undefined;
 
   constructor(options: PromotingOptions) {
     this.#options = options;
-    this.canary = new Canary(options.random);
-  }
-
-  wrap(picker: EndpointPicker): EndpointPicker {
-    const thrown = (error: unknown): void =>
-      this.#promotion?.fail(`it threw: ${error instanceof Error ? error.message : String(error)}`);
-    return {
-      ...picker,
-      ...withCanary(picker, this.canary, thrown),
-      adopt: (plan) => {
-        picker.adopt(plan);
-        this.#promotion?.fail('the one in charge has another configuration now');
-      },
-    };
+    this.#canary = new Canary(options.random);
+    const onAdopted = (): void =>
+      this.#promotion?.fail('the picker in charge has another configuration now');
+    this.subscribers = [this.#canary, { onAdopted }];
   }
 
   start(picker: EndpointPicker, shadows: readonly Shadow[]): Promotion {
     const { plans, rule, clock, log } = this.#options;
-    const { canary } = this;
+    const canary = this.#canary;
+    const onThrown = (request: InferenceRequest, error: unknown): void => {
+      canary.fallBack(request);
+      this.#promotion?.fail(`it threw: ${error instanceof Error ? error.message : String(error)}`);
+    };
     this.#promotion = new Promotion({
       challenged: {
         begin: (name) => {
           const plan = plans.get(name);
           if (plan === undefined) throw new HttpError(404, noShadow(name, [...plans.keys()]));
-          picker.challenge(plan, { name, takes: canary.takes });
+          picker.challenge(plan, { name, takes: canary.takes, onThrown });
         },
         share: (percent) => canary.share(percent),
         end: () => {

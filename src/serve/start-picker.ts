@@ -1,51 +1,62 @@
-import type { Scheduler } from '../framework/scheduling.ts';
-import type { Tap } from '../journal/capture/start-tap.ts';
+import type { Clock } from '../framework/runtime.ts';
+import type { CaptureRecorder } from '../journal/capture/capture-recorder.ts';
+import { startCapture } from '../journal/capture/start-capture.ts';
 import type { DecisionRecorder } from '../journal/explain/decision-recorder.ts';
-import { countPolls } from '../journal/metrics/count-polls.ts';
-import { instrumentation } from '../journal/metrics/instrument.ts';
-import type { PickerMetrics } from '../journal/metrics/metrics.ts';
-import { requestMetrics } from '../journal/metrics/request-metrics.ts';
-import { timedPrepare } from '../journal/metrics/scheduler-metrics.ts';
-import { createEndpointPicker, type EndpointPicker } from '../picker/endpoint-picker.ts';
-import type { PickerPlan } from '../picker/plan/picker-plan.ts';
+import { countPolls, type PickerMetrics } from '../journal/metrics/metrics.ts';
+import { metricsSubscriber } from '../journal/metrics/metrics-subscriber.ts';
+import { timedPlugins } from '../journal/metrics/timed-plugins.ts';
+import { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { RealRuntime } from '../runtime/real-runtime.ts';
 import type { Promoting } from './promoting.ts';
+import type { ServeOptions } from './serve-options.ts';
 
-/** The decision core in the real world, with all that looks on put around it: metrics, the record of decisions, the tap, the canary. */
-export function startPicker({
-  plan,
-  runtime,
-  metrics,
-  tap,
-  recorder,
-  promoting,
-}: {
-  readonly plan: PickerPlan;
+export interface StartPickerParts {
+  /** Of all the picker's randomness. */
+  readonly seed: number;
   readonly runtime: RealRuntime;
   readonly metrics: PickerMetrics;
-  readonly tap: Tap | undefined;
   readonly recorder: DecisionRecorder | undefined;
   readonly promoting: Promoting | undefined;
-}): EndpointPicker {
-  const instruments = instrumentation(metrics, runtime.clock);
-  const scheduled = (bare: Scheduler): Scheduler => {
-    const recorded = recorder?.scheduler(bare) ?? bare;
-    return instruments.scheduler(tap?.wrapScheduler(recorded) ?? recorded);
+}
+
+export interface StartedPicker {
+  readonly picker: EndpointPicker;
+  /** What a capture and shadows read; undefined where there is neither, and requests pay nothing for it. */
+  readonly capture: CaptureRecorder | undefined;
+}
+
+/** Starts the decision core in the real world, with what subscribes to its journal. */
+export function startPicker(
+  { plan, capture: captured, shadows = [], shadowPlans }: ServeOptions,
+  { seed, runtime, metrics, recorder, promoting }: StartPickerParts,
+): StartedPicker {
+  const start = (capture?: CaptureRecorder): EndpointPicker =>
+    new EndpointPicker({
+      plan,
+      runtime: {
+        ...runtime,
+        clock: inMicroseconds(runtime.clock),
+        network: countPolls(runtime.network, metrics, 'metrics-data-source'),
+      },
+      subscribers: [
+        ...(capture === undefined ? [] : [capture]),
+        ...(recorder === undefined ? [] : [recorder]),
+        metricsSubscriber(metrics),
+        ...(promoting?.subscribers ?? []),
+      ],
+      wrapPlugin: timedPlugins(metrics, runtime.clock),
+      stopwatch: runtime.clock,
+      schedulerRuntime: runtime,
+    });
+  if (captured === undefined && shadows.length === 0) return { picker: start(), capture: undefined };
+  return startCapture({ plan, shadows: shadowPlans, seed }, start);
+}
+
+/** The same time in whole microseconds, which a capture writes in few digits. */
+function inMicroseconds(clock: Clock): Clock {
+  return {
+    now: () => Math.floor(clock.now() * 1000) / 1000,
+    wallTime: () => clock.wallTime(),
+    setTimer: (delay, callback) => clock.setTimer(delay, callback),
   };
-  const picker = createEndpointPicker({
-    plan,
-    runtime: {
-      ...runtime,
-      ...(tap && { clock: tap.clock }),
-      network: countPolls(runtime.network, metrics, 'metrics-data-source'),
-    },
-    wrapPlugin: () => recorder?.around(instruments.plugins) ?? instruments.plugins,
-    wrapScheduler: scheduled,
-    observers: [requestMetrics(metrics), ...(promoting === undefined ? [] : [promoting.canary])],
-    schedulerRuntime: runtime,
-  });
-  const prepare = timedPrepare(picker.prepare, metrics.registry, runtime.clock);
-  const timed = { ...picker, prepare };
-  const guarded = promoting?.wrap(timed) ?? timed;
-  return tap?.wrapPicker(guarded) ?? guarded;
 }

@@ -1,50 +1,39 @@
 import { dirname } from 'node:path';
 import { requireFolder } from '../files/folders.ts';
-import type { Clock } from '../framework/runtime.ts';
 import { CaptureWriter } from '../journal/capture/capture-writer.ts';
-import { startTap, type Tap } from '../journal/capture/start-tap.ts';
 import { ShadowLog } from '../lab/shadow/shadow-log.ts';
 import { type Shadow, startShadow } from '../lab/shadow/start-shadow.ts';
-import type { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { ServeOptions } from './serve-options.ts';
+import type { StartedPicker } from './start-picker.ts';
 
 /** A capture is kept in so many files or more, so that deleting the oldest takes no great part of it. */
 const CAPTURE_FILES_MIN = 8;
 
 const CAPTURE_FILE_BYTES_MAX = 256 * 1024 * 1024;
 
-/** Undefined where nobody listens: then requests pay nothing for it. */
-export function tapOf(
-  { capture, shadows = [], shadowPlans, plan }: ServeOptions,
-  parts: { readonly seed: number; readonly clock: Clock },
-): Tap | undefined {
-  if (capture === undefined && shadows.length === 0) return undefined;
-  return startTap({ ...parts, plan, shadows: shadowPlans });
-}
-
-/** Writes what the tap hears; undefined where nobody asked for it. Throws ConfigError for a folder that cannot be. */
+/** Writes the capture that the options ask for. Throws ConfigError for a folder that cannot be made. */
 export function captureOf(
-  { capture, log }: ServeOptions,
-  { tap, pool }: { readonly tap: Tap; readonly pool: Pick<EndpointPicker['pool'], 'snapshot'> },
+  { capture: captured, log }: ServeOptions,
+  { picker, capture }: StartedPicker,
 ): CaptureWriter | undefined {
-  if (capture === undefined) return undefined;
-  const { folder, bytesMax } = capture;
+  if (captured === undefined || capture === undefined) return undefined;
+  const { folder, bytesMax } = captured;
   requireFolder('--capture', folder);
   log.info({ folder, bytesMax }, 'capturing what goes into decisions, without text');
   const writer = new CaptureWriter({
     folder,
     fileBytesMax: Math.min(CAPTURE_FILE_BYTES_MAX, Math.ceil(bytesMax / CAPTURE_FILES_MIN)),
     totalBytesMax: bytesMax,
-    drain: () => tap.drain(),
-    // Who reads on from the first knows of the pool from there.
-    head: (file) => tap.head(file, file === 0 ? [] : pool.snapshot()),
+    drain: () => capture.drain(),
+    // The first file holds the records of the endpoints themselves.
+    head: (file) => capture.head(file, file === 0 ? [] : picker.pool.snapshot()),
     onFailed: (reason) => log.error({ folder, reason }, 'the capture has ended; serving goes on'),
   });
-  tap.listen(writer.write);
+  capture.listen(writer.write);
   return writer;
 }
 
-/** Undefined where nobody asked for it. Throws ConfigError where its folder cannot be. */
+/** Undefined without --shadow-log. Throws ConfigError for a folder that cannot be made. */
 export function shadowLogOf({ shadowLog, log }: ServeOptions): ShadowLog | undefined {
   if (shadowLog === undefined) return undefined;
   const { path } = shadowLog;
@@ -56,30 +45,23 @@ export function shadowLogOf({ shadowLog, log }: ServeOptions): ShadowLog | undef
   });
 }
 
-/** Starts the shadows, each hearing all that the tap hears. */
+/** Starts the shadows; each reads what a capture holds. */
 export function shadowsOf(
   { shadows = [], log }: ServeOptions,
-  {
-    tap,
-    picker,
-    shadowLog,
-  }: {
-    readonly tap: Tap;
-    readonly picker: EndpointPicker;
-    readonly shadowLog: ShadowLog | undefined;
-  },
+  { picker, capture, shadowLog }: StartedPicker & { readonly shadowLog: ShadowLog | undefined },
 ): readonly Shadow[] {
+  if (capture === undefined) return [];
   return shadows.map((data) => {
-    const begin = (): Uint8Array => tap.begin(picker.pool.snapshot());
+    const begin = (): Uint8Array => capture.begin(picker.pool.snapshot());
     const shadow = startShadow({
       ...data,
       name: data.source,
       begin,
-      drain: () => tap.drain(),
+      drain: () => capture.drain(),
       log,
       onDecisions: shadowLog?.write,
     });
-    tap.listen(shadow.hear);
+    capture.listen(shadow.hear);
     return shadow;
   });
 }

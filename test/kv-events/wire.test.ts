@@ -5,7 +5,7 @@ import { PrecisePrefixIndex } from '../../src/endpoints/kv-events/precise-prefix
 import type { EndpointId } from '../../src/framework/endpoint.ts';
 import type { Routed } from '../../src/framework/observer.ts';
 import { createOpenBody } from '../../src/openai/open-body.ts';
-import { createEndpointPicker, type EndpointPicker } from '../../src/picker/endpoint-picker.ts';
+import { EndpointPicker } from '../../src/picker/endpoint-picker.ts';
 import { createRealRuntime, type RealRuntime } from '../../src/runtime/real-runtime.ts';
 import type { KvEvent } from '../../stub-server/kv-events/kv-event.ts';
 import { KvEventPublisher } from '../../stub-server/kv-events/kv-event-publisher.ts';
@@ -46,14 +46,14 @@ interface Picking {
 function startPicking(): Picking {
   const runtime = createRealRuntime({ seed: 1 });
   const routed: Routed[] = [];
-  const picker = createEndpointPicker({
+  const picker = new EndpointPicker({
     plan: loadConfig({
       text: CONFIG,
       source: 'test',
       catalogue: EMBEDDED_CATALOGUE,
     }),
     runtime,
-    observers: [{ onRouted: (each) => void routed.push(each) }],
+    subscribers: [{ onRouted: (each) => void routed.push(each) }],
   });
   closers.push(async () => {
     picker.stop();

@@ -1,27 +1,26 @@
 import { RoutingError } from '../../framework/error.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
-import type { RoutedRequest, Router } from '../../framework/routing.ts';
-import type { ForeignDecision } from '../../framework/scheduling.ts';
+import type { BookingRouter, Destination, RoutedRequest } from '../../framework/routing.ts';
 import { PREFILL_HEADER } from '../../framework/stage-headers.ts';
 import type { AnswerBlocks } from '../../openai/answer-blocks.ts';
 import type { BodyReader, RequestHead } from '../../openai/body-reader.ts';
 import { BODY_MODE } from '../codec/stream-event.ts';
 
-/** Why a request that went by is in nobody's books. */
+/** Why no reservation is made for a request that another picker has routed. */
 export type UnbookedReason =
-  /** The picker in charge has left no destination: it has failed, or its header and metadata do not reach us. */
+  /** The picker in charge has set no destination: it has failed, or its header and metadata do not reach us. */
   | 'no-destination'
   /** It has chosen an endpoint that is not in our pool, or that the proxy does not allow. */
   | 'unknown-endpoint'
-  /** A body that we cannot read, or of more bytes than we take. */
+  /** A body that we cannot read, or that has more bytes than we take. */
   | 'unreadable'
-  /** Its stream ended before its body: the client has gone, or the proxy had no patience with us. */
+  /** Its stream ended before its body: the client has gone, or the proxy did not wait. */
   | 'cut-short';
 
 export interface ObservedRequestOptions {
-  readonly router: Router;
+  readonly router: BookingRouter;
   readonly openBody: (head: RequestHead) => BodyReader;
-  /** The request as far as its headers tell it, for one without a body. */
+  /** Reads a request without a body from its headers alone. */
   readonly headerOnly: (head: RequestHead) => InferenceRequest;
   readonly newRequestId: () => string;
   /** Whether the pool has an endpoint with this address, `host:port`. */
@@ -39,8 +38,8 @@ export interface BookingMode {
 const DESTINATION = 'x-gateway-destination-endpoint';
 
 /**
- * A request on its way to where another picker has sent it: read like one of ours, and booked at that place once its body
- * is known, or its answer comes. Says nothing to anybody, and throws only what is no fault of the request.
+ * A request on its way to where another picker has sent it. It is read like one of ours, and a reservation is made at its
+ * destination once its body is known, or its answer comes. It answers nothing, and throws only what is not the request's fault.
  */
 export class ObservedRequest {
   readonly #options: ObservedRequestOptions;
@@ -61,7 +60,7 @@ export class ObservedRequest {
     return this.#routed;
   }
 
-  /** For hashing the answer; undefined where it teaches nothing. */
+  /** Hashes the answer; undefined where no observer learns from it. */
   get answer(): AnswerBlocks | undefined {
     return this.#answer;
   }
@@ -116,7 +115,7 @@ export class ObservedRequest {
     if (waited) this.#options.onUnbooked('cut-short', '');
   }
 
-  /** Lets go of the body. */
+  /** Frees the body. */
   #drop(): void {
     this.#over = true;
     this.#reader = undefined;
@@ -133,29 +132,29 @@ export class ObservedRequest {
 
   #book(request: InferenceRequest, { firstTokenSeen, endSeen }: BookingMode): void {
     const { router, knows, onBooked, onUnbooked } = this.#options;
-    const decided = this.#decided();
-    if (decided === undefined) {
+    const destination = this.#destinationOf();
+    if (destination === undefined) {
       this.#drop();
       onUnbooked('no-destination', '');
-    } else if (!knows(decided.destination)) {
+    } else if (!knows(destination.destination)) {
       this.#drop();
-      onUnbooked('unknown-endpoint', decided.destination);
+      onUnbooked('unknown-endpoint', destination.destination);
     } else {
-      const options = { subset: this.#subset, firstTokenSeen, endSeen, decided };
-      this.#routed = router.route(request, options);
+      const options = { subset: this.#subset, firstTokenSeen, endSeen };
+      this.#routed = router.book(request, destination, options);
       onBooked();
     }
   }
 
-  /** The first of its destinations: the others are fallbacks, and `served` tells when one was taken. */
-  #decided(): ForeignDecision | undefined {
+  /** The first of its destinations: the others are fallbacks, and `served` reports when one was used. */
+  #destinationOf(): Destination | undefined {
     const headers = this.#head?.headers;
     const list = this.#destination ?? headers?.get(DESTINATION) ?? '';
     const destination = list.split(',')[0]?.trim() ?? '';
     return destination === '' ? undefined : { destination, prefill: headers?.get(PREFILL_HEADER) };
   }
 
-  /** What is wrong with the request is between its client and the picker in charge. */
+  /** A bad request is for the picker in charge to refuse. */
   #guarded(step: () => void): void {
     if (this.#over) return;
     try {

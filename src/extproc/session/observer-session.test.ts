@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { Outcome } from '../../framework/observer.ts';
 import type { InferenceRequest, PromptBlocks } from '../../framework/request.ts';
-import type { RouteOptions } from '../../framework/routing.ts';
+import type { Destination, RouteOptions } from '../../framework/routing.ts';
 import { createOpenBody, headerOnlyRequest } from '../../openai/open-body.ts';
 import { HeaderBlock } from '../codec/header-block.ts';
 import type { StreamAction } from '../codec/stream-action.ts';
@@ -60,7 +60,11 @@ const WATCHED = modes(BODY_MODE.streamed, BODY_MODE.streamed, true);
 
 function setUp(overrides: Partial<ObserverSessionOptions> = {}) {
   const actions: StreamAction[] = [];
-  const routed: { request: InferenceRequest; options: RouteOptions | undefined }[] = [];
+  const routed: {
+    request: InferenceRequest;
+    destination: Destination;
+    options: RouteOptions | undefined;
+  }[] = [];
   const read: InferenceRequest[] = [];
   const conversations: PromptBlocks[] = [];
   const ended: Outcome[] = [];
@@ -71,8 +75,8 @@ function setUp(overrides: Partial<ObserverSessionOptions> = {}) {
   const session = new ObserverSession(
     {
       router: {
-        route: (request, options) => {
-          routed.push({ request, options });
+        book: (request, destination, options) => {
+          routed.push({ request, destination, options });
           let open = true;
           return {
             request,
@@ -85,7 +89,7 @@ function setUp(overrides: Partial<ObserverSessionOptions> = {}) {
             },
             served: () => undefined,
             bodyRead: (complete) => void read.push(complete),
-            hearsAnswer: true,
+            wantsAnswer: true,
             answered: (conversation) => void conversations.push(conversation),
             done: (outcome) => {
               if (open) ended.push(outcome);
@@ -192,7 +196,7 @@ describe('an observer, towards the proxy', () => {
     const fault = new Error('ours');
     const { send, kinds, faults, session } = setUp({
       router: {
-        route: () => {
+        book: () => {
           throw fault;
         },
       },
@@ -216,7 +220,7 @@ describe('an observer’s books', () => {
     const prefill = { 'x-prefiller-host-port': '10.0.0.9:8000' };
     send(requestHeaders({ 'x-gateway-destination-endpoint': chosen, ...prefill }));
     send(body('request-body', BODY));
-    expect(routed[0]?.options?.decided).toEqual({ destination: CHOSEN, prefill: '10.0.0.9:8000' });
+    expect(routed[0]?.destination).toEqual({ destination: CHOSEN, prefill: '10.0.0.9:8000' });
     expect(routed[0]?.request.model).toBe('m');
   });
 
@@ -225,7 +229,7 @@ describe('an observer’s books', () => {
     const metadata = { subset: undefined, served: undefined, destination: CHOSEN };
     send(requestHeaders({ 'x-gateway-destination-endpoint': '6.6.6.6:1' }, { metadata }));
     send(body('request-body', BODY));
-    expect(routed[0]?.options?.decided?.destination).toBe(CHOSEN);
+    expect(routed[0]?.destination.destination).toBe(CHOSEN);
   });
 
   it.each([

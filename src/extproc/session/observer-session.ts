@@ -14,28 +14,28 @@ import {
 import { ResponsePhase } from './response-phase.ts';
 
 export interface ObserverSessionOptions extends ObservedRequestOptions {
-  /** An error that is ours. The request goes on as if nobody looked. */
+  /** Called for an error that is ours. The request goes on without us. */
   readonly onFault: (error: unknown) => void;
 }
 
-/** What a filter has that says nothing of itself. */
-const UNTOLD: ProtocolConfig = {
+/** The modes of a filter that sends no protocol configuration. */
+const DEFAULT_PROTOCOL: ProtocolConfig = {
   requestBodyMode: BODY_MODE.fullDuplex,
   responseBodyMode: BODY_MODE.fullDuplex,
   sendsBodyWithoutWaiting: false,
 };
 
 /**
- * One HTTP request's life on the stream of a filter that stands behind another picker's. What is awaited is answered at
- * once and changes nothing; in `observability_mode` nothing is. Throws only what `emit` or `onFault` throws.
+ * One HTTP request's life on the stream of a filter that stands behind another picker's. Messages that await an answer get
+ * one at once, which changes nothing; in `observability_mode` none does. Throws only what `emit` or `onFault` throws.
  */
 export class ObserverSession {
   readonly #options: ObserverSessionOptions;
   readonly #emit: (action: StreamAction) => void;
   readonly #request: ObservedRequest;
-  /** Only listens: its answers are not sent. */
+  /** Its answers are not sent. */
   readonly #response = new ResponsePhase(() => undefined);
-  #protocol = UNTOLD;
+  #protocol = DEFAULT_PROTOCOL;
   #observing = false;
   #begun = false;
   #over = false;
@@ -48,12 +48,12 @@ export class ObserverSession {
 
   on(event: StreamEvent): void {
     this.#configure(event);
-    // First, so that whatever we make of it cannot keep it.
-    if (!this.#observing) this.#letPass(event);
+    // First, so that nothing that we do with the event can hold it up.
+    if (!this.#observing) this.#pass(event);
     if (this.#over) return;
     try {
-      this.#note(event);
-      this.#learn(event);
+      this.#readMetadata(event);
+      this.#follow(event);
     } catch (error) {
       this.#fail(error);
     }
@@ -77,11 +77,11 @@ export class ObserverSession {
     if (this.#begun) return;
     this.#begun = true;
     this.#observing = observing;
-    this.#protocol = protocol ?? UNTOLD;
+    this.#protocol = protocol ?? DEFAULT_PROTOCOL;
     this.#response.configure(this.#protocol.responseBodyMode);
   }
 
-  #letPass(event: StreamEvent): void {
+  #pass(event: StreamEvent): void {
     const { requestBodyMode, responseBodyMode } = this.#protocol;
     switch (event.kind) {
       case 'request-headers':
@@ -120,13 +120,13 @@ export class ObserverSession {
     }
   }
 
-  #note({ metadata }: StreamEvent): void {
+  #readMetadata({ metadata }: StreamEvent): void {
     if (metadata?.subset !== undefined) this.#request.allow(metadata.subset);
     if (metadata?.destination !== undefined) this.#request.sentTo(metadata.destination);
     if (metadata?.served !== undefined) this.#request.routed?.served(metadata.served);
   }
 
-  #learn(event: StreamEvent): void {
+  #follow(event: StreamEvent): void {
     const mode = this.#mode();
     switch (event.kind) {
       case 'request-headers':
@@ -142,7 +142,7 @@ export class ObserverSession {
         this.#request.onAnswered(mode);
         const { routed, answer } = this.#request;
         this.#response.onHeaders(event, routed, answer);
-        // The model says when: this stream will end too late to tell.
+        // The engine model predicts the end: this stream ends too late to show it.
         if (!mode.endSeen) this.#response.complete(routed);
         return;
       }
@@ -163,7 +163,7 @@ export class ObserverSession {
     return { requestBodyMode, firstTokenSeen: bodySeen, endSeen: bodySeen || !this.#observing };
   }
 
-  /** Nothing more is learned of this request, and all that comes is let pass. */
+  /** This request is not followed any more; all its messages still pass. */
   #fail(error: unknown): void {
     this.#over = true;
     this.#options.onFault(error);

@@ -1,14 +1,28 @@
+import type { InferenceRequest } from '../../framework/request.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
+import { ENCODE_HEADER, PREFILL_HEADER } from '../../framework/stage-headers.ts';
 import type { RequestHead } from '../../openai/body-reader.ts';
 import type { PickMutation } from '../codec/stream-action.ts';
-import { CONTROL_HEADERS } from './control-headers.ts';
-import { isRenamed } from './is-renamed.ts';
+
+/**
+ * Headers that steer a request, besides the destination, which every pick sets. A client that sends one could send its
+ * request, or a model server's KV cache, anywhere: they are removed before the request leaves, unless the pick sets them.
+ */
+const CONTROL_HEADERS: readonly string[] = [
+  'x-gateway-destination-endpoint-subset',
+  'x-gateway-destination-endpoint-served',
+  'x-gateway-destination-endpoint-scores',
+  PREFILL_HEADER,
+  ENCODE_HEADER,
+  'x-data-parallel-host-port',
+  'x-kv-cache-source-host-port',
+];
 
 const REQUEST_ID = 'x-request-id';
-/** No name can be found in an answer that is compressed. */
+/** A model name cannot be restored in an answer that is compressed. */
 const ACCEPT_ENCODING = 'accept-encoding';
 
-/** What a pick changes about the request. `contentLength` in bytes, undefined where the length is not ours to say. */
+/** What a pick changes about the request. `contentLength` is in bytes; undefined leaves the header as it is. */
 export function pickMutation(
   { request, destinations, headers }: RoutedRequest,
   { id, headers: sent }: RequestHead,
@@ -25,4 +39,9 @@ export function pickMutation(
       (name) => sent.has(name) && !headers.has(name),
     ),
   };
+}
+
+/** Whether the model server is asked for another model than the client named, if any. */
+export function isRenamed({ model, rewrite }: InferenceRequest): boolean {
+  return rewrite !== undefined && rewrite.requestedModel !== model;
 }

@@ -2,45 +2,58 @@ import { RoutingError } from '../../framework/error.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { RoutedRequest, Router } from '../../framework/routing.ts';
 import type { AnswerBlocks } from '../../openai/answer-blocks.ts';
-import { type BodyEdit, editBody, byteGrowth } from '../../openai/body-edit.ts';
+import { type BodyEdit, byteGrowth, editBody } from '../../openai/body-edit.ts';
 import type { BodyReader, RequestHead } from '../../openai/body-reader.ts';
 import type { PickMutation, StreamAction } from '../codec/stream-action.ts';
 import { BODY_MODE, type ProtocolConfig } from '../codec/stream-event.ts';
 import { chunked } from './chunked.ts';
-import { isRenamed } from './is-renamed.ts';
 import { PassingBody } from './passing-body.ts';
-import { pickMutation } from './pick-mutation.ts';
+import { isRenamed, pickMutation } from './pick-mutation.ts';
 
 export interface RequestPhaseOptions {
   readonly router: Router;
   readonly openBody: (head: RequestHead) => BodyReader;
-  /** The request as far as its headers tell it, for one without a body. */
+  /** Reads a request without a body from its headers alone. */
   readonly headerOnly: (head: RequestHead) => InferenceRequest;
   readonly newRequestId: () => string;
   /**
-   * Where the body streams past us, the pick is made after so many bytes at the latest. Must lie below the proxy's
-   * buffer limit (1 MiB by default): past that it stops reading and waits for us for ever.
+   * Where the body streams past the picker, the pick is made after so many bytes at the latest. Must lie below the proxy's
+   * buffer limit (1 MiB by default): beyond it the proxy stops reading and waits for the picker for ever.
    */
   readonly earlyPickBytes: number;
   /** In full duplex, give up the response side: output tokens cost nothing, and their end is not seen. */
   readonly halfCloseAfterPick: boolean;
 }
 
-/** When the pick is made, and what the proxy is told before: the request's body mode as it matters to us. */
+/** When the pick is made, and what the proxy gets before it: what the request's body mode means to us. */
 type PickTime =
-  /** Full duplex: at the body's end; nothing is answered before, and then all of it is sent back. */
+  /** Full duplex: at the body's end. Nothing is answered before, and then all of the body is sent back. */
   | 'body-end'
   /** The body comes in one message, once the headers have been answered. */
   | 'body-message'
-  /** The body streams past: as soon as enough of it was seen. */
+  /** The body streams past: the pick is made as soon as enough of it was seen. */
   | 'early'
   /** The body comes after our answer to the headers, or never. */
   | 'headers';
 
-/** The request's half of a session: reads the body, has the router pick, and says so in the way the proxy's mode asks for. */
+/** A request that is read as far as its pick needs. */
+interface ReadRequest {
+  readonly head: RequestHead;
+  readonly request: InferenceRequest;
+  /** For what reads the body before the pick; empty where the whole body is not at hand. */
+  readonly body: readonly Uint8Array[];
+  /** In bytes; undefined where the length does not change or is not known. */
+  readonly contentLength: number | undefined;
+  /** Answers the proxy once the pick is made. */
+  readonly answer: (pick: PickMutation) => void;
+}
+
+/** The request's half of a session: reads the body, has the router pick, and answers as the proxy's mode asks for. */
 export class RequestPhase {
   readonly #options: RequestPhaseOptions;
   readonly #emit: (action: StreamAction) => void;
+  /** Runs what follows a wait, unless the session is over. */
+  readonly #resume: (go: () => void) => void;
   #mode: number = BODY_MODE.fullDuplex;
   #pickTime: PickTime = 'body-end';
   #seesFirstToken = true;
@@ -54,9 +67,7 @@ export class RequestPhase {
   #routed: RoutedRequest | undefined;
   #preparing = false;
   #answer: AnswerBlocks | undefined;
-  readonly #resume: (go: () => void) => void;
 
-  /** `resume` is called, after a wait, with what is to be done now that it is over. */
   constructor(
     options: RequestPhaseOptions,
     emit: (action: StreamAction) => void,
@@ -67,17 +78,17 @@ export class RequestPhase {
     this.#resume = resume;
   }
 
-  /** Something is being got ready for the pick; what comes meanwhile has to wait. */
+  /** The pick waits for something; events that come meanwhile must wait, too. */
   get preparing(): boolean {
     return this.#preparing;
   }
 
-  /** The pick, once there is one. */
+  /** Undefined before the pick. */
   get routed(): RoutedRequest | undefined {
     return this.#routed;
   }
 
-  /** For hashing the answer; undefined where it teaches nothing. */
+  /** Hashes the answer; undefined where no observer learns from it. */
   get answer(): AnswerBlocks | undefined {
     return this.#answer;
   }
@@ -92,26 +103,30 @@ export class RequestPhase {
     this.#subset = subset;
   }
 
-  /** Lets go of the body. */
+  /** Frees the body. */
   drop(): void {
     this.#withheld = [];
     this.#passing.drop();
     this.#reader = undefined;
   }
 
+  // The three methods below call the pick themselves, so that the way from a message to a score stays short.
+
   onHeaders(headers: ReadonlyMap<string, string>, endOfStream: boolean): void {
     if (this.#head !== undefined) return;
     const { newRequestId, openBody } = this.#options;
     const head = { id: newRequestId(), path: headers.get(':path') ?? '/', headers };
     this.#head = head;
+    let read: ReadRequest | undefined;
     if (endOfStream) {
       this.#ended = true;
-      this.#pickAtHeaders(head, this.#withoutBody(head));
-      return;
+      read = this.#readHeaders(head, this.#withoutBody(head));
+    } else {
+      this.#reader = openBody(head);
+      if (this.#pickTime === 'headers') read = this.#readHeaders(head, this.#reader.peek());
+      else if (this.#pickTime === 'body-message') this.#answerHeaders(undefined);
     }
-    this.#reader = openBody(head);
-    if (this.#pickTime === 'headers') this.#pickAtHeaders(head, this.#reader.peek());
-    else if (this.#pickTime === 'body-message') this.#answerHeaders(undefined);
+    if (read !== undefined && !this.#waits(read)) this.#pick(read);
   }
 
   onBody(chunk: Buffer, endOfStream: boolean): void {
@@ -127,37 +142,64 @@ export class RequestPhase {
     }
     this.#bodyBytes += chunk.length;
     reader.push(chunk);
-    switch (this.#pickTime) {
-      case 'body-end':
-        this.#withheld.push(chunk);
-        if (endOfStream) this.#endDuplex(head, reader, this.#bodyBytes);
-        return;
-      case 'body-message':
-        this.#pickAtBody(head, reader, chunk, endOfStream);
-        return;
-      case 'early':
-      case 'headers':
-        this.#passing.push(chunk);
-        this.#passChunk(head, reader, endOfStream);
+    let read: ReadRequest | undefined;
+    if (this.#pickTime === 'body-end') {
+      this.#withheld.push(chunk);
+      if (endOfStream) read = this.#readDuplex(head, reader, this.#bodyBytes);
+    } else if (this.#pickTime === 'body-message') {
+      read = this.#readMessage(head, reader, { body: chunk, endOfStream });
+    } else {
+      this.#passing.push(chunk);
+      read = this.#readPassing(head, reader, endOfStream);
     }
+    if (read !== undefined && !this.#waits(read)) this.#pick(read);
   }
 
-  /** Trailers complete the body; where it was complete already, or never came, they are only let pass. */
+  /** Trailers complete the body. Where it was complete already, or never came, they only pass. */
   onTrailers(): void {
     const head = this.#head;
     const reader = this.#reader;
+    let read: ReadRequest | undefined;
     if (!this.#ended && head !== undefined && reader !== undefined) {
-      if (this.#pickTime === 'body-end') {
-        this.#endDuplex(head, reader, undefined);
-        return;
-      }
-      this.#endStreamed(head, reader);
+      const duplex = this.#pickTime === 'body-end';
+      read = duplex ? this.#readDuplex(head, reader, undefined) : this.#readEnd(head, reader);
+      if (read !== undefined && !this.#waits(read)) this.#pick(read);
+      // The pick answers the trailers, too.
+      if (duplex) return;
     }
     this.#ended = true;
     this.#emit({ kind: 'answer-request-trailers' });
   }
 
-  /** A POST that ends with its headers has an empty body, which some paths refuse; anything else has none. */
+  #pick({ head, request, contentLength, answer }: ReadRequest): void {
+    const halfCloses = this.#halfCloses(request);
+    this.#routed = this.#options.router.route(request, {
+      subset: this.#subset,
+      firstTokenSeen: this.#seesFirstToken && !halfCloses,
+      endSeen: !halfCloses,
+    });
+    answer(pickMutation(this.#routed, head, contentLength));
+  }
+
+  /** Whether the pick has to wait; it is made later then. */
+  #waits(read: ReadRequest): boolean {
+    const { prepare } = this.#options.router;
+    if (prepare === undefined) return false;
+    const ready = (): void =>
+      this.#resume(() => {
+        this.#preparing = false;
+        this.#pick(read);
+      });
+    this.#preparing = prepare(read.request, read.body, ready, { subset: this.#subset });
+    return this.#preparing;
+  }
+
+  #readHeaders(head: RequestHead, request: InferenceRequest): ReadRequest {
+    const answer = (pick: PickMutation): void => this.#answerHeaders(pick);
+    return { head, request, body: [], contentLength: undefined, answer };
+  }
+
+  /** A POST that ends with its headers has an empty body, which some paths refuse; any other request has none. */
   #withoutBody(head: RequestHead): InferenceRequest {
     const { openBody, headerOnly } = this.#options;
     return head.headers.get(':method') === 'POST' ? openBody(head).end() : headerOnly(head);
@@ -169,85 +211,78 @@ export class RequestPhase {
     return request;
   }
 
-  #endDuplex(head: RequestHead, reader: BodyReader, contentLength: number | undefined): void {
+  /** Without a length the body was ended by trailers. */
+  #readDuplex(head: RequestHead, reader: BodyReader, bodyBytes: number | undefined): ReadRequest {
     this.#ended = true;
     const request = this.#read(reader);
     const { edit } = reader;
     const body = editBody(edit, this.#withheld);
-    this.#prepared(request, body, () => {
-      const length = contentLength && contentLength + (edit === undefined ? 0 : byteGrowth(edit));
-      this.#answerHeaders(this.#pick(head, request, length));
+    const contentLength = bodyBytes && bodyBytes + (edit === undefined ? 0 : byteGrowth(edit));
+    const byTrailers = bodyBytes === undefined;
+    const answer = (pick: PickMutation): void => {
+      this.#answerHeaders(pick);
       // Trailers end the stream then, and without any body the proxy expects none back.
-      const byTrailers = contentLength === undefined;
       if (!byTrailers || this.#bodyBytes > 0) this.#echo(body, !byTrailers);
       this.drop();
       if (byTrailers) this.#emit({ kind: 'answer-request-trailers' });
       else if (this.#halfCloses(request)) this.#emit({ kind: 'half-close' });
-    });
+    };
+    return { head, request, body, contentLength, answer };
   }
 
-  /** The pick, once all that it needs is there: at once, if nothing has to be asked for. */
-  #prepared(request: InferenceRequest, body: readonly Uint8Array[], pick: () => void): void {
-    const { router } = this.#options;
-    this.#preparing =
-      router.prepare?.(
-        request,
-        body,
-        () =>
-          this.#resume(() => {
-            this.#preparing = false;
-            pick();
-          }),
-        { subset: this.#subset },
-      ) ?? false;
-    if (!this.#preparing) pick();
-  }
-
-  /** The whole body is one message, though not marked as the end when trailers follow; or the part of it that fitted. */
-  #pickAtBody(head: RequestHead, reader: BodyReader, body: Buffer, endOfStream: boolean): void {
+  /**
+   * The whole body is one message, though the message is not marked as the end when trailers follow; or it is the part of
+   * the body that fitted.
+   */
+  #readMessage(
+    head: RequestHead,
+    reader: BodyReader,
+    { body, endOfStream }: { readonly body: Buffer; readonly endOfStream: boolean },
+  ): ReadRequest {
     this.#ended = true;
     const cutShort = this.#mode === BODY_MODE.bufferedPartial && !endOfStream && !reader.complete;
     const request = cutShort ? reader.peek() : this.#read(reader);
     const { edit } = reader;
     const replaced = edit && editBody(edit, [body]);
-    this.#prepared(request, replaced ?? [body], () => {
-      const pick = this.#pick(head, request, lengthAfter(edit, head));
+    const answer = (pick: PickMutation): void =>
       this.#emit({ kind: 'answer-request-body', pick, body: replaced });
-    });
+    const contentLength = lengthAfter(edit, head);
+    return { head, request, body: replaced ?? [body], contentLength, answer };
   }
 
   /** Nothing is answered until the pick, then every chunk at once. */
-  #passChunk(head: RequestHead, reader: BodyReader, endOfStream: boolean): void {
+  #readPassing(
+    head: RequestHead,
+    reader: BodyReader,
+    endOfStream: boolean,
+  ): ReadRequest | undefined {
+    if (endOfStream) return this.#readEnd(head, reader);
+    if (this.#routed !== undefined) {
+      this.#answerChunks();
+      return undefined;
+    }
     // The proxy holds trailers back until it has our answer: a body that is complete must not wait for its end.
     const enough = reader.complete || this.#bodyBytes >= this.#options.earlyPickBytes;
-    if (endOfStream) this.#endStreamed(head, reader);
-    else if (this.#routed !== undefined) this.#answerChunks();
-    else if (enough) this.#pickEarly(head, reader, reader.peek());
+    return enough ? this.#readEarly(head, reader, reader.peek()) : undefined;
   }
 
-  #endStreamed(head: RequestHead, reader: BodyReader): void {
+  #readEnd(head: RequestHead, reader: BodyReader): ReadRequest | undefined {
     this.#ended = true;
     const request = this.#read(reader);
-    if (this.#routed === undefined) {
-      this.#pickEarly(head, reader, request);
-      return;
-    }
+    if (this.#routed === undefined) return this.#readEarly(head, reader, request);
     this.#checkEdit(reader);
     this.#routed.bodyRead(request);
     this.#answerChunks();
+    return undefined;
   }
 
-  #pickAtHeaders(head: RequestHead, request: InferenceRequest): void {
-    this.#prepared(request, [], () => this.#answerHeaders(this.#pick(head, request)));
-  }
-
-  #pickEarly(head: RequestHead, reader: BodyReader, request: InferenceRequest): void {
-    const { edit } = reader;
+  #readEarly(head: RequestHead, { edit }: BodyReader, request: InferenceRequest): ReadRequest {
     this.#passing.settle(edit);
-    this.#prepared(request, [], () => {
-      this.#answerHeaders(this.#pick(head, request, lengthAfter(edit, head)));
+    const answer = (pick: PickMutation): void => {
+      this.#answerHeaders(pick);
       this.#answerChunks();
-    });
+    };
+    return { head, request, body: [], contentLength: lengthAfter(edit, head), answer };
   }
 
   #answerChunks(): void {
@@ -256,7 +291,7 @@ export class RequestPhase {
     }
   }
 
-  /** A model that came after the pick may have left under the name that was to be replaced. */
+  /** A model name that came after the pick may have left before it could be replaced. */
   #checkEdit({ edit }: BodyReader): void {
     if (this.#passing.agrees(edit)) return;
     throw new RoutingError(
@@ -279,24 +314,14 @@ export class RequestPhase {
     }
   }
 
-  #pick(head: RequestHead, request: InferenceRequest, contentLength?: number): PickMutation {
-    const routed = this.#options.router.route(request, {
-      subset: this.#subset,
-      firstTokenSeen: this.#seesFirstToken && !this.#halfCloses(request),
-      endSeen: !this.#halfCloses(request),
-    });
-    this.#routed = routed;
-    return pickMutation(routed, head, contentLength);
-  }
-
-  /** Not where the answer has to be seen for its sake: it names a model the client did not ask for. */
+  /** A renamed model has to be restored in the answer, which must be seen then. */
   #halfCloses(request: InferenceRequest): boolean {
     const { halfCloseAfterPick } = this.#options;
     return halfCloseAfterPick && this.#pickTime === 'body-end' && !isRenamed(request);
   }
 }
 
-/** Of a body that leaves by itself: only where it is edited, and had one. */
+/** The length of a body that leaves without us; undefined where it is not edited, or no length was announced. */
 function lengthAfter(edit: BodyEdit | undefined, { headers }: RequestHead): number | undefined {
   const announced = headers.get('content-length');
   if (edit === undefined || announced === undefined) return undefined;

@@ -8,14 +8,14 @@ import type { HeaderBlock } from '../codec/header-block.ts';
 import type { StreamAction } from '../codec/stream-action.ts';
 import { BODY_MODE } from '../codec/stream-event.ts';
 import { chunked } from './chunked.ts';
-import { isRenamed } from './is-renamed.ts';
+import { isRenamed } from './pick-mutation.ts';
 
 const SERVER_ERROR = 500;
 const TEXTUAL = /json|event-stream|^$/i;
 
 /**
- * The response's half of a session: lets everything pass at once, the model under the name that the client asked for, and
- * notes when it began, how it ended and what it used.
+ * The response's half of a session: lets everything pass at once, with the model under the name that the client asked for,
+ * and reports when the response began, how it ended and how many tokens it used.
  */
 export class ResponsePhase {
   readonly #emit: (action: StreamAction) => void;
@@ -42,16 +42,16 @@ export class ResponsePhase {
   onHeaders(
     { headers, endOfStream }: { readonly headers: HeaderBlock; readonly endOfStream: boolean },
     routed: RoutedRequest | undefined,
-    /** What is to hash the answer, where anybody could learn from it. */
+    /** Hashes the answer; undefined where no observer learns from it. */
     answer?: AnswerBlocks,
   ): void {
     this.#status = Number(headers.get(':status') ?? 200);
     const setHeaders = [...(routed?.responseHeaders() ?? [])];
     if (!endOfStream && this.#mode !== BODY_MODE.none) {
       this.#restorer = restorerFor(headers, routed?.request);
-      if (routed?.hearsAnswer === true) this.#text = answerTextFor(headers, answer);
+      if (routed?.wantsAnswer === true) this.#text = answerTextFor(headers, answer);
     }
-    // The length is another then, and not known before the end.
+    // Restoring names changes the length, which is not known before the end.
     const removeHeaders = this.#restorer === undefined ? undefined : ['content-length'];
     this.#emit({ kind: 'answer-response-headers', setHeaders, removeHeaders });
     if (endOfStream) this.complete(routed);
@@ -92,7 +92,7 @@ export class ResponsePhase {
   }
 
   #echo(body: readonly Uint8Array[], ends: boolean): void {
-    // All of it is held back: the next piece carries it.
+    // The restorer holds all of it back: the next piece carries it.
     if (body.length === 0 && !ends) return;
     const groups = chunked(body);
     for (const [index, pieces] of groups.entries()) {

@@ -66,7 +66,7 @@ function setUp(
       },
       served: (address) => void served.push(address),
       bodyRead: (complete) => void read.push(complete),
-      hearsAnswer: true,
+      wantsAnswer: true,
       answered: (conversation) => void conversations.push(conversation),
       done: (outcome, usage) => {
         if (open) ended.push({ outcome, usage });

@@ -1,22 +1,24 @@
-import { RoutingError } from '../../framework/error.ts';
+import { ERRORS, RoutingError } from '../../framework/error.ts';
 import type { StreamAction } from '../codec/stream-action.ts';
 import type { CloseReason, StreamEvent } from '../codec/stream-event.ts';
-import { rejection } from './rejection.ts';
 import { RequestPhase, type RequestPhaseOptions } from './request-phase.ts';
 import { ResponsePhase } from './response-phase.ts';
 
 export interface SessionOptions extends RequestPhaseOptions {
-  /** An error that is ours. The request has been answered with 500, unless it was over. */
+  /** Called for an error that is ours. The request has been answered with 500, unless it was over. */
   readonly onFault: (error: unknown) => void;
   readonly onRejected: (error: RoutingError, model: string) => void;
 }
 
-/** `over` once nothing more is said or listened to: rejected, half-closed, only observing, or closed. */
+/** `over`: rejected, only observing, or closed; no event has an effect then. */
 type State = 'open' | 'half-closed' | 'over';
 
+/** Seconds that a client should wait before it tries again, where trying again can help. */
+const RETRY_AFTER_SECONDS = '1';
+
 /**
- * One HTTP request's life on one ext_proc stream: events in, actions out, no sockets. The rules it keeps are
- * numbered in SPEC.md. Throws only what `emit` or `onFault` throws.
+ * One HTTP request's life on one ext_proc stream: events in, actions out, no sockets. SPEC.md numbers the rules that it
+ * keeps. Throws only what `emit` or `onFault` throws.
  */
 export class Session {
   readonly #options: SessionOptions;
@@ -26,7 +28,7 @@ export class Session {
   #state: State = 'open';
   #begun = false;
   #closed = false;
-  /** What came while something was being got ready for the pick. The proxy awaits our answer, so it is little. */
+  /** Events that came while the pick had to wait. They are few: the proxy awaits our answer. */
   readonly #waiting: StreamEvent[] = [];
 
   constructor(options: SessionOptions, emit: (action: StreamAction) => void) {
@@ -54,25 +56,35 @@ export class Session {
       return;
     }
     try {
-      this.#note(event);
-      this.#dispatch(event);
+      this.#configure(event);
+      switch (event.kind) {
+        case 'request-headers':
+          this.#request.onHeaders(event.headers.toMap(), event.endOfStream);
+          return;
+        case 'request-body':
+          this.#request.onBody(event.chunk, event.endOfStream);
+          return;
+        case 'request-trailers':
+          this.#request.onTrailers();
+          return;
+        case 'response-headers':
+          this.#response.onHeaders(event, this.#request.routed, this.#request.answer);
+          return;
+        case 'response-body':
+          this.#response.onBody(event.chunk, event.endOfStream, this.#request.routed);
+          return;
+        case 'response-trailers':
+          this.#response.onTrailers(this.#request.routed);
+          return;
+        case 'unknown':
+          return;
+      }
     } catch (error) {
       this.#reject(error);
     }
   }
 
-  /** The wait before a pick is over; unless the request is. */
-  #resume(go: () => void): void {
-    if (this.#state !== 'open') return;
-    try {
-      go();
-    } catch (error) {
-      this.#reject(error);
-    }
-    for (const event of this.#waiting.splice(0)) this.on(event);
-  }
-
-  /** The stream is over, however it ended. Gives back the reservation if anything still holds it. */
+  /** The stream is over, however it ended. Releases the reservation if it is still held. */
   closed(reason: CloseReason): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -88,8 +100,19 @@ export class Session {
     this.#request.drop();
   }
 
-  #note({ protocol, metadata }: StreamEvent): void {
-    // Of the first message only: a mode that changed half-way would pick twice.
+  /** The wait before a pick is over. Nothing is left to do when the request is over, too. */
+  #resume(go: () => void): void {
+    if (this.#state !== 'open') return;
+    try {
+      go();
+    } catch (error) {
+      this.#reject(error);
+    }
+    for (const event of this.#waiting.splice(0)) this.on(event);
+  }
+
+  #configure({ protocol, metadata }: StreamEvent): void {
+    // Only the first message counts: a mode that changed half-way would pick twice.
     if (protocol !== undefined && !this.#begun) {
       this.#request.configure(protocol);
       this.#response.configure(protocol.responseBodyMode);
@@ -99,32 +122,7 @@ export class Session {
     if (metadata?.served !== undefined) this.#request.routed?.served(metadata.served);
   }
 
-  #dispatch(event: StreamEvent): void {
-    switch (event.kind) {
-      case 'request-headers':
-        this.#request.onHeaders(event.headers.toMap(), event.endOfStream);
-        return;
-      case 'request-body':
-        this.#request.onBody(event.chunk, event.endOfStream);
-        return;
-      case 'request-trailers':
-        this.#request.onTrailers();
-        return;
-      case 'response-headers':
-        this.#response.onHeaders(event, this.#request.routed, this.#request.answer);
-        return;
-      case 'response-body':
-        this.#response.onBody(event.chunk, event.endOfStream, this.#request.routed);
-        return;
-      case 'response-trailers':
-        this.#response.onTrailers(this.#request.routed);
-        return;
-      case 'unknown':
-        return;
-    }
-  }
-
-  /** The request's end, said to the client; nothing is heard after it but the stream's end. */
+  /** Ends the request with an answer to the client; only the end of the stream matters after it. */
   #reject(error: unknown): void {
     this.#state = 'over';
     const { onFault, onRejected } = this.#options;
@@ -143,4 +141,16 @@ export class Session {
       onFault(fault);
     }
   }
+}
+
+/** A routing error as the client gets it: its status and a JSON body in OpenAI's error shape. */
+function rejection({ code, sentence }: RoutingError): StreamAction {
+  const { status, type, droppedReason } = ERRORS[code];
+  const headers: (readonly [name: string, value: string])[] = [
+    ['content-type', 'application/json'],
+  ];
+  if (droppedReason !== undefined) headers.push(['x-llm-d-request-dropped-reason', droppedReason]);
+  if (status === 429 || status === 503) headers.push(['retry-after', RETRY_AFTER_SECONDS]);
+  const body = JSON.stringify({ error: { message: sentence, type, param: null, code } });
+  return { kind: 'reject', status, headers, body };
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { makeEndpoint, makeRequest } from '../../../test/makers.ts';
+import { RoutingError } from '../../framework/error.ts';
 import type { Routed } from '../../framework/observer.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
@@ -66,7 +67,10 @@ describe('a canary', () => {
     canary.onDone(stream, 900, 'completed');
     canary.onDone(routedOf(whole), 250, 'completed');
     canary.onDone(routedOf(failed), 900, 'failed');
-    canary.refused(refused);
+    canary.onDecision({
+      request: refused,
+      error: new RoutingError('saturated', 'full'),
+    } as DecisionEvent);
     canary.onDone(routedOf(aborted), 900, 'aborted');
     expect(canary.outcomes().challenger).toEqual({
       requests: 4,

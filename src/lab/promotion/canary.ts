@@ -1,25 +1,27 @@
-import type { Outcome, RequestObserver, Routed } from '../../framework/observer.ts';
+import { RoutingError } from '../../framework/error.ts';
+import type { Outcome, Routed } from '../../framework/observer.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { Random } from '../../framework/runtime.ts';
+import type { DecisionEvent, JournalSubscriber } from '../../picker/journal.ts';
 import { ArmTally } from './arm-tally.ts';
 import type { Arms } from './promotion-rule.ts';
 
-/** With the value `challenger` or `incumbent` it says which of the two decides, whatever the share. */
+/** The value `challenger` or `incumbent` of this request header says which of the two decides, whatever the share. */
 export const CANARY_HEADER = 'x-pointsman-canary';
 
 type Arm = 'incumbent' | 'challenger';
 
 /**
- * Says which requests a challenger decides, in place of the one in charge: a share of them, drawn by chance, and those whose
- * header asks for it. Adds up what becomes of those drawn; the others would not be alike.
+ * Says which requests a challenger decides in place of the plan in charge: a share of them, drawn at random, and those whose
+ * header asks for it. Adds up the outcomes of the requests that were drawn; the others are no fair comparison.
  */
-export class Canary implements RequestObserver {
+export class Canary implements JournalSubscriber {
   readonly #random: Random;
   #percent: number | undefined;
-  /** Whose a request is: it is asked before its cycle and in it. */
+  /** Which of the two decides a request; asked before its cycle and in it. */
   #arms = new WeakMap<InferenceRequest, Arm>();
   #tallies: Record<Arm, ArmTally> = { incumbent: new ArmTally(), challenger: new ArmTally() };
-  /** Where a request counts: one that was drawn before the share changed counts no more. */
+  /** The tally that a request counts in; a request that was drawn before the share changed counts nowhere. */
   #counted = new WeakMap<InferenceRequest, ArmTally>();
   #answered = new WeakSet<Routed>();
 
@@ -27,7 +29,7 @@ export class Canary implements RequestObserver {
     this.#random = random;
   }
 
-  /** From here on, so many of a hundred requests; undefined where there is no challenger. What was counted is forgotten. */
+  /** From now on the challenger gets so many of a hundred requests; undefined without a challenger. Starts all counts anew. */
   share(percent: number | undefined): void {
     this.#percent = percent;
     this.#arms = new WeakMap();
@@ -41,7 +43,7 @@ export class Canary implements RequestObserver {
     return { challenger: challenger.report(), incumbent: incumbent.report() };
   }
 
-  /** Whether the challenger decides it; the same whenever it is asked. */
+  /** Whether the challenger decides the request; always the same answer for the same request. */
   readonly takes = (request: InferenceRequest): boolean => {
     if (this.#percent === undefined) return false;
     const known = this.#arms.get(request);
@@ -54,14 +56,14 @@ export class Canary implements RequestObserver {
     return arm === 'challenger';
   };
 
-  /** Refused, by whoever decides it: it never is routed. */
-  refused(request: InferenceRequest): void {
-    this.#counted.get(request)?.ended(true);
+  /** A request that is refused is never routed: it counts as failed. */
+  onDecision({ request, error }: DecisionEvent): void {
+    if (error instanceof RoutingError) this.#counted.get(request)?.ended(true);
   }
 
-  /** Leaves it to the one in charge after all, and counts it against the challenger. */
+  /** Leaves the request to the plan in charge after all, and counts it as failed by the challenger. */
   fallBack(request: InferenceRequest): void {
-    this.refused(request);
+    this.#counted.get(request)?.ended(true);
     this.#counted.delete(request);
     this.#arms.set(request, 'incumbent');
   }

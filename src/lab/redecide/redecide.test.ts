@@ -19,7 +19,7 @@ import { EventClock } from '../../journal/capture/event-clock.ts';
 import { recordOf } from '../../journal/capture/record-of.ts';
 import { withoutNetwork } from '../../library/create-picker.ts';
 import { chainBlockIds } from '../../openai/chain-block-ids.ts';
-import { createEndpointPicker } from '../../picker/endpoint-picker.ts';
+import { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { SimulatedClock } from '../../runtime/simulated-clock.ts';
 import { type RunRedecision, redecide } from './redecide.ts';
@@ -99,7 +99,7 @@ function capture(
   const tap = new CaptureTap({ plan, clock, hash, lines });
   const network = { get: () => Promise.reject(new Error('none')) };
   const picker = tapped(
-    createEndpointPicker({
+    new EndpointPicker({
       plan,
       runtime: { clock, random: seededRandom(coreSeed), network },
       wrapScheduler: (scheduler) => ({

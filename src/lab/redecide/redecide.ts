@@ -1,8 +1,11 @@
 import { ConfigError } from '../../framework/error.ts';
 import type { ReplacementReport } from '../../framework/plugin.ts';
 import type { Clock } from '../../framework/runtime.ts';
-import { beginsRun, type CaptureHead } from '../../journal/capture/begins-run.ts';
-import type { CaptureRecord } from '../../journal/capture/capture-record.ts';
+import {
+  type CaptureHead,
+  type CaptureRecord,
+  isNewRun,
+} from '../../journal/capture/capture-record.ts';
 import { type RedecideOptions, Redecider } from './redecider.ts';
 import type { Redecision } from './redecision.ts';
 
@@ -35,7 +38,7 @@ export async function* redecide(
   try {
     for (const record of records) {
       if (record.e === 'capture') {
-        if (beginsRun(record, head)) {
+        if (isNewRun(record, head)) {
           current?.end();
           current = new Run(record, options);
           run += 1;

@@ -6,99 +6,80 @@ import { DEFAULT_PREFIX_PRODUCER } from '../../framework/keys.ts';
 import type { PluginCatalogue, ReplacementReport } from '../../framework/plugin.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
-import type { Random, Runtime } from '../../framework/runtime.ts';
-import type { SchedulingContext, SchedulingResult } from '../../framework/scheduling.ts';
+import type { Millis, Random, Runtime } from '../../framework/runtime.ts';
+import type { Decision } from '../../framework/scheduling.ts';
 import { promptOfRuns } from '../../journal/capture/block-numbers.ts';
-import { decisionOf } from '../../journal/capture/capture-picker.ts';
 import {
   CAPTURE_VERSION,
   type CapturedDecision,
   type CapturedRequest,
+  type CaptureHead,
   type CaptureRecord,
+  decisionOf,
 } from '../../journal/capture/capture-record.ts';
 import { withoutNetwork } from '../../library/create-picker.ts';
-import { createEndpointPicker, type EndpointPicker } from '../../picker/endpoint-picker.ts';
+import type { DecidedCycle } from '../../picker/cycle.ts';
+import { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
-import { asItWas } from './as-it-was.ts';
 import { feedPool } from './feed-pool.ts';
-import { Ranking, type Standing } from './ranking.ts';
+import { placeOf, standingOf } from './ranking.ts';
 import type { FirstToken, Redecision } from './redecision.ts';
 import { ReplayClock } from './replay-clock.ts';
 import { requestOf } from './request-of.ts';
 
 export interface RedecideOptions {
   readonly catalogue: PluginCatalogue;
-  /** Another configuration as text; the capture's own where left out. */
+  /** Another configuration as text; the capture's own when left out. */
   readonly config?: { readonly text: string; readonly source: string } | undefined;
   readonly randomOf: (seed: number) => Random;
-  /**
-   * What later decisions build on: where requests really went, or where this core would have sent them. The same where both
-   * decide alike.
-   */
+  /** What later decisions build on: where requests really went, or where this core would have sent them. */
   readonly state?: 'as-it-happened' | 'as-if-decided';
-  /** Of answers whose first token is seen and was predicted; only with the state as it happened. */
+  /** Called for each first token that is seen and was predicted; only with the state as it happened. */
   readonly onFirstToken?: ((token: FirstToken) => void) | undefined;
-  /** Whether to say of each decision that differs why. */
+  /** Whether each decision that differs is explained. */
   readonly explains?: boolean | undefined;
-  /** For a scheduler of the configuration that is in another process. Without it, such a one is not asked. */
+  /** For a scheduler in another process, which is not asked without it. */
   readonly schedulerRuntime?: Runtime;
 }
 
 /** A request that has not ended yet. */
-interface Open {
+interface OpenRequest {
   readonly routed: RoutedRequest;
-  /** Until its first token. */
+  /** Undefined after the first token, and where none is predicted. */
   readonly expected?: {
     readonly request: CapturedRequest;
-    readonly at: number;
-    readonly predictedMs: number;
+    readonly at: Millis;
+    readonly predictedMs: Millis;
   };
 }
 
-/** A decision core that is fed what another was fed. */
+type RequestRecord = Extract<CaptureRecord, { e: 'q' }>;
+type Comparison = Pick<Redecision, 'place' | 'standing' | 'ttftMs'>;
+
+/** A decision core that gets the inputs that another one got. */
 export class Redecider {
+  readonly #options: RedecideOptions;
   readonly #clock: ReplayClock;
   readonly #picker: EndpointPicker;
-  readonly #open = new Map<number, Open>();
-  readonly #ranking: Ranking;
-  readonly #explains: boolean;
-  readonly #onFirstToken: RedecideOptions['onFirstToken'];
-  #predicts: boolean;
+  readonly #open = new Map<number, OpenRequest>();
   readonly #planOf: (captured: unknown) => PickerPlan;
-  /** Decides by the capture's own configurations. */
+  /** It decides by the capture's own configurations. */
   readonly #isOwn: boolean;
-  #result: SchedulingResult | undefined;
-  #ttftMs: Redecision['ttftMs'];
-  #place: number | undefined;
-  #standing: Standing | undefined;
+  #predicts: boolean;
   #isReplaced: boolean;
-  /** What was decided of the request at hand. */
-  #was: CapturedDecision | undefined;
-  /** Asked about in another process: the answer belongs to this very object. */
+  /** The request that another process was asked about: its answer belongs to this very object. */
   #prepared: { readonly n: number; readonly request: InferenceRequest } | undefined;
 
-  constructor(
-    {
-      version,
-      seed,
-      config: captured,
-      timers,
-      t,
-      pool = [],
-    }: Extract<CaptureRecord, { e: 'capture' }>,
-    options: RedecideOptions,
-  ) {
-    this.#clock = new ReplayClock(timers);
-    const { catalogue, config, randomOf, state = 'as-it-happened', schedulerRuntime } = options;
-    const { explains = false } = options;
-    this.#explains = explains;
-    this.#ranking = new Ranking({ keepsTerms: explains });
-    if (state === 'as-it-happened') this.#onFirstToken = options.onFirstToken;
+  constructor(head: CaptureHead, options: RedecideOptions) {
+    const { version, seed, config: captured, timers, t, pool = [] } = head;
     if (version > CAPTURE_VERSION) {
       throw new Error(
-        `the capture is of version ${version}, newer than ${CAPTURE_VERSION}, which this can read`,
+        `the capture has version ${version}, and this Pointsman reads versions up to ${CAPTURE_VERSION}`,
       );
     }
+    const { catalogue, config, randomOf, schedulerRuntime } = options;
+    this.#options = options;
+    this.#clock = new ReplayClock(timers);
     const offline = { ...catalogue, dataSources: catalogue.dataSources.map(withoutNetwork) };
     this.#planOf = (own) =>
       loadConfig({
@@ -111,22 +92,10 @@ export class Redecider {
     this.#predicts = predictsWith(plan);
     this.#isReplaced = plan.scheduler !== undefined;
     const network = { get: () => Promise.reject(new Error('a replay has no network')) };
-    this.#picker = createEndpointPicker({
+    this.#picker = new EndpointPicker({
       plan,
       runtime: { clock: this.#clock, random: randomOf(seed), network },
       ...(schedulerRuntime && { schedulerRuntime }),
-      wrapPlugin: () => this.#ranking.wrap,
-      wrapScheduler: (scheduler) => ({
-        schedule: (endpoints, context) => {
-          const decided = scheduler.schedule(endpoints, context);
-          // What another process has decided can be taken from the capture, and not be decided again.
-          const given = config === undefined && isByAnother(this.#was);
-          const own = given ? asItWas(decided, endpoints, this.#was) : decided;
-          this.#result = own;
-          this.#compare(own, endpoints, context);
-          return state === 'as-it-happened' ? asItWas(own, endpoints, this.#was) : own;
-        },
-      }),
     });
     if (pool.length > 0) {
       this.#clock.settingUp(t, () => {
@@ -136,18 +105,19 @@ export class Redecider {
   }
 
   /**
-   * Before a request is taken, where it is decided in another process: resolved when that has answered, or will not. At once
-   * where nothing has to be waited for.
+   * Call before `take` for a request that is decided in another process. Resolves when the process has answered, or will
+   * not; at once where nothing has to be waited for.
    */
-  async prepare({ t, n, r, subset }: Extract<CaptureRecord, { e: 'q' }>): Promise<void> {
+  async prepare({ t, n, r, subset }: RequestRecord): Promise<void> {
     const request = requestOf(r);
     this.#prepared = { n, request };
     await new Promise<void>((resolve) => {
-      const ask = (): boolean => this.#picker.prepare(request, [], resolve, { subset });
+      const ask = (): boolean => this.#picker.prepare?.(request, [], resolve, { subset }) ?? false;
       if (!this.#clock.during(t, ask)) resolve();
     });
   }
 
+  /** The decision for a request's record; undefined for any other record. */
   take(record: Exclude<CaptureRecord, { e: 'capture' }>): Redecision | undefined {
     switch (record.e) {
       case 'q':
@@ -180,22 +150,22 @@ export class Redecider {
     }
   }
 
-  /** Whether something else stands in place of the profiles. */
+  /** Whether another scheduler stands in place of the profiles. */
   get isReplaced(): boolean {
     return this.#isReplaced;
   }
 
-  /** Ends what it has begun, such as a connection to a scheduler. */
+  /** Stops its plugins, and closes the connection to a scheduler in another process. */
   stop(): void {
     this.#picker.stop();
   }
 
-  /** How a scheduler in place of the profiles fares, where there is one. */
+  /** Counters of the scheduler in place of the profiles, where there is one. */
   replacement(): ReplacementReport | undefined {
     return this.#picker.replacement();
   }
 
-  /** Another configuration than the capture's stays. */
+  /** A configuration that was given in place of the capture's stays. */
   #adopt({ t, config }: Extract<CaptureRecord, { e: 'adopt' }>): void {
     if (!this.#isOwn) return;
     const plan = this.#planOf(config);
@@ -204,64 +174,72 @@ export class Redecider {
     this.#isReplaced = plan.scheduler !== undefined;
   }
 
-  #decide(record: Extract<CaptureRecord, { e: 'q' }>): Redecision {
-    const { n, r, subset, firstTokenSeen, endSeen, d } = record;
-    this.#result = undefined;
-    this.#ttftMs = undefined;
-    this.#place = undefined;
-    this.#standing = undefined;
-    this.#ranking.begin();
-    this.#was = d;
+  #decide(record: RequestRecord): Redecision {
+    const { n, r, subset, firstTokenSeen, endSeen, d: was } = record;
+    let own: Decision | undefined;
+    let comparison: Comparison = {};
     let failed: RoutingError | undefined;
     try {
       const request = this.#prepared?.n === n ? this.#prepared.request : requestOf(r);
-      const routed = this.#picker.route(request, { subset, firstTokenSeen, endSeen });
-      if ('error' in d) routed.done('aborted');
-      else this.#open.set(n, { routed, ...this.#expectation(record) });
+      const cycle = this.#picker.decide(request, { subset, firstTokenSeen, endSeen });
+      const { candidates } = cycle;
+      // What another process has decided can be taken from the capture.
+      const recorded = this.#isOwn && 'endpoint' in was && was.by !== undefined;
+      own = recorded ? applyRecordedDecision(cycle.decision, candidates, was) : cycle.decision;
+      comparison = this.#compare(own, cycle, was);
+      const routed = this.#picker.place(
+        cycle,
+        this.#keepsHistory ? applyRecordedDecision(own, candidates, was) : own,
+      );
+      if ('error' in was) routed.done('aborted');
+      else this.#open.set(n, { routed, ...this.#expectation(record, comparison) });
     } catch (error) {
       if (!(error instanceof RoutingError)) throw error;
       failed = error;
     }
-    const target = targetOf(this.#result);
-    const is: CapturedDecision =
-      target === undefined
-        ? { error: failed?.code ?? 'saturated' }
-        : decisionOf({ endpoint: target }, this.#result);
-    const about = { place: this.#place, standing: this.#standing, ttftMs: this.#ttftMs };
-    return { n, request: r, was: d, is, ...about, ...(this.#isUndecided(is) && UNDECIDED) };
+    const is: CapturedDecision = (own && decisionOf(own)) ?? { error: failed?.code ?? 'saturated' };
+    // What the capture's own scheduler decided is taken from the capture.
+    const undecided = this.#isReplaced && !this.#isOwn && !('error' in is) && is.by === undefined;
+    return { n, request: r, was, is, ...comparison, ...(undecided && UNDECIDED) };
   }
 
-  /** What the capture's own scheduler decided is taken from there. */
-  #isUndecided(is: CapturedDecision): boolean {
-    return this.#isReplaced && !this.#isOwn && !('error' in is) && is.by === undefined;
+  /** Later decisions build on where requests really went. */
+  get #keepsHistory(): boolean {
+    return this.#options.state !== 'as-if-decided';
   }
 
-  /** Nothing to say where nobody was chosen; no times where the configuration knows nothing of caches. */
+  /** Empty where no endpoint was chosen; without times where the configuration keeps no prefix index. */
   #compare(
-    own: SchedulingResult,
-    endpoints: readonly Endpoint[],
-    context: SchedulingContext,
-  ): void {
-    const was = this.#was;
+    own: Decision,
+    { candidates, context }: DecidedCycle,
+    was: CapturedDecision,
+  ): Comparison {
     const target = targetOf(own);
-    const id = was !== undefined && 'endpoint' in was ? was.endpoint : undefined;
-    const actual = endpoints.find((endpoint) => endpoint.id === id);
-    if (actual === undefined || target === undefined) return;
-    this.#place = this.#ranking.placeOf(actual, own);
-    if (this.#explains && target.id !== id) this.#standing = this.#ranking.standingOf(actual, own);
-    if (!this.#predicts) return;
+    const id = 'endpoint' in was ? was.endpoint : undefined;
+    const actual = candidates.find((endpoint) => endpoint.id === id);
+    if (actual === undefined || target === undefined) return {};
+    const differs = this.#options.explains === true && target.id !== id;
+    const comparison = {
+      place: placeOf(actual, own),
+      ...(differs && { standing: standingOf(actual, own) }),
+    };
+    if (!this.#predicts) return comparison;
     const slo = context.request.ttftSloMs ?? 0;
-    const ttftOf = (endpoint: Endpoint): number => slo - headroomOf(endpoint, context).ttftMs;
+    const ttftOf = (endpoint: Endpoint): Millis => slo - headroomOf(endpoint, context).ttftMs;
     let best = Number.POSITIVE_INFINITY;
-    for (const endpoint of endpoints) best = Math.min(best, ttftOf(endpoint));
-    this.#ttftMs = { was: ttftOf(actual), is: ttftOf(target), best };
+    for (const endpoint of candidates) best = Math.min(best, ttftOf(endpoint));
+    return { ...comparison, ttftMs: { was: ttftOf(actual), is: ttftOf(target), best } };
   }
 
-  /** Where nobody hears of it, and of an answer that comes in one piece, nothing is expected. */
-  #expectation({ t, r, firstTokenSeen }: Extract<CaptureRecord, { e: 'q' }>): Omit<Open, 'routed'> {
-    const told = this.#onFirstToken !== undefined && firstTokenSeen && r.streaming;
-    if (!told || this.#ttftMs === undefined) return {};
-    return { expected: { request: r, at: t, predictedMs: this.#ttftMs.was } };
+  /** Empty where no first token can be seen, or nothing is done with it. */
+  #expectation(
+    { t, r, firstTokenSeen }: RequestRecord,
+    { ttftMs }: Comparison,
+  ): Pick<OpenRequest, 'expected'> {
+    const { onFirstToken } = this.#options;
+    if (onFirstToken === undefined || !this.#keepsHistory || ttftMs === undefined) return {};
+    if (!firstTokenSeen || !r.streaming) return {};
+    return { expected: { request: r, at: t, predictedMs: ttftMs.was } };
   }
 
   #happen(
@@ -283,25 +261,39 @@ export class Redecider {
     }
   }
 
-  #firstToken({ n, t }: Extract<CaptureRecord, { e: 'first' }>, { routed, expected }: Open): void {
+  #firstToken(
+    { n, t }: Extract<CaptureRecord, { e: 'first' }>,
+    { routed, expected }: OpenRequest,
+  ): void {
     routed.firstToken();
     if (expected === undefined) return;
     this.#open.set(n, { routed });
     const { request, at, predictedMs } = expected;
-    this.#onFirstToken?.({ request, predictedMs, observedMs: t - at });
+    this.#options.onFirstToken?.({ request, predictedMs, observedMs: t - at });
   }
 }
+
+const UNDECIDED = { undecided: true } as const;
 
 function predictsWith({ plugins }: PickerPlan): boolean {
   return plugins.some(({ name }) => name === DEFAULT_PREFIX_PRODUCER);
 }
 
-function targetOf(result: SchedulingResult | undefined): Endpoint | undefined {
-  return result?.primary.kind === 'picked' ? result.primary.targets[0]?.endpoint : undefined;
+function targetOf({ primary }: Decision): Endpoint | undefined {
+  return primary.kind === 'picked' ? primary.targets[0]?.endpoint : undefined;
 }
 
-function isByAnother(was: CapturedDecision | undefined): boolean {
-  return was !== undefined && 'endpoint' in was && was.by !== undefined;
+/** The decision with the endpoints that were really chosen, where they are still in the pool. */
+function applyRecordedDecision(
+  own: Decision,
+  endpoints: readonly Endpoint[],
+  was: CapturedDecision,
+): Decision {
+  if ('error' in was) return own;
+  const endpoint = endpoints.find(({ id }) => id === was.endpoint);
+  if (endpoint === undefined) return own;
+  const { profile } = own.primary;
+  const targets = [{ endpoint, score: was.score }];
+  const prefill = endpoints.find(({ id }) => id === was.prefill);
+  return { ...own, primary: { kind: 'picked', profile, targets }, prefill };
 }
-
-const UNDECIDED = { undecided: true } as const;

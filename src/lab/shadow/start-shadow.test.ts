@@ -6,8 +6,8 @@ import { EMBEDDED_CATALOGUE } from '../../catalogue/built-in-catalogue.ts';
 import { NAMED_CONFIGS } from '../../config/defaults.ts';
 import { loadConfig } from '../../config/load.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
-import { startTap } from '../../journal/capture/start-tap.ts';
-import { createEndpointPicker } from '../../picker/endpoint-picker.ts';
+import { startTap } from '../../journal/capture/start-capture.ts';
+import { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import { createLog } from '../../runtime/log.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { SimulatedClock } from '../../runtime/simulated-clock.ts';
@@ -29,14 +29,11 @@ function told(
     loadConfig({ text, source: 'test', catalogue }),
   );
   if (plan === undefined) throw new Error('no plan');
-  const tap = startTap({ plan, shadows, seed: 1, clock: new SimulatedClock() });
   const network = { get: () => Promise.reject(new Error('none')) };
-  const picker = tap.wrapPicker(
-    createEndpointPicker({
-      plan,
-      runtime: { clock: tap.clock, random: seededRandom(1), network },
-      wrapScheduler: (scheduler) => tap.wrapScheduler(scheduler),
-    }),
+  const runtime = { clock: new SimulatedClock(), random: seededRandom(1), network };
+  const { picker, capture } = startCapture(
+    { plan, shadows, seed: 1 },
+    (recorder) => new EndpointPicker({ plan, runtime, subscribers: [recorder] }),
   );
   for (const id of ['a', 'b']) {
     picker.pool.upsert({
@@ -45,9 +42,9 @@ function told(
       labels: new Map([['zone', id]]),
     });
   }
-  const begin = tap.begin(picker.pool.snapshot());
+  const begin = capture.begin(picker.pool.snapshot());
   const told: string[] = [];
-  tap.listen((lines) => void told.push(textOf(lines)));
+  capture.listen((lines) => void told.push(textOf(lines)));
   for (let n = 0; n < requests; n++) {
     const headers = new Map([
       ['x-zone', n % 3 === 0 ? 'a' : 'b'],
@@ -57,7 +54,7 @@ function told(
     picker.route(request).done('completed');
   }
   picker.stop();
-  tap.drain();
+  capture.drain();
   const lines = told.join('').trimEnd().split('\n');
   return { begin, lines: lines.map((line) => new TextEncoder().encode(`${line}\n`)) };
 }

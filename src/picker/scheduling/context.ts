@@ -3,21 +3,20 @@ import { invariant } from '../../framework/error.ts';
 import type { CycleFact } from '../../framework/plugin.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { Millis, Random } from '../../framework/runtime.ts';
-import type { CycleKey, ForeignDecision, SchedulingContext } from '../../framework/scheduling.ts';
+import type { CycleKey, SchedulingContext } from '../../framework/scheduling.ts';
 
-export interface Cycle {
+export interface ContextOptions {
   readonly request: InferenceRequest;
   readonly now: Millis;
   readonly random: Random;
-  readonly decided?: ForeignDecision | undefined;
 }
 
 /** Facts by the name of their key. */
 export type FactTable = ReadonlyMap<string, CycleFact<unknown>>;
 
-/** One cycle's context. Each fact is worked out at most once, over all `endpoints` of the cycle. */
+/** The context of one cycle. Each fact is computed at most once, over all `endpoints` of the cycle. */
 export function createContext(
-  { request, now, random, decided }: Cycle,
+  { request, now, random }: ContextOptions,
   endpoints: readonly Endpoint[],
   facts: FactTable,
 ): SchedulingContext {
@@ -26,7 +25,6 @@ export function createContext(
     request,
     now,
     random,
-    decided,
     get<T>(key: CycleKey<T>): T {
       if (!known.has(key.name)) {
         const fact = facts.get(key.name);

@@ -1,0 +1,27 @@
+import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
+import { CaptureRecorder, type CaptureRecorderOptions } from './capture-recorder.ts';
+
+export interface CapturedPicker {
+  readonly picker: EndpointPicker;
+  readonly capture: CaptureRecorder;
+}
+
+/**
+ * Makes a recorder, and with `start` a picker that has it among its subscribers. The recorder uses the picker's clock, so
+ * the two have to be made together.
+ */
+export function startCapture(
+  options: Omit<CaptureRecorderOptions, 'clock'>,
+  start: (capture: CaptureRecorder) => EndpointPicker,
+): CapturedPicker {
+  const clock = {
+    now: () => picker.clock.now(),
+    wallTime: () => picker.clock.wallTime(),
+    get timers() {
+      return picker.clock.timers;
+    },
+  };
+  const capture = new CaptureRecorder({ ...options, clock });
+  const picker: EndpointPicker = start(capture);
+  return { picker, capture };
+}

@@ -1,0 +1,71 @@
+import type { Endpoint } from '../framework/endpoint.ts';
+import { RoutingError } from '../framework/error.ts';
+import type { Destination } from '../framework/routing.ts';
+import type { Decision, ProfileResult, SchedulingContext } from '../framework/scheduling.ts';
+import type { Generation } from './active-cores.ts';
+import type { EndpointPool } from './endpoint-pool.ts';
+import type { DecisionEvent } from './journal.ts';
+
+/** What is known of one decision while it is made; complete when it is published. */
+export interface Cycle extends DecisionEvent {
+  readonly generation: Generation;
+  decision: Decision | undefined;
+  error: unknown;
+  durationMs: number | undefined;
+}
+
+/** A cycle that has come to a decision. */
+export type DecidedCycle = Cycle & {
+  readonly context: SchedulingContext;
+  readonly decision: Decision;
+};
+
+/** `decidedBy` of what another picker has decided. */
+const OBSERVED = 'observed';
+
+/** Where another picker has sent a request, as a decision. Throws RoutingError `no-endpoints` when that is no candidate. */
+export function observedDecision(
+  { destination, prefill }: Destination,
+  candidates: readonly Endpoint[],
+): Decision {
+  const at = (wanted: string): Endpoint | undefined =>
+    candidates.find(({ address }) => address === wanted);
+  const endpoint = at(destination);
+  if (endpoint === undefined) {
+    throw new RoutingError(
+      'no-endpoints',
+      `the picker in charge has chosen ${destination}, which is none of the ${candidates.length} endpoints that may serve this request`,
+    );
+  }
+  const primary: ProfileResult = {
+    kind: 'picked',
+    profile: OBSERVED,
+    targets: [{ endpoint, score: 0 }],
+  };
+  return {
+    primary,
+    profiles: [primary],
+    headers: new Map(),
+    decidedBy: OBSERVED,
+    prefill: prefill === undefined ? undefined : at(prefill),
+  };
+}
+
+export function noCandidates({ options: { subset } }: Cycle, pool: EndpointPool): RoutingError {
+  const pooled = pool.snapshot().length;
+  const why =
+    subset === undefined || pooled === 0
+      ? 'the pool has no endpoint'
+      : `none of the pool's ${pooled} endpoints is in the subset the proxy allows (${subset.length} entries)`;
+  return new RoutingError('no-endpoints', `no endpoint can serve this request: ${why}`);
+}
+
+/** The endpoint that serves the request. Throws RoutingError `saturated` where the filters left none. */
+export function primaryOf({ primary }: Decision, candidates: number): Endpoint {
+  const target = primary.kind === 'picked' ? primary.targets[0]?.endpoint : undefined;
+  if (target !== undefined) return target;
+  throw new RoutingError(
+    'saturated',
+    `the filters of profile ${primary.profile} left none of ${candidates} endpoints for this request`,
+  );
+}

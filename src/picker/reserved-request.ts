@@ -1,0 +1,174 @@
+import type { Endpoint } from '../framework/endpoint.ts';
+import type { Outcome, RequestObserver, Routed, Usage } from '../framework/observer.ts';
+import type { ResponseHeaderPlugin } from '../framework/plugin.ts';
+import type { InferenceRequest, PromptBlocks } from '../framework/request.ts';
+import type { RoutedRequest } from '../framework/routing.ts';
+import type { Millis, Timer } from '../framework/runtime.ts';
+import type { Decision } from '../framework/scheduling.ts';
+import type { EndpointPool } from './endpoint-pool.ts';
+import type { EventClock } from './event-clock.ts';
+import type { JournalSubscriber } from './journal.ts';
+import type { Reservation } from './ledger.ts';
+
+export interface ReservedRequestParts {
+  readonly routed: Routed;
+  readonly decision: Decision;
+  readonly reservation: Reservation;
+  /** When a response whose end is not seen is taken to be over; undefined where the end is seen. */
+  readonly endsAt: Millis | undefined;
+  readonly pool: EndpointPool;
+  readonly clock: EventClock;
+  /** Called before the observers. */
+  readonly subscribers: readonly JournalSubscriber[];
+  readonly observers: readonly RequestObserver[];
+  readonly responseHeaderPlugins: readonly ResponseHeaderPlugin[];
+}
+
+/** One routed request until its end. A call after `done`, and a second first token, has no effect. */
+export class ReservedRequest implements RoutedRequest {
+  readonly #parts: ReservedRequestParts;
+  #prefillTimer: Timer | undefined;
+  #firstTokenSeen = false;
+  #ended = false;
+  #servedBy: Endpoint;
+  /** The address that the proxy says it used. */
+  #reported: string | undefined;
+
+  constructor(parts: ReservedRequestParts) {
+    this.#parts = parts;
+    const { routed, subscribers, observers } = parts;
+    this.#servedBy = routed.endpoint;
+    for (const subscriber of subscribers) subscriber.onRouted?.(routed);
+    for (const observer of observers) observer.onRouted?.(routed);
+  }
+
+  get request(): InferenceRequest {
+    return this.#parts.routed.request;
+  }
+
+  get endpoint(): Endpoint {
+    return this.#parts.routed.endpoint;
+  }
+
+  get destinations(): readonly string[] {
+    const { primary, destinations } = this.#parts.decision;
+    if (destinations !== undefined) return destinations;
+    return primary.kind === 'picked' ? primary.targets.map(({ endpoint }) => endpoint.address) : [];
+  }
+
+  get headers(): ReadonlyMap<string, string> {
+    return this.#parts.decision.headers;
+  }
+
+  responseHeaders(): ReadonlyMap<string, string> {
+    const { responseHeaderPlugins, decision } = this.#parts;
+    return new Map(
+      responseHeaderPlugins.flatMap((plugin) => [
+        ...(plugin.responseHeaders?.(this.#servedBy, decision, this.#reported) ?? []),
+      ]),
+    );
+  }
+
+  /** Where no first token can be seen, the prefill is taken as done when the engine model expects it to be. */
+  expectPrefill(ttftMs: Millis): void {
+    const { clock, reservation } = this.#parts;
+    this.#prefillTimer = clock.setTimer(ttftMs, () => reservation.prefilled());
+  }
+
+  firstToken(): void {
+    if (this.#firstTokenSeen || this.#ended) return;
+    this.#firstTokenSeen = true;
+    const { clock, subscribers, observers, reservation, routed } = this.#parts;
+    const at = clock.begin();
+    try {
+      for (const subscriber of subscribers) subscriber.onFirstToken?.(routed, at);
+      reservation.prefilled();
+      for (const observer of observers) observer.onFirstToken?.(routed, at);
+    } finally {
+      clock.end();
+    }
+  }
+
+  served(address: string): void {
+    if (this.#ended) return;
+    const { clock, subscribers, routed } = this.#parts;
+    const at = clock.begin();
+    try {
+      for (const subscriber of subscribers) subscriber.onServed?.(routed, address, at);
+      this.#reported = address;
+      if (address !== this.destinations[0]) this.#moveTo(address);
+    } finally {
+      clock.end();
+    }
+  }
+
+  bodyRead(request: InferenceRequest): void {
+    if (this.#ended) return;
+    const { clock, subscribers, observers, routed } = this.#parts;
+    clock.begin();
+    try {
+      for (const subscriber of subscribers) subscriber.onBodyRead?.(routed, request);
+      for (const observer of observers) observer.onBodyRead?.(routed, request);
+    } finally {
+      clock.end();
+    }
+  }
+
+  get wantsAnswer(): boolean {
+    const { subscribers, observers } = this.#parts;
+    const wants = ({ onAnswered }: RequestObserver): boolean => onAnswered !== undefined;
+    return subscribers.some(wants) || observers.some(wants);
+  }
+
+  answered(conversation: PromptBlocks): void {
+    if (this.#ended) return;
+    const { clock, subscribers, observers, routed } = this.#parts;
+    clock.begin();
+    try {
+      for (const subscriber of subscribers) subscriber.onAnswered?.(routed, conversation);
+      for (const observer of observers) observer.onAnswered?.(routed, conversation);
+    } finally {
+      clock.end();
+    }
+  }
+
+  done(outcome: Outcome, usage?: Usage, responseBytes?: number): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    const { clock, endsAt, subscribers, routed } = this.#parts;
+    const at = clock.begin();
+    try {
+      for (const subscriber of subscribers) {
+        subscriber.onEnded?.(routed, at, outcome, usage, responseBytes);
+      }
+      const leftMs = outcome === 'completed' ? (endsAt ?? 0) - at : 0;
+      if (leftMs > 0) clock.setTimer(leftMs, () => this.#settle(outcome, usage, responseBytes));
+      else this.#settle(outcome, usage, responseBytes);
+    } finally {
+      clock.end();
+    }
+  }
+
+  /** The proxy may have used a fallback, or an endpoint that was never named. */
+  #moveTo(address: string): void {
+    const { pool, reservation, decision } = this.#parts;
+    const { primary } = decision;
+    const place = this.destinations.indexOf(address);
+    const target = primary.kind === 'picked' ? primary.targets[place]?.endpoint : undefined;
+    const actual = target ?? pool.snapshot().find((endpoint) => endpoint.address === address);
+    if (actual === undefined) return;
+    this.#servedBy = actual;
+    reservation.moveTo(actual);
+  }
+
+  #settle(outcome: Outcome, usage: Usage | undefined, responseBytes: number | undefined): void {
+    const { clock, subscribers, observers, reservation, routed } = this.#parts;
+    this.#prefillTimer?.cancel();
+    reservation.release();
+    const at = clock.now();
+    for (const subscriber of subscribers) {
+      subscriber.onDone?.(routed, at, outcome, usage, responseBytes);
+    }
+    for (const observer of observers) observer.onDone?.(routed, at, outcome, usage, responseBytes);
+  }
+}
