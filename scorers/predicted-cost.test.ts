@@ -1,8 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { PRIOR_STEP_TIME } from '../src/cost-model/step-time.ts';
-import type { AttributeKey } from '../src/framework/endpoint.ts';
-import type { StepTime } from '../src/framework/keys.ts';
-import { type Demand, type InFlightLoad, LORA, type LoraState } from '../src/framework/keys.ts';
+import type { AttributeKey, Endpoint } from '../src/framework/endpoint.ts';
+import {
+  type Demand,
+  type InFlightLoad,
+  LORA,
+  type LoraState,
+  type StepTime,
+} from '../src/framework/keys.ts';
+import type { SchedulingContext } from '../src/framework/scheduling.ts';
 import {
   makeContext,
   makePool,
@@ -30,10 +36,10 @@ function newScorer(): CostScorer {
   return predictedCost.create(predictedCost.config.parse({}), makeRuntime());
 }
 
-function scoresOf(
+function worldOf(
   situations: readonly Situation[],
-  { scorer = newScorer(), now = NOW }: { scorer?: CostScorer; now?: number } = {},
-): readonly number[] {
+  now = NOW,
+): { pool: readonly Endpoint[]; context: SchedulingContext } {
   const pool = makePool(
     situations.map(({ sampledAt = now, kv = 0, lora }) => ({
       sampledAt,
@@ -51,6 +57,14 @@ function scoresOf(
     models: situations.map(({ models = new Map() }) => models),
     stepTimes: situations.map(({ stepTime = PRIOR_STEP_TIME }) => stepTime),
   });
+  return { pool, context };
+}
+
+function scoresOf(
+  situations: readonly Situation[],
+  { scorer = newScorer(), now = NOW }: { scorer?: CostScorer; now?: number } = {},
+): readonly number[] {
+  const { pool, context } = worldOf(situations, now);
   return scorer.score(pool, context);
 }
 
@@ -165,30 +179,31 @@ describe('predicted-cost-scorer', () => {
     expect(prefers(NOW + 1400)).toBe(0);
   });
 
-  it('gives an account from which the same scores come again, and terms that add up', () => {
+  it('explains its scores by terms that add up to the cost, to the last bit what it scored by', () => {
     const scorer = newScorer();
     const demand = { requests: 0.01, workMs: 0.7 };
-    const situations = [
+    const { pool, context } = worldOf([
       { matchedBlocks: 40, requests: 3, kv: 0.95, pendingPrefillTokens: 900, demand },
       { sampledAt: NEVER },
       { stepTime: { ...PRIOR_STEP_TIME, overheadMs: 7, baseMs: 11 } },
-    ];
-    const scores = scoresOf(situations, { scorer });
-    const { account } = scorer;
-    expect(account?.scores(account.inputs, situations.length)).toEqual(scores);
-    const costs = situations.map((_, index) => {
-      const terms = account?.terms(account.inputs, index) ?? [];
-      const named = new Map(account?.termNames.map((name, at) => [name, terms[at] ?? 0]));
-      const cost = named.get('costMs') ?? 0;
-      const sum = [...named].reduce(
+      { lora: adapters(2, 'm', 'x'), models: new Map([['y', 1]]) },
+    ]);
+    const scores = scorer.score(pool, context);
+    const costs = pool.map((endpoint) => {
+      const terms = scorer.explain?.(endpoint, context) ?? {};
+      const { costMs = 0 } = terms;
+      const sum = Object.entries(terms).reduce(
         (total, [name, value]) =>
           name.endsWith('Ms') && name !== 'costMs' ? total + value : total,
         0,
       );
-      expect(sum).toBeCloseTo(cost, 6);
-      return cost;
+      expect(sum).toBeCloseTo(costMs, 6);
+      return costMs;
     });
-    expect(scores[0]).toBe(Math.min(costs[0] ?? 0, costs[2] ?? 0) / (costs[0] ?? 1));
-    expect(scores[1]).toBe(0);
+    const fresh = costs.filter((_, index) => index !== 1);
+    expect(scores).toEqual(
+      costs.map((cost, index) => (index === 1 ? 0 : Math.min(...fresh) / cost)),
+    );
+    expect(scorer.score(pool, context)).toEqual(scores);
   });
 });

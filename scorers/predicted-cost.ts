@@ -9,36 +9,43 @@ import {
   IN_FLIGHT,
   LORA,
   MODELS_IN_FLIGHT,
+  type ModelsInFlightView,
+  type PrefixMatch,
   prefixMatchKey,
 } from '../src/framework/keys.ts';
 import type { Outcome, Routed } from '../src/framework/observer.ts';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
-import type { SchedulingContext } from '../src/framework/scheduling.ts';
-import { CostInputs, costAccount, scoresOfCosts } from './predicted-cost-account.ts';
-import { type Errand, emptyBill, type Place, reckon } from './predicted-cost-bill.ts';
+import type { Millis } from '../src/framework/runtime.ts';
+import type { CycleKey, SchedulingContext, ScoreTerms } from '../src/framework/scheduling.ts';
+import {
+  computeCost,
+  type EndpointState,
+  emptyBreakdown,
+  type RequestCost,
+} from './predicted-cost-breakdown.ts';
 
-/** Capacity assumed until an engine reports one: an 8 B model on one 80 GB accelerator. */
+/** Capacity in tokens until an engine reports one: an 8 B model on one 80 GB accelerator. */
 const CAPACITY_TOKENS_DEFAULT = 400_000;
-/** To bring an adapter that an endpoint does not hold: 16 MB from disk, and onto the accelerator. */
+/** The time to load an adapter that an endpoint does not hold: 16 MB from disk onto the accelerator. */
 const ADAPTER_LOAD_MS = 60;
-/** How long one failure counts against an endpoint; doubles with each in a row. */
+/** How long one failure counts against an endpoint; the time doubles with each failure in a row. */
 const SUSPECT_MS = 500;
 const SUSPECT_DOUBLINGS_MAX = 6;
 const SUSPECT_COST_MS = 30_000;
 
-interface Suspicion {
+interface FailureStreak {
   readonly failures: number;
-  readonly until: number;
+  readonly suspectUntil: Millis;
 }
 
 /**
- * Prefers the endpoint where this request costs least, in milliseconds of waiting for first tokens, its own and others':
- * the predicted time to its first token behind the work already sent there, with the speed each endpoint has shown; by how
- * much those who come later wait longer for it (`laterDelayMs`); a little for answers under way that it holds up; and what
- * waiting for KV memory or an adapter's slot would take. A prompt that is cached is less work, so all of these hold on to
- * cached copies, the more the busier the endpoint. Nothing to tune.
+ * Prefers the endpoint where this request costs least, in milliseconds of waiting for first tokens, its own and that of
+ * others. The cost is the predicted time to its first token behind the work already sent there, at the speed that each
+ * endpoint has shown; the time by which later requests wait longer (`queueingDelayForOthersMs`); a little for the answers
+ * under way that it holds up; and the wait for KV memory or for an adapter's slot. A cached prompt is less work in all of
+ * these, so they all favour the endpoint that holds it, the more the busier it is. There is nothing to tune.
  *
- * Score = least cost / cost, so that weighing it against other scorers keeps relative differences.
+ * Score = least cost / cost, so that relative differences remain when other scorers are added.
  */
 export const predictedCost: ScorerDefinition = defineScorer({
   type: 'predicted-cost-scorer',
@@ -53,61 +60,106 @@ export const predictedCost: ScorerDefinition = defineScorer({
   ],
   create({ prefixMatchInfoProducerName }) {
     const matchKey = prefixMatchKey(prefixMatchInfoProducerName);
-    const inputs = new CostInputs();
-    const bill = emptyBill();
-    const suspicions: (Suspicion | undefined)[] = [];
+    const breakdown = emptyBreakdown();
+    const streaks: (FailureStreak | undefined)[] = [];
+    /** Cycles whose request asks for an adapter: known from all their endpoints, needed to explain one. */
+    const adapterCycles = new WeakSet<SchedulingContext>();
+    const readerFor = (
+      context: SchedulingContext,
+      { outputTokens }: RequestCost,
+    ): ((endpoint: Endpoint) => EndpointState) =>
+      stateReader(context, {
+        matchKey,
+        streaks,
+        outputTokens,
+        isAdapter: adapterCycles.has(context),
+      });
     return {
-      account: costAccount(inputs),
       score(endpoints, context) {
-        const { now, request } = context;
-        const model = context.get(ENGINE_MODEL);
-        const errand: Errand = {
-          promptTokens: request.promptTokens,
-          outputTokens: model.expectedOutputTokens(request),
-          demandRate: model.demandRate(now),
-        };
-        const placeOf = placesOf(endpoints, context, { matchKey, errand });
-        inputs.begin(endpoints.length, errand);
-        const costs = endpoints.map((endpoint, index) => {
-          const suspect = now < (suspicions[endpoint.slot]?.until ?? 0);
-          const place = placeOf(endpoint, suspect ? SUSPECT_COST_MS : 0);
-          inputs.note(index, place);
-          return reckon(errand, place, bill);
-        });
-        return scoresOfCosts(costs, inputs.stale);
+        if (asksForAdapter(endpoints, context)) adapterCycles.add(context);
+        const request = requestCost(context);
+        const stateOf = readerFor(context, request);
+        const costs = endpoints.map((endpoint) =>
+          computeCost(request, stateOf(endpoint), breakdown),
+        );
+        return scoresOf(costs, endpoints, context.now);
       },
-      onDone({ endpoint: { slot } }: Routed, at: number, outcome: Outcome) {
-        if (outcome === 'completed') suspicions[slot] = undefined;
+      explain(endpoint, context): ScoreTerms {
+        const terms = emptyBreakdown();
+        const request = requestCost(context);
+        computeCost(request, readerFor(context, request)(endpoint), terms);
+        return terms;
+      },
+      onDone({ endpoint: { slot } }: Routed, at: Millis, outcome: Outcome) {
+        if (outcome === 'completed') streaks[slot] = undefined;
         if (outcome !== 'failed') return;
-        const failures = Math.min((suspicions[slot]?.failures ?? 0) + 1, SUSPECT_DOUBLINGS_MAX);
-        suspicions[slot] = { failures, until: at + SUSPECT_MS * 2 ** (failures - 1) };
+        const failures = Math.min((streaks[slot]?.failures ?? 0) + 1, SUSPECT_DOUBLINGS_MAX);
+        streaks[slot] = { failures, suspectUntil: at + SUSPECT_MS * 2 ** (failures - 1) };
       },
       onEndpointRemoved({ slot }: Endpoint) {
-        suspicions[slot] = undefined;
+        streaks[slot] = undefined;
       },
     };
   },
 });
+
+/** Least cost / cost; 0 where the sample is stale, unless all samples are. Overwrites the costs. */
+function scoresOf(costs: number[], endpoints: readonly Endpoint[], now: Millis): readonly number[] {
+  const anyFresh = endpoints.some((endpoint) => isFresh(endpoint, now));
+  const counts = (index: number): boolean =>
+    !anyFresh || isFresh(endpoints[index] as Endpoint, now);
+  let least = Number.POSITIVE_INFINITY;
+  for (let index = 0; index < costs.length; index++) {
+    const cost = costs[index] as number;
+    if (cost < least && counts(index)) least = cost;
+  }
+  for (let index = 0; index < costs.length; index++) {
+    costs[index] = counts(index) ? least / (costs[index] as number) : 0;
+  }
+  return costs;
+}
+
+function requestCost(context: SchedulingContext): RequestCost {
+  const { now, request } = context;
+  const model = context.get(ENGINE_MODEL);
+  return {
+    promptTokens: request.promptTokens,
+    outputTokens: model.expectedOutputTokens(request),
+    demandRate: model.demandRate(now),
+  };
+}
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
 const NO_DEMAND = { requests: 0, workMs: 0 };
 const NO_LOAD = { requests: 0, pendingPrefillTokens: 0, contextTokens: 0 };
 
-/** One Place, filled anew for each endpoint: of hundreds a decision the garbage would cost more than all else. */
-function placesOf(
-  endpoints: readonly Endpoint[],
+/**
+ * Reads the state of one endpoint after another into one object: with hundreds of endpoints a decision, garbage would cost
+ * more than all else.
+ */
+function stateReader(
   context: SchedulingContext,
   {
     matchKey,
-    errand: { outputTokens },
-  }: { readonly matchKey: ReturnType<typeof prefixMatchKey>; readonly errand: Errand },
-): (endpoint: Endpoint, suspectMs: number) => Place {
+    streaks,
+    outputTokens,
+    isAdapter,
+  }: {
+    readonly matchKey: CycleKey<PrefixMatch>;
+    readonly streaks: readonly (FailureStreak | undefined)[];
+    readonly outputTokens: number;
+    readonly isAdapter: boolean;
+  },
+): (endpoint: Endpoint) => EndpointState {
   const inFlight = context.get(IN_FLIGHT);
   const match = context.get(matchKey);
   const model = context.get(ENGINE_MODEL);
-  const adapterWaitMs = adapterModel(endpoints, context, outputTokens);
-  const place: Mutable<Place> = {
+  const { now } = context;
+  const adapter = isAdapter
+    ? { model: context.request.model, inFlight: context.get(MODELS_IN_FLIGHT), outputTokens }
+    : undefined;
+  const state: Mutable<EndpointState> = {
     load: NO_LOAD,
     engine: PRIOR_STEP_TIME,
     demand: NO_DEMAND,
@@ -118,57 +170,67 @@ function placesOf(
     suspectMs: 0,
     stale: false,
   };
-  return (endpoint, suspectMs) => {
+  return (endpoint) => {
     const load = inFlight.load(endpoint);
-    const engine = model.stepTime(endpoint);
-    place.load = load;
-    place.engine = engine;
-    place.cachedTokens = match.matchedBlocks(endpoint) * match.blockTokens;
-    place.capacityTokens = capacityTokens(endpoint);
-    place.adapterMs = adapterWaitMs(endpoint, place);
-    place.suspectMs = suspectMs;
-    place.stale = !isFresh(endpoint, context.now);
-    place.demand = model.demand(endpoint);
-    // Its own word counts what requests share once; ours only has to do where there is none.
-    place.heldTokens = place.stale
+    state.load = load;
+    state.engine = model.stepTime(endpoint);
+    state.cachedTokens = match.matchedBlocks(endpoint) * match.blockTokens;
+    state.capacityTokens = capacityTokens(endpoint);
+    state.adapterMs = adapter === undefined ? 0 : adapterWaitMs(endpoint, state, adapter);
+    state.suspectMs = now < (streaks[endpoint.slot]?.suspectUntil ?? 0) ? SUSPECT_COST_MS : 0;
+    state.stale = !isFresh(endpoint, now);
+    state.demand = model.demand(endpoint);
+    // The engine counts tokens that requests share once. Our own count is used only where it reports none.
+    state.heldTokens = state.stale
       ? load.contextTokens
-      : endpoint.metrics.kvCacheUsage * place.capacityTokens;
-    return place;
+      : endpoint.metrics.kvCacheUsage * state.capacityTokens;
+    return state;
   };
 }
 
-/**
- * What an adapter costs at an endpoint: nothing where it is in use and no other waits for a slot, a load where a slot is
- * open, and otherwise a wait until enough of those ahead, each as long as an answer of `outputTokens`, are through.
- */
-function adapterModel(
+/** Whether some endpoint reports the model of the request as an adapter. */
+function asksForAdapter(
   endpoints: readonly Endpoint[],
-  context: SchedulingContext,
-  outputTokens: number,
-): (endpoint: Endpoint, place: Pick<Place, 'load' | 'engine'>) => number {
-  const { model } = context.request;
-  const inFlight = context.get(MODELS_IN_FLIGHT);
-  const isAdapter = endpoints.some((endpoint) => {
+  { request: { model } }: SchedulingContext,
+): boolean {
+  return endpoints.some((endpoint) => {
     const lora = endpoint.attribute(LORA);
     return lora !== undefined && (lora.running.has(model) || lora.waiting.has(model));
   });
-  if (!isAdapter) return () => 0;
-  return (endpoint, { load, engine }) => {
-    const lora = endpoint.attribute(LORA);
-    if (lora === undefined) return 0;
-    const ours = inFlight.models(endpoint);
-    const here = ours.has(model);
-    const waiting = ours.size + (here ? 0 : 1) - lora.max;
-    const residenceMs = outputTokens * decodeStepMs(load.requests, load.contextTokens, engine);
-    const waitMs = waiting > 0 ? (waiting / lora.max) * residenceMs : 0;
-    const isHeld = here || lora.running.has(model);
-    return waitMs + (isHeld ? 0 : ADAPTER_LOAD_MS);
-  };
+}
+
+/** A request that asks for an adapter. */
+interface AdapterRequest {
+  readonly model: string;
+  readonly inFlight: ModelsInFlightView;
+  /** The expected length of an answer. */
+  readonly outputTokens: number;
+}
+
+/**
+ * What the request's adapter costs on an endpoint: nothing where it is in use and no other adapter waits for a slot; a load
+ * where a slot is open; otherwise also the wait until enough of those ahead, each as long as an answer of `outputTokens`,
+ * are through.
+ */
+function adapterWaitMs(
+  endpoint: Endpoint,
+  { load, engine }: Pick<EndpointState, 'load' | 'engine'>,
+  { model, inFlight, outputTokens }: AdapterRequest,
+): number {
+  const lora = endpoint.attribute(LORA);
+  if (lora === undefined) return 0;
+  const models = inFlight.models(endpoint);
+  const inUse = models.has(model);
+  const waiting = models.size + (inUse ? 0 : 1) - lora.max;
+  const residenceMs = outputTokens * decodeStepMs(load.requests, load.contextTokens, engine);
+  const waitMs = waiting > 0 ? (waiting / lora.max) * residenceMs : 0;
+  const isLoaded = inUse || lora.running.has(model);
+  return waitMs + (isLoaded ? 0 : ADAPTER_LOAD_MS);
 }
 
 function capacityTokens(endpoint: Endpoint): number {
   const cache = endpoint.attribute(CACHE_CONFIG);
-  // An engine that says it has none must not make all costs endless.
+  // At least one: an engine that reports no memory must not make all costs infinite.
   return cache === undefined
     ? CAPACITY_TOKENS_DEFAULT
     : Math.max(1, cache.blocks * cache.blockTokens);

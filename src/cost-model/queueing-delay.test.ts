@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../runtime/seeded-random.ts';
-import { laterDelayMs } from './queueing-delay.ts';
+import { queueingDelayForOthersMs } from './queueing-delay.ts';
 
 /** Total waiting of those who come to one queue in turn, after it has had `firstMs` of work at the start. */
 function totalWaitMs(arrivals: readonly { at: number; workMs: number }[], firstMs: number): number {
@@ -14,7 +14,7 @@ function totalWaitMs(arrivals: readonly { at: number; workMs: number }[], firstM
   return total;
 }
 
-describe('laterDelayMs', () => {
+describe('queueingDelayForOthersMs', () => {
   it('is by how much a queue makes those who come later wait longer, on average (seed 7)', () => {
     const random = seededRandom(7);
     const [requestsPerMs, meanMs, backlogMs, workMs] = [0.01, 60, 300, 400];
@@ -28,7 +28,7 @@ describe('laterDelayMs', () => {
       }
       added += totalWaitMs(arrivals, backlogMs + workMs) - totalWaitMs(arrivals, backlogMs);
     }
-    const predicted = laterDelayMs(
+    const predicted = queueingDelayForOthersMs(
       { requestsPerMs, utilization: requestsPerMs * meanMs },
       backlogMs,
       workMs,
@@ -38,8 +38,10 @@ describe('laterDelayMs', () => {
   });
 
   it('stays finite where more comes than can be done', () => {
-    const full = laterDelayMs({ requestsPerMs: 0.1, utilization: 5 }, 100, 100);
-    expect(full).toBe(laterDelayMs({ requestsPerMs: 0.1, utilization: 0.875 }, 100, 100));
-    expect(laterDelayMs({ requestsPerMs: 0, utilization: 0 }, 100, 100)).toBe(0);
+    const full = queueingDelayForOthersMs({ requestsPerMs: 0.1, utilization: 5 }, 100, 100);
+    expect(full).toBe(
+      queueingDelayForOthersMs({ requestsPerMs: 0.1, utilization: 0.875 }, 100, 100),
+    );
+    expect(queueingDelayForOthersMs({ requestsPerMs: 0, utilization: 0 }, 100, 100)).toBe(0);
   });
 });

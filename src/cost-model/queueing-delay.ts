@@ -22,7 +22,7 @@ export function trafficOf({ requests, workMs }: Demand, rate: number): Traffic {
  * millisecond and utilization ρ that is λ / (1 − ρ) · x (u + x / 2), the difference that one job makes to the relative value
  * of an M/G/1 queue (Hyytiä, Penttinen, Aalto: Size- and state-aware dispatching problem with queue-specific job sizes, 2012).
  */
-export function laterDelayMs(
+export function queueingDelayForOthersMs(
   { requestsPerMs, utilization }: Traffic,
   backlogMs: Millis,
   workMs: Millis,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { laterDelayMs, trafficOf } from '../../cost-model/queueing-delay.ts';
+import { queueingDelayForOthersMs, trafficOf } from '../../cost-model/queueing-delay.ts';
 import { decodeStepMs, predictedTtftMs } from '../../cost-model/step-time.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { ENGINE_MODEL, IN_FLIGHT, prefixMatchKey } from '../../framework/keys.ts';
@@ -9,7 +9,7 @@ import type { SchedulingContext } from '../../framework/scheduling.ts';
 
 /**
  * Elsewhere when that costs less in all: the request's own time to a first token; by how much those who come later wait
- * longer for theirs (`laterDelayMs`), which keeps long prompts out of the way of short ones; and the time by which
+ * longer for theirs (`queueingDelayForOthersMs`), which keeps long prompts out of the way of short ones; and the time by which
  * computing its prompt holds up everybody who decodes there meanwhile, since a step takes all of them along. Elsewhere
  * there is the transfer of its KV on top. Nothing to tune: what the prompt takes is learned, and the link is a fact about
  * the pool.
@@ -61,7 +61,7 @@ function costMs(endpoint: Endpoint, context: SchedulingContext, others: number):
     decodeStepMs(load.requests, load.contextTokens, engine);
   return (
     predictedTtftMs(load, uncached, engine) +
-    laterDelayMs(traffic, backlogMs, promptMs) +
+    queueingDelayForOthersMs(traffic, backlogMs, promptMs) +
     others * load.requests * promptMs
   );
 }

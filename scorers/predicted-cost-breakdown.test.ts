@@ -1,0 +1,97 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { PRIOR_STEP_TIME } from '../src/cost-model/step-time.ts';
+import {
+  computeCost,
+  type EndpointState,
+  emptyBreakdown,
+  type RequestCost,
+} from './predicted-cost-breakdown.ts';
+
+const REQUEST: RequestCost = { promptTokens: 4000, outputTokens: 200, demandRate: 1 };
+const STATE: EndpointState = {
+  load: { requests: 5, pendingPrefillTokens: 1000, contextTokens: 20_000 },
+  engine: PRIOR_STEP_TIME,
+  demand: { requests: 0.002, workMs: 0.4 },
+  cachedTokens: 0,
+  capacityTokens: 400_000,
+  heldTokens: 30_000,
+  adapterMs: 0,
+  suspectMs: 0,
+  stale: false,
+};
+
+const cost = (request: Partial<RequestCost>, state: Partial<EndpointState>): number =>
+  computeCost({ ...REQUEST, ...request }, { ...STATE, ...state }, emptyBreakdown());
+
+const tokens = fc.integer({ min: 0, max: 10_000_000 });
+const states = fc.record({
+  load: fc.record({
+    requests: fc.integer({ min: 0, max: 5000 }),
+    pendingPrefillTokens: tokens,
+    contextTokens: tokens,
+  }),
+  demand: fc.record({
+    requests: fc.double({ min: 0, max: 100, noNaN: true }),
+    workMs: fc.double({ min: 0, max: 1e4, noNaN: true }),
+  }),
+  cachedTokens: tokens,
+  heldTokens: tokens,
+  capacityTokens: fc.integer({ min: 1, max: 10_000_000 }),
+});
+
+describe('what a request costs at a place', () => {
+  it('is finite and above 0 wherever it goes, and no term is below 0', () => {
+    fc.assert(
+      fc.property(tokens, states, (promptTokens, state) => {
+        const breakdown = emptyBreakdown();
+        const total = computeCost({ ...REQUEST, promptTokens }, { ...STATE, ...state }, breakdown);
+        expect(Number.isFinite(total)).toBe(true);
+        expect(total).toBeGreaterThan(0);
+        expect(Math.min(...Object.values(breakdown))).toBeGreaterThanOrEqual(0);
+      }),
+      { seed: 9 },
+    );
+  });
+
+  it('is never less where less of it is cached, more waits, more has come of late, or memory is fuller', () => {
+    fc.assert(
+      fc.property(states, tokens, (state, more) => {
+        const dearer: readonly Partial<EndpointState>[] = [
+          { cachedTokens: Math.max(0, state.cachedTokens - more) },
+          {
+            load: {
+              ...state.load,
+              pendingPrefillTokens: state.load.pendingPrefillTokens + more,
+            },
+          },
+          { demand: { ...state.demand, requests: 2 * state.demand.requests } },
+          { heldTokens: state.heldTokens + more },
+        ];
+        const here = cost({}, state);
+        for (const each of dearer) {
+          expect(cost({}, { ...state, ...each })).toBeGreaterThanOrEqual(here * (1 - 1e-9));
+        }
+      }),
+      { seed: 9 },
+    );
+  });
+
+  it('counts for those who come later all that waits: twice the backlog, about twice as much', () => {
+    const delayMs = (pendingPrefillTokens: number): number => {
+      const breakdown = emptyBreakdown();
+      computeCost(REQUEST, { ...STATE, load: { ...STATE.load, pendingPrefillTokens } }, breakdown);
+      return breakdown.queueingDelayForOthersMs;
+    };
+    expect(delayMs(200_000) / delayMs(100_000)).toBeCloseTo(2, 1);
+  });
+
+  it('waits for no memory while a fifth of it is free', () => {
+    const breakdown = emptyBreakdown();
+    computeCost(REQUEST, { ...STATE, heldTokens: 300_000 }, breakdown);
+    expect([breakdown.memoryMs, breakdown.memoryDelayForOthersMs]).toEqual([0, 0]);
+    computeCost(REQUEST, { ...STATE, heldTokens: 350_000 }, breakdown);
+    expect(breakdown.memoryMs).toBeGreaterThan(0);
+    expect(breakdown.memoryDelayForOthersMs).toBeGreaterThan(0);
+  });
+});

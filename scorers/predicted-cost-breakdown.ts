@@ -1,0 +1,180 @@
+import {
+  queueingDelayForOthersMs,
+  type Traffic,
+  trafficOf,
+} from '../src/cost-model/queueing-delay.ts';
+import { decodeStepMs, prefillSteps } from '../src/cost-model/step-time.ts';
+import type { Demand, InFlightLoad, StepTime } from '../src/framework/keys.ts';
+
+/** Share of KV memory in use from which on a wait is expected, since answers grow as they are written. */
+const COMFORTABLE_MEMORY_SHARE = 0.8;
+/** Milliseconds of waiting that count for one by which a prompt interrupts an answer under way. */
+const HELD_UP_WEIGHT = 0.15;
+/** The same for one by which answers take longer. It is small: it only decides between near equals. */
+const ANSWER_WEIGHT = 0.02;
+
+/** What the cost of a request depends on, apart from the endpoint. */
+export interface RequestCost {
+  readonly promptTokens: number;
+  /** The expected length of the answer. */
+  readonly outputTokens: number;
+  /** The factor that makes an endpoint's demand one of a millisecond. */
+  readonly demandRate: number;
+}
+
+/** What the cost of a request on an endpoint depends on. */
+export interface EndpointState {
+  readonly load: InFlightLoad;
+  readonly engine: StepTime;
+  readonly demand: Demand;
+  readonly cachedTokens: number;
+  readonly capacityTokens: number;
+  /** KV memory in use, in tokens, as the engine last reported it. */
+  readonly heldTokens: number;
+  /** The wait for the adapter's slot, or for its load. */
+  readonly adapterMs: number;
+  /** The penalty for a recent failure. */
+  readonly suspectMs: number;
+  /** The last sample is too old to rely on. */
+  readonly stale: boolean;
+}
+
+/**
+ * What a request costs on an endpoint, in milliseconds of waiting for first tokens: its own wait and that of other requests.
+ * `costMs` is the sum of all terms before it that are in milliseconds.
+ */
+export type CostBreakdown = {
+  /** Tokens of this prompt that the endpoint is expected to hold. */
+  cachedTokens: number;
+  /** Overhead of every first token. */
+  overheadMs: number;
+  /** Prompts sent there before that are not computed yet. */
+  queuedPrefillMs: number;
+  ownPrefillMs: number;
+  /** The steps until the first token, with the tokens that are decoded in them. */
+  stepsMs: number;
+  /** By how much later requests wait longer because of this prompt. */
+  queueingDelayForOthersMs: number;
+  /** Answers under way stand still while the prompt is computed. */
+  heldUpMs: number;
+  /** Answers take longer, the more of them are written together. */
+  answersMs: number;
+  /** The wait until there is KV memory for the request. */
+  memoryMs: number;
+  /** By how much later requests wait longer for the memory that it holds. */
+  memoryDelayForOthersMs: number;
+  adapterMs: number;
+  suspectMs: number;
+  /** 1 where the sample is stale, else 0. */
+  stale: number;
+  costMs: number;
+};
+
+/** Fills in the breakdown, which may hold that of another endpoint, and returns its `costMs`. */
+export function computeCost(
+  request: RequestCost,
+  state: EndpointState,
+  breakdown: CostBreakdown,
+): number {
+  const { load, engine } = state;
+  const uncachedTokens = Math.max(0, request.promptTokens - state.cachedTokens);
+  const stepMs = decodeStepMs(load.requests, load.contextTokens, engine);
+  const traffic = trafficOf(state.demand, request.demandRate);
+  breakdown.cachedTokens = Math.min(state.cachedTokens, request.promptTokens);
+  breakdown.overheadMs = engine.overheadMs;
+  breakdown.queuedPrefillMs = engine.perPrefillTokenMs * load.pendingPrefillTokens;
+  breakdown.ownPrefillMs = engine.perPrefillTokenMs * uncachedTokens;
+  breakdown.stepsMs = stepMs * prefillSteps(load.pendingPrefillTokens + uncachedTokens, engine);
+  breakdown.queueingDelayForOthersMs = queueingDelayForOthersMs(
+    traffic,
+    breakdown.queuedPrefillMs + stepMs,
+    breakdown.ownPrefillMs,
+  );
+  breakdown.heldUpMs = HELD_UP_WEIGHT * load.requests * breakdown.ownPrefillMs;
+  breakdown.answersMs = ANSWER_WEIGHT * slowedAnswersMs(request, state, stepMs);
+  addMemory(request, state, { breakdown, stepMs, uncachedTokens, traffic });
+  breakdown.adapterMs = state.adapterMs;
+  breakdown.suspectMs = state.suspectMs;
+  breakdown.stale = state.stale ? 1 : 0;
+  breakdown.costMs = sumOf(breakdown);
+  return breakdown.costMs;
+}
+
+/** How long its own answer takes, and by how much it makes those under way longer. */
+function slowedAnswersMs(
+  { promptTokens, outputTokens }: RequestCost,
+  { load, engine }: EndpointState,
+  stepMs: number,
+): number {
+  const addedMs = engine.perSequenceMs + engine.perContextTokenMs * promptTokens;
+  return outputTokens * (stepMs + load.requests * addedMs);
+}
+
+/**
+ * The two memory terms. The memory in use is what the engine reports, plus what it has yet to give to requests on their way
+ * and to answers as they grow.
+ */
+function addMemory(
+  { outputTokens }: RequestCost,
+  { load, heldTokens, capacityTokens }: EndpointState,
+  known: {
+    readonly breakdown: CostBreakdown;
+    readonly stepMs: number;
+    readonly uncachedTokens: number;
+    readonly traffic: Traffic;
+  },
+): void {
+  const { breakdown, stepMs, uncachedTokens, traffic } = known;
+  const growthTokens = outputTokens / 2;
+  const ownTokens = uncachedTokens + growthTokens;
+  const othersTokens = heldTokens + load.pendingPrefillTokens + load.requests * growthTokens;
+  const share = (othersTokens + ownTokens) / capacityTokens;
+  // All of the memory is given back in about the time that one answer takes.
+  const residenceMs = outputTokens * stepMs;
+  breakdown.memoryMs = residenceMs * Math.max(0, share - COMFORTABLE_MEMORY_SHARE);
+  // Requests in memory stay longer by the time in which this prompt is computed.
+  const occupiedMs = (ownTokens / capacityTokens) * residenceMs + share * breakdown.ownPrefillMs;
+  breakdown.memoryDelayForOthersMs =
+    breakdown.memoryMs === 0
+      ? 0
+      : queueingDelayForOthersMs(
+          { ...traffic, utilization: share },
+          breakdown.memoryMs,
+          occupiedMs,
+        );
+}
+
+function sumOf(breakdown: CostBreakdown): number {
+  return (
+    breakdown.overheadMs +
+    breakdown.queuedPrefillMs +
+    breakdown.ownPrefillMs +
+    breakdown.stepsMs +
+    breakdown.queueingDelayForOthersMs +
+    breakdown.heldUpMs +
+    breakdown.answersMs +
+    breakdown.memoryMs +
+    breakdown.memoryDelayForOthersMs +
+    breakdown.adapterMs +
+    breakdown.suspectMs
+  );
+}
+
+export function emptyBreakdown(): CostBreakdown {
+  return {
+    cachedTokens: 0,
+    overheadMs: 0,
+    queuedPrefillMs: 0,
+    ownPrefillMs: 0,
+    stepsMs: 0,
+    queueingDelayForOthersMs: 0,
+    heldUpMs: 0,
+    answersMs: 0,
+    memoryMs: 0,
+    memoryDelayForOthersMs: 0,
+    adapterMs: 0,
+    suspectMs: 0,
+    stale: 0,
+    costMs: 0,
+  };
+}
