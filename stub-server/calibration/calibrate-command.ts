@@ -2,11 +2,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { stringify } from 'yaml';
 import { ConfigError } from '../../src/framework/error.ts';
-import { type CalibrationReport, renderReport, reportOn } from './calibration-report.ts';
+import { renderReport, reportOn } from './calibration-report.ts';
 import { fitPoints } from './fit-points.ts';
 import { fitSteps, readSteps, renderSteps } from './fit-steps.ts';
 import type { LogPrior } from './gauss-newton.ts';
-import { ACCELERATORS, type AcceleratorName, hardwarePriors, LLAMA_8B } from './hardware-priors.ts';
+import { ACCELERATORS, type AcceleratorName, hardwarePriors, LLAMA_8B } from './hardware.ts';
 import { readServingPoints } from './serving-point.ts';
 
 interface CalibrateFlags {
@@ -25,32 +25,39 @@ interface CalibrateFlags {
 export function calibrateCommand(): Command {
   return new Command('calibrate')
     .description(
-      'fit the stub’s step time to what was measured on a real engine, and say how well it fits',
+      'fit the stub’s step time to measurements of a real engine, and report the errors of the fit',
     )
     .option(
       '--steps <csv>',
-      'measured steps: prefill_tokens, decode_sequences, context_tokens, step_ms',
+      'measured steps with the columns prefill_tokens, decode_sequences, context_tokens, step_ms',
     )
     .option(
       '--points <csv>',
-      'a benchmark’s figures at several request rates; see docs/stub-accuracy.md',
+      'results of a benchmark at several request rates; see docs/stub-accuracy.md',
     )
-    .option('--fit <configs>', 'of the points, fit on these and predict the others', (text) =>
-      text.split(','),
+    .option(
+      '--fit <configs>',
+      'with --points: configurations to fit on, comma-separated; the others are predicted',
+      (text) => text.split(','),
     )
     .addOption(
-      new Option('--accelerator <name>', 'where a fit starts from')
+      new Option('--accelerator <name>', 'accelerator whose data sheet the fit starts from')
         .choices(Object.keys(ACCELERATORS))
         .default('h100'),
     )
-    .option('--parameters <n>', 'of the model', positive, LLAMA_8B.parameters)
-    .option('--weight-bytes <n>', 'of the model; two a parameter unless said', positive)
-    .option('--kv-bytes <n>', 'of one token’s keys and values', positive, LLAMA_8B.kvBytesPerToken)
-    .option('--out <file>', 'write the coefficients there, in YAML')
-    .option('--json', 'print one JSON document', false)
+    .option('--parameters <n>', 'parameters of the model', positive, LLAMA_8B.parameters)
+    .option('--weight-bytes <n>', 'size of the weights (default: 2 per parameter)', positive)
+    .option(
+      '--kv-bytes <n>',
+      'size of one token’s keys and values',
+      positive,
+      LLAMA_8B.kvBytesPerToken,
+    )
+    .option('--out <file>', 'write the coefficients to this file, in YAML')
+    .option('--json', 'print the result as one JSON document', false)
     .action((flags: CalibrateFlags) => {
       if ((flags.steps === undefined) === (flags.points === undefined)) {
-        const message = 'give either --steps or --points';
+        const message = 'pass either --steps or --points, and not both';
         throw new ConfigError('calibrate', [{ path: 'options', message }]);
       }
       if (flags.steps === undefined) calibratePoints(flags);
@@ -61,7 +68,7 @@ export function calibrateCommand(): Command {
 function calibrateSteps(flags: CalibrateFlags, path: string): void {
   const steps = readSteps(readFileSync(path, 'utf8'), path);
   const latency = fitSteps(steps, priorsOf(flags));
-  tell(flags, { value: { latency }, text: renderSteps(steps, latency) });
+  writeResult(flags, { value: { latency }, text: renderSteps(steps, latency) });
 }
 
 function calibratePoints(flags: CalibrateFlags): void {
@@ -71,15 +78,15 @@ function calibratePoints(flags: CalibrateFlags): void {
   const fittedOn = flags.fit ?? configs;
   for (const name of fittedOn) {
     if (configs.includes(name)) continue;
-    const message = `${name} is not among ${configs.join(', ')}`;
+    const message = `${name} is not a configuration of the file: choose from ${configs.join(', ')}`;
     throw new ConfigError(path, [{ path: '--fit', message }]);
   }
   const chosen = points.filter(({ config }) => fittedOn.includes(config));
   const calibrated = fitPoints(chosen, priorsOf(flags), (iteration, loss) => {
     process.stderr.write(`  iteration ${iteration}, misfit ${loss.toFixed(1)}\n`);
   });
-  const report: CalibrationReport = reportOn(points, { calibrated, fittedOn });
-  tell(flags, { value: report, text: renderReport(report), coefficients: calibrated });
+  const report = reportOn(points, { calibrated, fittedOn });
+  writeResult(flags, { value: report, text: renderReport(report), coefficients: calibrated });
 }
 
 function priorsOf({
@@ -96,7 +103,7 @@ function priorsOf({
   return hardwarePriors(model, ACCELERATORS[accelerator]);
 }
 
-function tell(
+function writeResult(
   { json, out }: CalibrateFlags,
   { value, text, coefficients = value }: { value: object; text: string; coefficients?: object },
 ): void {
@@ -106,6 +113,6 @@ function tell(
 
 function positive(text: string): number {
   const value = Number(text);
-  if (!(value > 0)) throw new InvalidArgumentError(`${text} is not a number above 0`);
+  if (!(value > 0)) throw new InvalidArgumentError(`${text} is not a number above 0.`);
   return value;
 }

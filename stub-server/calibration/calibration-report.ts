@@ -1,11 +1,13 @@
 import type { ServingPoint } from './serving-point.ts';
-import { type Calibrated, type PointPrediction, simulatePoint } from './simulate-point.ts';
+import { type Calibrated, mean, type PointPrediction, simulatePoint } from './simulate-point.ts';
 
-/** How far one prediction is from what was measured, as shares: 0.1 is ten per cent too high. */
-export interface PointError {
+/** Errors of one prediction against the measurement, as shares: 0.1 is ten per cent too high. */
+interface PointError {
   readonly config: string;
   readonly throughputRps: number;
-  /** Measured throughput over the configuration's highest: how near its capacity this load is. */
+  /**
+   * Measured throughput over the configuration's highest: how close the load is to its capacity.
+   */
   readonly load: number;
   readonly heldOut: boolean;
   readonly e2eMean: number;
@@ -22,64 +24,81 @@ export interface CalibrationReport {
   readonly capacity: Readonly<Record<string, number>>;
 }
 
-/** Another draw of arrivals than the one fitted on. */
+/** Not the seed of the fit, so that the arrivals are others. */
 const REPORT = { seconds: 60, seed: 7 };
 
-/** Predicts every point, those fitted on and those held out. */
+/** Predicts every point, both those fitted on and those held out. */
 export function reportOn(
   points: readonly ServingPoint[],
   { calibrated, fittedOn }: Pick<CalibrationReport, 'calibrated' | 'fittedOn'>,
 ): CalibrationReport {
-  const predictions = points.map((point) => simulatePoint(point, calibrated, REPORT));
-  const groups = Map.groupBy(points, ({ config }) => config);
-  const highest = new Map(
-    [...groups].map(([config, group]) => [
-      config,
-      Math.max(...group.map(({ throughputRps }) => throughputRps)),
-    ]),
-  );
-  const capacity = [...groups].map(([config, group]) => {
-    const predicted = Math.max(
-      ...group.map((point) => predictions[points.indexOf(point)]?.throughputRps ?? Number.NaN),
-    );
-    return [config, predicted / (highest.get(config) ?? Number.NaN) - 1];
-  });
-  return {
-    fittedOn,
-    calibrated,
-    capacity: Object.fromEntries(capacity) as Record<string, number>,
-    errors: points.map((point, index) => ({
-      ...errorsOf(point, predictions[index] as PointPrediction),
-      load: point.throughputRps / (highest.get(point.config) ?? Number.NaN),
+  const predicted = points.map((point) => ({
+    point,
+    prediction: simulatePoint(point, calibrated, REPORT),
+  }));
+  const errors: PointError[] = [];
+  const capacity: Record<string, number> = {};
+  const groups = Map.groupBy(predicted, ({ point }) => point.config);
+  const highest = (rates: readonly { readonly throughputRps: number }[]): number =>
+    Math.max(...rates.map(({ throughputRps }) => throughputRps));
+  const measured = new Map<string, number>();
+  for (const [config, group] of groups) {
+    const rps = highest(group.map(({ point }) => point));
+    measured.set(config, rps);
+    capacity[config] = highest(group.map(({ prediction }) => prediction)) / rps - 1;
+  }
+  for (const { point, prediction } of predicted) {
+    errors.push({
+      ...errorsOf(point, prediction),
+      load: point.throughputRps / (measured.get(point.config) ?? Number.NaN),
       heldOut: !fittedOn.includes(point.config),
-    })),
-  };
+    });
+  }
+  return { fittedOn, calibrated, capacity, errors };
 }
 
 function errorsOf(
   point: ServingPoint,
-  predicted: PointPrediction,
+  prediction: PointPrediction,
 ): Omit<PointError, 'load' | 'heldOut'> {
   return {
     config: point.config,
     throughputRps: point.throughputRps,
-    e2eMean: predicted.e2eMeanS / point.e2eMeanS - 1,
-    ttftMean: predicted.ttftMeanS / point.ttftMeanS - 1,
-    ttftMedian: predicted.ttftMedianS / point.ttftMedianS - 1,
-    throughput: predicted.throughputRps / point.throughputRps - 1,
+    e2eMean: prediction.e2eMeanS / point.e2eMeanS - 1,
+    ttftMean: prediction.ttftMeanS / point.ttftMeanS - 1,
+    ttftMedian: prediction.ttftMedianS / point.ttftMedianS - 1,
+    throughput: prediction.throughputRps / point.throughputRps - 1,
   };
 }
 
-/** A table by load level, never one average alone. */
+const HEAD = ['config', 'requests/s', 'load', 'E2E', 'TTFT mean', 'TTFT median', 'throughput', ''];
+
+/** A table with one row per load level, and averages. */
 export function renderReport({
   fittedOn,
   errors,
   capacity,
   calibrated,
 }: CalibrationReport): string {
-  const percent = (value: number): string =>
-    `${value >= 0 ? '+' : ''}${(100 * value).toFixed(1)} %`;
-  const rows = errors.map((error) => [
+  const rows = [HEAD, ...errors.map(rowOf)];
+  const widths = HEAD.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const table = rows
+    .map((row) => row.map((cell, at) => cell.padStart(widths[at] ?? 0)).join('  '))
+    .join('\n');
+  const average = (of: (error: PointError) => number): string =>
+    `${(100 * mean(errors.map((error) => Math.abs(of(error))))).toFixed(1)} %`;
+  const capacities = Object.entries(capacity).map(([name, error]) => `${name} ${percent(error)}`);
+  return `fitted on ${fittedOn.join(' and ')}
+
+${table}
+
+capacity: ${capacities.join(', ')}
+mean absolute error: E2E ${average(({ e2eMean }) => e2eMean)}, throughput ${average(({ throughput }) => throughput)}
+${renderCoefficients(calibrated)}`;
+}
+
+function rowOf(error: PointError): readonly string[] {
+  return [
     error.config,
     error.throughputRps.toFixed(1),
     `${(100 * error.load).toFixed(0)} %`,
@@ -88,32 +107,17 @@ export function renderReport({
     percent(error.ttftMedian),
     percent(error.throughput),
     error.heldOut ? 'predicted' : 'fitted',
-  ]);
-  const head = [
-    'config',
-    'requests/s',
-    'load',
-    'E2E',
-    'TTFT mean',
-    'TTFT median',
-    'throughput',
-    '',
   ];
-  const widths = head.map((_, column) =>
-    Math.max(...[head, ...rows].map((row) => row[column]?.length ?? 0)),
+}
+
+function percent(value: number): string {
+  return `${value >= 0 ? '+' : ''}${(100 * value).toFixed(1)} %`;
+}
+
+/** A line of JSON with numbers of three digits. */
+export function renderCoefficients(coefficients: object): string {
+  const json = JSON.stringify(coefficients, (_key, value: unknown) =>
+    typeof value === 'number' ? Number(value.toPrecision(3)) : value,
   );
-  const table = [head, ...rows]
-    .map((row) => row.map((cell, at) => cell.padStart(widths[at] ?? 0)).join('  '))
-    .join('\n');
-  const mean = (of: (error: PointError) => number): string =>
-    `${(100 * (errors.reduce((sum, error) => sum + Math.abs(of(error)), 0) / errors.length)).toFixed(1)} %`;
-  const capacities = Object.entries(capacity).map(([name, error]) => `${name} ${percent(error)}`);
-  return `fitted on ${fittedOn.join(' and ')}
-
-${table}
-
-capacity: ${capacities.join(', ')}
-mean absolute error: E2E ${mean(({ e2eMean }) => e2eMean)}, throughput ${mean(({ throughput }) => throughput)}
-coefficients: ${JSON.stringify(calibrated, (_key, value: unknown) => (typeof value === 'number' ? Number(value.toPrecision(3)) : value))}
-`;
+  return `coefficients: ${json}\n`;
 }

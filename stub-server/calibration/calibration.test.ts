@@ -7,7 +7,7 @@ import { rooflineLatency } from '../engine/latency-model.ts';
 import { type CalibrationReport, reportOn } from './calibration-report.ts';
 import { fitPoints } from './fit-points.ts';
 import { fitSteps, readSteps } from './fit-steps.ts';
-import { ACCELERATORS, hardwarePriors, LLAMA_8B } from './hardware-priors.ts';
+import { ACCELERATORS, hardwarePriors, LLAMA_8B } from './hardware.ts';
 import { readServingPoints } from './serving-point.ts';
 
 const priors = hardwarePriors(LLAMA_8B, ACCELERATORS.h100);

@@ -2,14 +2,14 @@ import type { z } from 'zod';
 import { ConfigError } from '../../src/framework/error.ts';
 
 /**
- * The rows of a CSV with a header line; empty cells are left out, and so are lines that begin with `#`. Throws ConfigError
- * with the lines that are wrong, and where there is none at all.
+ * Reads the rows of a CSV with a header line. Empty cells are left out, and so are lines that begin
+ * with `#`. Throws ConfigError with the invalid line, or if there are no rows.
  */
 export function csvRows<T>(text: string, row: z.ZodType<T>, source: string): readonly T[] {
   const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '' && !line.startsWith('#'));
   const [header = '', ...rest] = lines;
   if (rest.length === 0) {
-    const message = 'has no rows: a header line is expected, and a line for each measurement';
+    const message = 'has no rows: write a header line, then one line per measurement';
     throw new ConfigError(source, [{ path: 'file', message }]);
   }
   const columns = header.split(',').map((name) => name.trim());

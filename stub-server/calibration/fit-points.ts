@@ -1,19 +1,23 @@
-import type { RooflineLatency } from '../engine/latency-model.ts';
 import { fitLog, type LogPrior } from './gauss-newton.ts';
 import type { ServingPoint } from './serving-point.ts';
 import { type Calibrated, simulatePoint } from './simulate-point.ts';
 
-/** Of attention within prompts: cannot be seen in prompts of a few hundred tokens, so it stays arithmetic. */
+/**
+ * Coefficient of attention within prompts, computed from data sheets: prompts of a few hundred
+ * tokens do not show it.
+ */
 const SQUARE_MS = 5.3e-7;
-/** How well each figure can be known: repetition of such benchmarks, and the model's own roughness. */
+/**
+ * Standard deviations of the figures: repetitions of such benchmarks, and the model's own error.
+ */
 const E2E_SPREAD = 0.03;
 const TTFT_SPREAD = 0.08;
 const THROUGHPUT_SPREAD = 0.01;
-/** Of arrivals, while fitting: long enough to be steady, short enough for a hundred tries. */
+/** Simulated time per point: long enough to be steady, short enough for a hundred tries. */
 const FIT_SECONDS = 60;
 const SEED = 1;
 
-/** Fits the engine's coefficients to what benchmarks measured, starting from what the hardware should give. */
+/** Fits the engine's coefficients to the results of benchmarks, starting from the priors. */
 export function fitPoints(
   points: readonly ServingPoint[],
   priors: readonly LogPrior[],
@@ -37,19 +41,23 @@ export function fitPoints(
   return calibratedOf(values, priors);
 }
 
+/** The values by the names of their priors; a coefficient without a prior is 0. */
 export function calibratedOf(values: readonly number[], priors: readonly LogPrior[]): Calibrated {
   const named = new Map(priors.map(({ name }, index) => [name, values[index] ?? Number.NaN]));
   const get = (name: string): number => named.get(name) ?? 0;
-  const latency: RooflineLatency = {
-    kind: 'roofline',
-    stepMs: get('stepMs'),
-    weightsMs: get('weightsMs'),
-    perTokenMs: get('perTokenMs'),
-    perSequenceMs: get('perSequenceMs'),
-    perContextTokenMs: get('perContextTokenMs'),
-    perAttendedSquareMs: SQUARE_MS,
-    prefillMs: get('prefillMs'),
-    eagerMs: get('eagerMs'),
+  return {
+    latency: {
+      kind: 'roofline',
+      stepMs: get('stepMs'),
+      weightsMs: get('weightsMs'),
+      perTokenMs: get('perTokenMs'),
+      perSequenceMs: get('perSequenceMs'),
+      perContextTokenMs: get('perContextTokenMs'),
+      perAttendedSquareMs: SQUARE_MS,
+      prefillMs: get('prefillMs'),
+      eagerMs: get('eagerMs'),
+    },
+    admissionMs: get('admissionMs'),
+    completionMs: get('completionMs'),
   };
-  return { latency, admissionMs: get('admissionMs'), completionMs: get('completionMs') };
 }

@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import { type RooflineLatency, rooflineLatency, type StepLoad } from '../engine/latency-model.ts';
+import { renderCoefficients } from './calibration-report.ts';
 import { csvRows } from './csv-rows.ts';
 import { calibratedOf } from './fit-points.ts';
 import { fitLog, type LogPrior } from './gauss-newton.ts';
+import { mean } from './simulate-point.ts';
 
 /** One measured engine step. */
-export interface MeasuredStep extends StepLoad {
+interface MeasuredStep extends StepLoad {
   readonly stepMs: number;
 }
 
@@ -17,14 +19,15 @@ const row = z.object({
   step_ms: z.coerce.number().positive(),
 });
 
-/** A step's time repeats to about this. */
+/** Relative standard deviation of a step's time. */
 const STEP_SPREAD = 0.05;
-/** Measured steps say more of a coefficient than its hardware does. */
+/** Factor on the spread of priors: measured steps are more certain than data sheets. */
 const PRIOR_WIDENING = 4;
 
 /**
- * Reads a CSV with the columns prefill_tokens, decode_sequences and step_ms, and better context_tokens (over all
- * decoding sequences) and prefill_sequences too. Throws ConfigError with the line.
+ * Reads a CSV with the columns prefill_tokens, decode_sequences and step_ms, and optionally
+ * context_tokens (of all decoding sequences) and prefill_sequences. Throws ConfigError with the
+ * line.
  */
 export function readSteps(text: string, source: string): readonly MeasuredStep[] {
   return csvRows(text, row, source).map((measured) => {
@@ -41,7 +44,7 @@ export function readSteps(text: string, source: string): readonly MeasuredStep[]
   });
 }
 
-/** Fits step-time coefficients to measured steps; outliers pull little. */
+/** Fits step-time coefficients to measured steps; outliers have little weight. */
 export function fitSteps(
   steps: readonly MeasuredStep[],
   priors: readonly LogPrior[],
@@ -59,7 +62,7 @@ export function fitSteps(
   return calibratedOf(values, wide).latency;
 }
 
-/** Errors by how much a step had to do. */
+/** A table of errors by the number of tokens in a step, and the coefficients. */
 export function renderSteps(steps: readonly MeasuredStep[], latency: RooflineLatency): string {
   const model = rooflineLatency(latency);
   const buckets = Map.groupBy(steps, ({ prefillTokens, decodeSequences }) => {
@@ -72,12 +75,8 @@ export function renderSteps(steps: readonly MeasuredStep[], latency: RooflineLat
       const errors = group
         .map((step) => Math.abs(model(step) / step.stepMs - 1))
         .sort((a, b) => a - b);
-      const mean = errors.reduce((sum, error) => sum + error, 0) / errors.length;
       const worst = errors.at(-1) ?? 0;
-      return `up to ${String(tokens).padStart(6)} tokens: ${String(group.length).padStart(5)} steps, mean error ${(100 * mean).toFixed(1)} %, worst ${(100 * worst).toFixed(1)} %`;
+      return `up to ${String(tokens).padStart(6)} tokens: ${String(group.length).padStart(5)} steps, mean error ${(100 * mean(errors)).toFixed(1)} %, worst ${(100 * worst).toFixed(1)} %`;
     });
-  const told = JSON.stringify(latency, (_key, value: unknown) =>
-    typeof value === 'number' ? Number(value.toPrecision(3)) : value,
-  );
-  return `${lines.join('\n')}\ncoefficients: ${told}\n`;
+  return `${lines.join('\n')}\n${renderCoefficients(latency)}`;
 }

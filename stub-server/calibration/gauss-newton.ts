@@ -1,4 +1,4 @@
-/** A quantity to fit, in logarithms: it is positive, and known to a factor. */
+/** Prior of a positive quantity. The fit works on logarithms: errors are relative. */
 export interface LogPrior {
   readonly name: string;
   readonly mean: number;
@@ -6,25 +6,30 @@ export interface LogPrior {
   readonly spread: number;
 }
 
-export interface FitOptions {
+interface FitOptions {
   readonly priors: readonly LogPrior[];
-  /** Weighted residuals of the observations at these values: each about 1 when the model is as good as it should be. */
+  /** Weighted residuals of the observations at these values: about 1 each for a good model. */
   readonly residuals: (values: readonly number[]) => readonly number[];
   readonly onIteration?: (iteration: number, loss: number) => void;
 }
 
 const ITERATIONS_MAX = 12;
-/** Relative step of the finite differences: above the noise of a simulation, below its curvature. */
+/** Relative step of the finite differences, above the noise of a simulation. */
 const STEP = 0.02;
-/** Nothing more to gain. */
+/** The fit ends when an iteration reduces the loss by a smaller share. */
 const IMPROVEMENT_MIN = 0.002;
-/** Residuals beyond so many deviations pull less and less (Huber). */
+/** Residuals above so many deviations count less (Huber loss). */
 const HUBER = 3;
+/** Stands for a residual that is not finite. */
+const RESIDUAL_MAX = 50;
 
-/** The likeliest values given observations and priors: Gauss and Newton, halving steps that make it worse. */
+/**
+ * Finds the likeliest values for observations and priors with the method of Gauss and Newton; a
+ * step that makes the loss worse is halved.
+ */
 export function fitLog({ priors, residuals, onIteration }: FitOptions): readonly number[] {
   const observed = (logs: readonly number[]): readonly number[] =>
-    residuals(logs.map(Math.exp)).map(tamed);
+    residuals(logs.map(Math.exp)).map(huber);
   let logs = priors.map(({ mean }) => Math.log(mean));
   let current = observed(logs);
   let loss = lossOf(current, logs, priors);
@@ -50,9 +55,9 @@ export function fitLog({ priors, residuals, onIteration }: FitOptions): readonly
   return logs.map(Math.exp);
 }
 
-function tamed(residual: number): number {
+function huber(residual: number): number {
   const size = Math.abs(residual);
-  if (!Number.isFinite(size)) return 50;
+  if (!Number.isFinite(size)) return RESIDUAL_MAX;
   return size <= HUBER ? residual : Math.sign(residual) * Math.sqrt(HUBER * (2 * size - HUBER));
 }
 
@@ -88,8 +93,9 @@ function newtonStep({
     const products = columns.map((other) => dot(column, other));
     const { spread } = priors[row] as LogPrior;
     products[row] = (products[row] as number) + 1 / (spread * spread);
-    const pull = dot(column, current) + priorResidual(logs[row] as number, priors[row]) / spread;
-    return [...products, -pull];
+    const gradient =
+      dot(column, current) + priorResidual(logs[row] as number, priors[row]) / spread;
+    return [...products, -gradient];
   });
   return solve(matrix);
 }
@@ -98,7 +104,7 @@ function dot(a: readonly number[], b: readonly number[]): number {
   return a.reduce((sum, value, index) => sum + value * (b[index] as number), 0);
 }
 
-/** Gauss and Jordan, on rows of which the last column is the right-hand side. */
+/** Gauss-Jordan elimination. The last column of `rows` is the right-hand side. */
 function solve(rows: number[][]): readonly number[] {
   rows.forEach((pivotRow, pivot) => {
     const divisor = pivotRow[pivot] as number;

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { csvRows } from './csv-rows.ts';
 
-/** What a benchmark measured at one request rate. Seconds. */
+/** The results of a benchmark at one request rate. */
 export interface ServingPoint {
   readonly config: string;
   readonly maxNumSeqs: number;
   readonly prefixCaching: boolean;
-  /** What the client was told to send. */
+  /** The request rate for which the client was configured. */
   readonly requestedRps: number;
   readonly throughputRps: number;
   readonly requests: number;
@@ -17,21 +17,24 @@ export interface ServingPoint {
   readonly e2eMeanS: number;
 }
 
+const positive = z.coerce.number().positive();
 const row = z.object({
   config: z.string().min(1),
   max_num_seqs: z.coerce.number().int().positive(),
   prefix_caching: z.enum(['0', '1', 'false', 'true', 'False', 'True']),
-  requested_rps: z.coerce.number().positive(),
-  throughput_rps: z.coerce.number().positive(),
-  requests: z.coerce.number().positive(),
-  prompt_tokens_mean: z.coerce.number().positive(),
-  output_tokens_mean: z.coerce.number().positive(),
-  ttft_mean_s: z.coerce.number().positive(),
-  ttft_median_s: z.coerce.number().positive(),
-  e2e_mean_s: z.coerce.number().positive(),
+  requested_rps: positive,
+  throughput_rps: positive,
+  requests: positive,
+  prompt_tokens_mean: positive,
+  output_tokens_mean: positive,
+  ttft_mean_s: positive,
+  ttft_median_s: positive,
+  e2e_mean_s: positive,
 });
 
-/** Reads a CSV with at least the columns named above, in any order. Throws ConfigError with the line. */
+/**
+ * Reads a CSV with at least the columns of `row`, in any order. Throws ConfigError with the line.
+ */
 export function readServingPoints(text: string, source: string): readonly ServingPoint[] {
   return csvRows(text, row, source).map((data) => ({
     config: data.config,

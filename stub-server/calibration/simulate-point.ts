@@ -6,33 +6,32 @@ import { type RooflineLatency, rooflineLatency } from '../engine/latency-model.t
 import { EngineStats } from '../metrics/engine-stats.ts';
 import type { ServingPoint } from './serving-point.ts';
 
-/** Everything a fit decides. */
+/** The coefficients that a fit finds. */
 export interface Calibrated {
   readonly latency: RooflineLatency;
   readonly admissionMs: number;
   readonly completionMs: number;
 }
 
-export interface PointPrediction {
-  readonly throughputRps: number;
-  readonly ttftMeanS: number;
-  readonly ttftMedianS: number;
-  readonly e2eMeanS: number;
-}
+export type PointPrediction = Pick<
+  ServingPoint,
+  'throughputRps' | 'ttftMeanS' | 'ttftMedianS' | 'e2eMeanS'
+>;
 
-/** The benchmark's: a client that has so many requests open at most, and prompts drawn from so many. */
+/** The benchmark's client has at most so many open requests. */
 const IN_FLIGHT_MAX = 440;
-/** Fewer have no mean worth the name. */
-const REQUESTS_MIN = 40;
+/** The benchmark's number of distinct prompts. */
 const DISTINCT_PROMPTS = 100;
-/** vLLM's defaults on such a server; memory does not bind at these sizes. */
+/** The mean of fewer requests is too noisy. */
+const REQUESTS_MIN = 40;
+/** vLLM's defaults on such a server; memory is not the limit at these sizes. */
 const BATCHED_TOKENS_MAX = 8192;
 const BLOCK_TOKENS = 16;
 const KV_BLOCKS = 27_000;
 
 /**
- * Serves a benchmark's load on the engine. Arrivals are inference-perf's "constant" ones: exponential gaps, scaled so that
- * they fill the stage exactly. `seconds` cuts the stage short.
+ * Simulates a benchmark's load on the engine. Arrivals are the "constant" ones of inference-perf:
+ * exponential gaps, scaled so that they fill the stage exactly. `seconds` limits the stage.
  */
 export function simulatePoint(
   point: ServingPoint,
@@ -44,7 +43,7 @@ export function simulatePoint(
   const engine = engineFor(point, calibrated, clock);
   const promptTokens = Math.round(point.promptTokensMean);
   const prompts = promptsOf(point);
-  // A benchmark runs its stages on one server, one after another: the prompts have been there before.
+  // A benchmark runs its stages one after another on one server, so its prompts are cached.
   for (const blockHashes of prompts) engine.submit({ promptTokens, outputTokens: 1, blockHashes });
   while (clock.step()) continue;
   const ttfts: number[] = [];
@@ -58,7 +57,7 @@ export function simulatePoint(
     if (Number.isNaN(firstSentAt)) firstSentAt = sentAt;
     engine.submit({
       promptTokens,
-      outputTokens: around(point.outputTokensMean, random.next()),
+      outputTokens: roundAtRandom(point.outputTokensMean, random.next()),
       blockHashes: prompts[Math.floor(random.next() * prompts.length)] ?? [],
       onFirstToken: (at) => void ttfts.push((at - sentAt) / 1000),
       onDone: (_reason, _usage, at) => {
@@ -70,12 +69,12 @@ export function simulatePoint(
       },
     });
   };
-  // The client sends at the requested rate whatever comes back, up to its cap.
-  const arrive = (): void => {
-    if (open < IN_FLIGHT_MAX) send();
-    else queued += 1;
-  };
-  for (const at of arrivals(point, seconds, random)) clock.setTimer(at, arrive);
+  for (const at of arrivals(point, seconds, random)) {
+    clock.setTimer(at, () => {
+      if (open < IN_FLIGHT_MAX) send();
+      else queued += 1;
+    });
+  }
   while (clock.step()) continue;
   ttfts.sort((a, b) => a - b);
   return {
@@ -102,7 +101,7 @@ function arrivals(
   });
 }
 
-/** Block hashes of the benchmark's prompts; none where nothing is cached. */
+/** Block hashes of the benchmark's prompts; empty without prefix caching. */
 function promptsOf({ prefixCaching, promptTokensMean }: ServingPoint): readonly number[][] {
   if (!prefixCaching) return [];
   const blocks = Math.floor(Math.round(promptTokensMean) / BLOCK_TOKENS);
@@ -113,10 +112,11 @@ function promptsOf({ prefixCaching, promptTokensMean }: ServingPoint): readonly 
 
 function engineFor(
   { maxNumSeqs }: ServingPoint,
-  { latency, admissionMs, completionMs }: Calibrated,
+  { latency, ...delays }: Calibrated,
   clock: Clock,
 ): Engine {
   return new Engine({
+    ...delays,
     clock,
     latency: rooflineLatency(latency),
     observer: new EngineStats(),
@@ -124,17 +124,15 @@ function engineFor(
     blockTokens: BLOCK_TOKENS,
     sequencesMax: maxNumSeqs,
     batchedTokensMax: BATCHED_TOKENS_MAX,
-    admissionMs,
-    completionMs,
   });
 }
 
-/** A whole number whose mean over chance is `value`. */
-function around(value: number, chance: number): number {
+/** Rounds down or up so that the mean over `chance`, 0 to 1, is `value`. */
+function roundAtRandom(value: number, chance: number): number {
   const floor = Math.floor(value);
   return floor + (chance < value - floor ? 1 : 0);
 }
 
-function mean(values: readonly number[]): number {
+export function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ACCELERATORS, type AcceleratorName } from '../calibration/hardware-priors.ts';
+import { ACCELERATORS, type AcceleratorName } from '../calibration/hardware.ts';
 import type { LatencyCoefficients } from '../engine/latency-model.ts';
 import { SPECULATION_TOKENS_MAX, type SpeculationOptions } from '../engine/speculation.ts';
 import { type TimedFault, timedFaultSchema } from '../faults/fault.ts';

@@ -1,47 +1,56 @@
 import type { Millis } from '../../src/framework/runtime.ts';
 import type { LatencyCoefficients, RooflineLatency } from '../engine/latency-model.ts';
 
-/** An engine: one model on one accelerator, or on several as one. */
+/** An engine: one model on one accelerator or on several that share it. */
 export interface Preset {
-  /** 1 unless said. */
+  /** Number of accelerators; 1 by default. */
   readonly accelerators?: number;
   readonly latency: LatencyCoefficients;
   readonly kvBlocks: number;
   readonly sequencesMax: number;
   readonly batchedTokensMax: number;
-  /** Between arrival and the scheduler's first look: API server, tokenizer, IPC. */
+  /** From arrival until the scheduler sees a request: API server, tokenizer, IPC. */
   readonly admissionMs: Millis;
 }
 
-interface FieldUnits {
-  readonly stepMs: Millis;
-  readonly weightsMs: Millis;
-  readonly tokenMicros: number;
-  readonly sequenceMicros: number;
-  readonly contextNanos: number;
-  readonly squareMs: Millis;
-  readonly prefillMs: Millis;
-  readonly eagerMs: Millis;
-}
-
-/** In the units that the field publishes them in. */
-function roofline(units: FieldUnits): RooflineLatency {
+/** Converts roofline coefficients from the units in which benchmarks publish them. */
+function roofline(
+  stepMs: Millis,
+  weightsMs: Millis,
+  tokenMicros: number,
+  sequenceMicros: number,
+  contextTokenNanos: number,
+  perAttendedSquareMs: Millis,
+  prefillMs: Millis,
+  eagerMs: Millis,
+): RooflineLatency {
   return {
     kind: 'roofline',
-    stepMs: units.stepMs,
-    weightsMs: units.weightsMs,
-    perTokenMs: units.tokenMicros / 1e3,
-    perSequenceMs: units.sequenceMicros / 1e3,
-    perContextTokenMs: units.contextNanos / 1e6,
-    perAttendedSquareMs: units.squareMs,
-    prefillMs: units.prefillMs,
-    eagerMs: units.eagerMs,
+    stepMs,
+    weightsMs,
+    perTokenMs: tokenMicros / 1e3,
+    perSequenceMs: sequenceMicros / 1e3,
+    perContextTokenMs: contextTokenNanos / 1e6,
+    perAttendedSquareMs,
+    prefillMs,
+    eagerMs,
   };
 }
 
-/** vLLM's API server defaults on accelerators with 70 GiB and more other than the A100, and on all others. */
-const LARGE = { sequencesMax: 1024, batchedTokensMax: 8192 } as const;
-const SMALL = { sequencesMax: 256, batchedTokensMax: 2048 } as const;
+type ServerDefaults = Pick<Preset, 'sequencesMax' | 'batchedTokensMax' | 'admissionMs'>;
+
+/**
+ * Defaults of vLLM's API server on accelerators with at least 70 GiB other than the A100. The time
+ * of admission is fitted to the idle TTFT on H100 (see below); all accelerators have the same front
+ * end.
+ */
+export const LARGE: ServerDefaults = {
+  sequencesMax: 1024,
+  batchedTokensMax: 8192,
+  admissionMs: 15,
+};
+/** Its defaults on all other accelerators. */
+export const SMALL: ServerDefaults = { ...LARGE, sequencesMax: 256, batchedTokensMax: 2048 };
 
 export type PresetName =
   | 'study'
@@ -54,15 +63,14 @@ export type PresetName =
   | 'llama-3.3-70b-h100-tp8'
   | 'llama-3.3-70b-a100-tp4';
 
-/** Fitted to idle TTFT on H100 (see below); taken over to the others, whose front end is the same software. */
-const ADMISSION_MS = 15;
-
 /**
- * KV blocks of 16 tokens from memory × 0.90 − weights − overhead, which comes within 8 % of published vLLM logs.
- * Coefficients as said at each. None is validated on prompts over a few hundred tokens.
+ * KV blocks of 16 tokens follow from memory × 0.90 − weights − overhead, which is within 8 % of
+ * published vLLM logs. Each preset names the source of its coefficients, in the order of
+ * `roofline`. None is validated on prompts of more than a few hundred tokens.
  */
 export const PRESETS: Readonly<Record<PresetName, Preset>> = {
-  // The linear engine of the project's policy study; memory as an 8 B model has on one 80 GB accelerator.
+  // The linear engine of the project's policy study, with the memory of an 8 B model on one 80 GB
+  // accelerator.
   study: {
     latency: {
       kind: 'linear',
@@ -76,135 +84,56 @@ export const PRESETS: Readonly<Record<PresetName, Preset>> = {
     batchedTokensMax: 8192,
     admissionMs: 0,
   },
-  // Fitted to vLLM 0.11.0 on one H100-80GB (inference-perf, KubeCon NA 2025, 21 load points): mean error of E2E 4.2 %.
+  // Fitted to vLLM 0.11.0 on one H100-80GB (inference-perf, KubeCon NA 2025, 21 load points); the
+  // mean error of E2E is 4.2 %.
   'llama-3.1-8b-h100': {
-    latency: roofline({
-      stepMs: 0.56,
-      weightsMs: 7,
-      tokenMicros: 21.3,
-      sequenceMicros: 14.7,
-      contextNanos: 40,
-      squareMs: 5.3e-7,
-      prefillMs: 0.49,
-      eagerMs: 2.9,
-    }),
+    latency: roofline(0.56, 7, 21.3, 14.7, 40, 5.3e-7, 0.49, 2.9),
     kvBlocks: 27_000,
     ...LARGE,
-    admissionMs: ADMISSION_MS,
   },
-  // Vidur's operator tables and BLIS's regression for A100; ±20 %.
+  // From Vidur's operator tables and BLIS's regression for A100; ±20 %.
   'llama-3.1-8b-a100': {
-    latency: roofline({
-      stepMs: 0.8,
-      weightsMs: 10.5,
-      tokenMicros: 66,
-      sequenceMicros: 18,
-      contextNanos: 86,
-      squareMs: 1.7e-6,
-      prefillMs: 0.5,
-      eagerMs: 2,
-    }),
+    latency: roofline(0.8, 10.5, 66, 18, 86, 1.7e-6, 0.5, 2),
     kvBlocks: 28_000,
     ...SMALL,
-    admissionMs: ADMISSION_MS,
   },
-  // Arithmetic from peak compute and bandwidth; ±30 %.
+  // Computed from peak compute and bandwidth; ±30 %.
   'llama-3.1-8b-l40s': {
-    latency: roofline({
-      stepMs: 0.8,
-      weightsMs: 22,
-      tokenMicros: 75,
-      sequenceMicros: 18,
-      contextNanos: 190,
-      squareMs: 1.5e-6,
-      prefillMs: 0.5,
-      eagerMs: 2,
-    }),
+    latency: roofline(0.8, 22, 75, 18, 190, 1.5e-6, 0.5, 2),
     kvBlocks: 12_000,
     ...SMALL,
-    admissionMs: ADMISSION_MS,
   },
   // The H100 fit scaled by memory bandwidth; ±15 %.
   'llama-3.1-8b-h200': {
-    latency: roofline({
-      stepMs: 0.56,
-      weightsMs: 5.2,
-      tokenMicros: 21,
-      sequenceMicros: 14.7,
-      contextNanos: 30,
-      squareMs: 5.3e-7,
-      prefillMs: 0.49,
-      eagerMs: 2,
-    }),
+    latency: roofline(0.56, 5.2, 21, 14.7, 30, 5.3e-7, 0.49, 2),
     kvBlocks: 54_900,
     ...LARGE,
-    admissionMs: ADMISSION_MS,
   },
-  // BLIS's regression of Qwen3-14B on H100.
+  // From BLIS's regression of Qwen3-14B on H100.
   'qwen3-14b-h100': {
-    latency: roofline({
-      stepMs: 0.6,
-      weightsMs: 12.9,
-      tokenMicros: 39.4,
-      sequenceMicros: 20,
-      contextNanos: 55,
-      squareMs: 8e-7,
-      prefillMs: 0.5,
-      eagerMs: 3,
-    }),
+    latency: roofline(0.6, 12.9, 39.4, 20, 55, 8e-7, 0.5, 3),
     kvBlocks: 16_200,
     ...LARGE,
-    admissionMs: ADMISSION_MS,
   },
-  // Vidur's operator tables for a 70 B model plus NCCL all-reduce times; ±25 %.
+  // From Vidur's operator tables for a 70 B model plus NCCL all-reduce times; ±25 %.
   'llama-3.3-70b-h100-tp4': {
     accelerators: 4,
-    latency: roofline({
-      stepMs: 0.8,
-      weightsMs: 16,
-      tokenMicros: 70,
-      sequenceMicros: 25,
-      contextNanos: 35,
-      squareMs: 6.6e-7,
-      prefillMs: 0.7,
-      eagerMs: 3,
-    }),
+    latency: roofline(0.8, 16, 70, 25, 35, 6.6e-7, 0.7, 3),
     kvBlocks: 28_000,
     ...LARGE,
-    admissionMs: ADMISSION_MS,
   },
-  // As for four; ±25 %.
+  // From the same sources; ±25 %.
   'llama-3.3-70b-h100-tp8': {
     accelerators: 8,
-    latency: roofline({
-      stepMs: 0.9,
-      weightsMs: 10.8,
-      tokenMicros: 40,
-      sequenceMicros: 25,
-      contextNanos: 18,
-      squareMs: 3.3e-7,
-      prefillMs: 0.7,
-      eagerMs: 3,
-    }),
+    latency: roofline(0.9, 10.8, 40, 25, 18, 3.3e-7, 0.7, 3),
     kvBlocks: 83_000,
     ...LARGE,
-    admissionMs: ADMISSION_MS,
   },
-  // As for H100; ±25 %.
+  // From the same sources; ±25 %.
   'llama-3.3-70b-a100-tp4': {
     accelerators: 4,
-    latency: roofline({
-      stepMs: 1,
-      weightsMs: 27,
-      tokenMicros: 185,
-      sequenceMicros: 30,
-      contextNanos: 60,
-      squareMs: 2.1e-6,
-      prefillMs: 0.8,
-      eagerMs: 3,
-    }),
+    latency: roofline(1, 27, 185, 30, 60, 2.1e-6, 0.8, 3),
     kvBlocks: 29_600,
     ...SMALL,
-    admissionMs: ADMISSION_MS,
   },
 };
