@@ -1,24 +1,24 @@
 import type { PromptBlocks } from '../framework/request.ts';
 import { type ContentBlocks, extendChain } from './content-blocks.ts';
 
-/** Of a longer answer nothing is learned from here on: a model's longest are a fraction of it. Bounds one to 32 KB. */
+/** Longest part of an answer that is hashed, many times a real one; its hashes take 32 KB. */
 const ANSWER_BYTES_MAX = 1024 * 1024;
 
 const OPENING: Uint8Array = new TextEncoder().encode('assistant\n');
 const SEPARATOR: Uint8Array = Uint8Array.of(0x0a);
 
-export interface AnswerBlocksParts {
+interface AnswerBlocksParts {
   readonly prompt: PromptBlocks;
-  /** The run of text that the answer continues, at the prompt's end. */
+  /** The prompt's last run of text, which the answer continues. */
   readonly run: ContentBlocks;
   readonly root: string;
   readonly seed: number;
 }
 
 /**
- * Hashes an answer behind its prompt while it comes, as the next turn's body will have it: an assistant's message after
- * the messages that were sent. The text is the answer's as it stands in JSON, escapes and all, as prompts are hashed too:
- * a client that escapes otherwise than its server has other blocks, and finds only the prompt again.
+ * Hashes an answer behind its prompt while it arrives, as the next turn's body will contain it: an
+ * assistant's message after the others. Like prompts, the text is hashed with its JSON escapes: if
+ * client and server escape differently, the next turn matches the prompt's blocks only.
  */
 export class AnswerBlocks {
   readonly #parts: AnswerBlocksParts;
@@ -31,13 +31,13 @@ export class AnswerBlocks {
     this.#run.push(OPENING);
   }
 
-  /** The next piece of the text. Kept nowhere. */
+  /** Hashes the next piece of text; keeps no reference to it. */
   push(text: Uint8Array): void {
     this.#bytes += text.length;
     if (this.#bytes <= ANSWER_BYTES_MAX) this.#run.push(text);
   }
 
-  /** Prompt and answer as one chain; undefined where the answer fills no block. */
+  /** Prompt and answer as one chain; undefined if the answer fills no block. */
   end(): PromptBlocks | undefined {
     if (this.#bytes === 0) return undefined;
     if (this.#bytes <= ANSWER_BYTES_MAX) this.#run.push(SEPARATOR);

@@ -1,35 +1,37 @@
 import type { PromptBlocks } from '../framework/request.ts';
 import type { AnswerBlocks } from './answer-blocks.ts';
 
-/** Its quotes cannot stand in a JSON string, so wherever these bytes are they are a key, or a string before a colon. */
+/** A JSON string cannot contain these quotes, so these bytes are always a key. */
 const KEY = Buffer.from('"content":');
-/** A model that thinks aloud: templates leave that out of the next turn, so the answer is not where it was generated. */
+/** Reasoning: templates drop it from the next turn, whose blocks then differ from these. */
 const REASONING = /"reasoning(?:_content)?": ?"[^"]/;
 const THINKING = '<think>';
 
 const [QUOTE, BACKSLASH, SPACE, NEWLINE] = [0x22, 0x5c, 0x20, 0x0a];
-/** Of `data:`. */
+/** The first byte of `data:`. */
 const FIRST_OF_EVENT = 0x64;
 const JSON_TYPE = /json/i;
 const EVENT_STREAM = /event-stream/i;
 
-/** `value`: behind the key. `escape`: behind a backslash in the text. `rest`: of an event that has said its text.
- * `given-up`: nothing more is learned. */
+/**
+ * `value`: behind the key. `escape`: behind a backslash in the text. `rest`: behind the text of an
+ * event. `given-up`: the answer is not hashed.
+ */
 type State = 'outside' | 'value' | 'text' | 'escape' | 'rest' | 'given-up';
 
 /**
- * Finds the generated text in a chat's answer while it passes, whole or as server-sent events and however it is cut, and
- * has it hashed. Looks at no more of it than for its key, and keeps nothing.
+ * Finds the generated text in a chat's answer while its chunks pass, as one JSON or as server-sent
+ * events, and has it hashed. Searches for the key only, and keeps no chunk.
  */
 export class AnswerText {
   readonly #blocks: AnswerBlocks;
   readonly #eventStream: boolean;
   #state: State = 'outside';
-  /** Where the key stood in the last chunk: events of one answer are alike up to their text. */
+  /** The key's offset in the last chunk: the events of an answer are equal up to their text. */
   #keyAt = 0;
-  /** Bytes of the key that the last chunk ended with. */
+  /** How many bytes of the key the last chunk ended with. */
   #keyBytes = 0;
-  /** The first of the text, as far as it could be a thought. */
+  /** The start of the text, to detect `<think>`. */
   #opening = '';
 
   constructor(blocks: AnswerBlocks, { eventStream }: { readonly eventStream: boolean }) {
@@ -39,9 +41,9 @@ export class AnswerText {
 
   push(chunk: Buffer): void {
     if (this.#state === 'given-up') return;
-    // In a stream thoughts come first.
-    const maySayThoughts = !this.#eventStream || this.#opening === '';
-    if (maySayThoughts && REASONING.test(chunk.toString('latin1'))) this.#state = 'given-up';
+    // In a stream, reasoning comes before the text.
+    const mayReason = !this.#eventStream || this.#opening === '';
+    if (mayReason && REASONING.test(chunk.toString('latin1'))) this.#state = 'given-up';
     let at = 0;
     while (at < chunk.length) {
       switch (this.#state) {
@@ -64,7 +66,7 @@ export class AnswerText {
     }
   }
 
-  /** Prompt and answer as one chain; undefined where nothing was answered that fills a block. */
+  /** Prompt and answer as one chain; undefined if the answer is incomplete or fills no block. */
   end(): PromptBlocks | undefined {
     const complete = this.#state === 'outside' || this.#state === 'rest';
     return complete ? this.#blocks.end() : undefined;
@@ -87,7 +89,7 @@ export class AnswerText {
     return chunk.length - start < KEY.length ? -1 : chunk.indexOf(KEY, start);
   }
 
-  /** The rest of a key that began in the chunk before, if it is one. */
+  /** Continues a possible key that began in the last chunk. */
   #cutKey(chunk: Buffer, start: number): number {
     let at = start;
     while (at < chunk.length && chunk[at] === KEY[this.#keyBytes]) {
@@ -99,7 +101,7 @@ export class AnswerText {
     return at;
   }
 
-  /** What is no string is no text: null, or parts. */
+  /** Only a string is text; null and arrays are not. */
   #value(chunk: Buffer, at: number): number {
     if (chunk[at] === SPACE) return at + 1;
     this.#state = chunk[at] === QUOTE ? 'text' : 'outside';
@@ -113,16 +115,16 @@ export class AnswerText {
       this.#state = 'text';
     }
     while (at < chunk.length && chunk[at] !== QUOTE) at += chunk[at] === BACKSLASH ? 2 : 1;
-    // Past the end by one: the escaped character is in the next chunk.
+    // The backslash was the last byte; the escaped character is in the next chunk.
     if (at > chunk.length) this.#state = 'escape';
     const end = Math.min(at, chunk.length);
-    if (end > start) this.#learn(chunk.subarray(start, end));
+    if (end > start) this.#hash(chunk.subarray(start, end));
     if (end === chunk.length) return end;
     if (this.#state !== 'given-up') this.#state = this.#eventStream ? 'rest' : 'outside';
     return end + 1;
   }
 
-  /** By hand: what is left of an event is shorter than a call of `indexOf` is long. */
+  /** A loop, as the rest of an event is too short for `indexOf` to pay. */
   #rest(chunk: Buffer, start: number): number {
     let at = start;
     while (at < chunk.length && chunk[at] !== NEWLINE) at += 1;
@@ -130,7 +132,7 @@ export class AnswerText {
     return at;
   }
 
-  #learn(text: Buffer): void {
+  #hash(text: Buffer): void {
     if (this.#opening.length < THINKING.length) {
       this.#opening += text.toString('latin1', 0, THINKING.length - this.#opening.length);
       if (this.#opening === THINKING) {
@@ -142,7 +144,7 @@ export class AnswerText {
   }
 }
 
-/** For an answer whose text can be read: a success, uncompressed. */
+/** A reader for a successful, uncompressed JSON or event-stream answer; undefined for others. */
 export function answerTextFor(
   headers: { get(name: string): string | undefined },
   blocks: AnswerBlocks | undefined,
@@ -156,7 +158,7 @@ export function answerTextFor(
     : undefined;
 }
 
-/** Only in a chunk that begins with an event: no other can stand before. */
+/** Only in a chunk that begins with an event: no other key can be before it. */
 function isKeyAt(chunk: Buffer, at: number): boolean {
   if (chunk[0] !== FIRST_OF_EVENT) return false;
   for (let index = 0; index < KEY.length; index++) {
@@ -165,7 +167,7 @@ function isKeyAt(chunk: Buffer, at: number): boolean {
   return true;
 }
 
-/** How much of the key the chunk ends with. */
+/** How many bytes of the key the chunk ends with. */
 function keyBytesAtEnd(chunk: Buffer, start: number): number {
   for (let at = Math.max(start, chunk.length - KEY.length + 1); at < chunk.length; at++) {
     if (chunk[at] !== QUOTE) continue;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { editBody, byteGrowth } from './body-edit.ts';
+import { byteGrowth, editBody } from './body-edit.ts';
 
 const text = (pieces: readonly Uint8Array[]): string => Buffer.concat(pieces).toString('latin1');
 

@@ -1,23 +1,27 @@
-/** A stretch of a body and what is to stand there instead. Byte offsets, `end` exclusive. */
+/** Replaces a range of a body by a text. Byte offsets, `end` exclusive. */
 export interface BodyEdit {
   readonly start: number;
   readonly end: number;
   readonly text: Uint8Array;
 }
 
-/** How much longer an edit makes the body. */
+/** How many bytes the edit adds to the body. */
 export function byteGrowth({ start, end, text }: BodyEdit): number {
   return text.length - (end - start);
 }
 
-/** Whether an edit changes anything of a chunk that begins at `offset`. */
+/** Whether the edit changes a chunk that begins at `offset`. */
 export function touchesChunk({ start, end }: BodyEdit, chunk: Uint8Array, offset: number): boolean {
   const chunkEnd = offset + chunk.length;
   return (start >= offset && start < chunkEnd) || (end > offset && start < offset);
 }
 
-/** The chunk that begins at `offset`, edited, as views in order. The new text comes where the old one began. */
-export function editChunk(edit: BodyEdit, chunk: Uint8Array, offset: number): readonly Uint8Array[] {
+/** Edits a chunk that begins at `offset`; returns views in order. */
+export function editChunk(
+  edit: BodyEdit,
+  chunk: Uint8Array,
+  offset: number,
+): readonly Uint8Array[] {
   if (!touchesChunk(edit, chunk, offset)) return [chunk];
   const { start, end, text } = edit;
   const from = Math.max(0, start - offset);
@@ -26,7 +30,7 @@ export function editChunk(edit: BodyEdit, chunk: Uint8Array, offset: number): re
   return pieces.filter((piece) => piece.length > 0);
 }
 
-/** A whole body, edited. */
+/** Edits a whole body; returns views in order. */
 export function editBody(
   edit: BodyEdit | undefined,
   chunks: readonly Uint8Array[],

@@ -1,47 +1,47 @@
-import { RoutingError } from '../framework/error.ts';
 import { BYTES_PER_TOKEN, ContentBlocks } from './content-blocks.ts';
-import { type JsonHandler, decodeJsonString } from './json-scanner.ts';
+import type { JsonHandler } from './json-scanner.ts';
+import { decodeJsonString, invalidRequest } from './json-text.ts';
 import type { FieldType, RequestShape } from './request-shape.ts';
 
-/** Of an image, video or sound: the reference's 640 × 360 picture at one token per 1,024 pixels. */
+/** For each image, video and sound: the reference's 640 × 360 image, 1,024 pixels a token. */
 const TOKENS_PER_MEDIA = 225;
-/** Names, salts and other short strings we keep as text. */
+/** Longest string that is kept as a value, such as a model's name. */
 const TEXT_BYTES_MAX = 4096;
 
 const SEPARATOR: Uint8Array = Uint8Array.of(0x0a);
-/** Values that name a part's kind rather than say anything. */
+/** Properties of message parts whose values are no prompt text. */
 const LABEL_KEYS: ReadonlySet<string> = new Set(['type', 'cache_control', 'detail']);
-/** Values that hold or name pictures and sound: identity, but not text. */
+/** Properties that hold or name media: hashed, but not counted as text. */
 const MEDIA_KEYS: ReadonlySet<string> = new Set(['url', 'data', 'image_url', 'file_data']);
 
-/** What was found in a body: the fields of the top level and the prompt, hashed. */
+/** Collects a body's top-level fields and hashes its prompt. */
 export class BodyFields implements JsonHandler {
-  /** Type of each top-level field seen; of one given twice the last. */
+  /** Type of each top-level field; the last one if a field is repeated. */
   readonly types: Map<string, FieldType> = new Map();
-  /** Elements of each top-level array. */
+  /** Number of elements of each top-level array. */
   readonly lengths: Map<string, number> = new Map();
-  /** Short scalars by path, such as `model` or `sampling_params.max_tokens`. */
+  /** Short scalars by path: `model`, `sampling_params.max_tokens`. */
   readonly values: Map<string, string | number | boolean> = new Map();
   readonly runs: readonly ContentBlocks[];
-  /** Where the model's name stands, quotes included; of one given twice the last, which is the one servers read. */
+  /** Byte range of the model's name with its quotes; the last one, as servers read that one. */
   model: { readonly start: number; readonly end: number } | undefined;
-  /** Behind the brace that opens the body. */
+  /** Byte offset behind the brace that opens the body. */
   firstField = 0;
   /** Prompt tokens given as ids or estimated for media. */
   exactTokens = 0;
-  /** Pictures, video and sound in the prompt. */
+  /** Number of images, videos and sounds in the prompt. */
   mediaItems = 0;
 
   readonly #shape: RequestShape;
   #depth = 0;
-  /** The top-level field we are in. */
+  /** The current top-level field. */
   #field = '';
-  /** The latest property name, at whatever depth. */
+  /** The latest property name, at any depth. */
   #key = '';
   #run: ContentBlocks | undefined;
   #text: Uint8Array[] = [];
   #textBytes = 0;
-  /** A message's content, held back while its role has not come: templates put the role first. */
+  /** A message's content before its role has come, as templates put the role first. */
   #beforeRole: Uint8Array[] = [];
   #roleSeen = true;
   readonly #idBytes = new Uint8Array(BYTES_PER_TOKEN);
@@ -109,20 +109,20 @@ export class BodyFields implements JsonHandler {
   }
 
   #beginContainer(type: 'object' | 'array'): void {
-    if (this.#depth === 0 && type === 'array') throw notAnObject('an array');
+    if (this.#depth === 0 && type === 'array') throw notAnObjectError('an array');
     if (this.#depth === 1) this.types.set(this.#field, type);
     this.#countElement();
     this.#depth += 1;
   }
 
   #endScalar(type: FieldType): void {
-    if (this.#depth === 0) throw notAnObject(`a ${type}`);
+    if (this.#depth === 0) throw notAnObjectError(`a ${type}`);
     if (this.#depth === 1) this.types.set(this.#field, type);
     this.#countElement();
     this.#endField();
   }
 
-  /** What follows in the template starts a block of its own, so that it is the same behind any tools. */
+  /** Closes the block, so that the next field's blocks do not depend on this field's length. */
   #endField(): void {
     if (this.#depth === 1 && this.#run !== this.runs.at(-1)) this.#run?.flush();
   }
@@ -160,7 +160,7 @@ export class BodyFields implements JsonHandler {
     else if (last) this.#beforeRole.push(SEPARATOR);
   }
 
-  /** Its bytes tell pictures apart in the hash; its tokens have nothing to do with them. */
+  /** Media are hashed as text, but their tokens do not depend on the number of bytes. */
   #countMedia(text: Uint8Array, last: boolean): void {
     this.exactTokens -= text.length / BYTES_PER_TOKEN;
     if (!last) return;
@@ -182,9 +182,6 @@ export class BodyFields implements JsonHandler {
   }
 }
 
-function notAnObject(found: string): RoutingError {
-  return new RoutingError(
-    'invalid-request',
-    `the request body must be a JSON object, got ${found}`,
-  );
+function notAnObjectError(found: string): Error {
+  return invalidRequest(`the request body must be a JSON object, got ${found}`);
 }

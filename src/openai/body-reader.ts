@@ -1,28 +1,38 @@
+import { RoutingError } from '../framework/error.ts';
 import type { InferenceRequest } from '../framework/request.ts';
 import type { AnswerBlocks } from './answer-blocks.ts';
 import type { BodyEdit } from './body-edit.ts';
 
 export interface RequestHead {
-  /** Ours, unique in the process. */
+  /** Made by the picker, unique in the process. */
   readonly id: string;
-  /** As sent, query included. */
+  /** With its query. */
   readonly path: string;
-  /** Lower-case names; of a repeated header the last value. */
+  /** By lower-case name, the last value of each header. */
   readonly headers: ReadonlyMap<string, string>;
 }
 
-/** Reads one request's body as its chunks arrive. Keeps no reference to a chunk after `push` unless it must. */
+/** Reads one request's body while its chunks arrive. */
 export interface BodyReader {
-  /** Nothing more that matters can come: the JSON value is closed, or the body is not read at all. */
+  /** Whether the rest cannot matter: the JSON value is closed, or the body is not read at all. */
   readonly complete: boolean;
-  /** What is to be changed in the body before it leaves, as far as that is known. */
+  /** The change to make to the body, as far as it is known yet. */
   readonly edit: BodyEdit | undefined;
-  /** Throws RoutingError (`invalid-request`, `body-too-large`) as soon as the fault can be known. */
+  /** Throws RoutingError `invalid-request` or `body-too-large` at the first fault. */
   push(chunk: Uint8Array): void;
-  /** What is known before the end, for an early pick; sizes not yet seen are estimated from `content-length`. */
+  /** The request as known so far, for an early pick; its size is estimated by `content-length`. */
   peek(): InferenceRequest;
-  /** Throws RoutingError `invalid-request` with a sentence that says what is wrong and where. */
+  /** The whole request. Throws RoutingError `invalid-request` with the fault and its place. */
   end(): InferenceRequest;
-  /** After `end`: for hashing the answer to this request; undefined where no later prompt is known to begin with it. */
+  /** After `end`: hashes the answer; undefined if a later prompt cannot begin with it. */
   answerBlocks(): AnswerBlocks | undefined;
+}
+
+/** Throws RoutingError `body-too-large` if `bodyBytes` is over the bound. */
+export function checkBodyBytes(bodyBytes: number, bodyBytesMax: number): void {
+  if (!(bodyBytes > bodyBytesMax)) return;
+  throw new RoutingError(
+    'body-too-large',
+    `the request body has ${bodyBytes} bytes or more, over --max-body-bytes ${bodyBytesMax}`,
+  );
 }

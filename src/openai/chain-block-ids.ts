@@ -1,13 +1,13 @@
 import type { PromptBlocks } from '../framework/request.ts';
 import { Chain, finalizeHash } from './content-blocks.ts';
 
-export interface ChainOptions {
-  /** Such as the model: equal ids under another root are other blocks. */
+interface ChainOptions {
+  /** Such as the model: equal ids with different seed texts are different blocks. */
   readonly seedText: string;
   readonly blockTokens: number;
 }
 
-/** A prompt given as one id per full block, as traces give it: equal ids at equal places are equal text. */
+/** Hashes a prompt given as one id per full block, as in traces: equal ids are equal text. */
 export function chainBlockIds(
   ids: readonly (number | bigint | string)[],
   { seedText, blockTokens }: ChainOptions,
@@ -15,7 +15,7 @@ export function chainBlockIds(
   const words = new Uint32Array(2 * ids.length);
   const chain = new Chain(seedText, 0);
   ids.forEach((id, index) => {
-    const [low, high] = identity(id);
+    const [low, high] = toWords(id);
     chain.add(low, high);
     words[2 * index] = chain.low;
     words[2 * index + 1] = chain.high;
@@ -23,7 +23,8 @@ export function chainBlockIds(
   return { count: ids.length, blockTokens, words };
 }
 
-function identity(id: number | bigint | string): readonly [number, number] {
+/** The id as two 32-bit words. */
+function toWords(id: number | bigint | string): readonly [low: number, high: number] {
   if (typeof id === 'number' && Number.isSafeInteger(id)) {
     return [id | 0, Math.floor(id / 0x1_0000_0000) | 0];
   }

@@ -1,27 +1,27 @@
 import type { PromptBlocks } from '../framework/request.ts';
 
-/** Bytes of text taken as one token where no tokenizer is asked: the reference's estimate, near most tokenizers for English. */
+/** Bytes of text per token without a tokenizer: the reference's estimate, good for English. */
 export const BYTES_PER_TOKEN = 4;
 /** The reference's smallest block under auto-tuning. */
-export const BLOCK_TOKENS = 64;
+const BLOCK_TOKENS = 64;
 const BLOCK_BYTES = BLOCK_TOKENS * BYTES_PER_TOKEN;
 const BLOCK_WORDS = BLOCK_BYTES / 4;
 const BLOCKS_AT_FIRST = 64;
 
-// One aligned buffer for all hashing: it is filled and read within one synchronous call.
+// One aligned buffer for all hashing; it is filled and read in one synchronous call.
 const scratch = new Uint8Array(BLOCK_BYTES);
 const scratchWords = new Int32Array(scratch.buffer);
 
 /**
- * One run of prompt text cut into blocks of 256 bytes, each hashed as soon as it is full. Hashes are of the content
- * alone; what a block stands for in a prompt comes from chaining them (`chain.ts`).
+ * Cuts a run of prompt text into blocks of 256 bytes and hashes each as soon as it is full. A hash
+ * covers the block's content only; `Chain` makes it depend on the blocks before.
  */
 export class ContentBlocks {
   readonly #seed: number;
-  /** Block i is words 2i and 2i+1. */
+  /** Block i's hash is words 2i (low) and 2i+1 (high). */
   #words = new Uint32Array(2 * BLOCKS_AT_FIRST);
   #count = 0;
-  /** The bytes of the block that is not full yet; allocated when first needed. */
+  /** The bytes of a block that is not full yet; allocated when first needed. */
   #partial: Uint8Array | undefined;
   #partialBytes = 0;
   #bytes = 0;
@@ -30,7 +30,7 @@ export class ContentBlocks {
     this.#seed = seed | 0;
   }
 
-  /** All bytes fed so far. */
+  /** Number of bytes pushed. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -59,14 +59,14 @@ export class ContentBlocks {
     if (at < text.length) this.#keep(text.subarray(at));
   }
 
-  /** A run that goes on where this one is, with none of the blocks before: for what comes after a prompt. */
+  /** A run that continues this one's partial block, without the full blocks: for an answer. */
   continuation(): ContentBlocks {
     const next = new ContentBlocks(this.#seed);
     if (this.#partial !== undefined) next.#keep(this.#partial.subarray(0, this.#partialBytes));
     return next;
   }
 
-  /** Closes a block that is not full, padded with zeros, so that what follows starts a block of its own. */
+  /** Closes a partial block, padded with zeros, so that the next text starts a new block. */
   flush(): void {
     if (this.#partial === undefined || this.#partialBytes === 0) return;
     scratch.fill(0);
@@ -81,7 +81,7 @@ export class ContentBlocks {
     this.#partialBytes += text.length;
   }
 
-  /** Two lanes of multiply-and-rotate over 32-bit words, finished as murmur3 finishes; 0.3 ns a byte in V8. */
+  /** Two lanes of multiply-and-rotate over 32-bit words and murmur3's finaliser; 0.3 ns a byte. */
   #hashScratch(): void {
     let low = this.#seed;
     let high = this.#seed ^ 0x5bd1e995;
@@ -104,7 +104,7 @@ export class ContentBlocks {
   }
 }
 
-/** murmur3's finaliser: every input bit reaches every output bit. */
+/** murmur3's finaliser: every input bit affects every output bit. */
 export function finalizeHash(hash: number): number {
   let h = hash;
   h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
@@ -112,7 +112,7 @@ export function finalizeHash(hash: number): number {
   return h ^ (h >>> 16);
 }
 
-/** Runs of text in template order made one chain: hash i covers everything up to block i, and what the root covers. */
+/** Chains runs in template order: hash i covers the root and all blocks up to i. */
 export function chainRuns(
   runs: readonly ContentBlocks[],
   root: string,
@@ -133,7 +133,7 @@ export function chainRuns(
   return { count, blockTokens: BLOCK_TOKENS, words };
 }
 
-/** A chain made longer by a run of text; `root` and `seed` as it was begun with. */
+/** A prompt's chain with a run appended; `root` and `seed` must be those of the prompt. */
 export function extendChain(
   prompt: PromptBlocks,
   run: ContentBlocks,
@@ -157,7 +157,7 @@ export class Chain {
   low: number;
   high: number;
 
-  /** `root` names what makes equal text different: model, adapter, cache salt. */
+  /** `root`: what gives equal texts different hashes, such as model, adapter and cache salt. */
   constructor(root: string, seed: number) {
     let hash = seed | 0;
     for (let index = 0; index < root.length; index++) {
@@ -167,7 +167,7 @@ export class Chain {
     this.high = finalizeHash(hash ^ 0x2545f491);
   }
 
-  /** Goes on behind a block whose words these are. */
+  /** Continues behind a block with this hash. */
   resume(low: number, high: number): void {
     this.low = low;
     this.high = high;

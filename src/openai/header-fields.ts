@@ -1,11 +1,9 @@
 import { DEFAULT_FLOW, type InferenceRequest } from '../framework/request.ts';
 
-/** What a request's headers say of it. Where a header has an older name, the current one wins. */
-export type HeaderFields = Pick<
-  InferenceRequest,
-  'objective' | 'fairnessId' | 'ttftSloMs' | 'tpotSloMs'
->;
+/** The fields of a request that its headers set. */
+type HeaderFields = Pick<InferenceRequest, 'objective' | 'fairnessId' | 'ttftSloMs' | 'tpotSloMs'>;
 
+/** Current header names win over older ones. */
 export function readHeaderFields(headers: ReadonlyMap<string, string>): HeaderFields {
   const first = (...names: readonly string[]): string | undefined => firstOf(headers, names);
   return {
@@ -17,7 +15,7 @@ export function readHeaderFields(headers: ReadonlyMap<string, string>): HeaderFi
   };
 }
 
-/** The model to ask for in place of the one in the body, where whoever is before us says so. */
+/** The model that a header asks for in place of the one in the body. */
 export function modelRewriteHeader(headers: ReadonlyMap<string, string>): string | undefined {
   return firstOf(headers, ['x-llm-d-model-name-rewrite', 'x-gateway-model-name-rewrite']);
 }
@@ -33,7 +31,7 @@ function firstOf(
   return undefined;
 }
 
-/** A target that is no positive number is no target: it must not fail the request. */
+/** Ignores a target that is not a positive number: it must not fail the request. */
 function positive(text: string | undefined): number | undefined {
   const value = Number(text);
   return value > 0 && Number.isFinite(value) ? value : undefined;

@@ -1,24 +1,25 @@
-import { RoutingError } from '../framework/error.ts';
 import type { InferenceRequest } from '../framework/request.ts';
 import { AnswerBlocks } from './answer-blocks.ts';
 import type { BodyEdit } from './body-edit.ts';
 import { BodyFields } from './body-fields.ts';
-import type { BodyReader, RequestHead } from './body-reader.ts';
+import { type BodyReader, checkBodyBytes, type RequestHead } from './body-reader.ts';
 import { BYTES_PER_TOKEN, chainRuns } from './content-blocks.ts';
 import { readHeaderFields } from './header-fields.ts';
 import { JsonScanner } from './json-scanner.ts';
+import { invalidRequest } from './json-text.ts';
 import { ModelTarget, type RewriteOf } from './model-target.ts';
 import type { FieldType, RequestShape } from './request-shape.ts';
 
-export interface JsonBodyOptions {
+interface JsonBodyOptions {
   readonly head: RequestHead;
   readonly shape: RequestShape;
+  readonly bodyBytesMax: number;
   readonly hashSeed: number;
   readonly priorityOf: (objective: string | undefined) => number;
   readonly rewriteOf: RewriteOf;
 }
 
-/** Reads a JSON request of a known shape while it arrives: checked, hashed, and never held. */
+/** Checks and hashes a JSON request of a known shape while it arrives. Keeps none of its bytes. */
 export class JsonBodyReader implements BodyReader {
   readonly #options: JsonBodyOptions;
   readonly #fields: BodyFields;
@@ -44,6 +45,7 @@ export class JsonBodyReader implements BodyReader {
 
   push(chunk: Uint8Array): void {
     this.#bodyBytes += chunk.length;
+    checkBodyBytes(this.#bodyBytes, this.#options.bodyBytesMax);
     this.#scanner.push(chunk);
   }
 
@@ -67,14 +69,14 @@ export class JsonBodyReader implements BodyReader {
     const { shape, hashSeed: seed } = this.#options;
     if (shape.answersAsMessage !== true || this.#read === undefined || run === undefined)
       return undefined;
-    // Of several answers the client goes on with one; one that continues the last message begins no message.
+    // One of several answers is continued, and a continued message begins no new one.
     if ((values.get('n') ?? 1) !== 1 || values.get('continue_final_message') === true) {
       return undefined;
     }
     return new AnswerBlocks({ prompt: this.#read.prompt, run, root: this.#root(), seed });
   }
 
-  /** What makes equal text different. */
+  /** The properties that give equal texts different hashes. */
   #root(): string {
     const { model } = this.#target.resolve(this.#fields, this.complete);
     return JSON.stringify([model, text(this.#fields.values.get(this.#options.shape.saltField))]);
@@ -120,12 +122,12 @@ export class JsonBodyReader implements BodyReader {
     if (needsModel) this.#expect('model', ['string'], `${shape.name} names its model`);
     else if (types.has('model')) this.#expect('model', ['string'], 'it names the model');
     if (needsModel && text(values.get('model')) === '') {
-      throw invalid('field "model" is empty: it must name a model (up to 4096 bytes)');
+      throw invalidRequest('field "model" is empty: it must name a model (up to 4096 bytes)');
     }
     const what = `${shape.name} needs its ${shape.required}`;
     this.#expect(shape.required, shape.requiredTypes, what);
     if (types.get(shape.required) === 'array' && lengths.get(shape.required) === 0) {
-      throw invalid(`field "${shape.required}" is an empty array: ${what}`);
+      throw invalidRequest(`field "${shape.required}" is an empty array: ${what}`);
     }
     if (types.has('stream') && types.get('stream') !== 'null') {
       this.#expect('stream', ['boolean'], 'it says whether to stream the answer');
@@ -134,30 +136,25 @@ export class JsonBodyReader implements BodyReader {
       const value = values.get(path);
       if (value === undefined) continue;
       if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) continue;
-      throw invalid(
-        `field "${path}" must be a whole number of tokens, got ${JSON.stringify(value)}`,
-      );
+      const got = JSON.stringify(value);
+      throw invalidRequest(`field "${path}" must be a whole number of tokens, got ${got}`);
     }
   }
 
   #expect(field: string, allowed: readonly FieldType[], why: string): void {
     const type = this.#fields.types.get(field);
-    if (type === undefined) throw invalid(`field "${field}" is missing: ${why}`);
+    if (type === undefined) throw invalidRequest(`field "${field}" is missing: ${why}`);
     if (allowed.includes(type)) return;
-    throw invalid(
-      `field "${field}" must be ${allowed.map(article).join(' or ')}, got ${article(type)}`,
-    );
+    const expected = allowed.map(article).join(' or ');
+    throw invalidRequest(`field "${field}" must be ${expected}, got ${article(type)}`);
   }
-}
-
-function invalid(sentence: string): RoutingError {
-  return new RoutingError('invalid-request', sentence);
 }
 
 function text(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
+/** The type's name with its article. */
 function article(type: FieldType): string {
   if (type === 'null') return 'null';
   return type === 'array' || type === 'object' ? `an ${type}` : `a ${type}`;

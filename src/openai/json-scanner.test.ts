@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { RoutingError } from '../framework/error.ts';
-import { JsonScanner, decodeJsonString } from './json-scanner.ts';
+import { JsonScanner } from './json-scanner.ts';
+import { decodeJsonString } from './json-text.ts';
 
-/** Builds the value again from what the scanner tells, to compare with JSON.parse. */
+/** Builds the value from the handler's calls, to compare it with JSON.parse's. */
 class Builder {
   readonly #stack: unknown[][] = [[]];
   readonly #keys: string[][] = [[]];

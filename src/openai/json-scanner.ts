@@ -1,16 +1,17 @@
-import { invariant, RoutingError } from '../framework/error.ts';
+import { invariant } from '../framework/error.ts';
+import { byteName, decodeJsonString, invalidRequest, isHexDigit } from './json-text.ts';
 
-/** Hears a JSON text's parts in order. String values come as raw bytes, escapes and all, in one or more pieces. */
+/** Receives the parts of a JSON text in order. */
 export interface JsonHandler {
-  /** `end`: offset in the whole text behind the brace. */
+  /** `end`: offset behind the brace in the whole text. */
   beginObject(end: number): void;
   endObject(): void;
   beginArray(): void;
   endArray(): void;
   key(name: string): void;
   /**
-   * `text` is only valid during the call unless it is copied or its chunk is kept. `end`: offset in the whole text behind
-   * this piece.
+   * One piece of a string value, raw with its escapes. `text` is a view that is valid during the
+   * call. `end`: offset behind the piece in the whole text.
    */
   stringPart(text: Uint8Array, last: boolean, end: number): void;
   integer(value: number): void;
@@ -18,18 +19,18 @@ export interface JsonHandler {
   scalar(text: string): void;
 }
 
-/** Deeper nesting than any chat; a bound on the stack against hostile bodies. */
+/** Deeper than any chat; bounds the memory that a hostile body can take. */
 const DEPTH_MAX = 128;
 const KEY_BYTES_MAX = 4096;
 const TOKEN_BYTES_MAX = 512;
-/** Longer runs of digits go through the general number path, where a double is exact about being inexact. */
+/** Longer integers may not be exact as doubles and are passed on as `scalar`. */
 const INTEGER_DIGITS_MAX = 15;
 const SCALAR = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** 1 for a byte that ends a plain run inside a string: quote, backslash, control characters. */
+/** By byte: 1 if it ends a plain run in a string (quote, backslash, control character). */
 const ENDS_RUN = new Uint8Array(256);
 for (let byte = 0; byte < 0x20; byte++) ENDS_RUN[byte] = 1;
 ENDS_RUN[QUOTE] = 1;
@@ -49,8 +50,8 @@ type State =
   | 'token';
 
 /**
- * Checks a JSON text (RFC 8259) while its bytes arrive, however they are cut, and tells a handler what is in it. Keeps
- * nothing but the nesting. Throws RoutingError `invalid-request` at the first byte that cannot be.
+ * Checks a JSON text (RFC 8259) while its chunks arrive and passes its parts to a handler. Keeps
+ * only the nesting. Throws RoutingError `invalid-request` at the first invalid byte.
  */
 export class JsonScanner {
   readonly #handler: JsonHandler;
@@ -70,7 +71,7 @@ export class JsonScanner {
     this.#handler = handler;
   }
 
-  /** The value is closed; only white space may follow. */
+  /** Whether the value is complete; only white space may follow. */
   get done(): boolean {
     return this.#state === 'done';
   }
@@ -91,12 +92,9 @@ export class JsonScanner {
   end(): void {
     if (this.#state === 'token') this.#endToken(0);
     if (this.#state === 'done') return;
-    throw new RoutingError(
-      'invalid-request',
-      this.#offset === 0
-        ? 'the request body is empty: a JSON object was expected'
-        : `the request body is not valid JSON: it ends early, after ${this.#offset} bytes`,
-    );
+    throw this.#offset === 0
+      ? invalidRequest('the request body is empty: a JSON object was expected')
+      : invalidJson(`it ends early, after ${this.#offset} bytes`);
   }
 
   #inText(): boolean {
@@ -149,10 +147,8 @@ export class JsonScanner {
 
   #openContainer(isObject: boolean, at: number): void {
     if (this.#open.length === DEPTH_MAX) {
-      throw new RoutingError(
-        'invalid-request',
-        `the request body nests deeper than ${DEPTH_MAX} levels at byte ${this.#offset + at}`,
-      );
+      const where = `at byte ${this.#offset + at}`;
+      throw invalidRequest(`the request body nests deeper than ${DEPTH_MAX} levels ${where}`);
     }
     this.#open.push(isObject);
     this.#state = isObject ? 'first-key' : 'first-value';
@@ -180,7 +176,7 @@ export class JsonScanner {
     this.#state = 'string';
   }
 
-  /** Escapes stay in the text as they are; the run goes on through them to keep pieces long. */
+  /** Passes escapes on unchanged, so that pieces are as long as possible. */
   #inString(chunk: Uint8Array, start: number): number {
     let at = start;
     for (;;) {
@@ -205,7 +201,7 @@ export class JsonScanner {
 
   #inEscape(byte: number, at: number): void {
     if (this.#state === 'hex') {
-      if (!isHex(byte)) this.#fail(byte, at, 'four hexadecimal digits after \\u');
+      if (!isHexDigit(byte)) this.#fail(byte, at, 'four hexadecimal digits after \\u');
       this.#hexLeft -= 1;
       if (this.#hexLeft === 0) this.#state = 'string';
     } else if (byte === 0x75) {
@@ -223,19 +219,18 @@ export class JsonScanner {
     }
     this.#keyBytes += text.length;
     if (this.#keyBytes > KEY_BYTES_MAX) {
-      throw new RoutingError(
-        'invalid-request',
+      throw invalidRequest(
         `the request body has a property name longer than ${KEY_BYTES_MAX} bytes`,
       );
     }
-    // A piece may outlive its chunk here.
+    // Copied, as the key may end in a later chunk.
     this.#keyPieces.push(last ? text : text.slice());
     if (!last) return;
-    const raw = decoded(this.#keyPieces);
+    const name = decodeJsonString(this.#keyPieces);
     this.#keyPieces = [];
     this.#keyBytes = 0;
     this.#state = 'colon';
-    this.#handler.key(raw.includes('\\') ? (JSON.parse(`"${raw}"`) as string) : raw);
+    this.#handler.key(name);
   }
 
   #inToken(chunk: Uint8Array, start: number): number {
@@ -253,7 +248,7 @@ export class JsonScanner {
 
   #addToToken(byte: number, at: number): void {
     const digit = byte - 0x30;
-    // While only digits came, no text is built: token-id prompts are hundreds of thousands of these.
+    // Plain integers need no text: a prompt of token ids has hundreds of thousands of them.
     if (this.#token === '' && digit >= 0 && digit <= 9 && this.#digits < INTEGER_DIGITS_MAX) {
       if (this.#digits === 1 && this.#integer === 0)
         this.#fail(byte, at, 'no digit after a leading 0');
@@ -270,51 +265,18 @@ export class JsonScanner {
     if (this.#token === '') this.#handler.integer(this.#integer);
     else if (SCALAR.test(this.#token)) this.#handler.scalar(this.#token);
     else {
-      throw new RoutingError(
-        'invalid-request',
-        `the request body is not valid JSON: ${JSON.stringify(this.#token.slice(0, 32))} before byte ${this.#offset + at} is not a value`,
-      );
+      const token = JSON.stringify(this.#token.slice(0, 32));
+      throw invalidJson(`${token} before byte ${this.#offset + at} is not a value`);
     }
     this.#endValue();
   }
 
   #fail(byte: number, at: number, expected: string): never {
-    const found =
-      byte > 0x20 && byte < 0x7f
-        ? `'${String.fromCharCode(byte)}'`
-        : `byte 0x${byte.toString(16).padStart(2, '0')}`;
-    throw new RoutingError(
-      'invalid-request',
-      `the request body is not valid JSON: ${found} at byte ${this.#offset + at} where ${expected} was expected`,
-    );
+    const where = `at byte ${this.#offset + at}`;
+    throw invalidJson(`${byteName(byte)} ${where} where ${expected} was expected`);
   }
 }
 
-/** A string value's raw bytes as text. Throws RoutingError when its escapes do not make text. */
-export function decodeJsonString(pieces: readonly Uint8Array[]): string {
-  const raw = decoded(pieces);
-  return raw.includes('\\') ? (JSON.parse(`"${raw}"`) as string) : raw;
-}
-
-const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
-
-function decoded(pieces: readonly Uint8Array[]): string {
-  const [first, ...more] = pieces;
-  if (first === undefined) return '';
-  if (more.length === 0) return utf8.decode(first);
-  const whole = new Uint8Array(pieces.reduce((bytes, piece) => bytes + piece.length, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    whole.set(piece, at);
-    at += piece.length;
-  }
-  return utf8.decode(whole);
-}
-
-function isHex(byte: number): boolean {
-  return (
-    (byte >= 0x30 && byte <= 0x39) ||
-    (byte >= 0x41 && byte <= 0x46) ||
-    (byte >= 0x61 && byte <= 0x66)
-  );
+function invalidJson(message: string): Error {
+  return invalidRequest(`the request body is not valid JSON: ${message}`);
 }

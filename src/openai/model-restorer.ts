@@ -1,22 +1,22 @@
-import { decodeJsonString } from './json-scanner.ts';
+import { decodeJsonString } from './json-text.ts';
 
-export interface ModelRestorerOptions {
-  /** The name to look for. */
+interface ModelRestorerOptions {
+  /** The name to replace. */
   readonly served: string;
-  /** The one to put in its place. */
+  /** The name to put in its place. */
   readonly requested: string;
-  /** Server-sent events: a blank line ends one, whatever it left open. */
+  /** Server-sent events: a blank line ends an event and all its objects. */
   readonly eventStream: boolean;
 }
 
-/** In the place of a property name: which of those that matter it is. */
+/** Kind of a property name. */
 type Key = 'model' | 'nested' | 'other';
 
-/** Objects whose `model` is the answer's too: in the streams of the messages and of the responses API. */
+/** Objects whose `model` is restored too: of the messages API's and responses API's streams. */
 const NESTED: ReadonlySet<string> = new Set(['message', 'response']);
-/** Of a string that could be a key that matters, the longest. */
+/** Length of the longest relevant key, `response`. */
 const KEY_BYTES_MAX = 8;
-/** A character is six bytes at most in JSON, as an escape. */
+/** A UTF-16 code unit takes at most six bytes in JSON, as an escape. */
 const ESCAPED_BYTES_MAX = 6;
 
 const [LF, CR, QUOTE, COMMA, COLON] = [0x0a, 0x0d, 0x22, 0x2c, 0x3a];
@@ -25,9 +25,9 @@ const [OPEN_ARRAY, BACKSLASH, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [
 ];
 
 /**
- * Puts the name that the client asked for where an answer names the model that served: in `model` at the top of each JSON
- * text, or in the `message` or `response` there. All else passes byte for byte. Only a model's name that is cut by the end
- * of a chunk is held back, and no longer than it can be that name.
+ * Replaces the serving model's name by the requested one in an answer: in `model` at the top level
+ * of each JSON text or of its `message` or `response`. All other bytes pass unchanged. Only a value
+ * cut by the end of a chunk is held back, and only while it can still be that name.
  */
 export class ModelRestorer {
   readonly #served: string;
@@ -35,18 +35,18 @@ export class ModelRestorer {
   readonly #heldBytesMax: number;
   readonly #eventStream: boolean;
   #depth = 0;
-  /** Whether the object at depth 2 is one of `NESTED`. */
+  /** Whether the open object at depth 2 is one of `NESTED`. */
   #nested = false;
   #lineEmpty = true;
   #inString = false;
   #escaped = false;
-  /** The latest string, as it may turn out to be a key; once longer than any that matters, of no more account. */
+  /** The latest string, a possible key, up to one byte more than the longest relevant key. */
   #text = '';
-  /** The key whose value comes next. */
+  /** Kind of the key whose value comes next. */
   #key: Key = 'other';
-  /** A value that may be the name is being read, since this offset in the chunk. */
+  /** Start, in the current chunk, of a value that may be the name. */
   #since: number | undefined;
-  /** What earlier chunks held of it. */
+  /** The parts of that value from earlier chunks. */
   #held: Uint8Array[] = [];
   #heldBytes = 0;
 
@@ -57,7 +57,7 @@ export class ModelRestorer {
     this.#eventStream = eventStream;
   }
 
-  /** What may go on: views of this chunk, and what was held. Keeps no reference to the chunk. */
+  /** Returns the bytes to pass on, as views of the chunk. Keeps no reference to the chunk. */
   push(chunk: Uint8Array): readonly Uint8Array[] {
     const out: Uint8Array[] = [];
     let from = 0;
@@ -80,12 +80,12 @@ export class ModelRestorer {
     }
     const passes = this.#since ?? chunk.length;
     out.push(chunk.subarray(from, passes));
-    // A copy, also of a Buffer, whose `slice` is a view.
+    // Copied; `slice` of a Buffer would be a view.
     if (this.#since !== undefined) this.#hold(new Uint8Array(chunk.subarray(this.#since)));
     return out.filter((piece) => piece.length > 0);
   }
 
-  /** What is still held when no more comes. */
+  /** Returns the bytes still held back at the end. */
   end(): readonly Uint8Array[] {
     this.#since = undefined;
     return this.#release();
@@ -119,7 +119,7 @@ export class ModelRestorer {
     }
   }
 
-  /** Whether a string is over with this byte: at its quote, or at the end of a line, which no string has. */
+  /** Whether the byte ends a string: its quote, or a line feed, which no string contains. */
   #ends(byte: number): boolean {
     if (byte === LF) {
       this.#endLine();
@@ -179,7 +179,7 @@ export class ModelRestorer {
   }
 }
 
-/** Longer than any key that matters. */
+/** Longer than any relevant key. */
 const TOO_LONG = ' '.repeat(KEY_BYTES_MAX + 1);
 
 function keyOf(text: string): Key {
@@ -187,7 +187,7 @@ function keyOf(text: string): Key {
   return NESTED.has(text) ? 'nested' : 'other';
 }
 
-/** A string with its quotes as text; undefined when it is no JSON. */
+/** Decodes a string with its quotes; undefined if it is not valid JSON. */
 function textIn(quoted: Uint8Array): string | undefined {
   try {
     return decodeJsonString([quoted.subarray(1, -1)]);

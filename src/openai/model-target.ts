@@ -5,50 +5,50 @@ import type { RequestHead } from './body-reader.ts';
 import { modelRewriteHeader } from './header-fields.ts';
 import type { RequestShape } from './request-shape.ts';
 
-/** By which rule a request of this model, `''` for none, goes to another; undefined where none says so. */
+/** The rule that sends a request for `model` (`''` if it names none) to another model, if any. */
 export type RewriteOf = (
   model: string,
   requestId: string,
 ) => { readonly rule: string; readonly model: string } | undefined;
 
-export interface ModelTargetOptions {
+interface ModelTargetOptions {
   readonly head: RequestHead;
   readonly shape: RequestShape;
   readonly rewriteOf: RewriteOf;
 }
 
 interface Target {
-  /** What the model server is to be asked for. */
+  /** The name that the model server gets. */
   readonly model: string;
   readonly rewrite: ModelRewrite | undefined;
 }
 
 /**
- * Which model a request is for: what a rule says of the name in its body, else what a header says, else that name. A
- * name is looked up once: rules may change while a body comes, and the answer must not.
+ * Resolves a request's model: by a rule for the name in its body, else by a header, else that name.
+ * A name is looked up once, so that a rule changed while the body arrives has no effect on it.
  */
 export class ModelTarget {
   readonly #options: ModelTargetOptions;
-  #askedFor: string | undefined;
+  #resolvedFor: string | undefined;
   #target: Target = { model: '', rewrite: undefined };
 
   constructor(options: ModelTargetOptions) {
     this.#options = options;
   }
 
-  /** `complete`: no field can come any more, so that a model not seen is not there. */
+  /** `complete`: the body has ended, so a model not seen is missing. */
   resolve(fields: BodyFields, complete: boolean): Target {
     const value = fields.values.get('model');
     const requestedModel = typeof value === 'string' ? value : '';
     const seen = fields.model !== undefined;
-    // Without a name: only where an API has one; others choose no model, and must not be sent one.
+    // A missing name is replaced only in APIs that have one; others must not get a model.
     const rewritable = seen || (complete && this.#options.shape.needsModel);
     if (!rewritable) return { model: requestedModel, rewrite: undefined };
-    if (this.#askedFor !== requestedModel) this.#lookUp(requestedModel);
+    if (this.#resolvedFor !== requestedModel) this.#lookUp(requestedModel);
     return this.#target;
   }
 
-  /** How to write it into the body, where it is another than the one there. */
+  /** The edit that puts the model's name into the body; undefined if it is there already. */
   edit(fields: BodyFields, complete: boolean): BodyEdit | undefined {
     const { model, rewrite } = this.resolve(fields, complete);
     if (rewrite === undefined || rewrite.requestedModel === model) return undefined;
@@ -64,7 +64,7 @@ export class ModelTarget {
     const model = found?.model ?? modelRewriteHeader(head.headers) ?? requestedModel;
     const decided = found !== undefined || model !== requestedModel;
     const rewrite = decided ? { requestedModel, rule: found?.rule } : undefined;
-    this.#askedFor = requestedModel;
+    this.#resolvedFor = requestedModel;
     this.#target = { model, rewrite };
   }
 }

@@ -204,7 +204,7 @@ describe('reading requests', () => {
   it('refuses a body over the bound as soon as its length or its bytes tell', () => {
     const head = { id: 'r', path: '/v1/completions' };
     expect(() => openBody({ ...head, headers: new Map([['content-length', '1000001']]) })).toThrow(
-      /takes 1000000/,
+      /over --max-body-bytes 1000000/,
     );
     const reader = openBody({ ...head, headers: new Map() });
     reader.push(new TextEncoder().encode(`{"prompt":"${'x'.repeat(900_000)}`));

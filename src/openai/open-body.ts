@@ -1,100 +1,97 @@
-import { RoutingError } from '../framework/error.ts';
-import type { InferenceRequest } from '../framework/request.ts';
-import type { AnswerBlocks } from './answer-blocks.ts';
-import type { BodyEdit } from './body-edit.ts';
-import type { BodyReader, RequestHead } from './body-reader.ts';
+import { type InferenceRequest, NO_BLOCKS } from '../framework/request.ts';
+import { type BodyReader, checkBodyBytes, type RequestHead } from './body-reader.ts';
+import { BYTES_PER_TOKEN } from './content-blocks.ts';
 import { readHeaderFields } from './header-fields.ts';
 import { JsonBodyReader } from './json-body-reader.ts';
 import type { RewriteOf } from './model-target.ts';
-import { OpaqueBodyReader } from './opaque-body-reader.ts';
 import { requestShapeFor } from './request-shape.ts';
 
-export interface OpenBodyOptions {
-  /** A larger body is refused with 413. */
+interface OpenBodyOptions {
+  /** A larger body is rejected with 413. */
   readonly bodyBytesMax: number;
-  /** Secret of the process: block hashes cannot be made to collide from outside. */
+  /** Secret of the process, so that clients cannot construct prompts with equal block hashes. */
   readonly hashSeed: number;
   readonly priorityOf?: PriorityOf;
   readonly rewriteOf?: RewriteOf | undefined;
 }
 
-export type PriorityOf = (objective: string | undefined) => number;
+type PriorityOf = (objective: string | undefined) => number;
 
-export type OpenBody = (head: RequestHead) => BodyReader;
-
-/** Chooses how a request's body is read, by its path and content type. Throws RoutingError when it is too large. */
+/**
+ * Makes readers for requests' bodies, chosen by path and content type. They throw RoutingError
+ * `body-too-large`, also when `content-length` is over the bound.
+ */
 export function createOpenBody({
   bodyBytesMax,
   hashSeed,
   priorityOf = () => 0,
   rewriteOf = () => undefined,
-}: OpenBodyOptions): OpenBody {
+}: OpenBodyOptions): (head: RequestHead) => BodyReader {
   return (head) => {
-    refuseOver(Number(head.headers.get('content-length') ?? 0), bodyBytesMax);
-    const shape = isJson(head.headers.get('content-type')) ? requestShapeFor(pathOf(head)) : undefined;
-    const reader =
-      shape === undefined
-        ? new OpaqueBodyReader(head, priorityOf(readHeaderFields(head.headers).objective))
-        : new JsonBodyReader({ head, shape, hashSeed, priorityOf, rewriteOf });
-    return new BoundedBodyReader(reader, bodyBytesMax);
+    checkBodyBytes(Number(head.headers.get('content-length') ?? 0), bodyBytesMax);
+    const isJson = isJsonType(head.headers.get('content-type'));
+    const shape = isJson ? requestShapeFor(pathOf(head)) : undefined;
+    return shape === undefined
+      ? new OpaqueBodyReader(head, priorityOf, bodyBytesMax)
+      : new JsonBodyReader({ head, shape, bodyBytesMax, hashSeed, priorityOf, rewriteOf });
   };
 }
 
-/** A request as its headers tell it: one without a body, or whose body never reaches us. */
+/** The request of a head alone: it has no body, or the body does not reach the picker. */
 export function headerOnlyRequest(
   head: RequestHead,
   priorityOf: PriorityOf = () => 0,
 ): InferenceRequest {
-  return new OpaqueBodyReader(head, priorityOf(readHeaderFields(head.headers).objective)).end();
+  return new OpaqueBodyReader(head, priorityOf, 0).end();
 }
 
-class BoundedBodyReader implements BodyReader {
-  readonly #reader: BodyReader;
+/** Reads a body of unknown format: only its size counts. */
+class OpaqueBodyReader implements BodyReader {
+  readonly complete = true;
+  readonly edit = undefined;
+  readonly #head: RequestHead;
+  readonly #priorityOf: PriorityOf;
   readonly #bodyBytesMax: number;
   #bodyBytes = 0;
 
-  constructor(reader: BodyReader, bodyBytesMax: number) {
-    this.#reader = reader;
+  constructor(head: RequestHead, priorityOf: PriorityOf, bodyBytesMax: number) {
+    this.#head = head;
+    this.#priorityOf = priorityOf;
     this.#bodyBytesMax = bodyBytesMax;
-  }
-
-  get complete(): boolean {
-    return this.#reader.complete;
-  }
-
-  get edit(): BodyEdit | undefined {
-    return this.#reader.edit;
   }
 
   push(chunk: Uint8Array): void {
     this.#bodyBytes += chunk.length;
-    refuseOver(this.#bodyBytes, this.#bodyBytesMax);
-    this.#reader.push(chunk);
+    checkBodyBytes(this.#bodyBytes, this.#bodyBytesMax);
   }
 
   peek(): InferenceRequest {
-    return this.#reader.peek();
+    return this.end();
   }
 
   end(): InferenceRequest {
-    return this.#reader.end();
+    const fields = readHeaderFields(this.#head.headers);
+    return {
+      id: this.#head.id,
+      model: '',
+      streaming: false,
+      outputTokensMax: undefined,
+      promptTokens: Math.ceil(this.#bodyBytes / BYTES_PER_TOKEN),
+      prompt: NO_BLOCKS,
+      priority: this.#priorityOf(fields.objective),
+      ...fields,
+      headers: this.#head.headers,
+      bodyBytes: this.#bodyBytes,
+    };
   }
 
-  answerBlocks(): AnswerBlocks | undefined {
-    return this.#reader.answerBlocks();
+  answerBlocks(): undefined {
+    return undefined;
   }
 }
 
-function refuseOver(bodyBytes: number, bodyBytesMax: number): void {
-  if (!(bodyBytes > bodyBytesMax)) return;
-  throw new RoutingError(
-    'body-too-large',
-    `the request body has ${bodyBytes} bytes or more; this gateway takes ${bodyBytesMax} (--max-body-bytes)`,
-  );
-}
-
-/** Clients that say nothing of the type send JSON to these paths all the same. */
-function isJson(contentType: string | undefined): boolean {
+/** Clients that send no content type send JSON to these paths, too. */
+function isJsonType(contentType: string | undefined): boolean {
   return contentType === undefined || contentType === '' || /\bjson\b/i.test(contentType);
 }
 

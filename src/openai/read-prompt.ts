@@ -1,33 +1,35 @@
 import type { InferenceRequest } from '../framework/request.ts';
 
-/** Why a request's tokens cannot be had. */
+/** Why a request has no token ids. */
 export type NoTokensReason =
-  /** The body is not the JSON of an API we know. */
+  /** The body is not JSON of a known API. */
   | 'unknown-body'
-  /** Pictures or sound: what they become is known to the model's processor alone. */
+  /** Only the model's processor knows the tokens of images and sound. */
   | 'media'
-  /** More than one prompt in a request. */
+  /** The request has more than one prompt. */
   | 'several-prompts'
-  /** Nobody to ask. */
+  /** No tokenizer is available. */
   | 'no-tokenizer'
-  /** Too many questions under way. */
+  /** Too many tokenizer requests are running. */
   | 'busy'
-  /** The answer did not come in time; it may still be kept for the next such request. */
+  /** The answer came too late; it may be cached for the next equal prompt. */
   | 'deadline'
-  /** The tokenizer refused, or its answer was none. */
+  /** The tokenizer failed, or its answer was invalid. */
   | 'failed';
 
-/** A request's prompt as far as its tokens are concerned. */
+/** A request's prompt, for a tokenizer. */
 export type Prompt =
   | { readonly kind: 'ids'; readonly ids: ArrayLike<number>; readonly salt: string }
   | {
       readonly kind: 'text';
       readonly form: 'completion' | 'chat';
-      /** What of the body the tokens depend on, under the names of the API. */
+      /** The fields of the body that the tokens depend on, under the API's names. */
       readonly fields: Readonly<Record<string, unknown>>;
       readonly salt: string;
     }
   | { readonly kind: 'none'; readonly reason: NoTokensReason };
+
+type Json = Readonly<Record<string, unknown>>;
 
 /** Fields of a chat that change its tokens, as vLLM's `/tokenize` takes them. */
 const CHAT_FIELDS = [
@@ -42,56 +44,44 @@ const CHAT_FIELDS = [
   'mm_processor_kwargs',
 ] as const;
 const COMPLETION_FIELDS = ['model', 'prompt', 'add_special_tokens'] as const;
-/** Parts of a message that are text; of any other the tokens cannot be told. */
+/** Types of message parts that are text. */
 const TEXT_PARTS: ReadonlySet<unknown> = new Set(['text', 'input_text', 'output_text']);
-/** Paths whose `messages` are another API's. */
+/** Paths of APIs whose `messages` have another format. */
 const OTHER_APIS = /\/(?:messages|responses)\/?(?:\?|$)/;
 
 const utf8 = new TextDecoder();
 
-/** Reads the prompt out of a whole body. A body of another shape has none. */
+/** Reads the prompt from a whole body, given in pieces. */
 export function readPrompt(request: InferenceRequest, pieces: readonly Uint8Array[]): Prompt {
-  const body = parsed(pieces);
+  const body = parseObject(pieces);
   if (body === undefined || OTHER_APIS.test(request.headers.get(':path') ?? '')) {
     return none('unknown-body');
   }
   const salt = typeof body['cache_salt'] === 'string' ? body['cache_salt'] : '';
-  if (Array.isArray(body['messages'])) return chat(body, body['messages'], salt);
-  const prompt = body['prompt'] ?? body['token_ids'] ?? body['input_ids'];
-  if (typeof prompt === 'string') {
-    return { kind: 'text', form: 'completion', fields: picked(body, COMPLETION_FIELDS), salt };
+  if (Array.isArray(body['messages'])) {
+    if (!body['messages'].every(isText)) return none('media');
+    return { kind: 'text', form: 'chat', fields: pick(body, CHAT_FIELDS), salt };
   }
-  return Array.isArray(prompt) ? listed(prompt, body, salt) : none('unknown-body');
+  return readCompletion(body['prompt'] ?? body['token_ids'] ?? body['input_ids'], body, salt);
 }
 
-/** A list of ids, or of one prompt of either sort. */
-function listed(
-  prompt: readonly unknown[],
-  body: Readonly<Record<string, unknown>>,
-  salt: string,
-): Prompt {
-  const [first] = prompt;
-  if (typeof first === 'number') return ids(prompt, salt);
-  if (prompt.length > 1) return none('several-prompts');
-  if (Array.isArray(first)) return ids(first, salt);
+/** `prompt`: a text, token ids, or a list of one of these. */
+function readCompletion(prompt: unknown, body: Json, salt: string): Prompt {
+  if (typeof prompt !== 'string' && !Array.isArray(prompt)) return none('unknown-body');
+  const prompts: readonly unknown[] = typeof prompt === 'string' ? [prompt] : prompt;
+  const [first] = prompts;
+  if (typeof first === 'number') return idsPrompt(prompts, salt);
+  if (prompts.length > 1) return none('several-prompts');
+  if (Array.isArray(first)) return idsPrompt(first, salt);
   if (typeof first !== 'string') return none('unknown-body');
-  const fields = { ...picked(body, COMPLETION_FIELDS), prompt: first };
+  const fields = { ...pick(body, COMPLETION_FIELDS), prompt: first };
   return { kind: 'text', form: 'completion', fields, salt };
 }
 
-function ids(list: readonly unknown[], salt: string): Prompt {
-  return list.every((id) => typeof id === 'number')
-    ? { kind: 'ids', ids: list as readonly number[], salt }
+function idsPrompt(ids: readonly unknown[], salt: string): Prompt {
+  return ids.every((id) => typeof id === 'number')
+    ? { kind: 'ids', ids, salt }
     : none('unknown-body');
-}
-
-function chat(
-  body: Readonly<Record<string, unknown>>,
-  messages: readonly unknown[],
-  salt: string,
-): Prompt {
-  if (!messages.every(isText)) return none('media');
-  return { kind: 'text', form: 'chat', fields: picked(body, CHAT_FIELDS), salt };
 }
 
 function isText(message: unknown): boolean {
@@ -100,38 +90,23 @@ function isText(message: unknown): boolean {
   return content.every((part) => TEXT_PARTS.has((part as { type?: unknown } | null)?.type));
 }
 
-function picked(
-  body: Readonly<Record<string, unknown>>,
-  names: readonly string[],
-): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(
-    names.flatMap((name) => (body[name] === undefined ? [] : [[name, body[name]]])),
-  );
+function pick(body: Json, names: readonly string[]): Json {
+  const present = names.filter((name) => body[name] !== undefined);
+  return Object.fromEntries(present.map((name) => [name, body[name]]));
 }
 
 function none(reason: NoTokensReason): Prompt {
   return { kind: 'none', reason };
 }
 
-function parsed(pieces: readonly Uint8Array[]): Readonly<Record<string, unknown>> | undefined {
+function parseObject(pieces: readonly Uint8Array[]): Json | undefined {
   try {
-    const body: unknown = JSON.parse(utf8.decode(joined(pieces)));
+    const bytes = pieces.length === 1 ? pieces[0] : Buffer.concat(pieces);
+    const body: unknown = JSON.parse(utf8.decode(bytes));
     return typeof body === 'object' && body !== null && !Array.isArray(body)
-      ? (body as Record<string, unknown>)
+      ? (body as Json)
       : undefined;
   } catch {
     return undefined;
   }
-}
-
-function joined(pieces: readonly Uint8Array[]): Uint8Array {
-  const [first] = pieces;
-  if (first !== undefined && pieces.length === 1) return first;
-  const whole = new Uint8Array(pieces.reduce((bytes, piece) => bytes + piece.length, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    whole.set(piece, at);
-    at += piece.length;
-  }
-  return whole;
 }

@@ -1,117 +1,97 @@
-/** What a field of the body may be. */
+/** JSON type of a body's field. */
 export type FieldType = 'string' | 'number' | 'boolean' | 'null' | 'array' | 'object';
 
-/** One API's request body: which fields make the prompt and which bound the answer. */
+/** One API's request body: the fields that make the prompt and those that bound the answer. */
 export interface RequestShape {
-  /** As a client would call it, for error sentences. */
+  /** With an article, for error messages. */
   readonly name: string;
-  /** The fields that make the prompt, in the order the model's template puts them. */
+  /** The fields that make the prompt, in the order of the model's template. */
   readonly promptFields: readonly string[];
-  /** The one of them that must be there. */
+  /** The prompt field that must be present. */
   readonly required: string;
   readonly requiredTypes: readonly FieldType[];
-  /** Whether the engine API names a model at all. */
+  /** Whether the API names a model. */
   readonly needsModel: boolean;
-  /** Fields that cap the output, the first one present wins; `a.b` is a field of an object. */
+  /** Fields that cap the output; the first one present counts. `a.b` is a field of an object. */
   readonly outputCaps: readonly string[];
   readonly saltField: string;
-  /** Whether a conversation's next body has the answer as one more of its messages, with role `assistant`. */
+  /** Whether a conversation's next request has the answer as a message with role `assistant`. */
   readonly answersAsMessage?: boolean;
 }
 
-const openAi = { needsModel: true, saltField: 'cache_salt' } as const;
+const OPENAI = {
+  required: 'messages',
+  requiredTypes: ['array'],
+  needsModel: true,
+  outputCaps: ['max_tokens'],
+  saltField: 'cache_salt',
+} as const;
+const TEXT_OR_LIST = ['string', 'array'] as const;
 
-const SHAPES: ReadonlyMap<string, RequestShape> = new Map<string, RequestShape>([
-  [
-    '/chat/completions',
-    {
-      ...openAi,
-      name: 'a chat completion',
-      promptFields: ['tools', 'messages'],
-      required: 'messages',
-      requiredTypes: ['array'],
-      outputCaps: ['max_completion_tokens', 'max_tokens'],
-      answersAsMessage: true,
-    },
-  ],
-  [
-    '/completions',
-    {
-      ...openAi,
-      name: 'a completion',
-      promptFields: ['prompt'],
-      required: 'prompt',
-      requiredTypes: ['string', 'array'],
-      outputCaps: ['max_tokens'],
-    },
-  ],
-  [
-    '/embeddings',
-    {
-      ...openAi,
-      name: 'an embedding',
-      promptFields: ['input'],
-      required: 'input',
-      requiredTypes: ['string', 'array'],
-      outputCaps: [],
-    },
-  ],
-  [
-    '/responses',
-    {
-      ...openAi,
-      name: 'a response',
-      promptFields: ['tools', 'instructions', 'input'],
-      required: 'input',
-      requiredTypes: ['string', 'array'],
-      outputCaps: ['max_output_tokens'],
-    },
-  ],
-  [
-    '/messages',
-    {
-      ...openAi,
-      name: 'a message',
-      promptFields: ['tools', 'system', 'messages'],
-      required: 'messages',
-      requiredTypes: ['array'],
-      outputCaps: ['max_tokens'],
-    },
-  ],
-  [
-    '/inference/v1/generate',
-    {
-      name: 'a generate request',
-      promptFields: ['token_ids'],
-      required: 'token_ids',
-      requiredTypes: ['array'],
-      needsModel: false,
-      outputCaps: ['sampling_params.max_tokens'],
-      saltField: 'cache_salt',
-    },
-  ],
-]);
+/** By the end of the path. */
+const SHAPES: Readonly<Record<string, RequestShape>> = {
+  '/chat/completions': {
+    ...OPENAI,
+    name: 'a chat completion',
+    promptFields: ['tools', 'messages'],
+    outputCaps: ['max_completion_tokens', 'max_tokens'],
+    answersAsMessage: true,
+  },
+  '/completions': {
+    ...OPENAI,
+    name: 'a completion',
+    promptFields: ['prompt'],
+    required: 'prompt',
+    requiredTypes: TEXT_OR_LIST,
+  },
+  '/embeddings': {
+    ...OPENAI,
+    name: 'an embedding',
+    promptFields: ['input'],
+    required: 'input',
+    requiredTypes: TEXT_OR_LIST,
+    outputCaps: [],
+  },
+  '/responses': {
+    ...OPENAI,
+    name: 'a response',
+    promptFields: ['tools', 'instructions', 'input'],
+    required: 'input',
+    requiredTypes: TEXT_OR_LIST,
+    outputCaps: ['max_output_tokens'],
+  },
+  '/messages': { ...OPENAI, name: 'a message', promptFields: ['tools', 'system', 'messages'] },
+  '/inference/v1/generate': {
+    ...OPENAI,
+    name: 'a generate request',
+    promptFields: ['token_ids'],
+    required: 'token_ids',
+    needsModel: false,
+    outputCaps: ['sampling_params.max_tokens'],
+  },
+};
+const SUFFIXES: readonly string[] = Object.keys(SHAPES);
 
-/** SGLang's own API: exactly this path, since `/generate` ends other paths too. */
+/** SGLang's own API: exactly this path, since `/generate` ends other paths, too. */
 const SGLANG_PATH = '/generate';
 const SGLANG: RequestShape = {
+  ...OPENAI,
   name: 'a generate request',
   promptFields: ['input_ids'],
   required: 'input_ids',
-  requiredTypes: ['array'],
   needsModel: false,
   outputCaps: ['sampling_params.max_new_tokens'],
   saltField: 'extra_key',
 };
 
-/** The shape of the body sent to a path, by its ending; undefined for a path whose body is passed on unread. */
+/** The shape of the body sent to a path; undefined if such a body is not read. */
 export function requestShapeFor(path: string): RequestShape | undefined {
   const query = path.indexOf('?');
   const bare = (query < 0 ? path : path.slice(0, query)).replace(/\/+$/, '');
   if (bare === SGLANG_PATH) return SGLANG;
   let longest = '';
-  for (const suffix of SHAPES.keys()) {
+  for (const suffix of SUFFIXES) {
     if (bare.endsWith(suffix) && suffix.length > longest.length) longest = suffix;
   }
-  return SHAPES.get(longest);
+  return SHAPES[longest];
 }

@@ -1,13 +1,13 @@
 import type { Usage } from '../framework/observer.ts';
 
-/** The usage object stands at the end of an answer; this much of it is kept to find it in. */
+/** Size of the answer's end that is kept: the usage object is there. */
 const TAIL_BYTES = 8 * 1024;
 
 const KEY = '"usage"';
 
 /**
- * Watches a response pass and tells at its end what token usage it reported. Copies what it keeps: a chunk is a few
- * bytes of a large read that a view would hold in memory. Never looks at a byte before the end.
+ * Keeps the end of a response and reads its token usage. Copies the bytes, as a view of a small
+ * chunk would keep a large read in memory. Parses nothing before the end.
  */
 export class UsageTail {
   #ring: Buffer | undefined;
@@ -24,7 +24,7 @@ export class UsageTail {
     this.#bytes += chunk.length;
   }
 
-  /** The counts of the last usage object, under OpenAI's or Anthropic's names; then forgets everything. */
+  /** Reads the counts of the last usage object, in OpenAI's or Anthropic's names, and resets. */
   take(): Usage | undefined {
     const text = this.#text();
     this.#ring = undefined;
@@ -41,8 +41,8 @@ export class UsageTail {
 }
 
 /**
- * Anthropic's stream tells the prompt's tokens in its first event and the answer's in its last, so what the last
- * object does not say is taken from those before it.
+ * Anthropic's stream has the prompt's tokens in its first event and the answer's in its last, so
+ * counts missing in the last object are taken from earlier ones.
  */
 function usageIn(text: string): Usage | undefined {
   let completionTokens: number | undefined;
@@ -62,7 +62,7 @@ function usageIn(text: string): Usage | undefined {
   return undefined;
 }
 
-/** The JSON object that follows a key, parsed; undefined when it is no object or is cut short. */
+/** Parses the JSON object behind a key; undefined if it is no object or is cut short. */
 function objectAt(text: string, afterKey: number): Record<string, unknown> | undefined {
   const start = text.indexOf('{', afterKey);
   if (start < 0 || text.slice(afterKey, start).replace(/[\s:]/g, '') !== '') return undefined;
@@ -79,7 +79,7 @@ function parsed(text: string): Record<string, unknown> | undefined {
   try {
     return JSON.parse(text) as Record<string, unknown>;
   } catch {
-    // Text that looks like a usage object inside an answer: not ours to judge.
+    // Generated text that looks like a usage object.
     return undefined;
   }
 }

@@ -1,0 +1,28 @@
+import { RoutingError } from '../framework/error.ts';
+
+const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
+
+/** Decodes the raw bytes of a JSON string, in order and without its quotes. */
+export function decodeJsonString(pieces: readonly Uint8Array[]): string {
+  const raw = utf8.decode(pieces.length === 1 ? pieces[0] : Buffer.concat(pieces));
+  return raw.includes('\\') ? (JSON.parse(`"${raw}"`) as string) : raw;
+}
+
+export function isHexDigit(byte: number): boolean {
+  return (
+    (byte >= 0x30 && byte <= 0x39) ||
+    (byte >= 0x41 && byte <= 0x46) ||
+    (byte >= 0x61 && byte <= 0x66)
+  );
+}
+
+/** How an error names a byte: as a character if it is visible. */
+export function byteName(byte: number): string {
+  return byte > 0x20 && byte < 0x7f
+    ? `'${String.fromCharCode(byte)}'`
+    : `byte 0x${byte.toString(16).padStart(2, '0')}`;
+}
+
+export function invalidRequest(message: string): RoutingError {
+  return new RoutingError('invalid-request', message);
+}
