@@ -5,9 +5,11 @@ import type { Routed, Usage } from '../src/framework/observer.ts';
 import { type InferenceRequest, NO_BLOCKS } from '../src/framework/request.ts';
 import type { Filter, Picker, Scorer } from '../src/framework/scheduling.ts';
 import { DURATION_SECONDS } from '../src/journal/metrics/bucket-bounds.ts';
-import { instrumentation } from '../src/journal/metrics/instrument.ts';
 import { PickerMetrics } from '../src/journal/metrics/metrics.ts';
-import { requestMetrics } from '../src/journal/metrics/request-metrics.ts';
+import { metricsSubscriber } from '../src/journal/metrics/metrics-subscriber.ts';
+import { timedPlugins } from '../src/journal/metrics/timed-plugins.ts';
+import type { PluginUse } from '../src/picker/plan/instantiate.ts';
+import type { PlannedPlugin } from '../src/picker/plan/picker-plan.ts';
 import { nodeClock } from '../src/runtime/node-clock.ts';
 
 /**
@@ -41,36 +43,45 @@ const request: InferenceRequest = {
 const usage: Usage = { promptTokens: 1000, completionTokens: 200, cachedTokens: 512 };
 
 const metrics = new PickerMetrics();
-const observer = requestMetrics(metrics);
-/** Five scorers, two filters, a picker, and the scheduler around them, all doing nothing. */
-const { plugins, scheduler } = instrumentation(metrics, nodeClock());
-const plugin = (name: string): { name: string; definition: { type: string } } => ({
-  name,
-  definition: { type: name },
-});
+const subscriber = metricsSubscriber(metrics);
+/** Five scorers, two filters and a picker, all doing nothing, and the decision made of them. */
+const clock = nodeClock();
+const plugins = timedPlugins(metrics, clock);
+const plugin = (name: string): PlannedPlugin =>
+  ({ name, definition: { type: name } }) as PlannedPlugin;
+const use: PluginUse = { profile: 'p', weight: 1 };
 const nothing: Scorer & Filter & Picker = {
   score: () => [],
   filter: (endpoints) => endpoints,
   pick: (candidates) => candidates,
 };
-const scorers = ['a', 'b', 'c', 'd', 'e'].map((name) => plugins.scorer(plugin(name), nothing));
-const filters = ['f', 'g'].map((name) => plugins.filter(plugin(name), nothing));
-const picker = plugins.picker(plugin('p'), nothing);
+const scorers = ['a', 'b', 'c', 'd', 'e'].map((name) => plugins.scorer(plugin(name), nothing, use));
+const filters = ['f', 'g'].map((name) => plugins.filter(plugin(name), nothing, use));
+const picker = plugins.picker(plugin('p'), nothing, use);
 const context = {
   request,
   now: 0,
   random: { next: () => 0, fork: () => context.random },
   get: () => undefined,
 } as unknown as Parameters<Scorer['score']>[1];
-const cycle = scheduler({
-  schedule(endpoints, each) {
-    for (const filter of filters) filter.filter(endpoints, each);
-    for (const scorer of scorers) scorer.score(endpoints, each);
-    const targets = picker.pick([{ endpoint, score: 1 }], each);
-    const primary = { kind: 'picked', profile: 'p', targets } as const;
-    return { primary, headers: new Map(), profiles: [primary] };
-  },
-});
+function decide(): void {
+  const startedAt = clock.now();
+  for (const filter of filters) filter.filter([endpoint], context);
+  for (const scorer of scorers) scorer.score([endpoint], context);
+  const targets = picker.pick([{ endpoint, score: 1 }], context);
+  const primary = { kind: 'picked', profile: 'p', targets } as const;
+  subscriber.onDecision?.({
+    number: 0,
+    at: 0,
+    request,
+    options: {},
+    candidates: [endpoint],
+    context,
+    decision: { primary, headers: new Map(), profiles: [primary] },
+    error: undefined,
+    durationMs: clock.now() - startedAt,
+  });
+}
 
 const registers = [new Registry()];
 const labelNames = ['model_name', 'target_model_name', 'fairness_id', 'priority'];
@@ -105,12 +116,12 @@ const bench = new Bench({ time: 1000, warmupTime: 300 })
       load: { requests: 0, pendingPrefillTokens: 0, contextTokens: 0 },
       firstTokenSeen: true,
     };
-    observer.onRouted?.(routed);
-    observer.onFirstToken?.(routed, 80);
-    observer.onDone?.(routed, 2000, 'completed', usage);
+    subscriber.onRouted?.(routed);
+    subscriber.onFirstToken?.(routed, 80);
+    subscriber.onDone?.(routed, 2000, 'completed', usage);
   })
-  .add('one cycle: 8 plugins and the scheduler timed', () => {
-    cycle.schedule([endpoint], context);
+  .add('one decision: 8 plugins and the scheduler timed', () => {
+    decide();
   })
   .add("the same with prom-client's own: 16 histograms, counter, gauge", () => {
     for (const histogram of histograms) histogram.observe(labels, 0.3);

@@ -3,16 +3,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
+import type { Clock } from '../../src/framework/runtime.ts';
+import { CaptureRecorder } from '../../src/journal/capture/capture-recorder.ts';
 import { CaptureWriter } from '../../src/journal/capture/capture-writer.ts';
-import { startTap } from '../../src/journal/capture/start-tap.ts';
-import { createEndpointPicker } from '../../src/picker/endpoint-picker.ts';
+import { EndpointPicker } from '../../src/picker/endpoint-picker.ts';
 import type { DecisionList } from '../../src/serve/admin/decision-documents.ts';
 import { compare, type Overhead } from './compare.ts';
 import { type Added, addedBy, addedShare, addedText, type MakePicker } from './decisions.ts';
 import { overheadOptions, overheadText } from './options.ts';
 
-const ABOUT = `CPU of the picker for each request through a real Envoy, with and without a capture (serve --capture), in turn, and
-the bytes that the capture takes on disk for each. Compression in other threads of the picker counts, too.`;
+const ABOUT = `CPU of the picker for each request through a real Envoy, alternately with and without a capture
+(serve --capture), and the bytes that the capture takes on disk for each request. Compression in other threads of the picker
+counts, too.`;
 
 /** Records are written once a second. */
 const FLUSH_MS = 2500;
@@ -25,29 +27,43 @@ async function decisionsMade(metricsPort: number): Promise<number> {
   return (decisions[0]?.number ?? -1) + 1;
 }
 
-const bare: MakePicker = (options) => ({ picker: createEndpointPicker(options) });
+const bare: MakePicker = (options) => ({ picker: new EndpointPicker(options) });
 
 function captured(folder: string): MakePicker {
   return ({ plan, runtime }) => {
-    const tap = startTap({ plan, seed: 1, clock: runtime.clock });
+    const recorder: CaptureRecorder = new CaptureRecorder({
+      plan,
+      seed: 1,
+      clock: {
+        now: () => picker.clock.now(),
+        wallTime: () => picker.clock.wallTime(),
+        get timers() {
+          return picker.clock.timers;
+        },
+      },
+    });
+    const clock: Clock = {
+      ...runtime.clock,
+      // As in serve: whole microseconds are written in few digits.
+      now: () => Math.floor(runtime.clock.now() * 1000) / 1000,
+    };
+    const picker = new EndpointPicker({
+      plan,
+      runtime: { ...runtime, clock },
+      subscribers: [recorder],
+    });
     const writer = new CaptureWriter({
       folder,
       fileBytesMax: 1e9,
       totalBytesMax: 1e9,
-      drain: () => tap.drain(),
-      head: (file) => tap.head(file),
+      drain: () => recorder.drain(),
+      head: (file) => recorder.head(file),
       onFailed: (reason) => {
         throw new Error(`the capture ended: ${reason}`);
       },
     });
-    tap.listen(writer.write);
-    const { wrapScheduler } = tap;
-    const made = createEndpointPicker({
-      plan,
-      runtime: { ...runtime, clock: tap.clock },
-      wrapScheduler,
-    });
-    return { picker: tap.wrapPicker(made), settle: () => writer.flush() };
+    recorder.listen(writer.write);
+    return { picker, settle: () => writer.flush() };
   };
 }
 
