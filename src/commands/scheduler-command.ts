@@ -3,9 +3,9 @@ import { catalogueOf } from '../catalogue/built-in-catalogue.ts';
 import { withPlugins } from '../catalogue/load-plugins.ts';
 import { loadConfig } from '../config/load.ts';
 import { ConfigError } from '../framework/error.ts';
-import { type ClaimResult, checkScheduler } from '../remote/contract/check-scheduler.ts';
-import { moduleOpener } from '../remote/contract/module-session.ts';
-import { sessionOpener } from '../remote/contract/open-session.ts';
+import { type RuleResult, checkScheduler } from '../remote/contract/check-scheduler.ts';
+import { moduleSessionOpener } from '../remote/contract/module-session.ts';
+import { remoteSessionOpener } from '../remote/contract/remote-session.ts';
 import { createRealRuntime } from '../runtime/real-runtime.ts';
 import { pluginOption } from './plugin-option.ts';
 
@@ -42,16 +42,16 @@ export function schedulerCommand(): Command {
     .addCommand(check);
 }
 
-function checkProcess(address: string, { tls, ca }: CheckFlags): Promise<readonly ClaimResult[]> {
+function checkProcess(address: string, { tls, ca }: CheckFlags): Promise<readonly RuleResult[]> {
   const secure = tls || ca !== undefined ? { caPath: ca } : undefined;
-  return checkScheduler(sessionOpener({ address, tls: secure }, createRealRuntime({ seed: 0 })));
+  return checkScheduler(remoteSessionOpener({ address, tls: secure }, createRealRuntime({ seed: 0 })));
 }
 
 /** Read as `serve` would read it, so that what is wrong with its parameters is said in the same words. */
 async function checkModule(
   type: string,
   { plugin, parameters }: CheckFlags,
-): Promise<readonly ClaimResult[]> {
+): Promise<readonly RuleResult[]> {
   const catalogue = await withPlugins(catalogueOf([], []), plugin);
   const kind = { apiVersion: 'llm-d.ai/v1alpha1', kind: 'EndpointPickerConfig' };
   const scheduler = { type, ...parsed(parameters) };
@@ -64,7 +64,7 @@ async function checkModule(
       runtime,
       now: () => runtime.clock.now(),
     });
-  const open = moduleOpener(() => {
+  const open = moduleSessionOpener(() => {
     const made = make();
     if (made === undefined) throw new Error(`${type} has made no scheduler`);
     return made;
@@ -83,7 +83,7 @@ function parsed(parameters: string): object {
   }
 }
 
-function asText(results: readonly ClaimResult[]): string {
+function asText(results: readonly RuleResult[]): string {
   const lines = results.map(({ rule, says, fault }) => {
     const line = `${fault === undefined ? 'ok  ' : 'FAIL'} ${rule.padEnd(3)} ${says}`;
     return fault === undefined ? line : `${line}\n         ${fault}`;
