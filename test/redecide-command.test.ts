@@ -10,7 +10,7 @@ import { loadConfig } from '../src/config/load.ts';
 import type { EndpointId } from '../src/framework/endpoint.ts';
 import type { RoutedRequest } from '../src/framework/routing.ts';
 import { CaptureWriter } from '../src/journal/capture/capture-writer.ts';
-import { startTap } from '../src/journal/capture/start-recorder.ts';
+import { startCapture } from '../src/journal/capture/start-capture.ts';
 import { chainBlockIds } from '../src/openai/chain-block-ids.ts';
 import { EndpointPicker } from '../src/picker/endpoint-picker.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';

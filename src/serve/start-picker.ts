@@ -1,6 +1,5 @@
-import type { Clock } from '../framework/runtime.ts';
 import type { CaptureRecorder } from '../journal/capture/capture-recorder.ts';
-import { startCapture } from '../journal/capture/start-capture.ts';
+import { inMicroseconds, startCapture } from '../journal/capture/start-capture.ts';
 import type { DecisionRecorder } from '../journal/explain/decision-recorder.ts';
 import { countPolls, type PickerMetrics } from '../journal/metrics/metrics.ts';
 import { metricsSubscriber } from '../journal/metrics/metrics-subscriber.ts';
@@ -35,7 +34,7 @@ export function startPicker(
       plan,
       runtime: {
         ...runtime,
-        clock: inMicroseconds(runtime.clock),
+        clock: capture === undefined ? runtime.clock : inMicroseconds(runtime.clock),
         network: countPolls(runtime.network, metrics, 'metrics-data-source'),
       },
       subscribers: [
@@ -48,15 +47,7 @@ export function startPicker(
       stopwatch: runtime.clock,
       schedulerRuntime: runtime,
     });
-  if (captured === undefined && shadows.length === 0) return { picker: start(), capture: undefined };
+  if (captured === undefined && shadows.length === 0)
+    return { picker: start(), capture: undefined };
   return startCapture({ plan, shadows: shadowPlans, seed }, start);
-}
-
-/** The same time in whole microseconds, which a capture writes in few digits. */
-function inMicroseconds(clock: Clock): Clock {
-  return {
-    now: () => Math.floor(clock.now() * 1000) / 1000,
-    wallTime: () => clock.wallTime(),
-    setTimer: (delay, callback) => clock.setTimer(delay, callback),
-  };
 }

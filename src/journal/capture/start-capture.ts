@@ -1,3 +1,4 @@
+import type { Clock } from '../../framework/runtime.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import { CaptureRecorder, type CaptureRecorderOptions } from './capture-recorder.ts';
 
@@ -8,7 +9,7 @@ export interface CapturedPicker {
 
 /**
  * Makes a recorder, and with `start` a picker that has it among its subscribers. The recorder uses the picker's clock, so
- * the two have to be made together.
+ * the two have to be made together. The runtime's clock must give whole microseconds, see `inMicroseconds`.
  */
 export function startCapture(
   options: Omit<CaptureRecorderOptions, 'clock'>,
@@ -24,4 +25,13 @@ export function startCapture(
   const capture = new CaptureRecorder({ ...options, clock });
   const picker: EndpointPicker = start(capture);
   return { picker, capture };
+}
+
+/** The same time in whole microseconds, as a capture writes it: in few digits, and exactly what the picker has seen. */
+export function inMicroseconds(clock: Clock): Clock {
+  return {
+    now: () => Math.floor(clock.now() * 1000) / 1000,
+    wallTime: () => clock.wallTime(),
+    setTimer: (delay, callback) => clock.setTimer(delay, callback),
+  };
 }

@@ -8,15 +8,9 @@ import { RoutingError } from '../../framework/error.ts';
 import { CACHE_CONFIG, LORA } from '../../framework/keys.ts';
 import type { PromptBlocks } from '../../framework/request.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
-import { CaptureLines } from '../../journal/capture/capture-lines.ts';
-import { CaptureTap, tapped } from '../../journal/capture/capture-picker.ts';
-import {
-  CAPTURE_VERSION,
-  type CapturedDecision,
-  type CaptureRecord,
-} from '../../journal/capture/capture-record.ts';
-import { EventClock } from '../../journal/capture/event-clock.ts';
+import { type CapturedDecision, type CaptureRecord } from '../../journal/capture/capture-record.ts';
 import { recordOf } from '../../journal/capture/record-of.ts';
+import { inMicroseconds, startCapture } from '../../journal/capture/start-capture.ts';
 import { withoutNetwork } from '../../library/create-picker.ts';
 import { chainBlockIds } from '../../openai/chain-block-ids.ts';
 import { EndpointPicker } from '../../picker/endpoint-picker.ts';
@@ -79,39 +73,17 @@ function capture(
   const random = seededRandom(seed);
   const headerRandom = random.fork('headers');
   const simulated = new SimulatedClock();
-  const lines = new CaptureLines();
   const text: string[] = [];
-  // As a file would have it.
-  lines.listen((bytes) => void text.push(new TextDecoder().decode(bytes)));
-  const clock = new EventClock(realistic(simulated, random.fork('drift')), (i, t) =>
-    lines.record({ e: 'timer', t, i }),
-  );
-  lines.record({
-    e: 'capture',
-    version: CAPTURE_VERSION,
-    seed: coreSeed,
-    config: plan.effective,
-    wallMs: 0,
-    t: 0,
-    file: 0,
-  });
-  const hash = (each: string): string => String(seededRandom(0).fork(each).next());
-  const tap = new CaptureTap({ plan, clock, hash, lines });
   const network = { get: () => Promise.reject(new Error('none')) };
-  const picker = tapped(
-    new EndpointPicker({
-      plan,
-      runtime: { clock, random: seededRandom(coreSeed), network },
-      wrapScheduler: (scheduler) => ({
-        schedule: (endpoints, context) => {
-          const result = scheduler.schedule(endpoints, context);
-          tap.decided(result);
-          return result;
-        },
-      }),
-    }),
-    tap,
+  const clock = inMicroseconds(realistic(simulated, random.fork('drift')));
+  const runtime = { clock, random: seededRandom(coreSeed), network };
+  const { picker, capture: recorder } = startCapture(
+    { plan, seed: coreSeed },
+    (subscriber) => new EndpointPicker({ plan, runtime, subscribers: [subscriber] }),
   );
+  // As a file would have it.
+  recorder.listen((bytes) => void text.push(new TextDecoder().decode(bytes)));
+  text.push(`${JSON.stringify(recorder.head(0))}\n`);
   const add = (at: number): void => {
     const id = `e${at}` as EndpointId;
     const labels = new Map([['zone', String(at % 3)]]);
@@ -178,7 +150,7 @@ function capture(
     while (simulated.step(simulated.now() + 4 * random.next())) continue;
   }
   picker.stop();
-  lines.drain();
+  recorder.drain();
   return text.join('').trimEnd().split('\n').map(recordOf);
 }
 

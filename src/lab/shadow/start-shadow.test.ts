@@ -6,7 +6,7 @@ import { EMBEDDED_CATALOGUE } from '../../catalogue/built-in-catalogue.ts';
 import { NAMED_CONFIGS } from '../../config/defaults.ts';
 import { loadConfig } from '../../config/load.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
-import { startTap } from '../../journal/capture/start-capture.ts';
+import { startCapture } from '../../journal/capture/start-capture.ts';
 import { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import { createLog } from '../../runtime/log.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
