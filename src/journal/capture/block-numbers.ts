@@ -2,15 +2,15 @@ import type { PromptBlocks } from '../../framework/request.ts';
 import type { BlockRuns } from './capture-record.ts';
 import { NumberTable } from './number-table.ts';
 
-/** Blocks told apart; those unused for longest are forgotten first and get new numbers when they come again. 34 MB. */
+/** Blocks beyond this many lose their numbers, least recently used first. They take 34 MB. */
 const BLOCKS_MAX = 1_000_000;
 
 /**
- * Numbers in place of hashes: blocks are numbered as they first come, so that a capture says which prompts begin alike and
- * nothing else that could be compared with a guess.
+ * Replaces the hashes of blocks by numbers, in the order in which the blocks first come: a capture
+ * then shows which prompts begin alike, and nothing that could be compared with a guess.
  */
 export class BlockNumbers {
-  /** Half of all: when the one is full, what was used since stays, and the other is forgotten. */
+  /** The blocks of each of two tables. When `recent` is full, it takes the place of `before`. */
   readonly #halfMax: number;
   #recent = new NumberTable();
   #before = new NumberTable();
@@ -20,12 +20,15 @@ export class BlockNumbers {
     this.#halfMax = blocksMax / 2;
   }
 
-  /** The next block that is new gets this one. */
+  /** The number that the next new block gets. */
   get next(): number {
     return this.#next;
   }
 
-  /** Of the block with this hash. What comes after a block that is new is new, too: it is looked for in one place only. */
+  /**
+   * The number of the block with this hash. `afterNew`: the block follows a new one, so it cannot
+   * be in the older table.
+   */
   numberOf(low: number, high: number, afterNew: boolean): number {
     const recent = this.#recent.find(low, high);
     if (recent >= 0) return recent;
@@ -41,7 +44,7 @@ export class BlockNumbers {
   }
 }
 
-/** A prompt with hashes made of the numbers: equal where those were. */
+/** A prompt with hashes made of the numbers: equal where the original ones were. */
 export function promptOfRuns(runs: BlockRuns, blockTokens: number): PromptBlocks {
   const count = runs.reduce((sum, [, length]) => sum + length, 0);
   const words = new Uint32Array(2 * count);
@@ -56,7 +59,7 @@ export function promptOfRuns(runs: BlockRuns, blockTokens: number): PromptBlocks
   return { count, blockTokens, words };
 }
 
-/** Well spread, and different for different numbers: each step can be undone. */
+/** Spreads numbers over 32 bits without collisions: each step is invertible. */
 function mixed(number: number): number {
   let hash = Math.imul(number ^ (number >>> 16), 0x85eb_ca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2_ae35);

@@ -8,7 +8,7 @@ export interface CaptureFile {
   readonly number: number;
 }
 
-/** The files of a capture's folder, in the order in which they were written. Throws what reading the folder throws. */
+/** The files of a capture's folder, oldest first. Throws where the folder cannot be read. */
 export function captureFiles(folder: string): readonly CaptureFile[] {
   return readdirSync(folder)
     .flatMap((name) => {
@@ -18,7 +18,7 @@ export function captureFiles(folder: string): readonly CaptureFile[] {
     .sort((a, b) => a.number - b.number);
 }
 
-/** Where the file of that number is. */
+/** The path of the file with this number. */
 export function captureFilePath(folder: string, number: number): string {
   return join(folder, `capture-${String(number).padStart(6, '0')}.jsonl.zst`);
 }

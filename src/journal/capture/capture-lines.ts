@@ -9,8 +9,8 @@ import { LineBytes, utf8 } from './line-bytes.ts';
 import { DEFAULT_BLOCK_TOKENS } from './record-of.ts';
 
 /**
- * Takes whole lines of JSON in UTF-8 and their number. The bytes are overwritten after it has returned. It must not throw
- * and must not take long: requests wait for it.
+ * Takes whole lines of JSON in UTF-8 and their number. The bytes are overwritten after it has
+ * returned. It must not throw and must not take long: requests wait for it.
  */
 export type Sink = (lines: Uint8Array, records: number) => void;
 
@@ -81,8 +81,8 @@ const KEYS = {
 } as const;
 
 /**
- * Writes records as lines of JSON. Those of requests are put together by hand: JSON.stringify and the objects for it take
- * twice the CPU. Values that are the default of `recordOf` are left out.
+ * Writes records as lines of JSON. Those of requests are put together by hand: JSON.stringify and
+ * the objects for it take twice the CPU. Values that are the default of `recordOf` are left out.
  */
 export class CaptureLines {
   readonly #sinks: Sink[] = [];

@@ -15,7 +15,7 @@ export type BlockRuns = readonly BlockRun[];
 /** Token counts that the model server reported; `cached` is null where it reported none. */
 export type CapturedUsage = readonly [prompt: number, completion: number, cached: number | null];
 
-/** Waiting and running requests, the share of the KV cache in use, and when the endpoint reported them. */
+/** The load of an endpoint, and when the endpoint reported it. */
 export type CapturedSample = readonly [
   waiting: number,
   running: number,
@@ -41,7 +41,7 @@ export interface CapturedRequest {
   readonly ttftSloMs?: number | undefined;
   readonly tpotSloMs?: number | undefined;
   readonly bodyBytes: number;
-  /** Those that plugins read: hashed with the capture's secret, except names that the capture holds anyway. */
+  /** Headers that plugins read: hashes, except names that the capture holds anyway. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -59,7 +59,7 @@ export interface CapturedPick {
 /** What was decided, or the error that the request ended in. */
 export type CapturedDecision = CapturedPick | { readonly error: RoutingErrorCode };
 
-/** What a capture holds of a decision, and what is compared when it is made again; undefined where no endpoint was picked. */
+/** What a capture holds of a decision; undefined where no endpoint was picked. */
 export function decisionOf({ primary, prefill, decidedBy }: Decision): CapturedPick | undefined {
   const target = primary.kind === 'picked' ? primary.targets[0] : undefined;
   if (target === undefined) return undefined;
@@ -67,8 +67,8 @@ export function decisionOf({ primary, prefill, decidedBy }: Decision): CapturedP
 }
 
 /**
- * One input of the picker; a capture has them in the order in which they came. `t` is the time of its clock in
- * milliseconds, which stands still during one input; `n` numbers requests from 0.
+ * One input of the picker; a capture has them in the order in which they came. `t` is the time of
+ * its clock in milliseconds, which stands still during one input; `n` numbers requests from 0.
  */
 export type CaptureRecord =
   | {
@@ -154,7 +154,7 @@ export type Labels = Readonly<Record<string, string>>;
 /** The record that each file begins with. */
 export type CaptureHead = Extract<CaptureRecord, { e: 'capture' }>;
 
-/** Whether a new run of a picker begins with `head`; else its file continues the run of `before`. */
+/** Whether `head` begins a new run of a picker; else its file continues the run of `before`. */
 export function isNewRun(
   head: Pick<CaptureHead, 'file' | 'seed'>,
   before: Pick<CaptureHead, 'file' | 'seed'> | undefined,

@@ -31,12 +31,12 @@ export interface CaptureRecorderOptions {
   readonly clock: Pick<EventClock, 'now' | 'wallTime' | 'timers'>;
 }
 
-/** Fairness ids and header values are few and recur; beyond this many the hashes are computed anew. */
+/** Fairness ids and header values recur; beyond this many all hashes are made anew. */
 const HASHES_MAX = 10_000;
 
 /**
- * Records all inputs of a picker and its decisions, without text, so that the decisions can be made again. Sinks get the
- * records as lines of JSON.
+ * Records all inputs of a picker and its decisions, without text, so that the decisions can be made
+ * again. Sinks get the records as lines of JSON.
  */
 export class CaptureRecorder implements JournalSubscriber {
   readonly #clock: CaptureRecorderOptions['clock'];
@@ -67,10 +67,7 @@ export class CaptureRecorder implements JournalSubscriber {
     this.#lines.drain();
   }
 
-  /**
-   * The record that a file begins with, at this moment. With the pool's endpoints the file can be read without those before
-   * it.
-   */
+  /** The first record of a file. With the pool, the file can be read without those before it. */
   head(file: number, endpoints: readonly Endpoint[] = []): CaptureHead {
     return {
       e: 'capture',
@@ -85,7 +82,7 @@ export class CaptureRecorder implements JournalSubscriber {
     };
   }
 
-  /** The lines that a reader needs before those from now on. The lines so far are handed over first. */
+  /** Hands over the lines so far, and returns those that a reader of the next ones needs first. */
   begin(endpoints: readonly Endpoint[]): Uint8Array {
     this.drain();
     const records = [this.head(0), ...poolRecords(endpoints)];
@@ -184,7 +181,7 @@ export class CaptureRecorder implements JournalSubscriber {
   }
 }
 
-/** What a capture holds of a request that was refused; undefined for a fault of our own, which no replay can repeat. */
+/** Undefined for a fault of our own: no replay can repeat it. */
 function errorOf(error: unknown): CapturedDecision | undefined {
   return error instanceof RoutingError ? { error: error.code } : undefined;
 }

@@ -9,7 +9,7 @@ import { GatheredBytes } from './gathered-bytes.ts';
 import { utf8 } from './line-bytes.ts';
 
 const compress = promisify(zstdCompress);
-/** What repeats is near: the default level and window take more time for no fewer bytes, as do small pieces of output. */
+/** Faster than the defaults, which save no bytes: repetitions are near each other. */
 const FAST = {
   params: {
     [constants.ZSTD_c_compressionLevel]: 1,
@@ -20,37 +20,38 @@ const FAST = {
 };
 
 export interface CaptureWriterOptions {
-  /** Made if it is not there. What earlier runs have left in it stays, as long as there is room, and what comes goes after it. */
+  /** Made where it is missing. Files of earlier runs stay while there is room for them. */
   readonly folder: string;
-  /** Of one file, before the next is begun. */
+  /** The next file is begun when a file has this many bytes. */
   readonly fileBytesMax: number;
-  /** Of all files together: the oldest are deleted. */
+  /** The bound for all files together: the oldest are deleted. */
   readonly totalBytesMax: number;
-  /** Called before what has come is written: whoever keeps lines together hands over what it has. */
+  /** Called before each flush: a source that gathers lines hands them over. */
   readonly drain?: (() => void) | undefined;
-  /** The first record of each file; `file` counts those of this run. */
+  /** Makes the first record of each file; `file` counts the files of this run from 0. */
   readonly head: (file: number) => CaptureRecord;
-  /** Once, when nothing can be written any more: the capture has ended, and nothing else. */
+  /** Called once, when nothing can be written any more. Only the capture ends by that. */
   readonly onFailed: (reason: string) => void;
 }
 
-/** A crash loses what came since. */
+/** A crash loses the records of at most this long. */
 const FLUSH_MS = 1000;
-/** What may wait to be written; beyond it records are counted and left out. */
+/** Bytes that may wait to be written; beyond them records are counted and left out. */
 const WAITING_BYTES_MAX = 32 * 1024 * 1024;
 
 /**
- * Writes records as JSON Lines in zstd frames, one a second, off the path of requests: what cannot be written in time is
- * left out and counted, and a disk that is full ends the capture and nothing else.
+ * Writes records as JSON Lines in zstd frames, one frame a second, off the path of requests.
+ * Records that cannot be written in time are left out and counted. A full disk ends the capture and
+ * nothing else.
  */
 export class CaptureWriter {
   readonly #options: CaptureWriterOptions;
   readonly #timer: NodeJS.Timeout;
   readonly #lines = new GatheredBytes();
-  /** Gathered, or being written. */
+  /** Bytes that are gathered or being written. */
   #bytes = 0;
   #leftOut = 0;
-  /** Of the first file that is this run's own. */
+  /** The number of this run's first file. */
   readonly #firstNumber: number;
   #file = 0;
   #fileBytes = 0;
@@ -58,7 +59,7 @@ export class CaptureWriter {
   #writing: Promise<void> = Promise.resolve();
   #failed = false;
 
-  /** Throws when the folder cannot be made. */
+  /** Throws a ConfigError when the folder cannot be made. */
   constructor(options: CaptureWriterOptions) {
     this.#options = options;
     makeFolder(options.folder);
@@ -69,7 +70,7 @@ export class CaptureWriter {
     this.#begin();
   }
 
-  /** Whole lines of JSON, and how many. They are copied. */
+  /** Takes whole lines of JSON and their number, and copies them. */
   readonly write = (lines: Uint8Array, records: number): void => {
     if (this.#failed) return;
     if (this.#bytes > WAITING_BYTES_MAX) {
@@ -83,7 +84,7 @@ export class CaptureWriter {
     this.#push(lines);
   };
 
-  /** Resolves when all that was written so far is in a file, or could not be. */
+  /** Resolves when all lines so far are in a file, or have failed to get there. */
   flush(): Promise<void> {
     this.#options.drain?.();
     if (this.#lines.length === 0) return this.#writing;
@@ -91,7 +92,7 @@ export class CaptureWriter {
     const path = this.#path;
     const isFull = this.#fileBytes >= this.#options.fileBytesMax;
     this.#writing = this.#writing.then(() => this.#append(lines, path));
-    // What its head says is of this very moment: all before it is in the lines.
+    // The head describes this moment: all records before it are in the lines.
     if (isFull) this.#beginNext();
     return this.#writing;
   }
@@ -111,7 +112,7 @@ export class CaptureWriter {
     try {
       const frame = await compress(text, FAST);
       await appendFile(path, frame);
-      // The last of a file that has been ended counts for none.
+      // The last frame of a file that is full does not count for the next file.
       if (path === this.#path) this.#fileBytes += frame.length;
       if (this.#mustDelete) this.#deleteOldest();
       this.#mustDelete = false;
@@ -134,7 +135,7 @@ export class CaptureWriter {
     this.#begin();
   }
 
-  /** Before anything else that goes into the file: nothing has been gathered yet. */
+  /** Called while nothing is gathered, so that the head is the first line of its file. */
   #begin(): void {
     this.#push(lineOf(this.#options.head(this.#file)));
   }

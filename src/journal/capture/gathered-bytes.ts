@@ -1,10 +1,11 @@
 const BYTES_AT_FIRST = 256 * 1024;
-/** What a burst has taken beyond it is not kept. */
+/** Memory that a burst took beyond this is not kept. */
 const SPARE_BYTES_MAX = 8 * 1024 * 1024;
 
 /**
- * Bytes gathered to be given out together. Their memory is used again: megabytes made anew each second would have the
- * garbage collector mark all of the heap twice a second, which costs more than writing them.
+ * Gathers bytes that are taken together. Their memory is reused: megabytes allocated every second
+ * would make the garbage collector mark the whole heap twice a second, which costs more than
+ * writing them.
  */
 export class GatheredBytes {
   #bytes = new Uint8Array(BYTES_AT_FIRST);
@@ -26,7 +27,7 @@ export class GatheredBytes {
     this.#length = length;
   }
 
-  /** All so far. They stay as they are until they are given back. */
+  /** All bytes so far. They stay unchanged until they are given back. */
   take(): Uint8Array<ArrayBuffer> {
     const taken = this.#bytes.subarray(0, this.#length);
     this.#bytes = new Uint8Array(this.#spare ?? new ArrayBuffer(BYTES_AT_FIRST));
@@ -35,7 +36,7 @@ export class GatheredBytes {
     return taken;
   }
 
-  /** What was taken is not needed any more. */
+  /** Call it when the bytes taken are no longer needed. */
   giveBack({ buffer }: Uint8Array<ArrayBuffer>): void {
     if (buffer.byteLength <= SPARE_BYTES_MAX) this.#spare = buffer;
   }

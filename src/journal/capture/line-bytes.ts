@@ -1,30 +1,30 @@
 const BYTES_AT_FIRST = 128 * 1024;
-/** Of texts that come again, such as models and endpoints. Clients may name what they like. */
+/** Bounds of the cache of recurring texts, such as models: clients choose some of them. */
 const KNOWN_MAX = 10_000;
 const KNOWN_CHARACTERS_MAX = 256;
 
 const [POINT, QUOTE, BACKSLASH] = [0x2e, 0x22, 0x5c];
 const [ASCII_FIRST, ASCII_LAST] = [0x20, 0x7e];
-/** So few bytes are copied faster one by one. */
+/** Up to this many bytes are copied faster one by one. */
 const SHORT = 16;
 const INT_MAX = 0x7fff_ffff;
-/** The longest that a number's text can be. */
+/** The length of the longest text of a number. */
 const DIGITS_MAX = 32;
 
 const encoder = new TextEncoder();
 
-/** Three digits of each number below a thousand, and a byte to spare. */
+/** The three digits of each number below a thousand, four bytes apart. */
 const DIGITS = new Uint8Array(4000);
 for (let number = 0; number < 1000; number++) {
   DIGITS.set(encoder.encode(String(number).padStart(3, '0')), 4 * number);
 }
 
-/** UTF-8 of what is written again and again. */
+/** For texts that are written often: their UTF-8, made once. */
 export function utf8(text: string): Uint8Array {
   return encoder.encode(text);
 }
 
-/** Bytes of JSON, put one after another without a string for each: that would cost as much again, and garbage. */
+/** Gathers JSON as bytes: a string for each value would double the cost and leave garbage. */
 export class LineBytes {
   #bytes = new Uint8Array(BYTES_AT_FIRST);
   #end = 0;
@@ -34,7 +34,7 @@ export class LineBytes {
     return this.#end;
   }
 
-  /** All since the last time; until something is put again. */
+  /** All bytes since the last call, valid until the next write. */
   take(): Uint8Array {
     const taken = this.#bytes.subarray(0, this.#end);
     this.#end = 0;
@@ -51,7 +51,7 @@ export class LineBytes {
     this.#end = at + length;
   }
 
-  /** As JSON has it; what JSON has no number for is null. */
+  /** A JSON number; null where JSON has none for the value. */
   number(value: number): void {
     if ((value | 0) === value && value >= 0) {
       this.#reserve(DIGITS_MAX);
@@ -59,14 +59,14 @@ export class LineBytes {
     } else this.#ascii(Number.isFinite(value) ? String(value) : 'null');
   }
 
-  /** Read back as the very same, be it below zero or endless; not for NaN. */
+  /** A number that reads back as the very same value, -0 and infinities included; not for NaN. */
   exact(value: number): void {
     if (Object.is(value, -0)) this.#ascii('-0');
     else if (Number.isFinite(value)) this.number(value);
     else this.#ascii(value < 0 ? '-1e999' : '1e999');
   }
 
-  /** Milliseconds, most often of whole microseconds: then without the search for the shortest decimal. */
+  /** Milliseconds. Whole microseconds, the usual case, skip the search for the shortest decimal. */
   time(ms: number): void {
     const micros = Math.round(ms * 1000);
     const seconds = Math.floor(micros / 1_000_000);
@@ -84,7 +84,7 @@ export class LineBytes {
     this.#three(rest - 1000 * millis);
   }
 
-  /** A JSON string that hardly comes twice. */
+  /** A JSON string that seldom recurs. */
   text(value: string): void {
     const { length } = value;
     this.#reserve(length + 2);
@@ -104,7 +104,7 @@ export class LineBytes {
     this.#end = at;
   }
 
-  /** A JSON string of which there are few different ones. */
+  /** A JSON string out of a small set of values. */
   known(value: string): void {
     const found = this.#known.get(value);
     if (found !== undefined) {
@@ -118,7 +118,7 @@ export class LineBytes {
     this.#known.set(value, made);
   }
 
-  /** Anything. */
+  /** Any value, through JSON.stringify. */
   json(value: unknown): void {
     this.raw(utf8(JSON.stringify(value)));
   }
@@ -130,7 +130,7 @@ export class LineBytes {
     }
   }
 
-  /** Neither negative nor more than 31 bits. */
+  /** For values from 0 to 2^31 - 1. */
   #integer(value: number): void {
     if (value < 1000) {
       this.#small(value);
@@ -150,7 +150,7 @@ export class LineBytes {
     this.#three(value % 1000);
   }
 
-  /** Of one to three digits. */
+  /** For values of one to three digits. */
   #small(value: number): void {
     if (value >= 100) {
       this.#three(value);

@@ -1,18 +1,21 @@
-/** Words of a slot: the key's two, then the number's two, the upper of those one more than it is: 0 is a free slot. */
+/** Words of a slot: the key's low and high, the number's low, its high plus 1; 0 there is free. */
 const WORDS = 4;
 const SLOTS_AT_FIRST = 1024;
-/** Slots to each entry at least: linear probing stays short below this load. */
+/** Slots for each entry, at least: linear probing stays short at this load. */
 const SLOTS_PER_ENTRY = 2;
 const LIMB = 0x1_0000_0000;
 
-/** Numbers by 64-bit hashes, all of a slot in one place of memory. Nothing is taken out again. */
+/**
+ * A hash table from 64-bit keys to numbers. A slot is contiguous: one cache line for each look-up.
+ * Nothing is removed.
+ */
 export class NumberTable {
   #slots: Uint32Array;
   #size = 0;
   /** The free slot at which the last search ended. */
   #free = 0;
 
-  /** As large as `like`, where as much is expected: growing costs as much as filling. */
+  /** As large as `like` at first, for as many entries: growing costs as much as filling. */
   constructor(like?: NumberTable) {
     const slots = like === undefined ? SLOTS_AT_FIRST : like.#slots.length / WORDS;
     this.#slots = new Uint32Array(WORDS * slots);
@@ -22,7 +25,7 @@ export class NumberTable {
     return this.#size;
   }
 
-  /** -1 where there is none: what is added next is what was looked for. */
+  /** The number of this key; -1 where there is none, and `add` with the same key may follow. */
   find(low: number, high: number): number {
     const slots = this.#slots;
     const mask = slots.length - 1;
@@ -38,7 +41,7 @@ export class NumberTable {
     }
   }
 
-  /** Of the key that was looked for last and not found. */
+  /** Only for the key that `find` was called with last and has not found. */
   add(low: number, high: number, number: number): void {
     if (WORDS * SLOTS_PER_ENTRY * this.#size >= this.#slots.length) {
       this.#grow();
@@ -53,7 +56,7 @@ export class NumberTable {
     slots[at + 3] = Math.floor(number / LIMB) + 1;
   }
 
-  /** From a table that was smaller. */
+  /** Copies an entry of a smaller table. */
   #move(before: Uint32Array, from: number): void {
     const slots = this.#slots;
     const at = this.#freeSlot(before[from] as number);

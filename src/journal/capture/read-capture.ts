@@ -10,11 +10,11 @@ import {
 } from './capture-record.ts';
 import { recordOf } from './record-of.ts';
 
-/** Of one frame, a second's records: more is no capture of ours. */
+/** More than any frame of a capture, which holds the records of a second. */
 const FRAME_TEXT_BYTES_MAX = 512 * 1024 * 1024;
-/** What a record begins with. */
+/** The first byte of each record. */
 const BRACE = 0x7b;
-/** An object, so that the compiler misses a kind that is left out. */
+/** An object rather than a list, so that the compiler reports a kind that is missing. */
 const KINDS: Readonly<Record<CaptureRecord['e'], true>> = {
   capture: true,
   '+': true,
@@ -39,13 +39,14 @@ const KINDS: Readonly<Record<CaptureRecord['e'], true>> = {
 export interface CaptureReading {
   /** In order. */
   readonly records: Generator<CaptureRecord, void>;
-  /** Sentences about what is missing, known when `records` has ended. */
+  /** Sentences about what is missing; complete when `records` has ended. */
   readonly warnings: string[];
 }
 
 /**
- * Reads a capture: a folder of files, or one file, packed or not. A last frame of a run that was cut off, by a crash, ends
- * the run with a warning; damage anywhere else throws with its place. Throws ConfigError where there is no capture.
+ * Reads a capture: a folder of files, or one file, compressed or not. A crash can cut off the last
+ * frame of a run: the run then ends with a warning. Damage anywhere else throws a ConfigError with
+ * its place, and so does a path without a capture.
  */
 export function readCapture(path: string): CaptureReading {
   const files = filesOf(path);
@@ -68,7 +69,7 @@ function filesOf(path: string): readonly string[] {
   ]);
 }
 
-/** A frame whose end is missing. */
+/** A frame without its end. */
 interface Cut {
   readonly error: ConfigError;
   readonly warning: string;
@@ -77,7 +78,7 @@ interface Cut {
 class CaptureReader {
   readonly warnings: string[] = [];
   #before: CaptureHead | undefined;
-  /** Where the file before ended too early: a crash, if nothing of its run comes after. */
+  /** The incomplete frame at the end of the file before: a crash, if the run ends with it. */
   #cut: Cut | undefined;
 
   *read(files: readonly string[]): Generator<CaptureRecord, void> {
@@ -112,18 +113,18 @@ class CaptureReader {
 
   #begin(head: CaptureHead): void {
     if (isNewRun(head, this.#before)) {
-      // What is cut off may be what is missing before it.
+      // Else the part that was cut off may be what is missing before this file.
       if (head.file === 0 || head.seed !== this.#before?.seed) this.#crashed();
       if (head.file > 0) {
         this.warnings.push(
-          `the first ${head.file} files of the capture are gone: what they taught is missing, and decisions may differ for that`,
+          `the first ${head.file} files of the capture are gone: decisions may differ without what was learned from them`,
         );
       }
     }
     this.#before = head;
   }
 
-  /** Nothing more comes of the run. */
+  /** No more records of the run follow. */
   #crashed(): void {
     if (this.#cut !== undefined) this.warnings.push(this.#cut.warning);
     this.#cut = undefined;
@@ -132,10 +133,10 @@ class CaptureReader {
   /** The texts of a file's frames, one at a time. */
   *#framesOf(file: string): Generator<string, void> {
     const bytes = readFileSync(file);
-    // Unpacked by hand, to be looked at.
+    // A file that was decompressed by hand, to be read.
     if (bytes[0] === BRACE) {
       if (bytes.length > FRAME_TEXT_BYTES_MAX) {
-        const message = `${bytes.length} bytes unpacked, more than ${FRAME_TEXT_BYTES_MAX}; leave it packed`;
+        const message = `has ${bytes.length} bytes, more than ${FRAME_TEXT_BYTES_MAX}: compress it with zstd`;
         throw new ConfigError(file, [{ path: 'capture', message }]);
       }
       yield bytes.toString('utf8');
@@ -145,7 +146,7 @@ class CaptureReader {
     while (at < bytes.length) {
       let frame: { readonly buffer: Buffer; readonly engine: { readonly bytesWritten: number } };
       try {
-        // With `info` it says how much of its input one frame was.
+        // With `info` the result says how many bytes of the input the frame took.
         frame = zstdDecompressSync(bytes.subarray(at), {
           info: true,
           maxOutputLength: FRAME_TEXT_BYTES_MAX,
@@ -155,7 +156,7 @@ class CaptureReader {
         const message = `damaged zstd data: ${why}`;
         const error = new ConfigError(file, [{ path: `byte ${at}`, message }]);
         if (!/end of file/.test(why)) throw error;
-        // Of the file before nothing came but a beginning.
+        // The file before it ended with an incomplete frame, too: that run is over.
         this.#crashed();
         const warning = `${file}: the last ${bytes.length - at} bytes are a frame that was cut off`;
         this.#cut = { error, warning };
@@ -172,11 +173,11 @@ function parsed(line: string, place: string): CaptureRecord {
   try {
     record = recordOf(line);
   } catch {
-    throw new ConfigError(place, [{ path: 'record', message: 'is no JSON' }]);
+    throw new ConfigError(place, [{ path: 'record', message: 'is not JSON' }]);
   }
   const kind =
     typeof record === 'object' && record !== null && 'e' in record ? record.e : undefined;
   if (typeof kind === 'string' && Object.hasOwn(KINDS, kind)) return record as CaptureRecord;
-  const message = `is of no kind that version ${CAPTURE_VERSION} of the format knows`;
+  const message = `\`e\` is no kind of record that version ${CAPTURE_VERSION} of the format has`;
   throw new ConfigError(place, [{ path: 'record', message }]);
 }

@@ -1,18 +1,18 @@
 import { DEFAULT_FLOW } from '../../framework/request.ts';
 import type { CapturedDecision, CapturedRequest, CaptureRecord } from './capture-record.ts';
 
-/** What is left out of a line has these. Earlier versions write everything. */
+/** The values of fields that a line leaves out. Earlier versions of the format write all fields. */
 export const DEFAULT_BLOCK_TOKENS = 64;
 const PROMPT = { blockTokens: DEFAULT_BLOCK_TOKENS, blocks: [] };
 const REQUEST = { ...PROMPT, streaming: true, priority: 0, fairness: DEFAULT_FLOW };
 const DONE = { o: 'completed' } as const;
-const ASKED = { firstTokenSeen: true, endSeen: true };
+const DECIDED = { firstTokenSeen: true, endSeen: true };
 
-/** The record that a line holds, with its defaults. Throws SyntaxError; of what it should be nothing else is checked. */
+/** The record of a line, with defaults for what it leaves out. Throws SyntaxError only. */
 export function recordOf(line: string): CaptureRecord {
   const record = JSON.parse(line) as CaptureRecord | null;
   if (record?.e === 'q') {
-    return { ...ASKED, ...record, r: requestOf(record.r), d: decisionOf(record.d) };
+    return { ...DECIDED, ...record, r: requestOf(record.r), d: withScore(record.d) };
   }
   if (record?.e === 'body') return { ...record, r: requestOf(record.r) };
   if (record?.e === 'answer') return { ...PROMPT, ...record };
@@ -20,13 +20,13 @@ export function recordOf(line: string): CaptureRecord {
   return record as CaptureRecord;
 }
 
-function requestOf(told: Partial<CapturedRequest>): CapturedRequest {
-  return { ...REQUEST, ...told } as CapturedRequest;
+function requestOf(request: Partial<CapturedRequest>): CapturedRequest {
+  return { ...REQUEST, ...request } as CapturedRequest;
 }
 
-/** JSON has no NaN: earlier versions wrote null. */
-function decisionOf(told: CapturedDecision): CapturedDecision {
-  if (typeof told !== 'object' || told === null || 'error' in told) return told;
-  const { score = null } = told as { readonly score?: number | null };
-  return score === null ? { ...told, score: Number.NaN } : told;
+/** A missing score is NaN. JSON has no NaN: earlier versions wrote null. */
+function withScore(decision: CapturedDecision): CapturedDecision {
+  if (typeof decision !== 'object' || decision === null || 'error' in decision) return decision;
+  const { score = null } = decision as { readonly score?: number | null };
+  return score === null ? { ...decision, score: Number.NaN } : decision;
 }

@@ -8,8 +8,9 @@ export interface CapturedPicker {
 }
 
 /**
- * Makes a recorder, and with `start` a picker that has it among its subscribers. The recorder uses the picker's clock, so
- * the two have to be made together. The runtime's clock must give whole microseconds, see `inMicroseconds`.
+ * Makes a recorder, and with `start` a picker that has it among its subscribers. The recorder uses
+ * the picker's clock, so the two have to be made together. The runtime's clock must give whole
+ * microseconds, see `inMicroseconds`.
  */
 export function startCapture(
   options: Omit<CaptureRecorderOptions, 'clock'>,
@@ -27,7 +28,7 @@ export function startCapture(
   return { picker, capture };
 }
 
-/** The same time in whole microseconds, as a capture writes it: in few digits, and exactly what the picker has seen. */
+/** The same time in whole microseconds, which a capture writes in few digits without loss. */
 export function inMicroseconds(clock: Clock): Clock {
   return {
     now: () => Math.floor(clock.now() * 1000) / 1000,

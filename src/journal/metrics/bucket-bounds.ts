@@ -1,4 +1,7 @@
-/** The reference picker's bucket bounds, its odd ones included, so that its dashboards and rules fit our page. */
+/**
+ * The reference picker's bucket bounds, its odd ones included, so that its dashboards and rules fit
+ * our page.
+ */
 
 function powersOfTwo(first: number, last: number): readonly number[] {
   const bounds: number[] = [];

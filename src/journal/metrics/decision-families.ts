@@ -14,7 +14,10 @@ import type { Cell, Tally } from './tally.ts';
 
 /** Models told apart in `scheduler_attempts_total`; each may appear once an endpoint. */
 const ATTEMPT_MODELS_MAX = 100;
-/** Clients choose the models that a rule for all of them is asked about, so the combinations are capped. */
+/**
+ * Clients choose the models that a rule for all of them is asked about, so the combinations are
+ * capped.
+ */
 const REWRITES_MAX = 1000;
 
 export type ExtensionPoint = 'Filter' | 'Scorer' | 'Picker';
@@ -116,7 +119,10 @@ function cachedTokenCounts(registry: Registry): CachedTokenCounts {
   };
 }
 
-/** Counts by endpoint and model; an endpoint that goes takes its counts along, or churn would fill memory. */
+/**
+ * Counts by endpoint and model; an endpoint that goes takes its counts along, or churn would fill
+ * memory.
+ */
 function attemptTable(family: Family<Cell>): Pick<DecisionFamilies, 'attempt' | 'forgetEndpoint'> {
   const byEndpoint = new Map<Endpoint['id'] | undefined, Map<string, Cell>>();
   const models = createNameCap(ATTEMPT_MODELS_MAX);
@@ -159,7 +165,10 @@ function portOf(address: string): string {
   return address.slice(address.lastIndexOf(':') + 1);
 }
 
-/** Counts by the rule that gave a request to another model, the model asked for and the one that serves. */
+/**
+ * Counts by the rule that gave a request to another model, the model asked for and the one that
+ * serves.
+ */
 function createRewriteCells(
   registry: Registry,
 ): (rule: string, model: string, targetModel: string) => Cell {

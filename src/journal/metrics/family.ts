@@ -27,8 +27,8 @@ export interface PageEntry {
 }
 
 /**
- * The children of one metric, held where the hot path can write to them without a look-up. prom-client still makes
- * the page: it asks for the samples when it is scraped.
+ * The children of one metric, held where the hot path can write to them without a look-up.
+ * prom-client still makes the page: it asks for the samples when it is scraped.
  */
 export class Family<Child> {
   readonly #kind: Kind<Child>;
@@ -57,7 +57,8 @@ export class Family<Child> {
       name,
       get: () => Promise.resolve({ name, help: `[ALPHA] ${help}`, type, values: values() }),
     };
-    // A registry only ever asks an entry for its name and for `get()`; the type wants one of prom-client's own classes.
+    // A registry only ever asks an entry for its name and for `get()`; the type wants one of
+    // prom-client's own classes.
     registry.registerMetric(entry as unknown as Metric);
     return this;
   }
@@ -99,7 +100,9 @@ export function gauges(): Family<Cell> {
   return new Family(cells('gauge'));
 }
 
-/** A child that has seen nothing is not shown: most label sets never stream, or never report usage. */
+/**
+ * A child that has seen nothing is not shown: most label sets never stream, or never report usage.
+ */
 export function histograms(bounds: readonly number[]): Family<Tally> {
   return new Family({
     type: 'histogram',
@@ -136,7 +139,10 @@ function histogramSamples(name: string, labels: Labels, tally: Tally): readonly 
   return samples;
 }
 
-/** The reference's labels of an endpoint; a namespace is what stands before the first slash of an id, if one does. */
+/**
+ * The reference's labels of an endpoint; a namespace is what stands before the first slash of an
+ * id, if one does.
+ */
 export function endpointLabels(id: EndpointId): {
   readonly endpoint_name: string;
   readonly namespace: string;
@@ -158,7 +164,10 @@ export interface NameCap {
   known(name: string): string;
 }
 
-/** Clients choose model names and fairness ids, so the number of label values they can make is capped. */
+/**
+ * Clients choose model names and fairness ids, so the number of label values they can make is
+ * capped.
+ */
 export function createNameCap(namesMax: number): NameCap {
   const names = new Set<string>();
   return {

@@ -6,7 +6,10 @@ import { SCHEDULER_SECONDS } from './bucket-bounds.ts';
 import type { PickerMetrics } from './metrics.ts';
 import type { RequestSeries } from './request-series.ts';
 
-/** Label `error_code` of a request that had an endpoint. The first is the reference's; the second it does not have. */
+/**
+ * Label `error_code` of a request that had an endpoint. The first is the reference's; the second it
+ * does not have.
+ */
 const MODEL_SERVER_ERROR = 'ModelServerError';
 const CLIENT_CLOSED = 'ClientClosed';
 
@@ -21,8 +24,9 @@ interface OpenRequest {
 }
 
 /**
- * Counts decisions, and requests as they are routed and end. Times run from the pick. Only completed requests have
- * durations. Token counts are the model server's own; there are none where the response body is not shown to the picker.
+ * Counts decisions, and requests as they are routed and end. Times run from the pick. Only
+ * completed requests have durations. Token counts are the model server's own; there are none where
+ * the response body is not shown to the picker.
  */
 export function metricsSubscriber(metrics: PickerMetrics): JournalSubscriber {
   // No larger than the number of requests in flight: every routed request ends once.
@@ -96,7 +100,10 @@ function recordHit(metrics: PickerMetrics, { request, cachedTokens }: Routed): v
   hits.bytes.observe(cachedTokens * BYTES_PER_TOKEN);
 }
 
-/** Counts both or neither: reported tokens over predicted ones say how far predictions can be trusted. */
+/**
+ * Counts both or neither: reported tokens over predicted ones say how far predictions can be
+ * trusted.
+ */
 function recordPrediction(
   { prefixHits, decisions }: PickerMetrics,
   { cachedTokens }: Routed,
@@ -112,7 +119,10 @@ function recordOutcome(series: RequestSeries, outcome: Outcome): void {
   if (outcome === 'aborted') series.error(CLIENT_CLOSED).value += 1;
 }
 
-/** The reference's rules: NTPOT over all output tokens; TPOT for streams of two tokens or more, without the first. */
+/**
+ * The reference's rules: NTPOT over all output tokens; TPOT for streams of two tokens or more,
+ * without the first.
+ */
 function recordTimes(
   { series, firstTokenAt }: OpenRequest,
   routed: Routed,

@@ -34,11 +34,14 @@ const OK = 200;
 const UNKNOWN_BUILD: BuildInfo = { commit: 'unknown', buildRef: 'unknown' };
 
 /**
- * The picker's own metrics, under the reference picker's names so that its dashboards and alerts carry over. On a
- * registry of their own, so that two pickers in one process do not meet.
+ * The picker's own metrics, under the reference picker's names so that its dashboards and alerts
+ * carry over. On a registry of their own, so that two pickers in one process do not meet.
  */
 export class PickerMetrics {
-  /** For metrics of the process itself: prom-client's `collectDefaultMetrics({ register: registry })`. */
+  /**
+   * For metrics of the process itself: prom-client's `collectDefaultMetrics({ register: registry
+   * })`.
+   */
   readonly registry: Registry = new Registry();
   readonly requests: RequestSeriesTable = createRequestSeries(this.registry);
   readonly decisions: DecisionFamilies = createDecisionFamilies(this.registry);
@@ -66,7 +69,10 @@ export class PickerMetrics {
     return this.registry.metrics();
   }
 
-  /** A request refused before it had an endpoint. `model` may be anything the client wrote, or empty. */
+  /**
+   * A request refused before it had an endpoint. `model` may be anything the client wrote, or
+   * empty.
+   */
   countError(code: RoutingErrorCode, model: string): void {
     const newNames = !CLIENTS_FAULT.has(code);
     const series = this.requests.of({ model, targetModel: model, ...UNREAD }, { newNames });
@@ -83,7 +89,10 @@ export class PickerMetrics {
     cell.value += 1;
   }
 
-  /** Puts the prefix indexes among `observers` on the page, with their hits; in place of those told before. */
+  /**
+   * Puts the prefix indexes among `observers` on the page, with their hits; in place of those told
+   * before.
+   */
   observePrefixIndexes(observers: readonly Observer[], snapshot: () => readonly Endpoint[]): void {
     this.#prefixIndexes = prefixIndexes(observers);
     if (this.#prefixIndexes.length === 0) return;
@@ -122,7 +131,9 @@ export interface PrefixIndex {
 
 const KEY_PREFIX = prefixMatchKey('').name;
 
-/** The prefix indexes among a picker's observers: whatever provides a prefix match and has a size. */
+/**
+ * The prefix indexes among a picker's observers: whatever provides a prefix match and has a size.
+ */
 export function prefixIndexes(observers: readonly Observer[]): readonly PrefixIndex[] {
   return observers.flatMap((observer) => {
     const source: Partial<DataSource> = observer;
@@ -136,7 +147,10 @@ function hasSize(observer: object): observer is { size(endpoint: Endpoint): numb
   return 'size' in observer && typeof observer.size === 'function';
 }
 
-/** The same network, with every poll that fails or is answered by an error counted under `sourceType`. */
+/**
+ * The same network, with every poll that fails or is answered by an error counted under
+ * `sourceType`.
+ */
 export function countPolls(network: Network, metrics: PickerMetrics, sourceType: string): Network {
   const count = (): void => metrics.countPollError(sourceType);
   return {

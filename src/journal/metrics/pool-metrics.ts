@@ -20,7 +20,10 @@ const kvCacheUsage: Read = (metrics) => metrics.kvCacheUsage;
 const waitingQueueSize: Read = (metrics) => metrics.waitingQueueSize;
 const runningRequests: Read = (metrics) => metrics.runningRequests;
 
-/** Gauges worked out from the pool when the page is asked for. Means are over endpoints with a fresh sample only. */
+/**
+ * Gauges worked out from the pool when the page is asked for. Means are over endpoints with a fresh
+ * sample only.
+ */
 export function registerPoolMetrics(options: PoolMetricsOptions): void {
   const { registry, poolName } = options;
   const fresh = (): readonly Endpoint[] => freshOf(options);
@@ -56,7 +59,9 @@ export function registerPoolMetrics(options: PoolMetricsOptions): void {
   registerEndpointGauges(options);
 }
 
-/** One line an endpoint. Those that have left are off the page, so nothing is kept between scrapes. */
+/**
+ * One line an endpoint. Those that have left are off the page, so nothing is kept between scrapes.
+ */
 function registerEndpointGauges(options: PoolMetricsOptions): void {
   const { registry, poolName, snapshot, inFlight } = options;
   const queue = new Gauge({
@@ -81,7 +86,8 @@ function registerEndpointGauges(options: PoolMetricsOptions): void {
         gauge.reset();
         for (const endpoint of snapshot()) {
           gauge.set(
-            // The ledger counts an endpoint as a whole, so the labels it does not tell apart stay empty.
+            // The ledger counts an endpoint as a whole, so the labels it does not tell apart stay
+            // empty.
             {
               ...endpointLabels(endpoint.id),
               fairness_id: '',

@@ -31,7 +31,10 @@ export interface RequestFamilies {
   readonly tpotSeconds: Family<Tally>;
 }
 
-/** Registers them under the reference's names and, where its dashboards still ask for them, under its deprecated ones. */
+/**
+ * Registers them under the reference's names and, where its dashboards still ask for them, under
+ * its deprecated ones.
+ */
 export function createRequestFamilies(registry: Registry): RequestFamilies {
   const families = { ...counts(registry), ...sizes(registry), ...times(registry) };
   exposeDeprecated(registry, families);

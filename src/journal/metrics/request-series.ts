@@ -35,7 +35,10 @@ export interface RequestSeries {
 }
 
 export interface RequestSeriesTable {
-  /** `newNames: false` counts names not seen before as `other`: for requests whose model may be anybody's invention. */
+  /**
+   * `newNames: false` counts names not seen before as `other`: for requests whose model may be
+   * anybody's invention.
+   */
   of(key: SeriesKey, options?: { readonly newNames: boolean }): RequestSeries;
 }
 

@@ -3,7 +3,10 @@ import type { ReplacementReport } from '../../framework/plugin.ts';
 
 const BREAKER_STATES = ['closed', 'open', 'half-open'] as const;
 
-/** Puts a scheduler that stands in place of the profiles on the picker's page, once; nothing where there is none. */
+/**
+ * Puts a scheduler that stands in place of the profiles on the picker's page, once; nothing where
+ * there is none.
+ */
 export function registerSchedulerMetrics(
   registry: Registry,
   replacement: () => ReplacementReport | undefined,

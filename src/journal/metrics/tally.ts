@@ -3,7 +3,10 @@ export interface Cell {
   value: number;
 }
 
-/** A histogram kept in plain memory: prom-client's own costs a label hash and several objects an observation. */
+/**
+ * A histogram kept in plain memory: prom-client's own costs a label hash and several objects an
+ * observation.
+ */
 export class Tally {
   readonly bounds: readonly number[];
   /** Observations by bucket, not cumulative; the last is for values above every bound. */

@@ -8,7 +8,8 @@ import type { Tally } from './tally.ts';
 
 /** Times each call of each plugin: two readings of the clock, no allocation and no look-up. */
 export function timedPlugins(metrics: PickerMetrics, clock: Pick<Clock, 'now'>): PluginWrap {
-  // Every configuration that is loaded makes its plugins anew; the same names go on with the same histograms.
+  // Every configuration that is loaded makes its plugins anew; the same names go on with the same
+  // histograms.
   const histograms = new Map<string, Tally>();
 
   function timed<Input, Output>(
@@ -30,15 +31,15 @@ export function timedPlugins(metrics: PickerMetrics, clock: Pick<Clock, 'now'>):
 
   return {
     filter: (plugin, filter) => ({
-      filter: timed('Filter', plugin, (endpoints, context) => filter.filter(endpoints, context)),
+      filter: timed('Filter', plugin, filter.filter.bind(filter)),
     }),
     scorer: (plugin, scorer) => ({
       ...(scorer.account && { account: scorer.account }),
       ...(scorer.explain && { explain: scorer.explain.bind(scorer) }),
-      score: timed('Scorer', plugin, (endpoints, context) => scorer.score(endpoints, context)),
+      score: timed('Scorer', plugin, scorer.score.bind(scorer)),
     }),
     picker: (plugin, picker) => ({
-      pick: timed('Picker', plugin, (candidates, context) => picker.pick(candidates, context)),
+      pick: timed('Picker', plugin, picker.pick.bind(picker)),
     }),
   };
 }

@@ -15,7 +15,9 @@ export interface AdminServerOptions {
   /** In Prometheus' text format. */
   readonly metricsPage: () => Promise<string>;
   readonly ready: () => Readiness;
-  /** JSON documents by path, such as `/debug/endpoints`. An HttpError that one throws is the answer. */
+  /**
+   * JSON documents by path, such as `/debug/endpoints`. An HttpError that one throws is the answer.
+   */
   readonly documents: ReadonlyMap<string, AdminRoute>;
   /** The same for actions: they answer only POST. All their parameters are in the query. */
   readonly actions?: ReadonlyMap<string, AdminRoute> | undefined;
@@ -30,7 +32,10 @@ export interface AdminServer {
   stop(): Promise<void>;
 }
 
-/** What is wrong with an HTTP request, or not there: the answer's status, and its `error` as a sentence. */
+/**
+ * What is wrong with an HTTP request, or not there: the answer's status, and its `error` as a
+ * sentence.
+ */
 export class HttpError extends Error {
   override readonly name = 'HttpError';
   readonly status: 400 | 404;
@@ -47,14 +52,17 @@ const CONNECTIONS_MAX = 256;
 const HEADERS_TIMEOUT_MS = 5000;
 /** Longer than the usual scrape intervals, so that scrapers keep their connection. */
 const KEEP_ALIVE_MS = 75_000;
-/** A connection without any traffic is cut, such as that of a reader that stopped in the middle of a page. */
+/**
+ * A connection without any traffic is cut, such as that of a reader that stopped in the middle of a
+ * page.
+ */
 const IDLE_TIMEOUT_MS = 90_000;
 const HEADER_BYTES_MAX = 8 * 1024;
 const PAGE_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 /**
- * Serves `/metrics`, `/healthz`, `/readyz`, the documents and the actions. It reads no request bodies. Rejects with a
- * ListenError where it cannot listen.
+ * Serves `/metrics`, `/healthz`, `/readyz`, the documents and the actions. It reads no request
+ * bodies. Rejects with a ListenError where it cannot listen.
  */
 export async function startAdminServer(options: AdminServerOptions): Promise<AdminServer> {
   const routes = routesOf(options);
@@ -126,7 +134,8 @@ async function answer(
 ): Promise<void> {
   const reply = await replyTo(routes, request.url ?? '', request.method ?? '');
   if (reply.allow !== undefined) response.setHeader('allow', reply.allow);
-  // A request's body is not read: the connection ends with the answer instead of waiting for the body.
+  // A request's body is not read: the connection ends with the answer instead of waiting for the
+  // body.
   if (hasBody(request)) response.setHeader('connection', 'close');
   response.writeHead(reply.status, {
     'content-type': reply.contentType,
