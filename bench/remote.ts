@@ -12,7 +12,7 @@ import {
   type ExampleName,
   exampleCommand,
   startScheduler,
-} from '../test/support/example-schedulers.ts';
+} from './support/example-schedulers.ts';
 
 /**
  * What a scheduler in another process adds to a pick: from the moment that the picker asks it to the moment that the

@@ -21,7 +21,7 @@ import { seededRandom } from '../src/runtime/seeded-random.ts';
 import { stubOptions } from '../stub-server/options/stub-options.ts';
 import { startStubPool } from '../stub-server/pool.ts';
 import { tellFigure } from './support/figure.ts';
-import { envoyBinary, startStack } from './support/stack.ts';
+import { envoyBinary, startStack } from '../bench/support/stack.ts';
 
 const binary = await envoyBinary();
 const folder = mkdtempSync(join(tmpdir(), 'pointsman-capture-'));

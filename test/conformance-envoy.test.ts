@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Document } from 'yaml';
 import { CONNECTION_MANAGER } from '../src/lab/envoy/render-config.ts';
-import { envoyBinary, eventually, type Stack, startStack } from './support/stack.ts';
+import { envoyBinary, eventually, type Stack, startStack } from '../bench/support/stack.ts';
 import { withSubsetFilter } from './support/subset-filter.ts';
 import { startUpstream, type Upstream } from './support/upstream.ts';
 

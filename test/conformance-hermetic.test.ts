@@ -15,7 +15,7 @@ import {
   responseHeaders,
 } from './support/ext-proc-client.ts';
 import { type ServerState, startMetricServer } from './support/metric-servers.ts';
-import { eventually, serveOptions } from './support/stack.ts';
+import { eventually, serveOptions } from '../bench/support/stack.ts';
 
 /**
  * The cases of the reference picker's hermetic tests, restated against our process: model servers that report, ext_proc over

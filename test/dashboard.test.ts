@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { configFileOf } from '../src/catalogue/plan.ts';
 import { startServe } from '../src/serve/serve.ts';
 import { fetchPromtool } from './support/promtool.ts';
-import { serveOptions } from './support/stack.ts';
+import { serveOptions } from '../bench/support/stack.ts';
 
 /** The Grafana dashboard asks only for what a running picker exports, as the type it has. */
 

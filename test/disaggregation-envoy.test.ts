@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Sidecar, startSidecar } from '../src/sidecar/start-sidecar.ts';
 import { readPoolFile } from '../stub-server/options/pool-file.ts';
 import { type StubPool, startMixedPool } from '../stub-server/pool.ts';
-import { envoyBinary, eventually, type Stack, startStack } from './support/stack.ts';
+import { envoyBinary, eventually, type Stack, startStack } from '../bench/support/stack.ts';
 
 /** Real Envoy, real ext_proc, the sidecar, and stubs that keep and pull KV as vLLM's NIXL connector does. */
 

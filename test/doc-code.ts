@@ -90,7 +90,10 @@ export function typeErrors(blocks: readonly CodeBlock[], folder: string): readon
     const args = [join(dirname(tsc), 'bin/tsc'), '-p', home, '--pretty', 'false'];
     const { stdout, status } = spawnSync(process.execPath, args, { encoding: 'utf8', cwd: home });
     if (status === 0) return [];
-    return stdout.trimEnd().split('\n').map((line) => named(line, blocks));
+    return stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => named(line, blocks));
   } finally {
     rmSync(home, { recursive: true, force: true });
   }
@@ -98,10 +101,13 @@ export function typeErrors(blocks: readonly CodeBlock[], folder: string): readon
 
 /** `block-3.ts(2,5): error …` with the document and the line in it. */
 function named(complaint: string, blocks: readonly CodeBlock[]): string {
-  return complaint.replace(/^.*block-(\d+)\.ts\((\d+),(\d+)\)/, (_all, at: string, line: string) => {
-    const block = blocks[Number(at)];
-    return block === undefined ? complaint : `${block.file}:${block.line + Number(line)}`;
-  });
+  return complaint.replace(
+    /^.*block-(\d+)\.ts\((\d+),(\d+)\)/,
+    (_all, at: string, line: string) => {
+      const block = blocks[Number(at)];
+      return block === undefined ? complaint : `${block.file}:${block.line + Number(line)}`;
+    },
+  );
 }
 
 function fromFolder(home: string, folder: string): (specifier: string) => string {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Sidecar, startSidecar } from '../src/sidecar/start-sidecar.ts';
 import { codeBlock } from './doc-code.ts';
-import { envoyBinary, type Stack, startStack } from './support/stack.ts';
+import { envoyBinary, type Stack, startStack } from '../bench/support/stack.ts';
 import { startUpstream, type Upstream } from './support/upstream.ts';
 
 /** The configuration that docs/disaggregation.md shows, a real Envoy, the sidecar, and servers that note what they are sent. */

@@ -3,7 +3,7 @@ import { type Document, isSeq } from 'yaml';
 import { z } from 'zod';
 import { type ChildCommand, startChildCommand } from '../src/lab/demo/child-command.ts';
 import { CONNECTION_MANAGER, type EnvoyConfigOptions } from '../src/lab/envoy/render-config.ts';
-import { envoyBinary, eventually, startEnvoyFor } from './support/stack.ts';
+import { envoyBinary, eventually, startEnvoyFor } from '../bench/support/stack.ts';
 import { startUpstream, type Upstream } from './support/upstream.ts';
 
 const binary = await envoyBinary();

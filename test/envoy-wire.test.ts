@@ -12,7 +12,7 @@ import {
   type Stack,
   type StackOptions,
   startStack,
-} from './support/stack.ts';
+} from '../bench/support/stack.ts';
 import { startUpstream, type Upstream } from './support/upstream.ts';
 
 const binary = await envoyBinary();

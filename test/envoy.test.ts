@@ -12,7 +12,7 @@ import {
   serveOptions,
   startEnvoyFor,
   startStack,
-} from './support/stack.ts';
+} from '../bench/support/stack.ts';
 import { withSubsetFilter } from './support/subset-filter.ts';
 import { startUpstream, type Upstream } from './support/upstream.ts';
 

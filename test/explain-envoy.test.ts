@@ -6,7 +6,7 @@ import type { Explanation } from '../src/journal/explain/explanation.ts';
 import type { DecisionLine, DecisionList } from '../src/serve/admin/decision-documents.ts';
 import { stubOptions } from '../stub-server/options/stub-options.ts';
 import { type StubPool, startStubPool } from '../stub-server/pool.ts';
-import { envoyBinary, type Stack, startStack } from './support/stack.ts';
+import { envoyBinary, type Stack, startStack } from '../bench/support/stack.ts';
 
 const binary = await envoyBinary();
 const run = promisify(execFile);

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Gateway, startGateway } from '../src/gateway/start-gateway.ts';
 import { startServe } from '../src/serve/serve.ts';
 import type { Serving } from '../src/serve/serve-options.ts';
-import { eventually, inFlightAt, serveOptions } from './support/stack.ts';
+import { eventually, inFlightAt, serveOptions } from '../bench/support/stack.ts';
 import { startUpstream, type Upstream } from './support/upstream.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };

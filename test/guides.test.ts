@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import { EMBEDDED_CATALOGUE } from '../src/catalogue/built-in-catalogue.ts';
 import { loadConfig } from '../src/config/load.ts';
 import type { EndpointId } from '../src/framework/endpoint.ts';
-import { createEndpointPicker } from '../src/picker/endpoint-picker.ts';
+import { EndpointPicker } from '../src/picker/endpoint-picker.ts';
 import type { PickerPlan } from '../src/picker/plan/picker-plan.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
 import { SimulatedClock } from '../src/runtime/simulated-clock.ts';
@@ -73,7 +73,7 @@ describe('the reference’s guides', () => {
     const clock = new SimulatedClock();
     const network = { get: () => Promise.reject(new Error('nobody there')) };
     const runtime = { clock, random: seededRandom(5), network };
-    const picker = createEndpointPicker({ plan, runtime });
+    const picker = new EndpointPicker({ plan, runtime });
     for (const [role, label] of Object.entries(ROLES)) {
       const labels = new Map([['llm-d.ai/role', label]]);
       picker.pool.upsert({ id: role as EndpointId, address: `${role}:8000`, labels });

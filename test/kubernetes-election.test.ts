@@ -17,9 +17,9 @@ import type { Document } from 'yaml';
 import { stubOptions } from '../stub-server/options/stub-options.ts';
 import { type StubPool, startStubPool } from '../stub-server/pool.ts';
 import { health } from './support/grpc-health.ts';
-import { INFERENCE_GROUP, installInferencePools } from './support/inference-pools.ts';
-import { type ApiServer, kubernetesOrSkip, startApiServer } from './support/kubernetes.ts';
-import { envoyBinary, eventually, startEnvoyFor } from './support/stack.ts';
+import { INFERENCE_GROUP, installInferencePools } from '../bench/support/inference-pools.ts';
+import { type ApiServer, kubernetesOrSkip, startApiServer } from '../bench/support/kubernetes.ts';
+import { envoyBinary, eventually, startEnvoyFor } from '../bench/support/stack.ts';
 
 /** Two pickers in processes of their own, that can be killed, on a real API server and behind a real Envoy. */
 

@@ -10,15 +10,15 @@ import { createLog } from '../src/runtime/log.ts';
 import { nodeClock } from '../src/runtime/node-clock.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
 import { type CuttableProxy, startCuttableProxy } from './support/cuttable-proxy.ts';
-import { INFERENCE_GROUP, installInferencePools } from './support/inference-pools.ts';
+import { INFERENCE_GROUP, installInferencePools } from '../bench/support/inference-pools.ts';
 import {
   type ApiServer,
   configFor,
   kubernetesOrSkip,
   startApiServer,
-} from './support/kubernetes.ts';
-import { ClusterHand, NAMESPACE } from './support/kubernetes-objects.ts';
-import { eventually } from './support/stack.ts';
+} from '../bench/support/kubernetes.ts';
+import { ClusterHand, NAMESPACE } from '../bench/support/kubernetes-objects.ts';
+import { eventually } from '../bench/support/stack.ts';
 
 /** What the property test does in miniature, on a real API server whose connections are cut, and which is killed once. */
 

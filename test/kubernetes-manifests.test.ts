@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type ApiServer, kubernetesOrSkip, startApiServer } from './support/kubernetes.ts';
+import { type ApiServer, kubernetesOrSkip, startApiServer } from '../bench/support/kubernetes.ts';
 import { installManifestCrds } from './support/manifest-crds.ts';
 import {
   type Manifest,

@@ -9,9 +9,9 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startServe } from '../src/serve/serve.ts';
 import { health } from './support/grpc-health.ts';
-import { INFERENCE_GROUP } from './support/inference-pools.ts';
-import { type ApiServer, kubernetesOrSkip, startApiServer } from './support/kubernetes.ts';
-import { ClusterHand, NAMESPACE } from './support/kubernetes-objects.ts';
+import { INFERENCE_GROUP } from '../bench/support/inference-pools.ts';
+import { type ApiServer, kubernetesOrSkip, startApiServer } from '../bench/support/kubernetes.ts';
+import { ClusterHand, NAMESPACE } from '../bench/support/kubernetes-objects.ts';
 import { installManifestCrds } from './support/manifest-crds.ts';
 import { type Manifest, manifestToolsOrSkip } from './support/manifest-tools.ts';
 import {
@@ -23,7 +23,7 @@ import {
 } from './support/own-role.ts';
 import { installRuleCrds } from './support/rule-crds.ts';
 import { applyAll } from './support/server-side-apply.ts';
-import { eventually, serveOptions } from './support/stack.ts';
+import { eventually, serveOptions } from '../bench/support/stack.ts';
 
 /** The picker with the rights that deploy/ gives its service account, one by one, where the API server asks for them. */
 

@@ -15,11 +15,11 @@ import { RequestRules } from '../src/endpoints/rewrites/request-rules.ts';
 import type { Clock } from '../src/framework/runtime.ts';
 import { nodeClock } from '../src/runtime/node-clock.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
-import { INFERENCE_GROUP, installInferencePools } from './support/inference-pools.ts';
-import { type ApiServer, kubernetesOrSkip, startApiServer } from './support/kubernetes.ts';
-import { ClusterHand, NAMESPACE } from './support/kubernetes-objects.ts';
+import { INFERENCE_GROUP, installInferencePools } from '../bench/support/inference-pools.ts';
+import { type ApiServer, kubernetesOrSkip, startApiServer } from '../bench/support/kubernetes.ts';
+import { ClusterHand, NAMESPACE } from '../bench/support/kubernetes-objects.ts';
 import { installRuleCrds, removeRuleCrds } from './support/rule-crds.ts';
-import { envoyBinary, eventually, type Stack, startStack } from './support/stack.ts';
+import { envoyBinary, eventually, type Stack, startStack } from '../bench/support/stack.ts';
 import { startUpstream, type Upstream } from './support/upstream.ts';
 
 /** InferenceObjectives and InferenceModelRewrites of a real kube-apiserver, in both of their API groups. */

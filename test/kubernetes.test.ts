@@ -8,10 +8,10 @@ import { EndpointPool } from '../src/picker/endpoint-pool.ts';
 import { createLog } from '../src/runtime/log.ts';
 import { nodeClock } from '../src/runtime/node-clock.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
-import { INFERENCE_GROUP, installInferencePools } from './support/inference-pools.ts';
-import { type ApiServer, kubernetesOrSkip, startApiServer } from './support/kubernetes.ts';
-import { ClusterHand, NAMESPACE } from './support/kubernetes-objects.ts';
-import { eventually } from './support/stack.ts';
+import { INFERENCE_GROUP, installInferencePools } from '../bench/support/inference-pools.ts';
+import { type ApiServer, kubernetesOrSkip, startApiServer } from '../bench/support/kubernetes.ts';
+import { ClusterHand, NAMESPACE } from '../bench/support/kubernetes-objects.ts';
+import { eventually } from '../bench/support/stack.ts';
 
 /** Informers against a real kube-apiserver; pods are made and their status is patched, as kubelets would. */
 

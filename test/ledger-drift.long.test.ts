@@ -3,7 +3,7 @@ import { planFrom } from '../src/catalogue/plan.ts';
 import type { EndpointId } from '../src/framework/endpoint.ts';
 import type { Outcome } from '../src/framework/observer.ts';
 import type { RoutedRequest } from '../src/framework/routing.ts';
-import { createEndpointPicker } from '../src/picker/endpoint-picker.ts';
+import { EndpointPicker } from '../src/picker/endpoint-picker.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
 import { SimulatedClock } from '../src/runtime/simulated-clock.ts';
 import { makeRequest } from './makers.ts';
@@ -18,7 +18,7 @@ it.each([1, 2])(
     const random = seededRandom(seed);
     const network = { get: () => Promise.reject(new Error('nobody there')) };
     const plan = planFrom('default');
-    const picker = createEndpointPicker({ plan, runtime: { clock, random, network } });
+    const picker = new EndpointPicker({ plan, runtime: { clock, random, network } });
     const upsert = (at: number): void => {
       const id = `e${at}` as EndpointId;
       picker.pool.upsert({ id, address: `10.0.0.${at}:8000`, labels: new Map() });

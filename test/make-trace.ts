@@ -1,4 +1,8 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Random } from '../src/framework/runtime.ts';
+import { type ReadOptions, readTrace } from '../src/lab/traces/reading/read-trace.ts';
 import type { Trace, TraceRequest } from '../src/lab/traces/trace.ts';
 
 /** A trace of conversations and single requests, drawn: all that a trace can hold, and prompts that begin alike. */
@@ -27,4 +31,16 @@ export function makeTrace(
     return { atMs, model, ...sizes, ...session, ...think, ...seen };
   });
   return { blockTokens, requests, repaired: 0, notes: [] };
+}
+
+/** Reads a trace from bytes, by way of a file whose name is `trace`. */
+export function readBytes(bytes: string | Buffer, options: ReadOptions): Trace {
+  const folder = mkdtempSync(join(tmpdir(), 'pointsman-bytes-'));
+  try {
+    const path = join(folder, 'trace');
+    writeFileSync(path, bytes);
+    return readTrace(path, options);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }

@@ -20,7 +20,7 @@ import type { ServeOptions, Serving } from '../src/serve/serve-options.ts';
 import { stubOptions } from '../stub-server/options/stub-options.ts';
 import { type StubPool, startStubPool } from '../stub-server/pool.ts';
 import { tellFigure } from './support/figure.ts';
-import { envoyBinary, eventually, inFlightAt, serveOptions } from './support/stack.ts';
+import { envoyBinary, eventually, inFlightAt, serveOptions } from '../bench/support/stack.ts';
 import { startUpstream, type Upstream } from './support/upstream.ts';
 
 const binary = await envoyBinary();

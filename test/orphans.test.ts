@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { envoyBinary, eventually } from './support/stack.ts';
+import { envoyBinary, eventually } from '../bench/support/stack.ts';
 
 const binary = await envoyBinary();
 const source = (...path: readonly string[]): string =>

@@ -10,7 +10,7 @@ import { shadowFrom } from '../src/lab/shadow/shadow-data.ts';
 import type { PickerPlan } from '../src/picker/plan/picker-plan.ts';
 import { stubOptions } from '../stub-server/options/stub-options.ts';
 import { type StubPool, startStubPool } from '../stub-server/pool.ts';
-import { envoyBinary, eventually, type Stack, startStack } from './support/stack.ts';
+import { envoyBinary, eventually, type Stack, startStack } from '../bench/support/stack.ts';
 
 const binary = await envoyBinary();
 const fixtures = join(import.meta.dirname, 'fixtures/schedulers');

@@ -16,7 +16,7 @@ import { EndpointPicker } from '../src/picker/endpoint-picker.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
 import { SimulatedClock } from '../src/runtime/simulated-clock.ts';
 import { makeRequest } from './makers.ts';
-import { exampleOrSkip, startScheduler } from './support/example-schedulers.ts';
+import { exampleOrSkip, startScheduler } from '../bench/support/example-schedulers.ts';
 
 const root = join(import.meta.dirname, '..');
 const main = join(root, 'src/main.ts');

@@ -66,8 +66,7 @@ export function referencePage(): string {
 \`npx pointsman <command> --help\` prints the same. This page is generated from the commands: after a change of a
 flag run \`npm test -- test/docs.test.ts -u\`.
 
-With \`--json\` a command prints exactly one JSON document on stdout. Logs and progress go to stderr. The repository
-has two more, for its developers: \`npm run bench\` lists the measurements, \`npm test -- --help\` the options of vitest.
+With \`--json\` a command prints exactly one JSON document on stdout. Logs and progress go to stderr.
 
 ${sections.join('\n')}`;
 }
@@ -127,7 +126,10 @@ function code(text: string): string {
   return `\`${text}\``;
 }
 
-/** A table's cells are separated by bars. */
+/** Bars separate the cells of a table; a page of docs/ becomes a link. */
 function cell(text: string): string {
-  return text.replaceAll('|', '\\|').replaceAll('\n', ' ');
+  return text
+    .replaceAll('|', '\\|')
+    .replaceAll('\n', ' ')
+    .replaceAll(/docs\/([\w-]+)\.md/g, '[$1]($1.md)');
 }

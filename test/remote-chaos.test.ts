@@ -8,9 +8,9 @@ import {
   exampleOrSkip,
   type RunningScheduler,
   startScheduler,
-} from './support/example-schedulers.ts';
+} from '../bench/support/example-schedulers.ts';
 import { tellFigure } from './support/figure.ts';
-import { envoyBinary, eventually, type Stack, startStack } from './support/stack.ts';
+import { envoyBinary, eventually, type Stack, startStack } from '../bench/support/stack.ts';
 
 /** A scheduler in another process is killed, stopped, restarted and made to answer garbage, with requests all the while. */
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { checkScheduler } from '../src/remote/contract/check-scheduler.ts';
 import { remoteSessionOpener } from '../src/remote/contract/remote-session.ts';
 import { createRealRuntime } from '../src/runtime/real-runtime.ts';
-import { type ExampleName, exampleOrSkip, startScheduler } from './support/example-schedulers.ts';
+import { type ExampleName, exampleOrSkip, startScheduler } from '../bench/support/example-schedulers.ts';
 
 /** The schedulers of deploy/examples/schedulers, each run as a user would, against the contract. */
 

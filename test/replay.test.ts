@@ -258,7 +258,7 @@ describe('against other servers', () => {
 
   it.each([
     [['--target', 'ftp://x'], /not an http or https address/],
-    [['--target', 'http://127.0.0.1:1', '--trace', 'nowhere'], /nowhere is not there/],
+    [['--target', 'http://127.0.0.1:1', '--trace', 'nowhere'], /nowhere does not exist/],
     [['--header', 'secret'], /`name: value`/],
     [['--concurrency', '0'], /1 or more/],
     [['--speed', '-1'], /above 0/],

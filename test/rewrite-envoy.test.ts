@@ -10,7 +10,7 @@ import {
   type Stack,
   type StackOptions,
   startStack,
-} from './support/stack.ts';
+} from '../bench/support/stack.ts';
 import { startUpstream, type Upstream } from './support/upstream.ts';
 
 /** Model rewrites and objectives of an endpoints file, through a real Envoy. */

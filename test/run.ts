@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { closingLine, countTests, type TestCounts } from './count-tests.ts';
 import { figureTable } from './figure-table.ts';
-import { buildKubernetes } from './support/kubernetes-binaries.ts';
+import { buildKubernetes } from '../bench/support/kubernetes-binaries.ts';
 import { buildManifestTools } from './support/manifest-tools.ts';
 
 /**

@@ -18,9 +18,9 @@ import {
   exampleOrSkip,
   type RunningScheduler,
   startScheduler,
-} from './support/example-schedulers.ts';
+} from '../bench/support/example-schedulers.ts';
 import { tellFigure } from './support/figure.ts';
-import { envoyBinary, eventually, type Stack, startStack } from './support/stack.ts';
+import { envoyBinary, eventually, type Stack, startStack } from '../bench/support/stack.ts';
 
 const binary = await envoyBinary();
 const fixtures = join(import.meta.dirname, 'fixtures/schedulers');

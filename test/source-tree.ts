@@ -53,6 +53,34 @@ export function reachedFrom(entries: readonly string[]): ReadonlySet<string> {
   return reached;
 }
 
+/** Groups of two or more nodes that reach each other. `edges` gives what a node leads to. */
+export function cyclesIn(
+  nodes: Iterable<string>,
+  edges: (node: string) => Iterable<string>,
+): readonly (readonly string[])[] {
+  // Tarjan's algorithm: nodes stay on the stack until the first node of their group is done.
+  const order = new Map<string, number>();
+  const lowest = new Map<string, number>();
+  const stack: string[] = [];
+  const groups: string[][] = [];
+  const visit = (node: string): void => {
+    order.set(node, order.size);
+    lowest.set(node, order.size - 1);
+    stack.push(node);
+    for (const next of edges(node)) {
+      if (!order.has(next)) visit(next);
+      if (stack.includes(next)) {
+        lowest.set(node, Math.min(lowest.get(node) ?? 0, lowest.get(next) ?? 0));
+      }
+    }
+    if (lowest.get(node) !== order.get(node)) return;
+    const group = stack.splice(stack.indexOf(node));
+    if (group.length > 1) groups.push(group.toSorted());
+  };
+  for (const node of nodes) if (!order.has(node)) visit(node);
+  return groups;
+}
+
 /** Also blanks the contents of plain strings, so that prose is not taken for code. */
 export function codeOnly(text: string): string {
   return withoutComments(text).replace(/'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"/g, "''");

@@ -3,6 +3,7 @@ import { scorers } from '../scorers/index.ts';
 import {
   allFiles,
   codeOnly,
+  cyclesIn,
   importsOf,
   reachedFrom,
   readText,
@@ -79,6 +80,50 @@ it('[T1] imports only in the allowed direction', () => {
 
 it('[T1] knows every folder there is, and no other', () => {
   expect([...MAY_IMPORT.keys()].toSorted()).toEqual([...new Set(shipped.map(roomOf))].toSorted());
+});
+
+it('[T1] lets benches use nothing of the tests, and nothing that is shipped use either', () => {
+  const wrong = sourceFiles()
+    .filter((path) => !/^test\//.test(path) && !isTest(path))
+    .flatMap((path) =>
+      importsOf(path)
+        .filter((target) => /^test\//.test(target) || (isShipped(path) && /^bench\//.test(target)))
+        .map((target) => `${path} imports ${target}`),
+    );
+  expect(wrong).toEqual([]);
+});
+
+it('[T10] has no cycle between files', () => {
+  const files = new Set(shipped);
+  expect(cyclesIn(shipped, (path) => importsOf(path).filter((to) => files.has(to)))).toEqual([]);
+});
+
+/** The folder that a file stands in, cut after so many names. */
+const folderOf = (path: string, depth: number): string =>
+  path.split('/').slice(0, -1).slice(0, depth).join('/');
+
+it.each([2, 3, 4, 5])('[T10] has no cycle between folders, seen %i names deep', (depth) => {
+  const files = new Set(shipped);
+  const edges = new Map<string, Set<string>>();
+  for (const path of shipped) {
+    const from = folderOf(path, depth);
+    for (const target of importsOf(path)) {
+      const to = folderOf(target, depth);
+      if (!files.has(target) || to === from) continue;
+      edges.set(from, (edges.get(from) ?? new Set()).add(to));
+    }
+  }
+  expect(cyclesIn(edges.keys(), (folder) => edges.get(folder) ?? [])).toEqual([]);
+});
+
+const FILE_LINES_MAX = 300;
+
+it('[T11] has no source file over 300 lines', () => {
+  const long = sourceFiles()
+    .filter((path) => !isTest(path) && /^(src|scorers|stub-server|bench)\//.test(path))
+    .map((path) => ({ path, lines: readText(path).split('\n').length - 1 }))
+    .filter(({ lines }) => lines > FILE_LINES_MAX);
+  expect(long).toEqual([]);
 });
 
 it('[T2] touches time, chance and the outside world only through Runtime in pure code', () => {

@@ -1,6 +1,6 @@
 import { loadavg } from 'node:os';
 import { Command } from 'commander';
-import { buildKubernetes } from '../../test/support/kubernetes-binaries.ts';
+import { buildKubernetes } from '../support/kubernetes-binaries.ts';
 import { type Delays, measureFollowing } from './measure-following.ts';
 
 const log = (line: string): void => void process.stderr.write(`${line}\n`);

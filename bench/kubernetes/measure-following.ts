@@ -1,9 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { INFERENCE_GROUP, installInferencePools } from '../../test/support/inference-pools.ts';
-import { type ApiServer, startApiServer } from '../../test/support/kubernetes.ts';
-import type { KubernetesBinaries } from '../../test/support/kubernetes-binaries.ts';
-import { ClusterHand, NAMESPACE } from '../../test/support/kubernetes-objects.ts';
+import { INFERENCE_GROUP, installInferencePools } from '../support/inference-pools.ts';
+import { type ApiServer, startApiServer } from '../support/kubernetes.ts';
+import type { KubernetesBinaries } from '../support/kubernetes-binaries.ts';
+import { ClusterHand, NAMESPACE } from '../support/kubernetes-objects.ts';
 import { epochMs, type FollowerNews, type FollowOrder } from './follower.ts';
 
 export interface FollowingOptions {

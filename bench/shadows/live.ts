@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fetchEnvoy } from '../../src/lab/envoy/fetch-envoy.ts';
 import type { ShadowStatus } from '../../src/lab/shadow/start-shadow.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
-import { exampleCommand, startScheduler } from '../../test/support/example-schedulers.ts';
+import { exampleCommand, startScheduler } from '../support/example-schedulers.ts';
 import { behindEnvoy, startPicker, startUpstream } from '../load/bed.ts';
 import { startOpenLoop } from '../load/load.ts';
 import { createPrompts } from '../load/prompts.ts';

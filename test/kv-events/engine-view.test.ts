@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CacheView } from '../../src/endpoints/kv-events/cache-view.ts';
 import { EventStream, ReplaySlots } from '../../src/endpoints/kv-events/event-stream.ts';
-import { streamStats } from '../../src/endpoints/kv-events/stream-stats.ts';
+import { StreamStats } from '../../src/endpoints/kv-events/stream-stats.ts';
 import { chainKeys, TokenChain } from '../../src/endpoints/kv-events/token-chain.ts';
 import { SimulatedClock } from '../../src/runtime/simulated-clock.ts';
 import { Engine } from '../../stub-server/engine/engine.ts';
@@ -33,7 +33,7 @@ function keysOf(tokens: Int32Array, root = ''): Uint32Array {
 function createView(): CacheView {
   return new CacheView({
     chain: CHAIN,
-    stats: streamStats(),
+    stats: new StreamStats(),
     adapters: new Set(),
     room: { left: 100_000 },
     onCleared: () => undefined,
@@ -155,7 +155,7 @@ describe('the view of an engine through its events', () => {
         (steps, hasReplay) => {
           let publisher = new Publisher('map');
           const view = createView();
-          const stats = streamStats();
+          const stats = new StreamStats();
           let asked: number | undefined;
           let lives = 1;
           const stream = new EventStream({

@@ -11,7 +11,7 @@ import type { KvEvent } from '../../stub-server/kv-events/kv-event.ts';
 import { KvEventPublisher } from '../../stub-server/kv-events/kv-event-publisher.ts';
 import { stubOptions } from '../../stub-server/options/stub-options.ts';
 import { type StubPool, startStubPool } from '../../stub-server/pool.ts';
-import { eventually } from '../support/stack.ts';
+import { eventually } from '../../bench/support/stack.ts';
 
 /** Real sockets on the loopback: the stub's publishers, the picker's subscribers, and its tokenizer. */
 

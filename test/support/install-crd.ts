@@ -1,5 +1,5 @@
 import { ApiextensionsV1Api, CustomObjectsApi, type KubeConfig } from '@kubernetes/client-node';
-import { eventually } from './stack.ts';
+import { eventually } from '../../bench/support/stack.ts';
 
 export interface Crd {
   readonly group: string;

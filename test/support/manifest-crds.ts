@@ -1,5 +1,5 @@
 import type { KubeConfig } from '@kubernetes/client-node';
-import { installInferencePools } from './inference-pools.ts';
+import { installInferencePools } from '../../bench/support/inference-pools.ts';
 import { installCrd } from './install-crd.ts';
 
 const text = { type: 'string', minLength: 1 };

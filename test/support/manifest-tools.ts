@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { parseAllDocuments } from 'yaml';
-import { skipped } from './skipped.ts';
+import { skipped } from '../../bench/support/skipped.ts';
 
 const run = promisify(execFile);
 

@@ -6,7 +6,7 @@ import {
   type V1PolicyRule,
 } from '@kubernetes/client-node';
 import type { Manifest } from './manifest-tools.ts';
-import { eventually } from './stack.ts';
+import { eventually } from '../../bench/support/stack.ts';
 
 const NAMESPACE = 'default';
 

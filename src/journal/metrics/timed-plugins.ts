@@ -8,8 +8,7 @@ import type { Tally } from './tally.ts';
 
 /** Times each call of each plugin: two readings of the clock, no allocation and no look-up. */
 export function timedPlugins(metrics: PickerMetrics, clock: Pick<Clock, 'now'>): PluginWrap {
-  // Every configuration that is loaded makes its plugins anew; the same names go on with the same
-  // histograms.
+  // Plugins of a configuration that is loaded again keep their histograms.
   const histograms = new Map<string, Tally>();
 
   function timed<Input, Output>(
