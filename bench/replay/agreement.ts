@@ -4,27 +4,27 @@ export interface LiveRun extends Run {
   readonly replay: { readonly late: { readonly p99: number } };
 }
 
-/** One policy, simulated and live. */
+/** One policy, simulated and live. Times are medians of the time to first token. */
 export interface PolicyPair {
   readonly name: string;
   readonly simulatedMs: number;
   readonly liveMs: number;
-  /** How late requests left, p99: how much this machine was in the way. */
+  /** How late requests were sent, p99: the part of this machine in the live figures. */
   readonly lateMs: number;
-  /** The least and the most that other draws of the same day have, simulated. */
-  readonly drawsMs: readonly [number, number];
-  /** By mean time to first token; 1 is the soonest. */
+  /** The range over other simulated draws of the same workload. */
+  readonly drawsMs: readonly [least: number, most: number];
+  /** By mean time to first token; 1 is the lowest. */
   readonly simulatedRank: number;
   readonly liveRank: number;
 }
 
-/** Side by side, in the order of the simulated runs: medians of the time to first token, and ranks by its mean. */
+/** Pairs runs by name, in the order of the simulated runs. */
 export function pairUp(
   simulated: readonly Run[],
   draws: readonly Run[],
   live: readonly LiveRun[],
 ): readonly PolicyPair[] {
-  const range = (name: string): readonly [number, number] => {
+  const range = (name: string): readonly [least: number, most: number] => {
     const all = draws.filter(({ job }) => job.name === name);
     const medians = all.map(({ summary }) => summary.ttftP50Ms);
     return [Math.min(...medians), Math.max(...medians)];

@@ -4,33 +4,35 @@ import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
 import { Command } from 'commander';
 import { packageFile } from '../../src/files/folders.ts';
+import { startLivePath } from '../../src/lab/demo/live-path.ts';
 import { fetchEnvoy } from '../../src/lab/envoy/fetch-envoy.ts';
 import { compare, type Run } from '../../src/lab/run-summary/compare.ts';
-import { renderComparison } from '../../src/lab/run-summary/render-comparison.ts';
+import { alignedTable, renderComparison } from '../../src/lab/run-summary/render-comparison.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import { type LiveRun, type PolicyPair, pairUp } from './agreement.ts';
-import { startLivePath } from './live-path.ts';
 
 /**
- * Whether a live replay and a simulation of the same slice agree: `npm run bench -- replay`. The stubs run in real time
- * behind a real Envoy with our picker; the simulation has the same engines under the virtual clock.
+ * Measures whether a live replay and a simulation of the same requests agree:
+ * `npm run bench -- replay`. Live, the stubs run in real time behind a real Envoy with the picker;
+ * the simulation has the same engines under the virtual clock.
  */
 
 const TRACE = 'bench/traces/mooncake-conversation-5min.jsonl';
-/** At these arrivals and engines their means are apart by more than what another draw changes. */
+/** With these arrivals and engines their means differ by more than draws of one policy do. */
 const POLICIES = 'default,reference-default,least-request,round-robin,random';
-/** Slow enough that a prompt takes the engine far longer than the rest of the way takes this machine. */
+/** So slow that a prompt takes the engine far longer than the rest of the path takes this machine. */
 const PRESET = 'llama-3.3-70b-h100-tp4';
+/** Medians may differ by this share. */
 const APART_MAX = 0.1;
-/** Draws that tell how much of a difference is luck, each arrival moved by up to so much of the trace's time. */
+/** Draws show how much of a difference is chance; each moves arrivals by up to `SPREAD_MS`. */
 const DRAWS = 10;
 const SPREAD_MS = 500;
-/** Arrivals take little over a minute; whatever hangs is ended by then. */
+/** Arrivals take little more than a minute; a command that takes longer than this is killed. */
 const RUN_TIMEOUT_MS = 300_000;
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 const SEED = 1;
 const TICK_MS = 3000;
-/** A sender that is later than this has not got its share of the machine, and the rest of the way neither. */
+/** If requests are sent later than this, the machine is overloaded. */
 const LATE_MS = 25;
 
 interface Flags {
@@ -44,16 +46,17 @@ interface Flags {
 interface Inputs extends Omit<Flags, 'stubs'> {
   readonly names: readonly string[];
   readonly trace: string;
-  /** The same engines for both, in two files: only those that run have ports. */
+  /** Pool file for the simulation. */
   readonly pool: string;
+  /** Pool file of the same engines for the stubs, with ports. */
   readonly stubs: string;
   readonly envoy: string;
 }
 
 const running = new Set<ChildProcess>();
 
-/** Runs a command of ours that prints one JSON document. */
-function ask(args: readonly string[]): Promise<unknown> {
+/** Runs a `pointsman` command that prints one JSON document. */
+function runCommand(args: readonly string[]): Promise<unknown> {
   const main = join(import.meta.dirname, `../../src/main${extname(import.meta.filename)}`);
   return new Promise((resolve, reject) => {
     const child = execFile(
@@ -62,17 +65,13 @@ function ask(args: readonly string[]): Promise<unknown> {
       { timeout: RUN_TIMEOUT_MS, maxBuffer: OUTPUT_BYTES_MAX },
       (error, stdout) => {
         running.delete(child);
-        if (error === null) resolve(JSON.parse(stdout, nullIsUnknown));
+        // JSON has null in the place of NaN.
+        if (error === null) resolve(JSON.parse(stdout, (_, value) => value ?? Number.NaN));
         else reject(error);
       },
     );
     running.add(child);
   });
-}
-
-/** JSON has no NaN. */
-function nullIsUnknown(_key: string, value: unknown): unknown {
-  return value === null ? Number.NaN : value;
 }
 
 async function simulated(
@@ -82,18 +81,23 @@ async function simulated(
   const configs = names.flatMap((name) => ['--config', name]);
   const draws = ['--seeds', String(seeds), '--spread', String(SPREAD_MS)];
   const where = ['--trace', trace, '--pool', pool, '--speed', String(speed)];
-  const { results } = (await ask(['simulate', ...where, ...configs, ...draws])) as {
+  const { results } = (await runCommand(['simulate', ...where, ...configs, ...draws])) as {
     readonly results: readonly Run[];
   };
   return results;
 }
 
 async function live({ trace, stubs, speed, envoy }: Inputs, name: string): Promise<LiveRun> {
-  const path = await startLivePath({ envoy, pool: stubs, config: name, seed: SEED });
+  const path = await startLivePath({
+    stubArgs: ['--pool', stubs],
+    config: name,
+    seed: SEED,
+    envoy,
+  });
   try {
     const what = ['--target', path.url, '--trace', trace, '--speed', String(speed)];
     const how = ['--name', name, '--salt', 'bench', '--timeout', '240'];
-    const { results } = (await ask(['replay', ...what, ...how])) as {
+    const { results } = (await runCommand(['replay', ...what, ...how])) as {
       readonly results: readonly [LiveRun];
     };
     return results[0];
@@ -123,13 +127,13 @@ async function measure(inputs: Inputs): Promise<void> {
   if (!pairs.every(isClose) || !pairs.every(isRankedAlike)) process.exitCode = 1;
 }
 
-/** Whoever else is at work here is in the live figures. */
+/** A sentence about the load of this machine, which the live figures contain. */
 function loadNote(pairs: readonly PolicyPair[]): string {
   const late = pairs.filter(({ lateMs }) => lateMs > LATE_MS).length;
   const [load = 0] = loadavg();
-  const machine = `at the end ${load.toFixed(1)} threads wanted this machine's ${availableParallelism()} processors`;
+  const machine = `load average at the end: ${load.toFixed(1)}, on ${availableParallelism()} processors`;
   if (late === 0) return machine;
-  return `${late} live runs had requests leave over ${LATE_MS} ms late: they tell of this machine as well; ${machine}`;
+  return `${late} live runs sent requests more than ${LATE_MS} ms late, so their figures contain the load of this machine; ${machine}`;
 }
 
 function isClose({ liveMs, simulatedMs }: PolicyPair): boolean {
@@ -141,29 +145,31 @@ function isRankedAlike({ liveRank, simulatedRank }: PolicyPair): boolean {
 }
 
 function verdict(pairs: readonly PolicyPair[]): string {
+  const heads = ['simulated', `${DRAWS} draws`, 'live', 'ratio', 'rank simulated', 'rank live'];
   const rows = pairs.map(
-    ({ name, simulatedMs, drawsMs, liveMs, lateMs, simulatedRank, liveRank }) =>
-      `${name.padEnd(18)}${simulatedMs.toFixed(0).padStart(12)}${drawsMs
-        .map((each) => each.toFixed(0))
-        .join('–')
-        .padStart(
-          14,
-        )}${liveMs.toFixed(0).padStart(10)}${(liveMs / simulatedMs).toFixed(3).padStart(8)}${String(simulatedRank).padStart(16)}${String(liveRank).padStart(11)}${lateMs.toFixed(0).padStart(13)}`,
+    ({ name, simulatedMs, drawsMs, liveMs, lateMs, simulatedRank, liveRank }) => [
+      name,
+      simulatedMs.toFixed(0),
+      drawsMs.map((each) => each.toFixed(0)).join('–'),
+      liveMs.toFixed(0),
+      (liveMs / simulatedMs).toFixed(3),
+      String(simulatedRank),
+      String(liveRank),
+      lateMs.toFixed(0),
+    ],
   );
   const close = pairs.filter(isClose).length;
-  const alike = pairs.every(isRankedAlike);
+  const ranking = pairs.every(isRankedAlike) ? 'the same' : 'different';
   return [
-    `${'median TTFT, ms'.padEnd(18)}${'simulated'.padStart(12)}${`of ${DRAWS} draws`.padStart(14)}${'live'.padStart(10)}${'ratio'.padStart(8)}${'rank simulated'.padStart(16)}${'rank live'.padStart(11)}${'late p99'.padStart(13)}`,
-    ...rows,
-    '',
-    `${close} of ${pairs.length} medians within ${100 * APART_MAX} %; the ranking of ${pairs.length} policies is ${alike ? 'the same' : 'another'}`,
+    alignedTable([['median TTFT, ms', ...heads, 'late p99'], ...rows], 1),
+    `${close} of ${pairs.length} medians within ${100 * APART_MAX} %; the ranking of ${pairs.length} policies is ${ranking}`,
     '',
   ].join('\n');
 }
 
 /**
- * The trace's times are whole ticks of three seconds, at which ten requests come at once: no traffic is like that, and
- * which of ten comes first is chance. Each is moved within its tick.
+ * The trace's times are multiples of three seconds, at which ten requests arrive at once. Real
+ * traffic is not like that, and the order of the ten is chance, so each is moved within its tick.
  */
 function sliceOf(text: string, requests: number): string {
   const random = seededRandom(SEED).fork('arrivals');
@@ -206,11 +212,11 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 }
 
 await new Command('replay')
-  .description('a live replay through Envoy against a simulation of the same slice')
-  .option('--policies <names>', 'configurations, comma-separated', POLICIES)
-  .option('--requests <n>', 'of the trace, from its beginning', Number, 300)
-  .option('--speed <times>', 'arrivals so many times as fast', Number, 1.5)
-  .option('--stubs <n>', 'model servers', Number, 8)
+  .description('compare a live replay through Envoy with a simulation of the same requests')
+  .option('--policies <names>', 'configurations, separated by commas', POLICIES)
+  .option('--requests <n>', 'use the first n requests of the trace', Number, 300)
+  .option('--speed <times>', 'how many times faster than in the trace to send', Number, 1.5)
+  .option('--stubs <n>', 'number of model servers', Number, 8)
   .option('--json', 'print one JSON document', false)
   .action(main)
   .parseAsync();

@@ -1,63 +1,96 @@
 import { randomInt } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
-import { Command } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { refuseOverwriting } from '../files/refuse-overwriting.ts';
 import { ConfigError } from '../framework/error.ts';
+import { type Api, SERVED_BY_HEADER } from '../lab/replay/completion-target.ts';
 import { describeReplay } from '../lab/replay/describe-replay.ts';
-import {
-  atLeastOne,
-  count,
-  header,
-  names,
-  oneOfApis,
-  positive,
-  type ReplayFlags,
-  webAddress,
-} from '../lab/replay/replay-flags.ts';
-import { type Replayed, replayTo, STOPPED_EXIT_CODE } from '../lab/replay/replay-to.ts';
-import { binLength } from '../lab/run-summary/bins.ts';
+import { type Replayed, replayTo } from '../lab/replay/replay-to.ts';
 import { type ConfigReport, compare } from '../lab/run-summary/compare.ts';
 import { curvesOf } from '../lab/run-summary/curves.ts';
-import { hitLadder } from '../lab/run-summary/hit-ladder.ts';
+import { binLength, hitLadder } from '../lab/run-summary/hit-ladder.ts';
 import { renderComparison } from '../lab/run-summary/render-comparison.ts';
-import { sentencesOf } from '../lab/run-summary/trace-reading.ts';
 import { loadTrace } from '../lab/traces/reading/load-trace.ts';
-import { addShapeOptions, shapeOf } from '../lab/traces/shape-options.ts';
+import { describeReading } from '../lab/traces/trace.ts';
 import { speedUp } from '../lab/traces/workload.ts';
-import { fromOption } from './from-option.ts';
+import { above0, atLeastOne, wholeNumber } from './option-values.ts';
+import { startProgress } from './progress.ts';
+import { addTraceOptions, loadOptionsOf, type TraceFlags } from './trace-options.ts';
+
+interface ReplayFlags extends TraceFlags {
+  /** At least one. */
+  readonly target: readonly URL[];
+  readonly trace: string;
+  readonly name: readonly string[];
+  readonly speed: number;
+  readonly requests?: number;
+  readonly model?: string;
+  readonly api: Api;
+  readonly header: Readonly<Record<string, string>>;
+  readonly servedBy: string;
+  readonly templateTokens: number;
+  readonly salt?: string;
+  readonly concurrency: number;
+  /** In seconds. */
+  readonly timeout: number;
+  readonly closedLoop: boolean;
+  readonly report?: string;
+  readonly json: boolean;
+}
+
+const STOPPED_EXIT_CODE = 130;
+const PROGRESS_FORMAT =
+  '{value}/{total} requests, {underWay} under way, {failed} failed, {duration_formatted}';
 
 /** `pointsman replay`. */
 export function replayCommand(): Command {
   const command = new Command('replay')
-    .description('send a trace to a live gateway in real time, whatever becomes of the answers')
+    .description('send a trace to a live gateway in real time')
     .requiredOption(
       '--target <url>',
-      'an OpenAI-compatible gateway or server; several are taken in turn',
+      'an OpenAI-compatible gateway or server; may be repeated, for one target after another',
       webAddress,
     )
-    .requiredOption('--trace <file>', 'a trace as simulate takes it')
-    .addOption(fromOption())
-    .option('--name <name>', 'what a target is listed under, in the same order', names, [])
-    .option('--speed <times>', 'arrivals so many times as fast as in the trace', positive, 1)
-    .option('--requests <n>', 'only the first so many of the trace', atLeastOne)
-    .option('--model <name>', 'ask for this model, whatever the trace says')
-    .option('--api <name>', 'completions or chat', oneOfApis, 'completions')
-    .option('--header <line>', '`name: value` to send with each; several times', header, {})
-    .option('--served-by <header>', 'the answer’s header that names the server', 'x-inference-pod')
-    .option('--template-tokens <n>', 'tokens that the target puts around each prompt', count, 0)
-    .option('--salt <text>', 'the same salt gives the same prompts; drawn unless said')
-    .option('--concurrency <n>', 'answers under way at most; others are not sent', atLeastOne, 4096)
-    .option('--timeout <s>', 'give an answer up so long after it was due', positive, 600)
-    .option('--closed-loop', 'a turn of a conversation waits for the answer before it', false)
-    .option('--lenient', 'leave out bad lines of the trace and count them', false)
-    .option('--report <file>', 'write a page with pictures there, which needs nothing else')
+    .requiredOption('--trace <file>', 'a trace in any format, as for `pointsman simulate`')
+    .option('--name <name>', 'name of a target in the results, in the same order', names, [])
+    .option('--speed <times>', 'how many times faster than in the trace to send', above0, 1)
+    .option('--requests <n>', 'send only the first n requests of the trace', atLeastOne)
+    .option('--model <name>', 'ask for this model instead of those in the trace')
+    .addOption(
+      new Option('--api <name>', 'the API to use')
+        .choices(['completions', 'chat'])
+        .default('completions'),
+    )
+    .option(
+      '--header <line>',
+      '`name: value` to send with each request; may be repeated',
+      header,
+      {},
+    )
+    .option('--served-by <header>', 'the response header that names the server', SERVED_BY_HEADER)
+    .option(
+      '--template-tokens <n>',
+      'number of tokens that the target adds around each prompt',
+      wholeNumber,
+      0,
+    )
+    .option('--salt <text>', 'the same salt makes the same prompts; random if not given')
+    .option(
+      '--concurrency <n>',
+      'most answers under way at once; requests beyond that are not sent',
+      atLeastOne,
+      4096,
+    )
+    .option('--timeout <s>', 'cancel an answer this long after its request was due', above0, 600)
+    .option('--closed-loop', 'turns of a conversation wait for the answer before them', false)
+    .option('--report <file>', 'write a self-contained HTML page with charts to this file')
     .option('--json', 'print one JSON document', false);
-  return addShapeOptions(command).action(run);
+  return addTraceOptions(command).action(run);
 }
 
 async function run(flags: ReplayFlags): Promise<void> {
-  const replays = await replayAll(flags);
+  const replays = await untilStopped((signal) => replayAll(flags, signal));
   const reports = compare(replays);
   const notes = replays.flatMap((each) => notesOf(each, replays.length));
   process.stdout.write(
@@ -65,41 +98,76 @@ async function run(flags: ReplayFlags): Promise<void> {
       ? `${JSON.stringify(asDocument(reports, replays), undefined, 2)}\n`
       : `${renderComparison(reports)}\n${notes.join('\n')}\n`,
   );
-  // Last: what cannot be written must not take the figures with it.
+  // Comes last, so that the figures are not lost if the report cannot be written.
   if (flags.report !== undefined) await writeReport(flags, { reports, replays, notes });
   if (replays.some(({ figures }) => figures.stopped)) process.exitCode = STOPPED_EXIT_CODE;
 }
 
-/** One after another: beside one another they would be in each other's way. */
-async function replayAll(flags: ReplayFlags): Promise<readonly Replayed[]> {
+/** Replays to one target after another, so that they do not disturb each other. */
+async function replayAll(flags: ReplayFlags, signal: AbortSignal): Promise<readonly Replayed[]> {
   if (!existsSync(flags.trace)) {
-    const message = `${flags.trace} is not there`;
+    const message = `${flags.trace} does not exist`;
     throw new ConfigError('replay', [{ path: '--trace', message }]);
   }
-  const { from, lenient, closedLoop, report } = flags;
+  const { closedLoop, report, speed } = flags;
   if (report !== undefined) {
     refuseOverwriting(report, [flags.trace, ...flags.merge], 'report.html');
   }
-  const shape = shapeOf(flags);
-  const trace = loadTrace(flags.trace, { from, lenient, shape, sessions: closedLoop });
-  for (const sentence of sentencesOf(trace)) process.stderr.write(`${sentence}\n`);
+  const trace = loadTrace(flags.trace, { ...loadOptionsOf(flags), sessions: closedLoop });
+  for (const sentence of describeReading(trace)) process.stderr.write(`${sentence}\n`);
   const { blockTokens } = trace;
   const requests = trace.requests.slice(0, flags.requests);
-  const workload = speedUp({ blockTokens, requests, closedLoop }, flags.speed);
+  const workload = speedUp({ blockTokens, requests, closedLoop }, speed);
   const salt = flags.salt ?? String(randomInt(2 ** 31));
   const replays: Replayed[] = [];
   for (const [index, url] of flags.target.entries()) {
-    // Servers behind several of the targets must not find the texts of the one before.
-    const ownSalt = index === 0 ? salt : `${salt} ${index}`;
-    const name = flags.name[index] ?? nameOf(url, replays);
-    const replayed = await replayTo(url, { name, flags, workload, salt: ownSalt });
+    const progress = startProgress({
+      total: requests.length,
+      format: PROGRESS_FORMAT,
+      payload: { underWay: 0, failed: 0 },
+    });
+    const replayed = await replayTo({
+      url,
+      name: flags.name[index] ?? nameOf(url, replays),
+      workload,
+      speed,
+      // Targets may share servers, which must not find the prompts of the target before.
+      salt: index === 0 ? salt : `${salt} ${index}`,
+      api: flags.api,
+      model: flags.model,
+      headers: flags.header,
+      servedByHeader: flags.servedBy.toLowerCase(),
+      templateTokens: flags.templateTokens,
+      concurrencyMax: flags.concurrency,
+      timeoutMs: 1000 * flags.timeout,
+      signal,
+      onProgress: ({ due, ...rest }) => progress.update(due, rest),
+    }).finally(() => progress.stop());
     replays.push(replayed);
     if (replayed.figures.stopped) break;
   }
   return replays;
 }
 
-/** Rows of one name would be taken for draws of one target. */
+/** Aborts the signal at the first SIGINT or SIGTERM. A second SIGINT ends the process at once. */
+async function untilStopped<T>(run: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const stopping = new AbortController();
+  const stop = (): void => {
+    process.stderr.write('stopping; the figures so far are reported\n');
+    process.once('SIGINT', () => process.exit(STOPPED_EXIT_CODE));
+    stopping.abort();
+  };
+  process.once('SIGINT', stop);
+  process.once('SIGTERM', stop);
+  try {
+    return await run(stopping.signal);
+  } finally {
+    process.removeListener('SIGINT', stop);
+    process.removeListener('SIGTERM', stop);
+  }
+}
+
+/** Rows with the same name would count as several draws of one target. */
 function nameOf({ host }: URL, before: readonly Replayed[]): string {
   return before.some(({ job }) => job.name === host) ? `${host} #${before.length + 1}` : host;
 }
@@ -114,7 +182,6 @@ function asDocument(reports: readonly ConfigReport[], replays: readonly Replayed
   return { reports, results };
 }
 
-/** Loaded when it is asked for: plots are a large library. */
 async function writeReport(
   { report: file = '', trace, speed }: ReplayFlags,
   {
@@ -127,24 +194,49 @@ async function writeReport(
     readonly notes: readonly string[];
   },
 ): Promise<void> {
+  // Imported on demand, because the chart library is large.
   const { reportPage } = await import('../lab/report/report-page.ts');
   const [first] = replays;
   if (first === undefined) return;
+  const targets = replays.map(({ job }) => job.name).join(', ');
+  const faster = speed === 1 ? '' : `, ${speed} times as fast`;
+  const lastMs = first.requests.at(-1)?.request.atMs ?? 0;
   const page = reportPage({
-    title: `${basename(trace)} sent to ${replays.map(({ job }) => job.name).join(', ')}${speed === 1 ? '' : `, ${speed} times as fast`}`,
+    title: `${basename(trace)} sent to ${targets}${faster}`,
     reports,
     drawn: replays.map(({ job, requests, figures }) => ({
       name: job.name,
       curves: curvesOf({ requests }, figures),
     })),
-    // How much memory the target has is not ours to know.
-    ladder: hitLadder(
-      first.workload,
-      undefined,
-      binLength(first.requests.at(-1)?.request.atMs ?? 0),
-    ),
+    // The memory of the target's servers is unknown.
+    ladder: hitLadder(first.workload, undefined, binLength(lastMs)),
     notes,
   });
   writeFileSync(file, page);
   process.stderr.write(`wrote ${file}\n`);
+}
+
+function webAddress(text: string, before: readonly URL[] = []): readonly URL[] {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol === 'http:' || url?.protocol === 'https:') return [...before, url];
+  throw new InvalidArgumentError(`${text} is not an http or https address.`);
+}
+
+function header(
+  text: string,
+  before: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  const colon = text.indexOf(':');
+  const name = text.slice(0, colon).trim().toLowerCase();
+  const value = text.slice(colon + 1).trim();
+  // The message does not repeat the text, which may contain a key.
+  if (colon < 0 || !/^[\w!#$%&'*+.^`|~-]+$/.test(name) || /[^\t\x20-\x7e]/.test(value)) {
+    throw new InvalidArgumentError('give a header as `name: value`, in ASCII.');
+  }
+  return { ...before, [name]: value };
+}
+
+function names(text: string, before: readonly string[]): readonly string[] {
+  if (!before.includes(text)) return [...before, text];
+  throw new InvalidArgumentError(`${text} is the name of two targets.`);
 }

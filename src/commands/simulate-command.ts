@@ -1,33 +1,34 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
-import { Presets, SingleBar } from 'cli-progress';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { NAMED_CONFIGS } from '../config/defaults.ts';
 import { refuseOverwriting } from '../files/refuse-overwriting.ts';
 import { ConfigError } from '../framework/error.ts';
 import type { Capacity } from '../lab/report/report-page.ts';
 import { type ConfigReport, compare } from '../lab/run-summary/compare.ts';
 import { renderComparison } from '../lab/run-summary/render-comparison.ts';
-import { sentencesOf, withoutReading } from '../lab/run-summary/trace-reading.ts';
 import { type CapacityPlan, capacityPlan, costPerHour } from '../lab/simulate/capacity-plan.ts';
 import { readPool } from '../lab/simulate/pool-file.ts';
+import type { PoolSpec } from '../lab/simulate/pool-spec.ts';
 import { renderPlan } from '../lab/simulate/render-plan.ts';
 import type { JobResult, SimulationJob } from '../lab/simulate/run-job.ts';
 import { runJobs } from '../lab/simulate/run-jobs.ts';
 import { reshape } from '../lab/simulate/what-if.ts';
-import { addShapeOptions, type ShapeFlags, shapeOf } from '../lab/traces/shape-options.ts';
-import { fromOption } from './from-option.ts';
+import { describeReading } from '../lab/traces/trace.ts';
+import { above0, atLeastOne, collect, notNegative } from './option-values.ts';
 import {
   addPlanningOptions,
   type Planning,
   type PlanningFlags,
   planningOf,
 } from './planning-options.ts';
+import { pluginOption } from './plugin-option.ts';
+import { startProgress } from './progress.ts';
+import { addTraceOptions, loadOptionsOf, type TraceFlags } from './trace-options.ts';
 
-interface SimulateFlags extends PlanningFlags, ShapeFlags {
+interface SimulateFlags extends PlanningFlags, TraceFlags {
   readonly closedLoop: boolean;
   readonly trace: string;
-  readonly from?: string;
   readonly pool: string;
   readonly config: readonly string[];
   readonly plugin: readonly string[];
@@ -36,107 +37,108 @@ interface SimulateFlags extends PlanningFlags, ShapeFlags {
   readonly spread: number;
   readonly scrapeInterval: number;
   readonly parallel?: number;
-  readonly lenient: boolean;
   readonly report?: string;
   readonly json: boolean;
+}
+
+/** The figures of all configurations, and of all shapes of the pool if a plan was asked for. */
+interface Outcome {
+  readonly reports: readonly ConfigReport[];
+  readonly results: readonly Omit<JobResult, 'trace'>[];
+  readonly plan: CapacityPlan | undefined;
+  /** Unit of the plan's costs. */
+  readonly costUnit: string;
 }
 
 /** `pointsman simulate`. */
 export function simulateCommand(): Command {
   const command = new Command('simulate')
-    .description(
-      'run a trace through configurations side by side, on simulated servers in virtual time',
-    )
+    .description('compare configurations on a trace, with simulated servers in virtual time')
     .requiredOption(
       '--trace <file>',
-      'a trace in any format, plain, .zst or .gz, or a capture’s folder',
+      'a trace in any format, plain, .zst or .gz, or the folder of a capture',
     )
-    .addOption(fromOption())
     .requiredOption('--pool <file>', 'the model servers, in YAML; see docs/simulate.md')
-    .option('--config <name|file>', 'a configuration to try; give it several times', collect, [])
+    .option('--config <name|file>', 'a configuration to simulate; may be repeated', collect, [])
+    .addOption(pluginOption())
     .option(
-      '--plugin <file>',
-      'a module with plugin types of your own; see docs/plugins.md',
-      collect,
-      [],
+      '--seeds <n>',
+      'number of draws of each configuration, for confidence intervals',
+      atLeastOne,
+      1,
     )
-    .option('--seeds <n>', 'draws of each, to tell a difference from luck', integer, 1)
-    .option('--speed <times>', 'arrivals so many times as fast as in the trace', positive, 1)
-    .option('--closed-loop', 'a turn of a conversation waits for the answer before it', false)
-    .option('--spread <ms>', 'with several seeds, move each arrival by up to this', number, 10_000)
-    .option('--scrape-interval <ms>', 'how often metrics are read', positive, 50)
+    .option('--speed <times>', 'how many times faster than in the trace requests arrive', above0, 1)
+    .option('--closed-loop', 'turns of a conversation wait for the answer before them', false)
+    .option(
+      '--spread <ms>',
+      'with several seeds, move each arrival by up to this',
+      notNegative,
+      10_000,
+    )
+    .option('--scrape-interval <ms>', 'time between two scrapes of a server', above0, 50)
     .option(
       '--parallel <n>',
-      'simulations at once; as many as there are processors unless said',
-      integer,
+      'simulations at once; by default the number of processors',
+      atLeastOne,
     )
-    .option(
-      '--lenient',
-      'leave out bad lines of the trace and count them, sort what is out of order',
-      false,
-    )
-    .option('--report <file>', 'write a page with pictures there, which needs nothing else')
+    .option('--report <file>', 'write a self-contained HTML page with charts to this file')
     .option('--json', 'print one JSON document', false);
-  return addPlanningOptions(addShapeOptions(command)).action(run);
+  return addPlanningOptions(addTraceOptions(command)).action(run);
 }
 
 async function run(flags: SimulateFlags): Promise<void> {
-  mustBeThere('--trace', flags.trace);
-  mustBeThere('--pool', flags.pool);
+  mustExist('--trace', flags.trace);
+  mustExist('--pool', flags.pool);
   const inputs = [flags.trace, ...flags.merge, flags.pool, ...flags.config, ...flags.plugin];
   if (flags.report !== undefined) refuseOverwriting(flags.report, inputs, 'report.html');
   const planning = planningOf(flags);
-  const shape = shapeOf(flags);
+  const loadOptions = loadOptionsOf(flags);
   const pool = readPool(readFileSync(flags.pool, 'utf8'), flags.pool);
-  // What cannot be done is said before anything runs.
-  const shaped = planning.shapes.map((shape) =>
-    shape === undefined ? pool : reshape(pool, shape),
-  );
-  for (const each of shaped) costPerHour(each, planning.prices);
+  checkPlanning(planning, pool);
+  const { trace, plugin: plugins, parallel, json, closedLoop } = flags;
   const jobs = jobsOf(flags, planning);
-  const { trace, from, plugin: plugins, lenient, parallel, json, closedLoop } = flags;
-  const progress = createProgress(jobs.length);
+  const format = '{value}/{total} simulations, {duration_formatted}';
+  const progress = startProgress({ total: jobs.length, format });
+  let done = 0;
   const jobResults = await runJobs({
-    source: { trace, from, pool: flags.pool, plugins, lenient, shape, closedLoop },
+    source: { ...loadOptions, trace, pool: flags.pool, plugins, closedLoop },
     jobs,
     parallel,
-    onResult: () => progress.increment(),
+    onResult: () => {
+      done += 1;
+      progress.update(done);
+    },
   });
   progress.stop();
-  const { results, trace: read } = withoutReading(jobResults);
-  for (const sentence of sentencesOf(read)) process.stderr.write(`${sentence}\n`);
+  // All workers have read the same trace, so this is reported once.
+  const reading = jobResults[0]?.trace ?? { repaired: 0, notes: [] };
+  for (const sentence of describeReading(reading)) process.stderr.write(`${sentence}\n`);
+  const results = jobResults.map(({ trace: _trace, ...rest }) => rest);
   const reports = compare(results.filter(({ job }) => job.shape === undefined));
   const plan = planning.findSaturation
     ? capacityPlan(results, { pool, prices: planning.prices, objective: planning.objective })
     : undefined;
   const costUnit = planning.priced ? 'the unit of --price' : 'accelerator-hours (see --price)';
   await writeReport(flags, { reports, results, plan, costUnit });
-  if (json)
-    process.stdout.write(
-      `${JSON.stringify({ trace: read, reports, plan, results }, undefined, 2)}\n`,
-    );
-  else
-    process.stdout.write(
-      renderComparison(reports) + (plan === undefined ? '' : `\n${renderPlan(plan, costUnit)}`),
-    );
+  const document = { trace: reading, reports, plan, results };
+  const planText = plan === undefined ? '' : `\n${renderPlan(plan, costUnit)}`;
+  process.stdout.write(
+    json ? `${JSON.stringify(document, undefined, 2)}\n` : renderComparison(reports) + planText,
+  );
 }
 
-/** Loaded when it is asked for: plots are a large library. */
+/** Throws ConfigError for shapes and prices that do not fit the pool, before anything runs. */
+function checkPlanning({ shapes, prices }: Planning, pool: PoolSpec): void {
+  const shaped = shapes.map((shape) => (shape === undefined ? pool : reshape(pool, shape)));
+  for (const each of shaped) costPerHour(each, prices);
+}
+
 async function writeReport(
   { report, trace, pool, speed }: SimulateFlags,
-  {
-    reports,
-    results,
-    plan,
-    costUnit,
-  }: {
-    readonly reports: readonly ConfigReport[];
-    readonly results: readonly JobResult[];
-    readonly plan: CapacityPlan | undefined;
-    readonly costUnit: string;
-  },
+  { reports, results, plan, costUnit }: Outcome,
 ): Promise<void> {
   if (report === undefined) return;
+  // Imported on demand, because the chart library is large.
   const { reportPage } = await import('../lab/report/report-page.ts');
   const faster = speed === 1 ? '' : `, ${speed} times as fast`;
   const page = reportPage({
@@ -154,7 +156,7 @@ async function writeReport(
 
 function loadCurves(
   reports: readonly ConfigReport[],
-  results: readonly JobResult[],
+  results: Outcome['results'],
 ): Capacity['curves'] {
   return reports.map(({ name }) => {
     const first = results.find(({ job }) => job.name === name && job.shape === undefined);
@@ -162,18 +164,17 @@ function loadCurves(
   });
 }
 
-function mustBeThere(option: string, path: string): void {
+function mustExist(option: string, path: string): void {
   if (existsSync(path)) return;
-  throw new ConfigError('simulate', [{ path: option, message: `${path} is not there` }]);
+  throw new ConfigError('simulate', [{ path: option, message: `${path} does not exist` }]);
 }
 
 function jobsOf(
   { config, seeds, speed, spread, scrapeInterval, report }: SimulateFlags,
   { shapes, objective, findSaturation }: Planning,
 ): SimulationJob[] {
-  const unasked = shapes.length > 1 ? ['default'] : ['round-robin', 'reference-default', 'default'];
-  const names = config.length === 0 ? unasked : config;
-  return names.flatMap((name) => {
+  const names = shapes.length > 1 ? ['default'] : ['round-robin', 'reference-default', 'default'];
+  return (config.length === 0 ? names : config).flatMap((name) => {
     const text = configOf(name);
     return shapes.flatMap((shape) =>
       Array.from({ length: seeds }, (_, index) => ({
@@ -192,45 +193,11 @@ function jobsOf(
   });
 }
 
+/** A named configuration's name, or the text of a file. */
 function configOf(name: string): string {
   if (NAMED_CONFIGS.has(name)) return name;
   if (existsSync(name)) return readFileSync(name, 'utf8');
   const known = [...NAMED_CONFIGS.keys()].join(', ');
   const message = `${name} is neither a file nor one of ${known}`;
   throw new ConfigError('--config', [{ path: 'config', message }]);
-}
-
-function createProgress(total: number): Pick<SingleBar, 'increment' | 'stop'> {
-  if (!process.stderr.isTTY) return { increment: () => undefined, stop: () => undefined };
-  const format = '  [{bar}] {value}/{total} simulations, {duration_formatted}';
-  const bar = new SingleBar(
-    { format, stream: process.stderr, hideCursor: true },
-    Presets.shades_classic,
-  );
-  bar.start(total, 0);
-  return bar;
-}
-
-function collect(value: string, before: readonly string[]): readonly string[] {
-  return [...before, value];
-}
-
-function number(text: string): number {
-  const value = Number(text);
-  if (text.trim() === '' || !Number.isFinite(value) || value < 0) {
-    throw new InvalidArgumentError(`${text} is not a number of 0 or more`);
-  }
-  return value;
-}
-
-function positive(text: string): number {
-  const value = number(text);
-  if (value === 0) throw new InvalidArgumentError('must be above 0');
-  return value;
-}
-
-function integer(text: string): number {
-  const value = positive(text);
-  if (!Number.isInteger(value)) throw new InvalidArgumentError(`${text} is not a whole number`);
-  return value;
 }

@@ -1,11 +1,11 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { extname, join } from 'node:path';
 import { ConfigError } from '../../framework/error.ts';
-import { ENDS_WITH_PARENT } from '../../runtime/end-with-parent.ts';
+import { ENDS_WITH_PARENT } from '../../runtime/process-end.ts';
 
 export interface ChildCommand {
   readonly pid: number;
-  /** The JSON document it printed once it was up. */
+  /** The JSON document that it printed once it was up. */
   readonly document: unknown;
   stop(): Promise<void>;
 }
@@ -15,20 +15,22 @@ const TERM_TIMEOUT_MS = 3_000;
 const STDERR_CHARS_KEPT = 4_000;
 
 /**
- * Runs a command of this package (`serve`, `stub`) as a process of its own, so that it has its own event loop, and waits for the
- * line of JSON it prints once it is up. Ends it with this process at the latest, however that ends. Throws ConfigError with what it said when it does not start.
+ * Runs a command of this package (`serve`, `stub`) as a process of its own, so that it has its own
+ * event loop, and waits for the line of JSON that it prints once it is up. It ends with this
+ * process at the latest, even if that is killed. Throws ConfigError with its output if it does not
+ * start.
  */
 export async function startChildCommand(args: readonly string[]): Promise<ChildCommand> {
   // `.ts` from the sources, `.js` from the build.
   const main = join(import.meta.dirname, '..', '..', `main${extname(import.meta.filename)}`);
   const child = spawn(process.execPath, [main, ...args], {
-    // The channel carries nothing: its end tells of ours.
+    // The channel carries nothing: the child sees it close when this process ends.
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: { ...process.env, [ENDS_WITH_PARENT]: '1' },
   });
-  let said = '';
+  let stderr = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    said = (said + text).slice(-STDERR_CHARS_KEPT);
+    stderr = (stderr + text).slice(-STDERR_CHARS_KEPT);
   });
   const exited = new Promise<void>((resolve) => {
     child.once('error', () => resolve());
@@ -44,7 +46,18 @@ export async function startChildCommand(args: readonly string[]): Promise<ChildC
     await exited;
     clearTimeout(timer);
   };
-  const line = await new Promise<string | undefined>((resolve) => {
+  const line = await firstLineOf(child, exited);
+  if (line === undefined) {
+    await stop();
+    const message = `did not start:\n${stderr.trimEnd()}`;
+    throw new ConfigError('demo', [{ path: `pointsman ${args[0] ?? ''}`, message }]);
+  }
+  return { pid: child.pid ?? 0, document: JSON.parse(line), stop };
+}
+
+/** The first line on stdout; undefined if none comes in time. */
+function firstLineOf(child: ChildProcess, exited: Promise<void>): Promise<string | undefined> {
+  return new Promise((resolve) => {
     let text = '';
     const timer = setTimeout(() => resolve(undefined), START_TIMEOUT_MS);
     const settle = (value: string | undefined): void => {
@@ -59,10 +72,4 @@ export async function startChildCommand(args: readonly string[]): Promise<ChildC
     });
     void exited.then(() => settle(undefined));
   });
-  if (line === undefined) {
-    await stop();
-    const message = `did not start:\n${said.trimEnd()}`;
-    throw new ConfigError('demo', [{ path: `pointsman ${args[0] ?? ''}`, message }]);
-  }
-  return { pid: child.pid ?? 0, document: JSON.parse(line), stop };
 }

@@ -1,23 +1,18 @@
-import type { TraceRow } from './mooncake-trace.ts';
-import { promptText } from './prompt-text.ts';
+import { hitLadder } from '../run-summary/hit-ladder.ts';
+import { sum } from '../run-summary/statistics.ts';
+import type { Trace, TraceRequest } from '../traces/trace.ts';
 
-export interface PlannedRequest {
-  /** When to send it, after the start of its phase. */
-  readonly atMs: number;
-  readonly promptTokens: number;
-  readonly prompt: string;
-  readonly outputTokens: number;
-}
-
-export interface Workload {
-  /** Sent first and not measured: what the measured conversations had said before. */
-  readonly warmUp: readonly PlannedRequest[];
-  readonly measured: readonly PlannedRequest[];
-  /** Share of the measured prompt tokens that one endlessly large cache for all would have. */
+export interface DemoWorkload {
+  readonly blockTokens: number;
+  /** Sent first and not measured: what the measured conversations had asked before. */
+  readonly warmUp: readonly TraceRequest[];
+  /** Times count from the start of the measured part. */
+  readonly measured: readonly TraceRequest[];
+  /** Share of the measured prompt tokens that one cache of unlimited size would contain. */
   readonly hitRateMax: number;
 }
 
-export interface WorkloadOptions {
+export interface DemoWorkloadOptions {
   /** The measured part of the trace. */
   readonly fromMs: number;
   readonly toMs: number;
@@ -26,70 +21,54 @@ export interface WorkloadOptions {
   readonly warmUpGapMs: number;
 }
 
-/** A shared system prompt alone is no conversation; so many blocks in common are. */
-const COMMON_BLOCKS_MIN = 2;
+/** Prompts with only this many blocks in common share a system prompt and not a conversation. */
+const SYSTEM_PROMPT_BLOCKS = 1;
 
 /**
- * A minute of a trace, and a warm-up so that it does not begin with empty caches, as no minute in production does: of the rows
- * before it, for each measured row the one with the longest common prefix, answered with a single token.
+ * A part of a trace, with a warm-up so that it does not begin with empty caches: for each measured
+ * request, the earlier request with the longest common prefix, answered with a single token.
  */
 export function planWorkload(
-  rows: readonly TraceRow[],
-  { fromMs, toMs, arrivalSpeed, warmUpGapMs }: WorkloadOptions,
-): Workload {
-  const before = rows.filter(({ timestampMs }) => timestampMs < fromMs);
-  const window = rows.filter(({ timestampMs }) => timestampMs >= fromMs && timestampMs < toMs);
-  const earlier = new Set<TraceRow>();
-  for (const row of window) {
-    const closest = longestCommonPrefix(row, before);
-    if (closest !== undefined) earlier.add(closest);
-  }
-  const warmUp = before.filter((row) => earlier.has(row));
+  { requests, blockTokens }: Pick<Trace, 'requests' | 'blockTokens'>,
+  { fromMs, toMs, arrivalSpeed, warmUpGapMs }: DemoWorkloadOptions,
+): DemoWorkload {
+  const before = requests.filter(({ atMs }) => atMs < fromMs);
+  const window = requests.filter(({ atMs }) => atMs >= fromMs && atMs < toMs);
+  const closest = new Set(window.map((request) => longestCommonPrefix(request, before)));
+  const warmUp = before.filter((request) => closest.has(request));
+  const cachedTokens = (all: readonly TraceRequest[]): number =>
+    promptTokensOf(all) * hitLadder({ requests: all, blockTokens }, undefined, 1).ideal.overall;
   return {
-    warmUp: warmUp.map((row, index) => ({
+    blockTokens,
+    warmUp: warmUp.map((request, index) => ({
+      ...request,
       atMs: index * warmUpGapMs,
-      promptTokens: row.inputTokens,
-      prompt: promptText(row),
       outputTokens: 1,
     })),
-    measured: window.map((row) => ({
-      atMs: (row.timestampMs - fromMs) / arrivalSpeed,
-      promptTokens: row.inputTokens,
-      prompt: promptText(row),
-      outputTokens: Math.max(1, row.outputTokens),
-    })),
-    hitRateMax: hitRateMax(warmUp, window),
+    measured: window.map((each) => ({ ...each, atMs: (each.atMs - fromMs) / arrivalSpeed })),
+    hitRateMax:
+      (cachedTokens([...warmUp, ...window]) - cachedTokens(warmUp)) /
+      Math.max(1, promptTokensOf(window)),
   };
 }
 
-function longestCommonPrefix(row: TraceRow, before: readonly TraceRow[]): TraceRow | undefined {
-  let longest = COMMON_BLOCKS_MIN - 1;
-  let found: TraceRow | undefined;
+function promptTokensOf(requests: readonly TraceRequest[]): number {
+  return sum(requests.map(({ promptTokens }) => promptTokens));
+}
+
+/** Undefined if no earlier request shares more than a system prompt. */
+function longestCommonPrefix(
+  { blockIds }: TraceRequest,
+  before: readonly TraceRequest[],
+): TraceRequest | undefined {
+  let longest = SYSTEM_PROMPT_BLOCKS;
+  let found: TraceRequest | undefined;
   for (const each of before) {
-    const common = commonBlocks(row.hashIds, each.hashIds);
-    if (common > longest) {
-      longest = common;
-      found = each;
-    }
+    const different = blockIds.findIndex((id, place) => id !== each.blockIds[place]);
+    const common = different < 0 ? blockIds.length : different;
+    if (common <= longest) continue;
+    longest = common;
+    found = each;
   }
   return found;
-}
-
-function commonBlocks(one: readonly number[], other: readonly number[]): number {
-  let count = 0;
-  while (count < one.length && one[count] === other[count]) count += 1;
-  return count;
-}
-
-function hitRateMax(warmUp: readonly TraceRow[], window: readonly TraceRow[]): number {
-  const seen = new Set(warmUp.flatMap(({ hashIds }) => hashIds));
-  let blocks = 0;
-  let hits = 0;
-  for (const { hashIds } of window) {
-    const missing = hashIds.findIndex((id) => !seen.has(id));
-    hits += missing < 0 ? hashIds.length : missing;
-    blocks += hashIds.length;
-    for (const id of hashIds) seen.add(id);
-  }
-  return blocks === 0 ? 0 : hits / blocks;
 }

@@ -1,15 +1,38 @@
 import { describe, expect, it } from 'vitest';
-import type { SentRequest } from './open-loop.ts';
-import { policyResult, quantile } from './policy-result.ts';
+import type { AnswerEnd } from '../replay/answer-exchange.ts';
+import type { OpenLoopResult, SentRequest } from '../replay/open-loop.ts';
+import { TimeHistogram } from '../replay/time-histogram.ts';
+import { policyResult } from './policy-result.ts';
 
-function sent(endpoint: string, ttftMs: number, promptTokens = 100): SentRequest {
-  return { endpoint, ttftMs, promptTokens, error: undefined, lateMs: 1 };
+const CUT: AnswerEnd['lost'] = { kind: 'stopped', message: 'all have begun' };
+
+function sent(
+  servedBy: string,
+  ttftMs: number,
+  promptTokens = 100,
+  lost: AnswerEnd['lost'] = CUT,
+): SentRequest {
+  return {
+    request: { atMs: 0, model: '', promptTokens, outputTokens: 1, blockIds: [] },
+    lateMs: 1,
+    ttftMs,
+    e2eMs: ttftMs,
+    end: { lost, counted: undefined, chunks: 1, servedBy },
+  };
+}
+
+function runOf(
+  requests: readonly SentRequest[],
+  arrivals: OpenLoopResult['arrivals'],
+): OpenLoopResult {
+  const tokenGaps = new TimeHistogram();
+  return { sent: requests, underWayMax: 1, tokenGaps, durationMs: 1, arrivals, stopped: false };
 }
 
 describe('policyResult', () => {
   it('counts endpoints that got nothing into the balance', () => {
     const requests = [sent('a', 10), sent('a', 20), sent('b', 30, 400)];
-    const run = { requests, tokensWhileArriving: 50, arrivingMs: 500 };
+    const run = runOf(requests, { tokens: 50, durationMs: 500 });
     const result = policyResult({ policy: 'p', run, prefixHitRate: 0.5, endpoints: 4 });
     expect(result).toMatchObject({
       requests: 3,
@@ -22,17 +45,9 @@ describe('policyResult', () => {
   });
 
   it('shows an error and leaves its missing first token out', () => {
-    const failed = { ...sent('a', 0), ttftMs: undefined, error: '503 none' };
-    const run = { requests: [failed, sent('a', 10)], tokensWhileArriving: 1, arrivingMs: 1000 };
+    const failed = sent('a', Number.NaN, 100, { kind: 'http 503', message: 'none' });
+    const run = runOf([failed, sent('a', 10)], { tokens: 1, durationMs: 1000 });
     const result = policyResult({ policy: 'p', run, prefixHitRate: 0, endpoints: 1 });
-    expect(result).toMatchObject({ errors: 1, firstError: '503 none', ttftMs: { mean: 10 } });
-  });
-});
-
-describe('quantile', () => {
-  it('is a value that was measured', () => {
-    expect(quantile([3, 1, 2], 0.5)).toBe(2);
-    expect(quantile([3, 1, 2], 0.99)).toBe(3);
-    expect(quantile([], 0.5)).toBe(0);
+    expect(result).toMatchObject({ errors: 1, firstError: 'http 503: none', ttftMs: { mean: 10 } });
   });
 });

@@ -1,87 +1,82 @@
-import type { OpenLoopResult } from './open-loop.ts';
+import type { OpenLoopResult } from '../replay/open-loop.ts';
+import { summarizeReplay } from '../replay/summarize-replay.ts';
+import { mean, quantile, sum } from '../run-summary/statistics.ts';
+import type { TraceRequest } from '../traces/trace.ts';
 
-/** What one policy made of the workload. */
+/** The figures of one policy. */
 export interface PolicyResult {
-  /** Its configuration's name. */
+  /** Name of its configuration. */
   readonly policy: string;
   readonly requests: number;
   readonly errors: number;
-  /** One of the errors, to begin with. */
+  /** One of the errors. */
   readonly firstError: string | undefined;
+  /** NaN if no request had a first token. */
   readonly ttftMs: {
     readonly mean: number;
     readonly p50: number;
     readonly p90: number;
     readonly p99: number;
   };
-  /** Output tokens that reached the client a second, while requests were arriving. */
+  /** Output tokens per second that reached the client while requests were arriving. */
   readonly tokensPerSecond: number;
-  /** Share of prompt tokens that the engines found in their caches, from their own counters. */
+  /** Share of prompt tokens that the engines found in their caches, by their own counters. */
   readonly prefixHitRate: number;
   /** The busiest endpoint over the mean; 1 is even. */
   readonly balance: { readonly requests: number; readonly promptTokens: number };
-  /** How late this machine sent, p99: above some tens of ms it has no room left and the figures say so. */
+  /** How late requests were sent, p99. Above some tens of milliseconds this machine is overloaded. */
   readonly senderLateP99Ms: number;
 }
 
 export interface PolicyResultOptions {
   readonly policy: string;
+  /** Answers that the run has cut after their first token count as sound. */
   readonly run: OpenLoopResult;
   readonly prefixHitRate: number;
-  /** Endpoints in the pool; those that got nothing count as well. */
+  /** Number of endpoints in the pool, those without a request included. */
   readonly endpoints: number;
 }
 
 export function policyResult(options: PolicyResultOptions): PolicyResult {
   const { policy, run, prefixHitRate, endpoints } = options;
-  const { requests, tokensWhileArriving, arrivingMs } = run;
-  const failed = requests.filter(({ error }) => error !== undefined);
-  const ttfts = requests.flatMap(({ ttftMs }) => (ttftMs === undefined ? [] : [ttftMs]));
+  const { errors, late } = summarizeReplay(run, run.sent.length).figures;
+  const [first] = errors;
+  const ttfts = run.sent
+    .map(({ ttftMs }) => ttftMs)
+    .filter((ttftMs) => !Number.isNaN(ttftMs))
+    .sort((one, other) => one - other);
   return {
     policy,
-    requests: requests.length,
-    errors: failed.length,
-    firstError: failed[0]?.error,
+    requests: run.sent.length,
+    errors: sum(errors.map(({ count }) => count)),
+    firstError: first && `${first.kind}: ${first.first}`,
     ttftMs: {
       mean: mean(ttfts),
       p50: quantile(ttfts, 0.5),
       p90: quantile(ttfts, 0.9),
       p99: quantile(ttfts, 0.99),
     },
-    tokensPerSecond: tokensWhileArriving / (arrivingMs / 1000),
+    tokensPerSecond: run.arrivals.tokens / (run.arrivals.durationMs / 1000),
     prefixHitRate,
     balance: {
       requests: maxOverMean(run, endpoints, () => 1),
       promptTokens: maxOverMean(run, endpoints, ({ promptTokens }) => promptTokens),
     },
-    senderLateP99Ms: quantile(
-      requests.map(({ lateMs }) => lateMs),
-      0.99,
-    ),
+    senderLateP99Ms: late.p99,
   };
 }
 
+/** 0 if no endpoint served a request. */
 function maxOverMean(
-  { requests }: OpenLoopResult,
+  { sent }: OpenLoopResult,
   endpoints: number,
-  weight: (request: OpenLoopResult['requests'][number]) => number,
+  weight: (request: TraceRequest) => number,
 ): number {
   const sums = new Map<string, number>();
-  let total = 0;
-  for (const request of requests) {
-    if (request.endpoint === undefined) continue;
-    sums.set(request.endpoint, (sums.get(request.endpoint) ?? 0) + weight(request));
-    total += weight(request);
+  for (const { request, end } of sent) {
+    const name = typeof end === 'string' ? undefined : end.servedBy;
+    if (name !== undefined) sums.set(name, (sums.get(name) ?? 0) + weight(request));
   }
-  return total === 0 ? 0 : Math.max(...sums.values()) / (total / endpoints);
-}
-
-function mean(values: readonly number[]): number {
-  return values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
-}
-
-/** The smallest value that at least the share `q` of the values does not exceed; 0 without values. */
-export function quantile(values: readonly number[], q: number): number {
-  const sorted = values.toSorted((one, other) => one - other);
-  return sorted[Math.max(0, Math.ceil(q * sorted.length) - 1)] ?? 0;
+  const all = [...sums.values()];
+  return all.length === 0 ? 0 : Math.max(...all) / (sum(all) / endpoints);
 }

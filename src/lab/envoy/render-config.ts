@@ -3,24 +3,24 @@ import { type Document, parseDocument } from 'yaml';
 import { packageFile } from '../../files/folders.ts';
 
 export interface EnvoyConfigOptions {
-  /** Which of the shipped wirings in `deploy/`. */
+  /** Name of a shipped configuration in `deploy/`. */
   readonly wiring: 'envoy' | 'envoy-efficient' | 'envoy-observer';
-  /** Addresses are loopback; 0 takes a free port, here and below. */
+  /** On the loopback address; 0 selects a free port, here and below. */
   readonly listenerPort: number;
   readonly adminPort?: number;
   /** `host:port`, an IPv6 host in brackets. */
   readonly extProcAddress: string;
-  /** Of `envoy-observer`, the second ext_proc server, in the same form. */
+  /** The second ext_proc server of `envoy-observer`, in the same form. */
   readonly observerAddress?: string;
-  /** TLS without verification, as towards a picker with a certificate of its own. */
+  /** TLS without verification, for a picker with a self-signed certificate. */
   readonly extProcTls?: boolean;
   readonly failureModeAllow?: boolean;
   readonly bufferLimitBytes?: number;
-  /** Last changes, such as a filter of a test's own. */
+  /** Makes further changes, such as a filter for a test. */
   readonly edit?: (config: Document) => void;
 }
 
-/** Where things stand in the shipped files. */
+/** Paths in the shipped files. */
 export const LISTENER: readonly (string | number)[] = ['static_resources', 'listeners', 0];
 export const CONNECTION_MANAGER: readonly (string | number)[] = [
   ...LISTENER,
@@ -55,7 +55,7 @@ const TLS_UNVERIFIED = {
   },
 };
 
-/** A shipped Envoy configuration as YAML, with this run's ports and addresses in it: what ships is what is tested. */
+/** A shipped Envoy configuration as YAML, with other ports and addresses. */
 export function renderEnvoyConfig(options: EnvoyConfigOptions): string {
   const { wiring, listenerPort, adminPort = 0, extProcTls = false } = options;
   const config = parseDocument(readFileSync(packageFile(`deploy/${wiring}.yaml`), 'utf8'));
@@ -80,10 +80,11 @@ export function renderEnvoyConfig(options: EnvoyConfigOptions): string {
   return config.toString();
 }
 
-/** Only what is there: a file that has moved on is a mistake of ours, not a second setting beside the first. */
+/** Throws if there is no value at the path, because a changed file would get a second setting. */
 function replace(config: Document, path: readonly (string | number)[], value: unknown): void {
-  if (!config.hasIn(path))
+  if (!config.hasIn(path)) {
     throw new Error(`the shipped Envoy configuration has no ${path.join('.')}`);
+  }
   config.setIn(path, config.createNode(value));
 }
 

@@ -5,12 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
-import { guardProcess } from './guard-process.ts';
 
 export interface RunEnvoyOptions {
   readonly binary: string;
   readonly configYaml: string;
-  /** Envoy's own warnings and errors, a line at a time. */
+  /** Receives Envoy's warnings and errors, line by line. */
   readonly log: (line: string) => void;
   /** Worker threads. */
   readonly concurrency?: number;
@@ -19,22 +18,29 @@ export interface RunEnvoyOptions {
 export interface RunningEnvoy {
   readonly pid: number;
   readonly adminPort: number;
-  /** Of the first listener. */
+  /** Port of the first listener. */
   readonly listenerPort: number;
-  /** Resolves when the process has ended, whoever ended it. */
+  /** Resolves when the process has ended for any reason. */
   readonly exited: Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Start-up takes half a second; the picker's health check may hold it for its time-out of 2 s. */
+/** Startup takes half a second, and longer if the picker's health check runs into its 2 s timeout. */
 const READY_TIMEOUT_MS = 20_000;
 const READY_POLL_MS = 25;
 const TERM_TIMEOUT_MS = 2_000;
 const LOG_LINE_CHARS_MAX = 2_000;
 
 /**
- * Runs Envoy and waits until it takes requests. Its base id is dynamic: of two Envoys with the same one the second ends without
- * a word. Ends it with this process at the latest, however that ends. Throws when it does not start.
+ * A shell script that waits for the end of its input, which comes when this process ends. It
+ * ignores Ctrl-C at a terminal, because this process may still need Envoy then.
+ */
+const GUARD_SCRIPT = 'trap "" INT HUP TERM; read -r _; kill -9 "$1" 2>/dev/null; rm -rf "$2"';
+
+/**
+ * Runs Envoy and waits until it accepts requests. It ends with this process at the latest, even if
+ * that is killed. Throws if it does not start. Envoy gets a dynamic base id, because the second of
+ * two Envoys with the same id ends without an error message.
  */
 export async function startEnvoy(options: RunEnvoyOptions): Promise<RunningEnvoy> {
   const { binary, configYaml, log, concurrency = 1 } = options;
@@ -66,9 +72,22 @@ export async function startEnvoy(options: RunEnvoyOptions): Promise<RunningEnvoy
     return { pid: child.pid ?? 0, ...ports, exited, stop };
   } catch (error) {
     await stop();
-    const said = lastLines().join('\n');
-    throw new Error(`Envoy did not start: ${String(error)}\n${said}`, { cause: error });
+    const log = lastLines().join('\n');
+    throw new Error(`Envoy did not start: ${String(error)}\n${log}`, { cause: error });
   }
+}
+
+/**
+ * Kills a process and deletes its folder when this process is gone, even by SIGKILL, if there is a
+ * POSIX shell. Returns a function that ends the guard, to be called when the process has ended.
+ */
+function guardProcess(pid: number, folder: string): () => void {
+  const guard = spawn('/bin/sh', ['-c', GUARD_SCRIPT, 'pointsman-guard', String(pid), folder], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  // Without a shell, Envoy outlives this process only if this process is killed.
+  guard.once('error', () => undefined);
+  return () => void guard.kill('SIGKILL');
 }
 
 async function untilReady(
@@ -115,7 +134,7 @@ async function firstListenerPort(admin: string): Promise<number | undefined> {
   return page.listener_statuses?.[0]?.local_address?.socket_address?.port_value;
 }
 
-/** Passes lines on and keeps the last ten, for the error when it does not start. */
+/** Passes lines on to `log`. Returns a function for the last ten lines. */
 function relay(child: ChildProcess, log: (line: string) => void): () => readonly string[] {
   const kept: string[] = [];
   let rest = '';

@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici';
 import { AnswerReader, type CountedTokens } from './answer-reader.ts';
 
-/** Where an answer was lost. `http 503` and the like besides. */
+/** Why an answer did not come as a whole, besides `http 503` and other status codes. */
 export type LostKind =
   | 'connection'
   | 'cut off'
@@ -12,27 +12,30 @@ export type LostKind =
   | 'empty';
 
 export interface AnswerEnd {
-  /** Undefined when all of it came. */
+  /** Undefined when the whole answer came. */
   readonly lost:
     | { readonly kind: LostKind | `http ${number}`; readonly message: string }
     | undefined;
   readonly counted: CountedTokens | undefined;
-  /** Chunks that carried tokens. */
+  /** How many chunks carried tokens. */
   readonly chunks: number;
-  /** The server's own name, where it says one. */
+  /** The server's name, if the response names one. */
   readonly servedBy: string | undefined;
 }
 
 export interface AnswerHooks {
-  /** Tokens came, for the first time or again. */
-  onTokens(): void;
-  /** Once, and nothing after it. */
+  /** `count` tokens came. */
+  onTokens(count: number): void;
+  /** Called once, after all else. */
   onEnd(end: AnswerEnd): void;
 }
 
 const ERROR_CHARS_MAX = 300;
 
-/** One request and its streamed answer, without a stream or a promise of its own: there are thousands. */
+/**
+ * One request and its streamed answer. It has no stream and no promise of its own, because there
+ * are thousands of them.
+ */
 export class AnswerExchange implements Dispatcher.DispatchHandler {
   readonly #hooks: AnswerHooks;
   readonly #servedByHeader: string;
@@ -40,8 +43,8 @@ export class AnswerExchange implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined;
   #status = 0;
   #servedBy: string | undefined;
-  /** What a refusal says. */
-  #refusal = '';
+  /** The beginning of the body of an answer that is an error. */
+  #errorText = '';
   #ended = false;
 
   constructor(hooks: AnswerHooks, servedByHeader: string) {
@@ -67,12 +70,13 @@ export class AnswerExchange implements Dispatcher.DispatchHandler {
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#ended) return;
     if (this.#status !== 200) {
-      const room = ERROR_CHARS_MAX - this.#refusal.length;
-      if (room > 0) this.#refusal += chunk.toString('utf8', 0, room);
+      const room = ERROR_CHARS_MAX - this.#errorText.length;
+      if (room > 0) this.#errorText += chunk.toString('utf8', 0, room);
       return;
     }
     try {
-      if (this.#reader.push(chunk)) this.#hooks.onTokens();
+      const tokens = this.#reader.push(chunk);
+      if (tokens > 0) this.#hooks.onTokens(tokens);
     } catch (error) {
       this.cancel('no such answer', messageOf(error));
     }
@@ -80,7 +84,7 @@ export class AnswerExchange implements Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     const { failure, chunks, done } = this.#reader;
-    if (this.#status !== 200) this.#end(`http ${this.#status}`, this.#refusal.trim());
+    if (this.#status !== 200) this.#end(`http ${this.#status}`, this.#errorText.trim());
     else if (failure !== undefined) this.#end('said error', failure);
     else if (!done) this.#end('cut off', 'the answer ended without [DONE]');
     else if (chunks === 0) this.#end('empty', 'the answer had no token');
@@ -91,7 +95,7 @@ export class AnswerExchange implements Dispatcher.DispatchHandler {
     this.#end(this.#status === 0 ? 'connection' : 'cut off', messageOf(error));
   }
 
-  /** Ends it as lost; without effect when it is over. */
+  /** Ends the answer as lost. Has no effect if it has ended. */
   cancel(kind: LostKind, message: string): void {
     this.#end(kind, message);
     this.#controller?.abort(new Error(message));
@@ -106,7 +110,7 @@ export class AnswerExchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** A failed connect to a name with several addresses has a code and no message. */
+/** A failed connection to a name with several addresses has a code and no message. */
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return (error.message || ('code' in error ? String(error.code) : error.name)).slice(

@@ -35,9 +35,9 @@ describe('AnswerReader', () => {
   it('takes the role that a chat begins with for no token', () => {
     const reader = new AnswerReader();
     const said = (delta: object): Buffer => Buffer.from(event({ choices: [{ delta }] }));
-    expect(reader.push(said({ role: 'assistant', content: '' }))).toBe(false);
-    expect(reader.push(said({ reasoning_content: 'hm' }))).toBe(true);
-    expect(reader.push(said({ content: 'a' }))).toBe(true);
+    expect(reader.push(said({ role: 'assistant', content: '' }))).toBe(0);
+    expect(reader.push(said({ reasoning_content: 'hm' }))).toBe(1);
+    expect(reader.push(said({ content: 'a' }))).toBe(1);
     expect(reader.chunks).toBe(2);
   });
 

@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { EventLines } from './event-lines.ts';
 
-/** What the server says it has counted; undefined where it does not. */
+/** What the server has counted, by the usage that it reports. */
 export interface CountedTokens {
   readonly promptTokens: number;
   readonly outputTokens: number;
+  /** Undefined if the server does not report it. */
   readonly cachedTokens: number | undefined;
 }
 
@@ -25,57 +26,59 @@ const chunk = z.object({
   error: z.unknown().optional(),
 });
 
-/** Inside an answer's text each quote stands behind a backslash, so these are the chunk's own. */
+/** Quotes inside an answer's text are escaped, so these match only the chunk's own keys. */
 const USAGE = Buffer.from('"usage":');
 const NULL = 0x6e;
 const ERROR = Buffer.from('"error":');
 const DONE = Buffer.from('[DONE]');
 const ERROR_CHARS_MAX = 200;
 
-/** One streamed answer of either API. Keeps no text: only what came, and what the server counted. */
+/** Reads one streamed answer of either API. Keeps the counts and not the text. */
 export class AnswerReader {
-  /** Chunks with tokens. */
+  /** How many chunks carried tokens. */
   chunks = 0;
   counted: CountedTokens | undefined;
-  /** What the server said in place of going on. */
+  /** The error that the server reported in the stream, as JSON. */
   failure: string | undefined;
   done = false;
   readonly #lines = new EventLines((data) => this.#event(data));
 
-  /** Whether tokens came with it. Throws on what is no such answer. */
-  push(bytes: Buffer): boolean {
+  /** Returns how many tokens came with these bytes. Throws if they are not such an answer. */
+  push(bytes: Buffer): number {
     const before = this.chunks;
     this.#lines.push(bytes);
-    return this.chunks > before;
+    return this.chunks - before;
   }
 
   #event(data: Buffer): void {
     if (data.equals(DONE)) this.done = true;
-    // Once tokens come only what is not one is worth a look: there are thousands of streams.
+    // After the first token only other events are parsed, because there are thousands of streams.
     else if (this.chunks > 0 && !hasUsage(data) && !data.includes(ERROR)) this.chunks += 1;
     else this.#read(data);
   }
 
   #read(data: Buffer): void {
-    const { choices, usage: said, error } = chunk.parse(JSON.parse(data.toString('utf8')));
+    const { choices, usage: used, error } = chunk.parse(JSON.parse(data.toString('utf8')));
     if (error !== undefined && error !== null) {
       this.failure = JSON.stringify(error).slice(0, ERROR_CHARS_MAX);
       return;
     }
-    if (said !== undefined && said !== null) {
+    if (used !== undefined && used !== null) {
       this.counted = {
-        promptTokens: said.prompt_tokens,
-        outputTokens: said.completion_tokens ?? this.chunks,
-        cachedTokens: said.prompt_tokens_details?.cached_tokens ?? undefined,
+        promptTokens: used.prompt_tokens,
+        outputTokens: used.completion_tokens ?? this.chunks,
+        cachedTokens: used.prompt_tokens_details?.cached_tokens ?? undefined,
       };
     }
-    // A chat begins with the speaker's role, which is no token. A token of a completion may be no whole character yet.
     const [choice] = choices ?? [];
     if (choice === undefined) return;
-    const { text, delta: said2 } = choice;
-    const spoken = (said2?.content ?? said2?.reasoning_content ?? '') !== '';
-    if (typeof text === 'string' || spoken || (said2?.tool_calls ?? []).length > 0)
+    // A chat begins with the speaker's role, which is not a token. The text of a completion may be
+    // empty, because a token can be a part of a character.
+    const { text, delta: message } = choice;
+    const hasContent = (message?.content ?? message?.reasoning_content ?? '') !== '';
+    if (typeof text === 'string' || hasContent || (message?.tool_calls ?? []).length > 0) {
       this.chunks += 1;
+    }
   }
 }
 

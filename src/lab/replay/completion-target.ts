@@ -1,46 +1,65 @@
 import { Agent } from 'undici';
 import { z } from 'zod';
-import { AnswerExchange } from './answer-exchange.ts';
-import type { PreparedRequest, SendRequest } from './sent-request.ts';
+import { AnswerExchange, type AnswerHooks } from './answer-exchange.ts';
 
 export type Api = 'completions' | 'chat';
 
+/** A request as it is sent. */
+export interface PreparedRequest {
+  readonly model: string;
+  /** UTF-8 that needs no escape in JSON. */
+  readonly prompt: Buffer;
+  readonly outputTokens: number;
+  /** Sent in the header `x-session-id`. */
+  readonly session?: string | undefined;
+}
+
+/** Sends a request at once and reports its answer to the hooks. */
+export type SendRequest = (
+  request: PreparedRequest,
+  hooks: AnswerHooks,
+) => Pick<AnswerExchange, 'cancel'>;
+
 export interface TargetOptions {
-  /** Of the gateway; `/v1/completions` and the like are put behind its path. */
+  /** The gateway's address; `/v1/completions` and the like are appended to its path. */
   readonly url: URL;
   readonly api: Api;
+  /** Headers to send with each request. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The answer's header that names the server. */
+  /** The response header that names the server, in lower case. */
   readonly servedByHeader: string;
 }
 
 export interface CompletionTarget {
-  /** The first model it lists. Throws with what it said instead. */
+  /** The first model that the target lists. Rejects with the target's answer if it lists none. */
   firstModel(): Promise<string>;
   readonly send: SendRequest;
   close(): Promise<void>;
 }
 
+/** The header in which the endpoint picker names the endpoint that served a request. */
+export const SERVED_BY_HEADER = 'x-inference-pod';
 const PATHS: Readonly<Record<Api, string>> = {
   completions: '/v1/completions',
   chat: '/v1/chat/completions',
 };
 const MODELS_TIMEOUT_MS = 10_000;
+const ERROR_CHARS_MAX = 200;
 const models = z.object({ data: z.array(z.object({ id: z.string() })).min(1) });
 
-/** An OpenAI-compatible gateway, with a connection for each answer under way. */
+/** A client of an OpenAI-compatible gateway, with one connection for each answer under way. */
 export function createCompletionTarget({
   url,
   api,
   headers,
   servedByHeader,
 }: TargetOptions): CompletionTarget {
-  // How long an answer may take is the replay's to say.
+  // The open loop has a timeout of its own.
   const agent = new Agent({ connections: null, headersTimeout: 0, bodyTimeout: 0 });
   const { origin } = url;
   const base = url.pathname.replace(/\/+$/, '').replace(/\/v1$/, '');
   const sent = { 'content-type': 'application/json', accept: 'text/event-stream', ...headers };
-  // A session's name may be of any letters.
+  // A session's name may contain characters that a header may not.
   const headersOf = ({ session }: PreparedRequest): Record<string, string> =>
     session === undefined ? sent : { ...sent, 'x-session-id': encodeURIComponent(session) };
   return {
@@ -53,7 +72,9 @@ export function createCompletionTarget({
         signal: AbortSignal.timeout(MODELS_TIMEOUT_MS),
       });
       const text = await answer.body.text();
-      if (answer.statusCode !== 200) throw new Error(`${answer.statusCode} ${text.slice(0, 200)}`);
+      if (answer.statusCode !== 200) {
+        throw new Error(`${answer.statusCode} ${text.slice(0, ERROR_CHARS_MAX)}`);
+      }
       return models.parse(JSON.parse(text)).data[0]?.id ?? '';
     },
     send: (request, hooks) => {
@@ -67,7 +88,7 @@ export function createCompletionTarget({
   };
 }
 
-/** The prompt's bytes go in as they are: they need no escape. */
+/** The prompt's bytes are inserted as they are, because they need no escape. */
 function bodyOf({ model, prompt, outputTokens }: PreparedRequest, api: Api): Buffer {
   const head = `{"model":${JSON.stringify(model)},"max_tokens":${outputTokens},"ignore_eos":true,"temperature":0,"stream":true,"stream_options":{"include_usage":true},`;
   const [before, after] =

@@ -1,4 +1,4 @@
-/** A longer line is no token of an answer, and nobody's memory is for it. */
+/** A longer line cannot be a token of an answer, so no memory is kept for it. */
 const LINE_BYTES_MAX = 1024 * 1024;
 const NEWLINE = 0x0a;
 const RETURN = 0x0d;
@@ -6,7 +6,10 @@ const PREFIX = Buffer.from('data:');
 const SPACE = 0x20;
 const NOTHING = Buffer.alloc(0);
 
-/** Server-sent events as they come in pieces: hears what each `data:` line says. Comments and other fields are passed over. */
+/**
+ * Splits server-sent events that come in pieces, and passes on the text of each `data:` line.
+ * Comments and other fields are skipped.
+ */
 export class EventLines {
   readonly #onData: (data: Buffer) => void;
   #rest: Buffer = NOTHING;
@@ -15,7 +18,7 @@ export class EventLines {
     this.#onData = onData;
   }
 
-  /** Throws where a line never ends. `data` is only valid during the call it is given to. */
+  /** Throws if a line is too long. The `data` passed to `onData` is valid during that call only. */
   push(chunk: Buffer): void {
     const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
     let from = 0;
@@ -26,7 +29,7 @@ export class EventLines {
     if (bytes.length - from > LINE_BYTES_MAX) {
       throw new Error(`a line of the answer has more than ${LINE_BYTES_MAX} bytes`);
     }
-    // A copy: the chunk's memory goes back to the socket.
+    // A copy, because the chunk's memory goes back to the socket.
     this.#rest = from === bytes.length ? NOTHING : Buffer.from(bytes.subarray(from));
   }
 

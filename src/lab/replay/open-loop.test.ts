@@ -2,9 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { SimulatedClock } from '../../runtime/simulated-clock.ts';
 import type { TraceRequest } from '../traces/trace.ts';
 import type { AnswerHooks, LostKind } from './answer-exchange.ts';
-import { OpenLoop } from './open-loop.ts';
-import type { OpenLoopOptions, OpenLoopResult } from './open-loop-options.ts';
-import type { Sent } from './sent-request.ts';
+import {
+  OpenLoop,
+  type OpenLoopOptions,
+  type OpenLoopResult,
+  type SentRequest,
+} from './open-loop.ts';
 
 function arrivals(...times: readonly number[]): readonly TraceRequest[] {
   return times.map((atMs, index) => ({
@@ -60,9 +63,9 @@ function answer(
   { onTokens, onEnd }: AnswerHooks,
 ): { cancel(kind: LostKind, message: string): void } {
   const timers = [
-    clock.setTimer(answerMs / 2, onTokens),
+    clock.setTimer(answerMs / 2, () => onTokens(1)),
     clock.setTimer(answerMs, () => {
-      onTokens();
+      onTokens(1);
       onEnd({ lost: undefined, counted: undefined, chunks: 2, servedBy: 'a' });
     }),
   ];
@@ -74,7 +77,7 @@ function answer(
   };
 }
 
-const lostOf = ({ end }: Sent): string | undefined =>
+const lostOf = ({ end }: SentRequest): string | undefined =>
   typeof end === 'string' ? end : end.lost?.kind;
 
 describe('OpenLoop', () => {
@@ -132,6 +135,22 @@ describe('OpenLoop', () => {
     const { sent, stopped } = await loop.result;
     expect(stopped).toBe(true);
     expect(sent.map(lostOf)).toEqual([undefined, 'stopped']);
+  });
+
+  it('counts the tokens that come before the last request is due', async () => {
+    const { arrivals: arrived } = await line(arrivals(0, 100, 250), 200).run();
+    expect(arrived).toEqual({ durationMs: 250, tokens: 3 });
+  });
+
+  it('cuts answers once each request has its first token, where that is asked for', async () => {
+    const { run } = line(arrivals(0, 10, 900), 1000, { cutAfterFirstTokens: true });
+    const { sent, durationMs, stopped } = await run();
+    expect(sent.map((each) => [lostOf(each), each.ttftMs])).toEqual([
+      [undefined, 500],
+      [undefined, 500],
+      ['stopped', 500],
+    ]);
+    expect([durationMs, stopped]).toEqual([1400, false]);
   });
 
   it('lets a turn wait for the answer it goes on from, and counts from then', async () => {

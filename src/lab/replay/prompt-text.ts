@@ -1,8 +1,9 @@
 import type { TraceRequest } from '../traces/trace.ts';
 
 /**
- * Three letters behind a space: four bytes, which the stub counts as one token, and so common that the tokenizers of
- * real models have each as one, too (tried: those of Llama 2 and 3, GPT-2, GPT-4 and GPT-4o).
+ * Words of three letters. With the space before it, each has four bytes, which the stub counts as
+ * one token. The words are so common that each is one token of real models, too (tried with the
+ * tokenizers of Llama 2 and 3, GPT-2, GPT-4 and GPT-4o).
  */
 const WORDS = (
   'the and for are but not you all any can her was one our out day get has him his how man new now old see ' +
@@ -12,25 +13,25 @@ const WORDS = (
   'sit six sky son sub sum sun tax tea ten tie tip top try via war web wet why win yes yet add age'
 ).split(' ');
 
-/** Each word as the four bytes it is sent as. */
+/** Each word as the four bytes that are sent. */
 const WORD_BYTES = Uint32Array.from(WORDS, (word) =>
   Buffer.from(` ${word}`, 'latin1').readUInt32LE(),
 );
 
 export interface PromptTextOptions {
-  /** Of each of the request's block ids. */
+  /** Tokens in each block of the request. */
   readonly blockTokens: number;
-  /** Makes all of the text another, so that what earlier runs left in caches is not found. */
+  /** Changes the whole text, so that it is not in the caches because of earlier runs. */
   readonly salt: string;
-  /** What is the request's own: the text behind its last full block is of no other request. */
+  /** Number of the request. The text after its last full block is of this request only. */
   readonly index: number;
-  /** Tokens that the target puts around the text; so many fewer are written, but at least one. */
+  /** Tokens that the target adds around the text. The text is shorter by these; at least one token. */
   readonly templateTokens: number;
 }
 
 /**
- * A prompt of a request whose text nobody knows: one word a token, equal block ids as equal text. Of bytes that need no
- * escape in JSON.
+ * Makes a prompt for a request of which only the sizes and block ids are known: one word a token,
+ * and the same text for the same block id. The bytes need no escape in JSON.
  */
 export function promptText(
   { promptTokens, blockIds }: TraceRequest,
@@ -44,7 +45,10 @@ export function promptText(
   return Buffer.from(words.buffer);
 }
 
-/** The same words for the same seed. 64 bits of it count, so that of millions of blocks no two are alike by chance. */
+/**
+ * Writes the same words for the same seed. The generator has 64 bits of state, so that no two of
+ * millions of blocks are equal by chance.
+ */
 function write(words: Uint32Array, seed: string): void {
   let low = 0x811c9dc5;
   let high = 0x2545f491;

@@ -1,17 +1,17 @@
 import { ConfigError } from '../../framework/error.ts';
-import type { Clock } from '../../framework/runtime.ts';
+import type { Clock, Millis } from '../../framework/runtime.ts';
 import { preciseClock } from '../../runtime/precise-clock.ts';
 import { type SimulationSummary, summarize } from '../run-summary/summarize.ts';
+import type { TraceRequest } from '../traces/trace.ts';
 import type { Workload } from '../traces/workload.ts';
-import { type CompletionTarget, createCompletionTarget } from './completion-target.ts';
-import { OpenLoop } from './open-loop.ts';
-import type { OpenLoopResult } from './open-loop-options.ts';
+import {
+  type CompletionTarget,
+  createCompletionTarget,
+  type TargetOptions,
+} from './completion-target.ts';
+import { OpenLoop, type OpenLoopProgress, type OpenLoopResult } from './open-loop.ts';
 import { promptText } from './prompt-text.ts';
-import type { ReplayFlags } from './replay-flags.ts';
-import { createProgress } from './replay-progress.ts';
 import { type ReplaySummary, summarizeReplay } from './summarize-replay.ts';
-
-export const STOPPED_EXIT_CODE = 130;
 
 export interface Replayed extends ReplaySummary {
   readonly job: {
@@ -25,39 +25,52 @@ export interface Replayed extends ReplaySummary {
   readonly summary: SimulationSummary;
 }
 
-export interface ReplayToOptions {
+export interface ReplayToOptions extends TargetOptions {
+  /** What the target is listed under. */
   readonly name: string;
-  readonly flags: ReplayFlags;
-  /** Already as fast as it is to be sent. */
+  /** The model to ask for, whatever the trace says. */
+  readonly model: string | undefined;
+  /** Sped up already, by `speed`. */
   readonly workload: Workload;
+  readonly speed: number;
   readonly salt: string;
+  readonly templateTokens: number;
+  readonly concurrencyMax: number;
+  readonly timeoutMs: Millis;
+  /** Ends the replay early, with the figures so far, when it aborts. */
+  readonly signal: AbortSignal;
+  readonly onProgress: (progress: OpenLoopProgress) => void;
 }
 
-/** Sends a workload to one target. SIGINT or SIGTERM ends it with what came so far. Throws ConfigError where no model can be asked for. */
-export async function replayTo(
-  url: URL,
-  { name, flags, workload, salt }: ReplayToOptions,
-): Promise<Replayed> {
-  const { api, header: headers, servedBy, speed } = flags;
-  const servedByHeader = servedBy.toLowerCase();
-  const target = createCompletionTarget({ url, api, headers, servedByHeader });
+/**
+ * Sends a workload to one target. Throws ConfigError if neither the options, the trace nor the
+ * target names a model.
+ */
+export async function replayTo(options: ReplayToOptions): Promise<Replayed> {
+  const { url, name, workload, speed, salt } = options;
+  const target = createCompletionTarget(options);
   try {
-    const model = flags.model ?? (await modelFor(workload, { target, url }));
-    const run = await send(workload, { flags, target, model, salt });
-    const told = summarizeReplay(run, workload.requests.length);
-    // A live target does not say how often it took memory back.
-    const summary = summarize({ ...told, durationMs: run.durationMs, preemptions: Number.NaN });
-    const job = { name, target: url.origin + url.pathname, seed: 1, speed, salt };
-    return { ...told, job, workload, summary };
+    const model = options.model ?? (await modelFor(workload, target, url));
+    const modelOf = (request: TraceRequest): string => options.model ?? (request.model || model);
+    const run = await sendWorkload(workload, { ...options, target, modelOf });
+    const summary = summarizeReplay(run, workload.requests.length);
+    return {
+      ...summary,
+      job: { name, target: url.origin + url.pathname, seed: 1, speed, salt },
+      workload,
+      // A live target does not report preemptions.
+      summary: summarize({ ...summary, durationMs: run.durationMs, preemptions: Number.NaN }),
+    };
   } finally {
     await target.close();
   }
 }
 
-/** Where the trace names no model, the first that the target lists. */
+/** The first model that the target lists, if the trace has requests without a model. */
 async function modelFor(
   { requests }: Workload,
-  { target, url }: { readonly target: CompletionTarget; readonly url: URL },
+  target: CompletionTarget,
+  url: URL,
 ): Promise<string> {
   if (requests.every(({ model }) => model !== '')) return '';
   try {
@@ -69,57 +82,57 @@ async function modelFor(
   }
 }
 
-async function send(
+export interface SendOptions {
+  readonly target: CompletionTarget;
+  readonly modelOf: (request: TraceRequest) => string;
+  readonly salt: string;
+  /** 0 unless given. */
+  readonly templateTokens?: number;
+  /** Number of the first request among those with the same salt; 0 unless given. */
+  readonly firstIndex?: number;
+  readonly concurrencyMax: number;
+  readonly timeoutMs: Millis;
+  readonly cutAfterFirstTokens?: boolean;
+  /** Ends the run early when it aborts. */
+  readonly signal: AbortSignal;
+  readonly onProgress: (progress: OpenLoopProgress) => void;
+}
+
+/** Sends a workload in real time, with prompts made from its block ids. Never rejects. */
+export async function sendWorkload(
   workload: Workload,
-  {
-    flags,
-    target,
-    model,
-    salt,
-  }: {
-    readonly flags: ReplayFlags;
-    readonly target: CompletionTarget;
-    readonly model: string;
-    readonly salt: string;
-  },
+  { target, modelOf, salt, templateTokens = 0, firstIndex = 0, signal, ...rest }: SendOptions,
 ): Promise<OpenLoopResult> {
-  const { concurrency, timeout, templateTokens } = flags;
   const { blockTokens, closedLoop } = workload;
-  const progress = createProgress(workload.requests.length);
   const loop = new OpenLoop({
+    ...rest,
     clock: replayClock(),
     workload,
     prepare: (request, index) => ({
-      model: flags.model ?? (request.model || model),
-      prompt: promptText(request, { blockTokens, salt, index, templateTokens }),
+      model: modelOf(request),
+      prompt: promptText(request, { blockTokens, salt, index: firstIndex + index, templateTokens }),
       outputTokens: request.outputTokens,
       session: closedLoop === true ? request.session : undefined,
     }),
     send: target.send,
-    concurrencyMax: concurrency,
-    timeoutMs: 1000 * timeout,
-    onProgress: progress.update,
   });
-  // Between two requests there may be nothing else that keeps the process.
+  // Between two requests nothing else may keep the process alive.
   const keepAlive = setInterval(() => undefined, 2 ** 30);
-  const stop = (): void => {
-    process.stderr.write('stopping; what came so far is reported\n');
-    process.once('SIGINT', () => process.exit(STOPPED_EXIT_CODE));
-    loop.stop();
-  };
-  process.once('SIGINT', stop);
-  process.once('SIGTERM', stop);
+  const stop = (): void => loop.stop();
+  signal.addEventListener('abort', stop);
+  if (signal.aborted) stop();
   try {
     return await loop.result;
   } finally {
     clearInterval(keepAlive);
-    process.removeListener('SIGINT', stop);
-    process.removeListener('SIGTERM', stop);
-    progress.stop();
+    signal.removeEventListener('abort', stop);
   }
 }
 
-/** What is due already waits for no timer but for its turn in the event loop, so that a thousand can come at one moment. */
+/**
+ * A precise clock whose timers without delay wait for the next turn of the event loop only, so that
+ * a thousand requests can be due at the same moment.
+ */
 function replayClock(): Clock {
   const clock = preciseClock();
   return {

@@ -1,28 +1,31 @@
 import type { RequestResult } from '../run-summary/run-result.ts';
-import type { OpenLoopResult } from './open-loop-options.ts';
-import type { Sent } from './sent-request.ts';
+import { quantile } from '../run-summary/statistics.ts';
+import type { OpenLoopResult, SentRequest } from './open-loop.ts';
 
-/** What a live run has besides the figures that it shares with a simulation. Times in milliseconds. */
+/** Figures of a live run that a simulation does not have. Times are in milliseconds. */
 export interface ReplayFigures {
-  /** Requests in the trace; those that a stop kept from being due are in none of the others. */
+  /** Requests in the trace. Those that were not due before a stop are not counted below. */
   readonly planned: number;
   readonly due: number;
-  /** Cut by the stop, and left out of all figures. */
+  /** Cut by the stop, and not part of any figure. */
   readonly unfinished: number;
-  /** Not sent, for too many were under way. */
+  /** Not sent, because too many were under way. */
   readonly refused: number;
-  /** By kind, with one of them to begin with. */
+  /** By kind, each with the message of its first error. */
   readonly errors: readonly {
     readonly kind: string;
     readonly count: number;
     readonly first: string;
   }[];
   readonly underWayMax: number;
-  /** How late requests left us. It is in all figures; above some milliseconds this machine has no room left. */
+  /**
+   * How late requests were sent. All times contain it; more than a few milliseconds mean that this
+   * machine is overloaded.
+   */
   readonly late: { readonly p50: number; readonly p99: number; readonly max: number };
-  /** Between the arrivals of tokens of one answer. */
+  /** Times between the tokens of one answer. */
   readonly tokenGap: { readonly p50: number; readonly p99: number };
-  /** Tokens by the trace, and by the server of the same requests; 0 where it does not count. */
+  /** Tokens of the same requests by the trace and by the server's count; 0 if it does not count. */
   readonly tokens: {
     readonly answers: number;
     readonly promptAsked: number;
@@ -30,16 +33,16 @@ export interface ReplayFigures {
     readonly outputAsked: number;
     readonly outputCounted: number;
   };
-  /** Whether any answer said how much of its prompt was found in a cache. */
+  /** Whether any answer reported how much of its prompt was in a cache. */
   readonly cacheReported: boolean;
   readonly durationMs: number;
   readonly stopped: boolean;
-  /** Requests by the server that answered, in the order of `RequestResult.server`. */
+  /** Requests by the server that answered; `RequestResult.server` is an index into this. */
   readonly servers: readonly { readonly name: string; readonly requests: number }[];
 }
 
 export interface ReplaySummary {
-  /** As a simulation has them, by time. Sizes are those that the server counted, where it does. */
+  /** In order of time, with the sizes that the server counted where it reports them. */
   readonly requests: readonly RequestResult[];
   readonly figures: ReplayFigures;
 }
@@ -51,7 +54,7 @@ export function summarizeReplay(run: OpenLoopResult, planned: number): ReplaySum
   const names = [...new Set(over.flatMap((each) => endOf(each)?.servedBy ?? []))].sort(naturally);
   const requests = over.map((each) => resultOf(each, names));
   const late = Float64Array.from(run.sent, ({ lateMs }) => lateMs).sort();
-  const at = (share: number): number => late[Math.floor(share * (late.length - 1))] ?? 0;
+  const lateAt = (share: number): number => (late.length === 0 ? 0 : quantile(late, share));
   return {
     requests,
     figures: {
@@ -61,7 +64,7 @@ export function summarizeReplay(run: OpenLoopResult, planned: number): ReplaySum
       refused: over.filter(({ end }) => end === 'refused').length,
       errors: errorsOf(over),
       underWayMax: run.underWayMax,
-      late: { p50: at(0.5), p99: at(0.99), max: at(1) },
+      late: { p50: lateAt(0.5), p99: lateAt(0.99), max: lateAt(1) },
       tokenGap: { p50: run.tokenGaps.quantile(0.5), p99: run.tokenGaps.quantile(0.99) },
       tokens: tokensOf(over),
       cacheReported: over.some((each) => endOf(each)?.counted?.cachedTokens !== undefined),
@@ -75,15 +78,15 @@ export function summarizeReplay(run: OpenLoopResult, planned: number): ReplaySum
   };
 }
 
-function endOf({ end }: Sent): Exclude<Sent['end'], string> | undefined {
+function endOf({ end }: SentRequest): Exclude<SentRequest['end'], string> | undefined {
   return typeof end === 'string' ? undefined : end;
 }
 
-function isUnfinished(each: Sent): boolean {
+function isUnfinished(each: SentRequest): boolean {
   return each.end === 'under way' || endOf(each)?.lost?.kind === 'stopped';
 }
 
-function resultOf(each: Sent, names: readonly string[]): RequestResult {
+function resultOf(each: SentRequest, names: readonly string[]): RequestResult {
   const { request, ttftMs, e2eMs } = each;
   const end = endOf(each);
   const { promptTokens, outputTokens } = end?.counted ?? request;
@@ -98,14 +101,14 @@ function resultOf(each: Sent, names: readonly string[]): RequestResult {
   };
 }
 
-function errorsOf(over: readonly Sent[]): ReplayFigures['errors'] {
+function errorsOf(over: readonly SentRequest[]): ReplayFigures['errors'] {
   const lost = over.flatMap((each) => endOf(each)?.lost ?? []);
   return [...Map.groupBy(lost, ({ kind }) => kind)]
     .map(([kind, all]) => ({ kind, count: all.length, first: all[0]?.message ?? '' }))
     .sort((a, b) => b.count - a.count);
 }
 
-function tokensOf(over: readonly Sent[]): ReplayFigures['tokens'] {
+function tokensOf(over: readonly SentRequest[]): ReplayFigures['tokens'] {
   const tokens = { answers: 0, promptAsked: 0, promptCounted: 0, outputAsked: 0, outputCounted: 0 };
   for (const each of over) {
     const end = endOf(each);

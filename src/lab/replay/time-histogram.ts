@@ -1,12 +1,12 @@
 import type { Millis } from '../../framework/runtime.ts';
 
-/** Neighbouring bounds differ by 2 %: so far off at most is what is read from it. */
+/** Neighbouring bounds differ by 2 %, so a quantile is at most 2 % off. */
 const GROWTH = 1.02;
 const LEAST_MS = 0.01;
-/** Up to three hours. */
+/** Enough for times of up to three hours. */
 const BUCKETS = Math.ceil(Math.log(1e7 / LEAST_MS) / Math.log(GROWTH));
 
-/** How times are spread, in memory that does not grow with their number. */
+/** A histogram of times whose memory does not grow with their number. */
 export class TimeHistogram {
   readonly #counts = new Float64Array(BUCKETS + 1);
   #count = 0;
@@ -18,7 +18,7 @@ export class TimeHistogram {
     this.#count += 1;
   }
 
-  /** The time that this share of all does not exceed, within 2 %; NaN of none. */
+  /** The time that this share (0 to 1) of all does not exceed, within 2 %. NaN if there are none. */
   quantile(share: number): Millis {
     if (this.#count === 0) return Number.NaN;
     let left = share * this.#count;

@@ -1,17 +1,17 @@
 import { type EChartsOption, init } from 'echarts';
 
-export interface ChartSize {
+interface ChartSize {
   readonly width: number;
   readonly height: number;
 }
 
-/** Okabe and Ito's colours, told apart by all kinds of eyes; the page gives them for light and for dark. */
+/** Okabe and Ito's colours, distinguishable for colour-blind readers; the page defines their values. */
 const COLOURS: readonly string[] = Array.from({ length: 8 }, (_, at) => `var(--c${at})`);
 
-/** Charts are laid out for letters that a phone, which shrinks them by a third, still shows; where there is room the page's style makes them smaller. */
+/** Font size. On a phone, charts shrink by a third; on wide screens the page's style reduces it. */
 export const LETTERS = 17;
 
-/** Sizes of most charts; small, so that a phone need not shrink their letters much. */
+/** The size of most charts, small so that text stays legible on a phone. */
 export const FIGURE: ChartSize = { width: 540, height: 320 };
 export const GRID: Readonly<Record<'left' | 'right' | 'top' | 'bottom', number>> = {
   left: 76,
@@ -20,14 +20,14 @@ export const GRID: Readonly<Record<'left' | 'right' | 'top' | 'bottom', number>>
   bottom: 68,
 };
 
-/** A chart as SVG that takes its colours from the page's style, and its width from the page. */
+/** A chart as SVG, with the colours of the page's style and the width of its container. */
 export function chart(option: EChartsOption, { width, height }: ChartSize): string {
   const instance = init(null, null, { renderer: 'svg', ssr: true, width, height });
   const ink = { color: 'var(--ink)', fontFamily: 'system-ui, sans-serif', fontSize: LETTERS };
   instance.setOption({ animation: false, textStyle: ink, color: [...COLOURS], ...option });
   const svg = instance.renderToSVGString({ useViewBox: true });
   instance.dispose();
-  // The page is as wide as it is; a chart keeps its proportions.
+  // The chart fills the width of its container and keeps its proportions.
   return svg.replace(/^<svg width="\d+" height="\d+"/, '<svg width="100%"');
 }
 
@@ -45,20 +45,17 @@ export function axis(name: string, more: object = {}): object {
   };
 }
 
-/** The same for the same place everywhere. */
+/** The colour of the configuration with this index, the same in all charts. */
 export function colour(at: number): string {
   return COLOURS[at % COLOURS.length] ?? 'var(--ink)';
 }
 
-/** Of a curve: lines are told apart without their colours, too. */
+/** The style of a curve, with dashes so that it is distinguishable without colours. */
 export function lineStyle(at: number): {
   readonly width: number;
   readonly color: string;
   readonly type: 'solid' | 'dashed' | 'dotted';
 } {
-  return { width: 2, color: colour(at), type: dashOf(at) };
-}
-
-function dashOf(at: number): 'solid' | 'dashed' | 'dotted' {
-  return (['solid', 'dashed', 'dotted'] as const)[at % 3] ?? 'solid';
+  const dash = (['solid', 'dashed', 'dotted'] as const)[at % 3] ?? 'solid';
+  return { width: 2, color: colour(at), type: dash };
 }

@@ -3,13 +3,13 @@ import type { SimulationCurves } from '../run-summary/curves.ts';
 import type { HitLadder, HitRate } from '../run-summary/hit-ladder.ts';
 import { axis, chart, colour, FIGURE, GRID, LETTERS, lineStyle } from './chart.ts';
 
-/** One configuration as it is drawn: the same colour everywhere. */
+/** One configuration with the data of its charts. */
 export interface Drawn {
   readonly name: string;
   readonly curves: SimulationCurves;
 }
 
-/** The share of requests that stay below a time: the further left, the sooner. */
+/** The cumulative distribution of a time. */
 export function distribution(
   drawn: readonly Drawn[],
   curve: 'ttft' | 'tpot' | 'e2e',
@@ -33,7 +33,7 @@ export function distribution(
   );
 }
 
-/** Found in a cache, over the trace, below what could be found at all. */
+/** The hit rates over the trace, with the steps of the ladder in grey. */
 export function hitRates(drawn: readonly Drawn[], ladder: HitLadder | undefined): string {
   const binMs = drawn[0]?.curves.binMs ?? 1;
   const points = (spans: readonly number[]): readonly (readonly number[])[] =>
@@ -78,7 +78,7 @@ interface Bar {
   readonly colour: string;
 }
 
-/** From what could be found at all down to what was, as bars. */
+/** The steps of the ladder and the hit rates of the configurations as bars. */
 export function hitLadderBars(reports: readonly ConfigReport[], ladder: HitLadder): string {
   const faint = 'var(--faint)';
   const rung = (name: string, rate: HitRate | undefined): readonly Bar[] =>
@@ -124,7 +124,7 @@ export function hitLadderBars(reports: readonly ConfigReport[], ladder: HitLadde
   );
 }
 
-/** Each configuration by its two figures: lower left is better, and the line joins those that none beats at both. */
+/** Mean TTFT and mean TPOT of each configuration, with a line through the Pareto frontier. */
 export function pareto(reports: readonly ConfigReport[]): string {
   const points = reports.map(({ figures }) => [figures.ttftMeanMs.mean, figures.tpotMeanMs.mean]);
   return chart(
@@ -154,7 +154,7 @@ export function pareto(reports: readonly ConfigReport[]): string {
   );
 }
 
-/** Points that no other is below in both, from left to right. */
+/** The points that no other point beats in both coordinates, from left to right. */
 function frontier(points: readonly (readonly number[])[]): number[][] {
   let lowest = Number.POSITIVE_INFINITY;
   return points
@@ -167,11 +167,11 @@ function frontier(points: readonly (readonly number[])[]): number[][] {
     });
 }
 
-/** Work that each server was given, span by span: an even picture is an even load. */
+/** A heat map of the work of each server over time. `most` tokens have the full colour. */
 export function loadMap({ curves }: Drawn, most: number): string {
   const height = Math.max(140, 76 + 14 * curves.load.length);
   const spanS = curves.binMs / 1000;
-  // So many that no two spans are called the same.
+  // As many digits as it takes for each bin to have a different label.
   const digits = Math.max(0, Math.ceil(-Math.log10(spanS)));
   return chart(
     {

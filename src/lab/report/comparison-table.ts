@@ -19,21 +19,21 @@ const COLUMNS: readonly Column[] = [
   { head: 'failed', figure: 'failed', unit: '' },
 ];
 
-/** One row a configuration, intervals where there are several draws. */
+/** A table with a row for each configuration, with intervals if there are several draws. */
 export function comparisonTable(reports: readonly ConfigReport[]): string {
   const heads = COLUMNS.map(
     ({ head, unit }) => `<th>${head}${unit === '' ? '' : `, ${unit}`}</th>`,
   );
   const rows = reports.map((report) => {
     const cells = COLUMNS.map(
-      ({ figure, unit }) => `<td>${told(report.figures[figure], unit)}</td>`,
+      ({ figure, unit }) => `<td>${estimateHtml(report.figures[figure], unit)}</td>`,
     );
     return `<tr><th scope="row">${escaped(report.name)}</th><td>${against(report, reports[0])}</td>${cells.join('')}</tr>`;
   });
   return `<table><thead><tr><th></th><th>TTFT against the first</th>${heads.join('')}</tr></thead><tbody>${rows.join('\n')}</tbody></table>`;
 }
 
-function told({ mean, plusMinus }: Estimate, unit: Column['unit']): string {
+function estimateHtml({ mean, plusMinus }: Estimate, unit: Column['unit']): string {
   const text = (value: number): string => {
     const scaled = unit === '%' ? 100 * value : value;
     return Math.abs(scaled) < 100 ? scaled.toFixed(1) : Math.round(scaled).toLocaleString('en');

@@ -3,13 +3,13 @@ import type { LoadProbe } from '../simulate/saturate.ts';
 import { axis, chart, colour, FIGURE, GRID, lineStyle } from './chart.ts';
 import type { Drawn } from './charts.ts';
 
-/** What a configuration did under each load that was tried. */
+/** The figures of a configuration under each load of a search. */
 export interface LoadCurve {
   readonly name: string;
   readonly probes: readonly LoadProbe[];
 }
 
-/** The share of good answers over the load: the further right it falls, the more the pool bears. */
+/** The share of good answers over the load, with the objective as a line. */
 export function goodputCurves(curves: readonly LoadCurve[], share: number): string {
   return chart(
     {
@@ -45,7 +45,7 @@ export function goodputCurves(curves: readonly LoadCurve[], share: number): stri
   );
 }
 
-/** Requests that wait for their first token, over the trace. */
+/** The number of requests that wait for their first token, over the trace. */
 export function waitingOverTime(drawn: readonly Drawn[]): string {
   return chart(
     {
@@ -63,8 +63,8 @@ export function waitingOverTime(drawn: readonly Drawn[]): string {
   );
 }
 
-/** Each shape of the pool by what it bears and what its tokens cost: lower right is better. */
-export function planPicture({ rows }: CapacityPlan, configs: readonly string[]): string {
+/** The limit of each shape of the pool and the cost of its tokens. */
+export function planChart({ rows }: CapacityPlan, configs: readonly string[]): string {
   return chart(
     {
       grid: { ...GRID, right: 110 },

@@ -1,4 +1,7 @@
-/** One page that needs nothing else: no network, no script. For screens small and large, light and dark, and for paper. */
+/**
+ * A self-contained HTML page, without scripts and network access, for small and large screens,
+ * light and dark, and for paper.
+ */
 export function htmlPage(title: string, body: string): string {
   return `<!doctype html>
 <html lang="en">
@@ -16,7 +19,7 @@ ${body}
 `;
 }
 
-/** Text as HTML shows it as it is. */
+/** Text with HTML's special characters escaped. */
 export function escaped(text: string): string {
   return text.replace(/[&<>"]/g, (found) => `&#${found.charCodeAt(0)};`);
 }

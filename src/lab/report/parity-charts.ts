@@ -1,17 +1,17 @@
 import type { CalibrationRow, Parity } from '../shadow/parity.ts';
 import { axis, chart, colour, FIGURE, GRID, lineStyle } from './chart.ts';
 
-/** One shadow as it is drawn: the same colour everywhere. */
+/** One shadow with the data of its charts. */
 export interface DrawnShadow {
   readonly name: string;
   readonly all: Parity;
   readonly calibration: readonly CalibrationRow[];
 }
 
-/** Means of fewer first tokens than this are mostly chance. */
+/** The mean of fewer first tokens than this is mostly chance. */
 const FIRST_TOKENS_MIN = 5;
 
-/** How often the endpoint that was chosen is among a shadow's best one, two, three …: the higher, the more alike. */
+/** How often the chosen endpoint is among the best one, two, three … of a shadow. */
 export function placesChart(drawn: readonly DrawnShadow[]): string {
   return chart(
     {
@@ -33,7 +33,7 @@ export function placesChart(drawn: readonly DrawnShadow[]): string {
   );
 }
 
-/** First tokens as they came over what was predicted of them, on the diagonal where the prediction was right. */
+/** Observed over predicted times to first token; correct predictions are on the diagonal. */
 export function calibrationChart(drawn: readonly DrawnShadow[]): string {
   const points = drawn.map(({ calibration }) =>
     calibration

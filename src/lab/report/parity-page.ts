@@ -20,7 +20,7 @@ const COLUMNS: readonly Column[] = [
   { head: 'off by', figure: 'predictionErrorMs', unit: 'ms' },
 ];
 
-/** How shadows compare with what was done, for people: over all, and by model, objective and prompt length. */
+/** How shadows compare with the primary: over all, and by model, objective and prompt length. */
 export function parityPage(title: string, shadows: readonly ShadowStatus[]): string {
   const drawn = shadows.flatMap(({ name, parity }): readonly DrawnShadow[] =>
     parity === undefined ? [] : [{ name, ...parity }],
@@ -36,10 +36,10 @@ export function parityPage(title: string, shadows: readonly ShadowStatus[]): str
   });
   return htmlPage(
     title,
-    `<p>Each shadow has decided what was decided, and its decisions had no effect. Times to a first token are by its own learned
-model: how much later (below 0: sooner) its picks would have answered than what was done, and how much later each of the two is
-than the best endpoint would have been (regret). How far that model is to be believed tell the last two columns: first tokens as
-they came over what was predicted, and how far a prediction is off on average.</p>
+    `<p>Each shadow has made the same decisions as the primary, without effect. Times to first token are predictions of its own
+learned model: how much later (below 0: sooner) its picks would have answered than those of the primary, and how much later each
+of the two is than the best endpoint (regret). The last two columns show how reliable the model is: observed over predicted times
+to first token, and the mean error of a prediction.</p>
 <div class="scroll">${table(shadows.map(overall))}</div>
 <ul class="legend">${legend}</ul>
 <section>
@@ -51,12 +51,12 @@ ${kinds.join('\n')}`,
 }
 
 function overall({ name, running, parity, restarts, dropped }: ShadowStatus): string {
-  const troubles = [
+  const problems = [
     ...(running ? [] : ['down']),
     ...(restarts > 0 ? [`restarts: ${restarts}`] : []),
-    ...(dropped > 0 ? [`records not told: ${dropped}`] : []),
+    ...(dropped > 0 ? [`records dropped: ${dropped}`] : []),
   ];
-  const label = [name, ...troubles].join(', ');
+  const label = [name, ...problems].join(', ');
   return parity === undefined
     ? `<tr><th scope="row">${escaped(label)}</th></tr>`
     : row(label, parity.all);
@@ -69,12 +69,12 @@ function table(rows: readonly string[]): string {
 
 function row(label: string, parity: Parity): string {
   const figures = parityFigures(parity);
-  const cells = COLUMNS.map(({ figure, unit }) => `<td>${told(figures[figure], unit)}</td>`);
+  const cells = COLUMNS.map(({ figure, unit }) => `<td>${figureText(figures[figure], unit)}</td>`);
   const decisions = parity.decisions.toLocaleString('en');
   return `<tr><th scope="row">${escaped(label)}</th><td>${decisions}</td>${cells.join('')}</tr>`;
 }
 
-function told(value: number | undefined, unit: Column['unit']): string {
+function figureText(value: number | undefined, unit: Column['unit']): string {
   if (value === undefined) return '–';
   if (unit === '× predicted') return value.toFixed(2);
   return (unit === '%' ? 100 * value : value).toFixed(1);

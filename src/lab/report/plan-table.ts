@@ -1,15 +1,12 @@
 import type { CapacityPlan, PlanRow } from '../simulate/capacity-plan.ts';
-import { limitOf, told } from '../simulate/render-plan.ts';
+import { estimateText, limitOf, noteOn } from '../simulate/render-plan.ts';
 import { escaped } from './page.ts';
 
-/** What each shape of the pool carries and costs. */
-export function planTable({ rows, cheapestForLoad, cheapestPerToken }: CapacityPlan): string {
+/** The load and the cost of each shape of the pool. */
+export function planTable(plan: CapacityPlan): string {
+  const { rows, cheapestForLoad, cheapestPerToken } = plan;
   const body = rows.map((row, place) => {
-    const note = [
-      ...(row.meets ? [] : ['misses the objective']),
-      ...(place === cheapestForLoad ? ['cheapest that carries this load'] : []),
-      ...(place === cheapestPerToken ? ['cheapest per token'] : []),
-    ].join(', ');
+    const note = noteOn(row, place, plan);
     const shape = row.shape === '' ? 'as it is' : row.shape;
     const isBest = place === cheapestForLoad || place === cheapestPerToken;
     return `<tr${isBest ? ' class="best"' : ''}><th scope="row">${escaped(shape)}</th><td class="name">${escaped(row.config)}</td>${cellsOf(row)}<td class="name">${note}</td></tr>`;
@@ -37,8 +34,8 @@ function cellsOf(row: PlanRow): string {
     (100 * row.goodput.mean).toFixed(1),
     Math.round(row.ttftP99Ms.mean).toLocaleString('en'),
     limitOf(row),
-    told(row.costPerMillion),
-    told(row.costPerMillionOutput),
+    estimateText(row.costPerMillion),
+    estimateText(row.costPerMillionOutput),
   ]
     .map((text) => `<td>${text}</td>`)
     .join('');

@@ -3,32 +3,32 @@ import type { HitLadder } from '../run-summary/hit-ladder.ts';
 import type { CapacityPlan } from '../simulate/capacity-plan.ts';
 import { type Drawn, distribution, hitLadderBars, hitRates, loadMap, pareto } from './charts.ts';
 import { comparisonTable } from './comparison-table.ts';
-import { goodputCurves, type LoadCurve, planPicture, waitingOverTime } from './load-charts.ts';
+import { goodputCurves, type LoadCurve, planChart, waitingOverTime } from './load-charts.ts';
 import { escaped, htmlPage } from './page.ts';
 import { planTable } from './plan-table.ts';
 
 export interface ReportInput {
-  /** What was simulated: the trace and the pool. */
+  /** Names the trace and the pool. */
   readonly title: string;
   readonly reports: readonly ConfigReport[];
-  /** Of the first draw of each configuration, in the same order. */
+  /** The first draw of each configuration, in the same order. */
   readonly drawn: readonly Drawn[];
   readonly ladder: HitLadder | undefined;
   readonly capacity?: Capacity | undefined;
-  /** What to know beside the figures, in place of what is said of draws. */
+  /** Sentences above the figures, instead of the one about draws. */
   readonly notes?: readonly string[];
 }
 
-/** What pools bear, where that was looked for. */
+/** The highest loads of pools and their costs. */
 export interface Capacity {
   readonly plan: CapacityPlan;
-  /** Of the pool as it is, by configuration. */
+  /** For the pool without changes, by configuration. */
   readonly curves: readonly LoadCurve[];
-  /** Of the plan's costs. */
+  /** Unit of the plan's costs. */
   readonly costUnit: string;
 }
 
-/** One page that needs nothing else: no network, no script. For screens small and large, light and dark, and for paper. */
+/** A report of runs as a self-contained HTML page. */
 export function reportPage({
   title,
   reports,
@@ -40,10 +40,10 @@ export function reportPage({
   const legend = drawn
     .map(({ name }, at) => `<li><i style="background: var(--c${at % 8})"></i>${escaped(name)}</li>`)
     .join('');
-  const said = notes ?? [aboutDraws(reports[0]?.seeds ?? 0)];
+  const sentences = notes ?? [aboutDraws(reports[0]?.seeds ?? 0)];
   return htmlPage(
     title,
-    `${said.map((note) => `<p>${escaped(note)}</p>`).join('\n')}
+    `${sentences.map((note) => `<p>${escaped(note)}</p>`).join('\n')}
 <div class="scroll">${comparisonTable(reports)}</div>
 <ul class="legend">${legend}</ul>
 <section>
@@ -61,8 +61,8 @@ ${loadSection(drawn)}`,
 
 function aboutDraws(seeds: number): string {
   return seeds === 1
-    ? 'One draw: differences may be luck; give --seeds to see.'
-    : `${seeds} draws, with 95 % intervals. “Against the first” is taken draw by draw, so that what differs is the configuration and not the draw.`;
+    ? 'There is one draw, so differences may be chance; use --seeds for more.'
+    : `${seeds} draws, with 95 % intervals. “Against the first” is paired draw by draw, so that only the configuration differs.`;
 }
 
 function cacheSection(
@@ -71,7 +71,7 @@ function cacheSection(
   ladder: HitLadder,
 ): string {
   return `<h2>Prompt tokens found in caches</h2>
-<p>In grey what could be found, from light to dark: with memory for everything; with the pool’s memory as one cache; with the servers’ own caches and each request sent where it finds most and drives out least, however long the queue there.</p>
+<p>Grey shows what could be found, from light to dark: with unlimited memory; with the pool’s memory as one cache; and with the servers’ own caches, if each request goes where it finds most and evicts least, whatever the queue there.</p>
 <section>
 ${figure('Over the trace', hitRates(drawn, ladder))}
 ${figure('Over all', hitLadderBars(reports, ladder))}
@@ -81,13 +81,13 @@ ${figure('Over all', hitLadderBars(reports, ladder))}
 function capacitySection({ plan, curves, costUnit }: Capacity): string {
   const { ttftMs, tpotMs, share } = plan.objective;
   const names = curves.map(({ name }) => name);
-  const bears = plan.rows.some(({ limitPerSecond }) => limitPerSecond.mean > 0);
+  const hasLimits = plan.rows.some(({ limitPerSecond }) => limitPerSecond.mean > 0);
   return `<h2>Capacity</h2>
-<p>The objective: ${(100 * share).toFixed(0)} % of answers with the first token within ${ttftMs} ms and ${tpotMs} ms per further token. The limit is the highest load that meets it; costs are in ${costUnit}, of the tokens of good answers at the limit.</p>
+<p>The objective: ${(100 * share).toFixed(0)} % of answers with the first token within ${ttftMs} ms and ${tpotMs} ms per further token. The limit is the highest load that meets it. Costs are in ${costUnit}, for the tokens of good answers at the limit.</p>
 <div class="scroll">${planTable(plan)}</div>
 <section>
 ${figure('Good answers against load', goodputCurves(curves, share))}
-${bears ? figure('What each pool bears, and what its tokens cost', planPicture(plan, names)) : ''}
+${hasLimits ? figure('Limit and token cost of each pool', planChart(plan, names)) : ''}
 </section>`;
 }
 
@@ -95,7 +95,7 @@ function loadSection(drawn: readonly Drawn[]): string {
   const most = Math.max(1, ...drawn.flatMap(({ curves }) => curves.load.flat()));
   const maps = drawn.map((each) => figure(each.name, loadMap(each, most)));
   return `<h2>Work given to each server</h2>
-<p>Tokens computed, prompts and answers, over the time of the trace; as dark everywhere.</p>
+<p>Computed tokens of prompts and answers, over the time of the trace. All maps have the same scale.</p>
 <section>
 ${maps.join('\n')}
 </section>`;

@@ -1,3 +1,4 @@
+import { mean as meanOf, sum } from './statistics.ts';
 import type { SimulationSummary } from './summarize.ts';
 
 /** One run of a configuration, simulated or live. */
@@ -6,10 +7,10 @@ export interface Run {
   readonly summary: SimulationSummary;
 }
 
-/** A mean over seeds and how far the true one may be from it, 95 of 100 times. */
+/** A mean over seeds with its 95 % confidence interval. */
 export interface Estimate {
   readonly mean: number;
-  /** Half the interval; NaN from a single seed. */
+  /** Half the width of the interval; NaN for a single seed. */
   readonly plusMinus: number;
 }
 
@@ -19,11 +20,17 @@ export interface ConfigReport {
   readonly name: string;
   readonly seeds: number;
   readonly figures: Readonly<Record<Figure, Estimate>>;
-  /** This configuration's figure less the first one's, seed by seed: what differs is the policy and not the draw. */
+  /**
+   * This configuration's figure minus that of the first, paired by seed, so that the draws of the
+   * workload cancel out. Undefined for the first.
+   */
   readonly againstFirst: Readonly<Record<Figure, Estimate>> | undefined;
 }
 
-/** Results by configuration, in the order of first appearance; each has the same seeds. */
+/**
+ * Groups results by configuration, in the order of first appearance. All configurations must have
+ * the same seeds.
+ */
 export function compare(results: readonly Run[]): readonly ConfigReport[] {
   const byName = Map.groupBy(results, ({ job }) => job.name);
   const [first] = byName.values();
@@ -50,7 +57,10 @@ function figures(
   return Object.fromEntries(entries) as Record<Figure, Estimate>;
 }
 
-/** Student's t at 97.5 % for 1, 2, … degrees of freedom; beyond the table the normal's 1.96 is within 3 %. */
+/**
+ * Student's t at 97.5 % for 1, 2, … degrees of freedom. Beyond the table, the normal
+ * distribution's 1.96 is within 3 %.
+ */
 const STUDENT = [
   12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16, 2.145,
   2.131, 2.12, 2.11, 2.101, 2.093, 2.086, 2.08, 2.074, 2.069, 2.064, 2.06, 2.056, 2.052, 2.048,
@@ -59,8 +69,8 @@ const STUDENT = [
 
 export function estimate(values: readonly number[]): Estimate {
   const count = values.length;
-  const mean = values.reduce((sum, value) => sum + value, 0) / count;
+  const mean = meanOf(values);
   if (count < 2) return { mean, plusMinus: Number.NaN };
-  const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (count - 1);
+  const variance = sum(values.map((value) => (value - mean) ** 2)) / (count - 1);
   return { mean, plusMinus: (STUDENT[count - 2] ?? 1.96) * Math.sqrt(variance / count) };
 }

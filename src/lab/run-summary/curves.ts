@@ -1,21 +1,21 @@
-import { BINS, binLength, binOf } from './bins.ts';
-import { rateOf } from './hit-ladder.ts';
+import { BINS, binLength, binOf, rateOf } from './hit-ladder.ts';
 import type { RequestResult, SimulationResult } from './run-result.ts';
 import { tpotOf } from './service-objective.ts';
+import { quantile } from './statistics.ts';
 
-/** What a picture is drawn from. Times in milliseconds. */
+/** The data of a run's charts. Times are in milliseconds. */
 export interface SimulationCurves {
-  /** The values that 0, 1, … 100 of a hundred requests stay below. */
+  /** The 0th, 1st, … 100th percentiles, like the two below. */
   readonly ttft: readonly number[];
   readonly tpot: readonly number[];
   readonly e2e: readonly number[];
-  /** One for each of `BINS` equal spans of the trace. */
+  /** Length of a bin; the trace has `BINS` of them. */
   readonly binMs: number;
-  /** Share of prompt tokens found in a cache, in each span; NaN where nothing came. */
+  /** Share of prompt tokens found in a cache, by bin; NaN for a bin without requests. */
   readonly hitRate: readonly number[];
-  /** Requests that wait for their first token, in queues or being computed: the mean over each span. */
+  /** Mean number of requests that wait for their first token, queued or in prefill, by bin. */
   readonly waiting: readonly number[];
-  /** Tokens, prompts and answers, that each server was given in each span: by server, then by span. */
+  /** Tokens that were computed, of prompts and answers: by server, then by bin. */
   readonly load: readonly (readonly number[])[];
 }
 
@@ -51,7 +51,7 @@ function zeros(): number[] {
   return Array.from({ length: BINS }, () => 0);
 }
 
-/** Time waited in each span, as a share of it, over all requests. */
+/** The sum over all requests of the time that they wait in each bin, divided by its length. */
 function waitingOf(requests: readonly RequestResult[], binMs: number): readonly number[] {
   const waiting = zeros();
   for (const { request, ttftMs, e2eMs } of requests) {
@@ -67,8 +67,5 @@ function waitingOf(requests: readonly RequestResult[], binMs: number): readonly 
 
 function hundredths(values: readonly number[]): readonly number[] {
   const sorted = Float64Array.from(values).sort();
-  return Array.from({ length: 101 }, (_, share) => {
-    const at = Math.min(sorted.length - 1, Math.floor((share / 100) * sorted.length));
-    return sorted[at] ?? Number.NaN;
-  });
+  return Array.from({ length: 101 }, (_, percent) => quantile(sorted, percent / 100));
 }

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { readPool } from '../simulate/pool-file.ts';
 import type { TraceRequest } from '../traces/trace.ts';
-import { BINS } from './bins.ts';
-import { hitLadder } from './hit-ladder.ts';
+
+import { BINS, hitLadder } from './hit-ladder.ts';
 
 const BLOCK_TOKENS = 64;
 

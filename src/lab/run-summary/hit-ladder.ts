@@ -1,26 +1,44 @@
+import type { Millis } from '../../framework/runtime.ts';
 import type { TraceRequest } from '../traces/trace.ts';
 import type { Workload } from '../traces/workload.ts';
-import { BINS, binOf } from './bins.ts';
+import { sum } from './statistics.ts';
 
-/** A share of prompt tokens found in caches: over all, and in each span of the trace; NaN where nothing came. */
+/** Number of equal parts of a trace for which the charts of a run have values. */
+export const BINS = 48;
+
+/** Length of a bin, if the last request arrives at `lastMs`. */
+export function binLength(lastMs: Millis): Millis {
+  return Math.max(1, (lastMs + 1) / BINS);
+}
+
+/** Index of the bin that contains a time. */
+export function binOf(atMs: Millis, binMs: Millis): number {
+  return Math.min(BINS - 1, Math.floor(atMs / binMs));
+}
+
+/** Share of prompt tokens found in caches. */
 export interface HitRate {
   readonly overall: number;
+  /** By bin; NaN for a bin without requests. */
   readonly spans: readonly number[];
 }
 
-/** What caches could find at most, each step down for one reason. */
+/** The hit rates that caches could have at most, under one more limit at each step. */
 export interface HitLadder {
-  /** Memory for everything. */
+  /** With unlimited memory. */
   readonly ideal: HitRate;
-  /** The pool's memory, as one cache; undefined where that is not known, as below. */
+  /** With the pool's memory as one cache; undefined if that is unknown. */
   readonly capacityLimited: HitRate | undefined;
-  /** The servers' own caches, each request where it finds most and drives out least, however long the queue. */
+  /**
+   * With the servers' own caches and each request sent where it finds most and evicts least,
+   * whatever the queue there; undefined if their memory is unknown.
+   */
   readonly perfectRouting: HitRate | undefined;
 }
 
 /**
- * Requests one after another, through caches that forget what was used longest ago. A rung is no bound in the strict sense:
- * to know what will be asked for would find more.
+ * Sends the requests one after another through LRU caches. A step is not a strict upper bound: an
+ * eviction policy that knows the future would find more.
  */
 export function hitLadder(
   { requests, blockTokens }: Workload,
@@ -28,7 +46,7 @@ export function hitLadder(
   binMs: number,
 ): HitLadder {
   const blocksOf = pool?.servers.map(({ kvTokens }) => Math.floor(kvTokens / blockTokens));
-  const all = blocksOf?.reduce((sum, blocks) => sum + blocks, 0);
+  const all = blocksOf && sum(blocksOf);
   const keys = keysOf(requests);
   const through = (sizes: readonly number[]): HitRate =>
     rateOf(requests, found(requests, { keys, sizes, blockTokens }), binMs);
@@ -39,7 +57,7 @@ export function hitLadder(
   };
 }
 
-/** A share of prompt tokens, over all and by span. */
+/** The share of the prompt tokens that were cached: `cached` has a number of tokens per request. */
 export function rateOf(
   requests: readonly TraceRequest[],
   cached: readonly number[],
@@ -52,14 +70,13 @@ export function rateOf(
     asked[bin] = (asked[bin] ?? 0) + promptTokens;
     hits[bin] = (hits[bin] ?? 0) + (cached[at] ?? 0);
   });
-  const total = (values: readonly number[]): number => values.reduce((sum, each) => sum + each, 0);
   return {
-    overall: total(hits) / Math.max(1, total(asked)),
+    overall: sum(hits) / Math.max(1, sum(asked)),
     spans: asked.map((tokens, bin) => (tokens === 0 ? Number.NaN : (hits[bin] ?? 0) / tokens)),
   };
 }
 
-/** Blocks as numbers: the same for the same text of the same model at the same place. */
+/** A number for each block: the same for the same model, place and id. */
 function keysOf(requests: readonly TraceRequest[]): readonly (readonly number[])[] {
   const numbers = new Map<string, number>();
   return requests.map(({ blockIds, model }) =>
@@ -72,7 +89,7 @@ function keysOf(requests: readonly TraceRequest[]): readonly (readonly number[])
   );
 }
 
-/** Tokens of each request's prompt that a cache had. */
+/** For each request, the tokens of its prompt that a cache had. */
 function found(
   requests: readonly TraceRequest[],
   {
@@ -85,18 +102,19 @@ function found(
     readonly blockTokens: number;
   },
 ): readonly number[] {
-  const caches = sizes.map((blocksMax) => new LeastRecent(blocksMax));
+  const caches = sizes.map((blocksMax) => new LruCache(blocksMax));
   return requests.map(({ promptTokens }, at) => {
     const blocks = keys[at] ?? [];
-    let best: LeastRecent | undefined;
+    let best: LruCache | undefined;
     let matched = 0;
     let most = Number.NEGATIVE_INFINITY;
     for (const cache of caches) {
       const match = cache.match(blocks);
-      // What all prompts begin with would draw them all to one cache, did it not count what they drive out there.
-      const worth = match - cache.drivenOut(blocks.length - match);
-      if (worth < most || (worth === most && best !== undefined && !cache.isFreerThan(best)))
+      // Without the evictions, a beginning that all prompts share would draw them all to one cache.
+      const worth = match - cache.evictions(blocks.length - match);
+      if (worth < most || (worth === most && best !== undefined && !cache.isFreerThan(best))) {
         continue;
+      }
       most = worth;
       matched = match;
       best = cache;
@@ -106,10 +124,9 @@ function found(
   });
 }
 
-/** A cache of so many blocks. */
-class LeastRecent {
+class LruCache {
   readonly #blocksMax: number;
-  /** When each was used, longest ago first. */
+  /** When each block was last used; the least recently used comes first. */
   readonly #usedAt = new Map<number, number>();
 
   constructor(blocksMax: number) {
@@ -121,7 +138,7 @@ class LeastRecent {
     return missing < 0 ? blocks.length : missing;
   }
 
-  /** Ends of prompts are forgotten before their beginnings. */
+  /** Uses the blocks in reverse, so that the end of a prompt is evicted before its beginning. */
   use(blocks: readonly number[], at: number): void {
     for (const block of blocks.toReversed()) {
       this.#usedAt.delete(block);
@@ -133,13 +150,13 @@ class LeastRecent {
     }
   }
 
-  /** Blocks that make room for so many new ones. */
-  drivenOut(blocks: number): number {
+  /** How many blocks this many new ones evict. */
+  evictions(blocks: number): number {
     return Math.max(0, this.#usedAt.size + blocks - this.#blocksMax);
   }
 
-  /** Whether less would be lost by putting something here: free room, then what was used longer ago. */
-  isFreerThan(other: LeastRecent): boolean {
+  /** Whether new blocks cost less here: by free room, then by the age of the oldest block. */
+  isFreerThan(other: LruCache): boolean {
     return this.#lossAt() < other.#lossAt();
   }
 

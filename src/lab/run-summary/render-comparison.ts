@@ -1,4 +1,3 @@
-import { alignedTable } from './aligned-table.ts';
 import type { ConfigReport, Estimate, Figure } from './compare.ts';
 
 interface Column {
@@ -23,7 +22,10 @@ const COLUMNS: readonly Column[] = [
   { head: 'failed', figure: 'failed', format: milliseconds },
 ];
 
-/** One row a configuration, intervals where there are several seeds, and the first figure against the first row's. */
+/**
+ * A table with one row for each configuration, with intervals if there are several seeds, and the
+ * mean TTFT compared with that of the first row.
+ */
 export function renderComparison(reports: readonly ConfigReport[]): string {
   const rows = [
     ['config', ...COLUMNS.map(({ head }) => head), 'against first'],
@@ -37,14 +39,14 @@ export function renderComparison(reports: readonly ConfigReport[]): string {
 }
 
 function cell({ mean, plusMinus }: Estimate, format: (value: number) => string): string {
-  // Not known: of a live target some figures are not.
+  // Some figures of a live target are unknown.
   if (Number.isNaN(mean)) return '–';
   return Number.isNaN(plusMinus) || plusMinus === 0
     ? format(mean)
     : `${format(mean)} ±${format(plusMinus)}`;
 }
 
-/** The difference of mean TTFT as a share of the first's, with its paired interval. */
+/** The difference of the mean TTFT in percent of the first row's, with its paired interval. */
 function difference({ againstFirst }: ConfigReport, first: ConfigReport | undefined): string {
   if (againstFirst === undefined || first === undefined) return '';
   const base = first.figures.ttftMeanMs.mean;
@@ -52,4 +54,20 @@ function difference({ againstFirst }: ConfigReport, first: ConfigReport | undefi
   const sign = mean > 0 ? '+' : '';
   const interval = Number.isNaN(plusMinus) ? '' : ` ±${((100 * plusMinus) / base).toFixed(1)}`;
   return `${sign}${((100 * mean) / base).toFixed(1)}${interval} %`;
+}
+
+/**
+ * Rows of cells as lines of text, the first row being the head. The first `left` columns and those
+ * with an empty head are aligned to the left, the others to the right.
+ */
+export function alignedTable(rows: readonly (readonly string[])[], left: number): string {
+  const head = rows[0] ?? [];
+  const widths = head.map((_, column) =>
+    Math.max(...rows.map((row) => (row[column] ?? '').length)),
+  );
+  const cell = (text: string, column: number): string => {
+    const width = widths[column] ?? 0;
+    return column < left || head[column] === '' ? text.padEnd(width) : text.padStart(width);
+  };
+  return `${rows.map((row) => row.map(cell).join('  ').trimEnd()).join('\n')}\n`;
 }

@@ -1,13 +1,13 @@
 import type { Millis } from '../../framework/runtime.ts';
 import type { TraceRequest } from '../traces/trace.ts';
 
-/** What became of one request. Times are virtual. */
+/** What became of one request. Times count from its arrival; in simulations they are virtual. */
 export interface RequestResult {
   readonly request: TraceRequest;
-  /** Index into the pool's servers of the one that answered, or was tried last. */
+  /** Index into the pool's servers: the server that answered, or the last one that was tried. */
   server: number;
   attempts: number;
-  /** As the client sees it; NaN if none came. */
+  /** As the client sees it; NaN if no token came. */
   ttftMs: Millis;
   e2eMs: Millis;
   cachedTokens: number;
@@ -16,7 +16,7 @@ export interface RequestResult {
 
 export interface SimulationResult {
   readonly requests: readonly RequestResult[];
-  /** Until the last request was over. */
+  /** Until the last request ended. */
   readonly durationMs: Millis;
   readonly preemptions: number;
 }

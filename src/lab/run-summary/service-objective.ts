@@ -1,20 +1,20 @@
 import type { Millis } from '../../framework/runtime.ts';
 import type { RequestResult } from './run-result.ts';
 
-/** When an answer is good, and how many of them must be. */
+/** When an answer is good, and what share of the answers must be. */
 export interface ServiceObjective {
   /** The first token comes sooner than this. */
   readonly ttftMs: Millis;
   /** Each further token takes less than this, on average over the answer. */
   readonly tpotMs: Millis;
-  /** Of all requests, failed ones too; above 0, at most 1. */
+  /** The share of all requests, failed ones included, that must be good; above 0, at most 1. */
   readonly share: number;
 }
 
 /** The bounds of the policy study. */
 export const STUDY_OBJECTIVE: ServiceObjective = { ttftMs: 2000, tpotMs: 100, share: 0.95 };
 
-/** Milliseconds for each token after the first; 0 where there is none. */
+/** Milliseconds per token after the first; 0 for an answer of one token. */
 export function tpotOf({ ttftMs, e2eMs, request }: RequestResult): Millis {
   return request.outputTokens > 1 ? (e2eMs - ttftMs) / (request.outputTokens - 1) : 0;
 }

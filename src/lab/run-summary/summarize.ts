@@ -1,18 +1,19 @@
 import type { SimulationResult } from './run-result.ts';
 import { isGood, type ServiceObjective, STUDY_OBJECTIVE, tpotOf } from './service-objective.ts';
+import { mean, quantile, sum } from './statistics.ts';
 
-/** What a policy is judged by. Times in milliseconds. */
+/** The figures of a run by which policies are compared. Times are in milliseconds. */
 export interface SimulationSummary {
   readonly requests: number;
   readonly failed: number;
-  /** This and the times below: NaN where nothing was served. */
+  /** Like the times below: NaN if no request was served. */
   readonly ttftMeanMs: number;
   readonly ttftP50Ms: number;
   readonly ttftP99Ms: number;
-  /** After the first token. */
+  /** Per token after the first. */
   readonly tpotMeanMs: number;
   readonly e2eMeanMs: number;
-  /** Share of requests that met the objective: TTFT under 2 s and under 100 ms per further token unless said. */
+  /** Share of requests that met the objective; by default TTFT < 2 s and TPOT < 100 ms. */
   readonly goodput: number;
   /** Share of prompt tokens found in a prefix cache. */
   readonly hitRate: number;
@@ -42,17 +43,25 @@ export function summarize(
   };
 }
 
-function sum(values: ArrayLike<number>): number {
-  let total = 0;
-  for (let index = 0; index < values.length; index++) total += values[index] as number;
-  return total;
+/** Per second, from the start of the trace to its last arrival. */
+export interface Throughput {
+  readonly requestsPerSecond: number;
+  /** Prompt and output tokens of requests that met the objective. */
+  readonly goodTokensPerSecond: number;
+  readonly goodOutputTokensPerSecond: number;
 }
 
-function mean(values: ArrayLike<number>): number {
-  return sum(values) / values.length;
-}
-
-/** Of sorted values; the nearest rank. */
-function quantile(sorted: ArrayLike<number>, share: number): number {
-  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
+export function throughputOf(
+  { requests }: SimulationResult,
+  objective: ServiceObjective,
+): Throughput {
+  const good = requests.filter((each) => isGood(each, objective));
+  const seconds = Math.max(1, requests.at(-1)?.request.atMs ?? 0) / 1000;
+  const output = sum(good.map(({ request }) => request.outputTokens));
+  const prompt = sum(good.map(({ request }) => request.promptTokens));
+  return {
+    requestsPerSecond: requests.length / seconds,
+    goodTokensPerSecond: (prompt + output) / seconds,
+    goodOutputTokensPerSecond: output / seconds,
+  };
 }

@@ -99,6 +99,6 @@ describe('capacityPlan', () => {
     expect(costPerHour(mixed, new Map([['', 2]]))).toBe(16);
     const prices = new Map([['study', 2]]);
     expect(costPerHour(POOL, prices)).toBe(4);
-    expect(() => costPerHour(mixed, prices)).toThrow(/none for llama-3\.3-70b-h100-tp4/);
+    expect(() => costPerHour(mixed, prices)).toThrow(/no price for llama-3\.3-70b-h100-tp4/);
   });
 });

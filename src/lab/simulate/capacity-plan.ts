@@ -5,40 +5,42 @@ import type { PoolSpec } from './pool-spec.ts';
 import type { JobResult } from './run-job.ts';
 import { reshape } from './what-if.ts';
 
-/** What an accelerator costs for an hour, by the preset of its server; under the empty name, any other. */
+/** Price of an accelerator per hour, by the preset of its server; the empty name is for all others. */
 export type Prices = ReadonlyMap<string, number>;
 
-/** One configuration on one shape of the pool. Money in the unit of the prices. */
+/** One configuration on one shape of the pool. Costs are in the unit of the prices. */
 export interface PlanRow {
   readonly config: string;
-  /** Empty for the pool as it is. */
+  /** Empty for the pool without changes. */
   readonly shape: string;
   readonly servers: number;
   readonly accelerators: number;
   readonly costPerHour: number;
-  /** Under the load that was asked about. */
+  /** The load of the workload, like the three figures below. */
   readonly requestsPerSecond: number;
   readonly goodput: Estimate;
   readonly ttftP99Ms: Estimate;
   readonly meets: boolean;
-  /** The highest load that still meets the objective; 0 where none does. */
+  /** The highest load that meets the objective, in requests per second; 0 if none does. */
   readonly limitPerSecond: Estimate;
-  /** Whether the search ended before the limit came: it is at least that high. */
+  /** Whether the search ended before it reached the limit, so that the limit may be higher. */
   readonly limitIsHigher: boolean;
-  /** At the limit, for a million tokens of requests that met the objective: prompts with answers, and answers alone. */
+  /** At the limit, per million prompt and output tokens of requests that met the objective. */
   readonly costPerMillion: Estimate;
+  /** The same per million output tokens. */
   readonly costPerMillionOutput: Estimate;
 }
 
 export interface CapacityPlan {
   readonly objective: ServiceObjective;
   readonly rows: readonly PlanRow[];
-  /** Places in `rows`: least to pay by the hour of those that carry the load; and least for a token at the limit. */
+  /** Index in `rows` of the lowest cost per hour among those that meet the objective. */
   readonly cheapestForLoad: number | undefined;
+  /** Index in `rows` of the lowest cost per token at the limit. */
   readonly cheapestPerToken: number | undefined;
 }
 
-/** What each shape carries and costs. Rows in order of first appearance; draws of one job become one row. */
+/** The load and the cost of each shape, in order of first appearance. Draws of a job share a row. */
 export function capacityPlan(
   results: readonly JobResult[],
   {
@@ -55,25 +57,22 @@ export function capacityPlan(
   const rows = [...groups.values()].map((runs) =>
     rowOf(runs, { pool: shapedPool(pool, runs[0]?.job.shape), prices, objective }),
   );
-  const carries = ({ meets }: PlanRow): boolean => meets;
   return {
     objective,
     rows,
-    cheapestForLoad: least(rows, ({ costPerHour }) => costPerHour, carries),
-    cheapestPerToken: least(
-      rows,
-      ({ costPerMillion }) => costPerMillion.mean,
-      ({ costPerMillion }) => Number.isFinite(costPerMillion.mean),
+    cheapestForLoad: indexOfLeast(rows, ({ meets, costPerHour }) =>
+      meets ? costPerHour : Number.NaN,
     ),
+    cheapestPerToken: indexOfLeast(rows, ({ costPerMillion }) => costPerMillion.mean),
   };
 }
 
-/** What a pool costs by the hour. Throws ConfigError where a server has no price. */
+/** The cost of a pool per hour. Throws ConfigError if a server has no price. */
 export function costPerHour({ servers }: PoolSpec, prices: Prices): number {
   return servers.reduce((sum, { preset = '', accelerators = 1 }) => {
     const price = prices.get(preset) ?? prices.get('');
     if (price === undefined) {
-      const message = `none for ${preset}; give --price ${preset}=… or --price … for all`;
+      const message = `there is no price for ${preset}; give --price ${preset}=… or --price … for all`;
       throw new ConfigError('--price', [{ path: preset, message }]);
     }
     return sum + price * accelerators;
@@ -121,15 +120,14 @@ function shapedPool(pool: PoolSpec, shape: string | undefined): PoolSpec {
   return shape === undefined ? pool : reshape(pool, shape);
 }
 
-function least(
+/** Ignores values that are not finite. */
+function indexOfLeast(
   rows: readonly PlanRow[],
-  of: (row: PlanRow) => number,
-  counts: (row: PlanRow) => boolean,
+  valueOf: (row: PlanRow) => number,
 ): number | undefined {
-  let best: number | undefined;
-  rows.forEach((row, place) => {
-    const before = best === undefined ? undefined : rows[best];
-    if (counts(row) && (before === undefined || of(row) < of(before))) best = place;
-  });
-  return best;
+  const values = rows
+    .map(valueOf)
+    .map((value) => (Number.isFinite(value) ? value : Number.POSITIVE_INFINITY));
+  const least = Math.min(...values);
+  return least === Number.POSITIVE_INFINITY ? undefined : values.indexOf(least);
 }

@@ -4,22 +4,23 @@ export interface Probe {
   readonly meets: boolean;
 }
 
-/** Where the objective stops being met. */
+/** The highest load that meets the objective. */
 export type Saturation<P extends Probe> =
-  /** `best` met it, and a load 2 % above it did not. */
+  /** `best` met the objective, and a load 2 % above it did not. */
   | { readonly outcome: 'found'; readonly best: P; readonly probes: readonly P[] }
-  /** Met at the highest load that may be tried, too. */
+  /** The objective was met even at the highest load that may be tried. */
   | { readonly outcome: 'above'; readonly best: P; readonly probes: readonly P[] }
-  /** Missed at the lowest load that may be tried, too. */
+  /** The objective was missed even at the lowest load that may be tried. */
   | { readonly outcome: 'below'; readonly probes: readonly P[] };
 
-/** The limit is known to one part in fifty; draws differ by more. */
+/** The precision of the limit as a ratio. Draws differ by more. */
 const PRECISION = 1.02;
 
 /**
- * The highest load that meets an objective, by doubling or halving from `from` until it is between two loads, then
- * bisecting their ratio. Where more load may help (it can, a little: caches stay warm) it finds one of the crossings. About
- * six measurements and one for each doubling. `probes` are in order of load.
+ * Finds the highest load that meets an objective: doubles or halves `from` until the limit is
+ * between two loads, then bisects their ratio. If more load helps in places (it can a little,
+ * because caches stay warm), it finds one of the crossings. Takes about six measurements and one
+ * for each doubling. `probes` are in order of load.
  */
 export function findSaturation<P extends Probe>(
   measure: (speed: number) => P,

@@ -28,7 +28,7 @@ faults:
     [
       'a fault at a server that is not there',
       'servers: [{}]\nfaults: [{kind: slow, server: 3, atMs: 0, forMs: 1}]',
-      /faults\.0\.server: is 3, and the pool has 1 servers/,
+      /faults\.0\.server: is 3, but the pool has 1 servers/,
     ],
   ])('refuses %s', (_what, text, message) => {
     expect(() => readPool(text, 'pool.yaml')).toThrow(message);

@@ -4,17 +4,16 @@ import { KV_LINK_DEFAULT } from '../../../stub-server/pd/kv-fabric.ts';
 import { PRESETS, type PresetName } from '../../../stub-server/presets/presets.ts';
 import { readYaml } from '../../files/read-yaml.ts';
 import { ConfigError } from '../../framework/error.ts';
-import type { PoolSpec, ServerSpec } from './pool-spec.ts';
-import { presetServer, ROLE_LABEL } from './preset-server.ts';
+import { type PoolSpec, presetServer, ROLE_LABEL, type ServerSpec } from './pool-spec.ts';
 
 const presetNames = Object.keys(PRESETS) as [PresetName, ...PresetName[]];
 
 const server = z.strictObject({
-  /** How many alike. */
+  /** Number of such servers. */
   count: z.int().positive().max(10_000).default(1),
   preset: z.enum(presetNames).default('llama-3.1-8b-h100'),
   labels: z.record(z.string(), z.string()).default({}),
-  /** For configurations that have prompts computed elsewhere. */
+  /** For configurations with disaggregated prefill. */
   role: z.enum(['both', 'prefill', 'decode']).default('both'),
   kvLink: z
     .strictObject({
@@ -27,16 +26,16 @@ const server = z.strictObject({
   sequencesMax: z.int().positive().optional(),
   batchedTokensMax: z.int().positive().optional(),
   admissionMs: z.number().nonnegative().optional(),
-  /** Steps take so many times as long as the preset's. */
+  /** How many times longer than the preset's steps take. */
   slowdown: z.number().positive().default(1),
   jitter: z.number().nonnegative().max(1).default(0.05),
-  /** Adapters in one batch; without it the server knows no adapters. */
+  /** LoRA adapters in one batch; without it the server has no adapters. */
   loraSlots: z.int().positive().optional(),
 });
 
 const fault = z.strictObject({
   kind: z.enum(['crash', 'slow']),
-  /** Its place in the pool, from 0. */
+  /** Index in the pool, from 0. */
   server: z.int().nonnegative(),
   atMs: z.number().nonnegative(),
   forMs: z.number().positive(),
@@ -64,7 +63,7 @@ export function readPool(text: string, source: string): PoolSpec {
   const faults = parsed.data.faults.map(({ server: index, ...rest }, place) => {
     const target = servers[index];
     if (target === undefined) {
-      const message = `is ${index}, and the pool has ${servers.length} servers, counted from 0`;
+      const message = `is ${index}, but the pool has ${servers.length} servers, which count from 0`;
       throw new ConfigError(source, [{ path: `faults.${place}.server`, message }]);
     }
     return { ...rest, server: target.id };

@@ -1,18 +1,19 @@
 import type { LatencyCoefficients } from '../../../stub-server/engine/latency-model.ts';
 import type { LoraOptions } from '../../../stub-server/engine/lora-slots.ts';
 import type { KvLink } from '../../../stub-server/pd/kv-fabric.ts';
+import { PRESETS, type PresetName } from '../../../stub-server/presets/presets.ts';
 import type { Millis } from '../../framework/runtime.ts';
 
 /** One simulated model server. */
 export interface ServerSpec {
   readonly id: string;
-  /** Name of the preset it is of, if any. */
+  /** Name of its preset, if it has one. */
   readonly preset?: string;
-  /** 1 unless said. */
+  /** 1 if not given. */
   readonly accelerators?: number;
   readonly labels: Readonly<Record<string, string>>;
   readonly latency: LatencyCoefficients;
-  /** Steps take so many times as long as `latency` says; 1 unless said. */
+  /** How many times longer than `latency` says steps take; 1 if not given. */
   readonly slowdown?: number;
   readonly kvTokens: number;
   readonly sequencesMax: number;
@@ -21,20 +22,20 @@ export interface ServerSpec {
   /** Relative spread of step times; 0 makes them exact. */
   readonly jitter: number;
   readonly loras?: LoraOptions;
-  /** How its KV goes to others and comes from them. */
+  /** Its network link for KV transfers to and from other servers. */
   readonly kvLink?: KvLink;
 }
 
-/** What goes wrong, and when. */
+/** A fault of a server, and when it happens. */
 export type FaultSpec =
-  /** Everything under way is lost; the server refuses until it is back, empty. */
+  /** All running requests are lost. The server refuses requests until it is back, with no cache. */
   | {
       readonly kind: 'crash';
       readonly server: string;
       readonly atMs: Millis;
       readonly forMs: Millis;
     }
-  /** Steps take `factor` times as long. */
+  /** Steps take `factor` times longer. */
   | {
       readonly kind: 'slow';
       readonly server: string;
@@ -48,8 +49,36 @@ export interface PoolSpec {
   readonly faults: readonly FaultSpec[];
 }
 
-/** `count` servers alike. */
+/** A pool of `count` equal servers. */
 export function uniformPool(count: number, server: Omit<ServerSpec, 'id'>): PoolSpec {
   const servers = Array.from({ length: count }, (_, index) => ({ ...server, id: `s${index}` }));
   return { servers, faults: [] };
+}
+
+/** The properties of a server that come from its preset. */
+export type PresetServer = Pick<
+  ServerSpec,
+  | 'preset'
+  | 'accelerators'
+  | 'latency'
+  | 'kvTokens'
+  | 'sequencesMax'
+  | 'batchedTokensMax'
+  | 'admissionMs'
+>;
+
+/** The label for the role of a server in disaggregated prefill. */
+export const ROLE_LABEL = 'llm-d.ai/role';
+/** Tokens in each KV block of the presets. */
+const PRESET_BLOCK_TOKENS = 16;
+
+export function presetServer(name: PresetName): PresetServer {
+  const { latency, kvBlocks, accelerators = 1, ...limits } = PRESETS[name];
+  return {
+    preset: name,
+    accelerators,
+    latency,
+    kvTokens: PRESET_BLOCK_TOKENS * kvBlocks,
+    ...limits,
+  };
 }

@@ -1,5 +1,5 @@
-import { alignedTable } from '../run-summary/aligned-table.ts';
 import type { Estimate } from '../run-summary/compare.ts';
+import { alignedTable } from '../run-summary/render-comparison.ts';
 import type { CapacityPlan, PlanRow } from './capacity-plan.ts';
 
 const HEAD = [
@@ -16,9 +16,9 @@ const HEAD = [
   '',
 ];
 
-/** What each shape carries and costs, with what the cheapest are. `unit` is of the costs. */
+/** A table of the load and the cost of each shape, with `unit` as the unit of the costs. */
 export function renderPlan(plan: CapacityPlan, unit: string): string {
-  const { rows, objective, cheapestForLoad, cheapestPerToken } = plan;
+  const { rows, objective } = plan;
   const cells = rows.map((row, place) => [
     row.shape === '' ? 'as it is' : row.shape,
     row.config,
@@ -28,9 +28,9 @@ export function renderPlan(plan: CapacityPlan, unit: string): string {
     `${(100 * row.goodput.mean).toFixed(1)} %`,
     Math.round(row.ttftP99Ms.mean).toLocaleString('en'),
     limitOf(row),
-    told(row.costPerMillion),
-    told(row.costPerMillionOutput),
-    notes(place, { cheapestForLoad, cheapestPerToken, carries: row.meets }),
+    estimateText(row.costPerMillion),
+    estimateText(row.costPerMillionOutput),
+    noteOn(row, place, plan),
   ]);
   const load = rows[0]?.requestsPerSecond.toFixed(2) ?? '';
   const asked = `${(100 * objective.share).toFixed(0)} % of answers with TTFT under ${objective.ttftMs} ms and ${objective.tpotMs} ms per further token`;
@@ -49,27 +49,27 @@ function limitNotes(rows: readonly PlanRow[]): string {
 }
 
 export function limitOf({ limitPerSecond, limitIsHigher }: PlanRow): string {
-  return limitPerSecond.mean === 0 ? 'none' : `${limitIsHigher ? '≥ ' : ''}${told(limitPerSecond)}`;
+  return limitPerSecond.mean === 0
+    ? 'none'
+    : `${limitIsHigher ? '≥ ' : ''}${estimateText(limitPerSecond)}`;
 }
 
-/** A dash where there is no such figure. */
-export function told({ mean, plusMinus }: Estimate): string {
+/** A dash if the figure is unknown. */
+export function estimateText({ mean, plusMinus }: Estimate): string {
   if (!Number.isFinite(mean)) return '–';
   const digits = mean < 1 ? 3 : 2;
   const interval = plusMinus > 0 ? ` ±${plusMinus.toFixed(digits)}` : '';
   return `${mean.toFixed(digits)}${interval}`;
 }
 
-function notes(
+/** What stands out about the row with this index. */
+export function noteOn(
+  { meets }: PlanRow,
   place: number,
-  {
-    cheapestForLoad,
-    cheapestPerToken,
-    carries,
-  }: Pick<CapacityPlan, 'cheapestForLoad' | 'cheapestPerToken'> & { readonly carries: boolean },
+  { cheapestForLoad, cheapestPerToken }: CapacityPlan,
 ): string {
   return [
-    ...(carries ? [] : ['misses the objective']),
+    ...(meets ? [] : ['misses the objective']),
     ...(place === cheapestForLoad ? ['cheapest that carries this load'] : []),
     ...(place === cheapestPerToken ? ['cheapest per token'] : []),
   ].join(', ');

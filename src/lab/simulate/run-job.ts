@@ -4,9 +4,13 @@ import { curvesOf, type SimulationCurves } from '../run-summary/curves.ts';
 import { type HitLadder, hitLadder } from '../run-summary/hit-ladder.ts';
 import type { SimulationResult } from '../run-summary/run-result.ts';
 import type { ServiceObjective } from '../run-summary/service-objective.ts';
-import { type SimulationSummary, summarize } from '../run-summary/summarize.ts';
-import { type Throughput, throughputOf } from '../run-summary/throughput.ts';
-import type { TraceReading } from '../run-summary/trace-reading.ts';
+import {
+  type SimulationSummary,
+  summarize,
+  type Throughput,
+  throughputOf,
+} from '../run-summary/summarize.ts';
+import type { TraceReading } from '../traces/trace.ts';
 import { jittered, speedUp, type Workload } from '../traces/workload.ts';
 import type { Saturation } from './find-saturation.ts';
 import type { PoolSpec } from './pool-spec.ts';
@@ -14,23 +18,23 @@ import { type LoadProbe, saturate } from './saturate.ts';
 import { simulate } from './simulate.ts';
 import { reshape } from './what-if.ts';
 
-/** One configuration on one draw of a workload; crosses to a worker as it is. */
+/** One configuration on one draw of a workload. Can be sent to a worker thread. */
 export interface SimulationJob {
-  /** What the result is listed under. */
+  /** The name of the configuration in the results. */
   readonly name: string;
-  /** A configuration as text, or a built-in one's name. */
+  /** A configuration as text, or the name of a built-in one. */
   readonly config: string;
   readonly seed: number;
   readonly speed: number;
-  /** Arrivals move by up to this, in the trace's own time, anew for each seed; 0 leaves them alone. */
+  /** Each seed moves arrivals by up to this, in the trace's own time; 0 for no move. */
   readonly spreadMs: number;
   readonly scrapeIntervalMs: number;
-  /** What the pool is changed to before, as `reshape` takes it. */
+  /** The change of the pool, as `reshape` takes it. */
   readonly shape?: string;
   readonly objective: ServiceObjective;
-  /** Whether the highest load that meets the objective is wanted, too. */
+  /** Whether to find the highest load that meets the objective as well. */
   readonly findSaturation?: boolean;
-  /** Whether what a picture is drawn from is wanted, too. */
+  /** Whether to return the data of charts as well. */
   readonly curves?: boolean;
 }
 
@@ -38,16 +42,16 @@ export interface JobResult {
   readonly job: SimulationJob;
   readonly summary: SimulationSummary;
   readonly throughput: Throughput;
-  /** Where it was asked for. */
+  /** If the job asks for it. */
   readonly saturation?: Saturation<LoadProbe>;
-  /** Where they were asked for. */
+  /** If the job asks for curves, like `ladder`. */
   readonly curves?: SimulationCurves;
   readonly ladder?: HitLadder;
-  /** How the trace was read, where a worker has read it. */
+  /** How the trace was read, if a worker has read it. */
   readonly trace?: TraceReading;
 }
 
-/** Runs a job. The same job gives the same result, wherever it runs. */
+/** Runs a job. The same job gives the same result on every machine. */
 export function runJob(
   job: SimulationJob,
   {
@@ -81,11 +85,11 @@ export function runJob(
     ...(job.findSaturation === true && {
       saturation: saturate({ run, objective, speed: job.speed, atSpeed: result }),
     }),
-    ...(job.curves === true && pictured(speedUp(drawn, job.speed), result, shaped)),
+    ...(job.curves === true && chartData(speedUp(drawn, job.speed), result, shaped)),
   };
 }
 
-function pictured(
+function chartData(
   workload: Workload,
   result: SimulationResult,
   pool: PoolSpec,

@@ -1,18 +1,16 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
-import type { TraceShape } from '../traces/shape-trace.ts';
+import type { LoadOptions } from '../traces/reading/load-trace.ts';
 import type { JobResult, SimulationJob } from './run-job.ts';
 
-/** What a worker loads once and keeps: where the workload and pool of all its jobs come from. */
-export interface JobSource {
+/** The workload and the pool of all jobs of a worker, which it loads once. */
+export interface JobSource extends Omit<LoadOptions, 'sessions'> {
+  /** Path of the trace. */
   readonly trace: string;
-  /** The trace's format, where it shall not be told from the first line. */
-  readonly from?: string | undefined;
+  /** Path of the pool file. */
   readonly pool: string;
-  /** Modules with plugin types of their own. */
+  /** Paths of modules with plugin types. */
   readonly plugins: readonly string[];
-  readonly lenient: boolean;
-  readonly shape: TraceShape;
   /** Whether a turn of a conversation waits for the answer before it. */
   readonly closedLoop: boolean;
 }
@@ -20,12 +18,12 @@ export interface JobSource {
 export interface RunJobsOptions {
   readonly source: JobSource;
   readonly jobs: readonly SimulationJob[];
-  /** Beside one another; as many as there are processors unless said. */
+  /** Number of jobs at once; the number of processors if not given. */
   readonly parallel?: number | undefined;
   readonly onResult?: (result: JobResult) => void;
 }
 
-/** Runs jobs in threads of their own; results come in the order of the jobs, however long each took. */
+/** Runs jobs in worker threads. The results are in the order of the jobs. */
 export async function runJobs({
   source,
   jobs,
@@ -34,7 +32,7 @@ export async function runJobs({
 }: RunJobsOptions): Promise<readonly JobResult[]> {
   const results: (JobResult | undefined)[] = jobs.map(() => undefined);
   const left = jobs.map((job, index) => ({ job, index })).reverse();
-  // Sources or their build, whichever this file is of.
+  // `.ts` from the sources, `.js` from the build.
   const extension = import.meta.filename.endsWith('.ts') ? 'ts' : 'js';
   const file = new URL(`./worker.${extension}`, import.meta.url);
   const work = async (): Promise<void> => {

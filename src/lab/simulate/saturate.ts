@@ -1,20 +1,27 @@
 import type { SimulationResult } from '../run-summary/run-result.ts';
 import type { ServiceObjective } from '../run-summary/service-objective.ts';
-import { type SimulationSummary, summarize } from '../run-summary/summarize.ts';
-import { type Throughput, throughputOf } from '../run-summary/throughput.ts';
+import {
+  type SimulationSummary,
+  summarize,
+  type Throughput,
+  throughputOf,
+} from '../run-summary/summarize.ts';
 import { findSaturation, type Probe, type Saturation } from './find-saturation.ts';
 
-/** What a pool did under one load. */
+/** The figures of a pool under one load. */
 export interface LoadProbe extends Probe, Throughput {
   readonly summary: SimulationSummary;
 }
 
-/** Requests that come in less time are a burst, and no load that is borne: 30 s. */
+/** Requests that arrive in less time than this are a burst and not a sustained load. */
 const SPAN_MIN_MS = 30_000;
-/** Slower than this there is hardly anything to wait for: what still misses the objective would miss it alone. */
+/** At this speed requests hardly queue; one that still misses the objective would miss it alone. */
 const SLOWEST = 1 / 16;
 
-/** The fastest arrivals at which a run still meets the objective. `atSpeed` is the run at `speed`, where the search begins. */
+/**
+ * Finds the highest speed of arrivals at which a run meets the objective. The search starts at
+ * `speed`, and `atSpeed` is the run at that speed.
+ */
 export function saturate({
   run,
   objective,

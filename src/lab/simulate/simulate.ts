@@ -22,21 +22,20 @@ export interface SimulationOptions {
   readonly createPicker: (options: PickerOptions) => EmbeddedPicker;
   readonly seed: number;
   readonly scrapeIntervalMs?: Millis;
-  /** One way, on each hop between client, picker and server. */
+  /** Latency one way, on each hop between client, picker and server. */
   readonly networkMs?: Millis;
-  /** A request refused or lost before its first token is sent again, so often at most. */
-  readonly retriesMax?: number;
-  readonly onProgress?: (done: number) => void;
 }
 
-/** The leg that answers: where its KV comes from, if from elsewhere. */
-interface Leg {
-  readonly ticket: RoutedRequest;
+/** A routed request on its way to the server that decodes it. */
+interface DecodeLeg {
+  readonly routed: RoutedRequest;
+  /** The server that holds its KV, if it was prefilled elsewhere. */
   readonly from?: { readonly prefiller: SimulatedServer; readonly release: () => void };
 }
 
+/** How often a request that is refused or lost before its first token is sent again. */
 const RETRIES_MAX = 5;
-/** A failed attempt is not sent again at once: clients and gateways back off a little. */
+/** The delay before a retry, because clients and gateways back off a little. */
 const RETRY_AFTER_MS = 25;
 
 /**
@@ -55,7 +54,7 @@ class Simulation {
   readonly #indexOf: ReadonlyMap<string, number>;
   readonly #results: RequestResult[] = [];
   readonly #networkMs: Millis;
-  /** Between the servers. */
+  /** The network between the servers. */
   readonly #fabric = new KvFabric(this.#clock);
   readonly #arrivals: Arrivals;
   #open = 0;
@@ -109,7 +108,7 @@ class Simulation {
         this.#clock.setTimer(scrapeIntervalMs, scrape);
       };
       this.#scrape(server);
-      // Spread over the interval, as the scraper does.
+      // Scrapes are spread over the interval, as in the real scraper.
       this.#clock.setTimer((scrapeIntervalMs * (index + 1)) / this.#servers.length, scrape);
     });
   }
@@ -124,8 +123,9 @@ class Simulation {
   #scheduleFaults(): void {
     for (const fault of this.#options.pool.faults) {
       const server = this.#servers[this.#indexOf.get(fault.server) ?? -1];
-      if (server === undefined)
-        throw new Error(`fault for ${fault.server}, which is not in the pool`);
+      if (server === undefined) {
+        throw new Error(`a fault names ${fault.server}, which is not in the pool`);
+      }
       this.#clock.setTimer(fault.atMs, () => {
         if (fault.kind === 'crash') server.crash();
         else server.slowdown = fault.factor;
@@ -156,28 +156,31 @@ class Simulation {
     const { request } = result;
     const { blockTokens } = this.#options.workload;
     const { model, promptTokens, blockIds } = request;
-    let ticket: RoutedRequest;
+    let routed: RoutedRequest;
     result.attempts += 1;
     try {
-      ticket = this.#picker.route({ model, promptTokens, blockIds, blockTokens });
+      routed = this.#picker.route({ model, promptTokens, blockIds, blockTokens });
     } catch {
       this.#retry(result, blockHashes);
       return;
     }
-    result.server = this.#indexOf.get(ticket.endpoint.id) ?? -1;
+    result.server = this.#indexOf.get(routed.endpoint.id) ?? -1;
     const prefiller =
-      this.#servers[this.#indexOf.get(ticket.headers.get(PREFILL_HEADER) ?? '') ?? -1];
+      this.#servers[this.#indexOf.get(routed.headers.get(PREFILL_HEADER) ?? '') ?? -1];
     this.#later(() => {
-      if (prefiller === undefined) this.#send(result, blockHashes, { ticket });
-      else this.#prefill(result, blockHashes, { ticket, prefiller });
+      if (prefiller === undefined) this.#decode(result, blockHashes, { routed });
+      else this.#prefill(result, blockHashes, { routed, prefiller });
     });
   }
 
-  /** The other leg first, as the sidecar beside the decoding server has it. Where it fails, decode computes all itself. */
+  /**
+   * Prefills on another server first, as the sidecar beside the decoding server does. If that
+   * fails, the decoding server computes the whole prompt.
+   */
   #prefill(
     result: RequestResult,
     blockHashes: Float64Array,
-    { ticket, prefiller }: { readonly ticket: RoutedRequest; readonly prefiller: SimulatedServer },
+    { routed, prefiller }: { readonly routed: RoutedRequest; readonly prefiller: SimulatedServer },
   ): void {
     const { promptTokens } = result.request;
     const held: { submission?: Submission | undefined } = {};
@@ -187,13 +190,13 @@ class Simulation {
       blockHashes,
       holdBlocks: true,
       onDone: (reason) => {
-        const leg = { ticket, from: { prefiller, release: () => held.submission?.release() } };
-        this.#later(() => this.#send(result, blockHashes, reason === 'error' ? { ticket } : leg));
+        const leg = { routed, from: { prefiller, release: () => held.submission?.release() } };
+        this.#later(() => this.#decode(result, blockHashes, reason === 'error' ? { routed } : leg));
       },
     });
   }
 
-  #send(result: RequestResult, blockHashes: Float64Array, { ticket, from }: Leg): void {
+  #decode(result: RequestResult, blockHashes: Float64Array, { routed, from }: DecodeLeg): void {
     const { request } = result;
     const server = this.#servers[result.server] as SimulatedServer;
     const remote: RemoteKv | undefined = from && {
@@ -213,35 +216,34 @@ class Simulation {
       onFirstToken: () =>
         this.#later(() => {
           result.ttftMs = this.#clock.now() - request.atMs;
-          ticket.firstToken();
+          routed.firstToken();
         }),
       onDone: (reason, usage) =>
         this.#later(() => {
           const failed = reason === 'error';
-          // Also where nothing had to be sent, or the transfer was cut off.
+          // Also if nothing had to be sent, or the transfer was cut off.
           from?.release();
-          ticket.done(failed ? 'failed' : 'completed', failed ? undefined : usage);
+          routed.done(failed ? 'failed' : 'completed', failed ? undefined : usage);
           if (failed && Number.isNaN(result.ttftMs)) {
             this.#retry(result, blockHashes);
             return;
           }
           result.completed = !failed;
           result.cachedTokens = usage.cachedTokens;
-          this.#over(result);
+          this.#end(result);
         }),
     });
   }
 
   #retry(result: RequestResult, blockHashes: Float64Array): void {
-    if (result.attempts > (this.#options.retriesMax ?? RETRIES_MAX)) this.#over(result);
+    if (result.attempts > RETRIES_MAX) this.#end(result);
     else this.#clock.setTimer(RETRY_AFTER_MS, () => this.#attempt(result, blockHashes));
   }
 
-  #over(result: RequestResult): void {
+  #end(result: RequestResult): void {
     result.e2eMs = this.#clock.now() - result.request.atMs;
     this.#open -= 1;
     this.#arrivals.over(result.request);
-    this.#options.onProgress?.(this.#results.length - this.#open);
   }
 
   #later(callback: () => void): void {
@@ -249,7 +251,7 @@ class Simulation {
   }
 }
 
-/** As the engine wants them: 53 bits of each chained hash. */
+/** The engine's hashes: 53 bits of each chained hash. */
 function hashesOf({ blockIds, model }: TraceRequest, blockTokens: number): Float64Array {
   const { words, count } = chainBlockIds(blockIds, { seedText: model, blockTokens });
   const hashes = new Float64Array(count);

@@ -7,11 +7,11 @@ import type { Clock, Random } from '../../framework/runtime.ts';
 import type { MetricsSample } from '../../library/create-picker.ts';
 import type { ServerSpec } from './pool-spec.ts';
 
-/** One model server of a simulation: the stub's engine, without its HTTP. */
+/** One model server of a simulation: the engine of the stub, without its HTTP server. */
 export class SimulatedServer {
   readonly spec: ServerSpec;
   readonly stats: EngineStats = new EngineStats();
-  /** Its end of the network between servers. */
+  /** Its port on the network between servers. */
   readonly port: KvPort;
   readonly #engine: Engine;
   #up = true;
@@ -33,7 +33,7 @@ export class SimulatedServer {
     });
   }
 
-  /** Refused requests end with `error` at once; there is nothing of them to be aborted or released. */
+  /** Returns undefined for a refused request, which ends with `error` at once. */
   submit(request: SequenceRequest): Submission | undefined {
     const refused =
       !this.#up || request.promptTokens + request.outputTokens > this.#engine.contextTokensMax;
@@ -42,7 +42,7 @@ export class SimulatedServer {
     return undefined;
   }
 
-  /** What a scrape would read now; undefined when it would fail. */
+  /** What a scrape would read now; undefined if it would fail. */
   sample(): MetricsSample | undefined {
     if (!this.#up) return undefined;
     const { loras, runningCount, waitingCount, kv } = this.#engine;

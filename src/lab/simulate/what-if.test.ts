@@ -30,10 +30,10 @@ describe('shapesOf', () => {
 
   it.each([
     ['more-replicas', /more-replicas: is none of add-replica/],
-    ['replicas=12..4', /nothing between its ends/],
-    ['replicas=1..4:0', /asks for more than 64 shapes/],
-    ['replicas=1..65', /asks for more than 64 shapes/],
-    ['replicas=1..9+kv×1..9', /asks for more than 64 shapes/],
+    ['replicas=12..4', /is an empty range/],
+    ['replicas=1..4:0', /has more than 64 shapes/],
+    ['replicas=1..65', /has more than 64 shapes/],
+    ['replicas=1..9+kv×1..9', /has more than 64 shapes/],
     ['prefill:decode=2', /is none of/],
     ['', /is none of/],
   ])('refuses %s', (sweep, message) => {
@@ -74,7 +74,7 @@ describe('reshape', () => {
     ['replicas=0', /0 servers/],
     ['replicas=10001', /10001 servers/],
     ['kv×0', /×0: must be above 0/],
-    ['preset=abacus', /abacus: is no preset; there are study, /],
+    ['preset=abacus', /abacus: is not a preset; the presets are study, /],
   ])('refuses %s', (shape, message) => {
     expect(() => reshape(POOL, shape)).toThrow(message);
   });

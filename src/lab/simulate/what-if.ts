@@ -1,13 +1,12 @@
 import { PRESETS } from '../../../stub-server/presets/presets.ts';
 import { ConfigError } from '../../framework/error.ts';
-import type { PoolSpec, ServerSpec } from './pool-spec.ts';
-import { presetServer, ROLE_LABEL } from './preset-server.ts';
+import { type PoolSpec, presetServer, ROLE_LABEL, type ServerSpec } from './pool-spec.ts';
 
 type Servers = readonly ServerSpec[];
 
 interface Change {
   readonly pattern: RegExp;
-  /** Given what the pattern's groups found. */
+  /** `found` has the matches of the pattern's groups. */
   readonly apply: (servers: Servers, found: readonly string[]) => Servers;
 }
 
@@ -52,7 +51,10 @@ const CHANGES: readonly Change[] = [
     pattern: /^preset=(.+)$/,
     apply: (servers, [name = '']) => {
       const preset = Object.keys(PRESETS).find((known) => known === name);
-      if (preset === undefined) throw wrong(name, `is no preset; there are ${presetList()}`);
+      if (preset === undefined) {
+        const known = Object.keys(PRESETS).join(', ');
+        throw changeError(name, `is not a preset; the presets are ${known}`);
+      }
       return servers.map((server) => ({
         ...server,
         ...presetServer(preset as keyof typeof PRESETS),
@@ -61,15 +63,15 @@ const CHANGES: readonly Change[] = [
   },
 ];
 
-/** A sweep of more shapes than this is a slip. */
+/** More shapes than this in a sweep are taken for a mistake. */
 const SHAPES_MAX = 64;
-/** As many as a pool file may have of one kind. */
+/** The limit of `count` in a pool file. */
 const SERVERS_MAX = 10_000;
 const RANGE = /^(.*?[=×x*])(\d+)\.\.(\d+)(?::(\d+))?$/;
 
 /**
- * The shapes that a sweep asks for, each as `reshape` takes it: `replicas=4..12:2` are five, and `+` makes several changes
- * at once. Throws ConfigError where one cannot be read or they are more than 64.
+ * The shapes of a sweep, each as `reshape` takes it: `replicas=4..12:2` has five, and `+` combines
+ * changes. Throws ConfigError for a change that cannot be read and for more than 64 shapes.
  */
 export function shapesOf(sweep: string): readonly string[] {
   let shapes: readonly string[] = [''];
@@ -78,14 +80,14 @@ export function shapesOf(sweep: string): readonly string[] {
     shapes = shapes.flatMap((shape) =>
       options.map((option) => (shape === '' ? option : `${shape}+${option}`)),
     );
-    if (shapes.length > SHAPES_MAX) throw wrong(sweep, `asks for more than ${SHAPES_MAX} shapes`);
+    if (shapes.length > SHAPES_MAX) throw tooMany(sweep);
   }
   return shapes;
 }
 
 /**
- * A pool after the changes of one shape. A larger pool has the same mix of servers, and faults stay at their places; those
- * of places that are gone are left out. Throws ConfigError where nothing would be left.
+ * A pool after the changes of one shape. A larger pool has the same mix of servers. Faults keep the
+ * index of their server and are dropped if it is gone. Throws ConfigError for an impossible size.
  */
 export function reshape({ servers, faults }: PoolSpec, shape: string): PoolSpec {
   const placeOf = new Map(servers.map(({ id }, place) => [id, place]));
@@ -110,8 +112,8 @@ function expanded(part: string): readonly string[] {
   }
   const [, name = '', from, to, step = '1'] = range;
   const count = Math.floor((Number(to) - Number(from)) / Number(step)) + 1;
-  if (!(count >= 1)) throw wrong(part, 'has nothing between its ends');
-  if (count > SHAPES_MAX) throw wrong(part, `asks for more than ${SHAPES_MAX} shapes`);
+  if (!(count >= 1)) throw changeError(part, 'is an empty range; give the smaller number first');
+  if (count > SHAPES_MAX) throw tooMany(part);
   return Array.from({ length: count }, (_, at) => {
     const shape = `${name}${Number(from) + at * Number(step)}`;
     changeOf(shape);
@@ -124,16 +126,17 @@ function changeOf(part: string): (servers: Servers) => Servers {
     const found = pattern.exec(part)?.slice(1);
     if (found !== undefined) return (servers) => apply(servers, found);
   }
-  throw wrong(
+  throw changeError(
     part,
     'is none of add-replica, remove-replica, replicas=4..12, kv×2, speed×1.5, prefill:decode=2:6, preset=NAME',
   );
 }
 
-/** Spread over the servers there are, so that the mix stays: one more is another of the first, one less is without the last. */
+/** Repeats or drops servers evenly, so that the mix stays the same. */
 function resized(servers: Servers, count: number): Servers {
   if (count < 1 || count > SERVERS_MAX) {
-    throw wrong(`${count} servers`, `must be 1 to ${SERVERS_MAX}; the pool has ${servers.length}`);
+    const message = `must be 1 to ${SERVERS_MAX}; the pool has ${servers.length}`;
+    throw changeError(`${count} servers`, message);
   }
   return Array.from({ length: count }, (_, index) => {
     const like = Math.floor((index * servers.length) / count);
@@ -144,13 +147,13 @@ function resized(servers: Servers, count: number): Servers {
 function timesOf(factor = ''): number {
   const times = Number(factor);
   if (times > 0) return times;
-  throw wrong(`×${factor}`, 'must be above 0');
+  throw changeError(`×${factor}`, 'must be above 0');
 }
 
-function presetList(): string {
-  return Object.keys(PRESETS).join(', ');
+function tooMany(sweep: string): ConfigError {
+  return changeError(sweep, `has more than ${SHAPES_MAX} shapes; split it or use larger steps`);
 }
 
-function wrong(what: string, message: string): ConfigError {
-  return new ConfigError('--what-if', [{ path: what, message }]);
+function changeError(change: string, message: string): ConfigError {
+  return new ConfigError('--what-if', [{ path: change, message }]);
 }

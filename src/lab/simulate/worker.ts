@@ -6,7 +6,7 @@ import { readPool } from './pool-file.ts';
 import { runJob, type SimulationJob } from './run-job.ts';
 import type { JobSource } from './run-jobs.ts';
 
-/** A thread that simulates what it is told, one job after another. */
+/** A worker thread that runs the jobs it receives, one after another. */
 const source = workerData as JobSource;
 const { from, lenient, shape, closedLoop } = source;
 const trace = loadTrace(source.trace, { from, lenient, shape, sessions: closedLoop });

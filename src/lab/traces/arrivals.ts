@@ -3,15 +3,16 @@ import type { TraceRequest } from './trace.ts';
 import type { Workload } from './workload.ts';
 
 /**
- * Lets the requests of a workload come: each at its time, or in a closed loop a session's first at its time and each other
- * when the answer before it has ended and its pause is over; without a pause at its time, if that is later.
+ * Delivers the requests of a workload. In an open loop each arrives at its time. In a closed loop
+ * this holds for the first request of a session only. Each further one arrives when the answer
+ * before it has ended and its pause is over; without a pause, at its own time if that is later.
  */
 export class Arrivals {
   readonly #clock: Clock;
   readonly #arrive: (request: TraceRequest) => void;
-  /** Those that wait for nothing but their time, in its order. */
+  /** Requests that do not wait for an answer, in the order of time. */
   readonly #timed: readonly TraceRequest[];
-  /** What comes after the answer to each. */
+  /** The turn that follows each request, if any. */
   readonly #turns = new Map<TraceRequest, TraceRequest>();
   #next = 0;
   #left: number;
@@ -23,11 +24,11 @@ export class Arrivals {
     this.#clock = clock;
     this.#arrive = arrive;
     this.#left = requests.length;
-    const isTurn = turnFinder(this.#turns);
+    const isTurn = turnDetector(this.#turns);
     this.#timed = closedLoop ? requests.filter((each) => !isTurn(each)) : requests;
   }
 
-  /** Requests that have not come yet. */
+  /** How many requests have not arrived yet. */
   get left(): number {
     return this.#left;
   }
@@ -37,12 +38,12 @@ export class Arrivals {
     if (request === undefined) return;
     this.#clock.setTimer(request.atMs - this.#clock.now(), () => {
       this.#next += 1;
-      this.#come(request);
+      this.#deliver(request);
       this.start();
     });
   }
 
-  /** A request that came is over, whatever became of it: the next turn of its session may come. */
+  /** Must be called when a request has ended, even if it failed: its session may continue. */
   over(request: TraceRequest): void {
     const turn = this.#turns.get(request);
     if (turn === undefined) return;
@@ -52,17 +53,20 @@ export class Arrivals {
     const moved = { ...turn, atMs };
     const after = this.#turns.get(turn);
     if (after !== undefined) this.#turns.set(moved, after);
-    this.#clock.setTimer(atMs - now, () => this.#come(moved));
+    this.#clock.setTimer(atMs - now, () => this.#deliver(moved));
   }
 
-  #come(request: TraceRequest): void {
+  #deliver(request: TraceRequest): void {
     this.#left -= 1;
     this.#arrive(request);
   }
 }
 
-/** Tells the turns of sessions from what begins one, and notes for each what it comes after. */
-function turnFinder(turns: Map<TraceRequest, TraceRequest>): (request: TraceRequest) => boolean {
+/**
+ * Returns a function that says, request by request, whether it continues a session. It fills
+ * `turns` with the turn that follows each request.
+ */
+function turnDetector(turns: Map<TraceRequest, TraceRequest>): (request: TraceRequest) => boolean {
   const lastOf = new Map<string, TraceRequest>();
   return (request) => {
     const { session } = request;

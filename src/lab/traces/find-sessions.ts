@@ -1,16 +1,16 @@
 import { PrefixNumbers } from './prefix-numbers.ts';
 import type { Trace, TraceRequest } from './trace.ts';
 
-/** What many prompts begin with, such as a system prompt, fills a block or so: one alone tells no conversation. */
+/** A single common block may be a system prompt, which does not make a conversation. */
 const BLOCKS_MIN = 2;
 
 /**
- * The same trace with a session for each conversation: as the trace says, and where it says nothing, a prompt that holds
- * the whole of another before it, and more, is the turn after that one.
+ * The same trace with a session for each request. Where the trace names none, a prompt that
+ * contains the whole of an earlier prompt and more is the next turn of its conversation.
  */
 export function withSessions(trace: Trace): Trace {
   const prefixes = new PrefixNumbers();
-  /** The conversation that has come as far as a block, and no further. */
+  /** By the last block of each conversation so far. */
   const ends = new Map<number, { readonly session: string; readonly promptTokens: number }>();
   const requests = trace.requests.map((request, index): TraceRequest => {
     if (request.session !== undefined) return request;

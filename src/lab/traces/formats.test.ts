@@ -1,10 +1,11 @@
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { makeTrace } from '../../../test/make-trace.ts';
+import { makeTrace, readBytes } from '../../../test/make-trace.ts';
+import { packageFile } from '../../files/folders.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { PrefixNumbers } from './prefix-numbers.ts';
 import { findFormat, TRACE_FORMATS } from './reading/find-format.ts';
-import { parseTrace } from './reading/read-trace.ts';
+import { readTrace } from './reading/read-trace.ts';
 import type { Trace, TraceRequest } from './trace.ts';
 import type { TraceFormat } from './trace-format.ts';
 
@@ -14,7 +15,7 @@ const WRITTEN = TRACE_FORMATS.filter(({ write }) => write !== undefined);
 const textOf = (format: TraceFormat, trace: Trace): string =>
   [...(format.write?.(trace) ?? [])].join('');
 const read = (text: string | Buffer, from?: string): Trace =>
-  parseTrace(Buffer.from(text), { source: 'trace', lenient: false, from });
+  readBytes(text, { lenient: false, from });
 
 /** What a format carries of a trace; blocks as numbers in the order in which they come. */
 function carriedBy(
@@ -228,7 +229,7 @@ describe('what other tools write', () => {
         [1000, '', 5, undefined, 'completed'],
         [2000, 'm', 12, 'talk', 'failed'],
       ]);
-      expect(notes).toEqual(['1 records left out: of no request whose sizes are known']);
+      expect(notes).toEqual(['1 records left out, which contain no request of known size']);
     }
   });
 
@@ -244,7 +245,18 @@ describe('what other tools write', () => {
       [100, 'b', undefined],
       [5000, 'a', 5000],
     ]);
-    expect(() => read('{"input_length":5}')).toThrow(/^trace:1: timestamp/);
+    expect(() => read('{"input_length":5}')).toThrow(/\/trace:1: timestamp/);
+  });
+});
+
+describe('the slice of Mooncake’s trace that ships', () => {
+  it('is read with every request', () => {
+    const path = packageFile('bench/traces/mooncake-conversation-5min.jsonl');
+    const { requests, repaired } = readTrace(path, { lenient: false });
+    expect(requests.length).toBeGreaterThan(900);
+    expect(requests.length).toBeLessThanOrEqual(1000);
+    expect(requests.at(-1)?.atMs).toBeLessThan(300_000);
+    expect(repaired).toBe(0);
   });
 });
 
@@ -274,8 +286,8 @@ describe('what is packed', () => {
   it('is refused where it is cut off, with the line it broke at, or read so far and counted', () => {
     for (const pack of [zstdCompressSync, gzipSync]) {
       const cut = members(pack).subarray(0, -6);
-      expect(() => read(cut)).toThrow(/^trace:[13]: damaged (zstd|gzip) data/);
-      const { requests, repaired } = parseTrace(cut, { source: 'trace', lenient: true });
+      expect(() => read(cut)).toThrow(/\/trace:[13]: damaged (zstd|gzip) data/);
+      const { requests, repaired } = readBytes(cut, { lenient: true });
       expect(requests.length).toBeGreaterThan(1);
       expect(repaired).toBeGreaterThan(0);
     }

@@ -1,11 +1,10 @@
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { makeTrace } from '../../../test/make-trace.ts';
+import { makeTrace, readBytes } from '../../../test/make-trace.ts';
 import { ConfigError } from '../../framework/error.ts';
 import type { Random } from '../../framework/runtime.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { TRACE_FORMATS } from './reading/find-format.ts';
-import { parseTrace } from './reading/read-trace.ts';
 import { type Trace, TraceError } from './trace.ts';
 
 /** Of each format; a failure names the one that brought it about. */
@@ -109,11 +108,11 @@ describe('a damaged trace', () => {
         for (const lenient of [false, true]) {
           for (const from of [undefined, name]) {
             try {
-              const trace = parseTrace(bytes, { source: 'trace', lenient, from });
+              const trace = readBytes(bytes, { lenient, from });
               expect(wrongWith(trace), `seed ${seed}, lenient ${lenient}`).toEqual([]);
             } catch (error) {
               refused += 1;
-              if (error instanceof TraceError) expect(error.message).toMatch(/^trace:\d+: /);
+              if (error instanceof TraceError) expect(error.message).toMatch(/\/trace:\d+: /);
               else if (!(error instanceof ConfigError))
                 throw new Error(`seed ${seed}`, { cause: error });
             }

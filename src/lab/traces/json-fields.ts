@@ -3,25 +3,30 @@ import { TOKENS_MAX } from './trace-format.ts';
 
 /** A number of tokens of a prompt. */
 export const promptTokens: z.ZodType<number> = z.int().positive().max(TOKENS_MAX);
-/** A number of tokens of an answer; model servers give at least one. */
+/** A number of tokens of an answer; 0 is read as 1, because model servers produce at least one. */
 export const outputTokens: z.ZodType<number> = z
   .int()
   .nonnegative()
   .max(TOKENS_MAX)
   .transform((tokens) => Math.max(1, tokens));
-/** A duration or a time that cannot be before its zero. */
+/** A duration, or a time that counts from the start of the trace. */
 export const nonNegative: z.ZodType<number> = z.number().nonnegative();
 
-/** The text as JSON of this shape, or a sentence about what is wrong with it. */
+/** The value's characters that an error message contains at most. */
+const EXCERPT_CHARS = 60;
+
+/** Parses JSON of this schema. A string is an error message that names the field and its value. */
 export function parseJson<T>(text: string, schema: z.ZodType<T>): T | string {
   let raw: unknown;
   try {
     raw = JSON.parse(text);
   } catch {
-    return 'not JSON';
+    return `not JSON: ${JSON.stringify(text.slice(0, EXCERPT_CHARS))}`;
   }
   const parsed = schema.safeParse(raw);
   if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  return `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not a request'}`;
+  const { path = [], message = 'is not a request' } = parsed.error.issues[0] ?? {};
+  const value = path.reduce<unknown>((at, key) => (at as Record<PropertyKey, unknown>)?.[key], raw);
+  const excerpt = JSON.stringify(value)?.slice(0, EXCERPT_CHARS) ?? 'missing';
+  return path.length === 0 ? message : `${path.join('.')} is ${excerpt}: ${message}`;
 }

@@ -4,15 +4,16 @@ import type { Trace, TraceRequest } from './trace.ts';
 import { REQUESTS_MAX } from './trace-format.ts';
 
 /**
- * All traces at once, those after the first `shiftMs` later; before it where that is negative. Prompts, sessions and block
- * ids of different traces are different ones. Throws ConfigError where blocks of one size are not made up of another's.
+ * The requests of all traces, with those after the first `shiftMs` later, or earlier if negative.
+ * Prompts and sessions of different traces stay different. Throws ConfigError if the largest block
+ * size is not a multiple of the others.
  */
 export function mergeTraces(
   [first, ...others]: readonly [Trace, ...Trace[]],
   shiftMs: number,
 ): Trace {
   if (others.length === 0) return first;
-  mustFit([first, ...others]);
+  checkSize([first, ...others]);
   const blockTokens = commonBlockTokens([first, ...others]);
   const apart = others.map((trace, index) =>
     shifted(renamed(inBlocks(trace, blockTokens), `${index + 1}:`), Math.max(0, shiftMs)),
@@ -20,21 +21,21 @@ export function mergeTraces(
   const parts = [shifted(inBlocks(first, blockTokens), Math.max(0, -shiftMs)), ...apart];
   return {
     blockTokens,
-    // Stable: of requests at the same time the first trace's come first.
+    // A stable sort: of requests at the same time, those of the first trace come first.
     requests: parts.flatMap(({ requests }) => requests).sort((a, b) => a.atMs - b.atMs),
     repaired: parts.reduce((sum, { repaired }) => sum + repaired, 0),
     notes: parts.flatMap(({ notes }) => notes),
   };
 }
 
-function mustFit(traces: readonly Trace[]): void {
+function checkSize(traces: readonly Trace[]): void {
   const total = traces.reduce((sum, { requests }) => sum + requests.length, 0);
   if (total <= REQUESTS_MAX) return;
-  const message = `${total} requests, more than ${REQUESTS_MAX}`;
+  const message = `${total} requests are more than ${REQUESTS_MAX}; merge fewer or shorter traces`;
   throw new ConfigError('trace', [{ path: '--merge', message }]);
 }
 
-/** The same requests so much later. */
+/** The same requests, later by `byMs`. */
 export function shifted(trace: Trace, byMs: number): Trace {
   if (byMs === 0) return trace;
   const requests = trace.requests.map((each) => ({ ...each, atMs: each.atMs + byMs }));
@@ -44,14 +45,14 @@ export function shifted(trace: Trace, byMs: number): Trace {
 const hasBlocks = ({ requests }: Trace): boolean =>
   requests.some(({ blockIds }) => blockIds.length > 0);
 
-/** The largest of all that matter. */
+/** The largest block size of the traces that have blocks. */
 function commonBlockTokens(traces: readonly Trace[]): number {
   const sizes = traces.filter(hasBlocks).map(({ blockTokens }) => blockTokens);
   if (sizes.length === 0) return traces[0]?.blockTokens ?? 1;
   const largest = Math.max(...sizes);
   const odd = sizes.find((size) => largest % size !== 0);
   if (odd === undefined) return largest;
-  const message = `blocks of ${odd} tokens in one trace do not make up those of ${largest} in another`;
+  const message = `blocks of ${odd} tokens in one trace do not make up those of ${largest} in another; such traces cannot be merged`;
   throw new ConfigError('trace', [{ path: '--merge', message }]);
 }
 
@@ -60,7 +61,7 @@ function inBlocks(trace: Trace, blockTokens: number): Trace {
   const ids = inBlocksOf(blockTokens, trace);
   const requests = trace.requests.map((request): TraceRequest => {
     const { value = [] } = ids.next() as IteratorResult<readonly number[], undefined>;
-    // The last is perhaps not full.
+    // The last block may not be full.
     return { ...request, blockIds: value.slice(0, Math.floor(request.promptTokens / blockTokens)) };
   });
   return { ...trace, blockTokens, requests };

@@ -1,13 +1,14 @@
 import type { Trace, TraceRequest } from './trace.ts';
 
-/** Numbers for blocks by all that is before them, from 0 in the order in which they first come. */
+/** Numbers blocks by their whole prefix, from 0 in the order in which they first occur. */
 export class PrefixNumbers {
-  /** What follows each number, by its id; what follows nothing, by its model. */
+  /** For each number, the numbers of the blocks that follow it, by their ids. */
   readonly #after: Map<number | string, number>[] = [];
+  /** For each model, the numbers of first blocks, by their ids. */
   readonly #first = new Map<string, Map<number | string, number>>();
   #next = 0;
 
-  /** One number for each block: equal numbers are equal text of the same model from the start. */
+  /** One number for each block. Equal numbers mean the same model and the same text up to there. */
   of({ model, blockIds }: Pick<TraceRequest, 'model' | 'blockIds'>): readonly number[] {
     let children = this.#first.get(model) ?? new Map<number | string, number>();
     this.#first.set(model, children);
@@ -27,8 +28,8 @@ export class PrefixNumbers {
 }
 
 /**
- * The blocks of each request in another size, the last perhaps not full: one number for each, new ones where the trace has
- * no id. That size must be a multiple of the trace's own.
+ * For each request, the numbers of its blocks of another size, which must be a multiple of the
+ * trace's own. The last block may not be full. Blocks without an id in the trace get new numbers.
  */
 export function* inBlocksOf(
   blockTokens: number,
@@ -41,7 +42,7 @@ export function* inBlocksOf(
   for (const request of requests) {
     const fine = prefixes.of(request);
     yield Array.from({ length: Math.ceil(request.promptTokens / blockTokens) }, (_, index) => {
-      // The whole prefix is in the number of its last small block.
+      // The number of the last small block stands for the whole prefix.
       const last = fine[(index + 1) * each - 1];
       const known = last === undefined ? undefined : numbers.get(last);
       if (known !== undefined) return known;

@@ -5,19 +5,19 @@ import { mergeTraces, shifted } from './merge-traces.ts';
 import type { Trace } from './trace.ts';
 import { REQUESTS_MAX } from './trace-format.ts';
 
-/** What is made of a trace before it is used. */
+/** How a trace is changed before it is used. */
 export interface TraceShape {
-  /** Files whose requests come among the others. */
+  /** Files of traces whose requests are added. */
   readonly merge: readonly string[];
-  /** How much later what is merged begins; the trace itself, where nothing is. */
+  /** How much later the added traces begin; without any, the trace itself. */
   readonly shiftMs: number;
-  /** So many times over, one after another. */
+  /** How many times the trace is repeated. */
   readonly loop: number;
-  /** The share of conversations that is kept. */
+  /** The share of conversations that is kept; above 0, at most 1. */
   readonly thin: number;
 }
 
-/** Merges, repeats, thins and shifts, in this order. Throws ConfigError for what leaves nothing, or too much. */
+/** Merges, repeats, thins and shifts, in this order. Throws ConfigError if no or too many requests remain. */
 export function shapeTrace(
   trace: Trace,
   {
@@ -32,14 +32,14 @@ export function shapeTrace(
 }
 
 /**
- * The trace so many times over, each time as long after the last request as requests are apart. Prompts are the same each
- * time; conversations are others.
+ * Repeats a trace. Between two rounds there is the mean time between two requests. Prompts are the
+ * same in each round, sessions are not.
  */
 export function loopTrace(trace: Trace, times: number): Trace {
   if (times === 1) return trace;
   const { requests } = trace;
   if (requests.length * times > REQUESTS_MAX) {
-    const message = `${times} times ${requests.length} requests are more than ${REQUESTS_MAX}`;
+    const message = `${times} times ${requests.length} requests are more than ${REQUESTS_MAX}; repeat it less often`;
     throw new ConfigError('trace', [{ path: '--loop', message }]);
   }
   const lastMs = requests.at(-1)?.atMs ?? 0;
@@ -56,7 +56,7 @@ export function loopTrace(trace: Trace, times: number): Trace {
   return { ...trace, requests: rounds.flat() };
 }
 
-/** Conversations are kept or left out as a whole, so that what they find in caches stays as it is. */
+/** Keeps or drops conversations as a whole, so that their share of cached prompts stays the same. */
 export function thinTrace(trace: Trace, share: number, random: Random): Trace {
   if (share === 1) return trace;
   const kept = new Map<string | undefined, boolean>();
@@ -68,6 +68,6 @@ export function thinTrace(trace: Trace, share: number, random: Random): Trace {
     return keep;
   });
   if (left.length > 0) return { ...trace, requests: left };
-  const message = `${share} of ${kept.size} conversations leaves no request`;
+  const message = `${share} of ${kept.size} conversations leaves no request; keep a larger share`;
   throw new ConfigError('trace', [{ path: '--thin', message }]);
 }

@@ -1,50 +1,53 @@
 import type { Trace, TraceRequest } from './trace.ts';
 
-/** A line or value that is sound, and no request whose sizes are known. */
-export const LEFT_OUT: unique symbol = Symbol('left out');
+/** A valid line or value that contains no request of known size. */
+export const SKIPPED: unique symbol = Symbol('skipped');
 
 /**
- * What one line or value says; a string says what is wrong with it. `outputTokens` is NaN where it is not known, and
- * `atMs` counts from wherever the format counts.
+ * The content of one line or value; a string is an error message. `outputTokens` is NaN if it is
+ * unknown, and `atMs` may count from any time.
  */
-export type ReadResult = TraceRequest | readonly (TraceRequest | typeof LEFT_OUT)[] | string;
+export type ReadResult = TraceRequest | readonly (TraceRequest | typeof SKIPPED)[] | string;
 
 /** Reads one trace from its first line to its last. */
 export interface TraceReader {
-  /** Of the block ids it gives. */
+  /** Tokens in each block of the block ids. */
   readonly blockTokens: number;
-  /** The first line holds no request. */
+  /** Whether the first line is a header and not a request. */
   readonly hasHeader?: boolean;
   readonly read: (text: string) => ReadResult;
 }
 
-/** What not every format has a place for. */
-export type Carried = 'blockIds' | 'model' | 'session' | 'thinkMs' | 'seen';
+/** Fields of a request that not every format can hold. */
+export type OptionalField = 'blockIds' | 'model' | 'session' | 'thinkMs' | 'seen';
 
 export interface TraceFormat {
   readonly name: string;
-  /** In a few words. */
+  /** A description in a few words. */
   readonly about: string;
-  /** Beyond times and sizes. */
-  readonly carries: readonly Carried[];
-  /** A request a line; JSON values, which may be an array's, over any number of lines; or lines if the first is a value. */
+  /** What the format can hold besides times and sizes. */
+  readonly carries: readonly OptionalField[];
+  /**
+   * `lines`: one request per line. `values`: JSON objects over any number of lines, alone or in an
+   * array. `lines-or-values`: lines if the first line is a whole object, values otherwise.
+   */
   readonly shape: 'lines' | 'values' | 'lines-or-values';
-  /** Whether requests stand in the order of arrival, so that another order is damage. */
+  /** Whether requests must be in the order of arrival. */
   readonly ordered: boolean;
-  /** A string says what is wrong with the first line. */
+  /** Returns an error message if the first line is not of this format. */
   readonly reader: (firstLine: string) => TraceReader | string;
-  /** The whole file as pieces of text. Throws ConfigError for what the format cannot carry. */
+  /** The whole file in pieces of text. Throws ConfigError for what the format cannot hold. */
   readonly write?: (trace: Trace) => Iterable<string>;
 }
 
-/** One for all requests of formats that know of none: there may be millions. */
+/** Shared by all requests of formats without block ids, because there may be millions of them. */
 export const NO_BLOCKS: readonly number[] = [];
 
-/** Where there are no prefix ids, the size only sets how finely memory is counted. */
+/** The block size for formats without block ids. It only sets the unit in which memory is counted. */
 export const BLOCK_TOKENS_WITHOUT_IDS = 64;
 
-/** More than any model takes: a damaged number. */
+/** A larger number of tokens exceeds what any model accepts, so the trace is damaged. */
 export const TOKENS_MAX = 20_000_000;
 
-/** Ten million: a busy week, and about what memory holds. */
+/** The requests of a busy week, and about as many as fit into memory. */
 export const REQUESTS_MAX = 10_000_000;

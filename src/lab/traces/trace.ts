@@ -1,27 +1,30 @@
 import type { Outcome } from '../../framework/observer.ts';
 import type { Millis } from '../../framework/runtime.ts';
 
-/** One request of a trace: sizes and identities, never text. */
+/** One request of a trace: sizes and ids, without any text. */
 export interface TraceRequest {
-  /** Since the trace began. Never less than that of the request before. */
+  /** Arrival, from the start of the trace; not less than that of the request before. */
   readonly atMs: Millis;
-  /** A model or an adapter; empty where the trace does not say. */
+  /** A model or an adapter; empty if the trace does not say. */
   readonly model: string;
   /** At least 1. */
   readonly promptTokens: number;
   /** At least 1. */
   readonly outputTokens: number;
-  /** One id for each full block of the prompt; equal ids at equal places are equal text from the start. */
+  /**
+   * One id for each full block of the prompt. Prompts with the same ids up to a place have the same
+   * text up to that place.
+   */
   readonly blockIds: readonly (number | string)[];
-  /** Turns of one conversation share it. Absent where the trace does not say. */
+  /** The same for all turns of a conversation. Absent if the trace does not say. */
   readonly session?: string;
-  /** From the end of the answer before it, in its session, to this request. Absent where the trace does not say. */
+  /** From the end of the answer before it in its session to this request. Absent if unknown. */
   readonly thinkMs?: Millis;
-  /** What became of it when the trace was recorded. Absent where the trace does not say. */
-  readonly seen?: SeenEnd;
+  /** What became of it when the trace was recorded. Absent if the trace does not say. */
+  readonly seen?: RecordedEnd;
 }
 
-export interface SeenEnd {
+export interface RecordedEnd {
   readonly outcome: Outcome;
   /** From arrival to the first token. */
   readonly ttftMs?: Millis;
@@ -30,17 +33,26 @@ export interface SeenEnd {
 }
 
 export interface Trace {
-  /** Of each id in `blockIds`. */
+  /** Tokens in each block of `blockIds`. */
   readonly blockTokens: number;
-  /** In the order of arrival, at least one. */
+  /** At least one, in the order of arrival. */
   readonly requests: readonly TraceRequest[];
-  /** Lines left out or mended, where that was allowed. */
+  /** How many lines were skipped or corrected, if that was allowed. */
   readonly repaired: number;
-  /** Sentences about what the trace does not tell, and what was made of it. */
+  /** Sentences about what the trace does not contain, and what was assumed instead. */
   readonly notes: readonly string[];
 }
 
-/** A trace that cannot be read, with the place. */
+/** How a trace was read. */
+export type TraceReading = Pick<Trace, 'repaired' | 'notes'>;
+
+/** Sentences for a person. */
+export function describeReading({ repaired, notes }: TraceReading): readonly string[] {
+  const corrected = repaired > 0 ? [`${repaired} lines skipped or corrected`] : [];
+  return [...corrected, ...notes].map((sentence) => `trace: ${sentence}`);
+}
+
+/** A trace that cannot be read, with the place of the error. */
 export class TraceError extends Error {
   override readonly name = 'TraceError';
 

@@ -1,13 +1,13 @@
 import type { Millis, Random } from '../../framework/runtime.ts';
 import type { Trace, TraceRequest } from './trace.ts';
 
-/** What a simulated pool is asked. */
+/** Requests for a pool, simulated or live. */
 export interface Workload extends Pick<Trace, 'blockTokens' | 'requests'> {
-  /** A turn of a session waits for the answer before it, and then for its pause, where the trace says one. */
+  /** Whether a turn waits for the answer before it, and then for its pause if the trace has one. */
   readonly closedLoop?: boolean;
 }
 
-/** Arrivals `factor` times as fast, and those who read answers as well. */
+/** The same requests with times and pauses divided by `factor`. */
 export function speedUp(workload: Workload, factor: number): Workload {
   const requests = workload.requests.map((request): TraceRequest => {
     const { atMs, thinkMs } = request;
@@ -18,8 +18,8 @@ export function speedUp(workload: Workload, factor: number): Workload {
 }
 
 /**
- * The same requests in the same minutes, each moved by up to `spreadMs` either way, and a conversation as a whole: another
- * run of the same day, so that a difference between policies can be told from luck.
+ * Another draw of the same workload, with which a difference between policies can be told from
+ * chance: each request is moved by up to `spreadMs` either way, a conversation as a whole.
  */
 export function jittered(workload: Workload, random: Random, spreadMs: Millis): Workload {
   const moves = new Map<string, Millis>();

@@ -4,20 +4,22 @@ import { ConfigError } from '../../framework/error.ts';
 import type { Trace } from './trace.ts';
 import type { TraceFormat } from './trace-format.ts';
 
-/** Text of one zstd frame or gzip member, so that neither writer nor reader holds more. */
+/** Text in one zstd frame or gzip member; neither the writer nor the reader holds more in memory. */
 const FRAME_CHARACTERS = 8 * 1024 * 1024;
 
 /**
- * Writes a trace, packed if the path ends in `.zst` or `.gz`. What is at the path is replaced when all is written. Throws
- * ConfigError for a format that is only read, for what it cannot carry, and for a path that cannot be written.
+ * Writes a trace, compressed if the path ends in `.zst` or `.gz`. A file at the path is replaced
+ * once all is written. Throws ConfigError for a format that cannot be written, for content that it
+ * cannot hold, and for a path that cannot be written.
  */
 export function writeTrace(path: string, trace: Trace, { name, write }: TraceFormat): void {
   if (write === undefined) {
-    throw new ConfigError('trace', [{ path: 'format', message: `${name} can only be read` }]);
+    const message = `${name} can only be read; see trace convert --help for the others`;
+    throw new ConfigError('trace', [{ path: 'format', message }]);
   }
   const partial = `${path}.partial`;
   try {
-    writeAll(partial, packed(write(trace), path));
+    writeAll(partial, compress(write(trace), path));
     renameSync(partial, path);
   } catch (error) {
     rmSync(partial, { force: true });
@@ -35,7 +37,7 @@ function writeAll(path: string, pieces: Iterable<Buffer>): void {
   }
 }
 
-function* packed(pieces: Iterable<string>, path: string): Generator<Buffer, void> {
+function* compress(pieces: Iterable<string>, path: string): Generator<Buffer, void> {
   const pack = path.endsWith('.zst') ? zstdCompressSync : path.endsWith('.gz') ? gzipSync : plain;
   let held: string[] = [];
   let characters = 0;

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { nonNegative, outputTokens, parseJson, promptTokens } from '../json-fields.ts';
-import type { SeenEnd, Trace, TraceRequest } from '../trace.ts';
+import type { RecordedEnd, Trace, TraceRequest } from '../trace.ts';
 import {
   BLOCK_TOKENS_WITHOUT_IDS,
-  LEFT_OUT,
   NO_BLOCKS,
   type ReadResult,
+  SKIPPED,
   type TraceFormat,
 } from '../trace-format.ts';
 
@@ -34,13 +34,13 @@ const record = z.object({
   error: z.unknown(),
 });
 
-/** What AIPerf writes of each request of a run, `profile_export.jsonl`. */
+/** AIPerf's records of the requests of a run, `profile_export.jsonl`. */
 export const AIPERF: TraceFormat = {
   name: 'aiperf',
   about: 'AIPerf’s profile_export.jsonl',
   carries: ['session', 'seen'],
   shape: 'lines',
-  // In the order in which they ended.
+  // Records are in the order in which requests ended.
   ordered: false,
   reader: () => ({ blockTokens: BLOCK_TOKENS_WITHOUT_IDS, read }),
   write,
@@ -51,7 +51,7 @@ function read(line: string): ReadResult {
   if (typeof parsed === 'string') return parsed;
   const { metadata, metrics, error } = parsed;
   const promptTokens = (metrics.input_sequence_length ?? metrics.error_isl)?.value;
-  if (metadata.benchmark_phase === 'warmup' || promptTokens === undefined) return [LEFT_OUT];
+  if (metadata.benchmark_phase === 'warmup' || promptTokens === undefined) return [SKIPPED];
   const output = metrics.output_sequence_length ?? metrics.output_token_count;
   const failed = error !== undefined && error !== null;
   const session = metadata.x_correlation_id ?? metadata.conversation_id ?? undefined;
@@ -85,11 +85,13 @@ function* write({ requests }: Trace): Generator<string, void> {
 }
 
 interface Place {
+  /** Number of the request, from 0. */
   readonly index: number;
-  /** Of the session. */
+  /** Id of the session. */
   readonly id: string;
-  /** Of the session, from 0. */
+  /** Number of the session, from 0. */
   readonly number: number;
+  /** Number of the turn in its session, from 0. */
   readonly turn: number;
 }
 
@@ -130,7 +132,7 @@ function metricsOf({ promptTokens, outputTokens, seen }: TraceRequest): object {
   };
 }
 
-function errorOf(seen: SeenEnd | undefined): object | null {
+function errorOf(seen: RecordedEnd | undefined): object | null {
   if (seen?.outcome === 'failed') return { code: 500, type: 'failed', message: 'it failed' };
   if (seen?.outcome !== 'aborted') return null;
   return { code: 499, type: 'RequestCancellationError', message: 'its client left' };

@@ -8,14 +8,14 @@ import {
   type TraceReader,
 } from '../trace-format.ts';
 
-/** The columns a CSV format needs, by name, in any order, and how its time is written. */
+/** The columns of a CSV format by name, in any order, and how it writes times. */
 interface CsvColumns {
   readonly time: string;
   readonly prompt: string;
   readonly output: string;
   readonly model?: string;
   readonly session?: string;
-  /** Milliseconds; NaN when it is not a time. */
+  /** Milliseconds; NaN if the text is not a time. */
   readonly timeMs: (text: string) => number;
 }
 
@@ -26,7 +26,7 @@ const AZURE_COLUMNS: CsvColumns = {
   timeMs: utcMs,
 };
 
-/** Time is in seconds since the trace began. */
+/** Times are in seconds since the trace began. */
 const BURST_GPT_COLUMNS: CsvColumns = {
   time: 'Timestamp',
   prompt: 'Request tokens',
@@ -36,7 +36,7 @@ const BURST_GPT_COLUMNS: CsvColumns = {
   timeMs: (text) => (text === '' ? Number.NaN : 1000 * Number(text)),
 };
 
-/** Azure's 2023 and 2024 LLM inference traces. */
+/** Azure's LLM inference traces of 2023 and 2024. */
 export const AZURE: TraceFormat = {
   name: 'azure',
   about: 'Azure’s CSV of 2023 and 2024',
@@ -52,7 +52,7 @@ export const AZURE: TraceFormat = {
   },
 };
 
-/** BurstGPT's traces, those with sessions too. */
+/** BurstGPT's traces, with or without sessions. */
 export const BURST_GPT: TraceFormat = {
   name: 'burstgpt',
   about: 'BurstGPT’s CSV',
@@ -74,7 +74,7 @@ function csvReader(header: string, wanted: CsvColumns): TraceReader | string {
   const columns = cells(header);
   const { time, prompt, output } = wanted;
   const missing = [time, prompt, output].filter((name) => !columns.includes(name));
-  if (missing.length > 0) return `no column ${missing.join(', ')} in the header`;
+  if (missing.length > 0) return `the header has no column ${missing.join(', ')}`;
   const place = {
     time: columns.indexOf(time),
     prompt: columns.indexOf(prompt),
@@ -85,7 +85,7 @@ function csvReader(header: string, wanted: CsvColumns): TraceReader | string {
   const read = (line: string): TraceRequest | string => {
     const values = cells(line);
     if (values.length !== columns.length) {
-      return `${values.length} columns, where the header has ${columns.length}`;
+      return `${values.length} columns, but the header has ${columns.length}`;
     }
     const at = (index: number): string => values[index] ?? '';
     const atMs = wanted.timeMs(at(place.time));
@@ -105,15 +105,15 @@ function csvReader(header: string, wanted: CsvColumns): TraceReader | string {
   return { blockTokens: BLOCK_TOKENS_WITHOUT_IDS, hasHeader: true, read };
 }
 
-/** None of the formats quotes its values. */
+/** These formats have no quotes. */
 function cells(line: string): readonly string[] {
   return line.split(',').map((cell) => cell.trim());
 }
 
-/** Throws ConfigError where it would not come back as it is. */
+/** Throws ConfigError for a text that would be read differently. */
 function cell(text: string): string {
   if (!/[,\r\n]/.test(text) && text.trim() === text) return text;
-  const message = `${JSON.stringify(text)} would need quotes, which the format has not`;
+  const message = `${JSON.stringify(text)} would need quotes, which the format lacks; use --to pointsman`;
   throw new ConfigError('burstgpt', [{ path: 'value', message }]);
 }
 
@@ -123,7 +123,7 @@ function count(text: string): number | undefined {
   return tokens <= TOKENS_MAX ? tokens : undefined;
 }
 
-/** `2023-11-16 18:15:46.6805900`, read as UTC, to the ten-thousandth of a millisecond. */
+/** Reads `2023-11-16 18:15:46.6805900` as UTC, to a ten-thousandth of a millisecond. */
 function utcMs(text: string): number {
   const parts = /^(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}:\d{2})(\.\d+)?(?:Z|\+00:00)?$/.exec(text);
   if (parts === null) return Number.NaN;
@@ -131,7 +131,7 @@ function utcMs(text: string): number {
   return Date.parse(`${day}T${time}Z`) + (fraction === '' ? 0 : 1000 * Number(`0${fraction}`));
 }
 
-/** From the beginning of 1970, as the trace says no day. */
+/** A time from the start of 1970 on, because traces have no date. */
 function utcText(atMs: number): string {
   const ticks = Math.round(atMs * 10_000);
   const seconds = Math.floor(ticks / 10_000_000);

@@ -3,21 +3,21 @@ import { parseJson, promptTokens } from '../json-fields.ts';
 import type { Trace, TraceRequest } from '../trace.ts';
 import {
   BLOCK_TOKENS_WITHOUT_IDS,
-  LEFT_OUT,
   NO_BLOCKS,
   type ReadResult,
+  SKIPPED,
   TOKENS_MAX,
   type TraceFormat,
 } from '../trace-format.ts';
 
-/** Older versions keep all in `info` itself. */
+/** These are in `info.response_metrics`, and in older versions in `info` itself. */
 const answer = {
   output_tokens: z.int().nonnegative().max(TOKENS_MAX).nullish(),
   output_token_times: z.array(z.number()).nullish(),
 };
 
 const entry = z.object({
-  // Of a clock that counts from anywhere.
+  // In seconds of a clock that may count from any time.
   start_time: z.number(),
   end_time: z.number().nullish(),
   request: z.unknown(),
@@ -34,7 +34,7 @@ const entry = z.object({
 
 const payload = z.object({ model: z.string() });
 
-/** What inference-perf writes of each request of a run, `per_request_lifecycle_metrics.json`. */
+/** inference-perf's records of the requests of a run, `per_request_lifecycle_metrics.json`. */
 export const INFERENCE_PERF: TraceFormat = {
   name: 'inference-perf',
   about: 'inference-perf’s per_request_lifecycle_metrics.json',
@@ -50,7 +50,7 @@ function read(text: string): ReadResult {
   if (typeof parsed === 'string') return parsed;
   const { start_time, end_time, info, error, request } = parsed;
   const prompt = promptTokens.safeParse(info?.input_tokens);
-  if (!prompt.success) return [LEFT_OUT];
+  if (!prompt.success) return [SKIPPED];
   const { output_tokens, output_token_times } = { ...info, ...info?.response_metrics };
   const failed = error !== undefined && error !== null;
   const first = output_token_times?.[0];
@@ -58,7 +58,7 @@ function read(text: string): ReadResult {
     atMs: 1000 * start_time,
     model: info?.lora_adapter ?? modelOf(request),
     promptTokens: prompt.data,
-    // Nothing came of what failed, which says nothing of what was asked.
+    // That a failed request has no tokens does not say how many it asked for.
     outputTokens:
       failed && output_tokens === 0 ? Number.NaN : Math.max(1, output_tokens ?? Number.NaN),
     blockIds: NO_BLOCKS,
@@ -71,7 +71,7 @@ function read(text: string): ReadResult {
   };
 }
 
-/** The request's own body is kept as a string of JSON. */
+/** Records contain the request's body as a string of JSON. */
 function modelOf(request: unknown): string {
   if (typeof request !== 'string') return '';
   const parsed = parseJson(request, payload);

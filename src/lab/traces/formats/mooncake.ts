@@ -5,20 +5,19 @@ import { inBlocksOf } from '../prefix-numbers.ts';
 import type { Trace, TraceRequest } from '../trace.ts';
 import type { TraceFormat, TraceReader } from '../trace-format.ts';
 
-/** The Mooncake traces hash prompts in blocks of so many tokens. */
+/** Tokens in each block that the Mooncake traces hash. */
 const BLOCK_TOKENS = 512;
 
 const row = z.object({
   timestamp: nonNegative.optional(),
   input_length: promptTokens,
-  // The trace has answers of no token; a model server gives at least one.
   output_length: outputTokens.optional(),
   hash_ids: z.array(z.int().nonnegative()).optional(),
   session_id: z.string().optional(),
   delay: nonNegative.optional(),
 });
 
-/** Mooncake’s JSON Lines, with the fields that AIPerf has added for conversations. */
+/** Mooncake's JSON Lines, with the fields that AIPerf has added for conversations. */
 export const MOONCAKE: TraceFormat = {
   name: 'mooncake',
   about: 'Mooncake’s JSON Lines, which AIPerf replays, too',
@@ -31,7 +30,7 @@ export const MOONCAKE: TraceFormat = {
 
 class MooncakeReader implements TraceReader {
   readonly blockTokens: number = BLOCK_TOKENS;
-  /** When the last request of each session came. */
+  /** The arrival of each session's last request so far. */
   readonly #sessions = new Map<string, number>();
 
   readonly read = (line: string): TraceRequest | string => {
@@ -40,12 +39,12 @@ class MooncakeReader implements TraceReader {
     const { timestamp, input_length, output_length = Number.NaN } = parsed;
     const { session_id: session, delay: thinkMs, hash_ids = [] } = parsed;
     const before = session === undefined ? undefined : this.#sessions.get(session);
-    // Without a time a turn comes so long after the one before: the earliest that it can.
+    // A turn without a time arrives its delay after the turn before it, which is the earliest time.
     const atMs = timestamp ?? (before ?? Number.NaN) + (thinkMs ?? Number.NaN);
-    if (Number.isNaN(atMs)) return 'timestamp: neither a time, nor a delay after another turn';
+    if (Number.isNaN(atMs)) return 'timestamp is missing, and there is no delay after another turn';
     const blocks = Math.ceil(input_length / BLOCK_TOKENS);
     if (hash_ids.length !== blocks && hash_ids.length > 0) {
-      return `hash_ids has ${hash_ids.length} ids, and ${input_length} tokens are ${blocks} blocks of ${BLOCK_TOKENS}`;
+      return `hash_ids has ${hash_ids.length} ids, but ${input_length} tokens are ${blocks} blocks of ${BLOCK_TOKENS}`;
     }
     if (session !== undefined) this.#sessions.set(session, atMs);
     return {
@@ -53,7 +52,7 @@ class MooncakeReader implements TraceReader {
       model: '',
       promptTokens: input_length,
       outputTokens: output_length,
-      // The last id stands for a block that is perhaps not full, which no engine keeps.
+      // The last id may stand for a block that is not full, which engines do not cache.
       blockIds: hash_ids.slice(0, Math.floor(input_length / BLOCK_TOKENS)),
       ...(session !== undefined && { session }),
       ...(thinkMs !== undefined && { thinkMs }),

@@ -3,13 +3,13 @@ import { outputTokens, parseJson, promptTokens } from '../json-fields.ts';
 import type { TraceRequest } from '../trace.ts';
 import {
   BLOCK_TOKENS_WITHOUT_IDS,
-  LEFT_OUT,
   NO_BLOCKS,
   type ReadResult,
+  SKIPPED,
   type TraceFormat,
 } from '../trace-format.ts';
 
-/** 64-bit numbers are strings in OTLP's JSON; some exporters write them as numbers. */
+/** OTLP's JSON has 64-bit numbers as strings; some exporters write them as numbers. */
 const nanoseconds = z.union([z.string().regex(/^\d{1,20}$/), z.number().nonnegative()]);
 
 const attribute = z.object({
@@ -40,18 +40,18 @@ const batch = z.object({
 
 type Span = z.infer<typeof span>;
 
-/** Of spans of agents and tools the calls of models are spans of their own: they would count twice. */
+/** Spans of agents and tools are skipped, because their calls of models have spans of their own. */
 const OPERATIONS: ReadonlySet<unknown> = new Set([
   undefined,
   'chat',
   'text_completion',
   'generate_content',
 ]);
-/** The names of the conventions, then those they had before. */
+/** The names of the conventions, then their earlier names. */
 const INPUT = ['gen_ai.usage.input_tokens', 'gen_ai.usage.prompt_tokens'];
 const OUTPUT = ['gen_ai.usage.output_tokens', 'gen_ai.usage.completion_tokens'];
 const MODEL = ['gen_ai.request.model', 'gen_ai.response.model'];
-/** In seconds; the last is vLLM's. */
+/** In seconds; the last name is vLLM's. */
 const FIRST_TOKEN = [
   'gen_ai.response.time_to_first_chunk',
   'gen_ai.server.time_to_first_token',
@@ -64,7 +64,7 @@ export const OTEL: TraceFormat = {
   about: 'OpenTelemetry’s GenAI spans in OTLP/JSON',
   carries: ['model', 'session', 'seen'],
   shape: 'lines-or-values',
-  // In the order in which they ended, if at all.
+  // Spans are usually in the order in which they ended.
   ordered: false,
   reader: () => ({ blockTokens: BLOCK_TOKENS_WITHOUT_IDS, read }),
 };
@@ -83,12 +83,12 @@ function requestOf({
   endTimeUnixNano,
   attributes = [],
   status,
-}: Span): TraceRequest | typeof LEFT_OUT {
+}: Span): TraceRequest | typeof SKIPPED {
   const values = new Map(attributes.map(({ key, value }) => [key, plain(value)]));
   const first = (names: readonly string[]): string | number | undefined =>
     names.map((name) => values.get(name)).find((value) => value !== undefined);
   const prompt = promptTokens.safeParse(Number(first(INPUT)));
-  if (!prompt.success || !OPERATIONS.has(values.get('gen_ai.operation.name'))) return LEFT_OUT;
+  if (!prompt.success || !OPERATIONS.has(values.get('gen_ai.operation.name'))) return SKIPPED;
   const output = outputTokens.safeParse(Number(first(OUTPUT)));
   const session = values.get('gen_ai.conversation.id');
   const atMs = millis(startTimeUnixNano);
@@ -114,7 +114,7 @@ function plain(value: z.infer<typeof attribute>['value']): string | number | und
   return value?.stringValue ?? value?.intValue ?? value?.doubleValue;
 }
 
-/** To the microsecond, which is all that a double holds of today's time. */
+/** To the microsecond, which is the precision of a double for present times. */
 function millis(time: string | number): number {
   if (typeof time === 'number') return time / 1_000_000;
   return Number(BigInt(time) / 1000n) / 1000;

@@ -25,16 +25,16 @@ const row = z.object({
   e2eMs: nonNegative.optional(),
 });
 
-/** All that a trace can hold, blocks as runs of consecutive numbers. */
+/** Everything that a trace can hold, with blocks as runs of consecutive numbers. */
 export const POINTSMAN: TraceFormat = {
   name: 'pointsman',
-  about: 'JSON Lines of our own',
+  about: 'Pointsman’s own JSON Lines',
   carries: ['blockIds', 'model', 'session', 'thinkMs', 'seen'],
   shape: 'lines',
   ordered: true,
   reader: (firstLine): TraceReader | string => {
     const parsed = parseJson(firstLine, header);
-    if (typeof parsed === 'string') return `the header of a trace: ${parsed}`;
+    if (typeof parsed === 'string') return `in the header of the trace, ${parsed}`;
     const { blockTokens } = parsed;
     return { blockTokens, hasHeader: true, read: (line) => read(line, blockTokens) };
   },
@@ -48,7 +48,7 @@ function read(line: string, blockTokens: number): TraceRequest | string {
   const { session, thinkMs, outcome, ttftMs, e2eMs } = parsed;
   const count = blocks.reduce((sum, [, length]) => sum + length, 0);
   if (count * blockTokens > promptTokens) {
-    return `blocks: ${count} of ${blockTokens} tokens, in a prompt of ${promptTokens}`;
+    return `blocks has ${count} blocks of ${blockTokens} tokens, but the prompt has ${promptTokens} tokens`;
   }
   return {
     atMs: at,
@@ -90,8 +90,8 @@ function* write({ blockTokens, requests }: Trace): Generator<string, void> {
   }
 }
 
-function runsOf(numbers: readonly number[]): readonly (readonly [number, number])[] {
-  const runs: [number, number][] = [];
+function runsOf(numbers: readonly number[]): readonly (readonly [first: number, count: number])[] {
+  const runs: [first: number, count: number][] = [];
   for (const number of numbers) {
     const last = runs.at(-1);
     if (last !== undefined && last[0] + last[1] === number) last[1] += 1;

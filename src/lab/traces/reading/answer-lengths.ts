@@ -1,15 +1,18 @@
-/** What is known of an answer whose tokens nobody counted. */
+/** What is known of an answer besides its tokens. */
 export interface UncountedAnswer {
   readonly streaming: boolean;
   readonly bytes: number | undefined;
-  /** What its client asked for at most. */
+  /** The limit that its client asked for. */
   readonly tokensMax: number | undefined;
 }
 
-/** Guesses the tokens of answers from those that were counted: streams say it only to clients that ask. */
+/**
+ * Estimates the tokens of answers that were not counted from those that were. Servers count the
+ * tokens of a stream only for clients that ask for it.
+ */
 export class AnswerLengths {
   readonly #counted: number[] = [];
-  /** A token takes many more bytes in a stream. */
+  /** Separate, because a token takes many more bytes in a stream. */
   readonly #sums = {
     stream: { tokens: 0, bytes: 0 },
     whole: { tokens: 0, bytes: 0 },
@@ -25,8 +28,11 @@ export class AnswerLengths {
     sums.bytes += bytes;
   }
 
-  /** By its bytes, where answers of its kind tell how many a token takes; else the median. NaN where none was counted. */
-  guess({ streaming, bytes, tokensMax = Number.POSITIVE_INFINITY }: UncountedAnswer): number {
+  /**
+   * Estimates by the bytes of the answer if the bytes per token are known for its kind, otherwise
+   * takes the median. NaN if no answer was counted.
+   */
+  estimate({ streaming, bytes, tokensMax = Number.POSITIVE_INFINITY }: UncountedAnswer): number {
     const sums = this.#sums[streaming ? 'stream' : 'whole'];
     const known = bytes !== undefined && sums.bytes > 0;
     const tokens = known ? (bytes * sums.tokens) / sums.bytes : this.#median();

@@ -1,18 +1,19 @@
 import { type Trace, TraceError, type TraceRequest } from '../trace.ts';
-import { LEFT_OUT, REQUESTS_MAX, type ReadResult } from '../trace-format.ts';
+import { REQUESTS_MAX, type ReadResult, SKIPPED } from '../trace-format.ts';
 
 export interface CollectOptions {
   readonly source: string;
-  /** Bad lines are left out and counted, and what is out of order is sorted, instead of refusing the trace. */
+  /** Skip and count bad lines and sort requests that are out of order, instead of throwing. */
   readonly lenient: boolean;
-  /** Whether another order than that of arrival is damage. */
+  /** Whether requests must be in the order of arrival. */
   readonly ordered: boolean;
 }
 
-/** Beyond two years from the first request a time is damaged; simulated pools are scraped all along. */
+/** Two years. A later time is damaged, and would make a simulation scrape its servers for years. */
 const SPAN_MS_MAX = 2 * 366 * 86_400_000;
+const ADVICE = 'correct it, or use --lenient to skip bad lines and sort the others';
 
-/** Gathers the requests of a trace, and judges their order. Its methods throw TraceError where that is not lenient. */
+/** Gathers the requests of a trace and checks their order. Throws TraceError unless it is lenient. */
 export class TraceCollector {
   readonly #options: CollectOptions;
   #requests: TraceRequest[] = [];
@@ -20,7 +21,7 @@ export class TraceCollector {
   #repaired = 0;
   #leftOut = 0;
   #firstMs = Number.NaN;
-  /** Of the requests that must be in order. */
+  /** The latest time of the requests that must be in order. */
   #latestMs = Number.NEGATIVE_INFINITY;
   #lastMs = Number.NEGATIVE_INFINITY;
   #sorted = true;
@@ -30,23 +31,22 @@ export class TraceCollector {
     this.#options = options;
   }
 
-  /** What a reader made of a line. */
+  /** Adds what a reader returned for a line. */
   add(result: ReadResult, line: number): void {
     this.#line = line;
     if (typeof result === 'string') this.refuse(result, line);
     else if ('atMs' in result) this.#addRequest(result, line);
     else {
       for (const each of result) {
-        if (each === LEFT_OUT) this.#leftOut += 1;
+        if (each === SKIPPED) this.#leftOut += 1;
         else this.#addRequest(each, line);
       }
     }
   }
 
-  /** A line that cannot be read. */
+  /** Skips a line that cannot be read. */
   refuse(message: string, line: number): void {
-    if (!this.#options.lenient) throw new TraceError(this.#options.source, line, message);
-    this.#repaired += 1;
+    this.#repair(message, line);
     this.#line = line;
   }
 
@@ -54,22 +54,22 @@ export class TraceCollector {
     this.#notes.push(sentence);
   }
 
-  /** Times are moved so that the first request comes at 0. Throws TraceError where there is no request. */
+  /** The trace, moved so that the first request is at 0. Throws TraceError if there is no request. */
   trace(blockTokens: number): Trace {
     const { source } = this.#options;
     if (this.#requests.length === 0) {
-      throw new TraceError(source, this.#line, 'no request in the whole trace');
+      throw new TraceError(source, this.#line, 'there is no request in the whole trace');
     }
     if (!this.#sorted) this.#requests.sort((a, b) => a.atMs - b.atMs);
     if (this.#leftOut > 0) {
-      this.note(`${this.#leftOut} records left out: of no request whose sizes are known`);
+      this.note(`${this.#leftOut} records left out, which contain no request of known size`);
     }
     const requests = fromZero(this.#withOutputs());
     return { blockTokens, requests, repaired: this.#repaired, notes: this.#notes };
   }
 
   #addRequest(request: TraceRequest, line: number): void {
-    const { source, ordered, lenient } = this.#options;
+    const { source, ordered } = this.#options;
     const { atMs, thinkMs } = request;
     if (Number.isNaN(this.#firstMs)) this.#firstMs = atMs;
     if (!(Math.abs(atMs - this.#firstMs) <= SPAN_MS_MAX)) {
@@ -78,23 +78,27 @@ export class TraceCollector {
     }
     if (atMs < this.#lastMs) this.#sorted = false;
     this.#lastMs = atMs;
-    // A turn that waits for an answer may stand before others that come earlier.
+    // A turn that waits for an answer may come before requests with earlier times.
     if (thinkMs === undefined) {
       if (ordered && atMs < this.#latestMs) {
-        const message = `at ${atMs} ms, before the request above at ${this.#latestMs} ms`;
-        if (!lenient) throw new TraceError(source, line, message);
-        this.#repaired += 1;
+        this.#repair(`at ${atMs} ms, before the request above at ${this.#latestMs} ms`, line);
       }
       this.#latestMs = Math.max(this.#latestMs, atMs);
     }
-    // Held from its own beginning on, so that nothing has to be copied at the end.
+    // Relative to the first request read, so that usually nothing has to be copied at the end.
     this.#requests.push({ ...request, atMs: atMs - this.#firstMs });
     if (this.#requests.length > REQUESTS_MAX) {
-      throw new TraceError(source, line, `more than ${REQUESTS_MAX} requests; cut the trace`);
+      throw new TraceError(source, line, `more than ${REQUESTS_MAX} requests; shorten the trace`);
     }
   }
 
-  /** An answer whose length nobody knows, because it failed or its reader left, counts as one of the middle. */
+  #repair(message: string, line: number): void {
+    const { lenient, source } = this.#options;
+    if (!lenient) throw new TraceError(source, line, `${message}; ${ADVICE}`);
+    this.#repaired += 1;
+  }
+
+  /** Answers of unknown length, which failed or whose clients left, get the median length. */
   #withOutputs(): readonly TraceRequest[] {
     const known = this.#requests.flatMap(({ outputTokens }) =>
       Number.isNaN(outputTokens) ? [] : [outputTokens],
@@ -110,7 +114,7 @@ export class TraceCollector {
 }
 
 function fromZero(requests: readonly TraceRequest[]): readonly TraceRequest[] {
-  // Above 0 never: the first that was read is at 0.
+  // At most 0, because the first request that was read is at 0.
   const startMs = requests[0]?.atMs ?? 0;
   if (startMs === 0) return requests;
   return requests.map((request) => ({ ...request, atMs: request.atMs - startMs }));

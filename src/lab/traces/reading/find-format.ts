@@ -18,10 +18,10 @@ export const TRACE_FORMATS: readonly TraceFormat[] = [
   OTEL,
 ];
 
-/** The format that a text's first line is of; a string says that none is. */
+/** The format of a text with this first line. A string is an error message. */
 export function findFormat(firstLine: string): TraceFormat | string {
   const text = firstLine.trim();
-  if (text === '') return 'is empty: no request is in it';
+  if (text === '') return 'is empty: it contains no request';
   if (text.startsWith('[')) return /"?resourceSpans/.test(text) ? OTEL : INFERENCE_PERF;
   if (text.startsWith('{')) return ofObject(text);
   const csv = [AZURE, BURST_GPT].find(({ reader }) => typeof reader(text) !== 'string');
@@ -32,14 +32,14 @@ const KNOWN_HEADERS =
   'Azure (TIMESTAMP, ContextTokens, GeneratedTokens) or BurstGPT (Timestamp, Request tokens, Response tokens)';
 
 function ofObject(text: string): TraceFormat {
-  // By what is written, not by what it says: the line may be damaged, or the first of a value over many lines.
+  // Without parsing, because the line may be damaged, or the first of a value over many lines.
   if (text === '{' || text.includes('"resourceSpans"')) return OTEL;
   if (text.startsWith('{"pointsman"')) return POINTSMAN;
   if (text.includes('"metadata"') && text.includes('"metrics"')) return AIPERF;
   return MOONCAKE;
 }
 
-/** Throws ConfigError for a name that is none. */
+/** Throws ConfigError for an unknown name. */
 export function formatNamed(name: string): TraceFormat {
   const format = TRACE_FORMATS.find((each) => each.name === name);
   if (format !== undefined) return format;

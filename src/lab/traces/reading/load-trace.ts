@@ -6,14 +6,14 @@ import { type ReadOptions, readTrace } from './read-trace.ts';
 
 export interface LoadOptions extends ReadOptions {
   readonly shape: TraceShape;
-  /** Whether each request shall have a session, found where the trace does not say. */
+  /** Whether to give each request a session where the trace names none. */
   readonly sessions?: boolean;
 }
 
-/** Of the conversations that thinning keeps: the same for everybody. */
+/** Fixed, so that thinning keeps the same conversations each time. */
 const THIN_SEED = 1;
 
-/** Reads a trace and makes of it what is asked. Throws as `readTrace` and `shapeTrace` do. */
+/** Reads and shapes a trace. Throws as `readTrace` and `shapeTrace` do. */
 export function loadTrace(path: string, { shape, sessions, ...reading }: LoadOptions): Trace {
   const merged = shape.merge.map((each) => readTrace(each, { lenient: reading.lenient }));
   const random = seededRandom(THIN_SEED).fork('thin');

@@ -1,15 +1,14 @@
 import { zstdCompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { readBytes } from '../../../../test/make-trace.ts';
 import type { Trace } from '../trace.ts';
-import { parseTrace } from './read-trace.ts';
 
-const read = (text: string | Buffer, lenient = false): Trace =>
-  parseTrace(Buffer.from(text), { source: 'trace', lenient });
+const read = (text: string | Buffer, lenient = false): Trace => readBytes(text, { lenient });
 
 const mooncake = (timestamp: number, input = 700, ids: readonly number[] = [1, 2]): string =>
   JSON.stringify({ timestamp, input_length: input, output_length: 5, hash_ids: ids });
 
-describe('parseTrace', () => {
+describe('readTrace', () => {
   it('reads Mooncake’s JSON Lines, without the block that is not full, from time 0', () => {
     const { blockTokens, requests } = read(`${mooncake(100)}\n${mooncake(350, 1024)}\n`);
     expect(blockTokens).toBe(512);
@@ -46,28 +45,28 @@ describe('parseTrace', () => {
   });
 
   it.each([
-    ['an unknown format', 'a,b,c\n1,2,3\n', /^trace:1: neither .* known CSV header/],
-    ['nothing at all', '', /^trace:1: /],
+    ['an unknown format', 'a,b,c\n1,2,3\n', /\/trace:1: neither .* known CSV header/],
+    ['nothing at all', '', /\/trace:1: /],
     ['a header and no request', 'TIMESTAMP,ContextTokens,GeneratedTokens\n', /no request/],
-    ['text that is not JSON', `${mooncake(0)}\n{"timestamp":`, /^trace:2: not JSON/],
-    ['a negative time', mooncake(-1), /^trace:1: timestamp/],
-    ['a prompt of nothing', mooncake(0, 0), /^trace:1: input_length/],
-    ['too few block ids', mooncake(0, 5000), /^trace:1: hash_ids has 2 ids, and 5000 tokens/],
-    ['a request out of order', `${mooncake(9)}\n\n${mooncake(3)}`, /^trace:3: at 3 ms, before/],
+    ['text that is not JSON', `${mooncake(0)}\n{"timestamp":`, /\/trace:2: not JSON/],
+    ['a negative time', mooncake(-1), /\/trace:1: timestamp/],
+    ['a prompt of nothing', mooncake(0, 0), /\/trace:1: input_length/],
+    ['too few block ids', mooncake(0, 5000), /\/trace:1: hash_ids has 2 ids, but 5000 tokens/],
+    ['a request out of order', `${mooncake(9)}\n\n${mooncake(3)}`, /\/trace:3: at 3 ms, before/],
     [
       'a CSV line cut short',
       'TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46,374,44\n2023-11-16 18:15',
-      /^trace:3: 1 columns/,
+      /\/trace:3: 1 columns/,
     ],
     [
       'negative tokens',
       'TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46,-5,44\n',
-      /^trace:2: ContextTokens: -5/,
+      /\/trace:2: ContextTokens: -5/,
     ],
     [
       'a time that is none',
       'Timestamp,Request tokens,Response tokens\nnoon,5,5\n',
-      /^trace:2: Timestamp: noon/,
+      /\/trace:2: Timestamp: noon/,
     ],
   ])('refuses %s and says where', (_what, text, message) => {
     expect(() => read(text)).toThrow(message);
@@ -75,7 +74,7 @@ describe('parseTrace', () => {
 
   it('refuses bytes that are not UTF-8, or a damaged archive, and says where', () => {
     const bad = Buffer.concat([Buffer.from(`${mooncake(0)}\n`), Buffer.from([0x7b, 0xff, 0xfe])]);
-    expect(() => read(bad)).toThrow(/^trace:2: not UTF-8/);
+    expect(() => read(bad)).toThrow(/\/trace:2: not UTF-8/);
     const packed = zstdCompressSync(Buffer.from(mooncake(0)));
     expect(() => read(packed.subarray(0, packed.length - 4))).toThrow(/damaged zstd/);
   });
@@ -84,16 +83,16 @@ describe('parseTrace', () => {
     [
       'a line as long as a film',
       '9'.repeat(65 * 1024 * 1024),
-      /^trace:2: 68157440 bytes, more than/,
+      /\/trace:2: 68157440 bytes, more than/,
     ],
-    ['more tokens than there are', mooncake(0, 20_000_001), /^trace:2: input_length/],
+    ['more tokens than there are', mooncake(0, 20_000_001), /\/trace:2: input_length/],
     [
       'a time in another age',
       mooncake(1e14),
-      /^trace:2: at 100000000000000 ms, more than two years/,
+      /\/trace:2: at 100000000000000 ms, more than two years/,
     ],
-    ['a number beyond numbers', mooncake(0).replace('700', '1e999'), /^trace:2: input_length/],
-    ['a line of zeros', '\0'.repeat(9), /^trace:2: not JSON/],
+    ['a number beyond numbers', mooncake(0).replace('700', '1e999'), /\/trace:2: input_length/],
+    ['a line of zeros', '\0'.repeat(9), /\/trace:2: not JSON/],
   ])('refuses %s and says where, or leaves it out and counts it', (_what, bad, message) => {
     const text = [mooncake(0), bad, mooncake(7)].join('\n');
     expect(() => read(text)).toThrow(message);

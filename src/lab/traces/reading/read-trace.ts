@@ -8,43 +8,37 @@ import { firstLineOf } from './first-line.ts';
 import { readCaptureTrace } from './read-capture-trace.ts';
 import { splitLines, type TracePiece } from './split-lines.ts';
 import { splitValues } from './split-values.ts';
-import { unpacked, unpackedFile } from './unpack.ts';
+import { unpackFile } from './unpack.ts';
 
 export interface ReadOptions {
-  /** Bad lines are left out and counted, and what is out of order is sorted, instead of refusing the trace. */
+  /** Skip and count bad lines and sort requests that are out of order, instead of throwing. */
   readonly lenient: boolean;
-  /** A format's name, where it shall not be told from the first line. */
+  /** Name of the format; found by the first line if not given. */
   readonly from?: string | undefined;
 }
 
-type NamedOptions = ReadOptions & { readonly source: string };
-
 /**
- * Reads a trace, its first request at 0: a file of any format, plain, gzip or zstd, or a capture's folder. Plain files are read a line at a time;
- * one zstd frame or one gzip file must unpack to a gigabyte at most. Throws TraceError with the line that is wrong, and
- * ConfigError where there is no such file or format.
+ * Reads a trace, with its first request at 0: a file of any format, plain, gzip or zstd, or the
+ * folder of a capture. Plain files are read line by line; a zstd frame and a gzip file are
+ * decompressed as a whole, to at most one gigabyte. Throws TraceError with the line that is wrong,
+ * and ConfigError if there is no such file or format.
  */
 export function readTrace(path: string, options: ReadOptions): Trace {
-  if (!existsSync(path)) throw new ConfigError('trace', [{ path, message: 'is not there' }]);
+  if (!existsSync(path)) throw new ConfigError('trace', [{ path, message: 'does not exist' }]);
   if (options.from === 'capture' || statSync(path).isDirectory()) {
     return readCaptureTrace(path, options);
   }
-  const chunks = unpackedFile(path, options.lenient);
+  const chunks = unpackFile(path, options.lenient);
   try {
-    return parse(chunks, { ...options, source: path });
+    return parse(chunks, path, options);
   } finally {
     chunks.return();
   }
 }
 
-/** Reads what is at hand. */
-export function parseTrace(file: Buffer, options: NamedOptions): Trace {
-  return parse(unpacked(file, options.lenient), options);
-}
-
-function parse(chunks: Iterable<Buffer>, options: NamedOptions): Trace {
-  const { source, lenient, from } = options;
-  const { first, all } = firstLineOf(chunks, options);
+function parse(chunks: Iterable<Buffer>, source: string, options: ReadOptions): Trace {
+  const { lenient, from } = options;
+  const { first, all } = firstLineOf(chunks, { source, lenient });
   if (from === undefined && first.text.startsWith('{"e":"capture"')) {
     return readCaptureTrace(source, options);
   }

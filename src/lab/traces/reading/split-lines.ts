@@ -1,17 +1,17 @@
 import { DamagedArchive } from './unpack.ts';
 
-/** A piece of a trace with the line it begins on: its text, or what keeps it from being read. */
+/** A piece of a trace with its first line: its text, or an error message. */
 export type TracePiece =
   | { readonly line: number; readonly text: string }
   | { readonly line: number; readonly wrong: string };
 
-/** 64 MB: what is longer is no request. */
+/** 64 MiB. A longer piece cannot be a request. */
 export const PIECE_BYTES_MAX: number = 64 * 1024 * 1024;
 
 const NEWLINE = 10;
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-/** The lines of a text that comes in chunks, without holding more than one of them. */
+/** The lines of a text that comes in chunks. Holds at most one line in memory. */
 export function* splitLines(chunks: Iterable<Buffer>): Generator<TracePiece, void> {
   const open = new OpenPiece();
   let line = 1;
@@ -34,7 +34,7 @@ export function* splitLines(chunks: Iterable<Buffer>): Generator<TracePiece, voi
   if (!open.isEmpty) yield open.take(line);
 }
 
-/** The bytes of a piece whose end has not come yet. */
+/** The bytes of a piece that is not complete yet. */
 export class OpenPiece {
   #parts: Buffer[] = [];
   #bytes = 0;
@@ -45,7 +45,7 @@ export class OpenPiece {
 
   append(bytes: Buffer): void {
     this.#bytes += bytes.length;
-    // Of what is too long only the length is kept.
+    // If the piece is too long, only its length is kept.
     if (this.#bytes > PIECE_BYTES_MAX) this.#parts = [];
     else if (bytes.length > 0) this.#parts.push(bytes);
   }
@@ -57,7 +57,7 @@ export class OpenPiece {
     this.#parts = [];
     this.#bytes = 0;
     if (bytes > PIECE_BYTES_MAX) {
-      return { line, wrong: `${bytes} bytes, more than a request's ${PIECE_BYTES_MAX}` };
+      return { line, wrong: `${bytes} bytes, more than the ${PIECE_BYTES_MAX} of a request` };
     }
     try {
       return { line, text: decoder.decode(whole) };

@@ -5,8 +5,8 @@ const [NEWLINE, QUOTE, BACKSLASH, COMMA] = [10, 34, 92, 44];
 const [BRACKET, BRACKET_END, BRACE, BRACE_END] = [91, 93, 123, 125];
 
 /**
- * The JSON objects of a text that comes in chunks: those that stand alone, and those in an array around all of them. They
- * may go over any number of lines, and no more than one of them is held.
+ * The JSON objects of a text that comes in chunks, either alone or in one array. They may span any
+ * number of lines. Holds at most one of them in memory.
  */
 export function* splitValues(chunks: Iterable<Buffer>): Generator<TracePiece, void> {
   const scan = new ValueScan();
@@ -24,12 +24,12 @@ class ValueScan {
   line = 1;
   readonly #open = new OpenPiece();
   #depth = 0;
-  /** How deep the objects are: 1 in an array. */
+  /** Depth of the objects: 1 in an array, otherwise 0. */
   #base = 0;
   #inString = false;
   #escaped = false;
   #valueLine = 1;
-  /** Told once for each run of it. */
+  /** Whether the bytes before are outside all objects; reported once for each run of such bytes. */
   #junk = false;
 
   get isOpen(): boolean {

@@ -1,32 +1,39 @@
 import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { constants, gunzipSync, zstdDecompressSync } from 'node:zlib';
 
-/** Packed bytes that end too early or make no sense. */
+/** Compressed bytes that are cut off or damaged. */
 export class DamagedArchive extends Error {
   override readonly name = 'DamagedArchive';
 }
 
-/** Read at once from a plain file, which may be as long as it likes. */
+/** Bytes of a plain file that are read at once. */
 const CHUNK_BYTES = 1024 * 1024;
-/** Of a packed file, which is held whole; Node reads no more at once. */
+/** Limit for compressed files, which are held in memory; Node cannot read more at once. */
 const PACKED_BYTES_MAX = 2 * 1024 * 1024 * 1024 - 1;
-/** A gigabyte of text in one zstd frame or one gzip file, which is held whole. */
+/** Limit for the text of a zstd frame or a gzip file, which is held in memory. */
 const TEXT_BYTES_MAX = 1024 * 1024 * 1024;
 const ZSTD_MAGIC = 0xfd2fb528;
-/** Sixteen magic numbers of zstd frames that hold nothing to be read. */
+/** The upper 28 bits of the magic numbers of zstd frames that decoders skip. */
 const ZSTD_SKIPPABLE = 0x184d2a5;
 
-/** The text of a file, a piece at a time: plain, gzip, or zstd of any number of frames. Throws DamagedArchive on the way. */
-export function* unpackedFile(path: string, lenient: boolean): Generator<Buffer, void> {
+/**
+ * The text of a file in pieces: plain, gzip, or zstd with any number of frames. Throws
+ * DamagedArchive on the way; if it is lenient, after the text that precedes the damage.
+ */
+export function* unpackFile(path: string, lenient: boolean): Generator<Buffer, void> {
   const file = openSync(path, 'r');
   try {
     const head = Buffer.alloc(4);
     const headBytes = readSync(file, head, 0, 4, 0);
-    if (packingOf(head.subarray(0, headBytes)) !== 'plain') {
+    const packing = packingOf(head.subarray(0, headBytes));
+    if (packing !== 'plain') {
       if (statSync(path).size > PACKED_BYTES_MAX) {
-        throw new DamagedArchive(`more than ${PACKED_BYTES_MAX} packed bytes; unpack it first`);
+        throw new DamagedArchive(
+          `more than ${PACKED_BYTES_MAX} compressed bytes; decompress the file first`,
+        );
       }
-      yield* unpacked(readFileSync(path), lenient);
+      const bytes = readFileSync(path);
+      yield* packing === 'gzip' ? gunzip(bytes, lenient) : unpackFrames(bytes, lenient);
       return;
     }
     while (true) {
@@ -40,21 +47,13 @@ export function* unpackedFile(path: string, lenient: boolean): Generator<Buffer,
   }
 }
 
-/** The same of bytes that are at hand. Where that is lenient, what came out before the damage is given first. */
-export function* unpacked(bytes: Buffer, lenient: boolean): Generator<Buffer, void> {
-  const packing = packingOf(bytes);
-  if (packing === 'plain') yield bytes;
-  else if (packing === 'gzip') yield* gunzipped(bytes, lenient);
-  else yield* framesOf(bytes, lenient);
-}
-
 function packingOf(head: Buffer): 'plain' | 'gzip' | 'zstd' {
   if (head.length >= 2 && head.readUInt16BE(0) === 0x1f8b) return 'gzip';
   const magic = head.length >= 4 ? head.readUInt32LE(0) : 0;
   return magic === ZSTD_MAGIC || magic >>> 4 === ZSTD_SKIPPABLE ? 'zstd' : 'plain';
 }
 
-function* gunzipped(bytes: Buffer, lenient: boolean): Generator<Buffer, void> {
+function* gunzip(bytes: Buffer, lenient: boolean): Generator<Buffer, void> {
   let text: Buffer;
   try {
     text = gunzipSync(bytes, { maxOutputLength: TEXT_BYTES_MAX });
@@ -66,12 +65,12 @@ function* gunzipped(bytes: Buffer, lenient: boolean): Generator<Buffer, void> {
   yield text;
 }
 
-function* framesOf(bytes: Buffer, lenient: boolean): Generator<Buffer, void> {
+function* unpackFrames(bytes: Buffer, lenient: boolean): Generator<Buffer, void> {
   for (let at = 0; at < bytes.length; ) {
     const packed = bytes.subarray(at);
     let frame: { readonly buffer: Buffer; readonly engine: { readonly bytesWritten: number } };
     try {
-      // With `info` it says how much of its input one frame was: the rest it leaves alone.
+      // With `info` it returns how many bytes of its input the frame had.
       const options = { info: true, maxOutputLength: TEXT_BYTES_MAX };
       frame = zstdDecompressSync(packed, options) as never;
     } catch (error) {
@@ -91,7 +90,7 @@ function* rest(lenient: boolean, unpack: () => Buffer): Generator<Buffer, void> 
   try {
     yield unpack();
   } catch {
-    // Nothing can be had from it.
+    // The rest cannot be read.
   }
 }
 
@@ -99,7 +98,7 @@ function damaged(packing: string, error: unknown): DamagedArchive {
   const why = error instanceof Error ? error.message : String(error);
   return new DamagedArchive(
     /larger than/.test(why)
-      ? `more than ${TEXT_BYTES_MAX} bytes in one ${packing} frame; unpack the trace first`
+      ? `more than ${TEXT_BYTES_MAX} bytes in one ${packing} frame; decompress the trace first`
       : `damaged ${packing} data: ${why}`,
   );
 }

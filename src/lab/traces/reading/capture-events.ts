@@ -10,25 +10,29 @@ export interface CapturedSizes {
   readonly outputTokensMax?: number | null | undefined;
   readonly promptTokens: number;
   readonly blockTokens: number;
-  /** First and count of consecutive numbers. */
-  readonly blocks: readonly (readonly [number, number])[];
+  /** Runs of consecutive block numbers. */
+  readonly blocks: readonly (readonly [first: number, count: number])[];
 }
 
-/** Of a capture's records what a trace is made of. */
-export type CaptureTold =
+/** The records of a capture that a trace needs. `t` is in milliseconds of the run's clock. */
+export type CaptureEvent =
   | { readonly e: 'capture'; readonly t: number; readonly wallMs: number; readonly file: number }
-  | (Told<'q'> & { readonly r: CapturedSizes; readonly d: { readonly error?: string | undefined } })
-  | (Told<'body'> & { readonly r: CapturedSizes })
-  | Told<'first'>
-  | (Told<'done'> & {
+  | (EventOf<'q'> & {
+      readonly r: CapturedSizes;
+      readonly d: { readonly error?: string | undefined };
+    })
+  | (EventOf<'body'> & { readonly r: CapturedSizes })
+  | EventOf<'first'>
+  | (EventOf<'done'> & {
       readonly o: Outcome;
       readonly u?: readonly [prompt: number, completion: number, cached: number | null] | undefined;
       readonly bytes?: number | undefined;
     });
 
-interface Told<E extends string> {
+interface EventOf<E extends string> {
   readonly e: E;
   readonly t: number;
+  /** Number of the request. */
   readonly n: number;
 }
 
@@ -42,7 +46,7 @@ const captured: z.ZodType<CapturedSizes> = z.object({
 });
 const at = { t: z.number(), n: z.int().nonnegative() };
 const counted = z.number().nonnegative().max(TOKENS_MAX);
-const record: z.ZodType<CaptureTold> = z.discriminatedUnion('e', [
+const record: z.ZodType<CaptureEvent> = z.discriminatedUnion('e', [
   z.object({ e: z.literal('capture'), t: z.number(), wallMs: z.number(), file: z.int() }),
   z.object({
     e: z.literal('q'),
@@ -60,13 +64,13 @@ const record: z.ZodType<CaptureTold> = z.discriminatedUnion('e', [
     bytes: z.number().nonnegative().optional(),
   }),
 ]);
-const TOLD: ReadonlySet<string> = new Set(['capture', 'q', 'body', 'first', 'done']);
+const NEEDED: ReadonlySet<string> = new Set(['capture', 'q', 'body', 'first', 'done']);
 
-/** The record, checked; nothing for one of which no trace is made, and a string for what is wrong with it. */
-export function toldBy(raw: CaptureRecord): CaptureTold | string | undefined {
-  if (!TOLD.has(raw.e)) return undefined;
+/** Checks a record. Undefined for one that a trace does not need; a string is an error message. */
+export function parseCaptureEvent(raw: CaptureRecord): CaptureEvent | string | undefined {
+  if (!NEEDED.has(raw.e)) return undefined;
   const parsed = record.safeParse(raw);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  return `${raw.e}.${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'no record'}`;
+  return `${raw.e}.${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not a record'}`;
 }

@@ -1,0 +1,45 @@
+import { InvalidArgumentError } from 'commander';
+
+/** Parsers for values of options. Each throws InvalidArgumentError with the value and its bounds. */
+
+/** Gathers the values of an option that may be given several times. */
+export function collect(value: string, before: readonly string[]): readonly string[] {
+  return [...before, value];
+}
+
+export function anyNumber(text: string): number {
+  const value = Number(text);
+  if (text.trim() !== '' && Number.isFinite(value)) return value;
+  throw new InvalidArgumentError(`${text} is not a number.`);
+}
+
+export function notNegative(text: string): number {
+  const value = anyNumber(text);
+  if (value >= 0) return value;
+  throw new InvalidArgumentError(`${text} is not a number of 0 or more.`);
+}
+
+export function above0(text: string): number {
+  const value = anyNumber(text);
+  if (value > 0) return value;
+  throw new InvalidArgumentError(`${text} is not a number above 0.`);
+}
+
+/** A number above 0 and at most 1. */
+export function share(text: string): number {
+  const value = above0(text);
+  if (value <= 1) return value;
+  throw new InvalidArgumentError(`${text} is above 1; give a share such as 0.95.`);
+}
+
+export function wholeNumber(text: string): number {
+  const value = anyNumber(text);
+  if (Number.isSafeInteger(value) && value >= 0) return value;
+  throw new InvalidArgumentError(`${text} is not a whole number of 0 or more.`);
+}
+
+export function atLeastOne(text: string): number {
+  const value = anyNumber(text);
+  if (Number.isSafeInteger(value) && value >= 1) return value;
+  throw new InvalidArgumentError(`${text} is not a whole number of 1 or more.`);
+}

@@ -1,0 +1,54 @@
+import { Presets, SingleBar } from 'cli-progress';
+
+export interface Progress {
+  /** `payload` fills the placeholders of the format, such as `{failed}`. */
+  update(value: number, payload?: object): void;
+  stop(): void;
+}
+
+export interface ProgressOptions {
+  readonly total: number;
+  /** What follows the bar, with cli-progress's placeholders, such as `{value}/{total} requests`. */
+  readonly format: string;
+  /** First values of the format's own placeholders. */
+  readonly payload?: object;
+  /** What stands before the bar. */
+  readonly label?: string;
+  /** Lines to print over the whole run where stderr is no terminal; 0 unless given. */
+  readonly lines?: number;
+}
+
+/** Shows progress on stderr: as a bar where that is a terminal, otherwise as a few lines. */
+export function startProgress({
+  total,
+  format,
+  payload,
+  label = '',
+  lines = 0,
+}: ProgressOptions): Progress {
+  if (!process.stderr.isTTY) return printLines({ total, format, label, lines });
+  const bar = new SingleBar(
+    { format: `  ${label}[{bar}] ${format}`, stream: process.stderr, hideCursor: true },
+    Presets.shades_classic,
+  );
+  bar.start(total, 0, payload);
+  return { update: (value, payload) => bar.update(value, payload), stop: () => bar.stop() };
+}
+
+function printLines({
+  total,
+  format,
+  label,
+  lines,
+}: Required<Omit<ProgressOptions, 'payload'>>): Progress {
+  let next = total / lines;
+  return {
+    update: (value) => {
+      if (value < next) return;
+      const [counts = ''] = format.replace('{value}', `${value}`).split(',');
+      process.stderr.write(`  ${label.trim()}: ${counts.replace('{total}', `${total}`)}\n`);
+      next += total / lines;
+    },
+    stop: () => undefined,
+  };
+}

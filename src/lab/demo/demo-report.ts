@@ -1,0 +1,79 @@
+import { alignedTable } from '../run-summary/render-comparison.ts';
+import type { PolicyResult } from './policy-result.ts';
+
+/** What `demo --json` prints, and the table is made from. */
+export interface DemoReport {
+  readonly gateway: 'envoy' | 'embedded';
+  readonly envoyInstallMs: number;
+  readonly tookMs: number;
+  readonly trace: { readonly file: string; readonly fromMs: number; readonly toMs: number };
+  readonly arrivalSpeed: number;
+  readonly stubs: number;
+  readonly requests: number;
+  readonly hitRateMax: number;
+  readonly policies: readonly PolicyResult[];
+}
+
+/** The sender shares the cores with all else; beyond this, its lateness is visible in the figures. */
+const SENDER_LATE_MS = 20;
+
+const COLUMNS: readonly {
+  readonly head: string;
+  readonly cell: (result: PolicyResult) => string;
+}[] = [
+  { head: 'policy', cell: ({ policy }) => policy },
+  { head: 'TTFT mean', cell: ({ ttftMs }) => milliseconds(ttftMs.mean) },
+  { head: 'p50', cell: ({ ttftMs }) => milliseconds(ttftMs.p50) },
+  { head: 'p90', cell: ({ ttftMs }) => milliseconds(ttftMs.p90) },
+  { head: 'p99', cell: ({ ttftMs }) => milliseconds(ttftMs.p99) },
+  { head: 'tokens/s', cell: ({ tokensPerSecond }) => tokensPerSecond.toFixed(0) },
+  { head: 'prefix hits', cell: ({ prefixHitRate }) => `${(100 * prefixHitRate).toFixed(1)} %` },
+  { head: 'max/mean req', cell: ({ balance }) => balance.requests.toFixed(2) },
+  { head: 'max/mean tok', cell: ({ balance }) => balance.promptTokens.toFixed(2) },
+  { head: 'errors', cell: ({ errors }) => String(errors) },
+];
+
+/** The comparison as text: a row for each policy, then what the columns mean. */
+export function renderDemo(report: DemoReport): string {
+  const { policies, gateway, tookMs, envoyInstallMs, hitRateMax } = report;
+  const late = Math.max(...policies.map(({ senderLateP99Ms }) => senderLateP99Ms));
+  const failure = policies.find(({ firstError }) => firstError !== undefined);
+  const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
+  const install = envoyInstallMs > 0 ? ` after ${seconds(envoyInstallMs)} to install Envoy` : '';
+  const through = gateway === 'embedded' ? ', through the embedded gateway, not Envoy' : '';
+  return [
+    '',
+    alignedTable(
+      [
+        COLUMNS.map(({ head }) => head),
+        ...policies.map((result) => COLUMNS.map(({ cell }) => cell(result))),
+      ],
+      1,
+    ),
+    'reference-default  the scorers and weights that the reference picker has built in, run here by Pointsman',
+    'TTFT               from when a request was due to the first token of its answer',
+    'tokens/s           output tokens per second while requests arrived',
+    `prefix hits        prompt tokens found in caches, by the engines' own counters; at most ${(100 * hitRateMax).toFixed(1)} % are possible`,
+    'max/mean           the busiest endpoint over the mean, by requests and by prompt tokens; 1 is even',
+    `took ${seconds(tookMs)}${install}${through}`,
+    ...(late > SENDER_LATE_MS
+      ? [
+          `this machine was busy: requests were sent up to ${late.toFixed(0)} ms late (p99), and the figures contain that`,
+        ]
+      : []),
+    ...(failure?.firstError === undefined
+      ? []
+      : [`first error of ${failure.policy}: ${failure.firstError}`]),
+    '',
+    'Where to look next',
+    '  deploy/envoy.yaml             put the picker behind your own Envoy; deploy/envoy-efficient.yaml for less CPU',
+    '  pointsman serve --help        the picker; `--config reference-default` is the policy of the middle row',
+    '  scorers/README.md             every scorer, and how to add one in one file',
+    '  pointsman demo --arrivals 6   the same at a higher load; `--policies default,least-request` for others',
+    '',
+  ].join('\n');
+}
+
+function milliseconds(value: number): string {
+  return Number.isNaN(value) ? '–' : `${value.toFixed(0)} ms`;
+}

@@ -1,0 +1,172 @@
+import type { Outcome } from '../../../framework/observer.ts';
+import type { CaptureRecord } from '../../../journal/capture/capture-record.ts';
+import type { TraceRequest } from '../trace.ts';
+import { TOKENS_MAX } from '../trace-format.ts';
+import { AnswerLengths, type UncountedAnswer } from './answer-lengths.ts';
+import { type CapturedSizes, type CaptureEvent, parseCaptureEvent } from './capture-events.ts';
+
+/** A request with what has been read of it so far. */
+interface OpenRequest {
+  readonly at: number;
+  r: CapturedSizes;
+  firstAt?: number;
+  done?: RequestEnd;
+}
+
+interface RequestEnd {
+  readonly at: number;
+  readonly o: Outcome;
+  /** By the model server's count. */
+  readonly promptTokens?: number | undefined;
+  readonly outputTokens?: number | undefined;
+  readonly bytes?: number | undefined;
+}
+
+/** Assembles a capture's records into requests. */
+export class CaptureRequests {
+  /** Tokens in each block; 0 before the first request. */
+  blockTokens = 0;
+  readonly #lengths = new AnswerLengths();
+  readonly #all: OpenRequest[] = [];
+  /** By their number in the picker's run that is being read. */
+  #open = new Map<number, OpenRequest>();
+  #file = Number.POSITIVE_INFINITY;
+  /** Difference between the wall time and the run's clock. */
+  #wallMs = 0;
+  /** Added to the run's block numbers, because each run counts its own blocks from 0. */
+  #firstBlock = 0;
+  #nextBlock = 0;
+
+  /** Takes the next record. Returns an error message if there is something wrong with it. */
+  add(raw: CaptureRecord): string | undefined {
+    const event = parseCaptureEvent(raw);
+    return event === undefined || typeof event === 'string' ? event : this.#add(event);
+  }
+
+  /** In the order in which they were decided. */
+  *requests(): Generator<TraceRequest, void> {
+    for (const each of this.#all) yield this.#requestOf(each);
+  }
+
+  /** Sentences about what the capture does not contain. */
+  notes(): readonly string[] {
+    const unfinished = this.#all.filter(({ done }) => done === undefined).length;
+    const uncounted = this.#all.filter(({ done }) => done?.outputTokens === undefined).length;
+    return [
+      ...(unfinished > 0 ? [`${unfinished} requests had not ended when the capture did`] : []),
+      ...(uncounted > 0
+        ? [`${uncounted} answers whose tokens no server reported: guessed from the others`]
+        : []),
+    ];
+  }
+
+  #add(event: CaptureEvent): string | undefined {
+    if (event.e === 'capture') {
+      this.#begin(event);
+      return undefined;
+    }
+    const at = event.t + this.#wallMs;
+    if (event.e === 'q') return this.#start(event, at);
+    const open = this.#open.get(event.n);
+    // The request's first record may be in a file that has been deleted.
+    if (open === undefined) return undefined;
+    if (event.e === 'first') open.firstAt ??= at;
+    else if (event.e === 'body') return this.#readBody(open, event.r);
+    else this.#end(open, event, at);
+    return undefined;
+  }
+
+  #end(open: OpenRequest, event: Extract<CaptureEvent, { e: 'done' }>, at: number): void {
+    const [promptTokens, outputTokens] = event.u ?? [];
+    open.done = { at, o: event.o, promptTokens, outputTokens, bytes: event.bytes };
+    this.#open.delete(event.n);
+    if (event.o === 'completed' && outputTokens !== undefined) {
+      this.#lengths.learn(outputTokens, answerOf(open));
+    }
+  }
+
+  /** Each file starts with such a record. A file number that does not grow means a new run. */
+  #begin({ t, wallMs, file }: Extract<CaptureEvent, { e: 'capture' }>): void {
+    if (file <= this.#file) {
+      this.#open = new Map();
+      this.#firstBlock = this.#nextBlock;
+      this.#wallMs = wallMs - t;
+    }
+    this.#file = file;
+  }
+
+  #start({ n, r, d }: Extract<CaptureEvent, { e: 'q' }>, at: number): string | undefined {
+    const sizes = this.#renumber(r);
+    if (typeof sizes === 'string') return sizes;
+    const open: OpenRequest = { at, r: sizes };
+    // A refused request is part of the trace, but has no further records.
+    if (d.error === undefined) this.#open.set(n, open);
+    else open.done = { at, o: 'failed' };
+    this.#all.push(open);
+    return undefined;
+  }
+
+  #readBody(open: OpenRequest, r: CapturedSizes): string | undefined {
+    const sizes = this.#renumber(r);
+    if (typeof sizes === 'string') return sizes;
+    open.r = sizes;
+    return undefined;
+  }
+
+  /** Gives the blocks numbers that no other run has. A string is an error message. */
+  #renumber(r: CapturedSizes): CapturedSizes | string {
+    if (this.blockTokens === 0) this.blockTokens = r.blockTokens;
+    if (r.blockTokens !== this.blockTokens) {
+      return `blocks of ${r.blockTokens} tokens, but of ${this.blockTokens} before`;
+    }
+    const count = r.blocks.reduce((sum, [, length]) => sum + length, 0);
+    if (count * r.blockTokens > TOKENS_MAX) {
+      return `${count} blocks of ${r.blockTokens} tokens are more than the ${TOKENS_MAX} of a prompt`;
+    }
+    const blocks = r.blocks.map(([first, length]): [first: number, count: number] => {
+      const number = first + this.#firstBlock;
+      this.#nextBlock = Math.max(this.#nextBlock, number + length);
+      return [number, length];
+    });
+    return { ...r, blocks };
+  }
+
+  #requestOf(open: OpenRequest): TraceRequest {
+    const { at, r, firstAt, done } = open;
+    const blockIds = r.blocks.flatMap(([first, length]) =>
+      Array.from({ length }, (_, index) => first + index),
+    );
+    // The server's count, but not less than the blocks contain, which the picker may have estimated.
+    const prompt = Math.max(
+      done?.promptTokens ?? r.promptTokens,
+      blockIds.length * r.blockTokens,
+      1,
+    );
+    return {
+      atMs: at,
+      model: r.model,
+      promptTokens: Math.ceil(prompt),
+      outputTokens: Math.max(
+        1,
+        Math.ceil(done?.outputTokens ?? this.#lengths.estimate(answerOf(open))),
+      ),
+      blockIds,
+      ...(done !== undefined && {
+        seen: {
+          outcome: done.o,
+          ...(firstAt !== undefined && { ttftMs: firstAt - at }),
+          e2eMs: done.at - at,
+        },
+      }),
+    };
+  }
+}
+
+function answerOf({ r, done }: OpenRequest): UncountedAnswer {
+  return {
+    streaming: r.streaming,
+    // The bytes of a failed answer say nothing about the length that was asked for.
+    bytes: done?.o === 'failed' ? undefined : done?.bytes,
+    tokensMax: r.outputTokensMax ?? undefined,
+  };
+}
