@@ -9,7 +9,7 @@ import type { Clock } from '../framework/runtime.ts';
 import { DecisionRecorder } from '../journal/explain/decision-recorder.ts';
 import { PickerMetrics } from '../journal/metrics/metrics.ts';
 import { registerPoolMetrics } from '../journal/metrics/pool-metrics.ts';
-import { registerRoleMinimums, tellRoleMinimums } from '../journal/metrics/role-minimums.ts';
+import { registerRoleMinimums, logRoleMinimums } from '../journal/metrics/role-minimums.ts';
 import { registerSchedulerMetrics } from '../journal/metrics/scheduler-metrics.ts';
 import { scrapeFailureCounter } from '../journal/metrics/scrape-failures.ts';
 import type { Promotion } from '../lab/promotion/promotion.ts';
@@ -128,7 +128,7 @@ function showPool(
   metrics.observePrefixIndexes(picker.observers(), snapshot);
   const roles = { observers: () => picker.observers(), clock };
   registerRoleMinimums(registry, roles);
-  picker.pool.observeEndpoints(tellRoleMinimums(roles, log));
+  picker.pool.observeEndpoints(logRoleMinimums(roles, log));
   const onFailure = scrapeFailureCounter(registry, SCRAPE_FAILURES);
   logScrapeErrors(picker.pool, { log, clock, onFailure });
 }

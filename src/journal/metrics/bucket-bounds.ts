@@ -1,7 +1,4 @@
-/**
- * The reference picker's bucket bounds, its odd ones included, so that its dashboards and rules fit
- * our page.
- */
+/** The reference picker's bucket bounds, so that its dashboards and rules fit our page. */
 
 function powersOfTwo(first: number, last: number): readonly number[] {
   const bounds: number[] = [];
@@ -31,7 +28,7 @@ export const SCHEDULER_SECONDS: readonly number[] = [
 
 export const REQUEST_BYTES: readonly number[] = powersOfTwo(64, 1_073_741_824);
 
-/** 32778 is the reference's; a power of two was meant. */
+/** The reference has 32778 where a power of two was meant. */
 export const RESPONSE_BYTES: readonly number[] = [1, ...powersOfTwo(8, 16_384), 32_778, 65_536];
 
 export const INPUT_TOKENS: readonly number[] = [

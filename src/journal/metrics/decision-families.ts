@@ -12,12 +12,9 @@ import {
 } from './family.ts';
 import type { Cell, Tally } from './tally.ts';
 
-/** Models told apart in `scheduler_attempts_total`; each may appear once an endpoint. */
+/** Models with a label value in `scheduler_attempts_total`; each occurs once for each endpoint. */
 const ATTEMPT_MODELS_MAX = 100;
-/**
- * Clients choose the models that a rule for all of them is asked about, so the combinations are
- * capped.
- */
+/** Clients choose the models that a rule for all models applies to: the combinations are capped. */
 const REWRITES_MAX = 1000;
 
 export type ExtensionPoint = 'Filter' | 'Scorer' | 'Picker';
@@ -31,16 +28,16 @@ export interface PluginIdentity {
 /** The metrics of the decision itself. */
 export interface DecisionFamilies {
   readonly schedulerSeconds: Tally;
-  /** One for each plugin of each profile; equal identities are shown as one. */
+  /** A new one for each call; the page shows equal identities as one. */
   pluginSeconds(plugin: PluginIdentity): Tally;
   /** `endpoint` is undefined for an attempt that failed. */
   attempt(targetModel: string, endpoint: Endpoint | undefined): Cell;
   forgetEndpoint(endpoint: Endpoint): void;
-  /** A rule gave a request for one model to another. */
+  /** Requests for `model` that a rule gave to `targetModel`. */
   rewrite(rule: string, model: string, targetModel: string): Cell;
   readonly hitRatio: Family<Tally>;
   readonly hitBytes: Family<Tally>;
-  /** Of answers whose server said what it found. */
+  /** Both only for responses whose server reported the tokens it found. */
   readonly predictedCachedTokens: Cell;
   readonly reportedCachedTokens: Cell;
   readonly pollErrors: Family<Cell>;
@@ -119,10 +116,7 @@ function cachedTokenCounts(registry: Registry): CachedTokenCounts {
   };
 }
 
-/**
- * Counts by endpoint and model; an endpoint that goes takes its counts along, or churn would fill
- * memory.
- */
+/** Counts by endpoint and model. Those of a removed endpoint go, or churn would fill memory. */
 function attemptTable(family: Family<Cell>): Pick<DecisionFamilies, 'attempt' | 'forgetEndpoint'> {
   const byEndpoint = new Map<Endpoint['id'] | undefined, Map<string, Cell>>();
   const models = createNameCap(ATTEMPT_MODELS_MAX);
@@ -165,10 +159,7 @@ function portOf(address: string): string {
   return address.slice(address.lastIndexOf(':') + 1);
 }
 
-/**
- * Counts by the rule that gave a request to another model, the model asked for and the one that
- * serves.
- */
+/** Counts by the rule, the model that the client asked for, and the model that serves. */
 function createRewriteCells(
   registry: Registry,
 ): (rule: string, model: string, targetModel: string) => Cell {

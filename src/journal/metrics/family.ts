@@ -10,7 +10,7 @@ interface Sample {
   readonly metricName?: string;
 }
 
-/** How one kind of metric is kept, summed and shown. */
+/** How the children of one kind of metric are made, summed and shown. */
 interface Kind<Child> {
   readonly type: 'counter' | 'gauge' | 'histogram';
   create(): Child;
@@ -20,15 +20,15 @@ interface Kind<Child> {
 
 export interface PageEntry {
   readonly name: string;
-  /** Without the `[ALPHA]` in front, which every metric of the reference carries. */
+  /** Without the `[ALPHA]` that precedes the help of every metric of the reference. */
   readonly help: string;
   /** Children that differ only in other labels are shown as their sum. */
   readonly labels: readonly string[];
 }
 
 /**
- * The children of one metric, held where the hot path can write to them without a look-up.
- * prom-client still makes the page: it asks for the samples when it is scraped.
+ * The children of one metric: the hot path writes to a child without a look-up. prom-client makes
+ * the page and asks for the samples then.
  */
 export class Family<Child> {
   readonly #kind: Kind<Child>;
@@ -38,7 +38,7 @@ export class Family<Child> {
     this.#kind = kind;
   }
 
-  /** A new child each time; who asks for one keeps it. */
+  /** A new child for each call. Keep it. */
   child(labels: Labels): Child {
     const child = this.#kind.create();
     this.#children.set(child, labels);
@@ -49,7 +49,7 @@ export class Family<Child> {
     this.#children.delete(child);
   }
 
-  /** Puts the family on the page, under as many names as it has. */
+  /** Shows the family on the page. One family may have several names. */
   expose(registry: Registry, { name, help, labels }: PageEntry): this {
     const type = this.#kind.type;
     const values = (): readonly Sample[] => this.#samples(name, labels.toSorted());
@@ -57,8 +57,7 @@ export class Family<Child> {
       name,
       get: () => Promise.resolve({ name, help: `[ALPHA] ${help}`, type, values: values() }),
     };
-    // A registry only ever asks an entry for its name and for `get()`; the type wants one of
-    // prom-client's own classes.
+    // A registry uses only `name` and `get()` of an entry; its type asks for prom-client's classes.
     registry.registerMetric(entry as unknown as Metric);
     return this;
   }
@@ -79,7 +78,7 @@ export class Family<Child> {
   }
 }
 
-/** Puts families on the page with the reference picker's prefix before their names. */
+/** Shows families on the page with the reference picker's prefix before their names. */
 export function eppPage(
   registry: Registry,
 ): <Child>(
@@ -100,9 +99,7 @@ export function gauges(): Family<Cell> {
   return new Family(cells('gauge'));
 }
 
-/**
- * A child that has seen nothing is not shown: most label sets never stream, or never report usage.
- */
+/** Children without observations are not shown: most label sets never stream or report usage. */
 export function histograms(bounds: readonly number[]): Family<Tally> {
   return new Family({
     type: 'histogram',
@@ -139,10 +136,7 @@ function histogramSamples(name: string, labels: Labels, tally: Tally): readonly 
   return samples;
 }
 
-/**
- * The reference's labels of an endpoint; a namespace is what stands before the first slash of an
- * id, if one does.
- */
+/** The reference's labels of an endpoint. The namespace precedes the first slash of the id. */
 export function endpointLabels(id: EndpointId): {
   readonly endpoint_name: string;
   readonly namespace: string;
@@ -151,23 +145,20 @@ export function endpointLabels(id: EndpointId): {
   return { endpoint_name: id.slice(slash + 1), namespace: id.slice(0, Math.max(0, slash)) };
 }
 
-/** What a name beyond the cap is called, as in the reference. */
+/** The label value of all names beyond a cap, as in the reference. */
 export const OTHER = 'other';
 
-/** Longer than any model name in use; a label of a megabyte would be sent at every scrape. */
+/** Longer than any model name in use. Every scrape would transfer a label of a megabyte. */
 const NAME_CHARS_MAX = 256;
 
 export interface NameCap {
-  /** The name itself while fewer than the cap are known, then `other` for new ones. */
+  /** The name itself; `other` for a new name once as many as the cap are known. */
   admit(name: string): string;
-  /** The name itself if it is known, else `other`; makes nothing known. */
+  /** The name itself if it is known, else `other`. A new name stays unknown. */
   known(name: string): string;
 }
 
-/**
- * Clients choose model names and fairness ids, so the number of label values they can make is
- * capped.
- */
+/** Bounds the values of a label that clients choose, such as model names. */
 export function createNameCap(namesMax: number): NameCap {
   const names = new Set<string>();
   return {

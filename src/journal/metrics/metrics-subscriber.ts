@@ -6,10 +6,7 @@ import { SCHEDULER_SECONDS } from './bucket-bounds.ts';
 import type { PickerMetrics } from './metrics.ts';
 import type { RequestSeries } from './request-series.ts';
 
-/**
- * Label `error_code` of a request that had an endpoint. The first is the reference's; the second it
- * does not have.
- */
+/** `error_code` of requests that had an endpoint. The reference has only the first of the two. */
 const MODEL_SERVER_ERROR = 'ModelServerError';
 const CLIENT_CLOSED = 'ClientClosed';
 
@@ -33,7 +30,7 @@ export function metricsSubscriber(metrics: PickerMetrics): JournalSubscriber {
   const open = new Map<Routed, OpenRequest>();
   const preparedSeconds = new Histogram({
     name: 'pointsman_prepare_duration_seconds',
-    help: 'Time that requests waited for what their decision needs: tokens, or an answer from another process.',
+    help: 'Time that requests waited for tokens, or for an answer from another process.',
     buckets: [...SCHEDULER_SECONDS],
     registers: [metrics.registry],
   });
@@ -100,10 +97,7 @@ function recordHit(metrics: PickerMetrics, { request, cachedTokens }: Routed): v
   hits.bytes.observe(cachedTokens * BYTES_PER_TOKEN);
 }
 
-/**
- * Counts both or neither: reported tokens over predicted ones say how far predictions can be
- * trusted.
- */
+/** Counts both or neither: their quotient shows how accurate the predictions are. */
 function recordPrediction(
   { prefixHits, decisions }: PickerMetrics,
   { cachedTokens }: Routed,
@@ -119,10 +113,7 @@ function recordOutcome(series: RequestSeries, outcome: Outcome): void {
   if (outcome === 'aborted') series.error(CLIENT_CLOSED).value += 1;
 }
 
-/**
- * The reference's rules: NTPOT over all output tokens; TPOT for streams of two tokens or more,
- * without the first.
- */
+/** As the reference: NTPOT over all output tokens, TPOT over those after the first of a stream. */
 function recordTimes(
   { series, firstTokenAt }: OpenRequest,
   routed: Routed,

@@ -8,26 +8,26 @@ import { createDecisionFamilies, type DecisionFamilies } from './decision-famili
 import { createRequestSeries, type RequestSeriesTable } from './request-series.ts';
 import type { Cell, Tally } from './tally.ts';
 
-/** What Prometheus calls this build. */
+/** How the metric `info` names this build. */
 export interface BuildInfo {
   readonly commit: string;
   readonly buildRef: string;
 }
 
-/** How much of a prompt the pick found cached. */
+/** How much of the prompt was thought to be cached at the endpoint picked. */
 export interface PrefixHits {
   readonly ratio: Tally;
   readonly bytes: Tally;
 }
 
-/** A model name in such a request is no evidence that the model exists. */
+/** Errors of requests whose model may not exist. */
 const CLIENTS_FAULT: ReadonlySet<RoutingErrorCode> = new Set<RoutingErrorCode>([
   'invalid-request',
   'unknown-model',
   'body-too-large',
 ]);
 
-/** What an unread request is booked under: the reference's default flow. */
+/** Labels of a request whose body was not read: the reference's default flow. */
 const UNREAD = { fairnessId: 'default-flow', priority: 0 };
 
 const OK = 200;
@@ -35,13 +35,10 @@ const UNKNOWN_BUILD: BuildInfo = { commit: 'unknown', buildRef: 'unknown' };
 
 /**
  * The picker's own metrics, under the reference picker's names so that its dashboards and alerts
- * carry over. On a registry of their own, so that two pickers in one process do not meet.
+ * carry over. They have their own registry, so that two pickers in one process do not clash.
  */
 export class PickerMetrics {
-  /**
-   * For metrics of the process itself: prom-client's `collectDefaultMetrics({ register: registry
-   * })`.
-   */
+  /** prom-client's `collectDefaultMetrics({ register: registry })` adds the process's metrics. */
   readonly registry: Registry = new Registry();
   readonly requests: RequestSeriesTable = createRequestSeries(this.registry);
   readonly decisions: DecisionFamilies = createDecisionFamilies(this.registry);
@@ -59,7 +56,7 @@ export class PickerMetrics {
     info.set({ build_ref: build.buildRef, commit: build.commit }, 1);
   }
 
-  /** Undefined where no prefix index is: a pick without one is not a miss. */
+  /** Undefined without a prefix index: a pick is not a miss then. */
   get prefixHits(): PrefixHits | undefined {
     return this.#prefixIndexes.length === 0 ? undefined : this.#prefixHits;
   }
@@ -69,10 +66,7 @@ export class PickerMetrics {
     return this.registry.metrics();
   }
 
-  /**
-   * A request refused before it had an endpoint. `model` may be anything the client wrote, or
-   * empty.
-   */
+  /** Counts a request that was refused. `model` may be any text of the client, or empty. */
   countError(code: RoutingErrorCode, model: string): void {
     const newNames = !CLIENTS_FAULT.has(code);
     const series = this.requests.of({ model, targetModel: model, ...UNREAD }, { newNames });
@@ -89,10 +83,7 @@ export class PickerMetrics {
     cell.value += 1;
   }
 
-  /**
-   * Puts the prefix indexes among `observers` on the page, with their hits; in place of those told
-   * before.
-   */
+  /** Shows the prefix indexes among `observers` and their hits, instead of those shown so far. */
   observePrefixIndexes(observers: readonly Observer[], snapshot: () => readonly Endpoint[]): void {
     this.#prefixIndexes = prefixIndexes(observers);
     if (this.#prefixIndexes.length === 0) return;
@@ -121,19 +112,17 @@ function pluginLabels(name: string): { plugin_name: string; plugin_type: string 
   return { plugin_name: name, plugin_type: DEFAULT_PREFIX_PRODUCER };
 }
 
-/** A data source that keeps a prefix index and can say how much is in it. */
+/** A prefix index that some data source keeps. */
 export interface PrefixIndex {
-  /** The producer's name in the configuration. */
+  /** The data source's name in the configuration. */
   readonly name: string;
-  /** Blocks held for the endpoint. */
+  /** The number of blocks that the index holds for the endpoint. */
   size(endpoint: Endpoint): number;
 }
 
 const KEY_PREFIX = prefixMatchKey('').name;
 
-/**
- * The prefix indexes among a picker's observers: whatever provides a prefix match and has a size.
- */
+/** The prefix indexes among a picker's observers: those that provide a prefix match and a size. */
 export function prefixIndexes(observers: readonly Observer[]): readonly PrefixIndex[] {
   return observers.flatMap((observer) => {
     const source: Partial<DataSource> = observer;
@@ -147,10 +136,7 @@ function hasSize(observer: object): observer is { size(endpoint: Endpoint): numb
   return 'size' in observer && typeof observer.size === 'function';
 }
 
-/**
- * The same network, with every poll that fails or is answered by an error counted under
- * `sourceType`.
- */
+/** The same network; polls that fail, or whose status is not 200, are counted under `sourceType`. */
 export function countPolls(network: Network, metrics: PickerMetrics, sourceType: string): Network {
   const count = (): void => metrics.countPollError(sourceType);
   return {

@@ -20,10 +20,7 @@ const kvCacheUsage: Read = (metrics) => metrics.kvCacheUsage;
 const waitingQueueSize: Read = (metrics) => metrics.waitingQueueSize;
 const runningRequests: Read = (metrics) => metrics.runningRequests;
 
-/**
- * Gauges worked out from the pool when the page is asked for. Means are over endpoints with a fresh
- * sample only.
- */
+/** Gauges of the pool at the moment of the scrape. Means are over endpoints with a fresh sample. */
 export function registerPoolMetrics(options: PoolMetricsOptions): void {
   const { registry, poolName } = options;
   const fresh = (): readonly Endpoint[] => freshOf(options);
@@ -59,9 +56,7 @@ export function registerPoolMetrics(options: PoolMetricsOptions): void {
   registerEndpointGauges(options);
 }
 
-/**
- * One line an endpoint. Those that have left are off the page, so nothing is kept between scrapes.
- */
+/** A line for each endpoint in the pool. Nothing is kept between scrapes. */
 function registerEndpointGauges(options: PoolMetricsOptions): void {
   const { registry, poolName, snapshot, inFlight } = options;
   const queue = new Gauge({
@@ -86,8 +81,7 @@ function registerEndpointGauges(options: PoolMetricsOptions): void {
         gauge.reset();
         for (const endpoint of snapshot()) {
           gauge.set(
-            // The ledger counts an endpoint as a whole, so the labels it does not tell apart stay
-            // empty.
+            // The ledger counts an endpoint as a whole: the other labels stay empty.
             {
               ...endpointLabels(endpoint.id),
               fairness_id: '',
@@ -112,7 +106,7 @@ function registerEndpointGauges(options: PoolMetricsOptions): void {
   );
 }
 
-/** An endpoint without a fresh sample is unknown: a zero would call it idle. */
+/** The load of an endpoint without a fresh sample is unknown: a zero would call it idle. */
 function freshOf({ snapshot, clock }: PoolMetricsOptions): readonly Endpoint[] {
   const now = clock.now();
   return snapshot().filter((endpoint) => isFresh(endpoint, now));
@@ -122,7 +116,7 @@ function mean(values: readonly number[]): number {
   return values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
-/** Of the population, not of a sample: these are all the endpoints there are. */
+/** The deviation of a population, not of a sample of one. */
 function deviation(values: readonly number[]): number {
   const middle = mean(values);
   return Math.sqrt(mean(values.map((value) => (value - middle) ** 2)));

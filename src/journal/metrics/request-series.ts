@@ -3,20 +3,20 @@ import { createNameCap, OTHER } from './family.ts';
 import { createRequestFamilies } from './request-families.ts';
 import type { Cell, Tally } from './tally.ts';
 
-/** As in the reference: distinct values of a label that clients choose. */
+/** Values of a label that clients choose, as many as in the reference; the rest are `other`. */
 const NAMES_MAX = 1000;
-/** Some 300 lines of page a series: where this many combinations are in use, the rest share one. */
+/** A series takes some 300 lines of the page: beyond this many, all others share one. */
 const SERIES_MAX = 2000;
 
 export interface SeriesKey {
   readonly model: string;
-  /** What the model server is asked for: the client's name unless something rewrote it. */
+  /** What the model server is asked for: the client's name, unless a rule rewrote it. */
   readonly targetModel: string;
   readonly fairnessId: string;
   readonly priority: number;
 }
 
-/** The metrics of all requests alike in model, target model, fairness id and priority. */
+/** The metrics of all requests with the same model, target model, fairness id and priority. */
 export interface RequestSeries {
   readonly requests: Cell;
   readonly running: Cell;
@@ -30,22 +30,19 @@ export interface RequestSeries {
   readonly wholeTtftSeconds: Tally;
   readonly ntpotSeconds: Tally;
   readonly tpotSeconds: Tally;
-  /** By error code, a closed set. */
+  /** `code` is one of a closed set. */
   error(code: string): Cell;
 }
 
 export interface RequestSeriesTable {
-  /**
-   * `newNames: false` counts names not seen before as `other`: for requests whose model may be
-   * anybody's invention.
-   */
+  /** `newNames: false` counts new names as `other`: for models that may not exist. */
   of(key: SeriesKey, options?: { readonly newNames: boolean }): RequestSeries;
 }
 
 const keyOf = (...labels: readonly string[]): string => labels.join('\n');
 const OVERFLOW_KEY = keyOf(OTHER, OTHER, OTHER, OTHER);
 
-/** Finds a request's series with one string and one look-up, and makes it on first use. */
+/** Makes a request's series on first use and finds it with one string and one look-up later. */
 export function createRequestSeries(registry: Registry): RequestSeriesTable {
   const families = createRequestFamilies(registry);
   const models = createNameCap(NAMES_MAX);

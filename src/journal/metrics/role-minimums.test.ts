@@ -5,7 +5,7 @@ import type { EndpointId } from '../../framework/endpoint.ts';
 import { EndpointPool } from '../../picker/endpoint-pool.ts';
 import { roleMinimumFilter } from '../../plugins/filters/role-minimum.ts';
 import { SimulatedClock } from '../../runtime/simulated-clock.ts';
-import { registerRoleMinimums, tellRoleMinimums } from './role-minimums.ts';
+import { logRoleMinimums, registerRoleMinimums } from './role-minimums.ts';
 
 function setUp(minReady: object) {
   const clock = new SimulatedClock();
@@ -22,8 +22,8 @@ function setUp(minReady: object) {
   const registry = new Registry();
   const observers = () => [{}, filter];
   registerRoleMinimums(registry, { observers });
-  const teller = tellRoleMinimums({ observers, clock }, log as never);
-  for (const each of [filter, teller]) pool.observeEndpoints(each);
+  const logger = logRoleMinimums({ observers, clock }, log as never);
+  for (const each of [filter, logger]) pool.observeEndpoints(each);
   const add = (name: string, role: string): void => {
     const labels = new Map([['llm-d.ai/role', role]]);
     pool.upsert({ id: name as EndpointId, address: `${name}:1`, labels });
@@ -40,20 +40,20 @@ function setUp(minReady: object) {
 }
 
 describe('the minimum of a role', () => {
-  it('is told once when it is not met, however many changes there are, and once when it is again', async () => {
+  it('is logged once when it is not met, however many changes there are, and once when it is again', async () => {
     const { lines, add, remove, settle } = setUp({ prefill: 2 });
     for (let at = 0; at < 50; at++) add(`d${at}`, 'decode');
     add('p0', 'prefill');
     await settle();
     for (let at = 0; at < 50; at++) remove(`d${at}`);
     await settle();
-    expect(lines).toEqual([expect.stringContaining('warn too few endpoints prefill')]);
+    expect(lines).toEqual([expect.stringContaining('warn too few endpoints with role prefill')]);
     add('p1', 'prefill');
     await settle();
     remove('p1');
     add('p1', 'both');
     await settle();
-    expect(lines.slice(1)).toEqual(['info enough endpoints prefill again']);
+    expect(lines.slice(1)).toEqual(['info enough endpoints with role prefill again']);
   });
 
   it('is on the metrics page, with what there is', async () => {

@@ -6,15 +6,15 @@ import type { Clock } from '../../framework/runtime.ts';
 import type { Log } from '../../runtime/log.ts';
 
 export interface RoleMinimumsOptions {
-  /** A picker's, asked for each time: they may be others after a while. */
+  /** The picker's observers now: another configuration has others. */
   readonly observers: () => readonly Observer[];
   readonly clock: Clock;
 }
 
-/** A list of pods comes as one change for each of them: told is what it comes to. */
+/** A list of pods comes as one change for each pod: only the state after all of them is logged. */
 const SETTLED_MS = 100;
 
-/** Puts the roles that are held to a minimum on the page. Nothing where there are none. */
+/** Shows the roles that have a minimum on the page, if there are any. */
 export function registerRoleMinimums(
   registry: Registry,
   { observers }: Pick<RoleMinimumsOptions, 'observers'>,
@@ -31,35 +31,39 @@ export function registerRoleMinimums(
       },
     });
   };
-  gauge('ready_endpoints', 'Endpoints that do this part of requests.', ({ ready }) => ready);
-  gauge('min_ready', 'Fewer than so many are too few.', ({ minReady }) => minReady);
-  gauge('below_minimum', '1 while there are too few.', (each) => (isBelow(each) ? 1 : 0));
+  gauge('ready_endpoints', 'Endpoints with this role.', ({ ready }) => ready);
+  gauge(
+    'min_ready',
+    'The least number of endpoints that this role needs.',
+    ({ minReady }) => minReady,
+  );
+  gauge('below_minimum', '1 while there are fewer, else 0.', (each) => (isBelow(each) ? 1 : 0));
 }
 
-/** Tells the log once when a role falls below its minimum, and once when it is back. */
-export function tellRoleMinimums(
+/** Logs once when a role falls below its minimum, and once when it has reached it again. */
+export function logRoleMinimums(
   { observers, clock }: RoleMinimumsOptions,
   log: Pick<Log, 'info' | 'warn'>,
 ): EndpointObserver {
-  const told = new Set<string>();
+  const below = new Set<string>();
   let waiting = false;
-  const tell = (): void => {
+  const logChanges = (): void => {
     waiting = false;
     for (const each of minimumsOf(observers())) {
-      if (isBelow(each) === told.has(each.role)) continue;
+      if (isBelow(each) === below.has(each.role)) continue;
       if (isBelow(each)) {
-        told.add(each.role);
-        log.warn({ ...each }, `too few endpoints ${each.role}: ${EFFECT}`);
+        below.add(each.role);
+        log.warn({ ...each }, `too few endpoints with role ${each.role}: ${EFFECT}`);
       } else {
-        told.delete(each.role);
-        log.info({ ...each }, `enough endpoints ${each.role} again`);
+        below.delete(each.role);
+        log.info({ ...each }, `enough endpoints with role ${each.role} again`);
       }
     }
   };
   const changed = (): void => {
     if (waiting) return;
     waiting = true;
-    clock.setTimer(SETTLED_MS, tell);
+    clock.setTimer(SETTLED_MS, logChanges);
   };
   return {
     onEndpointAdded: changed,
@@ -70,17 +74,17 @@ export function tellRoleMinimums(
   };
 }
 
-const EFFECT = 'profiles with its role-minimum-filter pick nobody until there are more';
+const EFFECT = 'profiles with its role-minimum-filter pick none until there are more';
 
-/** One for each role: the strictest, where several plugins have a minimum for it. */
+/** One minimum for each role: the largest, where several plugins have one. */
 function minimumsOf(observers: readonly Observer[]): Iterable<RoleMinimum> {
-  const strictest = new Map<string, RoleMinimum>();
+  const largest = new Map<string, RoleMinimum>();
   const all = observers.flatMap((each) => (holdsMinimums(each) ? each.roleMinimums() : []));
   for (const each of all) {
-    const other = strictest.get(each.role);
-    if (other === undefined || other.minReady < each.minReady) strictest.set(each.role, each);
+    const other = largest.get(each.role);
+    if (other === undefined || other.minReady < each.minReady) largest.set(each.role, each);
   }
-  return strictest.values();
+  return largest.values();
 }
 
 function isBelow({ ready, minReady }: RoleMinimum): boolean {

@@ -3,10 +3,7 @@ import type { ReplacementReport } from '../../framework/plugin.ts';
 
 const BREAKER_STATES = ['closed', 'open', 'half-open'] as const;
 
-/**
- * Puts a scheduler that stands in place of the profiles on the picker's page, once; nothing where
- * there is none.
- */
+/** Shows the scheduler that stands in place of the profiles on the page, if there is one. */
 export function registerSchedulerMetrics(
   registry: Registry,
   replacement: () => ReplacementReport | undefined,
@@ -28,27 +25,27 @@ export function registerSchedulerMetrics(
     },
   });
   new Counter({
-    ...counter('declined_total', 'Requests left to the profiles, by why.', ['reason']),
+    ...counter('declined_total', 'Requests left to the profiles, by reason.', ['reason']),
     collect() {
       this.reset();
       for (const [reason, count] of replacement()?.declined ?? []) this.inc({ reason }, count);
     },
   });
   new Counter({
-    ...counter('ignored_answers_total', 'Answers that came too late, twice or unasked.'),
+    ...counter('ignored_answers_total', 'Answers that came too late, twice or to no request.'),
     collect() {
       this.reset();
       this.inc(replacement()?.ignoredAnswers ?? 0);
     },
   });
   new Gauge({
-    ...counter('connected', 'Whether the scheduler has greeted and is there.'),
+    ...counter('connected', '1 while the scheduler is connected, else 0.'),
     collect() {
       this.set(replacement()?.connected === false ? 0 : 1);
     },
   });
   new Gauge({
-    ...counter('breaker', '1 for the state that the breaker is in.', ['state']),
+    ...counter('breaker', '1 for the state of the circuit breaker, 0 for the others.', ['state']),
     collect() {
       const is = replacement()?.breaker ?? 'closed';
       for (const state of BREAKER_STATES) this.set({ state }, state === is ? 1 : 0);

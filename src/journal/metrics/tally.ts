@@ -1,26 +1,23 @@
-/** A number kept in plain memory until the page is asked for. */
+/** A number in plain memory. */
 export interface Cell {
   value: number;
 }
 
-/**
- * A histogram kept in plain memory: prom-client's own costs a label hash and several objects an
- * observation.
- */
+/** A histogram in plain memory: prom-client's makes a label hash and objects per observation. */
 export class Tally {
   readonly bounds: readonly number[];
-  /** Observations by bucket, not cumulative; the last is for values above every bound. */
+  /** Observations by bucket, not cumulative; the last bucket is for values above all bounds. */
   readonly counts: Float64Array;
   sum = 0;
   count = 0;
 
-  /** `bounds` are upper bounds, inclusive, rising. */
+  /** `bounds` are inclusive upper bounds in ascending order. */
   constructor(bounds: readonly number[]) {
     this.bounds = bounds;
     this.counts = new Float64Array(bounds.length + 1);
   }
 
-  /** What is not a finite number is left out: one NaN would spoil the sum for ever. */
+  /** Leaves out values that are not finite: one NaN would spoil the sum for ever. */
   observe(value: number): void {
     if (!Number.isFinite(value)) return;
     let low = 0;
