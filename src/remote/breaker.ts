@@ -1,16 +1,16 @@
 import type { Clock, Millis } from '../framework/runtime.ts';
 
-/** So many failures without a success between them are no bad luck. */
+/** Failures in a row that open the breaker. */
 const FAILURES_MAX = 5;
-/** Until it is tried again: at first, doubled by each failed trial up to the other. */
+/** Time until the next trial: at first, and at most. Each failed trial doubles it. */
 const OPEN_MS = 1000;
 const OPEN_MS_MAX = 30_000;
 
-export type BreakerState = 'closed' | 'open' | 'half-open';
+type BreakerState = 'closed' | 'open' | 'half-open';
 
 /**
- * Says whether a peer is worth waiting for. After five failures in a row it is not, for a second; then one trial, for which
- * nobody waits, decides.
+ * Circuit breaker: says whether to wait for a peer's answer. Five failures in a row open it for a
+ * second; then one trial decides, for whose answer no request waits.
  */
 export class Breaker {
   readonly #clock: Clock;
@@ -27,7 +27,7 @@ export class Breaker {
     return this.#state;
   }
 
-  /** `trial`: ask, and do not wait for the answer. Whatever was let through is to be told of by `succeeded` or `failed`. */
+  /** `trial`: ask without waiting for the answer. The outcome must be recorded unless `no`. */
   admit(): 'yes' | 'trial' | 'no' {
     if (this.#state === 'closed') return 'yes';
     if (this.#state === 'half-open' || this.#clock.now() < this.#openUntil) return 'no';
@@ -35,13 +35,13 @@ export class Breaker {
     return 'trial';
   }
 
-  /** The peer is another, or new: it may be tried at once. */
+  /** Allows a trial at once, such as for a new connection. */
   allowTrial(): void {
     this.#openUntil = this.#clock.now();
   }
 
   recordSuccess(): void {
-    // An answer to what was asked before it opened is no trial.
+    // This answers a request from before the breaker opened, not a trial.
     if (this.#state === 'open') return;
     this.#state = 'closed';
     this.#failures = 0;

@@ -1,4 +1,7 @@
-/** The messages of proto/pointsman/scheduler/v1/scheduler.proto; what each field means is said there. */
+import { loadSync, type MethodDefinition, type ServiceDefinition } from '@grpc/proto-loader';
+import { packageFile } from '../files/folders.ts';
+
+/** The messages of proto/pointsman/scheduler/v1/scheduler.proto, which documents their fields. */
 
 export interface PickerMessage {
   readonly hello?: Hello;
@@ -8,7 +11,7 @@ export interface PickerMessage {
   readonly requests?: readonly RequestMessage[];
 }
 
-export interface Hello {
+interface Hello {
   readonly version: number;
   readonly picker: string;
   readonly headers: readonly string[];
@@ -55,13 +58,13 @@ export type EventMessage = { readonly id: string } & (
   | { readonly done: DoneMessage }
 );
 
-export interface RoutedMessage {
+interface RoutedMessage {
   readonly slot: number;
   readonly prefillSlot?: number;
   readonly promptTokens: number;
 }
 
-export interface DoneMessage {
+interface DoneMessage {
   readonly outcome: 'COMPLETED' | 'ABORTED' | 'FAILED';
   readonly afterMs: number;
   readonly promptTokens: number;
@@ -69,7 +72,7 @@ export interface DoneMessage {
   readonly cachedTokens: number;
 }
 
-/** As it is decoded: fields that were not sent have their defaults. */
+/** As decoded: fields that were not sent have their defaults. */
 export interface SchedulerMessage {
   readonly welcome: Welcome | null;
   readonly decisions: readonly DecisionMessage[];
@@ -90,4 +93,26 @@ export interface DecisionMessage {
   readonly refuse: boolean;
   readonly prefillSlot?: number | undefined;
   readonly headers: Readonly<Record<string, string>>;
+}
+
+const PROTO = 'proto/pointsman/scheduler/v1/scheduler.proto';
+
+export const PROTOCOL_VERSION = 1;
+export const RUN_METHOD = '/pointsman.scheduler.v1.Scheduler/Run';
+
+const definitions = loadSync(packageFile(PROTO), { longs: Number, enums: String, defaults: true });
+const service = definitions['pointsman.scheduler.v1.Scheduler'] as ServiceDefinition;
+const run = service['Run'] as MethodDefinition<PickerMessage, SchedulerMessage>;
+
+export function encodePickerMessage(message: PickerMessage): Uint8Array {
+  return run.requestSerialize(message);
+}
+
+/** Undefined if the bytes are not a SchedulerMessage. */
+export function decodeSchedulerMessage(bytes: Uint8Array): SchedulerMessage | undefined {
+  try {
+    return run.responseDeserialize(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+  } catch {
+    return undefined;
+  }
 }

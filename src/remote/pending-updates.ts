@@ -5,12 +5,12 @@ import type { Observer } from '../framework/plugin.ts';
 import type { Millis } from '../framework/runtime.ts';
 import type { EndpointMessage, EventMessage, PickerMessage, Welcome } from './messages.ts';
 
-/** Between two messages; a scheduler that misses events begins anew from what it is told next. */
+/** Most events kept between two messages; later ones are dropped. */
 const EVENTS_MAX = 10_000;
 
 const OUTCOMES = { completed: 'COMPLETED', aborted: 'ABORTED', failed: 'FAILED' } as const;
 
-/** What has changed and happened since a scheduler was told last. */
+/** Collects what changed and happened since the last message to a scheduler. */
 export class PendingUpdates implements Observer {
   readonly #endpoints = new Map<number, Endpoint>();
   readonly #changed = new Set<number>();
@@ -18,11 +18,8 @@ export class PendingUpdates implements Observer {
   #events: EventMessage[] = [];
   #wants: Pick<Welcome, 'wantsEndpoints' | 'wantsEvents'> | undefined;
 
-  /** Of events that were left out. */
-  dropped = 0;
-
-  /** From here on it is told: of all endpoints first. Of nothing when undefined. */
-  begin(wants: Pick<Welcome, 'wantsEndpoints' | 'wantsEvents'> | undefined): void {
+  /** Restarts with all endpoints, for a new stream; undefined collects nothing more. */
+  restart(wants: Pick<Welcome, 'wantsEndpoints' | 'wantsEvents'> | undefined): void {
     this.#wants = wants;
     this.#removed = [];
     this.#events = [];
@@ -35,12 +32,12 @@ export class PendingUpdates implements Observer {
     return this.#changed.size > 0 || this.#removed.length > 0 || this.#events.length > 0;
   }
 
-  /** Gives what has come up, and forgets it. */
+  /** Returns what has been collected and clears it. */
   take(now: Millis): Pick<PickerMessage, 'removed' | 'endpoints' | 'events'> {
     const endpoints: EndpointMessage[] = [];
     for (const slot of this.#changed) {
       const endpoint = this.#endpoints.get(slot);
-      if (endpoint !== undefined) endpoints.push(described(endpoint, now));
+      if (endpoint !== undefined) endpoints.push(toMessage(endpoint, now));
     }
     const [removed, events] = [this.#removed, this.#events];
     this.#changed.clear();
@@ -70,34 +67,33 @@ export class PendingUpdates implements Observer {
   onRouted({ request, endpoint, prefill }: Routed): void {
     const { id, promptTokens } = request;
     const { slot } = endpoint;
-    this.#happened({
+    this.#addEvent({
       id,
       routed: { slot, promptTokens, ...(prefill && { prefillSlot: prefill.slot }) },
     });
   }
 
   onFirstToken(routed: Routed, at: Millis): void {
-    this.#happened({ id: routed.request.id, firstToken: { afterMs: at - routed.at } });
+    this.#addEvent({ id: routed.request.id, firstToken: { afterMs: at - routed.at } });
   }
 
   onDone(routed: Routed, at: Millis, outcome: Outcome, usage: Usage | undefined): void {
     const { promptTokens = 0, completionTokens = 0, cachedTokens = 0 } = usage ?? {};
     const afterMs = at - routed.at;
     const tokens = { promptTokens, completionTokens, cachedTokens };
-    this.#happened({
+    this.#addEvent({
       id: routed.request.id,
       done: { outcome: OUTCOMES[outcome], afterMs, ...tokens },
     });
   }
 
-  #happened(event: EventMessage): void {
+  #addEvent(event: EventMessage): void {
     if (this.#wants?.wantsEvents !== true) return;
-    if (this.#events.length >= EVENTS_MAX) this.dropped += 1;
-    else this.#events.push(event);
+    if (this.#events.length < EVENTS_MAX) this.#events.push(event);
   }
 }
 
-function described(endpoint: Endpoint, now: Millis): EndpointMessage {
+function toMessage(endpoint: Endpoint, now: Millis): EndpointMessage {
   const { slot, id, address, labels, metrics } = endpoint;
   const sampled = metrics.sampledAt > Number.NEGATIVE_INFINITY;
   const cache = endpoint.attribute(CACHE_CONFIG);

@@ -1,8 +1,10 @@
 import type { Endpoint, EndpointId } from '../framework/endpoint.ts';
 import type { Candidates, Declined } from '../framework/plugin.ts';
+import type { Decision, ScoredEndpoint } from '../framework/scheduling.ts';
+import { disaggregationHeaders } from '../plugins/profile-handlers/disaggregation-headers.ts';
 import type { DecisionMessage } from './messages.ts';
 
-/** What a scheduler has decided, by ids that mean the same later. */
+/** A valid decision, with ids, as slots may be reused before it is applied. */
 export interface CheckedDecision {
   readonly refuse: boolean;
   readonly targets: readonly { readonly id: EndpointId; readonly score: number }[];
@@ -10,55 +12,83 @@ export interface CheckedDecision {
   readonly headers: ReadonlyMap<string, string>;
 }
 
+/** The profile's name in reports. */
+const PROFILE = 'remote';
 const HEADERS_MAX = 32;
 const HEADER_CHARACTERS_MAX = 4096;
-/** Set by the proxy, the picker or the protocol itself. */
+/** Headers that only the proxy, the picker or the protocol may set. */
 const RESERVED =
   /^(?:host|connection|content-length|transfer-encoding|te|upgrade|keep-alive|x-gateway-.*|x-envoy-.*)$/;
 const HEADER_NAME = /^[a-z0-9!#$%&'*+.^_`|~-]+$/;
 /** Visible characters, spaces and tabs. */
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** Checks an answer against what it was asked for. Declined where it has no opinion, or makes no sense. */
-export function readDecision(
+/** Checks a decision. Declines one that is invalid or has no opinion. */
+export function checkDecision(
   decision: DecisionMessage,
   { endpoints }: Candidates,
 ): CheckedDecision | Declined {
-  if (decision.targets.length === 0) return withoutTargets(decision);
-  const idOf = bySlot(endpoints);
+  const { refuse, prefillSlot } = decision;
+  if (decision.targets.length === 0) {
+    if (!refuse) return { declined: 'no-opinion' };
+    return { refuse, targets: [], prefill: undefined, headers: new Map() };
+  }
+  const idOf = new Map(endpoints.map(({ slot, id }) => [slot, id]));
+  const prefill = prefillSlot === undefined ? undefined : idOf.get(prefillSlot);
   const targets: { id: EndpointId; score: number }[] = [];
   for (const { slot, score } of decision.targets) {
     const id = idOf.get(slot);
     if (id === undefined) return { declined: 'not-a-candidate' };
     if (!Number.isFinite(score)) return { declined: 'bad-score' };
-    // So that a target given twice is no candidate the second time.
+    // A repeated target is not a candidate the second time.
     idOf.delete(slot);
     targets.push({ id, score });
   }
-  const { prefillSlot } = decision;
-  const prefill = endpoints.find(({ slot }) => slot === prefillSlot)?.id;
   if (prefillSlot !== undefined && prefill === undefined) return { declined: 'not-a-candidate' };
   const headers = Object.entries(decision.headers);
-  if (headers.length > HEADERS_MAX || !headers.every(isGoodHeader))
+  if (headers.length > HEADERS_MAX || !headers.every(isValidHeader)) {
     return { declined: 'bad-header' };
+  }
   const elsewhere = prefill === targets[0]?.id ? undefined : prefill;
   return { refuse: false, targets, prefill: elsewhere, headers: new Map(headers) };
 }
 
-function withoutTargets({ refuse }: DecisionMessage): CheckedDecision | Declined {
-  if (!refuse) return { declined: 'no-opinion' };
-  return { refuse, targets: [], prefill: undefined, headers: new Map() };
-}
-
-function bySlot(endpoints: readonly Endpoint[]): Map<number, EndpointId> {
-  return new Map(endpoints.map(({ slot, id }) => [slot, id]));
-}
-
-function isGoodHeader([name, value]: readonly [string, string]): boolean {
+function isValidHeader([name, value]: readonly [name: string, value: string]): boolean {
   return (
     HEADER_NAME.test(name) &&
     !RESERVED.test(name) &&
     value.length <= HEADER_CHARACTERS_MAX &&
     HEADER_VALUE.test(value)
   );
+}
+
+/** Applies a decision to the present endpoints. Declines it if none of its targets is left. */
+export function toDecision(
+  { refuse, targets, prefill, headers }: CheckedDecision,
+  endpoints: readonly Endpoint[],
+  { decidedBy, targetsMax }: { readonly decidedBy: string; readonly targetsMax: number },
+): Decision | Declined {
+  if (refuse) {
+    const primary = { kind: 'exhausted', profile: PROFILE, candidates: endpoints.length } as const;
+    return { primary, headers, profiles: [primary], decidedBy };
+  }
+  const present = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]));
+  const left = targets.flatMap(({ id, score }): readonly ScoredEndpoint[] => {
+    const endpoint = present.get(id);
+    return endpoint === undefined ? [] : [{ endpoint, score }];
+  });
+  const prefillAt = prefill === undefined ? undefined : present.get(prefill);
+  if (left.length === 0 || (prefill !== undefined && prefillAt === undefined)) {
+    return { declined: 'endpoint-gone' };
+  }
+  const stages = disaggregationHeaders({ prefill: prefillAt, encoders: [] });
+  const best = left.slice(0, targetsMax);
+  const primary = { kind: 'picked', profile: PROFILE, targets: best } as const;
+  return {
+    primary,
+    profiles: [primary],
+    prefill: prefillAt,
+    headers: new Map([...headers, ...stages]),
+    decidedBy,
+  };
 }

@@ -11,57 +11,63 @@ import type { InferenceRequest } from '../framework/request.ts';
 import type { Millis, Timer } from '../framework/runtime.ts';
 import type { Decision, SchedulingContext } from '../framework/scheduling.ts';
 import { Breaker } from './breaker.ts';
+import {
+  type DecisionMessage,
+  PROTOCOL_VERSION,
+  type RequestMessage,
+  type Welcome,
+} from './messages.ts';
 import { PendingUpdates } from './pending-updates.ts';
-import { SchedulerLink } from './scheduler-link.ts';
-import type { DecisionMessage, RequestMessage, Welcome } from './messages.ts';
-import { type CheckedDecision, readDecision } from './read-decision.ts';
+import { type CheckedDecision, checkDecision, toDecision } from './read-decision.ts';
 import { toRequestMessage } from './request-message.ts';
-import { toDecision } from './result-of.ts';
-import { PROTOCOL_VERSION } from './wire.ts';
+import { SchedulerLink } from './scheduler-link.ts';
 
 export interface RemoteOptions {
   /** `unix:/path` or `host:port`. */
   readonly address: string;
   readonly deadlineMs: Millis;
-  /** Requests that come within so long are asked about together; 0 asks at once. */
+  /** Requests of this time are sent in one message; 0 sends each at once. */
   readonly batchWindowMs: Millis;
-  /** Lower-case names of request headers that it may see. */
+  /** Lower-case names of the request headers that it may ask for. */
   readonly headers: readonly string[];
-  /** Of those it names, so many go to the proxy: one, and fallbacks. */
+  /** How many of its targets the proxy gets: the first, and fallbacks. */
   readonly maxNumOfEndpoints: number;
   readonly tls: { readonly caPath?: string | undefined } | undefined;
 }
 
-interface Asked {
+interface PendingDecision {
   readonly request: InferenceRequest;
   readonly candidates: Candidates;
   readonly deadline: Timer;
-  /** Undefined for a trial, which nobody waits for. */
+  /** Undefined for the breaker's trial: no request waits for it. */
   readonly ready: (() => void) | undefined;
 }
 
-/** At the default deadline, 200,000 requests a second. */
-const ASKED_MAX = 1000;
-/** A timer that is so late says that the process was busy. */
+/** 200,000 requests a second at the default deadline. */
+const PENDING_MAX = 1000;
+/** A timer that fires this late was delayed by a busy process. */
 const BUSY_MS = 2;
-/** Without a request to send it with, news waits so long. */
-const NEWS_MS = 100;
+/** Longest time that updates wait for a request to be sent with. */
+const UPDATE_INTERVAL_MS = 100;
 
-/** A scheduler in another process. It is asked before the cycle; the cycle takes its answer, if there is one by then. */
+/**
+ * A scheduler in another process. `prepare` asks it; `schedule` returns its decision, or declines
+ * if none has come in time.
+ */
 export class RemoteScheduler implements ReplacementScheduler {
   readonly #options: RemoteOptions;
   readonly #host: SchedulerHost;
-  readonly #feed = new PendingUpdates();
+  readonly #updates = new PendingUpdates();
   readonly #breaker: Breaker;
   readonly #link: SchedulerLink;
-  readonly #asked = new Map<string, Asked>();
+  readonly #pending = new Map<string, PendingDecision>();
   readonly #answers = new WeakMap<InferenceRequest, CheckedDecision | Declined>();
   #batch: RequestMessage[] = [];
   #flushTimer: Timer | undefined;
-  #newsTimer: Timer | undefined;
+  #updateTimer: Timer | undefined;
   #ignored = 0;
-  /** Names of headers that it may see and wants to. */
-  #shown: readonly string[] = [];
+  /** Names of the headers that it may ask for and has asked for. */
+  #headers: readonly string[] = [];
   #name: string;
 
   constructor(options: RemoteOptions, host: SchedulerHost) {
@@ -78,27 +84,23 @@ export class RemoteScheduler implements ReplacementScheduler {
       clock,
       network,
       hello: () => ({ hello }),
-      onWelcome: (welcome) => this.#begin(welcome),
-      onDecisions: (decisions) => this.#take(decisions),
-      onDown: () => this.#down(),
+      onWelcome: (welcome) => this.#onWelcome(welcome),
+      onDecisions: (decisions) => this.#onDecisions(decisions),
+      onDown: () => this.#onDown(),
     });
   }
 
   prepare(request: InferenceRequest, candidates: Candidates, ready: () => void): boolean {
     const { welcome } = this.#link;
     if (welcome === undefined) return this.#decline(request, 'disconnected');
-    if (this.#asked.size >= ASKED_MAX) return this.#decline(request, 'too-many-asked');
+    if (this.#pending.size >= PENDING_MAX) return this.#decline(request, 'too-many-asked');
     const may = this.#breaker.admit();
     if (may === 'no') return this.#decline(request, 'breaker-open');
-    const deadline = this.#deadline(request.id);
+    const deadline = this.#startDeadline(request.id);
     const waits = may === 'yes';
-    this.#asked.set(request.id, {
-      request,
-      candidates,
-      deadline,
-      ready: waits ? ready : undefined,
-    });
-    this.#batch.push(toRequestMessage(request, candidates, welcome.blockHashesMax, this.#shown));
+    const onReady = waits ? ready : undefined;
+    this.#pending.set(request.id, { request, candidates, deadline, ready: onReady });
+    this.#batch.push(toRequestMessage(request, candidates, welcome.blockHashesMax, this.#headers));
     if (!waits) this.#decline(request, 'breaker-open');
     this.#flushSoon();
     return waits;
@@ -106,12 +108,9 @@ export class RemoteScheduler implements ReplacementScheduler {
 
   schedule(endpoints: readonly Endpoint[], context: SchedulingContext): Decision | Declined {
     const answer = this.#answers.get(context.request) ?? { declined: 'not-asked' };
-    return 'declined' in answer
-      ? answer
-      : toDecision(answer, endpoints, {
-          decidedBy: this.#name,
-          targetsMax: this.#options.maxNumOfEndpoints,
-        });
+    if ('declined' in answer) return answer;
+    const targetsMax = this.#options.maxNumOfEndpoints;
+    return toDecision(answer, endpoints, { decidedBy: this.#name, targetsMax });
   }
 
   status(): SchedulerStatus {
@@ -125,52 +124,52 @@ export class RemoteScheduler implements ReplacementScheduler {
 
   stop(): void {
     this.#flushTimer?.cancel();
-    this.#newsTimer?.cancel();
+    this.#updateTimer?.cancel();
     this.#link.stop();
-    this.#down();
+    this.#onDown();
   }
 
   onEndpointAdded(endpoint: Endpoint): void {
-    this.#feed.onEndpointAdded(endpoint);
+    this.#updates.onEndpointAdded(endpoint);
   }
 
   onEndpointChanged(endpoint: Endpoint, previous: Endpoint): void {
-    this.#feed.onEndpointChanged(endpoint, previous);
+    this.#updates.onEndpointChanged(endpoint, previous);
   }
 
   onEndpointRemoved(endpoint: Endpoint): void {
-    this.#feed.onEndpointRemoved(endpoint);
+    this.#updates.onEndpointRemoved(endpoint);
   }
 
   onRouted(routed: Routed): void {
-    this.#feed.onRouted(routed);
+    this.#updates.onRouted(routed);
   }
 
   onFirstToken(routed: Routed, at: Millis): void {
-    this.#feed.onFirstToken(routed, at);
+    this.#updates.onFirstToken(routed, at);
   }
 
   onDone(routed: Routed, at: Millis, outcome: Outcome, usage: Usage | undefined): void {
-    this.#feed.onDone(routed, at, outcome, usage);
+    this.#updates.onDone(routed, at, outcome, usage);
   }
 
-  #begin(welcome: Welcome): void {
-    this.#shown = welcome.headers.filter((name) => this.#options.headers.includes(name));
+  #onWelcome(welcome: Welcome): void {
+    this.#headers = welcome.headers.filter((name) => this.#options.headers.includes(name));
     if (welcome.name !== '') this.#name = welcome.name.slice(0, 64);
-    this.#feed.begin(welcome);
+    this.#updates.restart(welcome);
     this.#breaker.allowTrial();
     this.#flush();
-    this.#newsLater();
+    this.#scheduleUpdate();
   }
 
-  /** Nobody waits for an answer that cannot come any more. */
-  #down(): void {
-    this.#feed.begin(undefined);
-    this.#newsTimer?.cancel();
+  /** Declines all pending requests: their decisions cannot come any more. */
+  #onDown(): void {
+    this.#updates.restart(undefined);
+    this.#updateTimer?.cancel();
     this.#batch = [];
-    const waiting = [...this.#asked.values()];
-    this.#asked.clear();
-    // One failure, however many were waiting: until it is back nobody is asked anyway.
+    const waiting = [...this.#pending.values()];
+    this.#pending.clear();
+    // One failure for all of them: no request is sent until the stream is back.
     if (waiting.length > 0) this.#breaker.recordFailure();
     for (const each of waiting) {
       each.deadline.cancel();
@@ -178,42 +177,42 @@ export class RemoteScheduler implements ReplacementScheduler {
     }
   }
 
-  #take(decisions: readonly DecisionMessage[]): void {
+  #onDecisions(decisions: readonly DecisionMessage[]): void {
     for (const decision of decisions) {
-      const asked = this.#asked.get(decision.id);
-      if (asked === undefined) {
+      const pending = this.#pending.get(decision.id);
+      if (pending === undefined) {
         this.#ignored += 1;
         continue;
       }
-      this.#asked.delete(decision.id);
-      asked.deadline.cancel();
-      const answer = readDecision(decision, asked.candidates);
+      this.#pending.delete(decision.id);
+      pending.deadline.cancel();
+      const answer = checkDecision(decision, pending.candidates);
       if ('declined' in answer && answer.declined !== 'no-opinion') this.#breaker.recordFailure();
       else this.#breaker.recordSuccess();
-      this.#settle(asked, answer);
+      this.#settle(pending, answer);
     }
   }
 
-  #deadline(id: string): Timer {
+  #startDeadline(id: string): Timer {
     const { clock } = this.#host.runtime;
     const { deadlineMs } = this.#options;
     const dueAt = clock.now() + deadlineMs;
     return clock.setTimer(deadlineMs, () => {
-      // The process was busy: an answer may have come in time, and is read in this turn of the loop.
-      if (clock.now() - dueAt < BUSY_MS) this.#late(id);
-      else clock.setTimer(0, () => this.#late(id));
+      // If the process was busy, a decision may have come in time: it is read in this turn.
+      if (clock.now() - dueAt < BUSY_MS) this.#onDeadline(id);
+      else clock.setTimer(0, () => this.#onDeadline(id));
     });
   }
 
-  #late(id: string): void {
-    const asked = this.#asked.get(id);
-    if (asked === undefined) return;
-    this.#asked.delete(id);
+  #onDeadline(id: string): void {
+    const pending = this.#pending.get(id);
+    if (pending === undefined) return;
+    this.#pending.delete(id);
     this.#breaker.recordFailure();
-    this.#settle(asked, { declined: 'deadline' });
+    this.#settle(pending, { declined: 'deadline' });
   }
 
-  #settle({ request, ready }: Asked, answer: CheckedDecision | Declined): void {
+  #settle({ request, ready }: PendingDecision, answer: CheckedDecision | Declined): void {
     if (ready === undefined) return;
     this.#answers.set(request, answer);
     ready();
@@ -235,17 +234,17 @@ export class RemoteScheduler implements ReplacementScheduler {
   #flush(): void {
     this.#flushTimer?.cancel();
     this.#flushTimer = undefined;
-    if (this.#batch.length === 0 && !this.#feed.pending) return;
+    if (this.#batch.length === 0 && !this.#updates.pending) return;
     const requests = this.#batch;
     this.#batch = [];
-    this.#link.send({ ...this.#feed.take(this.#host.now()), requests });
+    this.#link.send({ ...this.#updates.take(this.#host.now()), requests });
   }
 
-  #newsLater(): void {
-    this.#newsTimer = this.#host.runtime.clock.setTimer(NEWS_MS, () => {
+  #scheduleUpdate(): void {
+    this.#updateTimer = this.#host.runtime.clock.setTimer(UPDATE_INTERVAL_MS, () => {
       if (this.#link.welcome === undefined) return;
       this.#flush();
-      this.#newsLater();
+      this.#scheduleUpdate();
     });
   }
 }

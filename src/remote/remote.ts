@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineScheduler, type SchedulerDefinition } from '../framework/plugin.ts';
 import { RemoteScheduler } from './remote-scheduler.ts';
 
-/** Between the proxy's patience and what a decision is worth. */
+/** Long enough for a local process, and short beside a time to first token. */
 const DEADLINE_MS = 5;
 const DEADLINE_MS_MAX = 1000;
 const WINDOW_MS_MAX = 100;
@@ -11,7 +11,7 @@ const ENDPOINTS_MAX = 16;
 
 const ADDRESS = /^(?:unix:.+|\[[0-9a-fA-F:.]+\]:\d{1,5}|[^\s:/]+:\d{1,5})$/;
 
-/** `scheduler: { type: remote, address: unix:/run/mine.sock }`: another process decides, by the protocol in proto/. */
+/** `scheduler: { type: remote, address: unix:/run/mine.sock }`: another process decides. */
 export const remote: SchedulerDefinition = defineScheduler({
   type: 'remote',
   config: z
@@ -28,7 +28,7 @@ export const remote: SchedulerDefinition = defineScheduler({
     })
     .refine(({ batchWindowMs, deadlineMs }) => batchWindowMs < deadlineMs, {
       path: ['batchWindowMs'],
-      message: 'must be less than deadlineMs, or no answer can come in time',
+      message: 'must be less than deadlineMs, otherwise every answer comes too late',
     }),
   create: ({ tls, ...options }, host) => new RemoteScheduler({ ...options, tls }, host),
 });

@@ -5,7 +5,7 @@ import type { RequestMessage } from './messages.ts';
 /** 128 KiB of hashes: a prompt of a million tokens in blocks of 64. */
 const BLOCK_HASHES_MAX = 16_384;
 
-/** A request as a scheduler has asked to see it, with those of its headers that `headers` names. */
+/** The message for a request, with at most `blockHashesMax` hashes and only the named headers. */
 export function toRequestMessage(
   request: InferenceRequest,
   { endpoints, all }: Candidates,
@@ -27,14 +27,14 @@ export function toRequestMessage(
     ttftSloMs: request.ttftSloMs ?? 0,
     tpotSloMs: request.tpotSloMs ?? 0,
     blockTokens: prompt.blockTokens,
-    // Two words, low first, are eight little-endian bytes on every machine that Node runs on.
+    // Two words, low first, are eight little-endian bytes on every platform of Node.
     blockHashes: new Uint8Array(buffer, byteOffset, 8 * hashes),
-    headers: shown(request, headers),
+    headers: pickHeaders(request, headers),
     candidates: all ? [] : endpoints.map(({ slot }) => slot),
   };
 }
 
-function shown(
+function pickHeaders(
   request: InferenceRequest,
   names: readonly string[],
 ): Readonly<Record<string, string>> {

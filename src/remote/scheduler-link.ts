@@ -1,13 +1,16 @@
 import type { Call, Clock, Network, Timer } from '../framework/runtime.ts';
-import type { DecisionMessage, PickerMessage, SchedulerMessage, Welcome } from './messages.ts';
 import {
+  type DecisionMessage,
   decodeSchedulerMessage,
   encodePickerMessage,
+  type PickerMessage,
   PROTOCOL_VERSION,
   RUN_METHOD,
-} from './wire.ts';
+  type SchedulerMessage,
+  type Welcome,
+} from './messages.ts';
 
-export interface LinkOptions {
+interface LinkOptions {
   readonly address: string;
   readonly tls: { readonly caPath?: string | undefined } | undefined;
   readonly clock: Clock;
@@ -15,20 +18,20 @@ export interface LinkOptions {
   readonly hello: () => PickerMessage;
   readonly onWelcome: (welcome: Welcome) => void;
   readonly onDecisions: (decisions: readonly DecisionMessage[]) => void;
-  /** It was welcome, and now is not. */
+  /** The stream ended after a Welcome. */
   readonly onDown: (reason: string) => void;
 }
 
-/** Scores of thousands of endpoints for hundreds of requests. */
+/** Enough for the scores of thousands of endpoints for hundreds of requests. */
 const MESSAGE_BYTES_MAX = 4 * 1024 * 1024;
-/** A scheduler that leaves so much unread will not answer in time any more. */
+/** A scheduler with more unread bytes cannot answer in time. */
 const UNREAD_BYTES_MAX = 4 * 1024 * 1024;
 const WELCOME_MS = 5000;
-/** Between attempts: at first, and at most. */
+/** Time between attempts: at first, and at most. */
 const RECONNECT_MS = 100;
 const RECONNECT_MS_MAX = 5000;
 
-/** A scheduler's stream: opened, opened again whenever it ends, and closed when it breaks the protocol. */
+/** A scheduler's stream: reopened when it ends, and closed if it violates the protocol. */
 export class SchedulerLink {
   readonly #options: LinkOptions;
   #call: Call | undefined;
@@ -42,7 +45,7 @@ export class SchedulerLink {
     this.#open();
   }
 
-  /** What it has asked for; undefined while nothing can be sent. */
+  /** The scheduler's Welcome; undefined while nothing can be sent. */
   get welcome(): Welcome | undefined {
     return this.#welcome;
   }
@@ -53,10 +56,10 @@ export class SchedulerLink {
     if (unread > UNREAD_BYTES_MAX) this.reset(`it has not read ${unread} bytes`);
   }
 
-  /** Ends the stream and begins anew. */
+  /** Closes the stream and opens a new one after a delay. */
   reset(reason: string): void {
     this.#call?.close();
-    this.#lost(reason);
+    this.#onClosed(reason);
   }
 
   stop(): void {
@@ -68,7 +71,7 @@ export class SchedulerLink {
 
   #open(): void {
     const { address, tls, clock, network, hello } = this.#options;
-    // A replay calls nobody, and must not set timers that the original did not.
+    // A replay opens no streams and must not set timers that the recorded run did not set.
     if (network.openCall === undefined) return;
     const call: Call = network.openCall({
       address,
@@ -76,28 +79,28 @@ export class SchedulerLink {
       method: RUN_METHOD,
       messageBytesMax: MESSAGE_BYTES_MAX,
       onMessage: (bytes) => {
-        if (call === this.#call) this.#take(bytes);
+        if (call === this.#call) this.#onMessage(bytes);
       },
       onClosed: (reason) => {
-        if (call === this.#call) this.#lost(reason);
+        if (call === this.#call) this.#onClosed(reason);
       },
     });
     this.#call = call;
     call.send(encodePickerMessage(hello()));
     this.#timer = clock.setTimer(WELCOME_MS, () =>
-      this.reset(`no welcome came within ${WELCOME_MS} ms`),
+      this.reset(`no Welcome came within ${WELCOME_MS} ms`),
     );
   }
 
-  #take(bytes: Uint8Array): void {
-    const message = attempt(() => decodeSchedulerMessage(bytes));
+  #onMessage(bytes: Uint8Array): void {
+    const message = decodeSchedulerMessage(bytes);
     if (message === undefined) {
-      this.reset('it sent bytes that are no message');
+      this.reset('it sent bytes that are not a SchedulerMessage');
       return;
     }
-    if (this.#welcome === undefined) this.#greet(message);
+    if (this.#welcome === undefined) this.#onWelcome(message);
     else if (message.welcome !== null) {
-      this.reset('it sent a second welcome');
+      this.reset('it sent a second Welcome');
       return;
     }
     if (this.#welcome !== undefined && message.decisions.length > 0) {
@@ -105,9 +108,9 @@ export class SchedulerLink {
     }
   }
 
-  #greet({ welcome }: SchedulerMessage): void {
+  #onWelcome({ welcome }: SchedulerMessage): void {
     if (welcome === null) {
-      this.reset('its first message was no welcome');
+      this.reset('its first message was not a Welcome');
       return;
     }
     if (welcome.version !== PROTOCOL_VERSION) {
@@ -120,7 +123,7 @@ export class SchedulerLink {
     this.#options.onWelcome(welcome);
   }
 
-  #lost(reason: string): void {
+  #onClosed(reason: string): void {
     const { clock, onDown } = this.#options;
     const was = this.#welcome;
     this.#call = undefined;
@@ -131,13 +134,5 @@ export class SchedulerLink {
     this.#attempts += 1;
     this.#timer = clock.setTimer(waitMs, () => this.#open());
     if (was !== undefined) onDown(reason);
-  }
-}
-
-function attempt<T>(make: () => T): T | undefined {
-  try {
-    return make();
-  } catch {
-    return undefined;
   }
 }

@@ -4,11 +4,11 @@ import type { OpenSession } from './session.ts';
 export interface RuleResult {
   readonly rule: string;
   readonly says: string;
-  /** What came instead; undefined where the claim holds. */
+  /** How the rule was broken; undefined if it was kept. */
   readonly fault: string | undefined;
 }
 
-/** Tries every claim, each on streams of its own; of a module those that are not of the protocol. */
+/** Checks every rule on new streams; a module is not checked for the protocol's rules. */
 export async function checkScheduler(
   open: OpenSession,
   { isModule = false }: { readonly isModule?: boolean } = {},

@@ -17,12 +17,15 @@ import type {
   RequestMessage,
   Welcome,
 } from '../messages.ts';
-import { ANSWER_TIMEOUT_MS, type OpenSession, type SchedulerSession } from './session.ts';
+import { sampleRequest } from './sample-messages.ts';
+import { type OpenSession, ReceivedDecisions, type SchedulerSession } from './session.ts';
 
-/** Opens sessions with a scheduler of a module, made anew for each, so that it can be tried as others are. */
+type SessionRuntime = Pick<Runtime, 'clock' | 'random'>;
+
+/** Opens sessions with a module's scheduler; each session makes a new one. */
 export function moduleSessionOpener(
   make: () => ReplacementScheduler,
-  runtime: Pick<Runtime, 'clock' | 'random'>,
+  runtime: SessionRuntime,
 ): OpenSession {
   return () => Promise.resolve(new ModuleSession(make(), runtime));
 }
@@ -30,23 +33,22 @@ export function moduleSessionOpener(
 class ModuleSession implements SchedulerSession {
   readonly welcome: Welcome;
   readonly #scheduler: ReplacementScheduler;
-  readonly #runtime: Pick<Runtime, 'clock' | 'random'>;
+  readonly #runtime: SessionRuntime;
   readonly #pool = new EndpointPool();
   readonly #facts: FactTable;
-  /** The contract's slots, which are not the pool's. */
+  /** By slot of the contract's messages; the pool gives its own slots. */
   readonly #ids = new Map<number, EndpointId>();
   readonly #requests = new Map<string, InferenceRequest>();
   readonly #routed = new Map<string, Routed>();
-  readonly #came = new Map<string, DecisionMessage[]>();
-  #ended: string | undefined;
-  #wake: (() => void) | undefined;
+  readonly #received: ReceivedDecisions;
 
-  constructor(scheduler: ReplacementScheduler, runtime: Pick<Runtime, 'clock' | 'random'>) {
+  constructor(scheduler: ReplacementScheduler, runtime: SessionRuntime) {
     const ledger = new Ledger();
     const engineModel = new EngineModel();
     const facts = [...ledger.facts, engineModel.fact];
     this.#scheduler = scheduler;
     this.#runtime = runtime;
+    this.#received = new ReceivedDecisions(runtime.clock);
     this.#facts = new Map(facts.map((fact) => [fact.key.name, fact]));
     for (const each of [ledger, engineModel, scheduler]) this.#pool.observeEndpoints(each);
     this.welcome = {
@@ -60,34 +62,22 @@ class ModuleSession implements SchedulerSession {
   }
 
   get ended(): string | undefined {
-    return this.#ended;
+    return this.#received.ended;
   }
 
   send({ removed = [], endpoints = [], events = [], requests = [] }: PickerMessage): void {
     try {
       for (const slot of removed) this.#remove(slot);
       for (const endpoint of endpoints) this.#upsert(endpoint);
-      for (const event of events) this.#happened(event);
+      for (const event of events) this.#onEvent(event);
       for (const request of requests) this.#ask(request);
     } catch (error) {
       this.#fail(error);
     }
   }
 
-  async decisions(ids: readonly string[]): Promise<readonly DecisionMessage[]> {
-    let over = false;
-    const timer = this.#runtime.clock.setTimer(ANSWER_TIMEOUT_MS, () => {
-      over = true;
-      this.#wake?.();
-    });
-    const isDone = (): boolean => ids.every((id) => this.#came.has(id));
-    while (!over && this.#ended === undefined && !isDone()) {
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
-    }
-    timer.cancel();
-    return ids.flatMap((id) => this.#came.get(id) ?? []);
+  decisions(ids: readonly string[]): Promise<readonly DecisionMessage[]> {
+    return this.#received.of(ids);
   }
 
   close(): void {
@@ -119,8 +109,8 @@ class ModuleSession implements SchedulerSession {
     this.#pool.set(id, LORA, { running, waiting, max: message.loraMax });
   }
 
-  /** A module hears only of requests that its picker has routed, and of each end once. */
-  #happened(event: EventMessage): void {
+  /** A module gets events only of requests that are routed and have not ended. */
+  #onEvent(event: EventMessage): void {
     const now = this.#runtime.clock.now();
     const known = this.#routed.get(event.id);
     if ('routed' in event) this.#route(event.id, event.routed.slot, now);
@@ -133,7 +123,7 @@ class ModuleSession implements SchedulerSession {
   }
 
   #route(id: string, slot: number, at: number): void {
-    const request = this.#requests.get(id) ?? requestOf({ ...NOTHING, id });
+    const request = this.#requests.get(id) ?? toRequest(sampleRequest(id));
     const endpoint = this.#endpoint(slot);
     if (endpoint === undefined) return;
     const load = { requests: 0, pendingPrefillTokens: 0, contextTokens: 0 };
@@ -151,38 +141,33 @@ class ModuleSession implements SchedulerSession {
   }
 
   #ask(message: RequestMessage): void {
-    const request = requestOf(message);
+    const request = toRequest(message);
     this.#requests.set(message.id, request);
     const all = message.candidates.length === 0;
     const endpoints = all
       ? this.#pool.snapshot()
       : message.candidates.flatMap((slot) => this.#endpoint(slot) ?? []);
     const decide = (): void => this.#decide(request, endpoints);
-    const ready = (): void => {
-      try {
-        decide();
-      } catch (error) {
-        this.#fail(error);
-      }
-    };
-    if (this.#scheduler.prepare?.(request, { endpoints, all }, ready) !== true) decide();
+    if (this.#scheduler.prepare?.(request, { endpoints, all }, decide) !== true) decide();
   }
 
   #decide(request: InferenceRequest, endpoints: readonly Endpoint[]): void {
     const { clock, random } = this.#runtime;
-    const cycle = { request, now: clock.now(), random: random.fork(request.id) };
-    const context = createContext(cycle, endpoints, this.#facts);
-    const result = this.#scheduler.schedule(endpoints, context);
-    const decision = this.#decisionOf(request.id, result);
-    this.#came.set(request.id, [...(this.#came.get(request.id) ?? []), decision]);
-    this.#wake?.();
+    try {
+      const cycle = { request, now: clock.now(), random: random.fork(request.id) };
+      const context = createContext(cycle, endpoints, this.#facts);
+      const decision = this.#scheduler.schedule(endpoints, context);
+      this.#received.add(this.#toMessage(request.id, decision));
+    } catch (error) {
+      this.#fail(error);
+    }
   }
 
-  #decisionOf(id: string, result: Decision | Declined): DecisionMessage {
-    const nobody = { id, targets: [], refuse: false, headers: {} };
-    if ('declined' in result) return nobody;
-    const { primary, prefill, headers } = result;
-    if (primary.kind === 'exhausted') return { ...nobody, refuse: true };
+  #toMessage(id: string, decision: Decision | Declined): DecisionMessage {
+    const none = { id, targets: [], refuse: false, headers: {} };
+    if ('declined' in decision) return none;
+    const { primary, prefill, headers } = decision;
+    if (primary.kind === 'exhausted') return { ...none, refuse: true };
     return {
       id,
       refuse: false,
@@ -200,39 +185,21 @@ class ModuleSession implements SchedulerSession {
     return id === undefined ? undefined : this.#pool.get(id);
   }
 
-  /** Of an endpoint that was not offered: none that could be a candidate. */
+  /** -1 for an endpoint that was not offered; no candidate has that slot. */
   #slot({ id }: Endpoint): number {
     return [...this.#ids].find(([, known]) => known === id)?.[0] ?? -1;
   }
 
   #fail(error: unknown): void {
-    this.#ended ??= `it threw: ${error instanceof Error ? error.message : String(error)}`;
-    this.#wake?.();
+    this.#received.end(`it threw: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 
-const NOTHING: RequestMessage = {
-  id: '',
-  model: '',
-  promptTokens: 0,
-  outputTokensMax: 0,
-  streaming: false,
-  priority: 0,
-  fairnessId: '',
-  objective: '',
-  ttftSloMs: 0,
-  tpotSloMs: 0,
-  blockTokens: 64,
-  blockHashes: new Uint8Array(),
-  headers: {},
-  candidates: [],
-};
-
-function requestOf(message: RequestMessage): InferenceRequest {
+function toRequest(message: RequestMessage): InferenceRequest {
   const { blockTokens, blockHashes, candidates: _, headers, ...rest } = message;
   const { outputTokensMax, objective, ttftSloMs, tpotSloMs } = message;
   const count = blockHashes.length / 8;
-  // A copy, as words of four bytes must begin at a multiple of four.
+  // Copied, as words of four bytes must be aligned.
   const words = new Uint32Array(blockHashes.slice().buffer);
   return {
     ...rest,

@@ -1,7 +1,10 @@
 import type { EndpointMessage, RequestMessage } from '../messages.ts';
 
-/** An endpoint as a picker would tell of it, scraped and idle unless said otherwise. */
-export function sampleEndpoint(slot: number, fields: Partial<EndpointMessage> = {}): EndpointMessage {
+/** An endpoint that has been scraped and is idle, changed by `fields`. */
+export function sampleEndpoint(
+  slot: number,
+  fields: Partial<EndpointMessage> = {},
+): EndpointMessage {
   return {
     slot,
     id: `endpoint-${slot}`,
@@ -25,7 +28,7 @@ export function sampleEndpoints(count: number, first: number = 0): readonly Endp
   return Array.from({ length: count }, (_, index) => sampleEndpoint(first + index));
 }
 
-/** A request of 640 tokens in 10 blocks. */
+/** A request of 640 tokens in 10 blocks, changed by `fields`. */
 export function sampleRequest(id: string, fields: Partial<RequestMessage> = {}): RequestMessage {
   return {
     id,
@@ -46,7 +49,7 @@ export function sampleRequest(id: string, fields: Partial<RequestMessage> = {}):
   };
 }
 
-/** Eight bytes each, all different. */
+/** `count` different block hashes of eight bytes each. */
 export function sampleHashes(count: number): Uint8Array {
   const words = new BigUint64Array(count).map((_, index) => BigInt(index + 1) * 0x9e3779b97f4a7n);
   return new Uint8Array(words.buffer);
