@@ -3,9 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
-import type { Clock } from '../../src/framework/runtime.ts';
-import { CaptureRecorder } from '../../src/journal/capture/capture-recorder.ts';
 import { CaptureWriter } from '../../src/journal/capture/capture-writer.ts';
+import { inMicroseconds, startCapture } from '../../src/journal/capture/start-capture.ts';
 import { EndpointPicker } from '../../src/picker/endpoint-picker.ts';
 import type { DecisionList } from '../../src/serve/admin/decision-documents.ts';
 import { compare, type Overhead } from './compare.ts';
@@ -31,38 +30,23 @@ const bare: MakePicker = (options) => ({ picker: new EndpointPicker(options) });
 
 function captured(folder: string): MakePicker {
   return ({ plan, runtime }) => {
-    const recorder: CaptureRecorder = new CaptureRecorder({
-      plan,
-      seed: 1,
-      clock: {
-        now: () => picker.clock.now(),
-        wallTime: () => picker.clock.wallTime(),
-        get timers() {
-          return picker.clock.timers;
-        },
-      },
-    });
-    const clock: Clock = {
-      ...runtime.clock,
-      // As in serve: whole microseconds are written in few digits.
-      now: () => Math.floor(runtime.clock.now() * 1000) / 1000,
-    };
-    const picker = new EndpointPicker({
-      plan,
-      runtime: { ...runtime, clock },
-      subscribers: [recorder],
-    });
+    const clock = inMicroseconds(runtime.clock);
+    const { picker, capture } = startCapture(
+      { plan, seed: 1 },
+      (recorder) =>
+        new EndpointPicker({ plan, runtime: { ...runtime, clock }, subscribers: [recorder] }),
+    );
     const writer = new CaptureWriter({
       folder,
       fileBytesMax: 1e9,
       totalBytesMax: 1e9,
-      drain: () => recorder.drain(),
-      head: (file) => recorder.head(file),
+      drain: () => capture.drain(),
+      head: (file) => capture.head(file),
       onFailed: (reason) => {
         throw new Error(`the capture ended: ${reason}`);
       },
     });
-    recorder.listen(writer.write);
+    capture.listen(writer.write);
     return { picker, settle: () => writer.flush() };
   };
 }

@@ -10,8 +10,8 @@ import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { SimulatedClock } from '../../runtime/simulated-clock.ts';
 import type { CaptureRecord } from './capture-record.ts';
-import { CaptureRecorder } from './capture-recorder.ts';
 import { recordOf } from './record-of.ts';
+import { startCapture } from './start-capture.ts';
 
 const recordsOf = (lines: Uint8Array): readonly CaptureRecord[] =>
   new TextDecoder().decode(lines).trimEnd().split('\n').map(recordOf);
@@ -26,23 +26,12 @@ const planOf = (config: string): PickerPlan =>
 function setUp(config = 'round-robin') {
   const plan = planOf(config);
   const clock = new SimulatedClock();
-  const recorder: CaptureRecorder = new CaptureRecorder({
-    plan,
-    seed: 1,
-    clock: {
-      now: () => picker.clock.now(),
-      wallTime: () => picker.clock.wallTime(),
-      get timers() {
-        return picker.clock.timers;
-      },
-    },
-  });
   const network = { get: () => Promise.reject(new Error('none')) };
-  const picker = new EndpointPicker({
-    plan,
-    runtime: { clock, random: seededRandom(1), network },
-    subscribers: [recorder],
-  });
+  const runtime = { clock, random: seededRandom(1), network };
+  const { picker, capture: recorder } = startCapture(
+    { plan, seed: 1 },
+    (capture) => new EndpointPicker({ plan, runtime, subscribers: [capture] }),
+  );
   picker.pool.upsert({ id: 'a' as EndpointId, address: 'a:1', labels: new Map() });
   const written: CaptureRecord[] = [];
   recorder.listen((lines, count) => {
