@@ -6,12 +6,13 @@ import { dirname, join, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 /**
- * The `pointsman` command. Pointsman needs a newer Node than many machines have, and brings it along as the npm
- * package `node`; this file is the part that the machine's own Node runs, so it keeps to what Node 20 knows.
+ * The `pointsman` command. Pointsman needs a newer Node than many machines have, so it installs the
+ * npm package `node`. The machine's own Node runs this file, which therefore uses Node 20 features
+ * only.
  */
 
-/** The first Node that runs TypeScript by itself. */
-const NODE_MIN: readonly [number, number] = [22, 18];
+/** The first version that runs TypeScript. */
+const NODE_MIN: readonly [major: number, minor: number] = [22, 18];
 
 const here = dirname(fileURLToPath(import.meta.url));
 
@@ -21,7 +22,7 @@ function isNewEnough(version: string): boolean {
   return major > majorMin || (major === majorMin && minor >= minorMin);
 }
 
-/** In a checkout the sources, which are never out of date; in an installed package, where Node will not strip types, the build. */
+/** The sources in a checkout; the build in an installed package, where Node strips no types. */
 function mainPath(): string {
   let root = here;
   while (!existsSync(join(root, 'package.json')) && dirname(root) !== root) root = dirname(root);
@@ -36,7 +37,7 @@ function bundledNode(): string | undefined {
     const path = join(dirname(requireHere.resolve('node/package.json')), 'bin', 'node');
     return existsSync(path) ? path : undefined;
   } catch {
-    // Not installed, such as after `npm ci --omit=optional` or a copy of `dist` alone: the caller says what to do.
+    // Not installed, such as after `npm ci --omit=optional`: the caller reports it.
     return undefined;
   }
 }
@@ -46,7 +47,7 @@ function runWith(node: string, main: string): void {
   const forward = (signal: NodeJS.Signals): void => {
     child.kill(signal);
   };
-  // A terminal sends Ctrl-C to both of us; forwarded as well, it would look like an impatient second one.
+  // A terminal sends Ctrl-C to the child, too; forwarded, it would count as a second one.
   process.on('SIGINT', () => {
     if (process.stdin.isTTY !== true) forward('SIGINT');
   });
@@ -61,7 +62,7 @@ function runWith(node: string, main: string): void {
       process.exitCode = code ?? 1;
       return;
     }
-    // Ends the way the child ended, so that a shell sees the signal.
+    // Ends by the same signal, so that a shell sees it.
     process.removeAllListeners(signal);
     process.kill(process.pid, signal);
   });
@@ -75,8 +76,9 @@ if (isNewEnough(process.versions.node)) {
   const node = bundledNode();
   if (node === undefined) {
     process.stderr.write(
-      `pointsman: Node ${majorMin}.${minorMin} or newer is needed, this is ${process.version}, and the npm package ` +
-        '`node` that brings one is not installed. Run `npm install` again with install scripts allowed, or put a newer Node on PATH.\n',
+      `pointsman: Node ${majorMin}.${minorMin} or newer is needed, this is ${process.version}, ` +
+        'and the npm package `node`, which brings one, is not installed. Run `npm install` again ' +
+        'with install scripts allowed, or put a newer Node on PATH.\n',
     );
     process.exitCode = 1;
   } else {

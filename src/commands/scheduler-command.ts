@@ -3,7 +3,7 @@ import { catalogueOf } from '../catalogue/built-in-catalogue.ts';
 import { withPlugins } from '../catalogue/load-plugins.ts';
 import { loadConfig } from '../config/load.ts';
 import { ConfigError } from '../framework/error.ts';
-import { type RuleResult, checkScheduler } from '../remote/contract/check-scheduler.ts';
+import { checkScheduler, type RuleResult } from '../remote/contract/check-scheduler.ts';
 import { moduleSessionOpener } from '../remote/contract/module-session.ts';
 import { remoteSessionOpener } from '../remote/contract/remote-session.ts';
 import { createRealRuntime } from '../runtime/real-runtime.ts';
@@ -20,15 +20,15 @@ interface CheckFlags {
 /** `pointsman scheduler`. */
 export function schedulerCommand(): Command {
   const check = new Command('check')
-    .description('try whether a scheduler keeps what a picker relies on')
-    .argument('<address|type>', 'unix:/path or host:port; with --plugin, the type of its scheduler')
+    .description('check that a scheduler keeps the rules that a picker relies on')
+    .argument('<address|type>', 'unix:/path or host:port; with --plugin, the scheduler’s type')
     .addOption(pluginOption())
-    .option('--parameters <json>', 'of the module’s scheduler', '{}')
-    .option('--tls', 'speak TLS, trusting the system’s authorities', false)
-    .option('--ca <file>', 'speak TLS, trusting the authorities in this file')
+    .option('--parameters <json>', 'parameters of the module’s scheduler', '{}')
+    .option('--tls', 'use TLS and trust the system’s authorities', false)
+    .option('--ca <file>', 'use TLS and trust the authorities in this file')
     .option('--json', 'print one JSON document', false)
     .action(async (subject: string, flags: CheckFlags) => {
-      // The runtime's timers let a process end while one waits for an answer that never comes.
+      // The runtime's timers do not keep a process alive that waits for an answer.
       const awake = setInterval(() => undefined, 1000);
       const results = await (flags.plugin.length === 0
         ? checkProcess(subject, flags)
@@ -38,16 +38,18 @@ export function schedulerCommand(): Command {
       if (results.some(({ fault }) => fault !== undefined)) process.exitCode = 1;
     });
   return new Command('scheduler')
-    .description('schedulers of your own, in other processes or in modules (docs/schedulers.md)')
+    .description('custom schedulers, in other processes or in modules (docs/schedulers.md)')
     .addCommand(check);
 }
 
 function checkProcess(address: string, { tls, ca }: CheckFlags): Promise<readonly RuleResult[]> {
   const secure = tls || ca !== undefined ? { caPath: ca } : undefined;
-  return checkScheduler(remoteSessionOpener({ address, tls: secure }, createRealRuntime({ seed: 0 })));
+  return checkScheduler(
+    remoteSessionOpener({ address, tls: secure }, createRealRuntime({ seed: 0 })),
+  );
 }
 
-/** Read as `serve` would read it, so that what is wrong with its parameters is said in the same words. */
+/** Loads the scheduler as `serve` does, so that errors in its parameters read the same. */
 async function checkModule(
   type: string,
   { plugin, parameters }: CheckFlags,
@@ -66,7 +68,7 @@ async function checkModule(
     });
   const open = moduleSessionOpener(() => {
     const made = make();
-    if (made === undefined) throw new Error(`${type} has made no scheduler`);
+    if (made === undefined) throw new Error(`${type} did not create a scheduler`);
     return made;
   }, runtime);
   return checkScheduler(open, { isModule: true });
@@ -78,7 +80,7 @@ function parsed(parameters: string): object {
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new ConfigError('scheduler check', [
-      { path: '--parameters', message: `is no JSON: ${why}` },
+      { path: '--parameters', message: `is not JSON: ${why}` },
     ]);
   }
 }

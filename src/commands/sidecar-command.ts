@@ -15,18 +15,20 @@ interface SidecarFlags {
 /** `pointsman sidecar`. */
 export function sidecarCommand(): Command {
   return new Command('sidecar')
-    .description('stand before a decoding server and have prompts computed where the picker says')
+    .description(
+      'run the proxy of a decoding server, which sends prompts to the picked prefilling server',
+    )
     .option('--host <address>', 'listen on this address', '0.0.0.0')
-    .option('--port <port>', 'listen on this port, 0 for a free one', port, 8000)
+    .option('--port <port>', 'listen on this port; 0 selects a free one', port, 8000)
     .option('--engine <host:port>', 'the decoding server', server, '127.0.0.1:8200')
     .option(
       '--prefillers <host:port,…>',
-      'the only servers that prompts may be sent to; any without it',
+      'prefilling servers that requests may name; without it any',
       servers,
     )
     .option(
       '--encoders <host:port,…>',
-      'the only servers that images, video and sound may be sent to; any without it',
+      'encoders of images, video and sound that requests may name; without it any',
       servers,
     )
     .option('--json', 'print the address as one JSON document on stdout once listening', false)
@@ -34,7 +36,7 @@ export function sidecarCommand(): Command {
       const log = (line: string): void => void process.stderr.write(`${line}\n`);
       const sidecar = await startSidecar({ ...flags, log });
       if (json) process.stdout.write(`${JSON.stringify({ address: sidecar.address })}\n`);
-      else log(`before ${flags.engine}, on ${sidecar.address}`);
+      else log(`sidecar of ${flags.engine} listens on ${sidecar.address}`);
       await untilSignal();
       await sidecar.stop();
       process.exit(0);

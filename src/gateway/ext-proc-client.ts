@@ -10,8 +10,12 @@ import { loadSync } from '@grpc/proto-loader';
 import { packageFile } from '../files/folders.ts';
 import type { HeaderMutation, WireHeader } from './header-mutation.ts';
 
+interface HeaderList {
+  readonly headers: readonly WireHeader[];
+}
+
 interface HeadersMessage {
-  readonly headers: { readonly headers: readonly WireHeader[] };
+  readonly headers: HeaderList;
   readonly end_of_stream: boolean;
 }
 
@@ -21,11 +25,11 @@ interface BodyMessage {
 }
 
 interface TrailersMessage {
-  readonly trailers: { readonly headers: readonly WireHeader[] };
+  readonly trailers: HeaderList;
 }
 
-/** What the data plane says; one of the fields besides `protocol_config`. */
-export interface ProcessingRequest {
+/** A message of the data plane: one of the fields, and `protocol_config` in the first. */
+interface ProcessingRequest {
   readonly request_headers?: HeadersMessage;
   readonly request_body?: BodyMessage;
   readonly request_trailers?: TrailersMessage;
@@ -48,7 +52,7 @@ interface CommonAnswer {
   };
 }
 
-/** What the picker answers; one of the fields. Fields of default value are absent. */
+/** An answer of the picker: one of the fields. Fields with default values are absent. */
 export interface ProcessingResponse {
   readonly request_headers?: CommonAnswer;
   readonly request_body?: CommonAnswer;
@@ -66,19 +70,19 @@ export interface ProcessingResponse {
 export type ExtProcStream = ClientDuplexStream<ProcessingRequest, ProcessingResponse>;
 
 export interface ExtProcClient {
-  /** One stream for one HTTP request. */
+  /** Opens the stream of one HTTP request. */
   process(): ExtProcStream;
   close(): void;
 }
 
-export interface ExtProcClientOptions {
+interface ExtProcClientOptions {
   /** `host:port`. */
   readonly address: string;
-  /** TLS without verification, as towards a picker with a certificate of its own. */
+  /** Use TLS, without verification, as pickers may have self-signed certificates. */
   readonly tls: boolean;
 }
 
-/** The data plane's end of ext_proc, on the proto files the package ships. Connects when first used. */
+/** The data plane's side of ext_proc, with the package's proto files. Connects when first used. */
 export function createExtProcClient({ address, tls }: ExtProcClientOptions): ExtProcClient {
   const folder = packageFile('proto');
   const definition = loadSync(join(folder, 'envoy/service/ext_proc/v3/external_processor.proto'), {
@@ -100,9 +104,9 @@ export function createExtProcClient({ address, tls }: ExtProcClientOptions): Ext
     : credentials.createInsecure();
   const client = new Service.envoy.service.ext_proc.v3.ExternalProcessor(address, channel, {
     'grpc.max_receive_message_length': -1,
-    // A certificate of the picker's own says so; without a name the address would be sent as one, which TLS forbids.
+    // The name in self-signed certificates; by default gRPC sends the address, which TLS forbids.
     ...(tls && { 'grpc.ssl_target_name_override': 'pointsman' }),
-    // A picker that comes back should be found at once, not after the two minutes grpc-js backs off to.
+    // Reconnects to a restarted picker after at most a second; grpc-js's default is two minutes.
     'grpc.max_reconnect_backoff_ms': 1_000,
   }) as unknown as Client & { Process(): ExtProcStream };
   return { process: () => client.Process(), close: () => client.close() };

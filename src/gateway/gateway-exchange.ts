@@ -3,9 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { PassThrough } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import type { ExtProcClient, ExtProcStream, ProcessingResponse } from './ext-proc-client.ts';
-import { endToEndHeaders, type HeaderPair, applyMutation, toWire } from './header-mutation.ts';
+import { applyMutation, endToEndHeaders, type HeaderPair, toWire } from './header-mutation.ts';
 
-export interface ExchangeOptions {
+interface ExchangeOptions {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly extProc: ExtProcClient;
@@ -14,24 +14,27 @@ export interface ExchangeOptions {
 
 const DESTINATION = 'x-gateway-destination-endpoint';
 
-/** One HTTP request on its way through the gateway: to the picker in full duplex, to the endpoint it names, and back. */
+/**
+ * Passes one HTTP request to the picker in full duplex, to the endpoint that it picks, and the
+ * response back.
+ */
 export class GatewayExchange {
   readonly #options: ExchangeOptions;
   readonly #stream: ExtProcStream;
   readonly #abort = new AbortController();
-  /** The request body as the picker hands it back. */
+  /** The request body that the picker has returned. */
   readonly #toUpstream = new PassThrough();
   readonly #headers: readonly HeaderPair[];
   readonly #hasBody: boolean;
   #upstream: Dispatcher.ResponseData | undefined;
-  /** The picker has given up the rest of the response: it passes without it. */
+  /** The picker has ended its stream: the rest of the response does not pass it. */
   #passing = false;
   #over = false;
 
   constructor(options: ExchangeOptions) {
     const { request, response, extProc } = options;
     this.#options = options;
-    // The client must not name its own destination; only the picker's answer counts.
+    // Only the picker may set the destination.
     this.#headers = endToEndHeaders(request.rawHeaders).filter(([name]) => name !== DESTINATION);
     this.#hasBody =
       'transfer-encoding' in request.headers || Number(request.headers['content-length'] ?? 0) > 0;
@@ -86,7 +89,7 @@ export class GatewayExchange {
     this.#end();
   }
 
-  /** Once: whatever still runs for this request stops. */
+  /** Stops everything that runs for this request. */
   #end(): void {
     if (this.#over) return;
     this.#over = true;
@@ -104,7 +107,10 @@ export class GatewayExchange {
     if (this.#over) return;
     if (answer.immediate_response !== undefined) this.#reject(answer.immediate_response);
     else if (answer.request_headers !== undefined) {
-      const headers = applyMutation(this.#headers, answer.request_headers.response?.header_mutation);
+      const headers = applyMutation(
+        this.#headers,
+        answer.request_headers.response?.header_mutation,
+      );
       this.#forward(headers).catch((error: unknown) => {
         this.#fail(503, `the picked endpoint cannot be reached: ${String(error)}`);
       });
@@ -151,7 +157,9 @@ export class GatewayExchange {
       bodyTimeout: 0,
     });
     this.#upstream = upstream;
-    upstream.body.on('error', () => this.#fail(502, 'the picked endpoint broke off its answer'));
+    upstream.body.on('error', () =>
+      this.#fail(502, 'the picked endpoint closed the connection before its response ended'),
+    );
     if (this.#passing) {
       this.#passResponse();
       return;
@@ -194,7 +202,7 @@ export class GatewayExchange {
     if (!this.#over) this.#stream.end();
   }
 
-  /** The picker has ended the stream in good order: what it has not seen yet passes without it. */
+  /** The picker has ended the stream: the rest of the response is passed directly. */
   #onPickerDone(): void {
     if (this.#over || this.#options.response.writableEnded) return;
     this.#passing = true;
@@ -209,7 +217,7 @@ export class GatewayExchange {
 }
 
 function responseHeaders({ headers }: Dispatcher.ResponseData): readonly HeaderPair[] {
-  // With `responseHeaders: 'raw'` it is the flat list; undici's types know only the object.
+  // A flat list with `responseHeaders: 'raw'`, which undici's types do not declare.
   const flat = headers as unknown as readonly (string | Buffer)[];
   return endToEndHeaders(
     flat.map((each) => (typeof each === 'string' ? each : each.toString('latin1'))),

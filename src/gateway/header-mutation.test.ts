@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { endToEndHeaders, applyMutation, toWire } from './header-mutation.ts';
+import { applyMutation, endToEndHeaders, toWire } from './header-mutation.ts';
 
 describe('endToEndHeaders', () => {
   it('keeps repeated headers apart and drops those of one hop', () => {
@@ -28,17 +28,21 @@ describe('mutate', () => {
 
   it('removes before it sets', () => {
     const set_headers = [{ header: { key: 'b', value: 'new' } }];
-    expect(applyMutation(before, { remove_headers: ['A', 'B'], set_headers })).toEqual([['b', 'new']]);
+    expect(applyMutation(before, { remove_headers: ['A', 'B'], set_headers })).toEqual([
+      ['b', 'new'],
+    ]);
   });
 
   it('follows the conditions of an action', () => {
     const header = { key: 'b', value: 'new' };
     const other = { key: 'c', value: 'new' };
-    expect(applyMutation(before, { set_headers: [{ header, append_action: 'ADD_IF_ABSENT' }] })).toEqual(
-      before,
-    );
     expect(
-      applyMutation(before, { set_headers: [{ header: other, append_action: 'OVERWRITE_IF_EXISTS' }] }),
+      applyMutation(before, { set_headers: [{ header, append_action: 'ADD_IF_ABSENT' }] }),
+    ).toEqual(before);
+    expect(
+      applyMutation(before, {
+        set_headers: [{ header: other, append_action: 'OVERWRITE_IF_EXISTS' }],
+      }),
     ).toEqual(before);
   });
 

@@ -1,6 +1,6 @@
 export type HeaderPair = readonly [name: string, value: string];
 
-/** As ext_proc carries a header; the bytes may be any a field value may hold. */
+/** A header in ext_proc; `raw_value` is the value's bytes. */
 export interface WireHeader {
   readonly key?: string;
   readonly value?: string;
@@ -15,7 +15,7 @@ export interface HeaderMutation {
   readonly remove_headers?: readonly string[];
 }
 
-/** Of one hop only; RFC 9110 §7.6.1, and `expect`, which is answered here. */
+/** Headers of a single hop (RFC 9110 §7.6.1), and `expect`, which the gateway answers. */
 const HOP_HEADERS: ReadonlySet<string> = new Set([
   'connection',
   'expect',
@@ -27,7 +27,7 @@ const HOP_HEADERS: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
-/** Node's flat list of names and values as pairs, lower-case names, without the headers of one hop. */
+/** Pairs with lower-case names from Node's flat list, without the headers of a single hop. */
 export function endToEndHeaders(flat: readonly string[]): readonly HeaderPair[] {
   const pairs: HeaderPair[] = [];
   for (let index = 0; index + 1 < flat.length; index += 2) {
@@ -42,15 +42,15 @@ export function toWire(pairs: readonly HeaderPair[]): readonly WireHeader[] {
 }
 
 /**
- * The headers after the picker's changes: removals first, then each set header in order. As in Envoy's ext_proc, a
- * header set without an action replaces. Pseudo-headers are out of reach here.
+ * Applies the picker's changes: removals first, then each set header in order. As in Envoy, a
+ * header without `append_action` replaces. Pseudo-headers cannot be changed.
  */
 export function applyMutation(
   pairs: readonly HeaderPair[],
   { set_headers: set = [], remove_headers: removed = [] }: HeaderMutation = {},
 ): readonly HeaderPair[] {
-  const gone = new Set(removed.map((name) => name.toLowerCase()));
-  let result = pairs.filter(([name]) => !gone.has(name));
+  const removedNames = new Set(removed.map((name) => name.toLowerCase()));
+  let result = pairs.filter(([name]) => !removedNames.has(name));
   for (const { header, append_action: action } of set) {
     const name = header?.key?.toLowerCase() ?? '';
     if (name === '' || name.startsWith(':') || HOP_HEADERS.has(name)) continue;

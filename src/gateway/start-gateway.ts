@@ -5,9 +5,9 @@ import { ListenError } from '../runtime/listen-error.ts';
 import { createExtProcClient } from './ext-proc-client.ts';
 import { GatewayExchange } from './gateway-exchange.ts';
 
-export interface GatewayOptions {
+interface GatewayOptions {
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0 selects a free port. */
   readonly port: number;
   /** Where the picker serves ext_proc, `host:port`. */
   readonly extProcAddress: string;
@@ -17,16 +17,17 @@ export interface GatewayOptions {
 
 export interface Gateway {
   readonly port: number;
-  /** Cuts what is still running. */
+  /** Closes all connections, including those of running requests. */
   stop(): Promise<void>;
 }
 
-/** Model servers keep idle connections for 5 s (uvicorn); ours must be the shorter. */
+/** Less than the 5 s for which model servers keep idle connections (uvicorn). */
 const UPSTREAM_IDLE_MS = 4_000;
 
 /**
- * A small HTTP gateway that asks the picker over real ext_proc, in full duplex, as Envoy does. For machines where no
- * Envoy can be had: plaintext HTTP/1.1, one process, only the first of several destinations, no retries, no request trailers.
+ * Starts a small HTTP gateway that asks the picker over ext_proc in full duplex, as Envoy does. For
+ * machines without Envoy: plaintext HTTP/1.1, one process, only the first of several destinations,
+ * no retries, no request trailers.
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { host, port, extProcAddress, extProcTls, log } = options;
@@ -34,7 +35,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const upstreams = new Agent({ keepAliveTimeout: UPSTREAM_IDLE_MS, connections: null });
   const server = createServer({ requestTimeout: 0 }, (request, response) => {
     const exchange = new GatewayExchange({ request, response, extProc, upstreams });
-    // The client or the picker has gone while the body was on its way; the exchange has seen to both already.
+    // The client or the picker closed its connection; the exchange has handled that already.
     exchange.run().catch(() => undefined);
   });
   await new Promise<void>((resolve, reject) => {
@@ -42,9 +43,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     server.listen(port, host, resolve);
   });
   const bound = (server.address() as AddressInfo).port;
-  log(
-    `this is the embedded gateway, not Envoy: for trying things out, on ${host}:${bound}, asking the picker at ${extProcAddress}`,
-  );
+  const where = `listening on ${host}:${bound}, picker at ${extProcAddress}`;
+  log(`this is the embedded gateway, not Envoy, for trials only: ${where}`);
   return {
     port: bound,
     stop: async () => {
