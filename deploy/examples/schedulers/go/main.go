@@ -1,9 +1,9 @@
-// Least-loaded is a scheduler in Go: the endpoint with the fewest requests, those in flight that the picker told of and
-// those the server said are waiting.
+// Least-loaded is a scheduler in Go. It picks the endpoint with the fewest requests: those in
+// flight by the picker's events, and those waiting by the server's metrics.
 //
 //	go run . unix:/run/pointsman/least-loaded.sock
 //
-// schedulerv1 is what protoc makes of scheduler.proto, with protoc-gen-go and protoc-gen-go-grpc.
+// Package schedulerv1 is generated from scheduler.proto by protoc-gen-go and protoc-gen-go-grpc.
 package main
 
 import (
@@ -32,9 +32,9 @@ type server struct {
 	schedulerv1.UnimplementedSchedulerServer
 }
 
-// Run serves one stream of one picker; what it has told is kept for as long as the stream lasts.
+// Run serves one stream of one picker. The state lasts as long as the stream.
 func (server) Run(stream schedulerv1.Scheduler_RunServer) error {
-	told := newState()
+	state := newState()
 	for {
 		message, err := stream.Recv()
 		if err == io.EOF {
@@ -43,7 +43,7 @@ func (server) Run(stream schedulerv1.Scheduler_RunServer) error {
 		if err != nil {
 			return err
 		}
-		answer, err := told.hear(message)
+		answer, err := state.handle(message)
 		if err != nil {
 			return err
 		}
@@ -66,7 +66,7 @@ func newState() *state {
 	return &state{waiting: map[uint32]float64{}, inFlight: map[uint32]int{}, slotOf: map[string]uint32{}}
 }
 
-func (s *state) hear(message *schedulerv1.PickerMessage) (*schedulerv1.SchedulerMessage, error) {
+func (s *state) handle(message *schedulerv1.PickerMessage) (*schedulerv1.SchedulerMessage, error) {
 	if hello := message.GetHello(); hello != nil {
 		if hello.GetVersion() != version {
 			return nil, status.Errorf(codes.FailedPrecondition, "this is version %d", version)
@@ -84,7 +84,7 @@ func (s *state) hear(message *schedulerv1.PickerMessage) (*schedulerv1.Scheduler
 		s.waiting[endpoint.GetSlot()] = endpoint.GetWaitingRequests()
 	}
 	for _, event := range message.GetEvents() {
-		s.happened(event)
+		s.record(event)
 	}
 	if len(message.GetRequests()) == 0 {
 		return nil, nil
@@ -92,7 +92,7 @@ func (s *state) hear(message *schedulerv1.PickerMessage) (*schedulerv1.Scheduler
 	return &schedulerv1.SchedulerMessage{Decisions: s.decide(message.GetRequests())}, nil
 }
 
-func (s *state) happened(event *schedulerv1.Event) {
+func (s *state) record(event *schedulerv1.Event) {
 	if routed := event.GetRouted(); routed != nil {
 		s.slotOf[event.GetId()] = routed.GetSlot()
 		s.inFlight[routed.GetSlot()]++
@@ -104,13 +104,13 @@ func (s *state) happened(event *schedulerv1.Event) {
 }
 
 func (s *state) decide(requests []*schedulerv1.Request) []*schedulerv1.Decision {
-	// Requests that come together must not all go to the same endpoint: none of them has been routed yet.
-	given := map[uint32]int{}
+	// Spreads the requests of a message over endpoints: none of them has been routed yet.
+	assigned := map[uint32]int{}
 	decisions := make([]*schedulerv1.Decision, 0, len(requests))
 	for _, request := range requests {
 		targets := make([]*schedulerv1.Target, 0, len(s.waiting))
 		offer := func(slot uint32) {
-			load := s.waiting[slot] + float64(s.inFlight[slot]+given[slot])
+			load := s.waiting[slot] + float64(s.inFlight[slot]+assigned[slot])
 			targets = append(targets, &schedulerv1.Target{Slot: slot, Score: -load})
 		}
 		for _, slot := range request.GetCandidates() {
@@ -124,7 +124,7 @@ func (s *state) decide(requests []*schedulerv1.Request) []*schedulerv1.Decision 
 		slices.SortFunc(targets, func(a, b *schedulerv1.Target) int { return cmp.Compare(b.Score, a.Score) })
 		targets = targets[:min(best, len(targets))]
 		if len(targets) > 0 {
-			given[targets[0].GetSlot()]++
+			assigned[targets[0].GetSlot()]++
 		}
 		decisions = append(decisions, &schedulerv1.Decision{Id: request.GetId(), Targets: targets})
 	}
@@ -139,7 +139,7 @@ func main() {
 	network, at := "tcp", address
 	if path, isSocket := strings.CutPrefix(address, "unix:"); isSocket {
 		network, at = "unix", path
-		// A socket that another run has left would be in the way.
+		// Removes the socket of an earlier run.
 		_ = os.Remove(path)
 	}
 	listener, err := net.Listen(network, at)

@@ -1,4 +1,5 @@
-"""The endpoint with the fewest requests: those in flight that the picker told of, and those the server said are waiting.
+"""Picks the endpoint with the fewest requests: those in flight by the picker's events, and those
+waiting by the server's metrics.
 
     pip install grpcio
     python least_loaded.py unix:/run/pointsman/least-loaded.sock
@@ -18,8 +19,8 @@ class LeastLoaded(Scheduler):
     def __init__(self):
         super().__init__()
         self.in_flight = Counter()  # Requests by slot.
-        self.slot_of = {}  # By request.
-        self.given = Counter()  # Of this batch, by slot: none of it has been routed yet.
+        self.slot_of = {}  # By request id.
+        self.assigned = Counter()  # Requests of this batch by slot: none has been routed yet.
 
     def removed(self, slot):
         del self.in_flight[slot]
@@ -34,17 +35,17 @@ class LeastLoaded(Scheduler):
                 self.in_flight[slot] -= 1
 
     def begin_batch(self):
-        self.given.clear()
+        self.assigned.clear()
 
     def load(self, slot):
-        return self.in_flight[slot] + self.given[slot] + self.endpoints[slot].waiting_requests
+        return self.in_flight[slot] + self.assigned[slot] + self.endpoints[slot].waiting_requests
 
     def decide(self, request, slots):
         known = [slot for slot in slots if slot in self.endpoints]
         best = sorted(known, key=self.load)[:BEST]
         targets = [(slot, -float(self.load(slot))) for slot in best]
         if best:
-            self.given[best[0]] += 1
+            self.assigned[best[0]] += 1
         return targets
 
 

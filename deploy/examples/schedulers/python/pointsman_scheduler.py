@@ -1,7 +1,8 @@
-"""The protocol of proto/pointsman/scheduler/v1/scheduler.proto, for schedulers in Python; needs `pip install grpcio` only.
+"""The protocol of proto/pointsman/scheduler/v1/scheduler.proto for schedulers in Python. Needs only
+`pip install grpcio`.
 
-Subclass Scheduler, and call serve(YourScheduler, address). One object is made for each stream, that is for each picker,
-and its methods are called from one thread at a time.
+Subclass Scheduler and call serve(YourScheduler, address). Each stream, that is each picker, gets an
+object of its own, whose methods are called from one thread at a time.
 """
 
 import struct
@@ -100,7 +101,7 @@ class PickerMessage:
     requests: list = field(default_factory=list)
 
 
-# By field number: its name, and how it is read. A type in a list stands for `repeated`, a dict for `map<string, string>`.
+# Name and type of each field, by number. `[type]` is `repeated`, dict is `map<string, string>`.
 FIELDS = {
     Hello: {1: ("version", int), 2: ("picker", str), 3: ("headers", [str]), 4: ("deadline_ms", float)},
     Endpoint: {
@@ -130,7 +131,7 @@ FIELDS = {
 
 
 def decode(kind, data):
-    """Reads a message of protobuf's wire format. Fields that FIELDS does not know are skipped."""
+    """Decodes a protobuf message. Fields that are not in FIELDS are skipped."""
     message, at, end, fields = kind(), 0, len(data), FIELDS[kind]
     while at < end:
         key, at = _varint(data, at)
@@ -145,7 +146,7 @@ def decode(kind, data):
         elif wire == 5:
             raw, at = data[at : at + 4], at + 4
         else:
-            raise ValueError(f"wire type {wire} is none of protobuf's")
+            raise ValueError(f"{wire} is not a protobuf wire type")
         if at > end:
             raise ValueError("the message is cut off")
         if key >> 3 in fields:
@@ -254,21 +255,21 @@ class Scheduler:
         self.endpoints = {}  # By slot.
 
     def removed(self, slot):
-        """An endpoint has gone; its slot may be another's later."""
+        """Called when an endpoint is removed. Its slot may be given to another one later."""
 
     def event(self, event):
-        """A request, whoever decided it, went somewhere (routed), had its first token (first_token), or ended (done)."""
+        """Called when a request of any scheduler is routed, has its first token, or is done."""
 
     def begin_batch(self):
-        """Requests that came together are about to be decided, one by one."""
+        """Called before the requests of a message are decided, one by one."""
 
     def decide(self, request, slots):
-        """Of the candidates `slots`, those it should go to, best first: [(slot, score)]. None where you have no opinion."""
+        """Returns [(slot, score)] of the candidates `slots`, best first; None for no opinion."""
         raise NotImplementedError
 
 
 def serve(make, address):
-    """Serves until it is killed. `address` is unix:/path or host:port."""
+    """Serves until the process ends. `address` is unix:/path or host:port."""
 
     def run(messages, context):
         scheduler = make()

@@ -1,4 +1,4 @@
-"""Where most of the prompt is cached already, unless that endpoint is much busier than the others.
+"""Picks the endpoint that has most of the prompt cached, unless it is much busier than others.
 
     pip install grpcio
     python prefix_aware.py unix:/run/pointsman/prefix-aware.sock
@@ -10,9 +10,9 @@ from collections import OrderedDict
 from least_loaded import BEST, LeastLoaded
 from pointsman_scheduler import serve
 
-BLOCKS_UNKNOWN = 10_000  # Of an endpoint that does not say how many it has.
-ASKED_MAX = 10_000
-LOAD_WORTH = 0.1  # A request more in flight weighs as much as so large a share of the prompt.
+BLOCKS_UNKNOWN = 10_000  # Cache size of an endpoint that does not report it.
+PENDING_MAX = 10_000
+LOAD_WEIGHT = 0.1  # One more request in flight weighs as much as this share of the prompt.
 
 
 class PrefixAware(LeastLoaded):
@@ -21,8 +21,8 @@ class PrefixAware(LeastLoaded):
 
     def __init__(self):
         super().__init__()
-        self.cached = {}  # By slot: block hashes, the least recently used first.
-        self.asked = OrderedDict()  # Hashes by request, until it is routed.
+        self.cached = {}  # Block hashes by slot, the least recently used first.
+        self.pending = OrderedDict()  # Hashes by request id, until the request is routed.
 
     def removed(self, slot):
         super().removed(slot)
@@ -31,14 +31,14 @@ class PrefixAware(LeastLoaded):
     def event(self, event):
         super().event(event)
         if event.routed is not None:
-            self.remember(event.routed.slot, self.asked.pop(event.id, ()))
+            self.remember(event.routed.slot, self.pending.pop(event.id, ()))
 
     def remember(self, slot, hashes):
         endpoint = self.endpoints.get(slot)
         if endpoint is None:
             return
         cached = self.cached.setdefault(slot, OrderedDict())
-        for block in reversed(hashes):  # So that a prompt's end is forgotten before its start.
+        for block in reversed(hashes):  # A prompt's end is evicted before its start.
             cached[block] = True
             cached.move_to_end(block)
         while len(cached) > (endpoint.cache_blocks or BLOCKS_UNKNOWN):
@@ -54,14 +54,14 @@ class PrefixAware(LeastLoaded):
 
     def decide(self, request, slots):
         hashes = request.hashes()
-        self.asked[request.id] = hashes
-        if len(self.asked) > ASKED_MAX:
-            self.asked.popitem(last=False)
+        self.pending[request.id] = hashes
+        if len(self.pending) > PENDING_MAX:
+            self.pending.popitem(last=False)
         share = {s: self.matched(s, hashes) / max(1, len(hashes)) for s in slots if s in self.endpoints}
-        scores = {slot: share[slot] - LOAD_WORTH * self.load(slot) for slot in share}
+        scores = {slot: share[slot] - LOAD_WEIGHT * self.load(slot) for slot in share}
         best = sorted(scores.items(), key=lambda item: -item[1])[:BEST]
         if best:
-            self.given[best[0][0]] += 1
+            self.assigned[best[0][0]] += 1
         return best
 
 

@@ -1,4 +1,5 @@
-// The endpoint with the fewest requests of ours in flight, beyond what it said last it has waiting.
+// Picks the endpoint with the fewest requests: those in flight by the picker's events, and those
+// waiting by the server's metrics.
 //   npm install @grpc/grpc-js @grpc/proto-loader
 //   node least-loaded.ts unix:/run/pointsman/least-loaded.sock
 import { rmSync } from 'node:fs';
@@ -12,7 +13,7 @@ import {
 } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 
-// In a project of your own: a copy of the file, wherever you keep it.
+// In another project, this is the path of a copy of the file.
 const PROTO = new URL('../../../../proto/pointsman/scheduler/v1/scheduler.proto', import.meta.url)
   .pathname;
 
@@ -33,7 +34,7 @@ interface PickerMessage {
   readonly requests: readonly { readonly id: string; readonly candidates: readonly number[] }[];
 }
 
-/** One stream of one picker: what it has told, and what was answered. */
+/** Serves one stream of one picker. The state lasts as long as the stream. */
 function run(stream: ServerDuplexStream<PickerMessage, object>): void {
   const endpoints = new Map<number, Endpoint>();
   const inFlight = new Map<number, number>();
@@ -64,11 +65,11 @@ function run(stream: ServerDuplexStream<PickerMessage, object>): void {
         if (slotOf.delete(id) && slot !== undefined) add(slot, -1);
       }
     }
-    // Requests that come together must not all go to the same endpoint: none of them has been routed yet.
-    const given = new Map<number, number>();
+    // Spreads the requests of a message over endpoints: none of them has been routed yet.
+    const assigned = new Map<number, number>();
     const loadOf = (slot: number): number =>
       (inFlight.get(slot) ?? 0) +
-      (given.get(slot) ?? 0) +
+      (assigned.get(slot) ?? 0) +
       (endpoints.get(slot)?.waitingRequests ?? 0);
     const decisions = requests.map(({ id, candidates }) => {
       const slots = candidates.length === 0 ? [...endpoints.keys()] : [...candidates];
@@ -77,7 +78,7 @@ function run(stream: ServerDuplexStream<PickerMessage, object>): void {
         .toSorted((a, b) => b.score - a.score)
         .slice(0, 4);
       const best = targets[0]?.slot;
-      if (best !== undefined) given.set(best, (given.get(best) ?? 0) + 1);
+      if (best !== undefined) assigned.set(best, (assigned.get(best) ?? 0) + 1);
       return { id, targets };
     });
     if (decisions.length > 0) stream.write({ decisions });
@@ -95,7 +96,7 @@ const { pointsman } = loadPackageDefinition(definition) as unknown as {
 const server = new Server();
 server.addService(pointsman.scheduler.v1.Scheduler.service, { Run: run });
 const address = process.argv[2] ?? '127.0.0.1:9100';
-// A socket that another run has left would be in the way.
+// Removes the socket of an earlier run.
 if (address.startsWith('unix:')) rmSync(address.slice('unix:'.length), { force: true });
 server.bindAsync(address, ServerCredentials.createInsecure(), (error, port) => {
   if (error !== null) throw error;
