@@ -1,8 +1,16 @@
 import { cpus } from 'node:os';
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { fetchEnvoy } from '../../src/lab/envoy/fetch-envoy.ts';
 import type { Tools } from '../load/bed.ts';
 import { buildYardstick } from '../yardstick/build.ts';
+import {
+  type AgainstResult,
+  againstLine,
+  measureAgainst,
+  PAIRS_DEFAULT,
+  requireCheckout,
+} from './against.ts';
 import { measureRow, type RowResult, type Timing } from './measure-row.ts';
 import { COST_ROWS, type CostRow } from './rows.ts';
 import { costTable, multipleOf, verdictOf } from './table.ts';
@@ -13,10 +21,12 @@ CPU of the picker per request, through a real Envoy, beside the reference picker
 
   --json             one JSON document on stdout, progress on stderr
   --only <id,…>      some rows: ${COST_ROWS.map(({ id }) => id).join(' ')}
-  --quick            short rounds: half the time, less sure
+  --quick            short rounds: half the time, wider ranges
   --profile <folder> write V8 CPU profiles of the picker there, without the yardstick
   --node-flags=<…>   start the picker's Node with these, such as "--trace-gc"
-  --verbose          what the processes say
+  --against <folder> the picker of another checkout in place of the yardstick: ratios, ours over the other's
+  --pairs <n>        pairs of processes for --against, ${PAIRS_DEFAULT} by default
+  --verbose          what the processes print
 `;
 
 const TIMING: Timing = { warmUpMs: 4000, windowMs: 2500, rounds: 4 };
@@ -24,19 +34,21 @@ const QUICK: Timing = { warmUpMs: 2500, windowMs: 1500, rounds: 3 };
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
+const OPTIONS = {
+  help: { type: 'boolean', default: false },
+  json: { type: 'boolean', default: false },
+  only: { type: 'string' },
+  quick: { type: 'boolean', default: false },
+  profile: { type: 'string' },
+  'node-flags': { type: 'string', default: '' },
+  against: { type: 'string' },
+  pairs: { type: 'string', default: String(PAIRS_DEFAULT) },
+  verbose: { type: 'boolean', default: false },
+} as const;
+
 /** Returns the process's exit code. */
 async function main(): Promise<number> {
-  const { values } = parseArgs({
-    options: {
-      help: { type: 'boolean', default: false },
-      json: { type: 'boolean', default: false },
-      only: { type: 'string' },
-      quick: { type: 'boolean', default: false },
-      profile: { type: 'string' },
-      'node-flags': { type: 'string', default: '' },
-      verbose: { type: 'boolean', default: false },
-    },
-  });
+  const { values } = parseArgs({ options: OPTIONS });
   if (values.help) {
     process.stdout.write(HELP);
     return 0;
@@ -51,32 +63,69 @@ async function main(): Promise<number> {
     say(`the cost bench needs a real Envoy: ${envoy.unavailable}`);
     return 2;
   }
-  // A profiler would take the time a process stood still for the yardstick's turn for work.
+  const { json, profile } = values;
+  const timing = values.quick ? QUICK : TIMING;
+  const nodeFlags = values['node-flags'].split(' ').filter((flag) => flag !== '');
+  const log = values.verbose ? say : () => undefined;
+  const common = { envoyPath: envoy.path, envoyVersion: envoy.version, nodeFlags, log };
+  if (values.against !== undefined) {
+    const other = { kind: 'picker', folder: resolve(values.against) } as const;
+    requireCheckout(other.folder);
+    await printAgainst(rows, timing, { ...common, other, pairs: Number(values.pairs) }, json);
+    return 0;
+  }
+  return printCosts(rows, timing, common, { json, profile });
+}
+
+async function printCosts(
+  rows: readonly CostRow[],
+  timing: Timing,
+  common: Omit<Tools, 'other'> & { readonly envoyVersion: string },
+  { json, profile }: { readonly json: boolean; readonly profile: string | undefined },
+): Promise<number> {
+  // A profiler would count the time that a process stands still for the yardstick's turn as work.
   const yardstick =
-    values.profile === undefined ? await buildYardstick(say) : { unavailable: 'profiling' };
+    profile === undefined ? await buildYardstick(say) : { unavailable: 'profiling' };
   const missing = 'unavailable' in yardstick ? yardstick.unavailable : undefined;
-  const profiling =
-    values.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${values.profile}`];
-  const tools: Tools = {
-    envoyPath: envoy.path,
-    yardstickPath: 'path' in yardstick ? yardstick.path : undefined,
-    nodeFlags: [...values['node-flags'].split(' '), ...profiling].filter((flag) => flag !== ''),
-    log: values.verbose ? say : () => undefined,
-  };
-  const results = await measureRows(rows, values.quick ? QUICK : TIMING, tools);
+  const profiling = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`];
+  const results = await measureRows(rows, timing, {
+    ...common,
+    nodeFlags: [...common.nodeFlags, ...profiling],
+    other: 'path' in yardstick ? { kind: 'yardstick', path: yardstick.path } : undefined,
+  });
   const machine = {
     cores: cpus().length,
     cpu: cpus()[0]?.model,
     node: process.version,
-    envoy: envoy.version,
+    envoy: common.envoyVersion,
     go: 'goVersion' in yardstick ? yardstick.goVersion : undefined,
   };
   process.stdout.write(
-    values.json
+    json
       ? `${JSON.stringify({ bench: 'cost', machine, yardstickMissing: missing, rows: results.map(asJson) }, undefined, 2)}\n`
       : `\n${costTable(results, missing)}\n`,
   );
   return results.every((result) => verdictOf(result) === 'yes') ? 0 : 1;
+}
+
+async function printAgainst(
+  rows: readonly CostRow[],
+  timing: Timing,
+  tools: Tools & { readonly pairs: number },
+  json: boolean,
+): Promise<void> {
+  const results: AgainstResult[] = [];
+  for (const [index, row] of rows.entries()) {
+    const result = await measureAgainst(row, timing, tools);
+    results.push(result);
+    say(`[${index + 1}/${rows.length}] ${againstLine(result)}`);
+  }
+  const { pairs } = tools;
+  process.stdout.write(
+    json
+      ? `${JSON.stringify({ bench: 'cost', against: true, pairs, rows: results }, undefined, 2)}\n`
+      : `\nours over the other's, median and range of ${pairs} pairs of processes\n${results.map(againstLine).join('\n')}\n`,
+  );
 }
 
 function chosenRows(only: string | undefined): readonly CostRow[] {
@@ -99,7 +148,7 @@ async function measureRows(
   for (const [index, row] of rows.entries()) {
     const result = await measureRow(row, timing, tools);
     results.push(result);
-    const yardstick = result.yardstick?.cost.median.toFixed(3) ?? '–';
+    const yardstick = result.other?.cost.median.toFixed(3) ?? '–';
     say(
       `[${index + 1}/${rows.length}] ${row.title} (${row.config}): ours ${result.ours.cost.median.toFixed(3)}, ` +
         `reference ${row.reference}, yardstick ${yardstick}`,
@@ -109,7 +158,7 @@ async function measureRows(
 }
 
 function asJson(result: RowResult): unknown {
-  const { row, ours, yardstick } = result;
+  const { row, ours, other: yardstick } = result;
   return {
     ...row,
     unit: row.load.kind === 'idle' ? 'cores' : 'ms per request',

@@ -29,7 +29,8 @@ export interface SideResult {
 export interface RowResult {
   readonly row: CostRow;
   readonly ours: SideResult;
-  readonly yardstick: SideResult | undefined;
+  /** The yardstick, or the picker of another checkout. */
+  readonly other: SideResult | undefined;
 }
 
 interface Round {
@@ -45,17 +46,20 @@ interface Round {
 const COMPILED_WARM_UP_MS = 1000;
 const SEED = 20_260;
 
-/** Starts all the row needs, measures both sides in turn (ours, yardstick, ours, …), and ends all of it. */
+/** Starts all the row needs, measures both sides in turn (ours, the other, ours, …), and ends all of it. */
 export async function measureRow(row: CostRow, timing: Timing, tools: Tools): Promise<RowResult> {
   const bed = await startBed(row, tools);
   try {
-    const sides = [bed.ours, ...(bed.yardstick === undefined ? [] : [bed.yardstick])];
-    const compared = row.load.kind === 'idle' ? [bed.ours] : sides;
+    const sides = [bed.ours, ...(bed.other === undefined ? [] : [bed.other])];
+    const besidePicker = tools.other?.kind === 'picker';
+    // The yardstick does not scrape: there is nothing to compare in a row without requests.
+    const compared = row.load.kind === 'idle' && !besidePicker ? [bed.ours] : sides;
     const rounds = new Map<Side, Round[]>(compared.map((side) => [side, []]));
     const next = promptsOf(row);
-    if (bed.yardstick !== undefined) for (const side of sides) side.pause();
+    if (bed.other !== undefined) for (const side of sides) side.pause();
     for (const side of compared) {
-      const windowMs = side === bed.ours ? timing.warmUpMs : COMPILED_WARM_UP_MS;
+      const compiled = side !== bed.ours && !besidePicker;
+      const windowMs = compiled ? COMPILED_WARM_UP_MS : timing.warmUpMs;
       await measureSide({ side, bed, row, next, windowMs });
     }
     for (let index = 0; index < timing.rounds; index++) {
@@ -63,9 +67,9 @@ export async function measureRow(row: CostRow, timing: Timing, tools: Tools): Pr
         done.push(await measureSide({ side, bed, row, next, windowMs: timing.windowMs }));
       }
     }
-    const [ours, yardstick] = [...rounds.values()].map(sideResult);
+    const [ours, other] = [...rounds.values()].map(sideResult);
     if (ours === undefined) throw new Error(`row ${row.id} was not measured`);
-    return { row, ours, yardstick };
+    return { row, ours, other };
   } finally {
     await bed.stop();
   }
@@ -102,7 +106,7 @@ async function measureSide(options: {
     };
   } finally {
     load?.stop();
-    if (bed.yardstick !== undefined) side.pause();
+    if (bed.other !== undefined) side.pause();
   }
 }
 

@@ -1,19 +1,19 @@
 import type { RowResult, SideResult } from './measure-row.ts';
 
-/** More than this share of failed requests, and a row tells of failures, not of cost. */
+/** A row with a larger share of failed requests measures failures, not cost. */
 const FAILED_SHARE_MAX = 0.001;
 
 export type Verdict = 'yes' | 'no' | 'failed requests';
 
-export function verdictOf({ row, ours, yardstick }: RowResult): Verdict {
-  const failed = Math.max(ours.failedShare, yardstick?.failedShare ?? 0);
+export function verdictOf({ row, ours, other }: RowResult): Verdict {
+  const failed = Math.max(ours.failedShare, other?.failedShare ?? 0);
   if (!(failed <= FAILED_SHARE_MAX)) return 'failed requests';
   return ours.cost.median < row.reference ? 'yes' : 'no';
 }
 
 /** Ours over the yardstick's, where both were measured. */
-export function multipleOf({ ours, yardstick }: RowResult): number | undefined {
-  return yardstick && ours.cost.median / yardstick.cost.median;
+export function multipleOf({ ours, other }: RowResult): number | undefined {
+  return other && ours.cost.median / other.cost.median;
 }
 
 const HEADINGS = [
@@ -46,7 +46,7 @@ export function costTable(results: readonly RowResult[], yardstickMissing?: stri
 }
 
 function cellsOf(result: RowResult, noYardstick: boolean): readonly string[] {
-  const { row, ours, yardstick } = result;
+  const { row, ours, other: yardstick } = result;
   const idle = row.load.kind === 'idle';
   const unit = idle ? ' core' : '';
   const multiple = multipleOf(result);

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { request } from 'undici';
 import { packageFile } from '../../src/files/folders.ts';
 import { renderEnvoyConfig } from '../../src/lab/envoy/render-config.ts';
@@ -7,11 +8,17 @@ import { type Child, startChild } from './child.ts';
 
 export interface Tools {
   readonly envoyPath: string;
-  readonly yardstickPath: string | undefined;
+  /** What is measured beside our picker; nothing where it is undefined. */
+  readonly other: OtherSide | undefined;
   readonly log: (line: string) => void;
   /** Of the picker, such as `--cpu-prof`. */
   readonly nodeFlags: readonly string[];
 }
+
+/** A bare Go ext_proc echo, or the picker of another checkout, whose packages are installed. */
+export type OtherSide =
+  | { readonly kind: 'yardstick'; readonly path: string }
+  | { readonly kind: 'picker'; readonly folder: string };
 
 export interface BedOptions {
   readonly config: string;
@@ -31,8 +38,7 @@ export interface Side {
 
 export interface Bed {
   readonly ours: Side;
-  /** Absent where there is no Go. */
-  readonly yardstick: Side | undefined;
+  readonly other: Side | undefined;
   /** How often the model servers have been asked for their metrics so far. */
   scrapes(): Promise<number>;
   stop(): Promise<void>;
@@ -56,18 +62,11 @@ export async function startBed(options: BedOptions, tools: Tools): Promise<Bed> 
     const picker = keep(await startPicker(options, addresses, tools));
     const { extProcPort } = picker.said as { readonly extProcPort: number };
     const ours = await behindEnvoy(picker, extProcPort, tools, keep);
-    if (tools.yardstickPath === undefined) return { ours, yardstick: undefined, scrapes, stop };
-    const echo = keep(
-      await startChild({
-        name: 'yardstick',
-        command: tools.yardstickPath,
-        args: ['-destination', addresses[0] ?? ''],
-        log: tools.log,
-      }),
-    );
-    const { port } = echo.said as { readonly port: number };
-    const yardstick = await behindEnvoy(echo, port, tools, keep);
-    return { ours, yardstick, scrapes, stop };
+    if (tools.other === undefined) return { ours, other: undefined, scrapes, stop };
+    const beside = keep(await startOther(options, addresses, tools, tools.other));
+    const { extProcPort: otherPort } = beside.said as { readonly extProcPort: number };
+    const other = await behindEnvoy(beside, otherPort, tools, keep);
+    return { ours, other, scrapes, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -94,9 +93,33 @@ async function scrapesSeen(address: string): Promise<number> {
   return Number(await body.text());
 }
 
+/** It says its `extProcPort`. */
+async function startOther(
+  options: BedOptions,
+  addresses: readonly string[],
+  tools: Tools,
+  other: OtherSide,
+): Promise<Child> {
+  if (other.kind === 'picker') {
+    return startPicker({ ...options, main: join(other.folder, 'src/main.ts') }, addresses, tools);
+  }
+  const echo = await startChild({
+    name: 'yardstick',
+    command: other.path,
+    args: ['-destination', addresses[0] ?? ''],
+    log: tools.log,
+  });
+  const { port } = echo.said as { readonly port: number };
+  return { ...echo, said: { extProcPort: port } };
+}
+
 /** `pointsman serve` in a process of its own; it says its `extProcPort` and `metricsPort`. */
 export function startPicker(
-  { config, flags: more = [] }: Pick<BedOptions, 'config'> & { readonly flags?: readonly string[] },
+  {
+    config,
+    flags: more = [],
+    main = packageFile('src/main.ts'),
+  }: Pick<BedOptions, 'config'> & { readonly flags?: readonly string[]; readonly main?: string },
   addresses: readonly string[],
   { log, nodeFlags }: Pick<Tools, 'log' | 'nodeFlags'>,
 ): Promise<Child> {
@@ -107,7 +130,7 @@ export function startPicker(
   return startChild({
     name: 'picker',
     command: process.execPath,
-    args: [...nodeFlags, packageFile('src/main.ts'), ...flags.split(' '), ...more],
+    args: [...nodeFlags, main, ...flags.split(' '), ...more],
     log,
   });
 }

@@ -57,7 +57,7 @@ export async function overheadOptions(
     },
     tools: {
       envoyPath: envoy.path,
-      yardstickPath: undefined,
+      other: undefined,
       nodeFlags: [],
       log: values.verbose ? say : () => undefined,
     },
