@@ -35,7 +35,12 @@ const probe = defineScorer({
 });
 
 const plan = loadConfig({
-  text: 'plugins: [{ type: probe-scorer }]\nschedulingProfiles: [{ name: default, plugins: [{ pluginRef: probe-scorer }] }]\n',
+  text: `
+apiVersion: llm-d.ai/v1alpha1
+kind: EndpointPickerConfig
+plugins: [{ type: probe-scorer }]
+schedulingProfiles: [{ name: default, plugins: [{ pluginRef: probe-scorer }] }]
+`,
   source: 'test',
   catalogue: catalogueOf([probe], dataSources),
 });
