@@ -16,10 +16,6 @@ describe('the scorer of CONTRIBUTING.md', () => {
     expect(code.trimEnd().split('\n')).toHaveLength(13);
   });
 
-  it('is the one of the README', () => {
-    expect(codeBlock('README.md', 'ts', 'defineScorer')).toBe(code);
-  });
-
   it('keeps the scorer contract', () => {
     const scorer = zone.create(zone.config.parse({ zone: 'b' }), makeRuntime());
     const pool = makePool([{ labels: { zone: 'a' } }, { labels: { zone: 'b' } }, {}]);
