@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { eventually, inFlightAt, serveOptions } from '../bench/support/stack.ts';
 import { type Gateway, startGateway } from '../src/gateway/start-gateway.ts';
 import { startServe } from '../src/serve/serve.ts';
 import type { Serving } from '../src/serve/serve-options.ts';
-import { eventually, inFlightAt, serveOptions } from '../bench/support/stack.ts';
 import { startUpstream, type Upstream } from './support/upstream.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
@@ -50,7 +50,7 @@ describe.each([
     return fetch(path, { method: 'POST', body, headers: { ...JSON_TYPE, ...headers } });
   }
 
-  /** Every reservation is given back; where the end is not seen, it is only when the model says so, which is not waited for. */
+  /** Every reservation is released; without an observed end only after a time not awaited here. */
   async function released(): Promise<void> {
     if ('halfCloseAfterPick' in serve) return;
     await eventually(
@@ -77,7 +77,7 @@ describe.each([
       for (let chunk = 0; chunk < 5; chunk++) {
         next = Promise.withResolvers<void>();
         response.write(`data: ${chunk}\n\n`);
-        // Only once the client has this one is another sent.
+        // The next chunk is sent when the client has received this one.
         await next.promise;
       }
       response.end();

@@ -7,7 +7,7 @@ import { pickerMaker } from '../src/index.ts';
 import { SimulatedClock } from '../src/runtime/simulated-clock.ts';
 
 const root = join(import.meta.dirname, '..');
-// Here `zod` is found, as it would be in a project of one's own.
+// Modules in this folder find `zod`, as in a user's project.
 const folder = mkdtempSync(join(root, 'node_modules', '.module-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 

@@ -2,23 +2,23 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { stubOptions } from '../stub-server/options/stub-options.ts';
-import { type StubPool, startStubPool } from '../stub-server/pool.ts';
 import {
   exampleOrSkip,
   type RunningScheduler,
   startScheduler,
 } from '../bench/support/example-schedulers.ts';
-import { tellFigure } from './support/figure.ts';
 import { envoyBinary, eventually, type Stack, startStack } from '../bench/support/stack.ts';
+import { stubOptions } from '../stub-server/options/stub-options.ts';
+import { type StubPool, startStubPool } from '../stub-server/pool.ts';
+import { tellFigure } from './support/figure.ts';
 
-/** A scheduler in another process is killed, stopped, restarted and made to answer garbage, with requests all the while. */
+/** A remote scheduler is killed, stopped, restarted and made to answer garbage under load. */
 
 const binary = await envoyBinary();
 const example = await exampleOrSkip('typescript');
 const GARBAGE = [process.execPath, join(import.meta.dirname, 'fixtures/schedulers/garbage.mjs')];
 const CLIENTS = 4;
-/** Decided by the scheduler, before it counts as back. */
+/** Decisions of the scheduler after which it counts as recovered. */
 const ENOUGH = 100;
 
 interface Described {
@@ -84,7 +84,7 @@ describe.skipIf(binary === undefined || example === undefined)(
       const { declined } = await described();
       const more = (now: Described, reason: string): boolean =>
         (now.declined[reason] ?? 0) > (declined[reason] ?? 0);
-      // It takes a dozen wrong answers, some of which cost a connection, on a machine that may be busy.
+      // This takes a dozen wrong answers, some of which close the stream, on a busy machine.
       await eventually(described, (now) => reasons.every((reason) => more(now, reason)), 2400);
     };
 

@@ -1,13 +1,17 @@
 import { describe, expect, it } from 'vitest';
+import {
+  type ExampleName,
+  exampleOrSkip,
+  startScheduler,
+} from '../bench/support/example-schedulers.ts';
 import { checkScheduler } from '../src/remote/contract/check-scheduler.ts';
 import { remoteSessionOpener } from '../src/remote/contract/remote-session.ts';
 import { createRealRuntime } from '../src/runtime/real-runtime.ts';
-import { type ExampleName, exampleOrSkip, startScheduler } from '../bench/support/example-schedulers.ts';
 
-/** The schedulers of deploy/examples/schedulers, each run as a user would, against the contract. */
+/** Checks the contract for each scheduler of deploy/examples/schedulers, run as a user does. */
 
 const NAMES: readonly ExampleName[] = ['typescript', 'python', 'python-prefix', 'go'];
-// One after the other: two of them need the same installed.
+// In turn, as two of them install the same package.
 const examples: { name: ExampleName; command: readonly string[] | undefined }[] = [];
 for (const name of NAMES) examples.push({ name, command: await exampleOrSkip(name) });
 

@@ -24,7 +24,7 @@ function bodyOf(messages: readonly Message[], extra: object = {}): BodyReader {
 const promptOf = (messages: readonly Message[], extra?: object): PromptBlocks =>
   bodyOf(messages, extra).end().prompt;
 
-/** As a server streams it: the role, then a chunk for each piece, then what it used. */
+/** Streams an answer as servers do: the role, a chunk for each piece, the usage. */
 function events(pieces: readonly string[], first: object = { role: 'assistant', content: '' }) {
   const event = (delta: object): string =>
     `data: ${JSON.stringify({ id: 'c', model: 'm', choices: [{ index: 0, delta, logprobs: null }] })}\n\n`;
@@ -35,7 +35,7 @@ function events(pieces: readonly string[], first: object = { role: 'assistant', 
 const whole = (message: object): string =>
   JSON.stringify({ id: 'c', choices: [{ index: 0, message, finish_reason: 'stop' }], usage: {} });
 
-/** What is learned of an answer to a body, the answer cut at these places. */
+/** The blocks of a body and its answer, with the answer cut at these places. */
 function learned(
   reader: BodyReader,
   answer: string,
@@ -51,7 +51,7 @@ function learned(
   return text.end();
 }
 
-/** The blocks of one that the other begins with; all of them, or the two differ. */
+/** Whether all blocks of `conversation` are the leading blocks of `next`. */
 function begins(next: PromptBlocks, conversation: PromptBlocks | undefined): boolean {
   if (conversation === undefined || conversation.count > next.count) return false;
   const { words } = conversation;
@@ -87,7 +87,7 @@ describe('the text of an answer', () => {
           }
           expect(begins(next, found)).toBe(true);
           expect(found.count).toBeGreaterThan(prompt.count);
-          // All that can be known: what is left is the question's.
+          // Only the prompt's blocks are left.
           expect(next.count - found.count).toBeLessThanOrEqual(1);
         },
       ),
@@ -99,7 +99,7 @@ describe('the text of an answer', () => {
     for (let length = 1; length <= 600; length++) {
       const said = 'x'.repeat(length);
       const found = learned(bodyOf(ASKED), events([said]));
-      // Roles and the bytes between texts, as in the body that comes next.
+      // With roles and separators, as in the next body.
       const known = Math.floor(
         (`user\n${QUESTION.content}\nassistant\n`.length + length + 1) / 256,
       );

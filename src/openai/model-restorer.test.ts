@@ -20,9 +20,9 @@ function restore(
   const out: Uint8Array[] = [];
   for (let index = 1; index < at.length; index++) {
     const chunk = Buffer.from(bytes.subarray(at[index - 1], at[index]));
-    // Copied at once: what it hands out may be views.
+    // Copied at once, as the result may hold views.
     out.push(...restorer.push(chunk).map((piece) => Buffer.from(piece)));
-    // Its memory may be used again afterwards.
+    // The chunk's memory may be reused afterwards.
     chunk.fill(0);
   }
   out.push(...restorer.end());

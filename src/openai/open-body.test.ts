@@ -31,7 +31,7 @@ function read(
 const words = (count: number, seed = 0): string =>
   Array.from({ length: count }, (_, index) => `w${seed}-${index}`).join(' ');
 
-/** Leading blocks two prompts share. */
+/** Number of leading blocks that two prompts share. */
 function shared(a: InferenceRequest, b: InferenceRequest): number {
   let block = 0;
   while (

@@ -18,7 +18,7 @@ afterEach(async () => {
   for (const stop of stops.splice(0)) await stop();
 });
 
-/** A model server that notes what it is asked and answers this. */
+/** A model server that records its requests and answers them by `answer`. */
 async function serverThat(
   answer: (asked: Received) => object | undefined,
   status = 200,
@@ -32,7 +32,7 @@ async function serverThat(
       const asked = { headers: request.headers, body };
       received.push(asked);
       const said = answer(asked);
-      // One that says nothing holds the connection until it is cut.
+      // Without an answer the connection stays open until it is closed.
       if (said !== undefined) response.writeHead(status).end(JSON.stringify(said));
     });
   });

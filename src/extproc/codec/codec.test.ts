@@ -7,7 +7,7 @@ import type { WireMessage } from './echo-message.ts';
 import { encodeResponse } from './encode-response.ts';
 import type { StreamAction } from './stream-action.ts';
 
-// The oracle: protobufjs, through the very .proto we ship.
+// The oracle: protobufjs with the .proto files of the package.
 const root = join(import.meta.dirname, '..', '..', '..', 'proto');
 const definitions = loadSync('envoy/service/ext_proc/v3/external_processor.proto', {
   includeDirs: [root],
@@ -24,7 +24,7 @@ const encodeOracle = (message: object): Buffer => method.requestSerialize(messag
 const decodeOracle = (bytes: Buffer): Record<string, unknown> =>
   method.responseDeserialize(bytes) as Record<string, unknown>;
 
-/** As grpc-js takes a message: copied behind the five bytes of its frame. */
+/** Copies a message behind the five bytes of a frame, as grpc-js does. */
 function framed(message: WireMessage): Buffer {
   const frame = Buffer.alloc(5 + message.byteLength);
   message.copy(frame, 5);
@@ -209,7 +209,7 @@ describe('the codec', () => {
         const expected = new Map(
           headers.map(({ key, value, raw_value }) => [
             key.toLowerCase(),
-            // What UTF-8 cannot hold is replaced before it reaches the wire.
+            // Lone surrogates are replaced when they are encoded.
             raw_value.length > 0 ? raw_value.toString() : Buffer.from(value).toString(),
           ]),
         );

@@ -79,7 +79,7 @@ function encodePick(
   writer.message(FIELD.dynamicMetadata, end);
   // HeadersResponse or BodyResponse { CommonResponse { HeaderMutation, clear_route_cache } }
   end = writer.written;
-  writer.flag(5);
+  writer.uint32(5, 1);
   if (body !== undefined) writeBody(body);
   const mutation = writer.written;
   writeRemovals(removeHeaders);

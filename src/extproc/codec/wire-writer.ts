@@ -42,11 +42,6 @@ export class WireWriter {
     this.message(field, end);
   }
 
-  /** Writes `true`; an absent field means false. */
-  flag(field: number): void {
-    this.uint32(field, 1);
-  }
-
   uint32(field: number, value: number): void {
     this.#varint(value);
     this.#byte((field << 3) | VARINT);

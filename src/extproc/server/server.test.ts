@@ -117,7 +117,7 @@ function body(content: Buffer, end_of_stream = true): object {
   return { request_body: { body: content, end_of_stream } };
 }
 
-/** Answers until the stream ends or `enough` of them are there. */
+/** Collects answers until there are `enough` or the stream ends. */
 function answers(
   stream: Stream,
   enough = Number.POSITIVE_INFINITY,

@@ -37,14 +37,25 @@ export interface ExtProcServer {
   /** Streams open now. */
   sessions(): number;
   setServing(serving: boolean): void;
-  /**
-   * Reports NOT_SERVING, refuses new streams, and closes those still open after `deadlineMs`.
-   */
+  /** Reports NOT_SERVING, refuses new streams, and closes those still open after `deadlineMs`. */
   drain(deadlineMs: number): Promise<void>;
 }
 
 /** Time for the last answers to leave before connections are closed. */
 const LAST_ANSWERS_MS = 200;
+
+const SERVICE = {
+  Process: {
+    path: '/envoy.service.ext_proc.v3.ExternalProcessor/Process',
+    requestStream: true,
+    responseStream: true,
+    requestSerialize: () => Buffer.alloc(0),
+    requestDeserialize: decodeRequest,
+    // A WireMessage has the part of Buffer's interface that grpc-js uses.
+    responseSerialize: (answer: Answer) => encodeResponse(answer) as Buffer,
+    responseDeserialize: (bytes: Buffer) => bytes,
+  },
+} as const;
 
 type Stream = ServerDuplexStream<StreamEvent, Answer>;
 
@@ -59,29 +70,15 @@ export async function startExtProcServer(options: ExtProcServerOptions): Promise
   let onIdle = (): void => undefined;
   const newRequestId = (): string => `${prefix}-${(requests++).toString(36)}`;
   const newSession = sessionFactory(options.session, newRequestId);
-  server.addService(
-    {
-      Process: {
-        path: '/envoy.service.ext_proc.v3.ExternalProcessor/Process',
-        requestStream: true,
-        responseStream: true,
-        requestSerialize: () => Buffer.alloc(0),
-        requestDeserialize: decodeRequest,
-        // A WireMessage has the part of Buffer's interface that grpc-js uses.
-        responseSerialize: (answer: Answer) => encodeResponse(answer) as Buffer,
-        responseDeserialize: (bytes: Buffer) => bytes,
-      },
+  server.addService(SERVICE, {
+    Process: (stream: Stream) => {
+      open += 1;
+      runSession(stream, newSession, () => {
+        open -= 1;
+        if (open === 0) onIdle();
+      });
     },
-    {
-      Process: (stream: Stream) => {
-        open += 1;
-        runSession(stream, newSession, () => {
-          open -= 1;
-          if (open === 0) onIdle();
-        });
-      },
-    },
-  );
+  });
   const credentials = await credentialsFor(options.tls);
   const port = await bind(server, options.host, options.port, credentials);
   const healthServer = await startHealthServer(options, health).catch((error: unknown) => {

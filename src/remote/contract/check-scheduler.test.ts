@@ -14,7 +14,7 @@ const WELCOME: Welcome = {
 
 type Tell = (message: PickerMessage, extra: Uint8Array) => readonly DecisionMessage[];
 
-/** A scheduler in memory that keeps all claims, changed as `faults` say. */
+/** A scheduler in memory that keeps all rules but those that `faults` break. */
 function scheduler(faults: {
   readonly welcome?: Partial<Welcome>;
   readonly greetsAnyVersion?: boolean;
