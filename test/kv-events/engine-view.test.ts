@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CacheView } from '../../src/endpoints/kv-events/cache-view.ts';
-import { EventStream, ReplaySlots } from '../../src/endpoints/kv-events/event-stream.ts';
+import { EventStream } from '../../src/endpoints/kv-events/event-stream.ts';
+import { ReplaySlots } from '../../src/endpoints/kv-events/replay.ts';
 import { StreamStats } from '../../src/endpoints/kv-events/stream-stats.ts';
 import { chainKeys, TokenChain } from '../../src/endpoints/kv-events/token-chain.ts';
 import { SimulatedClock } from '../../src/runtime/simulated-clock.ts';

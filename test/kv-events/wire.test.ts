@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { eventually } from '../../bench/support/stack.ts';
 import { EMBEDDED_CATALOGUE } from '../../src/catalogue/built-in-catalogue.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { PrecisePrefixIndex } from '../../src/endpoints/kv-events/precise-prefix-producer.ts';
@@ -11,7 +12,6 @@ import type { KvEvent } from '../../stub-server/kv-events/kv-event.ts';
 import { KvEventPublisher } from '../../stub-server/kv-events/kv-event-publisher.ts';
 import { stubOptions } from '../../stub-server/options/stub-options.ts';
 import { type StubPool, startStubPool } from '../../stub-server/pool.ts';
-import { eventually } from '../../bench/support/stack.ts';
 
 /** Real sockets on the loopback: the stub's publishers, the picker's subscribers, and its tokenizer. */
 

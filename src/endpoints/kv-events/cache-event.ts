@@ -1,25 +1,25 @@
-/** 64-bit hashes, two words each: hash i is words 2i (low) and 2i + 1 (high). */
+/** 64-bit hashes of two words each: hash i is word 2i (low) and word 2i + 1 (high). */
 export type HashWords = Uint32Array;
 
-/** What happened to an engine's prefix cache, whichever engine told it and in whatever layout. */
+/** A change of an engine's prefix cache, the same for all engines and layouts. */
 export type CacheEvent =
   | {
       readonly kind: 'stored';
       /** Consecutive blocks of one chain. */
       readonly hashes: HashWords;
-      /** The block before the first; undefined at the beginning of a prompt. */
+      /** The block before the first one; undefined at the beginning of a prompt. */
       readonly parent: HashWords | undefined;
-      /** Of all the blocks, one after another; fewer where the engine did not tell them. */
+      /** The tokens of all blocks in order; fewer where the engine left them out. */
       readonly tokenIds: readonly number[];
       readonly blockTokens: number;
-      /** Where the blocks are, in lower case: `gpu`, `cpu`, … */
+      /** The tier that stores the blocks, in lower case: `gpu`, `cpu`, … */
       readonly tier: string;
       readonly lora: string | undefined;
-      /** For each block what besides its tokens makes it different (cache salt, pictures), as text; empty for most. */
+      /** What is hashed besides the tokens (cache salt, images), as text for each block; often empty. */
       readonly extras: readonly string[];
-      /** The KV-cache group the blocks are in; undefined for an engine with one. */
+      /** The KV-cache group of the blocks; undefined for an engine with one group. */
       readonly group: number | undefined;
-      /** What kind of attention the group is for, if told. */
+      /** The group's kind of attention, if known. */
       readonly groupKind: string | undefined;
     }
   | {

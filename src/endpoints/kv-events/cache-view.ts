@@ -8,41 +8,41 @@ type Stored = Extract<CacheEvent, { readonly kind: 'stored' }>;
 type Removed = Extract<CacheEvent, { readonly kind: 'removed' }>;
 
 const NONE = -1;
-/** Attention that keeps the whole prefix: with others a block found does not mean the prefix can be used. */
+/** Attention that keeps the whole prefix. With others, a block found does not make it usable. */
 const WHOLE_PREFIX: ReadonlySet<string> = new Set([
   'full_attention',
   'mla_attention',
   'sink_full_attention',
 ]);
-/** Names of adapters remembered, all endpoints together: they come from engines, not from clients. */
+/** The most adapter names kept for all endpoints; they come from engines, not from clients. */
 const ADAPTERS_MAX = 4096;
 
 /**
- * `unknown`: nothing heard yet, so that nothing can be said; `partial`: what is here is held, and more may be;
- * `complete`: exactly what is here is held.
+ * `unknown`: no events yet. `partial`: the cache holds these blocks and perhaps more. `complete`:
+ * the cache holds exactly these blocks.
  */
-export type Knowledge = 'unknown' | 'partial' | 'complete';
+type Knowledge = 'unknown' | 'partial' | 'complete';
 
-export interface CacheViewOptions {
+interface CacheViewOptions {
   readonly chain: TokenChain;
   readonly stats: StreamStats;
-  /** Adapters that any engine has named; grows with the events. */
+  /** Adapter names are added to it as they occur in events. */
   readonly adapters: Set<string>;
   readonly room: BlockRoom;
-  /** The engine has emptied its cache. */
+  /** Called when the engine has cleared its cache. */
   readonly onCleared: () => void;
-  /** Weight of a block by the tier it is in; tiers not named weigh 1. */
+  /** The weight of a block by its tier; other tiers weigh 1. */
   readonly tierWeights: ReadonlyMap<string, number>;
 }
 
-/** One endpoint's prefix cache as its events tell it. */
+/** One endpoint's prefix cache, as its events describe it. */
 export class CacheView {
   readonly blocks: ResidentBlocks;
   readonly #options: CacheViewOptions;
-  /** Names of the tiers, in the order they first came; the accelerator's own is always the first. */
+  /** Tier names in the order of their first use; the accelerator's is always the first. */
   readonly #tiers: string[] = ['gpu'];
   readonly #weights: number[] = [];
-  /** The group whose blocks are counted; undefined until a group is named. */
+  /** The KV-cache group that counts; undefined until an event names one. */
   #group: number | undefined;
   #blockTokens: number | undefined;
   knowledge: Knowledge = 'unknown';
@@ -53,18 +53,18 @@ export class CacheView {
     this.#weights.push(1);
   }
 
-  /** The engine's own block size; undefined until it has stored something. */
+  /** The engine's block size in tokens; undefined until it has stored a block. */
   get blockTokens(): number | undefined {
     return this.#blockTokens;
   }
 
-  /** All that was known is void. */
+  /** Discards everything known. */
   reset(knowledge: Knowledge): void {
     this.blocks.clear();
     this.knowledge = knowledge;
   }
 
-  /** Throws an Error, having changed nothing, when the payload is no batch. */
+  /** Applies a batch. Throws an Error and changes nothing where the payload is not a batch. */
   apply(payload: Uint8Array): void {
     const { stats } = this.#options;
     const { events, unknown } = decodeBatch(payload);
@@ -75,16 +75,16 @@ export class CacheView {
     for (const event of events) this.#apply(event);
   }
 
-  /** How many of a chain's first blocks are held, each weighed by its tier; whole blocks. */
+  /** The number of a chain's first blocks that are held, weighed by tier and rounded down. */
   match(keys: Uint32Array, count: number): number {
-    // A sum of weights such as 0.8 five times over must not come out a block short.
+    // So that rounding errors, as in a sum of five weights of 0.8, do not cost a block.
     return Math.floor(this.blocks.weighedPrefix(keys, count, this.#weights) + 1e-9);
   }
 
   #apply(event: CacheEvent): void {
     switch (event.kind) {
       case 'stored':
-        if (this.#counts(event)) this.#store(event);
+        if (this.#isCountedGroup(event)) this.#store(event);
         return;
       case 'removed':
         if (event.group !== undefined && event.group !== this.#group) this.#skip();
@@ -96,7 +96,7 @@ export class CacheView {
     }
   }
 
-  #counts({ group, groupKind }: Stored): boolean {
+  #isCountedGroup({ group, groupKind }: Stored): boolean {
     if (group === undefined) return true;
     const whole = groupKind === undefined || WHOLE_PREFIX.has(groupKind);
     if (whole) this.#group ??= group;
@@ -145,20 +145,20 @@ export class CacheView {
   }
 
   #remove({ hashes, tier }: Removed): void {
-    const place = this.#tierOf(tier);
+    const index = this.#tierOf(tier);
     for (let at = 0; at < hashes.length; at += 2) {
       const block = this.blocks.find(hashes[at] as number, hashes[at + 1] as number);
-      if (block !== NONE) this.blocks.removeCopy(block, place);
+      if (block !== NONE) this.blocks.removeCopy(block, index);
     }
   }
 
-  /** An engine that comes back with another block size has begun anew, whatever else was heard. */
+  /** An engine with another block size than before has restarted. */
   #setBlockTokens(blockTokens: number): void {
     if (this.#blockTokens !== undefined && this.#blockTokens !== blockTokens) this.reset('partial');
     this.#blockTokens = blockTokens;
   }
 
-  /** A fifth tier is counted with the fourth. */
+  /** The index of a tier. A fifth tier counts as the fourth. */
   #tierOf(name: string): number {
     const known = this.#tiers.indexOf(name);
     if (known >= 0) return known;

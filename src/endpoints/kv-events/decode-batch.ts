@@ -1,18 +1,18 @@
 import { Decoder } from '@msgpack/msgpack';
 import type { CacheEvent, HashWords } from './cache-event.ts';
 
-export interface CacheEventBatch {
+interface CacheEventBatch {
   readonly events: readonly CacheEvent[];
-  /** Events of types we do not know, which later engines may add. */
+  /** The number of events of unknown types, which later engines may add. */
   readonly unknown: number;
   readonly dataParallelRank: number | undefined;
 }
 
-/** One batch is one step of an engine: this is a hundred times a full step of the largest. */
+/** A batch is one engine step. This is a hundred times a full step of the largest engines. */
 const ELEMENTS_MAX = 16_000_000;
 const TIER_DEFAULT = 'gpu';
 
-/** Stateless between calls; made once because making one allocates its tables. */
+/** Made once, as each decoder allocates tables. Has no state between calls. */
 const decoder = new Decoder({
   useBigInt64: true,
   maxArrayLength: ELEMENTS_MAX,
@@ -22,7 +22,7 @@ const decoder = new Decoder({
   maxExtLength: 65_536,
 });
 
-/** The fields of each event in their order, for engines that send arrays. */
+/** The fields of each event type in order, for engines that send arrays. */
 const FIELDS: Readonly<Record<string, readonly string[]>> = {
   BlockStored: [
     'block_hashes',
@@ -41,7 +41,7 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Reads a batch in any of the layouts vLLM has used (all arrays; events as maps; the batch a map too) or SGLang uses.
+ * Reads a batch in any layout of vLLM (arrays; events as maps; the batch as a map, too) or SGLang.
  * Throws an Error that says what is wrong.
  */
 export function decodeBatch(payload: Uint8Array): CacheEventBatch {
@@ -49,11 +49,11 @@ export function decodeBatch(payload: Uint8Array): CacheEventBatch {
   const fields = Array.isArray(batch)
     ? { events: batch[1], data_parallel_rank: batch[2] }
     : record(batch, 'the batch');
-  const told = list(fields['events'], 'the events of the batch');
+  const list = listOf(fields['events'], 'the events of the batch');
   const rank = fields['data_parallel_rank'];
   const events: CacheEvent[] = [];
   let unknown = 0;
-  for (const each of told) {
+  for (const each of list) {
     const event = eventOf(each);
     if (event === undefined) unknown += 1;
     else events.push(event);
@@ -61,15 +61,15 @@ export function decodeBatch(payload: Uint8Array): CacheEventBatch {
   return { events, unknown, dataParallelRank: typeof rank === 'number' ? rank : undefined };
 }
 
-function eventOf(told: unknown): CacheEvent | undefined {
-  const { type, fields } = namedFields(told);
+function eventOf(raw: unknown): CacheEvent | undefined {
+  const { type, fields } = namedFields(raw);
   switch (type) {
     case 'BlockStored':
       return stored(fields);
     case 'BlockRemoved':
       return {
         kind: 'removed',
-        hashes: hashWords(list(fields['block_hashes'], 'block_hashes')),
+        hashes: hashWords(listOf(fields['block_hashes'], 'block_hashes')),
         tier: tierOf(fields['medium']),
         group: optionalNumber(fields['group_idx']),
       };
@@ -80,28 +80,28 @@ function eventOf(told: unknown): CacheEvent | undefined {
   }
 }
 
-function namedFields(told: unknown): {
+function namedFields(raw: unknown): {
   readonly type: string;
   readonly fields: Readonly<Record<string, unknown>>;
 } {
-  if (!Array.isArray(told)) {
-    const fields = record(told, 'an event');
+  if (!Array.isArray(raw)) {
+    const fields = record(raw, 'an event');
     return { type: String(fields['type']), fields };
   }
-  const type = String(told[0]);
+  const type = String(raw[0]);
   const fields: Record<string, unknown> = {};
   FIELDS[type]?.forEach((name, index) => {
-    fields[name] = told[index + 1];
+    fields[name] = raw[index + 1];
   });
   return { type, fields };
 }
 
 function stored(fields: Readonly<Record<string, unknown>>): CacheEvent {
-  const hashes = hashWords(list(fields['block_hashes'], 'block_hashes'));
+  const hashes = hashWords(listOf(fields['block_hashes'], 'block_hashes'));
   const parent = fields['parent_block_hash'];
   const blockTokens = fields['block_size'];
   if (typeof blockTokens !== 'number' || !Number.isInteger(blockTokens) || blockTokens < 1) {
-    throw new Error(`block_size is ${describe(blockTokens)}: a whole number from 1 was expected`);
+    throw new Error(`block_size is ${describe(blockTokens)}, not a whole number of at least 1`);
   }
   const lora = typeof fields['lora_name'] === 'string' ? fields['lora_name'] : undefined;
   const kind = fields['kv_cache_spec_kind'];
@@ -119,13 +119,13 @@ function stored(fields: Readonly<Record<string, unknown>>): CacheEvent {
   };
 }
 
-/** Only as far as they are plain ids: pairs, as some speculative engines send them, name no text of a prompt. */
-function tokenIds(told: unknown): readonly number[] {
-  const ids = list(told ?? [], 'token_ids');
+/** None where they are not plain ids: some speculative engines send pairs, which no prompt has. */
+function tokenIds(raw: unknown): readonly number[] {
+  const ids = listOf(raw ?? [], 'token_ids');
   return ids.every((id) => typeof id === 'number') ? (ids as readonly number[]) : [];
 }
 
-/** Integers of either sign in two's complement; of bytes the last eight, as the reference reads them. */
+/** Integers of either sign in two's complement, or the last eight of some bytes, as in the reference. */
 function hashWords(hashes: readonly unknown[]): HashWords {
   const words = new Uint32Array(2 * hashes.length);
   hashes.forEach((hash, index) => {
@@ -138,21 +138,21 @@ function hashWords(hashes: readonly unknown[]): HashWords {
     } else if (hash instanceof Uint8Array) {
       const last = hash.subarray(-8);
       for (let at = 0; at < last.length; at++) {
-        const place = last.length - 1 - at;
-        const word = 2 * index + (place < 4 ? 0 : 1);
-        words[word] = (words[word] as number) + (last[at] as number) * 2 ** (8 * (place % 4));
+        const power = last.length - 1 - at;
+        const word = 2 * index + (power < 4 ? 0 : 1);
+        words[word] = (words[word] as number) + (last[at] as number) * 2 ** (8 * (power % 4));
       }
-    } else throw new Error(`a block hash is ${describe(hash)}: an integer or bytes were expected`);
+    } else throw new Error(`a block hash is ${describe(hash)}, not an integer or bytes`);
   });
   return words;
 }
 
-function extrasOf(told: unknown, lora: string | undefined): readonly string[] {
-  if (!Array.isArray(told)) return [];
-  return told.map((keys) => (Array.isArray(keys) ? extraText(keys, lora) : ''));
+function extrasOf(raw: unknown, lora: string | undefined): readonly string[] {
+  if (!Array.isArray(raw)) return [];
+  return raw.map((keys) => (Array.isArray(keys) ? extraText(keys, lora) : ''));
 }
 
-/** One text for what else is in a block's hash. The adapter is told by itself and left out. */
+/** What is in a block's hash besides tokens and adapter, as one text. */
 export function extraText(keys: readonly unknown[], lora: string | undefined): string {
   const others = keys.filter((key) => key !== null && key !== undefined && key !== lora);
   return others.length === 0 ? '' : JSON.stringify(others, plain);
@@ -171,16 +171,16 @@ function optionalNumber(value: unknown): number | undefined {
   return typeof value === 'number' ? value : undefined;
 }
 
-function list(value: unknown, what: string): readonly unknown[] {
+function listOf(value: unknown, what: string): readonly unknown[] {
   if (Array.isArray(value)) return value;
-  throw new Error(`${what}: a list was expected, got ${describe(value)}`);
+  throw new Error(`${what}: expected a list, got ${describe(value)}`);
 }
 
 function record(value: unknown, what: string): Readonly<Record<string, unknown>> {
   if (typeof value === 'object' && value !== null && !(value instanceof Uint8Array)) {
     return value as Readonly<Record<string, unknown>>;
   }
-  throw new Error(`${what} is ${describe(value)}: an array or a map was expected`);
+  throw new Error(`${what} is ${describe(value)}, not an array or a map`);
 }
 
 function describe(value: unknown): string {

@@ -1,20 +1,16 @@
 import type { DataSourceHost } from '../../framework/plugin.ts';
 import { CacheView } from './cache-view.ts';
-import { EventStream, type ReplaySlots } from './event-stream.ts';
+import type { EventAddress } from './event-address.ts';
+import { EventStream } from './event-stream.ts';
 import { type KvEventClient, openKvEvents } from './kv-event-client.ts';
 import type { PrecisePrefixConfig } from './precise-config.ts';
 import { RecentBlocks } from './recent-blocks.ts';
+import type { ReplaySlots } from './replay.ts';
 import type { BlockRoom } from './resident-blocks.ts';
-import { type StreamStats, streamStats } from './stream-stats.ts';
+import { StreamStats } from './stream-stats.ts';
 import type { TokenChain } from './token-chain.ts';
 
-/** Where one endpoint publishes. */
-export interface EventAddress {
-  readonly events: string;
-  readonly replay: string | undefined;
-}
-
-/** What all endpoints of a pool have in common. */
+/** What the endpoints of a pool share. */
 export interface EventsShared {
   readonly config: PrecisePrefixConfig;
   readonly host: DataSourceHost;
@@ -24,23 +20,26 @@ export interface EventsShared {
   readonly replaySlots: ReplaySlots;
 }
 
-/** One endpoint's events, from its sockets to what is known of its cache. */
+/** The KV events of one endpoint, from its sockets to what is known of its cache. */
 export class EndpointEvents {
-  readonly stats: StreamStats = streamStats();
+  readonly stats: StreamStats = new StreamStats();
   readonly view: CacheView;
-  /** What was sent there lately, which no event tells of yet. */
+  /** The prompts sent there lately, whose events may not have arrived yet. */
   readonly recent: RecentBlocks;
   readonly #stream: EventStream;
   readonly #client: KvEventClient | undefined;
-  readonly #onEmptied: () => void;
+  readonly #onCacheEmptied: () => void;
   #model: string | undefined;
   #restarts = 0;
 
-  /** Without an address others hand it what they hear. `onEmptied`: the engine began anew, or cleared its cache. */
-  constructor(shared: EventsShared, address: EventAddress | undefined, onEmptied: () => void) {
+  /**
+   * Without an address, events come only through `receive`. `onCacheEmptied` is called when the
+   * engine has restarted or has cleared its cache.
+   */
+  constructor(shared: EventsShared, address: EventAddress | undefined, onCacheEmptied: () => void) {
     const { config, host, chain, adapters, room, replaySlots } = shared;
     const { clock, network } = host.runtime;
-    this.#onEmptied = onEmptied;
+    this.#onCacheEmptied = onCacheEmptied;
     this.recent = new RecentBlocks(config.speculativeMs);
     this.view = new CacheView({
       chain,
@@ -48,7 +47,7 @@ export class EndpointEvents {
       adapters,
       room,
       tierWeights: config.tierWeights,
-      onCleared: () => this.#emptied(),
+      onCleared: () => this.#cacheEmptied(),
     });
     this.#stream = new EventStream({
       clock,
@@ -75,16 +74,17 @@ export class EndpointEvents {
       });
   }
 
-  /** The model its topic names; undefined where it names none. */
+  /** The model that the topic of its events names; undefined where it names none. */
   get model(): string | undefined {
     return this.#model;
   }
 
-  /** Bytes of the index and of what is held back. */
+  /** Bytes of the index and of the batches held back. */
   get bytes(): number {
     return this.view.blocks.bytes + this.#stream.heldBytes;
   }
 
+  /** Takes a batch of events. */
   receive(topic: string, sequence: number, payload: Uint8Array): void {
     this.#model = modelIn(topic) ?? this.#model;
     this.#stream.message(sequence, payload);
@@ -101,7 +101,7 @@ export class EndpointEvents {
       this.view.apply(payload);
       return true;
     } catch {
-      // Bytes from a network: the stream counts it, and gives up what it knew.
+      // Malformed bytes from the network: the stream counts them, and discards what is known.
       return false;
     }
   }
@@ -110,17 +110,17 @@ export class EndpointEvents {
     this.view.reset(complete ? 'complete' : 'partial');
     if (this.stats.restarts === this.#restarts) return;
     this.#restarts = this.stats.restarts;
-    this.#emptied();
+    this.#cacheEmptied();
   }
 
-  #emptied(): void {
+  #cacheEmptied(): void {
     this.recent.clear();
-    this.#onEmptied();
+    this.#onCacheEmptied();
   }
 }
 
-/** `kv@<pod>@<model>`; any other topic names no model. */
-export function modelIn(topic: string): string | undefined {
+/** Reads `kv@<pod>@<model>`; any other topic names no model. */
+function modelIn(topic: string): string | undefined {
   const [, , model] = topic.split('@');
   return topic.startsWith('kv@') && model !== undefined && model !== '' ? model : undefined;
 }

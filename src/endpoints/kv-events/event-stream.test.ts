@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { SimulatedClock } from '../../runtime/simulated-clock.ts';
-import { EventStream, ReplaySlots } from './event-stream.ts';
-import { streamStats } from './stream-stats.ts';
+import { EventStream } from './event-stream.ts';
+import { ReplaySlots } from './replay.ts';
+import { StreamStats } from './stream-stats.ts';
 
 /** A publisher's life: batch `n` of life `l` is the bytes [l, n low, n high]. */
 function payload(sequence: number, life = 0): Uint8Array {
@@ -17,7 +18,7 @@ function advance(clock: SimulatedClock, delayMs: number): void {
 
 function open({ replay = true, slots = new ReplaySlots(8) } = {}) {
   const clock = new SimulatedClock();
-  const stats = streamStats();
+  const stats = new StreamStats();
   const log: string[] = [];
   const asked: number[] = [];
   const stream = new EventStream({
@@ -195,7 +196,7 @@ describe('an event stream', () => {
         const requests: number[] = [];
         const stream = new EventStream({
           clock,
-          stats: streamStats(),
+          stats: new StreamStats(),
           sink: {
             apply: ([from = 0, low = 0]) => folded.push(`${from}:${low}`) > 0,
             reset: () => {

@@ -3,21 +3,21 @@ import type { DataSourceHost } from '../../framework/plugin.ts';
 import type { MessageSocket } from '../../framework/runtime.ts';
 import { EndpointEvents, type EventsShared } from './endpoint-events.ts';
 import { eventAddress } from './event-address.ts';
-import { REPLAYS_AT_ONCE, ReplaySlots } from './event-stream.ts';
 import { readEvents } from './kv-event-client.ts';
 import type { PrecisePrefixConfig } from './precise-config.ts';
+import { REPLAYS_AT_ONCE, ReplaySlots } from './replay.ts';
 import { TokenChain } from './token-chain.ts';
 
-/** What topics begin with where many publishers come to one socket: the reference's. */
+/** The prefix of topics where many publishers connect to one socket; the reference's. */
 const TOPIC_FILTER = 'kv@';
 
-/** The events of every endpoint of a pool: connected to each, or waiting for all at one socket, or both. */
+/** The KV events of a pool: from a connection to each endpoint, from one bound socket, or both. */
 export class EventSubscriptions {
   readonly chain: TokenChain;
-  /** Adapters that any engine has named. */
+  /** Names of the adapters that occurred in events. */
   readonly adapters: Set<string> = new Set();
   readonly #shared: EventsShared;
-  readonly #onEmptied: (endpoint: Endpoint) => void;
+  readonly #onCacheEmptied: (endpoint: Endpoint) => void;
   readonly #bySlot: (EndpointEvents | undefined)[] = [];
   readonly #byAddress = new Map<string, EndpointEvents>();
   readonly #bound: MessageSocket | undefined;
@@ -25,10 +25,10 @@ export class EventSubscriptions {
   constructor(
     config: PrecisePrefixConfig,
     host: DataSourceHost,
-    onEmptied: (endpoint: Endpoint) => void,
+    onCacheEmptied: (endpoint: Endpoint) => void,
   ) {
     const { random, network } = host.runtime;
-    this.#onEmptied = onEmptied;
+    this.#onCacheEmptied = onCacheEmptied;
     this.chain = new TokenChain(random.fork('kv-events').next() * 2 ** 32);
     this.#shared = {
       config,
@@ -57,7 +57,7 @@ export class EventSubscriptions {
     return this.#bySlot[slot];
   }
 
-  /** Block sizes of the engines, as far as they have told. */
+  /** The engines' block sizes, as far as events have shown them. */
   blockSizes(): ReadonlySet<number> {
     const sizes = new Set<number>();
     for (const events of this.#bySlot) {
@@ -66,12 +66,12 @@ export class EventSubscriptions {
     return sizes;
   }
 
-  /** Also for an endpoint that has changed its address: its events begin anew. */
+  /** Adds an endpoint, or one again whose address has changed: what was known of it is dropped. */
   add(endpoint: Endpoint): void {
     this.remove(endpoint);
     const { config } = this.#shared;
     const address = config.discoverPods ? eventAddress(endpoint, config) : undefined;
-    const events = new EndpointEvents(this.#shared, address, () => this.#onEmptied(endpoint));
+    const events = new EndpointEvents(this.#shared, address, () => this.#onCacheEmptied(endpoint));
     this.#bySlot[endpoint.slot] = events;
     this.#byAddress.set(endpoint.address, events);
   }
@@ -94,7 +94,7 @@ export class EventSubscriptions {
   }
 }
 
-/** `kv@<pod>@<model>`, the pod being its `ip:port`. */
+/** The pod, as `ip:port`, of a topic `kv@<pod>@<model>`. */
 function podIn(topic: string): string {
   return topic.split('@')[1] ?? '';
 }

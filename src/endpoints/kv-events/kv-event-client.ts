@@ -1,12 +1,12 @@
 import type { MessageSocket, Network } from '../../framework/runtime.ts';
 
-export interface KvEventClientOptions {
+interface KvEventClientOptions {
   readonly network: Network;
-  /** Where the events are published. */
+  /** The ZMQ address that publishes the events. */
   readonly address: string;
-  /** Where missed ones can be asked for; undefined where they cannot. */
+  /** The ZMQ address that replays missed events; undefined where there is none. */
   readonly replayAddress: string | undefined;
-  /** How the topic of an event must begin. */
+  /** The prefix of the topics to subscribe to. */
   readonly topic: string;
   readonly onConnected: () => void;
   readonly onEvents: (topic: string, sequence: number, payload: Uint8Array) => void;
@@ -15,7 +15,7 @@ export interface KvEventClientOptions {
 }
 
 export interface KvEventClient {
-  /** All batches from this number on. What an earlier call has asked for no longer comes. */
+  /** Requests all batches from this number on. Ends the answer to an earlier request. */
   requestReplay(from: number): void;
   close(): void;
 }
@@ -23,7 +23,7 @@ export interface KvEventClient {
 const SEQUENCE_BYTES = 8;
 const utf8 = new TextDecoder();
 
-/** A publisher's two sockets, as vLLM and SGLang speak over them: frames to numbers, and nothing kept. */
+/** Connects to a publisher's two sockets with the framing of vLLM and SGLang. Keeps no state. */
 export function openKvEvents(options: KvEventClientOptions): KvEventClient {
   const { network, address, replayAddress, topic, onConnected, onEvents } = options;
   const events = network.openMessages?.({
@@ -59,7 +59,7 @@ export function openKvEvents(options: KvEventClientOptions): KvEventClient {
   };
 }
 
-/** Topic, number, payload. Anything else is none of ours. */
+/** Reads the frames topic, number and payload. Ignores any other message. */
 export function readEvents(
   [topic, sequence, payload]: readonly Uint8Array[],
   onEvents: KvEventClientOptions['onEvents'],
@@ -69,11 +69,11 @@ export function readEvents(
   if (number !== undefined) onEvents(utf8.decode(topic), number, payload);
 }
 
-/** Whether it was the end. Before number and payload stands an empty frame, a topic, both or nothing. */
-function readReplay(
-  frames: readonly Uint8Array[],
-  { onReplayed }: Pick<KvEventClientOptions, 'onReplayed'>,
-): boolean {
+/**
+ * Reads a replayed message; returns whether it marks the end. Before number and payload may come
+ * an empty frame and a topic.
+ */
+function readReplay(frames: readonly Uint8Array[], { onReplayed }: KvEventClientOptions): boolean {
   const payload = frames.at(-1);
   const sequence = frames.at(-2);
   if (payload === undefined || sequence === undefined) return false;

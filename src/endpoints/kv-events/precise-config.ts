@@ -2,22 +2,22 @@ import { z } from 'zod';
 import type { Millis } from '../../framework/runtime.ts';
 import { duration } from '../../plugins/parameters/duration.ts';
 
-/** Parameters of `precise-prefix-cache-producer`, as far as they have a meaning here. */
+/** The parameters of `precise-prefix-cache-producer` that have an effect. */
 export interface PrecisePrefixConfig {
-  /** The unit matches are told in. Engines' own block sizes are taken from their events. */
+  /** The unit of the matches. The engines' own block sizes come from their events. */
   readonly blockTokens: number;
-  /** How topics must begin; undefined where each endpoint is connected to and all it says is meant. */
+  /** The prefix of topics; undefined: each socket's default. */
   readonly topicFilter: string | undefined;
   /** Whether to connect to each endpoint. */
   readonly discoverPods: boolean;
-  /** Where to wait for publishers to connect. */
+  /** The address to bind, for publishers that connect to the picker. */
   readonly bindAddress: string | undefined;
   readonly socketPort: number;
   readonly replaySocketPort: number | undefined;
   readonly tierWeights: ReadonlyMap<string, number>;
-  /** Blocks of all endpoints together. */
+  /** A bound on the blocks of all endpoints together. */
   readonly blocksMax: number;
-  /** Counts a prompt as held where it was just sent, before the engine says so. */
+  /** Counts a prompt as cached where it was just sent, before an event confirms it. */
   readonly speculative: boolean;
   readonly speculativeMs: Millis;
 }
@@ -25,12 +25,12 @@ export interface PrecisePrefixConfig {
 const BLOCK_TOKENS_DEFAULT = 16;
 const SOCKET_PORT_DEFAULT = 5557;
 const SPECULATIVE_MS_DEFAULT: Millis = 2000;
-/** The reference's 10⁸ blocks would take 5 GB here; this bounds the index to about 1 GB. */
+/** Bounds the index to about 1 GB; the reference's 10⁸ blocks would take 5 GB. */
 const BLOCKS_MAX = 16_000_000;
 
 const port = z.int().min(1).max(65_535);
 
-/** Go's zero value for a port that is not there. */
+/** 0 is Go's value for a missing port. */
 const optionalPort = z
   .int()
   .min(0)
@@ -41,22 +41,22 @@ const optionalPort = z
 const tokenProcessorConfig = z.strictObject({
   blockSizeTokens: z.int().positive().optional(),
   blockSize: z.int().positive().optional(),
-  /** Of keys that are ours alone: nobody else sees them. */
+  /** Has no effect: the picker's keys are never shared. */
   hashSeed: z.string().optional(),
   hashAlgorithm: z.enum(['cbor-fnv', 'xxh64']).optional(),
 });
 
 const kvEventsConfig = z.strictObject({
-  /** Both layouts are told apart by what comes. */
+  /** Has no effect: the layout of an event shows its engine. */
   engineType: z.enum(['vllm', 'sglang']).optional(),
   topicFilter: z.string().optional(),
-  /** Of worker threads; ours are the event loop's. */
+  /** Has no effect: there are no worker threads. */
   concurrency: z.int().positive().optional(),
   discoverPods: z.boolean().default(true),
   zmqEndpoint: z.string().optional(),
   podDiscoveryConfig: z
     .strictObject({
-      /** Which pods there are is the pool's business. */
+      /** These two have no effect: the pods are those of the pool. */
       podLabelSelector: z.string().optional(),
       podNamespace: z.string().optional(),
       socketPort: port.default(SOCKET_PORT_DEFAULT),
@@ -85,7 +85,10 @@ const indexerConfig = z.strictObject({
     .optional(),
 });
 
-/** The reference's parameters and defaults. Where its index is kept, and by which hash, is accepted and our own affair. */
+/**
+ * The reference's parameters and defaults. Those for the index's storage and hash are accepted and
+ * have no effect.
+ */
 export const precisePrefixConfig: z.ZodType<PrecisePrefixConfig> = z
   .strictObject({
     tokenProcessorConfig: tokenProcessorConfig.default({}),
@@ -95,11 +98,8 @@ export const precisePrefixConfig: z.ZodType<PrecisePrefixConfig> = z
     speculativeTTL: duration.optional(),
   })
   .transform((parameters) => {
-    const {
-      tokenProcessorConfig: tokens,
-      kvEventsConfig: events,
-      indexerConfig: index,
-    } = parameters;
+    const { tokenProcessorConfig: tokens, kvEventsConfig: events } = parameters;
+    const index = parameters.indexerConfig;
     const size = index.kvBlockIndexConfig?.inMemoryConfig?.size ?? BLOCKS_MAX;
     const backends = index.kvCacheBackendConfigs ?? [
       { name: 'gpu', weight: 1 },

@@ -24,9 +24,9 @@ import { type PrecisePrefixConfig, precisePrefixConfig } from './precise-config.
 import { PrecisePrompts, type PreparedPrompt } from './precise-prompts.ts';
 
 /**
- * What each endpoint's prefix cache holds, as its engine says itself: KV events name the blocks, and a request's token
- * ids tell which of them its prompt is made of. Where either is missing, what we sent where is taken instead, and
- * counted.
+ * The exact prefix matches of requests: KV events name the blocks that each engine holds, and a
+ * request's token ids give the blocks of its prompt. Where either is unknown, the match is estimated
+ * from what was sent to each endpoint, and counted as approximate.
  */
 export const precisePrefixProducer: DataSourceDefinition = defineDataSource<PrecisePrefixConfig>({
   type: PRECISE_PREFIX_PRODUCER,
@@ -35,11 +35,11 @@ export const precisePrefixProducer: DataSourceDefinition = defineDataSource<Prec
   start: (parsed, host) => new PrecisePrefixIndex(parsed, host),
 });
 
-/** How often a match was told from what. */
-export interface MatchCounts {
-  /** Requests whose match came from events, at least at one endpoint. */
+/** Requests by the source of their match. */
+interface MatchCounts {
+  /** The tokens were known, so that events could be used. */
   precise: number;
-  /** Requests whose match was the approximate one, their tokens not being known. */
+  /** The tokens were not known. */
   approximate: number;
 }
 
@@ -61,17 +61,17 @@ export class PrecisePrefixIndex implements DataSource {
     this.facts = [
       {
         key: prefixMatchKey(host.name),
-        compute: (endpoints, context) => this.#match(endpoints, context.request, context),
+        compute: (_endpoints, { request, now }) => this.#match(request, now),
       },
     ];
   }
 
-  /** Blocks held by the endpoint's cache, as told. */
+  /** The number of blocks that the endpoint holds, by its events. */
   size(endpoint: Endpoint): number {
     return this.events(endpoint)?.view.blocks.size ?? 0;
   }
 
-  /** What is known of an endpoint; undefined when it is not in the pool. */
+  /** The events of an endpoint; undefined when it is not in the pool. */
   events(endpoint: Endpoint): EndpointEvents | undefined {
     return this.#subscriptions.of(endpoint);
   }
@@ -123,11 +123,7 @@ export class PrecisePrefixIndex implements DataSource {
     this.#approx.stop();
   }
 
-  #match(
-    _endpoints: readonly Endpoint[],
-    request: InferenceRequest,
-    { now }: { readonly now: Millis },
-  ): PrefixMatch {
+  #match(request: InferenceRequest, now: Millis): PrefixMatch {
     const approximate = this.#approx.match(request);
     const prompt = this.prompts.of(request);
     if (prompt === undefined) {
@@ -169,11 +165,11 @@ export class PrecisePrefixIndex implements DataSource {
     const events = this.events(endpoint);
     const blocks = events && this.#blocksFor(prompt, events);
     const knowledge = events?.view.knowledge ?? 'unknown';
-    const estimated = (): number => scaled(approximate, endpoint, prompt.tokens);
+    const estimated = (): number => estimatedTokens(approximate, endpoint, prompt.tokens);
     if (events === undefined || knowledge === 'unknown') return estimated();
-    // An engine that has stored nothing yet has not told its block size either.
+    // Without a block size the engine has stored nothing yet.
     if (blocks === undefined) return knowledge === 'complete' ? 0 : estimated();
-    if (!serves(events, endpoint, request.model, prompt.adapter)) return 0;
+    if (!areOfModel(events, endpoint, request.model, prompt.adapter)) return 0;
     const held = events.view.match(blocks.words, blocks.count);
     const sent = this.#config.speculative ? events.recent.matchedBlocks(blocks, now) : 0;
     const tokens = Math.max(held, sent) * blocks.blockTokens;
@@ -188,18 +184,18 @@ export class PrecisePrefixIndex implements DataSource {
   }
 }
 
-/** The share of the prompt that the approximate index thinks is held, in tokens. */
-function scaled(match: PrefixMatch, endpoint: Endpoint, tokens: number): number {
+/** The cached share of the prompt by the approximate index, in tokens. */
+function estimatedTokens(match: PrefixMatch, endpoint: Endpoint, tokens: number): number {
   if (match.totalBlocks === 0) return 0;
   return (match.matchedBlocks(endpoint) / match.totalBlocks) * tokens;
 }
 
 /**
- * Whether the blocks an engine tells of are of the model that is asked for. An adapter's are told by its name; a name
- * that is neither one of those nor the model of the topic is an adapter of which nothing is stored.
+ * Whether the engine's blocks belong to the requested model. Blocks of an adapter carry its name in
+ * their keys. Any other name that is not the topic's model is an adapter without stored blocks.
  */
-function serves(
-  { model: told }: EndpointEvents,
+function areOfModel(
+  { model: topicModel }: EndpointEvents,
   endpoint: Endpoint,
   model: string,
   isAdapter: boolean,
@@ -207,5 +203,5 @@ function serves(
   if (isAdapter) return true;
   const lora = endpoint.attribute(LORA);
   if (lora !== undefined && (lora.running.has(model) || lora.waiting.has(model))) return false;
-  return told === undefined || told === model || model === '';
+  return topicModel === undefined || topicModel === model || model === '';
 }

@@ -9,22 +9,23 @@ import { extraText } from './decode-batch.ts';
 import type { EventSubscriptions } from './event-subscriptions.ts';
 import { chainKeys } from './token-chain.ts';
 
-/** Answers of tokenizers kept: 16 million ids or so. */
+/** Room for the tokenizers' answers: about 16 million ids. */
 const CACHE_BYTES_MAX = 64 * 1024 * 1024;
 
-/** A request's prompt as the engines cut it into blocks. */
+/** A request's prompt, divided into blocks as the engines do it. */
 export interface PreparedPrompt {
+  /** The number of tokens. */
   readonly tokens: number;
-  /** Its keys by block size, one set for each that engines have. */
+  /** The block keys, by each block size that an engine has. */
   readonly blocks: ReadonlyMap<number, PromptBlocks>;
-  /** Whether the model asked for is an adapter that some engine has named. */
+  /** Whether the requested model is an adapter that occurred in events. */
   readonly adapter: boolean;
 }
 
-/** Where prompts' tokens came from, and why they did not. */
-export type PromptSource = 'body' | 'tokenizer' | NoTokensReason | 'no-events';
+/** Where a prompt's tokens came from, or why they are unknown. */
+type PromptSource = 'body' | 'tokenizer' | NoTokensReason | 'no-events';
 
-/** Works out requests' block keys before their cycles, and keeps them as long as the request. */
+/** Computes the block keys of requests before they are scheduled. Keeps them with the request. */
 export class PrecisePrompts {
   readonly tokenizer: RemoteTokenizer;
   readonly #host: DataSourceHost;
@@ -44,7 +45,7 @@ export class PrecisePrompts {
     });
   }
 
-  /** Requests by where their tokens came from. */
+  /** The number of requests by the source of their tokens. */
   get counts(): ReadonlyMap<PromptSource, number> {
     return this.#counts;
   }
@@ -53,22 +54,22 @@ export class PrecisePrompts {
     return this.#prepared.get(request);
   }
 
-  /** As `DataSource.prepare`. */
+  /** See `DataSource.prepare`. */
   prepare(request: InferenceRequest, body: readonly Uint8Array[], ready: () => void): boolean {
-    // While no engine has told of any block there is nothing to look for.
+    // Without any event there are no blocks to match.
     if (this.#subscriptions.blockSizes().size === 0) return this.#without('no-events');
     const prompt = readPrompt(request, body);
     if (prompt.kind === 'none') return this.#without(prompt.reason);
     const { salt } = prompt;
     if (prompt.kind === 'ids') return this.#with(request, { ids: prompt.ids, salt, from: 'body' });
-    const told = this.tokenizer.tokens(prompt, (tokens) => {
+    const known = this.tokenizer.tokens(prompt, (tokens) => {
       if (typeof tokens === 'string') this.#without(tokens);
       else this.#with(request, { ids: tokens, salt, from: 'tokenizer' });
       ready();
     });
-    if (told === undefined) return true;
-    if (typeof told === 'string') return this.#without(told);
-    return this.#with(request, { ids: told, salt, from: 'tokenizer' });
+    if (known === undefined) return true;
+    if (typeof known === 'string') return this.#without(known);
+    return this.#with(request, { ids: known, salt, from: 'tokenizer' });
   }
 
   #with(
@@ -108,7 +109,7 @@ export class PrecisePrompts {
     this.#counts.set(source, (this.#counts.get(source) ?? 0) + 1);
   }
 
-  /** The render API of the server that was named, or a model server of the pool, by turns. */
+  /** The configured server's render API, or else the tokenizer of each model server in turn. */
   #address(form: 'completion' | 'chat'): URL | undefined {
     const { url } = tokenizerOf(this.#host.pool);
     if (url !== undefined) {

@@ -2,12 +2,12 @@ import type { PromptBlocks } from '../../framework/request.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import { BlockLru } from '../../picker/block-lru.ts';
 
-/** A burst of two seconds to one endpoint at most; 24 bytes each. */
+/** A burst of two seconds to one endpoint; 24 bytes for each block. */
 const BLOCKS_MAX = 100_000;
 
 /**
- * What was sent to an endpoint lately: from one to two lifetimes long. Two generations, the older of which is forgotten
- * as a whole.
+ * The blocks sent to an endpoint lately, kept for one to two lifetimes: there are two generations,
+ * and the older one is forgotten as a whole.
  */
 export class RecentBlocks {
   readonly #lifetimeMs: Millis;
@@ -29,7 +29,7 @@ export class RecentBlocks {
     this.#old.clear();
   }
 
-  /** Changes nothing. */
+  /** How many blocks from the first on were sent lately. Changes nothing. */
   matchedBlocks(blocks: PromptBlocks, now: Millis): number {
     const age = now - this.#bornAt;
     if (age >= 2 * this.#lifetimeMs) return 0;
@@ -40,11 +40,9 @@ export class RecentBlocks {
   #age(now: Millis): void {
     const age = now - this.#bornAt;
     if (age < this.#lifetimeMs) return;
-    const forgotten = this.#old;
-    forgotten.clear();
-    this.#old = age < 2 * this.#lifetimeMs ? this.#young : forgotten;
-    this.#young = age < 2 * this.#lifetimeMs ? forgotten : this.#young;
     if (age >= 2 * this.#lifetimeMs) this.#young.clear();
+    this.#old.clear();
+    [this.#young, this.#old] = [this.#old, this.#young];
     this.#bornAt = now;
   }
 }

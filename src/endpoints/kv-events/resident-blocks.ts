@@ -1,50 +1,60 @@
 import { BlockTable } from '../../picker/block-table.ts';
 
 const NONE = -1;
-const ENTRIES_AT_FIRST = 256;
-/** Places a block can be in at once: accelerator, host, disk, and one more. */
+const INITIAL_BLOCKS = 256;
+/** The tiers a block can be in at once: accelerator, host, disk, and one more. */
 export const TIERS_MAX = 4;
-/** A block told so often is told wrongly; counting on would wrap. */
+/** The counter's maximum. Only wrong events store a block more often. */
 const COPIES_MAX = 0xffff;
 
-/** Room for blocks that several share. */
+/** Room for blocks, shared by several endpoints. */
 export interface BlockRoom {
   left: number;
 }
 
+/** A 64-bit number as two 32-bit words. */
+interface Words {
+  readonly low: number;
+  readonly high: number;
+}
+
 /**
- * The blocks one engine's prefix cache holds, exactly: known by the engine's own hash, which events name, and by our key,
- * which a prompt's tokens give. Each is counted per tier as often as it was stored and not yet removed.
+ * The exact content of one engine's prefix cache. A block is known by the engine's hash, which
+ * events name, and by our key, which is computed from a prompt's tokens. For each tier it counts
+ * how often the block was stored and not yet removed; a block with any copy is held.
  *
- * Engines evict tails before heads, so what is held is as a rule closed under "parent of" and a prompt's match is found
- * by binary search. A block removed before its children stays here, not held, for as long as one of them is: while there
- * is any such block the match is walked block by block instead. Either way the answer is exact.
+ * Engines evict the end of a chain first, so usually the parents of a held block are held, too, and
+ * binary search finds the match of a prompt. A block that is removed before its children becomes a
+ * ghost, which is kept until they are removed. While there are ghosts, the match is found block by
+ * block. The result is exact in both cases.
  */
 export class ResidentBlocks {
   readonly #room: BlockRoom;
+  /** Blocks held and ghosts, by the engine's hash with its low word spread. */
   readonly #byHash = new BlockTable();
-  /** Only of the blocks held. */
+  /** Blocks held, by our key. */
   readonly #byKey = new BlockTable();
-  #parent = new Int32Array(ENTRIES_AT_FIRST);
-  #children = new Int32Array(ENTRIES_AT_FIRST);
-  #copies = new Uint16Array(TIERS_MAX * ENTRIES_AT_FIRST);
-  /** Entries that were used and are free again. */
+  /** By block: its parent or NONE, the number of its children, and its copies in each tier. */
+  #parent = new Int32Array(INITIAL_BLOCKS);
+  #children = new Int32Array(INITIAL_BLOCKS);
+  #copies = new Uint16Array(TIERS_MAX * INITIAL_BLOCKS);
+  /** Block numbers that were used and are free again. */
   #free: number[] = [];
   #used = 0;
-  /** Held in no tier of full weight. */
-  #lesser = 0;
+  /** Held blocks without a copy in tier 0. */
+  #outsideTier0 = 0;
 
-  /** Where there is no room left, nothing is added. */
+  /** Where `room` has nothing left, no block is added. */
   constructor(room: BlockRoom) {
     this.#room = room;
   }
 
-  /** Blocks held. */
+  /** The number of blocks held. */
   get size(): number {
     return this.#byKey.size;
   }
 
-  /** Blocks kept only for their children's sake. */
+  /** The number of blocks that are kept only because of their children. */
   get ghosts(): number {
     return this.#byHash.size - this.#byKey.size;
   }
@@ -54,9 +64,9 @@ export class ResidentBlocks {
     return this.#byHash.bytes + this.#byKey.bytes + arrays;
   }
 
-  /** The block with this hash of the engine's, held or a ghost, or -1. */
+  /** The block with this hash of the engine, held or a ghost, or -1. */
   find(hashLow: number, hashHigh: number): number {
-    return this.#byHash.find(hashLow, hashHigh);
+    return this.#byHash.find(spread(hashLow, hashHigh), hashHigh);
   }
 
   keyLow(block: number): number {
@@ -67,28 +77,13 @@ export class ResidentBlocks {
     return this.#byKey.high(block);
   }
 
-  /** One copy more, in the first `TIERS_MAX` tiers. */
-  addCopy(block: number, tier: number): void {
-    const place = TIERS_MAX * block + tier;
-    const wasHeld = this.#isHeld(block);
-    const wasLesser = wasHeld && this.#copies[TIERS_MAX * block] === 0;
-    this.#copies[place] = Math.min(COPIES_MAX, (this.#copies[place] as number) + 1);
-    const isLesser = this.#copies[TIERS_MAX * block] === 0;
-    this.#lesser += Number(isLesser) - Number(wasLesser);
-    if (!wasHeld) this.#byKey.insert(block);
-  }
-
-  /** A block not known yet, without a copy; -1 when there is no room. `parent` is a block or -1. */
-  add(
-    hash: { readonly low: number; readonly high: number },
-    key: { readonly low: number; readonly high: number },
-    parent: number,
-  ): number {
+  /** Adds an unknown block, without copies. Returns -1 without room. `parent` is a block or -1. */
+  add(hash: Words, key: Words, parent: number): number {
     if (this.#room.left <= 0) return NONE;
     this.#room.left -= 1;
     const block = this.#free.pop() ?? this.#used++;
     if (block >= this.#parent.length) this.#grow();
-    this.#byHash.setKey(block, hash.low, hash.high);
+    this.#byHash.setKey(block, spread(hash.low, hash.high), hash.high);
     this.#byKey.setKey(block, key.low, key.high);
     this.#byHash.insert(block);
     this.#parent[block] = parent;
@@ -98,48 +93,54 @@ export class ResidentBlocks {
     return block;
   }
 
-  /** One copy less; false when there is none in this tier. */
+  /** Adds a copy of a block in a tier below `TIERS_MAX`. */
+  addCopy(block: number, tier: number): void {
+    const wasHeld = this.#isHeld(block);
+    const copies = this.#copies[TIERS_MAX * block + tier] as number;
+    this.#setCopies(block, tier, Math.min(COPIES_MAX, copies + 1));
+    if (!wasHeld) this.#byKey.insert(block);
+  }
+
+  /** Removes a copy of a block. Returns false where the tier has none. */
   removeCopy(block: number, tier: number): boolean {
-    const place = TIERS_MAX * block + tier;
-    const copies = this.#copies[place] as number;
+    const copies = this.#copies[TIERS_MAX * block + tier] as number;
     if (copies === 0) return false;
-    const wasLesser = this.#copies[TIERS_MAX * block] === 0;
-    this.#copies[place] = copies - 1;
-    const held = this.#isHeld(block);
-    const isLesser = held && this.#copies[TIERS_MAX * block] === 0;
-    this.#lesser += Number(isLesser) - Number(wasLesser);
-    if (held) return true;
+    this.#setCopies(block, tier, copies - 1);
+    if (this.#isHeld(block)) return true;
     this.#byKey.remove(block);
-    this.#forgetIfUseless(block);
+    this.#forgetUnused(block);
     return true;
   }
 
-  /** Gives back the room. */
+  /** Removes everything, and gives the room back. */
   clear(): void {
     this.#room.left += this.#byHash.size;
     this.#byHash.clear();
     this.#byKey.clear();
     this.#free = [];
     this.#used = 0;
-    this.#lesser = 0;
+    this.#outsideTier0 = 0;
   }
 
-  /** How many of the first `count` blocks of a chain are held, from the first on. */
+  /** How many of the first `count` blocks of a chain are held, up to the first that is not. */
   prefixBlocks(keys: Uint32Array, count: number): number {
-    if (this.size === 0 || count === 0 || !this.#holds(keys, 0)) return 0;
-    return this.ghosts > 0 ? this.#walk(keys, count) : this.#gallop(keys, count);
+    if (this.ghosts === 0) return this.#byKey.matchedPrefix(keys, count);
+    let held = 0;
+    while (held < count && this.#byKey.has(keys, held)) held += 1;
+    return held;
   }
 
-  /** The same, each block weighed by the best of the tiers it is in. Tier 0 weighs 1, and no tier more. */
+  /**
+   * The same as a sum of weights: each block has the weight of the best tier that it is in. Tier 0
+   * weighs 1, and no tier weighs more.
+   */
   weighedPrefix(keys: Uint32Array, count: number, weights: readonly number[]): number {
     const blocks = this.prefixBlocks(keys, count);
-    if (this.#lesser === 0) return blocks;
+    if (this.#outsideTier0 === 0) return blocks;
     let sum = 0;
-    for (let block = 0; block < blocks; block++) {
-      sum += this.#weight(
-        this.#byKey.find(keys[2 * block] as number, keys[2 * block + 1] as number),
-        weights,
-      );
+    for (let at = 0; at < blocks; at++) {
+      const block = this.#byKey.find(keys[2 * at] as number, keys[2 * at + 1] as number);
+      sum += this.#weight(block, weights);
     }
     return sum;
   }
@@ -153,34 +154,6 @@ export class ResidentBlocks {
     return best;
   }
 
-  #holds(keys: Uint32Array, block: number): boolean {
-    return this.#byKey.find(keys[2 * block] as number, keys[2 * block + 1] as number) !== NONE;
-  }
-
-  #walk(keys: Uint32Array, count: number): number {
-    let held = 1;
-    while (held < count && this.#holds(keys, held)) held += 1;
-    return held;
-  }
-
-  /** Most prompts match little or nearly all. Block 0 is held. */
-  #gallop(keys: Uint32Array, count: number): number {
-    let held = 0;
-    let step = 1;
-    while (held + step < count && this.#holds(keys, held + step)) {
-      held += step;
-      step *= 2;
-    }
-    let missing = Math.min(held + step, count);
-    if (missing === count && this.#holds(keys, count - 1)) return count;
-    while (missing - held > 1) {
-      const middle = (held + missing) >>> 1;
-      if (this.#holds(keys, middle)) held = middle;
-      else missing = middle;
-    }
-    return held + 1;
-  }
-
   #isHeld(block: number): boolean {
     for (let tier = 0; tier < TIERS_MAX; tier++) {
       if (this.#copies[TIERS_MAX * block + tier] !== 0) return true;
@@ -188,29 +161,47 @@ export class ResidentBlocks {
     return false;
   }
 
-  /** A block without copies and children goes, and so may its parents that were waiting for that. */
-  #forgetIfUseless(block: number): void {
-    let useless = block;
-    while (useless !== NONE && this.#children[useless] === 0 && !this.#isHeld(useless)) {
-      this.#byHash.remove(useless);
+  #setCopies(block: number, tier: number, copies: number): void {
+    const before = this.#isOutsideTier0(block);
+    this.#copies[TIERS_MAX * block + tier] = copies;
+    this.#outsideTier0 += Number(this.#isOutsideTier0(block)) - Number(before);
+  }
+
+  #isOutsideTier0(block: number): boolean {
+    return this.#copies[TIERS_MAX * block] === 0 && this.#isHeld(block);
+  }
+
+  /** Forgets a block without copies and children, and then its parents for which that is so, too. */
+  #forgetUnused(block: number): void {
+    let unused = block;
+    while (unused !== NONE && this.#children[unused] === 0 && !this.#isHeld(unused)) {
+      this.#byHash.remove(unused);
       this.#room.left += 1;
-      this.#free.push(useless);
-      const parent = this.#parent[useless] as number;
+      this.#free.push(unused);
+      const parent = this.#parent[unused] as number;
       if (parent !== NONE) this.#children[parent] = (this.#children[parent] as number) - 1;
-      useless = parent;
+      unused = parent;
     }
   }
 
   #grow(): void {
     const length = 2 * this.#parent.length;
-    const parent = new Int32Array(length);
-    parent.set(this.#parent);
-    this.#parent = parent;
-    const children = new Int32Array(length);
-    children.set(this.#children);
-    this.#children = children;
+    const [parent, children] = [new Int32Array(length), new Int32Array(length)];
     const copies = new Uint16Array(TIERS_MAX * length);
+    parent.set(this.#parent);
+    children.set(this.#children);
     copies.set(this.#copies);
+    this.#parent = parent;
+    this.#children = children;
     this.#copies = copies;
   }
+}
+
+/**
+ * The low word mixed with the high one, which loses nothing beside the high word. Engines choose
+ * their hashes, and some count upwards, while the table wants low words spread evenly.
+ */
+function spread(low: number, high: number): number {
+  const mixed = Math.imul(low ^ Math.imul(high, 0x85ebca6b), 0x9e3779b1);
+  return (mixed ^ (mixed >>> 15)) >>> 0;
 }

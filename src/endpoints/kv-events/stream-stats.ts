@@ -1,38 +1,22 @@
-/** What has come of one endpoint's events. Counts since the endpoint was added. */
-export interface StreamStats {
-  batches: number;
-  events: number;
-  bytes: number;
-  /** Batches that came again, or late, and had been applied. */
-  duplicates: number;
-  /** Times that batches were missing. */
-  gaps: number;
-  /** Gaps closed by the replay socket. */
-  repairs: number;
-  /** Times that all we knew was given up: batches were lost for good. */
-  drops: number;
-  /** Times that the publisher began anew. */
-  restarts: number;
-  /** Messages that were no batch. */
-  malformed: number;
-  /** Blocks told that could not be named by their tokens: tokens or parent unknown, or no room. */
-  unnamed: number;
-  /** Events of attention groups that hold no whole prefix, and of unknown types. */
-  skipped: number;
-}
-
-export function streamStats(): StreamStats {
-  return {
-    batches: 0,
-    events: 0,
-    bytes: 0,
-    duplicates: 0,
-    gaps: 0,
-    repairs: 0,
-    drops: 0,
-    restarts: 0,
-    malformed: 0,
-    unnamed: 0,
-    skipped: 0,
-  };
+/** Counts of one endpoint's event stream since the endpoint was added. */
+export class StreamStats {
+  batches = 0;
+  events = 0;
+  bytes = 0;
+  /** Batches that came again, or late, after they had been applied. */
+  duplicates = 0;
+  /** How often batches were missing. */
+  gaps = 0;
+  /** Gaps filled from the replay socket. */
+  repairs = 0;
+  /** How often everything known was discarded, as batches were lost for good. */
+  drops = 0;
+  /** How often the publisher restarted. */
+  restarts = 0;
+  /** Messages that were not a batch. */
+  malformed = 0;
+  /** Stored blocks that got no key: their tokens or their parent are unknown, or there is no room. */
+  unnamed = 0;
+  /** Events of unknown types, and of attention groups that do not keep the whole prefix. */
+  skipped = 0;
 }

@@ -1,6 +1,6 @@
 /**
- * The running key of a chain of blocks of token ids: equal keys stand for equal tokens from the start, under the same
- * root. Two lanes of 32 bits; the seed keeps others from choosing prompts that collide.
+ * The key of a chain of token blocks, extended block by block: equal keys mean equal tokens from the
+ * start, with the same root. 64 bits in two words; the seed prevents prompts chosen to collide.
  */
 export class TokenChain {
   low = 0;
@@ -11,19 +11,20 @@ export class TokenChain {
     this.#seed = seed | 0;
   }
 
-  /** `root` names what makes equal tokens different from the first on: the adapter. */
+  /** Begins a chain. `root` sets it apart from chains of equal tokens: the adapter, or empty. */
   begin(root: string): void {
     this.low = finished(this.#seed);
     this.high = finished(this.#seed ^ 0x2545f491);
     if (root !== '') this.#addText(root);
   }
 
+  /** Continues the chain that has this key. */
   continue(low: number, high: number): void {
     this.low = low;
     this.high = high;
   }
 
-  /** The next block: `count` ids from `from` on, and what else makes it different. */
+  /** Adds the block of `count` ids from index `from` on; `extra` sets it apart, for example a salt. */
   add(ids: ArrayLike<number>, from: number, count: number, extra = ''): void {
     let low = this.low | 0;
     let high = this.high | 0;
@@ -48,11 +49,15 @@ export class TokenChain {
   }
 }
 
-/** The keys of a prompt's full blocks: block i is words 2i and 2i + 1. `salt` sets its first block apart. */
+/** The keys of a prompt's full blocks: block i is words 2i and 2i + 1. `salt` is in the first one. */
 export function chainKeys(
   chain: TokenChain,
   ids: ArrayLike<number>,
-  { blockTokens, root, salt }: ChainKeysOptions,
+  {
+    blockTokens,
+    root,
+    salt,
+  }: { readonly blockTokens: number; readonly root: string; readonly salt: string },
 ): Uint32Array {
   const blocks = Math.floor(ids.length / blockTokens);
   const words = new Uint32Array(2 * blocks);
@@ -65,13 +70,7 @@ export function chainKeys(
   return words;
 }
 
-export interface ChainKeysOptions {
-  readonly blockTokens: number;
-  readonly root: string;
-  readonly salt: string;
-}
-
-/** murmur3's finaliser. */
+/** The finalizer of murmur3. */
 function finished(hash: number): number {
   let h = hash;
   h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
