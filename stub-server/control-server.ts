@@ -1,20 +1,20 @@
 import { createServer, type Server } from 'node:http';
 import { z } from 'zod';
 import { type FaultKind, faultSchema } from './faults/fault.ts';
-import { ApiError } from './http/api-error.ts';
-import { sendJson } from './http/generate.ts';
-import { checked } from './http/read-generation.ts';
-import type { Replica } from './http/replica.ts';
-import { stateOf } from './http/state.ts';
+import { ApiError, parseBody, sendError, sendJson } from './http/api-error.ts';
+import { type Replica, stateOf } from './http/replica.ts';
 
-/** A fault is a few fields. */
+/** Enough for a fault, which has a few fields. */
 const BODY_BYTES_MAX = 64 * 1024;
 
-const order = z.looseObject({ server: z.union([z.int().nonnegative(), z.literal('all')]) });
+const faultRequest = z.looseObject({
+  server: z.union([z.int().nonnegative(), z.literal('all')]),
+});
 
 /**
- * One place to see and break a whole pool from: `GET /state`, `POST /faults` with a server's place or `all` beside the
- * fault, `DELETE /faults?server=…&kind=…`. The caller makes it listen.
+ * Creates a server that shows the state of a whole pool and sets its faults: `GET /state`, `POST
+ * /faults` with a fault and `server`, `DELETE /faults?server=…&kind=…`. `server` is an index in the
+ * pool or `all`. The caller makes it listen.
  */
 export function createControlServer(replicas: readonly Replica[]): Server {
   return createServer((request, response) => {
@@ -29,49 +29,40 @@ export function createControlServer(replicas: readonly Replica[]): Server {
       try {
         const url = new URL(request.url ?? '/', 'http://control');
         const key = `${request.method ?? 'GET'} ${url.pathname}`;
-        sendJson(response, 200, answer(key, { url, body: Buffer.concat(chunks), replicas }));
+        change(replicas, key, { query: url.searchParams, body: Buffer.concat(chunks) });
+        sendJson(response, 200, { servers: replicas.map(stateOf) });
       } catch (error) {
-        const refusal =
-          error instanceof ApiError
-            ? error
-            : new ApiError(400, error instanceof Error ? error.message : String(error));
-        sendJson(response, refusal.status, refusal.body);
+        sendError(response, error, 400);
       }
     });
   });
 }
 
-function answer(
+function change(
+  replicas: readonly Replica[],
   key: string,
-  {
-    url,
-    body,
-    replicas,
-  }: { readonly url: URL; readonly body: Buffer; readonly replicas: readonly Replica[] },
-): object {
+  { query, body }: { readonly query: URLSearchParams; readonly body: Buffer },
+): void {
   switch (key) {
     case 'GET /state':
-      break;
+      return;
     case 'POST /faults': {
-      const { server, ...fault } = checked(order, JSON.parse(body.toString('utf8')));
-      const begun = checked(faultSchema, fault);
-      for (const replica of chosen(replicas, String(server))) replica.faults.begin(begun);
-      break;
+      const { server, ...raw } = parseBody(faultRequest, JSON.parse(body.toString('utf8')));
+      const fault = parseBody(faultSchema, raw);
+      for (const { faults } of selected(replicas, String(server))) faults.begin(fault);
+      return;
     }
     case 'DELETE /faults': {
-      const kind = (url.searchParams.get('kind') ?? undefined) as FaultKind | undefined;
-      for (const replica of chosen(replicas, url.searchParams.get('server') ?? 'all')) {
-        replica.faults.end(kind);
-      }
-      break;
+      const kind = (query.get('kind') ?? undefined) as FaultKind | undefined;
+      for (const { faults } of selected(replicas, query.get('server') ?? 'all')) faults.end(kind);
+      return;
     }
     default:
       throw new ApiError(404, 'GET /state, POST /faults and DELETE /faults is all there is');
   }
-  return { servers: replicas.map(stateOf) };
 }
 
-function chosen(replicas: readonly Replica[], server: string): readonly Replica[] {
+function selected(replicas: readonly Replica[], server: string): readonly Replica[] {
   if (server === 'all') return replicas;
   const ranks = replicas.filter((replica) => String(replica.server) === server);
   if (ranks.length > 0) return ranks;

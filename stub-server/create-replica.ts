@@ -1,44 +1,47 @@
 import type { Clock, Random } from '../src/framework/runtime.ts';
 import { Engine } from './engine/engine.ts';
-import type { EngineObserver } from './engine/engine-observer.ts';
-import { latencyModel, slowed } from './engine/latency-model.ts';
+import { latencyModel, type StepLoad, slowed } from './engine/latency-model.ts';
 import { LORA_DEFAULTS } from './engine/lora-slots.ts';
-import { FaultBoard } from './faults/fault-board.ts';
+import { ActiveFaults } from './faults/active-faults.ts';
 import type { Replica } from './http/replica.ts';
 import { EventRecorder } from './kv-events/event-recorder.ts';
 import { KvEventPublisher } from './kv-events/kv-event-publisher.ts';
 import { EngineStats } from './metrics/engine-stats.ts';
 import { createMetricsPage, DIALECTS } from './metrics/metrics-page.ts';
-import type { Place } from './options/places.ts';
+import type { EngineAddress } from './options/engine-addresses.ts';
 import type { StubOptions } from './options/stub-options.ts';
 import { KvExchange } from './pd/kv-exchange.ts';
 import { KvFabric, KvPort } from './pd/kv-fabric.ts';
 import { SharedStore } from './pd/shared-store.ts';
 
-export interface ReplicaParts {
+interface ReplicaParts {
   readonly options: StubOptions;
-  readonly place: Place;
+  readonly place: EngineAddress;
   readonly clock: Clock;
   readonly random: Random;
   readonly events: KvEvents | undefined;
   readonly kvNetwork: KvNetwork;
-  /** Of its server, by rank; it is not among them yet. */
+  /** The ranks of its server, in order. The caller adds the new replica. */
   readonly ranks: readonly Replica[];
 }
 
-/** An engine and all around it but its sockets. */
+/** Creates an engine and everything around it except its sockets. */
 export function createReplica(name: string, parts: ReplicaParts): Replica {
   const { options, place, clock, random, events, kvNetwork, ranks } = parts;
   const { fabric, exchange, storeOf } = kvNetwork;
   const port = new KvPort(options.kvLink);
   let startedAt = clock.wallTime();
-  const stats = new EngineStats(options.kvBlocks * options.blockTokens);
+  const contextTokens = options.kvBlocks * options.blockTokens;
+  const stats =
+    events === undefined
+      ? new EngineStats(contextTokens)
+      : new PublishingStats(contextTokens, events);
   const engine = new Engine({
     ...options,
     clock,
     latency: slowed(latencyModel(options.latency), options.slowdown),
     random: random.fork('steps'),
-    observer: events === undefined ? stats : publishing(stats, events),
+    observer: stats,
     blockSink: events?.recorder,
     loras: { ...LORA_DEFAULTS, slots: options.lorasMax, hostSlots: options.lorasMax },
   });
@@ -47,11 +50,15 @@ export function createReplica(name: string, parts: ReplicaParts): Replica {
     rank: place.rank,
     engine,
     stats,
-    // A server started without adapters can still be given some, but does not report any.
+    // A server started without adapters can load some later, but does not report any.
     lorasMax: options.loras.length === 0 ? 0 : options.lorasMax,
     wallSeconds: () => clock.wallTime() / 1000,
     startSeconds: () => startedAt / 1000,
   });
+  const onCrash = (): void => {
+    exchange.forget(port);
+    startedAt = clock.wallTime();
+  };
   return {
     name,
     server: place.server,
@@ -60,15 +67,7 @@ export function createReplica(name: string, parts: ReplicaParts): Replica {
     address: '',
     engine,
     stats,
-    faults: new FaultBoard({
-      engine,
-      random: random.fork('faults'),
-      metricsPage,
-      onCrash: () => {
-        exchange.forget(port);
-        startedAt = clock.wallTime();
-      },
-    }),
+    faults: new ActiveFaults({ engine, random: random.fork('faults'), metricsPage, onCrash }),
     options,
     clock,
     random,
@@ -81,8 +80,8 @@ export function createReplica(name: string, parts: ReplicaParts): Replica {
   };
 }
 
-/** What the servers of a pool share. */
-export interface KvNetwork {
+/** The means of KV transfer that the servers of a pool share. */
+interface KvNetwork {
   readonly fabric: KvFabric;
   readonly exchange: KvExchange;
   readonly storeOf: (model: string) => SharedStore;
@@ -102,15 +101,15 @@ export function createKvNetwork(clock: Clock): KvNetwork {
   };
 }
 
-export interface KvEvents {
+interface KvEvents {
   readonly recorder: EventRecorder;
   readonly publisher: KvEventPublisher;
 }
 
-/** What publishes an engine's KV events, not open yet; undefined where they are not published. */
+/** Creates the publisher of an engine's KV events, not open yet; undefined if there is none. */
 export function kvEventsOf(
   { kvEventsPort, kvEventsReplayPort, kvEventsFormat, model, blockTokens }: StubOptions,
-  { host, port, portOffset, rank }: Place,
+  { host, port, portOffset, rank }: EngineAddress,
   clock: Clock,
 ): KvEvents | undefined {
   if (kvEventsPort === undefined) return undefined;
@@ -129,17 +128,17 @@ export function kvEventsOf(
   return { recorder, publisher };
 }
 
-/** Publishes with each step what its cache has done, and counts as `stats` does. */
-function publishing(stats: EngineStats, { recorder, publisher }: KvEvents): EngineObserver {
-  return {
-    onArrived: () => stats.onArrived(),
-    onScheduled: (sequence, at) => stats.onScheduled(sequence, at),
-    onPreempted: () => stats.onPreempted(),
-    onPrefilled: (sequence, at) => stats.onPrefilled(sequence, at),
-    onFinished: (sequence, reason, at) => stats.onFinished(sequence, reason, at),
-    onStep: (load, durationMs) => {
-      stats.onStep(load, durationMs);
-      publisher.publish(recorder.take());
-    },
-  };
+/** Publishes the events of the prefix cache after each step. */
+class PublishingStats extends EngineStats {
+  readonly #events: KvEvents;
+
+  constructor(contextTokensMax: number, events: KvEvents) {
+    super(contextTokensMax);
+    this.#events = events;
+  }
+
+  override onStep(load: StepLoad, durationMs: number): void {
+    super.onStep(load, durationMs);
+    this.#events.publisher.publish(this.#events.recorder.take());
+  }
 }

@@ -1,13 +1,13 @@
 import type { Random } from '../../src/framework/runtime.ts';
 import type { Fault, TimedFault } from './fault.ts';
 
-export interface ChaosOptions {
+interface ChaosOptions {
   readonly servers: number;
-  /** Between two faults somewhere in the pool, on average. */
+  /** Mean time between two faults in the whole pool. */
   readonly everyMs: number;
-  /** How long one lasts, on average. */
+  /** Mean duration of a fault. */
   readonly forMs: number;
-  /** Faults begin before this. */
+  /** No fault begins after this time. */
   readonly untilMs: number;
 }
 
@@ -25,7 +25,7 @@ const KINDS: readonly Fault[] = [
   { kind: 'crash' },
 ];
 
-/** A schedule drawn by chance: the same for the same seed. */
+/** Draws a random schedule of faults; equal for equal seeds. */
 export function chaos(
   random: Random,
   { servers, everyMs, forMs, untilMs }: ChaosOptions,

@@ -1,49 +1,46 @@
 import { z } from 'zod';
 
 const share = z.number().min(0).max(1).default(1);
-const milliseconds = z.number().positive();
 
-/** Something that goes wrong with one server until it is told to stop. */
-export const faultSchema: z.ZodType<Fault> = z.discriminatedUnion('kind', [
-  /** Connections are reset before anything is answered, metrics and health included. */
-  z.strictObject({ kind: z.literal('refuse') }),
-  /** Requests are taken and never answered, metrics and health included. */
-  z.strictObject({ kind: z.literal('hang') }),
+/** A fault of one server, which lasts until it is ended. */
+export type Fault =
+  /**
+   * `refuse`: connections are reset without an answer, also for metrics and health. `hang`:
+   * requests are accepted and never answered, also for metrics and health. `stuck`: the accelerator
+   * hangs; the queue grows and no request ends. `crash`: all requests and the cache are lost at
+   * once; then as `refuse`.
+   */
+  | { readonly kind: 'refuse' | 'hang' | 'stuck' | 'crash' }
+  /** `stale-metrics`: the page of metrics stays as it was when the fault began. */
+  | { readonly kind: 'stale-metrics' | 'no-metrics' | 'garbage-metrics' }
   /** Steps take `factor` times as long. */
-  z.strictObject({ kind: z.literal('slow'), factor: z.number().positive() }),
-  /** The accelerator is stuck: the queue grows and nothing finishes. */
-  z.strictObject({ kind: z.literal('stuck') }),
+  | { readonly kind: 'slow'; readonly factor: number }
   /** A share of generating requests is answered with `status`. */
+  | { readonly kind: 'error'; readonly status: number; readonly share: number }
+  /** A share of streamed answers is cut off after so many tokens. */
+  | { readonly kind: 'drop'; readonly afterTokens: number; readonly share: number }
+  /** A share of whole answers is cut off in the middle of the body. */
+  | { readonly kind: 'truncate'; readonly share: number };
+
+export type FaultKind = Fault['kind'];
+
+export const faultSchema: z.ZodType<Fault> = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.enum(['refuse', 'hang']) }),
+  z.strictObject({ kind: z.literal('slow'), factor: z.number().positive() }),
+  z.strictObject({ kind: z.literal('stuck') }),
   z.strictObject({
     kind: z.literal('error'),
     status: z.int().min(400).max(599).default(503),
     share,
   }),
-  /** A share of answers is cut off after so many tokens. */
   z.strictObject({ kind: z.literal('drop'), afterTokens: z.int().nonnegative().default(3), share }),
-  /** Half of an answer's body, and then the connection is closed. */
   z.strictObject({ kind: z.literal('truncate'), share }),
-  /** Metrics as they were when the fault began. */
-  z.strictObject({ kind: z.literal('stale-metrics') }),
-  z.strictObject({ kind: z.literal('no-metrics') }),
-  z.strictObject({ kind: z.literal('garbage-metrics') }),
-  /** All work and the cache are lost at once; while it lasts, connections are reset. */
-  z.strictObject({ kind: z.literal('crash') }),
+  z.strictObject({ kind: z.enum(['stale-metrics', 'no-metrics', 'garbage-metrics', 'crash']) }),
 ]);
 
-export type Fault =
-  | { readonly kind: 'refuse' | 'hang' | 'stuck' | 'crash' }
-  | { readonly kind: 'stale-metrics' | 'no-metrics' | 'garbage-metrics' }
-  | { readonly kind: 'slow'; readonly factor: number }
-  | { readonly kind: 'error'; readonly status: number; readonly share: number }
-  | { readonly kind: 'drop'; readonly afterTokens: number; readonly share: number }
-  | { readonly kind: 'truncate'; readonly share: number };
-
-export type FaultKind = Fault['kind'];
-
-/** A fault on a schedule, in model time since the pool began. */
+/** A fault on a schedule, in model time since the start of the pool. */
 export interface TimedFault {
-  /** The server's place in the pool, from 0. */
+  /** Index of the server in the pool, from 0. */
   readonly server: number;
   readonly atMs: number;
   readonly forMs: number;
@@ -53,6 +50,6 @@ export interface TimedFault {
 export const timedFaultSchema: z.ZodType<TimedFault> = z.strictObject({
   server: z.int().nonnegative(),
   atMs: z.number().nonnegative(),
-  forMs: milliseconds,
+  forMs: z.number().positive(),
   fault: faultSchema,
 });

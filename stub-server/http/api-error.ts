@@ -1,3 +1,6 @@
+import type { ServerResponse } from 'node:http';
+import type { z } from 'zod';
+
 /** vLLM's names for HTTP statuses. */
 const TYPES: ReadonlyMap<number, string> = new Map([
   [400, 'BadRequestError'],
@@ -8,7 +11,7 @@ const TYPES: ReadonlyMap<number, string> = new Map([
   [429, 'RateLimitError'],
 ]);
 
-/** What a request is refused with. */
+/** The error answer to a request. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly status: number;
@@ -20,11 +23,49 @@ export class ApiError extends Error {
     this.param = param;
   }
 
-  /** In OpenAI's shape, as vLLM sends it. */
+  /** The body in OpenAI's format, as vLLM sends it. */
   get body(): object {
     const type =
       TYPES.get(this.status) ?? (this.status < 500 ? 'BadRequestError' : 'InternalServerError');
     const { message, param, status } = this;
     return { error: { message, type, param, code: status } };
   }
+}
+
+/** Throws ApiError with the first issue and its path. */
+export function parseBody<T>(schema: z.ZodType<T>, raw: unknown): T {
+  const parsed = schema.safeParse(raw);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const path = issue?.path.join('.') ?? '';
+  throw new ApiError(400, `${path === '' ? 'body' : path}: ${issue?.message ?? 'invalid'}`, path);
+}
+
+/** Answers with `error`; one that is not an ApiError has the status `otherwise`. */
+export function sendError(response: ServerResponse, error: unknown, otherwise: number): void {
+  const { status, body } =
+    error instanceof ApiError
+      ? error
+      : new ApiError(otherwise, error instanceof Error ? error.message : String(error));
+  sendJson(response, status, body);
+}
+
+/** With `truncated`, sends half of the body and then closes the connection. */
+export function sendJson(
+  response: ServerResponse,
+  status: number,
+  body: object,
+  { truncated = false }: { readonly truncated?: boolean } = {},
+): void {
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  const text = JSON.stringify(body);
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(text),
+  });
+  if (truncated) response.write(text.slice(0, text.length / 2), () => response.destroy());
+  else response.end(text);
 }

@@ -1,24 +1,24 @@
-/** Kept for the next body, the larger ones: together at most 16 MiB. */
+/** Number and size of the buffers that are kept for the next body: at most 16 MiB in total. */
 const KEPT_MAX = 16;
 const KEPT_BYTES_MAX = 1024 * 1024;
-/** Smaller ones cost nothing to make. */
+/** Smaller buffers are cheap to allocate. */
 const KEPT_BYTES_MIN = 64 * 1024;
 
 /**
- * Memory for request bodies, used again: a body is read and done with before anything else runs, and hundreds of long
- * prompts a second would otherwise each leave their size behind for the garbage collector.
+ * Reuses memory for request bodies. A body is parsed at once and then not needed, and hundreds of
+ * long prompts per second would otherwise be garbage to collect.
  */
 export class BodyBuffers {
   readonly #kept: Buffer[] = [];
 
-  /** At least so many bytes, with anything in them. */
+  /** A buffer of at least `bytes` bytes with undefined content. */
   take(bytes: number): Buffer {
     const at = this.#kept.findIndex((buffer) => buffer.length >= bytes);
     const [found] = at < 0 ? [] : this.#kept.splice(at, 1);
     return found ?? Buffer.allocUnsafe(bytes);
   }
 
-  /** Nobody may look at it after this. */
+  /** The caller must not use the buffer after this. */
   giveBack(buffer: Buffer): void {
     const fits = buffer.length >= KEPT_BYTES_MIN && buffer.length <= KEPT_BYTES_MAX;
     if (fits && this.#kept.length < KEPT_MAX) this.#kept.push(buffer);

@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { ApiError } from './api-error.ts';
-import { checked } from './read-generation.ts';
-import type { Replica } from './replica.ts';
+import type { StubOptions } from '../options/stub-options.ts';
+import { ApiError, parseBody } from './api-error.ts';
 import { tokenIdsOf } from './tokenizer.ts';
 
 const DIMENSIONS_DEFAULT = 384;
@@ -13,9 +12,9 @@ const schema = z.looseObject({
   dimensions: z.int().positive().max(16_384).nullish(),
 });
 
-/** Unit vectors that depend on the input's tokens alone. */
-export function embeddings(raw: unknown, { options }: Replica, id: string): object {
-  const { model, input, encoding_format: format, dimensions } = checked(schema, raw);
+/** The answer to a request for embeddings: unit vectors that depend only on the input's tokens. */
+export function embeddings(raw: unknown, options: StubOptions, id: string): object {
+  const { model, input, encoding_format: format, dimensions } = parseBody(schema, raw);
   if (model !== options.model) {
     throw new ApiError(404, `The model \`${model}\` does not exist.`, 'model');
   }

@@ -1,12 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import type { Millis } from '../../src/framework/runtime.ts';
-import type { Submission } from '../engine/sequence.ts';
-import { type KvLegs, nixlAnswer } from '../pd/kv-contract.ts';
-import { ApiError } from './api-error.ts';
-import { type Envelope, idOf } from './envelope.ts';
-import { Gathering } from './gathering.ts';
+import type { SequenceUsage, Submission } from '../engine/sequence.ts';
+import { type KvLegs, nixlParams } from '../pd/kv-contract.ts';
+import { ApiError, sendJson } from './api-error.ts';
 import type { GenerationRequest, GenerationTerms } from './generation-request.ts';
-import { type Answer, planAnswer } from './plan-answer.ts';
+import type { Answer } from './plan-answer.ts';
+import { type PlannedSequence, planSequences } from './plan-sequences.ts';
 import type { Replica } from './replica.ts';
 import {
   engineIdOf,
@@ -17,269 +16,188 @@ import {
   remoteKvOf,
 } from './sequence-kv.ts';
 import { StreamReply } from './stream-reply.ts';
-import { chainedHashes, TOKEN_BYTES, tokenIdsOf } from './tokenizer.ts';
-import type { TokenUsage } from './usage.ts';
-import { wholeReply } from './whole-reply.ts';
+import { type Envelope, wholeReply } from './whole-reply.ts';
 
-export interface GenerateOptions {
+export interface GenerateCall {
   readonly replica: Replica;
   readonly response: ServerResponse;
-  readonly find: ReplicaDirectory;
+  readonly findReplica: ReplicaDirectory;
   readonly requestId: string;
-  /** When all of it was there, in model time. */
+  /** When the whole request was received, in model time. */
   readonly receivedAt: Millis;
-  /** From a request header: exactly so many tokens. */
+  /** Exact number of output tokens, from a request header. */
   readonly forcedTokens: number | undefined;
 }
 
-/** Answers one request of a generating API through the engine. Throws ApiError before anything is sent. */
-export function generate(
-  { prompts, ...request }: GenerationRequest,
-  options: GenerateOptions,
-): void {
-  const { replica } = options;
-  if (request.model !== replica.options.model && !replica.loras.has(request.model)) {
-    throw new ApiError(404, `The model \`${request.model}\` does not exist.`, 'model');
+/** Answers a request of a generating API through the engine. Throws ApiError before any output. */
+export function generate({ prompts, ...terms }: GenerationRequest, call: GenerateCall): void {
+  const { replica } = call;
+  if (terms.model !== replica.options.model && !replica.loras.has(terms.model)) {
+    throw new ApiError(404, `The model \`${terms.model}\` does not exist.`, 'model');
   }
-  const refused = replica.faults.errorStatus;
-  if (refused !== undefined) throw new ApiError(refused, 'injected fault');
-  const kv = legsOfRequest(request, options);
-  const planned = plan(request, { ...options, kv, prompts });
-  replica.stats.onParameters(request.n, request.outputTokensMax);
-  const missing = belowThreshold(request, planned, replica);
-  const sequences = missing ? planned.map(unanswered) : planned;
-  const reply = replyTo(request, { ...options, answers: sequences.map(({ answer }) => answer) });
-  if (missing) {
-    for (const index of sequences.keys()) reply.token(index, 0);
-    const promptTokens = sequences.reduce(
-      (sum, { promptTokens: tokens, counts }) => sum + (counts ? tokens : 0),
-      0,
-    );
-    reply.end({ promptTokens, completionTokens: 0, cachedTokens: 0 }, undefined);
-  } else run(request, { ...options, kv, sequences, reply });
+  const status = replica.faults.errorStatus;
+  if (status !== undefined) throw new ApiError(status, 'injected fault');
+  const kv = legsOfRequest(terms, call);
+  const forcedTokens = kv.prefill?.onlyPrefill === true ? 1 : call.forcedTokens;
+  const sequences = planSequences(terms, { replica, prompts, forcedTokens });
+  replica.stats.onParameters(terms.n, terms.outputTokensMax);
+  const { cacheHitThreshold = 0 } = terms;
+  const missesCache = (each: PlannedSequence): boolean =>
+    hitShare(promptKv(each, replica), replica) < cacheHitThreshold;
+  if (cacheHitThreshold > 0 && sequences.some(missesCache)) sendEmpty(terms, call, sequences);
+  else new Generation(terms, call, { kv, sequences }).start();
 }
 
-/** One answer to one prompt. */
-interface Planned {
-  readonly promptTokens: number;
-  /** Of prompt and answer; undefined where nobody looks at them, so that they need not be kept for as long as it takes. */
-  readonly tokenIds: Int32Array | undefined;
-  /** Of the blocks of both. */
-  readonly hashes: Float64Array;
-  readonly answer: Answer;
-  /** Whether its prompt counts in the usage: of several answers to one prompt only the first's. */
-  readonly counts: boolean;
-}
-
-function plan(
-  request: GenerationTerms,
-  {
-    prompts,
-    replica,
-    forcedTokens,
-    kv,
-  }: GenerateOptions & Pick<GenerationRequest, 'prompts'> & { readonly kv: KvLegs },
-): readonly Planned[] {
-  const { engine, random, options } = replica;
-  const most = engine.contextTokensMax;
-  const lora = replica.loras.has(request.model) ? request.model : '';
-  return prompts.flatMap((prompt, place) => {
-    checkLength(request, prompt.length, most);
-    const root = `${lora}\n${request.cacheSalt}`;
-    return Array.from({ length: request.n }, (_, choice) => {
-      const chance =
-        request.seed === undefined
-          ? random.fork(`answer ${replica.stats.requests + place} ${choice}`)
-          : random.fork(`seed ${request.seed} ${choice}`);
-      const answer = planAnswer(request, chance, {
-        forcedTokens: kv.prefill?.onlyPrefill === true ? 1 : forcedTokens,
-        contextLeft: most - prompt.length,
-      });
-      const said = answerIds(answer);
-      const { blockTokens } = options;
-      const hashes = chainedHashes(prompt, { blockTokens, root, answer: said });
-      const tokenIds = options.kvEventsPort === undefined ? undefined : joined(prompt, said);
-      return { promptTokens: prompt.length, tokenIds, hashes, answer, counts: choice === 0 };
-    });
-  });
-}
-
-function answerIds(answer: Answer): Int32Array {
-  const bytes = Buffer.alloc(TOKEN_BYTES * answer.tokens);
-  for (let index = 0; index < answer.tokens; index++) {
-    bytes.write(answer.text(index), TOKEN_BYTES * index, TOKEN_BYTES);
-  }
-  return tokenIdsOf(bytes);
-}
-
-function checkLength(
-  { outputTokensMax }: GenerationTerms,
-  promptTokens: number,
-  most: number,
+/** Answers without tokens because too little of the prompt is in the cache. */
+function sendEmpty(
+  terms: GenerationTerms,
+  call: GenerateCall,
+  sequences: readonly PlannedSequence[],
 ): void {
-  const wanted = promptTokens + (outputTokensMax ?? 1);
-  if (promptTokens < most && (outputTokensMax === undefined || wanted <= most)) return;
-  throw new ApiError(
-    400,
-    `This model's maximum context length is ${most} tokens. However, you requested ${wanted} tokens (${promptTokens} in the messages, ${wanted - promptTokens} in the completion). Please reduce the length of the messages or completion.`,
-  );
-}
-
-function belowThreshold(
-  { cacheHitThreshold = 0 }: GenerationTerms,
-  planned: readonly Planned[],
-  replica: Replica,
-): boolean {
-  if (cacheHitThreshold === 0) return false;
-  return planned.some((each) => hitShare(promptKv(each, replica), replica) < cacheHitThreshold);
-}
-
-/** Without the blocks that the answer fills. */
-function promptKv({ promptTokens, hashes }: Planned, { options }: Replica): PromptKv {
-  const blocks = Math.floor(promptTokens / options.blockTokens);
-  return { tokens: promptTokens, hashes: hashes.subarray(0, blocks) };
-}
-
-function unanswered(planned: Planned): Planned {
   const text = (): string => '';
-  return { ...planned, answer: { tokens: 0, end: 'cache_threshold', toolName: undefined, text } };
+  const empty: Answer = { tokens: 0, end: 'cache_threshold', toolName: undefined, text };
+  const answers = sequences.map(() => empty);
+  const reply = replyTo(terms, call, answers);
+  for (const index of answers.keys()) reply.token(index, 0);
+  const counted = sequences.filter(({ countsPrompt }) => countsPrompt);
+  const promptTokens = counted.reduce((sum, sequence) => sum + sequence.promptTokens, 0);
+  reply.end({ promptTokens, completionTokens: 0, cachedTokens: 0 }, undefined);
 }
 
-/** What a client hears, streamed or in one piece. */
+/** The answer to a client, streamed or in one piece. */
 interface Reply {
+  /** `count` tokens of an answer are generated now. */
   token(index: number, count: number): void;
-  end(usage: TokenUsage, kvTransfer: object | undefined): void;
+  end(usage: SequenceUsage, kvTransfer: object | undefined): void;
   fail(message: string): void;
 }
 
-function replyTo(
-  request: GenerationTerms,
-  options: GenerateOptions & { readonly answers: readonly Answer[] },
-): Reply {
-  const { replica, response, requestId, answers } = options;
+function replyTo(terms: GenerationTerms, call: GenerateCall, answers: readonly Answer[]): Reply {
+  const { replica, response, requestId } = call;
   const envelope: Envelope = {
-    id: idOf(request.api, requestId),
+    id: `${terms.api === 'chat' ? 'chatcmpl' : 'cmpl'}-${requestId}`,
     created: Math.floor(replica.clock.wallTime() / 1000),
-    model: request.model,
+    model: terms.model,
   };
-  if (request.stream) {
+  if (terms.stream) {
     const lateMs = (): number => replica.engine.latenessMs / replica.options.speed;
-    return new StreamReply(request, { response, envelope, answers, lateMs });
+    return new StreamReply(terms, { response, envelope, answers, lateMs });
   }
   return {
     token: () => undefined,
-    end: (usage, kvTransfer) =>
-      sendWhole(options, wholeReply(request, { envelope, answers, usage, kvTransfer })),
+    end: (usage, kvTransfer) => {
+      const body = wholeReply(terms, { envelope, answers, usage, kvTransfer });
+      sendJson(response, 200, body, { truncated: replica.faults.truncates });
+    },
     fail: (message) => sendJson(response, 500, new ApiError(500, message).body),
   };
 }
 
-interface Run extends GenerateOptions {
-  readonly kv: KvLegs;
-  readonly sequences: readonly Planned[];
-  readonly reply: Reply;
+/** The part of a sequence's KV that the prompt fills. */
+function promptKv({ promptTokens, hashes }: PlannedSequence, { options }: Replica): PromptKv {
+  const blocks = Math.floor(promptTokens / options.blockTokens);
+  return { tokens: promptTokens, hashes: hashes.subarray(0, blocks) };
 }
 
-function run(request: GenerationTerms, parts: Run): void {
-  const { replica, response, sequences, reply, kv } = parts;
-  const { prefill } = kv;
-  if (prefill !== undefined) replica.exchange.begin(prefill.key, replica.port);
-  const finish = new Gathering(sequences.length, (usage, failed) => {
-    if (failed) {
+/** The sequences of one request in the engine. */
+class Generation {
+  readonly #terms: GenerationTerms;
+  readonly #call: GenerateCall;
+  readonly #kv: KvLegs;
+  readonly #sequences: readonly PlannedSequence[];
+  readonly #reply: Reply;
+  /** Sequences that have not ended; 0 after a failure. */
+  #left: number;
+  #usage: SequenceUsage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
+  #submissions: readonly Submission[] = [];
+
+  constructor(
+    terms: GenerationTerms,
+    call: GenerateCall,
+    parts: { readonly kv: KvLegs; readonly sequences: readonly PlannedSequence[] },
+  ) {
+    const { kv, sequences } = parts;
+    this.#terms = terms;
+    this.#call = call;
+    this.#kv = kv;
+    this.#sequences = sequences;
+    this.#left = sequences.length;
+    const answers = sequences.map(({ answer }) => answer);
+    this.#reply = replyTo(terms, call, answers);
+  }
+
+  start(): void {
+    const { replica, response } = this.#call;
+    const { prefill } = this.#kv;
+    if (prefill !== undefined) replica.exchange.begin(prefill.key, replica.port);
+    const dropsAfter = this.#terms.stream ? replica.faults.dropsAfterTokens : undefined;
+    this.#submissions = this.#sequences.map((sequence, index) =>
+      this.#submit(sequence, (count) => {
+        // `destroySoon` still sends the tokens before.
+        if (dropsAfter !== undefined && count > dropsAfter) response.socket?.destroySoon();
+        else this.#reply.token(index, count);
+      }),
+    );
+    response.on('close', () => {
+      for (const submission of this.#submissions) submission.abort();
       if (prefill !== undefined) replica.exchange.abandon(prefill.key);
-      reply.fail('the engine died');
-      return;
-    }
-    for (const { hashes } of sequences) replica.store?.keep(hashes);
+    });
+  }
+
+  #submit(sequence: PlannedSequence, onToken: (count: number) => void): Submission {
+    const { replica, receivedAt, findReplica } = this.#call;
+    const { promptTokens, tokenIds, hashes, answer } = sequence;
+    const { decode, prefill } = this.#kv;
+    return replica.engine.submit({
+      arrivedAt: receivedAt,
+      promptTokens,
+      tokenIds,
+      blockHashes: hashes,
+      outputTokens: answer.tokens,
+      finishReason: answer.end === 'length' ? 'length' : 'stop',
+      lora: replica.loras.has(this.#terms.model) ? this.#terms.model : undefined,
+      priority: this.#terms.priority,
+      holdBlocks: prefill !== undefined,
+      remote: remoteKvOf(promptKv(sequence, replica), { replica, decode, findReplica }),
+      ...(this.#terms.stream && { onToken }),
+      onDone: (reason, usage) => {
+        if (reason === 'abort' || this.#left === 0) return;
+        if (reason === 'error') this.#fail();
+        else this.#count(usage, sequence.countsPrompt);
+      },
+    });
+  }
+
+  #count({ promptTokens, completionTokens, cachedTokens }: SequenceUsage, prompt: boolean): void {
+    const sum = this.#usage;
+    this.#usage = {
+      promptTokens: sum.promptTokens + (prompt ? promptTokens : 0),
+      completionTokens: sum.completionTokens + completionTokens,
+      cachedTokens: sum.cachedTokens + (prompt ? cachedTokens : 0),
+    };
+    this.#left -= 1;
+    if (this.#left === 0) this.#finish();
+  }
+
+  #finish(): void {
+    const { replica, requestId } = this.#call;
+    const { prefill } = this.#kv;
+    for (const { hashes } of this.#sequences) replica.store?.keep(hashes);
     if (prefill !== undefined) {
       replica.exchange.complete(prefill.key, () => {
-        for (const submission of submissions) submission.release();
+        for (const submission of this.#submissions) submission.release();
       });
     }
-    reply.end(usage, prefill?.tells === true ? heldBlocks(parts, usage) : undefined);
-  });
-  const dropsAfter = request.stream ? replica.faults.dropsAfterTokens : undefined;
-  const submissions = sequences.map((planned, index) =>
-    submit(request, { ...parts, planned, dropsAfter, index, finish }),
-  );
-  response.on('close', () => {
-    for (const submission of submissions) submission.abort();
-    if (prefill !== undefined) replica.exchange.abandon(prefill.key);
-  });
-}
-
-function submit(
-  request: GenerationTerms,
-  parts: Run & {
-    readonly planned: Planned;
-    readonly dropsAfter: number | undefined;
-    readonly index: number;
-    readonly finish: Gathering;
-  },
-): Submission {
-  const { replica, response, receivedAt, find, kv, planned, reply, dropsAfter, index, finish } =
-    parts;
-  const { promptTokens, tokenIds, hashes, answer, counts } = planned;
-  return replica.engine.submit({
-    arrivedAt: receivedAt,
-    promptTokens,
-    tokenIds,
-    blockHashes: hashes,
-    outputTokens: answer.tokens,
-    finishReason: answer.end === 'length' ? 'length' : 'stop',
-    lora: replica.loras.has(request.model) ? request.model : undefined,
-    priority: request.priority,
-    holdBlocks: kv.prefill !== undefined,
-    remote: remoteKvOf(promptKv(planned, replica), { replica, decode: kv.decode, find }),
-    ...(request.stream && {
-      onToken: (count) => {
-        // What was said so far still goes out.
-        if (dropsAfter !== undefined && count > dropsAfter) response.socket?.destroySoon();
-        else reply.token(index, count);
-      },
-    }),
-    onDone: (reason, usage) => {
-      if (reason !== 'abort') finish.add(usage, { counts, failed: reason === 'error' });
-    },
-  });
-}
-
-function joined(prompt: Int32Array, said: Int32Array): Int32Array {
-  const ids = new Int32Array(prompt.length + said.length);
-  ids.set(prompt);
-  ids.set(said, prompt.length);
-  return ids;
-}
-
-function heldBlocks({ replica, requestId }: GenerateOptions, { promptTokens }: TokenUsage): object {
-  const blocks = Math.ceil(promptTokens / replica.options.blockTokens);
-  const { address } = replica;
-  return nixlAnswer({ engineId: engineIdOf(replica), requestId, address, blocks });
-}
-
-/** All of it, or half where the server's faults want it so. */
-function sendWhole({ replica, response }: GenerateOptions, body: object): void {
-  if (!replica.faults.truncates) {
-    sendJson(response, 200, body);
-    return;
+    const blocks = Math.ceil(this.#usage.promptTokens / replica.options.blockTokens);
+    const { address } = replica;
+    const params = { engineId: engineIdOf(replica), requestId, address, blocks };
+    this.#reply.end(this.#usage, prefill?.returnsParams === true ? nixlParams(params) : undefined);
   }
-  const text = JSON.stringify(body);
-  response.writeHead(200, {
-    'content-type': 'application/json',
-    'content-length': Buffer.byteLength(text),
-  });
-  response.write(text.slice(0, text.length / 2), () => response.destroy());
-}
 
-export function sendJson(response: ServerResponse, status: number, body: object): void {
-  if (response.headersSent) {
-    response.destroy();
-    return;
+  #fail(): void {
+    const { prefill } = this.#kv;
+    this.#left = 0;
+    if (prefill !== undefined) this.#call.replica.exchange.abandon(prefill.key);
+    this.#reply.fail('the engine died');
   }
-  const text = JSON.stringify(body);
-  response.writeHead(status, {
-    'content-type': 'application/json',
-    'content-length': Buffer.byteLength(text),
-  });
-  response.end(text);
 }

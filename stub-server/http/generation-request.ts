@@ -1,4 +1,4 @@
-import type { KvAsked } from '../pd/kv-contract.ts';
+import type { KvFields } from '../pd/kv-contract.ts';
 
 /** A tool the model may call. */
 export interface ToolSpec {
@@ -7,35 +7,35 @@ export interface ToolSpec {
   readonly parameters: unknown;
 }
 
-/** What both generating APIs ask for beside the prompt, which is long and not looked at again. */
+/** A request of a generating API without its prompts, which are long and not needed again. */
 export interface GenerationTerms {
   readonly api: 'chat' | 'completions';
   readonly model: string;
   readonly stream: boolean;
   readonly includeUsage: boolean;
-  /** Answers to each prompt. */
+  /** Number of answers per prompt. */
   readonly n: number;
   readonly outputTokensMax: number | undefined;
   readonly outputTokensMin: number;
   readonly ignoreEos: boolean;
   readonly stop: readonly string[];
-  /** Alternatives to tell of each token; undefined tells nothing, 0 the token alone. */
+  /** Number of alternatives reported per token; 0: the token only; undefined: no logprobs. */
   readonly logprobs: number | undefined;
-  /** The client's own; undefined leaves it to the server's. */
+  /** The client's seed; undefined: the server's. */
   readonly seed: number | undefined;
   readonly priority: number;
   readonly cacheSalt: string;
-  /** Tools it may call; none when it must not. */
+  /** Tools that the model can call. */
   readonly tools: readonly ToolSpec[];
-  /** It must call one of `tools`. */
+  /** Whether the model must call one of `tools`. */
   readonly mustCallTool: boolean;
-  readonly kv: KvAsked;
-  /** Below this share of the prompt in the cache nothing is generated; undefined or 0 generates always. */
+  readonly kv: KvFields;
+  /** Nothing is generated if a smaller share of the prompt is cached; 0 by default. */
   readonly cacheHitThreshold: number | undefined;
 }
 
-/** All of it, read from a body. */
+/** A request of a generating API. */
 export interface GenerationRequest extends GenerationTerms {
-  /** Rendered, in token ids; the chat API has one. */
+  /** Token ids of the rendered prompts; the chat API has one. */
   readonly prompts: readonly Int32Array[];
 }

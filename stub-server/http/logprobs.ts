@@ -1,4 +1,4 @@
-/** A made-up but steady probability: the chosen token is the likeliest. */
+/** Invented constant: the chosen token is the likeliest. */
 const CHOSEN = -0.105;
 
 interface Alternative {
@@ -14,7 +14,7 @@ function alternatives(token: string, count: number): readonly Alternative[] {
   });
 }
 
-/** Of the chat API, for some tokens of an answer. */
+/** The `logprobs` of the chat API for some tokens of an answer. */
 export function chatLogprobs(tokens: readonly string[], top: number): object {
   return {
     content: tokens.map((token) => ({
@@ -26,7 +26,7 @@ export function chatLogprobs(tokens: readonly string[], top: number): object {
   };
 }
 
-/** Of the completions API; `offset` is where the first of these tokens stands in the text. */
+/** The `logprobs` of the completions API; `offset` is the first token's position in the text. */
 export function completionLogprobs(tokens: readonly string[], top: number, offset: number): object {
   let at = offset;
   const offsets = tokens.map((token) => {

@@ -1,26 +1,29 @@
 import { isUtf8 } from 'node:buffer';
 
-/** Shorter texts are read with the rest of the body: looking for them would cost more than it saves. */
+/** Shorter texts are parsed with the rest of the body: a search for them would cost more. */
 const LONG_BYTES = 16 * 1024;
-/** Stands for a long text in the JSON that is parsed. No text a person writes. */
+/** Replaces a long text in the JSON that is parsed. A private-use character begins it. */
 const MARK = '\u{f0000}long text ';
 const MARK_BYTES = Buffer.from(MARK);
-/** Values of these keys become prompt. */
+/** Keys of values that become part of the prompt. */
 const KEYS: readonly Buffer[] = ['prompt', 'content', 'text'].map((key) => Buffer.from(`"${key}"`));
 
 const QUOTE = 0x22;
 const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 
-/** JSON whose long prompts were left where they were, as bytes: a string of each would be made to be thrown away. */
+/**
+ * Parses JSON and keeps its long prompts as bytes in the body: strings of them would be garbage at
+ * once.
+ */
 export class LongTexts {
-  /** What was parsed, with marks for the long texts. */
+  /** The parsed JSON, with marks in place of long texts. */
   readonly value: unknown;
   readonly #texts: readonly Buffer[];
 
-  /** Throws SyntaxError. `body` is changed: what was escaped in it no longer is. */
+  /** Throws SyntaxError. It changes `body`: escapes in long texts are replaced. */
   constructor(body: Buffer) {
-    // A body with marks of its own is read as any other, so that nobody can pass one for the other.
+    // A body that contains the mark is parsed without marks, so that a client cannot forge one.
     const found = body.length < LONG_BYTES || body.includes(MARK_BYTES) ? [] : longTextsOf(body);
     const pieces: Buffer[] = [];
     const texts: Buffer[] = [];
@@ -35,7 +38,7 @@ export class LongTexts {
     this.value = JSON.parse((found.length === 0 ? body : Buffer.concat(pieces)).toString('utf8'));
   }
 
-  /** The bytes of a string of `value`. */
+  /** The bytes of a string in `value`. */
   readonly bytesOf = (text: string): Buffer =>
     (text.startsWith(MARK) ? this.#texts[Number(text.slice(MARK.length))] : undefined) ??
     Buffer.from(text, 'utf8');
@@ -46,7 +49,7 @@ interface Span {
   readonly end: number;
 }
 
-/** Contents of string literals that are long, values of the right keys, and read as JSON without looking closer. */
+/** Contents of long string literals that are values of `KEYS` and plain (see `isPlain`). */
 function longTextsOf(body: Buffer): readonly Span[] {
   const found: Span[] = [];
   for (let quote = body.indexOf(QUOTE); quote !== -1; ) {
@@ -60,7 +63,7 @@ function longTextsOf(body: Buffer): readonly Span[] {
   return found;
 }
 
-/** Of the string literal whose content begins at `start`: its closing quote; -1 when there is none. */
+/** The closing quote of the string literal whose content begins at `start`; -1 without one. */
 function endOfString(body: Buffer, start: number): number {
   let end = body.indexOf(QUOTE, start);
   while (end !== -1) {
@@ -85,7 +88,7 @@ function beforeSpace(body: Buffer, from: number): number {
   return at;
 }
 
-/** Whether a literal's content has only escapes of one letter, no control characters, and is UTF-8. */
+/** Whether a literal's content is UTF-8 with one-letter escapes only and no control characters. */
 function isPlain(content: Buffer): boolean {
   for (let at = content.indexOf(BACKSLASH); at !== -1; at = content.indexOf(BACKSLASH, at + 2)) {
     if (!ESCAPES.has(content[at + 1] as number)) return false;
@@ -93,7 +96,10 @@ function isPlain(content: Buffer): boolean {
   return !hasControl(content) && isUtf8(content);
 }
 
-/** Four bytes at a time: a byte below 0x20 is the only one whose top bit a borrow sets that had none. */
+/**
+ * Tests four bytes at a time: after the subtraction of 0x20, only a byte below 0x20 has its top bit
+ * set by a borrow without having had it before.
+ */
 function hasControl(content: Buffer): boolean {
   let at = 0;
   for (; (content.byteOffset + at) % 4 !== 0 && at < content.length; at++) {
@@ -123,10 +129,10 @@ const ESCAPES: ReadonlyMap<number, number> = new Map(
     n: '\n',
     r: '\r',
     t: '\t',
-  }).map(([letter, meant]) => [letter.charCodeAt(0), meant.charCodeAt(0)]),
+  }).map(([letter, character]) => [letter.charCodeAt(0), character.charCodeAt(0)]),
 );
 
-/** Takes the escapes out of a plain literal's content and returns its length without them. */
+/** Replaces the escapes in a plain literal's content and returns the new length. */
 function unescapeInPlace(body: Buffer, start: number, end: number): number {
   let to = start;
   let from = start;

@@ -3,33 +3,33 @@ import type { GenerationTerms } from './generation-request.ts';
 import { TOKEN_BYTES, wordAt } from './tokenizer.ts';
 import { valueFor } from './tool-arguments.ts';
 
-/** Mean of answers that end by themselves: that of the Azure conversation trace. */
+/** Mean length of an answer that the model ends: that of the Azure conversation trace. */
 const OUTPUT_TOKENS_MEAN = 200;
-/** A model with tools calls one this often when it may. */
+/** Probability of a tool call if the request allows one. */
 const TOOL_SHARE = 0.5;
-/** No answer is longer, whatever the model's context. */
+/** Limit for any model context. */
 const OUTPUT_TOKENS_MAX = 1_000_000;
 
-/** `cache_threshold`: nothing is said, because too little of the prompt is in the cache. */
-export type AnswerEnd = 'stop' | 'length' | 'tool_calls' | 'cache_threshold';
+/** `cache_threshold`: no tokens, because too little of the prompt is in the cache. */
+type AnswerEnd = 'stop' | 'length' | 'tool_calls' | 'cache_threshold';
 
-/** What will be said, settled before the first token: the engine only says when. */
+/** The content of an answer, fixed before the first token; the engine only sets the timing. */
 export interface Answer {
   readonly tokens: number;
   readonly end: AnswerEnd;
   readonly toolName: string | undefined;
-  /** The text of one token, 0 to `tokens` - 1; of a tool call, a piece of its arguments. */
+  /** The text of token 0 to `tokens` - 1; for a tool call, a piece of its arguments. */
   text(index: number): string;
 }
 
-export interface AnswerLimits {
-  /** Exactly so many tokens, whatever the request says. */
+interface AnswerLimits {
+  /** Exact number of tokens, instead of what the request says. */
   readonly forcedTokens: number | undefined;
-  /** What is left of the model's context. */
+  /** Tokens left in the model's context. */
   readonly contextLeft: number;
 }
 
-/** The same answer for the same request and chance. */
+/** Plans an answer; equal requests and equal random numbers give equal answers. */
 export function planAnswer(
   request: GenerationTerms,
   random: Random,
@@ -67,19 +67,19 @@ function toolCall({ tools }: GenerationTerms, random: Random, cap: number): Answ
   };
 }
 
-/** Ends before the first of the stop strings, which is not part of the answer. */
+/** Cuts the answer before the first stop string. */
 function cutAt(stop: readonly string[], answer: Answer): Answer {
-  let said = '';
+  let generated = '';
   for (let index = 0; index < answer.tokens; index++) {
-    said += answer.text(index);
+    generated += answer.text(index);
     const found = Math.min(
       ...stop
-        .map((each) => (each === '' ? -1 : said.indexOf(each)))
+        .map((each) => (each === '' ? -1 : generated.indexOf(each)))
         .map((at) => (at < 0 ? Infinity : at)),
     );
     if (found === Number.POSITIVE_INFINITY) continue;
     const text = (at: number): string =>
-      said.slice(0, found).slice(TOKEN_BYTES * at, TOKEN_BYTES * (at + 1));
+      generated.slice(0, found).slice(TOKEN_BYTES * at, TOKEN_BYTES * (at + 1));
     return { tokens: index + 1, end: 'stop', toolName: undefined, text };
   }
   return answer;

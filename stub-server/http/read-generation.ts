@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ApiError } from './api-error.ts';
+import { ApiError, parseBody } from './api-error.ts';
 import type { GenerationRequest, ToolSpec } from './generation-request.ts';
 import { tokenIdsOf } from './tokenizer.ts';
 
@@ -26,7 +26,7 @@ const kvTransfer = z.looseObject({
     .nullish(),
 });
 
-/** vLLM takes fields it does not know; so does this. */
+/** Unknown fields are accepted, as in vLLM. */
 const shared = {
   model: z.string(),
   stream: flag,
@@ -40,7 +40,7 @@ const shared = {
   priority: optionalInt,
   cache_salt: z.string().nullish(),
   kv_transfer_params: kvTransfer.nullish(),
-  // 63 random bits, of which a number keeps 53: the same ones on both legs.
+  // 63 random bits. A number keeps 53 of them, the same on both legs.
   bootstrap_room: z.union([z.number(), z.string()]).nullish(),
   cache_hit_threshold: z.number().min(0).max(1).nullish(),
 };
@@ -88,15 +88,15 @@ const completionSchema = z.looseObject({
 type Chat = z.infer<typeof chatSchema>;
 type Completion = z.infer<typeof completionSchema>;
 
-/** The bytes that a text stands for. */
+/** The bytes of a text. */
 export type BytesOf = (text: string) => Buffer;
 function utf8(text: string): Buffer {
   return Buffer.from(text, 'utf8');
 }
 
-/** Reads a chat completion as vLLM would. Throws ApiError. */
+/** Reads a chat completion as vLLM does. Throws ApiError. */
 export function readChat(raw: unknown, bytesOf: BytesOf = utf8): GenerationRequest {
-  const data = checked(chatSchema, raw);
+  const data = parseBody(chatSchema, raw);
   const { mustCallTool, tools } = toolsOf(data);
   return {
     ...common(data, 'chat'),
@@ -108,13 +108,13 @@ export function readChat(raw: unknown, bytesOf: BytesOf = utf8): GenerationReque
   };
 }
 
-/** Reads a completion as vLLM would. Throws ApiError. */
+/** Reads a completion as vLLM does. Throws ApiError. */
 export function readCompletion(raw: unknown, bytesOf: BytesOf = utf8): GenerationRequest {
-  const data = checked(completionSchema, raw);
+  const data = parseBody(completionSchema, raw);
   return {
     ...common(data, 'completions'),
     prompts: promptsOf(data.prompt, bytesOf),
-    // The API's own default, vLLM's too.
+    // The default of the API and of vLLM.
     outputTokensMax: data.max_tokens ?? 16,
     logprobs: data.logprobs ?? undefined,
     tools: [],
@@ -149,15 +149,6 @@ function common(data: Chat | Completion, api: GenerationRequest['api']): Common 
   };
 }
 
-/** Throws ApiError with the first thing that is wrong, and where. */
-export function checked<T>(schema: z.ZodType<T>, raw: unknown): T {
-  const parsed = schema.safeParse(raw);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  const path = issue?.path.join('.') ?? '';
-  throw new ApiError(400, `${path === '' ? 'body' : path}: ${issue?.message ?? 'invalid'}`, path);
-}
-
 interface ChatMessage {
   readonly role: string;
   readonly content?: string | null | readonly { readonly text?: string | undefined }[] | undefined;
@@ -167,16 +158,16 @@ interface ChatMessage {
     | undefined;
 }
 
-/** What of a chat becomes prompt. */
-export interface ChatPrompt {
+/** The parts of a chat that become the prompt. */
+interface ChatPrompt {
   readonly messages: readonly ChatMessage[];
   readonly tools?: readonly unknown[] | null | undefined;
 }
 
 /**
- * A template in miniature, as token ids: tools, each message behind its role, and the role of the answer to come. Each
- * piece begins a token of its own, as it would behind a special one. So an answer that is sent back as a message is made
- * of the very tokens that were generated, and its KV is found again.
+ * Renders a chat with a minimal template, as token ids: tools, each message after its role, and the
+ * role of the next answer. Each piece begins with a new token, as after a special token. An answer
+ * that is sent back as a message therefore has the tokens that were generated, and its KV is found.
  */
 export function chatTokenIds({ messages, tools }: ChatPrompt, bytesOf: BytesOf = utf8): Int32Array {
   const pieces = tools === null || tools === undefined ? [] : [utf8(JSON.stringify(tools))];
@@ -190,8 +181,8 @@ export function chatTokenIds({ messages, tools }: ChatPrompt, bytesOf: BytesOf =
 const END_OF_MESSAGE = utf8('<|>\n');
 const roleOf = (role: string): Buffer => utf8(`<|${role}|>\n`);
 
-function textsOf({ content: said, tool_calls: calls }: ChatMessage): readonly string[] {
-  const texts = typeof said === 'string' ? [said] : (said ?? []).map(({ text }) => text ?? '');
+function textsOf({ content: text, tool_calls: calls }: ChatMessage): readonly string[] {
+  const texts = typeof text === 'string' ? [text] : (text ?? []).map(({ text }) => text ?? '');
   return [...texts, ...(calls ?? []).map((call) => call.function.arguments)];
 }
 

@@ -1,40 +1,68 @@
 import type { Clock, Random } from '../../src/framework/runtime.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { FaultBoard } from '../faults/fault-board.ts';
+import type { ActiveFaults } from '../faults/active-faults.ts';
 import type { EngineStats } from '../metrics/engine-stats.ts';
 import type { StubOptions } from '../options/stub-options.ts';
 import type { KvExchange } from '../pd/kv-exchange.ts';
 import type { KvFabric, KvPort } from '../pd/kv-fabric.ts';
 import type { SharedStore } from '../pd/shared-store.ts';
 
-/** One model server: an engine and what its API server knows around it. */
+/** One model server: an engine and the state of its API server. */
 export interface Replica {
-  /** Of its server: all its ranks have the same. */
+  /** The server's name, which all its ranks share. */
   readonly name: string;
-  /** Its server's place in the pool, from 0, and its data-parallel rank there. */
+  /** Index of the server in the pool, from 0. */
   readonly server: number;
+  /** Data-parallel rank in the server. */
   readonly rank: number;
-  /** All of its server, by rank. */
+  /** All ranks of the server, in order. */
   readonly ranks: readonly Replica[];
-  /** `host:port`; known once it listens. */
+  /** `host:port`; empty until it listens. */
   address: string;
   readonly engine: Engine;
   readonly stats: EngineStats;
-  /** What is wrong with it; also says what /metrics shows. */
-  readonly faults: FaultBoard;
+  /** Also renders the page of /metrics. */
+  readonly faults: ActiveFaults;
   readonly options: StubOptions;
   /** Model time. */
   readonly clock: Clock;
   readonly random: Random;
-  /** Adapters served, by name, with the path they came from. */
+  /** Loaded adapters: name → path. */
   readonly loras: Map<string, string>;
-  /** When it is done loading, in model time. */
+  /** The end of start-up, in model time. */
   readonly readyAt: number;
-  /** The pool's, where legs of disaggregated requests meet. */
+  /** The pool's exchange between legs of disaggregated requests. */
   readonly exchange: KvExchange;
-  /** The pool's network, and this server's end of it. */
+  /** The pool's network. */
   readonly fabric: KvFabric;
+  /** The server's connection to the network. */
   readonly port: KvPort;
-  /** What it shares with others of its model; undefined when it has none. */
+  /** The store that all servers of its model share; undefined without one. */
   readonly store: SharedStore | undefined;
+}
+
+/** The state of a server as JSON. */
+export function stateOf(replica: Replica): object {
+  const { name, rank, address, engine, stats, faults, exchange, port, loras } = replica;
+  const { pool } = engine.kv;
+  return {
+    name,
+    rank,
+    address,
+    ready: replica.clock.now() >= replica.readyAt,
+    asleep: engine.asleep,
+    running: engine.runningCount,
+    waiting: engine.waitingCount,
+    kv: { blocks: pool.total, held: pool.held, cached: pool.cached, usage: pool.usage },
+    loras: { known: [...loras.keys()], running: [...engine.loras.running] },
+    heldPrefills: exchange.heldBy(port),
+    transfers: { sending: port.sending, receiving: port.receiving },
+    requests: stats.requests,
+    finished: stats.finished,
+    preemptions: stats.preemptions,
+    promptTokens: stats.promptTokens,
+    generatedTokens: stats.generatedTokens,
+    latenessMs: engine.latenessMs,
+    faults: faults.active,
+  };
 }

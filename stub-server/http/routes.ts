@@ -1,49 +1,34 @@
-import type { ServerResponse } from 'node:http';
 import { z } from 'zod';
-import type { Millis } from '../../src/framework/runtime.ts';
+import type { Engine } from '../engine/engine.ts';
 import { type FaultKind, faultSchema } from '../faults/fault.ts';
-import { ApiError } from './api-error.ts';
+import { ApiError, parseBody, sendJson } from './api-error.ts';
 import { embeddings } from './embeddings.ts';
-import { generate, sendJson } from './generate.ts';
+import { type GenerateCall, generate } from './generate.ts';
 import type { GenerationRequest } from './generation-request.ts';
 import type { LongTexts } from './long-texts.ts';
-import { PULL_PATH } from './pull-remote.ts';
-import {
-  type BytesOf,
-  chatTokenIds,
-  checked,
-  readChat,
-  readCompletion,
-} from './read-generation.ts';
-import type { Replica } from './replica.ts';
-import { engineIdOf, type ReplicaDirectory } from './sequence-kv.ts';
-import { stateOf } from './state.ts';
+import { type BytesOf, chatTokenIds, readChat, readCompletion } from './read-generation.ts';
+import { stateOf } from './replica.ts';
+import { engineIdOf, PULL_PATH } from './sequence-kv.ts';
 import { textOf, tokenIdsOf } from './tokenizer.ts';
 
-/** vLLM's version whose behaviour is emulated. */
+/** The version of vLLM that is emulated. */
 const VERSION = '0.11.0';
 
-/** A request, its body read and parsed. */
-export interface Call {
-  readonly replica: Replica;
-  readonly response: ServerResponse;
-  readonly find: ReplicaDirectory;
-  readonly requestId: string;
-  /** When all of it was there, in model time. */
-  readonly receivedAt: Millis;
-  readonly forcedTokens: number | undefined;
+/** A request whose body is read. */
+export interface Call extends GenerateCall {
   readonly query: URLSearchParams;
-  /** Parsed JSON; throws ApiError when it is not. */
+  /** Parses the body as JSON. Throws ApiError. */
   readonly json: () => unknown;
-  /** As `json`, with long prompts left out; for what generates. */
+  /** As `json`, but long prompts stay outside the JSON; for the generating APIs. */
   readonly longTexts: () => LongTexts;
 }
 
-type Route = (call: Call) => void;
+/** Returns the JSON of a 200 answer, or undefined if it answers itself. Throws ApiError. */
+export type Route = (call: Call) => object | undefined;
 
-/** Served whatever is wrong with the server. */
 const FAULTS_PATHS = { begin: 'POST /stub/faults', end: 'DELETE /stub/faults' } as const;
-export const MENDING_PATHS: ReadonlySet<string> = new Set([
+/** Paths that are served whatever faults are active. */
+export const ALWAYS_SERVED: ReadonlySet<string> = new Set([
   ...Object.values(FAULTS_PATHS),
   'GET /stub/state',
 ]);
@@ -63,102 +48,87 @@ const loraSchema = z.looseObject({
   lora_path: z.string().optional(),
 });
 
-const ok = ({ response }: Call): void => sendJson(response, 200, {});
-
-/** Every path of the API, by method. */
+/** Every path of the API, with its method. */
 export const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
-  ['POST /v1/chat/completions', (call) => generate(readLong(call, readChat), call)],
-  ['POST /v1/completions', (call) => generate(readLong(call, readCompletion), call)],
+  ['POST /v1/chat/completions', (call) => generateFrom(call, readChat)],
+  ['POST /v1/completions', (call) => generateFrom(call, readCompletion)],
   [
     'POST /v1/embeddings',
-    (call) => sendJson(call.response, 200, embeddings(call.json(), call.replica, call.requestId)),
+    ({ json, replica, requestId }) => embeddings(json(), replica.options, requestId),
   ],
-  ['GET /v1/models', ({ replica, response }) => sendJson(response, 200, modelList(replica))],
+  ['GET /v1/models', modelList],
   ['POST /tokenize', tokenize],
-  ['POST /detokenize', detokenize],
+  [
+    'POST /detokenize',
+    ({ json }) => ({ prompt: textOf(parseBody(detokenizeSchema, json()).tokens) }),
+  ],
   ['POST /v1/load_lora_adapter', loadLora],
   ['POST /v1/unload_lora_adapter', unloadLora],
   ['GET /health', health],
   ['GET /ping', health],
   ['POST /ping', health],
-  ['GET /version', ({ response }) => sendJson(response, 200, { version: VERSION })],
+  ['GET /version', () => ({ version: VERSION })],
   ['GET /metrics', metrics],
   [`POST ${PULL_PATH}`, sendKv],
   // Mooncake's bootstrap server, by data-parallel rank.
-  [
-    'GET /query',
-    ({ replica, response }) => sendJson(response, 200, { 0: { engine_id: engineIdOf(replica) } }),
-  ],
+  ['GET /query', ({ replica }) => ({ 0: { engine_id: engineIdOf(replica) } })],
+  // Not in vLLM: the state of this server, and its faults.
   [FAULTS_PATHS.begin, beginFault],
   [FAULTS_PATHS.end, endFaults],
-  ['GET /stub/state', ({ replica, response }) => sendJson(response, 200, stateOf(replica))],
-  [
-    'POST /sleep',
-    (call) => {
-      call.replica.engine.sleep();
-      ok(call);
-    },
-  ],
-  [
-    'POST /wake_up',
-    (call) => {
-      call.replica.engine.wakeUp();
-      ok(call);
-    },
-  ],
-  [
-    'GET /is_sleeping',
-    ({ replica, response }) => sendJson(response, 200, { is_sleeping: replica.engine.asleep }),
-  ],
-  [
-    'POST /reset_prefix_cache',
-    (call) => {
-      call.replica.engine.resetPrefixCache();
-      ok(call);
-    },
-  ],
+  ['GET /stub/state', ({ replica }) => stateOf(replica)],
+  ['POST /sleep', changing((engine) => engine.sleep())],
+  ['POST /wake_up', changing((engine) => engine.wakeUp())],
+  ['GET /is_sleeping', ({ replica }) => ({ is_sleeping: replica.engine.asleep })],
+  ['POST /reset_prefix_cache', changing((engine) => engine.resetPrefixCache())],
 ]);
 
-function readLong(
-  { longTexts }: Call,
-  read: (raw: unknown, bytesOf: BytesOf) => GenerationRequest,
-): GenerationRequest {
-  const { value, bytesOf } = longTexts();
-  return read(value, bytesOf);
+/** A route that changes the engine and answers with an empty object. */
+function changing(change: (engine: Engine) => unknown): Route {
+  return ({ replica }) => {
+    change(replica.engine);
+    return {};
+  };
 }
 
-function health({ replica, response }: Call): void {
+function generateFrom(
+  call: Call,
+  read: (raw: unknown, bytesOf: BytesOf) => GenerationRequest,
+): undefined {
+  const { value, bytesOf } = call.longTexts();
+  generate(read(value, bytesOf), call);
+}
+
+function health({ replica, response }: Call): undefined {
   const ready = replica.clock.now() >= replica.readyAt;
   response.writeHead(ready ? 200 : 503).end();
 }
 
-function metrics({ replica, response }: Call): void {
+function metrics({ replica, response }: Call): undefined {
   const page = replica.faults.metrics();
   if (page === undefined) throw new ApiError(404, 'Not Found');
   response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' });
   response.end(page);
 }
 
-/** Not vLLM's: how a test or a person breaks this server, and mends it. */
-function beginFault({ replica, response, json }: Call): void {
-  replica.faults.begin(checked(faultSchema, json()));
-  sendJson(response, 200, { faults: replica.faults.active });
+function beginFault({ replica, json }: Call): object {
+  replica.faults.begin(parseBody(faultSchema, json()));
+  return { faults: replica.faults.active };
 }
 
-function endFaults({ replica, response, query }: Call): void {
+function endFaults({ replica, query }: Call): object {
   replica.faults.end((query.get('kind') ?? undefined) as FaultKind | undefined);
-  sendJson(response, 200, { faults: replica.faults.active });
+  return { faults: replica.faults.active };
 }
 
-/** A decode leg of another process wants KV: answered when it has been sent. */
-function sendKv({ replica, response, json }: Call): void {
-  const { key, tokens, patient } = checked(pullSchema, json());
+/** Sends KV to a decode leg of another process. The answer follows when all of it is sent. */
+function sendKv({ replica, response, json }: Call): undefined {
+  const { key, tokens, patient } = parseBody(pullSchema, json());
   const fail = (): void => sendJson(response, 404, new ApiError(404, `no KV of ${key}`).body);
   const ready = (): void => sendJson(response, 200, {});
   replica.exchange.fetch(key, { tokens, to: undefined, ready, fail }, { patient });
 }
 
-function modelList({ options, loras, clock, engine }: Replica): object {
+function modelList({ replica: { options, loras, clock, engine } }: Call): object {
   const created = Math.floor(clock.wallTime() / 1000);
   const entry = (id: string, root: string, parent: string | null): object => ({
     id,
@@ -178,8 +148,8 @@ function modelList({ options, loras, clock, engine }: Replica): object {
   };
 }
 
-function tokenize({ replica, response, json }: Call): void {
-  const { prompt, messages } = checked(tokenizeSchema, json());
+function tokenize({ replica, json }: Call): object {
+  const { prompt, messages } = parseBody(tokenizeSchema, json());
   if ((prompt === undefined) === (messages === undefined)) {
     throw new ApiError(400, 'either prompt or messages must be given, and not both');
   }
@@ -187,21 +157,16 @@ function tokenize({ replica, response, json }: Call): void {
     messages === undefined
       ? tokenIdsOf(Buffer.from(prompt ?? '', 'utf8'))
       : chatTokenIds({ messages });
-  const tokens = [...ids];
-  sendJson(response, 200, {
-    count: tokens.length,
+  return {
+    count: ids.length,
     max_model_len: replica.engine.contextTokensMax,
-    tokens,
+    tokens: [...ids],
     token_strs: null,
-  });
+  };
 }
 
-function detokenize({ response, json }: Call): void {
-  sendJson(response, 200, { prompt: textOf(checked(detokenizeSchema, json()).tokens) });
-}
-
-function loadLora({ replica, response, json }: Call): void {
-  const { lora_name: name, lora_path: path = name } = checked(loraSchema, json());
+function loadLora({ replica, response, json }: Call): undefined {
+  const { lora_name: name, lora_path: path = name } = parseBody(loraSchema, json());
   if (replica.loras.has(name)) {
     throw new ApiError(400, `The lora adapter '${name}' has already been loaded.`);
   }
@@ -209,8 +174,8 @@ function loadLora({ replica, response, json }: Call): void {
   response.end(`Success: LoRA adapter '${name}' added successfully.`);
 }
 
-function unloadLora({ replica, response, json }: Call): void {
-  const { lora_name: name } = checked(loraSchema, json());
+function unloadLora({ replica, response, json }: Call): undefined {
+  const { lora_name: name } = parseBody(loraSchema, json());
   if (!replica.loras.delete(name)) {
     throw new ApiError(404, `The lora adapter '${name}' cannot be found.`);
   }

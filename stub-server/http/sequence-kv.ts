@@ -1,20 +1,23 @@
+import { request } from 'node:http';
 import type { RemoteKv } from '../engine/sequence.ts';
 import { type DecodeLeg, type KvLegs, kvLegsOf } from '../pd/kv-contract.ts';
 import { ApiError } from './api-error.ts';
 import type { GenerationTerms } from './generation-request.ts';
-import { pullRemote } from './pull-remote.ts';
 import type { Replica } from './replica.ts';
 
-/** Servers of this process by `host:port`. */
+/** Finds a server of this process by `host:port`. */
 export type ReplicaDirectory = (address: string) => Replica | undefined;
 
-/** A prompt of a request, as far as its KV goes. */
+/** The path on which a server sends KV to servers of other processes. */
+export const PULL_PATH = '/stub/kv';
+
+/** The KV of a prompt. */
 export interface PromptKv {
   readonly tokens: number;
   readonly hashes: ArrayLike<number>;
 }
 
-/** Which leg of a disaggregated request this is. Throws ApiError. */
+/** Finds which leg of a disaggregated request this is. Throws ApiError. */
 export function legsOfRequest(
   { kv }: GenerationTerms,
   { replica, requestId }: { readonly replica: Replica; readonly requestId: string },
@@ -27,38 +30,56 @@ export function legsOfRequest(
   }
 }
 
-/** Other processes have servers of the same names. */
+/** Includes the address because servers of other processes can have the same names. */
 export function engineIdOf({ name, address }: Replica): string {
   return `${name}@${address}`;
 }
 
-/** Where the KV of a prompt comes from, if not from its own server: from a prefill leg, or from the shared store. */
+/**
+ * The source of a prompt's KV if it is not computed here: a prefill leg, or the shared store.
+ * Undefined without such a source.
+ */
 export function remoteKvOf(
   prompt: PromptKv,
-  {
-    replica,
-    decode,
-    find,
-  }: {
+  parts: {
     readonly replica: Replica;
     readonly decode: DecodeLeg | undefined;
-    readonly find: ReplicaDirectory;
+    readonly findReplica: ReplicaDirectory;
   },
 ): RemoteKv | undefined {
+  const { replica, decode, findReplica } = parts;
   if (decode === undefined) return storedKvOf(prompt, replica);
   return {
     tokens: prompt.tokens,
     start: (tokens, ready, fail) => {
       const { key, address, patient } = decode;
-      const peer = address === undefined ? undefined : find(address);
+      const peer = address === undefined ? undefined : findReplica(address);
       if (address !== undefined && peer === undefined && !replica.exchange.knows(key)) {
-        void pullRemote(address, { key, tokens, patient }).then((came) =>
-          came ? ready() : fail(),
-        );
+        pull(address, { key, tokens, patient }, { ready, fail });
       } else if (peer !== undefined && peer.faults.reception !== 'serve') fail();
       else replica.exchange.fetch(key, { tokens, to: replica.port, ready, fail }, { patient });
     },
   };
+}
+
+/** Requests KV from a server of another process, which answers when it has sent the tokens. */
+function pull(
+  address: string,
+  wanted: { readonly key: string; readonly tokens: number; readonly patient: boolean },
+  { ready, fail }: { readonly ready: () => void; readonly fail: () => void },
+): void {
+  const body = JSON.stringify(wanted);
+  const headers = {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+  };
+  request(`http://${address}${PULL_PATH}`, { method: 'POST', headers }, (answer) => {
+    answer.resume();
+    if (answer.statusCode === 200) ready();
+    else fail();
+  })
+    .on('error', fail)
+    .end(body);
 }
 
 function storedKvOf({ hashes }: PromptKv, replica: Replica): RemoteKv | undefined {
@@ -72,12 +93,13 @@ function storedKvOf({ hashes }: PromptKv, replica: Replica): RemoteKv | undefine
   };
 }
 
-/** Share of a prompt that need not be computed here, 0 to 1. */
+/** Share of a prompt that is cached here or in the shared store, 0 to 1. */
 export function hitShare({ tokens, hashes }: PromptKv, replica: Replica): number {
   const blocks = Math.max(locallyCached(hashes, replica), replica.store?.leading(hashes) ?? 0);
   return (blocks * replica.engine.kv.blockTokens) / tokens;
 }
 
+/** Number of leading blocks in the server's own cache. */
 function locallyCached(hashes: ArrayLike<number>, { engine }: Replica): number {
   const { pool } = engine.kv;
   let blocks = 0;

@@ -1,23 +1,22 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
-import { ApiError } from './api-error.ts';
+import { ApiError, sendError, sendJson } from './api-error.ts';
 import { BodyBuffers } from './body-buffers.ts';
-import { sendJson } from './generate.ts';
 import { LongTexts } from './long-texts.ts';
 import type { Replica } from './replica.ts';
-import { type Call, MENDING_PATHS, ROUTES } from './routes.ts';
+import { ALWAYS_SERVED, type Call, ROUTES, type Route } from './routes.ts';
 import type { ReplicaDirectory } from './sequence-kv.ts';
 
-/** A chat of a million tokens fits. */
+/** Enough for a chat of a million tokens. */
 const BODY_BYTES_MAX = 64 * 1024 * 1024;
-/** A test's way to say how long an answer is to be. */
+/** Sets the exact number of output tokens, for tests. */
 const FORCED_TOKENS_HEADER = 'x-stub-output-tokens';
-/** As vLLM names it. */
+/** vLLM's header for the data-parallel rank. */
 const RANK_HEADER = 'x-data-parallel-rank';
-/** A client may name its request in so many characters. */
+/** Maximum length of a request id from a client. */
 const REQUEST_ID_MAX = 256;
 
-/** One model server over HTTP, as vLLM answers. The caller makes it listen. */
-export function createStubServer(replica: Replica, find: ReplicaDirectory): Server {
+/** Creates the HTTP server of one model server, with vLLM's answers. The caller makes it listen. */
+export function createStubServer(replica: Replica, findReplica: ReplicaDirectory): Server {
   let requests = 0;
   return createServer({ keepAliveTimeout: 120_000, requestTimeout: 0 }, (request, response) => {
     requests += 1;
@@ -25,23 +24,19 @@ export function createStubServer(replica: Replica, find: ReplicaDirectory): Serv
     const separator = replica.address.lastIndexOf(':');
     response.setHeader('x-inference-pod', replica.name);
     response.setHeader('x-inference-port', replica.address.slice(separator + 1));
-    serve(request, { replica, find, response, requestId }).catch((error: unknown) => {
-      const refusal =
-        error instanceof ApiError
-          ? error
-          : new ApiError(500, error instanceof Error ? error.message : String(error));
-      sendJson(response, refusal.status, refusal.body);
-    });
+    serve(request, { replica, findReplica, response, requestId }).catch((error: unknown) =>
+      sendError(response, error, 500),
+    );
   });
 }
 
-type Parts = Pick<Call, 'replica' | 'find' | 'response' | 'requestId'>;
+type Parts = Pick<Call, 'replica' | 'findReplica' | 'response' | 'requestId'>;
 
 async function serve(request: IncomingMessage, parts: Parts): Promise<void> {
-  const [path = '/'] = (request.url ?? '/').split('?', 1);
+  const [path = '/', search = ''] = (request.url ?? '/').split('?', 2);
   const name = `${request.method ?? 'GET'} ${path}`;
   const { reception } = parts.replica.faults;
-  if (reception !== 'serve' && !MENDING_PATHS.has(name)) {
+  if (reception !== 'serve' && !ALWAYS_SERVED.has(name)) {
     if (reception === 'reset') request.socket.destroy();
     return;
   }
@@ -49,28 +44,28 @@ async function serve(request: IncomingMessage, parts: Parts): Promise<void> {
   if (route === undefined) throw notFound(path);
   const memory = buffers.take(announcedBytes(request));
   const body = request.method === 'POST' ? await bodyOf(request, memory) : NO_BODY;
+  const query = new URLSearchParams(search);
   try {
-    if (!parts.response.destroyed) serveWith(route, request, { ...parts, body });
+    if (!parts.response.destroyed) answer(route, request, { ...parts, query, body });
   } finally {
     buffers.giveBack(memory);
   }
 }
 
-function serveWith(
-  route: (call: Call) => void,
+function answer(
+  route: Route,
   request: IncomingMessage,
-  { body, ...parts }: Parts & { readonly body: Buffer },
+  { body, ...parts }: Parts & Pick<Call, 'query'> & { readonly body: Buffer },
 ): void {
-  const [, search = ''] = (request.url ?? '/').split('?', 2);
-  route({
+  const json = route({
     ...parts,
     replica: rankOf(request, parts.replica),
     receivedAt: parts.replica.clock.now(),
     forcedTokens: forcedTokens(request),
-    query: new URLSearchParams(search),
     json: () => parsed(body, (bytes) => JSON.parse(bytes.toString('utf8'))),
     longTexts: () => parsed(body, (bytes) => new LongTexts(bytes)),
   });
+  if (json !== undefined) sendJson(parts.response, 200, json);
 }
 
 function notFound(path: string): ApiError {
@@ -94,7 +89,7 @@ function forcedTokens({ headers }: IncomingMessage): number | undefined {
   );
 }
 
-/** Any of a server's ports takes requests for any of its ranks. */
+/** The rank that the header names. Each port of a server accepts requests for any of its ranks. */
 function rankOf({ headers }: IncomingMessage, replica: Replica): Replica {
   const text = headers[RANK_HEADER];
   if (text === undefined) return replica;
@@ -117,13 +112,13 @@ function parsed<T>(body: Buffer, parse: (body: Buffer) => T): T {
 const buffers = new BodyBuffers();
 const NO_BODY = Buffer.alloc(0);
 
-/** What a body says of its own length; 0 when nothing, or too much. */
+/** The content length; 0 if the request has none or it is above the limit. */
 function announcedBytes({ headers }: IncomingMessage): number {
   const bytes = Number(headers['content-length'] ?? 0);
   return bytes <= BODY_BYTES_MAX ? bytes : 0;
 }
 
-/** In `memory` where it says how long it is. */
+/** Reads the body, into `memory` if its length is announced. */
 async function bodyOf(request: IncomingMessage, memory: Buffer): Promise<Buffer> {
   const chunks: Buffer[] = [];
   const announced = announcedBytes(request);

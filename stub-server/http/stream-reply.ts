@@ -1,28 +1,28 @@
 import type { ServerResponse } from 'node:http';
-import type { Envelope } from './envelope.ts';
+import type { SequenceUsage } from '../engine/sequence.ts';
+import { ApiError } from './api-error.ts';
 import type { GenerationTerms } from './generation-request.ts';
 import { chatLogprobs, completionLogprobs } from './logprobs.ts';
 import type { Answer } from './plan-answer.ts';
-import { type TokenUsage, usageObject } from './usage.ts';
-import { toolCallId } from './whole-reply.ts';
+import { type Envelope, toolCallId, usageObject } from './whole-reply.ts';
 
 /**
- * The server is too busy to send each token by itself when its engine runs this late, in real time: timers alone are
- * late by a millisecond or two. With each such span of lateness a chunk carries a token more, until it keeps up.
+ * Lateness of the engine, in real time, from which a chunk has more than one token: one more for
+ * each multiple of it. Timers alone are late by a millisecond or two.
  */
 const LATE_MS = 20;
 
 interface Choice {
   readonly answer: Answer;
-  /** Tokens already written. */
+  /** Tokens written so far. */
   sent: number;
-  /** Characters already written. */
+  /** Characters written so far. */
   characters: number;
 }
 
 /**
- * An answer as server-sent events, one chunk a token. When the client or the server does not keep up, tokens are
- * gathered and the next chunk carries all of them: nothing is lost, and time is not stretched.
+ * An answer as server-sent events, one chunk per token. If the client or the server is too slow,
+ * the next chunk has several tokens: none is lost, and the answer does not take longer.
  */
 export class StreamReply {
   readonly #request: GenerationTerms;
@@ -38,7 +38,7 @@ export class StreamReply {
       readonly response: ServerResponse;
       readonly envelope: Envelope;
       readonly answers: readonly Answer[];
-      /** How late the engine is at the moment, in real time. */
+      /** The current lateness of the engine, in real time. */
       readonly lateMs: () => number;
     },
   ) {
@@ -50,29 +50,29 @@ export class StreamReply {
     this.#choices = answers.map((answer) => ({ answer, sent: 0, characters: 0 }));
     const object = request.api === 'chat' ? 'chat.completion.chunk' : 'text_completion';
     const { id, created, model } = envelope;
-    // Written once: a chunk then costs the joining of strings and no JSON.
+    // Built once: a chunk then costs only the joining of strings.
     this.#head = `data: {"id":${JSON.stringify(id)},"object":"${object}","created":${created},"model":${JSON.stringify(model)},"choices":[{"index":`;
     response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
-    // vLLM sends the head as soon as the request is taken, long before the first token.
+    // vLLM sends the headers as soon as it accepts the request, long before the first token.
     response.flushHeaders();
   }
 
-  /** So many tokens of a choice are there now. */
+  /** `count` tokens of a choice are generated now. */
   token(index: number, count: number): void {
     const choice = this.#choices[index];
     if (choice === undefined) return;
     const last = count >= choice.answer.tokens;
-    // One of us is behind: wait, but never with the end.
-    if (!last && (this.#response.writableNeedDrain || this.#gathers(choice, count))) return;
+    // The client or the server is too slow: wait for more tokens, except at the end.
+    if (!last && (this.#response.writableNeedDrain || this.#waits(choice, count))) return;
     if (this.#request.api === 'chat' && choice.sent === 0)
-      this.#write(index, this.#opening(choice));
+      this.#write(index, opening(index, choice));
     const from = choice.sent;
     choice.sent = count;
     const tokens = Array.from({ length: count - from }, (_, at) => choice.answer.text(from + at));
     this.#write(index, this.#piece(choice, { tokens, last }));
   }
 
-  end(usage: TokenUsage, kvTransfer: object | undefined): void {
+  end(usage: SequenceUsage, kvTransfer: object | undefined): void {
     if (this.#request.includeUsage || kvTransfer !== undefined) {
       const chunk = {
         ...this.#envelope,
@@ -86,33 +86,19 @@ export class StreamReply {
     this.#response.end('data: [DONE]\n\n');
   }
 
-  /** The stream has begun, so there is no status left to say it with. */
+  /** Sends the error as an event, because the status is already sent. */
   fail(message: string): void {
-    const error = { message, type: 'InternalServerError', param: null, code: 500 };
-    this.#response.end(`data: ${JSON.stringify({ error })}\n\ndata: [DONE]\n\n`);
+    const { body } = new ApiError(500, message);
+    this.#response.end(`data: ${JSON.stringify(body)}\n\ndata: [DONE]\n\n`);
   }
 
-  /** Whether this token is to wait for the next. The first one never does: it is what clients measure. */
-  #gathers({ sent }: Choice, count: number): boolean {
+  /** Whether a token waits for the next. The first one does not: clients measure its time. */
+  #waits({ sent }: Choice, count: number): boolean {
     return sent > 0 && count - sent < 1 + Math.floor(this.#lateMs() / LATE_MS);
   }
 
   #write(index: number, rest: string): void {
     this.#response.write(`${this.#head}${index},${rest}}]}\n\n`);
-  }
-
-  #opening({ answer }: Choice): string {
-    const { toolName } = answer;
-    if (toolName === undefined) {
-      return '"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null';
-    }
-    const call = {
-      id: toolCallId(this.#choices.findIndex((choice) => choice.answer === answer)),
-      type: 'function',
-      index: 0,
-      function: { name: toolName, arguments: '' },
-    };
-    return `"delta":{"role":"assistant","content":null,"tool_calls":[${JSON.stringify(call)}]},"logprobs":null,"finish_reason":null`;
   }
 
   #piece(
@@ -136,4 +122,17 @@ export class StreamReply {
         : `{"tool_calls":[{"index":0,"function":{"arguments":${text}}}]}`;
     return `"delta":${delta},"logprobs":${logprobs},"finish_reason":${finish}`;
   }
+}
+
+/** The first chunk of a chat answer, without tokens. */
+function opening(index: number, { answer: { toolName: name } }: Choice): string {
+  const call = {
+    id: toolCallId(index),
+    type: 'function',
+    index: 0,
+    function: { name, arguments: '' },
+  };
+  const content =
+    name === undefined ? '"content":""' : `"content":null,"tool_calls":[${JSON.stringify(call)}]`;
+  return `"delta":{"role":"assistant",${content}},"logprobs":null,"finish_reason":null`;
 }

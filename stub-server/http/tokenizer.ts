@@ -1,22 +1,22 @@
-/** A token is four bytes of text: no vocabulary, the same everywhere, and near the mean of real tokenizers. */
+/** A token is four bytes of text, near the mean of real tokenizers; there is no vocabulary. */
 export const TOKEN_BYTES = 4;
 
-export interface ChainOptions {
+interface ChainOptions {
   readonly blockTokens: number;
-  /** What makes equal text different: adapter, cache salt. */
+  /** Distinguishes equal text: adapter and cache salt. */
   readonly root: string;
-  /** Tokens that follow. */
+  /** Tokens that follow the prompt. */
   readonly answer?: Int32Array;
 }
 
-const NOTHING = new Int32Array(0);
+const NO_TOKENS = new Int32Array(0);
 
-/** Text as little-endian 32-bit token ids; the last one of each piece is padded with zeros. At least one. */
+/** Text as little-endian 32-bit token ids, at least one. The last of each piece is zero-padded. */
 export function tokenIdsOf(...pieces: readonly Buffer[]): Int32Array {
   const tokensIn = ({ length }: Buffer): number => Math.ceil(length / TOKEN_BYTES);
   const tokens = pieces.reduce((sum, piece) => sum + tokensIn(piece), 0);
   const ids = new Int32Array(Math.max(1, tokens));
-  // Wherever Node runs, memory is little-endian.
+  // Memory is little-endian on all platforms of Node.
   const bytes = new Uint8Array(ids.buffer);
   let at = 0;
   for (const piece of pieces) {
@@ -26,7 +26,7 @@ export function tokenIdsOf(...pieces: readonly Buffer[]): Int32Array {
   return ids;
 }
 
-/** The text that token ids stand for, without what pads them. */
+/** The text of token ids, without padding. */
 export function textOf(ids: ArrayLike<number>): string {
   const bytes = Buffer.alloc(TOKEN_BYTES * ids.length);
   for (let index = 0; index < ids.length; index++) {
@@ -35,10 +35,10 @@ export function textOf(ids: ArrayLike<number>): string {
   return bytes.toString('utf8').replaceAll('\0', '');
 }
 
-/** One chained key for each full block of a prompt and its answer: 53 bits, what a number keeps exactly. */
+/** A chained hash of 53 bits, which a number holds exactly, for each full block of the tokens. */
 export function chainedHashes(
   prompt: Int32Array,
-  { blockTokens, root, answer = NOTHING }: ChainOptions,
+  { blockTokens, root, answer = NO_TOKENS }: ChainOptions,
 ): Float64Array {
   const blocks = Math.floor((prompt.length + answer.length) / blockTokens);
   const hashes = new Float64Array(blocks);
@@ -62,13 +62,13 @@ export function chainedHashes(
   return hashes;
 }
 
-/** Four bytes each, none of which JSON escapes. */
+/** Four bytes each, without characters that JSON escapes. */
 const WORDS: readonly string[] = (
   'the |and |of a| new| day|ings| in |to b|e or| it |with|out |some|one |may |be t|here|and |when|ever|' +
   'they|run.| So |we l|earn| how| far| it |goes|, an|d wh|at i|t is| for'
 ).split('|');
 
-/** The text of one generated token, the same for the same seed and place. */
+/** The text of one generated token; equal for equal seed and index. */
 export function wordAt(seed: number, index: number): string {
   let mixed = Math.imul(seed ^ Math.imul(index + 1, 0x9e3779b9), 0x85ebca6b);
   mixed = Math.imul(mixed ^ (mixed >>> 15), 0xc2b2ae35);

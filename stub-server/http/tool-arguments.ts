@@ -1,6 +1,6 @@
 import type { Random } from '../../src/framework/runtime.ts';
 
-/** A schema inside a schema inside a schema: beyond this values are null. */
+/** Values of more deeply nested schemas are null. */
 const DEPTH_MAX = 8;
 
 interface Schema {
@@ -14,7 +14,7 @@ interface Schema {
   readonly maximum?: number;
 }
 
-/** A value that fits a JSON Schema, as a model would make one up; the same for the same chance. */
+/** An invented value that fits a JSON Schema; equal for equal random numbers. */
 export function valueFor(schema: unknown, random: Random, depth = 0): unknown {
   const {
     type,

@@ -1,16 +1,23 @@
-import type { Envelope } from './envelope.ts';
+import type { SequenceUsage } from '../engine/sequence.ts';
 import type { GenerationTerms } from './generation-request.ts';
 import { chatLogprobs, completionLogprobs } from './logprobs.ts';
 import type { Answer } from './plan-answer.ts';
-import { type TokenUsage, usageObject } from './usage.ts';
 
-/** The whole answer as one JSON object. */
+/** The common fields of every answer and every chunk of one. */
+export interface Envelope {
+  readonly id: string;
+  /** Seconds since the epoch. */
+  readonly created: number;
+  readonly model: string;
+}
+
+/** A whole answer as one JSON object. */
 export function wholeReply(
   request: GenerationTerms,
   parts: {
     readonly envelope: Envelope;
     readonly answers: readonly Answer[];
-    readonly usage: TokenUsage;
+    readonly usage: SequenceUsage;
     readonly kvTransfer: object | undefined;
   },
 ): object {
@@ -29,24 +36,15 @@ export function wholeReply(
 
 function chatChoice({ logprobs }: GenerationTerms, answer: Answer, index: number): object {
   const tokens = tokensOf(answer);
-  const { toolName, end } = answer;
-  const message =
-    toolName === undefined
-      ? { role: 'assistant', content: tokens.join(''), tool_calls: [] }
-      : {
-          role: 'assistant',
-          content: null,
-          tool_calls: [
-            {
-              id: toolCallId(index),
-              type: 'function',
-              function: { name: toolName, arguments: tokens.join('') },
-            },
-          ],
-        };
+  const { toolName: name, end } = answer;
+  const text = tokens.join('');
+  const call = { id: toolCallId(index), type: 'function', function: { name, arguments: text } };
   return {
     index,
-    message,
+    message:
+      name === undefined
+        ? { role: 'assistant', content: text, tool_calls: [] }
+        : { role: 'assistant', content: null, tool_calls: [call] },
     logprobs: logprobs === undefined ? null : chatLogprobs(tokens, logprobs),
     finish_reason: end,
     stop_reason: null,
@@ -66,6 +64,18 @@ function textChoice({ logprobs }: GenerationTerms, answer: Answer, index: number
 
 export function toolCallId(choice: number): string {
   return `chatcmpl-tool-${choice}`;
+}
+
+/** The `usage` object of both APIs. */
+export function usageObject(usage: SequenceUsage): object {
+  const { promptTokens, completionTokens, cachedTokens } = usage;
+  return {
+    prompt_tokens: promptTokens,
+    total_tokens: promptTokens + completionTokens,
+    completion_tokens: completionTokens,
+    // vLLM omits the details when no token was cached.
+    prompt_tokens_details: cachedTokens === 0 ? null : { cached_tokens: cachedTokens },
+  };
 }
 
 function tokensOf(answer: Answer): readonly string[] {

@@ -1,46 +1,28 @@
 import { encode } from '@msgpack/msgpack';
 import type { KvEvent, KvEventFormat } from './kv-event.ts';
 
-export interface KvEventBatch {
+interface KvEventBatch {
   /** Seconds since the epoch. */
   readonly timestampS: number;
   readonly events: readonly KvEvent[];
   readonly dataParallelRank: number;
 }
 
-/** Where the blocks are. */
+/** vLLM's name for the memory of the blocks. */
 const MEDIUM = 'GPU';
 
-/** A batch as vLLM puts it on the wire. */
+/** Encodes a batch as vLLM does. The array layouts have the values of the map layouts in order. */
 export function encodeBatch(batch: KvEventBatch, format: KvEventFormat): Uint8Array {
-  const { timestampS, events, dataParallelRank } = batch;
-
-  const told = events.map((event): unknown => (format === 'array' ? asArray(event) : asMap(event)));
+  const { timestampS, dataParallelRank } = batch;
+  const events = batch.events.map((event): object =>
+    format === 'array' ? Object.values(asMap(event)) : asMap(event),
+  );
   return format === 'map-batch'
-    ? encode({ ts: timestampS, events: told, data_parallel_rank: dataParallelRank })
-    : encode([timestampS, told, dataParallelRank]);
+    ? encode({ ts: timestampS, events, data_parallel_rank: dataParallelRank })
+    : encode([timestampS, events, dataParallelRank]);
 }
 
-function asArray(event: KvEvent): readonly unknown[] {
-  switch (event.type) {
-    case 'BlockStored':
-      return [
-        event.type,
-        event.blockHashes,
-        event.parentBlockHash,
-        event.tokenIds,
-        event.blockSize,
-        null,
-        MEDIUM,
-        event.loraName,
-      ];
-    case 'BlockRemoved':
-      return [event.type, event.blockHashes, MEDIUM];
-    case 'AllBlocksCleared':
-      return [event.type];
-  }
-}
-
+/** The keys are in vLLM's order. */
 function asMap(event: KvEvent): Readonly<Record<string, unknown>> {
   switch (event.type) {
     case 'BlockStored':

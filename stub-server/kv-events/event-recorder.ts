@@ -2,15 +2,15 @@ import type { BlockSink } from '../engine/kv-cache.ts';
 import type { SequenceRequest } from '../engine/sequence.ts';
 import type { KvEvent } from './kv-event.ts';
 
-/** A step's worth; beyond it a batch is given away early, so that one step of a million blocks stays bounded. */
+/** More than a usual step has. A full batch is published early, so its size is bounded. */
 const EVENTS_MAX = 10_000;
 
-/** Gathers what a prefix cache does until somebody takes it: once a step, as vLLM publishes. */
+/** Collects the events of a prefix cache until `take`: vLLM publishes them once per step. */
 export class EventRecorder implements BlockSink {
   readonly #blockTokens: number;
   readonly #onFull: (events: readonly KvEvent[]) => void;
   #events: KvEvent[] = [];
-  /** Of the last event, while that is a removal. */
+  /** Hashes of the last event if it is a removal. */
   #removing: number[] | undefined;
 
   constructor(blockTokens: number, onFull: (events: readonly KvEvent[]) => void) {
@@ -36,7 +36,7 @@ export class EventRecorder implements BlockSink {
   }
 
   removed(hash: number): void {
-    // What goes one after another is told together.
+    // Consecutive removals are one event.
     if (this.#removing !== undefined) {
       this.#removing.push(hash);
       return;
@@ -50,7 +50,7 @@ export class EventRecorder implements BlockSink {
     this.#add({ type: 'AllBlocksCleared' });
   }
 
-  /** All since the last call, in order. */
+  /** Returns all events since the last call, in order. */
   take(): readonly KvEvent[] {
     const events = this.#events;
     this.#events = [];

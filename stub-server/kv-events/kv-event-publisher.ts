@@ -3,12 +3,15 @@ import { ListenError } from '../../src/runtime/listen-error.ts';
 import { encodeBatch } from './encode-batch.ts';
 import type { KvEvent, KvEventFormat } from './kv-event.ts';
 
-export interface KvPublisherOptions {
-  /** vLLM's rule: bound when it has a `*`, `::`, ipc or inproc, connected to otherwise. */
+interface KvPublisherOptions {
+  /** ZMQ address of the publishing socket. */
   readonly endpoint: string;
-  /** Whether to bind or to connect, where vLLM's rule is not meant. */
+  /**
+   * Whether to bind or to connect. By default vLLM's rule: bind to an address with `*`, `::`, ipc
+   * or inproc, connect to any other.
+   */
   readonly bind?: boolean;
-  /** Where batches can be asked for again; bound. None when left out. */
+  /** Address to bind for replays of past batches; none by default. */
   readonly replayEndpoint?: string | undefined;
   readonly topic: string;
   readonly format: KvEventFormat;
@@ -20,22 +23,23 @@ export interface KvPublisherOptions {
 /** vLLM's defaults. */
 const HIGH_WATER_MARK = 100_000;
 const REPLAY_BATCHES = 10_000;
-/** Ends a replay: a sequence number no batch has. */
+/** The sequence number that marks the end of a replay. */
 const END_OF_REPLAY = Buffer.alloc(8, 0xff);
 
 /**
- * Publishes what a prefix cache does, as vLLM does: topic, a sequence number of eight bytes from 0, and a msgpack batch.
- * Who missed some asks for them again at the replay socket.
+ * Publishes the events of a prefix cache as vLLM does. A message has three parts: topic, sequence
+ * number (eight bytes, from 0), batch in msgpack. Subscribers can request missed batches at the
+ * replay socket.
  */
 export class KvEventPublisher {
   readonly #options: KvPublisherOptions;
   readonly #publisher = new Publisher({ sendHighWaterMark: HIGH_WATER_MARK, linger: 0 });
   readonly #router = new Router({ linger: 0 });
   readonly #topic: Buffer;
-  /** Batches of the last sequence numbers, oldest first. */
+  /** The last batches, oldest first. */
   readonly #sent: { readonly sequence: number; readonly payload: Uint8Array }[] = [];
   #sequence = 0;
-  /** One send at a time: the socket takes no second before the first is through. */
+  /** The send in progress: the socket accepts only one at a time. */
   #sending: Promise<void> = Promise.resolve();
 
   constructor(options: KvPublisherOptions) {
@@ -56,7 +60,7 @@ export class KvEventPublisher {
     void this.#serveReplays();
   }
 
-  /** The address that is bound or connected to. */
+  /** The bound or connected address. */
   get endpoint(): string {
     return this.#publisher.lastEndpoint ?? this.#options.endpoint;
   }
@@ -65,7 +69,7 @@ export class KvEventPublisher {
     return this.#router.lastEndpoint ?? undefined;
   }
 
-  /** Sends a batch; none when there is nothing in it. */
+  /** Sends a batch, unless it is empty. */
   publish(events: readonly KvEvent[]): void {
     if (events.length === 0) return;
     const { format, dataParallelRank, wallSeconds } = this.#options;
@@ -97,7 +101,7 @@ export class KvEventPublisher {
         await this.#router.send([client, empty, END_OF_REPLAY, Buffer.alloc(0)]);
       }
     } catch {
-      // Closed.
+      // The socket is closed.
     }
   }
 }

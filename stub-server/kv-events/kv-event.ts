@@ -1,11 +1,11 @@
-/** What happened to a prefix cache, as vLLM tells it. */
+/** A change of a prefix cache, as vLLM reports it. */
 export type KvEvent =
   | {
       readonly type: 'BlockStored';
       /** Consecutive blocks of one chain. */
       readonly blockHashes: readonly number[];
       readonly parentBlockHash: number | null;
-      /** Of all the blocks, one after another; empty where the engine was given none. */
+      /** Tokens of all blocks in order; empty if the engine has none. */
       readonly tokenIds: readonly number[];
       readonly blockSize: number;
       readonly loraName: string | null;
@@ -14,7 +14,7 @@ export type KvEvent =
   | { readonly type: 'AllBlocksCleared' };
 
 /**
- * How batches have been laid out in msgpack: `array` in 2025, everything in arrays; `map` since vLLM#42892, events as
- * maps in a batch that is an array; `map-batch` the newest, the batch a map too.
+ * Layouts of batches in msgpack. `array`: arrays only (2025); `map`: the batch is an array and its
+ * events are maps (since vLLM#42892); `map-batch`: the batch is a map, too (newest).
  */
 export type KvEventFormat = 'array' | 'map' | 'map-batch';

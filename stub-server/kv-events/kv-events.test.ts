@@ -147,7 +147,8 @@ describe('KV events', () => {
     const replay = new Dealer();
     replay.connect(publisher.replayEndpoint ?? '');
     try {
-      // A subscriber hears nothing until its subscription has reached the publisher: publish until it does.
+      // A subscriber hears nothing until its subscription has reached the publisher: publish until
+      // it does.
       const heard = subscriber.receive();
       let next = 2;
       const timer = setInterval(() => publisher.publish(removed(next++)), 5);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ConfigError } from '../../src/framework/error.ts';
 import { ACCELERATORS, type AcceleratorName } from '../calibration/hardware.ts';
 import type { LatencyCoefficients } from '../engine/latency-model.ts';
 import { SPECULATION_TOKENS_MAX, type SpeculationOptions } from '../engine/speculation.ts';
@@ -10,25 +11,25 @@ import { KV_LINK_DEFAULT, type KvLink } from '../pd/kv-fabric.ts';
 import { hardwarePreset } from '../presets/hardware-preset.ts';
 import { PRESETS, type PresetName } from '../presets/presets.ts';
 
-/** Of one stub, or of all of a pool that are alike. Times are model time. */
+/** Options of one stub server, or of a pool of equal ones. Times are model time. */
 export interface StubOptions {
   readonly count: number;
   readonly host: string;
-  /** The first of consecutive ports, one a server and rank; 0 takes free ones. */
+  /** The first of consecutive ports, one per server and rank; 0 takes free ones. */
   readonly port: number;
-  /** Servers one after another on the ports of one address, or each with an address of its own from `host` on. */
+  /** `ports`: servers have consecutive ports; `addresses`: consecutive addresses from `host` on. */
   readonly spread: 'ports' | 'addresses';
-  /** Engines in one server, each on a port of its own: vLLM's data-parallel ranks. */
+  /** vLLM's data-parallel ranks: engines in one server, each with its own port. */
   readonly dataParallelSize: number;
   readonly model: string;
-  /** Whose metrics it shows. */
+  /** The engine whose metrics it shows. */
   readonly engine: DialectName;
   readonly loras: readonly string[];
   readonly lorasMax: number;
   readonly latency: LatencyCoefficients;
-  /** Steps take so many times as long as `latency` says. */
+  /** Factor on the step time of `latency`. */
   readonly slowdown: number;
-  /** Relative spread of step times. */
+  /** Relative standard deviation of step times. */
   readonly jitter: number;
   readonly kvBlocks: number;
   readonly blockTokens: number;
@@ -36,24 +37,27 @@ export interface StubOptions {
   readonly batchedTokensMax: number;
   readonly policy: 'fcfs' | 'priority';
   readonly speculative?: SpeculationOptions | undefined;
-  /** For contracts that tell the two legs of a request by the server they go to. */
+  /** For contracts that distinguish the legs of a request by their server. */
   readonly role: ServerRole;
   readonly kvLink: KvLink;
-  /** Whether its KV is kept in a store that others of its model with one read from. */
+  /** Whether it shares a store of KV with the other servers of its model. */
   readonly sharedStorage: boolean;
-  /** How many times faster than life. */
+  /** Model time per real time. */
   readonly speed: number;
   readonly seed: number;
   readonly admissionMs: number;
   readonly completionMs: number;
-  /** Until it is ready after the start; /health says 503 so long. */
+  /** Duration of the start; /health answers 503 meanwhile. */
   readonly startupMs: number;
-  /** First of the ports that KV events are published on, one an endpoint; 0 takes free ones. Not published when left out. */
+  /**
+   * First port for KV events, one per endpoint; 0 takes free ones. Undefined: no events are
+   * published.
+   */
   readonly kvEventsPort?: number | undefined;
-  /** First of the ports where missed ones can be asked for again. */
+  /** First port for replays of missed events. */
   readonly kvEventsReplayPort?: number | undefined;
   readonly kvEventsFormat: KvEventFormat;
-  /** What goes wrong, and when. */
+  /** Scheduled faults. */
   readonly faults: readonly TimedFault[];
 }
 
@@ -86,7 +90,7 @@ const latencySchema: z.ZodType<LatencyCoefficients> = z.discriminatedUnion('kind
   }),
 ]);
 
-/** What one server may have of its own in a pool of unlike ones. */
+/** Options that can differ between the servers of a pool. */
 const SERVER_FIELDS = {
   count: z.int().min(1).max(1000).default(8),
   model: z.string().min(1).default('stub-model'),
@@ -94,9 +98,9 @@ const SERVER_FIELDS = {
   dataParallelSize: z.int().min(1).max(8).default(1),
   loras: z.array(z.string().min(1)).default([]),
   lorasMax: z.int().positive().default(4),
-  /** Where all that follows comes from unless it is said. */
+  /** Gives the defaults of `latency`, sizes and `admissionMs`. */
   preset: z.enum(presetNames).default('study'),
-  /** In place of a preset: what arithmetic makes of a model and its accelerators. */
+  /** Instead of a preset: computes the defaults from a model and its accelerators. */
   hardware: z
     .strictObject({
       accelerator: z.enum(acceleratorNames),
@@ -109,7 +113,7 @@ const SERVER_FIELDS = {
       memoryShare: z.number().positive().max(1).default(0.9),
     })
     .optional(),
-  /** In place of a preset's: such as `pointsman calibrate --out` has written. */
+  /** Instead of the preset's, such as the result of `pointsman calibrate --out`. */
   latency: latencySchema.optional(),
   slowdown: z.number().positive().default(1),
   jitter: z.number().min(0).max(1).default(0),
@@ -123,7 +127,7 @@ const SERVER_FIELDS = {
       tokens: z.int().min(1).max(SPECULATION_TOKENS_MAX),
       acceptance: z
         .union([share, z.array(share).min(1).max(SPECULATION_TOKENS_MAX)])
-        .transform((given) => (typeof given === 'number' ? [given] : given)),
+        .transform((value) => (typeof value === 'number' ? [value] : value)),
       draftMs: z.number().nonnegative().default(0),
     })
     .optional(),
@@ -146,12 +150,12 @@ const SERVER_FIELDS = {
 };
 
 const SPEED_MIN = 0.1;
-/** A step of 10 ms then takes one, which is what timers, sockets and a client's own work leave room for. */
+/** A step of 10 ms then takes 1 ms; timers, sockets and clients are not faster than that. */
 const SPEED_MAX = 10;
-const slowerMessage = `is below ${SPEED_MIN}: slow the model down with slowdown instead`;
-const fasterMessage = `is above ${SPEED_MAX}: sockets and timers stay as slow as they are, so latencies would be more theirs than the model's; use the virtual clock (pointsman simulate), which is not bound to time at all`;
+const slowerMessage = `is below ${SPEED_MIN}: use slowdown to make the model slower`;
+const fasterMessage = `is above ${SPEED_MAX}: sockets and timers do not become faster, so they would dominate the latencies; use pointsman simulate, which has a virtual clock`;
 
-/** What all of a pool have in common. */
+/** Options of a whole pool. */
 const POOL_FIELDS = {
   host: z.string().default('127.0.0.1'),
   port: port.default(8000),
@@ -169,34 +173,52 @@ const schema = z.strictObject({ ...SERVER_FIELDS, ...POOL_FIELDS });
 const DOES_NOT_FIT = {
   path: ['hardware'],
   message:
-    'leaves no memory for KV beside the weights: raise tensorParallel or memoryShare, or lower weightBytes',
+    'leaves no memory for KV after the weights: raise tensorParallel or memoryShare, or lower weightBytes',
 };
 
-/** Defaults: the engine of the policy study with vLLM's memory for an 8 B model on one 80 GB accelerator. */
+/** The defaults are the preset `study`. */
 export const stubOptions: z.ZodType<StubOptions> = schema.transform(
-  (given, context): StubOptions => {
-    const { preset: name, hardware, baseMs, perPrefillTokenMs, ...others } = given;
+  (input, context): StubOptions => {
+    const { preset: name, hardware, baseMs, perPrefillTokenMs, ...others } = input;
     const { perDecodeSequenceMs, perContextTokenMs, ...rest } = others;
     const preset = hardware === undefined ? PRESETS[name] : hardwarePreset(hardware);
     if (preset.kvBlocks < 1) context.addIssue({ code: 'custom', ...DOES_NOT_FIT });
-    const latency = given.latency ?? preset.latency;
+    const latency = input.latency ?? preset.latency;
     const overrides = { baseMs, perPrefillTokenMs, perDecodeSequenceMs, perContextTokenMs };
-    const said = Object.entries(overrides).filter(([, value]) => value !== undefined);
-    if (said.length > 0 && latency.kind !== 'linear') {
-      const message = `${said.map(([field]) => field).join(', ')} can only be set where step time is linear, as with the preset study; give all coefficients with latency, or slowdown`;
+    const given = Object.entries(overrides).filter(([, value]) => value !== undefined);
+    if (given.length > 0 && latency.kind !== 'linear') {
+      const message = `${given.map(([field]) => field).join(', ')} can only be set where step time is linear, as in the preset study: set all coefficients with latency, or use slowdown`;
       context.addIssue({ code: 'custom', message });
     }
-    if (given.spread === 'addresses' && !z.ipv4().safeParse(given.host).success) {
-      const message = `is ${given.host}, and spread: addresses counts up from an IPv4 address, such as 127.0.0.1`;
+    if (input.spread === 'addresses' && !z.ipv4().safeParse(input.host).success) {
+      const message = `is ${input.host}, but spread: addresses needs an IPv4 address to count from, such as 127.0.0.1`;
       context.addIssue({ code: 'custom', path: ['host'], message });
     }
     return {
       ...rest,
-      latency: { ...latency, ...Object.fromEntries(said) },
-      kvBlocks: given.kvBlocks ?? preset.kvBlocks,
-      sequencesMax: given.sequencesMax ?? preset.sequencesMax,
-      batchedTokensMax: given.batchedTokensMax ?? preset.batchedTokensMax,
-      admissionMs: given.admissionMs ?? preset.admissionMs,
+      latency: { ...latency, ...Object.fromEntries(given) },
+      kvBlocks: input.kvBlocks ?? preset.kvBlocks,
+      sequencesMax: input.sequencesMax ?? preset.sequencesMax,
+      batchedTokensMax: input.batchedTokensMax ?? preset.batchedTokensMax,
+      admissionMs: input.admissionMs ?? preset.admissionMs,
     };
   },
 ) as z.ZodType<StubOptions>;
+
+/**
+ * Parses options of a stub. Throws ConfigError with every issue; its path begins with `at`, or is
+ * `fallback` if it is empty.
+ */
+export function parseOptions<T>(
+  type: z.ZodType<T>,
+  raw: unknown,
+  { source, at = [], fallback = '' }: { source: string; at?: readonly string[]; fallback?: string },
+): T {
+  const parsed = type.safeParse(raw);
+  if (parsed.success) return parsed.data;
+  const issues = parsed.error.issues.map(({ path, message }) => ({
+    path: [...at, ...path].join('.') || fallback,
+    message,
+  }));
+  throw new ConfigError(source, issues);
+}

@@ -1,51 +1,50 @@
-/** `kv_transfer_params` of a body, of whichever connector. */
-export interface KvTransferParams {
+interface RemoteAddress {
+  readonly remote_host?: string | null | undefined;
+  readonly remote_port?: number | null | undefined;
+}
+
+/** `kv_transfer_params` of a request body, for all connectors. */
+interface KvTransferParams extends RemoteAddress {
   readonly do_remote_decode?: boolean | null | undefined;
   readonly do_remote_prefill?: boolean | null | undefined;
   readonly remote_engine_id?: string | null | undefined;
   readonly remote_request_id?: string | null | undefined;
-  readonly remote_host?: string | null | undefined;
-  readonly remote_port?: number | null | undefined;
   readonly remote_block_ids?: readonly number[] | null | undefined;
-  /** Mooncake's and MoRI-IO's. */
+  /** For Mooncake and MoRI-IO. */
   readonly transfer_id?: string | null | undefined;
   readonly remote_bootstrap_addr?: string | null | undefined;
-  /** Of offloading between peers. */
+  /** For offloading between peers. */
   readonly remote_decoder?: { readonly kv_request_id: string } | null | undefined;
   readonly remote_prefiller?:
-    | {
-        readonly kv_request_id: string;
-        readonly remote_host?: string | null | undefined;
-        readonly remote_port?: number | null | undefined;
-      }
+    | (RemoteAddress & { readonly kv_request_id: string })
     | null
     | undefined;
 }
 
-/** What a body says of disaggregation. */
-export interface KvAsked {
+/** The fields of a request body that concern disaggregation. */
+export interface KvFields {
   readonly params: KvTransferParams | undefined;
   /** SGLang's `bootstrap_room`, the same on both legs. */
   readonly room: number | string | undefined;
 }
 
-/** What a server does for others in a disaggregated pool. Only SGLang's contract needs to know. */
+/** The role of a server in a disaggregated pool. Only SGLang's contract needs it. */
 export type ServerRole = 'both' | 'prefill' | 'decode';
 
-export interface PrefillLeg {
+interface PrefillLeg {
   /** Known to both legs. */
   readonly key: string;
-  /** The router asks for the whole answer and throws it away: only the first token is made. */
+  /** Only the first token is generated: the router requests the whole answer and discards it. */
   readonly onlyPrefill: boolean;
-  /** The answer tells the decode leg where to pull from. */
-  readonly tells: boolean;
+  /** The answer contains the `kv_transfer_params` for the decode leg. */
+  readonly returnsParams: boolean;
 }
 
 export interface DecodeLeg {
   readonly key: string;
-  /** Both legs are sent at once, so the prefill leg may come later. */
+  /** Whether to wait for the prefill leg: both legs are sent at once, so it can arrive later. */
   readonly patient: boolean;
-  /** `host:port` of the server that prefills, where the contract says it. */
+  /** `host:port` of the prefill server, if the contract has it. */
   readonly address: string | undefined;
 }
 
@@ -54,42 +53,42 @@ export interface KvLegs {
   readonly decode?: DecodeLeg | undefined;
 }
 
-/** Which leg of which contract a request is, if any. Throws an Error with what is wrong. */
+/**
+ * Finds which leg of which contract a request is, if any. Throws an Error for an invalid request.
+ */
 export function kvLegsOf(
-  { params, room }: KvAsked,
+  { params, room }: KvFields,
   server: { readonly engineId: string; readonly requestId: string; readonly role: ServerRole },
 ): KvLegs {
   if (room !== undefined) return sglangLegs(room, server.role);
   if (params === undefined) return {};
   const { transfer_id: transferId, remote_decoder: decoder, remote_prefiller: prefiller } = params;
-  if (decoder) return prefillOf(`peer/${decoder.kv_request_id}`);
+  if (decoder) return prefillLeg(`peer/${decoder.kv_request_id}`);
   if (prefiller) {
-    return decodeOf(`peer/${prefiller.kv_request_id}`, {
-      patient: true,
-      address: addressOf(prefiller),
-    });
+    const address = addressOf(prefiller);
+    return { decode: { key: `peer/${prefiller.kv_request_id}`, patient: true, address } };
   }
   const remote = params.do_remote_prefill === true;
   if (params.do_remote_decode !== true && !remote) return {};
   if (transferId) {
     const key = `transfer/${transferId}`;
     const address = withoutScheme(params.remote_bootstrap_addr) ?? addressOf(params);
-    return remote ? decodeOf(key, { patient: true, address }) : prefillOf(key);
+    return remote ? { decode: { key, patient: true, address } } : prefillLeg(key);
   }
-  if (!remote) return prefillOf(`nixl/${server.engineId}/${server.requestId}`, { tells: true });
-  return decodeOf(`nixl/${params.remote_engine_id ?? ''}/${params.remote_request_id ?? ''}`, {
-    patient: false,
-    address: addressOf(params),
-  });
+  if (!remote) {
+    return prefillLeg(`nixl/${server.engineId}/${server.requestId}`, { returnsParams: true });
+  }
+  const key = `nixl/${params.remote_engine_id ?? ''}/${params.remote_request_id ?? ''}`;
+  return { decode: { key, patient: false, address: addressOf(params) } };
 }
 
 function sglangLegs(room: number | string, role: ServerRole): KvLegs {
   const key = `room/${room}`;
   switch (role) {
     case 'prefill':
-      return prefillOf(key, { onlyPrefill: true });
+      return prefillLeg(key, { onlyPrefill: true });
     case 'decode':
-      return decodeOf(key, { patient: true, address: undefined });
+      return { decode: { key, patient: true, address: undefined } };
     case 'both':
       throw new Error(
         'bootstrap_room: this server is neither for prefill nor for decode; start it with a role',
@@ -97,32 +96,27 @@ function sglangLegs(room: number | string, role: ServerRole): KvLegs {
   }
 }
 
-function prefillOf(key: string, how: { onlyPrefill?: boolean; tells?: boolean } = {}): KvLegs {
-  return { prefill: { key, onlyPrefill: how.onlyPrefill ?? false, tells: how.tells ?? false } };
+function prefillLeg(key: string, how: Partial<PrefillLeg> = {}): KvLegs {
+  return { prefill: { key, onlyPrefill: false, returnsParams: false, ...how } };
 }
 
-function decodeOf(key: string, how: Omit<DecodeLeg, 'key'>): KvLegs {
-  return { decode: { key, ...how } };
-}
-
-function addressOf(at: {
-  readonly remote_host?: string | null | undefined;
-  readonly remote_port?: number | null | undefined;
-}): string | undefined {
-  return at.remote_host && at.remote_port ? `${at.remote_host}:${at.remote_port}` : undefined;
+function addressOf({ remote_host: host, remote_port: port }: RemoteAddress): string | undefined {
+  return host && port ? `${host}:${port}` : undefined;
 }
 
 function withoutScheme(address: string | null | undefined): string | undefined {
   return address?.replace(/^\w+:\/\//, '').replace(/\/.*$/, '') || undefined;
 }
 
-/** What a finished prefill tells its decode leg, as vLLM's NIXL connector does. */
-export function nixlAnswer(server: {
+/**
+ * The `kv_transfer_params` for the decode leg of a finished prefill, as in vLLM's NIXL connector.
+ */
+export function nixlParams(server: {
   readonly engineId: string;
   readonly requestId: string;
   readonly address: string;
   readonly blocks: number;
-}): KvTransferParams & { readonly tp_size: number } {
+}): object {
   const separator = server.address.lastIndexOf(':');
   return {
     do_remote_prefill: true,

@@ -1,42 +1,42 @@
 import type { Clock, Millis, Timer } from '../../src/framework/runtime.ts';
 import type { KvFabric, KvPort } from './kv-fabric.ts';
 
-/** As VLLM_NIXL_ABORT_REQUEST_TIMEOUT: blocks nobody has come for are given up. */
+/** Blocks that no decode leg has fetched are released then: VLLM_NIXL_ABORT_REQUEST_TIMEOUT. */
 const HOLD_MS: Millis = 480_000;
-/** As SGLang's for its bootstrap: a decode leg whose prefill leg never comes fails. */
+/** A decode leg without a prefill leg fails then: SGLang's timeout of its bootstrap. */
 const WAIT_MS: Millis = 300_000;
 
-/** A decode leg that wants KV. One of the two is called, once. */
-export interface KvWanted {
+/** A decode leg that needs KV. Either `ready` or `fail` is called, once. */
+interface KvPull {
   readonly tokens: number;
-  /** Where it goes; undefined is another process. */
+  /** The receiving server; undefined if it is in another process. */
   readonly to: KvPort | undefined;
   readonly ready: () => void;
   readonly fail: () => void;
 }
 
 interface Waiting {
-  readonly wanted: KvWanted;
+  readonly pull: KvPull;
   readonly timer: Timer;
 }
 
 interface Prefill {
   readonly port: KvPort;
-  /** Gives the blocks back; undefined while they are still being computed. */
+  /** Releases the blocks; undefined while they are being computed. */
   release: (() => void) | undefined;
   timer: Timer | undefined;
   transfers: number;
 }
 
 /**
- * Where the two legs of disaggregated requests meet, in whichever order they come, under a key that both know. The
- * prefill side's blocks stay held until they have been pulled or until nobody has come for them in time.
+ * Connects the two legs of disaggregated requests, in any order, by a key that both know. The
+ * blocks of a prefill stay held until they are transferred or `HOLD_MS` has passed.
  */
 export class KvExchange {
   readonly #clock: Clock;
   readonly #fabric: KvFabric;
   readonly #prefills = new Map<string, Prefill>();
-  /** Decode legs whose KV is not there yet. */
+  /** Decode legs whose KV is not complete yet, by key. */
   readonly #waiting = new Map<string, Set<Waiting>>();
 
   constructor(clock: Clock, fabric: KvFabric) {
@@ -44,13 +44,13 @@ export class KvExchange {
     this.#fabric = fabric;
   }
 
-  /** A prefill leg has come to the server with this port. It takes the place of an earlier one of its key. */
+  /** Starts a prefill leg on the server with this port. It replaces an earlier one with its key. */
   begin(key: string, port: KvPort): void {
     this.#drop(key);
     this.#prefills.set(key, { port, release: undefined, timer: undefined, transfers: 0 });
   }
 
-  /** Its KV is complete, and held until `release` is called. */
+  /** Completes a prefill. Its blocks are held until the exchange calls `release`. */
   complete(key: string, release: () => void): void {
     const prefill = this.#prefills.get(key);
     if (prefill === undefined || prefill.release !== undefined) {
@@ -59,29 +59,32 @@ export class KvExchange {
     }
     prefill.release = release;
     prefill.timer = this.#clock.setTimer(HOLD_MS, () => this.#drop(key));
-    for (const { wanted } of this.#takeWaiting(key)) this.#send(key, prefill, wanted);
+    for (const { pull } of this.#takeWaiting(key)) this.#send(key, prefill, pull);
   }
 
-  /** It ended before it was complete: whoever waits for it fails. Does nothing afterwards. */
+  /** Ends a prefill that is not complete: its decode legs fail. Else it does nothing. */
   abandon(key: string): void {
     if (this.#prefills.get(key)?.release !== undefined) return;
     this.#prefills.delete(key);
-    for (const { wanted } of this.#takeWaiting(key)) wanted.fail();
+    for (const { pull } of this.#takeWaiting(key)) pull.fail();
   }
 
   knows(key: string): boolean {
     return this.#prefills.has(key);
   }
 
-  /** Sends KV as soon as it is there. Where no such prefill leg is known, only the `patient` wait for it. */
-  fetch(key: string, wanted: KvWanted, { patient }: { readonly patient: boolean }): void {
+  /**
+   * Transfers KV as soon as it is complete. Without a prefill leg of this key, a `patient` pull
+   * waits for one and another fails.
+   */
+  fetch(key: string, pull: KvPull, { patient }: { readonly patient: boolean }): void {
     const prefill = this.#prefills.get(key);
-    if (prefill?.release !== undefined) this.#send(key, prefill, wanted);
-    else if (prefill !== undefined || patient) this.#wait(key, wanted);
-    else wanted.fail();
+    if (prefill?.release !== undefined) this.#send(key, prefill, pull);
+    else if (prefill !== undefined || patient) this.#wait(key, pull);
+    else pull.fail();
   }
 
-  /** Finished prefills whose blocks this server holds. */
+  /** Number of finished prefills whose blocks this server holds. */
   heldBy(port: KvPort): number {
     let held = 0;
     for (const prefill of this.#prefills.values()) {
@@ -90,22 +93,22 @@ export class KvExchange {
     return held;
   }
 
-  /** The server has crashed: what it held is lost. */
+  /** Loses the finished prefills of a server that has crashed. */
   forget(port: KvPort): void {
     for (const [key, prefill] of this.#prefills) {
       if (prefill.port === port && prefill.release !== undefined) this.#drop(key);
     }
   }
 
-  #wait(key: string, wanted: KvWanted): void {
+  #wait(key: string, pull: KvPull): void {
     const waiting = this.#waiting.get(key) ?? new Set<Waiting>();
     this.#waiting.set(key, waiting);
     const timer = this.#clock.setTimer(WAIT_MS, () => {
       waiting.delete(entry);
       if (waiting.size === 0) this.#waiting.delete(key);
-      wanted.fail();
+      pull.fail();
     });
-    const entry: Waiting = { wanted, timer };
+    const entry: Waiting = { pull, timer };
     waiting.add(entry);
   }
 
@@ -116,7 +119,7 @@ export class KvExchange {
     return waiting;
   }
 
-  #send(key: string, prefill: Prefill, { tokens, to, ready, fail }: KvWanted): void {
+  #send(key: string, prefill: Prefill, { tokens, to, ready, fail }: KvPull): void {
     prefill.timer?.cancel();
     prefill.transfers += 1;
     this.#fabric.send({ tokens, from: prefill.port, to }, () => {

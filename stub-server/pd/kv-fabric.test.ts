@@ -38,7 +38,8 @@ describe('the network between stubs', () => {
       { tokens: 1000, from: a, to: b },
       { tokens: 500, from: a, to: c },
     ];
-    // Half speed each until the short one has gone, at 2 + 100; then the rest of the long one alone.
+    // Half speed each until the short one has gone, at 2 + 100; then the rest of the long one
+    // alone.
     expect(await endsOf(transfers)).toEqual([152, 102]);
   });
 

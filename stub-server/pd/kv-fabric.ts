@@ -1,24 +1,24 @@
 import type { Clock, Millis, Timer } from '../../src/framework/runtime.ts';
 
-/** How KV goes from one server to another. */
+/** The network interface of a server. */
 export interface KvLink {
-  /** Of one server's network interface, each way, shared by its transfers; 1 GB = 10⁹ bytes. */
+  /** Bandwidth in each direction, shared by all transfers; 1 GB = 10⁹ bytes. */
   readonly gigabytesPerSecond: number;
   readonly setupMs: Millis;
   readonly bytesPerToken: number;
 }
 
-/** 200 Gb RoCE, which reaches about 20 GB/s, and an 8 B model's 128 KiB a token. */
+/** 200 Gb RoCE, which reaches about 20 GB/s, and an 8 B model with 128 KiB per token. */
 export const KV_LINK_DEFAULT: KvLink = {
   gigabytesPerSecond: 20,
   setupMs: 1,
   bytesPerToken: 131_072,
 };
 
-/** One server's end of the network. */
+/** The connection of one server to the network. */
 export class KvPort {
   readonly link: KvLink;
-  /** Transfers under way. */
+  /** Number of transfers in progress. */
   sending = 0;
   receiving = 0;
 
@@ -33,7 +33,7 @@ export class KvPort {
 
 export interface KvTransfer {
   readonly tokens: number;
-  /** Left out where that end is not modelled: another process, a store. At least one is given. */
+  /** Undefined for an end that is not simulated: another process, a store. At least one is set. */
   readonly from?: KvPort | undefined;
   readonly to?: KvPort | undefined;
 }
@@ -45,8 +45,9 @@ interface Flow extends KvTransfer {
 }
 
 /**
- * The network between the servers of a process. A port's transfers share it evenly (processor sharing), each way by
- * itself, and one goes as fast as the slower of its two shares; what one cannot use of its share is not given to others.
+ * The network between the servers of a process. The transfers of a port share its bandwidth evenly,
+ * separately in each direction (processor sharing). A transfer has the smaller of its two shares;
+ * the unused rest of a share is not given to others.
  */
 export class KvFabric {
   readonly #clock: Clock;
@@ -58,9 +59,9 @@ export class KvFabric {
     this.#clock = clock;
   }
 
-  /** Calls `done` when the last byte has come. */
+  /** Calls `done` when the last byte has arrived. */
   send(transfer: KvTransfer, done: () => void): void {
-    // The sender knows what its KV looks like.
+    // The sender's link sets the size of a token's KV.
     const { setupMs, bytesPerToken } = (transfer.from ?? transfer.to)?.link ?? KV_LINK_DEFAULT;
     this.#clock.setTimer(setupMs, () => {
       this.#advance();
@@ -72,14 +73,14 @@ export class KvFabric {
     });
   }
 
-  /** Brings every transfer up to now. */
+  /** Updates every transfer to the current time. */
   #advance(): void {
     const now = this.#clock.now();
     for (const flow of this.#flows) flow.bytesLeft -= (now - this.#since) * flow.bytesPerMs;
     this.#since = now;
   }
 
-  /** Gives each its rate anew and waits for the next to end. */
+  /** Recomputes all rates and sets the timer for the next transfer to end. */
   #share(): void {
     this.#timer?.cancel();
     let nextMs = Number.POSITIVE_INFINITY;
@@ -96,7 +97,7 @@ export class KvFabric {
 
   #end(): void {
     this.#advance();
-    // Less than a byte is a rounding error.
+    // Less than one byte left is a rounding error.
     const over = [...this.#flows].filter(({ bytesLeft }) => bytesLeft < 1);
     for (const flow of over) {
       this.#flows.delete(flow);

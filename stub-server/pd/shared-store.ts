@@ -1,7 +1,10 @@
-/** Blocks it remembers, the least recently used forgotten first: 16 M tokens of 16 each. */
+/** Capacity: 16 M tokens in blocks of 16. */
 const BLOCKS_MAX = 1_000_000;
 
-/** KV that all servers of a model write to and read from, as with vLLM's shared-storage connector. */
+/**
+ * A store of KV that all servers of a model write to and read from, as with vLLM's shared-storage
+ * connector. Above its capacity it removes the least recently used blocks.
+ */
 export class SharedStore {
   readonly #hashes = new Set<number>();
   readonly #blocksMax: number;
@@ -10,7 +13,7 @@ export class SharedStore {
     this.#blocksMax = blocksMax;
   }
 
-  /** How many blocks are there from the start on. */
+  /** Number of leading blocks that are stored. */
   leading(hashes: ArrayLike<number>): number {
     let count = 0;
     while (count < hashes.length && this.#hashes.has(hashes[count] as number)) count += 1;
@@ -18,7 +21,7 @@ export class SharedStore {
   }
 
   keep(hashes: ArrayLike<number>): void {
-    // From the end, so that the head of a prompt, which others may share, is the last to be forgotten.
+    // From the end: the head of a prompt, which others may share, is removed last.
     for (let index = hashes.length - 1; index >= 0; index--) {
       const hash = hashes[index] as number;
       this.#hashes.delete(hash);

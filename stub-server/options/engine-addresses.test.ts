@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { placesOf } from './places.ts';
+import { engineAddresses } from './engine-addresses.ts';
 import { stubOptions } from './stub-options.ts';
 
 const options = (given: object) => stubOptions.parse({ port: 8000, ...given });
-const told = (each: readonly ReturnType<typeof options>[]): readonly string[] =>
-  placesOf(each).map(({ server, rank, host, port }) => `${server}.${rank} ${host}:${port}`);
+const described = (each: readonly ReturnType<typeof options>[]): readonly string[] =>
+  engineAddresses(each).map(({ server, rank, host, port }) => `${server}.${rank} ${host}:${port}`);
 
-describe('placesOf', () => {
+describe('engineAddresses', () => {
   it('puts servers on consecutive ports, each with its ranks', () => {
     const [one, two] = [options({}), options({ dataParallelSize: 2 })];
-    expect(told([one, two, one])).toEqual([
+    expect(described([one, two, one])).toEqual([
       '0.0 127.0.0.1:8000',
       '1.0 127.0.0.1:8001',
       '1.1 127.0.0.1:8002',
@@ -17,9 +17,9 @@ describe('placesOf', () => {
     ]);
   });
 
-  it('gives each server an address of its own where told so', () => {
+  it('gives each server an address of its own where described so', () => {
     const each = options({ spread: 'addresses', host: '127.0.0.255', dataParallelSize: 2 });
-    expect(told([each, each])).toEqual([
+    expect(described([each, each])).toEqual([
       '0.0 127.0.0.255:8000',
       '0.1 127.0.0.255:8001',
       '1.0 127.0.1.0:8000',
@@ -28,7 +28,7 @@ describe('placesOf', () => {
   });
 
   it('takes free ports for 0', () => {
-    expect(told([options({ port: 0 }), options({ port: 0 })])).toEqual([
+    expect(described([options({ port: 0 }), options({ port: 0 })])).toEqual([
       '0.0 127.0.0.1:0',
       '1.0 127.0.0.1:0',
     ]);

@@ -1,0 +1,84 @@
+import { ApiError } from './api-error.ts';
+import type { GenerationRequest, GenerationTerms } from './generation-request.ts';
+import { type Answer, planAnswer } from './plan-answer.ts';
+import type { Replica } from './replica.ts';
+import { chainedHashes, TOKEN_BYTES, tokenIdsOf } from './tokenizer.ts';
+
+/** One answer to one prompt. */
+export interface PlannedSequence {
+  readonly promptTokens: number;
+  /**
+   * Tokens of prompt and answer. Undefined without KV events: the memory is then free for others.
+   */
+  readonly tokenIds: Int32Array | undefined;
+  /** Hashes of the full blocks of prompt and answer. */
+  readonly hashes: Float64Array;
+  readonly answer: Answer;
+  /** Whether the usage counts the prompt: only for the first of several answers to it. */
+  readonly countsPrompt: boolean;
+}
+
+/** Plans `n` sequences for each prompt. Throws ApiError for a prompt that is too long. */
+export function planSequences(
+  terms: GenerationTerms,
+  parts: {
+    readonly replica: Replica;
+    readonly prompts: GenerationRequest['prompts'];
+    readonly forcedTokens: number | undefined;
+  },
+): readonly PlannedSequence[] {
+  const { replica, prompts, forcedTokens } = parts;
+  const { engine, random, options } = replica;
+  const { blockTokens } = options;
+  const root = `${replica.loras.has(terms.model) ? terms.model : ''}\n${terms.cacheSalt}`;
+  return prompts.flatMap((prompt, place) => {
+    checkLength(terms, prompt.length, engine.contextTokensMax);
+    return Array.from({ length: terms.n }, (_, choice) => {
+      const seed =
+        terms.seed === undefined
+          ? `answer ${replica.stats.requests + place}`
+          : `seed ${terms.seed}`;
+      const answer = planAnswer(terms, random.fork(`${seed} ${choice}`), {
+        forcedTokens,
+        contextLeft: engine.contextTokensMax - prompt.length,
+      });
+      const answerIds = answerTokenIds(answer);
+      return {
+        promptTokens: prompt.length,
+        tokenIds: options.kvEventsPort === undefined ? undefined : joined(prompt, answerIds),
+        hashes: chainedHashes(prompt, { blockTokens, root, answer: answerIds }),
+        answer,
+        countsPrompt: choice === 0,
+      };
+    });
+  });
+}
+
+function checkLength(
+  { outputTokensMax }: GenerationTerms,
+  promptTokens: number,
+  contextTokensMax: number,
+): void {
+  const wanted = promptTokens + (outputTokensMax ?? 1);
+  const fits = outputTokensMax === undefined || wanted <= contextTokensMax;
+  if (promptTokens < contextTokensMax && fits) return;
+  throw new ApiError(
+    400,
+    `This model's maximum context length is ${contextTokensMax} tokens. However, you requested ${wanted} tokens (${promptTokens} in the messages, ${wanted - promptTokens} in the completion). Please reduce the length of the messages or completion.`,
+  );
+}
+
+function answerTokenIds(answer: Answer): Int32Array {
+  const bytes = Buffer.alloc(TOKEN_BYTES * answer.tokens);
+  for (let index = 0; index < answer.tokens; index++) {
+    bytes.write(answer.text(index), TOKEN_BYTES * index, TOKEN_BYTES);
+  }
+  return tokenIdsOf(bytes);
+}
+
+function joined(prompt: Int32Array, answer: Int32Array): Int32Array {
+  const ids = new Int32Array(prompt.length + answer.length);
+  ids.set(prompt);
+  ids.set(answer, prompt.length);
+  return ids;
+}

@@ -1,0 +1,43 @@
+import type { StubOptions } from './stub-options.ts';
+
+/** The address of one engine of a pool. */
+export interface EngineAddress {
+  /** Index of its server in the pool, from 0. */
+  readonly server: number;
+  /** Data-parallel rank in the server. */
+  readonly rank: number;
+  readonly host: string;
+  /** 0 takes a free port. */
+  readonly port: number;
+  /** Offset of its other ports, such as that of KV events, from the first of them. */
+  readonly portOffset: number;
+}
+
+/**
+ * One address for each rank of each server. The ranks of a server have consecutive ports, as in
+ * vLLM. The servers follow on the next ports, or have an address each and the same ports, as the
+ * first server's options say.
+ */
+export function engineAddresses(servers: readonly StubOptions[]): readonly EngineAddress[] {
+  const [{ host, port, spread } = { host: '', port: 0, spread: 'ports' }] = servers;
+  const addresses: EngineAddress[] = [];
+  for (const [server, { dataParallelSize }] of servers.entries()) {
+    for (let rank = 0; rank < dataParallelSize; rank++) {
+      const portOffset = spread === 'ports' ? addresses.length : rank;
+      addresses.push({
+        server,
+        rank,
+        host: spread === 'ports' ? host : addressAfter(host, server),
+        port: port === 0 ? 0 : port + portOffset,
+        portOffset,
+      });
+    }
+  }
+  return addresses;
+}
+
+/** The IPv4 address `steps` after `host`, in dotted notation. */
+function addressAfter(host: string, steps: number): string {
+  const number = host.split('.').reduce((sum, part) => 256 * sum + Number(part), 0) + steps;
+  return [24, 16, 8, 0].map((shift) => Math.floor(number / 2 ** shift) % 256).join('.');
+}
