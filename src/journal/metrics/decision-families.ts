@@ -17,6 +17,8 @@ const ATTEMPT_MODELS_MAX = 100;
 /** Clients choose the models that a rule for all models applies to: the combinations are capped. */
 const REWRITES_MAX = 1000;
 
+const PLUGIN_LABELS = ['plugin_name', 'plugin_type'];
+
 export type ExtensionPoint = 'Filter' | 'Scorer' | 'Picker';
 
 export interface PluginIdentity {
@@ -25,7 +27,7 @@ export interface PluginIdentity {
   readonly name: string;
 }
 
-/** The metrics of the decision itself. */
+/** The metrics of decisions. */
 export interface DecisionFamilies {
   readonly schedulerSeconds: Tally;
   /** A new one for each call; the page shows equal identities as one. */
@@ -45,79 +47,48 @@ export interface DecisionFamilies {
 
 export function createDecisionFamilies(registry: Registry): DecisionFamilies {
   const page = eppPage(registry);
-  const plugins = ['plugin_name', 'plugin_type'];
-  const pluginSeconds = page(
-    histograms(SCHEDULER_SECONDS),
+  const counter = (name: string, help: string, labels: readonly string[] = []): Family<Cell> =>
+    page(counters(), name, help, labels);
+  const seconds = (name: string, help: string, labels: readonly string[]): Family<Tally> =>
+    page(histograms(SCHEDULER_SECONDS), name, help, labels);
+  const hits = (bounds: readonly number[], unit: string, what: string): Family<Tally> => {
+    const help = `${what} of the prompt the picked endpoint was thought to hold in its prefix cache.`;
+    return page(histograms(bounds), `prefix_indexer_hit_${unit}`, help, PLUGIN_LABELS);
+  };
+  const pluginSeconds = seconds(
     'plugin_duration_seconds',
     'Time one plugin took in one scheduling cycle.',
-    ['extension_point', ...plugins],
+    ['extension_point', ...PLUGIN_LABELS],
   );
-  const scheduler = page(
-    histograms(SCHEDULER_SECONDS),
-    'scheduler_e2e_duration_seconds',
-    'Time one whole scheduling cycle took.',
-    [],
-  );
-  const attempts = page(
+  const cycle = 'Time one whole scheduling cycle took.';
+  const predicted = 'Prompt tokens thought to be in the prefix cache of the endpoint picked.';
+  const reported =
+    'Prompt tokens the model server found in its prefix cache, of the same requests.';
+  const polls = 'Polls of an endpoint that failed.';
+  return {
+    schedulerSeconds: seconds('scheduler_e2e_duration_seconds', cycle, []).child({}),
+    pluginSeconds: ({ extensionPoint: extension_point, type: plugin_type, name: plugin_name }) =>
+      pluginSeconds.child({ extension_point, plugin_type, plugin_name }),
+    ...createAttemptCells(registry),
+    rewrite: createRewriteCells(registry),
+    hitRatio: hits(HIT_RATIO, 'ratio', 'Share'),
+    hitBytes: hits(HIT_BYTES, 'bytes', 'Bytes'),
+    predictedCachedTokens: counter('prefix_predicted_tokens_total', predicted).child({}),
+    reportedCachedTokens: counter('prefix_reported_tokens_total', reported).child({}),
+    pollErrors: counter('datalayer_poll_errors_total', polls, ['source_type']),
+  };
+}
+
+/** Counts by endpoint and model. Those of a removed endpoint go, or churn would fill memory. */
+function createAttemptCells(
+  registry: Registry,
+): Pick<DecisionFamilies, 'attempt' | 'forgetEndpoint'> {
+  const family = eppPage(registry)(
     counters(),
     'scheduler_attempts_total',
     'Scheduling cycles by their outcome and the endpoint picked.',
     ['status', 'target_model_name', 'endpoint_name', 'namespace', 'port'],
   );
-  return {
-    schedulerSeconds: scheduler.child({}),
-    pluginSeconds: ({ extensionPoint, type, name }) =>
-      pluginSeconds.child({
-        extension_point: extensionPoint,
-        plugin_type: type,
-        plugin_name: name,
-      }),
-    ...attemptTable(attempts),
-    rewrite: createRewriteCells(registry),
-    hitRatio: page(
-      histograms(HIT_RATIO),
-      'prefix_indexer_hit_ratio',
-      'Share of the prompt the picked endpoint was thought to hold in its prefix cache.',
-      plugins,
-    ),
-    hitBytes: page(
-      histograms(HIT_BYTES),
-      'prefix_indexer_hit_bytes',
-      'Bytes of the prompt the picked endpoint was thought to hold in its prefix cache.',
-      plugins,
-    ),
-    ...cachedTokenCounts(registry),
-    pollErrors: page(
-      counters(),
-      'datalayer_poll_errors_total',
-      'Polls of an endpoint that failed.',
-      ['source_type'],
-    ),
-  };
-}
-
-type CachedTokenCounts = Pick<DecisionFamilies, 'predictedCachedTokens' | 'reportedCachedTokens'>;
-
-function cachedTokenCounts(registry: Registry): CachedTokenCounts {
-  const page = eppPage(registry);
-  return {
-    predictedCachedTokens: page(
-      counters(),
-      'prefix_predicted_tokens_total',
-      'Prompt tokens thought to be in the prefix cache of the endpoint picked.',
-      [],
-    ).child({}),
-    reportedCachedTokens: page(
-      counters(),
-      'prefix_reported_tokens_total',
-      'Prompt tokens the model server found in its prefix cache, of the same requests.',
-      [],
-    ).child({}),
-  };
-}
-
-/** Counts by endpoint and model. Those of a removed endpoint go, or churn would fill memory. */
-function attemptTable(family: Family<Cell>): Pick<DecisionFamilies, 'attempt' | 'forgetEndpoint'> {
   const byEndpoint = new Map<Endpoint['id'] | undefined, Map<string, Cell>>();
   const models = createNameCap(ATTEMPT_MODELS_MAX);
 
@@ -125,12 +96,10 @@ function attemptTable(family: Family<Cell>): Pick<DecisionFamilies, 'attempt' | 
     if (endpoint === undefined) {
       return family.child({ status: 'failure', target_model_name: model });
     }
-    return family.child({
-      status: 'success',
-      target_model_name: model,
-      ...endpointLabels(endpoint.id),
-      port: portOf(endpoint.address),
-    });
+    const { id, address } = endpoint;
+    const port = address.slice(address.lastIndexOf(':') + 1);
+    const labels = { status: 'success', target_model_name: model, port };
+    return family.child({ ...labels, ...endpointLabels(id) });
   }
 
   return {
@@ -153,10 +122,6 @@ function attemptTable(family: Family<Cell>): Pick<DecisionFamilies, 'attempt' | 
       byEndpoint.delete(id);
     },
   };
-}
-
-function portOf(address: string): string {
-  return address.slice(address.lastIndexOf(':') + 1);
 }
 
 /** Counts by the rule, the model that the client asked for, and the model that serves. */

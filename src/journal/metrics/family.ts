@@ -4,15 +4,34 @@ import { type Cell, Tally } from './tally.ts';
 
 export type Labels = Readonly<Record<string, string>>;
 
-interface Sample {
+/** One line of the page. */
+export interface Sample {
   readonly labels: Readonly<Record<string, string | number>>;
   readonly value: number;
+  /** The name of the metric where left out. */
   readonly metricName?: string;
+}
+
+export interface ShownMetric {
+  readonly name: string;
+  readonly help: string;
+  readonly type: 'counter' | 'gauge' | 'histogram';
+}
+
+/** Shows a metric on the page; `samples` makes its lines for each page. */
+export function showMetric(
+  registry: Registry,
+  { name, help, type }: ShownMetric,
+  samples: () => readonly Sample[],
+): void {
+  const entry = { name, get: () => Promise.resolve({ name, help, type, values: samples() }) };
+  // A registry uses only `name` and `get()` of an entry; its type asks for prom-client's classes.
+  registry.registerMetric(entry as unknown as Metric);
 }
 
 /** How the children of one kind of metric are made, summed and shown. */
 interface Kind<Child> {
-  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly type: ShownMetric['type'];
   create(): Child;
   add(into: Child, from: Child): void;
   samples(name: string, labels: Labels, child: Child): readonly Sample[];
@@ -51,14 +70,8 @@ export class Family<Child> {
 
   /** Shows the family on the page. One family may have several names. */
   expose(registry: Registry, { name, help, labels }: PageEntry): this {
-    const type = this.#kind.type;
-    const values = (): readonly Sample[] => this.#samples(name, labels.toSorted());
-    const entry = {
-      name,
-      get: () => Promise.resolve({ name, help: `[ALPHA] ${help}`, type, values: values() }),
-    };
-    // A registry uses only `name` and `get()` of an entry; its type asks for prom-client's classes.
-    registry.registerMetric(entry as unknown as Metric);
+    const metric = { name, help: `[ALPHA] ${help}`, type: this.#kind.type };
+    showMetric(registry, metric, () => this.#samples(name, labels.toSorted()));
     return this;
   }
 

@@ -1,4 +1,4 @@
-import { Histogram } from 'prom-client';
+import { Histogram, type Registry } from 'prom-client';
 import type { Outcome, Routed, Usage } from '../../framework/observer.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { DecisionEvent, JournalSubscriber } from '../../picker/journal.ts';
@@ -28,14 +28,9 @@ interface OpenRequest {
 export function metricsSubscriber(metrics: PickerMetrics): JournalSubscriber {
   // No larger than the number of requests in flight: every routed request ends once.
   const open = new Map<Routed, OpenRequest>();
-  const preparedSeconds = new Histogram({
-    name: 'pointsman_prepare_duration_seconds',
-    help: 'Time that requests waited for tokens, or for an answer from another process.',
-    buckets: [...SCHEDULER_SECONDS],
-    registers: [metrics.registry],
-  });
+  const waitSeconds = createWaitHistogram(metrics.registry);
   return {
-    onPrepared: (_request, waitedMs) => preparedSeconds.observe(waitedMs / 1000),
+    onPrepared: (_request, waitedMs) => waitSeconds.observe(waitedMs / 1000),
     onDecision: (event) => countAttempt(metrics, event),
     onRouted(routed) {
       const { model: targetModel, rewrite, fairnessId, priority, bodyBytes } = routed.request;
@@ -76,6 +71,15 @@ export function metricsSubscriber(metrics: PickerMetrics): JournalSubscriber {
     },
     onEndpointRemoved: (endpoint) => metrics.decisions.forgetEndpoint(endpoint),
   };
+}
+
+function createWaitHistogram(registry: Registry): Histogram {
+  return new Histogram({
+    name: 'pointsman_prepare_duration_seconds',
+    help: 'Time that requests waited for tokens, or for an answer from another process.',
+    buckets: [...SCHEDULER_SECONDS],
+    registers: [registry],
+  });
 }
 
 /** A request without any candidate makes no attempt. */

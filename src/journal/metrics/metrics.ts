@@ -1,10 +1,11 @@
-import { Gauge, Registry } from 'prom-client';
+import { Registry } from 'prom-client';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { ERRORS, type RoutingErrorCode } from '../../framework/error.ts';
 import { DEFAULT_PREFIX_PRODUCER, prefixMatchKey } from '../../framework/keys.ts';
 import type { DataSource, Observer } from '../../framework/plugin.ts';
 import type { Network } from '../../framework/runtime.ts';
 import { createDecisionFamilies, type DecisionFamilies } from './decision-families.ts';
+import { showMetric } from './family.ts';
 import { createRequestSeries, type RequestSeriesTable } from './request-series.ts';
 import type { Cell, Tally } from './tally.ts';
 
@@ -47,13 +48,11 @@ export class PickerMetrics {
   #prefixIndexes: readonly PrefixIndex[] = [];
 
   constructor({ build = UNKNOWN_BUILD }: { readonly build?: BuildInfo } = {}) {
-    const info = new Gauge({
-      name: 'llm_d_epp_info',
-      help: '[ALPHA] The build that is running.',
-      labelNames: ['build_ref', 'commit'],
-      registers: [this.registry],
-    });
-    info.set({ build_ref: build.buildRef, commit: build.commit }, 1);
+    const labels = { build_ref: build.buildRef, commit: build.commit };
+    const help = '[ALPHA] The build that is running.';
+    showMetric(this.registry, { name: 'llm_d_epp_info', help, type: 'gauge' }, () => [
+      { labels, value: 1 },
+    ]);
   }
 
   /** Undefined without a prefix index: a pick is not a miss then. */
@@ -92,19 +91,13 @@ export class PickerMetrics {
     this.#prefixHits ??= { ratio: hitRatio.child(labels), bytes: hitBytes.child(labels) };
     const name = 'llm_d_epp_prefix_indexer_size';
     if (this.registry.getSingleMetric(name) !== undefined) return;
-    const gauge = new Gauge({
-      name,
-      help: '[ALPHA] Blocks in a prefix index, all endpoints together.',
-      labelNames: ['plugin_name', 'plugin_type'],
-      registers: [this.registry],
-      collect: () => {
-        gauge.reset();
-        for (const index of this.#prefixIndexes) {
-          const blocks = snapshot().reduce((sum, endpoint) => sum + index.size(endpoint), 0);
-          gauge.set(pluginLabels(index.name), blocks);
-        }
-      },
-    });
+    const help = '[ALPHA] Blocks in a prefix index, all endpoints together.';
+    showMetric(this.registry, { name, help, type: 'gauge' }, () =>
+      this.#prefixIndexes.map((index) => ({
+        labels: pluginLabels(index.name),
+        value: snapshot().reduce((sum, endpoint) => sum + index.size(endpoint), 0),
+      })),
+    );
   }
 }
 
@@ -136,7 +129,7 @@ function hasSize(observer: object): observer is { size(endpoint: Endpoint): numb
   return 'size' in observer && typeof observer.size === 'function';
 }
 
-/** The same network; polls that fail, or whose status is not 200, are counted under `sourceType`. */
+/** The same network; polls that fail or whose status is not 200 count under `sourceType`. */
 export function countPolls(network: Network, metrics: PickerMetrics, sourceType: string): Network {
   const count = (): void => metrics.countPollError(sourceType);
   return {

@@ -1,9 +1,9 @@
-import { Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import type { Endpoint, EndpointMetrics } from '../../framework/endpoint.ts';
 import { isFresh } from '../../framework/freshness.ts';
 import type { InFlightView } from '../../framework/keys.ts';
 import type { Clock } from '../../framework/runtime.ts';
-import { endpointLabels } from './family.ts';
+import { endpointLabels, type Sample, showMetric } from './family.ts';
 
 export interface PoolMetricsOptions {
   readonly registry: Registry;
@@ -14,6 +14,7 @@ export interface PoolMetricsOptions {
   readonly clock: Clock;
 }
 
+type ShowGauge = (metric: string, help: string, samples: () => readonly Sample[]) => void;
 type Read = (metrics: EndpointMetrics) => number;
 
 const kvCacheUsage: Read = (metrics) => metrics.kvCacheUsage;
@@ -22,92 +23,70 @@ const runningRequests: Read = (metrics) => metrics.runningRequests;
 
 /** Gauges of the pool at the moment of the scrape. Means are over endpoints with a fresh sample. */
 export function registerPoolMetrics(options: PoolMetricsOptions): void {
-  const { registry, poolName } = options;
-  const fresh = (): readonly Endpoint[] => freshOf(options);
-  const pool = (name: string, help: string, value: () => number): void => {
-    const gauge: Gauge<'name'> = new Gauge({
-      name,
-      help: `[ALPHA] ${help}`,
-      labelNames: ['name'],
-      registers: [registry],
-      collect: () => gauge.set({ name: poolName }, value()),
-    });
-  };
-  const spread = (name: string, what: string, read: Read): void => {
-    pool(`llm_d_epp_average_${name}`, `Mean ${what} of ready endpoints.`, () =>
-      mean(fresh().map(({ metrics }) => read(metrics))),
-    );
-    pool(`llm_d_epp_std_dev_${name}`, `Standard deviation of ${what} of ready endpoints.`, () =>
-      deviation(fresh().map(({ metrics }) => read(metrics))),
-    );
-  };
-  spread('kv_cache_utilization', 'KV-cache usage', kvCacheUsage);
-  spread('queue_size', 'waiting requests', waitingQueueSize);
-  spread('running_requests', 'running requests', runningRequests);
-  pool('llm_d_epp_ready_endpoints', 'Endpoints with a fresh sample.', () => fresh().length);
-  const old = (use: string): string => `[Deprecated: Use llm_d_epp_${use}] The same.`;
-  pool('inference_pool_average_kv_cache_utilization', old('average_kv_cache_utilization'), () =>
-    mean(fresh().map(({ metrics }) => kvCacheUsage(metrics))),
-  );
-  pool('inference_pool_average_queue_size', old('average_queue_size'), () =>
-    mean(fresh().map(({ metrics }) => waitingQueueSize(metrics))),
-  );
-  pool('inference_pool_ready_pods', old('ready_endpoints'), () => fresh().length);
-  registerEndpointGauges(options);
+  const { registry, poolName: name } = options;
+  const gauge: ShowGauge = (metric, help, samples) =>
+    showMetric(registry, { name: metric, help: `[ALPHA] ${help}`, type: 'gauge' }, samples);
+  const ofPool = (metric: string, help: string, read: () => number): void =>
+    gauge(metric, help, () => [{ labels: { name }, value: read() }]);
+  const meanOf = (read: Read) => () => mean(fresh(options).map(({ metrics }) => read(metrics)));
+  const deviationOf = (read: Read) => () =>
+    deviation(fresh(options).map(({ metrics }) => read(metrics)));
+  const ready = (): number => fresh(options).length;
+  for (const [metric, what, read] of [
+    ['kv_cache_utilization', 'KV-cache usage', kvCacheUsage],
+    ['queue_size', 'waiting requests', waitingQueueSize],
+    ['running_requests', 'running requests', runningRequests],
+  ] as const) {
+    ofPool(`llm_d_epp_average_${metric}`, `Mean ${what} of ready endpoints.`, meanOf(read));
+    const help = `Standard deviation of ${what} of ready endpoints.`;
+    ofPool(`llm_d_epp_std_dev_${metric}`, help, deviationOf(read));
+  }
+  ofPool('llm_d_epp_ready_endpoints', 'Endpoints with a fresh sample.', ready);
+  const deprecated = (metric: string, use: string, read: () => number): void =>
+    ofPool(`inference_pool_${metric}`, `[Deprecated: Use llm_d_epp_${use}] The same.`, read);
+  for (const [metric, read] of [
+    ['average_kv_cache_utilization', kvCacheUsage],
+    ['average_queue_size', waitingQueueSize],
+  ] as const) {
+    deprecated(metric, metric, meanOf(read));
+  }
+  deprecated('ready_pods', 'ready_endpoints', ready);
+  registerEndpointGauges(options, gauge);
 }
 
-/** A line for each endpoint in the pool. Nothing is kept between scrapes. */
-function registerEndpointGauges(options: PoolMetricsOptions): void {
-  const { registry, poolName, snapshot, inFlight } = options;
-  const queue = new Gauge({
-    name: 'llm_d_epp_per_endpoint_queue_size',
-    help: '[ALPHA] Waiting requests of each ready endpoint.',
-    labelNames: ['model_server_endpoint', 'name'],
-    registers: [registry],
-    collect: () => {
-      queue.reset();
-      for (const { id, metrics } of freshOf(options)) {
-        queue.set({ model_server_endpoint: id, name: poolName }, metrics.waitingQueueSize);
-      }
-    },
-  });
-  const gaugeOf = (name: string, help: string, read: (endpoint: Endpoint) => number): void => {
-    const gauge = new Gauge({
-      name: `llm_d_epp_${name}`,
-      help: `[ALPHA] ${help}`,
-      labelNames: ['endpoint_name', 'fairness_id', 'namespace', 'priority', 'producer_name'],
-      registers: [registry],
-      collect: () => {
-        gauge.reset();
-        for (const endpoint of snapshot()) {
-          gauge.set(
-            // The ledger counts an endpoint as a whole: the other labels stay empty.
-            {
-              ...endpointLabels(endpoint.id),
-              fairness_id: '',
-              priority: '',
-              producer_name: 'ledger',
-            },
-            read(endpoint),
-          );
-        }
-      },
-    });
-  };
-  gaugeOf(
-    'inflight_requests',
+/** Lines for the endpoints in the pool; the ready ones only where a sample is shown. */
+function registerEndpointGauges(options: PoolMetricsOptions, gauge: ShowGauge): void {
+  const { poolName: name, snapshot, inFlight } = options;
+  gauge('llm_d_epp_per_endpoint_queue_size', 'Waiting requests of each ready endpoint.', () =>
+    fresh(options).map(({ id, metrics }) => ({
+      labels: { model_server_endpoint: id, name },
+      value: metrics.waitingQueueSize,
+    })),
+  );
+  const ofEndpoints = (metric: string, help: string, read: (endpoint: Endpoint) => number): void =>
+    gauge(`llm_d_epp_inflight_${metric}`, help, () =>
+      snapshot().map((endpoint) => ({
+        labels: { ...endpointLabels(endpoint.id), ...LEDGER_LABELS },
+        value: read(endpoint),
+      })),
+    );
+  ofEndpoints(
+    'requests',
     'Requests sent to an endpoint and not yet ended.',
     (endpoint) => inFlight.load(endpoint).requests,
   );
-  gaugeOf(
-    'inflight_tokens',
+  ofEndpoints(
+    'tokens',
     'Uncached prompt tokens sent to an endpoint that wait for their first output token.',
     (endpoint) => inFlight.load(endpoint).pendingPrefillTokens,
   );
 }
 
+/** The ledger counts an endpoint as a whole. */
+const LEDGER_LABELS = { fairness_id: '', priority: '', producer_name: 'ledger' };
+
 /** The load of an endpoint without a fresh sample is unknown: a zero would call it idle. */
-function freshOf({ snapshot, clock }: PoolMetricsOptions): readonly Endpoint[] {
+function fresh({ snapshot, clock }: PoolMetricsOptions): readonly Endpoint[] {
   const now = clock.now();
   return snapshot().filter((endpoint) => isFresh(endpoint, now));
 }

@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client';
-import { createNameCap, OTHER } from './family.ts';
-import { createRequestFamilies } from './request-families.ts';
+import { createNameCap, type Labels, OTHER } from './family.ts';
+import { createRequestFamilies, type RequestFamilies } from './request-families.ts';
 import type { Cell, Tally } from './tally.ts';
 
 /** Values of a label that clients choose, as many as in the reference; the rest are `other`. */
@@ -49,48 +49,13 @@ export function createRequestSeries(registry: Registry): RequestSeriesTable {
   const fairnessIds = createNameCap(NAMES_MAX);
   const table = new Map<string, RequestSeries>();
 
-  function create(labels: Readonly<Record<string, string>>): RequestSeries {
-    const errors = new Map<string, Cell>();
-    return {
-      requests: families.requests.child(labels),
-      running: families.running.child(labels),
-      durationSeconds: families.durationSeconds.child(labels),
-      requestBytes: families.requestBytes.child(labels),
-      responseBytes: families.responseBytes.child(labels),
-      inputTokens: families.inputTokens.child(labels),
-      outputTokens: families.outputTokens.child(labels),
-      cachedTokens: families.cachedTokens.child(labels),
-      streamingTtftSeconds: families.ttftSeconds.child({ ...labels, streaming: 'true' }),
-      wholeTtftSeconds: families.ttftSeconds.child({ ...labels, streaming: 'false' }),
-      ntpotSeconds: families.ntpotSeconds.child(labels),
-      tpotSeconds: families.tpotSeconds.child(labels),
-      error(code) {
-        let cell = errors.get(code);
-        if (cell === undefined) {
-          cell = families.errors.child({ ...labels, error_code: code });
-          errors.set(code, cell);
-        }
-        return cell;
-      },
-    };
-  }
-
-  function find(
-    model: string,
-    target: string,
-    fairnessId: string,
-    priority: string,
-  ): RequestSeries {
-    const key = keyOf(model, target, fairnessId, priority);
+  function find(model: string, target: string, fairness: string, priority: string): RequestSeries {
+    const key = keyOf(model, target, fairness, priority);
     const found = table.get(key);
     if (found !== undefined) return found;
     if (table.size >= SERIES_MAX && key !== OVERFLOW_KEY) return find(OTHER, OTHER, OTHER, OTHER);
-    const series = create({
-      model_name: model,
-      target_model_name: target,
-      fairness_id: fairnessId,
-      priority,
-    });
+    const names = { model_name: model, target_model_name: target, fairness_id: fairness };
+    const series = seriesOf(families, { ...names, priority });
     table.set(key, series);
     return series;
   }
@@ -101,6 +66,32 @@ export function createRequestSeries(registry: Registry): RequestSeriesTable {
       const name = models[admit](model);
       const target = targetModel === model ? name : models[admit](targetModel);
       return find(name, target, fairnessIds[admit](fairnessId), String(priority));
+    },
+  };
+}
+
+function seriesOf(families: RequestFamilies, labels: Labels): RequestSeries {
+  const errors = new Map<string, Cell>();
+  return {
+    requests: families.requests.child(labels),
+    running: families.running.child(labels),
+    durationSeconds: families.durationSeconds.child(labels),
+    requestBytes: families.requestBytes.child(labels),
+    responseBytes: families.responseBytes.child(labels),
+    inputTokens: families.inputTokens.child(labels),
+    outputTokens: families.outputTokens.child(labels),
+    cachedTokens: families.cachedTokens.child(labels),
+    streamingTtftSeconds: families.ttftSeconds.child({ ...labels, streaming: 'true' }),
+    wholeTtftSeconds: families.ttftSeconds.child({ ...labels, streaming: 'false' }),
+    ntpotSeconds: families.ntpotSeconds.child(labels),
+    tpotSeconds: families.tpotSeconds.child(labels),
+    error(code) {
+      let cell = errors.get(code);
+      if (cell === undefined) {
+        cell = families.errors.child({ ...labels, error_code: code });
+        errors.set(code, cell);
+      }
+      return cell;
     },
   };
 }

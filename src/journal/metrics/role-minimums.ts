@@ -1,9 +1,10 @@
-import { Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import type { EndpointObserver } from '../../framework/observer.ts';
 import type { Observer } from '../../framework/plugin.ts';
 import { holdsMinimums, type RoleMinimum } from '../../framework/role-minimum.ts';
 import type { Clock } from '../../framework/runtime.ts';
 import type { Log } from '../../runtime/log.ts';
+import { showMetric } from './family.ts';
 
 export interface RoleMinimumsOptions {
   /** The picker's observers now: another configuration has others. */
@@ -19,18 +20,10 @@ export function registerRoleMinimums(
   registry: Registry,
   { observers }: Pick<RoleMinimumsOptions, 'observers'>,
 ): void {
-  const gauge = (name: string, help: string, read: (minimum: RoleMinimum) => number): void => {
-    const metric: Gauge<'role'> = new Gauge({
-      name: `pointsman_role_${name}`,
-      help,
-      labelNames: ['role'],
-      registers: [registry],
-      collect: () => {
-        metric.reset();
-        for (const each of minimumsOf(observers())) metric.set({ role: each.role }, read(each));
-      },
-    });
-  };
+  const gauge = (name: string, help: string, read: (minimum: RoleMinimum) => number): void =>
+    showMetric(registry, { name: `pointsman_role_${name}`, help, type: 'gauge' }, () =>
+      minimumsOf(observers()).map((each) => ({ labels: { role: each.role }, value: read(each) })),
+    );
   gauge('ready_endpoints', 'Endpoints with this role.', ({ ready }) => ready);
   gauge(
     'min_ready',
@@ -77,14 +70,14 @@ export function logRoleMinimums(
 const EFFECT = 'profiles with its role-minimum-filter pick none until there are more';
 
 /** One minimum for each role: the largest, where several plugins have one. */
-function minimumsOf(observers: readonly Observer[]): Iterable<RoleMinimum> {
+function minimumsOf(observers: readonly Observer[]): readonly RoleMinimum[] {
   const largest = new Map<string, RoleMinimum>();
   const all = observers.flatMap((each) => (holdsMinimums(each) ? each.roleMinimums() : []));
   for (const each of all) {
     const other = largest.get(each.role);
     if (other === undefined || other.minReady < each.minReady) largest.set(each.role, each);
   }
-  return largest.values();
+  return [...largest.values()];
 }
 
 function isBelow({ ready, minReady }: RoleMinimum): boolean {

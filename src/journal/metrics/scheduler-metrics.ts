@@ -1,5 +1,6 @@
-import { Counter, Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import type { ReplacementReport } from '../../framework/plugin.ts';
+import { type Sample, showMetric } from './family.ts';
 
 const BREAKER_STATES = ['closed', 'open', 'half-open'] as const;
 
@@ -10,45 +11,35 @@ export function registerSchedulerMetrics(
 ): void {
   if (replacement() === undefined) return;
   if (registry.getSingleMetric('pointsman_scheduler_connected') !== undefined) return;
-  const registers = [registry];
-  const counter = (name: string, help: string, labelNames: readonly string[] = []) => ({
-    name: `pointsman_scheduler_${name}`,
-    help,
-    labelNames: [...labelNames],
-    registers,
-  });
-  new Counter({
-    ...counter('decided_total', 'Requests that the configured scheduler has decided.'),
-    collect() {
-      this.reset();
-      this.inc(replacement()?.decided ?? 0);
-    },
-  });
-  new Counter({
-    ...counter('declined_total', 'Requests left to the profiles, by reason.', ['reason']),
-    collect() {
-      this.reset();
-      for (const [reason, count] of replacement()?.declined ?? []) this.inc({ reason }, count);
-    },
-  });
-  new Counter({
-    ...counter('ignored_answers_total', 'Answers that came too late, twice or to no request.'),
-    collect() {
-      this.reset();
-      this.inc(replacement()?.ignoredAnswers ?? 0);
-    },
-  });
-  new Gauge({
-    ...counter('connected', '1 while the scheduler is connected, else 0.'),
-    collect() {
-      this.set(replacement()?.connected === false ? 0 : 1);
-    },
-  });
-  new Gauge({
-    ...counter('breaker', '1 for the state of the circuit breaker, 0 for the others.', ['state']),
-    collect() {
-      const is = replacement()?.breaker ?? 'closed';
-      for (const state of BREAKER_STATES) this.set({ state }, state === is ? 1 : 0);
-    },
-  });
+  const show = (
+    type: 'counter' | 'gauge',
+    name: string,
+    help: string,
+    samples: (report: Partial<ReplacementReport>) => readonly Sample[],
+  ): void =>
+    showMetric(registry, { name: `pointsman_scheduler_${name}`, help, type }, () =>
+      samples(replacement() ?? {}),
+    );
+  show(
+    'counter',
+    'decided_total',
+    'Requests that the configured scheduler has decided.',
+    (report) => one(report.decided),
+  );
+  show('counter', 'declined_total', 'Requests left to the profiles, by reason.', ({ declined }) =>
+    [...(declined ?? [])].map(([reason, value]) => ({ labels: { reason }, value })),
+  );
+  const ignored = 'Answers that came too late, twice or to no request.';
+  show('counter', 'ignored_answers_total', ignored, (report) => one(report.ignoredAnswers));
+  show('gauge', 'connected', '1 while the scheduler is connected, else 0.', ({ connected }) =>
+    one(connected === false ? 0 : 1),
+  );
+  const breaker = '1 for the state of the circuit breaker, 0 for the others.';
+  show('gauge', 'breaker', breaker, ({ breaker: is = 'closed' }) =>
+    BREAKER_STATES.map((state) => ({ labels: { state }, value: state === is ? 1 : 0 })),
+  );
+}
+
+function one(value = 0): readonly Sample[] {
+  return [{ labels: {}, value }];
 }
