@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
@@ -191,6 +192,47 @@ describe('YAML blocks', () => {
     for (const name of ['mine.yaml', 'endpoints.yaml', 'pool.yaml', 'rule.yaml']) {
       expect(shown).toContain(readText(`deploy/examples/${name}`));
     }
+  });
+});
+
+describe('deploy/examples', () => {
+  const examples = join(root, 'deploy/examples');
+  const run = (...args: readonly string[]): string =>
+    execFileSync(process.execPath, [join(root, 'src/main.ts'), ...args], {
+      cwd: examples,
+      encoding: 'utf8',
+    });
+
+  it('check and simulate as they are', { timeout: 60_000 }, () => {
+    expect(run('check', 'mine.yaml')).toMatch(/^ok\n/);
+    const trace = '../../bench/traces/mooncake-conversation-5min.jsonl';
+    const configs = ['--config', 'default', '--config', 'mine.yaml'];
+    const table = run('simulate', '--trace', trace, '--pool', 'pool.yaml', ...configs);
+    expect(table).toMatch(/^default .*\nmine\.yaml .* %$/m);
+  });
+
+  it('have a plugin that decides beside the built-in ones', () => {
+    const plugin = ['--plugin', 'plugin/shortest-answer.ts'];
+    expect(run('check', 'plugin/config.yaml', ...plugin)).toContain('shortest-answer-scorer');
+  });
+
+  it('have a rule for the configuration beside it, with the defaults and nothing else', () => {
+    const rule = promotionRule.parse(parse(readText('deploy/examples/rule.yaml')));
+    expect(existsSync(join(examples, rule.shadow))).toBe(true);
+    expect(rule).toEqual(promotionRule.parse({ shadow: rule.shadow }));
+  });
+
+  it('have endpoints with labels, a role, objectives and rewrites', () => {
+    const { endpoints, priorities, rewrites } = parseEndpoints(
+      readText('deploy/examples/endpoints.yaml'),
+      'endpoints.yaml',
+    );
+    expect(endpoints.map(({ labels }) => Object.fromEntries(labels))).toEqual([
+      { zone: 'a' },
+      { zone: 'b' },
+      { 'llm-d.ai/role': 'prefill' },
+    ]);
+    expect([priorities.size, rewrites.length]).toEqual([2, 1]);
   });
 });
 
