@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import autocannon from 'autocannon';
 import { Pool } from 'undici';
 import { processCpuMs } from './cost/cpu.ts';
 
@@ -13,8 +14,8 @@ import { processCpuMs } from './cost/cpu.ts';
 
 /** In flight; enough to keep a core busy. */
 const CONNECTIONS = 64;
-const WARM_UP_MS = 1500;
-const MEASURE_MS = 3000;
+const WARM_UP_S = 2;
+const MEASURE_S = 3;
 
 /** Long prompts sent at once, for the memory that each needs while it is read. */
 const LONG_AT_ONCE = 100;
@@ -42,39 +43,30 @@ async function startStub(args: readonly string[]): Promise<Child> {
   };
 }
 
-/** Keeps `CONNECTIONS` calls going and returns CPU milliseconds of the stub for each unit of work. */
+/** CPU milliseconds of the stub for each unit of work, with `CONNECTIONS` requests under way; `units` are in each answer. */
 async function costOf(
   child: Child,
-  call: (pool: Pool) => Promise<number>,
-): Promise<{ readonly cpuMs: number; readonly units: number }> {
-  const pool = new Pool(`http://${child.addresses[0] ?? ''}`, { connections: CONNECTIONS });
-  let going = true;
-  let units = 0;
-  const loop = async (): Promise<void> => {
-    while (going) {
-      const done = await call(pool);
-      units += done;
-    }
-  };
-  const loops = Array.from({ length: CONNECTIONS }, loop);
-  await sleep(WARM_UP_MS);
-  const before = { units, cpuMs: processCpuMs(child.pid) };
-  await sleep(MEASURE_MS);
-  const spent = processCpuMs(child.pid) - before.cpuMs;
-  const done = units - before.units;
-  going = false;
-  await Promise.all(loops);
-  await pool.close();
-  return { cpuMs: spent / done, units: done };
+  request: Pick<autocannon.Options, 'method' | 'body'> & { readonly path: string },
+  units = 1,
+): Promise<number> {
+  const { path, ...rest } = request;
+  const url = `http://${child.addresses[0] ?? ''}${path}`;
+  const headers = { 'content-type': 'application/json' };
+  const load = (seconds: number): Promise<autocannon.Result> =>
+    autocannon({ url, headers, connections: CONNECTIONS, duration: seconds, ...rest });
+  await load(WARM_UP_S);
+  const before = processCpuMs(child.pid);
+  const { '2xx': answers, non2xx, errors } = await load(MEASURE_S);
+  if (non2xx + errors > 0) throw new Error(`${non2xx + errors} requests to ${url} failed`);
+  return (processCpuMs(child.pid) - before) / (answers * units);
+}
+
+function completion(body: object): { method: 'POST'; path: string; body: string } {
+  return { method: 'POST', path: '/v1/completions', body: JSON.stringify(body) };
 }
 
 function post(pool: Pool, body: object): Promise<{ readonly text: string }> {
-  const request = {
-    method: 'POST' as const,
-    path: '/v1/completions',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  };
+  const request = { ...completion(body), headers: { 'content-type': 'application/json' } };
   return pool.request(request).then(async (answer) => ({ text: await answer.body.text() }));
 }
 
@@ -104,10 +96,7 @@ const fast = await startStub(FAST);
 try {
   for (const tokens of [200, 4000, 100_000]) {
     const body = { model: 'stub-model', prompt: prompt(tokens), max_tokens: 1, ignore_eos: true };
-    const { cpuMs } = await costOf(fast, async (pool) => {
-      await post(pool, body);
-      return 1;
-    });
+    const cpuMs = await costOf(fast, completion(body));
     rows.push([
       `request of ${tokens.toLocaleString('en')} tokens, not streamed`,
       `${cpuMs.toFixed(3)} ms`,
@@ -121,24 +110,20 @@ try {
     ignore_eos: true,
     stream: true,
   };
-  const { cpuMs } = await costOf(fast, async (pool) => {
-    const { text } = await post(pool, streamed);
-    return text.split('\n\n').length - 1;
-  });
+  const pool = new Pool(`http://${fast.addresses[0] ?? ''}`);
+  const { text } = await post(pool, streamed);
+  await pool.close();
+  const cpuMs = await costOf(fast, completion(streamed), text.split('\n\n').length - 1);
   rows.push([
     'SSE chunk',
     `${(1000 * cpuMs).toFixed(1)} µs`,
     `${Math.round(1000 / cpuMs).toLocaleString('en')} chunks/s`,
   ]);
-  const scrape = await costOf(fast, async (pool) => {
-    const answer = await pool.request({ method: 'GET', path: '/metrics' });
-    await answer.body.dump();
-    return 1;
-  });
+  const scrapeMs = await costOf(fast, { method: 'GET', path: '/metrics' });
   rows.push([
     'scrape of /metrics, HTTP included',
-    `${scrape.cpuMs.toFixed(3)} ms`,
-    `${Math.round(1000 / scrape.cpuMs).toLocaleString('en')} scrapes/s`,
+    `${scrapeMs.toFixed(3)} ms`,
+    `${Math.round(1000 / scrapeMs).toLocaleString('en')} scrapes/s`,
   ]);
 } finally {
   await fast.stop();
@@ -167,8 +152,8 @@ const many = await startStub(['--count', '500']);
 try {
   await sleep(2000);
   const before = processCpuMs(many.pid);
-  await sleep(MEASURE_MS);
-  const share = (processCpuMs(many.pid) - before) / MEASURE_MS;
+  await sleep(1000 * MEASURE_S);
+  const share = (processCpuMs(many.pid) - before) / (1000 * MEASURE_S);
   const residentKb = memoryKb(many.pid, 'VmRSS');
   rows.push([
     '500 endpoints idle',

@@ -1,5 +1,5 @@
 /** Some proxies cap a chunk at 64 KiB, framing included. */
-export const CHUNK_BYTES_MAX = 62_000;
+const CHUNK_BYTES_MAX = 62_000;
 
 /**
  * The same bytes in as few groups of at most `CHUNK_BYTES_MAX` as there can be. Views, no copies.

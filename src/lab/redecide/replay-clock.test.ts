@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { EventClock } from '../../journal/capture/event-clock.ts';
+import { EventClock } from '../../picker/event-clock.ts';
 import { SimulatedClock } from '../../runtime/simulated-clock.ts';
 import { ReplayClock } from './replay-clock.ts';
 
@@ -7,8 +7,11 @@ it('fires the timers of who begins in the middle by the numbers that they have t
   const simulated = new SimulatedClock();
   const fired: number[] = [];
   const live = new EventClock(simulated, (number) => void fired.push(number));
-  const timerOf = (clock: EventClock, after: number): void =>
-    clock.during(() => void clock.setTimer(after, () => undefined));
+  const timerOf = (clock: EventClock, after: number): void => {
+    clock.begin();
+    clock.setTimer(after, () => undefined);
+    clock.end();
+  };
   for (const after of [5, 10, 15]) timerOf(live, after);
   const replay = new ReplayClock(live.timers);
   timerOf(live, 1);

@@ -38,7 +38,7 @@ export function createScheduler(handler: ProfileHandler): Scheduler {
  * Filters, scores and picks. Throws RangeError for a scorer that does not give one score in [0, 1] for each endpoint.
  * Nothing is measured here: the result says what each step did.
  */
-export function runProfile(
+function runProfile(
   profile: SchedulingProfile,
   endpoints: readonly Endpoint[],
   context: SchedulingContext,
