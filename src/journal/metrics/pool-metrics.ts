@@ -82,6 +82,19 @@ function registerEndpointGauges(options: PoolMetricsOptions, gauge: ShowGauge): 
   );
 }
 
+/** Shows failed scrapes by reason. The returned function counts one. */
+export function scrapeFailureCounter(
+  registry: Registry,
+  reasons: readonly string[],
+): (reason: string) => void {
+  const counts = new Map(reasons.map((reason) => [reason, 0]));
+  const help = 'Scrapes of endpoints that failed, by reason.';
+  showMetric(registry, { name: 'pointsman_scrape_failures_total', help, type: 'counter' }, () =>
+    [...counts].map(([reason, value]) => ({ labels: { reason }, value })),
+  );
+  return (reason) => void counts.set(reason, (counts.get(reason) ?? 0) + 1);
+}
+
 /** The ledger counts an endpoint as a whole. */
 const LEDGER_LABELS = { fairness_id: '', priority: '', producer_name: 'ledger' };
 
