@@ -89,18 +89,10 @@ function calibratePoints(flags: CalibrateFlags): void {
   writeResult(flags, { value: report, text: renderReport(report), coefficients: calibrated });
 }
 
-function priorsOf({
-  accelerator,
-  parameters,
-  weightBytes,
-  kvBytes,
-}: CalibrateFlags): readonly LogPrior[] {
-  const model = {
-    parameters,
-    weightBytes: weightBytes ?? 2 * parameters,
-    kvBytesPerToken: kvBytes,
-  };
-  return hardwarePriors(model, ACCELERATORS[accelerator]);
+function priorsOf(flags: CalibrateFlags): readonly LogPrior[] {
+  const { parameters, weightBytes = 2 * parameters, kvBytes: kvBytesPerToken } = flags;
+  const model = { parameters, weightBytes, kvBytesPerToken };
+  return hardwarePriors(model, ACCELERATORS[flags.accelerator]);
 }
 
 function writeResult(

@@ -1,13 +1,11 @@
 import type { ServingPoint } from './serving-point.ts';
-import { type Calibrated, mean, type PointPrediction, simulatePoint } from './simulate-point.ts';
+import { type Calibrated, mean, simulatePoint } from './simulate-point.ts';
 
 /** Errors of one prediction against the measurement, as shares: 0.1 is ten per cent too high. */
 interface PointError {
   readonly config: string;
   readonly throughputRps: number;
-  /**
-   * Measured throughput over the configuration's highest: how close the load is to its capacity.
-   */
+  /** Measured throughput over the configuration's highest: 1 is its capacity. */
   readonly load: number;
   readonly heldOut: boolean;
   readonly e2eMean: number;
@@ -36,39 +34,26 @@ export function reportOn(
     point,
     prediction: simulatePoint(point, calibrated, REPORT),
   }));
-  const errors: PointError[] = [];
-  const capacity: Record<string, number> = {};
-  const groups = Map.groupBy(predicted, ({ point }) => point.config);
   const highest = (rates: readonly { readonly throughputRps: number }[]): number =>
     Math.max(...rates.map(({ throughputRps }) => throughputRps));
   const measured = new Map<string, number>();
-  for (const [config, group] of groups) {
+  const capacity: Record<string, number> = {};
+  for (const [config, group] of Map.groupBy(predicted, ({ point }) => point.config)) {
     const rps = highest(group.map(({ point }) => point));
     measured.set(config, rps);
     capacity[config] = highest(group.map(({ prediction }) => prediction)) / rps - 1;
   }
-  for (const { point, prediction } of predicted) {
-    errors.push({
-      ...errorsOf(point, prediction),
-      load: point.throughputRps / (measured.get(point.config) ?? Number.NaN),
-      heldOut: !fittedOn.includes(point.config),
-    });
-  }
-  return { fittedOn, calibrated, capacity, errors };
-}
-
-function errorsOf(
-  point: ServingPoint,
-  prediction: PointPrediction,
-): Omit<PointError, 'load' | 'heldOut'> {
-  return {
+  const errors = predicted.map(({ point, prediction }) => ({
     config: point.config,
     throughputRps: point.throughputRps,
     e2eMean: prediction.e2eMeanS / point.e2eMeanS - 1,
     ttftMean: prediction.ttftMeanS / point.ttftMeanS - 1,
     ttftMedian: prediction.ttftMedianS / point.ttftMedianS - 1,
     throughput: prediction.throughputRps / point.throughputRps - 1,
-  };
+    load: point.throughputRps / (measured.get(point.config) ?? Number.NaN),
+    heldOut: !fittedOn.includes(point.config),
+  }));
+  return { fittedOn, calibrated, capacity, errors };
 }
 
 const HEAD = ['config', 'requests/s', 'load', 'E2E', 'TTFT mean', 'TTFT median', 'throughput', ''];

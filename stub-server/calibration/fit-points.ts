@@ -2,14 +2,9 @@ import { fitLog, type LogPrior } from './gauss-newton.ts';
 import type { ServingPoint } from './serving-point.ts';
 import { type Calibrated, simulatePoint } from './simulate-point.ts';
 
-/**
- * Coefficient of attention within prompts, computed from data sheets: prompts of a few hundred
- * tokens do not show it.
- */
+/** Attention within prompts, from data sheets: prompts of a few hundred tokens do not show it. */
 const SQUARE_MS = 5.3e-7;
-/**
- * Standard deviations of the figures: repetitions of such benchmarks, and the model's own error.
- */
+/** Standard deviations: repetitions of such benchmarks, and the model's own error. */
 const E2E_SPREAD = 0.03;
 const TTFT_SPREAD = 0.08;
 const THROUGHPUT_SPREAD = 0.01;

@@ -34,7 +34,7 @@ export function fitLog({ priors, residuals, onIteration }: FitOptions): readonly
   let current = observed(logs);
   let loss = lossOf(current, logs, priors);
   for (let iteration = 1; iteration <= ITERATIONS_MAX; iteration++) {
-    const direction = newtonStep({ logs, current, priors, observed });
+    const direction = newtonStep(logs, current, priors, observed);
     let next = logs;
     let nextResiduals = current;
     let nextLoss = Number.POSITIVE_INFINITY;
@@ -74,17 +74,12 @@ function priorResidual(log: number, prior: LogPrior | undefined): number {
   return prior === undefined ? 0 : (log - Math.log(prior.mean)) / prior.spread;
 }
 
-function newtonStep({
-  logs,
-  current,
-  priors,
-  observed,
-}: {
-  readonly logs: readonly number[];
-  readonly current: readonly number[];
-  readonly priors: readonly LogPrior[];
-  readonly observed: (logs: readonly number[]) => readonly number[];
-}): readonly number[] {
+function newtonStep(
+  logs: readonly number[],
+  current: readonly number[],
+  priors: readonly LogPrior[],
+  observed: (logs: readonly number[]) => readonly number[],
+): readonly number[] {
   const columns = logs.map((_, index) => {
     const moved = observed(logs.map((value, at) => (at === index ? value + STEP : value)));
     return moved.map((residual, row) => (residual - (current[row] as number)) / STEP);

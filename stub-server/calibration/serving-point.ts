@@ -32,9 +32,7 @@ const row = z.object({
   e2e_mean_s: positive,
 });
 
-/**
- * Reads a CSV with at least the columns of `row`, in any order. Throws ConfigError with the line.
- */
+/** Reads a CSV with the columns of `row`, in any order. Throws ConfigError with the line. */
 export function readServingPoints(text: string, source: string): readonly ServingPoint[] {
   return csvRows(text, row, source).map((data) => ({
     config: data.config,

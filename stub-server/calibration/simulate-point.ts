@@ -13,7 +13,7 @@ export interface Calibrated {
   readonly completionMs: number;
 }
 
-export type PointPrediction = Pick<
+type PointPrediction = Pick<
   ServingPoint,
   'throughputRps' | 'ttftMeanS' | 'ttftMedianS' | 'e2eMeanS'
 >;

@@ -18,9 +18,7 @@ export interface DecodingSequences {
   beginStep(): void;
   /** Tokens that a member computes in the current step. */
   tokensOf(sequence: Sequence): number;
-  /**
-   * Adds a member from the next step on. One token of its KV is missing, at least one is to come.
-   */
+  /** Adds a member from the next step on. The KV of exactly one token must be missing. */
   join(sequence: Sequence): void;
   /** Removes a member, with its counts settled. */
   leave(sequence: Sequence): void;
@@ -29,9 +27,7 @@ export interface DecodingSequences {
   settle(sequence: Sequence): void;
   /** Members whose next tokens may need a new block. Their counts are not settled. */
   readonly growing: LinkedList<Sequence>;
-  /**
-   * Other members whose next token fills a block of known content. Their counts are not settled.
-   */
+  /** Other members whose next token fills a block of known content; counts not settled. */
   readonly filling: LinkedList<Sequence>;
   /** Completes the step. `notify` and `takeEnded` follow. */
   advance(at: Millis): void;

@@ -20,10 +20,7 @@ export interface EngineOptions {
   readonly clock: Clock;
   readonly latency: LatencyModel;
   readonly observer: EngineObserver;
-  /**
-   * Maximum number of tokens computed in one step; longer prompts are split into chunks. At least
-   * `sequencesMax`.
-   */
+  /** Maximum tokens computed in a step; longer prompts are split. At least `sequencesMax`. */
   readonly batchedTokensMax: number;
   readonly sequencesMax: number;
   readonly kvBlocks: number;

@@ -73,7 +73,7 @@ export class KvCache {
   }
 
   /**
-   * Takes memory for `tokens` more tokens. Returns false, and takes nothing, without enough memory.
+   * Takes memory for `tokens` more tokens. Returns false, and takes none, if too little is free.
    */
   extend(sequence: Sequence, tokens: number): boolean {
     const after = sequence.computedTokens + tokens;
@@ -83,9 +83,7 @@ export class KvCache {
     return true;
   }
 
-  /**
-   * Releases all blocks, tail first: the head of a prompt, which others may share, is evicted last.
-   */
+  /** Releases all blocks, tail first: the head, which others may share, is evicted last. */
   release(sequence: Sequence): void {
     const { blocks } = sequence;
     for (let index = blocks.length - 1; index >= 0; index--) {

@@ -10,10 +10,7 @@ export class Link<Item> {
     this.list = list;
   }
 
-  /**
-   * Does nothing on a second call. A link keeps its `next`, so a loop over the list can continue
-   * from a link that has just left.
-   */
+  /** Keeps `next`, so that a loop over the list can go on from a link that has just left. */
   leave(): void {
     const { list, previous, next } = this;
     if (list === undefined) return;

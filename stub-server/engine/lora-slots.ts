@@ -83,10 +83,7 @@ export class LoraSlots {
   }
 }
 
-/**
- * Makes an adapter the most recent of at most `size`; the least recent ones that are not in use are
- * removed. Returns whether it was in the set.
- */
+/** Makes an adapter the most recent; evicts idle ones above `size`. Returns whether it was in. */
 function touch(
   set: Set<string>,
   lora: string,

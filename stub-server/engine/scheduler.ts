@@ -52,10 +52,7 @@ export class Scheduler {
     return this.waiting.length + this.#receiving.size;
   }
 
-  /**
-   * Plans a step and takes the memory for it. Returns undefined when there is nothing to do. The
-   * plan is valid until the next call.
-   */
+  /** Plans a step and takes its memory; undefined without work. Valid until the next call. */
   plan(at: Millis): Readonly<StepPlan> | undefined {
     this.#endAborted(at);
     const plan = this.#plan;
@@ -122,9 +119,7 @@ export class Scheduler {
     this.#plan.dropChunks();
   }
 
-  /**
-   * Takes memory for the next tokens of the decoding sequences. Returns whether one was preempted.
-   */
+  /** Takes memory for the next tokens of decoding sequences. Returns whether it preempted one. */
   #growDecoding(at: Millis): boolean {
     const { decoding } = this.running;
     let preempted = false;
@@ -142,10 +137,7 @@ export class Scheduler {
     return preempted;
   }
 
-  /**
-   * Adds the next chunk of each running sequence whose prompt is not complete. Returns the budget
-   * left, or -1 after a preemption.
-   */
+  /** Adds the next chunks of incomplete prompts. Returns the budget left; -1 after a preemption. */
   #continuePrefills(budget: number, at: Millis): number {
     const { prefilling } = this.running;
     let left = budget;

@@ -47,9 +47,7 @@ export interface SequenceRequest {
   readonly onDone?: (reason: FinishReason, usage: SequenceUsage, at: Millis) => void;
 }
 
-/**
- * KV that another engine has computed. Its memory is taken before the transfer begins, as in NIXL.
- */
+/** KV that another engine computes. Its memory is taken before the transfer, as in NIXL. */
 export interface RemoteKv {
   /** Prompt tokens whose KV is provided. */
   readonly tokens: number;
@@ -67,9 +65,7 @@ export interface Submission {
   release(): void;
 }
 
-/**
- * A request inside the engine, which alone changes it. Unknown times are NaN: fields stay unboxed.
- */
+/** A request inside the engine, which alone changes it. Unknown times are NaN, to stay unboxed. */
 export class Sequence {
   readonly request: SequenceRequest;
   readonly arrivedAt: Millis;

@@ -1,15 +1,10 @@
 import type { Millis, Random } from '../../src/framework/runtime.ts';
 
-/**
- * Speculative decoding: each step drafts some tokens per sequence and verifies them all at once.
- */
+/** Speculative decoding: each step drafts tokens for each sequence and verifies them at once. */
 export interface SpeculationOptions {
   /** Tokens drafted per sequence and step; at most `SPECULATION_TOKENS_MAX`. */
   readonly tokens: number;
-  /**
-   * Probability of each drafted token, 0 to 1, to be accepted if those before it were. The last
-   * value applies to all further tokens.
-   */
+  /** Probability of each token, 0 to 1, to be accepted after those before. The last is repeated. */
   readonly acceptance: readonly number[];
   /** Time to make the drafts of a step. */
   readonly draftMs: Millis;

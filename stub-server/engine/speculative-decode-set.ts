@@ -4,9 +4,7 @@ import { LinkedList } from './linked-list.ts';
 import type { Sequence } from './sequence.ts';
 import type { Speculation } from './speculation.ts';
 
-/**
- * Sequences that get as many tokens per step as their drafts give; each step visits each member.
- */
+/** Sequences that get as many tokens per step as their drafts give. A step visits each of them. */
 export class SpeculativeDecodeSet implements DecodingSequences {
   contextTokens = 0;
   acceptedTokens = 0;

@@ -87,10 +87,7 @@ export class ActiveFaults {
   }
 }
 
-/**
- * Begins and ends faults on schedule. `servers` has the faults of each server, one per rank; a
- * fault of a server that does not exist is ignored.
- */
+/** Begins and ends faults on schedule. `servers`: server → rank; faults of others are ignored. */
 export function scheduleFaults(
   schedule: readonly TimedFault[],
   servers: readonly (readonly ActiveFaults[])[],

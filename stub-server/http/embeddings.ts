@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import type { StubOptions } from '../options/stub-options.ts';
 import { ApiError, parseBody } from './api-error.ts';
-import { tokenIdsOf } from './tokenizer.ts';
+import { promptTokenIds, textOrTokens } from './read-generation.ts';
 
 const DIMENSIONS_DEFAULT = 384;
-const tokens = z.array(z.int().nonnegative()).min(1);
 const schema = z.looseObject({
   model: z.string(),
-  input: z.union([z.string(), z.array(z.string()).min(1), tokens, z.array(tokens).min(1)]),
+  input: textOrTokens,
   encoding_format: z.enum(['float', 'base64']).nullish(),
   dimensions: z.int().positive().max(16_384).nullish(),
 });
@@ -18,7 +17,7 @@ export function embeddings(raw: unknown, options: StubOptions, id: string): obje
   if (model !== options.model) {
     throw new ApiError(404, `The model \`${model}\` does not exist.`, 'model');
   }
-  const inputs = inputsOf(input);
+  const inputs = promptTokenIds(input);
   const promptTokens = inputs.reduce((sum, ids) => sum + ids.length, 0);
   return {
     id: `embd-${id}`,
@@ -34,15 +33,7 @@ export function embeddings(raw: unknown, options: StubOptions, id: string): obje
   };
 }
 
-function inputsOf(input: z.infer<typeof schema>['input']): readonly ArrayLike<number>[] {
-  if (typeof input === 'string') return [tokenIdsOf(Buffer.from(input, 'utf8'))];
-  if (typeof input[0] === 'number') return [input as number[]];
-  return (input as (string | number[])[]).map((each) =>
-    typeof each === 'string' ? tokenIdsOf(Buffer.from(each, 'utf8')) : each,
-  );
-}
-
-function vectorOf(ids: ArrayLike<number>, dimensions: number): Float32Array {
+function vectorOf(ids: Int32Array, dimensions: number): Float32Array {
   let state = 0x811c9dc5;
   for (let index = 0; index < ids.length; index++) {
     state = Math.imul(state ^ (ids[index] as number), 0x01000193);

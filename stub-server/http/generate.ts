@@ -45,7 +45,7 @@ export function generate({ prompts, ...terms }: GenerationRequest, call: Generat
   const missesCache = (each: PlannedSequence): boolean =>
     hitShare(promptKv(each, replica), replica) < cacheHitThreshold;
   if (cacheHitThreshold > 0 && sequences.some(missesCache)) sendEmpty(terms, call, sequences);
-  else new Generation(terms, call, { kv, sequences }).start();
+  else new Generation({ terms, call, kv, sequences }).start();
 }
 
 /** Answers without tokens because too little of the prompt is in the cache. */
@@ -99,39 +99,37 @@ function promptKv({ promptTokens, hashes }: PlannedSequence, { options }: Replic
   return { tokens: promptTokens, hashes: hashes.subarray(0, blocks) };
 }
 
+interface GenerationParts {
+  readonly terms: GenerationTerms;
+  readonly call: GenerateCall;
+  readonly kv: KvLegs;
+  readonly sequences: readonly PlannedSequence[];
+}
+
 /** The sequences of one request in the engine. */
 class Generation {
-  readonly #terms: GenerationTerms;
-  readonly #call: GenerateCall;
-  readonly #kv: KvLegs;
-  readonly #sequences: readonly PlannedSequence[];
+  readonly #parts: GenerationParts;
   readonly #reply: Reply;
   /** Sequences that have not ended; 0 after a failure. */
   #left: number;
   #usage: SequenceUsage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 };
   #submissions: readonly Submission[] = [];
 
-  constructor(
-    terms: GenerationTerms,
-    call: GenerateCall,
-    parts: { readonly kv: KvLegs; readonly sequences: readonly PlannedSequence[] },
-  ) {
-    const { kv, sequences } = parts;
-    this.#terms = terms;
-    this.#call = call;
-    this.#kv = kv;
-    this.#sequences = sequences;
+  constructor(parts: GenerationParts) {
+    const { terms, call, sequences } = parts;
+    this.#parts = parts;
     this.#left = sequences.length;
     const answers = sequences.map(({ answer }) => answer);
     this.#reply = replyTo(terms, call, answers);
   }
 
   start(): void {
-    const { replica, response } = this.#call;
-    const { prefill } = this.#kv;
+    const { terms, call, kv, sequences } = this.#parts;
+    const { replica, response } = call;
+    const { prefill } = kv;
     if (prefill !== undefined) replica.exchange.begin(prefill.key, replica.port);
-    const dropsAfter = this.#terms.stream ? replica.faults.dropsAfterTokens : undefined;
-    this.#submissions = this.#sequences.map((sequence, index) =>
+    const dropsAfter = terms.stream ? replica.faults.dropsAfterTokens : undefined;
+    this.#submissions = sequences.map((sequence, index) =>
       this.#submit(sequence, (count) => {
         // `destroySoon` still sends the tokens before.
         if (dropsAfter !== undefined && count > dropsAfter) response.socket?.destroySoon();
@@ -145,9 +143,10 @@ class Generation {
   }
 
   #submit(sequence: PlannedSequence, onToken: (count: number) => void): Submission {
-    const { replica, receivedAt, findReplica } = this.#call;
+    const { terms, call, kv } = this.#parts;
+    const { replica, receivedAt, findReplica } = call;
     const { promptTokens, tokenIds, hashes, answer } = sequence;
-    const { decode, prefill } = this.#kv;
+    const { decode, prefill } = kv;
     return replica.engine.submit({
       arrivedAt: receivedAt,
       promptTokens,
@@ -155,11 +154,11 @@ class Generation {
       blockHashes: hashes,
       outputTokens: answer.tokens,
       finishReason: answer.end === 'length' ? 'length' : 'stop',
-      lora: replica.loras.has(this.#terms.model) ? this.#terms.model : undefined,
-      priority: this.#terms.priority,
+      lora: replica.loras.has(terms.model) ? terms.model : undefined,
+      priority: terms.priority,
       holdBlocks: prefill !== undefined,
       remote: remoteKvOf(promptKv(sequence, replica), { replica, decode, findReplica }),
-      ...(this.#terms.stream && { onToken }),
+      ...(terms.stream && { onToken }),
       onDone: (reason, usage) => {
         if (reason === 'abort' || this.#left === 0) return;
         if (reason === 'error') this.#fail();
@@ -180,9 +179,10 @@ class Generation {
   }
 
   #finish(): void {
-    const { replica, requestId } = this.#call;
-    const { prefill } = this.#kv;
-    for (const { hashes } of this.#sequences) replica.store?.keep(hashes);
+    const { call, kv, sequences } = this.#parts;
+    const { replica, requestId } = call;
+    const { prefill } = kv;
+    for (const { hashes } of sequences) replica.store?.keep(hashes);
     if (prefill !== undefined) {
       replica.exchange.complete(prefill.key, () => {
         for (const submission of this.#submissions) submission.release();
@@ -195,9 +195,9 @@ class Generation {
   }
 
   #fail(): void {
-    const { prefill } = this.#kv;
+    const { call, kv } = this.#parts;
     this.#left = 0;
-    if (prefill !== undefined) this.#call.replica.exchange.abandon(prefill.key);
+    if (kv.prefill !== undefined) call.replica.exchange.abandon(kv.prefill.key);
     this.#reply.fail('the engine died');
   }
 }

@@ -12,10 +12,7 @@ const QUOTE = 0x22;
 const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 
-/**
- * Parses JSON and keeps its long prompts as bytes in the body: strings of them would be garbage at
- * once.
- */
+/** Parses JSON but keeps long prompts as bytes: strings of them would be garbage at once. */
 export class LongTexts {
   /** The parsed JSON, with marks in place of long texts. */
   readonly value: unknown;

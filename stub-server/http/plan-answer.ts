@@ -69,17 +69,14 @@ function toolCall({ tools }: GenerationTerms, random: Random, cap: number): Answ
 
 /** Cuts the answer before the first stop string. */
 function cutAt(stop: readonly string[], answer: Answer): Answer {
+  const stops = stop.filter((each) => each !== '');
   let generated = '';
   for (let index = 0; index < answer.tokens; index++) {
     generated += answer.text(index);
-    const found = Math.min(
-      ...stop
-        .map((each) => (each === '' ? -1 : generated.indexOf(each)))
-        .map((at) => (at < 0 ? Infinity : at)),
-    );
-    if (found === Number.POSITIVE_INFINITY) continue;
-    const text = (at: number): string =>
-      generated.slice(0, found).slice(TOKEN_BYTES * at, TOKEN_BYTES * (at + 1));
+    const starts = stops.map((each) => generated.indexOf(each)).filter((at) => at >= 0);
+    if (starts.length === 0) continue;
+    const kept = generated.slice(0, Math.min(...starts));
+    const text = (at: number): string => kept.slice(TOKEN_BYTES * at, TOKEN_BYTES * (at + 1));
     return { tokens: index + 1, end: 'stop', toolName: undefined, text };
   }
   return answer;

@@ -7,9 +7,7 @@ import { chainedHashes, TOKEN_BYTES, tokenIdsOf } from './tokenizer.ts';
 /** One answer to one prompt. */
 export interface PlannedSequence {
   readonly promptTokens: number;
-  /**
-   * Tokens of prompt and answer. Undefined without KV events: the memory is then free for others.
-   */
+  /** Tokens of prompt and answer; undefined without KV events, to save memory. */
   readonly tokenIds: Int32Array | undefined;
   /** Hashes of the full blocks of prompt and answer. */
   readonly hashes: Float64Array;

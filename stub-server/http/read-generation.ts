@@ -79,9 +79,17 @@ const chatSchema = z.looseObject({
   top_logprobs: z.int().min(0).max(20).nullish(),
 });
 const tokens = z.array(z.int().nonnegative()).min(1);
+type TextOrTokens = string | readonly string[] | readonly number[] | readonly (readonly number[])[];
+/** A text, several texts, the token ids of one, or those of several. */
+export const textOrTokens: z.ZodType<TextOrTokens> = z.union([
+  z.string(),
+  z.array(z.string()).min(1),
+  tokens,
+  z.array(tokens).min(1),
+]);
 const completionSchema = z.looseObject({
   ...shared,
-  prompt: z.union([z.string(), z.array(z.string()).min(1), tokens, z.array(tokens).min(1)]),
+  prompt: textOrTokens,
   logprobs: z.int().min(0).max(20).nullish(),
 });
 
@@ -113,7 +121,7 @@ export function readCompletion(raw: unknown, bytesOf: BytesOf = utf8): Generatio
   const data = parseBody(completionSchema, raw);
   return {
     ...common(data, 'completions'),
-    prompts: promptsOf(data.prompt, bytesOf),
+    prompts: promptTokenIds(data.prompt, bytesOf),
     // The default of the API and of vLLM.
     outputTokensMax: data.max_tokens ?? 16,
     logprobs: data.logprobs ?? undefined,
@@ -186,11 +194,14 @@ function textsOf({ content: text, tool_calls: calls }: ChatMessage): readonly st
   return [...texts, ...(calls ?? []).map((call) => call.function.arguments)];
 }
 
-function promptsOf(prompt: Completion['prompt'], bytesOf: BytesOf): readonly Int32Array[] {
+/** The token ids of each prompt. */
+export function promptTokenIds(
+  prompt: TextOrTokens,
+  bytesOf: BytesOf = utf8,
+): readonly Int32Array[] {
   if (typeof prompt === 'string') return [tokenIdsOf(bytesOf(prompt))];
-  const [first] = prompt;
-  if (typeof first === 'number') return [Int32Array.from(prompt as number[])];
-  return (prompt as (string | number[])[]).map((each) =>
+  if (typeof prompt[0] === 'number') return [Int32Array.from(prompt as readonly number[])];
+  return (prompt as readonly (string | readonly number[])[]).map((each) =>
     typeof each === 'string' ? tokenIdsOf(bytesOf(each)) : Int32Array.from(each),
   );
 }

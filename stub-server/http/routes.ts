@@ -26,10 +26,10 @@ export interface Call extends GenerateCall {
 /** Returns the JSON of a 200 answer, or undefined if it answers itself. Throws ApiError. */
 export type Route = (call: Call) => object | undefined;
 
-const FAULTS_PATHS = { begin: 'POST /stub/faults', end: 'DELETE /stub/faults' } as const;
 /** Paths that are served whatever faults are active. */
 export const ALWAYS_SERVED: ReadonlySet<string> = new Set([
-  ...Object.values(FAULTS_PATHS),
+  'POST /stub/faults',
+  'DELETE /stub/faults',
   'GET /stub/state',
 ]);
 
@@ -73,8 +73,8 @@ export const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   // Mooncake's bootstrap server, by data-parallel rank.
   ['GET /query', ({ replica }) => ({ 0: { engine_id: engineIdOf(replica) } })],
   // Not in vLLM: the state of this server, and its faults.
-  [FAULTS_PATHS.begin, beginFault],
-  [FAULTS_PATHS.end, endFaults],
+  ['POST /stub/faults', beginFault],
+  ['DELETE /stub/faults', endFaults],
   ['GET /stub/state', ({ replica }) => stateOf(replica)],
   ['POST /sleep', changing((engine) => engine.sleep())],
   ['POST /wake_up', changing((engine) => engine.wakeUp())],

@@ -35,10 +35,7 @@ export function engineIdOf({ name, address }: Replica): string {
   return `${name}@${address}`;
 }
 
-/**
- * The source of a prompt's KV if it is not computed here: a prefill leg, or the shared store.
- * Undefined without such a source.
- */
+/** The source of a prompt's KV outside this server: a prefill leg or the shared store, if any. */
 export function remoteKvOf(
   prompt: PromptKv,
   parts: {

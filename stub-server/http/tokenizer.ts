@@ -1,14 +1,6 @@
 /** A token is four bytes of text, near the mean of real tokenizers; there is no vocabulary. */
 export const TOKEN_BYTES = 4;
 
-interface ChainOptions {
-  readonly blockTokens: number;
-  /** Distinguishes equal text: adapter and cache salt. */
-  readonly root: string;
-  /** Tokens that follow the prompt. */
-  readonly answer?: Int32Array;
-}
-
 const NO_TOKENS = new Int32Array(0);
 
 /** Text as little-endian 32-bit token ids, at least one. The last of each piece is zero-padded. */
@@ -35,10 +27,17 @@ export function textOf(ids: ArrayLike<number>): string {
   return bytes.toString('utf8').replaceAll('\0', '');
 }
 
-/** A chained hash of 53 bits, which a number holds exactly, for each full block of the tokens. */
+/**
+ * A chained hash of 53 bits, which a number holds exactly, for each full block of a prompt and its
+ * answer. `root` distinguishes equal text: adapter and cache salt.
+ */
 export function chainedHashes(
   prompt: Int32Array,
-  { blockTokens, root, answer = NO_TOKENS }: ChainOptions,
+  {
+    blockTokens,
+    root,
+    answer = NO_TOKENS,
+  }: { readonly blockTokens: number; readonly root: string; readonly answer?: Int32Array },
 ): Float64Array {
   const blocks = Math.floor((prompt.length + answer.length) / blockTokens);
   const hashes = new Float64Array(blocks);

@@ -22,44 +22,32 @@ export function wholeReply(
   },
 ): object {
   const { envelope, answers, usage, kvTransfer } = parts;
-  const chat = request.api === 'chat';
   return {
     ...envelope,
-    object: chat ? 'chat.completion' : 'text_completion',
-    choices: answers.map((answer, index) =>
-      chat ? chatChoice(request, answer, index) : textChoice(request, answer, index),
-    ),
+    object: request.api === 'chat' ? 'chat.completion' : 'text_completion',
+    choices: answers.map((answer, index) => choiceOf(request, answer, index)),
     usage: usageObject(usage),
     kv_transfer_params: kvTransfer ?? null,
   };
 }
 
-function chatChoice({ logprobs }: GenerationTerms, answer: Answer, index: number): object {
-  const tokens = tokensOf(answer);
-  const { toolName: name, end } = answer;
+function choiceOf(request: GenerationTerms, answer: Answer, index: number): object {
+  const tokens = Array.from({ length: answer.tokens }, (_, at) => answer.text(at));
   const text = tokens.join('');
+  const end = { finish_reason: answer.end, stop_reason: null };
+  const { api, logprobs: top } = request;
+  if (api === 'completions') {
+    const logprobs = top === undefined ? null : completionLogprobs(tokens, top, 0);
+    return { index, text, logprobs, ...end };
+  }
+  const { toolName: name } = answer;
   const call = { id: toolCallId(index), type: 'function', function: { name, arguments: text } };
-  return {
-    index,
-    message:
-      name === undefined
-        ? { role: 'assistant', content: text, tool_calls: [] }
-        : { role: 'assistant', content: null, tool_calls: [call] },
-    logprobs: logprobs === undefined ? null : chatLogprobs(tokens, logprobs),
-    finish_reason: end,
-    stop_reason: null,
-  };
-}
-
-function textChoice({ logprobs }: GenerationTerms, answer: Answer, index: number): object {
-  const tokens = tokensOf(answer);
-  return {
-    index,
-    text: tokens.join(''),
-    logprobs: logprobs === undefined ? null : completionLogprobs(tokens, logprobs, 0),
-    finish_reason: answer.end,
-    stop_reason: null,
-  };
+  const message =
+    name === undefined
+      ? { role: 'assistant', content: text, tool_calls: [] }
+      : { role: 'assistant', content: null, tool_calls: [call] };
+  const logprobs = top === undefined ? null : chatLogprobs(tokens, top);
+  return { index, message, logprobs, ...end };
 }
 
 export function toolCallId(choice: number): string {
@@ -76,8 +64,4 @@ export function usageObject(usage: SequenceUsage): object {
     // vLLM omits the details when no token was cached.
     prompt_tokens_details: cachedTokens === 0 ? null : { cached_tokens: cachedTokens },
   };
-}
-
-function tokensOf(answer: Answer): readonly string[] {
-  return Array.from({ length: answer.tokens }, (_, index) => answer.text(index));
 }

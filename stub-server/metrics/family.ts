@@ -67,21 +67,7 @@ export interface Dialect {
 /** Families without labels of their own, by name; a value is a field of the stats or a function. */
 type Table<Value> = Readonly<Record<string, readonly [value: Value, help: string]>>;
 
-export function gauges(table: Table<Read | StatsField<number>>): readonly Family[] {
-  return seriesFamilies('gauge', table);
-}
-
-export function counters(table: Table<Read | StatsField<number>>): readonly Family[] {
-  return seriesFamilies('counter', table);
-}
-
-export function histograms(table: Table<StatsField<Histogram>>): readonly Family[] {
-  return Object.entries(table).map(([name, [field, help]]) => {
-    return { type: 'histogram', name, help, field };
-  });
-}
-
-function seriesFamilies(
+export function series(
   type: 'gauge' | 'counter',
   table: Table<Read | StatsField<number>>,
 ): readonly Family[] {
@@ -91,13 +77,19 @@ function seriesFamilies(
   });
 }
 
+export function histograms(table: Table<StatsField<Histogram>>): readonly Family[] {
+  return Object.entries(table).map(([name, [field, help]]) => {
+    return { type: 'histogram', name, help, field };
+  });
+}
+
 /** Finished requests by reason, under the name that several engines use. */
 export function requestSuccess(help: string): Family {
-  const series = (['stop', 'length', 'abort', 'error'] as const).map((reason) => ({
+  const reasons = (['stop', 'length', 'abort', 'error'] as const).map((reason) => ({
     labels: { finished_reason: reason },
     value: ({ stats }: MetricsSource) => stats.finished[reason],
   }));
-  return { type: 'counter', name: 'request_success_total', help, series };
+  return { type: 'counter', name: 'request_success_total', help, series: reasons };
 }
 
 export const running = ({ engine }: MetricsSource): number => engine.runningCount;

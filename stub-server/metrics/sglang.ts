@@ -1,13 +1,4 @@
-import {
-  counters,
-  type Dialect,
-  gauges,
-  histograms,
-  hitRate,
-  kvUsage,
-  running,
-  waiting,
-} from './family.ts';
+import { type Dialect, histograms, hitRate, kvUsage, running, series, waiting } from './family.ts';
 
 /** SGLang's metrics that routers and autoscalers read. */
 export const SGLANG: Dialect = {
@@ -20,7 +11,7 @@ export const SGLANG: Dialect = {
     tp_rank: '0',
   }),
   families: [
-    ...gauges({
+    ...series('gauge', {
       num_running_reqs: [running, 'The number of running requests.'],
       num_queue_reqs: [waiting, 'The number of requests in the waiting queue.'],
       token_usage: [kvUsage, 'The token usage.'],
@@ -35,7 +26,7 @@ export const SGLANG: Dialect = {
       gen_throughput: ['tokensPerSecond', 'The generation throughput (token/s).'],
       cache_hit_rate: [hitRate, 'The prefix cache hit rate.'],
     }),
-    ...counters({
+    ...series('counter', {
       num_retracted_reqs: ['preemptions', 'The number of retracted requests.'],
       prompt_tokens_total: ['promptTokens', 'Number of prefill tokens processed.'],
       generation_tokens_total: ['generatedTokens', 'Number of generation tokens processed.'],

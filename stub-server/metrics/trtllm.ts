@@ -1,12 +1,11 @@
 import {
-  counters,
   type Dialect,
-  gauges,
   histograms,
   hitRate,
   kvUsage,
   requestSuccess,
   running,
+  series,
   waiting,
 } from './family.ts';
 
@@ -15,17 +14,17 @@ export const TRTLLM: Dialect = {
   prefix: 'trtllm_',
   labels: ({ model }) => ({ engine_type: 'trtllm', model_name: model }),
   families: [
-    ...gauges({
+    ...series('gauge', {
       num_requests_running: [running, 'Requests in execution.'],
       num_requests_waiting: [waiting, 'Requests waiting.'],
     }),
-    ...counters({
+    ...series('counter', {
       num_requests_completed_total: [
         ({ stats }) => stats.finished.stop + stats.finished.length,
         'Requests completed.',
       ],
     }),
-    ...gauges({
+    ...series('gauge', {
       kv_cache_utilization: [kvUsage, 'Share of KV-cache blocks in use.'],
       kv_cache_hit_rate: [hitRate, 'Share of prompt tokens found in the cache.'],
       kv_cache_max_blocks: [({ kvBlocks }) => kvBlocks, 'KV-cache blocks.'],
@@ -33,7 +32,7 @@ export const TRTLLM: Dialect = {
       kv_cache_used_blocks: [({ engine }) => engine.kv.pool.held, 'KV-cache blocks in use.'],
       kv_cache_tokens_per_block: [({ blockTokens }) => blockTokens, 'Tokens in a block.'],
     }),
-    ...counters({
+    ...series('counter', {
       prompt_tokens_total: ['promptTokens', 'Prompt tokens.'],
       generation_tokens_total: ['generatedTokens', 'Generated tokens.'],
     }),

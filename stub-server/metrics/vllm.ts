@@ -1,26 +1,25 @@
 import { SPECULATION_TOKENS_MAX } from '../engine/speculation.ts';
 import {
-  counters,
   type Dialect,
   type Family,
-  gauges,
   histograms,
   type InfoFamily,
   kvUsage,
   type MetricsSource,
   requestSuccess,
   running,
+  series,
   waiting,
 } from './family.ts';
 
 /** Families of both years. */
 const COMMON: readonly Family[] = [
-  ...gauges({
+  ...series('gauge', {
     num_requests_running: [running, 'Number of requests in model execution batches.'],
     num_requests_waiting: [waiting, 'Number of requests waiting to be processed.'],
     kv_cache_usage_perc: [kvUsage, 'KV-cache usage. 1 means 100 percent usage.'],
   }),
-  ...counters({
+  ...series('counter', {
     prefix_cache_queries_total: [
       'prefixQueriedTokens',
       'Prefix cache queries, in terms of number of queried tokens.',
@@ -60,7 +59,7 @@ const COMMON: readonly Family[] = [
     ],
     request_params_n: ['requestAnswers', 'Histogram of the n request parameter.'],
   }),
-  ...counters({
+  ...series('counter', {
     spec_decode_num_drafts_total: [
       ({ engine: { speculation } }) => speculation?.drafts,
       'Number of spec decoding drafts.',
@@ -135,7 +134,7 @@ export const VLLM: Dialect = {
         },
       ],
     },
-    ...counters({
+    ...series('counter', {
       prompt_tokens_cached_total: ['cachedPromptTokens', 'Number of cached prompt tokens.'],
       external_prefix_cache_queries_total: [
         'transferredPromptTokens',
@@ -179,10 +178,10 @@ export const VLLM_2025: Dialect = {
   ...DIALECT,
   families: [
     ...COMMON,
-    ...gauges({
+    ...series('gauge', {
       gpu_cache_usage_perc: [kvUsage, 'GPU KV-cache usage. 1 means 100 percent usage.'],
     }),
-    ...counters({
+    ...series('counter', {
       gpu_prefix_cache_queries_total: [
         'prefixQueriedTokens',
         'GPU prefix cache queries, in terms of number of queried tokens.',

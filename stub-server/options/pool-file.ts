@@ -7,9 +7,7 @@ import { timedFaultSchema } from '../faults/fault.ts';
 import { parseOptions, type StubOptions, stubOptions } from './stub-options.ts';
 
 const positive = z.number().positive();
-/**
- * Options beside `servers` apply to all servers. `stubOptions` checks them with each server's own.
- */
+/** Options beside `servers` apply to all servers; `stubOptions` checks them for each server. */
 const schema = z.looseObject({
   servers: z.array(z.looseObject({ count: z.int().min(1).max(1000).default(1) })).min(1),
   seed: z.int().nonnegative().default(1),

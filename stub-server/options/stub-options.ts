@@ -49,10 +49,7 @@ export interface StubOptions {
   readonly completionMs: number;
   /** Duration of the start; /health answers 503 meanwhile. */
   readonly startupMs: number;
-  /**
-   * First port for KV events, one per endpoint; 0 takes free ones. Undefined: no events are
-   * published.
-   */
+  /** First port for KV events, one per endpoint; 0 takes free ones. Undefined: no events. */
   readonly kvEventsPort?: number | undefined;
   /** First port for replays of missed events. */
   readonly kvEventsReplayPort?: number | undefined;
@@ -205,10 +202,7 @@ export const stubOptions: z.ZodType<StubOptions> = schema.transform(
   },
 ) as z.ZodType<StubOptions>;
 
-/**
- * Parses options of a stub. Throws ConfigError with every issue; its path begins with `at`, or is
- * `fallback` if it is empty.
- */
+/** Throws ConfigError with every issue. Paths begin with `at`; `fallback` replaces an empty one. */
 export function parseOptions<T>(
   type: z.ZodType<T>,
   raw: unknown,

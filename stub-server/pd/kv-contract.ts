@@ -53,9 +53,7 @@ export interface KvLegs {
   readonly decode?: DecodeLeg | undefined;
 }
 
-/**
- * Finds which leg of which contract a request is, if any. Throws an Error for an invalid request.
- */
+/** Finds which leg of which contract a request is, if any. Throws Error if it is invalid. */
 export function kvLegsOf(
   { params, room }: KvFields,
   server: { readonly engineId: string; readonly requestId: string; readonly role: ServerRole },
@@ -108,9 +106,7 @@ function withoutScheme(address: string | null | undefined): string | undefined {
   return address?.replace(/^\w+:\/\//, '').replace(/\/.*$/, '') || undefined;
 }
 
-/**
- * The `kv_transfer_params` for the decode leg of a finished prefill, as in vLLM's NIXL connector.
- */
+/** The `kv_transfer_params` for the decode leg of a finished prefill, as in vLLM's NIXL. */
 export function nixlParams(server: {
   readonly engineId: string;
   readonly requestId: string;

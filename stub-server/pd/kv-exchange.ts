@@ -73,10 +73,7 @@ export class KvExchange {
     return this.#prefills.has(key);
   }
 
-  /**
-   * Transfers KV as soon as it is complete. Without a prefill leg of this key, a `patient` pull
-   * waits for one and another fails.
-   */
+  /** Transfers KV when it is complete. If the key is not known, `patient` waits, else it fails. */
   fetch(key: string, pull: KvPull, { patient }: { readonly patient: boolean }): void {
     const prefill = this.#prefills.get(key);
     if (prefill?.release !== undefined) this.#send(key, prefill, pull);

@@ -58,10 +58,7 @@ export function hardwarePreset(hardware: Hardware): Preset {
   };
 }
 
-/**
- * Memory left for the KV cache; 0 or less when the weights do not fit. The overheads are fitted to
- * vLLM's logs.
- */
+/** Memory left for KV; 0 or less if the weights do not fit. Overheads are fitted to vLLM's logs. */
 function kvBytesOf(
   { accelerator, tensorParallel, vocabulary, memoryShare }: Hardware,
   weightBytes: number,
