@@ -3,7 +3,7 @@ import { seededRandom } from '../../runtime/seeded-random.ts';
 import { BlockNumbers } from './block-numbers.ts';
 
 function numbersOf(numbers: BlockNumbers, blocks: readonly number[]): readonly number[] {
-  // Hashes of which many have the same lower half, as a table must be able to tell apart.
+  // Many of these hashes have the same lower half: the table must keep them apart.
   return blocks.map((block) => numbers.numberOf(block % 97, Math.floor(block / 97), false));
 }
 
@@ -36,7 +36,7 @@ describe('block numbers', () => {
     expect(numbers.numberOf(50, 0, false)).toBe(next + 1);
   });
 
-  it('are never given twice, and kept for half as many blocks as may be told apart', () => {
+  it('are never given twice, and kept for at least half as many blocks as the bound', () => {
     const numbers = new BlockNumbers(2000);
     const random = seededRandom(3);
     const blockOf = new Map<number, number>();

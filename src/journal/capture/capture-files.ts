@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 const NAME = /^capture-(\d{6,})\.jsonl\.zst$/;
 
-export interface CaptureFile {
+interface CaptureFile {
   readonly path: string;
   readonly number: number;
 }

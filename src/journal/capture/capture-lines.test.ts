@@ -97,7 +97,7 @@ describe('lines of a capture', () => {
   it('hold what is not its default', () => {
     const prompt = chainBlockIds([1, 2], { seedText: 'm', blockTokens: 16 });
     const rewrite = { requestedModel: 'other', rule: undefined };
-    const told = {
+    const fields = {
       streaming: false,
       outputTokensMax: 20,
       mediaItems: 2,
@@ -110,11 +110,11 @@ describe('lines of a capture', () => {
     const options = { subset: ['a:1', 'b'], firstTokenSeen: false, endSeen: false };
     const decision = { ...PICKED, prefill: 'b:1', by: 'canary' };
     const record = readAgain(
-      { ...told, rewrite, prompt, fairnessId: 'tenant' },
+      { ...fields, rewrite, prompt, fairnessId: 'tenant' },
       { redacted, options, decision },
     );
     expect(record).toMatchObject({ ...options, d: decision });
-    expect(record.r).toMatchObject({ ...told, headers: redacted.headers, fairness: 'hash' });
+    expect(record.r).toMatchObject({ ...fields, headers: redacted.headers, fairness: 'hash' });
     expect(record.r).toMatchObject({ rewrite: { requestedModel: 'other' }, blockTokens: 16 });
     expect(readAgain({}, { decision: { error: 'saturated' } }).d).toEqual({ error: 'saturated' });
   });
@@ -182,8 +182,8 @@ describe('lines of a capture', () => {
     const micros = drawn.map((each) => Math.floor(1000 * each) / 1000);
     for (const each of [0, ...near, ...near.map((n) => n / 1000), ...drawn, ...micros]) {
       const n = Math.floor(each);
-      const told = recordsOf((lines) => lines.firstToken(each, n));
-      expect(told).toEqual([{ e: 'first', t: each, n }]);
+      const fields = recordsOf((lines) => lines.firstToken(each, n));
+      expect(fields).toEqual([{ e: 'first', t: each, n }]);
     }
   });
 
@@ -206,9 +206,9 @@ describe('lines of a capture', () => {
 
   it('are read where an earlier version wrote everything, and null for NaN', () => {
     const r = { id: 'r1', model: 'm', streaming: false, promptTokens: 3, bodyBytes: 12 };
-    const told = { ...r, priority: 2, fairness: 'hash', blockTokens: 16, blocks: [[4, 2]] };
+    const fields = { ...r, priority: 2, fairness: 'hash', blockTokens: 16, blocks: [[4, 2]] };
     const about = { t: 1, n: 0, firstTokenSeen: false, endSeen: false };
-    const record = { e: 'q', ...about, r: told, d: { endpoint: 'a', score: Number.NaN } };
+    const record = { e: 'q', ...about, r: fields, d: { endpoint: 'a', score: Number.NaN } };
     const line = JSON.stringify(record);
     expect(line).toContain('"score":null');
     expect(recordOf(line)).toEqual(record);

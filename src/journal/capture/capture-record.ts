@@ -7,16 +7,16 @@ import type { Decision } from '../../framework/scheduling.ts';
 export const CAPTURE_VERSION = 3;
 
 /** Consecutive block numbers. */
-export type BlockRun = readonly [first: number, count: number];
+type BlockRun = readonly [first: number, count: number];
 
 /** The blocks of a prompt: equal numbers stand for equal text from the start of the prompt. */
 export type BlockRuns = readonly BlockRun[];
 
 /** Token counts that the model server reported; `cached` is null where it reported none. */
-export type CapturedUsage = readonly [prompt: number, completion: number, cached: number | null];
+type CapturedUsage = readonly [prompt: number, completion: number, cached: number | null];
 
 /** The load of an endpoint, and when the endpoint reported it. */
-export type CapturedSample = readonly [
+type CapturedSample = readonly [
   waiting: number,
   running: number,
   kvCacheUsage: number,
@@ -46,7 +46,7 @@ export interface CapturedRequest {
 }
 
 /** Where a request was sent. */
-export interface CapturedPick {
+interface CapturedPick {
   readonly endpoint: string;
   /** NaN where the capture has none. */
   readonly score: number;

@@ -186,7 +186,7 @@ function errorOf(error: unknown): CapturedDecision | undefined {
   return error instanceof RoutingError ? { error: error.code } : undefined;
 }
 
-/** Hashes with a secret that is never written, so that nobody can find a text by trying. */
+/** Hashes with a secret that is never written, so that no guess at a text can be confirmed. */
 function secretHash(): (text: string) => string {
   const secret = randomBytes(32);
   const hashes = new Map<string, string>();

@@ -19,7 +19,7 @@ const FAST = {
   chunkSize: 256 * 1024,
 };
 
-export interface CaptureWriterOptions {
+interface CaptureWriterOptions {
   /** Made where it is missing. Files of earlier runs stay while there is room for them. */
   readonly folder: string;
   /** The next file is begun when a file has this many bytes. */

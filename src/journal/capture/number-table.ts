@@ -56,13 +56,6 @@ export class NumberTable {
     slots[at + 3] = Math.floor(number / LIMB) + 1;
   }
 
-  /** Copies an entry of a smaller table. */
-  #move(before: Uint32Array, from: number): void {
-    const slots = this.#slots;
-    const at = this.#freeSlot(before[from] as number);
-    for (let word = 0; word < WORDS; word++) slots[at + word] = before[from + word] as number;
-  }
-
   #freeSlot(low: number): number {
     const slots = this.#slots;
     const mask = slots.length - 1;
@@ -73,9 +66,12 @@ export class NumberTable {
 
   #grow(): void {
     const before = this.#slots;
-    this.#slots = new Uint32Array(2 * before.length);
-    for (let at = 0; at < before.length; at += WORDS) {
-      if (before[at + 3] !== 0) this.#move(before, at);
+    const slots = new Uint32Array(2 * before.length);
+    this.#slots = slots;
+    for (let from = 0; from < before.length; from += WORDS) {
+      if (before[from + 3] === 0) continue;
+      const at = this.#freeSlot(before[from] as number);
+      for (let word = 0; word < WORDS; word++) slots[at + word] = before[from + word] as number;
     }
   }
 }

@@ -36,7 +36,7 @@ const KINDS: Readonly<Record<CaptureRecord['e'], true>> = {
   gap: true,
 };
 
-export interface CaptureReading {
+interface CaptureReading {
   /** In order. */
   readonly records: Generator<CaptureRecord, void>;
   /** Sentences about what is missing; complete when `records` has ended. */

@@ -2,7 +2,7 @@ import type { Clock } from '../../framework/runtime.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import { CaptureRecorder, type CaptureRecorderOptions } from './capture-recorder.ts';
 
-export interface CapturedPicker {
+interface CapturedPicker {
   readonly picker: EndpointPicker;
   readonly capture: CaptureRecorder;
 }

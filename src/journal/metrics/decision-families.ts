@@ -21,7 +21,7 @@ const PLUGIN_LABELS = ['plugin_name', 'plugin_type'];
 
 export type ExtensionPoint = 'Filter' | 'Scorer' | 'Picker';
 
-export interface PluginIdentity {
+interface PluginIdentity {
   readonly extensionPoint: ExtensionPoint;
   readonly type: string;
   readonly name: string;

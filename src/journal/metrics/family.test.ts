@@ -69,7 +69,7 @@ describe('createNameCap', () => {
     ]);
   });
 
-  it('tells known names from others without admitting any', () => {
+  it('gives `other` for unknown names without admitting them', () => {
     const cap = createNameCap(2);
     cap.admit('a');
     expect([cap.known('a'), cap.known('b'), cap.known('b')]).toEqual(['a', OTHER, OTHER]);

@@ -12,7 +12,7 @@ export interface Sample {
   readonly metricName?: string;
 }
 
-export interface ShownMetric {
+interface ShownMetric {
   readonly name: string;
   readonly help: string;
   readonly type: 'counter' | 'gauge' | 'histogram';
@@ -37,7 +37,7 @@ interface Kind<Child> {
   samples(name: string, labels: Labels, child: Child): readonly Sample[];
 }
 
-export interface PageEntry {
+interface PageEntry {
   readonly name: string;
   /** Without the `[ALPHA]` that precedes the help of every metric of the reference. */
   readonly help: string;
@@ -164,7 +164,7 @@ export const OTHER = 'other';
 /** Longer than any model name in use. Every scrape would transfer a label of a megabyte. */
 const NAME_CHARS_MAX = 256;
 
-export interface NameCap {
+interface NameCap {
   /** The name itself; `other` for a new name once as many as the cap are known. */
   admit(name: string): string;
   /** The name itself if it is known, else `other`. A new name stays unknown. */

@@ -103,7 +103,7 @@ describe('metricsSubscriber', () => {
     expect(page).not.toContain('llm_d_epp_request_duration_seconds_count');
   });
 
-  it('ignores calls about requests it was never told of, or told the end of', async () => {
+  it('ignores events of requests that were not routed, or have ended', async () => {
     const metrics = new PickerMetrics();
     const observer = metricsSubscriber(metrics);
     const routed = makeRouted(makeEndpoint('a'), { at: 0 });

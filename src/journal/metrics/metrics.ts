@@ -10,13 +10,13 @@ import { createRequestSeries, type RequestSeriesTable } from './request-series.t
 import type { Cell, Tally } from './tally.ts';
 
 /** How the metric `info` names this build. */
-export interface BuildInfo {
+interface BuildInfo {
   readonly commit: string;
   readonly buildRef: string;
 }
 
 /** How much of the prompt was thought to be cached at the endpoint picked. */
-export interface PrefixHits {
+interface PrefixHits {
   readonly ratio: Tally;
   readonly bytes: Tally;
 }
@@ -106,7 +106,7 @@ function pluginLabels(name: string): { plugin_name: string; plugin_type: string 
 }
 
 /** A prefix index that some data source keeps. */
-export interface PrefixIndex {
+interface PrefixIndex {
   /** The data source's name in the configuration. */
   readonly name: string;
   /** The number of blocks that the index holds for the endpoint. */

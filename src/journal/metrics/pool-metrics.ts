@@ -5,7 +5,7 @@ import type { InFlightView } from '../../framework/keys.ts';
 import type { Clock } from '../../framework/runtime.ts';
 import { endpointLabels, type Sample, showMetric } from './family.ts';
 
-export interface PoolMetricsOptions {
+interface PoolMetricsOptions {
   readonly registry: Registry;
   /** Label `name` of the pool's gauges. */
   readonly poolName: string;

@@ -8,7 +8,7 @@ const NAMES_MAX = 1000;
 /** A series takes some 300 lines of the page: beyond this many, all others share one. */
 const SERIES_MAX = 2000;
 
-export interface SeriesKey {
+interface SeriesKey {
   readonly model: string;
   /** What the model server is asked for: the client's name, unless a rule rewrote it. */
   readonly targetModel: string;
@@ -16,20 +16,13 @@ export interface SeriesKey {
   readonly priority: number;
 }
 
+type Sizes = 'requestBytes' | 'responseBytes' | 'inputTokens' | 'outputTokens' | 'cachedTokens';
+type Times = 'streamingTtftSeconds' | 'wholeTtftSeconds' | 'ntpotSeconds' | 'tpotSeconds';
+
 /** The metrics of all requests with the same model, target model, fairness id and priority. */
-export interface RequestSeries {
-  readonly requests: Cell;
-  readonly running: Cell;
-  readonly durationSeconds: Tally;
-  readonly requestBytes: Tally;
-  readonly responseBytes: Tally;
-  readonly inputTokens: Tally;
-  readonly outputTokens: Tally;
-  readonly cachedTokens: Tally;
-  readonly streamingTtftSeconds: Tally;
-  readonly wholeTtftSeconds: Tally;
-  readonly ntpotSeconds: Tally;
-  readonly tpotSeconds: Tally;
+export interface RequestSeries
+  extends Readonly<Record<'requests' | 'running', Cell>>,
+    Readonly<Record<'durationSeconds' | Sizes | Times, Tally>> {
   /** `code` is one of a closed set. */
   error(code: string): Cell;
 }

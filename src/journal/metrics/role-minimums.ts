@@ -6,7 +6,7 @@ import type { Clock } from '../../framework/runtime.ts';
 import type { Log } from '../../runtime/log.ts';
 import { showMetric } from './family.ts';
 
-export interface RoleMinimumsOptions {
+interface RoleMinimumsOptions {
   /** The picker's observers now: another configuration has others. */
   readonly observers: () => readonly Observer[];
   readonly clock: Clock;

@@ -40,12 +40,12 @@ async function start(ready: Readiness = { ok: true, detail: {} }): Promise<strin
 function say(port: number, bytes: string): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(bytes));
-    let heard = '';
+    let received = '';
     socket.on('data', (chunk) => {
-      heard += chunk.toString('latin1');
+      received += chunk.toString('latin1');
     });
-    socket.on('error', () => resolve(heard));
-    socket.on('close', () => resolve(heard));
+    socket.on('error', () => resolve(received));
+    socket.on('close', () => resolve(received));
   });
 }
 
@@ -78,7 +78,7 @@ describe('startAdminServer', () => {
     expect(await response.json()).toEqual({ ageMs: null });
   });
 
-  it('names its pages to whoever asks for another', async () => {
+  it('lists its pages where another is asked for', async () => {
     const response = await fetch(`${await start()}/nowhere`);
     expect(response.status).toBe(404);
     expect(await response.json()).toEqual({

@@ -8,16 +8,14 @@ export interface Readiness {
   readonly detail: unknown;
 }
 
-export interface AdminServerOptions {
+interface AdminServerOptions {
   readonly host: string;
   /** 0 takes a free port. */
   readonly port: number;
   /** In Prometheus' text format. */
   readonly metricsPage: () => Promise<string>;
   readonly ready: () => Readiness;
-  /**
-   * JSON documents by path, such as `/debug/endpoints`. An HttpError that one throws is the answer.
-   */
+  /** JSON documents by path. An HttpError that one throws becomes the answer. */
   readonly documents: ReadonlyMap<string, AdminRoute>;
   /** The same for actions: they answer only POST. All their parameters are in the query. */
   readonly actions?: ReadonlyMap<string, AdminRoute> | undefined;
@@ -32,10 +30,7 @@ export interface AdminServer {
   stop(): Promise<void>;
 }
 
-/**
- * What is wrong with an HTTP request, or not there: the answer's status, and its `error` as a
- * sentence.
- */
+/** The status of an answer, with a sentence that says what is wrong with the request. */
 export class HttpError extends Error {
   override readonly name = 'HttpError';
   readonly status: 400 | 404;
@@ -52,10 +47,7 @@ const CONNECTIONS_MAX = 256;
 const HEADERS_TIMEOUT_MS = 5000;
 /** Longer than the usual scrape intervals, so that scrapers keep their connection. */
 const KEEP_ALIVE_MS = 75_000;
-/**
- * A connection without any traffic is cut, such as that of a reader that stopped in the middle of a
- * page.
- */
+/** Cuts connections without traffic, such as that of a reader that stopped within a page. */
 const IDLE_TIMEOUT_MS = 90_000;
 const HEADER_BYTES_MAX = 8 * 1024;
 const PAGE_TYPE = 'text/plain; version=0.0.4; charset=utf-8';

@@ -6,10 +6,7 @@ import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import type { AdminRoute } from './admin-server.ts';
 import { decisionDocuments } from './decision-documents.ts';
 
-/**
- * Documents about the scheduler in charge, its shadows, the decisions of late and a promotion, by
- * path.
- */
+/** Documents about schedulers, shadows, recent decisions and a promotion, by path. */
 export function debugDocuments({
   picker,
   shadows,

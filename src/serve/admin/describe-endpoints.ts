@@ -4,10 +4,7 @@ import { CACHE_CONFIG, LORA } from '../../framework/keys.ts';
 import { prefixIndexes } from '../../journal/metrics/metrics.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
 
-/**
- * The pool as JSON for people: what each endpoint reported, how long ago, and what is in flight
- * there.
- */
+/** The pool as JSON for people: each endpoint with its last report and what is in flight there. */
 export function describeEndpoints(picker: EndpointPicker, now: number, sessions: number): unknown {
   const indexes = prefixIndexes(picker.observers());
   return {
