@@ -74,7 +74,7 @@ export class GatewayExchange {
     await this.#write({ request_body: { body: Buffer.alloc(0), end_of_stream: true } });
   }
 
-  /** Ends the exchange with an error of the gateway's own, where the client can still be told. */
+  /** Answers with an error of the gateway, or closes the connection if a response has begun. */
   #fail(status: number, sentence: string): void {
     if (this.#over) return;
     const { response } = this.#options;

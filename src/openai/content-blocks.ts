@@ -123,13 +123,7 @@ export function chainRuns(
   const words = new Uint32Array(2 * count);
   const chain = new Chain(root, seed);
   let block = 0;
-  for (const run of runs) {
-    for (let index = 0; index < run.count; index++, block++) {
-      chain.add(run.word(2 * index), run.word(2 * index + 1));
-      words[2 * block] = chain.low;
-      words[2 * block + 1] = chain.high;
-    }
-  }
+  for (const run of runs) block = appendRun(chain, run, words, block);
   return { count, blockTokens: BLOCK_TOKENS, words };
 }
 
@@ -144,12 +138,19 @@ export function extendChain(
   words.set(prompt.words.subarray(0, 2 * count));
   const chain = new Chain(root, seed);
   if (count > 0) chain.resume(words[2 * count - 2] as number, words[2 * count - 1] as number);
+  appendRun(chain, run, words, count);
+  return { count: count + run.count, blockTokens, words };
+}
+
+/** Writes the run's chained hashes into `words` from `block` on; returns the block behind them. */
+function appendRun(chain: Chain, run: ContentBlocks, words: Uint32Array, block: number): number {
+  let at = 2 * block;
   for (let index = 0; index < run.count; index++) {
     chain.add(run.word(2 * index), run.word(2 * index + 1));
-    words[2 * (count + index)] = chain.low;
-    words[2 * (count + index) + 1] = chain.high;
+    words[at++] = chain.low;
+    words[at++] = chain.high;
   }
-  return { count: count + run.count, blockTokens, words };
+  return block + run.count;
 }
 
 /** The running hash of a chain of blocks. */

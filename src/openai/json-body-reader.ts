@@ -130,7 +130,7 @@ export class JsonBodyReader implements BodyReader {
       throw invalidRequest(`field "${shape.required}" is an empty array: ${what}`);
     }
     if (types.has('stream') && types.get('stream') !== 'null') {
-      this.#expect('stream', ['boolean'], 'it says whether to stream the answer');
+      this.#expect('stream', ['boolean'], 'it selects whether to stream the answer');
     }
     for (const path of shape.outputCaps) {
       const value = values.get(path);

@@ -7,13 +7,15 @@ interface EncodeOptions {
   readonly agent: Agent;
   /** `host:port` each; items go to them in turn. */
   readonly encoders: readonly string[];
+  /** With `x-request-id`, which gets a suffix for each item. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly requestId: string;
 }
 
 /** Each item is a request of its own; a body with more items is not encoded elsewhere. */
 const ITEMS_MAX = 256;
 const PATH = '/v1/chat/completions';
+/** The header whose value all requests for a client's request share. */
+export const REQUEST_ID = 'x-request-id';
 /** Types of message parts that an encoder turns into embeddings. */
 const MEDIA: ReadonlySet<unknown> = new Set(['image_url', 'audio_url', 'video_url', 'input_audio']);
 
@@ -24,12 +26,13 @@ const MEDIA: ReadonlySet<unknown> = new Set(['image_url', 'audio_url', 'video_ur
  */
 export async function encodeMedia(
   body: Buffer,
-  { agent, encoders, headers, requestId }: EncodeOptions,
+  { agent, encoders, headers }: EncodeOptions,
 ): Promise<Buffer | undefined> {
   const chat = JSON.parse(body.toString('utf8')) as Json;
   const items = mediaIn(chat);
   if (items.length === 0) return undefined;
   if (items.length > ITEMS_MAX) throw new Error(`${items.length} items, more than ${ITEMS_MAX}`);
+  const requestId = headers[REQUEST_ID] ?? '';
   const stop = new AbortController();
   try {
     const answers = await Promise.all(
@@ -37,7 +40,7 @@ export async function encodeMedia(
         postJson(agent, {
           server: encoders[index % encoders.length] ?? '',
           path: PATH,
-          headers: { ...headers, 'x-request-id': `${requestId}-enc-${index}` },
+          headers: { ...headers, [REQUEST_ID]: `${requestId}-enc-${index}` },
           body: encodeRequest(chat, item),
           signal: stop.signal,
         }),

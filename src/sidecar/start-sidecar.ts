@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { Agent, type Dispatcher } from 'undici';
 import { ENCODE_HEADER, PREFILL_HEADER } from '../framework/stage-headers.ts';
 import { ListenError } from '../runtime/listen-error.ts';
-import { encodeMedia } from './encode-media.ts';
+import { encodeMedia, REQUEST_ID } from './encode-media.ts';
 import { decodeBody, prefillBody } from './kv-transfer.ts';
 import { postJson, readBody } from './post-json.ts';
 
@@ -39,7 +39,6 @@ export interface Sidecar {
   stop(): Promise<void>;
 }
 
-const REQUEST_ID = 'x-request-id';
 const GENERATES: ReadonlySet<string> = new Set(['/v1/chat/completions', '/v1/completions']);
 /** Many times the size of a prompt of a million tokens. */
 const BODY_BYTES_MAX = 64 * 1024 * 1024;
@@ -69,7 +68,8 @@ export async function startSidecar(options: SidecarOptions): Promise<Sidecar> {
   const agent = new Agent({ keepAliveTimeout: IDLE_MS, headersTimeout: 0, bodyTimeout: 0 });
   const counts = { prefilled: 0, encoded: 0, fellBack: 0 };
   const server = createServer({ requestTimeout: 0 }, (request, response) => {
-    serve({ request, response, agent, options, counts }).catch((error: unknown) => {
+    const headers = headersToForward(request);
+    serve({ request, response, headers, agent, options, counts }).catch((error: unknown) => {
       respondError(response, 502, `decoding server ${options.engine} failed: ${messageOf(error)}`);
     });
   });
@@ -92,6 +92,8 @@ export async function startSidecar(options: SidecarOptions): Promise<Sidecar> {
 interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
+  /** The request's headers to forward, with a request id. */
+  readonly headers: Readonly<Record<string, string>>;
   readonly agent: Agent;
   readonly options: SidecarOptions;
   readonly counts: SidecarCounts;
@@ -113,95 +115,82 @@ async function serve(exchange: Exchange): Promise<void> {
     respondError(response, 403, message);
     return;
   }
-  const requestId = String(request.headers[REQUEST_ID] ?? randomUUID());
-  const encoded = generates ? await withMedia(body, { ...exchange, requestId }) : body;
-  const sent = separate ? await withKv(encoded, { ...exchange, prefiller, requestId }) : encoded;
+  const encoded = generates ? await withMedia(body, exchange) : body;
+  const sent = separate ? await withKv(encoded, prefiller, exchange) : encoded;
   if (response.destroyed) return;
-  await forward(sent, { ...exchange, requestId, original: sent === body ? undefined : body });
+  await forward(sent, exchange, sent === body ? undefined : body);
 }
 
 /** The body with its encoders' answers; unchanged if it has no media or no encoder can be used. */
-async function withMedia(
-  body: Buffer,
-  { request, agent, options, counts, requestId }: Exchange & { requestId: string },
-): Promise<Buffer> {
+async function withMedia(body: Buffer, exchange: Exchange): Promise<Buffer> {
+  const { request, headers, agent, options, counts } = exchange;
   const named = String(request.headers[ENCODE_HEADER] ?? '').split(',');
   const encoders = named
     .map((each) => each.trim())
     .filter((each) => each !== '' && options.encoders?.includes(each) !== false);
   if (encoders.length === 0) return body;
   try {
-    const headers = forwardedHeaders(request);
-    const sent = await encodeMedia(body, { agent, encoders, headers, requestId });
+    const sent = await encodeMedia(body, { agent, encoders, headers });
     if (sent !== undefined) counts.encoded += 1;
     return sent ?? body;
   } catch (error) {
-    counts.fellBack += 1;
-    options.log(`encode at ${encoders.join(', ')} failed, encoding here: ${messageOf(error)}`);
+    const servers = encoders.join(', ');
+    fallBack(exchange, `encode at ${servers} failed, encoding here: ${messageOf(error)}`);
     return body;
   }
 }
 
 /** The body with the prefilling server's answer about its KV; unchanged if that server fails. */
-async function withKv(
-  body: Buffer,
-  { prefiller, requestId, ...exchange }: Exchange & { prefiller: string; requestId: string },
-): Promise<Buffer> {
-  const { request, agent, options, counts } = exchange;
+async function withKv(body: Buffer, prefiller: string, exchange: Exchange): Promise<Buffer> {
+  const { request, headers, agent, counts } = exchange;
   try {
     const asked = JSON.parse(body.toString('utf8')) as Record<string, unknown>;
-    const answer = await postJson(agent, {
-      server: prefiller,
-      path: request.url ?? '/',
-      headers: { ...forwardedHeaders(request), [REQUEST_ID]: requestId },
-      body: prefillBody(asked),
-    });
+    const path = request.url ?? '/';
+    const question = { server: prefiller, path, headers, body: prefillBody(asked) };
+    const answer = await postJson(agent, question);
     counts.prefilled += 1;
     return Buffer.from(JSON.stringify(decodeBody(asked, answer)));
   } catch (error) {
-    counts.fellBack += 1;
-    options.log(`prefill at ${prefiller} failed, computing here: ${messageOf(error)}`);
+    fallBack(exchange, `prefill at ${prefiller} failed, computing here: ${messageOf(error)}`);
     return body;
   }
 }
 
+function fallBack({ counts, options }: Exchange, message: string): void {
+  counts.fellBack += 1;
+  options.log(message);
+}
+
 /** `original`: the client's body, for a second try without the other servers' results. */
-async function forward(
-  body: Buffer,
-  {
-    original,
-    ...exchange
-  }: Exchange & { readonly requestId: string; readonly original?: Buffer | undefined },
-): Promise<void> {
-  const { request, response, agent, options, requestId, counts } = exchange;
+async function forward(body: Buffer, exchange: Exchange, original?: Buffer): Promise<void> {
+  const { request, response, headers, agent, options } = exchange;
   const answer = await agent.request({
     origin: `http://${options.engine}`,
     path: request.url ?? '/',
     method: (request.method ?? 'GET') as Dispatcher.HttpMethod,
-    headers: { ...forwardedHeaders(request), [REQUEST_ID]: requestId },
+    headers,
     body: body.length === 0 ? null : body,
   });
   if (answer.statusCode >= SERVER_ERROR && original !== undefined) {
     // The KV was lost. Nothing has been answered yet, so the prompt can still be computed here.
-    counts.fellBack += 1;
-    options.log(`decode with transferred KV answered ${answer.statusCode}, computing here`);
+    fallBack(exchange, `decode with transferred KV answered ${answer.statusCode}, computing here`);
     await answer.body.dump();
     await forward(original, exchange);
     return;
   }
-  const headers = Object.entries(answer.headers).filter(([name]) => !NOT_FORWARDED.has(name));
-  response.writeHead(answer.statusCode, Object.fromEntries(headers) as Record<string, string>);
+  const kept = Object.entries(answer.headers).filter(([name]) => !NOT_FORWARDED.has(name));
+  response.writeHead(answer.statusCode, Object.fromEntries(kept) as Record<string, string>);
   response.flushHeaders();
   // If one side closes, the pipeline closes the other.
   await pipeline(answer.body, response).catch(() => response.destroy());
 }
 
-function forwardedHeaders({ headers }: IncomingMessage): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(headers).flatMap(([name, value]) =>
-      value === undefined || NOT_FORWARDED.has(name) ? [] : [[name, String(value)]],
-    ),
+function headersToForward({ headers }: IncomingMessage): Record<string, string> {
+  const kept = Object.entries(headers).flatMap(([name, value]) =>
+    value === undefined || NOT_FORWARDED.has(name) ? [] : [[name, String(value)] as const],
   );
+  const requestId = String(headers[REQUEST_ID] ?? randomUUID());
+  return { ...Object.fromEntries(kept), [REQUEST_ID]: requestId };
 }
 
 function respondError(response: ServerResponse, code: number, message: string): void {
