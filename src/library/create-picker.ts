@@ -108,7 +108,11 @@ export function createPickerFrom(
   });
   const random = seededRandom(seed);
   const network = { get: () => Promise.reject(new Error('an embedded picker has no network')) };
-  const picker = new EndpointPicker({ plan, runtime: { clock, random, network }, subscribers: observers });
+  const picker = new EndpointPicker({
+    plan,
+    runtime: { clock, random, network },
+    subscribers: observers,
+  });
   const openBody = createOpenBody({ bodyBytesMax: BODY_BYTES_MAX, hashSeed: seed });
   let requests = 0;
   const known = (id: string, call: string): EndpointId => {
