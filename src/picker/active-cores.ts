@@ -61,7 +61,7 @@ export class ActiveCores {
   }
 
   /** What decides this request. */
-  chosenFor(request: InferenceRequest): Generation {
+  generationFor(request: InferenceRequest): Generation {
     const begun = this.#begun.get(request);
     if (begun === undefined || !this.#active.includes(begun)) return this.#chosen(request);
     // The challenger may have given the request back since.
@@ -91,7 +91,7 @@ export class ActiveCores {
   }
 
   /** Puts another core in charge. A challenger goes with the core that it was beside. */
-  follow(next: SchedulingCore): void {
+  putInCharge(next: SchedulingCore): void {
     this.withdraw();
     const known = new Set(this.core.observers);
     this.#inCharge = this.#activate(next);

@@ -4,9 +4,9 @@ const INITIAL_ENTRIES = 256;
 const SLOTS_PER_ENTRY = 2;
 
 /**
- * Finds entry numbers by 64-bit keys, each two 32-bit words. The caller numbers the entries, densely
- * from 0. Several entries may have equal keys; `find` returns one of them. Open addressing with
- * linear probing over typed arrays: 16 bytes an entry, and no work for the garbage collector.
+ * Finds entry numbers by 64-bit keys of two words; the low words must be spread evenly. The caller
+ * numbers the entries from 0. Several may have equal keys: `find` returns one of them. Open
+ * addressing with linear probing over typed arrays: 16 bytes an entry, no garbage.
  */
 export class BlockTable {
   #low = new Uint32Array(INITIAL_ENTRIES);
@@ -18,10 +18,6 @@ export class BlockTable {
   /** The number of inserted entries. */
   get size(): number {
     return this.#size;
-  }
-
-  get bytes(): number {
-    return this.#low.byteLength + this.#high.byteLength + this.#slots.byteLength;
   }
 
   low(entry: number): number {
@@ -49,8 +45,8 @@ export class BlockTable {
   }
 
   /**
-   * How many of the first `count` blocks of a chain are inserted, without a gap. For tables in which
-   * a block is never inserted without those before it in its chain: binary search finds the end.
+   * How many of a chain's first `count` blocks are inserted. Only for tables in which a block is
+   * never inserted without those before it in its chain: so binary search finds the end.
    */
   matchedPrefix(words: Uint32Array, count: number): number {
     if (this.#size === 0 || count === 0 || !this.has(words, 0)) return 0;

@@ -1,4 +1,3 @@
-import type { Endpoint } from '../framework/endpoint.ts';
 import { RoutingError } from '../framework/error.ts';
 import type { Observer, ReplacementReport } from '../framework/plugin.ts';
 import type { InferenceRequest } from '../framework/request.ts';
@@ -26,8 +25,7 @@ import type { JournalSubscriber } from './journal.ts';
 import { Ledger } from './ledger.ts';
 import type { PluginWrap } from './plan/instantiate.ts';
 import type { PickerPlan } from './plan/picker-plan.ts';
-import { reserve } from './reserve.ts';
-import { ReservedRequest } from './reserved-request.ts';
+import { type ReserveParts, reserveRequest } from './reserved-request.ts';
 import { createSchedulingCore, type SchedulingCore } from './scheduling-core.ts';
 import { subsetOf } from './subset.ts';
 
@@ -55,6 +53,7 @@ export class EndpointPicker implements Router, BookingRouter {
   readonly #options: EndpointPickerOptions;
   readonly #subscribers: readonly JournalSubscriber[];
   readonly #engineModel = new EngineModel();
+  readonly #parts: ReserveParts;
   readonly #cores: ActiveCores;
   #decisions = 0;
 
@@ -66,6 +65,8 @@ export class EndpointPicker implements Router, BookingRouter {
       for (const subscriber of subscribers) subscriber.onTimer?.(timer, at);
     });
     this.#options = { ...options, runtime: { ...runtime, clock: this.clock } };
+    const { pool, ledger, clock } = this;
+    this.#parts = { pool, ledger, clock, engineModel: this.#engineModel, subscribers };
     this.pool.observeEndpoints(this.ledger);
     this.pool.observeEndpoints(this.#engineModel);
     for (const subscriber of subscribers) this.pool.observeEndpoints(subscriber);
@@ -86,7 +87,7 @@ export class EndpointPicker implements Router, BookingRouter {
    */
   adopt(plan: PickerPlan): void {
     this.clock.setUp((at) => {
-      this.#cores.follow(this.#createCore(plan, this.#cores.core));
+      this.#cores.putInCharge(this.#createCore(plan, this.#cores.core));
       for (const subscriber of this.#subscribers) subscriber.onAdopted?.(plan, at);
     });
   }
@@ -190,7 +191,7 @@ export class EndpointPicker implements Router, BookingRouter {
   place(cycle: Cycle, decision: Decision): RoutedRequest {
     this.clock.begin();
     try {
-      return this.#reserve(cycle, decision, primaryOf(decision, cycle.candidates.length));
+      return reserveRequest(cycle, decision, this.#parts);
     } finally {
       this.clock.end();
     }
@@ -222,7 +223,7 @@ export class EndpointPicker implements Router, BookingRouter {
 
   #cycleOf(request: InferenceRequest, options: RouteOptions, at: Millis): Cycle {
     const candidates = subsetOf(this.pool.snapshot(), options.subset);
-    const generation: Generation = this.#cores.chosenFor(request);
+    const generation: Generation = this.#cores.generationFor(request);
     const context =
       candidates.length === 0 ? undefined : generation.core.contextOf(request, candidates, at);
     return {
@@ -255,55 +256,12 @@ export class EndpointPicker implements Router, BookingRouter {
   }
 
   #conclude(cycle: Cycle, decision: Decision): RoutedRequest {
-    let endpoint: Endpoint;
     try {
-      endpoint = primaryOf(decision, cycle.candidates.length);
+      primaryOf(decision, cycle.candidates.length);
     } catch (error) {
       throw this.#refuse(cycle, error);
     }
     this.#publish(cycle);
-    return this.#reserve(cycle, decision, endpoint);
-  }
-
-  #reserve(cycle: Cycle, decision: Decision, endpoint: Endpoint): RoutedRequest {
-    const { number, at, request, generation, options } = cycle;
-    const { firstTokenSeen = false, endSeen = true } = options;
-    const { prefill, encoders = [] } = decision;
-    const cachedAt = (held: Endpoint): number => generation.core.cachedTokens(held, cycle.context);
-    const cachedTokens = cachedAt(endpoint);
-    const computes = prefill && { endpoint: prefill, cachedTokens: cachedAt(prefill) };
-    const { load, ttftMs, decodeMs, reservation } = reserve(endpoint, {
-      request,
-      prefill: computes,
-      encoders,
-      cachedTokens,
-      ledger: this.ledger,
-      engineModel: this.#engineModel,
-    });
-    // A response that comes in one piece shows no first token, only its end.
-    const seen = firstTokenSeen && request.streaming;
-    const routed = {
-      number,
-      request,
-      endpoint,
-      prefill,
-      cachedTokens,
-      load,
-      at,
-      firstTokenSeen: seen,
-    };
-    const reserved = new ReservedRequest({
-      routed,
-      decision,
-      reservation,
-      endsAt: endSeen ? undefined : at + ttftMs + decodeMs,
-      pool: this.pool,
-      clock: this.clock,
-      subscribers: this.#subscribers,
-      observers: generation.requestObservers,
-      responseHeaderPlugins: generation.responseHeaderPlugins,
-    });
-    if (!seen) reserved.expectPrefill(ttftMs);
-    return reserved;
+    return reserveRequest(cycle, decision, this.#parts);
   }
 }

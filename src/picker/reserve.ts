@@ -6,7 +6,7 @@ import type { Millis } from '../framework/runtime.ts';
 import type { EngineModel } from './engine-model/engine-model.ts';
 import type { Ledger, Reservation } from './ledger.ts';
 
-export interface ReserveParts extends Pick<Routed, 'request' | 'cachedTokens'> {
+export interface ReservationParts extends Pick<Routed, 'request' | 'cachedTokens'> {
   readonly prefill: { readonly endpoint: Endpoint; readonly cachedTokens: number } | undefined;
   readonly encoders: readonly Endpoint[];
   readonly ledger: Ledger;
@@ -26,7 +26,7 @@ export interface Reserved {
 const NO_TOKENS = { prefillTokens: 0, contextTokens: 0 };
 
 /** Reserves a request's place at the endpoint that decodes it, and where its prompt and media are computed. */
-export function reserve(target: Endpoint, parts: ReserveParts): Reserved {
+export function reserve(target: Endpoint, parts: ReservationParts): Reserved {
   const { request, prefill, encoders, ledger, engineModel } = parts;
   const { endpoint: computes, cachedTokens } = prefill ?? { ...parts, endpoint: target };
   const prefillTokens = Math.max(0, request.promptTokens - cachedTokens);

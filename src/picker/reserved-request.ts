@@ -5,10 +5,13 @@ import type { InferenceRequest, PromptBlocks } from '../framework/request.ts';
 import type { RoutedRequest } from '../framework/routing.ts';
 import type { Millis, Timer } from '../framework/runtime.ts';
 import type { Decision } from '../framework/scheduling.ts';
+import { type Cycle, primaryOf } from './cycle.ts';
 import type { EndpointPool } from './endpoint-pool.ts';
+import type { EngineModel } from './engine-model/engine-model.ts';
 import type { EventClock } from './event-clock.ts';
 import type { JournalSubscriber } from './journal.ts';
-import type { Reservation } from './ledger.ts';
+import type { Ledger, Reservation } from './ledger.ts';
+import { reserve } from './reserve.ts';
 
 export interface ReservedRequestParts {
   readonly routed: Routed;
@@ -22,6 +25,42 @@ export interface ReservedRequestParts {
   readonly subscribers: readonly JournalSubscriber[];
   readonly observers: readonly RequestObserver[];
   readonly responseHeaderPlugins: readonly ResponseHeaderPlugin[];
+}
+
+/** What a picker reserves with. */
+export interface ReserveParts extends Pick<ReservedRequestParts, 'pool' | 'clock' | 'subscribers'> {
+  readonly ledger: Ledger;
+  readonly engineModel: EngineModel;
+}
+
+/** Reserves for a cycle by this decision. Throws RoutingError `saturated` where the decision names no endpoint. */
+export function reserveRequest(
+  { number, at, request, candidates, context, generation, options }: Cycle,
+  decision: Decision,
+  { ledger, engineModel, ...parts }: ReserveParts,
+): ReservedRequest {
+  const { firstTokenSeen = false, endSeen = true } = options;
+  const { prefill, encoders = [] } = decision;
+  const endpoint = primaryOf(decision, candidates.length);
+  const cachedAt = (held: Endpoint): number => generation.core.cachedTokens(held, context);
+  const cachedTokens = cachedAt(endpoint);
+  const computes = prefill && { endpoint: prefill, cachedTokens: cachedAt(prefill) };
+  const about = { request, prefill: computes, encoders, cachedTokens, ledger, engineModel };
+  const { load, ttftMs, decodeMs, reservation } = reserve(endpoint, about);
+  // A response that comes in one piece shows no first token, only its end.
+  const seen = firstTokenSeen && request.streaming;
+  const timing = { at, firstTokenSeen: seen };
+  const reserved = new ReservedRequest({
+    ...parts,
+    routed: { number, request, endpoint, prefill, cachedTokens, load, ...timing },
+    decision,
+    reservation,
+    endsAt: endSeen ? undefined : at + ttftMs + decodeMs,
+    observers: generation.requestObservers,
+    responseHeaderPlugins: generation.responseHeaderPlugins,
+  });
+  if (!seen) reserved.expectPrefill(ttftMs);
+  return reserved;
 }
 
 /** One routed request until its end. A call after `done`, and a second first token, has no effect. */

@@ -5,7 +5,7 @@ import {
   type ProtocolConfig,
   type StreamEvent,
 } from '../codec/stream-event.ts';
-import { chunked } from './chunked.ts';
+import { echoBody } from './echo-body.ts';
 import {
   type BookingMode,
   ObservedRequest,
@@ -88,14 +88,16 @@ export class ObserverSession {
         this.#emit({ kind: 'answer-request-headers', pick: undefined });
         return;
       case 'request-body':
-        if (requestBodyMode === BODY_MODE.fullDuplex) this.#echo('echo-request-body', event);
+        if (requestBodyMode === BODY_MODE.fullDuplex)
+          echoBody(this.#emit, 'echo-request-body', [event.chunk], event.endOfStream);
         else this.#emit({ kind: 'answer-request-body', pick: undefined });
         return;
       case 'response-headers':
         this.#emit({ kind: 'answer-response-headers', setHeaders: [] });
         return;
       case 'response-body':
-        if (responseBodyMode === BODY_MODE.fullDuplex) this.#echo('echo-response-body', event);
+        if (responseBodyMode === BODY_MODE.fullDuplex)
+          echoBody(this.#emit, 'echo-response-body', [event.chunk], event.endOfStream);
         else this.#emit({ kind: 'answer-response-body' });
         return;
       case 'request-trailers':
@@ -106,17 +108,6 @@ export class ObserverSession {
         return;
       case 'unknown':
         return;
-    }
-  }
-
-  #echo(
-    kind: 'echo-request-body' | 'echo-response-body',
-    { chunk, endOfStream }: { readonly chunk: Buffer; readonly endOfStream: boolean },
-  ): void {
-    const groups = chunked([chunk]);
-    for (const [index, pieces] of groups.entries()) {
-      const last = index === groups.length - 1;
-      this.#emit({ kind, pieces, endOfStream: endOfStream && last });
     }
   }
 

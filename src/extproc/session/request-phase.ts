@@ -2,13 +2,14 @@ import { RoutingError } from '../../framework/error.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { RoutedRequest, Router } from '../../framework/routing.ts';
 import type { AnswerBlocks } from '../../openai/answer-blocks.ts';
-import { type BodyEdit, byteGrowth, editBody } from '../../openai/body-edit.ts';
+import { byteGrowth, editBody } from '../../openai/body-edit.ts';
 import type { BodyReader, RequestHead } from '../../openai/body-reader.ts';
 import type { PickMutation, StreamAction } from '../codec/stream-action.ts';
 import { BODY_MODE, type ProtocolConfig } from '../codec/stream-event.ts';
-import { chunked } from './chunked.ts';
+import { echoBody } from './echo-body.ts';
 import { PassingBody } from './passing-body.ts';
 import { isRenamed, pickMutation } from './pick-mutation.ts';
+import { lengthAfter, type PickTime, pickTimeOf } from './pick-time.ts';
 
 export interface RequestPhaseOptions {
   readonly router: Router;
@@ -24,17 +25,6 @@ export interface RequestPhaseOptions {
   /** In full duplex, give up the response side: output tokens cost nothing, and their end is not seen. */
   readonly halfCloseAfterPick: boolean;
 }
-
-/** When the pick is made, and what the proxy gets before it: what the request's body mode means to us. */
-type PickTime =
-  /** Full duplex: at the body's end. Nothing is answered before, and then all of the body is sent back. */
-  | 'body-end'
-  /** The body comes in one message, once the headers have been answered. */
-  | 'body-message'
-  /** The body streams past: the pick is made as soon as enough of it was seen. */
-  | 'early'
-  /** The body comes after our answer to the headers, or never. */
-  | 'headers';
 
 /** A request that is read as far as its pick needs. */
 interface ReadRequest {
@@ -136,7 +126,8 @@ export class RequestPhase {
     if (head === undefined || reader === undefined) {
       // Its headers were never sent to us: there is nothing to pick for, so it passes as it is.
       this.#ended = endOfStream;
-      if (this.#pickTime === 'body-end') this.#echo([chunk], endOfStream);
+      if (this.#pickTime === 'body-end')
+        echoBody(this.#emit, 'echo-request-body', [chunk], endOfStream);
       else this.#emit({ kind: 'answer-request-body', pick: undefined });
       return;
     }
@@ -222,7 +213,8 @@ export class RequestPhase {
     const answer = (pick: PickMutation): void => {
       this.#answerHeaders(pick);
       // Trailers end the stream then, and without any body the proxy expects none back.
-      if (!byTrailers || this.#bodyBytes > 0) this.#echo(body, !byTrailers);
+      if (!byTrailers || this.#bodyBytes > 0)
+        echoBody(this.#emit, 'echo-request-body', body, !byTrailers);
       this.drop();
       if (byTrailers) this.#emit({ kind: 'answer-request-trailers' });
       else if (this.#halfCloses(request)) this.#emit({ kind: 'half-close' });
@@ -306,38 +298,9 @@ export class RequestPhase {
     this.#emit({ kind: 'answer-request-headers', pick });
   }
 
-  #echo(body: readonly Uint8Array[], ends: boolean): void {
-    const groups = chunked(body);
-    for (const [index, pieces] of groups.entries()) {
-      const endOfStream = ends && index === groups.length - 1;
-      this.#emit({ kind: 'echo-request-body', pieces, endOfStream });
-    }
-  }
-
   /** A renamed model has to be restored in the answer, which must be seen then. */
   #halfCloses(request: InferenceRequest): boolean {
     const { halfCloseAfterPick } = this.#options;
     return halfCloseAfterPick && this.#pickTime === 'body-end' && !isRenamed(request);
-  }
-}
-
-/** The length of a body that leaves without us; undefined where it is not edited, or no length was announced. */
-function lengthAfter(edit: BodyEdit | undefined, { headers }: RequestHead): number | undefined {
-  const announced = headers.get('content-length');
-  if (edit === undefined || announced === undefined) return undefined;
-  return Number(announced) + byteGrowth(edit);
-}
-
-function pickTimeOf({ requestBodyMode, sendsBodyWithoutWaiting }: ProtocolConfig): PickTime {
-  switch (requestBodyMode) {
-    case BODY_MODE.fullDuplex:
-      return 'body-end';
-    case BODY_MODE.buffered:
-    case BODY_MODE.bufferedPartial:
-      return 'body-message';
-    case BODY_MODE.streamed:
-      return sendsBodyWithoutWaiting ? 'early' : 'headers';
-    default:
-      return 'headers';
   }
 }

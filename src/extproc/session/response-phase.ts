@@ -7,7 +7,7 @@ import { UsageTail } from '../../openai/usage-tail.ts';
 import type { HeaderBlock } from '../codec/header-block.ts';
 import type { StreamAction } from '../codec/stream-action.ts';
 import { BODY_MODE } from '../codec/stream-event.ts';
-import { chunked } from './chunked.ts';
+import { echoBody } from './echo-body.ts';
 import { isRenamed } from './pick-mutation.ts';
 
 const SERVER_ERROR = 500;
@@ -94,11 +94,7 @@ export class ResponsePhase {
   #echo(body: readonly Uint8Array[], ends: boolean): void {
     // The restorer holds all of it back: the next piece carries it.
     if (body.length === 0 && !ends) return;
-    const groups = chunked(body);
-    for (const [index, pieces] of groups.entries()) {
-      const endOfStream = ends && index === groups.length - 1;
-      this.#emit({ kind: 'echo-response-body', pieces, endOfStream });
-    }
+    echoBody(this.#emit, 'echo-response-body', body, ends);
   }
 }
 

@@ -98,7 +98,7 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
 
   onFirstToken(routed: Routed, at: Millis): void {
     // Two engines and a transfer between them say nothing of either's speed.
-    if (routed.prefill !== undefined || waitsForMore(routed)) return;
+    if (routed.prefill !== undefined || mayWaitForResources(routed)) return;
     const { endpoint, load, request, cachedTokens } = routed;
     const tokens = load.pendingPrefillTokens + Math.max(0, request.promptTokens - cachedTokens);
     const features = [
@@ -131,9 +131,9 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
     const { stepTime } = this.#pool;
     this.#stepTimes = [];
     for (const slot of this.#ratios.slots()) {
-      this.#stepTimes[slot] = slower(stepTime, this.#ratios.ratio(slot));
+      this.#stepTimes[slot] = scaledStepTime(stepTime, this.#ratios.ratio(slot));
     }
-    this.#otherStepTime = slower(stepTime, this.#ratios.commonRatio());
+    this.#otherStepTime = scaledStepTime(stepTime, this.#ratios.commonRatio());
   }
 
   /** What one more sequence adds to each step it is in; the rest of a step is there anyway. */
@@ -180,7 +180,7 @@ function poolModel(coefficients: readonly number[]): PoolModel {
   };
 }
 
-function slower(stepTime: StepTime, ratio: number): StepTime {
+function scaledStepTime(stepTime: StepTime, ratio: number): StepTime {
   return {
     // The way there and back is no longer for a slow engine.
     overheadMs: stepTime.overheadMs,
@@ -193,7 +193,7 @@ function slower(stepTime: StepTime, ratio: number): StepTime {
 }
 
 /** Whether the first token may have waited for memory or an adapter's slot, and not for computing. */
-function waitsForMore({ endpoint, load, request }: Routed): boolean {
+function mayWaitForResources({ endpoint, load, request }: Routed): boolean {
   const lora = endpoint.attribute(LORA);
   if (lora !== undefined && (lora.waiting.size > 0 || !lora.running.has(request.model)))
     return true;

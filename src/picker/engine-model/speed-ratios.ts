@@ -5,7 +5,7 @@ const MEMORY_ANSWERS = 200;
 /** An answer four times as slow as predicted says no more than that. */
 const LOG_RATIO_MAX = Math.log(4);
 
-interface Record {
+interface SlotRecord {
   answers: number;
   mean: number;
   square: number;
@@ -17,7 +17,7 @@ interface Record {
  * taken to be alike, and where the spread between them is plain, each is taken at its word.
  */
 export class SpeedRatios {
-  readonly #records = new Map<number, Record>();
+  readonly #records = new Map<number, SlotRecord>();
   #grandMean = 0;
   /** Variance between endpoints beyond what chance explains. */
   #between = 0;
@@ -82,7 +82,7 @@ export class SpeedRatios {
   }
 
   /** How far chance alone would put a mean of so many answers from the truth, squared. */
-  #chanceOf({ answers }: Record): number {
+  #chanceOf({ answers }: SlotRecord): number {
     return (this.#within * ANSWERS_PER_OBSERVATION) / answers;
   }
 }

@@ -62,7 +62,7 @@ export interface PickerParts {
 
 export type Preparer = Required<Pick<DataSource, 'prepare'>>;
 
-const AS_IT_IS: PluginWrap = {
+const NO_WRAP: PluginWrap = {
   filter: (_plugin, filter) => filter,
   scorer: (_plugin, scorer) => scorer,
   picker: (_plugin, picker) => picker,
@@ -74,7 +74,7 @@ const AS_IT_IS: PluginWrap = {
  * handler cannot run the profiles.
  */
 export function instantiate(plan: PickerPlan, options: InstantiateOptions): PickerParts {
-  const { runtime, coreFacts, wrap = AS_IT_IS, kept = new Map() } = options;
+  const { runtime, coreFacts, wrap = NO_WRAP, kept = new Map() } = options;
   const made = new Map<string, (Filter | Scorer | Picker) & Observer>();
   const deciders = new Map<string, Decider & Observer>();
   for (const plugin of plan.plugins) {

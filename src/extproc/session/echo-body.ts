@@ -1,3 +1,5 @@
+import type { StreamAction } from '../codec/stream-action.ts';
+
 /** Some proxies cap a chunk at 64 KiB, framing included. */
 const CHUNK_BYTES_MAX = 62_000;
 
@@ -5,7 +7,7 @@ const CHUNK_BYTES_MAX = 62_000;
  * The same bytes in as few groups of at most `CHUNK_BYTES_MAX` as there can be. Views, no copies.
  * No bytes at all are one empty group, so that there is something to carry the end of the stream.
  */
-export function chunked(body: readonly Uint8Array[]): readonly (readonly Uint8Array[])[] {
+function chunked(body: readonly Uint8Array[]): readonly (readonly Uint8Array[])[] {
   const groups: Uint8Array[][] = [];
   let group: Uint8Array[] = [];
   let room = CHUNK_BYTES_MAX;
@@ -24,4 +26,18 @@ export function chunked(body: readonly Uint8Array[]): readonly (readonly Uint8Ar
   }
   if (group.length > 0 || groups.length === 0) groups.push(group);
   return groups;
+}
+
+/** Sends a body back in pieces; the last one carries `endOfStream`. */
+export function echoBody(
+  emit: (action: StreamAction) => void,
+  kind: 'echo-request-body' | 'echo-response-body',
+  body: readonly Uint8Array[],
+  endOfStream: boolean,
+): void {
+  const groups = chunked(body);
+  for (let index = 0; index < groups.length; index++) {
+    const pieces = groups[index] as readonly Uint8Array[];
+    emit({ kind, pieces, endOfStream: endOfStream && index === groups.length - 1 });
+  }
 }

@@ -1,0 +1,39 @@
+import type { BodyEdit } from '../../openai/body-edit.ts';
+import { byteGrowth } from '../../openai/body-edit.ts';
+import type { RequestHead } from '../../openai/body-reader.ts';
+import { BODY_MODE, type ProtocolConfig } from '../codec/stream-event.ts';
+
+/** When the pick is made, and what the proxy gets before it: what the request's body mode means to us. */
+export type PickTime =
+  /** Full duplex: at the body's end. Nothing is answered before, and then all of the body is sent back. */
+  | 'body-end'
+  /** The body comes in one message, once the headers have been answered. */
+  | 'body-message'
+  /** The body streams past: the pick is made as soon as enough of it was seen. */
+  | 'early'
+  /** The body comes after our answer to the headers, or never. */
+  | 'headers';
+
+/** The length of a body that leaves without us; undefined where it is not edited, or no length was announced. */
+export function lengthAfter(
+  edit: BodyEdit | undefined,
+  { headers }: RequestHead,
+): number | undefined {
+  const announced = headers.get('content-length');
+  if (edit === undefined || announced === undefined) return undefined;
+  return Number(announced) + byteGrowth(edit);
+}
+
+export function pickTimeOf({ requestBodyMode, sendsBodyWithoutWaiting }: ProtocolConfig): PickTime {
+  switch (requestBodyMode) {
+    case BODY_MODE.fullDuplex:
+      return 'body-end';
+    case BODY_MODE.buffered:
+    case BODY_MODE.bufferedPartial:
+      return 'body-message';
+    case BODY_MODE.streamed:
+      return sendsBodyWithoutWaiting ? 'early' : 'headers';
+    default:
+      return 'headers';
+  }
+}
