@@ -20,10 +20,7 @@ const DEPRECATED_TYPES: ReadonlyMap<string, string> = new Map([
   ['prefill-header-handler', 'disagg-profile-handler'],
 ]);
 
-/**
- * One sentence for each part of the configuration that has no effect or is deprecated. Adds errors
- * in feature gates to `issues`.
- */
+/** A sentence for each part without effect. Adds errors in feature gates to `issues`. */
 export function configWarnings(
   config: EndpointPickerConfig,
   profiles: readonly PlannedProfile[],

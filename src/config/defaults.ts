@@ -36,10 +36,7 @@ plugins:
 `;
 }
 
-/**
- * The configuration of the reference's sticky-until-saturated guide, with the prefill speed of an
- * 8 B model on one current accelerator.
- */
+/** The reference's sticky-until-saturated guide, with the prefill speed of an 8 B model. */
 const STICKY = `apiVersion: llm-d.ai/v1alpha1
 kind: EndpointPickerConfig
 plugins:

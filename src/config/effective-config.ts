@@ -1,10 +1,4 @@
-import type {
-  EffectiveConfig,
-  FileDiscoveryPlan,
-  PlannedPlugin,
-  PlannedProfile,
-  PlannedScheduler,
-} from '../picker/plan/picker-plan.ts';
+import type { EffectiveConfig, PickerPlan } from '../picker/plan/picker-plan.ts';
 import { FILE_DISCOVERY } from './plugin-table.ts';
 import { API_VERSION, KIND } from './schema.ts';
 
@@ -14,12 +8,7 @@ export function effectiveConfig({
   profiles,
   discovery,
   scheduler,
-}: {
-  readonly plugins: readonly PlannedPlugin[];
-  readonly profiles: readonly PlannedProfile[];
-  readonly discovery: FileDiscoveryPlan | undefined;
-  readonly scheduler: PlannedScheduler | undefined;
-}): EffectiveConfig {
+}: Pick<PickerPlan, 'plugins' | 'profiles' | 'discovery' | 'scheduler'>): EffectiveConfig {
   const discoveries =
     discovery === undefined
       ? []

@@ -38,10 +38,7 @@ export function loadConfig({ text, source, catalogue }: LoadOptions): PickerPlan
   return { plugins, profiles, handler, scheduler, discovery, warnings, effective };
 }
 
-/**
- * Requests that a replacement scheduler leaves to the profiles are decided by the default policy,
- * where the configuration names no plugins.
- */
+/** Without plugins, the default policy decides what a replacement scheduler leaves. */
 function withDefaultPolicy(config: EndpointPickerConfig): EndpointPickerConfig {
   const bare = config.plugins.length === 0 && config.schedulingProfiles.length === 0;
   if (!config.scheduler || !bare) return config;

@@ -7,10 +7,7 @@ const SCHEDULING_KINDS = ['filter', 'scorer', 'picker'];
 const DEFAULT_HANDLER = 'single-profile-handler';
 const DEFAULT_PICKER = 'max-score-picker';
 
-/**
- * The profiles as written, or else one profile of every filter, scorer and picker. A profile
- * without a picker gets the default one.
- */
+/** The profiles as written, or one of all plugins; each with a picker, if need be the default. */
 export function planProfiles(
   entries: readonly ProfileEntry[],
   table: PluginTable,

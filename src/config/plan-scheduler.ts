@@ -1,15 +1,11 @@
-import { z } from 'zod';
 import { nearest } from '../files/nearest.ts';
-import { zodIssues } from '../files/zod-issues.ts';
+import { parseOrReport } from '../files/zod-issues.ts';
 import type { ConfigIssue } from '../framework/error.ts';
 import type { SchedulerDefinition } from '../framework/plugin.ts';
 import type { PlannedScheduler } from '../picker/plan/picker-plan.ts';
 import type { SchedulerEntry } from './schema.ts';
 
-/**
- * The scheduler that decides in place of the profiles; undefined where none is configured. Adds
- * errors to `issues`.
- */
+/** The scheduler in place of the profiles, if there is one. Adds errors to `issues`. */
 export function planScheduler(
   entry: SchedulerEntry | null | undefined,
   definitions: readonly SchedulerDefinition[],
@@ -24,11 +20,6 @@ export function planScheduler(
     issues.push({ path: 'scheduler.type', message: `${type} is not a known scheduler${hint}` });
     return undefined;
   }
-  try {
-    return { definition, config: definition.config.parse(fields) };
-  } catch (error) {
-    if (!(error instanceof z.ZodError)) throw error;
-    issues.push(...zodIssues(error, { schema: definition.config, at: 'scheduler' }));
-    return undefined;
-  }
+  const read = parseOrReport(definition.config, fields, 'scheduler', issues);
+  return read && { definition, config: read.parsed };
 }

@@ -14,10 +14,7 @@ const CORE_FACTS: ReadonlySet<string> = new Set([
   ENGINE_MODEL.name,
 ]);
 
-/**
- * Checks the references of the data layer, then injects the default sources and the producers of
- * all facts that plugins need.
- */
+/** Checks references, then injects the default sources and the producers of all needed facts. */
 export function planSources(
   { injectDefaults, sources }: DataLayerEntry,
   table: PluginTable,

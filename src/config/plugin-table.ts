@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { nearest } from '../files/nearest.ts';
-import { zodIssues } from '../files/zod-issues.ts';
+import { parseOrReport } from '../files/zod-issues.ts';
 import type { ConfigIssue } from '../framework/error.ts';
 import { PRECISE_PREFIX_PRODUCER } from '../framework/keys.ts';
 import type { PluginCatalogue, Schema } from '../framework/plugin.ts';
@@ -122,7 +122,8 @@ export class PluginTable {
   #add(name: string, entry: PluginEntry, path: string): void {
     const { type, parameters } = entry;
     if (type === FILE_DISCOVERY) {
-      this.#parse(fileDiscoverySchema, entry, path, (plan) => this.#discoveries.set(name, plan));
+      const plan = this.#parse(fileDiscoverySchema, entry, path)?.parsed;
+      if (plan !== undefined) this.#discoveries.set(name, plan);
       return;
     }
     const known = this.#types.get(type);
@@ -133,10 +134,10 @@ export class PluginTable {
       this.#issues.push({ path: `${path}.type`, message });
       return;
     }
-    this.#parse(known.definition.config, entry, path, (config) => {
-      this.#plan(known, name, config, parameters ?? {});
-      this.#addCompanion(COMPANIONS.get(type), entry, path);
-    });
+    const read = this.#parse(known.definition.config, entry, path);
+    if (read === undefined) return;
+    this.#plan(known, name, read.parsed, parameters ?? {});
+    this.#addCompanion(COMPANIONS.get(type), entry, path);
   }
 
   /** Adds the companion that a type has, unless the configuration lists it itself. */
@@ -158,21 +159,8 @@ export class PluginTable {
     schema: Schema<T>,
     { parameters }: PluginEntry,
     path: string,
-    then: (parsed: T) => void,
-  ): void {
-    const at = `${path}.parameters`;
-    let parsed: T;
-    try {
-      parsed = schema.parse(parameters ?? {});
-    } catch (error) {
-      if (error instanceof z.ZodError) this.#issues.push(...zodIssues(error, { schema, at }));
-      else {
-        const message = error instanceof Error ? error.message : String(error);
-        this.#issues.push({ path: at, message });
-      }
-      return;
-    }
-    then(parsed);
+  ): { readonly parsed: T } | undefined {
+    return parseOrReport(schema, parameters ?? {}, `${path}.parameters`, this.#issues);
   }
 }
 

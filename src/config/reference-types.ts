@@ -68,10 +68,7 @@ const WITHOUT_EFFECT: ReadonlyMap<string, z.ZodRawShape> = new Map([
   ['latency-slo-admitter', {}],
 ]);
 
-/**
- * Data sources that do nothing, so that a configuration that names these types loads unchanged.
- * Their parameters are checked and have no effect.
- */
+/** Data sources that do nothing, so that configurations with these types load unchanged. */
 export const acceptedSources: readonly DataSourceDefinition[] = [
   ...ACCEPTED.map(({ type, parameters }) => [type, parameters] as const),
   ...WITHOUT_EFFECT,

@@ -21,17 +21,12 @@ export function makeFolder(folder: string): void {
   for (const path of missing(resolve(folder))) mkdirSync(path);
 }
 
-/**
- * The outermost first. Node's `recursive` option is not used: it retries without end where the
- * system answers ENOENT for a folder whose parent exists.
- */
+/** The outermost first. Node's `recursive` retries without end where the parent gives ENOENT. */
 function missing(folder: string): readonly string[] {
   return existsSync(folder) ? [] : [...missing(dirname(folder)), folder];
 }
 
-/**
- * Makes the folder that `flag` names. Throws ConfigError where it cannot be made or written to.
- */
+/** Makes the folder that `flag` names. Throws ConfigError where it cannot be made or written to. */
 export function requireFolder(flag: string, folder: string): void {
   try {
     makeFolder(folder);

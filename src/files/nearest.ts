@@ -1,10 +1,7 @@
 /** A name with a larger edit distance is not suggested: it would confuse more than help. */
 const DISTANCE_MAX = 4;
 
-/**
- * ` (did you mean X?)`, X being the known name with the smallest edit distance to `wrong`; an empty
- * string where no name is near.
- */
+/** ` (did you mean X?)`, X being the most similar known name; empty where none is similar. */
 export function nearest(wrong: string, known: Iterable<string>): string {
   let best = '';
   let least = Math.min(DISTANCE_MAX, Math.ceil(wrong.length / 2)) + 1;

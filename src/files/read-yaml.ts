@@ -4,10 +4,7 @@ import { ConfigError } from '../framework/error.ts';
 /** Stops a few lines of aliases from expanding into gigabytes. */
 const ALIASES_MAX = 100;
 
-/**
- * YAML or JSON text as a value. Throws ConfigError that lists every syntax error with its line and
- * column; `source` names the file in it.
- */
+/** YAML or JSON as a value. Throws ConfigError with line and column of every syntax error. */
 export function readYaml(text: string, source: string): unknown {
   const lineCounter = new LineCounter();
   const document = parseDocument(text, { lineCounter, prettyErrors: false });

@@ -26,6 +26,25 @@ export function zodIssues(
   });
 }
 
+/**
+ * Parses `value`, which is at the path `at` of a configuration. Where it does not fit the schema,
+ * adds issues and returns undefined.
+ */
+export function parseOrReport<T>(
+  schema: { parse(value: unknown): T },
+  value: unknown,
+  at: string,
+  issues: ConfigIssue[],
+): { readonly parsed: T } | undefined {
+  try {
+    return { parsed: schema.parse(value) };
+  } catch (error) {
+    if (error instanceof z.ZodError) issues.push(...zodIssues(error, { schema, at }));
+    else issues.push({ path: at, message: error instanceof Error ? error.message : String(error) });
+    return undefined;
+  }
+}
+
 function pathText(path: readonly PropertyKey[], at: string): string {
   return path.reduce<string>((text, key) => {
     if (typeof key === 'number') return `${text}[${key}]`;

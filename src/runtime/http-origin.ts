@@ -3,10 +3,7 @@ import { Client, type Dispatcher } from 'undici';
 import type { HttpGetOptions, HttpResponse, Millis } from '../framework/runtime.ts';
 import { HttpExchange, ReusedBody } from './http-exchange.ts';
 
-/**
- * An attempt to connect ends after this long, and the next request tries again: so a server that
- * has come back is found.
- */
+/** After this long the next request connects again, which finds a restarted server. */
 const CONNECT_TIMEOUT_MS = 2000;
 
 /** One server: its connection, and the memory its answers are read into. */

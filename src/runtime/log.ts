@@ -10,10 +10,7 @@ export interface Log {
   readonly error: Write;
 }
 
-/**
- * JSON lines on stderr, as stdout is for results. `level` is one of pino's: lines below it are left
- * out.
- */
+/** JSON lines on stderr, as stdout is for results. `level` is the lowest that is written. */
 export function createLog(level: string): Log {
   return pino(
     { level, base: null, timestamp: pino.stdTimeFunctions.isoTime },

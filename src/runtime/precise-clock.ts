@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 import type { Clock, Millis, Timer } from '../framework/runtime.ts';
 import { nodeClock } from './node-clock.ts';
 
-/** Node's timers fire up to this late: they, and the poll beneath them, count whole milliseconds. */
+/** Node's timers fire up to this late, as they and the poll beneath count whole milliseconds. */
 const COARSE_MS = 2;
 /** The largest share of a core that may be spent on polling the time. */
 const SPIN_SHARE = 0.2;

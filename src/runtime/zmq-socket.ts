@@ -12,10 +12,7 @@ const MESSAGE_BYTES_MAX = 64 * 1024 * 1024;
 const RECONNECT_MS = 100;
 const RECONNECT_MS_MAX = 5000;
 
-/**
- * Opens a socket. Loads ZMQ's native addon at the first use. Never throws and never rejects: a
- * socket that cannot be opened stays silent.
- */
+/** Loads the native addon at first use. Never throws: a socket that cannot open stays silent. */
 export function openZmqSocket(options: MessageSocketOptions): MessageSocket {
   let closed = false;
   let socket: Subscriber | Dealer | undefined;

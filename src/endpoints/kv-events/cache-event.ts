@@ -15,7 +15,7 @@ export type CacheEvent =
       /** The tier that stores the blocks, in lower case: `gpu`, `cpu`, … */
       readonly tier: string;
       readonly lora: string | undefined;
-      /** What is hashed besides the tokens (cache salt, images), as text for each block; often empty. */
+      /** By block: what is hashed besides its tokens (cache salt, images), as text; often empty. */
       readonly extras: readonly string[];
       /** The KV-cache group of the blocks; undefined for an engine with one group. */
       readonly group: number | undefined;

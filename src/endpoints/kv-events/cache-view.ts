@@ -17,10 +17,7 @@ const WHOLE_PREFIX: ReadonlySet<string> = new Set([
 /** The most adapter names kept for all endpoints; they come from engines, not from clients. */
 const ADAPTERS_MAX = 4096;
 
-/**
- * `unknown`: no events yet. `partial`: the cache holds these blocks and perhaps more. `complete`:
- * the cache holds exactly these blocks.
- */
+/** `unknown`: no events yet. `partial`: holds these blocks and maybe more. `complete`: no more. */
 type Knowledge = 'unknown' | 'partial' | 'complete';
 
 interface CacheViewOptions {

@@ -40,10 +40,7 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = {
   AllBlocksCleared: [],
 };
 
-/**
- * Reads a batch in any layout of vLLM (arrays; events as maps; the batch as a map, too) or SGLang.
- * Throws an Error that says what is wrong.
- */
+/** Reads a batch in any layout of vLLM or SGLang. Throws an Error that says what is wrong. */
 export function decodeBatch(payload: Uint8Array): CacheEventBatch {
   const batch = decoder.decode(payload);
   const fields = Array.isArray(batch)
@@ -125,7 +122,7 @@ function tokenIds(raw: unknown): readonly number[] {
   return ids.every((id) => typeof id === 'number') ? (ids as readonly number[]) : [];
 }
 
-/** Integers of either sign in two's complement, or the last eight of some bytes, as in the reference. */
+/** Integers of either sign in two's complement; of bytes the last eight, as in the reference. */
 function hashWords(hashes: readonly unknown[]): HashWords {
   const words = new Uint32Array(2 * hashes.length);
   hashes.forEach((hash, index) => {

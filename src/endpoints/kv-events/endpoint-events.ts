@@ -32,10 +32,7 @@ export class EndpointEvents {
   #model: string | undefined;
   #restarts = 0;
 
-  /**
-   * Without an address, events come only through `receive`. `onCacheEmptied` is called when the
-   * engine has restarted or has cleared its cache.
-   */
+  /** Without `address`, batches come only through `receive`. */
   constructor(shared: EventsShared, address: EventAddress | undefined, onCacheEmptied: () => void) {
     const { config, host, chain, adapters, room, replaySlots } = shared;
     const { clock, network } = host.runtime;
@@ -77,11 +74,6 @@ export class EndpointEvents {
   /** The model that the topic of its events names; undefined where it names none. */
   get model(): string | undefined {
     return this.#model;
-  }
-
-  /** Bytes of the index and of the batches held back. */
-  get bytes(): number {
-    return this.view.blocks.bytes + this.#stream.heldBytes;
   }
 
   /** Takes a batch of events. */

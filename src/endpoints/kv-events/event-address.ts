@@ -1,20 +1,17 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { PrecisePrefixConfig } from './precise-config.ts';
 
-/** ZMQ addresses of an endpoint's publisher. `replay` is undefined where it has no replay socket. */
+/** ZMQ addresses of an endpoint's publisher; `replay` is undefined without a replay socket. */
 export interface EventAddress {
   readonly events: string;
   readonly replay: string | undefined;
 }
 
-/** Labels that replace the configured ports: a port, or an address such as `tcp://10.0.0.1:5557`. */
+/** Labels that replace a configured port: with a port, or an address as `tcp://10.0.0.1:5557`. */
 const EVENTS_LABEL = 'pointsman.dev/kv-events';
 const REPLAY_LABEL = 'pointsman.dev/kv-events-replay';
 
-/**
- * By default the endpoint's host and the configured port plus the data-parallel rank, as vLLM
- * numbers the ports and the reference expects them.
- */
+/** By default the endpoint's host, and the configured port plus the data-parallel rank. */
 export function eventAddress(
   { id, address, labels }: Endpoint,
   { socketPort, replaySocketPort }: PrecisePrefixConfig,

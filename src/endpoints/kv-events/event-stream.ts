@@ -6,10 +6,7 @@ import type { StreamStats } from './stream-stats.ts';
 interface StreamSink {
   /** Takes the next batch in order. Returns false where the payload is not a batch. */
   apply(payload: Uint8Array): boolean;
-  /**
-   * Discards everything applied so far. `complete`: the next batch is the publisher's first, so
-   * that what follows is all there is.
-   */
+  /** Discards what was applied. `complete`: the next batch is the publisher's first. */
   reset(complete: boolean): void;
 }
 
@@ -246,10 +243,7 @@ export class EventStream {
   }
 }
 
-/**
- * FNV-1a over the first and last 64 bytes: a batch begins with its time, so batches differ there.
- * Never 0, which stands for none.
- */
+/** FNV-1a over the first 64 bytes, which begin with the time, and the last 64. Never 0. */
 function fingerprint(payload: Uint8Array): number {
   let hash = 0x811c9dc5 ^ payload.length;
   for (let at = 0; at < payload.length; at++) {

@@ -69,10 +69,7 @@ export function readEvents(
   if (number !== undefined) onEvents(utf8.decode(topic), number, payload);
 }
 
-/**
- * Reads a replayed message; returns whether it marks the end. Before number and payload may come
- * an empty frame and a topic.
- */
+/** Whether it marks the end. An empty frame and a topic may precede number and payload. */
 function readReplay(frames: readonly Uint8Array[], { onReplayed }: KvEventClientOptions): boolean {
   const payload = frames.at(-1);
   const sequence = frames.at(-2);

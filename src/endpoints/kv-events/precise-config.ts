@@ -85,10 +85,7 @@ const indexerConfig = z.strictObject({
     .optional(),
 });
 
-/**
- * The reference's parameters and defaults. Those for the index's storage and hash are accepted and
- * have no effect.
- */
+/** The reference's parameters and defaults. Those of the index's storage have no effect. */
 export const precisePrefixConfig: z.ZodType<PrecisePrefixConfig> = z
   .strictObject({
     tokenProcessorConfig: tokenProcessorConfig.default({}),

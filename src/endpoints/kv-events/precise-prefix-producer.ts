@@ -25,8 +25,8 @@ import { PrecisePrompts, type PreparedPrompt } from './precise-prompts.ts';
 
 /**
  * The exact prefix matches of requests: KV events name the blocks that each engine holds, and a
- * request's token ids give the blocks of its prompt. Where either is unknown, the match is estimated
- * from what was sent to each endpoint, and counted as approximate.
+ * request's token ids give the blocks of its prompt. Where either is unknown, the match is
+ * estimated from what was sent to each endpoint, and counted as approximate.
  */
 export const precisePrefixProducer: DataSourceDefinition = defineDataSource<PrecisePrefixConfig>({
   type: PRECISE_PREFIX_PRODUCER,
@@ -41,6 +41,14 @@ interface MatchCounts {
   precise: number;
   /** The tokens were not known. */
   approximate: number;
+}
+
+/** What a request's match at each endpoint is computed from. */
+interface Query {
+  readonly prompt: PreparedPrompt;
+  readonly model: string;
+  readonly approximate: PrefixMatch;
+  readonly now: Millis;
 }
 
 export class PrecisePrefixIndex implements DataSource {
@@ -134,13 +142,14 @@ export class PrecisePrefixIndex implements DataSource {
     const { blockTokens } = this.#config;
     const totalBlocks = Math.floor(prompt.tokens / blockTokens);
     const matched: (number | undefined)[] = [];
+    const query = { prompt, model: request.model, approximate, now };
     return {
       totalBlocks,
       blockTokens,
       matchedBlocks: (endpoint) => {
         const known = matched[endpoint.slot];
         if (known !== undefined) return known;
-        const tokens = this.#matchedTokens(endpoint, { prompt, request, approximate, now });
+        const tokens = this.#matchedTokens(endpoint, query);
         const found = Math.min(totalBlocks, Math.floor(tokens / blockTokens));
         matched[endpoint.slot] = found;
         return found;
@@ -148,20 +157,7 @@ export class PrecisePrefixIndex implements DataSource {
     };
   }
 
-  #matchedTokens(
-    endpoint: Endpoint,
-    {
-      prompt,
-      request,
-      approximate,
-      now,
-    }: {
-      readonly prompt: PreparedPrompt;
-      readonly request: InferenceRequest;
-      readonly approximate: PrefixMatch;
-      readonly now: Millis;
-    },
-  ): number {
+  #matchedTokens(endpoint: Endpoint, { prompt, model, approximate, now }: Query): number {
     const events = this.events(endpoint);
     const blocks = events && this.#blocksFor(prompt, events);
     const knowledge = events?.view.knowledge ?? 'unknown';
@@ -169,7 +165,7 @@ export class PrecisePrefixIndex implements DataSource {
     if (events === undefined || knowledge === 'unknown') return estimated();
     // Without a block size the engine has stored nothing yet.
     if (blocks === undefined) return knowledge === 'complete' ? 0 : estimated();
-    if (!areOfModel(events, endpoint, request.model, prompt.adapter)) return 0;
+    if (!areOfModel(events, endpoint, model, prompt.adapter)) return 0;
     const held = events.view.match(blocks.words, blocks.count);
     const sent = this.#config.speculative ? events.recent.matchedBlocks(blocks, now) : 0;
     const tokens = Math.max(held, sent) * blocks.blockTokens;

@@ -5,10 +5,7 @@ import { BlockLru } from '../../picker/block-lru.ts';
 /** A burst of two seconds to one endpoint; 24 bytes for each block. */
 const BLOCKS_MAX = 100_000;
 
-/**
- * The blocks sent to an endpoint lately, kept for one to two lifetimes: there are two generations,
- * and the older one is forgotten as a whole.
- */
+/** Blocks sent to an endpoint in the last one to two lifetimes, in two generations. */
 export class RecentBlocks {
   readonly #lifetimeMs: Millis;
   #young = new BlockLru(BLOCKS_MAX);

@@ -70,7 +70,7 @@ export class Replay {
     else this.#after(BACK_OFF_MS, this.#request);
   };
 
-  /** Sends the first request, as soon as there is a slot. Also called when the publisher restarts. */
+  /** Requests the batches, once there is a slot. Also called when the publisher restarts. */
   start(): void {
     this.#attempts = 0;
     this.#request();

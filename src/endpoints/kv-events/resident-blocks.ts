@@ -59,11 +59,6 @@ export class ResidentBlocks {
     return this.#byHash.size - this.#byKey.size;
   }
 
-  get bytes(): number {
-    const arrays = this.#parent.byteLength + this.#children.byteLength + this.#copies.byteLength;
-    return this.#byHash.bytes + this.#byKey.bytes + arrays;
-  }
-
   /** The block with this hash of the engine, held or a ghost, or -1. */
   find(hashLow: number, hashHigh: number): number {
     return this.#byHash.find(spread(hashLow, hashHigh), hashHigh);
@@ -130,10 +125,7 @@ export class ResidentBlocks {
     return held;
   }
 
-  /**
-   * The same as a sum of weights: each block has the weight of the best tier that it is in. Tier 0
-   * weighs 1, and no tier weighs more.
-   */
+  /** Each of them weighs as the best of its tiers. Tier 0 weighs 1, and no tier weighs more. */
   weighedPrefix(keys: Uint32Array, count: number, weights: readonly number[]): number {
     const blocks = this.prefixBlocks(keys, count);
     if (this.#outsideTier0 === 0) return blocks;
@@ -171,7 +163,7 @@ export class ResidentBlocks {
     return this.#copies[TIERS_MAX * block] === 0 && this.#isHeld(block);
   }
 
-  /** Forgets a block without copies and children, and then its parents for which that is so, too. */
+  /** Forgets a block without copies and children, and then parents of which that is true, too. */
   #forgetUnused(block: number): void {
     let unused = block;
     while (unused !== NONE && this.#children[unused] === 0 && !this.#isHeld(unused)) {

@@ -15,7 +15,7 @@ export class StreamStats {
   restarts = 0;
   /** Messages that were not a batch. */
   malformed = 0;
-  /** Stored blocks that got no key: their tokens or their parent are unknown, or there is no room. */
+  /** Stored blocks without a key: their tokens or parent are unknown, or there is no room. */
   unnamed = 0;
   /** Events of unknown types, and of attention groups that do not keep the whole prefix. */
   skipped = 0;

@@ -1,6 +1,6 @@
 /**
- * The key of a chain of token blocks, extended block by block: equal keys mean equal tokens from the
- * start, with the same root. 64 bits in two words; the seed prevents prompts chosen to collide.
+ * The key of a chain of token blocks, extended block by block: equal keys mean equal tokens from
+ * the start, with the same root. 64 bits in two words; the seed prevents chosen collisions.
  */
 export class TokenChain {
   low = 0;
@@ -24,7 +24,7 @@ export class TokenChain {
     this.high = high;
   }
 
-  /** Adds the block of `count` ids from index `from` on; `extra` sets it apart, for example a salt. */
+  /** Adds the block of `count` ids from index `from` on; `extra`, such as a salt, sets it apart. */
   add(ids: ArrayLike<number>, from: number, count: number, extra = ''): void {
     let low = this.low | 0;
     let high = this.high | 0;
@@ -49,7 +49,7 @@ export class TokenChain {
   }
 }
 
-/** The keys of a prompt's full blocks: block i is words 2i and 2i + 1. `salt` is in the first one. */
+/** The keys of a prompt's full blocks: words 2i and 2i + 1 for block i. `salt` is in the first. */
 export function chainKeys(
   chain: TokenChain,
   ids: ArrayLike<number>,

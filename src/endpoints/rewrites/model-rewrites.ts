@@ -11,7 +11,7 @@ export const weight: z.ZodType<number> = z.int().min(1).max(1_000_000);
 /** A model that a rule may send a request to. */
 export interface RewriteTarget {
   readonly model: string;
-  /** Above 0. A target without a weight gets nothing, unless no target has one: then all are equal. */
+  /** Above 0. Without a weight a target gets nothing, unless none has one: then all are equal. */
   readonly weight?: number | undefined;
 }
 

@@ -28,7 +28,7 @@ export class RequestRules {
     return (objective === undefined ? undefined : this.#priorities.get(objective)) ?? 0;
   }
 
-  /** The rule and target model for a request; undefined where no rule applies. Equal requests get equal results. */
+  /** The rule and target for a request; undefined without one. Equal ids get equal targets. */
   rewriteOf(
     model: string,
     requestId: string,

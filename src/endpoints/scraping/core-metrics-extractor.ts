@@ -45,10 +45,7 @@ export const coreMetricsExtractor: DataSourceDefinition = defineDataSource<Extra
   },
 });
 
-/**
- * The mappings to try for an endpoint: only that of the engine its label names, or else the default
- * engine's and then the others.
- */
+/** The mapping of the labelled engine, or else all, the default engine's first. */
 export function mappingsFor(pool: EndpointWriter, { labels }: Endpoint): readonly EngineMapping[] {
   const { engineLabelKey, defaultEngine, engineConfigs } = configured.get(pool) ?? DEFAULT;
   const own = new Set(engineConfigs.map(({ name }) => name));

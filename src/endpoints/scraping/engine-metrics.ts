@@ -1,40 +1,26 @@
 import { z } from 'zod';
 
-/**
- * Which series of an engine's page hold what. A series is `name` or `name{label=value}`; of several
- * in a list the first one found counts.
- */
+/** Series of an engine's page: `name` or `name{label=value}`. Of several the first found counts. */
 export interface EngineMapping {
   readonly name: string;
   readonly waiting: readonly string[];
   readonly running: readonly string[];
   readonly kvUsage: readonly string[];
-  readonly lora: string | undefined;
+  readonly lora?: string | undefined;
   /** A series with block size and block count in its labels; or undefined. */
-  readonly cacheInfo: string | undefined;
-  readonly blockTokensLabel: string | undefined;
-  readonly blocksLabel: string | undefined;
+  readonly cacheInfo?: string | undefined;
+  readonly blockTokensLabel?: string | undefined;
+  readonly blocksLabel?: string | undefined;
   /** Otherwise, series with block size and block count as values. */
-  readonly blockTokens: string | undefined;
-  readonly blocks: string | undefined;
+  readonly blockTokens?: string | undefined;
+  readonly blocks?: string | undefined;
   /** Other series, which become attributes with these names. */
-  readonly custom: readonly { readonly attribute: string; readonly series: string }[];
+  readonly custom?: readonly { readonly attribute: string; readonly series: string }[];
 }
-
-const NOTHING = {
-  lora: undefined,
-  cacheInfo: undefined,
-  blockTokensLabel: undefined,
-  blocksLabel: undefined,
-  blockTokens: undefined,
-  blocks: undefined,
-  custom: [],
-} as const;
 
 /** The reference's mappings, and vLLM's older name for KV usage. */
 export const ENGINES: readonly EngineMapping[] = [
   {
-    ...NOTHING,
     name: 'vllm',
     waiting: ['vllm:num_requests_waiting'],
     running: ['vllm:num_requests_running'],
@@ -45,7 +31,6 @@ export const ENGINES: readonly EngineMapping[] = [
     blocksLabel: 'num_gpu_blocks',
   },
   {
-    ...NOTHING,
     name: 'sglang',
     waiting: ['sglang:num_queue_reqs'],
     running: ['sglang:num_running_reqs'],
@@ -55,7 +40,6 @@ export const ENGINES: readonly EngineMapping[] = [
     blocksLabel: 'num_pages',
   },
   {
-    ...NOTHING,
     name: 'trtllm-serve',
     waiting: ['trtllm_num_requests_waiting'],
     running: ['trtllm_num_requests_running'],
@@ -64,7 +48,6 @@ export const ENGINES: readonly EngineMapping[] = [
     blocks: 'trtllm_kv_cache_max_blocks',
   },
   {
-    ...NOTHING,
     name: 'triton-tensorrt-llm',
     waiting: ['nv_trt_llm_request_metrics{request_type=waiting}'],
     running: ['nv_trt_llm_request_metrics{request_type=scheduled}'],
@@ -73,7 +56,6 @@ export const ENGINES: readonly EngineMapping[] = [
     blocks: 'nv_trt_llm_kv_cache_block_metrics{kv_cache_block_type=max}',
   },
   {
-    ...NOTHING,
     name: 'triton',
     waiting: ['nv_inference_pending_request_count'],
     running: ['nv_inference_exec_count'],
@@ -88,6 +70,9 @@ const spec = z
     'must be name or name{label=value,…}',
   );
 
+/** One series or none, as a list. */
+const optionalList = spec.optional().transform((each) => (each === undefined ? [] : [each]));
+
 /** A bound, as each one is searched for in every page. */
 const CUSTOM_METRICS_MAX = 64;
 
@@ -95,9 +80,9 @@ const CUSTOM_METRICS_MAX = 64;
 export const engineConfigSchema: z.ZodType<EngineMapping> = z
   .strictObject({
     name: z.string().min(1),
-    queuedRequestsSpec: spec.optional(),
-    runningRequestsSpec: spec.optional(),
-    kvUsageSpec: spec.optional(),
+    queuedRequestsSpec: optionalList,
+    runningRequestsSpec: optionalList,
+    kvUsageSpec: optionalList,
     loraSpec: spec.optional(),
     cacheInfoSpec: spec.optional(),
     cacheBlockSizeLabelName: z.string().optional(),
@@ -111,9 +96,9 @@ export const engineConfigSchema: z.ZodType<EngineMapping> = z
   })
   .transform((raw) => ({
     name: raw.name,
-    waiting: raw.queuedRequestsSpec === undefined ? [] : [raw.queuedRequestsSpec],
-    running: raw.runningRequestsSpec === undefined ? [] : [raw.runningRequestsSpec],
-    kvUsage: raw.kvUsageSpec === undefined ? [] : [raw.kvUsageSpec],
+    waiting: raw.queuedRequestsSpec,
+    running: raw.runningRequestsSpec,
+    kvUsage: raw.kvUsageSpec,
     lora: raw.loraSpec,
     cacheInfo: raw.cacheInfoSpec,
     blockTokensLabel: raw.cacheBlockSizeLabelName,

@@ -24,10 +24,7 @@ export interface PageReading {
   readonly startedAtS: number | undefined;
 }
 
-/**
- * Reads the pages of one endpoint by the mapping of one engine. It remembers where series are on
- * the page, which makes the next page faster to read.
- */
+/** Reads the pages of one endpoint; faster from the second on, as positions are remembered. */
 export class PageReader {
   readonly #waiting: readonly SeriesFinder[];
   readonly #running: readonly SeriesFinder[];
@@ -138,7 +135,9 @@ function cacheReader(mapping: EngineMapping): (page: Buffer) => CacheConfig | un
   };
 }
 
-function customReader({ custom }: EngineMapping): (page: Buffer) => ReadonlyMap<string, number> {
+function customReader({
+  custom = [],
+}: EngineMapping): (page: Buffer) => ReadonlyMap<string, number> {
   if (custom.length === 0) return () => CUSTOM_METRICS.initial;
   const finders = custom.map(({ attribute, series }) => ({ attribute, finder: finderOf(series) }));
   let last = CUSTOM_METRICS.initial;

@@ -9,10 +9,7 @@ const BACKSLASH = 0x5c;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/**
- * Parses `{name="value",…}` at `start` of a line; `end` is the index after it. Without a brace there
- * are no labels. Undefined where they are malformed.
- */
+/** `{name="value",…}` at `start`; `end` is the index after it. Undefined where malformed. */
 export function parseLabels(
   line: Buffer,
   start: number,

@@ -56,7 +56,7 @@ export class SeriesFinder {
     return total;
   }
 
-  /** The selected series with a value, in page order. The same array while the lines are the same. */
+  /** The selected series with a value, in page order. The same array while the lines are equal. */
   samples(page: Buffer): readonly Sample[] {
     const first = this.#first(page);
     if (first < 0) return this.#lastSamplesOf(Buffer.alloc(0), () => []);

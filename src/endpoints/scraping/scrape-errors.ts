@@ -2,8 +2,8 @@ import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
 import type { EndpointWriter } from '../../framework/plugin.ts';
 
 /**
- * Why a scrape failed. `unreachable`: no complete answer arrived in time. `status`: the answer's status was not 200.
- * `no-series`: the page had no series of a known engine.
+ * Why a scrape failed. `unreachable`: no complete answer arrived in time. `status`: the status of
+ * the answer was not 200. `no-series`: the page had no series of a known engine.
  */
 export type ScrapeFailure = (typeof SCRAPE_FAILURES)[number];
 

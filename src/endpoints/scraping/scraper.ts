@@ -8,7 +8,7 @@ import { type ScrapeErrors, type ScrapeFailure, scrapeErrorsOf } from './scrape-
 
 /** 250 times a usual page; vLLM's page with every histogram of many models is under 1 MiB. */
 const PAGE_BYTES_MAX = 8 * 1024 * 1024;
-/** Each scrape is early or late by up to this share of the interval, so that scrapes stay spread. */
+/** Each scrape is early or late by up to this share of the interval: so scrapes stay spread. */
 const JITTER = 0.1;
 /** The interval doubles after each failure, up to this: a restarted server is found within 1 s. */
 const BACKOFF_MAX_MS = 1000;

@@ -4,31 +4,31 @@ import { TokenCache } from './token-cache.ts';
 
 type TextPrompt = Extract<Prompt, { readonly kind: 'text' }>;
 
-export interface RemoteTokenizerOptions {
+interface RemoteTokenizerOptions {
   readonly runtime: Runtime;
-  /** Where the next question goes, such as `http://10.0.0.1:8000/tokenize`; undefined when there is nobody to ask. */
+  /** The URL for the next request, such as `http://10.0.0.1:8000/tokenize`; undefined: none. */
   readonly address: (form: TextPrompt['form']) => URL | undefined;
-  /** A request waits for its tokens no longer. */
+  /** The longest that a request waits for its tokens. */
   readonly deadlineMs: () => Millis;
-  /** Room for answers, and for the questions they answer. */
+  /** Room for answers and their requests. */
   readonly cacheBytesMax: number;
 }
 
-export interface TokenizerStats {
+interface TokenizerStats {
   hits: number;
   answers: number;
-  /** Milliseconds that requests waited, together. */
+  /** The sum of the times that requests waited. */
   waitedMs: Millis;
 }
 
-/** Told once: ids, or why there are none. */
-export type OnTokens = (tokens: Uint32Array | NoTokensReason) => void;
+/** Called once, with the token ids or the reason why there are none. */
+type OnTokens = (tokens: Uint32Array | NoTokensReason) => void;
 
-/** Questions under way at once: beyond it the tokenizers are behind and waiting would only make it longer. */
+/** Requests under way. With more, the tokenizers are overloaded, and waiting makes it worse. */
 const QUESTIONS_MAX = 64;
-/** An answer that misses its request's deadline still helps the next one; but not for ever. */
+/** An answer after its request's deadline still serves later requests, up to this time. */
 const ANSWER_TIMEOUT_MS = 10_000;
-/** Ids as JSON take up to eight bytes each: two million of them, the longest context there is, and text beside them. */
+/** Room for two million ids, the longest context there is, of eight bytes each, and for text. */
 const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
 
 const utf8 = new TextDecoder();
@@ -40,10 +40,7 @@ interface Waiter {
   readonly timer: Timer;
 }
 
-/**
- * Asks a model server for a prompt's tokens: equal prompts once, answers kept, each request answered by its deadline at
- * the latest.
- */
+/** Asks model servers for the tokens of prompts. Bounds the wait, and keeps the answers. */
 export class RemoteTokenizer {
   readonly stats: TokenizerStats = { hits: 0, answers: 0, waitedMs: 0 };
   readonly #options: RemoteTokenizerOptions;
@@ -59,10 +56,7 @@ export class RemoteTokenizer {
     return this.#cache.bytes;
   }
 
-  /**
-   * The tokens if they are known, or the reason why they cannot be asked for. Undefined: they are being asked for, and
-   * `onTokens` will be called, later.
-   */
+  /** The tokens, or the reason why there are none. Undefined: `onTokens` will be called later. */
   tokens(
     { form, fields }: TextPrompt,
     onTokens: OnTokens,
@@ -95,13 +89,13 @@ export class RemoteTokenizer {
       since: clock.now(),
       timer: clock.setTimer(this.#options.deadlineMs(), () => {
         waiters.delete(waiter);
-        this.#tell(waiter, 'deadline');
+        this.#finish(waiter, 'deadline');
       }),
     };
     waiters.add(waiter);
   }
 
-  #tell(waiter: Waiter, tokens: Uint32Array | NoTokensReason): void {
+  #finish(waiter: Waiter, tokens: Uint32Array | NoTokensReason): void {
     waiter.timer.cancel();
     this.stats.waitedMs += this.#options.runtime.clock.now() - waiter.since;
     waiter.onTokens(tokens);
@@ -117,7 +111,7 @@ export class RemoteTokenizer {
         this.stats.answers += 1;
         this.#cache.set(key, tokens);
       }
-      for (const waiter of waiters) this.#tell(waiter, tokens);
+      for (const waiter of waiters) this.#finish(waiter, tokens);
     };
     network.post?.(url, encoder.encode(question), options).then(
       (answer) => answered(tokensIn(answer)),
@@ -126,7 +120,7 @@ export class RemoteTokenizer {
   }
 }
 
-/** vLLM's `/tokenize` answers `tokens`; its render API `token_ids`, for a completion in a list of one. */
+/** vLLM's `/tokenize` answers `tokens`; its render API `token_ids`, for completions in a list. */
 function tokensIn({ status, body }: HttpResponse): Uint32Array | NoTokensReason {
   if (status !== 200) return 'failed';
   try {

@@ -1,4 +1,4 @@
-/** Token ids by the question they answer, least recently asked forgotten first, bounded in bytes. */
+/** Token ids by request, bounded in bytes. The least recently used are forgotten first. */
 export class TokenCache {
   readonly #bytesMax: number;
   readonly #entries = new Map<string, Uint32Array>();
@@ -8,7 +8,7 @@ export class TokenCache {
     this.#bytesMax = bytesMax;
   }
 
-  /** Of ids and questions together. */
+  /** Bytes of ids and requests together. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -21,7 +21,7 @@ export class TokenCache {
     return ids;
   }
 
-  /** Does not keep what would take more than a quarter of the room: it would drive out too much. */
+  /** Keeps nothing above a quarter of the room, as it would displace too much. */
   set(question: string, ids: Uint32Array): void {
     const bytes = sizeOf(question, ids);
     if (bytes > this.#bytesMax / 4) return;
@@ -29,9 +29,9 @@ export class TokenCache {
     if (before !== undefined) this.#forget(question, before);
     this.#entries.set(question, ids);
     this.#bytes += bytes;
-    for (const [oldest, its] of this.#entries) {
+    for (const [oldest, oldestIds] of this.#entries) {
       if (this.#bytes <= this.#bytesMax) return;
-      this.#forget(oldest, its);
+      this.#forget(oldest, oldestIds);
     }
   }
 

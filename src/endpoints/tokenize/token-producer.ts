@@ -7,16 +7,16 @@ import {
 import type { Millis } from '../../framework/runtime.ts';
 import { duration } from '../../plugins/parameters/duration.ts';
 
-/** Which tokenizer a pool's requests are shown to. */
-export interface TokenizerChoice {
-  /** A server with vLLM's render API; undefined: the pool's own model servers are asked, at `/tokenize`. */
+/** The tokenizer for the requests of a pool. */
+interface TokenizerChoice {
+  /** A server with vLLM's render API; undefined: `/tokenize` of the pool's model servers. */
   readonly url: string | undefined;
   readonly deadlineMs: Millis;
 }
 
 /**
- * A wrong pick costs a prefill of what was cached elsewhere, some hundreds of milliseconds for the prompts that matter;
- * waiting for tokens must cost less. Model servers answer in 1 to 10 ms for thousands of tokens.
+ * Must be less than the cost of a wrong pick: a prefill of some 100 ms for long prompts. Model
+ * servers answer in 1 to 10 ms for thousands of tokens.
  */
 const DEADLINE_MS_DEFAULT: Millis = 100;
 
@@ -26,7 +26,7 @@ interface TokenProducerConfig {
 
 const config = z.strictObject({
   modelName: z.string().optional(),
-  /** Of the reference's estimate, which ours takes the place of. */
+  /** Has no effect: tokens are not estimated. */
   estimate: z.record(z.string(), z.unknown()).optional(),
   vllm: z
     .strictObject({
@@ -40,7 +40,7 @@ const config = z.strictObject({
 
 const DEFAULT: TokenizerChoice = { url: undefined, deadlineMs: DEADLINE_MS_DEFAULT };
 
-// The choice of a pool, for the plugins of the same pool that need tokens, whichever is started first.
+// By pool, as plugins that need tokens may start before or after the producer.
 const chosen = new WeakMap<EndpointWriter, TokenizerChoice>();
 
 function tokenProducerOf(type: string): DataSourceDefinition {
@@ -55,10 +55,10 @@ function tokenProducerOf(type: string): DataSourceDefinition {
   });
 }
 
-/** Says whom to ask for a prompt's tokens. Has no work of its own: who needs tokens asks `tokenizerOf`. */
+/** Configures the tokenizer of a pool, which plugins get from `tokenizerOf`. */
 export const tokenProducer: DataSourceDefinition = tokenProducerOf('token-producer');
 
-/** Its older name. */
+/** The older name of `token-producer`. */
 export const tokenizer: DataSourceDefinition = tokenProducerOf('tokenizer');
 
 export function tokenizerOf(pool: EndpointWriter): TokenizerChoice {

@@ -28,8 +28,8 @@ export interface Discovery {
 
 /**
  * Keeps the pool's endpoints equal to those of a file. Endpoints from other sources stay. Throws
- * ConfigError when the file is missing or invalid at the start. A file that becomes invalid later is
- * logged, and the endpoints stay as they were.
+ * ConfigError when the file is missing or invalid at the start. When it becomes invalid later, that
+ * is logged and the endpoints stay as they were.
  */
 export function startFileDiscovery(options: FileDiscoveryOptions): Discovery {
   const { path, watchFile: followed, pool, rules, log } = options;

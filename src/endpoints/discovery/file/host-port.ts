@@ -1,10 +1,7 @@
 import { z } from 'zod';
 
 const LABEL = '[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?';
-/**
- * Underscores are allowed, as in names of container networks. The last part must contain a letter,
- * which tells a name from an address.
- */
+/** With underscores, as container names have, and a letter in the last part, unlike addresses. */
 const HOST_NAME = new RegExp(`^(?=.{1,253}$)(?=(.*\\.)?[^.]*[a-z_])${LABEL}(\\.${LABEL})*$`, 'i');
 
 const ipv6 = z.ipv6();

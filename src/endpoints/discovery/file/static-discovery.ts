@@ -3,10 +3,7 @@ import { ConfigError } from '../../../framework/error.ts';
 import type { EndpointSpec } from '../../../picker/endpoint-pool.ts';
 import { isHostPort } from './host-port.ts';
 
-/**
- * Endpoints given on the command line as `host:port`, an IPv6 host in brackets. Throws ConfigError
- * that lists every malformed and every repeated one.
- */
+/** Endpoints given as `host:port`. Throws ConfigError that lists every bad or repeated one. */
 export function parseStaticEndpoints(list: readonly string[]): readonly EndpointSpec[] {
   const issues = list.flatMap((text, index) => {
     const message = problemOf(text, list.indexOf(text) < index);

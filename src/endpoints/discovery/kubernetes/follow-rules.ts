@@ -28,7 +28,7 @@ export interface RuleFollower {
   stop(): void;
 }
 
-/** Longer than an API server takes to start. Then serving without rules is better than not at all. */
+/** Longer than an API server takes to start. After it, serving without rules is better than not. */
 const SETTLE_MS = 30_000;
 const [UNAUTHORIZED, FORBIDDEN] = [401, 403];
 

@@ -1,10 +1,7 @@
 import type { Clock, Millis, Random, Timer } from '../../../framework/runtime.ts';
 import type { KubeObject } from './kube-objects.ts';
 
-/**
- * `ADDED` and `MODIFIED` carry the object, `DELETED` its last state, `BOOKMARK` only a version, and
- * `ERROR` a status.
- */
+/** `DELETED` carries the last state, `BOOKMARK` only a version, `ERROR` a status. */
 interface WatchEvent<T> {
   readonly type: string;
   readonly object: T;
@@ -27,10 +24,7 @@ export interface WatchObserver<T> {
 }
 
 interface InformerObserver<T> {
-  /**
-   * Called after each change, with all objects by `namespace/name`. `changed` is the key of the
-   * changed object; undefined after a new list.
-   */
+  /** All objects by `namespace/name`, and the key of the changed one; after a list undefined. */
   onChange(objects: ReadonlyMap<string, T>, changed: string | undefined): void;
   /** The objects cannot be listed or watched. The informer tries again by itself. */
   onTrouble?(sentence: string): void;

@@ -44,10 +44,7 @@ export function isServing({ metadata, status }: Pod): boolean {
   );
 }
 
-/**
- * The pod without the fields that are not read, which are most of it: containers, volumes, managed
- * fields and all annotations but those named.
- */
+/** The pod without the fields not read here, and with only the named `annotations`. */
 export function leanPod({ metadata = {}, spec, status }: Pod, annotations: readonly string[]): Pod {
   const { name, namespace, resourceVersion, uid, labels } = metadata;
   const { deletionTimestamp, creationTimestamp } = metadata;

@@ -21,7 +21,7 @@ export interface PoolName {
   readonly version: string;
 }
 
-/** The objects that a `PoolFollower` reads, from an API server. Without labels, nodes are not read. */
+/** The objects of an API server that a `PoolFollower` reads. Without labels, no nodes are read. */
 export function poolSources(
   config: KubeConfig,
   { namespace, name, group, version }: PoolName,
@@ -103,7 +103,7 @@ function nodeSource(config: KubeConfig, labels: readonly string[]): ResourceSour
   });
 }
 
-/** The same access with another Accept header: the client's watches take no headers of their own. */
+/** The same access with another Accept header: the client's watches accept no other headers. */
 function accepting(config: KubeConfig, accept: string): KubeConfig {
   const asking: KubeConfig = Object.create(config) as KubeConfig;
   asking.applySecurityAuthentication = async (context: RequestContext) => {

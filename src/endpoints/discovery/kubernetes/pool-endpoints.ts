@@ -15,10 +15,7 @@ export interface PodContext {
   readonly inheritedLabels: ReadonlyMap<string, string> | undefined;
 }
 
-/**
- * The endpoints of a pod, one for each port. A worker has none, and neither has a pod that does not
- * serve or a leader whose group is not whole.
- */
+/** One for each port. None for workers, for pods that do not serve and for incomplete groups. */
 export function endpointsOf(pod: Pod, context: PodContext): readonly EndpointSpec[] {
   if (!mayServe(pod, context)) return [];
   const { namespace = '', name = '', labels = {} } = pod.metadata ?? {};

@@ -66,7 +66,7 @@ export class PoolFollower {
     return this.#needed.every(({ synced }) => synced);
   }
 
-  /** Age of the oldest state while the API server is away, else 0. Undefined before first contact. */
+  /** Age of the oldest state while the API server is away, else 0. Undefined before contact. */
   get ageMs(): Millis | undefined {
     const ages = this.#needed.map(({ ageMs }) => ageMs);
     return ages.reduce((a, b) => (a === undefined || b === undefined ? undefined : Math.max(a, b)));

@@ -52,10 +52,7 @@ function absentWatch(clock: Clock, observer: WatchObserver<RuleObject>): { stop(
   return { stop: () => timer.cancel() };
 }
 
-/**
- * Looks up the API's kinds, which needs no permission. Listing a kind that is not installed would
- * be answered with 403 instead of 404.
- */
+/** Needs no permission. A list of a kind that is not installed would give 403, not 404. */
 async function installedGroup({ config, plural }: RuleSourceOptions): Promise<string | undefined> {
   const api = config.makeApiClient(CustomObjectsApi);
   const server = apiServerOf(config);

@@ -15,7 +15,7 @@ interface KubernetesOptions {
   /** Labels that endpoints take from the nodes of their pods. With none, nodes are not read. */
   readonly nodeLabels?: readonly string[] | undefined;
   readonly endpoints: EndpointPool;
-  /** Gets the pool's InferenceObjectives and InferenceModelRewrites; undefined: they are not read. */
+  /** Gets the InferenceObjectives and InferenceModelRewrites; undefined: they are not read. */
   readonly rules?: Pick<RequestRules, 'setObjectives' | 'setRewrites'> | undefined;
   readonly clock: Clock;
   readonly random: Random;
@@ -27,7 +27,7 @@ export interface KubernetesDiscovery {
   readonly synced: boolean;
   /** Whether the pool's rules have been listed. A kind that is not installed counts as listed. */
   readonly rulesSynced: boolean;
-  /** Age of the oldest state while the API server is away, else 0. Undefined before first contact. */
+  /** Age of the oldest state while the API server is away, else 0. Undefined before contact. */
   readonly ageMs: Millis | undefined;
   /** What is wrong at the moment, and what to do: one sentence each. */
   readonly troubles: readonly string[];

@@ -1,4 +1,4 @@
-/** What is wrong at the moment, one sentence each. Each is reported once for as long as it lasts. */
+/** What is wrong at the moment, one sentence each; each is reported once while it lasts. */
 export class Troubles {
   readonly #bySource = new Map<string, readonly string[]>();
   readonly #report: (sentence: string) => void;
