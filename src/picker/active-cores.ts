@@ -138,9 +138,7 @@ export class ActiveCores {
       core,
       challenger,
       requestObservers: [...parts, this.#last],
-      responseHeaderPlugins: core.observers.filter(
-        ({ responseHeaders }) => responseHeaders !== undefined,
-      ),
+      responseHeaderPlugins: core.observers.filter((part) => part.responseHeaders !== undefined),
       preparing: 0,
     };
     this.#active = [...this.#active, generation];

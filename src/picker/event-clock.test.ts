@@ -6,10 +6,9 @@ import { EventClock } from './event-clock.ts';
 describe('the event clock', () => {
   it('stands still during an event, and during events within it', () => {
     let now = 1;
-    const clock = new EventClock(
-      { ...new SimulatedClock(), now: () => now } as never,
-      () => undefined,
-    );
+    const simulated = new SimulatedClock();
+    const setTimer = simulated.setTimer.bind(simulated);
+    const clock = new EventClock({ now: () => now, wallTime: () => 0, setTimer }, () => undefined);
     expect(clock.begin()).toBe(1);
     now = 2;
     expect([clock.now(), clock.begin(), clock.now()]).toEqual([1, 1, 1]);

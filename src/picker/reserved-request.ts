@@ -155,7 +155,7 @@ export class ReservedRequest implements RoutedRequest {
 
   get wantsAnswer(): boolean {
     const { subscribers, observers } = this.#parts;
-    const wants = ({ onAnswered }: RequestObserver): boolean => onAnswered !== undefined;
+    const wants = (observer: RequestObserver): boolean => observer.onAnswered !== undefined;
     return subscribers.some(wants) || observers.some(wants);
   }
 

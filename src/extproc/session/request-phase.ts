@@ -9,7 +9,7 @@ import { BODY_MODE, type ProtocolConfig } from '../codec/stream-event.ts';
 import { echoBody } from './echo-body.ts';
 import { PassingBody } from './passing-body.ts';
 import { isRenamed, pickMutation } from './pick-mutation.ts';
-import { lengthAfter, type PickTime, pickTimeOf } from './pick-time.ts';
+import { lengthAfter, type PickTime, pickTimeOf, type ReadRequest } from './pick-time.ts';
 
 export interface RequestPhaseOptions {
   readonly router: Router;
@@ -24,18 +24,6 @@ export interface RequestPhaseOptions {
   readonly earlyPickBytes: number;
   /** In full duplex, give up the response side: output tokens cost nothing, and their end is not seen. */
   readonly halfCloseAfterPick: boolean;
-}
-
-/** A request that is read as far as its pick needs. */
-interface ReadRequest {
-  readonly head: RequestHead;
-  readonly request: InferenceRequest;
-  /** For what reads the body before the pick; empty where the whole body is not at hand. */
-  readonly body: readonly Uint8Array[];
-  /** In bytes; undefined where the length does not change or is not known. */
-  readonly contentLength: number | undefined;
-  /** Answers the proxy once the pick is made. */
-  readonly answer: (pick: PickMutation) => void;
 }
 
 /** The request's half of a session: reads the body, has the router pick, and answers as the proxy's mode asks for. */
