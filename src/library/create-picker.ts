@@ -9,6 +9,8 @@ import type { Clock } from '../framework/runtime.ts';
 import { chainBlockIds } from '../openai/chain-block-ids.ts';
 import { createOpenBody } from '../openai/open-body.ts';
 import { EndpointPicker } from '../picker/endpoint-picker.ts';
+import type { EndpointPool } from '../picker/endpoint-pool.ts';
+import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import { nodeClock } from '../runtime/node-clock.ts';
 import { randomSeed } from '../runtime/random-seed.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
@@ -100,12 +102,7 @@ export function createPickerFrom(
     observers = [],
   }: PickerOptions = {},
 ): EmbeddedPicker {
-  const named = NAMED_CONFIGS.get(config);
-  const plan = loadConfig({
-    text: named ?? config,
-    source: named === undefined ? 'config' : `built-in config ${config}`,
-    catalogue: { ...catalogue, dataSources: catalogue.dataSources.map(withoutNetwork) },
-  });
+  const plan = planOf(catalogue, config);
   const random = seededRandom(seed);
   const network = { get: () => Promise.reject(new Error('an embedded picker has no network')) };
   const picker = new EndpointPicker({
@@ -115,13 +112,6 @@ export function createPickerFrom(
   });
   const openBody = createOpenBody({ bodyBytesMax: BODY_BYTES_MAX, hashSeed: seed });
   let requests = 0;
-  const known = (id: string, call: string): EndpointId => {
-    if (picker.pool.get(id as EndpointId) !== undefined) return id as EndpointId;
-    const count = picker.pool.snapshot().length;
-    throw new Error(
-      `${call}: no endpoint has the id ${id} (${count} known); call addEndpoint first`,
-    );
-  };
 
   return {
     addEndpoint: ({ id, address = id, labels = {}, cache }) => {
@@ -132,9 +122,9 @@ export function createPickerFrom(
       });
       if (cache !== undefined) picker.pool.set(id as EndpointId, CACHE_CONFIG, cache);
     },
-    removeEndpoint: (id) => picker.pool.remove(known(id, 'removeEndpoint')),
+    removeEndpoint: (id) => picker.pool.remove(knownId(id, picker.pool, 'removeEndpoint')),
     setMetrics: (name, { lora, sampledAt = clock.now(), ...metrics }) => {
-      const id = known(name, 'setMetrics');
+      const id = knownId(name, picker.pool, 'setMetrics');
       picker.pool.observe(id, { ...metrics, sampledAt });
       if (lora !== undefined) picker.pool.set(id, LORA, lora);
     },
@@ -146,6 +136,23 @@ export function createPickerFrom(
     },
     stop: () => picker.stop(),
   };
+}
+
+function planOf(catalogue: PluginCatalogue, config: string): PickerPlan {
+  const named = NAMED_CONFIGS.get(config);
+  return loadConfig({
+    text: named ?? config,
+    source: named === undefined ? 'config' : `built-in config ${config}`,
+    catalogue: { ...catalogue, dataSources: catalogue.dataSources.map(withoutNetwork) },
+  });
+}
+
+/** Throws where no endpoint of the pool has the id that a call names. */
+function knownId(id: string, pool: EndpointPool, call: string): EndpointId {
+  const endpoint = pool.get(id as EndpointId);
+  if (endpoint !== undefined) return endpoint.id;
+  const count = pool.snapshot().length;
+  throw new Error(`${call}: no endpoint has the id ${id} (${count} known); call addEndpoint first`);
 }
 
 function readBody(
