@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { createPicker } from '../src/index.ts';
+import { mean } from '../src/lab/run-summary/statistics.ts';
 import { simulate } from '../src/lab/simulate/simulate.ts';
 import type { TraceRequest } from '../src/lab/traces/trace.ts';
 import type { Workload } from '../src/lab/traces/workload.ts';
@@ -93,7 +94,6 @@ function figures(traffic: Traffic, text: string): Figures {
       .filter(({ request }) => request.promptTokens > SHORT_TOKENS === long)
       .map(({ ttftMs }) => ttftMs)
       .sort((a, b) => a - b);
-  const mean = (all: readonly number[]): number => all.reduce((a, b) => a + b, 0) / all.length;
   const short = times(false);
   return {
     short: mean(short),

@@ -5,14 +5,11 @@ import { loadConfig } from '../src/config/load.ts';
 import type { EndpointId } from '../src/framework/endpoint.ts';
 import { type InferenceRequest, NO_BLOCKS } from '../src/framework/request.ts';
 import type { RoutedRequest } from '../src/framework/routing.ts';
+import { quantile, sorted } from '../src/lab/run-summary/statistics.ts';
 import { EndpointPicker } from '../src/picker/endpoint-picker.ts';
 import { createRealRuntime } from '../src/runtime/real-runtime.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
-import {
-  type ExampleName,
-  exampleCommand,
-  startScheduler,
-} from './support/example-schedulers.ts';
+import { type ExampleName, exampleCommand, startScheduler } from './support/example-schedulers.ts';
 
 /**
  * What a scheduler in another process adds to a pick: from the moment that the picker asks it to the moment that the
@@ -179,20 +176,15 @@ interface Round {
   readonly decided: number;
 }
 
-function quantile(values: readonly number[], q: number): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? Number.NaN;
-}
-
 function figureOf(scheduler: string, rounds: readonly Round[]): Figure {
   const all = rounds.flatMap(({ latencies }) => latencies);
   return {
     scheduler,
     requests: all.length,
     decided: rounds.reduce((sum, { decided }) => sum + decided, 0),
-    p50Ms: quantile(all, 0.5),
-    p99Ms: quantile(all, 0.99),
-    p99QuietestMs: Math.min(...rounds.map(({ latencies }) => quantile(latencies, 0.99))),
+    p50Ms: quantile(sorted(all), 0.5),
+    p99Ms: quantile(sorted(all), 0.99),
+    p99QuietestMs: Math.min(...rounds.map(({ latencies }) => quantile(sorted(latencies), 0.99))),
     lateShare: all.filter((ms) => ms > DEFAULT_DEADLINE_MS).length / all.length,
   };
 }

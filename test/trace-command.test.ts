@@ -212,7 +212,10 @@ describe('pointsman trace convert', { timeout: 120_000 }, () => {
     ];
     for (const command of commands) {
       const strict = spawnSync(process.execPath, [main, ...command], { encoding: 'utf8' });
-      expect([strict.status, strict.stderr]).toEqual([2, `${bad}:21: not JSON\n`]);
+      expect([strict.status, strict.stderr]).toEqual([
+        2,
+        `${bad}:21: not JSON: "{\\"timestamp\\": 12"; correct it, or use --lenient to skip bad lines and sort the others\n`,
+      ]);
       const lenient = spawnSync(process.execPath, [main, ...command, '--lenient'], {
         encoding: 'utf8',
       });

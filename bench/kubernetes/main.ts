@@ -1,5 +1,6 @@
 import { loadavg } from 'node:os';
 import { Command } from 'commander';
+import { quantile } from '../../src/lab/run-summary/statistics.ts';
 import { buildKubernetes } from '../support/kubernetes-binaries.ts';
 import { type Delays, measureFollowing } from './measure-following.ts';
 
@@ -49,8 +50,4 @@ for (const [kind, delays] of cost.fromSent) {
 
 function cells(delays: Delays): string {
   return [0.5, 0.99, 1].map((q) => quantile(delays, q).toFixed(1).padStart(8)).join('');
-}
-
-function quantile(values: Delays, q: number): number {
-  return values[Math.min(values.length - 1, Math.ceil(q * values.length) - 1)] ?? Number.NaN;
 }

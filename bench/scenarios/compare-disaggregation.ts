@@ -1,4 +1,5 @@
 import { createPicker } from '../../src/index.ts';
+import { mean } from '../../src/lab/run-summary/statistics.ts';
 import { summarize } from '../../src/lab/run-summary/summarize.ts';
 import { simulate } from '../../src/lab/simulate/simulate.ts';
 import { DISAGGREGATED_POOLS, DISAGGREGATION_CONFIGS, longPrompts } from './disaggregation.ts';
@@ -48,8 +49,6 @@ function figuresOf(load: DisaggregationLoad, config: string): DisaggregationFigu
       simulate({ workload: longPrompts(seed, load), pool: pool(), config, createPicker, seed }),
     ),
   );
-  const mean = (values: readonly number[]): number =>
-    values.reduce((sum, value) => sum + value, 0) / values.length;
   return {
     ttftMs: mean(runs.map(({ ttftMeanMs }) => ttftMeanMs)),
     e2eMs: mean(runs.map(({ e2eMeanMs }) => e2eMeanMs)),

@@ -3,12 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fetchEnvoy } from '../../src/lab/envoy/fetch-envoy.ts';
+import { quantile, sorted } from '../../src/lab/run-summary/statistics.ts';
 import type { ShadowStatus } from '../../src/lab/shadow/start-shadow.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
-import { exampleCommand, startScheduler } from '../support/example-schedulers.ts';
 import { behindEnvoy, startPicker, startUpstream } from '../load/bed.ts';
 import { startOpenLoop } from '../load/load.ts';
 import { createPrompts } from '../load/prompts.ts';
+import { exampleCommand, startScheduler } from '../support/example-schedulers.ts';
 
 export interface LiveOptions {
   readonly perSecond: number;
@@ -153,18 +154,15 @@ async function outcomeOf(sides: readonly [Side, Side], options: LiveOptions): Pr
 
 function figureOf({ name, rounds }: Side): Figure {
   const all = rounds.flat();
-  const each = rounds.map((latencies) => quantile(latencies, 0.99)).toSorted((a, b) => a - b);
+  const each = rounds
+    .map((latencies) => quantile(sorted(latencies), 0.99))
+    .toSorted((a, b) => a - b);
   return {
     name,
     requests: all.length,
-    p50Ms: quantile(all, 0.5),
-    p99Ms: quantile(all, 0.99),
+    p50Ms: quantile(sorted(all), 0.5),
+    p99Ms: quantile(sorted(all), 0.99),
     p99MedianMs: each[each.length >> 1] ?? Number.NaN,
     p99QuietestMs: each[0] ?? Number.NaN,
   };
-}
-
-function quantile(values: readonly number[], q: number): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? Number.NaN;
 }

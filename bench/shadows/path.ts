@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { RoutedRequest } from '../../src/framework/routing.ts';
+import { quantile, sorted } from '../../src/lab/run-summary/statistics.ts';
 import type { EndpointPicker } from '../../src/picker/endpoint-picker.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import { makeRequest, SEED, sampleEndpoints, startCore } from './core.ts';
@@ -29,12 +30,12 @@ export async function measurePath(): Promise<Outcome> {
   }
   const figures = sides.map(({ name, rounds }) => {
     const wall = rounds.flat();
-    const quietest = Math.min(...rounds.map((each) => quantile(each, 0.99)));
+    const quietest = Math.min(...rounds.map((each) => quantile(sorted(each), 0.99)));
     return {
       name,
       picks: wall.length,
-      p50Micros: quantile(wall, 0.5),
-      p99Micros: quantile(wall, 0.99),
+      p50Micros: quantile(sorted(wall), 0.5),
+      p99Micros: quantile(sorted(wall), 0.99),
       p99QuietestMicros: quietest,
     };
   });
@@ -76,9 +77,4 @@ async function round(picker: EndpointPicker, at: number): Promise<number[]> {
   }
   for (const routed of open) routed.done('completed');
   return wallMicros;
-}
-
-function quantile(values: readonly number[], q: number): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? Number.NaN;
 }

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 
 /** Parsers for values of options. Each throws InvalidArgumentError with the value and its bounds. */
 
@@ -42,4 +42,14 @@ export function atLeastOne(text: string): number {
   const value = anyNumber(text);
   if (Number.isSafeInteger(value) && value >= 1) return value;
   throw new InvalidArgumentError(`${text} is not a whole number of 1 or more.`);
+}
+
+/** `--plugin <file>`, as often as wanted. */
+export function pluginOption(): Option {
+  return new Option(
+    '--plugin <file>',
+    'a module with plugin types of your own; see docs/plugins.md',
+  )
+    .argParser(collect)
+    .default([], 'none');
 }

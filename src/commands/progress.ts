@@ -1,12 +1,12 @@
 import { Presets, SingleBar } from 'cli-progress';
 
-export interface Progress {
+interface Progress {
   /** `payload` fills the placeholders of the format, such as `{failed}`. */
   update(value: number, payload?: object): void;
   stop(): void;
 }
 
-export interface ProgressOptions {
+interface ProgressOptions {
   readonly total: number;
   /** What follows the bar, with cli-progress's placeholders, such as `{value}/{total} requests`. */
   readonly format: string;

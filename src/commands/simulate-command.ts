@@ -15,14 +15,13 @@ import type { JobResult, SimulationJob } from '../lab/simulate/run-job.ts';
 import { runJobs } from '../lab/simulate/run-jobs.ts';
 import { reshape } from '../lab/simulate/what-if.ts';
 import { describeReading } from '../lab/traces/trace.ts';
-import { above0, atLeastOne, collect, notNegative } from './option-values.ts';
+import { above0, atLeastOne, collect, notNegative, pluginOption } from './option-values.ts';
 import {
   addPlanningOptions,
   type Planning,
   type PlanningFlags,
   planningOf,
 } from './planning-options.ts';
-import { pluginOption } from './plugin-option.ts';
 import { startProgress } from './progress.ts';
 import { addTraceOptions, loadOptionsOf, type TraceFlags } from './trace-options.ts';
 

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { extname, join } from 'node:path';
 import { ConfigError } from '../../framework/error.ts';
 import { ENDS_WITH_PARENT } from '../../runtime/process-end.ts';
+import { endProcess } from '../envoy/run-envoy.ts';
 
 export interface ChildCommand {
   readonly pid: number;
@@ -40,11 +41,7 @@ export async function startChildCommand(args: readonly string[]): Promise<ChildC
   process.once('exit', killNow);
   const stop = async (): Promise<void> => {
     process.removeListener('exit', killNow);
-    if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    child.kill('SIGTERM');
-    const timer = setTimeout(() => child.kill('SIGKILL'), TERM_TIMEOUT_MS);
-    await exited;
-    clearTimeout(timer);
+    await endProcess(child, exited, TERM_TIMEOUT_MS);
   };
   const line = await firstLineOf(child, exited);
   if (line === undefined) {

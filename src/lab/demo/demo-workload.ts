@@ -12,7 +12,7 @@ export interface DemoWorkload {
   readonly hitRateMax: number;
 }
 
-export interface DemoWorkloadOptions {
+interface DemoWorkloadOptions {
   /** The measured part of the trace. */
   readonly fromMs: number;
   readonly toMs: number;

@@ -6,7 +6,7 @@ import { startEnvoy } from '../envoy/run-envoy.ts';
 import { startChildCommand } from './child-command.ts';
 
 /** Model servers with a picker and a gateway in front of them. */
-export interface LivePath {
+interface LivePath {
   /** Where the gateway listens. */
   readonly url: string;
   /** The `host:port` of each stub. */
@@ -14,7 +14,7 @@ export interface LivePath {
   stop(): Promise<void>;
 }
 
-export interface LivePathOptions {
+interface LivePathOptions {
   /** Options of `pointsman stub`, such as its number of servers. */
   readonly stubArgs: readonly string[];
   /** The picker's configuration: a name or a file. */

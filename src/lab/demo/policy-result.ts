@@ -1,6 +1,6 @@
 import type { OpenLoopResult } from '../replay/open-loop.ts';
 import { summarizeReplay } from '../replay/summarize-replay.ts';
-import { mean, quantile, sum } from '../run-summary/statistics.ts';
+import { mean, quantile, sorted, sum } from '../run-summary/statistics.ts';
 import type { TraceRequest } from '../traces/trace.ts';
 
 /** The figures of one policy. */
@@ -28,7 +28,7 @@ export interface PolicyResult {
   readonly senderLateP99Ms: number;
 }
 
-export interface PolicyResultOptions {
+interface PolicyResultOptions {
   readonly policy: string;
   /** Answers that the run has cut after their first token count as sound. */
   readonly run: OpenLoopResult;
@@ -41,10 +41,8 @@ export function policyResult(options: PolicyResultOptions): PolicyResult {
   const { policy, run, prefixHitRate, endpoints } = options;
   const { errors, late } = summarizeReplay(run, run.sent.length).figures;
   const [first] = errors;
-  const ttfts = run.sent
-    .map(({ ttftMs }) => ttftMs)
-    .filter((ttftMs) => !Number.isNaN(ttftMs))
-    .sort((one, other) => one - other);
+  const answered = run.sent.filter(({ ttftMs }) => !Number.isNaN(ttftMs));
+  const ttfts = sorted(answered.map(({ ttftMs }) => ttftMs));
   return {
     policy,
     requests: run.sent.length,

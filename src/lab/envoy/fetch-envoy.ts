@@ -6,12 +6,12 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
-export interface FetchEnvoyOptions {
+interface FetchEnvoyOptions {
   /** Receives lines of progress, if Envoy must be installed. */
   readonly log: (line: string) => void;
 }
 
-export type FetchedEnvoy =
+type FetchedEnvoy =
   | {
       readonly path: string;
       readonly version: string;

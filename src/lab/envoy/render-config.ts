@@ -21,7 +21,7 @@ export interface EnvoyConfigOptions {
 }
 
 /** Paths in the shipped files. */
-export const LISTENER: readonly (string | number)[] = ['static_resources', 'listeners', 0];
+const LISTENER: readonly (string | number)[] = ['static_resources', 'listeners', 0];
 export const CONNECTION_MANAGER: readonly (string | number)[] = [
   ...LISTENER,
   'filter_chains',

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
 
-export interface RunEnvoyOptions {
+interface RunEnvoyOptions {
   readonly binary: string;
   readonly configYaml: string;
   /** Receives Envoy's warnings and errors, line by line. */
@@ -15,7 +15,7 @@ export interface RunEnvoyOptions {
   readonly concurrency?: number;
 }
 
-export interface RunningEnvoy {
+interface RunningEnvoy {
   readonly pid: number;
   readonly adminPort: number;
   /** Port of the first listener. */
@@ -63,7 +63,7 @@ export async function startEnvoy(options: RunEnvoyOptions): Promise<RunningEnvoy
   process.once('exit', killNow);
   if (child.pid !== undefined) void exited.then(guardProcess(child.pid, folder));
   const stop = async (): Promise<void> => {
-    await end(child, exited);
+    await endProcess(child, exited, TERM_TIMEOUT_MS);
     process.removeListener('exit', killNow);
     await rm(folder, { recursive: true, force: true });
   };
@@ -151,10 +151,15 @@ function relay(child: ChildProcess, log: (line: string) => void): () => readonly
   return () => kept;
 }
 
-async function end(child: ChildProcess, exited: Promise<void>): Promise<void> {
+/** Ends a process with SIGTERM, and with SIGKILL after the timeout. `exited` is when it has ended. */
+export async function endProcess(
+  child: ChildProcess,
+  exited: Promise<void>,
+  timeoutMs: number,
+): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   child.kill('SIGTERM');
-  const timer = setTimeout(() => child.kill('SIGKILL'), TERM_TIMEOUT_MS);
+  const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
   await exited;
   clearTimeout(timer);
 }

@@ -18,7 +18,7 @@ const WORD_BYTES = Uint32Array.from(WORDS, (word) =>
   Buffer.from(` ${word}`, 'latin1').readUInt32LE(),
 );
 
-export interface PromptTextOptions {
+interface PromptTextOptions {
   /** Tokens in each block of the request. */
   readonly blockTokens: number;
   /** Changes the whole text, so that it is not in the caches because of earlier runs. */

@@ -25,7 +25,7 @@ export interface Replayed extends ReplaySummary {
   readonly summary: SimulationSummary;
 }
 
-export interface ReplayToOptions extends TargetOptions {
+interface ReplayToOptions extends TargetOptions {
   /** What the target is listed under. */
   readonly name: string;
   /** The model to ask for, whatever the trace says. */
@@ -82,7 +82,7 @@ async function modelFor(
   }
 }
 
-export interface SendOptions {
+interface SendOptions {
   readonly target: CompletionTarget;
   readonly modelOf: (request: TraceRequest) => string;
   readonly salt: string;

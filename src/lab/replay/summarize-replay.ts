@@ -1,5 +1,5 @@
 import type { RequestResult } from '../run-summary/run-result.ts';
-import { quantile } from '../run-summary/statistics.ts';
+import { quantile, sorted } from '../run-summary/statistics.ts';
 import type { OpenLoopResult, SentRequest } from './open-loop.ts';
 
 /** Figures of a live run that a simulation does not have. Times are in milliseconds. */
@@ -53,7 +53,7 @@ export function summarizeReplay(run: OpenLoopResult, planned: number): ReplaySum
     .sort((a, b) => a.request.atMs - b.request.atMs);
   const names = [...new Set(over.flatMap((each) => endOf(each)?.servedBy ?? []))].sort(naturally);
   const requests = over.map((each) => resultOf(each, names));
-  const late = Float64Array.from(run.sent, ({ lateMs }) => lateMs).sort();
+  const late = sorted(run.sent.map(({ lateMs }) => lateMs));
   const lateAt = (share: number): number => (late.length === 0 ? 0 : quantile(late, share));
   return {
     requests,

@@ -31,6 +31,20 @@ export function chart(option: EChartsOption, { width, height }: ChartSize): stri
   return svg.replace(/^<svg width="\d+" height="\d+"/, '<svg width="100%"');
 }
 
+/** A chart of the usual size. */
+export function figureChart(
+  [xAxis, yAxis]: readonly [x: object, y: object],
+  series: readonly object[],
+  grid: object = GRID,
+): string {
+  return chart({ grid, xAxis, yAxis, series: series as never }, FIGURE);
+}
+
+/** A curve without symbols, in the style of the configuration with this index. */
+export function curve(at: number, data: readonly (readonly number[])[]): object {
+  return { type: 'line', showSymbol: false, lineStyle: lineStyle(at), data };
+}
+
 /** An axis in the page's colours. */
 export function axis(name: string, more: object = {}): object {
   return {

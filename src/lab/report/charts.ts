@@ -1,7 +1,7 @@
 import type { ConfigReport } from '../run-summary/compare.ts';
 import type { SimulationCurves } from '../run-summary/curves.ts';
 import type { HitLadder, HitRate } from '../run-summary/hit-ladder.ts';
-import { axis, chart, colour, FIGURE, GRID, LETTERS, lineStyle } from './chart.ts';
+import { axis, chart, colour, curve, FIGURE, figureChart, GRID, LETTERS } from './chart.ts';
 
 /** One configuration with the data of its charts. */
 export interface Drawn {
@@ -12,24 +12,18 @@ export interface Drawn {
 /** The cumulative distribution of a time. */
 export function distribution(
   drawn: readonly Drawn[],
-  curve: 'ttft' | 'tpot' | 'e2e',
+  quantity: 'ttft' | 'tpot' | 'e2e',
   name: string,
 ): string {
-  return chart(
-    {
-      grid: GRID,
-      xAxis: axis(`${name}, ms`, { type: 'log' }),
-      yAxis: axis('of 100 requests', { type: 'value', max: 100 }),
-      series: drawn.map(({ curves }, at) => ({
-        type: 'line',
-        showSymbol: false,
-        lineStyle: lineStyle(at),
-        data: curves[curve]
-          .map((value, share): [number, number] => [Math.max(0.1, value), share])
-          .filter(([value]) => Number.isFinite(value)),
-      })),
-    },
-    FIGURE,
+  return figureChart(
+    [axis(`${name}, ms`, { type: 'log' }), axis('of 100 requests', { type: 'value', max: 100 })],
+    drawn.map(({ curves }, at) => {
+      const points = curves[quantity].map((value, share) => [Math.max(0.1, value), share]);
+      return curve(
+        at,
+        points.filter(([value]) => Number.isFinite(value)),
+      );
+    }),
   );
 }
 
@@ -47,110 +41,99 @@ export function hitRates(drawn: readonly Drawn[], ladder: HitLadder | undefined)
     areaStyle: { color: 'var(--faint)', opacity: 0.1 },
     data: points(spans),
   });
-  const { ideal, capacityLimited, perfectRouting } = ladder ?? {};
-  const rungs = [
-    ...(ideal === undefined ? [] : [rung(ideal, 0.4)]),
-    ...(capacityLimited === undefined ? [] : [rung(capacityLimited, 0.7)]),
-    ...(perfectRouting === undefined ? [] : [rung(perfectRouting, 1)]),
-  ];
-  return chart(
-    {
-      grid: GRID,
-      xAxis: axis('time in the trace, s', { type: 'value' }),
-      yAxis: axis('prompt tokens found, %', { type: 'value', min: 0 }),
-      series: [
-        ...rungs,
-        ...drawn.map(({ curves }, at) => ({
-          type: 'line',
-          showSymbol: false,
-          lineStyle: lineStyle(at),
-          data: points(curves.hitRate),
-        })),
-      ] as never,
-    },
-    FIGURE,
+  const rungs =
+    ladder === undefined ? [] : stepsOf(ladder).map(({ rate, opacity }) => rung(rate, opacity));
+  return figureChart(
+    [
+      axis('time in the trace, s', { type: 'value' }),
+      axis('prompt tokens found, %', { type: 'value', min: 0 }),
+    ],
+    [...rungs, ...drawn.map(({ curves }, at) => curve(at, points(curves.hitRate)))],
   );
 }
 
-interface Bar {
+interface LadderStep {
   readonly name: string;
-  readonly share: number;
-  readonly colour: string;
+  readonly rate: HitRate;
+  readonly opacity: number;
+}
+
+/** The known steps, from the highest to the lowest. */
+function stepsOf({ ideal, capacityLimited, perfectRouting }: HitLadder): readonly LadderStep[] {
+  return [
+    { name: 'memory for everything', rate: ideal, opacity: 0.4 },
+    { name: 'the pool as one cache', rate: capacityLimited, opacity: 0.7 },
+    { name: 'perfect routing', rate: perfectRouting, opacity: 1 },
+  ].flatMap(({ rate, ...rest }) => (rate === undefined ? [] : [{ rate, ...rest }]));
 }
 
 /** The steps of the ladder and the hit rates of the configurations as bars. */
 export function hitLadderBars(reports: readonly ConfigReport[], ladder: HitLadder): string {
-  const faint = 'var(--faint)';
-  const rung = (name: string, rate: HitRate | undefined): readonly Bar[] =>
-    rate === undefined ? [] : [{ name, share: rate.overall, colour: faint }];
-  const bars: readonly Bar[] = [
-    ...rung('memory for everything', ladder.ideal),
-    ...rung('the pool as one cache', ladder.capacityLimited),
-    ...rung('perfect routing', ladder.perfectRouting),
+  const bars = [
+    ...stepsOf(ladder).map(({ name, rate }) => ({
+      name,
+      share: rate.overall,
+      color: 'var(--faint)',
+    })),
     ...reports.map(({ name, figures }, at) => ({
       name,
       share: figures.hitRate.mean,
-      colour: colour(at),
+      color: colour(at),
     })),
   ];
-  return chart(
-    {
-      grid: { ...GRID, left: 204, right: 76 },
-      xAxis: axis('prompt tokens found, %', { type: 'value', min: 0 }),
-      yAxis: axis('', {
+  return figureChart(
+    [
+      axis('prompt tokens found, %', { type: 'value', min: 0 }),
+      axis('', {
         type: 'category',
         inverse: true,
         data: bars.map(({ name }) => name),
         splitLine: { show: false },
         axisLabel: { color: 'var(--ink)', fontSize: LETTERS, width: 190, overflow: 'truncate' },
       }),
-      series: [
-        {
-          type: 'bar',
-          data: bars.map((bar) => ({
-            value: 100 * bar.share,
-            itemStyle: { color: bar.colour },
-          })),
-          label: {
-            show: true,
-            position: 'right',
-            color: 'var(--ink)',
-            formatter: ({ value }) => `${Number(value).toFixed(1)} %`,
-          },
+    ],
+    [
+      {
+        type: 'bar',
+        data: bars.map(({ share, color }) => ({ value: 100 * share, itemStyle: { color } })),
+        label: {
+          show: true,
+          position: 'right',
+          color: 'var(--ink)',
+          formatter: ({ value }: { readonly value: unknown }) => `${Number(value).toFixed(1)} %`,
         },
-      ],
-    },
-    FIGURE,
+      },
+    ],
+    { ...GRID, left: 204, right: 76 },
   );
 }
 
 /** Mean TTFT and mean TPOT of each configuration, with a line through the Pareto frontier. */
 export function pareto(reports: readonly ConfigReport[]): string {
   const points = reports.map(({ figures }) => [figures.ttftMeanMs.mean, figures.tpotMeanMs.mean]);
-  return chart(
-    {
-      grid: { ...GRID, right: 120 },
-      xAxis: axis('mean time to first token, ms', { type: 'value', scale: true }),
-      yAxis: axis('mean per output token, ms', { type: 'value', scale: true }),
-      series: [
-        {
-          type: 'line' as const,
-          step: 'end' as const,
-          showSymbol: false,
-          lineStyle: { width: 1, color: 'var(--faint)' },
-          data: frontier(points),
-        },
-        ...reports.map(({ name }, at) => ({
-          type: 'scatter' as const,
-          symbolSize: 14,
-          itemStyle: { color: colour(at) },
-          labelLayout: { moveOverlap: 'shiftY' as const },
-          label: { show: true, position: 'right' as const, formatter: name, color: 'var(--ink)' },
-          data: [points[at] ?? []],
-        })),
-      ],
-    },
-    FIGURE,
+  return figureChart(
+    [
+      axis('mean time to first token, ms', { type: 'value', scale: true }),
+      axis('mean per output token, ms', { type: 'value', scale: true }),
+    ],
+    [
+      {
+        type: 'line',
+        step: 'end',
+        showSymbol: false,
+        lineStyle: { width: 1, color: 'var(--faint)' },
+        data: frontier(points),
+      },
+      ...reports.map(({ name }, at) => ({
+        type: 'scatter',
+        symbolSize: 14,
+        itemStyle: { color: colour(at) },
+        labelLayout: { moveOverlap: 'shiftY' },
+        label: { show: true, position: 'right', formatter: name, color: 'var(--ink)' },
+        data: [points[at] ?? []],
+      })),
+    ],
+    { ...GRID, right: 120 },
   );
 }
 

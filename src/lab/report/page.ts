@@ -19,6 +19,18 @@ ${body}
 `;
 }
 
+/** A table from cells of text. The first row and the first column are heads. */
+export function htmlTable([head = [], ...body]: readonly (readonly string[])[]): string {
+  const heads = head.map((cell) => `<th>${escaped(cell).replace('\n', '<br>')}</th>`);
+  const rows = body.map(([name = '', ...cells]) => {
+    const figures = cells.map(
+      (cell) => `<td>${escaped(cell).replace(/±[^ ]+/, '<small>$&</small>')}</td>`,
+    );
+    return `<tr><th scope="row">${escaped(name)}</th>${figures.join('')}</tr>`;
+  });
+  return `<table><thead><tr>${heads.join('')}</tr></thead><tbody>${rows.join('\n')}</tbody></table>`;
+}
+
 /** Text with HTML's special characters escaped. */
 export function escaped(text: string): string {
   return text.replace(/[&<>"]/g, (found) => `&#${found.charCodeAt(0)};`);

@@ -1,5 +1,5 @@
 import type { CalibrationRow, Parity } from '../shadow/parity.ts';
-import { axis, chart, colour, FIGURE, GRID, lineStyle } from './chart.ts';
+import { axis, colour, figureChart, lineStyle } from './chart.ts';
 
 /** One shadow with the data of its charts. */
 export interface DrawnShadow {
@@ -13,23 +13,15 @@ const FIRST_TOKENS_MIN = 5;
 
 /** How often the chosen endpoint is among the best one, two, three … of a shadow. */
 export function placesChart(drawn: readonly DrawnShadow[]): string {
-  return chart(
-    {
-      grid: GRID,
-      xAxis: axis('among the shadow’s best', {
+  return figureChart(
+    [
+      axis('among the shadow’s best', {
         type: 'category',
         data: (drawn[0]?.all.placed ?? []).map((_, at) => String(at + 1)),
       }),
-      yAxis: axis('of 100 decisions', { type: 'value', min: 0, max: 100 }),
-      series: drawn.map(({ all }, at) => ({
-        type: 'line',
-        symbolSize: 7,
-        lineStyle: lineStyle(at),
-        itemStyle: { color: colour(at) },
-        data: sharesUpTo(all),
-      })),
-    },
-    FIGURE,
+      axis('of 100 decisions', { type: 'value', min: 0, max: 100 }),
+    ],
+    drawn.map(({ all }, at) => marked(at, sharesUpTo(all))),
   );
 }
 
@@ -46,32 +38,24 @@ export function calibrationChart(drawn: readonly DrawnShadow[]): string {
   const values = points.flat(2);
   const [least, most] = [Math.min(1000, ...values), Math.max(1, ...values)];
   const diagonal = {
-    type: 'line' as const,
+    type: 'line',
     showSymbol: false,
-    lineStyle: { width: 1, type: 'dotted' as const, color: 'var(--faint)' },
+    lineStyle: { width: 1, type: 'dotted', color: 'var(--faint)' },
     data: [
       [least, least],
       [most, most],
     ],
   };
-  return chart(
-    {
-      grid: GRID,
-      xAxis: axis('predicted, ms', { type: 'log' }),
-      yAxis: axis('observed, ms', { type: 'log' }),
-      series: [
-        diagonal,
-        ...points.map((data, at) => ({
-          type: 'line' as const,
-          symbolSize: 7,
-          lineStyle: lineStyle(at),
-          itemStyle: { color: colour(at) },
-          data,
-        })),
-      ],
-    },
-    FIGURE,
+  return figureChart(
+    [axis('predicted, ms', { type: 'log' }), axis('observed, ms', { type: 'log' })],
+    [diagonal, ...points.map((data, at) => marked(at, data))],
   );
+}
+
+/** A curve with a symbol at each point. */
+function marked(at: number, data: readonly unknown[]): object {
+  const itemStyle = { color: colour(at) };
+  return { type: 'line', symbolSize: 7, lineStyle: lineStyle(at), itemStyle, data };
 }
 
 function sharesUpTo({ placed, decisions }: Parity): number[] {

@@ -1,7 +1,7 @@
 import type { Parity } from '../shadow/parity.ts';
 import { type ParityFigures, parityFigures } from '../shadow/parity-figures.ts';
 import type { ShadowStatus } from '../shadow/start-shadow.ts';
-import { escaped, htmlPage } from './page.ts';
+import { escaped, htmlPage, htmlTable } from './page.ts';
 import { calibrationChart, type DrawnShadow, placesChart } from './parity-charts.ts';
 
 interface Column {
@@ -20,6 +20,8 @@ const COLUMNS: readonly Column[] = [
   { head: 'off by', figure: 'predictionErrorMs', unit: 'ms' },
 ];
 
+const HEAD = ['', 'decisions', ...COLUMNS.map(({ head, unit }) => `${head},\n${unit}`)];
+
 /** How shadows compare with the primary: over all, and by model, objective and prompt length. */
 export function parityPage(title: string, shadows: readonly ShadowStatus[]): string {
   const drawn = shadows.flatMap(({ name, parity }): readonly DrawnShadow[] =>
@@ -32,7 +34,7 @@ export function parityPage(title: string, shadows: readonly ShadowStatus[]): str
     const rows = Object.entries(parity?.kinds ?? {})
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
       .map(([kind, each]) => row(kind, each));
-    return `<h2>${escaped(name)}</h2><div class="scroll">${table(rows)}</div>`;
+    return `<h2>${escaped(name)}</h2><div class="scroll">${htmlTable([HEAD, ...rows])}</div>`;
   });
   return htmlPage(
     title,
@@ -40,7 +42,7 @@ export function parityPage(title: string, shadows: readonly ShadowStatus[]): str
 learned model: how much later (below 0: sooner) its picks would have answered than those of the primary, and how much later each
 of the two is than the best endpoint (regret). The last two columns show how reliable the model is: observed over predicted times
 to first token, and the mean error of a prediction.</p>
-<div class="scroll">${table(shadows.map(overall))}</div>
+<div class="scroll">${htmlTable([HEAD, ...shadows.map(overall)])}</div>
 <ul class="legend">${legend}</ul>
 <section>
 <figure><figcaption>Where the chosen endpoint is in a shadow’s ranking</figcaption>${placesChart(drawn)}</figure>
@@ -50,28 +52,20 @@ ${kinds.join('\n')}`,
   );
 }
 
-function overall({ name, running, parity, restarts, dropped }: ShadowStatus): string {
+function overall({ name, running, parity, restarts, dropped }: ShadowStatus): readonly string[] {
   const problems = [
     ...(running ? [] : ['down']),
     ...(restarts > 0 ? [`restarts: ${restarts}`] : []),
     ...(dropped > 0 ? [`records dropped: ${dropped}`] : []),
   ];
   const label = [name, ...problems].join(', ');
-  return parity === undefined
-    ? `<tr><th scope="row">${escaped(label)}</th></tr>`
-    : row(label, parity.all);
+  return parity === undefined ? [label] : row(label, parity.all);
 }
 
-function table(rows: readonly string[]): string {
-  const heads = COLUMNS.map(({ head, unit }) => `<th>${head},<br>${unit}</th>`).join('');
-  return `<table><thead><tr><th></th><th>decisions</th>${heads}</tr></thead><tbody>${rows.join('\n')}</tbody></table>`;
-}
-
-function row(label: string, parity: Parity): string {
+function row(label: string, parity: Parity): readonly string[] {
   const figures = parityFigures(parity);
-  const cells = COLUMNS.map(({ figure, unit }) => `<td>${figureText(figures[figure], unit)}</td>`);
-  const decisions = parity.decisions.toLocaleString('en');
-  return `<tr><th scope="row">${escaped(label)}</th><td>${decisions}</td>${cells.join('')}</tr>`;
+  const cells = COLUMNS.map(({ figure, unit }) => figureText(figures[figure], unit));
+  return [label, parity.decisions.toLocaleString('en'), ...cells];
 }
 
 function figureText(value: number | undefined, unit: Column['unit']): string {

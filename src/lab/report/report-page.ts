@@ -1,13 +1,13 @@
 import type { ConfigReport } from '../run-summary/compare.ts';
 import type { HitLadder } from '../run-summary/hit-ladder.ts';
+import { comparisonRows } from '../run-summary/render-comparison.ts';
 import type { CapacityPlan } from '../simulate/capacity-plan.ts';
+import { planRows } from '../simulate/render-plan.ts';
 import { type Drawn, distribution, hitLadderBars, hitRates, loadMap, pareto } from './charts.ts';
-import { comparisonTable } from './comparison-table.ts';
 import { goodputCurves, type LoadCurve, planChart, waitingOverTime } from './load-charts.ts';
-import { escaped, htmlPage } from './page.ts';
-import { planTable } from './plan-table.ts';
+import { escaped, htmlPage, htmlTable } from './page.ts';
 
-export interface ReportInput {
+interface ReportInput {
   /** Names the trace and the pool. */
   readonly title: string;
   readonly reports: readonly ConfigReport[];
@@ -28,6 +28,18 @@ export interface Capacity {
   readonly costUnit: string;
 }
 
+/** The columns of `comparisonRows` in words. */
+const COMPARISON_HEAD = [
+  '',
+  ...['TTFT mean, ms', 'TTFT p50, ms', 'TTFT p99, ms', 'per token, ms', 'end to end, ms'],
+  ...['good', 'found in caches', 'preempted', 'failed', 'TTFT against the first'],
+];
+/** The columns of `planRows` in words. */
+const PLAN_HEAD = [
+  ...['', 'configuration', 'servers', 'accelerators', 'cost per hour', 'good at this load'],
+  ...['TTFT p99, ms', 'limit, requests/s', 'cost of 1 M tokens', 'of 1 M output tokens', ''],
+];
+
 /** A report of runs as a self-contained HTML page. */
 export function reportPage({
   title,
@@ -44,7 +56,7 @@ export function reportPage({
   return htmlPage(
     title,
     `${sentences.map((note) => `<p>${escaped(note)}</p>`).join('\n')}
-<div class="scroll">${comparisonTable(reports)}</div>
+<div class="scroll">${htmlTable([COMPARISON_HEAD, ...comparisonRows(reports).slice(1)])}</div>
 <ul class="legend">${legend}</ul>
 <section>
 ${figure('Time to first token', distribution(drawn, 'ttft', 'time to first token'))}
@@ -84,7 +96,7 @@ function capacitySection({ plan, curves, costUnit }: Capacity): string {
   const hasLimits = plan.rows.some(({ limitPerSecond }) => limitPerSecond.mean > 0);
   return `<h2>Capacity</h2>
 <p>The objective: ${(100 * share).toFixed(0)} % of answers with the first token within ${ttftMs} ms and ${tpotMs} ms per further token. The limit is the highest load that meets it. Costs are in ${costUnit}, for the tokens of good answers at the limit.</p>
-<div class="scroll">${planTable(plan)}</div>
+<div class="scroll">${htmlTable([PLAN_HEAD, ...planRows(plan).slice(1)])}</div>
 <section>
 ${figure('Good answers against load', goodputCurves(curves, share))}
 ${hasLimits ? figure('Limit and token cost of each pool', planChart(plan, names)) : ''}

@@ -1,7 +1,7 @@
 import { BINS, binLength, binOf, rateOf } from './hit-ladder.ts';
 import type { RequestResult, SimulationResult } from './run-result.ts';
 import { tpotOf } from './service-objective.ts';
-import { quantile } from './statistics.ts';
+import { quantile, sorted } from './statistics.ts';
 
 /** The data of a run's charts. Times are in milliseconds. */
 export interface SimulationCurves {
@@ -66,6 +66,6 @@ function waitingOf(requests: readonly RequestResult[], binMs: number): readonly 
 }
 
 function hundredths(values: readonly number[]): readonly number[] {
-  const sorted = Float64Array.from(values).sort();
-  return Array.from({ length: 101 }, (_, percent) => quantile(sorted, percent / 100));
+  const ascending = sorted(values);
+  return Array.from({ length: 101 }, (_, percent) => quantile(ascending, percent / 100));
 }

@@ -22,12 +22,17 @@ const COLUMNS: readonly Column[] = [
   { head: 'failed', figure: 'failed', format: milliseconds },
 ];
 
-/**
- * A table with one row for each configuration, with intervals if there are several seeds, and the
- * mean TTFT compared with that of the first row.
- */
+/** `comparisonRows` as text. */
 export function renderComparison(reports: readonly ConfigReport[]): string {
-  const rows = [
+  return alignedTable(comparisonRows(reports), 1);
+}
+
+/**
+ * The cells of a table with a head and one row for each configuration, with intervals if there are
+ * several seeds, and the mean TTFT compared with that of the first row.
+ */
+export function comparisonRows(reports: readonly ConfigReport[]): readonly (readonly string[])[] {
+  return [
     ['config', ...COLUMNS.map(({ head }) => head), 'against first'],
     ...reports.map((report) => [
       report.name,
@@ -35,7 +40,6 @@ export function renderComparison(reports: readonly ConfigReport[]): string {
       difference(report, reports[0]),
     ]),
   ];
-  return alignedTable(rows, 1);
 }
 
 function cell({ mean, plusMinus }: Estimate, format: (value: number) => string): string {

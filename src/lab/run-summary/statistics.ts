@@ -9,6 +9,10 @@ export function mean(values: ArrayLike<number>): number {
   return sum(values) / values.length;
 }
 
+export function sorted(values: ArrayLike<number>): Float64Array {
+  return Float64Array.from(values).sort();
+}
+
 /**
  * One of the values, which must be sorted in ascending order: the lowest that exceeds no less than
  * `share` (0 to 1) of them, at most the last. NaN where there are no values.

@@ -1,6 +1,6 @@
 import type { SimulationResult } from './run-result.ts';
 import { isGood, type ServiceObjective, STUDY_OBJECTIVE, tpotOf } from './service-objective.ts';
-import { mean, quantile, sum } from './statistics.ts';
+import { mean, quantile, sorted, sum } from './statistics.ts';
 
 /** The figures of a run by which policies are compared. Times are in milliseconds. */
 export interface SimulationSummary {
@@ -25,7 +25,7 @@ export function summarize(
   objective: ServiceObjective = STUDY_OBJECTIVE,
 ): SimulationSummary {
   const served = requests.filter(({ completed }) => completed);
-  const ttfts = Float64Array.from(served, ({ ttftMs }) => ttftMs).sort();
+  const ttfts = sorted(served.map(({ ttftMs }) => ttftMs));
   const good = served.filter((each) => isGood(each, objective));
   return {
     requests: requests.length,

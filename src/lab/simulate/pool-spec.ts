@@ -27,22 +27,18 @@ export interface ServerSpec {
 }
 
 /** A fault of a server, and when it happens. */
-export type FaultSpec =
-  /** All running requests are lost. The server refuses requests until it is back, with no cache. */
-  | {
-      readonly kind: 'crash';
-      readonly server: string;
-      readonly atMs: Millis;
-      readonly forMs: Millis;
-    }
-  /** Steps take `factor` times longer. */
-  | {
-      readonly kind: 'slow';
-      readonly server: string;
-      readonly atMs: Millis;
-      readonly forMs: Millis;
-      readonly factor: number;
-    };
+export interface FaultSpec {
+  /**
+   * `crash`: all running requests are lost, and the server refuses requests until it is back, with
+   * an empty cache. `slow`: steps take `factor` times longer.
+   */
+  readonly kind: 'crash' | 'slow';
+  readonly server: string;
+  readonly atMs: Millis;
+  readonly forMs: Millis;
+  /** Used by `slow` only; 1 if not given. */
+  readonly factor?: number;
+}
 
 export interface PoolSpec {
   readonly servers: readonly ServerSpec[];
@@ -56,7 +52,7 @@ export function uniformPool(count: number, server: Omit<ServerSpec, 'id'>): Pool
 }
 
 /** The properties of a server that come from its preset. */
-export type PresetServer = Pick<
+type PresetServer = Pick<
   ServerSpec,
   | 'preset'
   | 'accelerators'

@@ -16,10 +16,17 @@ const HEAD = [
   '',
 ];
 
-/** A table of the load and the cost of each shape, with `unit` as the unit of the costs. */
+/** `planRows` as text with explanations, with `unit` as the unit of the costs. */
 export function renderPlan(plan: CapacityPlan, unit: string): string {
   const { rows, objective } = plan;
-  const cells = rows.map((row, place) => [
+  const load = rows[0]?.requestsPerSecond.toFixed(2) ?? '';
+  const asked = `${(100 * objective.share).toFixed(0)} % of answers with TTFT under ${objective.ttftMs} ms and ${objective.tpotMs} ms per further token`;
+  return `objective: ${asked}; this load: ${load} requests/s; costs in ${unit}\n${alignedTable(planRows(plan), 2)}${limitNotes(rows)}`;
+}
+
+/** The cells of a table with a head and the load and the cost of each shape. */
+export function planRows(plan: CapacityPlan): readonly (readonly string[])[] {
+  const cells = plan.rows.map((row, place) => [
     row.shape === '' ? 'as it is' : row.shape,
     row.config,
     String(row.servers),
@@ -32,9 +39,7 @@ export function renderPlan(plan: CapacityPlan, unit: string): string {
     estimateText(row.costPerMillionOutput),
     noteOn(row, place, plan),
   ]);
-  const load = rows[0]?.requestsPerSecond.toFixed(2) ?? '';
-  const asked = `${(100 * objective.share).toFixed(0)} % of answers with TTFT under ${objective.ttftMs} ms and ${objective.tpotMs} ms per further token`;
-  return `objective: ${asked}; this load: ${load} requests/s; costs in ${unit}\n${alignedTable([HEAD, ...cells], 2)}${limitNotes(rows)}`;
+  return [HEAD, ...cells];
 }
 
 function limitNotes(rows: readonly PlanRow[]): string {
@@ -48,14 +53,14 @@ function limitNotes(rows: readonly PlanRow[]): string {
   ].join('');
 }
 
-export function limitOf({ limitPerSecond, limitIsHigher }: PlanRow): string {
+function limitOf({ limitPerSecond, limitIsHigher }: PlanRow): string {
   return limitPerSecond.mean === 0
     ? 'none'
     : `${limitIsHigher ? '≥ ' : ''}${estimateText(limitPerSecond)}`;
 }
 
 /** A dash if the figure is unknown. */
-export function estimateText({ mean, plusMinus }: Estimate): string {
+function estimateText({ mean, plusMinus }: Estimate): string {
   if (!Number.isFinite(mean)) return '–';
   const digits = mean < 1 ? 3 : 2;
   const interval = plusMinus > 0 ? ` ±${plusMinus.toFixed(digits)}` : '';
@@ -63,7 +68,7 @@ export function estimateText({ mean, plusMinus }: Estimate): string {
 }
 
 /** What stands out about the row with this index. */
-export function noteOn(
+function noteOn(
   { meets }: PlanRow,
   place: number,
   { cheapestForLoad, cheapestPerToken }: CapacityPlan,

@@ -78,6 +78,8 @@ export function runJob(
       scrapeIntervalMs,
     });
   const result = run(job.speed);
+  const curves = job.curves === true ? curvesOf(result, shaped) : undefined;
+  const ladder = curves && hitLadder(speedUp(drawn, job.speed), shaped, curves.binMs);
   return {
     job,
     summary: summarize(result, objective),
@@ -85,15 +87,6 @@ export function runJob(
     ...(job.findSaturation === true && {
       saturation: saturate({ run, objective, speed: job.speed, atSpeed: result }),
     }),
-    ...(job.curves === true && chartData(speedUp(drawn, job.speed), result, shaped)),
+    ...(curves && ladder && { curves, ladder }),
   };
-}
-
-function chartData(
-  workload: Workload,
-  result: SimulationResult,
-  pool: PoolSpec,
-): Required<Pick<JobResult, 'curves' | 'ladder'>> {
-  const curves = curvesOf(result, pool);
-  return { curves, ladder: hitLadder(workload, pool, curves.binMs) };
 }

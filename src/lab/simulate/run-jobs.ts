@@ -15,7 +15,7 @@ export interface JobSource extends Omit<LoadOptions, 'sessions'> {
   readonly closedLoop: boolean;
 }
 
-export interface RunJobsOptions {
+interface RunJobsOptions {
   readonly source: JobSource;
   readonly jobs: readonly SimulationJob[];
   /** Number of jobs at once; the number of processors if not given. */

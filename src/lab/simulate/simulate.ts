@@ -1,8 +1,8 @@
 import type { RemoteKv, Submission } from '../../../stub-server/engine/sequence.ts';
 import { KvFabric } from '../../../stub-server/pd/kv-fabric.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
+import { PREFILL_HEADER } from '../../framework/routing.ts';
 import type { Clock, Millis } from '../../framework/runtime.ts';
-import { PREFILL_HEADER } from '../../framework/stage-headers.ts';
 import type { EmbeddedPicker, PickerOptions } from '../../library/create-picker.ts';
 import { chainBlockIds } from '../../openai/chain-block-ids.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
@@ -14,7 +14,7 @@ import type { Workload } from '../traces/workload.ts';
 import type { PoolSpec } from './pool-spec.ts';
 import { SimulatedServer } from './simulated-server.ts';
 
-export interface SimulationOptions {
+interface SimulationOptions {
   readonly workload: Workload;
   readonly pool: PoolSpec;
   /** A configuration as text or by name. */
@@ -22,8 +22,6 @@ export interface SimulationOptions {
   readonly createPicker: (options: PickerOptions) => EmbeddedPicker;
   readonly seed: number;
   readonly scrapeIntervalMs?: Millis;
-  /** Latency one way, on each hop between client, picker and server. */
-  readonly networkMs?: Millis;
 }
 
 /** A routed request on its way to the server that decodes it. */
@@ -33,6 +31,8 @@ interface DecodeLeg {
   readonly from?: { readonly prefiller: SimulatedServer; readonly release: () => void };
 }
 
+/** Latency one way, on each hop between client, picker and server. */
+const NETWORK_MS = 0.25;
 /** How often a request that is refused or lost before its first token is sent again. */
 const RETRIES_MAX = 5;
 /** The delay before a retry, because clients and gateways back off a little. */
@@ -53,7 +53,6 @@ class Simulation {
   readonly #servers: readonly SimulatedServer[];
   readonly #indexOf: ReadonlyMap<string, number>;
   readonly #results: RequestResult[] = [];
-  readonly #networkMs: Millis;
   /** The network between the servers. */
   readonly #fabric = new KvFabric(this.#clock);
   readonly #arrivals: Arrivals;
@@ -64,7 +63,6 @@ class Simulation {
     const clock: Clock = this.#clock;
     const random = seededRandom(seed);
     this.#options = options;
-    this.#networkMs = options.networkMs ?? 0.25;
     this.#picker = options.createPicker({ config, seed, clock });
     this.#servers = pool.servers.map(
       (spec) =>
@@ -128,7 +126,7 @@ class Simulation {
       }
       this.#clock.setTimer(fault.atMs, () => {
         if (fault.kind === 'crash') server.crash();
-        else server.slowdown = fault.factor;
+        else server.slowdown = fault.factor ?? 1;
       });
       this.#clock.setTimer(fault.atMs + fault.forMs, () => {
         if (fault.kind === 'crash') server.restart();
@@ -247,7 +245,7 @@ class Simulation {
   }
 
   #later(callback: () => void): void {
-    this.#clock.setTimer(this.#networkMs, callback);
+    this.#clock.setTimer(NETWORK_MS, callback);
   }
 }
 

@@ -24,8 +24,7 @@ export class Arrivals {
     this.#clock = clock;
     this.#arrive = arrive;
     this.#left = requests.length;
-    const isTurn = turnDetector(this.#turns);
-    this.#timed = closedLoop ? requests.filter((each) => !isTurn(each)) : requests;
+    this.#timed = closedLoop ? firstOfSessions(requests, this.#turns) : requests;
   }
 
   /** How many requests have not arrived yet. */
@@ -62,18 +61,18 @@ export class Arrivals {
   }
 }
 
-/**
- * Returns a function that says, request by request, whether it continues a session. It fills
- * `turns` with the turn that follows each request.
- */
-function turnDetector(turns: Map<TraceRequest, TraceRequest>): (request: TraceRequest) => boolean {
+/** Fills `turns` with the turn after each request; returns the requests that are no turn. */
+function firstOfSessions(
+  requests: readonly TraceRequest[],
+  turns: Map<TraceRequest, TraceRequest>,
+): readonly TraceRequest[] {
   const lastOf = new Map<string, TraceRequest>();
-  return (request) => {
+  return requests.filter((request) => {
     const { session } = request;
-    if (session === undefined) return false;
+    if (session === undefined) return true;
     const before = lastOf.get(session);
     lastOf.set(session, request);
     if (before !== undefined) turns.set(before, request);
-    return before !== undefined;
-  };
+    return before === undefined;
+  });
 }

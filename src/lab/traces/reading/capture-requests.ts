@@ -1,25 +1,47 @@
-import type { Outcome } from '../../../framework/observer.ts';
+import { z } from 'zod';
 import type { CaptureRecord } from '../../../journal/capture/capture-record.ts';
 import type { TraceRequest } from '../trace.ts';
 import { TOKENS_MAX } from '../trace-format.ts';
 import { AnswerLengths, type UncountedAnswer } from './answer-lengths.ts';
-import { type CapturedSizes, type CaptureEvent, parseCaptureEvent } from './capture-events.ts';
 
-/** A request with what has been read of it so far. */
+const sizes = z.object({
+  model: z.string(),
+  streaming: z.boolean(),
+  outputTokensMax: z.number().nonnegative().nullish(),
+  promptTokens: z.number().nonnegative().max(TOKENS_MAX),
+  blockTokens: z.int().positive(),
+  // Runs of consecutive block numbers: the first number and the count.
+  blocks: z.array(z.tuple([z.int().nonnegative(), z.int().positive().max(TOKENS_MAX)])),
+});
+const tokens = z.number().nonnegative().max(TOKENS_MAX);
+/** Time in milliseconds of the run's clock, and number of the request. */
+const at = { t: z.number(), n: z.int().nonnegative() };
+/** The records that a trace needs. */
+const record = z.discriminatedUnion('e', [
+  z.object({ e: z.literal('capture'), t: z.number(), wallMs: z.number(), file: z.int() }),
+  z.object({ e: z.literal('q'), ...at, r: sizes, d: z.object({ error: z.string().optional() }) }),
+  z.object({ e: z.literal('body'), ...at, r: sizes }),
+  z.object({ e: z.literal('first'), ...at }),
+  z.object({
+    e: z.literal('done'),
+    ...at,
+    o: z.enum(['completed', 'aborted', 'failed']),
+    // Prompt tokens, output tokens and cached tokens, by the model server's count.
+    u: z.tuple([tokens, tokens, tokens.nullable()]).optional(),
+    bytes: z.number().nonnegative().optional(),
+  }),
+]);
+const NEEDED: ReadonlySet<string> = new Set(['capture', 'q', 'body', 'first', 'done']);
+
+type CapturedSizes = z.infer<typeof sizes>;
+type Captured<E extends string> = Extract<z.infer<typeof record>, { e: E }>;
+
+/** A request with what has been read of it so far. Times are wall times. */
 interface OpenRequest {
   readonly at: number;
   r: CapturedSizes;
   firstAt?: number;
-  done?: RequestEnd;
-}
-
-interface RequestEnd {
-  readonly at: number;
-  readonly o: Outcome;
-  /** By the model server's count. */
-  readonly promptTokens?: number | undefined;
-  readonly outputTokens?: number | undefined;
-  readonly bytes?: number | undefined;
+  done?: { readonly at: number } & Pick<Captured<'done'>, 'o' | 'u' | 'bytes'>;
 }
 
 /** Assembles a capture's records into requests. */
@@ -39,8 +61,11 @@ export class CaptureRequests {
 
   /** Takes the next record. Returns an error message if there is something wrong with it. */
   add(raw: CaptureRecord): string | undefined {
-    const event = parseCaptureEvent(raw);
-    return event === undefined || typeof event === 'string' ? event : this.#add(event);
+    if (!NEEDED.has(raw.e)) return undefined;
+    const { data, error } = record.safeParse(raw);
+    if (data !== undefined) return this.#add(data);
+    const { path = [], message = 'not a record' } = error.issues[0] ?? {};
+    return `${raw.e}.${path.join('.')}: ${message}`;
   }
 
   /** In the order in which they were decided. */
@@ -51,7 +76,7 @@ export class CaptureRequests {
   /** Sentences about what the capture does not contain. */
   notes(): readonly string[] {
     const unfinished = this.#all.filter(({ done }) => done === undefined).length;
-    const uncounted = this.#all.filter(({ done }) => done?.outputTokens === undefined).length;
+    const uncounted = this.#all.filter(({ done }) => done?.u?.[1] === undefined).length;
     return [
       ...(unfinished > 0 ? [`${unfinished} requests had not ended when the capture did`] : []),
       ...(uncounted > 0
@@ -60,7 +85,7 @@ export class CaptureRequests {
     ];
   }
 
-  #add(event: CaptureEvent): string | undefined {
+  #add(event: Captured<string>): string | undefined {
     if (event.e === 'capture') {
       this.#begin(event);
       return undefined;
@@ -76,17 +101,15 @@ export class CaptureRequests {
     return undefined;
   }
 
-  #end(open: OpenRequest, event: Extract<CaptureEvent, { e: 'done' }>, at: number): void {
-    const [promptTokens, outputTokens] = event.u ?? [];
-    open.done = { at, o: event.o, promptTokens, outputTokens, bytes: event.bytes };
-    this.#open.delete(event.n);
-    if (event.o === 'completed' && outputTokens !== undefined) {
-      this.#lengths.learn(outputTokens, answerOf(open));
-    }
+  #end(open: OpenRequest, event: Captured<'done'>, at: number): void {
+    const { n, o, u, bytes } = event;
+    open.done = { at, o, u, bytes };
+    this.#open.delete(n);
+    if (o === 'completed' && u !== undefined) this.#lengths.learn(u[1], answerOf(open));
   }
 
   /** Each file starts with such a record. A file number that does not grow means a new run. */
-  #begin({ t, wallMs, file }: Extract<CaptureEvent, { e: 'capture' }>): void {
+  #begin({ t, wallMs, file }: Captured<'capture'>): void {
     if (file <= this.#file) {
       this.#open = new Map();
       this.#firstBlock = this.#nextBlock;
@@ -95,10 +118,10 @@ export class CaptureRequests {
     this.#file = file;
   }
 
-  #start({ n, r, d }: Extract<CaptureEvent, { e: 'q' }>, at: number): string | undefined {
-    const sizes = this.#renumber(r);
-    if (typeof sizes === 'string') return sizes;
-    const open: OpenRequest = { at, r: sizes };
+  #start({ n, r, d }: Captured<'q'>, at: number): string | undefined {
+    const renumbered = this.#renumber(r);
+    if (typeof renumbered === 'string') return renumbered;
+    const open: OpenRequest = { at, r: renumbered };
     // A refused request is part of the trace, but has no further records.
     if (d.error === undefined) this.#open.set(n, open);
     else open.done = { at, o: 'failed' };
@@ -107,9 +130,9 @@ export class CaptureRequests {
   }
 
   #readBody(open: OpenRequest, r: CapturedSizes): string | undefined {
-    const sizes = this.#renumber(r);
-    if (typeof sizes === 'string') return sizes;
-    open.r = sizes;
+    const renumbered = this.#renumber(r);
+    if (typeof renumbered === 'string') return renumbered;
+    open.r = renumbered;
     return undefined;
   }
 
@@ -137,19 +160,12 @@ export class CaptureRequests {
       Array.from({ length }, (_, index) => first + index),
     );
     // The server's count, but not less than the blocks contain, which the picker may have estimated.
-    const prompt = Math.max(
-      done?.promptTokens ?? r.promptTokens,
-      blockIds.length * r.blockTokens,
-      1,
-    );
+    const prompt = Math.max(done?.u?.[0] ?? r.promptTokens, blockIds.length * r.blockTokens, 1);
     return {
       atMs: at,
       model: r.model,
       promptTokens: Math.ceil(prompt),
-      outputTokens: Math.max(
-        1,
-        Math.ceil(done?.outputTokens ?? this.#lengths.estimate(answerOf(open))),
-      ),
+      outputTokens: Math.max(1, Math.ceil(done?.u?.[1] ?? this.#lengths.estimate(answerOf(open)))),
       blockIds,
       ...(done !== undefined && {
         seen: {

@@ -1,7 +1,7 @@
 import { type Trace, TraceError, type TraceRequest } from '../trace.ts';
 import { REQUESTS_MAX, type ReadResult, SKIPPED } from '../trace-format.ts';
 
-export interface CollectOptions {
+interface CollectOptions {
   readonly source: string;
   /** Skip and count bad lines and sort requests that are out of order, instead of throwing. */
   readonly lenient: boolean;

@@ -4,7 +4,7 @@ import { PIECE_BYTES_MAX, splitLines } from './split-lines.ts';
 /** Enough to recognize an array, whose first line may be as long as the file. */
 const HEAD_BYTES = 4096;
 
-export interface FirstLine {
+interface FirstLine {
   readonly line: number;
   /** Empty if there is none. */
   readonly text: string;
