@@ -14,14 +14,14 @@ import {
 } from '@kubernetes/client-node';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Document } from 'yaml';
-import { stubOptions } from '../stub-server/options/stub-options.ts';
-import { type StubPool, startStubPool } from '../stub-server/pool.ts';
-import { health } from './support/grpc-health.ts';
 import { INFERENCE_GROUP, installInferencePools } from '../bench/support/inference-pools.ts';
 import { type ApiServer, kubernetesOrSkip, startApiServer } from '../bench/support/kubernetes.ts';
 import { envoyBinary, eventually, startEnvoyFor } from '../bench/support/stack.ts';
+import { stubOptions } from '../stub-server/options/stub-options.ts';
+import { type StubPool, startStubPool } from '../stub-server/pool.ts';
+import { health } from './support/grpc-health.ts';
 
-/** Two pickers in processes of their own, that can be killed, on a real API server and behind a real Envoy. */
+/** Two pickers in processes that can be killed, with a real API server and behind a real Envoy. */
 
 const binaries = kubernetesOrSkip();
 const envoy = await envoyBinary();
@@ -117,7 +117,7 @@ describe.skipIf(binaries === undefined || envoy === undefined)('two pickers of o
     expect(page).toContain(`leader_election_master_status{name="${LEASE}"} 1`);
   }, 120_000);
 
-  it('hand the lease over without waiting for its end when the leader is told to end', async () => {
+  it('hand the lease over without waiting for its end when the leader gets a signal to end', async () => {
     const both = await startTwo('--ha-enable-leader-election');
     const leader = await leaderOf(both);
     const standby = both[0] === leader ? both[1] : both[0];

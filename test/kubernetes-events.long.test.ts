@@ -1,5 +1,14 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { INFERENCE_GROUP, installInferencePools } from '../bench/support/inference-pools.ts';
+import {
+  type ApiServer,
+  configFor,
+  kubernetesOrSkip,
+  startApiServer,
+} from '../bench/support/kubernetes.ts';
+import { ClusterHand, NAMESPACE } from '../bench/support/kubernetes-objects.ts';
+import { eventually } from '../bench/support/stack.ts';
 import {
   type KubernetesDiscovery,
   startKubernetes,
@@ -10,17 +19,8 @@ import { createLog } from '../src/runtime/log.ts';
 import { nodeClock } from '../src/runtime/node-clock.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
 import { type CuttableProxy, startCuttableProxy } from './support/cuttable-proxy.ts';
-import { INFERENCE_GROUP, installInferencePools } from '../bench/support/inference-pools.ts';
-import {
-  type ApiServer,
-  configFor,
-  kubernetesOrSkip,
-  startApiServer,
-} from '../bench/support/kubernetes.ts';
-import { ClusterHand, NAMESPACE } from '../bench/support/kubernetes-objects.ts';
-import { eventually } from '../bench/support/stack.ts';
 
-/** What the property test does in miniature, on a real API server whose connections are cut, and which is killed once. */
+/** The property test on a real API server: its connections are cut, and it is killed once. */
 
 const binaries = kubernetesOrSkip();
 const EVENTS = 10_000;

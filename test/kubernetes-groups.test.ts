@@ -4,14 +4,6 @@ import {
   type V1PolicyRule,
 } from '@kubernetes/client-node';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import {
-  type KubernetesDiscovery,
-  startKubernetes,
-} from '../src/endpoints/discovery/kubernetes/start-kubernetes.ts';
-import { EndpointPool } from '../src/picker/endpoint-pool.ts';
-import { createLog } from '../src/runtime/log.ts';
-import { nodeClock } from '../src/runtime/node-clock.ts';
-import { seededRandom } from '../src/runtime/seeded-random.ts';
 import { INFERENCE_GROUP, installInferencePools } from '../bench/support/inference-pools.ts';
 import {
   type ApiServer,
@@ -22,6 +14,14 @@ import {
 } from '../bench/support/kubernetes.ts';
 import { ClusterHand, NAMESPACE } from '../bench/support/kubernetes-objects.ts';
 import { eventually } from '../bench/support/stack.ts';
+import {
+  type KubernetesDiscovery,
+  startKubernetes,
+} from '../src/endpoints/discovery/kubernetes/start-kubernetes.ts';
+import { EndpointPool } from '../src/picker/endpoint-pool.ts';
+import { createLog } from '../src/runtime/log.ts';
+import { nodeClock } from '../src/runtime/node-clock.ts';
+import { seededRandom } from '../src/runtime/seeded-random.ts';
 
 /** Groups of pods, nodes and faults, against a real kube-apiserver that asks who may do what. */
 
@@ -65,7 +65,7 @@ describe.skipIf(binaries === undefined)('a picker on a real API server', () => {
       .sort()
       .join(' ');
   const settled = (wanted: string): Promise<string> => eventually(ids, (found) => found === wanted);
-  const told = (remedy: string): Promise<readonly string[]> =>
+  const troubleWith = (remedy: string): Promise<readonly string[]> =>
     eventually(
       () => discovery?.troubles ?? [],
       (troubles) => troubles.some((sentence) => sentence.includes(remedy)),
@@ -96,7 +96,7 @@ describe.skipIf(binaries === undefined)('a picker on a real API server', () => {
 
   it('says to install the CRD where there is none, and follows the pool once there is', async () => {
     follow(server.config);
-    await told('install the Gateway API inference extension’s CRDs');
+    await troubleWith('install the Gateway API inference extension’s CRDs');
     expect(endpoints.snapshot()).toEqual([]);
     await installInferencePools(server, 'anything');
     await eventually(
@@ -110,12 +110,12 @@ describe.skipIf(binaries === undefined)('a picker on a real API server', () => {
     await hand.createReadyPod('single', { labels: { app: 'vllm' }, ip: '127.0.2.1' });
     follow(server.config);
     await hand.createPool({ selector: { matchLabels: { app: 'vllm' } }, targetPorts: [null, 7] });
-    await told('spec.targetPorts[0].number is missing: make it a port from 1 to 65535');
+    await troubleWith('spec.targetPorts[0].number is missing: make it a port from 1 to 65535');
     await hand.patchPool({ targetPorts: PORT });
     await settled('default/single');
     expect(discovery?.troubles).toEqual([]);
     await hand.patchPool({ selector: null });
-    await told('give spec.selector.matchLabels a label');
+    await troubleWith('give spec.selector.matchLabels a label');
     expect(ids()).toBe('default/single');
     await hand.patchPool({ selector: { matchLabels: { app: 'vllm' } } });
     await untroubled();
@@ -127,8 +127,8 @@ describe.skipIf(binaries === undefined)('a picker on a real API server', () => {
     await hand.createReadyPod('single', { labels: { app: 'vllm' }, ip: '127.0.2.1', node: 'n1' });
     await hand.createNode('n1', { [ZONE]: 'a', 'node.example/other': 'x' });
     follow(server.pickerConfig, [ZONE]);
-    await told(`not allowed to list inferencepools.${INFERENCE_GROUP} in namespace default`);
-    await told('not allowed to list nodes');
+    await troubleWith(`not allowed to list inferencepools.${INFERENCE_GROUP} in namespace default`);
+    await troubleWith('not allowed to list nodes');
     const verbs = ['list', 'watch'];
     await allow(false, [
       { apiGroups: [''], resources: ['pods'], verbs },
@@ -173,7 +173,7 @@ describe.skipIf(binaries === undefined)('a picker on a real API server', () => {
 
   it('says that the API server cannot be reached, and where', async () => {
     follow(configFor('https://127.0.0.1:1'));
-    const [sentence] = await told('cannot reach the API server https://127.0.0.1:1');
+    const [sentence] = await troubleWith('cannot reach the API server https://127.0.0.1:1');
     expect(sentence).toContain('check that it runs');
     expect(discovery?.synced).toBe(false);
     expect(discovery?.ageMs).toBeUndefined();
@@ -182,10 +182,10 @@ describe.skipIf(binaries === undefined)('a picker on a real API server', () => {
   it('says that its credentials are not taken', async () => {
     const url = server.config.getCurrentCluster()?.server ?? '';
     follow(configFor(url, 'not a token'));
-    await told('does not accept the picker’s credentials');
+    await troubleWith('does not accept the picker’s credentials');
   });
 
-  /** One that the watch tells after all that was done before it. */
+  /** A change that the watch reports after all earlier ones. */
   async function createReady(name: string): Promise<void> {
     await hand.createReadyPod(name, { labels: { app: 'vllm' }, ip: '127.0.2.9' });
     await eventually(ids, (found) => found.includes(name));

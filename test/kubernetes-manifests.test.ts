@@ -11,7 +11,7 @@ import {
 } from './support/manifest-tools.ts';
 import { applyAll } from './support/server-side-apply.ts';
 
-/** Everything in deploy/ for Kubernetes, rendered with the real tools and applied to a real kube-apiserver as a dry run. */
+/** All Kubernetes manifests of deploy/, rendered and applied to a kube-apiserver as a dry run. */
 
 const binaries = kubernetesOrSkip();
 const found = manifestToolsOrSkip();

@@ -7,11 +7,12 @@ import { createInterface } from 'node:readline';
 import { CoordinationV1Api, type KubeConfig } from '@kubernetes/client-node';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startServe } from '../src/serve/serve.ts';
-import { health } from './support/grpc-health.ts';
 import { INFERENCE_GROUP } from '../bench/support/inference-pools.ts';
 import { type ApiServer, kubernetesOrSkip, startApiServer } from '../bench/support/kubernetes.ts';
 import { ClusterHand, NAMESPACE } from '../bench/support/kubernetes-objects.ts';
+import { eventually, serveOptions } from '../bench/support/stack.ts';
+import { startServe } from '../src/serve/serve.ts';
+import { health } from './support/grpc-health.ts';
 import { installManifestCrds } from './support/manifest-crds.ts';
 import { type Manifest, manifestToolsOrSkip } from './support/manifest-tools.ts';
 import {
@@ -23,9 +24,8 @@ import {
 } from './support/own-role.ts';
 import { installRuleCrds } from './support/rule-crds.ts';
 import { applyAll } from './support/server-side-apply.ts';
-import { eventually, serveOptions } from '../bench/support/stack.ts';
 
-/** The picker with the rights that deploy/ gives its service account, one by one, where the API server asks for them. */
+/** The picker with the rights of its service account in deploy/, each of which it needs. */
 
 const binaries = kubernetesOrSkip();
 const tools = manifestToolsOrSkip();
@@ -134,12 +134,12 @@ describe.skipIf(binaries === undefined || tools === undefined)(
           await setAllowed(server.config, ACCOUNT, permission, false);
           try {
             const remedy = remedyFor(permission);
-            const told = await warningsUntil((reason) => reason.startsWith(remedy));
-            const sentence = told.find((reason) => reason.startsWith(remedy)) ?? '';
+            const warnings = await warningsUntil((reason) => reason.startsWith(remedy));
+            const sentence = warnings.find((reason) => reason.startsWith(remedy)) ?? '';
             expect(sentence.split(': give the picker’s service account ')[1]).toContain(
               permission.verb,
             );
-            expect(told.filter((reason) => !reason.startsWith('not allowed to'))).toEqual([]);
+            expect(warnings.filter((reason) => !reason.startsWith('not allowed to'))).toEqual([]);
           } finally {
             await setAllowed(server.config, ACCOUNT, permission, true);
           }
@@ -164,7 +164,7 @@ describe.skipIf(binaries === undefined || tools === undefined)(
       try {
         return await eventually(
           () => reasons,
-          (told) => told.some(right),
+          (warnings) => warnings.some(right),
         );
       } finally {
         await serving.stop();
@@ -173,7 +173,7 @@ describe.skipIf(binaries === undefined || tools === undefined)(
   },
 );
 
-/** How the sentence begins that somebody is to read who has forgotten this permission. */
+/** The beginning of the sentence that is logged where this permission is missing. */
 function remedyFor({ group, resource, verb }: Permission): string {
   if (resource === 'leases')
     return `not allowed to ${verb === 'get' ? 'read' : 'write'} lease ${LEASE}`;

@@ -6,6 +6,10 @@ import {
   setHeaderOptions,
 } from '@kubernetes/client-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { INFERENCE_GROUP, installInferencePools } from '../bench/support/inference-pools.ts';
+import { type ApiServer, kubernetesOrSkip, startApiServer } from '../bench/support/kubernetes.ts';
+import { ClusterHand, NAMESPACE } from '../bench/support/kubernetes-objects.ts';
+import { envoyBinary, eventually, type Stack, startStack } from '../bench/support/stack.ts';
 import {
   followRules,
   type RuleFollower,
@@ -15,14 +19,10 @@ import { RequestRules } from '../src/endpoints/rewrites/request-rules.ts';
 import type { Clock } from '../src/framework/runtime.ts';
 import { nodeClock } from '../src/runtime/node-clock.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
-import { INFERENCE_GROUP, installInferencePools } from '../bench/support/inference-pools.ts';
-import { type ApiServer, kubernetesOrSkip, startApiServer } from '../bench/support/kubernetes.ts';
-import { ClusterHand, NAMESPACE } from '../bench/support/kubernetes-objects.ts';
 import { installRuleCrds, removeRuleCrds } from './support/rule-crds.ts';
-import { envoyBinary, eventually, type Stack, startStack } from '../bench/support/stack.ts';
 import { startUpstream, type Upstream } from './support/upstream.ts';
 
-/** InferenceObjectives and InferenceModelRewrites of a real kube-apiserver, in both of their API groups. */
+/** InferenceObjectives and InferenceModelRewrites of a real kube-apiserver, in both API groups. */
 
 const binaries = kubernetesOrSkip();
 const [CURRENT, LEGACY] = RULE_GROUPS;
@@ -63,7 +63,7 @@ describe.skipIf(binaries === undefined)('the rules of requests on a real API ser
   let rules: RequestRules;
   let follower: RuleFollower;
   const troubles: string[] = [];
-  /** How many rules there were each time they were told. */
+  /** The number of rules at each change. */
   const counts: number[] = [];
 
   beforeAll(async () => {
@@ -177,7 +177,7 @@ describe.skipIf(binaries === undefined)('the rules of requests on a real API ser
       });
       return (read as { metadata: { creationTimestamp: string } }).metadata.creationTimestamp;
     };
-    // Timestamps are of whole seconds: made anew until it is younger.
+    // Timestamps are whole seconds: recreated until it is younger.
     const older = await created('z-older');
     await eventually(
       async () => {
@@ -357,7 +357,7 @@ const body = (model: string): string =>
   JSON.stringify({ temperature: 0, model, prompt: 'a', max_tokens: 1 });
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** A real clock whose timers come sixty times as soon: an API server that is looked at again in half a second. */
+/** A real clock whose timers fire sixty times sooner: the source looks again every half second. */
 function hastyClock(): Clock {
   const clock = nodeClock();
   return {

@@ -1,5 +1,9 @@
 import { CoreV1Api } from '@kubernetes/client-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { INFERENCE_GROUP, installInferencePools } from '../bench/support/inference-pools.ts';
+import { type ApiServer, kubernetesOrSkip, startApiServer } from '../bench/support/kubernetes.ts';
+import { ClusterHand, NAMESPACE } from '../bench/support/kubernetes-objects.ts';
+import { eventually } from '../bench/support/stack.ts';
 import {
   type KubernetesDiscovery,
   startKubernetes,
@@ -8,12 +12,8 @@ import { EndpointPool } from '../src/picker/endpoint-pool.ts';
 import { createLog } from '../src/runtime/log.ts';
 import { nodeClock } from '../src/runtime/node-clock.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
-import { INFERENCE_GROUP, installInferencePools } from '../bench/support/inference-pools.ts';
-import { type ApiServer, kubernetesOrSkip, startApiServer } from '../bench/support/kubernetes.ts';
-import { ClusterHand, NAMESPACE } from '../bench/support/kubernetes-objects.ts';
-import { eventually } from '../bench/support/stack.ts';
 
-/** Informers against a real kube-apiserver; pods are made and their status is patched, as kubelets would. */
+/** Informers against a real kube-apiserver. The test patches the status of pods, as kubelets do. */
 
 const binaries = kubernetesOrSkip();
 
@@ -118,7 +118,7 @@ describe.skipIf(binaries === undefined)('an InferencePool on a real API server',
     await settled('127.0.1.1:8000 127.0.1.4:8000');
   });
 
-  it('has no endpoints once it is deleted, and its own again when it is made anew', async () => {
+  it('has no endpoints once it is deleted, and its own again when it is recreated', async () => {
     await hand.deletePool();
     await settled('');
     await createPool({ app: 'vllm' }, [8000]);

@@ -157,7 +157,7 @@ plugins:
     ]);
   });
 
-  it('injects no metrics source beside one that is configured, and none when told not to', () => {
+  it('injects no metrics source beside one that is configured, and none where injectDefaults is false', () => {
     const own = load(`
 plugins:
 - type: metrics-data-source

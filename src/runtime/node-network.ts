@@ -38,38 +38,20 @@ interface NodeNetworkOptions {
  * have none that could be.
  */
 export function createNodeNetwork({ idleMs = IDLE_MS }: NodeNetworkOptions = {}): NodeNetwork {
-  const origins = new Map<string, HttpOrigin>();
+  const origins = new Origins(idleMs);
   const sockets = new Set<MessageSocket>();
   const calls = new Set<Call>();
   let closed = false;
-  const originOf = (url: URL, lane: string): HttpOrigin => {
-    const name = url.origin + lane;
-    let origin = origins.get(name);
-    if (origin === undefined) {
-      origin = new HttpOrigin(url.origin, idleMs);
-      origins.set(name, origin);
-    }
-    return origin;
-  };
-  const sweep = setInterval(() => {
-    const before = performance.now() - idleMs;
-    for (const [name, origin] of origins) {
-      if (!origin.isIdleSince(before)) continue;
-      origins.delete(name);
-      void origin.close();
-    }
-  }, idleMs).unref();
-
   return {
     get(url: URL, options: HttpGetOptions): Promise<HttpResponse> {
       if (closed) return Promise.reject(closedError(url));
-      return originOf(url, '').get(url, options);
+      return origins.of(url, '').get(url, options);
     },
     post(url: URL, body: Uint8Array, options: HttpGetOptions): Promise<HttpResponse> {
       if (closed) return Promise.reject(closedError(url));
-      let best = originOf(url, ' post 0');
+      let best = origins.of(url, ' post 0');
       for (let lane = 1; lane < POST_CONNECTIONS && best.load > 0; lane++) {
-        const other = originOf(url, ` post ${lane}`);
+        const other = origins.of(url, ` post ${lane}`);
         if (other.load < best.load) best = other;
       }
       return best.post(url, body, options);
@@ -88,15 +70,50 @@ export function createNodeNetwork({ idleMs = IDLE_MS }: NodeNetworkOptions = {})
     openCall: (options) => tracked(calls, options),
     async close() {
       closed = true;
-      clearInterval(sweep);
       for (const call of calls) call.close();
       calls.clear();
       for (const socket of sockets) socket.close();
       sockets.clear();
-      await Promise.all([...origins.values()].map((origin) => origin.close()));
-      origins.clear();
+      await origins.close();
     },
   };
+}
+
+/** One connection for each origin and lane, closed when it is unused for `idleMs`. */
+class Origins {
+  readonly #byName = new Map<string, HttpOrigin>();
+  readonly #idleMs: Millis;
+  readonly #sweep: NodeJS.Timeout;
+
+  constructor(idleMs: Millis) {
+    this.#idleMs = idleMs;
+    this.#sweep = setInterval(() => this.#closeIdle(), idleMs).unref();
+  }
+
+  of(url: URL, lane: string): HttpOrigin {
+    const name = url.origin + lane;
+    let origin = this.#byName.get(name);
+    if (origin === undefined) {
+      origin = new HttpOrigin(url.origin, this.#idleMs);
+      this.#byName.set(name, origin);
+    }
+    return origin;
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#sweep);
+    await Promise.all([...this.#byName.values()].map((origin) => origin.close()));
+    this.#byName.clear();
+  }
+
+  #closeIdle(): void {
+    const before = performance.now() - this.#idleMs;
+    for (const [name, origin] of this.#byName) {
+      if (!origin.isIdleSince(before)) continue;
+      this.#byName.delete(name);
+      void origin.close();
+    }
+  }
 }
 
 function closedError(url: URL): Error {

@@ -17,7 +17,7 @@ describe('the precise clock', () => {
           if (clock.now() < from) early.push(delay);
           if (fired.length === delays.length) resolve();
         });
-        // Due between the two: on a busy machine a timer may be set much later than the one before it.
+        // Due between the two: on a busy machine setting a timer may take long.
         const to = clock.now() + delay;
       }
     });

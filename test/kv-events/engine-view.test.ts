@@ -13,7 +13,7 @@ import { EventRecorder } from '../../stub-server/kv-events/event-recorder.ts';
 import type { KvEvent, KvEventFormat } from '../../stub-server/kv-events/kv-event.ts';
 import { EngineStats } from '../../stub-server/metrics/engine-stats.ts';
 
-/** The stub's real engine on one side, our view of its cache on the other, and a wire between them that can be cut. */
+/** The stub's real engine, our view of its cache, and a wire between them that can be cut. */
 
 const FORMATS: readonly KvEventFormat[] = ['array', 'map', 'map-batch'];
 const BLOCK_TOKENS = 16;
@@ -184,14 +184,14 @@ describe('the view of an engine through its events', () => {
           };
           stream.connected();
           serve();
-          let heard = 0;
+          let received = 0;
           // What is lost at the very end shows with the next batch only.
           let current = true;
           for (const [{ tokens, output, family, branch, lora }, { lose, swap, restart }] of steps) {
             if (restart) {
               lives += 1;
               publisher = new Publisher('map', lives);
-              heard = 0;
+              received = 0;
               stream.connected();
               serve();
               current = hasReplay;
@@ -199,10 +199,10 @@ describe('the view of an engine through its events', () => {
             publisher.submit(tokensOf(family, tokens, branch), output, lora);
             while (publisher.clock.step()) publisher.publish();
             publisher.publish();
-            const numbers = publisher.sent.map((_, at) => at).slice(heard + lose);
-            if (heard < publisher.sent.length) current = numbers.length > 0;
-            heard = publisher.sent.length;
-            // Without a replay, what comes late cannot be told from a new beginning until the next batch.
+            const numbers = publisher.sent.map((_, at) => at).slice(received + lose);
+            if (received < publisher.sent.length) current = numbers.length > 0;
+            received = publisher.sent.length;
+            // Without a replay, a late batch looks like a restart until the next batch.
             for (const at of swap && hasReplay ? numbers.reverse() : numbers) {
               stream.message(at, publisher.sent[at] as Uint8Array);
             }

@@ -13,7 +13,7 @@ import { KvEventPublisher } from '../../stub-server/kv-events/kv-event-publisher
 import { stubOptions } from '../../stub-server/options/stub-options.ts';
 import { type StubPool, startStubPool } from '../../stub-server/pool.ts';
 
-/** Real sockets on the loopback: the stub's publishers, the picker's subscribers, and its tokenizer. */
+/** Real loopback sockets: the stub's publishers, the picker's subscribers and its tokenizer. */
 
 const CONFIG = `apiVersion: llm-d.ai/v1alpha1
 kind: EndpointPickerConfig
@@ -39,7 +39,7 @@ interface Picking {
   readonly runtime: RealRuntime;
   readonly index: PrecisePrefixIndex;
   readonly routed: Routed[];
-  /** Prepares and routes as the gateway does; where it goes and what is thought to be cached there. */
+  /** Prepares and routes as the gateway does. Returns the endpoint and its cached tokens. */
   route(path: string, body: unknown): Promise<Routed>;
 }
 
@@ -197,14 +197,14 @@ describe('the picker beside real engines', () => {
     expect(events?.stats.restarts).toBe(1);
   });
 
-  it('[E1] [E8] hears all of a burst that came while it was not listening', async () => {
+  it('[E1] [E8] gets all of a burst that came while it was not connected', async () => {
     const publisher = await startPublisher();
     const picking = startPicking();
     const labels = new Map([['pointsman.dev/kv-events', publisher.endpoint]]);
     picking.picker.pool.upsert({ id: 'a' as EndpointId, address: '127.0.0.1:1', labels });
     const [endpoint] = picking.picker.pool.snapshot();
     const stats = () => endpoint && picking.index.events(endpoint)?.stats;
-    // Until the subscription has reached the publisher, nothing is heard.
+    // Until the subscription has reached the publisher, no events arrive.
     let sent = 0;
     await eventually(
       () => {

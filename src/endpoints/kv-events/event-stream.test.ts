@@ -92,7 +92,7 @@ describe('an event stream', () => {
     expect(asked).toHaveLength(4);
   });
 
-  it('[E4] notices a publisher that began anew by a number it has heard with other content', () => {
+  it('[E4] notices a restarted publisher by a known number with other content', () => {
     const { log, stream, say, stats } = open();
     say(0, 1, 2);
     stream.message(0, payload(0, 1));
@@ -110,7 +110,7 @@ describe('an event stream', () => {
     expect(log.slice(5)).toEqual(['reset', 'complete', '1:0', '1:1', '1:2']);
   });
 
-  it('[E4] finds out at a new connection that the publisher began anew, even at the number expected', () => {
+  it('[E4] sees at a new connection that the publisher has restarted, even at the number expected', () => {
     const { log, stream, say, asked, replayFrom } = open();
     say(0, 1, 2);
     stream.connected();
@@ -123,7 +123,7 @@ describe('an event stream', () => {
     expect(log.slice(4)).toEqual(['reset', 'complete', '1:0', '1:1', '1:2', '1:3']);
   });
 
-  it('[E4] takes a publisher that does not even have our last batch for one that began anew', () => {
+  it('[E4] takes a publisher that lacks even our last batch for a restarted one', () => {
     const { log, stream, say, asked, replayFrom } = open();
     say(0, 1, 2);
     stream.connected();
@@ -179,7 +179,7 @@ describe('an event stream', () => {
   });
 
   it('[E1] [E2] [E4] ends up with every batch of the last life, in order, whatever was lost, late or twice', () => {
-    // Each step: publish so many, deliver them with some lost, swapped or doubled; perhaps restart the publisher.
+    // Each step: publish some, deliver them with losses, swaps and doubles; maybe restart.
     const step = fc.record({
       count: fc.integer({ min: 1, max: 6 }),
       lost: fc.array(fc.nat(5), { maxLength: 3 }),

@@ -108,7 +108,7 @@ const blocks = (count: number) => ({
 });
 
 describe('precise-prefix-cache-producer', () => {
-  it('[E8] tells of each endpoint what its own events say', () => {
+  it('[E8] matches each endpoint by its own events', () => {
     const { add, publisher, matchIds } = setUp(UNIT);
     const [a, b] = [add('10.0.0.1'), add('10.0.0.2')];
     publisher('tcp://10.0.0.1:5557')(stored(IDS.slice(0, 12)));

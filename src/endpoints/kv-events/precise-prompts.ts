@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
-import { isFresh } from '../../framework/freshness.ts';
+import { isFresh } from '../../framework/endpoint.ts';
 import type { DataSourceHost } from '../../framework/plugin.ts';
 import type { InferenceRequest, PromptBlocks } from '../../framework/request.ts';
 import { type NoTokensReason, readPrompt } from '../../openai/read-prompt.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ResidentBlocks } from './resident-blocks.ts';
 
-/** A tree of blocks: block `n` (from 1) has hash n, key 1000 + n, and the parent n >> 1; block 1 has none. */
+/** A tree of blocks: block n ≥ 1 has hash n, key 1000 + n and parent n >> 1; block 1 has none. */
 function chainTo(block: number): Uint32Array {
   const path: number[] = [];
   for (let at = block; at > 0; at >>= 1) path.unshift(at);

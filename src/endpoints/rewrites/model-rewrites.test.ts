@@ -82,7 +82,7 @@ describe('the rules of requests', () => {
     }
   });
 
-  it('give an objective nobody knows, or none, the priority 0', () => {
+  it('give an unknown objective, or none, the priority 0', () => {
     const rules = new RequestRules(seededRandom(3));
     rules.setObjectives(new Map([['batch', -1]]));
     expect(rules.priorityOf('batch')).toBe(-1);

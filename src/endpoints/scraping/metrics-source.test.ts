@@ -178,7 +178,7 @@ describe('metrics-data-source', () => {
     expect(Math.max(...gaps(network.timesOf('a:1').slice(-5)))).toBeLessThanOrEqual(55);
   });
 
-  it('tells why scrapes fail, and leaves such an endpoint unknown', async () => {
+  it('reports why scrapes fail, and leaves such an endpoint unknown', async () => {
     const { clock, add, get, errors } = setUp({ timeout: '200ms' });
     add('a:1', { status: 404 });
     add('b:1', { dead: true });

@@ -18,7 +18,7 @@ export interface ScrapeError {
   readonly inSuccession: number;
 }
 
-interface ScrapeObserver {
+export interface ScrapeObserver {
   /** Called after each failed scrape. */
   onScrapeError(error: ScrapeError): void;
   /** Called when a scrape succeeds after failures, or a failing scrape is stopped for good. */

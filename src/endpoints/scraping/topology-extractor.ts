@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import { type DataSourceDefinition, defineDataSource } from '../../framework/plugin.ts';
 import {
   TOPOLOGY_LEVELS,
   type TopologyLevel,
   type TopologyPlace,
   type TopologyView,
   topologyKey,
-} from '../../framework/topology.ts';
+} from '../../framework/keys.ts';
+import { type DataSourceDefinition, defineDataSource } from '../../framework/plugin.ts';
 
 const labelName = z.string().min(1);
 /** The extractor's parameters: the label that holds the name of each level. */

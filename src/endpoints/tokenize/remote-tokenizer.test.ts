@@ -39,43 +39,43 @@ function setUp({ cacheBytesMax = 10_000, url = new URL('http://a:1/tokenize') } 
     deadlineMs: () => 100,
     cacheBytesMax,
   });
-  const told: (Uint32Array | NoTokensReason)[] = [];
-  const ask = (text: string) => tokenizer.tokens(prompt(text), (tokens) => told.push(tokens));
-  return { clock, questions, tokenizer, told, ask };
+  const answers: (Uint32Array | NoTokensReason)[] = [];
+  const ask = (text: string) => tokenizer.tokens(prompt(text), (tokens) => answers.push(tokens));
+  return { clock, questions, tokenizer, answers, ask };
 }
 
 describe('a remote tokenizer', () => {
   it('[E9] asks once for equal prompts, answers all, and remembers', async () => {
-    const { ask, questions, told, clock, tokenizer } = setUp();
+    const { ask, questions, answers, clock, tokenizer } = setUp();
     expect([ask('a'), ask('a')]).toEqual([undefined, undefined]);
     expect(questions.map(({ body }) => body)).toEqual(['{"prompt":"a"}']);
     questions[0]?.answer(json({ count: 2, tokens: [5, 6] }));
     await clock.run();
-    expect(told).toEqual([Uint32Array.of(5, 6), Uint32Array.of(5, 6)]);
+    expect(answers).toEqual([Uint32Array.of(5, 6), Uint32Array.of(5, 6)]);
     expect(ask('a')).toEqual(Uint32Array.of(5, 6));
     expect(tokenizer.stats).toMatchObject({ hits: 1, answers: 1 });
   });
 
   it('[E9] lets a request go at its deadline, and keeps a late answer for the next', async () => {
-    const { ask, questions, told, clock } = setUp();
+    const { ask, questions, answers, clock } = setUp();
     ask('a');
     clock.step(100);
-    expect(told).toEqual(['deadline']);
+    expect(answers).toEqual(['deadline']);
     expect(clock.now()).toBe(100);
     questions[0]?.answer(json({ tokens: [5] }));
     await clock.run();
-    expect(told).toHaveLength(1);
+    expect(answers).toHaveLength(1);
     expect(ask('a')).toEqual(Uint32Array.of(5));
   });
 
   it('reads the answers of the render API too', async () => {
-    const { ask, questions, told, clock } = setUp();
+    const { ask, questions, answers, clock } = setUp();
     ask('a');
     ask('b');
     questions[0]?.answer(json([{ token_ids: [7], features: null }]));
     questions[1]?.answer(json({ token_ids: [8], model: 'm' }));
     await clock.run();
-    expect(told).toEqual([Uint32Array.of(7), Uint32Array.of(8)]);
+    expect(answers).toEqual([Uint32Array.of(7), Uint32Array.of(8)]);
   });
 
   it.each([
@@ -83,11 +83,11 @@ describe('a remote tokenizer', () => {
     ['no tokens', (question: { answer(r: HttpResponse): void }) => question.answer(json({ a: 1 }))],
     ['a broken line', (question: { fail(): void }) => question.fail()],
   ])('[E9] says that it failed after %s, and asks again next time', async (_what, end) => {
-    const { ask, questions, told, clock } = setUp();
+    const { ask, questions, answers, clock } = setUp();
     ask('a');
     end(questions[0] ?? { answer: () => undefined, fail: () => undefined });
     await clock.run();
-    expect(told).toEqual(['failed']);
+    expect(answers).toEqual(['failed']);
     ask('a');
     expect(questions).toHaveLength(2);
   });

@@ -124,7 +124,7 @@ describe('startFileDiscovery', () => {
     renameSync(join(folder, '..data_tmp'), join(folder, '..data'));
   }
 
-  it('hears of nothing after it was stopped', async () => {
+  it('sees no change after it was stopped', async () => {
     write(list('a'));
     const started = await start();
     await started.stop();

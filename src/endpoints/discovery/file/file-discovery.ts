@@ -32,64 +32,74 @@ export interface Discovery {
  * is logged and the endpoints stay as they were.
  */
 export function startFileDiscovery(options: FileDiscoveryOptions): Discovery {
-  const { path, watchFile: followed, pool, rules, log } = options;
-  const file = resolve(path);
-  let applied: ReadonlySet<EndpointId> = new Set();
-  let lastText: string | undefined;
-  let lastError: string | undefined;
-
-  function load(): void {
-    const text = readText(file, path);
-    if (text !== lastText) {
-      const { endpoints: specs, priorities, rewrites } = parseEndpoints(text, path);
-      lastText = text;
-      const wanted = new Set(specs.map(({ id }) => id));
-      for (const id of applied) if (!wanted.has(id)) pool.remove(id);
-      for (const spec of specs) pool.upsert(spec);
-      rules?.setObjectives(priorities);
-      rules?.setRewrites(rewrites);
-      applied = wanted;
-      log.info({ path, endpoints: specs.length }, 'endpoints loaded');
-    } else if (lastError !== undefined) {
-      log.info(
-        { path, endpoints: applied.size },
-        'the endpoints file is valid again and unchanged',
-      );
-    }
-    lastError = undefined;
-  }
-
-  function reload(): void {
-    try {
-      load();
-    } catch (error) {
-      if (!(error instanceof ConfigError)) throw error;
-      // One change causes several events.
-      if (error.message === lastError) return;
-      lastError = error.message;
-      log.error(
-        { path, error: lastError, endpoints: applied.size },
-        'the endpoints file is invalid; the last valid list stays',
-      );
-    }
-  }
-
-  load();
+  const { watchFile: followed, log } = options;
+  const path = resolve(options.path);
+  const file = new EndpointsFile(path, options);
+  file.load();
   const watch = followed
-    ? watchFile(file, {
-        onChange: reload,
-        onError: (error) =>
-          log.error(
-            { path: file, err: error },
-            'the endpoints file cannot be watched; changes are not seen',
-          ),
+    ? watchFile(path, {
+        onChange: () => file.reload(),
+        onError: (error) => {
+          log.error({ path, err: error }, 'the endpoints file cannot be watched for changes');
+        },
       })
     : undefined;
   return {
     ready: watch?.ready ?? Promise.resolve(),
-    lastError: () => lastError,
+    lastError: () => file.lastError,
     stop: () => watch?.stop() ?? Promise.resolve(),
   };
+}
+
+class EndpointsFile {
+  readonly #file: string;
+  readonly #options: FileDiscoveryOptions;
+  #applied: ReadonlySet<EndpointId> = new Set();
+  #lastText: string | undefined;
+  lastError: string | undefined;
+
+  constructor(file: string, options: FileDiscoveryOptions) {
+    this.#file = file;
+    this.#options = options;
+  }
+
+  /** Throws ConfigError where the file cannot be used. */
+  load(): void {
+    const { path, pool, rules, log } = this.#options;
+    const text = readText(this.#file, path);
+    if (text !== this.#lastText) {
+      const { endpoints: specs, priorities, rewrites } = parseEndpoints(text, path);
+      this.#lastText = text;
+      const wanted = new Set(specs.map(({ id }) => id));
+      for (const id of this.#applied) if (!wanted.has(id)) pool.remove(id);
+      for (const spec of specs) pool.upsert(spec);
+      rules?.setObjectives(priorities);
+      rules?.setRewrites(rewrites);
+      this.#applied = wanted;
+      log.info({ path, endpoints: specs.length }, 'endpoints loaded');
+    } else if (this.lastError !== undefined) {
+      const fields = { path, endpoints: this.#applied.size };
+      log.info(fields, 'the endpoints file is valid again and unchanged');
+    }
+    this.lastError = undefined;
+  }
+
+  /** Logs an error and changes nothing where the file cannot be used. */
+  reload(): void {
+    try {
+      this.load();
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      // One change causes several events.
+      if (error.message === this.lastError) return;
+      this.lastError = error.message;
+      const { path, log } = this.#options;
+      log.error(
+        { path, error: this.lastError, endpoints: this.#applied.size },
+        'the endpoints file is invalid; the last valid list stays',
+      );
+    }
+  }
 }
 
 function readText(file: string, path: string): string {

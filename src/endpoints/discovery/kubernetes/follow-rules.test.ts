@@ -40,7 +40,7 @@ function follow(server: string) {
   });
   const troubles: string[] = [];
   const clock = new SimulatedClock();
-  const told = Promise.withResolvers<void>();
+  const reported = Promise.withResolvers<void>();
   let settled = 0;
   const follower = followRules({
     config,
@@ -53,17 +53,17 @@ function follow(server: string) {
     },
     onTrouble: (sentence) => {
       troubles.push(sentence);
-      if (troubles.length === 2) told.resolve();
+      if (troubles.length === 2) reported.resolve();
     },
   });
-  return { clock, follower, troubles, told: told.promise, settled: () => settled };
+  return { clock, follower, troubles, reported: reported.promise, settled: () => settled };
 }
 
 describe('the rules of an API server', () => {
-  it('that may not be listed are settled at once, told of once with what to do, and not synced', async () => {
-    const { follower, troubles, told, settled } = follow(await forbidding());
+  it('that may not be listed are settled at once, reported once with what to do, and not synced', async () => {
+    const { follower, troubles, reported, settled } = follow(await forbidding());
     expect(settled()).toBe(0);
-    await told;
+    await reported;
     expect([settled(), follower.synced]).toEqual([1, false]);
     const remedy = 'give the picker’s service account a Role with list and watch on it';
     expect(troubles.toSorted()).toEqual([
@@ -77,8 +77,8 @@ describe('the rules of an API server', () => {
   it('that cannot be reached are waited for, but not for ever', async () => {
     const address = await forbidding();
     server?.close();
-    const { clock, follower, told, settled } = follow(address);
-    await told;
+    const { clock, follower, reported, settled } = follow(address);
+    await reported;
     expect([settled(), follower.synced]).toEqual([0, false]);
     await clock.run(29_999);
     expect(settled()).toBe(0);

@@ -108,7 +108,7 @@ describe('Informer', () => {
     informer.stop();
   });
 
-  it('does not list anew where a watch merely ended, bookmarks or not', async () => {
+  it('does not list again where a watch merely ended, bookmarks or not', async () => {
     const { clock, server, start } = setUp();
     server.put('a', { value: 1 });
     const informer = start();

@@ -14,7 +14,7 @@ const LWS = 'leaderworkerset.sigs.k8s.io';
 const EVENTS = 10_000;
 /** The first ones ever run, and any that has failed since. */
 const PINNED = [1, 20_261_121];
-/** Another one each time, told in the test's name so that a failure can be run again. */
+/** Another one each time, and in the test's name, so that a failure can be repeated. */
 const FRESH = fc.sample(fc.integer({ min: 1, max: 2 ** 31 - 1 }), 1);
 
 interface World {
@@ -126,7 +126,7 @@ const member = (worker: number, options: PodOptions = {}): Pod =>
   pod({ ...options, group: { set: 'lws', index: 0, worker } });
 const node = (zone: string): Node => ({ labels: new Map([['zone', zone]]) });
 
-/** One thing that may happen in a cluster, or on the way to it. Gives how many events of pods it was. */
+/** An event in a cluster, or on the network to it. Returns the number of pod events. */
 async function happen(world: World, random: Random): Promise<number> {
   const draw = random.next();
   const upTo = (n: number): number => Math.floor(random.next() * n);
@@ -188,7 +188,7 @@ function podEvent(pods: FakeResource<Pod>, upTo: (n: number) => number): void {
   );
 }
 
-describe('whoever follows a pool', () => {
+describe('a follower of a pool', () => {
   it.each([...PINNED, ...FRESH])(
     `ends in exactly the state of a fresh list after ${EVENTS} events of pods, cuts and outages, seed %i`,
     async (seed) => {
@@ -233,7 +233,7 @@ describe('whoever follows a pool', () => {
     expect(await after(() => world.pods.put('lws-0-1', member(1)))).toBe('');
     expect(await after(() => world.pods.put('lws-0-2', member(2)))).toBe('n/lws-0');
     expect(await after(() => world.pods.put('lws-0-1', member(1, { ready: false })))).toBe('');
-    // Made anew: leader first, the old workers still there and ready.
+    // Recreated: leader first, the old workers still there and ready.
     const again = { createdAt: '2026-01-01T00:01:00Z', uid: 'new' };
     expect(await after(() => world.pods.put('lws-0', member(0, again)))).toBe('');
     expect(await after(() => world.pods.put('lws-0-1', member(1, again)))).toBe('');
@@ -308,7 +308,7 @@ describe('whoever follows a pool', () => {
     follower.stop();
   });
 
-  it('takes a pod made anew under its old name and address for another server', async () => {
+  it('takes a pod recreated under its old name and address for another server', async () => {
     const world = makeWorld();
     world.pools.put('pool', pool([8000]));
     world.pods.put('p', pod({ uid: 'first' }));
