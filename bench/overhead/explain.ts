@@ -1,7 +1,6 @@
 import { Client } from 'undici';
-import type { Scheduler } from '../../src/framework/scheduling.ts';
 import { DecisionRecorder } from '../../src/journal/explain/decision-recorder.ts';
-import { createEndpointPicker } from '../../src/picker/endpoint-picker.ts';
+import { EndpointPicker } from '../../src/picker/endpoint-picker.ts';
 import type { DecisionList } from '../../src/serve/admin/decision-documents.ts';
 import { compare, type Overhead, quantile } from './compare.ts';
 import { type Added, addedBy, addedShare, addedText, type MakePicker } from './decisions.ts';
@@ -65,15 +64,11 @@ async function ask(
   };
 }
 
-const bare: MakePicker = (options) => ({ picker: createEndpointPicker(options) });
+const bare: MakePicker = (options) => ({ picker: new EndpointPicker(options) });
 
 const recorded: MakePicker = (options) => {
   const recorder = new DecisionRecorder({ clock: options.runtime.clock });
-  const wraps = {
-    wrapPlugin: () => recorder.plugins(),
-    wrapScheduler: (scheduler: Scheduler) => recorder.scheduler(scheduler),
-  };
-  return { picker: createEndpointPicker({ ...options, ...wraps }) };
+  return { picker: new EndpointPicker({ ...options, subscribers: [recorder] }) };
 };
 
 interface Result {

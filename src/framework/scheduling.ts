@@ -43,8 +43,6 @@ export interface Scorer {
    * winner and the runner-up, before anything has changed: the terms are those that `score` has just used.
    */
   explain?(endpoint: Endpoint, context: SchedulingContext): ScoreTerms;
-  /** How its scores come about, where it can tell. */
-  readonly account?: ScoreAccount;
 }
 
 /**
@@ -52,32 +50,6 @@ export interface Scorer {
  * term `costMs`, where there is one, is what sending the request to the endpoint costs; the least cost scores best.
  */
 export type ScoreTerms = Readonly<Record<string, number>>;
-
-/** What a scorer last went by: enough to have its scores and their terms again, long after. */
-export interface ScoreInputs {
-  /** Quantities of the cycle as a whole. */
-  readonly cycle: Float64Array;
-  /** One array a quantity, an element an endpoint in the order given to `score`; longer where there were more before. */
-  readonly endpoints: readonly Float64Array[];
-  /** More such quantities, that seldom change. */
-  readonly seldom: readonly Float64Array[];
-  /** Counts changes within `seldom`. */
-  readonly version: number;
-}
-
-/** How scores come about: numbers in, the same scores and their named terms out, whenever a decision is to be explained. */
-export interface ScoreAccount {
-  /** Filled by `score`, and valid until it is called again. */
-  readonly inputs: ScoreInputs;
-  /** Units last, such as `queuedPrefillMs`. */
-  readonly termNames: readonly string[];
-  /** The term that says what sending the request there costs, the least being best; one of `termNames`. */
-  readonly costTerm: string;
-  /** Of the first `count` endpoints, to the last bit what `score` gave. Looks at nothing but `inputs`. */
-  scores(inputs: ScoreInputs, count: number): readonly number[];
-  /** Of one endpoint, in the order of `termNames`. Looks at nothing but `inputs`. */
-  terms(inputs: ScoreInputs, index: number): readonly number[];
-}
 
 export interface ScoredEndpoint {
   readonly endpoint: Endpoint;

@@ -1,135 +1,118 @@
-import type { Clock } from '../../framework/runtime.ts';
-import type { Scheduler, SchedulingResult, Scorer } from '../../framework/scheduling.ts';
-import type { PluginUse, PluginWrap } from '../../picker/plan/instantiate.ts';
+import type { Endpoint } from '../../framework/endpoint.ts';
+import type { Clock, Millis } from '../../framework/runtime.ts';
+import type { Decision } from '../../framework/scheduling.ts';
+import type { DecisionEvent, JournalSubscriber } from '../../picker/journal.ts';
+import { TEXT_MAX } from './bytes.ts';
 import { DecisionRing } from './decision-ring.ts';
-import { DecisionWriter } from './decision-writer.ts';
-import { type ProfileLayout, profileNumber, type ScorerLayout } from './layout.ts';
-import { NO_SLOT } from './record-format.ts';
-import type { Recording } from './recording.ts';
-import { newColumns } from './scorer-columns.ts';
+import { writeNumbers } from './numbers.ts';
+import { ENDING, FLAG, HEAD, NO_SLOT, NONE, SCORE } from './record-format.ts';
+import { RunWriter, SlotBuffer, writeSlots } from './run-writer.ts';
 
 export interface RecorderOptions {
   readonly clock: Clock;
-  /** So many decisions are kept at least, once there are as many, unless they take more than `bytesMax`. */
+  /** Once so many decisions have been made, at least so many are kept, unless they take more than `bytesMax`. */
   readonly decisionsMax?: number;
   readonly bytesMax?: number;
 }
 
 const DECISIONS_MAX = 100_000;
 const BYTES_MAX = 256 * 1024 * 1024;
+/** All texts of a decision, and its parts of fixed length. */
+const HEAD_BYTES_MAX = 4 * (TEXT_MAX + 1) + 64;
 
 /**
- * Writes down decisions as they are made, from around the plugins and the scheduler: which endpoints there were, which a
- * filter dropped, what each scorer went by, whom the picker picked. Bytes only, nothing that a collector of garbage would
- * have to follow; what can be worked out again is left out.
+ * Keeps the last decisions in memory, so that they can be explained: the candidates, what each filter dropped, all scores,
+ * the targets, and the terms of the scores of pick and runner-up. They are kept as bytes, as `record-format.ts` has it:
+ * nothing that a garbage collector has to follow. Decisions over 65,535 endpoints and more are not kept.
  */
-export class DecisionRecorder {
+export class DecisionRecorder implements JournalSubscriber {
   readonly ring: DecisionRing;
-  readonly #writer: DecisionWriter;
-  /** Of the plan whose plugins are being made. */
-  #made: Recording = { layout: [], columns: [] };
-  #recording = false;
+  readonly #wallOffsetMs: () => Millis;
+  readonly #runs: RunWriter;
+  readonly #list = new SlotBuffer();
+  /** The candidates and the model of the last decision. */
+  #candidates: Endpoint[] = [];
+  #model = '';
+  readonly #head = new Float64Array(HEAD.count);
+  readonly #score = new Float64Array(SCORE.count);
+  #lastHead: number[] = [];
 
   constructor({ clock, decisionsMax = DECISIONS_MAX, bytesMax = BYTES_MAX }: RecorderOptions) {
     this.ring = new DecisionRing({ decisionsMax, bytesMax });
-    const offset = (): number => clock.wallTime() - clock.now();
-    this.#writer = new DecisionWriter(this.ring, offset);
+    this.#wallOffsetMs = (): Millis => clock.wallTime() - clock.now();
+    this.#runs = new RunWriter(this.ring);
   }
 
-  /** The same, around what another wrap has made. */
-  around(inner: PluginWrap): PluginWrap {
-    const plugins = this.plugins();
-    return {
-      filter: (plugin, made, use) => plugins.filter(plugin, inner.filter(plugin, made, use), use),
-      scorer: (plugin, made, use) => plugins.scorer(plugin, inner.scorer(plugin, made, use), use),
-      picker: (plugin, made, use) => plugins.picker(plugin, inner.picker(plugin, made, use), use),
-    };
+  onDecision(event: DecisionEvent): void {
+    const { request, candidates, context, decision } = event;
+    // A slot is written in two bytes.
+    if (context === undefined || candidates.length >= NO_SLOT) return;
+    const { log } = this.ring;
+    const sameList = this.#noteCandidates(candidates);
+    const layout = this.#runs.layoutFor(decision?.profiles.length ?? 0);
+    const inFull = this.ring.begin(layout, this.#wallOffsetMs);
+    if (inFull) this.#lastHead = [];
+    log.reserve(HEAD_BYTES_MAX + 2 * candidates.length);
+    const sameModel = request.model === this.#model && !inFull;
+    this.#model = request.model;
+    log.u8(
+      (sameList && !inFull ? FLAG.sameList : 0) |
+        (sameModel ? FLAG.sameModel : 0) |
+        (request.streaming ? FLAG.streaming : 0),
+    );
+    const idHash = log.text(request.id);
+    const requestIdHash = log.text(request.headers.get('x-request-id') ?? '');
+    if (!sameModel) log.text(request.model);
+    this.#head[0] = request.promptTokens;
+    this.#head[1] = event.at;
+    writeNumbers(log, this.#head, HEAD, this.#lastHead);
+    if (!sameList || inFull) writeSlots(this.ring, this.#list);
+    for (const result of decision?.profiles ?? []) {
+      const targets = result.kind === 'picked' ? result.targets : [];
+      if (result.run !== undefined) this.#runs.write(result.run, targets, this.#list);
+    }
+    log.reserve(HEAD_BYTES_MAX);
+    log.u8(NONE);
+    if (decision === undefined) log.u8(ENDING.threw);
+    else this.#writeEnding(decision);
+    this.ring.end(idHash, requestIdHash);
   }
 
-  /** For `wrapPlugin`: what is put around one plan's plugins. */
-  plugins(): PluginWrap {
-    const recording: Recording = { layout: [], columns: [] };
-    this.#made = recording;
-    return {
-      filter: ({ name }, filter, use) => {
-        const { profile, layout } = profileOf(recording, use);
-        const at = { profile, filter: layout.filters.push(name) - 1 };
-        return {
-          filter: (endpoints, context) => {
-            const kept = filter.filter(endpoints, context);
-            if (this.#recording) this.#writer.filtered(at, endpoints, kept);
-            return kept;
-          },
-        };
-      },
-      scorer: ({ name, definition: { type } }, scorer, use) => {
-        const layout = { name, type, weight: use.weight, account: scorer.account };
-        return this.#recorded(recording, { layout, scorer, use });
-      },
-      picker: (_plugin, picker, use) => {
-        const { profile } = profileOf(recording, use);
-        return {
-          pick: (candidates, context) => {
-            const picked = picker.pick(candidates, context);
-            if (this.#recording) this.#writer.picked(profile, candidates, picked);
-            return picked;
-          },
-        };
-      },
-    };
+  #writeEnding({ primary, prefill, decidedBy = '' }: Decision): void {
+    const { log } = this.ring;
+    const target = primary.kind === 'picked' ? primary.targets[0] : undefined;
+    log.u8(target === undefined ? ENDING.exhausted : ENDING.picked);
+    log.u8(primary.run === undefined ? NONE : this.#runs.numberOf(primary.run.profile));
+    if (target === undefined) return;
+    log.u16(target.endpoint.slot);
+    this.#score[0] = target.score;
+    writeNumbers(log, this.#score, SCORE, this.#lastHead);
+    log.u16(prefill?.slot ?? NO_SLOT);
+    log.text(decidedBy);
   }
 
-  /** For `wrapScheduler`: around the scheduler of the plan whose plugins were made last. */
-  scheduler(scheduler: Scheduler): Scheduler {
-    const recording = this.#made;
-    return {
-      schedule: (endpoints, context) => {
-        // A slot is written in two bytes; a pool as large as that is not recorded.
-        if (endpoints.length >= NO_SLOT) return scheduler.schedule(endpoints, context);
-        this.#writer.begin(endpoints, context, recording);
-        this.#recording = true;
-        let result: SchedulingResult | undefined;
-        try {
-          result = scheduler.schedule(endpoints, context);
-          return result;
-        } finally {
-          this.#recording = false;
-          this.#writer.end(result);
-        }
-      },
-    };
-  }
-
-  #recorded(
-    recording: Recording,
-    {
-      layout,
-      scorer,
-      use,
-    }: { readonly layout: ScorerLayout; readonly scorer: Scorer; readonly use: PluginUse },
-  ): Scorer {
-    const { account } = layout;
-    const { profile, layout: own } = profileOf(recording, use);
-    const at = { profile, scorer: own.scorers.push(layout) - 1 };
-    const columns = newColumns(layout);
-    recording.columns.push(columns);
-    return {
-      ...(account && { account }),
-      score: (endpoints, context) => {
-        const scores = scorer.score(endpoints, context);
-        if (!this.#recording) return scores;
-        if (account === undefined) this.#writer.scored(at, scores, columns);
-        else this.#writer.accounted(at, account, columns);
-        return scores;
-      },
-    };
+  /** Returns whether they are the same endpoints as before. */
+  #noteCandidates(endpoints: readonly Endpoint[]): boolean {
+    const last = this.#candidates;
+    let same = endpoints.length === last.length;
+    for (let index = 0; same && index < endpoints.length; index++) {
+      const endpoint = endpoints[index] as Endpoint;
+      // Few endpoints have a new sample since the last decision; the others are the same object.
+      if (endpoint === last[index]) continue;
+      same = isSameEndpoint(endpoint, last[index]);
+      last[index] = endpoint;
+    }
+    if (same) return true;
+    this.#candidates = [...endpoints];
+    this.#list.fill(endpoints);
+    for (const endpoint of endpoints) this.ring.name(endpoint);
+    return false;
   }
 }
 
-function profileOf(
-  { layout }: Recording,
-  { profile: name }: PluginUse,
-): { readonly profile: number; readonly layout: ProfileLayout } {
-  const profile = profileNumber(layout, name);
-  return { profile, layout: layout[profile] as ProfileLayout };
+/** Whether both are states of one endpoint. */
+function isSameEndpoint(endpoint: Endpoint, other: Endpoint | undefined): boolean {
+  return (
+    endpoint.slot === other?.slot && endpoint.id === other.id && endpoint.address === other.address
+  );
 }

@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
-import { ByteLog } from './byte-log.ts';
+import { ByteLog } from './bytes.ts';
 import type { Layout } from './layout.ts';
 
 export interface EndpointName {
@@ -7,15 +7,15 @@ export interface EndpointName {
   readonly address: string;
 }
 
-/** Consecutive decisions as bytes, each told by what has changed since the one before it; the first in full. */
+/** Consecutive decisions as bytes: each as what differs from the one before it, the first in full. */
 export interface Segment {
   /** Decisions are numbered from 0 in the order in which they were made. */
   readonly first: number;
   readonly count: number;
   readonly bytes: Uint8Array;
-  /** What the numbers in it stand for: one plan's, as another plan begins another segment. */
+  /** What the numbers of profiles, filters and scorers in it stand for. */
   readonly layout: Layout;
-  /** Of decision i: of our own id at 2i, of the client's at 2i + 1. */
+  /** For decision i, the hash of our own id at 2i and that of the client's id at 2i + 1. */
   readonly hashes: Uint32Array;
   /** By slot. */
   readonly endpoints: readonly (EndpointName | undefined)[];
@@ -24,14 +24,16 @@ export interface Segment {
 }
 
 export interface RingLimits {
-  /** So many are kept at least, once there are as many, unless they take too much memory. */
+  /** Once so many have been made, at least so many are kept, unless they take more than `bytesMax`. */
   readonly decisionsMax: number;
   readonly bytesMax: number;
 }
 
-/** To find a decision, all of its segment that lies before it is read: under a millisecond, code that is still cold aside. */
+/**
+ * To find a decision, all of its segment before it is read: that takes under a millisecond once the code is warm.
+ */
 const SEGMENT_DECISIONS = 64;
-/** And however many endpoints there are. */
+/** Bounds that time for large pools. */
 const SEGMENT_BYTES_MAX = 1024 * 1024;
 
 /** The last decisions, in bounded memory. */
@@ -44,7 +46,7 @@ export class DecisionRing {
   #count = 0;
   #hashes = new Uint32Array(2 * SEGMENT_DECISIONS);
   #endpoints: (EndpointName | undefined)[] = [];
-  /** A sealed segment looks at the same array. */
+  /** Whether a sealed segment has the same array. */
   #shared = false;
   #wallOffsetMs = 0;
   #layout: Layout = [];
@@ -53,7 +55,12 @@ export class DecisionRing {
     this.#limits = limits;
   }
 
-  /** Before a decision is written whose candidates are not those of the one before it: for each of them. */
+  /** The number of the first decision in the segment that is being written. */
+  get first(): number {
+    return this.#first;
+  }
+
+  /** Call for each candidate of a decision whose candidates differ from those of the one before, before it is written. */
   name({ id, address, slot }: Endpoint): void {
     const known = this.#endpoints[slot];
     if (known?.id === id && known.address === address) return;
@@ -64,7 +71,7 @@ export class DecisionRing {
     this.#endpoints[slot] = { id, address };
   }
 
-  /** Before a decision is written. True when it must be written in full. */
+  /** Call before a decision is written. Returns whether it must be written in full. */
   begin(layout: Layout, wallOffsetMs: () => number): boolean {
     const full = this.#count === SEGMENT_DECISIONS || this.log.length > SEGMENT_BYTES_MAX;
     if (full || (layout !== this.#layout && this.#count > 0)) this.#seal();
@@ -73,20 +80,20 @@ export class DecisionRing {
     return this.#count === 0;
   }
 
-  /** A decision has been written. */
+  /** Call when a decision has been written. */
   end(idHash: number, requestIdHash: number): void {
     this.#hashes[2 * this.#count] = idHash;
     this.#hashes[2 * this.#count + 1] = requestIdHash;
     this.#count += 1;
   }
 
-  /** Oldest first, the one being written included. Its bytes are only valid until more is written. */
+  /** Oldest first, with the one that is being written: its bytes are valid until more is written. */
   segments(): readonly Segment[] {
     if (this.#count === 0) return this.#sealed;
     return [...this.#sealed, this.#open(this.log.peek())];
   }
 
-  /** Decisions held, and what they take. */
+  /** The number of decisions held, and of their bytes. */
   stats(): { readonly decisions: number; readonly bytes: number } {
     const [{ first } = { first: this.#first }] = this.#sealed;
     return {

@@ -6,9 +6,10 @@ import { loadConfig } from '../../config/load.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
 import { CACHE_CONFIG, LORA } from '../../framework/keys.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
-import type { SchedulingResult, ScoredEndpoint } from '../../framework/scheduling.ts';
+import type { Decision } from '../../framework/scheduling.ts';
 import { chainBlockIds } from '../../openai/chain-block-ids.ts';
-import { createEndpointPicker } from '../../picker/endpoint-picker.ts';
+import { EndpointPicker } from '../../picker/endpoint-picker.ts';
+import type { JournalSubscriber } from '../../picker/journal.ts';
 import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { SimulatedClock } from '../../runtime/simulated-clock.ts';
@@ -60,30 +61,17 @@ function setUp(config: string, limits: { decisionsMax?: number; bytesMax?: numbe
       source: 'test',
       catalogue: EMBEDDED_CATALOGUE,
     });
-  let candidates: readonly ScoredEndpoint[] = [];
-  let result: SchedulingResult | undefined;
+  let result: Decision | undefined;
   const network = { get: () => Promise.reject(new Error('no network')) };
-  const picker = createEndpointPicker({
+  const observer: JournalSubscriber = {
+    onDecision: ({ decision }) => {
+      result = decision;
+    },
+  };
+  const picker = new EndpointPicker({
     plan: planOf(config),
     runtime: { clock, random: seededRandom(1), network },
-    wrapPlugin: () =>
-      recorder.around({
-        filter: (_plugin, filter) => filter,
-        scorer: (_plugin, scorer) => scorer,
-        picker: (_plugin, inner) => ({
-          pick: (given, context) => {
-            candidates = given;
-            return inner.pick(given, context);
-          },
-        }),
-      }),
-    wrapScheduler: (scheduler) =>
-      recorder.scheduler({
-        schedule: (endpoints, context) => {
-          result = scheduler.schedule(endpoints, context);
-          return result;
-        },
-      }),
+    subscribers: [recorder, observer],
   });
   const add = (name: string, zone = 'a'): void =>
     picker.pool.upsert({
@@ -93,6 +81,7 @@ function setUp(config: string, limits: { decisionsMax?: number; bytesMax?: numbe
     });
   const seen = (id: string): Seen => {
     const target = result?.primary.kind === 'picked' ? result.primary.targets : [];
+    const candidates = result?.profiles.at(-1)?.run?.scored ?? [];
     return {
       id,
       endpoint: target[0]?.endpoint.id ?? '',
@@ -311,9 +300,16 @@ describe('an explanation', () => {
       profile default
         decode-filter dropped none
 
-           endpoint   total  predicted-cost-scorer×1  cachedTokens  ownPrefillMs  stepsMs  answersMs  costMs
-        →  near           1                        1           640             0        6      30.72   36.72
-           far       0.5892                   0.5892             0          25.6        6      30.72   62.32
+           endpoint   total  predicted-cost-scorer×1
+        →  near           1                        1
+           far       0.5892                   0.5892
+
+        predicted-cost-scorer   near    far
+        cachedTokens             640      0
+        ownPrefillMs               0   25.6
+        stepsMs                    6      6
+        answersMs              30.72  30.72
+        costMs                 36.72  62.32
 
         the runner-up far would have cost 62.32 (costMs), 25.6 more than 36.72
         the runner-up far is behind by 0.4108 in score

@@ -1,13 +1,13 @@
 import type { ExplainedProfile, ExplainedScorer, Explanation, RunnerUp } from './explanation.ts';
 
-/** A person compares a few; `all` asks for the others. */
+/** The rows and names that are shown unless `all` asks for the others. */
 const ENDPOINTS_SHOWN = 12;
 const NAMES_SHOWN = 8;
 
 export interface TextOptions {
   /** Every endpoint, however many. */
   readonly all: boolean;
-  /** When it was decided. */
+  /** The time of the decision. */
   readonly time: string;
 }
 
@@ -26,8 +26,9 @@ export function explanationText(explanation: Explanation, options: TextOptions):
 }
 
 function outcomeText({ outcome }: Explanation): string {
-  if (outcome.kind === 'threw') return 'nobody: the scheduler failed';
-  if (outcome.kind === 'exhausted') return `nobody: profile ${outcome.profile} left no endpoint`;
+  if (outcome.kind === 'threw') return 'no endpoint: the scheduler failed';
+  if (outcome.kind === 'exhausted')
+    return `no endpoint: the filters of profile ${outcome.profile} left none`;
   const { endpoint, score, prefill, decidedBy } = outcome;
   return [
     `${endpoint}, score ${figure(score)}`,
@@ -44,8 +45,9 @@ function profileLines(profile: ExplainedProfile, options: TextOptions): readonly
     '',
     `profile ${profile.profile}`,
     ...filters.map(({ filter, dropped }) => `  ${filter} dropped ${namesOf(dropped)}`),
-    ...(endpoints.length === 0 ? [] : ['', ...table(profile, shown)]),
+    ...(endpoints.length === 0 ? [] : ['', ...scoresTable(profile, shown)]),
     ...(hidden === 0 ? [] : [`  … and ${hidden} more (--all)`]),
+    ...scorers.flatMap((scorer, at) => termsTable(profile, scorer, at)),
     ...(runnerUp === undefined ? [] : ['', ...runnerUpLines(runnerUp, scorers.length)]),
   ];
 }
@@ -74,49 +76,52 @@ function runnerUpLines(
   return [...lines, `  the runner-up ${endpoint} is ${behind} in score`];
 }
 
-/** An endpoint a row, the pick marked; a column for the total, for each score and for each term that is not 0 everywhere. */
-function table(profile: ExplainedProfile, shown: number): readonly string[] {
+/** A row for each endpoint, with the pick marked; a column for the total and for each score. */
+function scoresTable(profile: ExplainedProfile, shown: number): readonly string[] {
   const { scorers, endpoints, picked } = profile;
-  const rows = endpoints.filter((_, at) => at < shown);
-  const columns = scorers.flatMap((scorer, at) => columnsOf(scorer, at, rows));
-  const heads = ['', 'endpoint', 'total', ...columns.map(({ head }) => head)];
-  const cells = rows.map((row, at) => {
-    const rank = picked.indexOf(row.endpoint);
+  const heads = scorers.map(({ scorer, weight }) => `${scorer}×${weight}`);
+  const rows = endpoints.slice(0, shown).map(({ endpoint, total, scores }) => {
+    const rank = picked.indexOf(endpoint);
     const mark = rank === 0 ? '→' : rank > 0 ? String(rank + 1) : '';
-    return [
-      mark,
-      row.endpoint,
-      figure(row.total),
-      ...columns.map(({ values }) => figure(values[at])),
-    ];
+    return [mark, endpoint, figure(total), ...scores.map(figure)];
   });
-  const widths = heads.map((head, at) =>
-    Math.max(head.length, ...cells.map((row) => row[at]?.length ?? 0)),
-  );
-  return [heads, ...cells].map((row) =>
-    `  ${row.map((cell, at) => (at < 2 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0))).join('  ')}`.trimEnd(),
-  );
+  return table([['', 'endpoint', 'total', ...heads], ...rows], 2);
 }
 
-interface Column {
-  readonly head: string;
-  readonly values: readonly (number | undefined)[];
-}
-
-function columnsOf(
-  { scorer, weight, terms }: ExplainedScorer,
+/** A row for each term that is not 0, with a column for the pick and one for the runner-up. */
+function termsTable(
+  { endpoints, picked, runnerUp }: ExplainedProfile,
+  { scorer, terms }: ExplainedScorer,
   at: number,
-  rows: ExplainedProfile['endpoints'],
-): readonly Column[] {
-  const score = { head: `${scorer}×${weight}`, values: rows.map(({ scores }) => scores[at]) };
-  const told = terms.map((head, term) => ({
-    head,
-    values: rows.map((row) => row.terms[at]?.[term]),
+): readonly string[] {
+  const shown = [picked[0], runnerUp?.endpoint].flatMap((name) =>
+    endpoints.filter(({ endpoint }) => endpoint === name),
+  );
+  const rows = terms.map((term, index) => ({
+    term,
+    values: shown.map((endpoint) => endpoint.terms[at]?.[index]),
   }));
-  return [score, ...told.filter(({ values }) => values.some((value) => value !== 0))];
+  const cells = rows
+    .filter(({ values }) => values.some((value) => value !== 0))
+    .map(({ term, values }) => [term, ...values.map(figure)]);
+  if (cells.length === 0) return [];
+  return ['', ...table([[scorer, ...shown.map(({ endpoint }) => endpoint)], ...cells], 1)];
 }
 
-/** Four digits that count, and no more noise. */
+/** Pads all cells of a column to one width; the first `left` columns are texts, the others figures. */
+function table(rows: readonly (readonly string[])[], left: number): readonly string[] {
+  const widths = (rows[0] ?? []).map((_, at) =>
+    Math.max(...rows.map((row) => row[at]?.length ?? 0)),
+  );
+  return rows.map((row) => {
+    const cells = row.map((cell, at) =>
+      at < left ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0),
+    );
+    return `  ${cells.join('  ')}`.trimEnd();
+  });
+}
+
+/** Four significant digits. */
 function figure(value: number | undefined): string {
   if (value === undefined || !Number.isFinite(value)) return '–';
   if (Number.isInteger(value)) return String(value);

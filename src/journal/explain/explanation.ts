@@ -1,11 +1,14 @@
 import type { EndpointName, Segment } from './decision-ring.ts';
 import type { FoundDecision } from './find-decision.ts';
-import type { ProfileLayout } from './layout.ts';
+import type { ProfileLayout, ScorerLayout } from './layout.ts';
 import type { RecordedEnding, RecordedRun } from './segment-reader.ts';
 
-/** A decision for a person, or for a program: all names, no numbers that stand for them. */
+/** As `ScoreTerms` has it. */
+const COST_TERM = 'costMs';
+
+/** A decision by names, for people and for programs. */
 export interface Explanation {
-  /** Of all decisions that the picker has made, from 0. */
+  /** Counts all decisions that were recorded, from 0. */
   readonly number: number;
   readonly id: string;
   /** `x-request-id`; empty where there was none. */
@@ -27,7 +30,7 @@ export type Outcome =
       readonly endpoint: string;
       readonly score: number;
       readonly prefill?: string;
-      /** Another scheduler than the configuration's profiles. */
+      /** The name of the scheduler that decided in place of the configuration's profiles. */
       readonly decidedBy?: string;
     }
   | { readonly kind: 'exhausted'; readonly profile: string }
@@ -35,10 +38,10 @@ export type Outcome =
 
 export interface ExplainedProfile {
   readonly profile: string;
-  /** All of its filters, in their order; those that were not needed any more have dropped none. */
+  /** All of its filters, in their order; one that did not run has dropped none. */
   readonly filters: readonly { readonly filter: string; readonly dropped: readonly string[] }[];
   readonly scorers: readonly ExplainedScorer[];
-  /** What the filters left, best score first; of equals the pick. */
+  /** The endpoints that the filters left, best total first; among equals the pick is first. */
   readonly endpoints: readonly ExplainedEndpoint[];
   /** Best first; those after the first are fallbacks. */
   readonly picked: readonly string[];
@@ -49,8 +52,9 @@ export interface ExplainedScorer {
   readonly scorer: string;
   readonly type: string;
   readonly weight: number;
-  /** Empty where the scorer tells no more than its score. */
+  /** The names of its terms; empty where the scorer does not explain its scores. */
   readonly terms: readonly string[];
+  /** The term that the scorer keeps low, if there is one. */
   readonly costTerm?: string;
 }
 
@@ -60,22 +64,22 @@ export interface ExplainedEndpoint {
   readonly total: number;
   /** In the order of the scorers. */
   readonly scores: readonly number[];
-  /** For each scorer the values of its terms. */
+  /** For each scorer the values of its terms; empty for endpoints other than the pick and the runner-up. */
   readonly terms: readonly (readonly number[])[];
 }
 
-/** The best of those that were not picked. */
+/** The best endpoint that was not picked. */
 export interface RunnerUp {
   readonly endpoint: string;
-  /** Below the pick's; negative where chance or the picker went against the scores. */
+  /** The pick's total less its own; negative where the picker did not go by totals alone. */
   readonly scoreBehind: number;
-  /** For each scorer that counts costs. */
+  /** For each scorer with a cost term. */
   readonly costs: readonly {
     readonly scorer: string;
     readonly term: string;
     readonly picked: number;
     readonly runnerUp: number;
-    /** What the runner-up would have cost more. */
+    /** By how much the runner-up would have cost more. */
     readonly more: number;
   }[];
 }
@@ -112,53 +116,58 @@ export function outcomeOf(ending: RecordedEnding, segment: Segment): Outcome {
 }
 
 function profileOf(run: RecordedRun, segment: Segment): ExplainedProfile {
-  const { name, filters, scorers } = segment.layout[run.profile] as ProfileLayout;
+  const { name, filters, scorers: layouts } = segment.layout[run.profile] as ProfileLayout;
   const ids = (slots: Iterable<number>): readonly string[] =>
     Array.from(slots, (slot) => nameOf(segment, slot).id);
-  const told = run.scores.map(({ scorer, inputs }): ExplainedScorer => {
-    const { name: by, type, weight, account } = scorers[scorer] as ProfileLayout['scorers'][number];
-    const cost = account && { costTerm: account.costTerm };
-    return { scorer: by, type, weight, terms: inputs ? (account?.termNames ?? []) : [], ...cost };
+  const scorers = run.scores.map((_scores, at) => {
+    const { name: scorer, type, weight, terms: names } = layouts[at] as ScorerLayout;
+    const terms = (run.terms[at]?.pick.length ?? 0) > 0 ? names : [];
+    const cost = terms.includes(COST_TERM) && { costTerm: COST_TERM };
+    return { scorer, type, weight, terms, ...cost };
   });
-  const endpoints = ids(run.eligible).map((endpoint, index): ExplainedEndpoint => {
-    const scores = run.scores.map((each) => each.scores[index] ?? Number.NaN);
-    const total = scores.reduce((sum, score, at) => sum + (told[at]?.weight ?? 0) * score, 0);
-    const terms = run.scores.map(({ scorer, inputs }) =>
-      inputs === undefined ? [] : (scorers[scorer]?.account?.terms(inputs, index) ?? []),
-    );
-    return { endpoint, total, scores, terms };
+  const endpoints = Array.from(run.eligible, (slot, place): ExplainedEndpoint => {
+    const scores = run.scores.map((each) => each[place] ?? Number.NaN);
+    const total = scores.reduce((sum, score, at) => sum + (scorers[at]?.weight ?? 0) * score, 0);
+    return { endpoint: nameOf(segment, slot).id, total, scores, terms: termsOf(run, slot) };
   });
-  const picked = run.picked.map((place) => endpoints[place]?.endpoint ?? '?');
-  const isPick = ({ endpoint }: ExplainedEndpoint): number => (endpoint === picked[0] ? 1 : 0);
-  const runnerUp = runnerUpOf(endpoints, told, run.picked[0]);
+  const [pick, runnerUp] = [run.picked[0], run.runnerUp].map(
+    (slot) => endpoints[slot === undefined ? -1 : run.eligible.indexOf(slot)],
+  );
   return {
     profile: name,
     filters: filters.map((filter, at) => ({
       filter,
       dropped: ids(run.drops.find((drop) => drop.filter === at)?.slots ?? []),
     })),
-    scorers: told,
-    endpoints: endpoints.toSorted((a, b) => b.total - a.total || isPick(b) - isPick(a)),
-    picked,
-    ...(runnerUp && { runnerUp }),
+    scorers,
+    endpoints: endpoints.toSorted(
+      (a, b) => b.total - a.total || Number(b === pick) - Number(a === pick),
+    ),
+    picked: ids(run.picked),
+    ...(pick && runnerUp && { runnerUp: comparison(pick, runnerUp, scorers) }),
   };
 }
 
-function runnerUpOf(
-  endpoints: readonly ExplainedEndpoint[],
+function termsOf(
+  { picked, runnerUp, terms }: RecordedRun,
+  slot: number,
+): ExplainedEndpoint['terms'] {
+  return terms.map((each) => {
+    if (slot === picked[0]) return each.pick;
+    return slot === runnerUp ? each.runnerUp : [];
+  });
+}
+
+function comparison(
+  pick: ExplainedEndpoint,
+  other: ExplainedEndpoint,
   scorers: readonly ExplainedScorer[],
-  place: number | undefined,
-): RunnerUp | undefined {
-  const pick = place === undefined ? undefined : endpoints[place];
-  if (pick === undefined || endpoints.length < 2) return undefined;
-  const other = endpoints
-    .filter((endpoint) => endpoint !== pick)
-    .reduce((best, each) => (each.total > best.total ? each : best));
+): RunnerUp {
   const costs = scorers.flatMap(({ scorer, terms, costTerm: term }, at) => {
     if (term === undefined) return [];
-    const of = (endpoint: ExplainedEndpoint): number =>
+    const costOf = (endpoint: ExplainedEndpoint): number =>
       endpoint.terms[at]?.[terms.indexOf(term)] ?? Number.NaN;
-    const [picked, runnerUp] = [of(pick), of(other)];
+    const [picked, runnerUp] = [costOf(pick), costOf(other)];
     return [{ scorer, term, picked, runnerUp, more: runnerUp - picked }];
   });
   return { endpoint: other.endpoint, scoreBehind: pick.total - other.total, costs };

@@ -1,21 +1,22 @@
-import { hashOf, keptText } from './byte-log.ts';
+import { ByteLog, ByteReader } from './bytes.ts';
 import type { Segment } from './decision-ring.ts';
 import { type RecordedDecision, SegmentReader } from './segment-reader.ts';
 
-/** A decision where it stands. */
+/** A decision with the segment that it is in. */
 export interface FoundDecision {
   readonly segment: Segment;
-  /** Of all that the picker has made, from 0. */
+  /** Counts all decisions that were recorded, from 0. */
   readonly number: number;
   readonly decision: RecordedDecision;
 }
 
-/** The latest decision on a request, by our own id or the one that the client or the proxy gave it. */
+/** The latest decision about a request, found by our own id or by that of the client or the proxy. */
 export function findDecision(segments: readonly Segment[], id: string): FoundDecision | undefined {
-  // A request without an id from outside has an empty one.
+  // A request without an id of the client has an empty one.
   if (id === '') return undefined;
-  const hash = hashOf(id);
-  const kept = keptText(id);
+  const log = new ByteLog();
+  const hash = log.text(id);
+  const kept = new ByteReader(log.peek()).text();
   for (const segment of segments.toReversed()) {
     const { hashes } = segment;
     for (

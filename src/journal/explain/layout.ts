@@ -1,26 +1,28 @@
-import type { ScoreAccount } from '../../framework/scheduling.ts';
+import type { WeightedScorer } from '../../framework/scheduling.ts';
 
-/** A scorer where it is used. */
-export interface ScorerLayout {
-  readonly name: string;
-  readonly type: string;
-  readonly weight: number;
-  readonly account: ScoreAccount | undefined;
+export interface ScorerLayout extends Pick<WeightedScorer, 'name' | 'type' | 'weight'> {
+  /** The names of its terms, in their order; empty until it has first explained a score. */
+  terms: readonly string[];
 }
 
-/** A profile's plugins, numbered in the order in which they were made: what the bytes of decisions refer to. */
+/** The plugins of a profile in their order: their places are the numbers by which records refer to them. */
 export interface ProfileLayout {
   readonly name: string;
-  readonly filters: string[];
-  readonly scorers: ScorerLayout[];
+  readonly filters: readonly string[];
+  readonly scorers: readonly ScorerLayout[];
 }
 
-/** Of one plan. */
+/** Profiles by the numbers in records. Profiles are added, never changed or removed. */
 export type Layout = ProfileLayout[];
 
-/** The number of the profile with this name, which is added where it is new. */
-export function profileNumber(layout: Layout, name: string): number {
-  const known = layout.findIndex((profile) => profile.name === name);
-  if (known >= 0) return known;
-  return layout.push({ name, filters: [], scorers: [] }) - 1;
+/** The numbers of a scorer that were written last. The next ones are written as what differs from them. */
+export interface LastNumbers {
+  /** Scores by slot. */
+  readonly scores: number[];
+  /** By place in `ScorerLayout.terms`. */
+  readonly terms: number[];
+}
+
+export function noLastNumbers(): LastNumbers {
+  return { scores: [], terms: [] };
 }

@@ -1,39 +1,40 @@
+import type { SlotList } from './numbers.ts';
+
 /**
- * A decision is a head, events, and an end. Head: flags, our id, the client's id, model, prompt tokens, time, slots of the
- * candidates; model and slots only where they are not those of the decision before. Events are of the open profile, which
- * begins with all candidates. Every number is in `ByteLog`'s terms.
+ * The bytes of one decision, in the terms of `ByteLog` and `writeNumbers`. A slot list is a u16 count and a u16 each.
+ *
+ * - u8 `FLAG`s; texts: our id, the client's id, and the model unless it is that of the decision before
+ * - numbers: prompt tokens and the time; the slot list of the candidates unless it is that of the decision before
+ * - for each profile that ran: u8 number of the profile in the layout, then
+ *   - for each filter that dropped endpoints: u8 filter, slot list of those it kept; then u8 `NONE`
+ *   - unless the filters left none: for each scorer numbers, the scores of the endpoints left; slot list of the targets, the
+ *     pick first; and where there is a pick: u16 slot of the runner-up or `NO_SLOT`, then for each scorer u8 count of
+ *     terms and, unless that is 0, numbers: those of the pick, and those of the runner-up if there is one
+ * - u8 `NONE`, u8 `ENDING`, and what belongs to the ending
  */
 export const FLAG = { sameList: 1, sameModel: 2, streaming: 4 } as const;
 
-export const EVENT = {
-  /** u8 profile: it begins. */
-  profile: 1,
-  /** u8 filter, list: these were dropped. */
-  dropped: 2,
-  /** u8 filter, list: these were kept, in this order. */
-  kept: 3,
-  /** u8 scorer, column: its scores. */
-  scores: 4,
-  /** u8 scorer, cycle's f64s, columns that differ often: what its scores are made of. */
-  inputs: 5,
-  /** As `inputs`, and columns that seldom differ. */
-  allInputs: 6,
-  /** u8 count, u16 each: places among the eligible, the first being the pick. */
-  picked: 7,
-  /** u8 how, see `ENDING`. Nothing follows. */
-  end: 8,
-} as const;
-
 export const ENDING = {
-  /** u8 profile, u16 slot, f64 score, u16 slot of prefill or `NO_SLOT`, text of who decided or empty. */
+  /** u8 profile or `NONE`, u16 slot, number score, u16 slot of the prefill or `NO_SLOT`, text `decidedBy` or empty. */
   picked: 0,
-  /** u8 profile: its filters left none. */
+  /** u8 profile or `NONE`: its filters left none. */
   exhausted: 1,
   threw: 2,
 } as const;
 
+/** No profile, no filter: none has this number. */
+export const NONE = 255;
 export const NO_SLOT = 65_535;
-/** Of a scheduler in place of the profiles. */
-export const PROFILE_UNKNOWN = 255;
-/** Fallbacks beyond these are not told. */
+/** Targets beyond these are left out. */
 export const TARGETS_MAX = 16;
+
+/** Where the numbers of a decision as a whole are kept, to be compared with those of the next. */
+export const HEAD: SlotList = { slots: Uint16Array.of(0, 1), count: 2 };
+export const SCORE: SlotList = { slots: Uint16Array.of(2), count: 1 };
+
+const PLACES: Uint16Array = Uint16Array.from({ length: NONE }, (_, place) => place);
+
+/** The places of so many terms. */
+export function placesOf(count: number): SlotList {
+  return { slots: PLACES, count: Math.min(count, PLACES.length) };
+}

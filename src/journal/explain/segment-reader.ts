@@ -1,15 +1,13 @@
-import type { ScoreInputs } from '../../framework/scheduling.ts';
-import { ByteReader } from './byte-reader.ts';
-import { readColumn, type SlotList } from './column.ts';
+import { ByteReader } from './bytes.ts';
 import type { Segment } from './decision-ring.ts';
-import type { Layout, ScorerLayout } from './layout.ts';
-import { ENDING, EVENT, FLAG, NO_SLOT } from './record-format.ts';
-import { makeRoom, newColumns, type ScorerColumns } from './scorer-columns.ts';
+import { type LastNumbers, type Layout, noLastNumbers, type ProfileLayout } from './layout.ts';
+import { readNumbers } from './numbers.ts';
+import { ENDING, FLAG, HEAD, NO_SLOT, NONE, placesOf, SCORE } from './record-format.ts';
 
-/** Endpoints go by their slots here, profiles, filters and scorers by their numbers in the layout. */
+/** Endpoints are given by their slots, profiles, filters and scorers by their numbers in the layout. */
 export interface RecordedDecision {
   readonly id: string;
-  /** Empty where the client and the proxy gave none. */
+  /** Empty where the client and the proxy sent none. */
   readonly requestId: string;
   readonly model: string;
   readonly promptTokens: number;
@@ -21,23 +19,26 @@ export interface RecordedDecision {
   readonly ending: RecordedEnding;
 }
 
-/** One profile's part in it. */
+/** What one profile did. */
 export interface RecordedRun {
   readonly profile: number;
-  readonly drops: { readonly filter: number; readonly slots: Uint16Array }[];
-  /** What the filters left. */
-  eligible: Uint16Array;
-  readonly scores: RecordedScores[];
-  /** Places among the eligible, best first. */
-  picked: readonly number[];
+  readonly drops: readonly { readonly filter: number; readonly slots: Uint16Array }[];
+  /** The endpoints that the filters left. */
+  readonly eligible: Uint16Array;
+  /** For each scorer its scores, in the order of `eligible`; none where nothing was scored. */
+  readonly scores: readonly (readonly number[])[];
+  /** The pick first. */
+  readonly picked: readonly number[];
+  /** The best endpoint that was not picked. */
+  readonly runnerUp: number | undefined;
+  /** For each scorer; none without a pick. */
+  readonly terms: readonly RecordedTerms[];
 }
 
-export interface RecordedScores {
-  readonly scorer: number;
-  /** In the order of the eligible. */
-  readonly scores: readonly number[];
-  /** What they are made of, where the scorer can tell. */
-  readonly inputs: ScoreInputs | undefined;
+/** In the order of `ScorerLayout.terms`; empty where the scorer does not explain. */
+export interface RecordedTerms {
+  readonly pick: readonly number[];
+  readonly runnerUp: readonly number[];
 }
 
 export type RecordedEnding =
@@ -47,104 +48,90 @@ export type RecordedEnding =
       readonly slot: number;
       readonly score: number;
       readonly prefill: number | undefined;
-      /** Empty where the configuration's profiles did. */
+      /** Empty where the profiles of the configuration decided. */
       readonly decidedBy: string;
     }
   | { readonly kind: 'exhausted'; readonly profile: number }
   | { readonly kind: 'threw' };
 
-/** Reads a segment's decisions one after another: each builds on those before it. */
+/** Reads the decisions of a segment one after another, since each is written as what differs from those before it. */
 export class SegmentReader {
   readonly #reader: ByteReader;
   readonly #layout: Layout;
-  readonly #slotsEnd: number;
-  readonly #columns = new Map<ScorerLayout, ScorerColumns>();
+  readonly #last = new Map<ProfileLayout, readonly LastNumbers[]>();
+  readonly #head: number[] = [];
   #candidates = new Uint16Array(0);
   #model = '';
 
-  constructor({ bytes, endpoints, layout }: Segment) {
+  constructor({ bytes, layout }: Segment) {
     this.#reader = new ByteReader(bytes);
     this.#layout = layout;
-    this.#slotsEnd = endpoints.length;
   }
 
-  /** `full` false leaves out scores, which take long, of a decision that is only passed. */
+  /** With `full` false, scores and terms are left out: they take long to copy where a decision is only passed over. */
   next(full: boolean): RecordedDecision {
     const reader = this.#reader;
     const flags = reader.u8();
     const [id, requestId] = [reader.text(), reader.text()];
     if ((flags & FLAG.sameModel) === 0) this.#model = reader.text();
-    const [promptTokens, at] = [reader.f64(), reader.f64()];
+    readNumbers(reader, HEAD, this.#head);
+    const [promptTokens = 0, at = 0] = this.#head;
     if ((flags & FLAG.sameList) === 0) this.#candidates = this.#slots();
     const head = { id, requestId, model: this.#model, promptTokens, at };
     const streaming = (flags & FLAG.streaming) !== 0;
     const runs: RecordedRun[] = [];
-    for (let event = reader.u8(); event !== EVENT.end; event = reader.u8()) {
-      this.#event(event, runs, full);
+    for (let profile = reader.u8(); profile !== NONE; profile = reader.u8()) {
+      runs.push(this.#run(profile, full));
     }
     return { ...head, streaming, candidates: this.#candidates, runs, ending: this.#ending() };
   }
 
-  #event(event: number, runs: RecordedRun[], full: boolean): void {
+  #run(profile: number, full: boolean): RecordedRun {
     const reader = this.#reader;
-    const number = reader.u8();
-    if (event === EVENT.profile) {
-      const eligible = this.#candidates;
-      runs.push({ profile: number, drops: [], eligible, scores: [], picked: [] });
-      return;
+    const last = this.#lastNumbers(profile);
+    const { drops, eligible } = this.#filters();
+    const list = { slots: eligible, count: eligible.length };
+    if (list.count === 0) {
+      return { profile, drops, eligible, scores: [], picked: [], runnerUp: undefined, terms: [] };
     }
-    const run = runs.at(-1);
-    if (run === undefined) throw new RangeError(`event ${event} outside of a profile`);
-    if (event === EVENT.dropped || event === EVENT.kept) this.#drop(run, number, event);
-    else if (event === EVENT.picked)
-      run.picked = Array.from({ length: number }, () => reader.u16());
-    else this.#scores(run, { number, event, full });
+    for (const { scores } of last) readNumbers(reader, list, scores);
+    const scores = full
+      ? last.map((each) => Array.from(eligible, (slot) => each.scores[slot] ?? Number.NaN))
+      : [];
+    const picked = [...this.#slots()];
+    const slot = picked.length === 0 ? NO_SLOT : reader.u16();
+    const runnerUp = slot === NO_SLOT ? undefined : slot;
+    const terms = picked.length === 0 ? [] : last.map((each) => this.#terms(each, runnerUp));
+    return { profile, drops, eligible, scores, picked, runnerUp, terms };
   }
 
-  #drop(run: RecordedRun, filter: number, event: number): void {
-    const listed = this.#slots();
-    const others = run.eligible.filter((slot) => !listed.includes(slot));
-    const dropped = event === EVENT.dropped;
-    run.drops.push({ filter, slots: dropped ? listed : others });
-    run.eligible = dropped ? others : listed;
-  }
-
-  #scores(
-    { profile, eligible, scores }: RecordedRun,
-    {
-      number,
-      event,
-      full,
-    }: { readonly number: number; readonly event: number; readonly full: boolean },
-  ): void {
-    const layout = this.#layout[profile]?.scorers[number];
-    if (layout === undefined) throw new RangeError(`no scorer ${number} in profile ${profile}`);
-    const columns = this.#columnsOf(layout);
-    const list: SlotList = { slots: eligible, count: eligible.length };
-    const { account } = layout;
-    const cycle = new Float64Array(account?.inputs.cycle.length ?? 0);
-    for (let at = 0; at < cycle.length; at++) cycle[at] = this.#reader.f64();
-    for (const column of columns.often) readColumn(this.#reader, list, column);
-    if (event === EVENT.allInputs) {
-      for (const column of columns.seldom) readColumn(this.#reader, list, column);
+  #filters(): Pick<RecordedRun, 'drops' | 'eligible'> {
+    const drops: { filter: number; slots: Uint16Array }[] = [];
+    let eligible: Uint16Array = this.#candidates;
+    for (let filter = this.#reader.u8(); filter !== NONE; filter = this.#reader.u8()) {
+      const kept = this.#slots();
+      drops.push({ filter, slots: eligible.filter((slot) => !kept.includes(slot)) });
+      eligible = kept;
     }
-    if (!full) return;
-    const [often, seldom] = [columns.often, columns.seldom].map((each) =>
-      each.map((column) => Float64Array.from(eligible, (slot) => column[slot] ?? Number.NaN)),
-    ) as [Float64Array[], Float64Array[]];
-    const inputs = account && { cycle, endpoints: often, seldom, version: 0 };
-    scores.push({
-      scorer: number,
-      inputs,
-      scores: inputs ? account.scores(inputs, eligible.length) : [...(often[0] ?? [])],
-    });
+    return { drops, eligible };
   }
 
-  #columnsOf(layout: ScorerLayout): ScorerColumns {
-    const columns = this.#columns.get(layout) ?? newColumns(layout);
-    this.#columns.set(layout, columns);
-    makeRoom(columns, this.#slotsEnd);
-    return columns;
+  #terms(last: LastNumbers, runnerUp: number | undefined): RecordedTerms {
+    const count = this.#reader.u8();
+    if (count === 0) return { pick: [], runnerUp: [] };
+    const next = (): readonly number[] => {
+      readNumbers(this.#reader, placesOf(count), last.terms);
+      return [...last.terms];
+    };
+    return { pick: next(), runnerUp: runnerUp === undefined ? [] : next() };
+  }
+
+  #lastNumbers(profile: number): readonly LastNumbers[] {
+    const layout = this.#layout[profile];
+    if (layout === undefined) throw new RangeError(`the layout has no profile ${profile}`);
+    const last = this.#last.get(layout) ?? layout.scorers.map(noLastNumbers);
+    this.#last.set(layout, last);
+    return last;
   }
 
   #ending(): RecordedEnding {
@@ -153,7 +140,10 @@ export class SegmentReader {
     if (kind === ENDING.threw) return { kind: 'threw' };
     const profile = reader.u8();
     if (kind === ENDING.exhausted) return { kind: 'exhausted', profile };
-    const [slot, score, prefill] = [reader.u16(), reader.f64(), reader.u16()];
+    const slot = reader.u16();
+    readNumbers(reader, SCORE, this.#head);
+    const score = this.#head[HEAD.count] ?? Number.NaN;
+    const prefill = reader.u16();
     return {
       kind: 'picked',
       profile,

@@ -2,10 +2,13 @@ const BYTES_FIRST = 64 * 1024;
 /** The offset and prime of FNV-1a. */
 const HASH_START = 0x811c_9dc5;
 const HASH_PRIME = 0x0100_0193;
-/** A client may send an id as long as it likes; what goes beyond this is cut, here and where it is looked up. */
+/** Texts are cut after this many characters: a client may send an id of any length. */
 export const TEXT_MAX = 160;
 
-/** Bytes written one after another, little end first. `reserve` before a group of them; the rest does not look. */
+/**
+ * Bytes written one after another, little-endian. Call `reserve` before a group of writes: the other methods do not check
+ * for room.
+ */
 export class ByteLog {
   #bytes = new Uint8Array(BYTES_FIRST);
   #view = new DataView(this.#bytes.buffer);
@@ -43,7 +46,7 @@ export class ByteLog {
     this.#at += 8;
   }
 
-  /** Of one-byte characters, others as `?`; at most `TEXT_MAX` of them and a byte to be reserved. Gives its hash. */
+  /** One byte a character, others as `?`; at most `TEXT_MAX` characters and one byte. Returns the text's hash. */
   text(text: string): number {
     const length = Math.min(text.length, TEXT_MAX);
     const bytes = this.#bytes;
@@ -57,33 +60,53 @@ export class ByteLog {
     return hash >>> 0;
   }
 
-  /** All that was written, in memory of its own; then begins anew. */
+  /** Returns a copy of all that was written, then starts again. */
   take(): Uint8Array {
     const taken = this.#bytes.slice(0, this.#at);
     this.#at = 0;
     return taken;
   }
 
-  /** A look at what was written so far. */
+  /** A view of what was written so far, valid until more is written. */
   peek(): Uint8Array {
     return this.#bytes.subarray(0, this.#at);
   }
 }
 
-/** As `ByteLog` would keep it. */
-export function keptText(text: string): string {
-  const kept = Array.from({ length: Math.min(text.length, TEXT_MAX) }, (_, index) =>
-    String.fromCharCode(byteAt(text, index)),
-  );
-  return kept.join('');
-}
+/** Reads what a `ByteLog` has written, in the same order. Throws RangeError when it reads beyond the end. */
+export class ByteReader {
+  readonly #view: DataView;
+  #at = 0;
 
-export function hashOf(text: string): number {
-  let hash = HASH_START;
-  for (let index = 0; index < Math.min(text.length, TEXT_MAX); index++) {
-    hash = Math.imul(hash ^ byteAt(text, index), HASH_PRIME);
+  constructor(bytes: Uint8Array) {
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
-  return hash >>> 0;
+
+  u8(): number {
+    return this.#view.getUint8(this.#at++);
+  }
+
+  u16(): number {
+    this.#at += 2;
+    return this.#view.getUint16(this.#at - 2, true);
+  }
+
+  f32(): number {
+    this.#at += 4;
+    return this.#view.getFloat32(this.#at - 4, true);
+  }
+
+  f64(): number {
+    this.#at += 8;
+    return this.#view.getFloat64(this.#at - 8, true);
+  }
+
+  text(): string {
+    const length = this.u8();
+    let text = '';
+    for (let index = 0; index < length; index++) text += String.fromCharCode(this.u8());
+    return text;
+  }
 }
 
 function byteAt(text: string, index: number): number {

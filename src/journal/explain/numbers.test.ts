@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ByteLog } from './byte-log.ts';
-import { ByteReader } from './byte-reader.ts';
-import { readColumn, writeColumn } from './column.ts';
+import { ByteLog, ByteReader } from './bytes.ts';
+import { readNumbers, writeNumbers } from './numbers.ts';
 
 const SEED = 41;
 const SLOTS = 600;
@@ -13,7 +12,7 @@ const number = fc.oneof(
   fc.integer({ min: 0, max: 2 ** 40 }),
   fc.double({ noNaN: true }),
 );
-const column = fc
+const numberList = fc
   .uniqueArray(fc.integer({ min: 0, max: SLOTS - 1 }), { maxLength: 400 })
   .chain((slots) =>
     fc.record({
@@ -25,23 +24,23 @@ const column = fc
     }),
   );
 
-describe('a column', () => {
+describe('a list of numbers', () => {
   it('comes back as it was written, after any others', () => {
     fc.assert(
-      fc.property(fc.array(column, { maxLength: 8 }), (columns) => {
+      fc.property(fc.array(numberList, { maxLength: 8 }), (written) => {
         const log = new ByteLog();
-        const written = new Float64Array(SLOTS).fill(Number.NaN);
-        for (const { slots, values } of columns) {
+        const last: number[] = [];
+        for (const { slots, values } of written) {
           log.reserve(16);
           const list = { slots: Uint16Array.from(slots), count: slots.length };
-          writeColumn(log, Float64Array.from(values), list, written);
+          writeNumbers(log, Float64Array.from(values), list, last);
         }
         const reader = new ByteReader(log.take());
-        const read = new Float64Array(SLOTS).fill(Number.NaN);
-        for (const { slots, values } of columns) {
-          readColumn(reader, { slots: Uint16Array.from(slots), count: slots.length }, read);
+        const read: number[] = [];
+        for (const { slots, values } of written) {
+          readNumbers(reader, { slots: Uint16Array.from(slots), count: slots.length }, read);
           // A zero below nothing is a zero.
-          expect(slots.map((slot) => (read[slot] ?? 0) + 0)).toEqual(
+          expect(slots.map((slot) => (read[slot] ?? Number.NaN) + 0)).toEqual(
             values.map((value) => value + 0),
           );
         }
@@ -53,10 +52,10 @@ describe('a column', () => {
 
   it('takes one byte where nothing has changed', () => {
     const log = new ByteLog();
-    const last = new Float64Array(300);
+    const last = Array.from({ length: 300 }, () => 0);
     log.reserve(16);
     const list = { slots: Uint16Array.from({ length: 300 }, (_, slot) => slot), count: 300 };
-    writeColumn(log, new Float64Array(300), list, last);
+    writeNumbers(log, new Float64Array(300), list, last);
     expect(log.take().length).toBe(1);
   });
 });

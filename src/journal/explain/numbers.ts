@@ -1,0 +1,78 @@
+import type { ByteLog, ByteReader } from './bytes.ts';
+
+/**
+ * Lists of numbers as what differs from the list before. A list is written in runs: a byte with a code and a length, then
+ * the numbers that the code asks for. No number is rounded: one is written as a short float only where that is exact.
+ */
+
+/** Equal to the number last written for the same slot. Nothing follows. */
+const SAME = 0;
+/** Equal to the number before it in this list. Nothing follows. */
+const REPEATED = 1;
+/** An f32 each. */
+const SHORT = 2;
+/** An f64 each. */
+const LONG = 3;
+/** The code is in the upper two bits, the length less one in the others; this length reaches to the end of the list. */
+const REST = 63;
+const LENGTH_BITS = 6;
+/** At most one byte for the run and eight for the number. */
+const BYTES_PER_NUMBER = 9;
+
+/** Where the numbers of a list belong, in their order; only the first `count` slots count. */
+export interface SlotList {
+  readonly slots: Uint16Array;
+  readonly count: number;
+}
+
+/** Writes the first `count` values and brings `last`, which is by slot, up to date. */
+export function writeNumbers(
+  log: ByteLog,
+  values: ArrayLike<number>,
+  list: SlotList,
+  last: number[],
+): void {
+  const { slots, count } = list;
+  log.reserve(count * BYTES_PER_NUMBER);
+  for (let from = 0; from < count; ) {
+    const code = codeOf(values, from, last[slots[from] as number]);
+    let end = from + 1;
+    while (end < count && codeOf(values, end, last[slots[end] as number]) === code) {
+      end += 1;
+    }
+    while (from < end) {
+      const stop = end === count ? count : Math.min(end, from + REST);
+      log.u8((code << LENGTH_BITS) | (stop === count ? REST : stop - from - 1));
+      for (; from < stop; from++) {
+        const value = values[from] as number;
+        if (code === SHORT) log.f32(value);
+        else if (code === LONG) log.f64(value);
+        last[slots[from] as number] = value;
+      }
+    }
+  }
+}
+
+function codeOf(values: ArrayLike<number>, index: number, last: number | undefined): number {
+  const value = values[index] as number;
+  if (value === last) return SAME;
+  if (index > 0 && value === values[index - 1]) return REPEATED;
+  return Math.fround(value) === value ? SHORT : LONG;
+}
+
+/** Brings `last` up to date with a list that was written. */
+export function readNumbers(reader: ByteReader, { slots, count }: SlotList, last: number[]): void {
+  for (let index = 0; index < count; ) {
+    const head = reader.u8();
+    const code = head >> LENGTH_BITS;
+    const length = head & REST;
+    const end = length === REST ? count : index + length + 1;
+    for (; index < end; index++) {
+      if (code === SAME) continue;
+      const slot = slots[index] as number;
+      if (code === SHORT) last[slot] = reader.f32();
+      else if (code === LONG) last[slot] = reader.f64();
+      else last[slot] = last[slots[index - 1] as number] as number;
+    }
+  }
+}
