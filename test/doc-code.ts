@@ -114,7 +114,7 @@ function fromFolder(home: string, folder: string): (specifier: string) => string
   return (specifier) => relative(home, join(root, folder, specifier));
 }
 
-/** Out of the tree nothing resolves, so every import becomes a file; our own package is its sources. */
+/** Outside of the tree no package is found, so every import becomes a file of the tree. */
 function absolute(folder: string): (specifier: string) => string {
   return (specifier) => {
     if (specifier.startsWith('.')) {

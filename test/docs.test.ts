@@ -18,7 +18,7 @@ import { allFiles, readText } from './source-tree.ts';
 
 const root = dirname(import.meta.dirname);
 const pages = allFiles().filter((path) => path.endsWith('.md'));
-/** Pages that explain. CHANGELOG and decisions tell of the past, where names and files were others. */
+/** Pages about the present. CHANGELOG and decisions keep the names of their time. */
 const guides = pages.filter((path) => !/^(?:CHANGELOG|docs\/decisions\/)/.test(path));
 const blocks = guides.flatMap(codeBlocks);
 const place = ({ file, line }: CodeBlock): string => `${file}:${line}`;

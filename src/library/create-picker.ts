@@ -67,7 +67,10 @@ export interface CountedRequest {
 
 /** The decision core in the caller's process: no Envoy, no Kubernetes, no sockets. */
 export interface EmbeddedPicker {
-  /** Adds an endpoint, or gives a known one new labels. A new address drops all that was known of it. */
+  /**
+   * Adds an endpoint, or gives a known one new labels. A new address makes it a new endpoint:
+   * metrics and all that was learned are dropped.
+   */
   addEndpoint(endpoint: EndpointOptions): void;
   /** Throws an Error for an id that is not in the pool. */
   removeEndpoint(id: string): void;
