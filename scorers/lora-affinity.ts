@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Endpoint } from '../src/framework/endpoint.ts';
-import { isFresh } from '../src/framework/freshness.ts';
+import { isFresh } from '../src/framework/endpoint.ts';
 import { LORA } from '../src/framework/keys.ts';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { decodeStepMs, PRIOR_STEP_TIME } from '../src/cost-model/step-time.ts';
 import type { Endpoint } from '../src/framework/endpoint.ts';
-import { isFresh } from '../src/framework/freshness.ts';
+import { isFresh } from '../src/framework/endpoint.ts';
 import {
   CACHE_CONFIG,
   DEFAULT_PREFIX_PRODUCER,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { topologyExtractor } from '../src/endpoints/scraping/topology-extractor.ts';
+import { topologyKey } from '../src/framework/keys.ts';
 import type { CycleKey, SchedulingContext } from '../src/framework/scheduling.ts';
-import { topologyKey } from '../src/framework/topology.ts';
 import { topologyAffinityFilter } from '../src/plugins/filters/topology-affinity.ts';
 import { makeContext, makePool, makeRuntime } from '../test/makers.ts';
 import { topologyAffinity } from './topology-affinity.ts';

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
 import {
   DEFAULT_TOPOLOGY_PRODUCER,
   sharedLevel,
   type TopologyLevel,
   topologyKey,
-} from '../src/framework/topology.ts';
+} from '../src/framework/keys.ts';
+import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
 import { topologyPlace } from '../src/plugins/parameters/topology-place.ts';
 
 /** The reference's: about how links between such neighbours compare. It has no blocks, the racks of one switch. */

@@ -11,10 +11,9 @@ export type {
   EndpointId,
   EndpointMetrics,
 } from './framework/endpoint.ts';
-export { attributeKey } from './framework/endpoint.ts';
+export { attributeKey, isFresh, METRICS_STALE_MS } from './framework/endpoint.ts';
 export type { ConfigIssue, RoutingErrorCode } from './framework/error.ts';
 export { ConfigError, RoutingError } from './framework/error.ts';
-export { isFresh, METRICS_STALE_MS } from './framework/freshness.ts';
 export type {
   CacheConfig,
   Demand,

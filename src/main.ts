@@ -1,9 +1,9 @@
 #!/usr/bin/env node
-import { Command } from 'commander';
-import { sentenceOf } from './commands/sentence-of.ts';
+import { Command, CommanderError } from 'commander';
+import { reportOf } from './commands/command-errors.ts';
 import { endWithParent, untilSignal } from './runtime/process-end.ts';
 
-/** Each loaded when it is asked for: a pool of stubs need not hold the picker, nor a picker the simulator. */
+/** Each command is loaded when it is used: a pool of stubs does not need the picker, nor a picker the simulator. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import('./commands/serve-command.ts')).serveCommand(),
   stub: async () => (await import('../stub-server/main.ts')).stubCommand(untilSignal),
@@ -22,7 +22,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
     (await import('../stub-server/calibration/calibrate-command.ts')).calibrateCommand(),
 };
 
-/** Only when it is to run: to tell of its options the demo need not hold the picker. */
+/** Loaded only when the demo runs: its `--help` does not need the picker. */
 async function checkPolicy(policy: string): Promise<void> {
   const { planFrom } = await import('./catalogue/plan.ts');
   planFrom(policy);
@@ -36,19 +36,26 @@ async function program(asked: string): Promise<Command> {
   for (const load of known === undefined ? Object.values(COMMANDS) : [known]) {
     all.addCommand(await load());
   }
+  throwErrors(all);
   return all;
 }
 
-/** Ours, whichever picker's command line it is; and it is said what of another's has no meaning here. */
+/** Commander would end the process by itself, with 1 for wrong usage. */
+function throwErrors(command: Command): void {
+  command.exitOverride();
+  for (const each of command.commands) throwErrors(each);
+}
+
+/** The arguments as ours: a command line of the reference picker is translated, and flags without effect are logged. */
 async function argumentsOf(given: readonly string[]): Promise<readonly string[]> {
   if (given[0]?.startsWith('-') !== true) return given;
   const { fromReferenceArgs } = await import('./commands/reference-args.ts');
   const translated = fromReferenceArgs(given, process.env['NAMESPACE']);
   if (translated === undefined) return given;
-  const { args, passedOver } = translated;
-  if (passedOver.length > 0) {
+  const { args, ignored } = translated;
+  if (ignored.length > 0) {
     const { createLog } = await import('./runtime/log.ts');
-    createLog('warn').warn({ passedOver }, 'flags of the reference picker without effect here');
+    createLog('warn').warn({ ignored }, 'flags of the reference picker without effect here');
   }
   return args;
 }
@@ -58,10 +65,12 @@ try {
   const args = await argumentsOf(process.argv.slice(2));
   await (await program(args[0] ?? '')).parseAsync(args, { from: 'user' });
 } catch (error) {
-  // Where the fault is the user's to mend the sentence is enough, and a stack trace would hide it.
-  const sentence = sentenceOf(error);
-  if (sentence === undefined) throw error;
-  process.stderr.write(`${sentence}\n`);
-  // What was begun before the fault, such as a port that is open, would keep the process alive.
-  process.exit(2);
+  // Commander has printed its message already, or the help that was asked for.
+  if (error instanceof CommanderError) process.exit(error.exitCode === 0 ? 0 : 2);
+  // Where the user can mend the fault, the sentence is enough, and a stack trace would hide it.
+  const report = reportOf(error);
+  if (report === undefined) throw error;
+  process.stderr.write(`${report.sentence}\n`);
+  // What was started before the fault, such as a port that is open, would keep the process alive.
+  process.exit(report.exitCode);
 }

@@ -1,8 +1,9 @@
 import { PRIOR_STEP_TIME } from '../src/cost-model/step-time.ts';
-import { type AssignmentView, assignmentKey } from '../src/framework/assignment.ts';
 import type { AttributeKey, Endpoint, EndpointId } from '../src/framework/endpoint.ts';
 import type { StepTime } from '../src/framework/keys.ts';
 import {
+  type AssignmentView,
+  assignmentKey,
   type Demand,
   ENGINE_MODEL,
   type EngineModelView,
@@ -13,12 +14,13 @@ import {
   type ModelsInFlightView,
   type PrefixMatch,
   prefixMatchKey,
+  type TopologyView,
+  topologyKey,
 } from '../src/framework/keys.ts';
 import type { Routed } from '../src/framework/observer.ts';
 import { type InferenceRequest, NO_BLOCKS } from '../src/framework/request.ts';
 import type { Random, Runtime } from '../src/framework/runtime.ts';
 import type { CycleKey, SchedulingContext } from '../src/framework/scheduling.ts';
-import { type TopologyView, topologyKey } from '../src/framework/topology.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
 import { SimulatedClock } from '../src/runtime/simulated-clock.ts';
 

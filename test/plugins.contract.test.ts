@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { EMBEDDED_CATALOGUE } from '../src/catalogue/built-in-catalogue.ts';
 import type { Endpoint } from '../src/framework/endpoint.ts';
+import { isFresh } from '../src/framework/endpoint.ts';
 import { ConfigError } from '../src/framework/error.ts';
-import { isFresh } from '../src/framework/freshness.ts';
 import { LORA } from '../src/framework/keys.ts';
 import type { Observer } from '../src/framework/plugin.ts';
 import type { InferenceRequest } from '../src/framework/request.ts';

@@ -40,10 +40,11 @@ export function startCore(names: readonly string[]): {
       : startCapture({ plan, seed: SEED }, start);
   const log = createLog('warn');
   const shadows = names.map((name) => {
-    const begin = (): Uint8Array => capture?.begin(picker.pool.snapshot()) ?? new Uint8Array();
+    const initialRecords = (): Uint8Array =>
+      capture?.begin(picker.pool.snapshot()) ?? new Uint8Array();
     const drain = (): void => capture?.drain();
-    const shadow = startShadow({ ...shadowFrom(name, []), name, begin, drain, log });
-    capture?.listen(shadow.hear);
+    const shadow = startShadow({ ...shadowFrom(name, []), name, initialRecords, drain, log });
+    capture?.listen(shadow.receive);
     return shadow;
   });
   for (let at = 0; at < ENDPOINTS; at++) {

@@ -1,5 +1,5 @@
 import type { Endpoint, EndpointMetrics } from '../../src/framework/endpoint.ts';
-import { isFresh } from '../../src/framework/freshness.ts';
+import { isFresh } from '../../src/framework/endpoint.ts';
 import type { Millis } from '../../src/framework/runtime.ts';
 import { lowerIsBetter } from './normalize.ts';
 

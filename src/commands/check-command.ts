@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { planFromPlugins } from '../catalogue/plan.ts';
-import { pluginOption } from './plugin-option.ts';
+import { pluginOption } from './option-values.ts';
 
 /** `pointsman check`: a configuration is read as `serve` would read it, and what would run is printed. */
 export function checkCommand(): Command {

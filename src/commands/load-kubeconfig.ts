@@ -17,17 +17,20 @@ export async function loadKubeconfig(file: string | undefined): Promise<KubeConf
     else config.loadFromFile(file);
   } catch (error) {
     const [why = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
-    throw wrong(file, `cannot be read (${why}): give a kubeconfig that kubectl takes, too`);
+    throw kubeconfigError(
+      file,
+      `cannot be read (${why}): give a kubeconfig that kubectl takes, too`,
+    );
   }
   const server = config.getCurrentCluster()?.server;
   if (server === undefined || !URL.canParse(server)) {
-    throw wrong(
+    throw kubeconfigError(
       file,
       'has no current context with a cluster and its server: set one, as by kubectl config use-context',
     );
   }
   if (file === undefined && server === ASSUMED_SERVER) {
-    throw wrong(
+    throw kubeconfigError(
       file,
       'is not given, this is no pod of a cluster, and the user has no kubeconfig: give --kubeconfig <file>',
     );
@@ -35,7 +38,7 @@ export async function loadKubeconfig(file: string | undefined): Promise<KubeConf
   return config;
 }
 
-function wrong(file: string | undefined, message: string): ConfigError {
+function kubeconfigError(file: string | undefined, message: string): ConfigError {
   return new ConfigError('command line', [
     { path: file === undefined ? '--kubeconfig' : `--kubeconfig ${file}`, message },
   ]);

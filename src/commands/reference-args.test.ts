@@ -76,7 +76,7 @@ describe('the reference picker’s command line', () => {
       '--metrics-endpoint-auth',
       '--refresh-metrics-interval=50ms',
     ];
-    expect(fromReferenceArgs([...pool, ...flags], undefined)?.passedOver).toEqual(wanted);
+    expect(fromReferenceArgs([...pool, ...flags], undefined)?.ignored).toEqual(wanted);
   });
 
   it.each([[['serve', ...pool]], [['--help']], [[]], [['stub', '--pool-name', 'x']]])(

@@ -4,7 +4,7 @@ import { duration } from '../plugins/parameters/duration.ts';
 /** The command line of `serve`, and the flags that were given and change nothing here. */
 export interface Translated {
   readonly args: readonly string[];
-  readonly passedOver: readonly string[];
+  readonly ignored: readonly string[];
 }
 
 /** Theirs, where ours differs. */
@@ -27,7 +27,7 @@ const SWITCHES: ReadonlySet<string> = new Set([
   'zap-devel',
 ]);
 /** Of no meaning here, or with the one value that we have. `secure-serving` and the like are translated before. */
-const PASSED_OVER: ReadonlySet<string> = new Set([
+const IGNORED: ReadonlySet<string> = new Set([
   'allow-experimental-plugins',
   'enable-cert-reload',
   'enable-grpc-stream-metrics',
@@ -66,14 +66,14 @@ export function fromReferenceArgs(
   const passedOver: string[] = [];
   const given = flagsOf(args);
   for (const { name, value } of given) {
-    if (PASSED_OVER.has(name))
+    if (IGNORED.has(name))
       passedOver.push(value === undefined ? `--${name}` : `--${name}=${value}`);
     else ours.push(...translated(name, value));
   }
   const names = new Set(given.map(({ name }) => name));
   if (!names.has('grpc-health-port')) ours.push('--health-port=9003');
   if (!names.has('pool-namespace')) ours.push(`--pool-namespace=${namespace || 'default'}`);
-  return { args: ours, passedOver };
+  return { args: ours, ignored: passedOver };
 }
 
 interface Flag {
@@ -118,15 +118,15 @@ function translated(name: string, value: string | undefined): readonly string[] 
 function isTrue(name: string, value: string | undefined): boolean {
   if (value === undefined || value === 'true') return true;
   if (value === 'false') return false;
-  throw refused(name, `is “${value}”: make it true or false`);
+  throw flagError(name, `is “${value}”: make it true or false`);
 }
 
 function durationMs(name: string, value: string | undefined): number {
   const read = duration.safeParse(value);
   if (read.success) return read.data;
-  throw refused(name, `is “${value}”: make it a time such as 30s`);
+  throw flagError(name, `is “${value}”: make it a time such as 30s`);
 }
 
-function refused(name: string, message: string): ConfigError {
+function flagError(name: string, message: string): ConfigError {
   return new ConfigError('command line', [{ path: `--${name}`, message }]);
 }

@@ -3,16 +3,15 @@ import { hostname } from 'node:os';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { configFileOf, planFromPlugins } from '../catalogue/plan.ts';
 import { ConfigError } from '../framework/error.ts';
-import type { ShadowData } from '../lab/shadow/shadow-data.ts';
-import { shadowFrom } from '../lab/shadow/shadow-data.ts';
+import { type ShadowData, shadowFrom } from '../lab/shadow/shadow-data.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import { createLog } from '../runtime/log.ts';
-import { untilSignal } from '../runtime/until-signal.ts';
-import { readPromotionRule } from '../serve/promoting.ts';
+import { untilSignal } from '../runtime/process-end.ts';
+import { readPromotionRule } from '../serve/promotion-control.ts';
 import { startServe } from '../serve/serve.ts';
 import type { ServeOptions } from '../serve/serve-options.ts';
 import { loadKubeconfig } from './load-kubeconfig.ts';
-import { pluginOption } from './plugin-option.ts';
+import { pluginOption } from './option-values.ts';
 
 /** Below Envoy's default buffer of 1 MiB, and enough text to know a prompt by. */
 const EARLY_PICK_BYTES = 128 * 1024;

@@ -6,7 +6,7 @@ import { promotionText } from '../lab/promotion/promotion-text.ts';
 import { parityPage } from '../lab/report/parity-page.ts';
 import type { Parity } from '../lab/shadow/parity.ts';
 import { parityFigures } from '../lab/shadow/parity-figures.ts';
-import type { ShadowAnswer, ShadowStatus } from '../lab/shadow/start-shadow.ts';
+import type { ShadowReport, ShadowStatus } from '../lab/shadow/start-shadow.ts';
 import { askPicker, DEFAULT_ADMIN } from './ask-picker.ts';
 
 interface TopFlags {
@@ -74,14 +74,14 @@ function promotionCommand(name: 'promote' | 'demote' | 'promotion', about: strin
     );
     const path = name === 'promotion' ? '/debug/promotion' : `/${name}?${query.toString()}`;
     const method = name === 'promotion' ? 'GET' : 'POST';
-    const status = await askPicker<PromotionStatus>({ command: 'shadow', admin, path, method });
+    const status = await askPicker<PromotionStatus>({ admin, path, method });
     const dated = (wallMs: number): string => new Date(wallMs).toISOString();
     process.stdout.write(json ? `${JSON.stringify(status)}\n` : promotionText(status, dated));
   });
 }
 
 async function ask(admin: string): Promise<readonly ShadowStatus[]> {
-  const question = { command: 'shadow', admin, path: '/debug/shadows' };
+  const question = { admin, path: '/debug/shadows' };
   return (await askPicker<{ shadows: readonly ShadowStatus[] }>(question)).shadows;
 }
 
@@ -119,7 +119,7 @@ export function shadowTable(shadows: readonly ShadowStatus[]): string {
 }
 
 /** The 95 % interval, of those of one kind there are often too few for any. */
-function withInterval({ all, gain: { lowPercent, highPercent } }: ShadowAnswer): string[] {
+function withInterval({ all, gain: { lowPercent, highPercent } }: ShadowReport): string[] {
   // JSON has no NaN, which stands for an interval that cannot be given yet.
   if (!Number.isFinite(lowPercent)) return cellsOf(all);
   const interval = `(${(-highPercent).toFixed(1)} to ${(-lowPercent).toFixed(1)} %)`;

@@ -114,3 +114,43 @@ export interface EngineModelView {
 
 /** Always there: the picker itself learns it. */
 export const ENGINE_MODEL: CycleKey<EngineModelView> = cycleKey('engine-model');
+
+/** How a pool is divided among classes of requests, along one dimension. */
+export interface AssignmentView {
+  /** The class a request belongs to; undefined for none. */
+  classOf(request: InferenceRequest): string | undefined;
+  /** The class an endpoint serves; undefined for one that serves all. */
+  assigned(endpoint: Endpoint): string | undefined;
+}
+
+export const DEFAULT_ASSIGNMENT_PRODUCER = 'assignment-informer';
+
+/** The division as the informer with this name has it. */
+export function assignmentKey(
+  producer: string = DEFAULT_ASSIGNMENT_PRODUCER,
+): CycleKey<AssignmentView> {
+  return cycleKey(`assignment/${producer}`);
+}
+
+/** From the nearest to the farthest that two servers may have in common. */
+export const TOPOLOGY_LEVELS = ['host', 'rack', 'block', 'zone', 'region'] as const;
+export type TopologyLevel = (typeof TOPOLOGY_LEVELS)[number];
+
+/** Where a server, or whoever asks for one, stands; levels that are not known are left out. */
+export type TopologyPlace = Partial<Readonly<Record<TopologyLevel, string>>>;
+
+export interface TopologyView {
+  placeOf(endpoint: Endpoint): TopologyPlace;
+}
+
+export const DEFAULT_TOPOLOGY_PRODUCER = 'topology-extractor';
+
+/** Where endpoints stand, as told by the producer with this name. */
+export function topologyKey(producer: string = DEFAULT_TOPOLOGY_PRODUCER): CycleKey<TopologyView> {
+  return cycleKey(`topology/${producer}`);
+}
+
+/** The nearest level that both are known to have in common; undefined for none. */
+export function sharedLevel(a: TopologyPlace, b: TopologyPlace): TopologyLevel | undefined {
+  return TOPOLOGY_LEVELS.find((level) => a[level] !== undefined && a[level] === b[level]);
+}

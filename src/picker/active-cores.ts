@@ -30,21 +30,21 @@ interface ActiveGeneration extends Generation {
 }
 
 /**
- * The core in charge, its challenger, and earlier cores that requests still wait for: the core that has begun to prepare for
+ * The core in charge, its challenger, and earlier cores that requests still wait for: the core that has preparedBy to prepare for
  * a request decides it. A plugin is stopped when no active core has it any more.
  */
 export class ActiveCores {
   readonly #pool: EndpointPool;
   /** Observes all requests, after the plugins. */
-  readonly #last: RequestObserver;
-  readonly #begun = new WeakMap<InferenceRequest, ActiveGeneration>();
+  readonly #lastObserver: RequestObserver;
+  readonly #preparedBy = new WeakMap<InferenceRequest, ActiveGeneration>();
   #active: readonly ActiveGeneration[] = [];
   #inCharge: ActiveGeneration;
   #challenging: ActiveGeneration | undefined;
 
-  constructor(first: SchedulingCore, pool: EndpointPool, last: RequestObserver) {
+  constructor(first: SchedulingCore, pool: EndpointPool, lastObserver: RequestObserver) {
     this.#pool = pool;
-    this.#last = last;
+    this.#lastObserver = lastObserver;
     this.#inCharge = this.#activate(first);
   }
 
@@ -62,10 +62,10 @@ export class ActiveCores {
 
   /** What decides this request. */
   generationFor(request: InferenceRequest): Generation {
-    const begun = this.#begun.get(request);
-    if (begun === undefined || !this.#active.includes(begun)) return this.#chosen(request);
+    const preparedBy = this.#preparedBy.get(request);
+    if (preparedBy === undefined || !this.#active.includes(preparedBy)) return this.#current(request);
     // The challenger may have given the request back since.
-    return begun === this.#challenging ? this.#chosen(request) : begun;
+    return preparedBy === this.#challenging ? this.#current(request) : preparedBy;
   }
 
   /** As `Router.prepare`, by the core that decides now. */
@@ -74,7 +74,7 @@ export class ActiveCores {
     begin: (core: SchedulingCore, ready: () => void) => boolean,
     ready: () => void,
   ): boolean {
-    const generation = this.#chosen(request);
+    const generation = this.#current(request);
     const waits = begin(generation.core, () => {
       try {
         // The request is decided in this call, with all that was prepared for it.
@@ -86,7 +86,7 @@ export class ActiveCores {
     });
     if (!waits) return false;
     generation.preparing += 1;
-    this.#begun.set(request, generation);
+    this.#preparedBy.set(request, generation);
     return true;
   }
 
@@ -120,7 +120,7 @@ export class ActiveCores {
     for (const part of partsOf(this.#active)) part.stop?.();
   }
 
-  #chosen(request: InferenceRequest): ActiveGeneration {
+  #current(request: InferenceRequest): ActiveGeneration {
     const challenging = this.#challenging;
     return challenging?.challenger?.takes(request) === true ? challenging : this.#inCharge;
   }
@@ -137,7 +137,7 @@ export class ActiveCores {
     const generation = {
       core,
       challenger,
-      requestObservers: [...parts, this.#last],
+      requestObservers: [...parts, this.#lastObserver],
       responseHeaderPlugins: core.observers.filter((part) => part.responseHeaders !== undefined),
       preparing: 0,
     };

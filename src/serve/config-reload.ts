@@ -41,7 +41,7 @@ export function startConfigReload(options: ConfigReloadOptions): ConfigReload {
     } else {
       adopt(next);
       reloads.inc({ outcome: 'adopted' });
-      tellAdopted(next, plan, { path, log });
+      logAdopted(next, plan, { path, log });
       plan = next;
     }
     lastText = text;
@@ -66,7 +66,7 @@ export function startConfigReload(options: ConfigReloadOptions): ConfigReload {
   return { ready: watch.ready, lastError: () => lastError, stop: () => watch.stop() };
 }
 
-function tellAdopted(
+function logAdopted(
   next: PickerPlan,
   before: PickerPlan,
   { path, log }: { readonly path: string; readonly log: Log },

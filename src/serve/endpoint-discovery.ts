@@ -5,13 +5,18 @@ import {
   startKubernetes,
 } from '../endpoints/discovery/kubernetes/start-kubernetes.ts';
 import type { RequestRules } from '../endpoints/rewrites/request-rules.ts';
+import {
+  labelNames,
+  type TopologyLabels,
+  topologyExtractor,
+} from '../endpoints/scraping/topology-extractor.ts';
 import type { EndpointPicker } from '../picker/endpoint-picker.ts';
+import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import type { RealRuntime } from '../runtime/real-runtime.ts';
-import { nodeLabels } from './node-labels.ts';
 import type { ServeOptions } from './serve-options.ts';
 
 /** Follows an InferencePool; undefined where endpoints come from elsewhere. */
-export function kubernetesOf(
+export function startKubernetesDiscovery(
   { kubernetes, plan, log }: ServeOptions,
   {
     picker,
@@ -38,7 +43,7 @@ export function kubernetesOf(
 }
 
 /** Endpoints from the command line or a file; undefined where nothing has to be followed. Throws ConfigError. */
-export function discover(
+export function startDiscovery(
   options: ServeOptions,
   { picker: { pool }, rules }: { readonly picker: EndpointPicker; readonly rules: RequestRules },
 ): Discovery | undefined {
@@ -49,4 +54,12 @@ export function discover(
     return startFileDiscovery({ path: endpointsFile, watchFile: true, pool, rules, log });
   }
   return plan.discovery && startFileDiscovery({ ...plan.discovery, pool, rules, log });
+}
+
+/** The labels of nodes that a plan's plugins look at: none where nobody asks where endpoints stand. */
+export function nodeLabels({ plugins }: Pick<PickerPlan, 'plugins'>): readonly string[] {
+  const names = plugins
+    .filter(({ definition }) => definition.type === topologyExtractor.type)
+    .flatMap(({ config }) => Object.values(labelNames(config as TopologyLabels)));
+  return [...new Set(names)];
 }

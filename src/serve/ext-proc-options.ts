@@ -1,10 +1,12 @@
+import { Counter, type Registry } from 'prom-client';
 import type { RequestRules } from '../endpoints/rewrites/request-rules.ts';
 import type { ExtProcServerOptions } from '../extproc/server/server.ts';
+import type { ObserverSessionOptions } from '../extproc/session/observer-session.ts';
 import type { SessionOptions } from '../extproc/session/session.ts';
 import type { PickerMetrics } from '../journal/metrics/metrics.ts';
 import { createOpenBody, headerOnlyRequest } from '../openai/open-body.ts';
 import type { EndpointPicker } from '../picker/endpoint-picker.ts';
-import { observing } from './observing.ts';
+import type { Log } from '../runtime/log.ts';
 import { readCertificate } from './read-certificate.ts';
 import type { ServeOptions } from './serve-options.ts';
 
@@ -51,7 +53,7 @@ export function extProcOptions(
       ? {
           observer: {
             ...reading,
-            ...observing({ ...parts, registry: parts.metrics.registry, log }),
+            ...observerCallbacks(parts.picker, parts.metrics.registry, log),
           },
         }
       : session,
@@ -62,4 +64,30 @@ function tlsOf({ insecure, certPath }: ServeOptions): ExtProcServerOptions['tls'
   if (insecure) return 'plaintext';
   if (certPath === undefined) return 'self-signed';
   return readCertificate(certPath);
+}
+
+/** What looking on at another picker needs beyond reading requests: our pool, a counter of what went by, and the log. */
+function observerCallbacks(
+  picker: EndpointPicker,
+  registry: Registry,
+  log: Log,
+): Pick<ObserverSessionOptions, 'knows' | 'onBooked' | 'onUnbooked' | 'onFault'> {
+  const requests = new Counter({
+    name: 'pointsman_observed_requests_total',
+    help: 'Requests that another picker decided, by whether they could be followed and why not.',
+    labelNames: ['outcome'],
+    registers: [registry],
+  });
+  return {
+    knows: (address) => picker.pool.snapshot().some((endpoint) => endpoint.address === address),
+    onBooked: () => requests.inc({ outcome: 'booked' }),
+    onUnbooked: (outcome, detail) => {
+      requests.inc({ outcome });
+      log.debug({ outcome, detail }, 'a request that went by is not followed');
+    },
+    onFault: (error) => {
+      requests.inc({ outcome: 'fault' });
+      log.error({ err: error }, 'the observer failed on a request, which went on without it');
+    },
+  };
 }

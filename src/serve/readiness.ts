@@ -1,6 +1,6 @@
 import type { Discovery } from '../endpoints/discovery/file/file-discovery.ts';
 import type { KubernetesDiscovery } from '../endpoints/discovery/kubernetes/start-kubernetes.ts';
-import { isFresh } from '../framework/freshness.ts';
+import { isFresh } from '../framework/endpoint.ts';
 import type { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { Readiness } from './admin/admin-server.ts';
 import type { ConfigReload } from './config-reload.ts';

@@ -24,13 +24,13 @@ import { describeEndpoints } from './admin/describe-endpoints.ts';
 import { type ConfigReload, startConfigReload } from './config-reload.ts';
 import type { LeaderElection } from './election/leader-election.ts';
 import { startElection } from './election/start-election.ts';
-import { discover, kubernetesOf } from './endpoint-discovery.ts';
+import { startDiscovery, startKubernetesDiscovery } from './endpoint-discovery.ts';
 import { extProcOptions } from './ext-proc-options.ts';
-import { Promoting, promotionActions } from './promoting.ts';
+import { PromotionControl, promotionActions } from './promotion-control.ts';
 import { readiness } from './readiness.ts';
 import type { ServeOptions, Serving } from './serve-options.ts';
 import { startPicker } from './start-picker.ts';
-import { captureOf, shadowLogOf, shadowsOf, stopWatchers } from './watchers.ts';
+import { openShadowLog, startCaptureWriter, startShadows, stopWatchers } from './watchers.ts';
 
 /** Starts the picker: decision core, endpoints, ext_proc server, admin server. Throws ConfigError on a bad endpoints file. */
 export async function startServe(options: ServeOptions): Promise<Serving> {
@@ -40,18 +40,19 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const runtime = createRealRuntime({ seed });
   const metrics = new PickerMetrics();
   const recorder = recorderOf(options, runtime.clock);
-  const promoting = promotingOf(options, runtime);
-  const started = startPicker(options, { seed, runtime, metrics, recorder, promoting });
+  const promotionControl = promotionControlOf(options, runtime);
+  const started = startPicker(options, { seed, runtime, metrics, recorder, promotionControl });
   const { picker } = started;
   const rules = new RequestRules(runtime.random.fork('rules'));
-  const capture = captureOf(options, started);
-  const shadowLog = shadowLogOf(options);
-  const shadows = shadowsOf(options, { ...started, shadowLog });
-  const promotion = promoting?.start(picker, shadows);
-  showSchedulers(metrics.registry, { picker, shadows, promotion });
-  showPool(options, { picker, metrics, clock: runtime.clock });
-  const kubernetes = kubernetesOf(options, { picker, runtime, rules });
-  const discovery = kubernetes === undefined ? discover(options, { picker, rules }) : undefined;
+  const capture = startCaptureWriter(options, started);
+  const shadowLog = openShadowLog(options);
+  const shadows = startShadows(options, { ...started, shadowLog });
+  const promotion = promotionControl?.start(picker, shadows);
+  registerSchedulers(metrics.registry, { picker, shadows, promotion });
+  registerPool(options, { picker, metrics, clock: runtime.clock });
+  const kubernetes = startKubernetesDiscovery(options, { picker, runtime, rules });
+  const discovery =
+    kubernetes === undefined ? startDiscovery(options, { picker, rules }) : undefined;
   const server = await startExtProcServer(
     extProcOptions(options, { picker, metrics, rules, seed }),
   );
@@ -95,7 +96,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
 }
 
 /** Puts on the metrics page who decides, and who looks on. */
-function showSchedulers(
+function registerSchedulers(
   registry: Registry,
   {
     picker,
@@ -113,7 +114,7 @@ function showSchedulers(
 }
 
 /** Puts the pool on the metrics page, and in the log what changes of it that somebody should know. */
-function showPool(
+function registerPool(
   { poolName, log }: ServeOptions,
   {
     picker,
@@ -132,11 +133,13 @@ function showPool(
   logScrapeErrors(picker.pool, { log, clock, onFailure });
 }
 
-function promotingOf(
+function promotionControlOf(
   { promotion, log }: ServeOptions,
   { clock, random }: RealRuntime,
-): Promoting | undefined {
-  return promotion && new Promoting({ ...promotion, random: random.fork('canary'), clock, log });
+): PromotionControl | undefined {
+  return (
+    promotion && new PromotionControl({ ...promotion, random: random.fork('canary'), clock, log })
+  );
 }
 
 function recorderOf(

@@ -6,7 +6,7 @@ import { metricsSubscriber } from '../journal/metrics/metrics-subscriber.ts';
 import { timedPlugins } from '../journal/metrics/timed-plugins.ts';
 import { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { RealRuntime } from '../runtime/real-runtime.ts';
-import type { Promoting } from './promoting.ts';
+import type { PromotionControl } from './promotion-control.ts';
 import type { ServeOptions } from './serve-options.ts';
 
 export interface StartPickerParts {
@@ -15,7 +15,7 @@ export interface StartPickerParts {
   readonly runtime: RealRuntime;
   readonly metrics: PickerMetrics;
   readonly recorder: DecisionRecorder | undefined;
-  readonly promoting: Promoting | undefined;
+  readonly promotionControl: PromotionControl | undefined;
 }
 
 export interface StartedPicker {
@@ -27,7 +27,7 @@ export interface StartedPicker {
 /** Starts the decision core in the real world, with what subscribes to its journal. */
 export function startPicker(
   { plan, capture: captured, shadows = [], shadowPlans }: ServeOptions,
-  { seed, runtime, metrics, recorder, promoting }: StartPickerParts,
+  { seed, runtime, metrics, recorder, promotionControl }: StartPickerParts,
 ): StartedPicker {
   const start = (capture?: CaptureRecorder): EndpointPicker =>
     new EndpointPicker({
@@ -41,7 +41,7 @@ export function startPicker(
         ...(capture === undefined ? [] : [capture]),
         ...(recorder === undefined ? [] : [recorder]),
         metricsSubscriber(metrics),
-        ...(promoting?.subscribers ?? []),
+        ...(promotionControl?.subscribers ?? []),
       ],
       wrapPlugin: timedPlugins(metrics, runtime.clock),
       stopwatch: runtime.clock,

@@ -12,7 +12,7 @@ const CAPTURE_FILES_MIN = 8;
 const CAPTURE_FILE_BYTES_MAX = 256 * 1024 * 1024;
 
 /** Writes the capture that the options ask for. Throws ConfigError for a folder that cannot be made. */
-export function captureOf(
+export function startCaptureWriter(
   { capture: captured, log }: ServeOptions,
   { picker, capture }: StartedPicker,
 ): CaptureWriter | undefined {
@@ -34,7 +34,7 @@ export function captureOf(
 }
 
 /** Undefined without --shadow-log. Throws ConfigError for a folder that cannot be made. */
-export function shadowLogOf({ shadowLog, log }: ServeOptions): ShadowLog | undefined {
+export function openShadowLog({ shadowLog, log }: ServeOptions): ShadowLog | undefined {
   if (shadowLog === undefined) return undefined;
   const { path } = shadowLog;
   requireFolder('--shadow-log', dirname(path));
@@ -46,22 +46,22 @@ export function shadowLogOf({ shadowLog, log }: ServeOptions): ShadowLog | undef
 }
 
 /** Starts the shadows; each reads what a capture holds. */
-export function shadowsOf(
+export function startShadows(
   { shadows = [], log }: ServeOptions,
   { picker, capture, shadowLog }: StartedPicker & { readonly shadowLog: ShadowLog | undefined },
 ): readonly Shadow[] {
   if (capture === undefined) return [];
   return shadows.map((data) => {
-    const begin = (): Uint8Array => capture.begin(picker.pool.snapshot());
+    const initialRecords = (): Uint8Array => capture.begin(picker.pool.snapshot());
     const shadow = startShadow({
       ...data,
       name: data.source,
-      begin,
+      initialRecords,
       drain: () => capture.drain(),
       log,
       onDecisions: shadowLog?.write,
     });
-    capture.listen(shadow.hear);
+    capture.listen(shadow.receive);
     return shadow;
   });
 }

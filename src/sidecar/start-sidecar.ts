@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { Agent, type Dispatcher } from 'undici';
-import { ENCODE_HEADER, PREFILL_HEADER } from '../framework/stage-headers.ts';
+import { ENCODE_HEADER, PREFILL_HEADER } from '../framework/routing.ts';
 import { ListenError } from '../runtime/listen-error.ts';
 import { encodeMedia, REQUEST_ID } from './encode-media.ts';
 import { decodeBody, prefillBody } from './kv-transfer.ts';

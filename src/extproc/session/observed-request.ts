@@ -1,7 +1,7 @@
 import { RoutingError } from '../../framework/error.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { BookingRouter, Destination, RoutedRequest } from '../../framework/routing.ts';
-import { PREFILL_HEADER } from '../../framework/stage-headers.ts';
+import { PREFILL_HEADER } from '../../framework/routing.ts';
 import type { AnswerBlocks } from '../../openai/answer-blocks.ts';
 import type { BodyReader, RequestHead } from '../../openai/body-reader.ts';
 import { BODY_MODE } from '../codec/stream-event.ts';

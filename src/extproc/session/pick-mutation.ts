@@ -1,6 +1,6 @@
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
-import { ENCODE_HEADER, PREFILL_HEADER } from '../../framework/stage-headers.ts';
+import { ENCODE_HEADER, PREFILL_HEADER } from '../../framework/routing.ts';
 import type { RequestHead } from '../../openai/body-reader.ts';
 import type { PickMutation } from '../codec/stream-action.ts';
 

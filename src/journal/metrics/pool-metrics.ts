@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client';
 import type { Endpoint, EndpointMetrics } from '../../framework/endpoint.ts';
-import { isFresh } from '../../framework/freshness.ts';
+import { isFresh } from '../../framework/endpoint.ts';
 import type { InFlightView } from '../../framework/keys.ts';
 import type { Clock } from '../../framework/runtime.ts';
 import { endpointLabels, type Sample, showMetric } from './family.ts';

@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
 import type { EndpointObserver } from '../../framework/observer.ts';
 import type { Observer } from '../../framework/plugin.ts';
-import { holdsMinimums, type RoleMinimum } from '../../framework/role-minimum.ts';
+import { holdsMinimums, type RoleMinimum } from '../../framework/plugin.ts';
 import type { Clock } from '../../framework/runtime.ts';
 import type { Log } from '../../runtime/log.ts';
 import { showMetric } from './family.ts';

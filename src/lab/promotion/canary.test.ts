@@ -3,6 +3,7 @@ import { makeEndpoint, makeRequest } from '../../../test/makers.ts';
 import { RoutingError } from '../../framework/error.ts';
 import type { Routed } from '../../framework/observer.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
+import type { DecisionEvent } from '../../picker/journal.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { CANARY_HEADER, Canary } from './canary.ts';
 
@@ -25,24 +26,24 @@ describe('a canary', () => {
     const canary = new Canary(seededRandom(4));
     const requests = Array.from({ length: 10_000 }, (_, n) => makeRequest({ id: `r${n}` }));
     expect(requests.filter(canary.takes)).toHaveLength(0);
-    canary.share(20);
+    canary.setShare(20);
     const taken = requests.filter(canary.takes);
     // 2,000, give or take 40. Seed 4.
     expect(Math.abs(taken.length - 2000)).toBeLessThan(160);
     expect(requests.filter(canary.takes)).toEqual(taken);
-    canary.share(0);
+    canary.setShare(0);
     expect(requests.filter(canary.takes)).toHaveLength(0);
-    canary.share(100);
+    canary.setShare(100);
     expect(requests.filter(canary.takes)).toHaveLength(10_000);
   });
 
   it('does what a header says, and counts no such request', () => {
     const canary = new Canary(seededRandom(4));
-    canary.share(0);
+    canary.setShare(0);
     const request = asking('r1', 'challenger');
     expect(canary.takes(request)).toBe(true);
     canary.onDone(routedOf(request), 200, 'failed');
-    canary.share(100);
+    canary.setShare(100);
     expect(canary.takes(asking('r2', 'incumbent'))).toBe(false);
     expect(canary.takes(asking('r3', 'nonsense'))).toBe(true);
     expect(canary.outcomes().challenger.requests).toBe(0);
@@ -50,7 +51,7 @@ describe('a canary', () => {
 
   it('counts first tokens, whole answers where they were not streamed, failures, and nothing that was given up', () => {
     const canary = new Canary(seededRandom(4));
-    canary.share(100);
+    canary.setShare(100);
     const [streamed, whole, failed, refused, aborted] = ['s', 'w', 'f', 'r', 'a'].map((id) => {
       const request = makeRequest({ id });
       canary.takes(request);
@@ -81,7 +82,7 @@ describe('a canary', () => {
 
   it('leaves a request that its scheduler has thrown at to the other, and counts it as failed', () => {
     const canary = new Canary(seededRandom(4));
-    canary.share(100);
+    canary.setShare(100);
     const request = makeRequest({ id: 'r1' });
     expect(canary.takes(request)).toBe(true);
     canary.fallBack(request);
@@ -95,10 +96,10 @@ describe('a canary', () => {
 
   it('forgets what it has counted when the share changes, and what was drawn before', () => {
     const canary = new Canary(seededRandom(4));
-    canary.share(100);
+    canary.setShare(100);
     const request = makeRequest({ id: 'r1' });
     canary.takes(request);
-    canary.share(50);
+    canary.setShare(50);
     canary.onDone(routedOf(request), 200, 'completed');
     expect(canary.outcomes().challenger.requests).toBe(0);
   });

@@ -4,7 +4,7 @@ import type { InferenceRequest } from '../../framework/request.ts';
 import type { Random } from '../../framework/runtime.ts';
 import type { DecisionEvent, JournalSubscriber } from '../../picker/journal.ts';
 import { ArmTally } from './arm-tally.ts';
-import type { Arms } from './promotion-rule.ts';
+import type { ArmReports } from './promotion-rule.ts';
 
 /** The value `challenger` or `incumbent` of this request header says which of the two decides, whatever the share. */
 export const CANARY_HEADER = 'x-pointsman-canary';
@@ -30,7 +30,7 @@ export class Canary implements JournalSubscriber {
   }
 
   /** From now on the challenger gets so many of a hundred requests; undefined without a challenger. Starts all counts anew. */
-  share(percent: number | undefined): void {
+  setShare(percent: number | undefined): void {
     this.#percent = percent;
     this.#arms = new WeakMap();
     this.#tallies = { incumbent: new ArmTally(), challenger: new ArmTally() };
@@ -38,7 +38,7 @@ export class Canary implements JournalSubscriber {
     this.#answered = new WeakSet();
   }
 
-  outcomes(): Arms {
+  outcomes(): ArmReports {
     const { challenger, incumbent } = this.#tallies;
     return { challenger: challenger.report(), incumbent: incumbent.report() };
   }

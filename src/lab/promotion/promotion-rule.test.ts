@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { type ArmReport, ArmTally } from './arm-tally.ts';
-import { mayBegin, mustEnd, promotionRule } from './promotion-rule.ts';
+import { demotionReason, promotionReason, promotionRule } from './promotion-rule.ts';
 
 const rule = promotionRule.parse({ shadow: 'mine.yaml' });
 const gain = { decisions: 10_000, percent: 5, lowPercent: 3.1, highPercent: 7 };
@@ -19,7 +19,7 @@ function arm(requests: number, meanMs: number, failed = 0, seed = 1): ArmReport 
 
 describe('the rule of promotion', () => {
   it('lets a shadow begin that has been better for certain, long enough, without a fault', () => {
-    expect(mayBegin(rule, { gain, faults: 0 })).toContain('5.0 % better');
+    expect(promotionReason(rule, { gain, faults: 0 })).toContain('5.0 % better');
   });
 
   it.each([
@@ -28,17 +28,17 @@ describe('the rule of promotion', () => {
     ['nothing to tell by', { gain: { ...gain, lowPercent: Number.NaN }, faults: 0 }],
     ['a fault', { gain, faults: 1 }],
   ])('does not let it begin with %s', (_, shown) => {
-    expect(mayBegin(rule, shown)).toBeUndefined();
+    expect(promotionReason(rule, shown)).toBeUndefined();
   });
 
   it('ends what answers later for certain', () => {
     const arms = { challenger: arm(1000, 150), incumbent: arm(9000, 100, 0, 2) };
-    expect(mustEnd(rule.demote, arms)).toMatch(/its answers take 1\d\d ms on average/);
+    expect(demotionReason(rule.demote, arms)).toMatch(/its answers take 1\d\d ms on average/);
   });
 
   it('ends what fails more', () => {
     const arms = { challenger: arm(300, 100, 30), incumbent: arm(9000, 100, 5, 2) };
-    expect(mustEnd(rule.demote, arms)).toBe(
+    expect(demotionReason(rule.demote, arms)).toBe(
       '30 of its 300 requests failed, of the other’s 5 of 9000',
     );
   });
@@ -49,16 +49,16 @@ describe('the rule of promotion', () => {
         challenger: arm(500, 100, 3, seed),
         incumbent: arm(5000, 100, 30, seed + 999),
       };
-      expect(mustEnd(rule.demote, arms), `seed ${seed}`).toBeUndefined();
+      expect(demotionReason(rule.demote, arms), `seed ${seed}`).toBeUndefined();
     }
     const young = { challenger: arm(199, 900, 100), incumbent: arm(9000, 100) };
-    expect(mustEnd(rule.demote, young)).toBeUndefined();
+    expect(demotionReason(rule.demote, young)).toBeUndefined();
   });
 
   it('allows as much worse as it says', () => {
     const arms = { challenger: arm(20_000, 108), incumbent: arm(20_000, 100, 0, 2) };
-    expect(mustEnd(rule.demote, arms)).toBeDefined();
-    expect(mustEnd({ ...rule.demote, latencyWorsePercent: 10 }, arms)).toBeUndefined();
+    expect(demotionReason(rule.demote, arms)).toBeDefined();
+    expect(demotionReason({ ...rule.demote, latencyWorsePercent: 10 }, arms)).toBeUndefined();
   });
 
   it('refuses steps that do not rise and fields it does not know', () => {

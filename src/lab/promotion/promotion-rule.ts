@@ -52,13 +52,13 @@ export interface PromotionRule {
 }
 
 /** What a shadow has shown. */
-export interface Shown {
+export interface ShadowEvidence {
   readonly gain: GainReport;
   /** Refused where the other has not, or the other way round; unanswered; crashed, or fallen behind. */
   readonly faults: number;
 }
 
-export interface Arms {
+export interface ArmReports {
   readonly challenger: ArmReport;
   readonly incumbent: ArmReport;
 }
@@ -67,7 +67,10 @@ export interface Arms {
 const STANDARD_ERRORS = 4;
 
 /** Why a shadow may begin to decide, as a sentence; undefined while it may not. */
-export function mayBegin({ promote }: PromotionRule, { gain, faults }: Shown): string | undefined {
+export function promotionReason(
+  { promote }: PromotionRule,
+  { gain, faults }: ShadowEvidence,
+): string | undefined {
   const { decisions, percent: better, lowPercent, highPercent } = gain;
   if (faults > 0 || decisions < promote.decisions) return undefined;
   if (!(lowPercent >= promote.ttftBetterPercent)) return undefined;
@@ -76,7 +79,10 @@ export function mayBegin({ promote }: PromotionRule, { gain, faults }: Shown): s
 }
 
 /** Why it must not decide any more; undefined where nothing speaks against it. */
-export function mustEnd(demote: PromotionRule['demote'], arms: Arms): string | undefined {
+export function demotionReason(
+  demote: PromotionRule['demote'],
+  arms: ArmReports,
+): string | undefined {
   const { challenger, incumbent } = arms;
   if (challenger.requests < demote.requests || incumbent.requests < demote.requests) {
     return undefined;
@@ -94,7 +100,10 @@ function failsMore(one: ArmReport, other: ArmReport): string | undefined {
 }
 
 /** Two means compared as Welch does. */
-function answersLater({ challenger, incumbent }: Arms, worsePercent: number): string | undefined {
+function answersLater(
+  { challenger, incumbent }: ArmReports,
+  worsePercent: number,
+): string | undefined {
   const [one, other] = [challenger.latency, incumbent.latency];
   const error = Math.sqrt(one.varianceMs2 / one.count + other.varianceMs2 / other.count);
   const allowedMs = other.meanMs * (1 + worsePercent / 100);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { SimulatedClock } from '../../runtime/simulated-clock.ts';
 import type { ArmReport } from './arm-tally.ts';
 import { Promotion, type PromotionEvent } from './promotion.ts';
-import { type Arms, promotionRule, type Shown } from './promotion-rule.ts';
+import { type ArmReports, promotionRule, type ShadowEvidence } from './promotion-rule.ts';
 
 const NOTHING: ArmReport = {
   requests: 0,
@@ -14,7 +14,7 @@ const good = (requests: number): ArmReport => ({
   failed: 0,
   latency: { count: requests, meanMs: 100, varianceMs2: 100 },
 });
-const BETTER: Shown = {
+const BETTER: ShadowEvidence = {
   gain: { decisions: 20_000, percent: 8, lowPercent: 6, highPercent: 10 },
   faults: 0,
 };
@@ -23,20 +23,20 @@ function setUp({ withRule = true } = {}) {
   const clock = new SimulatedClock();
   const events: PromotionEvent[] = [];
   const calls: string[] = [];
-  let outcomes: Arms = { challenger: NOTHING, incumbent: NOTHING };
-  let shown: Shown | undefined;
+  let outcomes: ArmReports = { challenger: NOTHING, incumbent: NOTHING };
+  let shown: ShadowEvidence | undefined;
   let refuses = false;
   const promotion = new Promotion({
-    challenged: {
-      begin: (shadow) => {
+    challenger: {
+      start: (shadow) => {
         calls.push(`begin ${shadow}`);
         if (refuses) throw new Error('it cannot be made');
       },
-      share: (percent) => void calls.push(`share ${percent}`),
-      end: () => void calls.push('end'),
+      setShare: (percent) => void calls.push(`share ${percent}`),
+      withdraw: () => void calls.push('end'),
       outcomes: () => outcomes,
     },
-    shown: () => shown,
+    evidenceOf: () => shown,
     rule: withRule ? promotionRule.parse({ shadow: 'mine' }) : undefined,
     clock,
     onEvent: (event) => void events.push(event),
@@ -47,8 +47,8 @@ function setUp({ withRule = true } = {}) {
     events,
     calls,
     look,
-    has: (arms: Partial<Arms>) => void (outcomes = { ...outcomes, ...arms }),
-    shows: (now: Shown | undefined) => void (shown = now),
+    has: (arms: Partial<ArmReports>) => void (outcomes = { ...outcomes, ...arms }),
+    shows: (now: ShadowEvidence | undefined) => void (shown = now),
     refuse: () => void (refuses = true),
   };
 }

@@ -1,26 +1,26 @@
 import type { Clock, Millis, Timer } from '../../framework/runtime.ts';
 import {
-  type Arms,
-  mayBegin,
-  mustEnd,
+  type ArmReports,
+  demotionReason,
   type PromotionRule,
+  promotionReason,
   promotionRule,
-  type Shown,
+  type ShadowEvidence,
 } from './promotion-rule.ts';
 
 /** What promotion moves. */
-export interface Challenged {
+export interface ChallengerControl {
   /** Makes a shadow's configuration a challenger without requests. Throws where that cannot be. */
-  begin(shadow: string): void;
-  share(percent: number): void;
-  end(): void;
-  outcomes(): Arms;
+  start(shadow: string): void;
+  setShare(percent: number): void;
+  withdraw(): void;
+  outcomes(): ArmReports;
 }
 
 export interface PromotionOptions {
-  readonly challenged: Challenged;
+  readonly challenger: ChallengerControl;
   /** Undefined where there is no such shadow, or it has shown nothing yet. */
-  readonly shown: (shadow: string) => Shown | undefined;
+  readonly evidenceOf: (shadow: string) => ShadowEvidence | undefined;
   /** Without one nothing begins by itself; what regresses ends by itself all the same. */
   readonly rule: PromotionRule | undefined;
   readonly clock: Clock;
@@ -43,11 +43,11 @@ export interface PromotionStatus {
   readonly percent: number;
   /** Whether the rule may begin or go on; not after anything was done by hand, nor after a demotion. */
   readonly automatic: boolean;
-  readonly outcomes: Arms;
+  readonly outcomes: ArmReports;
   readonly events: readonly PromotionEvent[];
 }
 
-const LOOK_MS = 1000;
+const CHECK_INTERVAL_MS = 1000;
 const EVENTS_MAX = 100;
 
 /** Gives a shadow requests to decide, more of them while it does well, and takes them away when it does not. */
@@ -64,7 +64,7 @@ export class Promotion {
     this.#options = options;
     this.#automatic = options.rule !== undefined;
     this.#demote = (options.rule ?? promotionRule.parse({ shadow: 'any' })).demote;
-    this.#timer = options.clock.setTimer(LOOK_MS, () => this.#tick());
+    this.#timer = options.clock.setTimer(CHECK_INTERVAL_MS, () => this.#tick());
   }
 
   status(): PromotionStatus {
@@ -72,7 +72,7 @@ export class Promotion {
       shadow: this.#shadow,
       percent: this.#percent,
       automatic: this.#automatic,
-      outcomes: this.#options.challenged.outcomes(),
+      outcomes: this.#options.challenger.outcomes(),
       events: this.#events,
     };
   }
@@ -100,23 +100,23 @@ export class Promotion {
   }
 
   #tick(): void {
-    this.#timer = this.#options.clock.setTimer(LOOK_MS, () => this.#tick());
-    if (this.#shadow === undefined) this.#lookAtShadow();
-    else this.#lookAtOutcomes();
+    this.#timer = this.#options.clock.setTimer(CHECK_INTERVAL_MS, () => this.#tick());
+    if (this.#shadow === undefined) this.#checkEvidence();
+    else this.#checkOutcomes();
   }
 
-  #lookAtShadow(): void {
-    const { rule, shown } = this.#options;
+  #checkEvidence(): void {
+    const { rule, evidenceOf } = this.#options;
     if (rule === undefined || !this.#automatic) return;
-    const has = shown(rule.shadow);
-    const why = has && mayBegin(rule, has);
+    const evidence = evidenceOf(rule.shadow);
+    const why = evidence && promotionReason(rule, evidence);
     if (why !== undefined) this.#step(rule.shadow, rule.promote.stepsPercent[0] ?? 0, why);
   }
 
-  #lookAtOutcomes(): void {
-    const { rule, challenged } = this.#options;
-    const outcomes = challenged.outcomes();
-    const fault = mustEnd(this.#demote, outcomes);
+  #checkOutcomes(): void {
+    const { rule, challenger } = this.#options;
+    const outcomes = challenger.outcomes();
+    const fault = demotionReason(this.#demote, outcomes);
     if (fault !== undefined) {
       this.fail(fault);
       return;
@@ -134,33 +134,33 @@ export class Promotion {
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       this.fail(reason);
-      this.#say({ what: 'demoted', shadow, percent: 0, by: 'rule', why: reason });
+      this.#record({ what: 'demoted', shadow, percent: 0, by: 'rule', why: reason });
     }
   }
 
   #move(shadow: string, percent: number, by: PromotionEvent['by'], why: string): void {
-    const { challenged } = this.#options;
+    const { challenger } = this.#options;
     if (this.#shadow !== shadow) {
       this.#end(by, `${shadow} takes its place`);
-      challenged.begin(shadow);
+      challenger.start(shadow);
     }
-    challenged.share(percent);
+    challenger.setShare(percent);
     this.#shadow = shadow;
     this.#percent = percent;
-    this.#say({ what: 'promoted', shadow, percent, by, why });
+    this.#record({ what: 'promoted', shadow, percent, by, why });
   }
 
   #end(by: PromotionEvent['by'], why: string): boolean {
     const shadow = this.#shadow;
     if (shadow === undefined) return false;
-    this.#options.challenged.end();
+    this.#options.challenger.withdraw();
     this.#shadow = undefined;
     this.#percent = 0;
-    this.#say({ what: 'demoted', shadow, percent: 0, by, why });
+    this.#record({ what: 'demoted', shadow, percent: 0, by, why });
     return true;
   }
 
-  #say(event: Omit<PromotionEvent, 'wallMs'>): void {
+  #record(event: Omit<PromotionEvent, 'wallMs'>): void {
     const { clock, onEvent } = this.#options;
     const dated = { wallMs: clock.wallTime(), ...event };
     this.#events = [...this.#events, dated].slice(-EVENTS_MAX);

@@ -16,12 +16,12 @@ export class RedecideTally {
   #undecided = 0;
   #scheduler: string | undefined;
   readonly #declined = new Map<string, number>();
-  readonly #shown: RunRedecision[] = [];
-  readonly #showMax: number;
+  readonly #examples: RunRedecision[] = [];
+  readonly #examplesMax: number;
   readonly #byEndpoint = new Map<string, { was: number; is: number }>();
 
-  constructor(showMax: number) {
-    this.#showMax = showMax;
+  constructor(examplesMax: number) {
+    this.#examplesMax = examplesMax;
   }
 
   add(each: RunRedecision): void {
@@ -36,8 +36,8 @@ export class RedecideTally {
     this.#count(each.is, 'is');
     if (sameDecision(each.was, each.is)) return;
     this.differ += 1;
-    if (placeOf(each.was) === placeOf(each.is)) this.#scoresAlone += 1;
-    if (this.#shown.length < this.#showMax) this.#shown.push(each);
+    if (destinationOf(each.was) === destinationOf(each.is)) this.#scoresAlone += 1;
+    if (this.#examples.length < this.#examplesMax) this.#examples.push(each);
   }
 
   /** How a scheduler in place of the profiles fared in a run. */
@@ -60,7 +60,7 @@ export class RedecideTally {
         declined: Object.fromEntries(this.#declined),
       }),
       endpoints: Object.fromEntries(this.#byEndpoint),
-      differing: this.#shown.map(({ run, n, was, is, place, standing }) => ({
+      differing: this.#examples.map(({ run, n, was, is, place, standing }) => ({
         run,
         n,
         was,
@@ -88,7 +88,7 @@ export class RedecideTally {
         lines.push(id.padEnd(32) + String(was).padStart(10) + String(is).padStart(10));
       }
       lines.push('', 'the first that differ: request, tokens, was → is');
-      for (const each of this.#shown) lines.push(...this.#differing(each));
+      for (const each of this.#examples) lines.push(...this.#differing(each));
     }
     return `${lines.join('\n')}\n`;
   }
@@ -102,23 +102,23 @@ export class RedecideTally {
     const { run, n, request, was, is } = each;
     const place = this.#runs > 1 ? `run ${run}, ${n}` : n;
     const why = whyOf(each);
-    const line = `  ${place}, ${request.promptTokens}: ${told(was)} → ${told(is)}`;
+    const line = `  ${place}, ${request.promptTokens}: ${decisionText(was)} → ${decisionText(is)}`;
     return why === undefined ? [line] : [line, `    ${why}`];
   }
 
   #count(decision: CapturedDecision, side: 'was' | 'is'): void {
-    const place = placeOf(decision);
+    const place = destinationOf(decision);
     const counts = this.#byEndpoint.get(place) ?? { was: 0, is: 0 };
     counts[side] += 1;
     this.#byEndpoint.set(place, counts);
   }
 }
 
-function placeOf(decision: CapturedDecision): string {
+function destinationOf(decision: CapturedDecision): string {
   return 'error' in decision ? `(${decision.error})` : decision.endpoint;
 }
 
-function told(decision: CapturedDecision): string {
+function decisionText(decision: CapturedDecision): string {
   return 'error' in decision
     ? decision.error
     : `${decision.endpoint} (${decision.score.toFixed(4)})`;

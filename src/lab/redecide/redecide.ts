@@ -68,7 +68,7 @@ class Run {
   readonly #onReplacement: RunOptions['onReplacement'];
   #asked = false;
   /** It has come back whenever it was gone. */
-  #patient = true;
+  #waitsForConnection = true;
 
   constructor(head: CaptureHead, options: RunOptions) {
     this.redecider = new Redecider(head, options);
@@ -81,9 +81,9 @@ class Run {
   }
 
   async ask(record: Extract<CaptureRecord, { e: 'q' }>): Promise<void> {
-    if (this.#patient && !(await this.#connected())) {
+    if (this.#waitsForConnection && !(await this.#connected())) {
       if (!this.#asked) throw unreachable(this.redecider.replacement());
-      this.#patient = false;
+      this.#waitsForConnection = false;
     }
     this.#asked = true;
     await this.redecider.prepare(record);

@@ -21,11 +21,10 @@ import { withoutNetwork } from '../../library/create-picker.ts';
 import type { DecidedCycle } from '../../picker/cycle.ts';
 import { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
-import { feedPool } from './feed-pool.ts';
+import { applyEndpointRecord, requestOf } from './captured-inputs.ts';
 import { placeOf, standingOf } from './ranking.ts';
 import type { FirstToken, Redecision } from './redecision.ts';
 import { ReplayClock } from './replay-clock.ts';
-import { requestOf } from './request-of.ts';
 
 export interface RedecideOptions {
   readonly catalogue: PluginCatalogue;
@@ -98,8 +97,8 @@ export class Redecider {
       ...(schedulerRuntime && { schedulerRuntime }),
     });
     if (pool.length > 0) {
-      this.#clock.settingUp(t, () => {
-        for (const record of pool) feedPool(this.#picker, record);
+      this.#clock.setUp(t, () => {
+        for (const record of pool) applyEndpointRecord(this.#picker, record);
       });
     }
   }
@@ -113,7 +112,7 @@ export class Redecider {
     this.#prepared = { n, request };
     await new Promise<void>((resolve) => {
       const ask = (): boolean => this.#picker.prepare?.(request, [], resolve, { subset }) ?? false;
-      if (!this.#clock.during(t, ask)) resolve();
+      if (!this.#clock.runEvent(t, ask)) resolve();
     });
   }
 
@@ -121,7 +120,7 @@ export class Redecider {
   take(record: Exclude<CaptureRecord, { e: 'capture' }>): Redecision | undefined {
     switch (record.e) {
       case 'q':
-        return this.#clock.during(record.t, () => this.#decide(record));
+        return this.#clock.runEvent(record.t, () => this.#decide(record));
       case 'timer':
         this.#clock.fire(record.i, record.t);
         return undefined;
@@ -130,7 +129,7 @@ export class Redecider {
       case 'body':
       case 'answer':
       case 'done':
-        this.#clock.during(record.t, () => this.#happen(record));
+        this.#clock.runEvent(record.t, () => this.#applyOutcome(record));
         return undefined;
       case 'adopt':
         this.#adopt(record);
@@ -145,7 +144,7 @@ export class Redecider {
       case 'lora':
       case 'started':
       case 'custom':
-        feedPool(this.#picker, record);
+        applyEndpointRecord(this.#picker, record);
         return undefined;
     }
   }
@@ -169,7 +168,7 @@ export class Redecider {
   #adopt({ t, config }: Extract<CaptureRecord, { e: 'adopt' }>): void {
     if (!this.#isOwn) return;
     const plan = this.#planOf(config);
-    this.#clock.settingUp(t, () => this.#picker.adopt(plan));
+    this.#clock.setUp(t, () => this.#picker.adopt(plan));
     this.#predicts = predictsWith(plan);
     this.#isReplaced = plan.scheduler !== undefined;
   }
@@ -242,7 +241,7 @@ export class Redecider {
     return { expected: { request: r, at: t, predictedMs: ttftMs.was } };
   }
 
-  #happen(
+  #applyOutcome(
     record: Extract<CaptureRecord, { e: 'first' | 'served' | 'body' | 'answer' | 'done' }>,
   ): void {
     const open = this.#open.get(record.n);

@@ -16,7 +16,7 @@ it('fires the timers of who begins in the middle by the numbers that they have t
   const replay = new ReplayClock(live.timers);
   timerOf(live, 1);
   const heard: string[] = [];
-  replay.during(0, () => void replay.setTimer(1, () => void heard.push('the fourth')));
+  replay.runEvent(0, () => void replay.setTimer(1, () => void heard.push('the fourth')));
   while (simulated.step(100)) continue;
   expect(fired.map((number) => replay.fire(number, 100))).toEqual([true, false, false, false]);
   expect(heard).toEqual(['the fourth']);

@@ -28,12 +28,12 @@ export class ReplayClock implements Clock {
     return { cancel: () => void this.#callbacks.delete(number) };
   }
 
-  settingUp<T>(at: Millis, setUp: () => T): T {
+  setUp<T>(at: Millis, setUp: () => T): T {
     this.#now = at;
     return setUp();
   }
 
-  during<T>(at: Millis, event: () => T): T {
+  runEvent<T>(at: Millis, event: () => T): T {
     this.#now = at;
     this.#inEvent = true;
     try {
@@ -48,7 +48,7 @@ export class ReplayClock implements Clock {
     const callback = this.#callbacks.get(number);
     this.#callbacks.delete(number);
     if (callback === undefined) return false;
-    this.during(at, callback);
+    this.runEvent(at, callback);
     return true;
   }
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { FirstToken, Redecision } from '../redecide/redecision.ts';
-import { decisionLine } from './decision-line.ts';
 import { ParityTally } from './parity.ts';
 import { parityFigures } from './parity-figures.ts';
+import { decisionLine } from './shadow-log.ts';
 
 const request = (more: Partial<Redecision['request']> = {}): Redecision['request'] => ({
   id: 'r1',

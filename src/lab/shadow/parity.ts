@@ -58,11 +58,11 @@ const ROWS = 21;
 
 /** Adds up how a shadow's decisions compare with those that were carried out. */
 export class ParityTally {
-  readonly #all: Parity = nothing();
+  readonly #all: Parity = emptyParity();
   readonly #kinds = new Map<string, Parity>();
   readonly #rows = Array.from({ length: ROWS }, (_, at) => ({
     upToMs: 2 ** at,
-    ...uncalibrated(),
+    ...emptyCalibration(),
   }));
 
   add(each: Redecision): void {
@@ -96,13 +96,13 @@ export class ParityTally {
     const key = this.#kinds.has(name) || this.#kinds.size < KINDS_MAX ? name : 'other';
     const known = this.#kinds.get(key);
     if (known !== undefined) return known;
-    const made = nothing();
+    const made = emptyParity();
     this.#kinds.set(key, made);
     return made;
   }
 }
 
-function nothing(): Parity {
+function emptyParity(): Parity {
   return {
     decisions: 0,
     agreed: 0,
@@ -112,11 +112,11 @@ function nothing(): Parity {
     primaryTtftMs: 0,
     shadowTtftMs: 0,
     bestTtftMs: 0,
-    calibration: uncalibrated(),
+    calibration: emptyCalibration(),
   };
 }
 
-function uncalibrated(): Calibration {
+function emptyCalibration(): Calibration {
   return { firstTokens: 0, predictedMs: 0, observedMs: 0, absoluteErrorMs: 0 };
 }
 

@@ -9,7 +9,7 @@ export interface ShadowData {
   readonly plugins: readonly string[];
   readonly state: 'as-it-happened' | 'as-if-decided';
   /** Whether each decision is also reported as a line. */
-  readonly tells?: boolean;
+  readonly reportsDecisions?: boolean;
 }
 
 /** A configuration that is to run as a shadow. Throws ConfigError when it cannot be read. */

@@ -2,6 +2,7 @@ import { closeSync, openSync, statSync } from 'node:fs';
 import { appendFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { makeFolder } from '../../files/folders.ts';
+import type { Redecision } from '../redecide/redecision.ts';
 
 export interface ShadowLogOptions {
   /** The folder is made if it is not there; what is in the file is kept. */
@@ -88,4 +89,16 @@ async function renameIfThere(from: string, age: number, path: string): Promise<v
     // Younger ones are made before older ones are.
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
+}
+
+/** One decision of a shadow beside what was done, as a line of the log. `at` in milliseconds since the Unix epoch. */
+export function decisionLine(
+  shadow: string,
+  at: number,
+  { n, request, was, is, place, ttftMs }: Redecision,
+): string {
+  const { id, model, objective, promptTokens, streaming } = request;
+  const agrees = 'endpoint' in was && 'endpoint' in is && was.endpoint === is.endpoint;
+  const head = { at: Math.round(at), shadow, n, id, model, objective, promptTokens, streaming };
+  return `${JSON.stringify({ ...head, was, is, agrees, place, ttftMs })}\n`;
 }

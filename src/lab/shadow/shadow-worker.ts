@@ -8,16 +8,16 @@ import { createRealRuntime } from '../../runtime/real-runtime.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { PairedGain } from '../promotion/paired-gain.ts';
 import { Redecider } from '../redecide/redecider.ts';
-import { decisionLine } from './decision-line.ts';
 import { ParityTally } from './parity.ts';
 import type { ShadowData } from './shadow-data.ts';
+import { decisionLine } from './shadow-log.ts';
 import type { ShadowMessage } from './start-shadow.ts';
 
 // Requests are served first where cores are short. Of this thread alone: elsewhere than on Linux it would be of the process.
 if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_LOW);
 
 /** A thread that decides again what it is told, and answers each batch with how that compares. */
-const { config, source, plugins, state, tells = false } = workerData as ShadowData;
+const { config, source, plugins, state, reportsDecisions = false } = workerData as ShadowData;
 const catalogue = await withPlugins(SERVING_CATALOGUE, plugins);
 // For schedulers in other processes: all else here knows only the time that it is told.
 const schedulerRuntime = createRealRuntime({ seed: 0 });
@@ -29,42 +29,46 @@ let lines: string[] = [];
 /** What has to be added to the time of records for that since the Unix epoch. */
 let epochMs = 0;
 /** A long batch must not look like one that hangs. */
-const TELL_MS = 1000;
-let toldAt = 0;
+const REPORT_INTERVAL_MS = 1000;
+let reportedAt = 0;
 let batches = Promise.resolve();
 const utf8 = new TextDecoder();
 
 parentPort?.on('message', (batch: Uint8Array) => {
   // What fails in a batch must end the thread, as an unhandled rejection does.
-  batches = batches.then(() => hear(batch));
+  batches = batches.then(() => processBatch(batch));
 });
 
 // That everything is loaded.
-tell(true);
+sendReport(true);
 
-async function hear(batch: Uint8Array): Promise<void> {
-  toldAt = performance.now();
+async function processBatch(batch: Uint8Array): Promise<void> {
+  reportedAt = performance.now();
   for (const line of utf8.decode(batch).split('\n')) {
     if (line === '') continue;
-    await take(recordOf(line));
-    if (performance.now() - toldAt > TELL_MS) tell(false);
+    await processRecord(recordOf(line));
+    if (performance.now() - reportedAt > REPORT_INTERVAL_MS) sendReport(false);
   }
-  tell(true);
+  sendReport(true);
 }
 
-function tell(ended: boolean): void {
+function sendReport(ended: boolean): void {
   const replacement = redecider?.replacement();
   const answer = {
     ...tally.report(),
     gain: gain.report(),
     ...(replacement && { replacement: { name: replacement.name ?? 'module', undecided } }),
   };
-  parentPort?.postMessage({ answer, lines: lines.join(''), ended } satisfies ShadowMessage);
+  parentPort?.postMessage({
+    report: answer,
+    lines: lines.join(''),
+    batchDone: ended,
+  } satisfies ShadowMessage);
   lines = [];
-  toldAt = performance.now();
+  reportedAt = performance.now();
 }
 
-async function take(record: CaptureRecord): Promise<void> {
+async function processRecord(record: CaptureRecord): Promise<void> {
   if (record.e === 'capture') {
     const given = { text: config, source };
     epochMs = record.wallMs - record.t;
@@ -86,6 +90,7 @@ async function take(record: CaptureRecord): Promise<void> {
   else {
     tally.add(decided);
     if (decided.ttftMs !== undefined) gain.add(decided.ttftMs.was, decided.ttftMs.is);
-    if (tells && record.e === 'q') lines.push(decisionLine(source, epochMs + record.t, decided));
+    if (reportsDecisions && record.e === 'q')
+      lines.push(decisionLine(source, epochMs + record.t, decided));
   }
 }

@@ -20,10 +20,10 @@ afterEach(async () => {
 });
 
 /** The lines that a picker tells of so many requests, each of some 2 KB, and those to begin with. */
-function told(
+function capturedLines(
   requests: number,
   shadowConfigs: readonly string[] = [],
-): { readonly begin: Uint8Array; readonly lines: readonly Uint8Array[] } {
+): { readonly initialRecords: Uint8Array; readonly lines: readonly Uint8Array[] } {
   const catalogue = EMBEDDED_CATALOGUE;
   const [plan, ...shadows] = [NAMED_CONFIGS.get('random') ?? '', ...shadowConfigs].map((text) =>
     loadConfig({ text, source: 'test', catalogue }),
@@ -42,9 +42,9 @@ function told(
       labels: new Map([['zone', id]]),
     });
   }
-  const begin = capture.begin(picker.pool.snapshot());
-  const told: string[] = [];
-  capture.listen((lines) => void told.push(textOf(lines)));
+  const initialRecords = capture.begin(picker.pool.snapshot());
+  const texts: string[] = [];
+  capture.listen((lines) => void texts.push(textOf(lines)));
   for (let n = 0; n < requests; n++) {
     const headers = new Map([
       ['x-zone', n % 3 === 0 ? 'a' : 'b'],
@@ -55,8 +55,8 @@ function told(
   }
   picker.stop();
   capture.drain();
-  const lines = told.join('').trimEnd().split('\n');
-  return { begin, lines: lines.map((line) => new TextEncoder().encode(`${line}\n`)) };
+  const lines = texts.join('').trimEnd().split('\n');
+  return { initialRecords, lines: lines.map((line) => new TextEncoder().encode(`${line}\n`)) };
 }
 
 function textOf(lines: Uint8Array): string {
@@ -65,14 +65,14 @@ function textOf(lines: Uint8Array): string {
 
 it('hears all that it is told at once in pieces, and answers each', async () => {
   const REQUESTS = 1500;
-  const { begin, lines } = told(REQUESTS);
+  const { initialRecords, lines } = capturedLines(REQUESTS);
   const pieces: number[] = [];
   let seen = 0;
   const all = new Promise<void>((resolve) => {
     shadow = startShadow({
       ...shadowFrom('random', []),
       name: 'random',
-      begin: () => begin,
+      initialRecords: () => initialRecords,
       log: createLog('silent'),
       onDecisions: (text) => {
         const decided = text.split('\n').filter((line) => line !== '');
@@ -81,7 +81,7 @@ it('hears all that it is told at once in pieces, and answers each', async () => 
         if (seen === REQUESTS) resolve();
       },
     });
-    for (const line of lines) shadow.hear(line, 1);
+    for (const line of lines) shadow.receive(line, 1);
   });
   await all;
   // 3 MB in pieces of half a megabyte: one answer to all of it might come too late to be told from none.
@@ -96,7 +96,7 @@ kind: EndpointPickerConfig
 plugins:
 - {type: header-label-affinity-scorer, parameters: {headerName: x-zone, labelKey: zone}}
 `;
-  const { begin, lines } = told(30, [config]);
+  const { initialRecords, lines } = capturedLines(30, [config]);
   const decided = await new Promise<string>((resolve) => {
     shadow = startShadow({
       config,
@@ -104,13 +104,13 @@ plugins:
       plugins: [],
       state: 'as-it-happened',
       name: 'zones',
-      begin: () => begin,
+      initialRecords: () => initialRecords,
       log: createLog('silent'),
       onDecisions: (text) => {
         if (text !== '') resolve(text);
       },
     });
-    for (const line of lines) shadow.hear(line, 1);
+    for (const line of lines) shadow.receive(line, 1);
   });
   const endpoints = decided
     .trim()
@@ -121,23 +121,23 @@ plugins:
 });
 
 it('begins where it is ready when more has come before than is kept', async () => {
-  const { begin, lines } = told(9000);
+  const { initialRecords, lines } = capturedLines(9000);
   let begun = 0;
   const decided = await new Promise<number>((resolve) => {
     shadow = startShadow({
       ...shadowFrom('random', []),
       name: 'random',
-      begin: () => {
+      initialRecords: () => {
         begun += 1;
-        return begin;
+        return initialRecords;
       },
       log: createLog('silent'),
       onDecisions: (text) => {
         if (text !== '') resolve(text.split('\n').length - 1);
-        else if (begun === 2) for (const line of lines.slice(0, 20)) shadow?.hear(line, 1);
+        else if (begun === 2) for (const line of lines.slice(0, 20)) shadow?.receive(line, 1);
       },
     });
-    for (const line of lines) shadow.hear(line, 1);
+    for (const line of lines) shadow.receive(line, 1);
   });
   expect(decided).toBe(
     lines.slice(0, 20).filter((line) => textOf(line).includes('"e":"q"')).length,
@@ -147,13 +147,13 @@ it('begins where it is ready when more has come before than is kept', async () =
 });
 
 it.runIf(process.platform === 'linux')('leaves the cores to requests', async () => {
-  const { begin } = told(1);
+  const { initialRecords } = capturedLines(1);
   const before = getPriority();
   await new Promise<void>((resolve) => {
     shadow = startShadow({
       ...shadowFrom('random', []),
       name: 'random',
-      begin: () => begin,
+      initialRecords: () => initialRecords,
       log: createLog('silent'),
       onDecisions: () => resolve(),
     });

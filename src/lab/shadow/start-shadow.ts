@@ -4,7 +4,7 @@ import type { GainReport } from '../promotion/paired-gain.ts';
 import type { ParityReport } from './parity.ts';
 import type { ShadowData } from './shadow-data.ts';
 
-export interface ShadowAnswer extends ParityReport {
+export interface ShadowReport extends ParityReport {
   /** By its own predictions. */
   readonly gain: GainReport;
   /** Where another process or a module decides: its name, and how often it gave no answer that counts. */
@@ -13,11 +13,11 @@ export interface ShadowAnswer extends ParityReport {
 
 /** What the thread says to each batch, and once a second in a long one. */
 export interface ShadowMessage {
-  readonly answer: ShadowAnswer;
+  readonly report: ShadowReport;
   /** The batch's decisions as JSON Lines, if they are to be told. */
   readonly lines: string;
   /** With all of the batch. */
-  readonly ended: boolean;
+  readonly batchDone: boolean;
 }
 
 export interface ShadowOptions extends Omit<ShadowData, 'tells'> {
@@ -25,7 +25,7 @@ export interface ShadowOptions extends Omit<ShadowData, 'tells'> {
   /** Given each decision as a line of JSON. */
   readonly onDecisions?: ((lines: string) => void) | undefined;
   /** The lines that it must know first, whenever it begins. */
-  readonly begin: () => Uint8Array;
+  readonly initialRecords: () => Uint8Array;
   /** Called before what has come is passed on: whoever keeps lines together hands over what it has. */
   readonly drain?: (() => void) | undefined;
   readonly log: Log;
@@ -35,7 +35,7 @@ export interface ShadowStatus {
   readonly name: string;
   readonly running: boolean;
   /** Since it was started last. */
-  readonly parity: ShadowAnswer | undefined;
+  readonly parity: ShadowReport | undefined;
   /** Times that it had to be started anew: it crashed, hung, or fell behind. */
   readonly restarts: number;
   /** Records it was not told because it had fallen behind. */
@@ -44,7 +44,7 @@ export interface ShadowStatus {
 
 export interface Shadow {
   /** Whole lines of records, and how many. It takes a copy. */
-  readonly hear: (lines: Uint8Array, records: number) => void;
+  readonly receive: (lines: Uint8Array, records: number) => void;
   status(): ShadowStatus;
   stop(): Promise<void>;
 }
@@ -85,10 +85,10 @@ class ShadowThread implements Shadow {
   /** It has loaded, and answers. */
   #ready = false;
   /** More has come than is kept before it was ready: it begins when it is. */
-  #beginsLate = false;
+  #overflowed = false;
   /** When the batch was sent that is not answered yet. */
   #sentAt: number | undefined;
-  #parity: ShadowAnswer | undefined;
+  #parity: ShadowReport | undefined;
   #restarts = 0;
   #dropped = 0;
   #restartAt = 0;
@@ -100,8 +100,8 @@ class ShadowThread implements Shadow {
     this.#start();
   }
 
-  readonly hear = (lines: Uint8Array, records: number): void => {
-    if (this.#worker === undefined || this.#beginsLate) {
+  readonly receive = (lines: Uint8Array, records: number): void => {
+    if (this.#worker === undefined || this.#overflowed) {
       this.#dropped += records;
       return;
     }
@@ -110,8 +110,8 @@ class ShadowThread implements Shadow {
     if (this.#bytes <= WAITING_BYTES_MAX) return;
     if (this.#ready) this.#fail('has fallen behind');
     else {
-      this.#beginsLate = true;
-      this.#forget();
+      this.#overflowed = true;
+      this.#dropQueue();
     }
   };
 
@@ -132,31 +132,31 @@ class ShadowThread implements Shadow {
   }
 
   #start(): void {
-    const { config, source, plugins, state, begin, onDecisions } = this.#options;
+    const { config, source, plugins, state, initialRecords, onDecisions } = this.#options;
     // Sources or their build, whichever this file is of.
     const extension = import.meta.filename.endsWith('.ts') ? 'ts' : 'js';
-    const tells = onDecisions !== undefined;
-    const workerData: ShadowData = { config, source, plugins, state, tells };
+    const reportsDecisions = onDecisions !== undefined;
+    const workerData: ShadowData = { config, source, plugins, state, reportsDecisions };
     const worker = new Worker(new URL(`./shadow-worker.${extension}`, import.meta.url), {
       workerData,
     });
     worker.unref();
     // Before anything is heard: what comes until then was before it.
-    this.#beginWith(begin());
+    this.#queueFirst(initialRecords());
     this.#worker = worker;
     this.#parity = undefined;
     this.#ready = false;
-    this.#beginsLate = false;
+    this.#overflowed = false;
     this.#sentAt = performance.now();
-    worker.on('message', ({ answer, lines, ended }: ShadowMessage) => {
+    worker.on('message', ({ report: answer, lines, batchDone: ended }: ShadowMessage) => {
       if (this.#worker !== worker) return;
       this.#ready = true;
       this.#parity = answer;
       this.#sentAt = ended ? undefined : performance.now();
-      if (this.#beginsLate) {
-        const first = begin();
-        this.#beginsLate = false;
-        this.#beginWith(first);
+      if (this.#overflowed) {
+        const first = initialRecords();
+        this.#overflowed = false;
+        this.#queueFirst(first);
       }
       // It is behind: what waits goes at once.
       if (ended && this.#bytes > BATCH_BYTES_MAX) this.#send(worker, performance.now());
@@ -183,7 +183,7 @@ class ShadowThread implements Shadow {
     this.#send(this.#worker, now);
   }
 
-  #beginWith(lines: Uint8Array): void {
+  #queueFirst(lines: Uint8Array): void {
     this.#batches = [{ lines, records: 0 }];
     this.#bytes = lines.length;
   }
@@ -207,7 +207,7 @@ class ShadowThread implements Shadow {
     this.#sentAt = now;
   }
 
-  #forget(): void {
+  #dropQueue(): void {
     for (const { records } of this.#batches) this.#dropped += records;
     this.#batches = [];
     this.#bytes = 0;
@@ -217,7 +217,7 @@ class ShadowThread implements Shadow {
     const { name, log } = this.#options;
     void this.#worker?.terminate();
     this.#worker = undefined;
-    this.#forget();
+    this.#dropQueue();
     const waitMs = Math.min(RESTART_MS_MAX, RESTART_MS * 2 ** Math.min(this.#restarts, 10));
     this.#restarts += 1;
     this.#restartAt = performance.now() + waitMs;

@@ -40,7 +40,7 @@ const NOISE_MS = 10;
 const NOISE_SHARE = 0.25;
 /** Residuals beyond so many deviations pull no harder than one at this distance (Huber). */
 const OUTLIER_DEVIATIONS = 2;
-/** With more of the KV memory than this spoken for, a request may wait for memory, which says nothing of speed. */
+/** With more of the KV memory than this neededTokens for, a request may wait for memory, which says nothing of speed. */
 const MEMORY_SHARE_MAX = 0.85;
 /** Once so much has been seen, what was learned is only worked out anew with every so many answers. */
 const SETTLED_ANSWERS = 100;
@@ -82,7 +82,7 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
   onEndpointRemoved({ slot }: Endpoint): void {
     this.#demand.forget(slot);
     this.#ratios.forget(slot);
-    this.#workOut();
+    this.#updateStepTimes();
   }
 
   onRouted({ request, cachedTokens, endpoint, prefill, at }: Routed): void {
@@ -120,14 +120,14 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
     this.#answers += 1;
     if (this.#answers > SETTLED_ANSWERS && this.#answers % REFRESH_ANSWERS !== 0) return;
     this.#pool = poolModel(this.#fit.solve());
-    this.#workOut();
+    this.#updateStepTimes();
   }
 
   onDone(routed: Routed, at: Millis, outcome: Outcome, usage: Usage | undefined): void {
     this.#outputLength.onDone(routed, at, outcome, usage);
   }
 
-  #workOut(): void {
+  #updateStepTimes(): void {
     const { stepTime } = this.#pool;
     this.#stepTimes = [];
     for (const slot of this.#ratios.slots()) {
@@ -199,6 +199,6 @@ function mayWaitForResources({ endpoint, load, request }: Routed): boolean {
     return true;
   const cache = endpoint.attribute(CACHE_CONFIG);
   if (cache === undefined) return false;
-  const spoken = load.contextTokens + request.promptTokens;
-  return spoken > MEMORY_SHARE_MAX * cache.blocks * cache.blockTokens;
+  const neededTokens = load.contextTokens + request.promptTokens;
+  return neededTokens > MEMORY_SHARE_MAX * cache.blocks * cache.blockTokens;
 }

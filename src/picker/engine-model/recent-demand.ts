@@ -31,7 +31,7 @@ export class RecentDemand {
   }
 
   add(slot: number, { requests, workMs }: Demand, at: Millis): void {
-    if (at - this.#asOf > EXPONENT_MAX * MEMORY_MS) this.#bringDown(at);
+    if (at - this.#asOf > EXPONENT_MAX * MEMORY_MS) this.#rescale(at);
     const weight = Math.exp((at - this.#asOf) / MEMORY_MS);
     const sums = this.#sums[slot] ?? { requests: 0, workMs: 0 };
     sums.requests += weight * requests;
@@ -43,7 +43,7 @@ export class RecentDemand {
     this.#sums[slot] = undefined;
   }
 
-  #bringDown(at: Millis): void {
+  #rescale(at: Millis): void {
     const weight = Math.exp((this.#asOf - at) / MEMORY_MS);
     for (const sums of this.#sums) {
       if (sums === undefined) continue;

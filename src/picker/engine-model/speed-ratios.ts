@@ -50,16 +50,16 @@ export class SpeedRatios {
     const weight = 1 / record.answers;
     record.mean += weight * (value - record.mean);
     record.square += weight * (value * value - record.square);
-    this.#compare();
+    this.#updateSpread();
   }
 
   forget(slot: number): void {
     this.#records.delete(slot);
-    this.#compare();
+    this.#updateSpread();
   }
 
   /** Splits the spread of the means into chance and difference. */
-  #compare(): void {
+  #updateSpread(): void {
     let endpoints = 0;
     let means = 0;
     let within = 0;

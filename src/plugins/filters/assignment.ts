@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { assignmentKey, DEFAULT_ASSIGNMENT_PRODUCER } from '../../framework/assignment.ts';
-import { IN_FLIGHT } from '../../framework/keys.ts';
+import { assignmentKey, DEFAULT_ASSIGNMENT_PRODUCER, IN_FLIGHT } from '../../framework/keys.ts';
 import { defineFilter, type FilterDefinition } from '../../framework/plugin.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Endpoint } from '../../framework/endpoint.ts';
+import type { HoldsMinimums } from '../../framework/plugin.ts';
 import { defineFilter, type FilterDefinition, type Observer } from '../../framework/plugin.ts';
-import type { HoldsMinimums } from '../../framework/role-minimum.ts';
 import type { Filter } from '../../framework/scheduling.ts';
 import { doesRole, ROLES, type Role } from './role.ts';
 

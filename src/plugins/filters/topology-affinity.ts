@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { defineFilter, type FilterDefinition } from '../../framework/plugin.ts';
 import {
   DEFAULT_TOPOLOGY_PRODUCER,
   sharedLevel,
   TOPOLOGY_LEVELS,
   topologyKey,
-} from '../../framework/topology.ts';
+} from '../../framework/keys.ts';
+import { defineFilter, type FilterDefinition } from '../../framework/plugin.ts';
 import { topologyPlace } from '../parameters/topology-place.ts';
 
 /**

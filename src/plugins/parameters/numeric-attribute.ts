@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
-import { isFresh } from '../../framework/freshness.ts';
+import { isFresh } from '../../framework/endpoint.ts';
 import { CUSTOM_METRICS } from '../../framework/keys.ts';
 import type { Millis } from '../../framework/runtime.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { TopologyPlace } from '../../framework/topology.ts';
+import type { TopologyPlace } from '../../framework/keys.ts';
 
 /** Where the picker itself stands. */
 export const topologyPlace: z.ZodType<TopologyPlace> = z.strictObject({

@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
-import { ENCODE_HEADER, PREFILL_HEADER } from '../../framework/stage-headers.ts';
+import { ENCODE_HEADER, PREFILL_HEADER } from '../../framework/routing.ts';
 
 /** What the sidecar beside the decoding server is told. A stage that nobody else serves is left out. */
 export function disaggregationHeaders({

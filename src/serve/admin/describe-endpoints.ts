@@ -1,5 +1,5 @@
 import { scrapeErrorsOf } from '../../endpoints/scraping/scrape-errors.ts';
-import { isFresh } from '../../framework/freshness.ts';
+import { isFresh } from '../../framework/endpoint.ts';
 import { CACHE_CONFIG, LORA } from '../../framework/keys.ts';
 import { prefixIndexes } from '../../journal/metrics/metrics.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';

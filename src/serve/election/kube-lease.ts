@@ -7,7 +7,12 @@ import {
   type V1ObjectMeta,
 } from '@kubernetes/client-node';
 import { messageOf, statusOf } from '../../endpoints/discovery/kubernetes/api-error.ts';
-import { type Lease, type LeaseRecord, LeaseRefused, type LeaseStore } from './leader-election.ts';
+import {
+  type Lease,
+  type LeaseRecord,
+  LeaseRefusedError,
+  type LeaseStore,
+} from './leader-election.ts';
 
 const CONFLICT = 409;
 const NOT_FOUND = 404;
@@ -87,13 +92,15 @@ function leaseOf({ metadata, spec = {} }: V1Lease): Lease {
 function explained(what: string, error: unknown): Error {
   const code = statusOf(error);
   if (code === 403) {
-    return new LeaseRefused(
+    return new LeaseRefusedError(
       `not allowed to ${what}: give the picker’s service account get, create and update on leases of coordination.k8s.io`,
     );
   }
   if (code === 401)
-    return new LeaseRefused(`cannot ${what}: the API server does not accept the picker’s token`);
+    return new LeaseRefusedError(
+      `cannot ${what}: the API server does not accept the picker’s token`,
+    );
   const sentence = `cannot ${what}: ${messageOf(error)}`;
   const refused = code !== undefined && code >= 400 && code < 500 && code !== TOO_MANY;
-  return refused ? new LeaseRefused(sentence) : new Error(sentence);
+  return refused ? new LeaseRefusedError(sentence) : new Error(sentence);
 }

@@ -6,7 +6,7 @@ import {
   LeaderElection,
   type Lease,
   type LeaseRecord,
-  LeaseRefused,
+  LeaseRefusedError,
   type LeaseStore,
 } from './leader-election.ts';
 
@@ -24,7 +24,8 @@ class FakeServer {
   connection(): LeaseStore & { state: 'up' | 'away' | 'silent' | 'deaf' | 'refusing' } {
     const answer = <T>(make: () => T): Promise<T> => {
       if (connection.state === 'away') return Promise.reject(new Error('connection refused'));
-      if (connection.state === 'refusing') return Promise.reject(new LeaseRefused('forbidden'));
+      if (connection.state === 'refusing')
+        return Promise.reject(new LeaseRefusedError('forbidden'));
       return new Promise((resolve) => {
         if (connection.state === 'silent') return;
         this.#clock.setTimer(5, () => {

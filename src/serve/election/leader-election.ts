@@ -16,7 +16,7 @@ export interface LeaseRecord extends Omit<Lease, 'version'> {
 }
 
 /** The API server is there and says no: others may be heard while we are not. */
-export class LeaseRefused extends Error {
+export class LeaseRefusedError extends Error {
   override readonly name = 'LeaseRefused';
 }
 
@@ -168,7 +168,7 @@ export class LeaderElection {
     const sentence = error instanceof Error ? error.message : String(error);
     if (sentence !== this.#trouble) this.#options.onTrouble(sentence);
     this.#trouble = sentence;
-    if (error instanceof LeaseRefused) {
+    if (error instanceof LeaseRefusedError) {
       const silentMs = this.#options.clock.now() - this.#renewedAt;
       if (silentMs >= this.#timing.renewDeadlineMs) this.#become(false);
       return;

@@ -7,7 +7,11 @@ import type { InferenceRequest } from '../framework/request.ts';
 import type { Clock, Random } from '../framework/runtime.ts';
 import { Canary } from '../lab/promotion/canary.ts';
 import { Promotion } from '../lab/promotion/promotion.ts';
-import { type PromotionRule, promotionRule, type Shown } from '../lab/promotion/promotion-rule.ts';
+import {
+  type PromotionRule,
+  promotionRule,
+  type ShadowEvidence,
+} from '../lab/promotion/promotion-rule.ts';
 import type { Shadow } from '../lab/shadow/start-shadow.ts';
 import type { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { JournalSubscriber } from '../picker/journal.ts';
@@ -15,7 +19,7 @@ import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import type { Log } from '../runtime/log.ts';
 import { HttpError } from './admin/admin-server.ts';
 
-export interface PromotingOptions {
+export interface PromotionControlOptions {
   /** Of the shadows, by their name. */
   readonly plans: ReadonlyMap<string, PickerPlan>;
   readonly rule?: PromotionRule | undefined;
@@ -25,14 +29,14 @@ export interface PromotingOptions {
 }
 
 /** Lets shadows decide requests: by hand through the admin port, and by rule. */
-export class Promoting {
+export class PromotionControl {
   /** Subscribe both to the picker that `start` is given. */
   readonly subscribers: readonly JournalSubscriber[];
   readonly #canary: Canary;
-  readonly #options: PromotingOptions;
+  readonly #options: PromotionControlOptions;
   #promotion: Promotion | undefined;
 
-  constructor(options: PromotingOptions) {
+  constructor(options: PromotionControlOptions) {
     this.#options = options;
     this.#canary = new Canary(options.random);
     const onAdopted = (): void =>
@@ -48,20 +52,20 @@ export class Promoting {
       this.#promotion?.fail(`it threw: ${error instanceof Error ? error.message : String(error)}`);
     };
     this.#promotion = new Promotion({
-      challenged: {
-        begin: (name) => {
+      challenger: {
+        start: (name) => {
           const plan = plans.get(name);
-          if (plan === undefined) throw new HttpError(404, noShadow(name, [...plans.keys()]));
+          if (plan === undefined) throw new HttpError(404, unknownShadow(name, [...plans.keys()]));
           picker.challenge(plan, { name, takes: canary.takes, onThrown });
         },
-        share: (percent) => canary.share(percent),
-        end: () => {
-          canary.share(undefined);
+        setShare: (percent) => canary.setShare(percent),
+        withdraw: () => {
+          canary.setShare(undefined);
           picker.withdraw();
         },
         outcomes: () => canary.outcomes(),
       },
-      shown: (name) => shownBy(shadows.find((shadow) => shadow.status().name === name)),
+      evidenceOf: (name) => evidenceFrom(shadows.find((shadow) => shadow.status().name === name)),
       rule,
       clock,
       onEvent: ({ what, ...event }) =>
@@ -120,7 +124,7 @@ export function readPromotionRule(
   }
   const { shadow } = parsed.data;
   const plan = plans.get(shadow);
-  if (plan === undefined) throw issue(noShadow(shadow, [...plans.keys()]), 'shadow');
+  if (plan === undefined) throw issue(unknownShadow(shadow, [...plans.keys()]), 'shadow');
   if (!plan.plugins.some(({ name }) => name === DEFAULT_PREFIX_PRODUCER)) {
     const why = `${shadow} keeps no prefix index, so no time to a first token is predicted of it`;
     throw issue(`${why}; add ${DEFAULT_PREFIX_PRODUCER} to its plugins`, 'shadow');
@@ -128,12 +132,12 @@ export function readPromotionRule(
   return parsed.data;
 }
 
-function noShadow(name: string, names: readonly string[]): string {
+function unknownShadow(name: string, names: readonly string[]): string {
   const known = names.length === 0 ? 'there are none: give one with --shadow' : names.join(', ');
   return `${name} is no shadow of this picker; the shadows: ${known}`;
 }
 
-function shownBy(shadow: Shadow | undefined): Shown | undefined {
+function evidenceFrom(shadow: Shadow | undefined): ShadowEvidence | undefined {
   const { parity, restarts, dropped } = shadow?.status() ?? {};
   if (parity === undefined) return undefined;
   const { replacement, all, gain } = parity;

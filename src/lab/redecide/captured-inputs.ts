@@ -1,10 +1,15 @@
 import type { EndpointId } from '../../framework/endpoint.ts';
 import { CACHE_CONFIG, CUSTOM_METRICS, LORA, STARTED_AT } from '../../framework/keys.ts';
-import type { EndpointRecord } from '../../journal/capture/capture-record.ts';
+import type { InferenceRequest } from '../../framework/request.ts';
+import { promptOfRuns } from '../../journal/capture/block-numbers.ts';
+import type { CapturedRequest, EndpointRecord } from '../../journal/capture/capture-record.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
 
 /** Does to a picker's pool what the record says was done to the captured one. */
-export function feedPool({ pool }: Pick<EndpointPicker, 'pool'>, record: EndpointRecord): void {
+export function applyEndpointRecord(
+  { pool }: Pick<EndpointPicker, 'pool'>,
+  record: EndpointRecord,
+): void {
   const id = record.id as EndpointId;
   switch (record.e) {
     case '+':
@@ -41,4 +46,24 @@ export function feedPool({ pool }: Pick<EndpointPicker, 'pool'>, record: Endpoin
     case 'custom':
       pool.set(id, CUSTOM_METRICS, new Map(Object.entries(record.values)));
   }
+}
+
+/** The request as a decision core takes it: its text is only blocks that are equal where the captured ones were. */
+export function requestOf({
+  blocks,
+  blockTokens,
+  fairness,
+  headers = {},
+  ...rest
+}: CapturedRequest): InferenceRequest {
+  return {
+    ...rest,
+    outputTokensMax: rest.outputTokensMax,
+    objective: rest.objective,
+    ttftSloMs: rest.ttftSloMs,
+    tpotSloMs: rest.tpotSloMs,
+    fairnessId: fairness,
+    headers: new Map(Object.entries(headers)),
+    prompt: promptOfRuns(blocks, blockTokens),
+  };
 }
