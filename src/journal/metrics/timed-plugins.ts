@@ -33,7 +33,6 @@ export function timedPlugins(metrics: PickerMetrics, clock: Pick<Clock, 'now'>):
       filter: timed('Filter', plugin, filter.filter.bind(filter)),
     }),
     scorer: (plugin, scorer) => ({
-      ...(scorer.account && { account: scorer.account }),
       ...(scorer.explain && { explain: scorer.explain.bind(scorer) }),
       score: timed('Scorer', plugin, scorer.score.bind(scorer)),
     }),
