@@ -7,9 +7,7 @@ import { type Replica, stateOf } from './http/replica.ts';
 /** Enough for a fault, which has a few fields. */
 const BODY_BYTES_MAX = 64 * 1024;
 
-const faultRequest = z.looseObject({
-  server: z.union([z.int().nonnegative(), z.literal('all')]),
-});
+const faultRequest = z.looseObject({ server: z.union([z.int().nonnegative(), z.literal('all')]) });
 
 /**
  * Creates a server that shows the state of a whole pool and sets its faults: `GET /state`, `POST

@@ -29,13 +29,10 @@ interface ReplicaParts {
 export function createReplica(name: string, parts: ReplicaParts): Replica {
   const { options, place, clock, random, events, kvNetwork, ranks } = parts;
   const { fabric, exchange, storeOf } = kvNetwork;
+  const { server, rank } = place;
   const port = new KvPort(options.kvLink);
   let startedAt = clock.wallTime();
-  const contextTokens = options.kvBlocks * options.blockTokens;
-  const stats =
-    events === undefined
-      ? new EngineStats(contextTokens)
-      : new PublishingStats(contextTokens, events);
+  const stats = new PublishingStats(options.kvBlocks * options.blockTokens, events);
   const engine = new Engine({
     ...options,
     clock,
@@ -47,7 +44,7 @@ export function createReplica(name: string, parts: ReplicaParts): Replica {
   });
   const metricsPage = createMetricsPage(DIALECTS[options.engine], {
     ...options,
-    rank: place.rank,
+    rank,
     engine,
     stats,
     // A server started without adapters can load some later, but does not report any.
@@ -61,8 +58,8 @@ export function createReplica(name: string, parts: ReplicaParts): Replica {
   };
   return {
     name,
-    server: place.server,
-    rank: place.rank,
+    server,
+    rank,
     ranks,
     address: '',
     engine,
@@ -128,17 +125,18 @@ export function kvEventsOf(
   return { recorder, publisher };
 }
 
-/** Publishes the events of the prefix cache after each step. */
+/** Publishes the events of the prefix cache, if there are any, after each step. */
 class PublishingStats extends EngineStats {
-  readonly #events: KvEvents;
+  readonly #events: KvEvents | undefined;
 
-  constructor(contextTokensMax: number, events: KvEvents) {
+  constructor(contextTokensMax: number, events: KvEvents | undefined) {
     super(contextTokensMax);
     this.#events = events;
   }
 
   override onStep(load: StepLoad, durationMs: number): void {
     super.onStep(load, durationMs);
+    if (this.#events === undefined) return;
     this.#events.publisher.publish(this.#events.recorder.take());
   }
 }

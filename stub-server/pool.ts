@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Clock } from '../src/framework/runtime.ts';
+import type { Clock, Random } from '../src/framework/runtime.ts';
 import { ListenError } from '../src/runtime/listen-error.ts';
 import { preciseClock } from '../src/runtime/precise-clock.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
@@ -11,7 +11,7 @@ import { scheduleFaults } from './faults/active-faults.ts';
 import type { Replica } from './http/replica.ts';
 import { createStubServer } from './http/server.ts';
 import type { KvEventPublisher } from './kv-events/kv-event-publisher.ts';
-import { engineAddresses } from './options/engine-addresses.ts';
+import { type EngineAddress, engineAddresses } from './options/engine-addresses.ts';
 import type { StubOptions } from './options/stub-options.ts';
 
 interface StubEndpoint {
@@ -47,42 +47,31 @@ export async function startMixedPool(
   const [common] = servers;
   if (common === undefined) throw new Error('a pool needs at least one server');
   const clock = scaledClock(preciseClock(), common.speed);
-  const random = seededRandom(common.seed);
-  const listening: Server[] = [];
-  const publishers: KvEventPublisher[] = [];
-  const replicas: Replica[] = [];
-  const byAddress = new Map<string, Replica>();
-  const kvNetwork = createKvNetwork(clock);
-  const ranks: Replica[][] = servers.map(() => []);
+  const pool: StartingPool = {
+    clock,
+    random: seededRandom(common.seed),
+    kvNetwork: createKvNetwork(clock),
+    ranks: servers.map(() => []),
+    byAddress: new Map(),
+    listening: [],
+    publishers: [],
+  };
   for (const place of engineAddresses(servers)) {
-    const { server: index, rank, host, port } = place;
-    const options = servers[index] ?? common;
-    const siblings = ranks[index] ?? [];
-    const name = `stub-${index}`;
-    const events = kvEventsOf(options, place, clock);
-    const fork = random.fork(rank === 0 ? name : `${name} rank ${rank}`);
-    const parts = { options, place, clock, events, kvNetwork, ranks: siblings };
-    const replica = createReplica(name, { ...parts, random: fork });
-    siblings.push(replica);
-    replicas.push(replica);
-    await events?.publisher.open();
-    const server = createStubServer(replica, (address) => byAddress.get(address));
-    await listen(server, host, port);
-    listening.push(server);
-    if (events !== undefined) publishers.push(events.publisher);
-    replica.address = addressOf(server, host);
-    byAddress.set(replica.address, replica);
+    await startReplica(pool, place, servers[place.server] ?? common);
   }
-  const control = controlPort === undefined ? undefined : createControlServer(replicas);
-  if (control !== undefined) {
-    await listen(control, common.host, controlPort ?? 0);
-    listening.push(control);
+  const { ranks, listening, publishers } = pool;
+  const replicas = ranks.flat();
+  let control: string | undefined;
+  if (controlPort !== undefined) {
+    const server = createControlServer(replicas);
+    control = await listen(server, common.host, controlPort);
+    listening.push(server);
   }
   const faults = ranks.map((siblings) => siblings.map((replica) => replica.faults));
   const schedule = scheduleFaults(common.faults, faults, clock);
   return {
     endpoints: replicas.map(({ address, rank, engine }) => ({ address, rank, engine })),
-    control: control && addressOf(control, common.host),
+    control,
     kvEvents: publishers.map(({ endpoint, replayEndpoint }) => ({ endpoint, replayEndpoint })),
     stop: async () => {
       schedule.stop();
@@ -90,6 +79,40 @@ export async function startMixedPool(
       await Promise.all(publishers.map((publisher) => publisher.close()));
     },
   };
+}
+
+interface StartingPool {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly kvNetwork: ReturnType<typeof createKvNetwork>;
+  /** The replicas by server, then by rank. */
+  readonly ranks: Replica[][];
+  readonly byAddress: Map<string, Replica>;
+  readonly listening: Server[];
+  readonly publishers: KvEventPublisher[];
+}
+
+/** Starts one engine and adds it to the pool. */
+async function startReplica(
+  pool: StartingPool,
+  place: EngineAddress,
+  options: StubOptions,
+): Promise<void> {
+  const { clock, random, kvNetwork, byAddress, listening, publishers } = pool;
+  const { server: index, rank, host, port } = place;
+  const ranks = pool.ranks[index] ?? [];
+  const name = `stub-${index}`;
+  const own = random.fork(rank === 0 ? name : `${name} rank ${rank}`);
+  const events = kvEventsOf(options, place, clock);
+  const parts = { options, place, clock, random: own, events, kvNetwork, ranks };
+  const replica = createReplica(name, parts);
+  ranks.push(replica);
+  await events?.publisher.open();
+  const server = createStubServer(replica, (address) => byAddress.get(address));
+  replica.address = await listen(server, host, port);
+  listening.push(server);
+  if (events !== undefined) publishers.push(events.publisher);
+  byAddress.set(replica.address, replica);
 }
 
 /** Model time that runs `ratio` times as fast as `clock`. */
@@ -104,14 +127,11 @@ function scaledClock(clock: Clock, ratio: number): Clock {
   };
 }
 
-function addressOf(server: Server, host: string): string {
-  return `${host}:${(server.address() as AddressInfo).port}`;
-}
-
-function listen(server: Server, host: string, port: number): Promise<void> {
+/** Returns `host:port`, with the port taken if `port` is 0. */
+function listen(server: Server, host: string, port: number): Promise<string> {
   return new Promise((resolve, reject) => {
     server.once('error', (error) => reject(new ListenError(`${host}:${port}`, error)));
-    server.listen(port, host, resolve);
+    server.listen(port, host, () => resolve(`${host}:${(server.address() as AddressInfo).port}`));
   });
 }
 

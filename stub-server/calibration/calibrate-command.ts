@@ -31,14 +31,9 @@ export function calibrateCommand(): Command {
       '--steps <csv>',
       'measured steps with the columns prefill_tokens, decode_sequences, context_tokens, step_ms',
     )
-    .option(
-      '--points <csv>',
-      'results of a benchmark at several request rates; see docs/stub-accuracy.md',
-    )
-    .option(
-      '--fit <configs>',
-      'with --points: configurations to fit on, comma-separated; the others are predicted',
-      (text) => text.split(','),
+    .option('--points <csv>', 'a benchmark’s results at several rates; see docs/stub-accuracy.md')
+    .option('--fit <configs>', 'fit on these configurations, predict the others', (text) =>
+      text.split(','),
     )
     .addOption(
       new Option('--accelerator <name>', 'accelerator whose data sheet the fit starts from')

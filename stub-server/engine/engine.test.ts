@@ -36,7 +36,7 @@ function drain(clock: SimulatedClock): void {
   while (clock.step()) continue;
 }
 
-interface Told {
+interface Progress {
   readonly tokensAt: number[];
   done: { reason: FinishReason; usage: SequenceUsage; at: number } | undefined;
 }
@@ -46,18 +46,18 @@ function submit(
   promptTokens: number,
   outputTokens: number,
   blockHashes: readonly number[] = [],
-): Told & { abort(): void } {
-  const told: Told = { tokensAt: [], done: undefined };
+): Progress & { abort(): void } {
+  const progress: Progress = { tokensAt: [], done: undefined };
   const { abort } = engine.submit({
     promptTokens,
     outputTokens,
     blockHashes,
-    onToken: (_count, at) => void told.tokensAt.push(at),
+    onToken: (_count, at) => void progress.tokensAt.push(at),
     onDone: (reason, usage, at) => {
-      told.done = { reason, usage, at };
+      progress.done = { reason, usage, at };
     },
   });
-  return Object.assign(told, { abort });
+  return Object.assign(progress, { abort });
 }
 
 const keys = (from: number, count: number): readonly number[] =>
@@ -66,22 +66,26 @@ const keys = (from: number, count: number): readonly number[] =>
 describe('Engine', () => {
   it('takes exactly as long for one request as the step-time model says', () => {
     const { clock, engine } = setUp();
-    const told = submit(engine, 1000, 4);
+    const progress = submit(engine, 1000, 4);
     drain(clock);
     const ttft = 6 + 0.04 * 1000;
     const decode = (context: number): number => 6 + 0.05 + 0.00002 * context;
     const wanted = [ttft, ttft + decode(1000)];
     wanted.push((wanted[1] ?? 0) + decode(1001));
     wanted.push((wanted[2] ?? 0) + decode(1002));
-    told.tokensAt.forEach((at, index) => expect(at).toBeCloseTo(wanted[index] ?? 0, 9));
-    expect(told.done?.usage).toEqual({ promptTokens: 1000, completionTokens: 4, cachedTokens: 0 });
+    progress.tokensAt.forEach((at, index) => expect(at).toBeCloseTo(wanted[index] ?? 0, 9));
+    expect(progress.done?.usage).toEqual({
+      promptTokens: 1000,
+      completionTokens: 4,
+      cachedTokens: 0,
+    });
   });
 
   it('computes a long prompt in chunks of the token budget', () => {
     const { clock, engine } = setUp({ batchedTokensMax: 500 });
-    const told = submit(engine, 1200, 1);
+    const progress = submit(engine, 1200, 1);
     drain(clock);
-    expect(told.tokensAt[0]).toBeCloseTo(3 * 6 + 0.04 * 1200, 9);
+    expect(progress.tokensAt[0]).toBeCloseTo(3 * 6 + 0.04 * 1200, 9);
   });
 
   it('batches: two requests at once finish sooner than one after the other', () => {
@@ -150,9 +154,14 @@ describe('Engine', () => {
       fc.property(fc.array(request, { maxLength: 40 }), (requests) => {
         const { clock, engine } = setUp({ kvBlocks: 40, sequencesMax: 6, batchedTokensMax: 128 });
         for (const { prompt, output, family, abort, steps } of requests) {
-          const told = submit(engine, prompt, output, keys(1000 * family, Math.floor(prompt / 16)));
+          const progress = submit(
+            engine,
+            prompt,
+            output,
+            keys(1000 * family, Math.floor(prompt / 16)),
+          );
           for (let step = 0; step < steps; step++) clock.step();
-          if (abort) told.abort();
+          if (abort) progress.abort();
           expect(engine.kv.pool.held).toBeLessThanOrEqual(40);
         }
         drain(clock);
@@ -175,9 +184,9 @@ describe('Engine', () => {
       const chain = keys(1000 * family, 1 + Math.floor(random.next() * 20));
       const missing = chain.findIndex((key) => !lru.includes(key));
       const held = missing === -1 ? chain.length : missing;
-      const told = submit(engine, 16 * chain.length + 1, 1, chain);
+      const progress = submit(engine, 16 * chain.length + 1, 1, chain);
       drain(clock);
-      expect(told.done?.usage.cachedTokens).toBe(16 * held);
+      expect(progress.done?.usage.cachedTokens).toBe(16 * held);
       for (const key of chain.slice(0, held)) lru.splice(lru.indexOf(key), 1);
       lru.splice(0, chain.length - held + 1);
       lru.push(undefined, ...[...chain].reverse());

@@ -149,10 +149,7 @@ function common(data: Chat | Completion, api: GenerationRequest['api']): Common 
     seed: data.seed ?? undefined,
     priority: data.priority ?? 0,
     cacheSalt: data.cache_salt ?? '',
-    kv: {
-      params: data.kv_transfer_params ?? undefined,
-      room: data.bootstrap_room ?? undefined,
-    },
+    kv: { params: data.kv_transfer_params ?? undefined, room: data.bootstrap_room ?? undefined },
     cacheHitThreshold: data.cache_hit_threshold ?? undefined,
   };
 }

@@ -16,16 +16,9 @@ interface Schema {
 
 /** An invented value that fits a JSON Schema; equal for equal random numbers. */
 export function valueFor(schema: unknown, random: Random, depth = 0): unknown {
-  const {
-    type,
-    enum: choices,
-    const: only,
-    properties = {},
-    required,
-    items,
-    minimum = 0,
-    maximum,
-  } = typeof schema === 'object' && schema !== null ? (schema as Schema) : {};
+  const known = typeof schema === 'object' && schema !== null ? (schema as Schema) : {};
+  const { type, enum: choices, const: only, properties = {}, required } = known;
+  const { items, minimum = 0, maximum } = known;
   if (only !== undefined) return only;
   if (choices !== undefined && choices.length > 0) {
     return choices[Math.floor(random.next() * choices.length)];

@@ -147,12 +147,12 @@ describe('KV events', () => {
     const replay = new Dealer();
     replay.connect(publisher.replayEndpoint ?? '');
     try {
-      // A subscriber hears nothing until its subscription has reached the publisher: publish until
-      // it does.
-      const heard = subscriber.receive();
+      // A subscriber receives nothing until its subscription has reached the publisher: publish
+      // until it does.
+      const received = subscriber.receive();
       let next = 2;
       const timer = setInterval(() => publisher.publish(removed(next++)), 5);
-      const [topic, sequence, payload] = await heard;
+      const [topic, sequence, payload] = await received;
       clearInterval(timer);
       expect(topic?.toString()).toBe('kv@10.0.0.1:8000@m');
       const number = Number(sequence?.readBigUInt64BE());

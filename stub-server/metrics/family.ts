@@ -1,4 +1,5 @@
 import type { Engine } from '../engine/engine.ts';
+import type { FinishReason } from '../engine/sequence.ts';
 import type { EngineStats } from './engine-stats.ts';
 import type { Histogram } from './histogram.ts';
 
@@ -64,16 +65,15 @@ export interface Dialect {
   readonly families: readonly Family[];
 }
 
-/** Families without labels of their own, by name; a value is a field of the stats or a function. */
-type Table<Value> = Readonly<Record<string, readonly [value: Value, help: string]>>;
+/** A number of `EngineStats`, or a function. */
+type Value = StatsField<number> | Read;
 
-export function series(
-  type: 'gauge' | 'counter',
-  table: Table<Read | StatsField<number>>,
-): readonly Family[] {
+/** Families without labels of their own, by name. */
+type Table<Source> = Readonly<Record<string, readonly [source: Source, help: string]>>;
+
+export function series(type: 'gauge' | 'counter', table: Table<Value>): readonly Family[] {
   return Object.entries(table).map(([name, [value, help]]) => {
-    const read: Read = typeof value === 'string' ? ({ stats }) => stats[value] : value;
-    return { type, name, help, series: [{ value: read }] };
+    return { type, name, help, series: [{ value: readOf(value) }] };
   });
 }
 
@@ -83,13 +83,31 @@ export function histograms(table: Table<StatsField<Histogram>>): readonly Family
   });
 }
 
+/** A gauge or counter with one series per value of a label. */
+export function labelled(
+  type: 'gauge' | 'counter',
+  name: string,
+  of: { readonly help: string; readonly label: string; readonly values: Record<string, Value> },
+): Family {
+  const entries = Object.entries(of.values).map(([key, value]) => ({
+    labels: { [of.label]: key },
+    value: readOf(value),
+  }));
+  return { type, name, help: of.help, series: entries };
+}
+
+function readOf(value: Value): Read {
+  return typeof value === 'string' ? ({ stats }) => stats[value] : value;
+}
+
 /** Finished requests by reason, under the name that several engines use. */
 export function requestSuccess(help: string): Family {
-  const reasons = (['stop', 'length', 'abort', 'error'] as const).map((reason) => ({
-    labels: { finished_reason: reason },
-    value: ({ stats }: MetricsSource) => stats.finished[reason],
-  }));
-  return { type: 'counter', name: 'request_success_total', help, series: reasons };
+  const by =
+    (reason: FinishReason): Read =>
+    ({ stats }) =>
+      stats.finished[reason];
+  const values = { stop: by('stop'), length: by('length'), abort: by('abort'), error: by('error') };
+  return labelled('counter', 'request_success_total', { help, label: 'finished_reason', values });
 }
 
 export const running = ({ engine }: MetricsSource): number => engine.runningCount;

@@ -189,8 +189,8 @@ describe('a metrics page', () => {
     if (promtool === undefined && process.env['CI'] === undefined)
       skip('promtool cannot be had here');
     for (const dialect of Object.keys(DIALECTS) as DialectName[]) {
-      const told = await checkMetrics(promtool ?? 'promtool', pageOf(dialect));
-      const errors = told.split('\n').filter((line) => /error|invalid|unexpected/i.test(line));
+      const report = await checkMetrics(promtool ?? 'promtool', pageOf(dialect));
+      const errors = report.split('\n').filter((line) => /error|invalid|unexpected/i.test(line));
       expect(errors, dialect).toEqual([]);
     }
   }, 200_000);

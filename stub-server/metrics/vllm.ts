@@ -5,6 +5,7 @@ import {
   histograms,
   type InfoFamily,
   kvUsage,
+  labelled,
   type MetricsSource,
   requestSuccess,
   running,
@@ -108,32 +109,21 @@ export const VLLM: Dialect = {
   ...DIALECT,
   families: [
     ...COMMON,
-    {
-      name: 'num_requests_waiting_by_reason',
+    labelled('gauge', 'num_requests_waiting_by_reason', {
       help: 'Number of requests waiting to be processed, by reason.',
-      type: 'gauge',
-      series: [
-        { labels: { reason: 'capacity' }, value: waiting },
-        { labels: { reason: 'deferred' }, value: () => 0 },
-      ],
-    },
-    {
-      name: 'prompt_tokens_by_source_total',
+      label: 'reason',
+      values: { capacity: waiting, deferred: () => 0 },
+    }),
+    labelled('counter', 'prompt_tokens_by_source_total', {
       help: 'Number of prompt tokens by where their KV came from.',
-      type: 'counter',
-      series: [
-        {
-          labels: { source: 'local_compute' },
-          value: ({ stats }) =>
-            stats.promptTokens - stats.cachedPromptTokens - stats.transferredPromptTokens,
-        },
-        { labels: { source: 'local_cache_hit' }, value: ({ stats }) => stats.cachedPromptTokens },
-        {
-          labels: { source: 'external_kv_transfer' },
-          value: ({ stats }) => stats.transferredPromptTokens,
-        },
-      ],
-    },
+      label: 'source',
+      values: {
+        local_compute: ({ stats }) =>
+          stats.promptTokens - stats.cachedPromptTokens - stats.transferredPromptTokens,
+        local_cache_hit: 'cachedPromptTokens',
+        external_kv_transfer: 'transferredPromptTokens',
+      },
+    }),
     ...series('counter', {
       prompt_tokens_cached_total: ['cachedPromptTokens', 'Number of cached prompt tokens.'],
       external_prefix_cache_queries_total: [
@@ -157,19 +147,15 @@ export const VLLM: Dialect = {
       ],
       request_num_preemptions: ['requestPreemptions', 'Histogram of preemptions per request.'],
     }),
-    {
-      name: 'engine_sleep_state',
+    labelled('gauge', 'engine_sleep_state', {
       help: 'Engine sleep state; awake = 0 means engine is sleeping.',
-      type: 'gauge',
-      series: [
-        { labels: { sleep_state: 'awake' }, value: ({ engine }) => Number(!engine.asleep) },
-        {
-          labels: { sleep_state: 'weights_offloaded' },
-          value: ({ engine }) => Number(engine.asleep),
-        },
-        { labels: { sleep_state: 'discard_all' }, value: () => 0 },
-      ],
-    },
+      label: 'sleep_state',
+      values: {
+        awake: ({ engine }) => Number(!engine.asleep),
+        weights_offloaded: ({ engine }) => Number(engine.asleep),
+        discard_all: () => 0,
+      },
+    }),
   ],
 };
 

@@ -38,7 +38,7 @@ faults:
 
   it.each([
     ['no servers', 'servers: []', /servers/],
-    ['a field nobody has', 'servers: [{presett: study}]', /servers\.0.*presett/s],
+    ['an unknown field', 'servers: [{presett: study}]', /servers\.0.*presett/s],
     [
       'coefficients that its preset does not have',
       'servers: [{preset: qwen3-14b-h100, baseMs: 3}]',

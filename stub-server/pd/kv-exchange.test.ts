@@ -52,14 +52,14 @@ describe('the exchange of KV', () => {
     expect(log).toEqual(['105 released', '105 ready', '205 released', '205 ready']);
   });
 
-  it('fails at once whoever cannot wait for a leg nobody knows', async () => {
+  it('fails at once a pull that does not wait, for an unknown leg', async () => {
     const { clock, log, fetch } = setUp();
     fetch('a', false);
     await clock.run(1000);
     expect(log).toEqual(['0 fail']);
   });
 
-  it('fails those who wait when the prefill leg is given up, or does not come in time', async () => {
+  it('fails waiting pulls when the prefill leg is abandoned or does not come in time', async () => {
     const { clock, exchange, port, log, fetch } = setUp();
     exchange.begin('a', port);
     fetch('a');
@@ -69,7 +69,7 @@ describe('the exchange of KV', () => {
     expect(log).toEqual(['10 fail', '300000 fail']);
   });
 
-  it('gives blocks back that nobody comes for', async () => {
+  it('releases blocks that are never pulled', async () => {
     const { clock, exchange, port, log, fetch, complete } = setUp();
     exchange.begin('a', port);
     complete('a');

@@ -32,7 +32,7 @@ describe('the network between stubs', () => {
     expect(await endsOf([{ tokens: 0, from: a, to: b }])).toEqual([2]);
   });
 
-  it('shares a sender’s link evenly, and gives the rest to who is left', async () => {
+  it('shares a sender’s link evenly, and gives all of it to the last transfer', async () => {
     const [a, b, c] = ports(3);
     const transfers = [
       { tokens: 1000, from: a, to: b },

@@ -47,7 +47,7 @@ describe('a preset by arithmetic', () => {
     }
   });
 
-  it('is what a server takes whose hardware is said', () => {
+  it('gives the defaults of a server with hardware in its options', () => {
     const { kvBlocks, latency } = stubOptions.parse({ hardware: LLAMA_8B });
     const preset = hardwarePreset(LLAMA_8B);
     expect([kvBlocks, latency]).toEqual([preset.kvBlocks, preset.latency]);
@@ -59,7 +59,7 @@ describe('a preset by arithmetic', () => {
     );
   });
 
-  it('gives way to coefficients that were calibrated', () => {
+  it('is overridden by calibrated coefficients', () => {
     const { latency } = hardwarePreset(LLAMA_70B);
     expect(stubOptions.parse({ latency }).latency).toEqual(latency);
     expect(() => stubOptions.parse({ latency, baseMs: 5 })).toThrow(/baseMs/);

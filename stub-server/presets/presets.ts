@@ -37,20 +37,16 @@ function roofline(
   };
 }
 
-type ServerDefaults = Pick<Preset, 'sequencesMax' | 'batchedTokensMax' | 'admissionMs'>;
+type Defaults = Pick<Preset, 'sequencesMax' | 'batchedTokensMax' | 'admissionMs'>;
 
 /**
  * Defaults of vLLM's API server on accelerators with at least 70 GiB other than the A100. The time
  * of admission is fitted to the idle TTFT on H100 (see below); all accelerators have the same front
  * end.
  */
-export const LARGE: ServerDefaults = {
-  sequencesMax: 1024,
-  batchedTokensMax: 8192,
-  admissionMs: 15,
-};
+export const LARGE: Defaults = { sequencesMax: 1024, batchedTokensMax: 8192, admissionMs: 15 };
 /** Its defaults on all other accelerators. */
-export const SMALL: ServerDefaults = { ...LARGE, sequencesMax: 256, batchedTokensMax: 2048 };
+export const SMALL: Defaults = { ...LARGE, sequencesMax: 256, batchedTokensMax: 2048 };
 
 export type PresetName =
   | 'study'

@@ -7,7 +7,7 @@ import { PRESETS, type PresetName } from '../../stub-server/presets/presets.ts';
 import { percent, tellFigure } from '../support/figure.ts';
 
 const NAMES = Object.keys(PRESETS) as PresetName[];
-/** So that memory is never what a run is bound by. */
+/** Enough that memory is never the limit. */
 const KV_BLOCKS = 1_000_000;
 
 function setUp(name: PresetName): { readonly clock: SimulatedClock; readonly engine: Engine } {
@@ -65,11 +65,11 @@ interface Shape {
   readonly outputTokens: number;
 }
 
-/** Requests per second that an engine serves when there are always more: from one mean step. */
+/** Requests per second at saturation, computed from one mean step. */
 function closedForm(name: PresetName, { promptTokens, outputTokens }: Shape): number {
   const { latency, sequencesMax, batchedTokensMax } = PRESETS[name];
   const decodes = outputTokens - 1;
-  // Each holds a place for as many steps as it has tokens, and needs so many tokens of the steps' budget.
+  // A request takes one place in the batch for each output token, and all its tokens in the budget.
   const perStep = Math.min(
     sequencesMax / outputTokens,
     batchedTokensMax / (promptTokens + decodes),
@@ -84,7 +84,7 @@ function closedForm(name: PresetName, { promptTokens, outputTokens }: Shape): nu
   return (1000 * perStep) / stepMs;
 }
 
-/** The same from the engine, over `seconds` after as many to warm up. */
+/** The same, measured on the engine over `seconds` after as many of warm-up. */
 function measured(name: PresetName, shape: Shape, seconds: number): number {
   const { clock, engine } = setUp(name);
   const { sequencesMax } = PRESETS[name];
@@ -97,7 +97,7 @@ function measured(name: PresetName, shape: Shape, seconds: number): number {
     engine.submit({ ...shape, outputTokens, blockHashes: [], onDone });
   };
   for (let count = 0; count < 2 * sequencesMax; count++) {
-    // The first ones end one after another, or all would go on ending together.
+    // The first requests have different lengths; else all requests would end together.
     submit(Math.ceil((((count % sequencesMax) + 1) / sequencesMax) * shape.outputTokens));
   }
   while (clock.step(1000 * seconds)) continue;

@@ -16,7 +16,7 @@ describe('the control server of a stub pool', () => {
   const fault = (body: object): Promise<Response> =>
     control('/faults', { method: 'POST', body: JSON.stringify(body) });
 
-  it('tells the state of every server', async () => {
+  it('shows the state of every server', async () => {
     const { servers } = (await (await control('/state')).json()) as { servers: object[] };
     expect(servers).toMatchObject([
       { name: 'stub-0', kv: { blocks: 27_000 } },
@@ -34,7 +34,7 @@ describe('the control server of a stub pool', () => {
     expect(sglang).toContain('sglang:num_running_reqs');
   });
 
-  it('breaks one server or all of them, and mends them', async () => {
+  it('sets and clears the faults of one server or of all', async () => {
     await fault({ server: 1, kind: 'error', status: 500 });
     const status = async (index: number): Promise<number> => {
       const { address = '' } = pool?.endpoints[index] ?? {};
@@ -52,7 +52,7 @@ describe('the control server of a stub pool', () => {
     expect([await status(0), await status(1)]).toEqual([200, 200]);
   });
 
-  it('refuses what it cannot do, and says why', async () => {
+  it('rejects invalid requests with a reason', async () => {
     expect((await fault({ server: 7, kind: 'hang' })).status).toBe(404);
     expect((await fault({ server: 0, kind: 'gremlins' })).status).toBe(400);
     expect((await control('/faults', { method: 'POST', body: 'no json' })).status).toBe(400);

@@ -96,7 +96,7 @@ describe('disaggregated requests', () => {
     expectPulled(decode);
   });
 
-  it('sglang: both legs at once, by room; the prefill side makes one token of an answer nobody reads', async () => {
+  it('sglang: both legs at once, by room; the prefill side generates one token of an answer that is discarded', async () => {
     const prompt = newPrompt();
     const room = { bootstrap_host: '127.0.0.1', bootstrap_port: 8998 };
     const fields = { prompt, ...room, bootstrap_room: 4_611_686_018_427_387_904 };

@@ -27,7 +27,7 @@ describe('faults of the stub', () => {
     await fetch(stub.url('/stub/faults'), { method: 'DELETE' });
   });
 
-  it('refuses connections, and serves again when mended', async () => {
+  it('refuses connections, and serves again when the fault ends', async () => {
     expect(await begin({ kind: 'refuse' })).toBe(200);
     await expect(ask()).rejects.toThrow();
     await expect(metrics()).rejects.toThrow();
@@ -103,12 +103,12 @@ describe('faults of the stub', () => {
     expect((await ask()).status).toBe(200);
   });
 
-  it('refuses a fault it does not know with what is wrong', async () => {
+  it('rejects an unknown fault with a reason', async () => {
     expect(await begin({ kind: 'slow' })).toBe(400);
     expect(await begin({ kind: 'gremlins' })).toBe(400);
   });
 
-  it('tells its state', async () => {
+  it('shows its state', async () => {
     await begin({ kind: 'slow', factor: 3 });
     const state = await (await fetch(stub.url('/stub/state'))).json();
     expect(state).toMatchObject({

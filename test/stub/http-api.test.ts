@@ -55,7 +55,7 @@ describe('the stub’s HTTP face', () => {
     ['tokens below 0', { model: 'm', prompt: [-1] }],
     ['n of 0', { model: 'm', prompt: 'x', n: 0 }],
     [
-      'a tool choice nobody has',
+      'an unknown tool choice',
       { model: 'm', messages: [{ role: 'user' }], tool_choice: { function: { name: 'x' } } },
     ],
   ])('refuses %s with 400 and stays up', async (_what, body) => {
@@ -75,9 +75,10 @@ describe('the stub’s HTTP face', () => {
     };
     expect(count).toBe(2);
     expect(JSON.parse((await post('/detokenize', { tokens })).body)).toEqual({ prompt: 'grüße!' });
-    const said = await post('/tokenize', { messages: [{ role: 'user', content: 'hello' }] });
-    // `<|user|>`, `hello`, the end of the message and `<|assistant|>`, each from a token of its own on.
-    expect(JSON.parse(said.body)).toHaveProperty('count', 3 + 2 + 1 + 4);
+    const answer = await post('/tokenize', { messages: [{ role: 'user', content: 'hello' }] });
+    // `<|user|>`, `hello`, the end of the message and `<|assistant|>`, each from a token of its own
+    // on.
+    expect(JSON.parse(answer.body)).toHaveProperty('count', 3 + 2 + 1 + 4);
   });
 
   it('finds the KV of its own answer again when that comes back as a message', async () => {
@@ -142,7 +143,7 @@ describe('the stub’s HTTP face', () => {
     expect(JSON.parse((await get('/is_sleeping')).body)).toEqual({ is_sleeping: false });
   });
 
-  it('frees what a client held who went away', async () => {
+  it('releases the memory of a client that disconnects', async () => {
     const [endpoint] = stub.pool().endpoints;
     const left = new AbortController();
     const response = await fetch(stub.url('/v1/completions'), {

@@ -11,9 +11,10 @@ it('publishes the blocks a request fills, with the tokens in them', async () => 
   subscriber.connect(events?.endpoint ?? '');
   subscriber.subscribe('kv@127.0.0.1:');
   try {
-    const heard = subscriber.receive();
+    const received = subscriber.receive();
     let sent = 0;
-    // Each prompt is new, so each stores blocks; the first ones may come before the subscription does.
+    // Each prompt is new, so each stores blocks; the first ones may come before the subscription
+    // does.
     const answers: Promise<unknown>[] = [];
     const timer = setInterval(() => {
       sent += 1;
@@ -23,7 +24,7 @@ it('publishes the blocks a request fills, with the tokens in them', async () => 
       });
       answers.push(answer.then((response) => response.text()));
     }, 20);
-    const [, , payload] = await heard;
+    const [, , payload] = await received;
     clearInterval(timer);
     await Promise.all(answers);
     const [, batch] = decode(payload ?? new Uint8Array()) as [number, unknown[][]];

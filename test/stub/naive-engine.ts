@@ -1,6 +1,6 @@
 /**
- * vLLM V1's scheduler as its description reads, one sequence and one block at a time, for comparison: nothing in it is
- * clever, and nothing is shared with the engine under test but the step's load.
+ * vLLM V1's scheduler, written directly from its description, one sequence and one block at a time.
+ * It shares nothing with the engine under test but the load of a step.
  */
 export interface NaiveRequest {
   readonly arrivalMs: number;
@@ -45,7 +45,7 @@ interface Running {
   generated: number;
   blocks: Block[];
   scheduled: boolean;
-  /** It has given a token since it was last admitted. */
+  /** Whether it has given a token since it was last admitted. */
   decoding: boolean;
 }
 
@@ -69,7 +69,7 @@ class NaiveEngine {
   readonly #all: readonly Running[];
   /** Free blocks, least recently used first. */
   readonly #free: Block[];
-  /** In order of filling: of two blocks with one content the first is found. */
+  /** In the order of filling: of two blocks with the same content, the first is found. */
   readonly #filled: Block[] = [];
   #toArrive: Running[];
   readonly #waiting: Running[] = [];
@@ -120,7 +120,7 @@ class NaiveEngine {
     if (this.#options.policy === 'priority') this.#waiting.sort(urgency);
   }
 
-  /** Returns whether anybody had to give way. */
+  /** Returns whether a sequence was preempted. */
   #continueRunning(): boolean {
     let preempted = false;
     const inTurn = [...this.#running];

@@ -34,7 +34,7 @@ describe('the official openai client against the stub', () => {
   });
 
   it('streams a chat, usage last, and gets the same text for the same seed', async () => {
-    const told = async (): Promise<{ text: string; tokens: number | undefined }> => {
+    const streamed = async (): Promise<{ text: string; tokens: number | undefined }> => {
       const stream = await client().chat.completions.create({
         model: 'm',
         messages,
@@ -51,13 +51,13 @@ describe('the official openai client against the stub', () => {
       }
       return { text, tokens };
     };
-    const first = await told();
+    const first = await streamed();
     expect(first.text).toHaveLength(4 * (first.tokens ?? 0));
-    expect(await told()).toEqual(first);
+    expect(await streamed()).toEqual(first);
   });
 
   it('reports what the prefix cache had', async () => {
-    const content = 'A prompt that nobody has sent before. '.repeat(30);
+    const content = 'A prompt that no other client has sent. '.repeat(30);
     const ask = () =>
       client().chat.completions.create({
         model: 'm',

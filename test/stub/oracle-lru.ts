@@ -1,11 +1,11 @@
-/** A block of memory: what it holds, if anybody may find it. */
+/** A block of memory and its content, if a request can find it. */
 interface Block {
   readonly content: number | undefined;
 }
 
 /**
- * Paged memory with a prefix cache, one request at a time, as plainly as it can be said: the least recently used block
- * is taken first, of one request's the last first. The oracle that the engine's own is held against.
+ * Paged memory with a prefix cache in the simplest form, to compare the engine's with, one request
+ * at a time. The least recently used block is evicted first; of one request's blocks, the last one.
  */
 export class OracleLru {
   /** Least recently used first. */
@@ -16,7 +16,7 @@ export class OracleLru {
     for (let count = 0; count < blocks; count++) this.#order.add({ content: undefined });
   }
 
-  /** Serves a request whose full blocks hold `contents`, with `others` more blocks; returns how many were found. */
+  /** Serves a request with `contents` in full blocks and `others` more blocks. Returns the hits. */
   serve(
     contents: readonly number[],
     { others, findable }: { others: number; findable: number },
@@ -42,7 +42,7 @@ export class OracleLru {
 
   #evict(): void {
     const [oldest] = this.#order;
-    if (oldest === undefined) throw new Error('a request larger than the memory');
+    if (oldest === undefined) throw new Error('the request is larger than the memory');
     this.#order.delete(oldest);
     const { content } = oldest;
     if (content === undefined) return;

@@ -6,14 +6,14 @@ import { LORA_DEFAULTS } from '../../stub-server/engine/lora-slots.ts';
 import type { SequenceRequest, Submission } from '../../stub-server/engine/sequence.ts';
 import { EngineStats } from '../../stub-server/metrics/engine-stats.ts';
 
-/** vLLM V1's rules by small examples, worked out by hand. Each step takes 1 ms, so a time is a step. */
+/** The rules of vLLM V1 in small examples. Each step takes 1 ms, so a time is a step. */
 
 interface Bench {
   readonly clock: SimulatedClock;
   readonly engine: Engine;
-  /** Of each step: prompt tokens, and sequences that decode. */
+  /** For each step: prompt tokens + decoding sequences. */
   readonly steps: string[];
-  /** What became of each request, in order: its name and the step. */
+  /** The events of all requests in order: name, event, step. */
   readonly log: string[];
   submit(name: string, request: Partial<SequenceRequest>): Submission;
   run(steps?: number): void;
@@ -74,7 +74,8 @@ describe('the engine schedules as vLLM V1', () => {
     submit('b', { promptTokens: 60, outputTokens: 3 });
     submit('c', { promptTokens: 60, outputTokens: 1 });
     run();
-    // 60 of a. Then a decodes and 99 are left: 60 of b, 39 of c. Then both decode: the other 21 of c.
+    // 60 of a. Then a decodes and 99 are left: 60 of b, 39 of c. Then both decode: the other 21 of
+    // c.
     expect(steps).toEqual(['60+0', '99+1', '21+2', '0+2']);
   });
 
@@ -86,7 +87,7 @@ describe('the engine schedules as vLLM V1', () => {
     expect(log).toEqual(['long first 3', 'long length 3']);
   });
 
-  it('head of the line: who does not fit keeps those behind it waiting, though they would', () => {
+  it('head of the line: a request that does not fit blocks those behind it, even if they fit', () => {
     const { log, submit, run } = bench({ kvBlocks: 10 });
     submit('holds', { promptTokens: 60, outputTokens: 5 });
     submit('large', { promptTokens: 70, outputTokens: 1 });
@@ -110,17 +111,19 @@ describe('the engine schedules as vLLM V1', () => {
       held.push(engine.kv.pool.held);
       run(1);
     }
-    // 18 tokens are two blocks; the third is taken to compute the 21st token, the fourth for the 31st.
+    // 18 tokens are two blocks; the third is taken to compute the 21st token, the fourth for the
+    // 31st.
     expect(held).toEqual([2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 4, 4]);
   });
 
-  it('preemption: the last to have come gives way, and computes all it had again when there is room', () => {
+  it('preemption: the last request is preempted, and computed again when there is memory', () => {
     const { log, submit, run } = bench({ kvBlocks: 6 });
     submit('first', { promptTokens: 28, outputTokens: 12, tokenIds: hashes(0, 28) });
     submit('last', { promptTokens: 29, outputTokens: 4, tokenIds: hashes(0, 29) });
     run();
-    // Three blocks each. In the fourth step `first` computes its 31st token and needs a fourth. `last` has two tokens by
-    // then; it computes all 31 again in the step after `first` has ended, which gives it the third.
+    // Three blocks each. In the fourth step `first` computes its 31st token and needs a fourth.
+    // `last` has two tokens by then; it computes all 31 again in the step after `first` has ended,
+    // which gives it the third.
     expect(log).toEqual([
       'first first 1',
       'last first 2',
@@ -142,7 +145,7 @@ describe('the engine schedules as vLLM V1', () => {
     ]);
   });
 
-  it('LoRA: who needs a slot that is not free is passed over, those behind it are not', () => {
+  it('LoRA: a request without a free slot is skipped, those behind it are admitted', () => {
     const loras = { ...LORA_DEFAULTS, slots: 1, activateMs: 0, loadMs: 0, stepOverhead: 0 };
     const { log, submit, run } = bench({ loras });
     submit('a', { lora: 'a', outputTokens: 3 });
