@@ -116,7 +116,7 @@ describe('bad input ends in a sentence and exit code 2', () => {
     [['stub', '--count', '1', '--port', 'BUSY'], /listens there already; stop it/],
     [
       ['stub', '--count', '1', '--port', '0', '--kv-events-port', 'BUSY'],
-      /cannot listen on tcp:.*: something listens there already/,
+      /cannot listen on tcp:.*: another process listens there already/,
     ],
     [['stub', '--pool', 'missing.yaml'], /^missing\.yaml: is not there$/m],
     [['stub', '--pool', 'broken.yaml'], /line 2, column \d+: /],
@@ -127,8 +127,6 @@ describe('bad input ends in a sentence and exit code 2', () => {
     [['redecide', 'empty.jsonl'], /is empty/],
     [['calibrate', '--points', 'missing.csv'], /^missing\.csv: is not there$/m],
     [['calibrate', '--steps', 'empty.csv'], /has no rows/],
-    [['explain', 'an-id', '--admin', '127.0.0.1:1'], /no picker at 127\.0\.0\.1:1/],
-    [['shadow', 'top', '--admin', '127.0.0.1:1'], /no picker at 127\.0\.0\.1:1/],
     // The first that is printed: nothing has been started, though the first of them could be.
     [
       ['demo', '--no-envoy', '--policies', 'default,nowhere,empty.csv,neither'],
@@ -142,6 +140,19 @@ describe('bad input ends in a sentence and exit code 2', () => {
   });
 });
 
+describe('what fails although it is used correctly', () => {
+  it.each([
+    [['explain', 'an-id', '--admin', '127.0.0.1:1']],
+    [['shadow', 'top', '--admin', '127.0.0.1:1']],
+  ])('%j', async (args) => {
+    const { code, stderr } = await pointsman(...args);
+    expect(stderr).toMatch(
+      /^no picker at 127\.0\.0\.1:1 .*; give the address of its --metrics-port/,
+    );
+    expect(code).toBe(1);
+  });
+});
+
 describe('bounds', () => {
   it.each(['--capture-max-bytes', '--shadow-log-max-bytes'])(
     '%s of less than a mebibyte is refused, with the bound',
@@ -149,9 +160,9 @@ describe('bounds', () => {
       for (const bytes of ['0', '1048575']) {
         const { code, stderr } = await pointsman(...SERVE, flag, bytes);
         expect(stderr).toContain(`${bytes}' is invalid. must be at least 1048576 bytes.`);
-        expect(code).toBe(1);
+        expect(code).toBe(2);
       }
-      // It is only told of where it is the fault.
+      // The bound is named only where it is the fault.
       const { stderr } = await pointsman(...SERVE, flag, '1048576', '--config', 'broken.yaml');
       expect(stderr).toMatch(/^broken\.yaml/);
     },

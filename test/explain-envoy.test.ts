@@ -76,11 +76,11 @@ describe.skipIf(binary === undefined)('pointsman explain, behind a real Envoy', 
     timeout: 60_000,
   }, async () => {
     await expect(pointsman('explain', 'nobody', '--admin', admin())).rejects.toMatchObject({
-      code: 2,
+      code: 1,
       stderr: expect.stringContaining('no request "nobody" among the last 40 decisions') as string,
     });
     await expect(pointsman('explain', 'x', '--admin', '127.0.0.1:1')).rejects.toMatchObject({
-      code: 2,
+      code: 1,
       stderr: expect.stringContaining('no picker at 127.0.0.1:1') as string,
     });
   });

@@ -1,29 +1,22 @@
-import { ConfigError } from '../framework/error.ts';
+import { CommandFailure } from './command-errors.ts';
 
-/** A picker that is busy answers within this; what does not is none. */
+/** Even a busy picker answers within this time. */
 const ANSWER_TIMEOUT_MS = 10_000;
 
-/** Where the metrics port of a picker on this machine is unless said otherwise. */
+/** The metrics port of a picker on this machine, by default. */
 export const DEFAULT_ADMIN = '127.0.0.1:9090';
 
+const HINT = 'give the address of its --metrics-port with --admin';
+
 export interface PickerQuestion {
-  /** The command that asks, for what it says of a fault. */
-  readonly command: string;
   /** The picker's metrics port: `host:port`, or a URL. */
   readonly admin: string;
   readonly path: string;
   readonly method?: 'GET' | 'POST' | undefined;
 }
 
-/** The document at a path of a running picker's metrics port. Throws ConfigError: no picker there, or what it refuses. */
-export async function askPicker<T>({
-  command,
-  admin,
-  path,
-  method = 'GET',
-}: PickerQuestion): Promise<T> {
-  const fault = (message: string): ConfigError =>
-    new ConfigError(command, [{ path: '--admin', message }]);
+/** The document at a path of a running picker's metrics port. Throws CommandFailure: no picker there, or its refusal. */
+export async function askPicker<T>({ admin, path, method = 'GET' }: PickerQuestion): Promise<T> {
   let status: number;
   let text: string;
   try {
@@ -33,17 +26,18 @@ export async function askPicker<T>({
     status = response.status;
     text = await response.text();
   } catch (error) {
-    throw fault(`no picker at ${admin} (${reasonOf(error)}); is it the port of --metrics-port?`);
+    throw new CommandFailure(`no picker at ${admin} (${reasonOf(error)}); ${HINT}`);
   }
   const document = objectIn(text);
   if (document === undefined) {
-    throw fault(`${admin} answered ${status} without JSON; is it the port of --metrics-port?`);
+    throw new CommandFailure(`${admin} answered ${status} without JSON; ${HINT}`);
   }
   if (status === 200) return document as T;
-  throw fault(typeof document['error'] === 'string' ? document['error'] : `answered ${status}`);
+  const { error } = document;
+  throw new CommandFailure(typeof error === 'string' ? error : `${admin} answered ${status}`);
 }
 
-/** `fetch failed` alone helps nobody. */
+/** The cause says more than `fetch failed`. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? error.cause.message : error.message;

@@ -21,7 +21,7 @@ export function explainCommand(): Command {
     .option('--json', 'print one JSON document', false)
     .action(async (id: string, { admin, all, json }: ExplainFlags) => {
       const path = `/debug/explain?id=${encodeURIComponent(id)}`;
-      const explanation = await askPicker<Explanation>({ command: 'explain', admin, path });
+      const explanation = await askPicker<Explanation>({ admin, path });
       if (json) process.stdout.write(`${JSON.stringify(explanation)}\n`);
       else process.stdout.write(explanationText(explanation, { all, time: timeOf(explanation) }));
     });
