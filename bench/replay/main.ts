@@ -20,7 +20,7 @@ import { type LiveRun, type PolicyPair, pairUp } from './agreement.ts';
 const TRACE = 'bench/traces/mooncake-conversation-5min.jsonl';
 /** With these arrivals and engines their means differ by more than draws of one policy do. */
 const POLICIES = 'default,reference-default,least-request,round-robin,random';
-/** So slow that a prompt takes the engine far longer than the rest of the path takes this machine. */
+/** So slow that the engine needs far longer for a prompt than this machine for all else. */
 const PRESET = 'llama-3.3-70b-h100-tp4';
 /** Medians may differ by this share. */
 const APART_MAX = 0.1;

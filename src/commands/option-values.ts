@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander';
 
-/** Parsers for values of options. Each throws InvalidArgumentError with the value and its bounds. */
+/** Parsers for option values. They throw InvalidArgumentError with the value and its bounds. */
 
 /** Gathers the values of an option that may be given several times. */
 export function collect(value: string, before: readonly string[]): readonly string[] {

@@ -14,7 +14,7 @@ export interface DemoReport {
   readonly policies: readonly PolicyResult[];
 }
 
-/** The sender shares the cores with all else; beyond this, its lateness is visible in the figures. */
+/** If requests are sent later than this, the lateness is visible in the figures. */
 const SENDER_LATE_MS = 20;
 
 const COLUMNS: readonly {

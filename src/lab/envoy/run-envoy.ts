@@ -25,7 +25,7 @@ interface RunningEnvoy {
   stop(): Promise<void>;
 }
 
-/** Startup takes half a second, and longer if the picker's health check runs into its 2 s timeout. */
+/** Startup takes 0.5 s, and longer if the picker's health check runs into its timeout of 2 s. */
 const READY_TIMEOUT_MS = 20_000;
 const READY_POLL_MS = 25;
 const TERM_TIMEOUT_MS = 2_000;
@@ -151,7 +151,7 @@ function relay(child: ChildProcess, log: (line: string) => void): () => readonly
   return () => kept;
 }
 
-/** Ends a process with SIGTERM, and with SIGKILL after the timeout. `exited` is when it has ended. */
+/** Ends a process with SIGTERM, and with SIGKILL after the timeout. Resolves with `exited`. */
 export async function endProcess(
   child: ChildProcess,
   exited: Promise<void>,

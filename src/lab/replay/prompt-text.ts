@@ -25,7 +25,7 @@ interface PromptTextOptions {
   readonly salt: string;
   /** Number of the request. The text after its last full block is of this request only. */
   readonly index: number;
-  /** Tokens that the target adds around the text. The text is shorter by these; at least one token. */
+  /** Tokens that the target adds to the text, which is shorter by these, but has at least one. */
   readonly templateTokens: number;
 }
 

@@ -28,7 +28,7 @@ export interface Replayed extends ReplaySummary {
 interface ReplayToOptions extends TargetOptions {
   /** What the target is listed under. */
   readonly name: string;
-  /** The model to ask for, whatever the trace says. */
+  /** The model to ask for instead of those in the trace. */
   readonly model: string | undefined;
   /** Sped up already, by `speed`. */
   readonly workload: Workload;

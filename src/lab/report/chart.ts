@@ -5,7 +5,7 @@ interface ChartSize {
   readonly height: number;
 }
 
-/** Okabe and Ito's colours, distinguishable for colour-blind readers; the page defines their values. */
+/** Okabe and Ito's colours, which colour-blind readers can distinguish; the page defines them. */
 const COLOURS: readonly string[] = Array.from({ length: 8 }, (_, at) => `var(--c${at})`);
 
 /** Font size. On a phone, charts shrink by a third; on wide screens the page's style reduces it. */

@@ -31,7 +31,7 @@ export interface HitLadder {
   readonly capacityLimited: HitRate | undefined;
   /**
    * With the servers' own caches and each request sent where it finds most and evicts least,
-   * whatever the queue there; undefined if their memory is unknown.
+   * regardless of queues; undefined if their memory is unknown.
    */
   readonly perfectRouting: HitRate | undefined;
 }

@@ -5,7 +5,7 @@ import type { PoolSpec } from './pool-spec.ts';
 import type { JobResult } from './run-job.ts';
 import { reshape } from './what-if.ts';
 
-/** Price of an accelerator per hour, by the preset of its server; the empty name is for all others. */
+/** Price of an accelerator per hour, by the server's preset; the empty name is for all others. */
 export type Prices = ReadonlyMap<string, number>;
 
 /** One configuration on one shape of the pool. Costs are in the unit of the prices. */
@@ -40,7 +40,7 @@ export interface CapacityPlan {
   readonly cheapestPerToken: number | undefined;
 }
 
-/** The load and the cost of each shape, in order of first appearance. Draws of a job share a row. */
+/** The load and the cost of each shape, in order of first appearance. Draws share a row. */
 export function capacityPlan(
   results: readonly JobResult[],
   {

@@ -39,8 +39,8 @@ const RETRIES_MAX = 5;
 const RETRY_AFTER_MS = 25;
 
 /**
- * Runs a workload through the real decision core and simulated model servers under a virtual clock. The same options
- * give the same result, byte for byte.
+ * Runs a workload through the real decision core and simulated model servers under a virtual clock.
+ * The same options give the same result, byte for byte.
  */
 export function simulate(options: SimulationOptions): SimulationResult {
   return new Simulation(options).run();

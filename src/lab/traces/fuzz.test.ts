@@ -7,7 +7,7 @@ import { seededRandom } from '../../runtime/seeded-random.ts';
 import { TRACE_FORMATS } from './reading/find-format.ts';
 import { type Trace, TraceError } from './trace.ts';
 
-/** Of each format; a failure names the one that brought it about. */
+/** For each format. A failure names its seed. */
 const SEEDS = Array.from({ length: 150 }, (_, index) => index + 1);
 
 const SPANS = JSON.stringify({

@@ -17,7 +17,7 @@ export interface TraceShape {
   readonly thin: number;
 }
 
-/** Merges, repeats, thins and shifts, in this order. Throws ConfigError if no or too many requests remain. */
+/** Merges, repeats, thins and shifts. Throws ConfigError if no or too many requests remain. */
 export function shapeTrace(
   trace: Trace,
   {
@@ -56,7 +56,7 @@ export function loopTrace(trace: Trace, times: number): Trace {
   return { ...trace, requests: rounds.flat() };
 }
 
-/** Keeps or drops conversations as a whole, so that their share of cached prompts stays the same. */
+/** Keeps or drops whole conversations, so that their share of cached prompts stays the same. */
 export function thinTrace(trace: Trace, share: number, random: Random): Trace {
   if (share === 1) return trace;
   const kept = new Map<string | undefined, boolean>();

@@ -43,7 +43,7 @@ export interface TraceFormat {
 /** Shared by all requests of formats without block ids, because there may be millions of them. */
 export const NO_BLOCKS: readonly number[] = [];
 
-/** The block size for formats without block ids. It only sets the unit in which memory is counted. */
+/** The block size of formats without block ids: only the unit in which memory is counted. */
 export const BLOCK_TOKENS_WITHOUT_IDS = 64;
 
 /** A larger number of tokens exceeds what any model accepts, so the trace is damaged. */

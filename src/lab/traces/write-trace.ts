@@ -4,7 +4,7 @@ import { ConfigError } from '../../framework/error.ts';
 import type { Trace } from './trace.ts';
 import type { TraceFormat } from './trace-format.ts';
 
-/** Text in one zstd frame or gzip member; neither the writer nor the reader holds more in memory. */
+/** Characters in a zstd frame or gzip member, the most that writer and reader hold in memory. */
 const FRAME_CHARACTERS = 8 * 1024 * 1024;
 
 /**

@@ -13,7 +13,7 @@ interface CollectOptions {
 const SPAN_MS_MAX = 2 * 366 * 86_400_000;
 const ADVICE = 'correct it, or use --lenient to skip bad lines and sort the others';
 
-/** Gathers the requests of a trace and checks their order. Throws TraceError unless it is lenient. */
+/** Gathers the requests of a trace and checks their order. Throws TraceError if not lenient. */
 export class TraceCollector {
   readonly #options: CollectOptions;
   #requests: TraceRequest[] = [];
@@ -54,7 +54,7 @@ export class TraceCollector {
     this.#notes.push(sentence);
   }
 
-  /** The trace, moved so that the first request is at 0. Throws TraceError if there is no request. */
+  /** The trace, with its first request at 0. Throws TraceError if there is no request. */
   trace(blockTokens: number): Trace {
     const { source } = this.#options;
     if (this.#requests.length === 0) {
