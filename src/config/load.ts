@@ -1,14 +1,19 @@
+import { nearest } from '../files/nearest.ts';
+import { parseOrReport } from '../files/zod-issues.ts';
 import { ConfigError, type ConfigIssue } from '../framework/error.ts';
-import type { PluginCatalogue } from '../framework/plugin.ts';
-import type { FileDiscoveryPlan, PickerPlan } from '../picker/plan/picker-plan.ts';
+import type { PluginCatalogue, SchedulerDefinition } from '../framework/plugin.ts';
+import type {
+  FileDiscoveryPlan,
+  PickerPlan,
+  PlannedScheduler,
+} from '../picker/plan/picker-plan.ts';
 import { configWarnings } from './config-warnings.ts';
 import { ZERO_KNOB } from './defaults.ts';
 import { effectiveConfig } from './effective-config.ts';
 import { planHandler, planProfiles } from './plan-profiles.ts';
-import { planScheduler } from './plan-scheduler.ts';
 import { planSources } from './plan-sources.ts';
 import { FILE_DISCOVERY, PluginTable } from './plugin-table.ts';
-import { type EndpointPickerConfig, readConfig } from './schema.ts';
+import { type EndpointPickerConfig, readConfig, type SchedulerEntry } from './schema.ts';
 
 interface LoadOptions {
   /** YAML or JSON. */
@@ -58,4 +63,23 @@ function planDiscovery(
     wanted: `${FILE_DISCOVERY} plugin`,
   });
   return table.discovery(pluginRef);
+}
+
+/** The scheduler in place of the profiles, if there is one. Adds errors to `issues`. */
+function planScheduler(
+  entry: SchedulerEntry | null | undefined,
+  definitions: readonly SchedulerDefinition[],
+  issues: ConfigIssue[],
+): PlannedScheduler | undefined {
+  if (entry === undefined || entry === null) return undefined;
+  const { type, ...fields } = entry;
+  const definition = definitions.find((each) => each.type === type);
+  if (definition === undefined) {
+    const known = definitions.map((each) => each.type);
+    const hint = nearest(type, known) || `; the known ones are ${known.join(', ') || 'none'}`;
+    issues.push({ path: 'scheduler.type', message: `${type} is not a known scheduler${hint}` });
+    return undefined;
+  }
+  const read = parseOrReport(definition.config, fields, 'scheduler', issues);
+  return read && { definition, config: read.parsed };
 }
