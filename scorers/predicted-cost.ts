@@ -32,6 +32,8 @@ const ADAPTER_LOAD_MS = 60;
 const SUSPECT_MS = 500;
 const SUSPECT_DOUBLINGS_MAX = 6;
 const SUSPECT_COST_MS = 30_000;
+/** Scorings that can be explained: more than one decision has. */
+const CYCLES_KEPT = 8;
 
 interface FailureStreak {
   readonly failures: number;
@@ -62,32 +64,24 @@ export const predictedCost: ScorerDefinition = defineScorer({
     const matchKey = prefixMatchKey(prefixMatchInfoProducerName);
     const breakdown = emptyBreakdown();
     const streaks: (FailureStreak | undefined)[] = [];
-    /** Cycles whose request asks for an adapter: known from all their endpoints, needed to explain one. */
-    const adapterCycles = new WeakSet<SchedulingContext>();
-    const readerFor = (
-      context: SchedulingContext,
-      { outputTokens }: RequestCost,
-    ): ((endpoint: Endpoint) => EndpointState) =>
-      stateReader(context, {
-        matchKey,
-        streaks,
-        outputTokens,
-        isAdapter: adapterCycles.has(context),
-      });
+    const cycles: CostCycle[] = [];
+    let turn = 0;
     return {
       score(endpoints, context) {
-        if (asksForAdapter(endpoints, context)) adapterCycles.add(context);
-        const request = requestCost(context);
-        const stateOf = readerFor(context, request);
+        const cycle = costCycle(context, { matchKey, streaks, scored: endpoints });
+        cycles[turn++ % CYCLES_KEPT] = cycle;
+        const { request, stateOf } = cycle;
         const costs = endpoints.map((endpoint) =>
           computeCost(request, stateOf(endpoint), breakdown),
         );
         return scoresOf(costs, endpoints, context.now);
       },
       explain(endpoint, context): ScoreTerms {
+        const { request, stateOf } =
+          cycles.find((cycle) => cycle.context === context) ??
+          costCycle(context, { matchKey, streaks, scored: [endpoint] });
         const terms = emptyBreakdown();
-        const request = requestCost(context);
-        computeCost(request, readerFor(context, request)(endpoint), terms);
+        computeCost(request, stateOf(endpoint), terms);
         return terms;
       },
       onDone({ endpoint: { slot } }: Routed, at: Millis, outcome: Outcome) {
@@ -119,44 +113,42 @@ function scoresOf(costs: number[], endpoints: readonly Endpoint[], now: Millis):
   return costs;
 }
 
-function requestCost(context: SchedulingContext): RequestCost {
-  const { now, request } = context;
-  const model = context.get(ENGINE_MODEL);
-  return {
-    promptTokens: request.promptTokens,
-    outputTokens: model.expectedOutputTokens(request),
-    demandRate: model.demandRate(now),
-  };
-}
-
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
 const NO_DEMAND = { requests: 0, workMs: 0 };
 const NO_LOAD = { requests: 0, pendingPrefillTokens: 0, contextTokens: 0 };
 
-/**
- * Reads the state of one endpoint after another into one object: with hundreds of endpoints a decision, garbage would cost
- * more than all else.
- */
-function stateReader(
+/** What the costs of one scoring are computed from. */
+interface CostCycle {
+  readonly context: SchedulingContext;
+  readonly request: RequestCost;
+  /**
+   * Reads the state of one endpoint after another into one object: with hundreds of endpoints a decision, garbage would
+   * cost more than all else.
+   */
+  readonly stateOf: (endpoint: Endpoint) => EndpointState;
+}
+
+function costCycle(
   context: SchedulingContext,
   {
     matchKey,
     streaks,
-    outputTokens,
-    isAdapter,
+    scored,
   }: {
     readonly matchKey: CycleKey<PrefixMatch>;
     readonly streaks: readonly (FailureStreak | undefined)[];
-    readonly outputTokens: number;
-    readonly isAdapter: boolean;
+    readonly scored: readonly Endpoint[];
   },
-): (endpoint: Endpoint) => EndpointState {
+): CostCycle {
   const inFlight = context.get(IN_FLIGHT);
   const match = context.get(matchKey);
   const model = context.get(ENGINE_MODEL);
   const { now } = context;
-  const adapter = isAdapter
+  const outputTokens = model.expectedOutputTokens(context.request);
+  const { promptTokens } = context.request;
+  const request = { promptTokens, outputTokens, demandRate: model.demandRate(now) };
+  const adapter = asksForAdapter(scored, context)
     ? { model: context.request.model, inFlight: context.get(MODELS_IN_FLIGHT), outputTokens }
     : undefined;
   const state: Mutable<EndpointState> = {
@@ -170,7 +162,7 @@ function stateReader(
     suspectMs: 0,
     stale: false,
   };
-  return (endpoint) => {
+  const stateOf = (endpoint: Endpoint): EndpointState => {
     const load = inFlight.load(endpoint);
     state.load = load;
     state.engine = model.stepTime(endpoint);
@@ -186,6 +178,7 @@ function stateReader(
       : endpoint.metrics.kvCacheUsage * state.capacityTokens;
     return state;
   };
+  return { context, request, stateOf };
 }
 
 /** Whether some endpoint reports the model of the request as an adapter. */

@@ -4,6 +4,12 @@ const HASH_START = 0x811c_9dc5;
 const HASH_PRIME = 0x0100_0193;
 /** Texts are cut after this many characters: a client may send an id of any length. */
 export const TEXT_MAX = 160;
+/** What Envoy gives requests as their id. */
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+/** In place of a length. */
+const UUID_MARK = 255;
+const DASH = 0x2d;
+const DIGIT_NINE = 0x39;
 
 /**
  * Bytes written one after another, little-endian. Call `reserve` before a group of writes: the other methods do not check
@@ -46,16 +52,25 @@ export class ByteLog {
     this.#at += 8;
   }
 
-  /** One byte a character, others as `?`; at most `TEXT_MAX` characters and one byte. Returns the text's hash. */
-  text(text: string): number {
+  /**
+   * Writes the characters from `from` on, one byte each, those beyond Latin-1 as `?`: at most `TEXT_MAX` characters and one
+   * byte more. A UUID takes half of that. Returns the hash of the whole text.
+   */
+  text(text: string, from = 0): number {
     const length = Math.min(text.length, TEXT_MAX);
     const bytes = this.#bytes;
-    bytes[this.#at++] = length;
+    const isUuid = from === 0 && UUID.test(text);
+    bytes[this.#at++] = isUuid ? UUID_MARK : length - from;
     let hash = HASH_START;
+    let digits = 0;
     for (let index = 0; index < length; index++) {
       const byte = byteAt(text, index);
-      bytes[this.#at++] = byte;
       hash = Math.imul(hash ^ byte, HASH_PRIME);
+      if (isUuid && byte !== DASH) {
+        const digit = (byte & 15) + (byte > DIGIT_NINE ? 9 : 0);
+        if ((digits++ & 1) === 0) bytes[this.#at] = digit << 4;
+        else bytes[this.#at] = (bytes[this.#at++] as number) | digit;
+      } else if (!isUuid && index >= from) bytes[this.#at++] = byte;
     }
     return hash >>> 0;
   }
@@ -103,9 +118,15 @@ export class ByteReader {
 
   text(): string {
     const length = this.u8();
+    if (length === UUID_MARK) return this.#uuid();
     let text = '';
     for (let index = 0; index < length; index++) text += String.fromCharCode(this.u8());
     return text;
+  }
+
+  #uuid(): string {
+    const hex = Array.from({ length: 16 }, () => this.u8().toString(16).padStart(2, '0')).join('');
+    return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
   }
 }
 

@@ -30,8 +30,9 @@ export class DecisionRecorder implements JournalSubscriber {
   readonly #wallOffsetMs: () => Millis;
   readonly #runs: RunWriter;
   readonly #list = new SlotBuffer();
-  /** The candidates and the model of the last decision. */
+  /** Of the last decision. */
   #candidates: Endpoint[] = [];
+  #id = '';
   #model = '';
   readonly #head = new Float64Array(HEAD.count);
   readonly #score = new Float64Array(SCORE.count);
@@ -60,7 +61,10 @@ export class DecisionRecorder implements JournalSubscriber {
         (sameModel ? FLAG.sameModel : 0) |
         (request.streaming ? FLAG.streaming : 0),
     );
-    const idHash = log.text(request.id);
+    const shared = inFull ? 0 : sharedLength(request.id, this.#id);
+    this.#id = request.id;
+    log.u8(shared);
+    const idHash = log.text(request.id, shared);
     const requestIdHash = log.text(request.headers.get('x-request-id') ?? '');
     if (!sameModel) log.text(request.model);
     this.#head[0] = request.promptTokens;
@@ -108,6 +112,14 @@ export class DecisionRecorder implements JournalSubscriber {
     for (const endpoint of endpoints) this.ring.name(endpoint);
     return false;
   }
+}
+
+/** How many characters both texts begin with. Ids of ours differ in their last characters. */
+function sharedLength(text: string, other: string): number {
+  const most = Math.min(text.length, other.length, TEXT_MAX);
+  let length = 0;
+  while (length < most && text.charCodeAt(length) === other.charCodeAt(length)) length += 1;
+  return length;
 }
 
 /** Whether both are states of one endpoint. */

@@ -34,15 +34,19 @@ export function writeNumbers(
 ): void {
   const { slots, count } = list;
   log.reserve(count * BYTES_PER_NUMBER);
-  for (let from = 0; from < count; ) {
-    const code = codeOf(values, from, last[slots[from] as number]);
+  let from = 0;
+  let next = count === 0 ? SAME : codeOf(values, 0, last[slots[0] as number]);
+  while (from < count) {
+    const code = next;
     let end = from + 1;
-    while (end < count && codeOf(values, end, last[slots[end] as number]) === code) {
-      end += 1;
+    for (; end < count; end++) {
+      next = codeOf(values, end, last[slots[end] as number]);
+      if (next !== code) break;
     }
     while (from < end) {
       const stop = end === count ? count : Math.min(end, from + REST);
       log.u8((code << LENGTH_BITS) | (stop === count ? REST : stop - from - 1));
+      if (code === SAME) from = stop;
       for (; from < stop; from++) {
         const value = values[from] as number;
         if (code === SHORT) log.f32(value);

@@ -3,7 +3,8 @@ import type { SlotList } from './numbers.ts';
 /**
  * The bytes of one decision, in the terms of `ByteLog` and `writeNumbers`. A slot list is a u16 count and a u16 each.
  *
- * - u8 `FLAG`s; texts: our id, the client's id, and the model unless it is that of the decision before
+ * - u8 `FLAG`s; u8 how many characters of our id are those of the decision before, text of the others; texts: the client's
+ *   id, and the model unless it is that of the decision before
  * - numbers: prompt tokens and the time; the slot list of the candidates unless it is that of the decision before
  * - for each profile that ran: u8 number of the profile in the layout, then
  *   - for each filter that dropped endpoints: u8 filter, slot list of those it kept; then u8 `NONE`

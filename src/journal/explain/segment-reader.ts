@@ -61,6 +61,7 @@ export class SegmentReader {
   readonly #last = new Map<ProfileLayout, readonly LastNumbers[]>();
   readonly #head: number[] = [];
   #candidates = new Uint16Array(0);
+  #id = '';
   #model = '';
 
   constructor({ bytes, layout }: Segment) {
@@ -72,12 +73,13 @@ export class SegmentReader {
   next(full: boolean): RecordedDecision {
     const reader = this.#reader;
     const flags = reader.u8();
-    const [id, requestId] = [reader.text(), reader.text()];
+    this.#id = this.#id.slice(0, reader.u8()) + reader.text();
+    const requestId = reader.text();
     if ((flags & FLAG.sameModel) === 0) this.#model = reader.text();
     readNumbers(reader, HEAD, this.#head);
     const [promptTokens = 0, at = 0] = this.#head;
     if ((flags & FLAG.sameList) === 0) this.#candidates = this.#slots();
-    const head = { id, requestId, model: this.#model, promptTokens, at };
+    const head = { id: this.#id, requestId, model: this.#model, promptTokens, at };
     const streaming = (flags & FLAG.streaming) !== 0;
     const runs: RecordedRun[] = [];
     for (let profile = reader.u8(); profile !== NONE; profile = reader.u8()) {
