@@ -29,16 +29,15 @@ export interface Capacity {
 }
 
 /** The columns of `comparisonRows` in words. */
-const COMPARISON_HEAD = [
-  '',
-  ...['TTFT mean, ms', 'TTFT p50, ms', 'TTFT p99, ms', 'per token, ms', 'end to end, ms'],
-  ...['good', 'found in caches', 'preempted', 'failed', 'TTFT against the first'],
-];
+const COMPARISON_HEAD =
+  '|TTFT mean, ms|TTFT p50, ms|TTFT p99, ms|per token, ms|end to end, ms|good|found in caches|preempted|failed|TTFT against the first'.split(
+    '|',
+  );
 /** The columns of `planRows` in words. */
-const PLAN_HEAD = [
-  ...['', 'configuration', 'servers', 'accelerators', 'cost per hour', 'good at this load'],
-  ...['TTFT p99, ms', 'limit, requests/s', 'cost of 1 M tokens', 'of 1 M output tokens', ''],
-];
+const PLAN_HEAD =
+  '|configuration|servers|accelerators|cost per hour|good at this load|TTFT p99, ms|limit, requests/s|cost of 1 M tokens|of 1 M output tokens|'.split(
+    '|',
+  );
 
 /** A report of runs as a self-contained HTML page. */
 export function reportPage({
