@@ -7,6 +7,7 @@ import { ConfigError } from '../framework/error.ts';
 import { type Api, SERVED_BY_HEADER } from '../lab/replay/completion-target.ts';
 import { describeReplay } from '../lab/replay/describe-replay.ts';
 import { type Replayed, replayTo } from '../lab/replay/replay-to.ts';
+import type { ReportInput } from '../lab/report/report-page.ts';
 import { type ConfigReport, compare } from '../lab/run-summary/compare.ts';
 import { curvesOf } from '../lab/run-summary/curves.ts';
 import { binLength, hitLadder } from '../lab/run-summary/hit-ladder.ts';
@@ -99,7 +100,7 @@ async function run(flags: ReplayFlags): Promise<void> {
       : `${renderComparison(reports)}\n${notes.join('\n')}\n`,
   );
   // Comes last, so that the figures are not lost if the report cannot be written.
-  if (flags.report !== undefined) await writeReport(flags, { reports, replays, notes });
+  if (flags.report !== undefined) await writeReport(flags, replays, { reports, notes });
   if (replays.some(({ figures }) => figures.stopped)) process.exitCode = STOPPED_EXIT_CODE;
 }
 
@@ -184,15 +185,8 @@ function asDocument(reports: readonly ConfigReport[], replays: readonly Replayed
 
 async function writeReport(
   { report: file = '', trace, speed }: ReplayFlags,
-  {
-    reports,
-    replays,
-    notes,
-  }: {
-    readonly reports: readonly ConfigReport[];
-    readonly replays: readonly Replayed[];
-    readonly notes: readonly string[];
-  },
+  replays: readonly Replayed[],
+  shown: Pick<ReportInput, 'reports' | 'notes'>,
 ): Promise<void> {
   // Imported on demand, because the chart library is large.
   const { reportPage } = await import('../lab/report/report-page.ts');
@@ -203,14 +197,13 @@ async function writeReport(
   const lastMs = first.requests.at(-1)?.request.atMs ?? 0;
   const page = reportPage({
     title: `${basename(trace)} sent to ${targets}${faster}`,
-    reports,
+    ...shown,
     drawn: replays.map(({ job, requests, figures }) => ({
       name: job.name,
       curves: curvesOf({ requests }, figures),
     })),
     // The memory of the target's servers is unknown.
     ladder: hitLadder(first.workload, undefined, binLength(lastMs)),
-    notes,
   });
   writeFileSync(file, page);
   process.stderr.write(`wrote ${file}\n`);

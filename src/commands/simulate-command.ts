@@ -128,8 +128,7 @@ async function run(flags: SimulateFlags): Promise<void> {
 
 /** Throws ConfigError for shapes and prices that do not fit the pool, before anything runs. */
 function checkPlanning({ shapes, prices }: Planning, pool: PoolSpec): void {
-  const shaped = shapes.map((shape) => (shape === undefined ? pool : reshape(pool, shape)));
-  for (const each of shaped) costPerHour(each, prices);
+  for (const shape of shapes) costPerHour(reshape(pool, shape), prices);
 }
 
 async function writeReport(

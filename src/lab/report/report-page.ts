@@ -7,7 +7,7 @@ import { type Drawn, distribution, hitLadderBars, hitRates, loadMap, pareto } fr
 import { goodputCurves, type LoadCurve, planChart, waitingOverTime } from './load-charts.ts';
 import { escaped, htmlPage, htmlTable } from './page.ts';
 
-interface ReportInput {
+export interface ReportInput {
   /** Names the trace and the pool. */
   readonly title: string;
   readonly reports: readonly ConfigReport[];

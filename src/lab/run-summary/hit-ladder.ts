@@ -49,7 +49,7 @@ export function hitLadder(
   const all = blocksOf && sum(blocksOf);
   const keys = keysOf(requests);
   const through = (sizes: readonly number[]): HitRate =>
-    rateOf(requests, found(requests, { keys, sizes, blockTokens }), binMs);
+    rateOf(requests, cachedTokens({ requests, blockTokens }, keys, sizes), binMs);
   return {
     ideal: through([Number.POSITIVE_INFINITY]),
     capacityLimited: all === undefined ? undefined : through([all]),
@@ -89,18 +89,11 @@ function keysOf(requests: readonly TraceRequest[]): readonly (readonly number[])
   );
 }
 
-/** For each request, the tokens of its prompt that a cache had. */
-function found(
-  requests: readonly TraceRequest[],
-  {
-    keys,
-    sizes,
-    blockTokens,
-  }: {
-    readonly keys: readonly (readonly number[])[];
-    readonly sizes: readonly number[];
-    readonly blockTokens: number;
-  },
+/** For each request, the tokens of its prompt that one of the caches had. `sizes` are in blocks. */
+function cachedTokens(
+  { requests, blockTokens }: Workload,
+  keys: readonly (readonly number[])[],
+  sizes: readonly number[],
 ): readonly number[] {
   const caches = sizes.map((blocksMax) => new LruCache(blocksMax));
   return requests.map(({ promptTokens }, at) => {

@@ -40,22 +40,20 @@ export interface CapacityPlan {
   readonly cheapestPerToken: number | undefined;
 }
 
+interface PlanInput {
+  readonly pool: PoolSpec;
+  readonly prices: Prices;
+  readonly objective: ServiceObjective;
+}
+
 /** The load and the cost of each shape, in order of first appearance. Draws share a row. */
 export function capacityPlan(
   results: readonly JobResult[],
-  {
-    pool,
-    prices,
-    objective,
-  }: {
-    readonly pool: PoolSpec;
-    readonly prices: Prices;
-    readonly objective: ServiceObjective;
-  },
+  { pool, prices, objective }: PlanInput,
 ): CapacityPlan {
   const groups = Map.groupBy(results, ({ job }) => `${job.shape ?? ''}\n${job.name}`);
   const rows = [...groups.values()].map((runs) =>
-    rowOf(runs, { pool: shapedPool(pool, runs[0]?.job.shape), prices, objective }),
+    rowOf(runs, { pool: reshape(pool, runs[0]?.job.shape), prices, objective }),
   );
   return {
     objective,
@@ -79,18 +77,7 @@ export function costPerHour({ servers }: PoolSpec, prices: Prices): number {
   }, 0);
 }
 
-function rowOf(
-  runs: readonly JobResult[],
-  {
-    pool,
-    prices,
-    objective,
-  }: {
-    readonly pool: PoolSpec;
-    readonly prices: Prices;
-    readonly objective: ServiceObjective;
-  },
-): PlanRow {
+function rowOf(runs: readonly JobResult[], { pool, prices, objective }: PlanInput): PlanRow {
   const [first] = runs;
   const perHour = costPerHour(pool, prices);
   const limits = runs.map(({ saturation }) =>
@@ -114,10 +101,6 @@ function rowOf(
     costPerMillion: costs(limits.map((limit) => limit?.goodTokensPerSecond)),
     costPerMillionOutput: costs(limits.map((limit) => limit?.goodOutputTokensPerSecond)),
   };
-}
-
-function shapedPool(pool: PoolSpec, shape: string | undefined): PoolSpec {
-  return shape === undefined ? pool : reshape(pool, shape);
 }
 
 /** Ignores values that are not finite. */

@@ -67,7 +67,7 @@ export function runJob(
   const { seed, spreadMs, config, scrapeIntervalMs, objective } = job;
   const drawn =
     spreadMs === 0 ? workload : jittered(workload, seededRandom(seed).fork('arrivals'), spreadMs);
-  const shaped = job.shape === undefined ? pool : reshape(pool, job.shape);
+  const shaped = reshape(pool, job.shape);
   const run = (speed: number): SimulationResult =>
     simulate({
       workload: speedUp(drawn, speed),

@@ -86,10 +86,12 @@ export function shapesOf(sweep: string): readonly string[] {
 }
 
 /**
- * A pool after the changes of one shape. A larger pool has the same mix of servers. Faults keep the
+ * A pool after the changes of one shape, if there is one. A larger pool has the same mix of servers. Faults keep the
  * index of their server and are dropped if it is gone. Throws ConfigError for an impossible size.
  */
-export function reshape({ servers, faults }: PoolSpec, shape: string): PoolSpec {
+export function reshape(pool: PoolSpec, shape: string | undefined): PoolSpec {
+  if (shape === undefined) return pool;
+  const { servers, faults } = pool;
   const placeOf = new Map(servers.map(({ id }, place) => [id, place]));
   const changed = shape
     .split('+')
