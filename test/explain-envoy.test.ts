@@ -2,11 +2,11 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { envoyBinary, type Stack, startStack } from '../bench/support/stack.ts';
 import type { Explanation } from '../src/journal/explain/explanation.ts';
 import type { DecisionLine, DecisionList } from '../src/serve/admin/decision-documents.ts';
 import { stubOptions } from '../stub-server/options/stub-options.ts';
 import { type StubPool, startStubPool } from '../stub-server/pool.ts';
-import { envoyBinary, type Stack, startStack } from '../bench/support/stack.ts';
 
 const binary = await envoyBinary();
 const run = promisify(execFile);
@@ -70,6 +70,14 @@ describe.skipIf(binary === undefined)('pointsman explain, behind a real Envoy', 
       '--json',
     );
     expect((JSON.parse(stdout) as Explanation).candidates.length).toBe(4);
+  });
+
+  it('lists the latest requests where none is named', { timeout: 60_000 }, async () => {
+    const { stdout } = await pointsman('explain', '--admin', admin());
+    const [, ...lines] = stdout.trimEnd().split('\n');
+    expect(lines.map((line) => line.trim().split(/\s+/)[1])).toEqual(
+      listed.slice(0, 20).map(({ requestId }) => requestId),
+    );
   });
 
   it('says what is wrong where there is no such request, and where there is no picker', {

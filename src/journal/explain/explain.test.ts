@@ -354,9 +354,9 @@ describe('/debug/decisions', () => {
     },
   );
 
-  it('refuses to explain what it is not told or does not know', () => {
+  it('refuses to explain a request that is not named or not known', () => {
     const explainDocument = decisionDocuments(setUp('default').recorder).get('/debug/explain');
-    expect(() => explainDocument?.(new URLSearchParams(''))).toThrow('say which request');
+    expect(() => explainDocument?.(new URLSearchParams(''))).toThrow('no request is named');
     expect(() => explainDocument?.(new URLSearchParams('id=x'))).toThrow('no request "x"');
   });
 });

@@ -1,4 +1,10 @@
-import type { ExplainedProfile, ExplainedScorer, Explanation, RunnerUp } from './explanation.ts';
+import type {
+  ExplainedProfile,
+  ExplainedScorer,
+  Explanation,
+  Outcome,
+  RunnerUp,
+} from './explanation.ts';
 
 /** The rows and names that are shown unless `all` asks for the others. */
 const ENDPOINTS_SHOWN = 12;
@@ -18,14 +24,15 @@ export function explanationText(explanation: Explanation, options: TextOptions):
   const lines = [
     `request    ${requestId || id}${also}, decision ${explanation.number}`,
     `asked      ${options.time}  model ${model || '?'}  ${promptTokens} prompt tokens`,
-    `went to    ${outcomeText(explanation)}`,
+    `went to    ${outcomeText(explanation.outcome)}`,
     `out of     ${candidates.length} endpoints`,
     ...profiles.flatMap((profile) => profileLines(profile, options)),
   ];
   return `${lines.join('\n')}\n`;
 }
 
-function outcomeText({ outcome }: Explanation): string {
+/** The endpoint that was picked, or why none was. */
+export function outcomeText(outcome: Outcome): string {
   if (outcome.kind === 'threw') return 'no endpoint: the scheduler failed';
   if (outcome.kind === 'exhausted')
     return `no endpoint: the filters of profile ${outcome.profile} left none`;
@@ -85,7 +92,7 @@ function scoresTable(profile: ExplainedProfile, shown: number): readonly string[
     const mark = rank === 0 ? '→' : rank > 0 ? String(rank + 1) : '';
     return [mark, endpoint, figure(total), ...scores.map(figure)];
   });
-  return table([['', 'endpoint', 'total', ...heads], ...rows], 2);
+  return textTable([['', 'endpoint', 'total', ...heads], ...rows], 2);
 }
 
 /** A row for each term that is not 0, with a column for the pick and one for the runner-up. */
@@ -105,11 +112,11 @@ function termsTable(
     .filter(({ values }) => values.some((value) => value !== 0))
     .map(({ term, values }) => [term, ...values.map(figure)]);
   if (cells.length === 0) return [];
-  return ['', ...table([[scorer, ...shown.map(({ endpoint }) => endpoint)], ...cells], 1)];
+  return ['', ...textTable([[scorer, ...shown.map(({ endpoint }) => endpoint)], ...cells], 1)];
 }
 
 /** Pads all cells of a column to one width; the first `left` columns are texts, the others figures. */
-function table(rows: readonly (readonly string[])[], left: number): readonly string[] {
+export function textTable(rows: readonly (readonly string[])[], left: number): readonly string[] {
   const widths = (rows[0] ?? []).map((_, at) =>
     Math.max(...rows.map((row) => row[at]?.length ?? 0)),
   );

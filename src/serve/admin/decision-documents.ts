@@ -22,21 +22,21 @@ export interface DecisionLine {
 }
 
 export interface DecisionList {
-  /** All that are held, and their bytes. */
+  /** The number of decisions held, and of their bytes. */
   readonly held: { readonly decisions: number; readonly bytes: number };
   /** Latest first. */
   readonly decisions: readonly DecisionLine[];
-  /** Ask with `before` this for earlier ones; absent where there are none. */
+  /** The value of `before` that asks for earlier ones; absent where there are none. */
   readonly before?: number;
 }
 
 const LIMIT_DEFAULT = 50;
 const LIMIT_MAX = 1000;
-/** Looked at for one answer: the picker picks nobody meanwhile. */
-const LOOKED_AT_MAX = 2048;
-const FILTERS = ['limit', 'before', 'endpoint', 'model', 'outcome'];
+/** Decisions that are read for one answer: the picker makes none meanwhile. */
+const READ_MAX = 2048;
+const PARAMETERS = ['limit', 'before', 'endpoint', 'model', 'outcome'];
 
-/** What the metrics port tells of decisions. */
+/** The documents of the metrics port that show decisions, by path. Throws HttpError for a query that makes no sense. */
 export function decisionDocuments({
   ring,
 }: DecisionRecorder): ReadonlyMap<string, (query: URLSearchParams) => unknown> {
@@ -50,7 +50,7 @@ export function decisionDocuments({
       (query): Explanation => {
         const id = query.get('id') ?? '';
         if (id === '')
-          throw new HttpError(400, 'say which request: /debug/explain?id=<request id>');
+          throw new HttpError(400, 'no request is named: ask for /debug/explain?id=<request id>');
         const found = findDecision(ring.segments(), id);
         if (found !== undefined) return explain(found);
         const { decisions } = ring.stats();
@@ -64,23 +64,27 @@ export function decisionDocuments({
 }
 
 function listed(segments: readonly Segment[], query: URLSearchParams): Omit<DecisionList, 'held'> {
-  const unknown = [...query.keys()].find((key) => !FILTERS.includes(key));
+  const unknown = [...query.keys()].find((key) => !PARAMETERS.includes(key));
   if (unknown !== undefined) {
-    throw new HttpError(400, `no filter ${unknown.slice(0, 50)}; there are ${FILTERS.join(', ')}`);
+    throw new HttpError(
+      400,
+      `${unknown.slice(0, 50)} is no parameter; the parameters are ${PARAMETERS.join(', ')}`,
+    );
   }
   const limit = wholeNumber(query, 'limit', LIMIT_DEFAULT);
-  if (limit < 1 || limit > LIMIT_MAX) throw new HttpError(400, `limit must be 1 to ${LIMIT_MAX}`);
+  if (limit < 1 || limit > LIMIT_MAX)
+    throw new HttpError(400, `limit must be from 1 to ${LIMIT_MAX}, not ${limit}`);
   const before = wholeNumber(query, 'before', Number.POSITIVE_INFINITY);
   const decisions: DecisionLine[] = [];
-  let looked = 0;
+  let read = 0;
   for (const segment of segments.toReversed()) {
     if (segment.first >= before) continue;
     for (const line of linesOf(segment).toReversed()) {
       if (line.number >= before) continue;
-      if (decisions.length === limit || looked === LOOKED_AT_MAX) {
+      if (decisions.length === limit || read === READ_MAX) {
         return { decisions, before: line.number + 1 };
       }
-      looked += 1;
+      read += 1;
       if (fits(line, query)) decisions.push(line);
     }
   }
@@ -90,7 +94,8 @@ function listed(segments: readonly Segment[], query: URLSearchParams): Omit<Deci
 function wholeNumber(query: URLSearchParams, name: string, otherwise: number): number {
   const text = query.get(name);
   if (text === null) return otherwise;
-  if (!/^\d{1,15}$/.test(text)) throw new HttpError(400, `${name} must be a whole number`);
+  if (!/^\d{1,15}$/.test(text))
+    throw new HttpError(400, `${name} must be a whole number, not ${text.slice(0, 50)}`);
   return Number(text);
 }
 
