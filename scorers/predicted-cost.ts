@@ -216,7 +216,8 @@ function adapterWaitMs(
   const inUse = models.has(model);
   const waiting = models.size + (inUse ? 0 : 1) - lora.max;
   const residenceMs = outputTokens * decodeStepMs(load.requests, load.contextTokens, engine);
-  const waitMs = waiting > 0 ? (waiting / lora.max) * residenceMs : 0;
+  // At least one slot: an engine that reports none must not make the cost infinite.
+  const waitMs = waiting > 0 ? (waiting / Math.max(1, lora.max)) * residenceMs : 0;
   const isLoaded = inUse || lora.running.has(model);
   return waitMs + (isLoaded ? 0 : ADAPTER_LOAD_MS);
 }

@@ -14,6 +14,7 @@ import type {
   SchedulingProfile,
   ScoredEndpoint,
   Scorer,
+  ScoreTerms,
 } from '../src/framework/scheduling.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
 import {
@@ -264,6 +265,28 @@ for (const definition of catalogue.scorers) {
       });
       expect([...read]).toEqual(definition.headers?.(config).map(({ name }) => name) ?? []);
     });
+
+    it.each(Object.entries(KINDS))(
+      '[S8] explains by the same finite terms every time and changes nothing, if it explains, %s',
+      (_name, kinds) => {
+        const scorer = create();
+        if (scorer.explain === undefined) return;
+        const { endpoints, context } = world({ size: 17, kinds, needs });
+        tell(scorer, endpoints);
+        const scoring = context();
+        const scores = scorer.score(endpoints, scoring);
+        const explain = (): readonly ScoreTerms[] =>
+          endpoints.map((endpoint) => scorer.explain?.(endpoint, scoring) ?? {});
+        const explained = explain();
+        for (const terms of explained) {
+          expect(Object.keys(terms)).toEqual(Object.keys(explained[0] ?? {}));
+          expect(Object.keys(terms)).not.toHaveLength(0);
+          expect(Object.values(terms).filter((value) => !Number.isFinite(value))).toEqual([]);
+        }
+        expect(explain()).toEqual(explained);
+        expect(scorer.score(endpoints, scoring)).toEqual(scores);
+      },
+    );
   });
 }
 
