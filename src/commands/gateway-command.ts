@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { startGateway } from '../gateway/start-gateway.ts';
 import { untilSignal } from '../runtime/process-end.ts';
+import { port } from './option-values.ts';
 
 interface GatewayFlags {
   readonly host: string;
@@ -39,13 +40,6 @@ export function gatewayCommand(): Command {
       await gateway.stop();
       process.exit(0);
     });
-}
-
-function port(text: string): number {
-  if (!/^\d+$/.test(text) || Number(text) > 65_535) {
-    throw new InvalidArgumentError('must be a whole number of at most 65535.');
-  }
-  return Number(text);
 }
 
 function address(text: string): string {

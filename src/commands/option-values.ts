@@ -44,11 +44,17 @@ export function atLeastOne(text: string): number {
   throw new InvalidArgumentError(`${text} is not a whole number of 1 or more.`);
 }
 
-/** `--plugin <file>`, as often as wanted. */
+export function port(text: string): number {
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value <= 65_535) return value;
+  throw new InvalidArgumentError(`${text} is not a port: give a whole number from 0 to 65535.`);
+}
+
+/** `--plugin <file>`, which may be repeated. */
 export function pluginOption(): Option {
   return new Option(
     '--plugin <file>',
-    'a module with plugin types of your own; see docs/plugins.md',
+    'module with plugin types of your own, may be repeated; see docs/plugins.md',
   )
     .argParser(collect)
     .default([], 'none');

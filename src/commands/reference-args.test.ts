@@ -17,7 +17,7 @@ describe('the reference picker’s command line', () => {
         '--extproc-port=9002',
         '--health-port=9003',
       ],
-      passedOver: ['--zap-encoder=json'],
+      ignored: ['--zap-encoder=json'],
     });
   });
 

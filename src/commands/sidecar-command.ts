@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import { isHostPort } from '../endpoints/discovery/file/host-port.ts';
 import { untilSignal } from '../runtime/process-end.ts';
 import { startSidecar } from '../sidecar/start-sidecar.ts';
+import { port } from './option-values.ts';
 
 interface SidecarFlags {
   readonly host: string;
@@ -50,11 +51,4 @@ function servers(text: string): readonly string[] {
 function server(text: string): string {
   if (!isHostPort(text)) throw new InvalidArgumentError('must be host:port.');
   return text;
-}
-
-function port(text: string): number {
-  if (!/^\d+$/.test(text) || Number(text) > 65_535) {
-    throw new InvalidArgumentError('must be a whole number of at most 65535.');
-  }
-  return Number(text);
 }

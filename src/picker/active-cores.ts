@@ -63,7 +63,8 @@ export class ActiveCores {
   /** What decides this request. */
   generationFor(request: InferenceRequest): Generation {
     const preparedBy = this.#preparedBy.get(request);
-    if (preparedBy === undefined || !this.#active.includes(preparedBy)) return this.#current(request);
+    if (preparedBy === undefined || !this.#active.includes(preparedBy))
+      return this.#current(request);
     // The challenger may have given the request back since.
     return preparedBy === this.#challenging ? this.#current(request) : preparedBy;
   }

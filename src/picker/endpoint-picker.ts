@@ -160,10 +160,13 @@ export class EndpointPicker implements Router, BookingRouter {
     try {
       const cycle = this.#cycleOf(request, options, at);
       if (cycle.context === undefined) throw this.#refuse(cycle, noCandidates(cycle, this.pool));
+      const startedAt = this.#options.stopwatch?.now();
       try {
         cycle.decision = observedDecision(destination, cycle.candidates);
       } catch (error) {
         throw this.#refuse(cycle, error);
+      } finally {
+        this.#measure(cycle, startedAt);
       }
       return this.#conclude(cycle, cycle.decision);
     } finally {

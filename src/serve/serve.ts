@@ -1,5 +1,7 @@
 import { randomInt } from 'node:crypto';
 import type { Registry } from 'prom-client';
+import type { Discovery } from '../endpoints/discovery/file/file-discovery.ts';
+import type { KubernetesDiscovery } from '../endpoints/discovery/kubernetes/start-kubernetes.ts';
 import { RequestRules } from '../endpoints/rewrites/request-rules.ts';
 import { logScrapeErrors } from '../endpoints/scraping/log-scrape-errors.ts';
 import { SCRAPE_FAILURES } from '../endpoints/scraping/scrape-errors.ts';
@@ -49,7 +51,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const shadows = startShadows(options, { ...started, shadowLog });
   const promotion = promotionControl?.start(picker, shadows);
   registerSchedulers(metrics.registry, { picker, shadows, promotion });
-  registerPool(options, { picker, metrics, clock: runtime.clock });
+  registerPool(options, { picker, metrics, runtime });
   const kubernetes = startKubernetesDiscovery(options, { picker, runtime, rules });
   const discovery =
     kubernetes === undefined ? startDiscovery(options, { picker, rules }) : undefined;
@@ -58,25 +60,13 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   );
   const election = electionOf(options, { metrics, runtime, server });
   const reload = reloadOf(options, { picker, metrics });
-  const watched = { picker, discovery, kubernetes, election, reload };
-  const admin = await startAdminServer({
-    host: options.host,
-    port: options.metricsPort,
-    metricsPage: () => metrics.page(),
-    ready: () => readiness(watched, runtime.clock.now()),
-    documents: new Map([
-      ['/debug/endpoints', () => describeEndpoints(picker, runtime.clock.now(), server.sessions())],
-      ['/debug/rules', () => rules.describe()],
-      ...debugDocuments({ picker, shadows, recorder, promotion }),
-    ]),
-    actions: promotion && promotionActions(promotion),
-  });
+  const observers = { recorder, shadows, promotion };
+  const followers = { discovery, kubernetes, election, reload };
+  const parts = { picker, metrics, runtime, rules, server, ...observers, ...followers };
+  const admin = await startAdminServer(adminOptions(options, parts));
   if (election === undefined) server.setServing(true);
-  const ports = {
-    extProcPort: server.port,
-    healthPort: server.healthPort,
-    metricsPort: admin.port,
-  };
+  const { port: extProcPort, healthPort } = server;
+  const ports = { extProcPort, healthPort, metricsPort: admin.port };
   log.info({ ...ports, endpoints: picker.pool.snapshot().length }, 'serving');
   return {
     ...ports,
@@ -95,18 +85,45 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   };
 }
 
-/** Puts on the metrics page who decides, and who looks on. */
+interface ServingParts {
+  readonly picker: EndpointPicker;
+  readonly metrics: PickerMetrics;
+  readonly recorder: DecisionRecorder | undefined;
+  readonly runtime: RealRuntime;
+  readonly rules: RequestRules;
+  readonly server: ExtProcServer;
+  readonly shadows: readonly Shadow[];
+  readonly promotion: Promotion | undefined;
+  readonly discovery: Discovery | undefined;
+  readonly kubernetes: KubernetesDiscovery | undefined;
+  readonly election: LeaderElection | undefined;
+  readonly reload: ConfigReload | undefined;
+}
+
+function adminOptions(
+  { host, metricsPort }: ServeOptions,
+  parts: ServingParts,
+): Parameters<typeof startAdminServer>[0] {
+  const { picker, metrics, runtime, rules, server, promotion } = parts;
+  const now = (): number => runtime.clock.now();
+  return {
+    host,
+    port: metricsPort,
+    metricsPage: () => metrics.page(),
+    ready: () => readiness(parts, now()),
+    documents: new Map([
+      ['/debug/endpoints', () => describeEndpoints(picker, now(), server.sessions())],
+      ['/debug/rules', () => rules.describe()],
+      ...debugDocuments(parts),
+    ]),
+    actions: promotion && promotionActions(promotion),
+  };
+}
+
+/** Puts shadows, a promoted shadow and a replacement scheduler on the metrics page. */
 function registerSchedulers(
   registry: Registry,
-  {
-    picker,
-    shadows,
-    promotion,
-  }: {
-    readonly picker: EndpointPicker;
-    readonly shadows: readonly Shadow[];
-    readonly promotion: Promotion | undefined;
-  },
+  { picker, shadows, promotion }: Pick<ServingParts, 'picker' | 'shadows' | 'promotion'>,
 ): void {
   registerShadowMetrics(registry, shadows);
   registerSchedulerMetrics(registry, () => picker.replacement());
@@ -116,11 +133,7 @@ function registerSchedulers(
 /** Puts the pool on the metrics page, and in the log what changes of it that somebody should know. */
 function registerPool(
   { poolName, log }: ServeOptions,
-  {
-    picker,
-    metrics,
-    clock,
-  }: { readonly picker: EndpointPicker; readonly metrics: PickerMetrics; readonly clock: Clock },
+  { picker, metrics, runtime: { clock } }: Pick<ServingParts, 'picker' | 'metrics' | 'runtime'>,
 ): void {
   const { registry } = metrics;
   const snapshot = (): readonly Endpoint[] => picker.pool.snapshot();
@@ -151,7 +164,7 @@ function recorderOf(
 
 function reloadOf(
   { configFile: file, plan, log }: ServeOptions,
-  { picker, metrics }: { readonly picker: EndpointPicker; readonly metrics: PickerMetrics },
+  { picker, metrics }: Pick<ServingParts, 'picker' | 'metrics'>,
 ): ConfigReload | undefined {
   const { registry } = metrics;
   const adopt = (next: PickerPlan): void => {
@@ -164,15 +177,7 @@ function reloadOf(
 
 function electionOf(
   { kubernetes, election, log }: ServeOptions,
-  {
-    metrics,
-    runtime,
-    server,
-  }: {
-    readonly metrics: PickerMetrics;
-    readonly runtime: RealRuntime;
-    readonly server: ExtProcServer;
-  },
+  { metrics, runtime, server }: Pick<ServingParts, 'metrics' | 'runtime' | 'server'>,
 ): LeaderElection | undefined {
   if (election === undefined || kubernetes === undefined) return undefined;
   return startElection({

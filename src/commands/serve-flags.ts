@@ -1,0 +1,217 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { ShadowData } from '../lab/shadow/shadow-data.ts';
+import type { ServeOptions } from '../serve/serve-options.ts';
+import { collect, pluginOption, port, wholeNumber } from './option-values.ts';
+
+/** Below Envoy's default buffer of 1 MiB, and enough text to recognize a prompt. */
+const EARLY_PICK_BYTES = 128 * 1024;
+/** Many times a prompt of a million tokens. */
+const BODY_BYTES_MAX = 64 * 1024 * 1024;
+/** Some tens of millions of requests. */
+const CAPTURE_BYTES_MAX = 4 * 1024 * 1024 * 1024;
+/** Some millions of decisions. */
+const SHADOW_LOG_BYTES_MAX = 1024 * 1024 * 1024;
+/** Some thousands of requests: a smaller file would be deleted before anyone can read it. */
+const WRITTEN_BYTES_MIN = 1024 * 1024;
+const DRAIN_TIMEOUT_MS = 30_000;
+const EXPLAIN_DECISIONS = 100_000;
+
+/** Flags that `startServe` takes as they are. */
+type DirectFlag =
+  | 'endpoints'
+  | 'endpointsFile'
+  | 'poolName'
+  | 'host'
+  | 'healthPort'
+  | 'metricsPort'
+  | 'insecure'
+  | 'certPath'
+  | 'earlyPickBytes'
+  | 'halfCloseAfterPick'
+  | 'drainTimeoutMs'
+  | 'explainDecisions'
+  | 'seed';
+
+export interface ServeFlags extends Pick<ServeOptions, DirectFlag> {
+  readonly config: string;
+  readonly plugin: readonly string[];
+  readonly poolNamespace?: string;
+  readonly poolGroup: string;
+  readonly kubeconfig?: string;
+  readonly haEnableLeaderElection: boolean;
+  readonly extprocPort: number;
+  readonly maxBodyBytes: number;
+  readonly capture?: string;
+  readonly captureMaxBytes: number;
+  readonly shadow: readonly string[];
+  readonly shadowState: ShadowData['state'];
+  readonly shadowLog?: string;
+  readonly shadowLogMaxBytes: number;
+  /** True without a file that has a rule. */
+  readonly promotion?: string | true;
+  readonly observe: boolean;
+  readonly logLevel: string;
+  readonly json: boolean;
+}
+
+/** Adds the options of `serve` in the order of `--help`: the most needed first. */
+export function addServeOptions(command: Command): Command {
+  const serving = addClusterOptions(addServerOptions(addEndpointOptions(command)));
+  return addRecordingOptions(addShadowOptions(serving));
+}
+
+function addEndpointOptions(command: Command): Command {
+  return command
+    .option(
+      '--config <file|name>',
+      'EndpointPickerConfig file, read again when it changes; or a built-in configuration: ' +
+        'default, reference-default, round-robin, …',
+      'default',
+    )
+    .addOption(pluginOption())
+    .option('--endpoints <host:port,…>', 'model servers, separated by commas', list, [])
+    .option(
+      '--endpoints-file <file>',
+      'model servers as a YAML or JSON file, read again when it changes',
+    )
+    .option(
+      '--pool-name <name>',
+      'name of the InferencePool, also the label `name` of the pool metrics',
+      'default',
+    );
+}
+
+function addServerOptions(command: Command): Command {
+  return command
+    .option('--host <address>', 'address to listen on', '0.0.0.0')
+    .option('--extproc-port <port>', 'port of the ext_proc and health services (gRPC)', port, 9002)
+    .option('--health-port <port>', 'port of a health service without TLS (gRPC)', port)
+    .option(
+      '--metrics-port <port>',
+      'port of /metrics, /healthz, /readyz, /debug/endpoints and /debug/decisions (HTTP)',
+      port,
+      9090,
+    )
+    .option('--insecure', 'serve ext_proc without TLS', false)
+    .option(
+      '--cert-path <folder>',
+      'folder with tls.crt and tls.key for ext_proc; without it a self-signed certificate is made',
+    )
+    .option(
+      '--max-body-bytes <n>',
+      'answer requests with larger bodies with 413',
+      wholeNumber,
+      BODY_BYTES_MAX,
+    )
+    .option(
+      '--early-pick-bytes <n>',
+      'when the proxy streams bodies: decide after this many bytes at the latest; keep it below ' +
+        'the proxy’s buffer limit',
+      wholeNumber,
+      EARLY_PICK_BYTES,
+    )
+    .option(
+      '--half-close-after-pick',
+      'in full duplex mode, take part in requests only: the end of a response is then predicted',
+      false,
+    )
+    .option(
+      '--drain-timeout-ms <ms>',
+      'after SIGTERM, wait this long for requests in flight',
+      wholeNumber,
+      DRAIN_TIMEOUT_MS,
+    )
+    .option('--seed <n>', 'seed of random numbers, to repeat a run', wholeNumber)
+    .addOption(
+      new Option('--log-level <level>', 'least severe level to log')
+        .choices(['debug', 'info', 'warn', 'error', 'silent'])
+        .default('info'),
+    )
+    .option('--json', 'print the ports as one JSON document once the picker serves', false);
+}
+
+function addClusterOptions(command: Command): Command {
+  return command
+    .option(
+      '--pool-namespace <name>',
+      'take endpoints from the InferencePool --pool-name in this namespace, and from its pods',
+    )
+    .option('--pool-group <group>', 'API group of the InferencePool', 'inference.networking.k8s.io')
+    .option(
+      '--kubeconfig <file>',
+      'how to reach the API server; not needed inside a cluster or with a kubeconfig of your own',
+    )
+    .option(
+      '--ha-enable-leader-election',
+      'elect one of the pool’s pickers by a Lease; only the elected one is ready',
+      false,
+    );
+}
+
+function addShadowOptions(command: Command): Command {
+  return command
+    .option(
+      '--shadow <file|name>',
+      'configuration that decides every request, too, without effect; may be repeated',
+      collect,
+      [],
+    )
+    .addOption(
+      new Option(
+        '--shadow-state <what>',
+        'what a shadow’s later decisions build on: where requests went, or where it would have ' +
+          'sent them',
+      )
+        .choices(['as-it-happened', 'as-if-decided'])
+        .default('as-it-happened'),
+    )
+    .option('--shadow-log <file>', 'write the decisions of all shadows to this file as JSON Lines')
+    .option(
+      '--shadow-log-max-bytes <n>',
+      'most bytes of that file and its three predecessors together',
+      writtenBytes,
+      SHADOW_LOG_BYTES_MAX,
+    )
+    .option(
+      '--promotion [rule]',
+      'allow shadows to decide requests: by `pointsman shadow promote`, and by the rule in this ' +
+        'file; see docs/promotion.md',
+    )
+    .option(
+      '--observe',
+      'decide nothing: follow the picker whose ext_proc filter comes first, and compare it with ' +
+        '--config as a shadow',
+      false,
+    );
+}
+
+function addRecordingOptions(command: Command): Command {
+  return command
+    .option(
+      '--capture <folder>',
+      'write the inputs and results of decisions there, without text; see docs/trace-format.md',
+    )
+    .option(
+      '--capture-max-bytes <n>',
+      'delete the oldest files of the capture beyond this size',
+      writtenBytes,
+      CAPTURE_BYTES_MAX,
+    )
+    .option(
+      '--explain-decisions <n>',
+      'number of recent decisions that `pointsman explain` can show; 0 records none',
+      wholeNumber,
+      EXPLAIN_DECISIONS,
+    );
+}
+
+function list(text: string, before: readonly string[]): readonly string[] {
+  const items = text.split(',').map((each) => each.trim());
+  return [...before, ...items.filter((each) => each !== '')];
+}
+
+function writtenBytes(text: string): number {
+  const value = wholeNumber(text);
+  if (value >= WRITTEN_BYTES_MIN) return value;
+  throw new InvalidArgumentError(`must be at least ${WRITTEN_BYTES_MIN} bytes.`);
+}
