@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { Command, InvalidArgumentError } from 'commander';
 import { readYaml } from '../src/files/read-yaml.ts';
 import { ConfigError } from '../src/framework/error.ts';
-import { readPoolFile } from './options/pool-file.ts';
 import { parseOptions, type StubOptions, stubOptions } from './options/stub-options.ts';
+import { readPoolFile } from './options/stub-pool-file.ts';
 import { startMixedPool } from './pool.ts';
 
 interface StubFlags extends Readonly<Record<string, unknown>> {

@@ -164,10 +164,10 @@ export class EndpointPicker implements Router, BookingRouter {
       try {
         cycle.decision = observedDecision(destination, cycle.candidates);
       } catch (error) {
-        throw this.#refuse(cycle, error);
-      } finally {
         this.#measure(cycle, startedAt);
+        throw this.#refuse(cycle, error);
       }
+      this.#measure(cycle, startedAt);
       return this.#conclude(cycle, cycle.decision);
     } finally {
       this.clock.end();

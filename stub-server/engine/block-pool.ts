@@ -1,5 +1,5 @@
 import { invariant } from '../../src/framework/error.ts';
-import { BlockTable } from './block-table.ts';
+import { BlockHashTable } from './block-hash-table.ts';
 import { FreeQueue } from './free-queue.ts';
 
 /** Initial number of blocks with state; the arrays grow with use. */
@@ -19,7 +19,7 @@ export class BlockPool {
   #holders: Int32Array = new Int32Array(CAPACITY_MIN);
   /** Content hash of each block; NaN where the content is not known. */
   #hashes: Float64Array = new Float64Array(CAPACITY_MIN);
-  readonly #table = new BlockTable();
+  readonly #table = new BlockHashTable();
   readonly #onEvicted: (hash: number) => void;
 
   /** `onEvicted` is called for each block of known content whose memory is taken. */

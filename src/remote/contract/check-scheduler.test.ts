@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { DecisionMessage, PickerMessage, Welcome } from '../messages.ts';
 import { checkScheduler } from './check-scheduler.ts';
-import type { OpenSession, SchedulerSession } from './session.ts';
+import type { OpenSession, SchedulerSession } from './scheduler-session.ts';
 
 const WELCOME: Welcome = {
   version: 1,

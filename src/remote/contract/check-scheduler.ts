@@ -1,5 +1,5 @@
 import { CONTRACT_RULES } from './rules.ts';
-import type { OpenSession } from './session.ts';
+import type { OpenSession } from './scheduler-session.ts';
 
 export interface RuleResult {
   readonly rule: string;

@@ -18,7 +18,7 @@ import type {
   Welcome,
 } from '../messages.ts';
 import { sampleRequest } from './sample-messages.ts';
-import { type OpenSession, ReceivedDecisions, type SchedulerSession } from './session.ts';
+import { type OpenSession, ReceivedDecisions, type SchedulerSession } from './scheduler-session.ts';
 
 type SessionRuntime = Pick<Runtime, 'clock' | 'random'>;
 

@@ -14,7 +14,7 @@ import {
   type OpenSession,
   ReceivedDecisions,
   type SchedulerSession,
-} from './session.ts';
+} from './scheduler-session.ts';
 
 interface SchedulerAddress {
   /** `unix:/path` or `host:port`. */

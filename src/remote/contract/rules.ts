@@ -1,6 +1,6 @@
 import type { DecisionMessage } from '../messages.ts';
 import { sampleEndpoint, sampleEndpoints, sampleHashes, sampleRequest } from './sample-messages.ts';
-import { OFFERED_HEADERS, type OpenSession, type SchedulerSession } from './session.ts';
+import { OFFERED_HEADERS, type OpenSession, type SchedulerSession } from './scheduler-session.ts';
 
 /** A rule that a scheduler must keep; SPEC.md has it under the same name. */
 interface ContractRule {

@@ -7,11 +7,11 @@ import {
   Watch,
 } from '@kubernetes/client-node';
 import { type ApiRequest, apiServerOf, explainApiError, statusOf } from './api-error.ts';
+import type { InferencePool } from './inference-pool.ts';
 import type { ResourceSource } from './informer.ts';
 import { type KubeObject, leanNode, leanPod, type Node, type Pod } from './kube-objects.ts';
 import { GROUP_ANNOTATIONS, WORKER_SELECTOR } from './pod-group.ts';
 import type { PoolSources } from './pool-follower.ts';
-import type { InferencePool } from './pool-spec.ts';
 
 export interface PoolName {
   readonly namespace: string;

