@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { createPicker } from '../src/index.ts';
-import { mean } from '../src/lab/run-summary/statistics.ts';
+import { mean, quantile } from '../src/lab/run-summary/statistics.ts';
 import { simulate } from '../src/lab/simulate/simulate.ts';
 import type { TraceRequest } from '../src/lab/traces/trace.ts';
 import type { Workload } from '../src/lab/traces/workload.ts';
@@ -8,8 +8,9 @@ import { seededRandom } from '../src/runtime/seeded-random.ts';
 import { mixedPool, presetServer } from './scenarios/pools.ts';
 
 /**
- * When dividing a pool by prompt length pays: `npm run bench -- assignment`. Eight servers, with and without a division
- * that is learned, under the default policy and the reference's; times to first token in milliseconds.
+ * Measures when it pays to divide a pool by prompt length: `npm run bench -- assignment`. Simulates
+ * eight servers with and without a learned division, with the default policy and the reference's.
+ * Prints times to first token in milliseconds.
  */
 const { values } = parseArgs({
   options: {
@@ -23,7 +24,7 @@ const SHORT_TOKENS = 1000;
 interface Traffic {
   readonly name: string;
   readonly perSecond: number;
-  /** Of the requests. */
+  /** Share of requests with long prompts, 0 to 1. */
   readonly longShare: number;
   readonly longTokens: number;
 }
@@ -97,7 +98,7 @@ function figures(traffic: Traffic, text: string): Figures {
   const short = times(false);
   return {
     short: mean(short),
-    shortP99: short[Math.floor(0.99 * short.length)] ?? Number.NaN,
+    shortP99: quantile(short, 0.99),
     long: mean(times(true)),
   };
 }
@@ -110,8 +111,8 @@ for (const traffic of TRAFFIC) {
   for (const [policy, scorers] of Object.entries(POLICIES)) {
     for (const divided of [false, true]) {
       const { short, shortP99, long } = figures(traffic, config(divided, scorers));
-      const told = [short, shortP99, long].map((ms) => (Number.isNaN(ms) ? '-' : ms.toFixed(0)));
-      process.stdout.write(line(traffic.name, `${policy}${divided ? ', divided' : ''}`, ...told));
+      const times = [short, shortP99, long].map((ms) => (Number.isNaN(ms) ? '-' : ms.toFixed(0)));
+      process.stdout.write(line(traffic.name, `${policy}${divided ? ', divided' : ''}`, ...times));
     }
   }
 }

@@ -3,9 +3,10 @@ import { compareDisaggregation } from './scenarios/compare-disaggregation.ts';
 import { DISAGGREGATED_POOLS } from './scenarios/disaggregation.ts';
 
 /**
- * Whether to compute prompts elsewhere, over the load range: `npm run bench -- disaggregation`. Mean time to first token
- * and end to end in milliseconds: always where they are decoded, always elsewhere, and as the cost decider has it, each of
- * its objectives by its own figure.
+ * Compares, at several loads, prefill on the decoding server (local), always on another server
+ * (split), and where the cost decider chooses (cost): `npm run bench -- disaggregation`. Prints
+ * mean times to first token and end to end in milliseconds, each with the decider's objective for
+ * it.
  */
 const { values } = parseArgs({
   options: {

@@ -6,8 +6,9 @@ import { encodeResponse } from '../src/extproc/codec/encode-response.ts';
 import type { PickMutation, StreamAction } from '../src/extproc/codec/stream-action.ts';
 
 /**
- * What a message costs to read and to write, ours beside protobufjs through @grpc/proto-loader: `node bench/micro-codec.ts`.
- * Writing includes the copy into grpc-js's frame, which ours is and protobufjs needs besides.
+ * Measures the time to read and to write a message, with our codec and with protobufjs through
+ * @grpc/proto-loader: `node bench/micro-codec.ts`. Writing includes the copy into grpc-js's frame:
+ * our codec writes into the frame, protobufjs needs an extra copy.
  */
 
 type Answer = Exclude<StreamAction, { readonly kind: 'half-close' }>;

@@ -13,8 +13,8 @@ import type { PlannedPlugin } from '../src/picker/plan/picker-plan.ts';
 import { nodeClock } from '../src/runtime/node-clock.ts';
 
 /**
- * What self-metrics add to a request: `node bench/micro-metrics.ts`. The first two rows are all we do; the third is
- * the same number of observations made with prom-client's own classes, for comparison.
+ * Measures the time that our metrics add to a request: `node bench/micro-metrics.ts`. The first two
+ * rows are the whole cost; the third is the same number of observations with prom-client's classes.
  */
 
 const endpoint: Endpoint = {
@@ -44,7 +44,7 @@ const usage: Usage = { promptTokens: 1000, completionTokens: 200, cachedTokens: 
 
 const metrics = new PickerMetrics();
 const subscriber = metricsSubscriber(metrics);
-/** Five scorers, two filters and a picker, all doing nothing, and the decision made of them. */
+/** Five scorers, two filters and a picker that do nothing, and a decision with them. */
 const clock = nodeClock();
 const plugins = timedPlugins(metrics, clock);
 const plugin = (name: string): PlannedPlugin =>
@@ -123,7 +123,7 @@ const bench = new Bench({ time: 1000, warmupTime: 300 })
   .add('one decision: 8 plugins and the scheduler timed', () => {
     decide();
   })
-  .add("the same with prom-client's own: 16 histograms, counter, gauge", () => {
+  .add('the same with prom-client: 16 histograms, counter, gauge', () => {
     for (const histogram of histograms) histogram.observe(labels, 0.3);
     counter.inc(labels);
     gauge.inc(labels);

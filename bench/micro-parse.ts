@@ -2,12 +2,13 @@ import { Bench } from 'tinybench';
 import { createOpenBody } from '../src/openai/open-body.ts';
 
 /**
- * What reading a request costs: `node bench/micro-parse.ts [rounds]`. Beside each of ours, what it costs to decode and
- * parse the same bytes with JSON.parse, which checks them but finds and hashes nothing. The best of several rounds is
- * told as well as the median, since on a shared machine only the former repeats.
+ * Measures the time to read a request: `node bench/micro-parse.ts [rounds]`. Compares it with the
+ * time to decode and parse the same bytes with JSON.parse, which checks them but finds and hashes
+ * nothing. Prints the median and the best of several rounds, because on a shared machine only the
+ * best is repeatable.
  */
 
-/** What one HTTP/2 read through Envoy brings. */
+/** Bytes of one HTTP/2 read through Envoy. */
 const CHUNK_BYTES = 16 * 1024;
 const SIZES: ReadonlyMap<string, number> = new Map([
   ['1 KB', 1024],
@@ -17,7 +18,7 @@ const SIZES: ReadonlyMap<string, number> = new Map([
 
 const SENTENCE =
   'The quick brown fox jumps over the lazy dog, and then it reads the manual again. ';
-/** As tools answer and models quote: a newline or a quote every forty bytes or so. */
+/** Like answers of tools and quoted code: a newline or a quote about every forty bytes. */
 const CODE_LINE =
   '    const answer = await fetch("https://example.com");\n\treturn answer.json();\n';
 
@@ -25,7 +26,7 @@ function textOf(bytes: number, line: string): string {
   return line.repeat(Math.ceil(bytes / line.length)).slice(0, bytes);
 }
 
-/** One long message, as a document to summarise. */
+/** One long message, such as a document to summarise. */
 function singleMessage(bytes: number): unknown {
   const content = textOf(Math.max(0, bytes - 120), SENTENCE);
   return {
@@ -36,7 +37,10 @@ function singleMessage(bytes: number): unknown {
   };
 }
 
-/** An agent's conversation: tools, short turns, tool answers full of escapes, and another alphabet now and then. */
+/**
+ * An agent's conversation: tools, short turns, tool answers full of escapes, and another alphabet
+ * now and then.
+ */
 function agentConversation(bytes: number): unknown {
   const tool = (index: number): unknown => ({
     type: 'function',
@@ -77,7 +81,7 @@ function agentConversation(bytes: number): unknown {
 const openBody = createOpenBody({ bodyBytesMax: 64 * 1024 * 1024, hashSeed: 7 });
 const head = { id: 'r', path: '/v1/chat/completions', headers: new Map<string, string>() };
 
-/** As Envoy sends it: buffers of their own. */
+/** Separate buffers, as a body arrives from Envoy. */
 function chunksOf(body: Buffer, chunkBytes: number): readonly Buffer[] {
   const chunks: Buffer[] = [];
   for (let at = 0; at < body.length; at += chunkBytes) {

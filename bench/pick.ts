@@ -6,14 +6,15 @@ import { loadConfig } from '../src/config/load.ts';
 import type { EndpointId } from '../src/framework/endpoint.ts';
 import type { InferenceRequest } from '../src/framework/request.ts';
 import { chainBlockIds } from '../src/openai/chain-block-ids.ts';
-import { createEndpointPicker, type EndpointPicker } from '../src/picker/endpoint-picker.ts';
+import { EndpointPicker } from '../src/picker/endpoint-picker.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
 import { SimulatedClock } from '../src/runtime/simulated-clock.ts';
 
 /**
- * What one decision costs: the whole of `route`, which makes the context and its facts, filters, scores, picks,
- * reserves and tells every plugin, then the release; and before it one new sample, so that no pick reuses the snapshot
- * of the last. Prompts are hashed already, as they are when their last byte has come.
+ * Measures one decision: the whole of `route`, which makes the context and its facts, filters,
+ * scores, picks, reserves and calls every plugin, then the release. One endpoint gets a new sample
+ * before each pick, so that no pick reuses the snapshot of the previous one. Prompts are hashed
+ * beforehand, because a session hashes them while their bytes arrive.
  */
 
 const SEED = 1;
@@ -21,7 +22,7 @@ const BLOCK_TOKENS = 64;
 /** Conversations that share their first half: most prompts are partly cached somewhere. */
 const FAMILIES = 200;
 const REQUESTS = 4000;
-/** Keeps the block ids of one text apart from those of the next. */
+/** More than the blocks of one text, so that texts have different block ids. */
 const BLOCKS_MAX = 1_000_000;
 
 const FIVE_SCORERS = `apiVersion: llm-d.ai/v1alpha1
@@ -46,7 +47,7 @@ interface Figure extends Omit<Row, 'config'> {
   /** Median of the rounds. */
   readonly p50Micros: number;
   readonly p99Micros: number;
-  /** Of the round least disturbed: on a busy machine the others measure its scheduler. */
+  /** The lowest p99 of all rounds: on a busy machine the other rounds measure the OS scheduler. */
   readonly p99QuietestMicros: number;
 }
 
@@ -95,9 +96,9 @@ function makePicker({ config, endpoints }: Row): EndpointPicker {
     catalogue: EMBEDDED_CATALOGUE,
   });
   const network = { get: () => Promise.reject(new Error('no network in this bench')) };
-  // Its time stands still, so nothing is scraped and no sample goes stale.
+  // The time does not advance, so nothing is scraped and no sample becomes stale.
   const runtime = { clock: new SimulatedClock(), random: seededRandom(SEED), network };
-  const picker = createEndpointPicker({ plan, runtime });
+  const picker = new EndpointPicker({ plan, runtime });
   for (let index = 0; index < endpoints; index++) {
     const address = `10.0.${index >> 8}.${index & 255}:8000`;
     picker.pool.upsert({ id: address as EndpointId, address, labels: new Map() });
@@ -105,7 +106,7 @@ function makePicker({ config, endpoints }: Row): EndpointPicker {
   return picker;
 }
 
-/** One pick and its release, over and over, from a pool whose samples keep coming. */
+/** Returns a function that samples one endpoint, picks one request and releases it. */
 function picking(picker: EndpointPicker, requests: readonly InferenceRequest[]): () => void {
   const random = seededRandom(SEED).fork('metrics');
   const ids = picker.pool.snapshot().map(({ id }) => id);
@@ -136,7 +137,7 @@ async function measure(
   const { policy, endpoints, promptTokens } = row;
   const picker = makePicker(row);
   const pick = picking(picker, requests);
-  // Fills the prefix index, so that the picks measured are those of a picker that has been up for long.
+  // Fills the prefix index, as in a picker that has run for a long time.
   for (let warm = 0; warm < REQUESTS; warm++) pick();
   const p50: number[] = [];
   const p99: number[] = [];
@@ -147,7 +148,7 @@ async function measure(
     const [task] = await bench.run();
     const result = task?.result;
     if (result === undefined || !('latency' in result)) {
-      throw new Error(`${policy} over ${endpoints} endpoints gave no figures`);
+      throw new Error(`tinybench has no figures for ${policy} over ${endpoints} endpoints`);
     }
     p50.push(result.latency.p50 * 1000);
     p99.push(result.latency.p99 * 1000);
@@ -180,11 +181,11 @@ interface Effort {
 
 const HELP = `npm run bench -- pick [options]
 
-What one decision costs, without protocol or sockets, for several policies: the median of several rounds, and the p99 of
-the round that was least disturbed.
+Measures the time of one decision, without protocol and sockets, with several policies. Prints the
+medians of p50 and p99 over several rounds, and the lowest p99 of all rounds.
 
-  --seconds <n>   for each row (5)
-  --rounds <n>    in that time (5)
+  --seconds <n>   duration of each row (5)
+  --rounds <n>    rounds within that time (5)
   --json          print one JSON document
 `;
 

@@ -12,24 +12,27 @@ import { seededRandom } from '../src/runtime/seeded-random.ts';
 import { type ExampleName, exampleCommand, startScheduler } from './support/example-schedulers.ts';
 
 /**
- * What a scheduler in another process adds to a pick: from the moment that the picker asks it to the moment that the
- * request is routed, less what the same costs with profiles alone in the same run. Requests come in an open loop, at
- * random; endpoints are sampled every 50 ms, as in life; every request has its first token and its end.
+ * Measures the time that a scheduler in another process adds to a pick: the time between `prepare`
+ * and the routed request, minus the same time with profiles only in the same run. Requests arrive
+ * in an open loop at random times. Every endpoint is sampled every 50 ms, as while serving, and
+ * every request has a first token and an end.
  */
 
 const HELP = `npm run bench -- remote [options]
 
-  --rate <n>        requests a second (1000)
-  --seconds <n>     a round (5)
-  --rounds <n>      of each, in turn (3)
-  --endpoints <n>   (100)
-  --json            one JSON document
+Measures how much time a scheduler in another process adds to a pick.
+
+  --rate <n>        requests per second (1000)
+  --seconds <n>     duration of a round (5)
+  --rounds <n>      rounds of each scheduler, in turn (3)
+  --endpoints <n>   endpoints in the pool (100)
+  --json            print one JSON document
 `;
 
 const SAMPLE_MS = 50;
-/** Requests in flight: so many later each one ends. */
+/** Requests in flight: the oldest ends when there are so many. */
 const IN_FLIGHT = 200;
-/** Long enough to see how late late answers are. */
+/** Long enough to measure late answers too. */
 const DEADLINE_MS = 100;
 const DEFAULT_DEADLINE_MS = 5;
 const NAMES: readonly (ExampleName | 'profiles')[] = ['profiles', 'typescript', 'go', 'python'];
@@ -40,9 +43,9 @@ interface Figure {
   readonly decided: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Of the round least disturbed. */
+  /** The lowest p99 of all rounds. */
   readonly p99QuietestMs: number;
-  /** Later than the default deadline: those would have been decided by the profiles. */
+  /** Share of requests later than the default deadline, which the profiles would decide. */
   readonly lateShare: number;
 }
 
@@ -52,7 +55,7 @@ interface Load {
   readonly endpoints: number;
 }
 
-/** One open loop; milliseconds of each request. */
+/** Runs one open loop and returns the milliseconds that each pick took. */
 async function round(picker: EndpointPicker, { rate, seconds }: Load): Promise<number[]> {
   const random = seededRandom(1).fork('arrivals');
   const latencies: number[] = [];
@@ -63,7 +66,7 @@ async function round(picker: EndpointPicker, { rate, seconds }: Load): Promise<n
   let sampled = 0;
   for (let n = 0; dueMs < seconds * 1000; ) {
     const elapsed = performance.now() - startedAt;
-    // One after the other, as scrapes are spread over their interval.
+    // One endpoint after the other, as scrapes are spread over their interval.
     for (; sampled < (elapsed / SAMPLE_MS) * ids.length; sampled++) {
       sample(picker, ids[sampled % ids.length] as EndpointId);
     }
@@ -129,7 +132,10 @@ function makePicker(address: string | undefined, endpoints: number): EndpointPic
     address === undefined
       ? (NAMED_CONFIGS.get('default') ?? '')
       : JSON.stringify({ ...kind, scheduler });
-  const network = { ...runtime.network, get: () => Promise.reject(new Error('samples are made')) };
+  const network = {
+    ...runtime.network,
+    get: () => Promise.reject(new Error('nothing is scraped')),
+  };
   const picker = new EndpointPicker({
     plan: loadConfig({
       text,
@@ -149,7 +155,7 @@ function makePicker(address: string | undefined, endpoints: number): EndpointPic
 async function connected(picker: EndpointPicker): Promise<void> {
   const startedAt = performance.now();
   while (picker.replacement()?.connected === false) {
-    if (performance.now() - startedAt > 10_000) throw new Error('the scheduler has not greeted');
+    if (performance.now() - startedAt > 10_000) throw new Error('no scheduler connected in 10 s');
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }
@@ -204,7 +210,7 @@ function asText(figures: readonly Figure[], { rate, endpoints }: Load): string {
       ].join(' '),
   );
   return [
-    `${rate} requests/s, ${endpoints} endpoints; ms added to a pick (profiles alone: p50 ${base.toFixed(3)} ms)`,
+    `${rate} requests/s, ${endpoints} endpoints; ms added to a pick (profiles only: p50 ${base.toFixed(3)} ms)`,
     'scheduler     requests   decided  added p50  added p99  quietest p99    > 5 ms',
     ...lines,
     '',

@@ -2,36 +2,33 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** `npm run bench -- <name> [options]`: each bench is a program of its own. */
+/** `npm run bench -- <name> [options]` starts a benchmark; each is a separate program. */
 const BENCHES: ReadonlyMap<string, { readonly file: string; readonly about: string }> = new Map([
-  ['cost', { file: 'cost/main', about: 'CPU per request through a real Envoy, beside others’' }],
+  ['cost', { file: 'cost/main', about: 'CPU per request through a real Envoy, compared' }],
   [
     'policies',
     {
       file: 'policies/main',
-      about: 'the default against every rival, tuned and not, in simulation',
+      about: 'the default policy and every other, tuned and untuned, in simulation',
     },
   ],
-  [
-    'explain',
-    { file: 'overhead/explain', about: 'what remembering decisions costs, with and without' },
-  ],
-  ['capture', { file: 'overhead/capture', about: 'what capturing costs, with and without' }],
+  ['explain', { file: 'overhead/explain', about: 'the cost of keeping decisions for `explain`' }],
+  ['capture', { file: 'overhead/capture', about: 'the cost of --capture' }],
   ['pick', { file: 'pick', about: 'one decision over 100 endpoints with five scorers' }],
   [
     'stub',
-    { file: 'stub', about: 'what the stub costs: requests, chunks, scrapes, idle endpoints' },
+    { file: 'stub', about: 'the cost of the stub: requests, chunks, scrapes, idle endpoints' },
   ],
   [
     'stub-streams',
-    { file: 'stub-streams', about: 'how late a thousand streams of the stub come, and its cores' },
+    { file: 'stub-streams', about: 'delay and CPU of the stub with a thousand streams at once' },
   ],
-  ['stub-hour', { file: 'stub-hour', about: 'an hour of a hundred engines in virtual time' }],
+  ['stub-hour', { file: 'stub-hour', about: 'one hour of 100 engines in virtual time' }],
   [
     'disaggregation',
     {
       file: 'disaggregation',
-      about: 'prompts computed elsewhere, over the load range, in simulation',
+      about: 'prefill on separate servers or not, at several loads, in simulation',
     },
   ],
   [
@@ -39,46 +36,49 @@ const BENCHES: ReadonlyMap<string, { readonly file: string; readonly about: stri
     {
       file: 'shadows/main',
       about:
-        'latency through a real Envoy with eight shadows and none; --soak: memory over a million',
+        'latency through a real Envoy with eight shadows and with none; --soak: memory over a million requests',
     },
   ],
   ['assignment', { file: 'assignment', about: 'a pool divided by prompt length, in simulation' }],
-  ['remote', { file: 'remote', about: 'what a scheduler in another process adds to a pick' }],
+  ['remote', { file: 'remote', about: 'time that a scheduler in another process adds to a pick' }],
   [
     'replay',
     {
       file: 'replay/main',
-      about: 'a live replay through Envoy against a simulation of the same slice; ten minutes',
+      about: 'a live replay through Envoy and a simulation of the same requests; ten minutes',
     },
   ],
   [
     'kubernetes',
     {
       file: 'kubernetes/main',
-      about: 'following 1,000 pods on a real kube-apiserver: sync, removal, memory, CPU',
+      about: 'watching 1,000 pods of a real kube-apiserver: sync, removal, memory, CPU',
     },
   ],
-  ['scrape', { file: 'scrape', about: 'scraping 8, 64 and 256 endpoints, without requests' }],
+  [
+    'scrape',
+    { file: 'scrape', about: 'CPU of scraping 8, 64 and 256 endpoints, without requests' },
+  ],
 ]);
 
 const SIGNALS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM'];
 
 function usage(): string {
   const lines = [...BENCHES].map(([name, { about }]) => `  ${name.padEnd(14)}${about}`);
-  return `npm run bench -- <name> [options]\n\n${lines.join('\n')}\n\n--help after a name tells its options.\n`;
+  return `npm run bench -- <name> [options]\n\n${lines.join('\n')}\n\n\`npm run bench -- <name> --help\` prints the options of a benchmark.\n`;
 }
 
 function run(name: string, args: readonly string[]): Promise<number> {
   const bench = BENCHES.get(name);
-  // Sources or their build, whichever this file is of.
+  // The sources, or their build if this file is compiled.
   const extension = import.meta.filename.endsWith('.ts') ? '.ts' : '.js';
   const file = bench && join(import.meta.dirname, `${bench.file}${extension}`);
   if (file === undefined || !existsSync(file)) {
-    process.stderr.write(`there is no bench ${JSON.stringify(name)}\n\n${usage()}`);
+    process.stderr.write(`there is no benchmark ${JSON.stringify(name)}\n\n${usage()}`);
     return Promise.resolve(2);
   }
   const child = spawn(process.execPath, [file, ...args], { stdio: 'inherit' });
-  // A terminal tells both of us; the child ends what it started, and we wait for it.
+  // The child gets the signal too and ends what it started; this process waits for it.
   for (const signal of SIGNALS) process.on(signal, () => void child.kill(signal));
   return new Promise((resolve) => {
     child.once('error', () => resolve(1));

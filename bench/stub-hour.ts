@@ -10,18 +10,21 @@ import { EngineStats } from '../stub-server/metrics/engine-stats.ts';
 import { PRESETS } from '../stub-server/presets/presets.ts';
 
 /**
- * An hour of a hundred engines in virtual time, ten requests a second at each, with prefix caching: `npm run bench --
- * stub-hour`. Engines know nothing of one another, so they run one after another, on as many threads as there are cores; what comes out is the same however
- * many there are, as the digest over every completion and every engine's metrics says.
+ * Runs one hour of 100 engines with prefix caching in virtual time, with ten requests per second at
+ * each: `npm run bench -- stub-hour`. Engines are independent, so they run one after another, on as
+ * many threads as there are cores. The digest over all completions and the metrics of all engines
+ * shows that the results do not depend on the number of threads.
  */
 
 const HELP = `npm run bench -- stub-hour [options]
 
-  --engines <n>   (100)
-  --hours <n>     (1)
-  --rate <n>      requests a second at each (10)
-  --threads <n>   (as many as there are cores)
-  --json          one JSON document
+Runs engines of the stub in virtual time and prints how long that took.
+
+  --engines <n>   number of engines (100)
+  --hours <n>     virtual hours (1)
+  --rate <n>      requests per second at each engine (10)
+  --threads <n>   number of threads (the number of cores)
+  --json          print one JSON document
 `;
 
 interface Load {
@@ -31,7 +34,7 @@ interface Load {
 }
 
 interface Share extends Load {
-  /** Of the engines, the first, and how many lie between two of them. */
+  /** This share has the engines `first`, `first + stride`, `first + 2 * stride` and so on. */
   readonly first: number;
   readonly stride: number;
 }
@@ -45,14 +48,16 @@ interface EngineResult {
 
 const PRESET = PRESETS['llama-3.1-8b-h100'];
 const BLOCK_TOKENS = 16;
-/** A thousand tokens, of which the first three quarters are one of some hundred shared prompts. */
+/** The first three quarters of a prompt are one of `SHARED_PROMPTS` texts. */
 const PROMPT_TOKENS = 1000;
 const SHARED_BLOCKS = 48;
 const OWN_BLOCKS = 14;
 const SHARED_PROMPTS = 400;
 const OUTPUT_TOKENS_MAX = 500;
 
-/** Submits requests at one engine until the time is over; gives what came of them, once the clock has run out. */
+/**
+ * Submits requests to one engine. The returned function gives the results when no timer is left.
+ */
 function loadEngine(
   clock: SimulatedClock,
   index: number,
@@ -103,7 +108,10 @@ function loadEngine(
   };
 }
 
-/** One engine after another, each by a clock of its own: its block table stays in the processor's caches. */
+/**
+ * Runs one engine after another, each with a separate clock, so that the block table of an engine
+ * stays in the processor's caches.
+ */
 function runShare({ first, stride, ...load }: Share): readonly EngineResult[] {
   const results: EngineResult[] = [];
   for (let index = first; index < load.engines; index += stride) {

@@ -1,25 +1,29 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { mean, quantile, sorted } from '../src/lab/run-summary/statistics.ts';
 import { processCpuMs } from './cost/cpu.ts';
 import { startChild } from './load/child.ts';
 import { Connection } from './load/connection.ts';
 
 /**
- * Whether the stub keeps time under load: `npm run bench -- stub-streams`. Many streams at once, each with another
- * behind it, and how much longer they take than the engine's steps do, as a client sees it. Where the client needs a
- * core for itself, the figures are the client's.
+ * Measures whether the stub keeps its times under load: `npm run bench -- stub-streams`. Runs many
+ * streams at once, each followed by another, and compares their durations at the client with the
+ * durations of the engine's steps. If the client uses a whole core, the client limits the figures.
  */
 
 const STEP_MS = 10;
 const TOKENS = 200;
-/** A request that comes during a step waits for its end. A client that asks again at once comes at its beginning. */
+/**
+ * One step more than tokens: a request waits for the end of the current step, and a client that
+ * sends its next request at once arrives at the beginning of a step.
+ */
 const STEPS = TOKENS + 1;
 const LIFE_MS = STEPS * STEP_MS;
 
 const PROMPT_TOKENS = 200;
 let asked = 0;
 
-/** A completion with a prompt that no other begins as. */
+/** A completion whose prompt shares no prefix with others. */
 function completion(): Buffer {
   asked += 1;
   const body = JSON.stringify({
@@ -35,12 +39,14 @@ function completion(): Buffer {
 }
 
 interface Streams {
+  /** Milliseconds that each finished stream took. */
   readonly lives: number[];
   chunks: number;
+  /** What the stub did instead of an answer with status 200. */
   failed: string | undefined;
 }
 
-/** Begins `count` of them spread over one life, so that they do not all end at once. */
+/** Starts the streams spread over the duration of one, so that they do not all end at once. */
 async function begin(
   connections: readonly Connection[],
   streams: { current: Streams },
@@ -50,7 +56,7 @@ async function begin(
     connection.send(completion(), (reply) => {
       const { current } = streams;
       if (reply?.status !== 200) {
-        current.failed = reply === undefined ? 'nothing' : String(reply.status);
+        current.failed = reply === undefined ? 'closed the connection' : `answered ${reply.status}`;
         return;
       }
       current.lives.push(performance.now() - from);
@@ -91,14 +97,14 @@ async function measure(count: number, servers: number, seconds: number): Promise
   const streams = { current: fresh() };
   try {
     await begin(connections, streams);
-    // Those who began while code was still being compiled have ended by then.
+    // The streams that began while code was still being compiled have ended by then.
     await sleep(2 * LIFE_MS);
     streams.current = fresh();
     const before = cpuNow(child.pid);
     await sleep(seconds * 1000);
     const after = cpuNow(child.pid);
     const elapsedMs = after.at - before.at;
-    return told(streams.current, {
+    return asLine(streams.current, {
       count,
       servers,
       elapsedMs,
@@ -123,7 +129,7 @@ function cpuNow(pid: number): {
   };
 }
 
-function told(
+function asLine(
   { lives, chunks, failed }: Streams,
   run: {
     readonly count: number;
@@ -133,16 +139,13 @@ function told(
     readonly ownCores: number;
   },
 ): string {
-  if (failed !== undefined) throw new Error(`the stub answered ${failed}`);
-  lives.sort((a, b) => a - b);
-  const mean = lives.reduce((sum, life) => sum + life, 0) / lives.length;
+  if (failed !== undefined) throw new Error(`the stub ${failed}`);
   const late = (life: number): string => `${(100 * (life / LIFE_MS - 1)).toFixed(2)} %`;
-  const p99 = lives[Math.floor(0.99 * lives.length)] ?? Number.NaN;
   return [
     String(run.count).padStart(7),
     String(run.servers).padStart(8),
-    late(mean).padStart(10),
-    late(p99).padStart(10),
+    late(mean(lives)).padStart(10),
+    late(quantile(sorted(lives), 0.99)).padStart(10),
     ((1000 * chunks) / run.elapsedMs).toFixed(0).padStart(10),
     (chunks / lives.length).toFixed(1).padStart(16),
     run.cores.toFixed(2).padStart(7),
@@ -157,7 +160,7 @@ if (!(seconds > 0) || !counts.every((count) => Number.isInteger(count) && count 
   process.exit(2);
 }
 process.stdout.write(
-  `${TOKENS} tokens, ${STEP_MS} ms each: mean and p99 beyond ${LIFE_MS} ms\n` +
+  `${TOKENS} tokens, ${STEP_MS} ms each: mean and p99 of the time in excess of ${LIFE_MS} ms\n` +
     'streams  servers       mean        p99   chunks/s  chunks a stream   cores client’s cores\n',
 );
 for (const count of counts) process.stdout.write(`${await measure(count, 1, seconds)}\n`);

@@ -8,16 +8,17 @@ import { Pool } from 'undici';
 import { processCpuMs } from './cost/cpu.ts';
 
 /**
- * What the stub costs: `npm run bench -- stub`. CPU of its process (user and kernel, all threads, from the operating
- * system) for each kind of work; what one core does is a second over that.
+ * Measures the CPU of the stub's process (user and kernel, all threads, from the operating system)
+ * for each kind of work: `npm run bench -- stub`. The rate of one core is one second divided by
+ * that.
  */
 
-/** In flight; enough to keep a core busy. */
+/** Requests in flight: enough to keep a core busy. */
 const CONNECTIONS = 64;
 const WARM_UP_S = 2;
 const MEASURE_S = 3;
 
-/** Long prompts sent at once, for the memory that each needs while it is read. */
+/** Long prompts sent at once, to measure the memory that each needs while the stub reads it. */
 const LONG_AT_ONCE = 100;
 
 interface Child {
@@ -43,7 +44,10 @@ async function startStub(args: readonly string[]): Promise<Child> {
   };
 }
 
-/** CPU milliseconds of the stub for each unit of work, with `CONNECTIONS` requests under way; `units` are in each answer. */
+/**
+ * CPU milliseconds of the stub for each unit of work, with `CONNECTIONS` requests in flight. Each
+ * answer has `units` units.
+ */
 async function costOf(
   child: Child,
   request: Pick<autocannon.Options, 'method' | 'body'> & { readonly path: string },
@@ -75,7 +79,7 @@ function memoryKb(pid: number, field: 'VmRSS' | 'VmHWM'): number {
   return Number(new RegExp(`${field}:\\s+(\\d+)`).exec(status)?.[1]);
 }
 
-/** So fast that the engine is never what a request waits for. */
+/** Flags of an engine so fast that requests do not wait for it. */
 const FAST = [
   '--count',
   '1',

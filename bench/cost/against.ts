@@ -1,11 +1,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Tools } from '../load/bed.ts';
-import { measureRow, type Timing } from './measure-row.ts';
+import { measureRow, type Summary, summarize, type Timing } from './measure-row.ts';
 import type { CostRow } from './rows.ts';
-import { type Summary, summarize } from './summary.ts';
 
-/** One row measured with our picker and with the picker of another checkout. */
+/** A row measured with our picker and with the picker of another checkout. */
 export interface AgainstResult {
   readonly row: CostRow;
   /** Ours over the other's, one for each pair of processes. */
@@ -17,10 +16,13 @@ export interface AgainstResult {
   readonly failedShare: number;
 }
 
-/** Two processes of the same code differ by several percent: a ratio needs several pairs of processes. */
+/**
+ * Two processes of the same code differ by several percent: a ratio needs several pairs of
+ * processes.
+ */
 export const PAIRS_DEFAULT = 3;
 
-/** Throws when the folder is no checkout whose packages are installed. */
+/** Throws if the folder is not a checkout with installed packages. */
 export function requireCheckout(folder: string): void {
   for (const path of ['src/main.ts', 'node_modules']) {
     if (existsSync(join(folder, path))) continue;

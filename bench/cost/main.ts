@@ -15,18 +15,22 @@ import { measureRow, type RowResult, type Timing } from './measure-row.ts';
 import { COST_ROWS, type CostRow } from './rows.ts';
 import { costTable, multipleOf, verdictOf } from './table.ts';
 
+const ROW_IDS = COST_ROWS.map(({ id }) => id).join(' ');
+
 const HELP = `npm run bench -- cost [options]
 
-CPU of the picker per request, through a real Envoy, beside the reference picker's figures and a bare Go echo.
+Measures the CPU of the picker per request through a real Envoy, and compares it with the
+reference picker's figures and with a bare Go echo (the yardstick).
 
-  --json             one JSON document on stdout, progress on stderr
-  --only <id,…>      some rows: ${COST_ROWS.map(({ id }) => id).join(' ')}
-  --quick            short rounds: half the time, wider ranges
+  --json             print one JSON document on stdout, progress on stderr
+  --only <id,…>      measure some rows only, of: ${ROW_IDS}
+  --quick            measure short rounds: half the time, wider ranges
   --profile <folder> write V8 CPU profiles of the picker there, without the yardstick
-  --node-flags=<…>   start the picker's Node with these, such as "--trace-gc"
-  --against <folder> the picker of another checkout in place of the yardstick: ratios, ours over the other's
-  --pairs <n>        pairs of processes for --against, ${PAIRS_DEFAULT} by default
-  --verbose          what the processes print
+  --node-flags=<…>   start the picker's Node with these flags, such as "--trace-gc"
+  --against <folder> compare with the picker of another checkout in place of the yardstick;
+                     a ratio is ours divided by the other's
+  --pairs <n>        pairs of processes for --against (${PAIRS_DEFAULT})
+  --verbose          print the output of the processes
 `;
 
 const TIMING: Timing = { warmUpMs: 4000, windowMs: 2500, rounds: 4 };
@@ -83,7 +87,7 @@ async function printCosts(
   common: Omit<Tools, 'other'> & { readonly envoyVersion: string },
   { json, profile }: { readonly json: boolean; readonly profile: string | undefined },
 ): Promise<number> {
-  // A profiler would count the time that a process stands still for the yardstick's turn as work.
+  // A profiler would count the time in which a process is paused for the yardstick as work.
   const yardstick =
     profile === undefined ? await buildYardstick(say) : { unavailable: 'profiling' };
   const missing = 'unavailable' in yardstick ? yardstick.unavailable : undefined;
@@ -124,7 +128,7 @@ async function printAgainst(
   process.stdout.write(
     json
       ? `${JSON.stringify({ bench: 'cost', against: true, pairs, rows: results }, undefined, 2)}\n`
-      : `\nours over the other's, median and range of ${pairs} pairs of processes\n${results.map(againstLine).join('\n')}\n`,
+      : `\nours divided by the other's: median and range of ${pairs} pairs of processes\n${results.map(againstLine).join('\n')}\n`,
   );
 }
 
@@ -133,7 +137,7 @@ function chosenRows(only: string | undefined): readonly CostRow[] {
   return only.split(',').map((id) => {
     const row = COST_ROWS.find((each) => each.id === id);
     if (row === undefined) {
-      throw new Error(`no row ${id}; there are ${COST_ROWS.map((each) => each.id).join(', ')}`);
+      throw new Error(`--only: there is no row ${JSON.stringify(id)}, but ${ROW_IDS}`);
     }
     return row;
   });
@@ -169,7 +173,7 @@ function asJson(result: RowResult): unknown {
   };
 }
 
-// `exit` takes along whatever child is still there.
+// On `exit` the remaining children are killed.
 process.once('SIGINT', () => process.exit(130));
 process.once('SIGTERM', () => process.exit(143));
 process.exitCode = await main();

@@ -1,17 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { sorted } from '../../src/lab/run-summary/statistics.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import { type Bed, type Side, startBed, type Tools } from '../load/bed.ts';
 import { type Load, type LoadCounts, startClosedLoop, startOpenLoop } from '../load/load.ts';
 import { createPrompts } from '../load/prompts.ts';
 import { processCpuMs } from './cpu.ts';
 import type { CostRow, RowLoad } from './rows.ts';
-import { type Summary, summarize } from './summary.ts';
-
 export interface Timing {
-  /** Before the first round: code gets compiled, connections opened, the prefix index filled. */
+  /** Before the first round: compiles code, opens connections and fills the prefix index. */
   readonly warmUpMs: number;
   readonly windowMs: number;
   readonly rounds: number;
+}
+
+/** Median and extremes of the rounds of one side. */
+export interface Summary {
+  readonly median: number;
+  readonly min: number;
+  readonly max: number;
 }
 
 export interface SideResult {
@@ -22,7 +28,7 @@ export interface SideResult {
   readonly scrapesPerSecond: number;
   /** Share of requests that did not get a 2xx. */
   readonly failedShare: number;
-  /** Chunks an answer came in, as the client saw it. */
+  /** Chunks of an answer at the client. */
   readonly chunksPerAnswer: number;
 }
 
@@ -42,11 +48,14 @@ interface Round {
   readonly seconds: number;
 }
 
-/** Go code is compiled before it runs; connections are all it has to open. */
+/** Go code is already compiled; its warm-up only opens connections. */
 const COMPILED_WARM_UP_MS = 1000;
 const SEED = 20_260;
 
-/** Starts all the row needs, measures both sides in turn (ours, the other, ours, …), and ends all of it. */
+/**
+ * Starts what the row needs, measures both sides in turn (ours, the other, ours, …), and stops
+ * everything.
+ */
 export async function measureRow(row: CostRow, timing: Timing, tools: Tools): Promise<RowResult> {
   const bed = await startBed(row, tools);
   try {
@@ -75,7 +84,7 @@ export async function measureRow(row: CostRow, timing: Timing, tools: Tools): Pr
   }
 }
 
-/** The side that is not measured stands still: scraping goes on without requests and would cost the other one. */
+/** The other side is paused meanwhile: it would scrape and take CPU from the measured one. */
 async function measureSide(options: {
   readonly side: Side;
   readonly bed: Bed;
@@ -134,6 +143,15 @@ function promptsOf({ load, answerChunks }: CostRow): () => Buffer {
   if (load.kind === 'idle') return () => Buffer.alloc(0);
   const random = seededRandom(SEED);
   return createPrompts({ bodyBytes: load.bodyBytes, stream: answerChunks > 0, random });
+}
+
+/** Throws if there are no values. */
+export function summarize(values: readonly number[]): Summary {
+  const ordered = sorted(values);
+  const low = ordered[Math.floor((ordered.length - 1) / 2)];
+  const high = ordered[Math.ceil((ordered.length - 1) / 2)];
+  if (low === undefined || high === undefined) throw new Error('a summary needs a round');
+  return { median: (low + high) / 2, min: Math.min(...values), max: Math.max(...values) };
 }
 
 function sideResult(rounds: readonly Round[]): SideResult {

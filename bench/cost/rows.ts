@@ -16,21 +16,23 @@ export interface CostRow {
   /** Server-sent events in each answer; 0 for a short JSON answer. */
   readonly answerChunks: number;
   readonly load: RowLoad;
-  /** Until as many requests end as begin: at least an answer's duration. */
+  /** Time until as many requests end as begin: at least the duration of an answer. */
   readonly settleMs: number;
-  /** The reference picker's figure with its default configuration: ms per request, or cores where idle. */
+  /**
+   * The reference picker's figure with its default configuration: ms per request, or cores if idle.
+   */
   readonly reference: number;
 }
 
 /** Enough to keep the picker busy without pause. */
 const CONNECTIONS = 16;
-/** Large bodies keep Envoy busy first; more of them only wait in its buffers. */
+/** With large bodies Envoy is the bottleneck; more of them only wait in its buffers. */
 const CONNECTIONS_LARGE = 8;
 const KIB = 1024;
 
 /**
- * The reference picker's figures were measured on a machine of two cores such as this project's, through the same
- * Envoy, with its default configuration, saturated.
+ * The reference picker's figures were measured on a machine with two cores like this project's,
+ * through the same Envoy, with its default configuration, saturated.
  */
 export const COST_ROWS: readonly CostRow[] = [
   ...(['default', 'reference-default'] as const).flatMap((config) => [

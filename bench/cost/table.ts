@@ -11,7 +11,7 @@ export function verdictOf({ row, ours, other }: RowResult): Verdict {
   return ours.cost.median < row.reference ? 'yes' : 'no';
 }
 
-/** Ours over the yardstick's, where both were measured. */
+/** Our cost divided by the yardstick's, if both were measured. */
 export function multipleOf({ ours, other }: RowResult): number | undefined {
   return other && ours.cost.median / other.cost.median;
 }
@@ -28,7 +28,7 @@ const HEADINGS = [
   'better?',
 ];
 
-/** The results as a table for a terminal, with what must be known to read it below. */
+/** The results as a table for a terminal, with notes that explain it. */
 export function costTable(results: readonly RowResult[], yardstickMissing?: string): string {
   const rows = results.map((result) => cellsOf(result, yardstickMissing !== undefined));
   const widths = HEADINGS.map((heading, column) =>
@@ -70,11 +70,12 @@ function ranged({ cost }: SideResult): string {
 
 function notes(yardstickMissing: string | undefined): readonly string[] {
   return [
-    'ms: CPU of the ext_proc process (user + kernel, all threads, from the operating system) per request, through a real',
-    'Envoy in full duplex; median and range of rounds that alternate with the yardstick’s. Ours includes scraping every',
-    'endpoint at 50 ms, small pages except in the last row. The reference’s figures were measured on a machine of two',
-    'cores with its default configuration; machines differ, so the yardstick, a bare Go ext_proc echo that decides',
-    'nothing and scrapes nothing, says how fast this one is: it cost 0.06 ms at 1 KB and 0.12 ms at 32 KB there.',
-    ...(yardstickMissing === undefined ? [] : [`No yardstick in this run: ${yardstickMissing}.`]),
+    'ms: CPU of the ext_proc process (user + kernel, all threads, from the operating system) per',
+    'request, through a real Envoy in full duplex: median and range of rounds that alternate with the',
+    'yardstick’s. Ours includes scraping every endpoint every 50 ms, with small pages except in the',
+    'last row. The reference’s figures were measured on a machine with two cores and its default',
+    'configuration. The yardstick, a bare Go ext_proc echo that neither decides nor scrapes, shows how',
+    'fast this machine is: on the reference’s machine it cost 0.06 ms at 1 KB and 0.12 ms at 32 KB.',
+    ...(yardstickMissing === undefined ? [] : [`This run has no yardstick: ${yardstickMissing}.`]),
   ];
 }

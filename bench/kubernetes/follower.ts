@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 import { EndpointPool } from '../../src/picker/endpoint-pool.ts';
 import { createLog } from '../../src/runtime/log.ts';
 
-/** A process that does nothing but follow a pool, so that its memory and CPU are what following costs. */
+/** A process that only follows a pool, so that its memory and CPU are the cost of following. */
 
 export interface FollowOrder {
   /** A kubeconfig as text. */
@@ -22,7 +22,7 @@ export type FollowerNews =
       readonly heapBytes: number;
     };
 
-/** Milliseconds since the epoch, finer than a clock's: comparable between processes of one machine. */
+/** Milliseconds since the epoch with fractions, comparable between processes of one machine. */
 export const epochMs = (): number => performance.timeOrigin + performance.now();
 
 async function follow({ kubeconfig, pool, endpoints: wanted }: FollowOrder): Promise<void> {
@@ -42,7 +42,7 @@ async function follow({ kubeconfig, pool, endpoints: wanted }: FollowOrder): Pro
   endpoints.observeEndpoints({
     onEndpointAdded: ({ id }) => {
       if (synced) tell({ kind: 'added', id, at: epochMs() });
-      // The one that is being added is in the snapshot already.
+      // The snapshot already has the endpoint that is being added.
       else if (endpoints.snapshot().length >= wanted) {
         synced = true;
         tell({ kind: 'synced', syncMs: performance.now() - startedAt, rssBytesBefore });

@@ -8,11 +8,11 @@ const log = (line: string): void => void process.stderr.write(`${line}\n`);
 const whole = (text: string): number => Number.parseInt(text, 10);
 
 const command = new Command('kubernetes')
-  .description('following a pool on a real kube-apiserver: first sync, how soon endpoints leave')
-  .option('--pods <n>', 'in the pool', whole, 1000)
-  .option('--events <n>', 'of each kind', whole, 1000)
-  .option('--writers <n>', 'that change pods at once', whole, 4)
-  .option('--idle-seconds <n>', 'without events, for the CPU of doing nothing', whole, 20)
+  .description('follow a pool on a real kube-apiserver: measure first sync, removals, memory, CPU')
+  .option('--pods <n>', 'number of pods in the pool', whole, 1000)
+  .option('--events <n>', 'number of events of each kind', whole, 1000)
+  .option('--writers <n>', 'number of pods that change at once', whole, 4)
+  .option('--idle-seconds <n>', 'seconds without events, to measure idle CPU', whole, 20)
   .parse();
 const options = command.opts<{
   pods: number;
@@ -38,13 +38,13 @@ console.log(
 );
 const [loadAfter = 0] = loadavg();
 console.log(
-  `the machine’s load, of all that runs on it: ${loadBefore.toFixed(1)} before, ${loadAfter.toFixed(1)} after`,
+  `load average of the machine      ${loadBefore.toFixed(1)} before, ${loadAfter.toFixed(1)} after`,
 );
 console.log(
   '\nevent → cannot be picked, ms     p50     p99     max   | after the answer: p50, p99, max',
 );
 for (const [kind, delays] of cost.fromSent) {
-  const after = cost.fromAnswered.get(kind) ?? [];
+  const after = cost.fromAnswered.get(kind) ?? new Float64Array();
   console.log(`${kind.padEnd(27)}${cells(delays)}   | ${cells(after)}`);
 }
 

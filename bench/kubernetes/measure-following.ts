@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { sorted } from '../../src/lab/run-summary/statistics.ts';
 import { INFERENCE_GROUP, installInferencePools } from '../support/inference-pools.ts';
 import { type ApiServer, startApiServer } from '../support/kubernetes.ts';
 import type { KubernetesBinaries } from '../support/kubernetes-binaries.ts';
@@ -8,23 +9,25 @@ import { epochMs, type FollowerNews, type FollowOrder } from './follower.ts';
 
 export interface FollowingOptions {
   readonly pods: number;
-  /** Of each kind. */
+  /** Number of events of each kind. */
   readonly events: number;
-  /** Pods that change in the same moment. */
+  /** Number of pods that change at the same time. */
   readonly writers: number;
   readonly idleSeconds: number;
   readonly log: (line: string) => void;
 }
 
 /** Sorted milliseconds. */
-export type Delays = readonly number[];
+export type Delays = Float64Array;
 
 export interface FollowingCost {
-  /** From the start of the follower, its library loaded, to an endpoint for each pod. */
+  /**
+   * Time from the start of the follower, after loading its library, to an endpoint for each pod.
+   */
   readonly syncMs: number;
-  /** From before the write was sent to when the endpoint could not be picked any more: the write itself is within. */
+  /** By kind: time from sending the write to the removal of the endpoint. */
   readonly fromSent: ReadonlyMap<string, Delays>;
-  /** From when the API server had answered the write; 0 where the endpoint had left before. */
+  /** By kind: time from the API server's answer; 0 where the endpoint was removed before it. */
   readonly fromAnswered: ReadonlyMap<string, Delays>;
   readonly rssMiBBefore: number;
   readonly rssMiBAfter: number;
@@ -32,7 +35,7 @@ export interface FollowingCost {
   /** CPU over wall time: 1 is one core. */
   readonly coresIdle: number;
   readonly coresBusy: number;
-  /** Writes a second while it was busy; two changes of the pool for each event. */
+  /** Writes per second while busy; each event has two. */
   readonly writesPerSecond: number;
 }
 
@@ -85,12 +88,12 @@ async function followed(server: ApiServer, options: FollowingOptions): Promise<F
       log(`${events} pods: ${kind}`);
       const timed = await inParallel(writers, events, async (at) => {
         const podAt = at % pods;
-        const gone = follower.hears('removed', podAt);
+        const gone = follower.timeOf('removed', podAt);
         const sentAt = epochMs();
         await write(podAt);
         const answeredAt = epochMs();
         const leftAt = await gone;
-        const back = follower.hears('added', podAt);
+        const back = follower.timeOf('added', podAt);
         await undo(podAt);
         await back;
         writes += 2;
@@ -116,10 +119,12 @@ async function followed(server: ApiServer, options: FollowingOptions): Promise<F
   }
 }
 
-/** What makes an endpoint leave, and how it comes back. */
+type PodChange = (at: number) => Promise<void>;
+
+/** Changes that remove an endpoint from the pool, each with the change that brings it back. */
 function changesOf(
   hand: ClusterHand,
-): readonly (readonly [string, (at: number) => Promise<void>, (at: number) => Promise<void>])[] {
+): readonly (readonly [kind: string, write: PodChange, undo: PodChange])[] {
   const back = (at: number): Promise<void> => hand.setReady(podName(at), true);
   return [
     ['not ready', (at) => hand.setReady(podName(at), false), back],
@@ -138,7 +143,7 @@ function changesOf(
 type Usage = Extract<FollowerNews, { readonly kind: 'usage' }>;
 type Synced = Extract<FollowerNews, { readonly kind: 'synced' }>;
 
-/** The process that follows. */
+/** The process that follows the pool. */
 class Follower {
   readonly #child: ChildProcess;
   readonly #waiting = new Map<string, (news: FollowerNews) => void>();
@@ -161,13 +166,13 @@ class Follower {
   }
 
   usage(): Promise<Usage> {
-    const told = this.#next('usage');
+    const usage = this.#next('usage');
     this.#child.send('usage');
-    return told as Promise<Usage>;
+    return usage as Promise<Usage>;
   }
 
-  /** When a pod's endpoint comes or leaves next. */
-  async hears(kind: 'added' | 'removed', at: number): Promise<number> {
+  /** Waits until a pod's endpoint is added or removed, and returns the time in `epochMs`. */
+  async timeOf(kind: 'added' | 'removed', at: number): Promise<number> {
     const news = await this.#next(`${kind} ${NAMESPACE}/${podName(at)}`);
     return 'at' in news ? news.at : Number.NaN;
   }
@@ -178,7 +183,10 @@ class Follower {
 
   #next(key: string): Promise<FollowerNews> {
     return new Promise((resolve, reject) => {
-      const lost = setTimeout(() => reject(new Error(`nothing heard of: ${key}`)), LOST_MS);
+      const lost = setTimeout(
+        () => reject(new Error(`the follower did not report "${key}" in ${LOST_MS} ms`)),
+        LOST_MS,
+      );
       this.#waiting.set(key, (news) => {
         clearTimeout(lost);
         resolve(news);
@@ -191,7 +199,7 @@ function podName(at: number): string {
   return `pod-${at}`;
 }
 
-/** All of `count` done by `workers` at once, each pod by one of them at a time. */
+/** Does the work of 0 to `count - 1` with `workers` at once. */
 async function inParallel<T>(
   workers: number,
   count: number,
@@ -204,10 +212,6 @@ async function inParallel<T>(
   };
   await Promise.all(Array.from({ length: workers }, worker));
   return results;
-}
-
-function sorted(values: readonly number[]): Delays {
-  return values.toSorted((a, b) => a - b);
 }
 
 function coresBetween(from: Usage, to: Usage): number {

@@ -1,14 +1,14 @@
-import { vllmPage } from '../vllm-page.ts';
+import { vllmPage } from './vllm-page.ts';
 
 export type PageSize = 'small' | 'real';
 
-/** Servers' numbers move between scrapes; pages that never changed would let a scraper get away with comparing bytes. */
+/** Different pages in turn: a scraper could skip a page that is equal to the previous one. */
 const PAGE_VARIANTS = 32;
 const MODEL = 'meta-llama/Llama-3.1-8B-Instruct';
-/** Enough for a scraper's needs and nothing else: an endpoint with one adapter. */
+/** The gauges that a scraper needs. */
 const GAUGES = ['num_requests_running', 'num_requests_waiting', 'kv_cache_usage_perc'];
 
-/** Ready-made `/metrics` answers of servers under various loads. */
+/** Complete HTTP answers to `GET /metrics` from servers under various loads. */
 export function metricsAnswers(size: PageSize): readonly Buffer[] {
   return Array.from({ length: PAGE_VARIANTS }, (_, index) => {
     const running = (index * 7) % 40;
@@ -33,7 +33,7 @@ function smallPage(values: readonly number[]): string {
   );
 }
 
-/** A short completion with its usage. */
+/** A complete HTTP answer: a short completion with usage. */
 export function completionAnswer(): Buffer {
   return answer('application/json', JSON.stringify({ ...completion('chat.completion'), usage }));
 }
@@ -44,7 +44,7 @@ export const EVENT_STREAM_HEAD: Buffer = Buffer.from(
 
 const usage = { prompt_tokens: 211, completion_tokens: 100, total_tokens: 311 };
 
-/** HTTP chunks of one event each; the last carries usage, `[DONE]` and the end of the body. */
+/** HTTP chunks of one event each; the last has usage, `[DONE]` and the end of the body. */
 export function eventChunks(count: number): readonly Buffer[] {
   return Array.from({ length: count }, (_, index) => {
     const event = `data: ${JSON.stringify(completion('chat.completion.chunk', ` word${index}`))}\n\n`;
@@ -71,7 +71,7 @@ function httpChunk(text: string): string {
   return `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
 }
 
-/** A whole 200 answer. */
+/** A complete HTTP answer with status 200. */
 export function answer(contentType: string, body: string): Buffer {
   const length = Buffer.byteLength(body);
   return Buffer.from(

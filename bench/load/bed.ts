@@ -4,18 +4,18 @@ import { packageFile } from '../../src/files/folders.ts';
 import { renderEnvoyConfig } from '../../src/lab/envoy/render-config.ts';
 import { startEnvoy } from '../../src/lab/envoy/run-envoy.ts';
 import type { PageSize } from './answers.ts';
-import { type Child, startChild } from './child.ts';
+import { type Child, type Keep, startChild, startTogether } from './child.ts';
 
 export interface Tools {
   readonly envoyPath: string;
-  /** What is measured beside our picker; nothing where it is undefined. */
+  /** What is measured beside our picker, if anything. */
   readonly other: OtherSide | undefined;
   readonly log: (line: string) => void;
-  /** Of the picker, such as `--cpu-prof`. */
+  /** Flags of the picker's Node, such as `--cpu-prof`. */
   readonly nodeFlags: readonly string[];
 }
 
-/** A bare Go ext_proc echo, or the picker of another checkout, whose packages are installed. */
+/** A bare Go ext_proc echo, or the picker of another checkout with installed packages. */
 export type OtherSide =
   | { readonly kind: 'yardstick'; readonly path: string }
   | { readonly kind: 'picker'; readonly folder: string };
@@ -27,10 +27,11 @@ export interface BedOptions {
   readonly answerChunks: number;
 }
 
-/** An ext_proc server with an Envoy of its own in front. */
+/** An ext_proc server behind an Envoy that no other server uses. */
 export interface Side {
+  /** Process id of the ext_proc server. */
   readonly pid: number;
-  /** Of Envoy. */
+  /** Port where Envoy takes requests. */
   readonly port: number;
   pause(): void;
   resume(): void;
@@ -39,41 +40,32 @@ export interface Side {
 export interface Bed {
   readonly ours: Side;
   readonly other: Side | undefined;
-  /** How often the model servers have been asked for their metrics so far. */
+  /** How many metrics pages the model servers have served so far. */
   scrapes(): Promise<number>;
   stop(): Promise<void>;
 }
 
-/** Both ext_proc servers before the same model servers, each behind a real Envoy in full duplex, ours scraping. */
+/**
+ * Both ext_proc servers before the same model servers, each behind a real Envoy in full duplex,
+ * ours scraping.
+ */
 export async function startBed(options: BedOptions, tools: Tools): Promise<Bed> {
-  const started: { stop(): Promise<void> }[] = [];
-  const stop = async (): Promise<void> => {
-    for (const each of started.toReversed()) await each.stop();
-  };
-  const keep = <T extends { stop(): Promise<void> }>(each: T): T => {
-    started.push(each);
-    return each;
-  };
-  try {
+  return startTogether(async (keep) => {
     const upstream = keep(await startUpstream(options, tools));
-    const { ports } = upstream.said as { readonly ports: readonly number[] };
-    const addresses = ports.map((port) => `127.0.0.1:${port}`);
+    const addresses = addressesOf(upstream);
     const scrapes = (): Promise<number> => scrapesSeen(addresses[0] ?? '');
     const picker = keep(await startPicker(options, addresses, tools));
     const { extProcPort } = picker.said as { readonly extProcPort: number };
     const ours = await behindEnvoy(picker, extProcPort, tools, keep);
-    if (tools.other === undefined) return { ours, other: undefined, scrapes, stop };
+    if (tools.other === undefined) return { ours, other: undefined, scrapes };
     const beside = keep(await startOther(options, addresses, tools, tools.other));
     const { extProcPort: otherPort } = beside.said as { readonly extProcPort: number };
     const other = await behindEnvoy(beside, otherPort, tools, keep);
-    return { ours, other, scrapes, stop };
-  } catch (error) {
-    await stop();
-    throw error;
-  }
+    return { ours, other, scrapes };
+  });
 }
 
-/** Model servers that cost next to nothing; it says its `ports`. */
+/** Starts model servers that use very little CPU; see `addressesOf`. */
 export function startUpstream(
   options: Omit<BedOptions, 'config'>,
   { log }: Pick<Tools, 'log'>,
@@ -88,12 +80,18 @@ export function startUpstream(
   });
 }
 
+/** Addresses of the model servers that `startUpstream` has started. */
+export function addressesOf({ said }: Child): readonly string[] {
+  const { ports } = said as { readonly ports: readonly number[] };
+  return ports.map((port) => `127.0.0.1:${port}`);
+}
+
 async function scrapesSeen(address: string): Promise<number> {
   const { body } = await request(`http://${address}/scrapes`);
   return Number(await body.text());
 }
 
-/** It says its `extProcPort`. */
+/** `said` has `extProcPort`. */
 async function startOther(
   options: BedOptions,
   addresses: readonly string[],
@@ -113,7 +111,7 @@ async function startOther(
   return { ...echo, said: { extProcPort: port } };
 }
 
-/** `pointsman serve` in a process of its own; it says its `extProcPort` and `metricsPort`. */
+/** Starts `pointsman serve` as a process. `said` has `extProcPort` and `metricsPort`. */
 export function startPicker(
   {
     config,
@@ -135,12 +133,12 @@ export function startPicker(
   });
 }
 
-/** An Envoy in full duplex before an ext_proc server. */
+/** Starts an Envoy in full duplex in front of an ext_proc server. */
 export async function behindEnvoy(
   child: Child,
   port: number,
   { envoyPath, log }: Pick<Tools, 'envoyPath' | 'log'>,
-  keep: <T extends { stop(): Promise<void> }>(each: T) => T,
+  keep: Keep,
 ): Promise<Side> {
   const configYaml = renderEnvoyConfig({
     wiring: 'envoy',

@@ -3,12 +3,14 @@ import { createInterface } from 'node:readline';
 
 export interface Child {
   readonly pid: number;
-  /** The JSON document it prints on stdout, a line. */
+  /** The JSON document that it prints on stdout when it serves. */
   readonly said: unknown;
-  /** Stops and continues it where it stands, so that it costs the other side of a comparison nothing. */
+  /**
+   * Stops the process (SIGSTOP) until `resume`, so that it uses no CPU while another is measured.
+   */
   pause(): void;
   resume(): void;
-  /** SIGTERM, and SIGKILL when it does not go. */
+  /** Sends SIGTERM, and SIGKILL if the process does not end in time. */
   stop(): Promise<void>;
 }
 
@@ -16,14 +18,44 @@ export interface ChildOptions {
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
-  /** Lines of its stderr. */
+  /** Gets the lines of its stderr. */
   readonly log: (line: string) => void;
+}
+
+/** Notes something that has been started, and returns it. */
+export type Keep = <T extends { stop(): Promise<void> }>(each: T) => T;
+
+/**
+ * Starts several things, of which `start` passes each to `keep`. `stop` of the result stops them,
+ * the last one first; they are also stopped if `start` throws.
+ */
+export async function startTogether<T>(
+  start: (keep: Keep) => Promise<T>,
+): Promise<T & { stop(): Promise<void> }> {
+  const started: { stop(): Promise<void> }[] = [];
+  const stop = async (): Promise<void> => {
+    for (const each of started.toReversed()) await each.stop();
+  };
+  try {
+    const result = await start((each) => {
+      started.push(each);
+      return each;
+    });
+    return { ...result, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
 }
 
 const START_TIMEOUT_MS = 20_000;
 const TERM_TIMEOUT_MS = 3_000;
 
-/** Starts a program that says on stdout, as one line of JSON, when and where it serves. It never outlives this process. */
+/**
+ * Starts a program and waits until it prints one line of JSON on stdout, which says where it
+ * serves. Ends it at the latest with this process. Throws if it ends before or takes longer than 20
+ * s.
+ */
 export async function startChild(options: ChildOptions): Promise<Child> {
   const { name, command, args, log } = options;
   const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'] });
@@ -60,7 +92,8 @@ function firstDocument(
 ): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(
-      () => reject(new Error(`${name} did not say where it serves within ${START_TIMEOUT_MS} ms`)),
+      () =>
+        reject(new Error(`${name} did not print where it serves within ${START_TIMEOUT_MS} ms`)),
       START_TIMEOUT_MS,
     );
     void exited.then(() => {
@@ -69,7 +102,7 @@ function firstDocument(
     });
     if (child.stdout === null) return;
     createInterface({ input: child.stdout }).on('line', (line) => {
-      // Tracing flags of Node print on stdout as well.
+      // Tracing flags of Node also print on stdout.
       if (!line.startsWith('{')) log(`${name}: ${line}`);
       else {
         clearTimeout(timer);

@@ -3,11 +3,14 @@ import { type HttpMessage, HttpReader } from './http-reader.ts';
 
 export interface Reply {
   readonly status: number;
-  /** Pieces of a chunked body. */
+  /** Chunks of a chunked body. */
   readonly pieces: number;
 }
 
-/** One keep-alive HTTP/1.1 connection to the loopback with one request on it at a time. Opens again after a failure. */
+/**
+ * A keep-alive HTTP/1.1 connection to 127.0.0.1, for one request at a time. Opens again after a
+ * failure.
+ */
 export class Connection {
   readonly #port: number;
   #socket: Socket | undefined;
@@ -17,15 +20,15 @@ export class Connection {
     this.#port = port;
   }
 
-  /** `answered` hears once: the reply, or undefined when the connection broke. */
+  /** Calls `answered` once: with the reply, or with undefined when the connection breaks. */
   send(request: Buffer, answered: (reply: Reply | undefined) => void): void {
-    if (this.#answered !== undefined) throw new Error('a request is under way on this connection');
+    if (this.#answered !== undefined) throw new Error('this connection already has a request');
     this.#answered = answered;
     this.#socket ??= this.#open();
     this.#socket.write(request);
   }
 
-  /** What is under way is given up and not reported. */
+  /** Abandons the request in flight without calling its `answered`. */
   close(): void {
     this.#answered = undefined;
     this.#socket?.destroy();
@@ -42,7 +45,7 @@ export class Connection {
         socket.destroy(error instanceof Error ? error : new Error(String(error)));
       }
     });
-    // The close that follows tells whoever waits.
+    // The `close` event follows and reports the failure.
     socket.on('error', () => undefined);
     socket.on('close', () => {
       if (this.#socket === socket) {

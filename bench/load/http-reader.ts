@@ -2,7 +2,7 @@ export interface HttpMessage {
   /** Start line and headers, without the empty line. */
   readonly head: string;
   readonly bodyBytes: number;
-  /** Pieces the sender cut a chunked body into; 0 of an unchunked one. */
+  /** Chunks of a chunked body; 0 where the body is not chunked. */
   readonly pieces: number;
 }
 
@@ -13,8 +13,9 @@ const LINE_CHARS_MAX = 1024;
 type State = 'head' | 'sized' | 'size-line' | 'piece' | 'piece-end' | 'trailers';
 
 /**
- * Finds where HTTP/1.1 messages end on one connection, requests and answers alike, and keeps nothing of their bodies.
- * A load generator shares two cores with what it measures, so it does as little as can be. Throws on what it cannot read.
+ * Finds the ends of HTTP/1.1 messages (requests or answers) on one connection, and keeps no bodies.
+ * It does as little work as possible, because the load generator shares two cores with the server
+ * that it measures. Throws on bytes that it cannot read.
  */
 export class HttpReader {
   readonly #onMessage: (message: HttpMessage) => void;
@@ -50,7 +51,7 @@ export class HttpReader {
   }
 
   #readHead(chunk: Buffer, at: number): number {
-    // The end may straddle two chunks, so the text so far is searched with the new part behind it.
+    // The end may lie across two chunks, so the new part is searched with the text before it.
     const found = this.#head === '' ? chunk.indexOf(HEAD_END, at) : -1;
     if (found !== -1) {
       this.#begin(chunk.toString('latin1', at, found));

@@ -4,27 +4,32 @@ export interface LoadCounts {
   readonly completed: number;
   /** Broken connections and answers other than 2xx. */
   readonly failed: number;
-  /** Pieces of the chunked answers. */
+  /** Chunks of all answers. */
   readonly pieces: number;
-  /** Of the open loop: requests that were due while every connection was busy. */
+  /** In an open loop: requests that were due while every connection was busy. */
   readonly skipped: number;
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 export interface Load {
-  /** Since the start; a copy. */
+  /** A copy of the counts since the start. */
   counts(): LoadCounts;
   stop(): void;
 }
 
-/** So that a target that is down is not called in a tight loop. */
+/** Pause before the next request after a failure. */
 const AFTER_FAILURE_MS = 20;
 const TICK_MS = 1;
-/** Open-loop requests under way at once. Past that the target is not keeping up and waiting longer tells nothing. */
+/**
+ * Open-loop requests in flight. With more, the target does not keep up and longer queues say
+ * nothing new.
+ */
 const OPEN_CONNECTIONS_MAX = 1024;
 
-/** `connections` clients, each of which asks again as soon as it is answered. */
+/**
+ * Starts `connections` clients, each of which sends the next request as soon as it has an answer.
+ */
 export function startClosedLoop(options: {
   readonly port: number;
   readonly connections: number;
@@ -51,8 +56,8 @@ export function startClosedLoop(options: {
 }
 
 /**
- * Requests at a steady rate whatever the answers do. `onLatency` hears, for each answered request, the milliseconds
- * since the moment it was due, which is not when a busy client got round to sending it.
+ * Sends requests at a constant rate, independent of the answers. Calls `onLatency` for each answer
+ * with the milliseconds since the request was due, which may be before a busy client sent it.
  */
 export function startOpenLoop(options: {
   readonly port: number;

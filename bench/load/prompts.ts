@@ -1,13 +1,16 @@
 import type { Random } from '../../src/framework/runtime.ts';
 
 export interface PromptOptions {
-  /** Of the JSON body, exactly. */
+  /** Exact size of the JSON body. */
   readonly bodyBytes: number;
   readonly stream: boolean;
   readonly random: Random;
 }
 
-/** Half of each prompt is one of these, as with system prompts and earlier turns; the other half is never seen again. */
+/**
+ * The first half of each prompt is one of so many texts, like system prompts and earlier turns; the
+ * second half occurs once.
+ */
 const SHARED_TEXTS = 32;
 const PIECES = 4096;
 const PIECE_BYTES = 128;
@@ -18,8 +21,9 @@ const WORDS =
   );
 
 /**
- * Whole HTTP requests with chat prompts of one size, no two alike: escapes and characters beyond ASCII as text has
- * them, half shared with other requests, so that parsing and prefix matching do what they do in earnest.
+ * Makes complete HTTP requests with chat prompts of one size. All prompts are different, have
+ * escapes and characters beyond ASCII like real text, and share their first half with others, so
+ * that parsing and prefix matching do realistic work. Throws if no prompt fits into `bodyBytes`.
  */
 export function createPrompts({ bodyBytes, stream, random }: PromptOptions): () => Buffer {
   const pieces = Array.from({ length: PIECES }, () => piece(random));
@@ -71,7 +75,7 @@ function fill(
   return end;
 }
 
-/** JSON-escaped text of exactly one length, so that pieces can be put together in any order. */
+/** JSON-escaped text of exactly `PIECE_BYTES`, so that pieces can be combined in any order. */
 function piece(random: Random): Buffer {
   let text = '';
   for (;;) {

@@ -9,17 +9,18 @@ import {
 } from './answers.ts';
 import { HttpReader } from './http-reader.ts';
 
-// Model servers that cost next to nothing: one process, a port each, ready-made answers. Run by itself so that its CPU
-// counts as nobody's. Prints its ports as JSON once it listens; ends when its parent does.
+// Model servers that use very little CPU: one process, one port for each server, prepared answers.
+// A separate process, so that its CPU is not counted. Prints its ports as JSON when it listens, and
+// ends when its stdin closes.
 
-/** Far enough apart that Envoy sends each by itself, as tokens come from a model. */
+/** Envoy sends chunks separately if they are so far apart, as tokens of a model are. */
 const CHUNK_GAP_MS = 10;
 
 const { values } = parseArgs({
   options: {
     endpoints: { type: 'string', default: '1' },
     page: { type: 'string', default: 'small' },
-    /** 0 answers with JSON. */
+    /** Chunks of an answer; 0: the answer is a JSON document. */
     chunks: { type: 'string', default: '0' },
   },
 });

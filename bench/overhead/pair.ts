@@ -1,4 +1,5 @@
 import {
+  addressesOf,
   type BedOptions,
   behindEnvoy,
   type Side,
@@ -6,12 +7,13 @@ import {
   startUpstream,
   type Tools,
 } from '../load/bed.ts';
+import { startTogether } from '../load/child.ts';
 
-/** One picker without something and one with it. */
+/** One picker without a feature and one with it. */
 export interface Pair {
   readonly without: Side;
   readonly with: Side;
-  /** Of the one with it. */
+  /** Metrics port of the picker with the feature. */
   readonly metricsPort: number;
   stop(): Promise<void>;
 }
@@ -21,24 +23,17 @@ interface PickerPorts {
   readonly metricsPort: number;
 }
 
-/** Two pickers before the same model servers, each behind a real Envoy in full duplex, that differ in flags of `serve`. */
+/**
+ * Starts two pickers for the same model servers, with different flags of `serve`, each behind a
+ * real Envoy in full duplex.
+ */
 export async function startPair(
   options: BedOptions,
   flags: { readonly without: readonly string[]; readonly with: readonly string[] },
   tools: Tools,
 ): Promise<Pair> {
-  const started: { stop(): Promise<void> }[] = [];
-  const stop = async (): Promise<void> => {
-    for (const each of started.toReversed()) await each.stop();
-  };
-  const keep = <T extends { stop(): Promise<void> }>(each: T): T => {
-    started.push(each);
-    return each;
-  };
-  try {
-    const upstream = keep(await startUpstream(options, tools));
-    const { ports } = upstream.said as { readonly ports: readonly number[] };
-    const addresses = ports.map((port) => `127.0.0.1:${port}`);
+  return startTogether(async (keep) => {
+    const addresses = addressesOf(keep(await startUpstream(options, tools)));
     const begin = async (more: readonly string[]): Promise<Side & PickerPorts> => {
       const picker = keep(await startPicker({ ...options, flags: more }, addresses, tools));
       const said = picker.said as PickerPorts;
@@ -46,9 +41,6 @@ export async function startPair(
     };
     const without = await begin(flags.without);
     const having = await begin(flags.with);
-    return { without, with: having, metricsPort: having.metricsPort, stop };
-  } catch (error) {
-    await stop();
-    throw error;
-  }
+    return { without, with: having, metricsPort: having.metricsPort };
+  });
 }

@@ -9,7 +9,7 @@ export interface PolicyPair {
   readonly name: string;
   readonly simulatedMs: number;
   readonly liveMs: number;
-  /** How late requests were sent, p99: the part of this machine in the live figures. */
+  /** How late requests were sent, p99: the part that this machine has in the live figures. */
   readonly lateMs: number;
   /** The range over other simulated draws of the same workload. */
   readonly drawsMs: readonly [least: number, most: number];

@@ -12,9 +12,9 @@ import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import { type LiveRun, type PolicyPair, pairUp } from './agreement.ts';
 
 /**
- * Measures whether a live replay and a simulation of the same requests agree:
- * `npm run bench -- replay`. Live, the stubs run in real time behind a real Envoy with the picker;
- * the simulation has the same engines under the virtual clock.
+ * Measures whether a live replay and a simulation of the same requests agree: `npm run bench --
+ * replay`. Live, the stubs run in real time behind a real Envoy with the picker; the simulation has
+ * the same engines under the virtual clock.
  */
 
 const TRACE = 'bench/traces/mooncake-conversation-5min.jsonl';

@@ -11,7 +11,7 @@ export type BuiltYardstick =
   | { readonly unavailable: string };
 
 const SOURCES = ['main.go', 'go.mod', 'go.sum'];
-/** Some 15 s with the modules at hand; the rest is for a slow line. */
+/** A build takes about 15 s when the modules are downloaded; the rest is for a slow network. */
 const BUILD_TIMEOUT_MS = 300_000;
 const PROGRESS_MS = 10_000;
 const OUTPUT_BYTES_MAX = 1 << 20;
@@ -19,8 +19,9 @@ const OUTPUT_BYTES_MAX = 1 << 20;
 const run = promisify(execFile);
 
 /**
- * The bare Go ext_proc server of this folder, built once into the user's cache (`XDG_CACHE_HOME` or `~/.cache`) under
- * a hash of its sources. Never throws: says why where it cannot be built.
+ * Builds the bare Go ext_proc server of this folder once, into the user's cache (`XDG_CACHE_HOME`
+ * or `~/.cache`) under a hash of its sources. Never throws: where it cannot be built, `unavailable`
+ * has the reason.
  */
 export async function buildYardstick(log: (line: string) => void): Promise<BuiltYardstick> {
   const sources = packageFile('bench/yardstick');
@@ -44,7 +45,7 @@ async function build(options: {
   const { sources, folder, log } = options;
   log('building the Go yardstick into the cache (once, about half a minute)');
   await mkdir(cacheFolder(), { recursive: true });
-  // Beside the final folder and renamed, so that two builds at once do no harm.
+  // Built beside the final folder and then renamed, so that two builds at once do no harm.
   const work = await mkdtemp(`${folder}.building-`);
   const startedAt = performance.now();
   const progress = setInterval(() => {
@@ -58,7 +59,7 @@ async function build(options: {
       maxBuffer: OUTPUT_BYTES_MAX,
     });
     await rename(work, folder).catch(async (error: unknown) => {
-      // Somebody else's build came first and is as good.
+      // Another process has finished the same build first.
       if (!(await isExecutable(join(folder, 'yardstick')))) throw error;
     });
   } finally {

@@ -1,5 +1,6 @@
-// A bare ext_proc server: what gRPC and the protocol's messages cost in Go when nothing is decided. It withholds the
-// answer to the request headers until the body has ended, names one fixed destination, and sends every byte back.
+// A bare ext_proc server shows what gRPC and the protocol's messages cost in Go when nothing is
+// decided. It withholds the answer to the request headers until the end of the body, names one fixed
+// destination, and sends every byte back.
 package main
 
 import (
@@ -17,7 +18,7 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 )
 
-// Some proxies cap a chunk at 64 KiB.
+// Some proxies limit a chunk to 64 KiB.
 const chunkBytesMax = 62000
 
 type echo struct {
