@@ -4,12 +4,11 @@ const HASH_START = 0x811c_9dc5;
 const HASH_PRIME = 0x0100_0193;
 /** Texts are cut after this many characters: a client may send an id of any length. */
 export const TEXT_MAX = 160;
-/** What Envoy gives requests as their id. */
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-/** In place of a length. */
+/** Envoy's ids of requests are UUIDs, in lower case: they are packed, with this in place of a length. */
 const UUID_MARK = 255;
+const UUID_LENGTH = 36;
 const DASH = 0x2d;
-const DIGIT_NINE = 0x39;
+const DASHES = [8, 13, 18, 23];
 
 /**
  * Bytes written one after another, little-endian. Call `reserve` before a group of writes: the other methods do not check
@@ -59,20 +58,36 @@ export class ByteLog {
   text(text: string, from = 0): number {
     const length = Math.min(text.length, TEXT_MAX);
     const bytes = this.#bytes;
-    const isUuid = from === 0 && UUID.test(text);
-    bytes[this.#at++] = isUuid ? UUID_MARK : length - from;
+    const start = this.#at++;
     let hash = HASH_START;
-    let digits = 0;
     for (let index = 0; index < length; index++) {
       const byte = byteAt(text, index);
       hash = Math.imul(hash ^ byte, HASH_PRIME);
-      if (isUuid && byte !== DASH) {
-        const digit = (byte & 15) + (byte > DIGIT_NINE ? 9 : 0);
-        if ((digits++ & 1) === 0) bytes[this.#at] = digit << 4;
-        else bytes[this.#at] = (bytes[this.#at++] as number) | digit;
-      } else if (!isUuid && index >= from) bytes[this.#at++] = byte;
+      if (index >= from) bytes[this.#at++] = byte;
     }
+    bytes[start] = length - from;
+    if (length - from === UUID_LENGTH) this.#packUuid(start);
     return hash >>> 0;
+  }
+
+  /** Packs the text that begins at `start` where it is a UUID. */
+  #packUuid(start: number): void {
+    const bytes = this.#bytes;
+    const dashes = DASHES.every((dash) => bytes[start + 1 + dash] === DASH);
+    let digits = 0;
+    for (let at = start + 1; at < this.#at; at++)
+      digits += digitOf(bytes[at] as number) < 0 ? 0 : 1;
+    if (!dashes || digits !== UUID_LENGTH - DASHES.length) return;
+    let packed = 2 * (start + 1);
+    for (let at = start + 1; at < this.#at; at++) {
+      const digit = digitOf(bytes[at] as number);
+      if (digit < 0) continue;
+      const half = packed++;
+      if ((half & 1) === 0) bytes[half >> 1] = digit << 4;
+      else bytes[half >> 1] = (bytes[half >> 1] as number) | digit;
+    }
+    bytes[start] = UUID_MARK;
+    this.#at = packed >> 1;
   }
 
   /** Returns a copy of all that was written, then starts again. */
@@ -128,6 +143,12 @@ export class ByteReader {
     const hex = Array.from({ length: 16 }, () => this.u8().toString(16).padStart(2, '0')).join('');
     return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
   }
+}
+
+/** The value of a hexadecimal digit in lower case; -1 for any other character. */
+function digitOf(byte: number): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  return byte >= 0x61 && byte <= 0x66 ? byte - 0x57 : -1;
 }
 
 function byteAt(text: string, index: number): number {
