@@ -1,4 +1,4 @@
-{{/* The release's name, with the chart's in it; short enough for what is added to it. */}}
+{{/* The release's name with the chart's name in it, at most 50 characters for later suffixes. */}}
 {{- define "pointsman.name" -}}
 {{- if contains "pointsman" .Release.Name }}{{ .Release.Name | trunc 50 | trimSuffix "-" }}{{ else }}{{ printf "%s-pointsman" .Release.Name | trunc 50 | trimSuffix "-" }}{{ end }}
 {{- end }}
