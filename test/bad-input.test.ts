@@ -94,15 +94,15 @@ describe('bad input ends in a sentence and exit code 2', () => {
     [[...SERVE, '--cert-path', 'folder'], /^folder\/tls\.crt: is not there$/m],
     [
       [...SERVE, '--cert-path', 'no-pem'],
-      /no-pem\/tls\.crt: holds no PEM: no line says -+BEGIN CERT/,
+      /no-pem\/tls\.crt: is not PEM: it has no line -+BEGIN CERT/,
     ],
-    [[...SERVE, '--cert-path', 'swapped'], /swapped\/tls\.crt: holds a PRIVATE KEY where a CERT/],
+    [[...SERVE, '--cert-path', 'swapped'], /swapped\/tls\.crt: has a PRIVATE KEY; it must have a CERT/],
     [[...SERVE, '--cert-path', 'cut'], /cut\/tls\.crt: is a damaged CERTIFICATE \(.+\)/],
     [[...SERVE, '--cert-path', 'cut-key'], /cut-key\/tls\.key: is a damaged PRIVATE KEY \(.+\)/],
     [[...SERVE, '--cert-path', 'other-key'], /tls\.key: is not the key of other-key\/tls\.crt \(/],
     [
       [...SERVE, '--cert-path', 'locked'],
-      /locked\/tls\.key: is encrypted, and nobody can be asked/,
+      /locked\/tls\.key: is encrypted with a passphrase/,
     ],
     [[...SERVE, '--capture', '/proc/nope'], /--capture: the folder \/proc\/nope cannot be made/],
     [[...SERVE, '--capture', 'empty.csv'], /--capture: the folder empty\.csv cannot be made/],

@@ -60,9 +60,9 @@ plugins: [{type: shortest-answer-scorer}]
     [
       'a type that is taken',
       `export const plugins = { scorers: [{ type: 'queue-scorer', ${config.parse}, ${config.create} }] }`,
-      /queue-scorer is another plugin's type already/,
+      /the type queue-scorer exists already/,
     ],
-    ['a module that throws', 'throw new Error("no")', /cannot be run as a module: no/],
+    ['a module that throws', 'throw new Error("no")', /cannot be loaded as a module: no/],
   ])('are refused with %s', async (what, text, message) => {
     const path = module(what.replaceAll(' ', '-'), text);
     await expect(planFromPlugins('default', [path])).rejects.toThrow(message);

@@ -129,7 +129,7 @@ describe.skipIf(binary === undefined)('promotion, behind a real Envoy', () => {
     expect((await status()).events.at(-1)).toMatchObject({
       what: 'demoted',
       by: 'rule',
-      why: 'it threw: broken on purpose',
+      why: 'its scheduler threw: broken on purpose',
     });
   });
 
@@ -146,8 +146,8 @@ describe.skipIf(binary === undefined)('promotion, behind a real Envoy', () => {
   it('says what is wrong with what it is told', async () => {
     const told = async (path: string): Promise<unknown> =>
       ((await admin(path, 'POST')) as unknown as { error: string }).error;
-    expect(await told('/promote?shadow=nobody')).toMatch(/nobody is no shadow .* default/);
-    expect(await told('/promote')).toMatch(/say which/);
+    expect(await told('/promote?shadow=nobody')).toMatch(/nobody is not a shadow .* default/);
+    expect(await told('/promote')).toMatch(/shadow is missing/);
     expect(await told('/promote?shadow=default&percent=101')).toMatch(
       /101; it must be .* 0 to 100/,
     );

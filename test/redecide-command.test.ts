@@ -133,7 +133,7 @@ describe('pointsman redecide', { timeout: 120_000 }, () => {
     const printed = execFileSync(process.execPath, [main, ...args], { encoding: 'utf8' });
     expect(printed).toMatch(/ is number [2-4] of 4 with [\d.]+: prefix-cache-scorer −[\d.]+\n/);
     expect(printed).toMatch(
-      / is number 1 of 4 with [\d.]+, too: the picker chose between equals\n/,
+      / is number 1 of 4 with [\d.]+, too: the picker chose among equal scores\n/,
     );
   });
 

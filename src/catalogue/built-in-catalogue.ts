@@ -34,7 +34,10 @@ import { singleProfileHandler } from '../plugins/profile-handlers/single.ts';
 import { remote } from '../remote/remote.ts';
 import { dataSources } from './data-sources.ts';
 
-/** The built-in filters, pickers, profile handlers and deciders, with these scorers, data sources and schedulers. */
+/**
+ * The built-in filters, pickers, profile handlers and deciders, with these scorers, data sources
+ * and schedulers.
+ */
 export function catalogueOf(
   scorers: readonly ScorerDefinition[],
   dataSources: readonly DataSourceDefinition[],
@@ -75,7 +78,7 @@ export function catalogueOf(
   };
 }
 
-/** Every built-in plugin type that needs no other process: for the library and the simulator. */
+/** Every built-in plugin type that needs no other process, for the library and the simulator. */
 export const EMBEDDED_CATALOGUE: PluginCatalogue = catalogueOf(scorers, dataSources);
 
 /** Every built-in plugin type. */

@@ -15,9 +15,10 @@ const KINDS = [
 ] as const satisfies readonly (keyof PluginCatalogue)[];
 
 /**
- * Adds the plugin types of modules outside of the tree to a catalogue. A module exports `plugins`, an object with a list
- * of definitions under any of `filters`, `scorers`, `pickers`, `profileHandlers`, `deciders`, `dataSources` and `schedulers`. Throws
- * ConfigError: a file that is not there or cannot be run, an export of another shape, a type that is there already.
+ * Adds the plugin types of modules outside the tree to a catalogue. A module exports `plugins`: an
+ * object with lists of definitions under any of `filters`, `scorers`, `pickers`, `profileHandlers`,
+ * `deciders`, `dataSources` and `schedulers`. Throws ConfigError for a file that is missing or
+ * cannot be run, an export of another shape, and a type that exists already.
  */
 export async function withPlugins(
   catalogue: PluginCatalogue,
@@ -30,18 +31,18 @@ export async function withPlugins(
 
 async function modulePlugins(path: string): Promise<Partial<PluginCatalogue>> {
   const file = resolve(path);
-  if (!existsSync(file)) throw fault(path, 'file', 'is not there');
+  if (!existsSync(file)) throw pluginError(path, 'file', 'is not there');
   let module: { readonly plugins?: unknown };
   try {
     module = (await import(pathToFileURL(file).href)) as typeof module;
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw fault(path, 'file', `cannot be run as a module: ${why}`);
+    throw pluginError(path, 'file', `cannot be loaded as a module: ${why}`);
   }
   const { plugins } = module;
   if (typeof plugins !== 'object' || plugins === null) {
     const example = 'export const plugins = { scorers: [mine] }';
-    throw fault(path, 'plugins', `is not exported; write ${example}`);
+    throw pluginError(path, 'plugins', `is not exported; write ${example}`);
   }
   const issues = issuesOf(plugins as Record<string, unknown>);
   if (issues.length > 0) throw new ConfigError(path, issues);
@@ -52,7 +53,7 @@ function issuesOf(plugins: Record<string, unknown>): readonly ConfigIssue[] {
   return Object.entries(plugins).flatMap(([kind, list]) => {
     const at = `plugins.${kind}`;
     if (!(KINDS as readonly string[]).includes(kind)) {
-      return [{ path: at, message: `is no kind of plugin; the kinds are ${KINDS.join(', ')}` }];
+      return [{ path: at, message: `is not a kind of plugin; the kinds are ${KINDS.join(', ')}` }];
     }
     if (!Array.isArray(list)) return [{ path: at, message: 'is not a list of definitions' }];
     const makes = kind === 'dataSources' ? 'start' : 'create';
@@ -90,7 +91,7 @@ function merged(
       if (known.has(type)) {
         issues.push({
           path: `plugins.${kind}`,
-          message: `${type} is another plugin's type already`,
+          message: `the type ${type} exists already; choose another name`,
         });
       }
       known.add(type);
@@ -108,6 +109,6 @@ function merged(
   };
 }
 
-function fault(source: string, path: string, message: string): ConfigError {
+function pluginError(source: string, path: string, message: string): ConfigError {
   return new ConfigError(source, [{ path, message }]);
 }

@@ -7,12 +7,12 @@ import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import { SERVING_CATALOGUE } from './built-in-catalogue.ts';
 import { withPlugins } from './load-plugins.ts';
 
-/** A plan from a built-in configuration's name or a file's path. Throws ConfigError. */
+/** A plan from the name of a built-in configuration or the path of a file. Throws ConfigError. */
 export function planFrom(config: string): PickerPlan {
   return planWith(config, SERVING_CATALOGUE);
 }
 
-/** The same, with the plugin types of modules outside the tree. Rejects with ConfigError. */
+/** The same, with the plugin types of these modules. Rejects with ConfigError. */
 export async function planFromPlugins(
   config: string,
   plugins: readonly string[],
@@ -20,7 +20,7 @@ export async function planFromPlugins(
   return planWith(config, await withPlugins(SERVING_CATALOGUE, plugins));
 }
 
-/** A configuration's file. */
+/** A configuration file that can be read again. */
 export interface ConfigFile {
   readonly path: string;
   /** Throws ConfigError. */
@@ -29,7 +29,7 @@ export interface ConfigFile {
   load(text: string): PickerPlan;
 }
 
-/** The file of a configuration, so that it can be read again; undefined for a built-in configuration. */
+/** The file of a configuration; undefined for a built-in configuration. */
 export async function configFileOf(
   config: string,
   plugins: readonly string[],
@@ -43,7 +43,7 @@ export async function configFileOf(
   };
 }
 
-/** A configuration's text, from a built-in configuration's name or a file's path. Throws ConfigError. */
+/** The text of a built-in configuration or of a file. Throws ConfigError. */
 export function configText(config: string): string {
   return NAMED_CONFIGS.get(config) ?? readText(config);
 }
@@ -60,7 +60,10 @@ function readText(path: string): string {
     const why = error instanceof Error ? error.message : String(error);
     const names = [...NAMED_CONFIGS.keys()].join(', ');
     throw new ConfigError(path, [
-      { path: 'file', message: `cannot be read (${why}), nor is it a built-in name (${names})` },
+      {
+        path: 'file',
+        message: `cannot be read (${why}); give a file or a built-in name: ${names}`,
+      },
     ]);
   }
 }

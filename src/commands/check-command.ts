@@ -2,11 +2,11 @@ import { Command } from 'commander';
 import { planFromPlugins } from '../catalogue/plan.ts';
 import { pluginOption } from './option-values.ts';
 
-/** `pointsman check`: a configuration is read as `serve` would read it, and what would run is printed. */
+/** `pointsman check`: reads a configuration as `serve` would, and prints what would run. */
 export function checkCommand(): Command {
   return new Command('check')
-    .description('read a configuration file, say all that is wrong with it, or what it would run')
-    .argument('<file|name>', 'EndpointPickerConfig file, or the name of a built-in one')
+    .description('check a configuration: list all its errors, or the plugins that it would run')
+    .argument('<file|name>', 'EndpointPickerConfig file, or name of a built-in configuration')
     .addOption(pluginOption())
     .option('--json', 'print one JSON document', false)
     .action(async (config: string, { json, plugin }: CheckFlags) => {

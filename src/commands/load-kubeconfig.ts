@@ -1,15 +1,15 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 import { ConfigError } from '../framework/error.ts';
 
-/** What Kubernetes' client assumes where nothing says how to reach an API server. */
+/** The server that Kubernetes' client assumes where nothing names one. */
 const ASSUMED_SERVER = 'http://localhost:8080';
 
 /**
- * How to reach the API server: by a kubeconfig, or as it is known in a pod, or by the user's own. Throws ConfigError, with
- * one sentence of what to put right.
+ * How to reach the API server: by this kubeconfig, otherwise by the service account of the pod,
+ * otherwise by the user's kubeconfig. Throws ConfigError with one sentence that says what to do.
  */
 export async function loadKubeconfig(file: string | undefined): Promise<KubeConfig> {
-  // Loaded when it is asked for: it is a large library.
+  // Loaded only when needed: it is a large library.
   const { KubeConfig } = await import('@kubernetes/client-node');
   const config = new KubeConfig();
   try {
@@ -17,22 +17,19 @@ export async function loadKubeconfig(file: string | undefined): Promise<KubeConf
     else config.loadFromFile(file);
   } catch (error) {
     const [why = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
-    throw kubeconfigError(
-      file,
-      `cannot be read (${why}): give a kubeconfig that kubectl takes, too`,
-    );
+    throw kubeconfigError(file, `cannot be read (${why}): give a kubeconfig that kubectl accepts`);
   }
   const server = config.getCurrentCluster()?.server;
   if (server === undefined || !URL.canParse(server)) {
     throw kubeconfigError(
       file,
-      'has no current context with a cluster and its server: set one, as by kubectl config use-context',
+      'has no current context with the server of a cluster: set one with kubectl config use-context',
     );
   }
   if (file === undefined && server === ASSUMED_SERVER) {
     throw kubeconfigError(
       file,
-      'is not given, this is no pod of a cluster, and the user has no kubeconfig: give --kubeconfig <file>',
+      'is missing; this is not a pod, and the user has no kubeconfig: give --kubeconfig <file>',
     );
   }
   return config;

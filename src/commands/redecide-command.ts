@@ -9,32 +9,29 @@ import { type RunOptions, redecide } from '../lab/redecide/redecide.ts';
 import { RedecideTally } from '../lab/redecide/redecide-tally.ts';
 import { createRealRuntime } from '../runtime/real-runtime.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
-import { pluginOption } from './option-values.ts';
+import { pluginOption, wholeNumber } from './option-values.ts';
 
 interface RedecideFlags {
   readonly config?: string;
   readonly plugin: readonly string[];
-  readonly show: string;
+  readonly show: number;
   readonly json: boolean;
 }
 
-/** `pointsman redecide`. */
+/** `pointsman redecide`: exit code 1 when a capture's own configuration decides differently. */
 export function redecideCommand(): Command {
   return new Command('redecide')
-    .description('decide everything in a capture again, by its own configuration or another')
-    .argument(
-      '<capture>',
-      'a folder that `pointsman serve --capture` has written, or one file of it',
-    )
-    .option('--config <file|name>', 'another configuration; the capture’s own without it')
+    .description('make all decisions of a capture again, by its own configuration or another one')
+    .argument('<capture>', 'folder written by `pointsman serve --capture`, or one of its files')
+    .option('--config <file|name>', 'another configuration; without it, the capture’s own decides')
     .addOption(pluginOption())
-    .option('--show <n>', 'so many of the decisions that differ', '10')
+    .option('--show <n>', 'show this many of the decisions that differ', wholeNumber, 10)
     .option('--json', 'print one JSON document', false)
     .action(async (path: string, { config, plugin, show, json }: RedecideFlags) => {
       const { records, warnings } = readCapture(path);
       const catalogue = await withPlugins(SERVING_CATALOGUE, plugin);
       const given = config === undefined ? undefined : configOf(config);
-      const tally = new RedecideTally(Number(show));
+      const tally = new RedecideTally(show);
       await withScheduler(given, async (options) => {
         const onReplacement = tally.addReplacement.bind(tally);
         const decided = redecide(records, {
@@ -50,14 +47,15 @@ export function redecideCommand(): Command {
         json ? `${JSON.stringify({ ...tally.summary(), warnings })}\n` : tally.text(),
       );
       if (!json) for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
-      // By its own configuration anything but the same is a fault of ours, or a capture that is not whole.
+      // With its own configuration, a difference means a defect in the program or an incomplete
+      // capture.
       if (config === undefined && tally.differ > 0) process.exitCode = 1;
     });
 }
 
 /**
- * Another configuration may name a scheduler in another process, for which alone there is a network; what the capture's own
- * decided is in the capture.
+ * Runs with a network only for another configuration, which may name a scheduler in another
+ * process. Such decisions of the capture's own configuration are in the capture.
  */
 async function withScheduler(
   config: RunOptions['config'],
@@ -68,7 +66,7 @@ async function withScheduler(
     return;
   }
   const schedulerRuntime = createRealRuntime({ seed: 0 });
-  // While an answer or a connection is waited for there may be nothing else that keeps the process.
+  // While the run waits for the scheduler, nothing else may keep the process alive.
   const keepAlive = setInterval(() => undefined, 2 ** 30);
   try {
     await run({ config, schedulerRuntime });
@@ -83,6 +81,6 @@ function configOf(name: string): { readonly text: string; readonly source: strin
   if (named !== undefined) return { text: named, source: `built-in configuration ${name}` };
   if (existsSync(name)) return { text: readFileSync(name, 'utf8'), source: name };
   const known = [...NAMED_CONFIGS.keys()].join(', ');
-  const message = `${name} is neither a file nor one of ${known}`;
+  const message = `${name} is neither a file nor a built-in configuration: ${known}`;
   throw new ConfigError('redecide', [{ path: '--config', message }]);
 }

@@ -1,19 +1,19 @@
 import { ConfigError } from '../framework/error.ts';
 import { duration } from '../plugins/parameters/duration.ts';
 
-/** The command line of `serve`, and the flags that were given and change nothing here. */
+/** A command line of `serve`, and the given flags that have no effect here. */
 export interface Translated {
   readonly args: readonly string[];
   readonly ignored: readonly string[];
 }
 
-/** Theirs, where ours differs. */
+/** Flags of the reference with another name here. */
 const RENAMED: ReadonlyMap<string, string> = new Map([
   ['grpc-port', 'extproc-port'],
   ['grpc-health-port', 'health-port'],
   ['config-file', 'config'],
 ]);
-/** Without a value they are true. */
+/** Flags that are true without a value. */
 const SWITCHES: ReadonlySet<string> = new Set([
   'allow-experimental-plugins',
   'enable-cert-reload',
@@ -26,7 +26,10 @@ const SWITCHES: ReadonlySet<string> = new Set([
   'tracing',
   'zap-devel',
 ]);
-/** Of no meaning here, or with the one value that we have. `secure-serving` and the like are translated before. */
+/**
+ * Flags without a meaning here, or with a fixed value. `secure-serving` and others are translated
+ * instead.
+ */
 const IGNORED: ReadonlySet<string> = new Set([
   'allow-experimental-plugins',
   'enable-cert-reload',
@@ -47,33 +50,33 @@ const IGNORED: ReadonlySet<string> = new Set([
   'zap-stacktrace-level',
   'zap-time-encoding',
 ]);
-/** What the reference calls debug. */
+/** The verbosity that the reference calls debug. */
 const VERBOSE = 4;
 
 /**
- * The command line of the reference picker, or of the small one of the conformance suite, as one of `serve`: a Deployment of
- * theirs needs another image and no other argument. Undefined where it is a command line of ours: one that begins with a
- * command, or does not say `--pool-name`. Their defaults hold: health on 9003, and the pool in `namespace`, else `default`.
- * Throws ConfigError where a value cannot be read. Flags that nobody knows stay, for `serve` to refuse.
+ * Translates a command line of the reference picker, or of the conformance suite's, to one of
+ * `serve`: their Deployments need another image and no other argument. Undefined for a command line
+ * of ours: one that begins with a command or has no `--pool-name`. The reference's defaults hold:
+ * health on port 9003, and the pool in `namespace`, otherwise in `default`. Throws ConfigError for
+ * a value that cannot be read. Unknown flags stay, so that `serve` reports them.
  */
 export function fromReferenceArgs(
   args: readonly string[],
   namespace: string | undefined,
 ): Translated | undefined {
-  const isTheirs = args.some((arg) => /^--pool-name(?:=|$)/.test(arg));
-  if (!isTheirs || args[0]?.startsWith('-') !== true) return undefined;
-  const ours: string[] = ['serve'];
-  const passedOver: string[] = [];
+  const isReference = args.some((arg) => /^--pool-name(?:=|$)/.test(arg));
+  if (!isReference || args[0]?.startsWith('-') !== true) return undefined;
+  const serveArgs: string[] = ['serve'];
+  const ignored: string[] = [];
   const given = flagsOf(args);
   for (const { name, value } of given) {
-    if (IGNORED.has(name))
-      passedOver.push(value === undefined ? `--${name}` : `--${name}=${value}`);
-    else ours.push(...translated(name, value));
+    if (IGNORED.has(name)) ignored.push(value === undefined ? `--${name}` : `--${name}=${value}`);
+    else serveArgs.push(...translated(name, value));
   }
   const names = new Set(given.map(({ name }) => name));
-  if (!names.has('grpc-health-port')) ours.push('--health-port=9003');
-  if (!names.has('pool-namespace')) ours.push(`--pool-namespace=${namespace || 'default'}`);
-  return { args: ours, ignored: passedOver };
+  if (!names.has('grpc-health-port')) serveArgs.push('--health-port=9003');
+  if (!names.has('pool-namespace')) serveArgs.push(`--pool-namespace=${namespace || 'default'}`);
+  return { args: serveArgs, ignored };
 }
 
 interface Flag {
@@ -81,7 +84,7 @@ interface Flag {
   readonly value: string | undefined;
 }
 
-/** As Go's pflag reads them: a switch never takes the next word. */
+/** Flags as Go's pflag reads them: a switch never takes the next word as its value. */
 function flagsOf(args: readonly string[]): readonly Flag[] {
   const flags: Flag[] = [];
   const left = [...args];
@@ -118,13 +121,13 @@ function translated(name: string, value: string | undefined): readonly string[] 
 function isTrue(name: string, value: string | undefined): boolean {
   if (value === undefined || value === 'true') return true;
   if (value === 'false') return false;
-  throw flagError(name, `is “${value}”: make it true or false`);
+  throw flagError(name, `is ${value}: it must be true or false`);
 }
 
 function durationMs(name: string, value: string | undefined): number {
   const read = duration.safeParse(value);
   if (read.success) return read.data;
-  throw flagError(name, `is “${value}”: make it a time such as 30s`);
+  throw flagError(name, `is ${value}: it must be a time such as 30s`);
 }
 
 function flagError(name: string, message: string): ConfigError {

@@ -24,13 +24,13 @@ interface PromotionFlags {
 const REFRESH_MS = 1000;
 const CLEAR = '\u001b[2J\u001b[H';
 
-/** `pointsman shadow`. */
+/** `pointsman shadow`: asks a running picker about its shadows, or promotes one. */
 export function shadowCommand(): Command {
   const top = new Command('top')
-    .description('how the shadows of a running picker compare with what it does, once a second')
+    .description('compare the shadows of a running picker with it, updated every second')
     .option('--admin <address>', 'the picker’s metrics port', DEFAULT_ADMIN)
-    .option('--once', 'print once and end', false)
-    .option('--json', 'print one JSON document and end', false)
+    .option('--once', 'print once and exit', false)
+    .option('--json', 'print one JSON document and exit', false)
     .action(async ({ admin, once, json }: TopFlags) => {
       do {
         const shadows = await ask(admin);
@@ -40,7 +40,7 @@ export function shadowCommand(): Command {
       } while (!once && !json);
     });
   const report = new Command('report')
-    .description('the same as one HTML page that needs nothing else')
+    .description('write the comparison as one self-contained HTML page')
     .argument('<page>', 'file to write')
     .option('--admin <address>', 'the picker’s metrics port', DEFAULT_ADMIN)
     .action(async (page: string, { admin }: Pick<TopFlags, 'admin'>) => {
@@ -49,23 +49,23 @@ export function shadowCommand(): Command {
       writeFileSync(page, parityPage(`Shadows at ${admin}, ${when} UTC`, shadows));
     });
   return new Command('shadow')
-    .description('schedulers that decide beside the one in charge (`serve --shadow`)')
+    .description('compare and promote the shadows of a picker, which `serve --shadow` starts')
     .addCommand(top)
     .addCommand(report)
-    .addCommand(promotionCommand('promote', 'let it decide, or another share of the requests'))
-    .addCommand(promotionCommand('demote', 'let none of them decide any more'))
-    .addCommand(promotionCommand('promotion', 'which of them decides, how that goes, and why'));
+    .addCommand(promotionCommand('promote', 'let a shadow decide a share of the requests'))
+    .addCommand(promotionCommand('demote', 'let no shadow decide requests'))
+    .addCommand(promotionCommand('promotion', 'show which shadow decides, its results, and why'));
 }
 
 function promotionCommand(name: 'promote' | 'demote' | 'promotion', about: string): Command {
   const command = new Command(name)
-    .description(`${about} (\`serve --promotion\`; docs/promotion.md)`)
+    .description(`${about}; needs \`serve --promotion\`, see docs/promotion.md`)
     .option('--admin <address>', 'the picker’s metrics port', DEFAULT_ADMIN)
     .option('--json', 'print one JSON document', false);
   if (name === 'promote') {
     command
-      .argument('<shadow>', 'as it was given to --shadow')
-      .option('--percent <n>', 'of the requests', '100');
+      .argument('<shadow>', 'name of the shadow, as given to --shadow')
+      .option('--percent <n>', 'percentage of requests that it decides', '100');
   }
   return command.action(async (...given: readonly unknown[]) => {
     const { admin, json, percent } = command.opts<PromotionFlags>();
@@ -98,7 +98,7 @@ const HEADS: readonly string[] = [
   'dropped',
 ];
 
-/** One block a shadow: over all, then by kind. */
+/** The comparison as text: for each shadow a line over all decisions, then one for each kind. */
 export function shadowTable(shadows: readonly ShadowStatus[]): string {
   if (shadows.length === 0) return 'no shadows: start the picker with --shadow <file|name>\n';
   const lines: (readonly string[])[] = [HEADS];
@@ -118,9 +118,12 @@ export function shadowTable(shadows: readonly ShadowStatus[]): string {
   return `${lines.map((line) => line.map(padded).join('  ').trimEnd()).join('\n')}\n`;
 }
 
-/** The 95 % interval, of those of one kind there are often too few for any. */
+/**
+ * The cells over all decisions, with the 95 % interval. One kind often has too few decisions for
+ * one.
+ */
 function withInterval({ all, gain: { lowPercent, highPercent } }: ShadowReport): string[] {
-  // JSON has no NaN, which stands for an interval that cannot be given yet.
+  // An interval that cannot be given yet is NaN, which JSON turns into null.
   if (!Number.isFinite(lowPercent)) return cellsOf(all);
   const interval = `(${(-highPercent).toFixed(1)} to ${(-lowPercent).toFixed(1)} %)`;
   return cellsOf(all).map((cell, at) => (HEADS[at + 1] === TTFT ? `${cell} ${interval}` : cell));

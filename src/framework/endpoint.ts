@@ -2,30 +2,30 @@ import type { Millis } from './runtime.ts';
 
 declare const brand: unique symbol;
 
-/** Stable name of one model-server replica (one port of it), unique in its pool. */
+/** Stable name of one model server (one port of a pod), unique in its pool. */
 export type EndpointId = string & { readonly [brand]: 'EndpointId' };
 
-/** What every model server reports. Anything more is an attribute. */
+/** What every model server reports. Everything else is an attribute. */
 export interface EndpointMetrics {
   readonly waitingQueueSize: number;
   readonly runningRequests: number;
   /** Fraction of KV-cache blocks in use, 0 to 1. */
   readonly kvCacheUsage: number;
   /**
-   * When the scrape was sent (`Clock.now()`), so that age counts the trip as well as the wait.
-   * Negative infinity until the first scrape: such an endpoint is unknown, not idle.
+   * When the scrape was sent (`Clock.now()`), so that the age includes the network time. Negative
+   * infinity until the first scrape: such an endpoint is unknown, not idle.
    */
   readonly sampledAt: number;
 }
 
-/** One replica as a scheduling cycle sees it. Never changes; the pool replaces it. */
+/** One model server as a scheduling cycle sees it. It never changes; the pool replaces it. */
 export interface Endpoint {
   readonly id: EndpointId;
   /** `host:port`, an IPv6 host in brackets: what goes into the destination header. */
   readonly address: string;
   /**
-   * A small integer that is this endpoint's alone while it lives and may be given to another later.
-   * Per-endpoint state can live in arrays indexed by it.
+   * A small integer that no other endpoint of the pool has. It is reused after the endpoint is
+   * removed. State per endpoint can be kept in arrays indexed by it.
    */
   readonly slot: number;
   readonly labels: ReadonlyMap<string, string>;
@@ -45,12 +45,12 @@ export function attributeKey<T>(name: string, initial: T): AttributeKey<T> {
 }
 
 /**
- * The staleness bounds, all of them. A sample older than this says nothing about now: 40 missed scrapes at the
- * default interval. The reference counts pods as ready by the same bound (`--metrics-staleness-threshold` 2 s).
+ * An older sample says nothing about the present: 40 missed scrapes at the default interval. The
+ * reference counts pods as ready by the same bound (`--metrics-staleness-threshold` 2 s).
  */
 export const METRICS_STALE_MS: Millis = 2000;
 
-/** False for an endpoint never scraped: unknown is not idle. */
+/** Whether the last sample is recent. False for an endpoint that was never scraped. */
 export function isFresh(endpoint: Endpoint, now: Millis): boolean {
   return now - endpoint.metrics.sampledAt <= METRICS_STALE_MS;
 }

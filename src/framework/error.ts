@@ -1,4 +1,4 @@
-/** Why a request could not be routed. Closed: add a code only with its row in `ERRORS`. */
+/** Why a request could not be routed. A new code needs a row in `ERRORS`. */
 export type RoutingErrorCode =
   | 'invalid-request'
   | 'unknown-model'
@@ -51,11 +51,11 @@ export const ERRORS: Readonly<Record<RoutingErrorCode, ErrorRow>> = {
   },
 };
 
-/** An expected failure: caused by the client, the pool or the load, and answered with a status. */
+/** An expected failure, caused by the client, the pool or the load, and answered with a status. */
 export class RoutingError extends Error {
   override readonly name = 'RoutingError';
   readonly code: RoutingErrorCode;
-  /** The sentence for the client, without the code that prefixes `message`. */
+  /** The sentence for the client: `message` without its leading code. */
   readonly sentence: string;
 
   constructor(code: RoutingErrorCode, sentence: string, options?: ErrorOptions) {
@@ -71,7 +71,7 @@ export interface ConfigIssue {
   readonly message: string;
 }
 
-/** A configuration that cannot be run. Lists every issue, not the first. */
+/** A configuration, command line or file that cannot be used. It lists every issue. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly issues: readonly ConfigIssue[];
@@ -82,7 +82,10 @@ export class ConfigError extends Error {
   }
 }
 
-/** A broken promise in our own code. Never caught: the process ends and the proxy fails open. */
+/**
+ * Throws when a condition that the program guarantees is false. It is never caught: the process
+ * ends and the proxy fails open.
+ */
 export function invariant(condition: unknown, message: string): asserts condition {
   if (!condition) throw new Error(`invariant broken: ${message}`);
 }

@@ -3,7 +3,7 @@ import type { InferenceRequest } from './request.ts';
 import type { Millis } from './runtime.ts';
 import { type CycleKey, cycleKey } from './scheduling.ts';
 
-/** The dictionary of shared attributes and per-cycle facts. */
+/** All shared attributes of endpoints and all facts of a cycle, with the keys that name them. */
 
 export interface LoraState {
   readonly running: ReadonlySet<string>;
@@ -23,23 +23,26 @@ export interface CacheConfig {
   readonly blocks: number;
 }
 
-/** The engine's KV cache as it reports it; undefined until it does. */
+/** The size of the KV cache as the engine reports it; undefined until then. */
 export const CACHE_CONFIG: AttributeKey<CacheConfig | undefined> = attributeKey<
   CacheConfig | undefined
 >('cache-config', undefined);
 
-/** When the server's process began, in seconds since the epoch by its own clock; undefined where its page does not say. */
+/**
+ * The start time of the server's process in seconds since the epoch, by its own clock; undefined
+ * where its metrics page does not have it.
+ */
 export const STARTED_AT: AttributeKey<number | undefined> = attributeKey<number | undefined>(
   'started-at',
   undefined,
 );
 
-/** Further figures that a configuration has read from the servers' pages, by the name it gives them. */
+/** Additional metrics that a configuration reads from the servers' pages, by configured name. */
 export const CUSTOM_METRICS: AttributeKey<ReadonlyMap<string, number>> = attributeKey<
   ReadonlyMap<string, number>
 >('custom-metrics', new Map());
 
-/** How much of this request's prompt each endpoint is thought to hold. */
+/** How much of this request's prompt each endpoint is expected to hold. */
 export interface PrefixMatch {
   readonly totalBlocks: number;
   readonly blockTokens: number;
@@ -48,20 +51,23 @@ export interface PrefixMatch {
 }
 
 export const DEFAULT_PREFIX_PRODUCER = 'approx-prefix-cache-producer';
-/** The one that engines' own KV events feed. */
+/** The producer that reads the engines' KV events. */
 export const PRECISE_PREFIX_PRODUCER = 'precise-prefix-cache-producer';
 
-/** The prefix match as told by the producer with this name. */
+/** The prefix match of the producer with this name. */
 export function prefixMatchKey(producer: string = DEFAULT_PREFIX_PRODUCER): CycleKey<PrefixMatch> {
   return cycleKey(`prefix-match/${producer}`);
 }
 
-/** What we ourselves have sent and not yet seen the end of. Counts at once, before any scrape shows it. */
+/**
+ * What this picker has sent to an endpoint and what has not ended yet. It counts at once, before
+ * any scrape shows it.
+ */
 export interface InFlightLoad {
   readonly requests: number;
-  /** Uncached prompt tokens sent whose first token has not come yet. */
+  /** Uncached prompt tokens of requests whose first token has not been seen. */
   readonly pendingPrefillTokens: number;
-  /** Prompt and generated-so-far tokens of the requests in flight. */
+  /** Prompt tokens and expected output tokens of the requests in flight. */
   readonly contextTokens: number;
 }
 
@@ -69,74 +75,83 @@ export interface InFlightView {
   load(endpoint: Endpoint): InFlightLoad;
 }
 
-/** Always there: the ledger of the picker itself provides it. */
+/** Always provided, by the picker's ledger. */
 export const IN_FLIGHT: CycleKey<InFlightView> = cycleKey('in-flight');
 
-/** Which models and adapters our own requests in flight ask for. */
+/** The models and adapters of this picker's requests in flight. */
 export interface ModelsInFlightView {
-  /** Model → requests, at least one each. */
+  /** Model → number of requests, at least 1. */
   models(endpoint: Endpoint): ReadonlyMap<string, number>;
 }
 
-/** Always there, as `IN_FLIGHT` is. */
+/** Always provided, by the picker's ledger. */
 export const MODELS_IN_FLIGHT: CycleKey<ModelsInFlightView> = cycleKey('models-in-flight');
 
-/** Requests, and the work that is in them: prompts, and what each answer adds to the steps it is in. */
+/**
+ * A number of requests and the engine time they need: for prompts, and for answers what they add to
+ * the steps they are in.
+ */
 export interface Demand {
   readonly requests: number;
   readonly workMs: Millis;
 }
 
-/** What one step of a continuously batching engine costs, as a linear model. */
+/** The duration of one step of an engine with continuous batching, as a linear model. */
 export interface StepTime {
-  /** Of each first token whatever the engine does: API server, network. */
+  /** Fixed overhead of each first token: API server, network. */
   readonly overheadMs: Millis;
-  /** A step that does nothing. */
+  /** Duration of an empty step. */
   readonly baseMs: Millis;
   readonly perPrefillTokenMs: Millis;
   readonly perSequenceMs: Millis;
   readonly perContextTokenMs: Millis;
-  /** Prompt tokens computed in one step at most (chunked prefill). */
+  /** Most prompt tokens that are computed in one step (chunked prefill). */
   readonly prefillTokensMax: number;
 }
 
-/** What has been learned from requests and answers: how much is sent where, how fast each endpoint is, how long answers tend to be. */
+/**
+ * What the picker has learned from requests and answers: the demand on each endpoint, its speed,
+ * and the expected length of answers.
+ */
 export interface EngineModelView {
   /** The prior, until the endpoint has been observed. */
   stepTime(endpoint: Endpoint): StepTime;
-  /** What was sent to the endpoint of late, the older the less it counts. */
+  /** What was recently sent to the endpoint, with less weight the older it is. */
   demand(endpoint: Endpoint): Demand;
-  /** Times a demand, what comes in a millisecond: requests, and milliseconds of work, above 1 when more than can be done. */
+  /**
+   * Multiplied by a demand, this is the demand per millisecond: requests, and milliseconds of work.
+   * Work above 1 is more than the endpoint can do.
+   */
   demandRate(now: Millis): number;
-  /** Never more than the client's cap. */
+  /** At most the client's limit. */
   expectedOutputTokens(request: InferenceRequest): number;
 }
 
-/** Always there: the picker itself learns it. */
+/** Always provided, by the picker. */
 export const ENGINE_MODEL: CycleKey<EngineModelView> = cycleKey('engine-model');
 
-/** How a pool is divided among classes of requests, along one dimension. */
+/** How endpoints are assigned to classes of requests. */
 export interface AssignmentView {
-  /** The class a request belongs to; undefined for none. */
+  /** The class of a request; undefined for none. */
   classOf(request: InferenceRequest): string | undefined;
-  /** The class an endpoint serves; undefined for one that serves all. */
+  /** The class that an endpoint serves; undefined for one that serves all. */
   assigned(endpoint: Endpoint): string | undefined;
 }
 
 export const DEFAULT_ASSIGNMENT_PRODUCER = 'assignment-informer';
 
-/** The division as the informer with this name has it. */
+/** The assignment of the informer with this name. */
 export function assignmentKey(
   producer: string = DEFAULT_ASSIGNMENT_PRODUCER,
 ): CycleKey<AssignmentView> {
   return cycleKey(`assignment/${producer}`);
 }
 
-/** From the nearest to the farthest that two servers may have in common. */
+/** Levels that two servers can share, the nearest first. */
 export const TOPOLOGY_LEVELS = ['host', 'rack', 'block', 'zone', 'region'] as const;
 export type TopologyLevel = (typeof TOPOLOGY_LEVELS)[number];
 
-/** Where a server, or whoever asks for one, stands; levels that are not known are left out. */
+/** The place of a server or a client. Unknown levels are left out. */
 export type TopologyPlace = Partial<Readonly<Record<TopologyLevel, string>>>;
 
 export interface TopologyView {
@@ -145,12 +160,12 @@ export interface TopologyView {
 
 export const DEFAULT_TOPOLOGY_PRODUCER = 'topology-extractor';
 
-/** Where endpoints stand, as told by the producer with this name. */
+/** The places of endpoints, from the producer with this name. */
 export function topologyKey(producer: string = DEFAULT_TOPOLOGY_PRODUCER): CycleKey<TopologyView> {
   return cycleKey(`topology/${producer}`);
 }
 
-/** The nearest level that both are known to have in common; undefined for none. */
+/** The nearest level that both are known to share; undefined for none. */
 export function sharedLevel(a: TopologyPlace, b: TopologyPlace): TopologyLevel | undefined {
   return TOPOLOGY_LEVELS.find((level) => a[level] !== undefined && a[level] === b[level]);
 }

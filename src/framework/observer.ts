@@ -3,7 +3,7 @@ import type { InFlightLoad } from './keys.ts';
 import type { InferenceRequest, PromptBlocks } from './request.ts';
 import type { Millis } from './runtime.ts';
 
-/** One request that has left for an endpoint. The same object in every call about one request. */
+/** One request that was sent to an endpoint. All calls about one request get the same object. */
 export interface Routed {
   /** Counts the picker's decisions from 0. */
   readonly number: number;
@@ -12,17 +12,20 @@ export interface Routed {
   /** Where its prompt is computed, if elsewhere. */
   readonly prefill?: Endpoint | undefined;
   readonly at: Millis;
-  /** Prompt tokens the endpoint was thought to hold already when the pick was made. */
+  /** Prompt tokens that the endpoint was expected to hold when the pick was made. */
   readonly cachedTokens: number;
-  /** What was in flight at the endpoint when the pick was made, this request left out. */
+  /** What was in flight at the endpoint when the pick was made, without this request. */
   readonly load: InFlightLoad;
-  /** Whether a first-token signal will come for this request (a response body we are shown chunk by chunk). */
+  /**
+   * Whether the first token of this request will be seen: its response body is shown chunk by
+   * chunk.
+   */
   readonly firstTokenSeen: boolean;
 }
 
 export type Outcome = 'completed' | 'aborted' | 'failed';
 
-/** Token counts as the model server reported them. */
+/** Token counts as the model server reports them. */
 export interface Usage {
   readonly promptTokens: number;
   readonly completionTokens: number;
@@ -30,20 +33,24 @@ export interface Usage {
 }
 
 /**
- * Hears what became of requests: the only way a plugin learns, and never during a cycle.
- * For each request: `onRouted` once, `onFirstToken` and `onAnswered` at most once, `onDone` exactly once and last.
+ * Observes what becomes of requests, never during a cycle. It is the only way in which a plugin
+ * learns. For each request `onRouted` is called once, `onFirstToken` and `onAnswered` at most once,
+ * and `onDone` exactly once and last.
  */
 export interface RequestObserver {
   onRouted?(routed: Routed): void;
-  /** After a pick made before the whole body was read: `request` is now complete. Before any `onDone`. */
+  /**
+   * After a pick that was made before the whole body was read: `request` is now complete. Called
+   * before any `onDone`.
+   */
   onBodyRead?(routed: Routed, request: InferenceRequest): void;
   onFirstToken?(routed: Routed, at: Millis): void;
   /**
-   * The blocks of prompt and answer, where the answer was seen and fills one at least: what the next turn of a chat
-   * begins with, and its endpoint has computed.
+   * The blocks of prompt and answer, where the answer was seen and fills at least one block. The
+   * next turn of the chat begins with them, and the endpoint has computed them.
    */
   onAnswered?(routed: Routed, conversation: PromptBlocks): void;
-  /** `responseBytes` of the body, where it was seen. */
+  /** `responseBytes` is the size of the response body, where it was seen. */
   onDone?(
     routed: Routed,
     at: Millis,
@@ -53,10 +60,13 @@ export interface RequestObserver {
   ): void;
 }
 
-/** Hears which endpoints come and go, so that what is kept per endpoint can be dropped with it. */
+/**
+ * Observes which endpoints are added, changed and removed, so that state per endpoint can be
+ * dropped.
+ */
 export interface EndpointObserver {
   onEndpointAdded?(endpoint: Endpoint): void;
   onEndpointRemoved?(endpoint: Endpoint): void;
-  /** The same endpoint with a new sample or attribute. */
+  /** The same endpoint with a new sample, attribute or label. */
   onEndpointChanged?(endpoint: Endpoint, previous: Endpoint): void;
 }

@@ -14,39 +14,46 @@ import type {
   Scorer,
 } from './scheduling.ts';
 
-/** All the framework asks of a configuration schema; every zod schema has it. */
+/** What the framework needs of a configuration schema; every zod schema has it. */
 export interface Schema<T> {
   parse(raw: unknown): T;
 }
 
-/** A header of requests that a plugin reads. */
+/** A request header that a plugin reads. */
 export interface HeaderUse {
   /** Lower-case. */
   readonly name: string;
   /**
-   * `id`: only whether requests bring the same matters. `name`: it is compared with names of endpoints (also in base64),
-   * their addresses and label values, or names of profiles; several are separated by commas.
+   * `id`: the plugin only compares values of requests with each other. `name`: it compares the
+   * value with names of endpoints (also in base64), their addresses, label values, or names of
+   * profiles; several are separated by commas.
    */
   readonly as: 'id' | 'name';
 }
 
 interface Definition<Config> {
-  /** The name used in configuration files. */
+  /** The name in configuration files. */
   readonly type: string;
   readonly config: Schema<Config>;
-  /** Facts that some data source must supply for this configuration; checked once, at start. */
+  /** Facts that a data source must provide for this configuration; checked once, at start. */
   needs?(config: Config): readonly CycleKey<unknown>[];
-  /** What it reads of a request's headers; a capture holds as much of them as it takes to decide again, and no other. */
+  /**
+   * The request headers that it reads. A capture contains only these, in the form that deciding
+   * again needs.
+   */
   headers?(config: Config): readonly HeaderUse[];
-  /** Its scores are made of hashes of the prompt, which a guess could be compared with: a capture leaves scores out then. */
+  /**
+   * Its scores contain hashes of the prompt, with which guesses could be verified: captures omit
+   * them.
+   */
   readonly hashesPrompt?: boolean;
 }
 
-/** Headers for the client that a plugin wants on the response of a request, such as a session's token. */
+/** Adds headers to the response of a request, such as a session's token. */
 export interface ResponseHeaderPlugin {
   /**
-   * `served` is the endpoint that answers, which may be a fallback; `reported` the address that the proxy says it used,
-   * undefined where it says nothing. Lower-case names.
+   * `served` is the endpoint that answers, which may be a fallback. `reported` is the address that
+   * the proxy says it used, undefined where it says nothing. Names are in lower case.
    */
   responseHeaders?(
     served: Endpoint,
@@ -55,7 +62,10 @@ export interface ResponseHeaderPlugin {
   ): Iterable<readonly [name: string, value: string]>;
 }
 
-/** A plugin's memory hears of requests and endpoints; nothing else may change it. */
+/**
+ * A plugin learns about requests and endpoints only through these calls: nothing else may change
+ * its state.
+ */
 export type Observer = RequestObserver & EndpointObserver & ResponseHeaderPlugin;
 
 export interface FilterDefinition<Config = unknown> extends Definition<Config> {
@@ -63,7 +73,7 @@ export interface FilterDefinition<Config = unknown> extends Definition<Config> {
 }
 
 export interface ScorerDefinition<Config = unknown> extends Definition<Config> {
-  /** A scorer that filters, too, does so where it stands among the filters of its profile. */
+  /** A scorer that also filters takes the place among the filters that it has in its profile. */
   create(config: Config, runtime: Runtime): Scorer & Partial<Filter> & Observer;
 }
 
@@ -75,104 +85,107 @@ export interface DeciderDefinition<Config = unknown> extends Definition<Config> 
   create(config: Config, runtime: Runtime): Decider & Observer;
 }
 
-/** What a profile handler chooses from, by name. */
+/** The profiles and deciders of a configuration, by name. */
 export interface HandlerParts {
   readonly profiles: ReadonlyMap<string, SchedulingProfile>;
   readonly deciders: ReadonlyMap<string, Decider>;
 }
 
 export interface ProfileHandlerDefinition<Config = unknown> extends Definition<Config> {
-  /** Throws ConfigError when the profiles are not ones it can run. */
+  /** Throws ConfigError when it cannot run the profiles. */
   create(config: Config, parts: HandlerParts, runtime: Runtime): ProfileHandler & Observer;
 }
 
-/** What a data source may do to the pool. */
+/** How a data source reads and updates the pool. */
 export interface EndpointWriter {
-  /** The present endpoints; the array and all in it never change. */
+  /** The current endpoints. The array and its elements never change. */
   snapshot(): readonly Endpoint[];
-  /** Drops a sample for an endpoint that has gone, or one older than the sample held. */
+  /** Ignores a sample of a removed endpoint, and one older than the present sample. */
   observe(id: EndpointId, metrics: EndpointMetrics): void;
   set<T>(id: EndpointId, key: AttributeKey<T>, value: T): void;
 }
 
-/** Works out one per-cycle fact. */
+/** Computes one fact of a cycle. */
 export interface CycleFact<T> {
   readonly key: CycleKey<T>;
   compute(endpoints: readonly Endpoint[], context: SchedulingContext): T;
 }
 
 export interface DataSource extends Observer {
-  /** Facts it provides to scorers and filters. */
+  /** Facts that it provides to scorers and filters. */
   readonly facts?: readonly CycleFact<unknown>[];
   /**
-   * Gets ready what its facts need of a request that cannot be had at once, such as a tokenizer's answer. `body` is the
-   * whole body as it came, valid during this call. False where nothing is waited for. Else it calls `ready` exactly
-   * once, later, within a bound of its own, whether it succeeded or not.
+   * Prepares what its facts need and what takes time, such as a tokenizer's answer. `body` is the
+   * whole body as received, valid during this call. Returns false where nothing has to be waited
+   * for. Otherwise it calls `ready` exactly once, later, within a time limit of its own, also after
+   * a failure.
    */
   prepare?(request: InferenceRequest, body: readonly Uint8Array[], ready: () => void): boolean;
   stop(): void;
 }
 
 export interface DataSourceHost {
-  /** The plugin's name in the configuration, by which others refer to it. */
+  /** The plugin's name in the configuration. */
   readonly name: string;
   readonly pool: EndpointWriter;
   readonly runtime: Runtime;
 }
 
 export interface DataSourceDefinition<Config = unknown> extends Definition<Config> {
-  /** The keys of the facts a source with this name will provide. */
+  /** The keys of the facts that a source with this name provides. */
   provides?(config: Config, name: string): readonly CycleKey<unknown>[];
   start(config: Config, host: DataSourceHost): DataSource;
 }
 
-/** Why a replacement leaves a request to the profiles; one of few, as it labels a metric. */
+/**
+ * The reason why a replacement leaves a request to the profiles. Few values: it labels a metric.
+ */
 export interface Declined {
   readonly declined: string;
 }
 
-/** How a replacement fares, for metrics and people. */
+/** The state of a replacement. */
 export interface SchedulerStatus {
-  /** What it calls itself. */
+  /** The name that it gives itself. */
   readonly name: string;
   readonly connected: boolean;
   readonly breaker: 'closed' | 'open' | 'half-open';
-  /** Answers that had no effect: later than the deadline, or to nothing that was asked. */
+  /** Answers without effect: after the deadline, or to no question. */
   readonly ignoredAnswers: number;
 }
 
-/** How a scheduler in place of the profiles fares. */
+/** The state of a scheduler in place of the profiles, with its counts. */
 export interface ReplacementReport extends Partial<SchedulerStatus> {
   /** Requests that it has decided. */
   readonly decided: number;
-  /** Those left to the profiles, by why. */
+  /** Requests that the profiles decided instead, by reason. */
   readonly declined: ReadonlyMap<string, number>;
 }
 
-/** Decides in place of a configuration's profiles, which stay at hand for what it leaves to them. */
+/** Decides in place of a configuration's profiles, which decide what it declines. */
 export interface ReplacementScheduler extends Observer {
   /**
-   * As `Scheduler`: synchronous, and changes nothing. What it throws, and an answer that names another endpoint than those
-   * given, counts as declined.
+   * As `Scheduler.schedule`: synchronous, and changes nothing. An error, and an answer with an
+   * endpoint that is not among `endpoints`, count as declined.
    */
   schedule(endpoints: readonly Endpoint[], context: SchedulingContext): Decision | Declined;
-  /** As `DataSource.prepare`; `candidates` are the endpoints as they are now. */
+  /** As `DataSource.prepare`; `candidates` are the current endpoints. */
   prepare?(request: InferenceRequest, candidates: Candidates, ready: () => void): boolean;
   status?(): SchedulerStatus;
   stop?(): void;
 }
 
-/** Where a request may go. */
+/** The endpoints that a request may go to. */
 export interface Candidates {
   readonly endpoints: readonly Endpoint[];
-  /** No subset was asked for. */
+  /** The proxy gave no subset. */
   readonly all: boolean;
 }
 
 export interface SchedulerHost {
-  /** Its clock is real also where the decision core's is not. */
+  /** Real, also where the decision core's runtime is simulated or replayed. */
   readonly runtime: Runtime;
-  /** The decision core's time, which samples and requests carry. */
+  /** The decision core's time, which samples and requests have. */
   now(): Millis;
 }
 
@@ -180,7 +193,7 @@ export interface SchedulerDefinition<Config = unknown> extends Definition<Config
   create(config: Config, host: SchedulerHost): ReplacementScheduler;
 }
 
-/** Every plugin type a configuration may name, by kind. */
+/** Every plugin type that a configuration may name, by kind. */
 export interface PluginCatalogue {
   readonly filters: readonly FilterDefinition[];
   readonly scorers: readonly ScorerDefinition[];
@@ -188,19 +201,19 @@ export interface PluginCatalogue {
   readonly profileHandlers: readonly ProfileHandlerDefinition[];
   readonly deciders: readonly DeciderDefinition[];
   readonly dataSources: readonly DataSourceDefinition[];
-  /** What may stand in place of the profiles. */
+  /** Schedulers that can decide in place of the profiles. */
   readonly schedulers: readonly SchedulerDefinition[];
 }
 
-/** How a role fares whose endpoints must not be fewer than so many. */
+/** A role's minimum of endpoints, and how many are ready. */
 export interface RoleMinimum {
   readonly role: string;
   readonly minReady: number;
-  /** Endpoints of the pool that do this part of requests, whether alone or among others. */
+  /** Ready endpoints that have this role, alone or with others. */
   readonly ready: number;
 }
 
-/** A plugin that holds roles to a minimum; told to metrics and the log. */
+/** A plugin that keeps minimums of roles, for metrics and the log. */
 export interface HoldsMinimums {
   roleMinimums(): readonly RoleMinimum[];
 }
@@ -209,8 +222,8 @@ export function holdsMinimums(plugin: object): plugin is HoldsMinimums {
   return 'roleMinimums' in plugin && typeof plugin.roleMinimums === 'function';
 }
 
-// The define functions infer Config from the schema, check the two against each other, and forget it:
-// whoever holds a definition passes `create` only what its own `config.parse` returned.
+// The define functions infer Config from the schema, check both against each other, and then hide
+// Config: `create` must only get what the definition's own `config.parse` returned.
 
 export function defineFilter<Config>(definition: FilterDefinition<Config>): FilterDefinition {
   return definition as FilterDefinition;

@@ -1,50 +1,53 @@
 import type { Millis } from './runtime.ts';
 
 /**
- * A prompt as the prefix caches see it: chained block hashes. Hash i stands for blocks 0 to i, so two prompts
- * share their first n blocks exactly when they share hash n-1. The model, LoRA adapter and cache salt are in the seed.
+ * A prompt as prefix caches see it: chained block hashes. Hash i stands for blocks 0 to i, so two
+ * prompts share their first n blocks exactly when they share hash n-1. The seed contains the model,
+ * the LoRA adapter and the cache salt.
  */
 export interface PromptBlocks {
   /** Full blocks only. */
   readonly count: number;
   readonly blockTokens: number;
-  /** 64 bits a block: block i is words 2i (low) and 2i+1 (high). At least 2 × count long. */
+  /** 64 bits for each block: block i is words 2i (low) and 2i+1 (high). At least 2 × count long. */
   readonly words: Uint32Array;
 }
 
-/** The fairness id of those who name none. */
+/** The fairness id of a request that has none. */
 export const DEFAULT_FLOW = 'default-flow';
 
-/** That somebody has decided which model serves, be it the one that the client named. */
+/** A rule or a header chose the model, even if it is the model that the client named. */
 export interface ModelRewrite {
   /** As the client named it; empty where it named none. */
   readonly requestedModel: string;
-  /** The InferenceModelRewrite that said so; undefined where a header did. */
+  /** The InferenceModelRewrite that chose the model; undefined where a header did. */
   readonly rule: string | undefined;
 }
 
-/** A client's request, read out of its body once and then only looked at. */
+/** A client's request, read from its body once and never changed. */
 export interface InferenceRequest {
-  /** Ours, unique in the process; never the client's `x-request-id`, which two clients may share. */
+  /** Unique in the process. It is not the client's `x-request-id`, which two clients may share. */
   readonly id: string;
-  /** As the model server is asked for it, a LoRA adapter's name included; empty when the body is opaque. */
+  /**
+   * The model name that the server gets, possibly a LoRA adapter; empty when the body is opaque.
+   */
   readonly model: string;
-  /** Undefined where it is simply the one that the client named. */
+  /** Undefined where the model is simply the one that the client named. */
   readonly rewrite?: ModelRewrite | undefined;
   readonly streaming: boolean;
-  /** The client's cap on generated tokens. */
+  /** The client's limit on generated tokens. */
   readonly outputTokensMax: number | undefined;
-  /** Estimated from bytes unless the body carried token ids. */
+  /** Estimated from bytes, unless the body contains token ids. */
   readonly promptTokens: number;
   readonly prompt: PromptBlocks;
-  /** Images, video and sound in the prompt; left out where there are none. */
+  /** The number of images, videos and sounds in the prompt; left out where there are none. */
   readonly mediaItems?: number;
   readonly priority: number;
   readonly fairnessId: string;
   readonly objective: string | undefined;
   readonly ttftSloMs: Millis | undefined;
   readonly tpotSloMs: Millis | undefined;
-  /** Lower-case names; of a repeated header the last value. */
+  /** Lower-case names. A repeated header has its last value. */
   readonly headers: ReadonlyMap<string, string>;
   readonly bodyBytes: number;
 }

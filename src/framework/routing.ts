@@ -2,7 +2,7 @@ import type { Endpoint } from './endpoint.ts';
 import type { Outcome, Usage } from './observer.ts';
 import type { InferenceRequest, PromptBlocks } from './request.ts';
 
-/** Where another picker has sent a request, by addresses, `host:port` each. */
+/** Where another picker has sent a request. Addresses are `host:port`. */
 export interface Destination {
   readonly destination: string;
   /** Where the prompt is computed, if elsewhere. */
@@ -10,46 +10,56 @@ export interface Destination {
 }
 
 export interface RouteOptions {
-  /** `ip` or `ip:port` strings the proxy allows; undefined allows all. Empty or unmatched: `no-endpoints`. */
+  /**
+   * `ip` or `ip:port` strings that the proxy allows. Undefined allows all. Where none matches, the
+   * error is `no-endpoints`.
+   */
   readonly subset?: readonly string[] | undefined;
   /** Whether the response body will be shown chunk by chunk, so that a first token can be seen. */
   readonly firstTokenSeen?: boolean;
-  /** False where nobody sees the response end: `completed` is then taken to come when the model says it should. */
+  /**
+   * False where the end of the response is not seen: `completed` then takes effect when the engine
+   * model expects the end.
+   */
   readonly endSeen?: boolean;
 }
 
 /**
- * A routed request and its reservation. The holder must call `done`; every call after the first has no effect, so that each
- * way in which a stream can end may call it.
+ * A routed request and its reservation. The holder must call `done`. Only the first call has an
+ * effect, so every way in which a stream can end may call it.
  */
 export interface RoutedRequest {
   readonly request: InferenceRequest;
   readonly endpoint: Endpoint;
-  /** `host:port` each, the primary first, then fallbacks in order. */
+  /** `host:port` addresses: the primary first, then fallbacks in order. */
   readonly destinations: readonly string[];
-  /** To set on the request, such as where to prefill. Lower-case names. */
+  /** Headers to set on the request, such as where to prefill. Lower-case names. */
   readonly headers: ReadonlyMap<string, string>;
-  /** To set on the response, once it is known which endpoint serves. Lower-case names. */
+  /** Headers to set on the response, once the serving endpoint is known. Lower-case names. */
   responseHeaders(): ReadonlyMap<string, string>;
-  /** The first piece of the response body is there. */
+  /** The first piece of the response body has arrived. */
   firstToken(): void;
-  /** The address that the proxy reports to have used, which may be a fallback. */
+  /** The proxy reports the address that it used, which may be a fallback. */
   served(address: string): void;
-  /** The rest of the body came after an early pick. */
+  /** After an early pick the rest of the body has arrived. */
   bodyRead(request: InferenceRequest): void;
-  /** Whether any observer learns from answers; `answered` is of no use otherwise. */
+  /** Whether any observer needs `answered`. */
   readonly wantsAnswer: boolean;
-  /** The prompt with the answer behind it, as the conversation's next prompt begins. Before `done`. */
+  /**
+   * The prompt followed by the answer, which is how the next prompt of the conversation begins.
+   * Must be called before `done`.
+   */
   answered(conversation: PromptBlocks): void;
   done(outcome: Outcome, usage?: Usage, responseBytes?: number): void;
 }
 
-/** The decision core as the protocol layers use it. Synchronous. */
+/** The decision core as the protocol layers use it. */
 export interface Router {
   /**
-   * Call before `route`, with the whole body, or nothing where it is not at hand. Returns true when the decision needs
-   * something that is not there yet; `ready` is then called once, later. Returns false when nothing has to be waited for.
-   * Undefined while no plugin ever waits. As `DataSource.prepare`.
+   * Call before `route`, with the whole body, or with an empty list where it is not available.
+   * Returns true when the decision needs something that is not there yet: `ready` is then called
+   * once, later. Returns false when nothing has to be waited for. Undefined while no plugin
+   * prepares anything. See `DataSource.prepare`.
    */
   readonly prepare?:
     | ((
@@ -59,20 +69,25 @@ export interface Router {
         options?: Pick<RouteOptions, 'subset'>,
       ) => boolean)
     | undefined;
-  /** Picks and reserves in one step. Throws RoutingError. */
+  /** Picks and reserves in one synchronous step. Throws RoutingError. */
   route(request: InferenceRequest, options?: RouteOptions): RoutedRequest;
 }
 
-/** The decision core beside another picker. */
+/** The decision core while it follows another picker. */
 export interface BookingRouter {
   /**
-   * Reserves where another picker has sent the request, and decides nothing. Throws RoutingError `no-endpoints` when the
-   * destination is not among the candidates.
+   * Reserves at the destination that another picker chose, and decides nothing. Throws RoutingError
+   * `no-endpoints` when the destination is not among the candidates.
    */
   book(request: InferenceRequest, destination: Destination, options?: RouteOptions): RoutedRequest;
 }
 
-/** Where to have the prompt computed first, `host:port`, as the routing sidecar reads it. */
+/**
+ * Request header that names the server that computes the prompt, `host:port`, for the routing
+ * sidecar.
+ */
 export const PREFILL_HEADER = 'x-prefiller-host-port';
-/** Where to have images and the like encoded, comma-separated. */
+/**
+ * Request header that names the servers that encode images and other media, separated by commas.
+ */
 export const ENCODE_HEADER = 'x-encoder-hosts-ports';

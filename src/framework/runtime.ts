@@ -1,6 +1,6 @@
-/** Everything the picker knows of the outside world: time, chance, and wires. */
+/** The outside world of the picker: time, random numbers and the network. */
 
-/** Monotonic milliseconds, fractional, from an arbitrary origin. */
+/** Milliseconds, possibly fractional. As a time: monotonic, from an arbitrary origin. */
 export type Millis = number;
 
 export interface Timer {
@@ -8,49 +8,56 @@ export interface Timer {
 }
 
 export interface Clock {
-  /** Elapsed time. Never goes backwards; meaningless across processes. */
+  /** Elapsed time. Never goes backwards; not comparable between processes. */
   now(): Millis;
-  /** Wall-clock time since the Unix epoch. May jump; for logs and traces only. */
+  /** Wall-clock time since the Unix epoch. May jump: for logs and traces only. */
   wallTime(): Millis;
-  /** Calls back once, never before `delay` has passed. A real timer does not keep the process alive. */
+  /**
+   * Calls back once, never before `delay` has passed. A real timer does not keep the process alive.
+   */
   setTimer(delay: Millis, callback: () => void): Timer;
 }
 
-/** A seeded stream of chance. `fork` gives a consumer a stream of its own and does not advance its parent. */
+/**
+ * A seeded random number generator. `fork` returns an independent generator and does not advance
+ * its parent.
+ */
 export interface Random {
-  /** A float in [0, 1). */
+  /** A number in [0, 1). */
   next(): number;
   fork(label: string): Random;
 }
 
 export interface HttpResponse {
   readonly status: number;
-  /** The whole body. Only valid until the next `get`: the network may reuse the memory. */
+  /** The whole body. Valid only until the next `get`, which may reuse the memory. */
   readonly body: Uint8Array;
 }
 
 export interface HttpGetOptions {
   readonly timeoutMs: Millis;
-  /** A longer body is refused, so that a wild peer cannot fill memory. */
+  /** A longer body is rejected, so that a faulty peer cannot fill the memory. */
   readonly bodyBytesMax: number;
 }
 
 export interface MessageSocketOptions {
-  /** A subscriber hears what is published; a dealer asks and hears the answers. */
+  /** A subscriber receives published messages; a dealer asks and receives answers. */
   readonly kind: 'subscriber' | 'dealer';
   /** `tcp://host:port`. */
   readonly address: string;
-  /** Waits there for others to connect, rather than connecting. */
+  /** Listens at the address instead of connecting to it. */
   readonly bind?: boolean;
-  /** How the first frame must begin, for a subscriber. */
+  /** For a subscriber: the beginning of the first frame. */
   readonly topic?: string;
-  /** A connection was made, the first or one after a break. */
+  /** Called for the first connection and after every reconnection. */
   readonly onConnected?: () => void;
-  /** One message. Its frames stay valid. */
+  /** Called for one message. Its frames stay valid. */
   readonly onMessage: (frames: readonly Uint8Array[]) => void;
 }
 
-/** A ZMQ socket: connects again by itself for as long as it is open, and says nothing of failing to. */
+/**
+ * A ZMQ socket. It reconnects by itself for as long as it is open, and does not report failures.
+ */
 export interface MessageSocket {
   send(frames: readonly Uint8Array[]): void;
   close(): void;
@@ -59,34 +66,39 @@ export interface MessageSocket {
 export interface CallOptions {
   /** `unix:/path` or `host:port`. */
   readonly address: string;
-  /** A gRPC method with a stream each way: `/package.Service/Method`. */
+  /** A gRPC method with streams in both directions: `/package.Service/Method`. */
   readonly method: string;
-  /** Plaintext when left out; certificates are verified with the system's authorities, or with those in the file. */
+  /**
+   * Plaintext when left out. Certificates are verified with the system's authorities, or with those
+   * in the file.
+   */
   readonly tls?: { readonly caPath?: string | undefined } | undefined;
   /** A longer message ends the call. */
   readonly messageBytesMax: number;
   readonly onMessage: (message: Uint8Array) => void;
-  /** Once, with why; nothing comes after it. */
+  /** Called once, with the reason, after everything else. */
   readonly onClosed: (reason: string) => void;
 }
 
-/** A gRPC call with a stream each way. */
+/** A gRPC call with streams in both directions. */
 export interface Call {
-  /** Never throws; what cannot be sent ends the call. */
+  /** Never throws: a failure ends the call. */
   send(message: Uint8Array): void;
-  /** Bytes that the peer has not taken yet. */
+  /** Bytes that the peer has not accepted yet. */
   waitingBytes(): number;
   close(): void;
 }
 
 export interface Network {
-  /** Rejects on time-out, refused connection, broken transfer or a body over `bodyBytesMax`. */
+  /**
+   * Rejects on a time-out, a refused connection, a broken transfer or a body over `bodyBytesMax`.
+   */
   get(url: URL, options: HttpGetOptions): Promise<HttpResponse>;
-  /** The same with a JSON body. Undefined where nobody can be asked. */
+  /** The same with a JSON body. Undefined where posting is not possible. */
   post?(url: URL, body: Uint8Array, options: HttpGetOptions): Promise<HttpResponse>;
-  /** Undefined where there are no such sockets. */
+  /** Undefined where ZMQ sockets are not available. */
   openMessages?(options: MessageSocketOptions): MessageSocket;
-  /** Undefined where nobody can be called. */
+  /** Undefined where gRPC calls are not available. */
   openCall?(options: CallOptions): Call;
 }
 

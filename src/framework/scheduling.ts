@@ -2,21 +2,27 @@ import type { Endpoint } from './endpoint.ts';
 import type { InferenceRequest } from './request.ts';
 import type { Millis, Random } from './runtime.ts';
 
-/** What one scheduling cycle holds still. */
+/** The inputs of one scheduling cycle, which do not change during it. */
 export interface SchedulingContext {
   readonly request: InferenceRequest;
   readonly now: Millis;
-  /** This cycle's own stream of chance: the same request draws the same numbers in every replay. */
+  /** Random numbers of this cycle: the same request gets the same numbers in every replay. */
   readonly random: Random;
-  /** Where another profile of this cycle has sent the request already: the other side of a disaggregated request. */
+  /**
+   * The endpoint that an earlier profile of this cycle picked: the other side of a disaggregated
+   * request.
+   */
   readonly peer?: Endpoint | undefined;
-  /** A fact about this request and pool, worked out on first use and then shared. */
+  /** A fact about this request and pool, computed on first use and then shared. */
   get<T>(key: CycleKey<T>): T;
 }
 
 declare const value: unique symbol;
 
-/** Names a per-cycle fact, such as how many prefix blocks each endpoint already holds. Equal names are one key. */
+/**
+ * Names a fact of a cycle, such as the number of prefix blocks that each endpoint holds. Keys with
+ * equal names are the same key.
+ */
 export interface CycleKey<T> {
   readonly name: string;
   readonly [value]?: T;
@@ -26,28 +32,29 @@ export function cycleKey<T>(name: string): CycleKey<T> {
   return { name };
 }
 
-/** Drops endpoints that must not serve the request. Keeps order. */
+/** Removes endpoints that must not serve the request. Keeps the order. */
 export interface Filter {
   filter(endpoints: readonly Endpoint[], context: SchedulingContext): readonly Endpoint[];
 }
 
-/** Rates endpoints. Changes nothing. */
+/** Scores endpoints. Changes nothing. */
 export interface Scorer {
   /**
-   * One score in [0, 1] for each endpoint, in the order given; higher is better. The array belongs to the decision: the
-   * scorer must not change it afterwards.
+   * One score in [0, 1] for each endpoint, in the given order; higher is better. The array becomes
+   * part of the decision: the scorer must not change it afterwards.
    */
   score(endpoints: readonly Endpoint[], context: SchedulingContext): readonly number[];
   /**
-   * What the score of this endpoint is made of, where the scorer can name it. It is asked only after a pick, for the
-   * winner and the runner-up, before anything has changed: the terms are those that `score` has just used.
+   * The terms of this endpoint's score. Called only after a pick, for the winner and the runner-up,
+   * before anything has changed: the terms are those that `score` has just used.
    */
   explain?(endpoint: Endpoint, context: SchedulingContext): ScoreTerms;
 }
 
 /**
- * The terms of a score by name: the same names in the same order every time, units last, such as `queuedPrefillMs`. The
- * term `costMs`, where there is one, is what sending the request to the endpoint costs; the least cost scores best.
+ * The terms of a score by name, with units last, such as `queuedPrefillMs`: always the same names
+ * in the same order. The term `costMs`, where there is one, is the cost of sending the request to
+ * the endpoint; the least cost scores best.
  */
 export type ScoreTerms = Readonly<Record<string, number>>;
 
@@ -56,7 +63,10 @@ export interface ScoredEndpoint {
   readonly score: number;
 }
 
-/** Orders the winners, best first; those after the first are the proxy's fallbacks. Never given none. */
+/**
+ * Orders the winners, best first. Those after the first are the proxy's fallbacks. `candidates` is
+ * never empty.
+ */
 export interface Picker {
   pick(
     candidates: readonly ScoredEndpoint[],
@@ -88,27 +98,30 @@ export interface SchedulingProfile {
 /** What one profile did in one cycle, step by step. */
 export interface ProfileRun {
   readonly profile: SchedulingProfile;
-  /** The context that its plugins were given. */
+  /** The context that its plugins received. */
   readonly context: SchedulingContext;
   /**
-   * What each filter that ran kept, in the order of `profile.filters`; a profile stops at the first that keeps none. The
-   * last of them is what was scored; without filters all candidates were.
+   * The endpoints that each filter kept, in the order of `profile.filters`; a profile stops at the
+   * first filter that keeps none. The last entry was scored; without filters all candidates were.
    */
   readonly kept: readonly (readonly Endpoint[])[];
-  /** One array for each of `profile.scorers`, in order: a score for each scored endpoint. Empty where none was left. */
+  /**
+   * One array for each of `profile.scorers`, in order, with a score for each scored endpoint. Empty
+   * where no endpoint was left.
+   */
   readonly scores: readonly (readonly number[])[];
-  /** Scores times weights, added up, for each scored endpoint: what the picker was given. */
+  /** The weighted sum of scores for each scored endpoint, which the picker received. */
   readonly scored: readonly ScoredEndpoint[];
 }
 
-/** What came of one profile. */
+/** The result of one profile. */
 export type ProfileResult =
   | {
       readonly kind: 'picked';
       readonly profile: string;
       /** Best first; those after the first are fallbacks. */
       readonly targets: readonly ScoredEndpoint[];
-      /** Undefined where another scheduler than the profiles has decided. */
+      /** Undefined where a replacement decided instead of the profiles. */
       readonly run?: ProfileRun | undefined;
     }
   | {
@@ -118,10 +131,10 @@ export type ProfileResult =
       readonly run?: ProfileRun | undefined;
     };
 
-/** Chooses which profiles run, one after another, and what their results mean together. */
+/** Chooses which profiles run, one after another, and combines their results into a decision. */
 export interface ProfileHandler {
   next(done: readonly ProfileResult[], context: SchedulingContext): SchedulingProfile | undefined;
-  /** The `peer` that the profile just asked for is shown. */
+  /** The `peer` in the context of the profile that `next` has just returned. */
   peer?(done: readonly ProfileResult[]): Endpoint | undefined;
   conclude(done: readonly ProfileResult[], context: SchedulingContext): Decision;
 }
@@ -130,30 +143,38 @@ export interface ProfileHandler {
 export interface Decision {
   /** Where the proxy sends the request. */
   readonly primary: ProfileResult;
-  /** Headers that tell the chosen server about the others, such as where to prefill. */
+  /** Request headers for the chosen server, such as where to prefill. */
   readonly headers: ReadonlyMap<string, string>;
-  /** Where else than to its targets the proxy sends the request: one `host:port` for each of them, in order. */
+  /**
+   * Where the proxy sends the request instead of to its targets: one `host:port` for each target.
+   */
   readonly destinations?: readonly string[];
   /** Where its prompt is computed, if elsewhere. */
   readonly prefill?: Endpoint | undefined;
-  /** Where its images and the like are encoded, if elsewhere. */
+  /** Where its images and other media are encoded, if elsewhere. */
   readonly encoders?: readonly Endpoint[] | undefined;
   readonly profiles: readonly ProfileResult[];
-  /** Who decided it, when it was not the configuration's profiles: the replacement's name. */
+  /**
+   * The name of the replacement or challenger that decided, where the configuration's profiles did
+   * not.
+   */
   readonly decidedBy?: string | undefined;
 }
 
-/** Decides whether a stage of a request, such as its prefill, is served elsewhere than where it is decoded. */
+/**
+ * Decides whether a stage of a request, such as its prefill, runs on another server than its
+ * decode.
+ */
 export interface Decider {
-  /** Before anybody is picked for the stage. */
+  /** Asked before an endpoint is picked for the stage. */
   separates(decode: Endpoint, context: SchedulingContext): boolean;
-  /** Once somebody is: whether it is worth it. Yes, where left out. */
+  /** Asked after the pick: whether the other server is worth it. Where left out, it is. */
   keeps?(decode: Endpoint, other: Endpoint, context: SchedulingContext): boolean;
 }
 
 /**
- * The whole decision. Replace it to replace the scheduler.
- * Synchronous, so that no update lands between the first score and the pick.
+ * Makes the whole decision. Synchronous, so that no update arrives between the first score and the
+ * pick.
  */
 export interface Scheduler {
   schedule(endpoints: readonly Endpoint[], context: SchedulingContext): Decision;

@@ -9,13 +9,19 @@ import type { SchedulingCore } from './scheduling-core.ts';
 export interface Challenger {
   /** `decidedBy` of what it decides. */
   readonly name: string;
-  /** Whether the challenger decides this request. Asked before its cycle and in it; the answers must be equal. */
+  /**
+   * Whether the challenger decides this request. Called before and during its cycle, with equal
+   * answers.
+   */
   readonly takes: (request: InferenceRequest) => boolean;
-  /** Its scheduler threw: `takes` must be false for this request from now on, and the core in charge decides it. */
+  /**
+   * Its scheduler threw. From now on `takes` must be false for this request: the core in charge
+   * decides it.
+   */
   readonly onThrown: (request: InferenceRequest, error: unknown) => void;
 }
 
-/** A core from the time it decides until nothing needs it, with what observes its requests. */
+/** A core, from its first decision until nothing needs it, with the observers of its requests. */
 export interface Generation {
   readonly core: SchedulingCore;
   /** Undefined for the core in charge. */
@@ -25,13 +31,14 @@ export interface Generation {
 }
 
 interface ActiveGeneration extends Generation {
-  /** Requests that something is being prepared for. */
+  /** Requests that wait for something to be prepared. */
   preparing: number;
 }
 
 /**
- * The core in charge, its challenger, and earlier cores that requests still wait for: the core that has preparedBy to prepare for
- * a request decides it. A plugin is stopped when no active core has it any more.
+ * The core in charge, its challenger, and earlier cores that requests still wait for: the core that
+ * began to prepare for a request also decides it. A plugin is stopped when no active core has it
+ * any more.
  */
 export class ActiveCores {
   readonly #pool: EndpointPool;
@@ -53,23 +60,26 @@ export class ActiveCores {
     return this.#inCharge.core;
   }
 
-  /** Whether any core that decides ever waits for anything. */
+  /** Whether any core that decides ever has to prepare something. */
   get prepares(): boolean {
     return (
       this.#inCharge.core.prepare !== undefined || this.#challenging?.core.prepare !== undefined
     );
   }
 
-  /** What decides this request. */
+  /** The generation that decides this request. */
   generationFor(request: InferenceRequest): Generation {
     const preparedBy = this.#preparedBy.get(request);
     if (preparedBy === undefined || !this.#active.includes(preparedBy))
       return this.#current(request);
-    // The challenger may have given the request back since.
+    // The challenger may have given the request back in the meantime.
     return preparedBy === this.#challenging ? this.#current(request) : preparedBy;
   }
 
-  /** As `Router.prepare`, by the core that decides now. */
+  /**
+   * As `Router.prepare`, by the core that decides now. `begin` returns whether the request has to
+   * wait.
+   */
   prepare(
     request: InferenceRequest,
     begin: (core: SchedulingCore, ready: () => void) => boolean,
@@ -78,7 +88,7 @@ export class ActiveCores {
     const generation = this.#current(request);
     const waits = begin(generation.core, () => {
       try {
-        // The request is decided in this call, with all that was prepared for it.
+        // `ready` decides the request, with all that was prepared for it.
         ready();
       } finally {
         generation.preparing -= 1;
@@ -91,7 +101,9 @@ export class ActiveCores {
     return true;
   }
 
-  /** Puts another core in charge. A challenger goes with the core that it was beside. */
+  /**
+   * Puts another core in charge. A challenger is withdrawn with the core beside which it decided.
+   */
   putInCharge(next: SchedulingCore): void {
     this.withdraw();
     const known = new Set(this.core.observers);
@@ -100,7 +112,10 @@ export class ActiveCores {
     this.#retire();
   }
 
-  /** Lets a core decide the requests that the challenger takes. Each of the two observes the requests of both. */
+  /**
+   * Lets a core decide the requests that the challenger takes. Both cores observe the requests of
+   * both.
+   */
   challenge(core: SchedulingCore, challenger: Challenger): void {
     this.withdraw();
     const known = new Set(this.core.observers);

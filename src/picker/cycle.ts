@@ -6,7 +6,7 @@ import type { Generation } from './active-cores.ts';
 import type { EndpointPool } from './endpoint-pool.ts';
 import type { DecisionEvent } from './journal.ts';
 
-/** What is known of one decision while it is made; complete when it is published. */
+/** One decision while it is made. It is complete when it is published. */
 export interface Cycle extends DecisionEvent {
   readonly generation: Generation;
   decision: Decision | undefined;
@@ -14,16 +14,19 @@ export interface Cycle extends DecisionEvent {
   durationMs: number | undefined;
 }
 
-/** A cycle that has come to a decision. */
+/** A cycle with a decision. */
 export type DecidedCycle = Cycle & {
   readonly context: SchedulingContext;
   readonly decision: Decision;
 };
 
-/** `decidedBy` of what another picker has decided. */
+/** `decidedBy` of what another picker decided. */
 const OBSERVED = 'observed';
 
-/** Where another picker has sent a request, as a decision. Throws RoutingError `no-endpoints` when that is no candidate. */
+/**
+ * The destination that another picker chose, as a decision. Throws RoutingError `no-endpoints` when
+ * it is not among the candidates.
+ */
 export function observedDecision(
   { destination, prefill }: Destination,
   candidates: readonly Endpoint[],
@@ -34,7 +37,7 @@ export function observedDecision(
   if (endpoint === undefined) {
     throw new RoutingError(
       'no-endpoints',
-      `the picker in charge has chosen ${destination}, which is none of the ${candidates.length} endpoints that may serve this request`,
+      `the picker in charge chose ${destination}, which is not among the ${candidates.length} endpoints that may serve this request`,
     );
   }
   const primary: ProfileResult = {
@@ -60,7 +63,10 @@ export function noCandidates({ options: { subset } }: Cycle, pool: EndpointPool)
   return new RoutingError('no-endpoints', `no endpoint can serve this request: ${why}`);
 }
 
-/** The endpoint that serves the request. Throws RoutingError `saturated` where the filters left none. */
+/**
+ * The endpoint that serves the request. Throws RoutingError `saturated` where the filters left
+ * none.
+ */
 export function primaryOf({ primary }: Decision, candidates: number): Endpoint {
   const target = primary.kind === 'picked' ? primary.targets[0]?.endpoint : undefined;
   if (target !== undefined) return target;

@@ -32,19 +32,23 @@ import { subsetOf } from './subset.ts';
 export interface EndpointPickerOptions {
   readonly plan: PickerPlan;
   readonly runtime: Runtime;
-  /** Given all that happens, in order, before the plugins. */
+  /** They receive everything that happens, in order, before the plugins. */
   readonly subscribers?: readonly JournalSubscriber[];
-  /** Put around each plugin where it is used, to measure it. */
+  /** Wraps each plugin where it is used, to measure it. */
   readonly wrapPlugin?: PluginWrap;
-  /** Measures how long schedulers take and requests wait; without it nothing is measured. */
+  /**
+   * Measures how long schedulers take and how long requests wait; without it nothing is measured.
+   */
   readonly stopwatch?: Pick<Clock, 'now'>;
-  /** For a scheduler in another process, where `runtime` is not the real world. */
+  /**
+   * The real runtime, for a scheduler in another process, where `runtime` is simulated or replayed.
+   */
   readonly schedulerRuntime?: Runtime;
 }
 
 /**
- * The decision core with its data sources running: pool, ledger, plugins and scheduler, one synchronous `route`, no sockets.
- * What it decides and what becomes of it is published to the subscribers.
+ * The decision core with running data sources: pool, ledger, plugins and scheduler, one synchronous
+ * `route`, no sockets. Decisions and what becomes of them are published to the subscribers.
  */
 export class EndpointPicker implements Router, BookingRouter {
   readonly pool: EndpointPool = new EndpointPool();
@@ -57,7 +61,7 @@ export class EndpointPicker implements Router, BookingRouter {
   readonly #cores: ActiveCores;
   #decisions = 0;
 
-  /** Throws what the plan's plugins throw when they are made, ConfigError among it. */
+  /** Throws what the plan's plugins throw when they are made, such as ConfigError. */
   constructor(options: EndpointPickerOptions) {
     const { runtime, subscribers = [] } = options;
     this.#subscribers = subscribers;
@@ -81,9 +85,10 @@ export class EndpointPicker implements Router, BookingRouter {
   }
 
   /**
-   * Decides by another plan from the next request on. Endpoints, ledger and requests in flight stay, and so do plugins with
-   * the same name, type and parameters in both plans, with all that they have learned. Throws what the plan's plugins
-   * throw when they are made, ConfigError among it, and then nothing has changed.
+   * Decides by another plan from the next request on. Endpoints, ledger and requests in flight
+   * stay. So do plugins with the same name, type and parameters in both plans, with all that they
+   * have learned. Throws what the plan's plugins throw when they are made, such as ConfigError;
+   * then nothing has changed.
    */
   adopt(plan: PickerPlan): void {
     this.clock.setUp((at) => {
@@ -93,9 +98,10 @@ export class EndpointPicker implements Router, BookingRouter {
   }
 
   /**
-   * Lets another plan decide the requests that the challenger takes, beside the plan in charge and with what both have in
-   * common. It observes all requests; `decidedBy` has its name. It ends with `withdraw`, or when a plan is adopted.
-   * Throws as `adopt` does.
+   * Lets another plan decide the requests that the challenger takes, beside the plan in charge.
+   * Both share the plugins that they configure alike. The challenger observes all requests;
+   * `decidedBy` has its name. It ends with `withdraw`, or when a plan is adopted. Throws as `adopt`
+   * does.
    */
   challenge(plan: PickerPlan, challenger: Challenger): void {
     this.#cores.challenge(this.#createCore(plan, this.#cores.core), challenger);
@@ -110,12 +116,12 @@ export class EndpointPicker implements Router, BookingRouter {
     return this.#cores.core.replacement();
   }
 
-  /** Stops the data sources. Reservations that are still open can still be ended. */
+  /** Stops the data sources. Requests in flight can still be reported. */
   stop(): void {
     this.#cores.stop();
   }
 
-  /** Undefined while no data source and no scheduler has anything to prepare. As `Router.prepare`. */
+  /** As `Router.prepare`; undefined while no plugin prepares anything. */
   get prepare(): Router['prepare'] {
     return this.#cores.prepares ? this.#prepare : undefined;
   }
@@ -134,7 +140,7 @@ export class EndpointPicker implements Router, BookingRouter {
         this.#measure(cycle, startedAt);
         const refused = this.#refuse(cycle, error);
         if (challenger === undefined || error instanceof RoutingError) throw refused;
-        // No request is lost to a challenger: the core in charge decides this one.
+        // The core in charge decides what the challenger failed to decide.
         challenger.onThrown(request, error);
         return this.route(request, options);
       }
@@ -148,8 +154,8 @@ export class EndpointPicker implements Router, BookingRouter {
   }
 
   /**
-   * Reserves where another picker has sent the request, without deciding anything. Throws RoutingError `no-endpoints` when
-   * that is not among the candidates.
+   * Reserves at the destination that another picker chose, and decides nothing. Throws RoutingError
+   * `no-endpoints` when the destination is not among the candidates.
    */
   book(
     request: InferenceRequest,
@@ -174,7 +180,10 @@ export class EndpointPicker implements Router, BookingRouter {
     }
   }
 
-  /** What would be decided now. Reserves and publishes nothing. Throws RoutingError where there is no candidate. */
+  /**
+   * The decision that `route` would make now. Reserves and publishes nothing. Throws RoutingError
+   * where there is no candidate.
+   */
   decide(request: InferenceRequest, options: RouteOptions = {}): DecidedCycle {
     const at = this.clock.begin();
     try {
@@ -190,7 +199,10 @@ export class EndpointPicker implements Router, BookingRouter {
     }
   }
 
-  /** Reserves for a cycle of `decide` by this decision. Publishes nothing. Throws RoutingError where it names nobody. */
+  /**
+   * Reserves for a cycle of `decide` by this decision. Publishes nothing. Throws RoutingError where
+   * the decision names no endpoint.
+   */
   place(cycle: Cycle, decision: Decision): RoutedRequest {
     this.clock.begin();
     try {

@@ -19,7 +19,7 @@ const NEVER_SAMPLED: EndpointMetrics = {
 type Attributes = ReadonlyMap<AttributeKey<unknown>, unknown>;
 const NO_ATTRIBUTES: Attributes = new Map();
 
-/** The informer's cache. Sources write endpoints; cycles read a snapshot that never changes under them. */
+/** The endpoints of the pool. Sources write to it; cycles read a snapshot that never changes. */
 export class EndpointPool implements EndpointWriter {
   readonly #endpoints = new Map<EndpointId, PooledEndpoint>();
   #observers: readonly EndpointObserver[] = [];
@@ -27,18 +27,21 @@ export class EndpointPool implements EndpointWriter {
   #slots = 0;
   #snapshot: readonly Endpoint[] | undefined;
 
-  /** Hears of every endpoint that is there already, then of every change. */
+  /** Reports every present endpoint to the observer as added, then every change. */
   observeEndpoints(observer: EndpointObserver): void {
     this.#observers = [...this.#observers, observer];
     for (const endpoint of this.#endpoints.values()) observer.onEndpointAdded?.(endpoint);
   }
 
-  /** Tells it nothing more. */
+  /** Reports nothing more to the observer. */
   forgetObserver(observer: EndpointObserver): void {
     this.#observers = this.#observers.filter((each) => each !== observer);
   }
 
-  /** Adds an endpoint, or gives a known one new labels. A new address is a new server: all that was known is dropped. */
+  /**
+   * Adds an endpoint, or gives a known one new labels. A new address means a new server: everything
+   * known of the old one is dropped.
+   */
   upsert(spec: EndpointSpec): void {
     const known = this.#endpoints.get(spec.id);
     if (known !== undefined && known.address !== spec.address) this.remove(spec.id);
@@ -63,7 +66,8 @@ export class EndpointPool implements EndpointWriter {
     this.#endpoints.delete(id);
     this.#snapshot = undefined;
     for (const observer of this.#observers) observer.onEndpointRemoved?.(endpoint);
-    // After the observers: whoever keeps arrays by slot has cleared it before another endpoint gets it.
+    // Only after the observers have cleared what they keep by slot may another endpoint get the
+    // slot.
     this.#freeSlots.push(endpoint.slot);
   }
 
@@ -96,7 +100,10 @@ export class EndpointPool implements EndpointWriter {
   }
 }
 
-/** One shape for every endpoint, so that scorers read its fields without a dictionary look-up. */
+/**
+ * One object shape for every endpoint, so that scorers read its fields without a dictionary
+ * look-up.
+ */
 class PooledEndpoint implements Endpoint {
   readonly id: EndpointId;
   readonly address: string;

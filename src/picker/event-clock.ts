@@ -1,9 +1,10 @@
 import type { Clock, Millis, Timer } from '../framework/runtime.ts';
 
 /**
- * A clock that stands still during an event, so that all of the event happens at one time. It numbers the timers that are
- * set during events, from 0, and reports when they fire, so that a capture can be replayed. Timers that are set outside
- * events, such as those of scrapers, have no number.
+ * A clock that stands still during an event, so that the whole event happens at one time. It
+ * numbers the timers that are set during events, from 0, and reports when they fire, so that a
+ * capture can be replayed. Timers that are set outside events, such as those of scrapers, have no
+ * number.
  */
 export class EventClock implements Clock {
   readonly #clock: Clock;
@@ -19,7 +20,7 @@ export class EventClock implements Clock {
     this.#onTimer = onTimer;
   }
 
-  /** Timers numbered so far. */
+  /** The number of timers that have a number. */
   get timers(): number {
     return this.#timers;
   }
@@ -57,7 +58,10 @@ export class EventClock implements Clock {
     this.#depth -= 1;
   }
 
-  /** Runs `setUp` as an event whose timers have no number: they belong to plugins that are made in it. Not within an event. */
+  /**
+   * Runs `setUp` as an event whose timers have no number, because they belong to plugins that are
+   * made in it. Must not be called within an event.
+   */
   setUp(setUp: (at: Millis) => void): void {
     this.#settingUp = true;
     const at = this.begin();

@@ -12,7 +12,10 @@ import type { Millis } from '../framework/runtime.ts';
 import type { Decision, SchedulingContext } from '../framework/scheduling.ts';
 import type { PickerPlan } from './plan/picker-plan.ts';
 
-/** One decision as the picker publishes it: what was asked, what was decided, or why nothing was. */
+/**
+ * One decision as the picker publishes it: the request, and the decision or the reason why there is
+ * none.
+ */
 export interface DecisionEvent {
   /** Counts the picker's decisions from 0. `Routed.number` of the same request is equal. */
   readonly number: number;
@@ -25,24 +28,30 @@ export interface DecisionEvent {
   readonly context: SchedulingContext | undefined;
   /** Undefined where there was no candidate, or the scheduler threw. */
   readonly decision: Decision | undefined;
-  /** What the caller of `route` gets thrown: a RoutingError, or a fault of ours. Undefined for a request that is routed. */
+  /**
+   * What `route` throws: a RoutingError, or an error in the program. Undefined for a routed
+   * request.
+   */
   readonly error: unknown;
-  /** Milliseconds that the scheduler took; undefined where nobody measures. */
+  /** Time that the scheduler took; undefined without a stopwatch. */
   readonly durationMs: Millis | undefined;
 }
 
 /**
- * Is given what happened, after it happened and in order, and changes nothing of it. Each subscriber is called before the
- * plugins that observe the same event. A subscriber must not throw and must not take long: requests wait for it.
+ * Receives what happened, in order, and changes nothing. It is called before the plugins that
+ * observe the same event. It must not throw and must return quickly: requests wait for it.
  */
 export interface JournalSubscriber extends RequestObserver, EndpointObserver {
-  /** Once for each decision, before its reservation is made: all that the scheduler has seen is still as it was. */
+  /**
+   * Once for each decision, before its reservation is made: the state is still what the scheduler
+   * saw.
+   */
   onDecision?(event: DecisionEvent): void;
   /** The proxy reports the address, `host:port`, that it really used. */
   onServed?(routed: Routed, address: string, at: Millis): void;
   /**
-   * The response has ended, or its stream has. `onDone` follows at once, or later where the end of the response is not
-   * seen and has to be predicted.
+   * The response or its stream has ended. `onDone` follows at once, or later where the end of the
+   * response is not seen and has to be predicted.
    */
   onEnded?(
     routed: Routed,
@@ -51,9 +60,12 @@ export interface JournalSubscriber extends RequestObserver, EndpointObserver {
     usage: Usage | undefined,
     responseBytes?: number,
   ): void;
-  /** A request has waited for what its decision needs: tokens, or an answer from another process. */
+  /**
+   * A request has waited for what its decision needs, such as tokens or an answer from another
+   * process.
+   */
   onPrepared?(request: InferenceRequest, waitedMs: Millis): void;
-  /** A timer that was set within an event fires; timers are numbered from 0 in the order in which they were set. */
+  /** A numbered timer fires: see `EventClock`. */
   onTimer?(timer: number, at: Millis): void;
   /** Another configuration decides from now on. */
   onAdopted?(plan: PickerPlan, at: Millis): void;

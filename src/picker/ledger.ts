@@ -9,7 +9,9 @@ import {
 import type { EndpointObserver } from '../framework/observer.ts';
 import type { CycleFact } from '../framework/plugin.ts';
 
-/** What one request holds of an endpoint. Whole tokens: sums of whole numbers come back to exactly zero. */
+/**
+ * The load that one request puts on an endpoint. Whole tokens, so that sums return to exactly zero.
+ */
 export interface ReservationSize {
   readonly model: string;
   readonly prefillTokens: number;
@@ -17,13 +19,13 @@ export interface ReservationSize {
   readonly contextTokens: number;
 }
 
-/** A request's place in the ledger. Every method may be called in any order and any number of times. */
+/** One request's reservation. Its methods may be called in any order and any number of times. */
 export interface Reservation {
-  /** The prefill is done: its tokens no longer wait. */
+  /** The prefill is done: its tokens are no longer pending. */
   prefilled(): void;
-  /** The request runs somewhere else after all. */
+  /** Moves the reservation to the endpoint that really serves the request. */
   moveTo(endpoint: Endpoint): void;
-  /** Gives back all that is still held. */
+  /** Releases what is still reserved. */
   release(): void;
 }
 
@@ -38,14 +40,15 @@ const NO_MODELS: ReadonlyMap<string, number> = new Map();
 const NOTHING: InFlightLoad = { requests: 0, pendingPrefillTokens: 0, contextTokens: 0 };
 
 /**
- * Counts what this picker has sent to each endpoint and not yet seen the end of; nothing else counts it. An endpoint that
- * goes takes its entry along: requests that are still on it are released there, not at the endpoint that gets its slot next.
+ * Counts what this picker has sent to each endpoint and what has not ended yet. The entry of an
+ * endpoint is dropped when the endpoint is removed: its requests are then released there, and not
+ * at the endpoint that gets the slot next.
  */
 export class Ledger implements EndpointObserver, InFlightView, ModelsInFlightView {
   /** By slot. */
   readonly #entries: (EndpointEntry | undefined)[] = [];
 
-  /** The ledger as facts for each cycle. */
+  /** The ledger as facts for scorers and filters. */
   readonly facts: readonly CycleFact<unknown>[] = [
     { key: IN_FLIGHT, compute: (): InFlightView => this },
     { key: MODELS_IN_FLIGHT, compute: (): ModelsInFlightView => this },

@@ -14,7 +14,7 @@ export interface ReservationParts extends Pick<Routed, 'request' | 'cachedTokens
 }
 
 export interface Reserved {
-  /** What was in flight at the endpoint before. */
+  /** What was in flight at the endpoint before this request. */
   readonly load: InFlightLoad;
   /** Expected time to the first token, and from there to the end. */
   readonly ttftMs: Millis;
@@ -22,10 +22,13 @@ export interface Reserved {
   readonly reservation: Reservation;
 }
 
-/** Media have no known size in tokens. */
+/** The size of media in tokens is not known. */
 const NO_TOKENS = { prefillTokens: 0, contextTokens: 0 };
 
-/** Reserves a request's place at the endpoint that decodes it, and where its prompt and media are computed. */
+/**
+ * Reserves the load of a request at the endpoint that decodes it and at those that compute its
+ * prompt and encode its media.
+ */
 export function reserve(target: Endpoint, parts: ReservationParts): Reserved {
   const { request, prefill, encoders, ledger, engineModel } = parts;
   const { endpoint: computes, cachedTokens } = prefill ?? { ...parts, endpoint: target };
@@ -35,7 +38,7 @@ export function reserve(target: Endpoint, parts: ReservationParts): Reserved {
   const prompt = { model: request.model, prefillTokens, contextTokens: request.promptTokens };
   const whole = { ...prompt, contextTokens: request.promptTokens + outputTokens };
   return {
-    // A copy: the ledger changes its own.
+    // A copy, because the ledger changes its own object.
     load: { requests, pendingPrefillTokens, contextTokens },
     ttftMs: predictedTtftMs(ledger.load(computes), prefillTokens, engineModel.stepTime(computes)),
     decodeMs: outputTokens * decodeStepMs(requests, contextTokens, engineModel.stepTime(target)),
@@ -49,7 +52,7 @@ export function reserve(target: Endpoint, parts: ReservationParts): Reserved {
   };
 }
 
-/** A request whose prompt or media are computed elsewhere holds its place there until its first token comes. */
+/** A prompt or media that are computed elsewhere stay reserved there until the first token. */
 function combined(decode: Reservation, before: readonly Reservation[]): Reservation {
   if (before.length === 0) return decode;
   const releaseAll = (): void => {

@@ -17,7 +17,9 @@ export interface ReservedRequestParts {
   readonly routed: Routed;
   readonly decision: Decision;
   readonly reservation: Reservation;
-  /** When a response whose end is not seen is taken to be over; undefined where the end is seen. */
+  /**
+   * The time at which a response whose end is not seen is taken to end; undefined where it is seen.
+   */
   readonly endsAt: Millis | undefined;
   readonly pool: EndpointPool;
   readonly clock: EventClock;
@@ -27,13 +29,16 @@ export interface ReservedRequestParts {
   readonly responseHeaderPlugins: readonly ResponseHeaderPlugin[];
 }
 
-/** What a picker reserves with. */
+/** The parts of a picker that reservations need. */
 export interface ReserveParts extends Pick<ReservedRequestParts, 'pool' | 'clock' | 'subscribers'> {
   readonly ledger: Ledger;
   readonly engineModel: EngineModel;
 }
 
-/** Reserves for a cycle by this decision. Throws RoutingError `saturated` where the decision names no endpoint. */
+/**
+ * Reserves load for a cycle by this decision. Throws RoutingError `saturated` where the decision
+ * names no endpoint.
+ */
 export function reserveRequest(
   { number, at, request, candidates, context, generation, options }: Cycle,
   decision: Decision,
@@ -47,7 +52,7 @@ export function reserveRequest(
   const computes = prefill && { endpoint: prefill, cachedTokens: cachedAt(prefill) };
   const about = { request, prefill: computes, encoders, cachedTokens, ledger, engineModel };
   const { load, ttftMs, decodeMs, reservation } = reserve(endpoint, about);
-  // A response that comes in one piece shows no first token, only its end.
+  // A response in one piece shows only its end, and no first token.
   const seen = firstTokenSeen && request.streaming;
   const timing = { at, firstTokenSeen: seen };
   const reserved = new ReservedRequest({
@@ -63,14 +68,16 @@ export function reserveRequest(
   return reserved;
 }
 
-/** One routed request until its end. A call after `done`, and a second first token, has no effect. */
+/**
+ * One routed request until its end. Calls after `done`, and a second first token, have no effect.
+ */
 export class ReservedRequest implements RoutedRequest {
   readonly #parts: ReservedRequestParts;
   #prefillTimer: Timer | undefined;
   #firstTokenSeen = false;
   #ended = false;
   #servedBy: Endpoint;
-  /** The address that the proxy says it used. */
+  /** The address that the proxy reports. */
   #reported: string | undefined;
 
   constructor(parts: ReservedRequestParts) {
@@ -108,7 +115,9 @@ export class ReservedRequest implements RoutedRequest {
     );
   }
 
-  /** Where no first token can be seen, the prefill is taken as done when the engine model expects it to be. */
+  /**
+   * Where no first token can be seen, the prefill counts as done when the engine model expects it.
+   */
   expectPrefill(ttftMs: Millis): void {
     const { clock, reservation } = this.#parts;
     this.#prefillTimer = clock.setTimer(ttftMs, () => reservation.prefilled());
@@ -188,7 +197,7 @@ export class ReservedRequest implements RoutedRequest {
     }
   }
 
-  /** The proxy may have used a fallback, or an endpoint that was never named. */
+  /** The proxy may have used a fallback or an endpoint that was not named. */
   #moveTo(address: string): void {
     const { pool, reservation, decision } = this.#parts;
     const { primary } = decision;

@@ -30,17 +30,20 @@ export interface SchedulingCoreOptions {
   readonly coreFacts: readonly CycleFact<unknown>[];
   readonly wrapPlugin?: PluginWrap | undefined;
   readonly schedulerRuntime?: Runtime | undefined;
-  /** Its plugins with the same name, type and parameters in this plan are used again. */
+  /** Its plugins with the same name, type and parameters in the new plan are used again. */
   readonly before?: SchedulingCore | undefined;
 }
 
-/** A plan made into plugins, with its data sources running: what decides, without pool and ledger. */
+/**
+ * The plugins of a plan with running data sources. It decides, without a pool and a ledger of its
+ * own.
+ */
 export interface SchedulingCore {
   /** Plugin instances that observe requests and endpoints, data sources included. The owner of the core stops them. */
   readonly observers: readonly PluginPart[];
-  /** For the core that follows. */
+  /** For the core that replaces this one. */
   readonly instances: PluginInstances;
-  /** The replacement that the plan asks for, for the core that follows. */
+  /** The replacement that the plan names, for the core that replaces this one. */
   readonly replacedBy: Replacement | undefined;
   readonly scheduler: Scheduler;
   contextOf(
@@ -48,9 +51,9 @@ export interface SchedulingCore {
     endpoints: readonly Endpoint[],
     now: Millis,
   ): SchedulingContext;
-  /** Tokens of the prompt that the endpoint is expected to hold; 0 without a context. */
+  /** Prompt tokens that the endpoint is expected to hold; 0 without a context. */
   cachedTokens(endpoint: Endpoint, context: SchedulingContext | undefined): number;
-  /** As `Router.prepare`; undefined where no part of the core ever waits. */
+  /** As `Router.prepare`; undefined where no plugin ever prepares anything. */
   readonly prepare:
     | ((
         request: InferenceRequest,
@@ -140,38 +143,40 @@ function reportOf(
   return { ...replacement?.status?.(), decided, declined };
 }
 
-/** Begins to prepare something, and returns whether it has to be waited for. */
-type Wait = (done: () => void) => boolean;
+/** Begins to prepare something. Returns whether the request has to wait until `done` is called. */
+type Preparation = (done: () => void) => boolean;
 
 function prepareOf(
   { preparers }: PickerParts,
   replacement: ReplacementScheduler | undefined,
 ): SchedulingCore['prepare'] {
-  const asks = replacement?.prepare?.bind(replacement);
-  if (preparers.length === 0 && asks === undefined) return undefined;
+  const prepare = replacement?.prepare?.bind(replacement);
+  if (preparers.length === 0 && prepare === undefined) return undefined;
   return (request, body, candidates, ready) => {
     // Data sources read what they need from the body.
     const sources = body.length === 0 ? [] : preparers;
-    const waits: Wait[] = sources.map((source) => (done) => source.prepare(request, body, done));
-    if (asks !== undefined) waits.push((done) => asks(request, candidates(), done));
-    return waitForAll(waits, ready);
+    const preparations: Preparation[] = sources.map(
+      (source) => (done) => source.prepare(request, body, done),
+    );
+    if (prepare !== undefined) preparations.push((done) => prepare(request, candidates(), done));
+    return waitForAll(preparations, ready);
   };
 }
 
-/** Returns true when any has to be waited for; `ready` is then called after the last of them. */
-function waitForAll(waits: readonly Wait[], ready: () => void): boolean {
+/** Returns whether any of them has to be waited for; then `ready` is called after the last. */
+function waitForAll(preparations: readonly Preparation[], ready: () => void): boolean {
   let waiting = 0;
-  for (const wait of waits) {
-    const waited = wait(() => {
+  for (const prepare of preparations) {
+    const waits = prepare(() => {
       waiting -= 1;
       if (waiting === 0) ready();
     });
-    if (waited) waiting += 1;
+    if (waits) waiting += 1;
   }
   return waiting > 0;
 }
 
-/** What engines report themselves counts before what we expect them to hold. */
+/** Prefers what engines report themselves to what the picker expects them to hold. */
 function bestPrefixMatch(facts: PickerParts['facts']): CycleKey<PrefixMatch> | undefined {
   const keys = [prefixMatchKey(PRECISE_PREFIX_PRODUCER), prefixMatchKey()];
   return keys.find(({ name }) => facts.has(name));

@@ -1,8 +1,9 @@
 import type { Endpoint } from '../framework/endpoint.ts';
 
 /**
- * The endpoints a subset hint allows, in pool order. An entry is `host` (every port of it) or `host:port` (that one
- * port); IPv6 as `[v6]:port`, `[v6]` or bare `v6`. Undefined allows all; an empty list allows none.
+ * The endpoints that a subset hint allows, in pool order. An entry is `host`, which allows all its
+ * ports, or `host:port`; an IPv6 host is written `[v6]:port`, `[v6]` or bare `v6`. Undefined allows
+ * all; an empty list allows none.
  */
 export function subsetOf(
   endpoints: readonly Endpoint[],
@@ -16,7 +17,7 @@ export function subsetOf(
   });
 }
 
-/** The host of `host:port`, brackets kept. */
+/** The host of `host:port`, with its brackets. */
 function hostOf(address: string): string {
   const colon = address.lastIndexOf(':');
   return colon > address.lastIndexOf(']') ? address.slice(0, colon) : address;

@@ -7,23 +7,26 @@ import type { Log } from '../runtime/log.ts';
 
 export interface ConfigReloadOptions {
   readonly file: ConfigFile;
-  /** What decides now. */
+  /** The plan that decides now. */
   readonly plan: PickerPlan;
-  /** Lets another decide. When it throws, nothing has changed. */
+  /** Lets another plan decide. When it throws, nothing has changed. */
   readonly adopt: (plan: PickerPlan) => void;
   readonly registry: Registry;
   readonly log: Log;
 }
 
 export interface ConfigReload {
-  /** Resolves when changes are heard of from then on. */
+  /** Resolves when the file is watched. */
   readonly ready: Promise<void>;
-  /** Why the file as it is now was refused; undefined while it is what decides. */
+  /** Why the current content of the file was refused; undefined while it decides. */
   lastError(): string | undefined;
   stop(): Promise<void>;
 }
 
-/** Follows a configuration's file: a valid one decides from then on, a broken one is refused and told of while the old goes on. */
+/**
+ * Follows a configuration file: a valid change decides from then on; an invalid one is refused and
+ * logged while the last valid one continues to decide.
+ */
 export function startConfigReload(options: ConfigReloadOptions): ConfigReload {
   const { file, adopt, log } = options;
   const { path } = file;
@@ -37,7 +40,8 @@ export function startConfigReload(options: ConfigReloadOptions): ConfigReload {
     if (text === lastText && lastError === undefined) return;
     const next = file.load(text);
     if (sameParameters(next.effective, plan.effective)) {
-      if (lastError !== undefined) log.info({ path }, 'the configuration is as it decides again');
+      if (lastError !== undefined)
+        log.info({ path }, 'the configuration file is again the one that decides');
     } else {
       adopt(next);
       reloads.inc({ outcome: 'adopted' });
@@ -54,14 +58,17 @@ export function startConfigReload(options: ConfigReloadOptions): ConfigReload {
         take();
       } catch (error) {
         const message = error instanceof Error ? error.message : String(error);
-        // One change makes several events.
+        // One change can cause several events.
         if (message === lastError) return;
         lastError = message;
         reloads.inc({ outcome: 'refused' });
-        log.error({ path, error: message }, 'configuration refused, the old one goes on');
+        log.error(
+          { path, error: message },
+          'configuration refused; the previous one continues to decide',
+        );
       }
     },
-    onError: (error) => log.error({ path, err: error }, 'configuration not watched'),
+    onError: (error) => log.error({ path, err: error }, 'the configuration file cannot be watched'),
   });
   return { ready: watch.ready, lastError: () => lastError, stop: () => watch.stop() };
 }
@@ -74,16 +81,13 @@ function logAdopted(
   log.info({ path, plugins: next.plugins.map(({ name }) => name) }, 'configuration adopted');
   for (const warning of next.warnings) log.warn({ warning }, 'configuration');
   if (sameParameters(next.discovery, before.discovery)) return;
-  log.warn(
-    { path },
-    'dataLayer.discovery changes only at the next start: endpoints still come from where they came from',
-  );
+  log.warn({ path }, 'dataLayer.discovery has changed: this takes effect at the next start');
 }
 
 function registerReloads(registry: Registry, isGood: () => boolean): Counter<'outcome'> {
   new Gauge({
     name: 'pointsman_config_last_reload_successful',
-    help: 'Whether the configuration file as it is now is what decides.',
+    help: 'Whether the current content of the configuration file decides (1) or was refused (0).',
     registers: [registry],
     collect() {
       this.set(isGood() ? 1 : 0);

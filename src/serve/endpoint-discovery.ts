@@ -15,7 +15,7 @@ import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import type { RealRuntime } from '../runtime/real-runtime.ts';
 import type { ServeOptions } from './serve-options.ts';
 
-/** Follows an InferencePool; undefined where endpoints come from elsewhere. */
+/** Follows an InferencePool; undefined without --pool-namespace. */
 export function startKubernetesDiscovery(
   { kubernetes, plan, log }: ServeOptions,
   {
@@ -42,21 +42,27 @@ export function startKubernetesDiscovery(
   });
 }
 
-/** Endpoints from the command line or a file; undefined where nothing has to be followed. Throws ConfigError. */
+/**
+ * Adds endpoints from the command line, and follows a file. Undefined where no file has to be
+ * followed. Throws ConfigError.
+ */
 export function startDiscovery(
   options: ServeOptions,
   { picker: { pool }, rules }: { readonly picker: EndpointPicker; readonly rules: RequestRules },
 ): Discovery | undefined {
   const { endpointsFile, plan, log } = options;
   for (const spec of parseStaticEndpoints(options.endpoints)) pool.upsert(spec);
-  // A file named on the command line is watched: whoever wants a still list has --endpoints.
+  // A file named on the command line is always watched; --endpoints gives a fixed list.
   if (endpointsFile !== undefined) {
     return startFileDiscovery({ path: endpointsFile, watchFile: true, pool, rules, log });
   }
   return plan.discovery && startFileDiscovery({ ...plan.discovery, pool, rules, log });
 }
 
-/** The labels of nodes that a plan's plugins look at: none where nobody asks where endpoints stand. */
+/**
+ * The labels of nodes that a plan's plugins read; none where no plugin needs the places of
+ * endpoints.
+ */
 export function nodeLabels({ plugins }: Pick<PickerPlan, 'plugins'>): readonly string[] {
   const names = plugins
     .filter(({ definition }) => definition.type === topologyExtractor.type)

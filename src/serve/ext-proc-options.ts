@@ -10,7 +10,10 @@ import type { Log } from '../runtime/log.ts';
 import { readCertificate } from './read-certificate.ts';
 import type { ServeOptions } from './serve-options.ts';
 
-/** How the ext_proc server answers. Throws when the certificate cannot be read, ConfigError when it is none. */
+/**
+ * The options of the ext_proc server. Throws when the certificate cannot be read, ConfigError when
+ * it is invalid.
+ */
 export function extProcOptions(
   options: ServeOptions,
   parts: {
@@ -23,7 +26,7 @@ export function extProcOptions(
   const { log, bodyBytesMax, earlyPickBytes, halfCloseAfterPick, observe = false } = options;
   const { rules } = parts;
   const priorityOf = rules.priorityOf.bind(rules);
-  // Where another picker decides, what we see has its rules behind it already.
+  // An observer sees requests after the other picker has rewritten them.
   const rewriteOf = observe ? undefined : rules.rewriteOf.bind(rules);
   const reading: Pick<SessionOptions, 'openBody' | 'headerOnly'> & {
     readonly router: EndpointPicker;
@@ -37,7 +40,7 @@ export function extProcOptions(
     earlyPickBytes,
     halfCloseAfterPick,
     onFault: (error) =>
-      log.error({ err: error }, 'a request failed inside the picker and got a 500'),
+      log.error({ err: error }, 'a request failed in the picker and got status 500'),
     onRejected: ({ code, sentence }, model) => {
       parts.metrics.countError(code, model);
       log.debug({ code, sentence }, 'request refused');
@@ -66,7 +69,10 @@ function tlsOf({ insecure, certPath }: ServeOptions): ExtProcServerOptions['tls'
   return readCertificate(certPath);
 }
 
-/** What looking on at another picker needs beyond reading requests: our pool, a counter of what went by, and the log. */
+/**
+ * What an observer of another picker needs beside reading requests: the pool, a counter and the
+ * log.
+ */
 function observerCallbacks(
   picker: EndpointPicker,
   registry: Registry,
@@ -74,7 +80,7 @@ function observerCallbacks(
 ): Pick<ObserverSessionOptions, 'knows' | 'onBooked' | 'onUnbooked' | 'onFault'> {
   const requests = new Counter({
     name: 'pointsman_observed_requests_total',
-    help: 'Requests that another picker decided, by whether they could be followed and why not.',
+    help: 'Requests that another picker decided, by outcome: booked, or why they could not be followed.',
     labelNames: ['outcome'],
     registers: [registry],
   });
@@ -83,11 +89,11 @@ function observerCallbacks(
     onBooked: () => requests.inc({ outcome: 'booked' }),
     onUnbooked: (outcome, detail) => {
       requests.inc({ outcome });
-      log.debug({ outcome, detail }, 'a request that went by is not followed');
+      log.debug({ outcome, detail }, 'a request of the observed picker cannot be followed');
     },
     onFault: (error) => {
       requests.inc({ outcome: 'fault' });
-      log.error({ err: error }, 'the observer failed on a request, which went on without it');
+      log.error({ err: error }, 'the observer failed on a request, which continued without it');
     },
   };
 }

@@ -28,12 +28,12 @@ describe('the file with a rule of promotion', () => {
     [
       'another name',
       'shadow: nobody',
-      /nobody is no shadow of this picker; the shadows: default, random/,
+      /nobody is not a shadow of this picker; its shadows: default, random/,
     ],
     [
       'a shadow of which nothing is predicted',
       'shadow: random',
-      /random keeps no prefix index.*add approx-prefix-cache-producer/,
+      /random has no prefix index.*add approx-prefix-cache-producer/,
     ],
     ['a field it does not know', 'shadow: default\nsteps: [5]', /steps/],
     [

@@ -20,7 +20,7 @@ import type { Log } from '../runtime/log.ts';
 import { HttpError } from './admin/admin-server.ts';
 
 export interface PromotionControlOptions {
-  /** Of the shadows, by their name. */
+  /** The plans of the shadows, by name. */
   readonly plans: ReadonlyMap<string, PickerPlan>;
   readonly rule?: PromotionRule | undefined;
   readonly random: Random;
@@ -28,9 +28,9 @@ export interface PromotionControlOptions {
   readonly log: Log;
 }
 
-/** Lets shadows decide requests: by hand through the admin port, and by rule. */
+/** Lets shadows decide requests: manually through the admin port, or by a rule. */
 export class PromotionControl {
-  /** Subscribe both to the picker that `start` is given. */
+  /** Both must subscribe to the picker that `start` gets. */
   readonly subscribers: readonly JournalSubscriber[];
   readonly #canary: Canary;
   readonly #options: PromotionControlOptions;
@@ -39,8 +39,7 @@ export class PromotionControl {
   constructor(options: PromotionControlOptions) {
     this.#options = options;
     this.#canary = new Canary(options.random);
-    const onAdopted = (): void =>
-      this.#promotion?.fail('the picker in charge has another configuration now');
+    const onAdopted = (): void => this.#promotion?.fail('the configuration in charge has changed');
     this.subscribers = [this.#canary, { onAdopted }];
   }
 
@@ -49,7 +48,9 @@ export class PromotionControl {
     const canary = this.#canary;
     const onThrown = (request: InferenceRequest, error: unknown): void => {
       canary.fallBack(request);
-      this.#promotion?.fail(`it threw: ${error instanceof Error ? error.message : String(error)}`);
+      this.#promotion?.fail(
+        `its scheduler threw: ${error instanceof Error ? error.message : String(error)}`,
+      );
     };
     this.#promotion = new Promotion({
       challenger: {
@@ -69,15 +70,13 @@ export class PromotionControl {
       rule,
       clock,
       onEvent: ({ what, ...event }) =>
-        what === 'demoted'
-          ? log.warn(event, 'a shadow decides no more')
-          : log.info(event, 'a shadow decides'),
+        what === 'demoted' ? log.warn(event, 'shadow demoted') : log.info(event, 'shadow promoted'),
     });
     return this.#promotion;
   }
 }
 
-/** What the admin port does when it is told to. */
+/** The actions of the admin port. */
 export function promotionActions(
   promotion: Promotion,
 ): ReadonlyMap<string, (query: URLSearchParams) => unknown> {
@@ -88,7 +87,7 @@ export function promotionActions(
         const shadow = query.get('shadow');
         const percent = Number(query.get('percent') ?? '100');
         if (shadow === null)
-          throw new HttpError(400, 'say which: /promote?shadow=<name>&percent=5');
+          throw new HttpError(400, 'shadow is missing: use /promote?shadow=<name>&percent=5');
         if (!(percent >= 0 && percent <= 100)) {
           const given = query.get('percent');
           throw new HttpError(400, `percent is ${given}; it must be a number from 0 to 100`);
@@ -107,7 +106,7 @@ export function promotionActions(
   ]);
 }
 
-/** Reads a rule, YAML or JSON. Throws ConfigError. `plans` are those of the shadows that it may name. */
+/** Reads a rule as YAML or JSON. `plans` has the shadows that it may name. Throws ConfigError. */
 export function readPromotionRule(
   path: string,
   plans: ReadonlyMap<string, PickerPlan>,
@@ -126,15 +125,15 @@ export function readPromotionRule(
   const plan = plans.get(shadow);
   if (plan === undefined) throw issue(unknownShadow(shadow, [...plans.keys()]), 'shadow');
   if (!plan.plugins.some(({ name }) => name === DEFAULT_PREFIX_PRODUCER)) {
-    const why = `${shadow} keeps no prefix index, so no time to a first token is predicted of it`;
+    const why = `${shadow} has no prefix index, so its times to a first token cannot be predicted`;
     throw issue(`${why}; add ${DEFAULT_PREFIX_PRODUCER} to its plugins`, 'shadow');
   }
   return parsed.data;
 }
 
 function unknownShadow(name: string, names: readonly string[]): string {
-  const known = names.length === 0 ? 'there are none: give one with --shadow' : names.join(', ');
-  return `${name} is no shadow of this picker; the shadows: ${known}`;
+  const known = names.length === 0 ? 'none; add one with --shadow' : names.join(', ');
+  return `${name} is not a shadow of this picker; its shadows: ${known}`;
 }
 
 function evidenceFrom(shadow: Shadow | undefined): ShadowEvidence | undefined {

@@ -5,7 +5,10 @@ import { createSecureContext } from 'node:tls';
 import type { Certificate } from '../extproc/server/grpc-server.ts';
 import { ConfigError } from '../framework/error.ts';
 
-/** `tls.crt` and `tls.key` of a folder, tried. Throws ConfigError that names the file at fault, and what the system says of one that cannot be read. */
+/**
+ * Reads and checks `tls.crt` and `tls.key` of a folder. Throws the system's error for a file that
+ * cannot be read, and ConfigError that names an invalid file.
+ */
 export function readCertificate(folder: string): Certificate {
   const [certPath, keyPath] = [join(folder, 'tls.crt'), join(folder, 'tls.key')];
   const cert = readFileSync(certPath);
@@ -25,15 +28,15 @@ function attempt(path: string, use: () => unknown, why: string): void {
   }
 }
 
-/** Should it not do: what is in the file by its own account. */
+/** Why a file would be invalid, judged by its first PEM label. */
 function whyNot(pem: Buffer, wanted: 'CERTIFICATE' | 'PRIVATE KEY'): string {
   const label = /^-----BEGIN ([A-Z0-9 ]+)-----/m.exec(pem.toString('latin1'))?.[1];
-  if (label === undefined) return `holds no PEM: no line says -----BEGIN ${wanted}-----`;
+  if (label === undefined) return `is not PEM: it has no line -----BEGIN ${wanted}-----`;
   if (label === 'ENCRYPTED PRIVATE KEY') {
-    return 'is encrypted, and nobody can be asked for the passphrase; decrypt it with openssl pkey';
+    return 'is encrypted with a passphrase; decrypt it with openssl pkey';
   }
   // Such as TRUSTED CERTIFICATE, or EC PRIVATE KEY.
   return label.endsWith(wanted)
     ? `is a damaged ${wanted}`
-    : `holds a ${label} where a ${wanted} is due`;
+    : `has a ${label}; it must have a ${wanted}`;
 }

@@ -6,7 +6,10 @@ import type { Readiness } from './admin/admin-server.ts';
 import type { ConfigReload } from './config-reload.ts';
 import type { LeaderElection } from './election/leader-election.ts';
 
-/** What `/readyz` says: ready with an endpoint at least, and, where pickers elect, only at the leader. */
+/**
+ * What `/readyz` answers. A picker is ready with at least one endpoint and, with leader election,
+ * only as the leader.
+ */
 export function readiness(
   {
     picker,

@@ -7,27 +7,32 @@ import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import type { Log } from '../runtime/log.ts';
 import type { ElectionTiming } from './election/leader-election.ts';
 
-/** What `pointsman serve` was told, read and checked. */
+/** The options of `pointsman serve`, read and checked. */
 export interface ServeOptions {
   readonly plan: PickerPlan;
-  /** Where `plan` comes from, to be followed when it changes. */
+  /** The file of `plan`, which is read again when it changes. */
   readonly configFile?: ConfigFile | undefined;
-  /** `host:port` each. */
+  /** `host:port` addresses. */
   readonly endpoints: readonly string[];
   readonly endpointsFile: string | undefined;
   readonly poolName: string;
-  /** Follow this InferencePool and its pods; no other endpoints then. */
+  /** The InferencePool to follow; there are no other endpoints then. */
   readonly kubernetes?: { readonly config: KubeConfig; readonly pool: PoolName } | undefined;
-  /** Be ready only while this picker leads those of its pool; without it all are. Needs `kubernetes`. */
+  /**
+   * With it the picker is ready only while it leads the pickers of its pool. Needs `kubernetes`.
+   */
   readonly election?:
     | { readonly identity: string; readonly timing?: ElectionTiming | undefined }
     | undefined;
   readonly host: string;
-  /** 0 takes a free port, here and below. */
+  /** 0 selects a free port, here and below. */
   readonly extProcPort: number;
   readonly healthPort: number | undefined;
   readonly metricsPort: number;
-  /** Plaintext. Else TLS with `certPath`'s tls.crt and tls.key, or with a certificate of our own. */
+  /**
+   * Without TLS. Otherwise TLS with tls.crt and tls.key of `certPath`, or with a self-signed
+   * certificate.
+   */
   readonly insecure: boolean;
   readonly certPath: string | undefined;
   readonly bodyBytesMax: number;
@@ -35,19 +40,22 @@ export interface ServeOptions {
   readonly halfCloseAfterPick: boolean;
   readonly drainTimeoutMs: number;
   readonly seed: number | undefined;
-  /** Where to write all that goes into the decisions, and how much at most; nowhere when left out. */
+  /** Where to write a capture, and how much at most; undefined writes none. */
   readonly capture?: { readonly folder: string; readonly bytesMax: number } | undefined;
-  /** Decide nothing: follow the picker whose filter stands before ours, see `ObserverSession`. */
+  /** Decide nothing: follow the picker whose ext_proc filter comes first, see `ObserverSession`. */
   readonly observe?: boolean | undefined;
-  /** How many of the last decisions can be explained; none at 0. */
+  /** The number of recent decisions that can be explained; 0 records none. */
   readonly explainDecisions: number;
-  /** Configurations that decide beside the one in charge, without effect. */
+  /** Configurations that decide every request, too, without effect. */
   readonly shadows?: readonly ShadowData[] | undefined;
-  /** The plans of these, so that they are told of the headers that they read. */
+  /** The plans of the shadows: their records include the headers that these read. */
   readonly shadowPlans?: readonly PickerPlan[] | undefined;
-  /** Where to write what each of them decides, and how much at most. */
+  /** Where to write the shadows' decisions, and how much at most. */
   readonly shadowLog?: { readonly path: string; readonly bytesMax: number } | undefined;
-  /** Let shadows decide, by hand and by the rule if there is one. `plans` are theirs, by the names of `shadows`. */
+  /**
+   * Lets shadows decide requests, manually and by the rule if there is one. `plans` are those of
+   * `shadows`, by name.
+   */
   readonly promotion?:
     | { readonly rule?: PromotionRule | undefined; readonly plans: ReadonlyMap<string, PickerPlan> }
     | undefined;
@@ -58,6 +66,9 @@ export interface Serving {
   readonly extProcPort: number;
   readonly healthPort: number | undefined;
   readonly metricsPort: number;
-  /** NOT_SERVING first, then streams in flight get the drain time-out, then all is closed. */
+  /**
+   * First reports NOT_SERVING, then waits up to the drain time-out for streams in flight, then
+   * closes everything.
+   */
   stop(): Promise<void>;
 }

@@ -34,7 +34,10 @@ import type { ServeOptions, Serving } from './serve-options.ts';
 import { startPicker } from './start-picker.ts';
 import { openShadowLog, startCaptureWriter, startShadows, stopWatchers } from './watchers.ts';
 
-/** Starts the picker: decision core, endpoints, ext_proc server, admin server. Throws ConfigError on a bad endpoints file. */
+/**
+ * Starts the picker: decision core, endpoints, ext_proc server and admin server. Throws ConfigError
+ * for files that cannot be used.
+ */
 export async function startServe(options: ServeOptions): Promise<Serving> {
   const { log, plan } = options;
   for (const warning of plan.warnings) log.warn({ warning }, 'configuration');
@@ -71,7 +74,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   return {
     ...ports,
     stop: async () => {
-      // Another may lead while requests in flight here end.
+      // Another picker may already lead while requests in flight end here.
       await Promise.all([server.drain(options.drainTimeoutMs), election?.stop()]);
       await reload?.stop();
       await discovery?.stop();
@@ -130,7 +133,7 @@ function registerSchedulers(
   if (promotion !== undefined) registerPromotionMetrics(registry, promotion);
 }
 
-/** Puts the pool on the metrics page, and in the log what changes of it that somebody should know. */
+/** Puts the pool on the metrics page, and logs minimums of roles and failed scrapes. */
 function registerPool(
   { poolName, log }: ServeOptions,
   { picker, metrics, runtime: { clock } }: Pick<ServingParts, 'picker' | 'metrics' | 'runtime'>,

@@ -10,7 +10,7 @@ import type { PromotionControl } from './promotion-control.ts';
 import type { ServeOptions } from './serve-options.ts';
 
 export interface StartPickerParts {
-  /** Of all the picker's randomness. */
+  /** The seed of all the picker's random numbers. */
   readonly seed: number;
   readonly runtime: RealRuntime;
   readonly metrics: PickerMetrics;
@@ -20,11 +20,14 @@ export interface StartPickerParts {
 
 export interface StartedPicker {
   readonly picker: EndpointPicker;
-  /** What a capture and shadows read; undefined where there is neither, and requests pay nothing for it. */
+  /** What captures and shadows read. Undefined without either: then requests pay nothing for it. */
   readonly capture: CaptureRecorder | undefined;
 }
 
-/** Starts the decision core in the real world, with what subscribes to its journal. */
+/**
+ * Starts the decision core with the real clock and network, and with the subscribers of its
+ * journal.
+ */
 export function startPicker(
   { plan, capture: captured, shadows = [], shadowPlans }: ServeOptions,
   { seed, runtime, metrics, recorder, promotionControl }: StartPickerParts,

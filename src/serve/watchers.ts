@@ -6,12 +6,17 @@ import { type Shadow, startShadow } from '../lab/shadow/start-shadow.ts';
 import type { ServeOptions } from './serve-options.ts';
 import type { StartedPicker } from './start-picker.ts';
 
-/** A capture is kept in so many files or more, so that deleting the oldest takes no great part of it. */
+/**
+ * A capture has at least this many files, so that deleting the oldest removes only a small part.
+ */
 const CAPTURE_FILES_MIN = 8;
 
 const CAPTURE_FILE_BYTES_MAX = 256 * 1024 * 1024;
 
-/** Writes the capture that the options ask for. Throws ConfigError for a folder that cannot be made. */
+/**
+ * Starts to write the capture; undefined without --capture. Throws ConfigError for a folder that
+ * cannot be made.
+ */
 export function startCaptureWriter(
   { capture: captured, log }: ServeOptions,
   { picker, capture }: StartedPicker,
@@ -19,15 +24,16 @@ export function startCaptureWriter(
   if (captured === undefined || capture === undefined) return undefined;
   const { folder, bytesMax } = captured;
   requireFolder('--capture', folder);
-  log.info({ folder, bytesMax }, 'capturing what goes into decisions, without text');
+  log.info({ folder, bytesMax }, 'capturing the inputs of decisions, without text');
   const writer = new CaptureWriter({
     folder,
     fileBytesMax: Math.min(CAPTURE_FILE_BYTES_MAX, Math.ceil(bytesMax / CAPTURE_FILES_MIN)),
     totalBytesMax: bytesMax,
     drain: () => capture.drain(),
-    // The first file holds the records of the endpoints themselves.
+    // The first file has records of the endpoints anyway.
     head: (file) => capture.head(file, file === 0 ? [] : picker.pool.snapshot()),
-    onFailed: (reason) => log.error({ folder, reason }, 'the capture has ended; serving goes on'),
+    onFailed: (reason) =>
+      log.error({ folder, reason }, 'the capture has stopped; serving continues'),
   });
   capture.listen(writer.write);
   return writer;
@@ -41,11 +47,11 @@ export function openShadowLog({ shadowLog, log }: ServeOptions): ShadowLog | und
   return new ShadowLog({
     ...shadowLog,
     onFailed: (reason) =>
-      log.error({ path, reason }, 'the shadows’ log has ended; serving goes on'),
+      log.error({ path, reason }, 'the shadow log has stopped; serving continues'),
   });
 }
 
-/** Starts the shadows; each reads what a capture holds. */
+/** Starts the shadows. Each reads the records of a capture. */
 export function startShadows(
   { shadows = [], log }: ServeOptions,
   { picker, capture, shadowLog }: StartedPicker & { readonly shadowLog: ShadowLog | undefined },

@@ -1,10 +1,10 @@
-/** What became of the requests that one of two schedulers has decided. */
+/** Outcomes of the requests that one of two schedulers decided. */
 export interface ArmReport {
-  /** That have ended, or were refused; those the client gave up are left out. */
+  /** Requests that have ended or were refused, without those that the client aborted. */
   readonly requests: number;
-  /** By the model server, or refused by the scheduler. */
+  /** Requests that the model server failed or the scheduler refused. */
   readonly failed: number;
-  /** Until the first token, or the whole answer where it was not streamed. */
+  /** Time to the first token, or to the whole answer where it was not streamed. */
   readonly latency: {
     readonly count: number;
     readonly meanMs: number;
@@ -12,7 +12,7 @@ export interface ArmReport {
   };
 }
 
-/** Adds up outcomes; keeps a handful of numbers. */
+/** Adds up outcomes in constant memory. */
 export class ArmTally {
   #requests = 0;
   #failed = 0;

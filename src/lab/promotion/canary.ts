@@ -6,22 +6,28 @@ import type { DecisionEvent, JournalSubscriber } from '../../picker/journal.ts';
 import { ArmTally } from './arm-tally.ts';
 import type { ArmReports } from './promotion-rule.ts';
 
-/** The value `challenger` or `incumbent` of this request header says which of the two decides, whatever the share. */
+/**
+ * A request header. Its value `challenger` or `incumbent` chooses which of the two decides,
+ * whatever the share.
+ */
 export const CANARY_HEADER = 'x-pointsman-canary';
 
 type Arm = 'incumbent' | 'challenger';
 
 /**
- * Says which requests a challenger decides in place of the plan in charge: a share of them, drawn at random, and those whose
- * header asks for it. Adds up the outcomes of the requests that were drawn; the others are no fair comparison.
+ * Chooses the requests that a challenger decides in place of the plan in charge: a random share,
+ * and those whose header asks for it. Adds up the outcomes of the randomly chosen requests only,
+ * because the others are not a fair comparison.
  */
 export class Canary implements JournalSubscriber {
   readonly #random: Random;
   #percent: number | undefined;
-  /** Which of the two decides a request; asked before its cycle and in it. */
+  /** Which of the two decides a request. Kept, because it is asked before and during the cycle. */
   #arms = new WeakMap<InferenceRequest, Arm>();
   #tallies: Record<Arm, ArmTally> = { incumbent: new ArmTally(), challenger: new ArmTally() };
-  /** The tally that a request counts in; a request that was drawn before the share changed counts nowhere. */
+  /**
+   * The tally in which a request counts. Requests from before a change of the share count in none.
+   */
   #counted = new WeakMap<InferenceRequest, ArmTally>();
   #answered = new WeakSet<Routed>();
 
@@ -29,7 +35,10 @@ export class Canary implements JournalSubscriber {
     this.#random = random;
   }
 
-  /** From now on the challenger gets so many of a hundred requests; undefined without a challenger. Starts all counts anew. */
+  /**
+   * From now on the challenger decides this percentage of requests; undefined without a challenger.
+   * Resets all counts.
+   */
   setShare(percent: number | undefined): void {
     this.#percent = percent;
     this.#arms = new WeakMap();
@@ -43,7 +52,7 @@ export class Canary implements JournalSubscriber {
     return { challenger: challenger.report(), incumbent: incumbent.report() };
   }
 
-  /** Whether the challenger decides the request; always the same answer for the same request. */
+  /** Whether the challenger decides the request. The answer for a request never changes. */
   readonly takes = (request: InferenceRequest): boolean => {
     if (this.#percent === undefined) return false;
     const known = this.#arms.get(request);
@@ -56,12 +65,12 @@ export class Canary implements JournalSubscriber {
     return arm === 'challenger';
   };
 
-  /** A request that is refused is never routed: it counts as failed. */
+  /** A refused request is never routed: it counts as failed. */
   onDecision({ request, error }: DecisionEvent): void {
     if (error instanceof RoutingError) this.#counted.get(request)?.ended(true);
   }
 
-  /** Leaves the request to the plan in charge after all, and counts it as failed by the challenger. */
+  /** Leaves the request to the plan in charge, and counts it as a failure of the challenger. */
   fallBack(request: InferenceRequest): void {
     this.#counted.get(request)?.ended(true);
     this.#counted.delete(request);

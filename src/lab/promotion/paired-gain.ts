@@ -1,25 +1,32 @@
-/** How much sooner one of two schedulers answers, both asked about the same requests. */
+/** How much sooner the second of two schedulers answers, for the same requests. */
 export interface GainReport {
-  /** Decisions with a prediction of both. */
+  /** Decisions with a prediction for both. */
   readonly decisions: number;
-  /** Of the mean predicted time to a first token, above 0 where the second is better; with its 95 % interval. */
+  /**
+   * The gain in percent of the first one's mean predicted time to a first token, above 0 where the
+   * second is better; with its 95 % interval.
+   */
   readonly percent: number;
-  /** NaN until there are decisions enough to tell. */
+  /** NaN until there are enough decisions. */
   readonly lowPercent: number;
   readonly highPercent: number;
 }
 
 /**
- * Decisions that follow one another depend on one another, as the second finds the queues that the first has left, so their
- * spread says too little of how sure the mean is. Means of so many that follow one another hardly do (method of batch means).
+ * Successive decisions are correlated, because each finds the queues that the previous ones left;
+ * so their variance understates the uncertainty of the mean. Means of this many successive
+ * decisions are nearly independent (method of batch means).
  */
 const BATCH = 250;
-/** With fewer batches no interval is given. */
+/** With fewer batches there is no interval. */
 const BATCHES_MIN = 20;
-/** Student's t at 97.5 % for 19 degrees of freedom: of as many batches as there are at least, so never too small. */
+/**
+ * Student's t at 97.5 % for 19 degrees of freedom. There are at least as many batches, so it is
+ * never too small.
+ */
 const STUDENT = 2.093;
 
-/** Adds up pairs; keeps a handful of numbers, however many there are. */
+/** Adds up pairs in constant memory. */
 export class PairedGain {
   #decisions = 0;
   #primaryMs = 0;

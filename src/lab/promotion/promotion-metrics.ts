@@ -2,12 +2,12 @@ import { Gauge, type Registry } from 'prom-client';
 import type { ArmReport } from './arm-tally.ts';
 import type { Promotion } from './promotion.ts';
 
-/** Puts on the picker's page who decides how much, and how that goes. */
+/** Puts the share of a promoted shadow and the outcomes of both arms on the metrics page. */
 export function registerPromotionMetrics(registry: Registry, promotion: Promotion): void {
   const registers = [registry];
   new Gauge({
     name: 'pointsman_promotion_percent',
-    help: 'Of a hundred requests, those that a promoted shadow decides.',
+    help: 'Percentage of requests that a promoted shadow decides.',
     labelNames: ['shadow'],
     registers,
     collect() {
@@ -29,7 +29,11 @@ export function registerPromotionMetrics(registry: Registry, promotion: Promotio
       },
     });
   };
-  arms('requests', 'Requests that have ended since the share changed last.', (a) => a.requests);
-  arms('failed', 'Of these, those that failed or were refused.', (a) => a.failed);
-  arms('latency_mean_ms', 'Until their first token, on average.', (a) => a.latency.meanMs);
+  arms(
+    'requests',
+    'Requests that have ended since the last change of the share.',
+    (a) => a.requests,
+  );
+  arms('failed', 'Requests that failed or were refused.', (a) => a.failed);
+  arms('latency_mean_ms', 'Mean time to the first token.', (a) => a.latency.meanMs);
 }

@@ -39,7 +39,7 @@ describe('the rule of promotion', () => {
   it('ends what fails more', () => {
     const arms = { challenger: arm(300, 100, 30), incumbent: arm(9000, 100, 5, 2) };
     expect(demotionReason(rule.demote, arms)).toBe(
-      '30 of its 300 requests failed, of the other’s 5 of 9000',
+      '30 of its 300 requests failed, but only 5 of 9000 of the configuration in charge',
     );
   });
 

@@ -4,9 +4,9 @@ import type { GainReport } from './paired-gain.ts';
 
 const percent = z.number().min(0).max(100);
 
-/** When a shadow gets requests to decide by itself, and when it loses them again. */
+/** The rule by which a shadow is promoted and demoted automatically. */
 export const promotionRule: z.ZodType<PromotionRule, unknown> = z.strictObject({
-  /** Name of a `--shadow`, as given. */
+  /** The name of a `--shadow`, as given on the command line. */
   shadow: z.string().min(1),
   promote: z
     .strictObject({
@@ -17,7 +17,7 @@ export const promotionRule: z.ZodType<PromotionRule, unknown> = z.strictObject({
         .min(1)
         .max(20)
         .refine((steps) => steps.every((step, at) => at === 0 || step > (steps[at - 1] ?? 0)), {
-          message: 'must rise',
+          message: 'must rise from step to step',
         })
         .default([5, 25, 50, 95]),
       stepRequests: z.int().min(1).default(2000),
@@ -34,27 +34,35 @@ export const promotionRule: z.ZodType<PromotionRule, unknown> = z.strictObject({
 export interface PromotionRule {
   readonly shadow: string;
   readonly promote: {
-    /** As a shadow, at least, with a prediction of both. */
+    /** The least number of decisions as a shadow with predictions of both. */
     readonly decisions: number;
-    /** By which the lower end of the 95 % interval of its predicted mean time to a first token must be better. */
+    /**
+     * The least gain: the lower end of the 95 % interval of its predicted mean time to a first
+     * token must be better by this.
+     */
     readonly ttftBetterPercent: number;
-    /** Of requests, one after the other. Below 100 some stay with the one in charge, to compare with. */
+    /**
+     * Shares of requests, one after another. Below 100 some requests stay with the configuration in
+     * charge, for comparison.
+     */
     readonly stepsPercent: readonly number[];
-    /** That it has decided, before the next step. */
+    /** Requests that it must have decided before the next step. */
     readonly stepRequests: number;
   };
   readonly demote: {
-    /** Beyond which its observed latency must be worse for certain. */
+    /** The shadow is demoted when its observed latency is certainly worse by more than this. */
     readonly latencyWorsePercent: number;
-    /** Of its own, before anything is said of them. */
+    /** The least number of requests of each before they are compared. */
     readonly requests: number;
   };
 }
 
-/** What a shadow has shown. */
+/** What is known of a shadow before it is promoted. */
 export interface ShadowEvidence {
   readonly gain: GainReport;
-  /** Refused where the other has not, or the other way round; unanswered; crashed, or fallen behind. */
+  /**
+   * Requests that only one of the two refused, undecided requests, restarts and dropped records.
+   */
   readonly faults: number;
 }
 
@@ -63,7 +71,7 @@ export interface ArmReports {
   readonly incumbent: ArmReport;
 }
 
-/** They are looked at again and again, so what is called certain must be far from chance. */
+/** The comparison is repeated every second, so what is called certain must be far from chance. */
 const STANDARD_ERRORS = 4;
 
 /** Why a shadow may begin to decide, as a sentence; undefined while it may not. */
@@ -78,7 +86,7 @@ export function promotionReason(
   return `its predicted time to a first token is ${better.toFixed(1)} % better (${interval}) over ${decisions} decisions, without a fault`;
 }
 
-/** Why it must not decide any more; undefined where nothing speaks against it. */
+/** Why it must not decide any more; undefined while it may. */
 export function demotionReason(
   demote: PromotionRule['demote'],
   arms: ArmReports,
@@ -90,16 +98,16 @@ export function demotionReason(
   return failsMore(challenger, incumbent) ?? answersLater(arms, demote.latencyWorsePercent);
 }
 
-/** Two shares compared by the normal approximation, pooled. */
+/** Compares two shares by the pooled normal approximation. */
 function failsMore(one: ArmReport, other: ArmReport): string | undefined {
   const [share, otherShare] = [one.failed / one.requests, other.failed / other.requests];
   const pooled = (one.failed + other.failed) / (one.requests + other.requests);
   const error = Math.sqrt(pooled * (1 - pooled) * (1 / one.requests + 1 / other.requests));
   if (!(share - otherShare > STANDARD_ERRORS * error)) return undefined;
-  return `${one.failed} of its ${one.requests} requests failed, of the other’s ${other.failed} of ${other.requests}`;
+  return `${one.failed} of its ${one.requests} requests failed, but only ${other.failed} of ${other.requests} of the configuration in charge`;
 }
 
-/** Two means compared as Welch does. */
+/** Compares two means by Welch's test. */
 function answersLater(
   { challenger, incumbent }: ArmReports,
   worsePercent: number,
@@ -108,5 +116,5 @@ function answersLater(
   const error = Math.sqrt(one.varianceMs2 / one.count + other.varianceMs2 / other.count);
   const allowedMs = other.meanMs * (1 + worsePercent / 100);
   if (!(one.meanMs - allowedMs > STANDARD_ERRORS * error)) return undefined;
-  return `its answers take ${one.meanMs.toFixed(0)} ms on average over ${one.count}, the other’s ${other.meanMs.toFixed(0)} ms over ${other.count}`;
+  return `its answers take ${one.meanMs.toFixed(0)} ms on average (${one.count} answers), those of the configuration in charge ${other.meanMs.toFixed(0)} ms (${other.count})`;
 }

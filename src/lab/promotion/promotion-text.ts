@@ -1,20 +1,20 @@
 import type { ArmReport } from './arm-tally.ts';
 import type { PromotionStatus } from './promotion.ts';
 
-/** What promotion has done and how it goes, for people; `dated` writes a time since the Unix epoch. */
+/** The state and events of promotion as text. `dated` formats a time since the Unix epoch. */
 export function promotionText(
   { shadow, percent, automatic, outcomes, events }: PromotionStatus,
   dated: (wallMs: number) => string,
 ): string {
   const now =
     shadow === undefined
-      ? 'the configuration in charge decides everything'
+      ? 'the configuration in charge decides all requests'
       : `${shadow} decides ${percent} % of the requests`;
-  const rule = automatic ? 'the rule watches' : 'no rule is at work';
+  const rule = automatic ? 'the rule is active' : 'no rule is active';
   const arms =
     shadow === undefined
       ? []
-      : [arm('it', outcomes.challenger), arm('the other', outcomes.incumbent)];
+      : [arm('shadow', outcomes.challenger), arm('in charge', outcomes.incumbent)];
   const log = events.map(
     ({ wallMs, what, shadow: whose, percent: share, by, why }) =>
       `${dated(wallMs)}  ${what.padEnd(8)}  ${whose}  ${share} %  by ${by}: ${why}`,

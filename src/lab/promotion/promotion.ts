@@ -8,9 +8,12 @@ import {
   type ShadowEvidence,
 } from './promotion-rule.ts';
 
-/** What promotion moves. */
+/** How promotion controls the challenger. */
 export interface ChallengerControl {
-  /** Makes a shadow's configuration a challenger without requests. Throws where that cannot be. */
+  /**
+   * Makes a shadow's configuration the challenger, without requests. Throws where that is not
+   * possible.
+   */
   start(shadow: string): void;
   setShare(percent: number): void;
   withdraw(): void;
@@ -19,9 +22,12 @@ export interface ChallengerControl {
 
 export interface PromotionOptions {
   readonly challenger: ChallengerControl;
-  /** Undefined where there is no such shadow, or it has shown nothing yet. */
+  /** Undefined where there is no such shadow, or no evidence yet. */
   readonly evidenceOf: (shadow: string) => ShadowEvidence | undefined;
-  /** Without one nothing begins by itself; what regresses ends by itself all the same. */
+  /**
+   * Without a rule no shadow is promoted automatically. A worse one is demoted automatically in any
+   * case.
+   */
   readonly rule: PromotionRule | undefined;
   readonly clock: Clock;
   readonly onEvent: (event: PromotionEvent) => void;
@@ -32,7 +38,7 @@ export interface PromotionEvent {
   readonly wallMs: Millis;
   readonly what: 'promoted' | 'demoted';
   readonly shadow: string;
-  /** Of requests, from here on. */
+  /** The share of requests from then on. */
   readonly percent: number;
   readonly by: 'rule' | 'hand';
   readonly why: string;
@@ -41,7 +47,7 @@ export interface PromotionEvent {
 export interface PromotionStatus {
   readonly shadow: string | undefined;
   readonly percent: number;
-  /** Whether the rule may begin or go on; not after anything was done by hand, nor after a demotion. */
+  /** Whether the rule may promote; not after a manual action, nor after a demotion. */
   readonly automatic: boolean;
   readonly outcomes: ArmReports;
   readonly events: readonly PromotionEvent[];
@@ -50,7 +56,7 @@ export interface PromotionStatus {
 const CHECK_INTERVAL_MS = 1000;
 const EVENTS_MAX = 100;
 
-/** Gives a shadow requests to decide, more of them while it does well, and takes them away when it does not. */
+/** Lets a shadow decide requests: more of them while it does well, none when it does worse. */
 export class Promotion {
   readonly #options: PromotionOptions;
   readonly #demote: PromotionRule['demote'];
@@ -77,19 +83,22 @@ export class Promotion {
     };
   }
 
-  /** By hand: from here on it decides so many of a hundred requests. Throws where it cannot begin. */
+  /**
+   * Manually: from now on the shadow decides this percentage of requests. Throws where that is not
+   * possible.
+   */
   promote(shadow: string, percent: number): void {
     this.#automatic = false;
     this.#move(shadow, percent, 'hand', 'asked for');
   }
 
-  /** By hand. False where nobody was promoted. */
+  /** Manually. Returns false where no shadow was promoted. */
   demote(): boolean {
     this.#automatic = false;
     return this.#end('hand', 'asked for');
   }
 
-  /** Something has happened after which it must not decide. */
+  /** Demotes the shadow after an event that excludes it. */
   fail(why: string): void {
     this.#automatic = false;
     this.#end('rule', why);
@@ -125,7 +134,11 @@ export class Promotion {
     const { requests } = outcomes.challenger;
     const next = rule.promote.stepsPercent.find((percent) => percent > this.#percent);
     if (next === undefined || requests < rule.promote.stepRequests) return;
-    this.#step(rule.shadow, next, `${requests} requests at ${this.#percent} %, none the worse`);
+    this.#step(
+      rule.shadow,
+      next,
+      `${requests} requests at ${this.#percent} % without a regression`,
+    );
   }
 
   #step(shadow: string, percent: number, why: string): void {
@@ -141,7 +154,7 @@ export class Promotion {
   #move(shadow: string, percent: number, by: PromotionEvent['by'], why: string): void {
     const { challenger } = this.#options;
     if (this.#shadow !== shadow) {
-      this.#end(by, `${shadow} takes its place`);
+      this.#end(by, `${shadow} replaces it`);
       challenger.start(shadow);
     }
     challenger.setShare(percent);

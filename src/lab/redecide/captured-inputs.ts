@@ -5,7 +5,7 @@ import { promptOfRuns } from '../../journal/capture/block-numbers.ts';
 import type { CapturedRequest, EndpointRecord } from '../../journal/capture/capture-record.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
 
-/** Does to a picker's pool what the record says was done to the captured one. */
+/** Applies to a picker's pool the change that a record of a capture describes. */
 export function applyEndpointRecord(
   { pool }: Pick<EndpointPicker, 'pool'>,
   record: EndpointRecord,
@@ -48,7 +48,10 @@ export function applyEndpointRecord(
   }
 }
 
-/** The request as a decision core takes it: its text is only blocks that are equal where the captured ones were. */
+/**
+ * The captured request as a decision core takes it. Its prompt has blocks that are equal where the
+ * captured ones were.
+ */
 export function requestOf({
   blocks,
   blockTokens,

@@ -1,24 +1,24 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { Decision, ProfileRun, ScoredEndpoint } from '../../framework/scheduling.ts';
 
-/** How one endpoint compares with the endpoint that was chosen. */
+/** How the endpoint that a request went to (`was`) compares with the one chosen now (`is`). */
 export interface Standing {
-  /** Scored along with it: what the filters left, or what a scheduler in place of the profiles named. */
+  /** The number of scored endpoints: what the filters left, or what a replacement named. */
   readonly candidates: number;
-  /** Of the endpoint, and of the chosen one. Undefined where the endpoint is none of the candidates. */
+  /** Undefined where the endpoint was not scored. */
   readonly scores: { readonly was: number; readonly is: number } | undefined;
-  /** What each scorer gives the endpoint and the chosen one, times its weight; the largest difference first. */
+  /** The weighted score of each scorer for both; the largest difference first. */
   readonly terms: readonly { readonly scorer: string; readonly was: number; readonly is: number }[];
 }
 
-/** What the decision's endpoint was chosen from. */
+/** The endpoints that the decision chose from. */
 interface Choice {
   readonly candidates: readonly ScoredEndpoint[];
   readonly first: Endpoint | undefined;
   readonly run: ProfileRun | undefined;
 }
 
-/** 1 for an endpoint that no other is scored above; undefined where it was not scored. */
+/** The rank of an endpoint: 1 where no score is higher; undefined where it was not scored. */
 export function placeOf(endpoint: Endpoint, decision: Decision): number | undefined {
   const { candidates } = choiceOf(decision);
   const own = candidates.find((each) => each.endpoint.id === endpoint.id);

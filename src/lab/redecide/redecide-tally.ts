@@ -3,10 +3,10 @@ import type { CapturedDecision } from '../../journal/capture/capture-record.ts';
 import type { RunRedecision } from './redecide.ts';
 import { sameDecision } from './redecision.ts';
 
-/** So many of the scorers that differ are named for each request. */
+/** The most scorers that are named for each differing request. */
 const TERMS_MAX = 3;
 
-/** Counts how decisions compare with what they were, and keeps the first that differ. */
+/** Counts how decisions compare with the recorded ones, and keeps the first that differ. */
 export class RedecideTally {
   decisions = 0;
   differ = 0;
@@ -26,7 +26,7 @@ export class RedecideTally {
 
   add(each: RunRedecision): void {
     this.#runs = each.run;
-    // The profiles stood in: that says nothing about the scheduler that is tried.
+    // The profiles decided instead: that says nothing about the scheduler under test.
     if (each.undecided === true) {
       this.#undecided += 1;
       return;
@@ -40,7 +40,7 @@ export class RedecideTally {
     if (this.#examples.length < this.#examplesMax) this.#examples.push(each);
   }
 
-  /** How a scheduler in place of the profiles fared in a run. */
+  /** Adds the counts of a replacement in one run. */
   addReplacement({ name, declined }: ReplacementReport): void {
     this.#scheduler = name ?? 'module';
     for (const [reason, count] of declined) {
@@ -95,7 +95,8 @@ export class RedecideTally {
 
   #undecidedText(): string {
     const reasons = [...this.#declined].map(([reason, count]) => `${count} ${reason}`).join(', ');
-    return `${this.#undecided} more that ${this.#scheduler ?? 'the scheduler'} left to the profiles, which are not compared: ${reasons}`;
+    const scheduler = this.#scheduler ?? 'the scheduler';
+    return `${this.#undecided} more that ${scheduler} left to the profiles are not compared: ${reasons}`;
   }
 
   #differing(each: RunRedecision): readonly string[] {
@@ -124,17 +125,17 @@ function decisionText(decision: CapturedDecision): string {
     : `${decision.endpoint} (${decision.score.toFixed(4)})`;
 }
 
-/** Undefined where there is nothing to compare: no endpoint, or the same. */
+/** Why a decision differs; undefined where there is no endpoint to compare, or the same one. */
 function whyOf({ was, is, place, standing }: RunRedecision): string | undefined {
   if (standing === undefined || 'error' in was || 'error' in is) return undefined;
   const { candidates, scores, terms } = standing;
   if (scores === undefined || place === undefined) {
     return is.by === undefined
-      ? `the filters leave ${candidates}, and ${was.endpoint} is none of them`
-      : `${is.by} names ${candidates}, and ${was.endpoint} is none of them`;
+      ? `the filters leave ${candidates} endpoints, without ${was.endpoint}`
+      : `${is.by} names ${candidates} endpoints, without ${was.endpoint}`;
   }
   const scored = `${was.endpoint} is number ${place} of ${candidates} with ${scores.was.toFixed(4)}`;
-  if (scores.was === scores.is) return `${scored}, too: the picker chose between equals`;
+  if (scores.was === scores.is) return `${scored}, too: the picker chose among equal scores`;
   const apart = terms
     .filter((term) => term.was !== term.is)
     .slice(0, TERMS_MAX)

@@ -10,23 +10,24 @@ import { type RedecideOptions, Redecider } from './redecider.ts';
 import type { Redecision } from './redecision.ts';
 
 export interface RunRedecision extends Redecision {
-  /** From 1: of the picker's runs that are in the capture. Each numbers its requests from 0. */
+  /** Counts the picker's runs in the capture from 1. Each run numbers its requests from 0. */
   readonly run: number;
 }
 
 export interface RunOptions extends RedecideOptions {
-  /** At the end of each run, where a scheduler stands in place of the profiles. */
+  /** Called at the end of each run in which a replacement decides in place of the profiles. */
   readonly onReplacement?: ((report: ReplacementReport) => void) | undefined;
 }
 
-/** A scheduler that is not there by then is not running, or starts for too long. */
+/** A scheduler that does not answer within this time is not running, or starts too slowly. */
 const CONNECT_MS = 5000;
 const POLL_MS = 10;
 
 /**
- * Decides everything in a capture again, one decision a step; each run of the picker by a core of its own, as it was. With
- * `schedulerRuntime` a scheduler in another process is asked about every request, and waited for. Throws on a capture that
- * does not begin at its beginning, and ConfigError where such a scheduler cannot be reached.
+ * Makes all decisions of a capture again, one at a time, with a new core for each run of the
+ * picker. With `schedulerRuntime` a scheduler in another process is asked about every request, and
+ * waited for. Throws for a capture without its beginning, and ConfigError where such a scheduler
+ * cannot be reached.
  */
 export async function* redecide(
   records: Iterable<CaptureRecord>,
@@ -47,9 +48,7 @@ export async function* redecide(
         continue;
       }
       if (current === undefined) {
-        const message =
-          'the capture has no beginning: its first record must be of the kind capture';
-        throw new Error(message);
+        throw new Error('the capture has no beginning: its first record must be of kind capture');
       }
       if (record.e === 'q' && current.asks) await current.ask(record);
       const decided = current.redecider.take(record);
@@ -63,11 +62,11 @@ export async function* redecide(
 /** One run of a picker, decided again. */
 class Run {
   readonly redecider: Redecider;
-  /** Of schedulers in other processes; undefined where none is asked. */
+  /** The clock of schedulers in other processes; undefined where none is asked. */
   readonly #clock: Clock | undefined;
   readonly #onReplacement: RunOptions['onReplacement'];
   #asked = false;
-  /** It has come back whenever it was gone. */
+  /** False after the scheduler was once not reachable again in time. */
   #waitsForConnection = true;
 
   constructor(head: CaptureHead, options: RunOptions) {
@@ -97,9 +96,9 @@ class Run {
 
   async #connected(): Promise<boolean> {
     const clock = this.#clock;
-    // A module is always there.
-    const isThere = (): boolean => this.redecider.replacement()?.connected !== false;
-    for (let waitedMs = 0; clock !== undefined && !isThere(); waitedMs += POLL_MS) {
+    // A module is always connected.
+    const isConnected = (): boolean => this.redecider.replacement()?.connected !== false;
+    for (let waitedMs = 0; clock !== undefined && !isConnected(); waitedMs += POLL_MS) {
       if (waitedMs >= CONNECT_MS) return false;
       await new Promise<void>((resolve) => clock.setTimer(POLL_MS, resolve));
     }
@@ -108,6 +107,6 @@ class Run {
 }
 
 function unreachable(report: ReplacementReport | undefined): ConfigError {
-  const message = `${report?.name ?? 'it'} does not answer: after ${CONNECT_MS} ms there is no connection; is it running?`;
+  const message = `${report?.name ?? 'it'} has not accepted a connection within ${CONNECT_MS} ms: start it first`;
   return new ConfigError('redecide', [{ path: 'scheduler', message }]);
 }

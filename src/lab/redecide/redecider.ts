@@ -28,16 +28,19 @@ import { ReplayClock } from './replay-clock.ts';
 
 export interface RedecideOptions {
   readonly catalogue: PluginCatalogue;
-  /** Another configuration as text; the capture's own when left out. */
+  /** Another configuration as text; without it the capture's own decides. */
   readonly config?: { readonly text: string; readonly source: string } | undefined;
   readonly randomOf: (seed: number) => Random;
-  /** What later decisions build on: where requests really went, or where this core would have sent them. */
+  /**
+   * What later decisions build on: where requests really went, or where this core would have sent
+   * them.
+   */
   readonly state?: 'as-it-happened' | 'as-if-decided';
-  /** Called for each first token that is seen and was predicted; only with the state as it happened. */
+  /** Called for each first token that is seen and was predicted; only with `as-it-happened`. */
   readonly onFirstToken?: ((token: FirstToken) => void) | undefined;
-  /** Whether each decision that differs is explained. */
+  /** Whether decisions that differ are explained. */
   readonly explains?: boolean | undefined;
-  /** For a scheduler in another process, which is not asked without it. */
+  /** For a scheduler in another process, which is asked only with it. */
   readonly schedulerRuntime?: Runtime;
 }
 
@@ -55,25 +58,25 @@ interface OpenRequest {
 type RequestRecord = Extract<CaptureRecord, { e: 'q' }>;
 type Comparison = Pick<Redecision, 'place' | 'standing' | 'ttftMs'>;
 
-/** A decision core that gets the inputs that another one got. */
+/** A decision core that gets the recorded inputs of another one. */
 export class Redecider {
   readonly #options: RedecideOptions;
   readonly #clock: ReplayClock;
   readonly #picker: EndpointPicker;
   readonly #open = new Map<number, OpenRequest>();
   readonly #planOf: (captured: unknown) => PickerPlan;
-  /** It decides by the capture's own configurations. */
+  /** Whether it decides by the capture's own configurations. */
   readonly #isOwn: boolean;
   #predicts: boolean;
   #isReplaced: boolean;
-  /** The request that another process was asked about: its answer belongs to this very object. */
+  /** The request that another process was asked about. The answer belongs to this very object. */
   #prepared: { readonly n: number; readonly request: InferenceRequest } | undefined;
 
   constructor(head: CaptureHead, options: RedecideOptions) {
     const { version, seed, config: captured, timers, t, pool = [] } = head;
     if (version > CAPTURE_VERSION) {
       throw new Error(
-        `the capture has version ${version}, and this Pointsman reads versions up to ${CAPTURE_VERSION}`,
+        `the capture has version ${version}; this Pointsman reads versions up to ${CAPTURE_VERSION}`,
       );
     }
     const { catalogue, config, randomOf, schedulerRuntime } = options;
@@ -104,8 +107,8 @@ export class Redecider {
   }
 
   /**
-   * Call before `take` for a request that is decided in another process. Resolves when the process has answered, or will
-   * not; at once where nothing has to be waited for.
+   * Call before `take` for a request that another process decides. Resolves when the process has
+   * answered or has failed to; at once where nothing has to be waited for.
    */
   async prepare({ t, n, r, subset }: RequestRecord): Promise<void> {
     const request = requestOf(r);
@@ -116,7 +119,9 @@ export class Redecider {
     });
   }
 
-  /** The decision for a request's record; undefined for any other record. */
+  /**
+   * Applies a record. Returns the decision for a request's record, and undefined for other records.
+   */
   take(record: Exclude<CaptureRecord, { e: 'capture' }>): Redecision | undefined {
     switch (record.e) {
       case 'q':
@@ -149,22 +154,22 @@ export class Redecider {
     }
   }
 
-  /** Whether another scheduler stands in place of the profiles. */
+  /** Whether a replacement decides in place of the profiles. */
   get isReplaced(): boolean {
     return this.#isReplaced;
   }
 
-  /** Stops its plugins, and closes the connection to a scheduler in another process. */
+  /** Stops the plugins, and closes the connection to a scheduler in another process. */
   stop(): void {
     this.#picker.stop();
   }
 
-  /** Counters of the scheduler in place of the profiles, where there is one. */
+  /** The state of the replacement; undefined where the profiles decide. */
   replacement(): ReplacementReport | undefined {
     return this.#picker.replacement();
   }
 
-  /** A configuration that was given in place of the capture's stays. */
+  /** Follows the capture's own configuration; a given one stays. */
   #adopt({ t, config }: Extract<CaptureRecord, { e: 'adopt' }>): void {
     if (!this.#isOwn) return;
     const plan = this.#planOf(config);
@@ -182,7 +187,7 @@ export class Redecider {
       const request = this.#prepared?.n === n ? this.#prepared.request : requestOf(r);
       const cycle = this.#picker.decide(request, { subset, firstTokenSeen, endSeen });
       const { candidates } = cycle;
-      // What another process has decided can be taken from the capture.
+      // What another process decided is taken from the capture.
       const recorded = this.#isOwn && 'endpoint' in was && was.by !== undefined;
       own = recorded ? applyRecordedDecision(cycle.decision, candidates, was) : cycle.decision;
       comparison = this.#compare(own, cycle, was);
@@ -197,17 +202,20 @@ export class Redecider {
       failed = error;
     }
     const is: CapturedDecision = (own && decisionOf(own)) ?? { error: failed?.code ?? 'saturated' };
-    // What the capture's own scheduler decided is taken from the capture.
+    // Decisions of the capture's own replacement come from the capture, so they always count.
     const undecided = this.#isReplaced && !this.#isOwn && !('error' in is) && is.by === undefined;
-    return { n, request: r, was, is, ...comparison, ...(undecided && UNDECIDED) };
+    return { n, request: r, was, is, ...comparison, ...(undecided && { undecided }) };
   }
 
-  /** Later decisions build on where requests really went. */
+  /** Whether later decisions build on where requests really went. */
   get #keepsHistory(): boolean {
     return this.#options.state !== 'as-if-decided';
   }
 
-  /** Empty where no endpoint was chosen; without times where the configuration keeps no prefix index. */
+  /**
+   * Compares the decision with the recorded one. Empty where either names no endpoint; without
+   * times where the configuration has no prefix index.
+   */
   #compare(
     own: Decision,
     { candidates, context }: DecidedCycle,
@@ -230,7 +238,9 @@ export class Redecider {
     return { ...comparison, ttftMs: { was: ttftOf(actual), is: ttftOf(target), best } };
   }
 
-  /** Empty where no first token can be seen, or nothing is done with it. */
+  /**
+   * What is needed to compare the first token. Empty where none can be seen or nobody asks for it.
+   */
   #expectation(
     { t, r, firstTokenSeen }: RequestRecord,
     { ttftMs }: Comparison,
@@ -271,8 +281,6 @@ export class Redecider {
     this.#options.onFirstToken?.({ request, predictedMs, observedMs: t - at });
   }
 }
-
-const UNDECIDED = { undecided: true } as const;
 
 function predictsWith({ plugins }: PickerPlan): boolean {
   return plugins.some(({ name }) => name === DEFAULT_PREFIX_PRODUCER);

@@ -1,13 +1,15 @@
 import type { Clock, Millis, Timer } from '../../framework/runtime.ts';
 
-/** Time as a capture says it was: it moves from record to record, and a timer fires when its record says so. */
+/**
+ * The time of a capture: it moves from record to record, and a timer fires when its record says so.
+ */
 export class ReplayClock implements Clock {
   readonly #callbacks = new Map<number, () => void>();
   #now: Millis = 0;
   #timers: number;
   #inEvent = false;
 
-  /** `timers` were set before the first that is set here. */
+  /** `timers` is the number of timers that were set before the capture begins. */
   constructor(timers = 0) {
     this.#timers = timers;
   }
@@ -21,7 +23,7 @@ export class ReplayClock implements Clock {
   }
 
   setTimer(_delay: Millis, callback: () => void): Timer {
-    // What is set outside of events is not numbered in a capture either, and never fires here.
+    // Timers that are set outside events have no number in a capture, and never fire here.
     if (!this.#inEvent) return { cancel: () => undefined };
     const number = this.#timers++;
     this.#callbacks.set(number, callback);
@@ -43,7 +45,10 @@ export class ReplayClock implements Clock {
     }
   }
 
-  /** False for a timer that was never set, or has been cancelled: then the replay has gone another way. */
+  /**
+   * Fires a timer. Returns false for one that is not set, or was cancelled: then the replay has
+   * diverged.
+   */
   fire(number: number, at: Millis): boolean {
     const callback = this.#callbacks.get(number);
     this.#callbacks.delete(number);

@@ -1,18 +1,24 @@
 import type { Parity } from './parity.ts';
 
-/** What people read of a parity: shares of 1, times in milliseconds; undefined where there is nothing to divide by. */
+/**
+ * Figures derived from a parity: shares of 1 and times in milliseconds; undefined where nothing was
+ * counted.
+ */
 export interface ParityFigures {
   readonly agreement: number | undefined;
-  /** The endpoint that was chosen is among the shadow's best three. */
+  /** The share in which the chosen endpoint is among the shadow's best three. */
   readonly topThree: number | undefined;
-  /** By how much later (below 0: sooner) the shadow's picks would have answered, on average. */
+  /** How much later (below 0: sooner) the shadow's picks would have answered, on average. */
   readonly ttftDifferenceMs: number | undefined;
-  /** By how much later than at the best endpoint: where requests went, and where the shadow would have sent them. */
+  /**
+   * How much later than at the best endpoint, on average: where requests went, and where the shadow
+   * would have sent them.
+   */
   readonly primaryRegretMs: number | undefined;
   readonly shadowRegretMs: number | undefined;
-  /** Observed over predicted time to a first token: above 1 they come later than predicted. */
+  /** Observed over predicted time to a first token: above 1 tokens come later than predicted. */
   readonly observedOverPredicted: number | undefined;
-  /** How far a prediction is off, on average. */
+  /** Mean absolute error of the predictions. */
   readonly predictionErrorMs: number | undefined;
 }
 

@@ -1,28 +1,35 @@
 import type { FirstToken, Redecision } from '../redecide/redecision.ts';
 import { sameDecision } from '../redecide/redecision.ts';
 
-/** How a shadow compares, over all its decisions or those of one kind. */
+/**
+ * How a shadow's decisions compare with those of the picker, over all decisions or those of one
+ * kind.
+ */
 export interface Parity {
   decisions: number;
-  /** Sent to the same endpoint. */
+  /** Decisions for the same endpoint. */
   agreed: number;
-  /** Where one of the two has refused and the other not. */
+  /** Decisions in which only one of the two refused the request. */
   disputed: number;
-  /** How often the endpoint that was chosen is the shadow's first, second, … `PLACES`th; among equals it is the first of them. */
+  /**
+   * Counts how often the chosen endpoint has rank 1 to `PLACES` with the shadow, by rank minus 1.
+   * Of equal scores each has the best rank.
+   */
   readonly placed: number[];
   /**
-   * With a prediction: how many, and the sums of predicted milliseconds to a first token where the request went, where the
-   * shadow would have sent it, and at the endpoint where it would be least.
+   * Decisions with a prediction, and sums of predicted milliseconds to a first token: where
+   * requests went, where the shadow would have sent them, and at the endpoint where it would be
+   * least.
    */
   predicted: number;
   primaryTtftMs: number;
   shadowTtftMs: number;
   bestTtftMs: number;
-  /** First tokens that came, with the sums of what was predicted of them, what came, and how far apart each time. */
+  /** First tokens that were seen, compared with their predictions. */
   readonly calibration: Calibration;
 }
 
-/** Predictions beside what came: sums over so many first tokens. */
+/** Sums over this many first tokens. */
 export interface Calibration {
   firstTokens: number;
   predictedMs: number;
@@ -30,7 +37,7 @@ export interface Calibration {
   absoluteErrorMs: number;
 }
 
-/** All predictions up to a time and above that of the row before. */
+/** Predictions up to a time and above that of the row before. */
 export interface CalibrationRow extends Calibration {
   readonly upToMs: number;
 }
@@ -39,21 +46,21 @@ export interface ParityReport {
   readonly all: Parity;
   /** By `model …`, `objective …` and prompt length. */
   readonly kinds: Readonly<Record<string, Parity>>;
-  /** Over all, by what was predicted; rows without a first token are left out. */
+  /** Over all decisions, by predicted time. Rows without a first token are left out. */
   readonly calibration: readonly CalibrationRow[];
 }
 
-/** Places told apart. */
-export const PLACES = 5;
-/** Kinds told apart; what comes later counts as `other`. */
+/** Ranks that are counted. */
+const PLACES = 5;
+/** Kinds that are counted; later ones count as `other`. */
 const KINDS_MAX = 50;
-/** Prompt lengths, in tokens, up to which a class goes. */
-const LENGTHS: readonly (readonly [number, string])[] = [
+/** Classes of prompt lengths: the most tokens, and the name. */
+const LENGTHS: readonly (readonly [tokensMax: number, name: string])[] = [
   [1000, 'up to 1,000 tokens'],
   [8000, 'up to 8,000 tokens'],
   [Number.POSITIVE_INFINITY, 'over 8,000 tokens'],
 ];
-/** Rows of the calibration go up to 1 ms, 2 ms, 4 ms … 17 minutes; the last has all beyond. */
+/** Rows go up to 1 ms, 2 ms, 4 ms … 17 minutes; the last includes everything beyond. */
 const ROWS = 21;
 
 /** Adds up how a shadow's decisions compare with those that were carried out. */
@@ -69,7 +76,7 @@ export class ParityTally {
     for (const parity of this.#of(each.request)) count(parity, each);
   }
 
-  /** A first token of a decision that was added. */
+  /** Adds the first token of a decision that was added. */
   firstToken(token: FirstToken): void {
     for (const { calibration } of this.#of(token.request)) calibrate(calibration, token);
     const place = Math.ceil(Math.log2(Math.max(1, token.predictedMs)));

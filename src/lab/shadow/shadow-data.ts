@@ -2,17 +2,17 @@ import { configText } from '../../catalogue/plan.ts';
 
 /** What a shadow's thread starts with. */
 export interface ShadowData {
-  /** A configuration as text, and what to call it in errors. */
+  /** A configuration as text, and its name in error messages. */
   readonly config: string;
   readonly source: string;
-  /** Modules with plugin types of their own. */
+  /** Modules with additional plugin types. */
   readonly plugins: readonly string[];
   readonly state: 'as-it-happened' | 'as-if-decided';
   /** Whether each decision is also reported as a line. */
   readonly reportsDecisions?: boolean;
 }
 
-/** A configuration that is to run as a shadow. Throws ConfigError when it cannot be read. */
+/** A configuration to run as a shadow. Throws ConfigError when it cannot be read. */
 export function shadowFrom(
   config: string,
   plugins: readonly string[],

@@ -5,20 +5,22 @@ import { makeFolder } from '../../files/folders.ts';
 import type { Redecision } from '../redecide/redecision.ts';
 
 export interface ShadowLogOptions {
-  /** The folder is made if it is not there; what is in the file is kept. */
+  /** The folder is made if it is missing; an existing file is continued. */
   readonly path: string;
-  /** Of the file and its `FILES - 1` predecessors, `path.1` the youngest, together. */
+  /**
+   * The most bytes of the file and its `FILES - 1` predecessors together; `path.1` is the youngest.
+   */
   readonly bytesMax: number;
-  /** Once, when nothing can be written any more: the log has ended, and nothing else. */
+  /** Called once when writing fails: the log then writes nothing more. */
   readonly onFailed: (reason: string) => void;
 }
 
-/** So that letting go of the oldest takes no great part. */
+/** With this many files, deleting the oldest removes only a part of the log. */
 const FILES = 4;
-/** What may wait to be written; beyond it lines are counted and left out. */
+/** The most that may wait to be written. Beyond it lines are left out and counted. */
 const WAITING_CHARACTERS_MAX = 16 * 1024 * 1024;
 
-/** JSON Lines in a file that is rotated, written off the path of requests. */
+/** Writes JSON Lines to a file that is rotated. Requests never wait for it. */
 export class ShadowLog {
   readonly #options: ShadowLogOptions;
   readonly #fileBytesMax: number;
@@ -37,7 +39,7 @@ export class ShadowLog {
     this.#fileBytes = statSync(options.path).size;
   }
 
-  /** Whole lines. */
+  /** Takes whole lines. */
   readonly write = (lines: string): void => {
     if (this.#failed || lines === '') return;
     if (this.#waitingCharacters > WAITING_CHARACTERS_MAX) {
@@ -51,7 +53,7 @@ export class ShadowLog {
     this.#writing = this.#writing.then(() => this.#append(text));
   };
 
-  /** Resolves when all that was written is in the file, or could not be. */
+  /** Resolves when everything is written, or writing has failed. */
   close(): Promise<void> {
     return this.#writing;
   }
@@ -86,12 +88,15 @@ async function renameIfThere(from: string, age: number, path: string): Promise<v
   try {
     await rename(from, `${path}.${age + 1}`);
   } catch (error) {
-    // Younger ones are made before older ones are.
+    // The older files do not exist until the log has been rotated often enough.
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
 }
 
-/** One decision of a shadow beside what was done, as a line of the log. `at` in milliseconds since the Unix epoch. */
+/**
+ * One decision of a shadow and the recorded one, as a line of the log. `at` is in milliseconds
+ * since the Unix epoch.
+ */
 export function decisionLine(
   shadow: string,
   at: number,

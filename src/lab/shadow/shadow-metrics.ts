@@ -2,11 +2,15 @@ import { Gauge, type Registry } from 'prom-client';
 import { type ParityFigures, parityFigures } from './parity-figures.ts';
 import type { Shadow, ShadowStatus } from './start-shadow.ts';
 
-/** Gauges, because a shadow that is started anew begins at nothing. */
-const GAUGES: readonly (readonly [string, string, (status: ShadowStatus) => number])[] = [
+/** Layout: name, help, value. Gauges, because a restarted shadow begins at 0. */
+const GAUGES: readonly (readonly [
+  name: string,
+  help: string,
+  read: (status: ShadowStatus) => number,
+])[] = [
   ['up', 'Whether the shadow runs.', ({ running }) => (running ? 1 : 0)],
   ['decisions', 'Decisions it has made.', ({ parity }) => parity?.all.decisions ?? 0],
-  ['agreed', 'Of these, those for the same endpoint.', ({ parity }) => parity?.all.agreed ?? 0],
+  ['agreed', 'Decisions for the same endpoint.', ({ parity }) => parity?.all.agreed ?? 0],
   [
     'agreed_in_best_three',
     'Decisions whose endpoint is among the shadow’s best three.',
@@ -14,38 +18,38 @@ const GAUGES: readonly (readonly [string, string, (status: ShadowStatus) => numb
   ],
   [
     'predicted_ttft_gain_ms',
-    'By how much its picks are predicted to answer sooner, on average over what was predicted.',
+    'How much sooner its picks are predicted to answer, on average over decisions with a prediction.',
     (status) => 0 - (figuresOf(status)?.ttftDifferenceMs ?? 0),
   ],
   [
     'regret_ms',
-    'By how much later than at the best endpoint its picks are predicted to answer, on average.',
+    'How much later than at the best endpoint its picks are predicted to answer, on average.',
     (status) => figuresOf(status)?.shadowRegretMs ?? 0,
   ],
   [
     'primary_regret_ms',
-    'The same of what was done, by the shadow’s model.',
+    'The same for the picks that were carried out, predicted by the shadow’s model.',
     (status) => figuresOf(status)?.primaryRegretMs ?? 0,
   ],
   [
     'observed_over_predicted',
-    'Times to first tokens as they came over those its model predicted; not a number before the first.',
+    'Observed times to first tokens over those that its model predicted; NaN before the first.',
     (status) => figuresOf(status)?.observedOverPredicted ?? Number.NaN,
   ],
-  ['restarts', 'Times it had to be started anew.', ({ restarts }) => restarts],
+  ['restarts', 'Restarts of the shadow.', ({ restarts }) => restarts],
   [
     'undecided',
-    'Requests that a scheduler in another process, or a module, gave no answer to that counts.',
+    'Requests that its replacement scheduler declined, so that the profiles decided.',
     ({ parity }) => parity?.replacement?.undecided ?? 0,
   ],
-  ['dropped', 'Records it was not told.', ({ dropped }) => dropped],
+  ['dropped', 'Records that it did not receive.', ({ dropped }) => dropped],
 ];
 
 function figuresOf({ parity }: ShadowStatus): ParityFigures | undefined {
   return parity && parityFigures(parity.all);
 }
 
-/** Puts the shadows on the picker's page; nothing where there are none. */
+/** Puts the shadows on the metrics page; nothing where there are none. */
 export function registerShadowMetrics(registry: Registry, shadows: readonly Shadow[]): void {
   if (shadows.length === 0) return;
   for (const [name, help, read] of GAUGES) {

@@ -13,33 +13,37 @@ import type { ShadowData } from './shadow-data.ts';
 import { decisionLine } from './shadow-log.ts';
 import type { ShadowMessage } from './start-shadow.ts';
 
-// Requests are served first where cores are short. Of this thread alone: elsewhere than on Linux it would be of the process.
+// Requests come first where cores are busy. On Linux the priority is that of this thread; elsewhere
+// it would be that of the process.
 if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_LOW);
 
-/** A thread that decides again what it is told, and answers each batch with how that compares. */
+/**
+ * The thread of a shadow: it makes the recorded decisions again and answers each batch with a
+ * report.
+ */
 const { config, source, plugins, state, reportsDecisions = false } = workerData as ShadowData;
 const catalogue = await withPlugins(SERVING_CATALOGUE, plugins);
-// For schedulers in other processes: all else here knows only the time that it is told.
+// For schedulers in other processes; everything else here takes its time from the records.
 const schedulerRuntime = createRealRuntime({ seed: 0 });
 const tally = new ParityTally();
 const gain = new PairedGain();
 let redecider: Redecider | undefined;
 let undecided = 0;
 let lines: string[] = [];
-/** What has to be added to the time of records for that since the Unix epoch. */
+/** Added to the time of a record, this gives milliseconds since the Unix epoch. */
 let epochMs = 0;
-/** A long batch must not look like one that hangs. */
+/** During a long batch this interval between reports shows that the thread does not hang. */
 const REPORT_INTERVAL_MS = 1000;
 let reportedAt = 0;
 let batches = Promise.resolve();
 const utf8 = new TextDecoder();
 
 parentPort?.on('message', (batch: Uint8Array) => {
-  // What fails in a batch must end the thread, as an unhandled rejection does.
+  // An error in a batch must end the thread, which an unhandled rejection does.
   batches = batches.then(() => processBatch(batch));
 });
 
-// That everything is loaded.
+// Says that everything is loaded.
 sendReport(true);
 
 async function processBatch(batch: Uint8Array): Promise<void> {
@@ -85,7 +89,7 @@ async function processRecord(record: CaptureRecord): Promise<void> {
   if (redecider?.isReplaced === true && record.e === 'q') await redecider.prepare(record);
   const decided = redecider?.take(record);
   if (decided === undefined) return;
-  // The profiles stood in: that says nothing about the scheduler that is tried.
+  // The profiles decided instead: that says nothing about the scheduler under test.
   if (decided.undecided === true) undecided += 1;
   else {
     tally.add(decided);

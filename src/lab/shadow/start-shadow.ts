@@ -7,26 +7,32 @@ import type { ShadowData } from './shadow-data.ts';
 export interface ShadowReport extends ParityReport {
   /** By its own predictions. */
   readonly gain: GainReport;
-  /** Where another process or a module decides: its name, and how often it gave no answer that counts. */
+  /**
+   * The replacement in place of the profiles, if there is one: its name, and the number of requests
+   * that it declined.
+   */
   readonly replacement?: { readonly name: string; readonly undecided: number };
 }
 
-/** What the thread says to each batch, and once a second in a long one. */
+/** What the thread sends after each batch, and once a second during a long one. */
 export interface ShadowMessage {
   readonly report: ShadowReport;
-  /** The batch's decisions as JSON Lines, if they are to be told. */
+  /** The batch's decisions as JSON Lines, if they were asked for. */
   readonly lines: string;
-  /** With all of the batch. */
+  /** Whether the batch is complete. */
   readonly batchDone: boolean;
 }
 
 export interface ShadowOptions extends Omit<ShadowData, 'tells'> {
   readonly name: string;
-  /** Given each decision as a line of JSON. */
+  /** Receives each decision as a line of JSON. */
   readonly onDecisions?: ((lines: string) => void) | undefined;
-  /** The lines that it must know first, whenever it begins. */
+  /** The records with which the shadow starts: the state of the picker at that time. */
   readonly initialRecords: () => Uint8Array;
-  /** Called before what has come is passed on: whoever keeps lines together hands over what it has. */
+  /**
+   * Called before records are sent to the thread, so that the recorder hands over what it has
+   * buffered.
+   */
   readonly drain?: (() => void) | undefined;
   readonly log: Log;
 }
@@ -34,16 +40,16 @@ export interface ShadowOptions extends Omit<ShadowData, 'tells'> {
 export interface ShadowStatus {
   readonly name: string;
   readonly running: boolean;
-  /** Since it was started last. */
+  /** Since the last start; undefined before the first report. */
   readonly parity: ShadowReport | undefined;
-  /** Times that it had to be started anew: it crashed, hung, or fell behind. */
+  /** How often it was restarted because it crashed, hung or fell behind. */
   readonly restarts: number;
-  /** Records it was not told because it had fallen behind. */
+  /** Records that it did not receive because it had fallen behind or was not running. */
   readonly dropped: number;
 }
 
 export interface Shadow {
-  /** Whole lines of records, and how many. It takes a copy. */
+  /** Receives whole lines and the number of records in them. It copies the lines. */
   readonly receive: (lines: Uint8Array, records: number) => void;
   status(): ShadowStatus;
   stop(): Promise<void>;
@@ -54,23 +60,26 @@ interface Batch {
   readonly records: number;
 }
 
-/** How often what has come is passed on. */
+/** The interval between batches. */
 const BATCH_MS = 50;
-/** Of one batch, so that a shadow that only is behind answers long before it would be taken to hang. */
+/** The most bytes of one batch, so that a slow shadow still answers before it is taken to hang. */
 const BATCH_BYTES_MAX = 512 * 1024;
-/** A shadow that says nothing for so long, with something to do, hangs, or the machine has nothing to spare for it. */
+/**
+ * A shadow that does not answer a batch within this time hangs, or the machine is too busy for it.
+ */
 const HANG_MS = 30_000;
-/** Nor does one begin that has said nothing for so long: where cores are busy, eight threads take their time to load. */
+/** The same for the start of a thread: on a busy machine, eight threads take long to load. */
 const BEGIN_MS = 60_000;
-/** Further behind than this it is started anew: its state would be of another time. */
+/** A shadow that is further behind than this is restarted: its state would be too old. */
 const WAITING_BYTES_MAX = 16 * 1024 * 1024;
-/** Between restarts, doubled each time up to the other. */
+/** The wait before a restart, doubled each time up to the maximum. */
 const RESTART_MS = 1000;
 const RESTART_MS_MAX = 60_000;
 
 /**
- * A second scheduler beside the one in charge, in a thread of its own, fed with all that the first is fed. Whatever it does,
- * crash, hang or be slow, the first hears nothing of it: it is started anew, and what it missed is counted.
+ * Starts a second scheduler in its own thread, which gets the same inputs as the picker. Whatever
+ * it does, crash, hang or be slow, the picker is not affected: the shadow is restarted, and what it
+ * missed is counted.
  */
 export function startShadow(options: ShadowOptions): Shadow {
   return new ShadowThread(options);
@@ -82,11 +91,11 @@ class ShadowThread implements Shadow {
   #worker: Worker | undefined;
   #batches: Batch[] = [];
   #bytes = 0;
-  /** It has loaded, and answers. */
+  /** The thread is loaded and answers. */
   #ready = false;
-  /** More has come than is kept before it was ready: it begins when it is. */
+  /** More records came before it was ready than are kept: it starts from the state at that time. */
   #overflowed = false;
-  /** When the batch was sent that is not answered yet. */
+  /** When the unanswered batch was sent; undefined without one. */
   #sentAt: number | undefined;
   #parity: ShadowReport | undefined;
   #restarts = 0;
@@ -133,7 +142,7 @@ class ShadowThread implements Shadow {
 
   #start(): void {
     const { config, source, plugins, state, initialRecords, onDecisions } = this.#options;
-    // Sources or their build, whichever this file is of.
+    // This file is either a source or built, and so is the worker.
     const extension = import.meta.filename.endsWith('.ts') ? 'ts' : 'js';
     const reportsDecisions = onDecisions !== undefined;
     const workerData: ShadowData = { config, source, plugins, state, reportsDecisions };
@@ -141,7 +150,7 @@ class ShadowThread implements Shadow {
       workerData,
     });
     worker.unref();
-    // Before anything is heard: what comes until then was before it.
+    // Queued before any other record: earlier records are part of this state.
     this.#queueFirst(initialRecords());
     this.#worker = worker;
     this.#parity = undefined;
@@ -158,7 +167,7 @@ class ShadowThread implements Shadow {
         this.#overflowed = false;
         this.#queueFirst(first);
       }
-      // It is behind: what waits goes at once.
+      // The shadow is behind: send the next batch at once.
       if (ended && this.#bytes > BATCH_BYTES_MAX) this.#send(worker, performance.now());
       onDecisions?.(lines);
     });
@@ -221,6 +230,6 @@ class ShadowThread implements Shadow {
     const waitMs = Math.min(RESTART_MS_MAX, RESTART_MS * 2 ** Math.min(this.#restarts, 10));
     this.#restarts += 1;
     this.#restartAt = performance.now() + waitMs;
-    log.warn({ shadow: name, reason, restartInMs: waitMs }, 'a shadow is started anew');
+    log.warn({ shadow: name, reason, restartInMs: waitMs }, 'a shadow is restarted');
   }
 }

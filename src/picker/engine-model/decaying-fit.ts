@@ -1,12 +1,12 @@
 export interface FitPrior {
   readonly means: readonly number[];
-  /** How far off each may well be. */
+  /** The standard deviation of each mean. */
   readonly deviations: readonly number[];
 }
 
 /**
- * Least squares over a few features that forgets: old observations fade, and where they have faded, or never told two
- * coefficients apart, the prior stands. A handful of numbers, whatever comes.
+ * Least squares over a few features, in which old observations fade. Where observations have faded
+ * or cannot separate two coefficients, the prior decides. Memory is constant.
  */
 export class DecayingFit {
   readonly #prior: FitPrior;
@@ -20,7 +20,10 @@ export class DecayingFit {
     this.#products = prior.means.map(() => 0);
   }
 
-  /** One observation of `value`, known to `deviation`; all before it count for `1 - fading` of what they did. */
+  /**
+   * Adds an observation of `value` with this standard deviation. Earlier observations keep `1 -
+   * fading` of their weight.
+   */
   observe(
     features: readonly number[],
     { value, deviation, fading }: { value: number; deviation: number; fading: number },
@@ -36,7 +39,7 @@ export class DecayingFit {
     });
   }
 
-  /** The likeliest coefficients, given the prior. */
+  /** The most likely coefficients, given the prior. */
   solve(): readonly number[] {
     const { means, deviations } = this.#prior;
     const rows = this.#squares.map((sums, row) => {
@@ -52,7 +55,7 @@ export class DecayingFit {
   }
 }
 
-/** Gauss and Jordan. The prior's precision keeps every pivot above zero. */
+/** Gauss-Jordan elimination. The prior's precision keeps every pivot above zero. */
 function eliminate(rows: readonly number[][]): readonly number[] {
   rows.forEach((pivotRow, pivot) => {
     const divisor = pivotRow[pivot] as number;

@@ -24,31 +24,40 @@ import { RecentDemand } from './recent-demand.ts';
 import { SpeedRatios } from './speed-ratios.ts';
 
 /**
- * The features are the prompt tokens to compute at the prior's speed, the steps at the prior's length, 1 for a fixed
- * overhead in milliseconds, and the squares that attention within long prompts grows with, at the 5·10⁻⁷ ms of an 8 B
- * model on an H100. Coefficients of 1, 1, 0 and 1 are the prior itself; a large model on an old accelerator is ten times
- * slower than it, so it is held loosely.
+ * The features are: the time to compute the prompt tokens at the prior's speed; the time of the
+ * steps at the prior's length; 1, for a fixed overhead in milliseconds; and the squared prompt
+ * lengths that attention within long prompts grows with, at the 5·10⁻⁷ ms of an 8 B model on an
+ * H100. Coefficients of 1, 1, 0 and 1 are the prior itself. A large model on an old accelerator is
+ * ten times slower, so the prior is weak.
  */
 const PRIOR: FitPrior = { means: [1, 1, 0, 1], deviations: [2, 2, 20, 2] };
 const SQUARE_MS = 5e-7;
 const COEFFICIENT_MIN = 0.02;
-/** Remembers about the last thousand answers of the pool: a drifting engine is followed within minutes. */
+/**
+ * Remembers about the last thousand answers of the pool: it follows a drifting engine within
+ * minutes.
+ */
 const FADING = 1 / 1000;
-/** How far a first token is from the model's prediction at best: half a step, and the network. */
+/**
+ * Standard deviation of a first token from the prediction at best: half a step, and the network.
+ */
 const NOISE_MS = 10;
-/** And beyond that in proportion, since chunks share steps with what came later. */
+/** Plus this share of the prediction, because chunks share steps with later requests. */
 const NOISE_SHARE = 0.25;
-/** Residuals beyond so many deviations pull no harder than one at this distance (Huber). */
+/** Residuals beyond this many deviations count as if they were at this distance (Huber). */
 const OUTLIER_DEVIATIONS = 2;
-/** With more of the KV memory than this neededTokens for, a request may wait for memory, which says nothing of speed. */
+/**
+ * With more of the KV memory in use than this, a request may wait for memory, which says nothing
+ * about speed.
+ */
 const MEMORY_SHARE_MAX = 0.85;
-/** Once so much has been seen, what was learned is only worked out anew with every so many answers. */
+/** After this many answers the step times are updated only with every `REFRESH_ANSWERS`th. */
 const SETTLED_ANSWERS = 100;
 const REFRESH_ANSWERS = 10;
 
 /**
- * Learns how fast the pool's engines are from when first tokens come, and how each endpoint differs from the rest: so
- * that unlike accelerators, models nobody configured and engines that slow down need no setting.
+ * Learns from first tokens how fast the pool's engines are and how each endpoint differs from the
+ * rest. So mixed accelerators, unknown models and engines that slow down need no setting.
  */
 export class EngineModel implements RequestObserver, EndpointObserver, EngineModelView {
   readonly fact: CycleFact<EngineModelView> = { key: ENGINE_MODEL, compute: () => this };
@@ -58,9 +67,9 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
   #pool: PoolModel = { stepTime: PRIOR_STEP_TIME, square: 1 };
   readonly #demand = new RecentDemand();
   #answers = 0;
-  /** By slot, as of when they were last worked out: that somebody asks must change nothing. */
+  /** By slot, as of the last update: reading them must change nothing. */
   #stepTimes: StepTime[] = [];
-  /** Of endpoints that have not answered yet. */
+  /** The step time of endpoints that have not answered yet. */
   #otherStepTime: StepTime = PRIOR_STEP_TIME;
 
   stepTime({ slot }: Endpoint): StepTime {
@@ -97,7 +106,8 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
   }
 
   onFirstToken(routed: Routed, at: Millis): void {
-    // Two engines and a transfer between them say nothing of either's speed.
+    // With two engines and a transfer between them, the time tells nothing about the speed of
+    // either.
     if (routed.prefill !== undefined || mayWaitForResources(routed)) return;
     const { endpoint, load, request, cachedTokens } = routed;
     const tokens = load.pendingPrefillTokens + Math.max(0, request.promptTokens - cachedTokens);
@@ -111,7 +121,7 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
     const ttftMs = at - routed.at;
     const predictedMs = this.#predict(features);
     this.#ratios.observe(endpoint.slot, ttftMs, predictedMs);
-    // What the endpoint's own speed explains is not the pool's doing.
+    // Divided by the endpoint's own ratio, the time says something about the pool.
     const value = ttftMs / ratio;
     const deviation = NOISE_MS + NOISE_SHARE * predictedMs;
     const limit = OUTLIER_DEVIATIONS * deviation;
@@ -136,7 +146,9 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
     this.#otherStepTime = scaledStepTime(stepTime, this.#ratios.commonRatio());
   }
 
-  /** What one more sequence adds to each step it is in; the rest of a step is there anyway. */
+  /**
+   * The time that one more sequence adds to the steps it is in, without the fixed time of a step.
+   */
   #answerMs(endpoint: Endpoint, request: InferenceRequest): Millis {
     const { perSequenceMs, perContextTokenMs } = this.stepTime(endpoint);
     const outputTokens = this.expectedOutputTokens(request);
@@ -182,7 +194,7 @@ function poolModel(coefficients: readonly number[]): PoolModel {
 
 function scaledStepTime(stepTime: StepTime, ratio: number): StepTime {
   return {
-    // The way there and back is no longer for a slow engine.
+    // A slow engine does not make the network slower.
     overheadMs: stepTime.overheadMs,
     baseMs: ratio * stepTime.baseMs,
     perPrefillTokenMs: ratio * stepTime.perPrefillTokenMs,
@@ -192,7 +204,9 @@ function scaledStepTime(stepTime: StepTime, ratio: number): StepTime {
   };
 }
 
-/** Whether the first token may have waited for memory or an adapter's slot, and not for computing. */
+/**
+ * Whether the first token may have waited for memory or for an adapter's slot, and not for compute.
+ */
 function mayWaitForResources({ endpoint, load, request }: Routed): boolean {
   const lora = endpoint.attribute(LORA);
   if (lora !== undefined && (lora.waiting.size > 0 || !lora.running.has(request.model)))

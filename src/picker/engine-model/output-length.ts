@@ -1,13 +1,18 @@
 import type { Outcome, RequestObserver, Routed, Usage } from '../../framework/observer.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 
-/** Mean answer of public chat traces (Azure 2023: 211, Mooncake: 343), until answers have been seen. */
+/**
+ * Mean output tokens of public chat traces (Azure 2023: 211, Mooncake: 343), until answers are
+ * seen.
+ */
 const OUTPUT_TOKENS_PRIOR = 256;
 /** Weight of the newest answer: remembers about the last hundred. */
 const WEIGHT = 0.01;
-/** So many answers of a kind count as much as what all kinds have in common. */
+/** This many answers of a kind weigh as much as the mean of all kinds. */
 const COMMON_ANSWERS = 10;
-/** Models and objectives that are told apart; the one unused for longest is forgotten first. */
+/**
+ * Combinations of model and objective that are kept; the least recently used is forgotten first.
+ */
 const KINDS_MAX = 1000;
 
 interface Kind {
@@ -16,12 +21,12 @@ interface Kind {
 }
 
 /**
- * How long answers tend to be, learned from the usage that model servers report: for each model and objective, as far as
- * its own answers say, and else as all answers are.
+ * Expected output tokens, learned from the usage that model servers report. The mean of a model and
+ * objective counts more, the more answers it has; the rest is the mean of all answers.
  */
 export class OutputLength implements RequestObserver {
   #mean = OUTPUT_TOKENS_PRIOR;
-  /** In order of last use. */
+  /** In the order of last use. */
   readonly #kinds = new Map<string, Kind>();
 
   /** Expected output tokens of a request; the client's cap where that is lower. */
@@ -40,7 +45,7 @@ export class OutputLength implements RequestObserver {
     const key = kindOf(request);
     const kind = this.#kinds.get(key) ?? { mean: 0, answers: 0 };
     kind.answers = Math.min(kind.answers + 1, 1 / WEIGHT);
-    // A plain mean of the first ones, then a running one.
+    // First a plain mean, then an exponential one.
     kind.mean += (tokens - kind.mean) / kind.answers;
     this.#kinds.delete(key);
     this.#kinds.set(key, kind);

@@ -1,9 +1,9 @@
 import type { Demand } from '../../framework/keys.ts';
 import type { Millis } from '../../framework/runtime.ts';
 
-/** What was sent so long ago counts for 1/e of what it did: long enough that single prompts do not sway it. */
+/** After this time a request counts for 1/e: long enough that single prompts change little. */
 const MEMORY_MS = 30_000;
-/** All sums are brought down before they grow by more than e to this. */
+/** All sums are rescaled before they grow by more than e to this power. */
 const EXPONENT_MAX = 20;
 
 interface Sums {
@@ -14,14 +14,14 @@ interface Sums {
 const NONE: Demand = { requests: 0, workMs: 0 };
 
 /**
- * Requests and work sent to each endpoint, the older the less they count. Sums are kept as of one moment for all, so that
- * time passing changes none of them: only the factor that makes rates of them.
+ * Requests and work sent to each endpoint, weighted by e^(-age / 30 s). All sums are kept relative
+ * to one moment, so that the passing of time changes only the factor that turns them into rates.
  */
 export class RecentDemand {
   readonly #sums: (Sums | undefined)[] = [];
   #asOf: Millis = 0;
 
-  /** By slot; times `rate`, what comes in a millisecond. */
+  /** By slot. Multiplied by `rate`, it is the demand per millisecond. */
   of(slot: number): Demand {
     return this.#sums[slot] ?? NONE;
   }

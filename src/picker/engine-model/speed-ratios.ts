@@ -1,8 +1,8 @@
-/** An answer's error is much like the last one's: so many count as one independent observation. */
+/** Errors of successive answers are correlated: this many count as one independent observation. */
 const ANSWERS_PER_OBSERVATION = 5;
-/** Remembers about so many answers of an endpoint. */
+/** Remembers about this many answers of an endpoint. */
 const MEMORY_ANSWERS = 200;
-/** An answer four times as slow as predicted says no more than that. */
+/** Larger ratios are cut off, so that single slow answers do not dominate. */
 const LOG_RATIO_MAX = Math.log(4);
 
 interface SlotRecord {
@@ -12,9 +12,10 @@ interface SlotRecord {
 }
 
 /**
- * How much slower or faster than the pool's model each endpoint is. Whether a difference is real is judged from the
- * pool itself (empirical Bayes, after James and Stein): where endpoints differ no more than chance makes them, all are
- * taken to be alike, and where the spread between them is plain, each is taken at its word.
+ * The ratio of each endpoint's observed times to the pool model's predictions. Whether a difference
+ * is real is judged from the pool itself (empirical Bayes, after James and Stein): where endpoints
+ * differ no more than chance explains, they are taken to be equal; where the spread between them is
+ * clear, each keeps its own ratio.
  */
 export class SpeedRatios {
   readonly #records = new Map<number, SlotRecord>();
@@ -23,17 +24,17 @@ export class SpeedRatios {
   #between = 0;
   #within = 0;
 
-  /** Those that have answered. */
+  /** Slots of the endpoints that have answered. */
   slots(): Iterable<number> {
     return this.#records.keys();
   }
 
-  /** Of an endpoint that has not. */
+  /** The ratio of an endpoint that has not answered yet. */
   commonRatio(): number {
     return Math.exp(this.#grandMean);
   }
 
-  /** Observed over predicted, above 1 for a slow endpoint; 1 until it is known to differ. */
+  /** Observed over predicted time: above 1 for a slow endpoint, 1 until it is known to differ. */
   ratio(slot: number): number {
     const record = this.#records.get(slot);
     if (record === undefined) return this.commonRatio();
@@ -58,7 +59,7 @@ export class SpeedRatios {
     this.#updateSpread();
   }
 
-  /** Splits the spread of the means into chance and difference. */
+  /** Splits the spread of the means into chance and real differences. */
   #updateSpread(): void {
     let endpoints = 0;
     let means = 0;
@@ -81,7 +82,7 @@ export class SpeedRatios {
       endpoints === 1 ? 0 : Math.max(0, spread / (endpoints - 1) - chance / endpoints);
   }
 
-  /** How far chance alone would put a mean of so many answers from the truth, squared. */
+  /** The variance that chance alone gives a mean of this many answers. */
   #chanceOf({ answers }: SlotRecord): number {
     return (this.#within * ANSWERS_PER_OBSERVATION) / answers;
   }

@@ -14,14 +14,14 @@ import type {
 import type { PickerPlan, PlannedPlugin, PlannedProfile } from './picker-plan.ts';
 import { sameParameters } from './same-parameters.ts';
 
-/** Where a plugin is used: several profiles may name it. */
+/** Where a plugin is used. Several profiles may name it. */
 export interface PluginUse {
   readonly profile: string;
-  /** Of a scorer. */
+  /** Of a scorer; 1 for other plugins. */
   readonly weight: number;
 }
 
-/** Put around plugins where they are used; each gives back something with the same interface. */
+/** Wraps plugins where they are used. Each method returns an object with the same interface. */
 export interface PluginWrap {
   filter(plugin: PlannedPlugin, filter: Filter, use: PluginUse): Filter;
   scorer(plugin: PlannedPlugin, scorer: Scorer, use: PluginUse): Scorer;
@@ -31,14 +31,17 @@ export interface PluginWrap {
 export interface InstantiateOptions {
   readonly pool: EndpointWriter;
   readonly runtime: Runtime;
-  /** Facts the core provides whatever the configuration. */
+  /** Facts that the core provides with every configuration. */
   readonly coreFacts: readonly CycleFact<unknown>[];
   readonly wrap?: PluginWrap;
-  /** Made for another plan: those whose name, type and parameters are in this one, too, serve on with what they have learned. */
+  /**
+   * Plugins of another plan: those with the same name, type and parameters in this plan are used
+   * again, with all that they have learned.
+   */
   readonly kept?: PluginInstances | undefined;
 }
 
-/** Hears of requests and endpoints, and may be running. */
+/** A plugin instance that observes requests and endpoints, and may have to be stopped. */
 export type PluginPart = Observer & { stop?(): void };
 
 export interface PluginInstance {
@@ -46,16 +49,19 @@ export interface PluginInstance {
   readonly instance: Observer;
 }
 
-/** By their name in the configuration. A profile handler is none: it is made of its profiles. */
+/**
+ * By name in the configuration. Profile handlers are not included: they are made from their
+ * profiles.
+ */
 export type PluginInstances = ReadonlyMap<string, PluginInstance>;
 
 export interface PickerParts {
   readonly handler: ProfileHandler;
   /** By the name of their key. */
   readonly facts: ReadonlyMap<string, CycleFact<unknown>>;
-  /** All of them. Whoever drops one stops it. */
+  /** All plugin instances. The owner of the parts stops them. */
   readonly observers: readonly PluginPart[];
-  /** Data sources that get something ready before a cycle. */
+  /** Data sources that prepare something before a cycle. */
   readonly preparers: readonly Preparer[];
   readonly instances: PluginInstances;
 }
@@ -69,9 +75,9 @@ const NO_WRAP: PluginWrap = {
 };
 
 /**
- * Makes every plugin of a plan once, however many profiles name it, then starts the data sources: they begin only when
- * nothing of ours can fail any more, and if one of another's fails, those begun are stopped. Throws ConfigError when the
- * handler cannot run the profiles.
+ * Makes every plugin of a plan once, however many profiles name it. Data sources start last, when
+ * no other plugin can fail any more; if one of them fails, those already started are stopped.
+ * Throws ConfigError when the handler cannot run the profiles.
  */
 export function instantiate(plan: PickerPlan, options: InstantiateOptions): PickerParts {
   const { runtime, coreFacts, wrap = NO_WRAP, kept = new Map() } = options;

@@ -17,12 +17,12 @@ export type KnownPlugin =
   | { readonly kind: 'handler'; readonly definition: ProfileHandlerDefinition }
   | { readonly kind: 'source'; readonly definition: DataSourceDefinition };
 
-/** A plugin that is known, with parameters that are checked. */
+/** A plugin of a known type, with checked parameters. */
 export type PlannedPlugin = {
   readonly name: string;
-  /** What its own schema returned. */
+  /** What its schema returned. */
   readonly config: unknown;
-  /** Parameters in a file that give that `config`. */
+  /** Parameters that give this `config` when they are written to a file. */
   readonly written: unknown;
 } & KnownPlugin;
 
@@ -51,9 +51,9 @@ export interface PickerPlan {
   readonly handler: PlannedHandler;
   readonly scheduler: PlannedScheduler | undefined;
   readonly discovery: FileDiscoveryPlan | undefined;
-  /** What was accepted and has no effect, a sentence each. */
+  /** One sentence for each setting that is accepted but has no effect. */
   readonly warnings: readonly string[];
-  /** The whole as a configuration with nothing left to default: written to a file, it gives this plan again. */
+  /** The configuration with all defaults written out: as a file it gives this plan again. */
   readonly effective: EffectiveConfig;
 }
 

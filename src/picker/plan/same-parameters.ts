@@ -1,6 +1,6 @@
 /**
- * Whether two checked configurations of a plugin say the same. Only what a file can say is compared by its content; anything
- * else a schema may have made of it is the same only as the same object.
+ * Whether two checked configurations of a plugin are equal. Values that a file can contain are
+ * compared by content; anything else that a schema made of them is equal only to itself.
  */
 export function sameParameters(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true;

@@ -5,14 +5,16 @@ import type { Decision, Scheduler, ScoredEndpoint } from '../../framework/schedu
 export interface ReplacedScheduler extends Scheduler {
   /** Requests that the replacement has decided. */
   readonly decided: number;
-  /** Requests that were left to the profiles, by why. */
+  /** Requests that the profiles decided instead, by reason. */
   readonly declined: ReadonlyMap<string, number>;
 }
 
-/** Whys beyond these count as `other`: a module may write anything there. */
+/** Further reasons count as `other`: a module may return any text. */
 const REASONS_MAX = 32;
 
-/** A replacement decides; what it leaves, throws at or answers wrongly, `builtIn` decides. */
+/**
+ * The replacement decides. Where it declines, throws or gives an invalid answer, `builtIn` decides.
+ */
 export function replacedScheduler(
   replacement: ReplacementScheduler,
   builtIn: Scheduler,

@@ -10,10 +10,12 @@ import type {
   WeightedScorer,
 } from '../../framework/scheduling.ts';
 
-/** Encode, prefill and decode are three profiles; a handler that asks for many more never ends. */
+/**
+ * Encode, prefill and decode are three profiles. This bound ends a handler that never stops asking.
+ */
 const PROFILES_MAX = 8;
 
-/** A scheduler that filters, scores and picks in the profiles that the handler asks for. */
+/** A scheduler that runs the profiles that the handler asks for. */
 export function createScheduler(handler: ProfileHandler): Scheduler {
   return {
     schedule(endpoints, context) {
@@ -21,8 +23,8 @@ export function createScheduler(handler: ProfileHandler): Scheduler {
       let profile = handler.next(done, context);
       while (profile !== undefined) {
         const peer = handler.peer?.(done);
-        const shown = peer === undefined ? context : { ...context, peer };
-        done.push(runProfile(profile, endpoints, shown));
+        const profileContext = peer === undefined ? context : { ...context, peer };
+        done.push(runProfile(profile, endpoints, profileContext));
         invariant(
           done.length <= PROFILES_MAX,
           `the profile handler ran more than ${PROFILES_MAX} profiles`,
@@ -35,8 +37,8 @@ export function createScheduler(handler: ProfileHandler): Scheduler {
 }
 
 /**
- * Filters, scores and picks. Throws RangeError for a scorer that does not give one score in [0, 1] for each endpoint.
- * Nothing is measured here: the result says what each step did.
+ * Filters, scores and picks. Throws RangeError for a scorer that does not return one score in [0,
+ * 1] for each endpoint. Nothing is measured here: the result says what each step did.
  */
 function runProfile(
   profile: SchedulingProfile,
@@ -70,7 +72,7 @@ function runProfile(
   return { kind: 'picked', profile: profile.name, targets, run };
 }
 
-/** Scores times weights, added up for each endpoint. */
+/** The weighted sum of the scores of each endpoint. */
 function weighted(
   { scorers }: SchedulingProfile,
   endpoints: readonly Endpoint[],

@@ -16,7 +16,7 @@ import {
 
 const CONFLICT = 409;
 const NOT_FOUND = 404;
-/** What a server says that is overloaded, which is no refusal. */
+/** An overloaded server answers this; it does not count as a refusal. */
 const TOO_MANY = 429;
 
 /** A Lease of the API group `coordination.k8s.io`. */
@@ -26,7 +26,7 @@ export function kubeLease(
 ): LeaseStore {
   const api = config.makeApiClient(CoordinationV1Api);
   const what = `lease ${name} in namespace ${namespace}`;
-  /** Labels and all that is not ours stays as it was read. */
+  /** Labels and other metadata are written back as they were read. */
   let metadata: V1ObjectMeta | undefined;
   const seen = (lease: V1Lease | undefined): Lease | undefined => {
     metadata = lease?.metadata;
@@ -56,7 +56,7 @@ export function kubeLease(
       return seen(
         await written.catch((error: unknown) => {
           const code = statusOf(error);
-          // Deleted since it was read is somebody quicker, too.
+          // A lease that was deleted since it was read has changed, too.
           if (code === CONFLICT || (code === NOT_FOUND && before !== undefined)) return undefined;
           throw explained(`write ${what}`, error);
         }),
@@ -77,7 +77,7 @@ function specOf({ holder, durationSeconds, transitions, ...at }: LeaseRecord): V
 }
 
 function leaseOf({ metadata, spec = {} }: V1Lease): Lease {
-  // Text, whatever its type says: the library does not read times with microseconds.
+  // At run time this is text: the library does not parse times with microseconds.
   const acquiredAtMs = new V1MicroTime(spec.acquireTime ?? Number.NaN).getTime();
   return {
     version: metadata?.resourceVersion ?? '',
@@ -88,7 +88,7 @@ function leaseOf({ metadata, spec = {} }: V1Lease): Lease {
   };
 }
 
-/** What to do about it, in one sentence. */
+/** An error that says in one sentence what failed and what to do. */
 function explained(what: string, error: unknown): Error {
   const code = statusOf(error);
   if (code === 403) {

@@ -1,10 +1,13 @@
 import type { Clock, Millis, Random, Timer } from '../../framework/runtime.ts';
 
-/** A Lease as the API server has it. Times are of the wall clock, and only written, never compared. */
+/**
+ * A Lease as the API server has it. Its times are wall-clock times: they are written and never
+ * compared.
+ */
 export interface Lease {
   /** Changes with every write. */
   readonly version: string;
-  /** Empty where it was given back. */
+  /** Empty after the holder has released it. */
   readonly holder: string;
   readonly durationSeconds: number;
   readonly acquiredAtMs: Millis | undefined;
@@ -15,55 +18,67 @@ export interface LeaseRecord extends Omit<Lease, 'version'> {
   readonly renewedAtMs: Millis;
 }
 
-/** The API server is there and says no: others may be heard while we are not. */
+/** The API server answers and refuses the request; other candidates may be accepted. */
 export class LeaseRefusedError extends Error {
   override readonly name = 'LeaseRefused';
 }
 
-/** One Lease. Both reject with `LeaseRefused` where the server refuses, and with any other error where it cannot be asked. */
+/**
+ * Access to one Lease. Both methods reject with `LeaseRefusedError` where the server refuses, and
+ * with any other error where it cannot be reached.
+ */
 export interface LeaseStore {
-  /** Undefined where there is none yet. */
+  /** Undefined where the Lease does not exist. */
   read(): Promise<Lease | undefined>;
-  /** In place of `before`, or where there was none; undefined when somebody was quicker. */
+  /**
+   * Replaces `before`, or creates the Lease. Undefined when the Lease has changed since it was
+   * read.
+   */
   write(record: LeaseRecord, before: Lease | undefined): Promise<Lease | undefined>;
 }
 
 export interface LeaderElectionOptions {
   readonly store: LeaseStore;
-  /** Unlike that of any other candidate. */
+  /** Different from that of every other candidate. */
   readonly identity: string;
   readonly clock: Clock;
   readonly random: Random;
   readonly timing?: ElectionTiming | undefined;
-  /** Called when it has changed whether this candidate leads. */
+  /** Called when this candidate becomes the leader or stops being it. */
   onChange(leading: boolean, holder: string | undefined): void;
-  /** Why the lease can not be had or kept; once for each reason. */
+  /**
+   * Called with the reason why the lease cannot be acquired or renewed, once for each new reason.
+   */
   onTrouble(sentence: string): void;
 }
 
 export interface ElectionTiming {
-  /** A holder that has not written for so long may be replaced. Whole seconds. */
+  /** A holder that has not written for this long may be replaced. Whole seconds. */
   readonly leaseMs: Millis;
-  /** A leader that the server refuses for so long gives up, before others may begin. */
+  /** A leader that the server refuses for this long gives up, before another may begin. */
   readonly renewDeadlineMs: Millis;
   readonly retryMs: Millis;
 }
 
-/** Those of the reference, and of Kubernetes' own controllers. */
+/** The values of the reference and of Kubernetes' own controllers. */
 const TIMING: ElectionTiming = { leaseMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 };
-/** The most that is added to a wait, as a share of it, so that candidates do not come at once. */
+/**
+ * The most that is added to a wait, as a share of it, so that candidates do not act at the same
+ * time.
+ */
 const JITTER = 0.2;
-/** No request waits longer than two turns. */
+/** A request to the API server fails after this many turns. */
 const ANSWER_TURNS = 2;
 
 /**
- * Holds a Lease, or waits until it may be taken: at most one candidate leads among those that reach the API server. While the
- * server is away nobody can be elected, and who leads goes on; as soon as it sees another holder, it leads no more.
+ * Holds a Lease, or waits until it may be acquired. At most one of the candidates that reach the
+ * API server leads. While the server is away, nobody can be elected and the leader continues; it
+ * stops as soon as it sees another holder.
  */
 export class LeaderElection {
   readonly #options: LeaderElectionOptions;
   readonly #timing: ElectionTiming;
-  /** What the lease was when it was last seen, and since when it has not changed. */
+  /** The last lease seen, and since when it has not changed. */
   #seen: { readonly lease: Lease; readonly since: Millis } | undefined;
   #leading = false;
   #renewedAt: Millis = Number.NEGATIVE_INFINITY;
@@ -82,18 +97,21 @@ export class LeaderElection {
     return this.#leading;
   }
 
-  /** Who holds the lease, as last seen; undefined where nobody is known to. */
+  /** The holder of the lease as last seen; undefined where it is not known to have one. */
   get holder(): string | undefined {
     const holder = this.#seen?.lease.holder;
     return holder === '' ? undefined : holder;
   }
 
-  /** Why the last turn failed; undefined where it did not. */
+  /** Why the last turn failed; undefined after a successful one. */
   get trouble(): string | undefined {
     return this.#trouble;
   }
 
-  /** Leads no more, and gives the lease back, so that another need not wait. Resolves also where that fails. */
+  /**
+   * Stops leading and releases the lease, so that another candidate need not wait. Resolves also
+   * where that fails.
+   */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#timer?.cancel();
@@ -121,13 +139,13 @@ export class LeaderElection {
     });
   }
 
-  /** Whether the lease is ours after it. */
+  /** Tries to acquire or renew the lease. Returns whether this candidate then holds it. */
   async #hold(): Promise<boolean> {
     const { store, identity } = this.#options;
     const lease = await this.#read();
     if (lease !== undefined && lease.holder !== identity && !this.#isFree(lease)) return false;
     const written = await this.#answered(store.write(this.#record(lease), lease));
-    // Somebody was quicker: perhaps another candidate, perhaps only a label.
+    // The lease has changed: perhaps another candidate took it, perhaps only a label changed.
     if (written === undefined) return (await this.#read())?.holder === identity;
     this.#see(written);
     this.#renewedAt = this.#options.clock.now();
@@ -145,7 +163,10 @@ export class LeaderElection {
     this.#seen = { lease, since: this.#options.clock.now() };
   }
 
-  /** By our own clock since we have seen it change: those of others may be wrong. */
+  /**
+   * Measured by our own clock since we saw the lease change: clocks of other candidates may be
+   * wrong.
+   */
   #isFree({ holder, durationSeconds }: Lease): boolean {
     if (holder === '' || this.#seen === undefined) return true;
     return this.#options.clock.now() - this.#seen.since >= durationSeconds * 1000;
@@ -173,7 +194,8 @@ export class LeaderElection {
       if (silentMs >= this.#timing.renewDeadlineMs) this.#become(false);
       return;
     }
-    // While the server is away its holder can not write: that it has not says nothing of it.
+    // While the server is away, the holder cannot write: that it has not written says nothing about
+    // it.
     if (this.#seen !== undefined) this.#see(this.#seen.lease);
   }
 

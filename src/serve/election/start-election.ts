@@ -9,7 +9,7 @@ import { type ElectionTiming, LeaderElection } from './leader-election.ts';
 export interface ElectionOptions {
   readonly config: KubeConfig;
   readonly pool: PoolName;
-  /** Unlike that of any other picker of the pool. */
+  /** Different from that of every other picker of the pool. */
   readonly identity: string;
   /** The reference's when left out. */
   readonly timing?: ElectionTiming | undefined;
@@ -20,7 +20,10 @@ export interface ElectionOptions {
   onChange(leading: boolean): void;
 }
 
-/** Elects one of the pool's pickers by the Lease that the reference uses, so that the two can replace each other. */
+/**
+ * Elects one of the pool's pickers by the Lease that the reference uses, so that the two can
+ * replace each other.
+ */
 export function startElection(options: ElectionOptions): LeaderElection {
   const { config, pool, identity, timing, clock, random, registry, log } = options;
   const lease = `epp-${pool.namespace}-${pool.name}.llm-d.ai`;
@@ -36,10 +39,10 @@ export function startElection(options: ElectionOptions): LeaderElection {
     },
     onTrouble: (reason) => log.warn({ lease, reason }, 'leader election'),
   });
-  // The name that controllers have for it, and the reference with them.
+  // The name that controllers and the reference use.
   new Gauge({
     name: 'leader_election_master_status',
-    help: 'Whether this picker leads those of its pool. `name` is the Lease.',
+    help: 'Whether this picker is the leader of its pool’s pickers. `name` is the Lease.',
     labelNames: ['name'],
     registers: [registry],
     collect() {
