@@ -21,8 +21,8 @@ const reportSchema = z.object({
 });
 
 /**
- * Counts of a vitest JSON report. A file that failed although none of its tests did, such as one that cannot be
- * imported, counts as one failed. Throws when the text is no such report.
+ * Counts the tests of a vitest JSON report. A file that failed without a failed test, such as one
+ * that cannot be imported, counts as one failed test. Throws if the text is not such a report.
  */
 export function countTests(report: string): TestCounts {
   const { testResults, ...numbers } = reportSchema.parse(JSON.parse(report));
@@ -37,7 +37,7 @@ export function countTests(report: string): TestCounts {
   };
 }
 
-/** `N passed, N failed`, and the skipped where there are any. */
+/** `N passed, N failed`, and `N skipped` if there are any. */
 export function closingLine({ passed, failed, skipped }: TestCounts): string {
   return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;
 }

@@ -18,7 +18,10 @@ const reportSchema = z.object({
   ),
 });
 
-/** The figures that tests have told, from a vitest JSON report, as a table; undefined where there are none. */
+/**
+ * A table of the figures that tests have recorded in a vitest JSON report; undefined if there are
+ * none.
+ */
 export function figureTable(report: string): string | undefined {
   const { testResults } = reportSchema.parse(JSON.parse(report));
   const figures = testResults

@@ -5,7 +5,10 @@ import type { Random } from '../src/framework/runtime.ts';
 import { type ReadOptions, readTrace } from '../src/lab/traces/reading/read-trace.ts';
 import type { Trace, TraceRequest } from '../src/lab/traces/trace.ts';
 
-/** A trace of conversations and single requests, drawn: all that a trace can hold, and prompts that begin alike. */
+/**
+ * A random trace of conversations and single requests with every optional field and shared
+ * prefixes.
+ */
 export function makeTrace(
   random: Random,
   { blockTokens = 64 }: { readonly blockTokens?: number } = {},
@@ -33,7 +36,7 @@ export function makeTrace(
   return { blockTokens, requests, repaired: 0, notes: [] };
 }
 
-/** Reads a trace from bytes, by way of a file whose name is `trace`. */
+/** Reads a trace from bytes, through a file with the name `trace`. */
 export function readBytes(bytes: string | Buffer, options: ReadOptions): Trace {
   const folder = mkdtempSync(join(tmpdir(), 'pointsman-bytes-'));
   try {

@@ -24,7 +24,7 @@ import type { CycleKey, SchedulingContext } from '../src/framework/scheduling.ts
 import { seededRandom } from '../src/runtime/seeded-random.ts';
 import { SimulatedClock } from '../src/runtime/simulated-clock.ts';
 
-/** The moment of every made cycle; made endpoints are sampled then, unless they say otherwise. */
+/** Time of the contexts made here, and of the samples of endpoints unless they set another. */
 export const NOW: number = 10_000;
 
 export const NEVER: number = Number.NEGATIVE_INFINITY;
@@ -39,7 +39,7 @@ export interface EndpointFields {
   readonly attributes?: readonly (readonly [AttributeKey<never>, unknown])[];
 }
 
-/** An endpoint that refuses every attempt to change it. */
+/** An endpoint that throws on every attempt to change it. */
 export function makeEndpoint(name: string, fields: EndpointFields = {}): Endpoint {
   const { slot = 0, labels = {}, waiting = 0, running = 0, kv = 0, sampledAt = NOW } = fields;
   const attributes = new Map<AttributeKey<never>, unknown>(fields.attributes);
@@ -89,18 +89,18 @@ export interface ContextFields {
   readonly request?: InferenceRequest;
   readonly now?: number;
   readonly random?: Random;
-  /** What is in flight, by slot; nothing where left out. */
+  /** Requests in flight by slot; none if omitted. */
   readonly load?: readonly Partial<InFlightLoad>[];
-  /** Models asked for by what is in flight, by slot. */
+  /** Models of the requests in flight, by slot. */
   readonly models?: readonly ReadonlyMap<string, number>[];
-  /** How fast each endpoint is, by slot; the prior where left out. */
+  /** Step time of each endpoint by slot; the prior if omitted. */
   readonly stepTimes?: readonly StepTime[];
-  /** What comes in a millisecond, by slot; nothing where left out. */
+  /** Demand in a millisecond by slot; none if omitted. */
   readonly demand?: readonly Partial<Demand>[];
-  /** Blocks held, by slot, of a prompt of `totalBlocks`; the match of every producer. */
+  /** Blocks of the prompt that each endpoint holds, by slot; the match of every producer. */
   readonly matchedBlocks?: readonly number[];
   readonly totalBlocks?: number;
-  /** Names of the facts that may be asked for; any where left out. */
+  /** Names of the facts that `get` gives; all if omitted. */
   readonly needs?: ReadonlySet<string>;
 }
 
@@ -134,7 +134,7 @@ export function makeContext(fields: ContextFields = {}): SchedulingContext {
       return zone === undefined ? {} : { zone };
     },
   };
-  // A model is a class, and a label says whose an endpoint is.
+  // The class of a request is its model; the label `class` says which class an endpoint serves.
   const assignment: AssignmentView = {
     classOf: ({ model }) => model,
     assigned: ({ labels }) => labels.get('class'),
@@ -153,7 +153,7 @@ export function makeContext(fields: ContextFields = {}): SchedulingContext {
       if (key.name.startsWith(prefixMatchKey('').name)) return match as T;
       if (key.name.startsWith(topologyKey('').name)) return topology as T;
       if (key.name.startsWith(assignmentKey('').name)) return assignment as T;
-      throw new Error(`makeContext knows no fact ${key.name}: make one for it in test/makers.ts`);
+      throw new Error(`makeContext has no fact ${key.name}: add it to test/makers.ts`);
     },
   });
 }
@@ -171,7 +171,7 @@ export function makeRouted(endpoint: Endpoint, fields: Partial<Routed> = {}): Ro
   });
 }
 
-/** Simulated time, chance from a fixed seed, and nobody to talk to. */
+/** A runtime with simulated time, a fixed seed and no network. */
 export function makeRuntime(seed = 1): Runtime {
   return {
     clock: new SimulatedClock(),
@@ -182,18 +182,18 @@ export function makeRuntime(seed = 1): Runtime {
 
 class FrozenMap<K, V> extends Map<K, V> {
   override set(key: K, value: V): this {
-    // The Map constructor fills itself through `set`; only then is it frozen.
+    // The constructor of Map calls `set` before the map is frozen.
     if (Object.isFrozen(this))
-      throw new TypeError(`changed a map that is read only: ${String(key)}`);
+      throw new TypeError(`cannot set ${String(key)}: the map is read-only`);
     return super.set(key, value);
   }
 
   override delete(key: K): boolean {
-    throw new TypeError(`deleted from a map that is read only: ${String(key)}`);
+    throw new TypeError(`cannot delete ${String(key)}: the map is read-only`);
   }
 
   override clear(): void {
-    throw new TypeError('cleared a map that is read only');
+    throw new TypeError('cannot clear: the map is read-only');
   }
 
   constructor(entries?: Iterable<readonly [K, V]>) {

@@ -1,7 +1,7 @@
 import type { PromptBlocks } from '../src/framework/request.ts';
 import { chainBlockIds } from '../src/openai/chain-block-ids.ts';
 
-/** A prompt of these blocks, hashed as requests are. */
+/** A prompt of these blocks, hashed like the prompt of a request. */
 export function promptOf(...ids: readonly number[]): PromptBlocks {
   return chainBlockIds(ids, { seedText: 'm', blockTokens: 64 });
 }

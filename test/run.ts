@@ -3,22 +3,23 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { buildKubernetes } from '../bench/support/kubernetes-binaries.ts';
 import { closingLine, countTests, type TestCounts } from './count-tests.ts';
 import { figureTable } from './figure-table.ts';
-import { buildKubernetes } from '../bench/support/kubernetes-binaries.ts';
 import { buildManifestTools } from './support/manifest-tools.ts';
 
 /**
- * `npm test`: vitest, then what tests have measured beside what was promised, then one closing line such as
- * `212 passed, 0 failed` that a machine can read. `--long` adds the `*.long.test.ts` files, `--kubernetes` builds a real API
- * server first where there is none; all other arguments go to vitest, such as a file name or `-t`.
+ * `npm test`: runs vitest, prints the figures that tests have measured beside the promised ones,
+ * and ends with one line such as `212 passed, 0 failed` for machines. `--long` adds the
+ * `*.long.test.ts` files. `--kubernetes` first builds a real API server if there is none. All other
+ * arguments, such as a file name or `-t`, go to vitest.
  */
 
-/** From here on Node runs TypeScript by itself, as tests of the command line do. */
+/** The oldest Node that runs TypeScript, which tests of the command line need. */
 const NODE_MIN: readonly [number, number] = [22, 18];
-/** Who waits longer than this for tests stops running them. The long ones are run by night. */
+/** Limit of a run; long tests run at night and have another limit. */
 const LIMIT_MS = 10 * 60_000;
-/** For vitest to end its workers. */
+/** Time for vitest to end its workers before SIGKILL. */
 const STOP_MS = 10_000;
 const LONG_LIMIT_MS = 3 * 60 * 60_000;
 
@@ -31,8 +32,8 @@ function nodeFault(): string | undefined {
   const [majorMin, minorMin] = NODE_MIN;
   if (major > majorMin || (major === majorMin && minor >= minorMin)) return undefined;
   return (
-    `the tests need Node ${majorMin}.${minorMin} or newer and this is ${process.version}. ` +
-    'Start them with `npm test` after `npm ci`, which brings its own Node.'
+    `the tests need Node ${majorMin}.${minorMin} or newer, but this is ${process.version}; ` +
+    'run `npm ci`, which installs a newer Node, and start them with `npm test`'
   );
 }
 
@@ -69,13 +70,13 @@ function readCounts(report: string): TestCounts {
     return countTests(readFileSync(report, 'utf8'));
   } catch (error) {
     process.stderr.write(
-      `no report of the tests: ${error instanceof Error ? error.message : String(error)}\n`,
+      `cannot read the report of vitest: ${error instanceof Error ? error.message : String(error)}\n`,
     );
     return { passed: 0, failed: 0, skipped: 0 };
   }
 }
 
-/** Built before the tests and not within their time: in CI, and where `--kubernetes` asks for it. */
+/** Builds a real API server before the tests, outside their time limit. Returns why it cannot. */
 async function prepareKubernetes(): Promise<string | undefined> {
   const log = (line: string): void => void process.stderr.write(`${line}\n`);
   const built = await buildKubernetes(log);
@@ -113,9 +114,9 @@ async function main(): Promise<void> {
     }
     const nothingRan = counts.passed + counts.failed === 0;
     if (nothingRan) process.stderr.write('no test ran\n');
-    // An error outside every test, or a report cut short, fails the run though no test did.
-    const unseen = counts.failed === 0 && (exitCode !== 0 || nothingRan) ? 1 : 0;
-    const total = { ...counts, failed: counts.failed + unseen };
+    // An error outside all tests, or an incomplete report, counts as one failed test.
+    const uncounted = counts.failed === 0 && (exitCode !== 0 || nothingRan) ? 1 : 0;
+    const total = { ...counts, failed: counts.failed + uncounted };
     process.stdout.write(`${closingLine(total)}\n`);
     process.exitCode = total.failed === 0 ? 0 : 1;
   } finally {

@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { connect, createServer, type Socket } from 'node:net';
 
-/** Passes bytes on to a port of the loopback, until the connections there are get cut. */
+/** A proxy to a port of 127.0.0.1 whose connections a test can reset. */
 export interface CuttableProxy {
   readonly port: number;
-  /** Resets every connection; gives how many there were. New ones are taken. */
+  /** Resets every connection and returns their number. New connections are accepted. */
   cut(): number;
   stop(): Promise<void>;
 }

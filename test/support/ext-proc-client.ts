@@ -56,7 +56,10 @@ interface ProcessorClient extends Client {
   Process(): ClientDuplexStream<object, Answer>;
 }
 
-/** Sends the messages of one request as a proxy does, and resolves to everything that is answered until the stream ends. */
+/**
+ * Sends the messages of one request as a proxy does, and resolves to all answers until the stream
+ * ends.
+ */
 export async function exchange(
   port: number,
   messages: readonly object[],
@@ -86,7 +89,7 @@ const headerMap = (headers: Readonly<Record<string, string>>): object => ({
   headers: Object.entries(headers).map(([key, value]) => ({ key, raw_value: Buffer.from(value) })),
 });
 
-/** `subset` is the proxy's hint of who may serve. */
+/** `subset` is the proxy's hint: the endpoints that may serve the request. */
 export function requestHeaders(
   headers: Readonly<Record<string, string>>,
   {
@@ -122,7 +125,7 @@ export function headersSet(mutation: Mutation | undefined): ReadonlyMap<string, 
   return new Map(fields.map(({ header }) => [header.key, header.raw_value.toString()]));
 }
 
-/** Pieces of a body that were sent back, in order, one text; and whether the last one ends it. */
+/** The pieces of a body that were sent back, joined, and whether the last one ends the stream. */
 export function bodyOf(
   answers: readonly Answer[],
   side: 'request_body' | 'response_body',

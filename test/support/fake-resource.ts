@@ -9,7 +9,7 @@ interface Change<T> {
   readonly version: number;
   readonly before: T | undefined;
   readonly after: T | undefined;
-  /** With the version of the change. */
+  /** The object with the version of the change. */
   readonly last: T;
 }
 
@@ -18,16 +18,19 @@ interface Watching<T> {
   readonly hearer: WatchObserver<T>;
 }
 
-/** One kind of object on an API server in miniature: versions, a history that is cut, watches that end, lists that fail. */
+/**
+ * One kind of object on a small fake API server, with versions, a limited history, watches that end
+ * and lists that fail.
+ */
 export class FakeResource<T extends KubeObject> implements ResourceSource<T> {
   readonly objects: Map<string, T> = new Map();
   readonly #clock: SimulatedClock;
   #version = 1;
-  /** Changes still known, oldest first. */
+  /** Changes in the history, oldest first. */
   #history: Change<T>[] = [];
   readonly #watches = new Set<Watching<T>>();
   up = true;
-  /** Takes questions and answers none. */
+  /** Accepts requests and answers none. */
   mute = false;
   lists = 0;
 
@@ -41,7 +44,7 @@ export class FakeResource<T extends KubeObject> implements ResourceSource<T> {
 
   watch: ResourceSource<T>['watch'] = (from, hearer) => this.view(() => true).watch(from, hearer);
 
-  /** Those of the objects that a selector takes. */
+  /** The objects that a selector matches. */
   view(shows: (object: T) => boolean): ResourceSource<T> {
     return {
       list: () => {
@@ -55,7 +58,7 @@ export class FakeResource<T extends KubeObject> implements ResourceSource<T> {
     };
   }
 
-  /** Adds an object, or its next version. */
+  /** Adds an object or its next version. */
   put(name: string, object: T): void {
     this.#change(name, object);
   }
@@ -70,7 +73,7 @@ export class FakeResource<T extends KubeObject> implements ResourceSource<T> {
       hearer.onEvent({ type: 'BOOKMARK', object: { metadata } as T });
   }
 
-  /** Forgets what happened so far: a watch from before must list anew. */
+  /** Drops the history: an older watch must list again. */
   compact(): void {
     this.#history = [];
   }
@@ -131,7 +134,7 @@ function bound<T>(hearer: WatchObserver<T>): WatchObserver<T> {
   };
 }
 
-/** What a selector no longer takes has gone, for who watches by it. */
+/** For a watch with a selector, an object that it no longer matches is deleted. */
 function tell<T>({ shows, hearer }: Watching<T>, { before, after, last }: Change<T>): void {
   const [was, is] = [before, after].map((object) => object !== undefined && shows(object));
   if (is) hearer.onEvent({ type: was ? 'MODIFIED' : 'ADDED', object: last });

@@ -1,6 +1,6 @@
 import type { TestContext } from 'vitest';
 
-/** What a test has measured of something that was promised. */
+/** A figure that a test has measured, and the promised one. */
 export interface Figure {
   readonly what: string;
   readonly promised: string;
@@ -13,12 +13,12 @@ declare module 'vitest' {
   }
 }
 
-/** Has the test runner print it in a table at the end. The test still has to expect it. */
+/** Adds it to the table at the end of the run. The test must still expect it. */
 export function tellFigure({ task }: TestContext, figure: Figure): void {
   task.meta.figures = [...(task.meta.figures ?? []), figure];
 }
 
-/** A share as the table shows it, with its sign. */
+/** A share with its sign, formatted for the table. */
 export function percent(share: number): string {
   const text = (100 * share).toFixed(Math.abs(share) < 0.0995 ? 2 : 1);
   return `${share > 0 ? '+' : ''}${text} %`;

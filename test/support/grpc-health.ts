@@ -1,7 +1,7 @@
 import { Client, credentials } from '@grpc/grpc-js';
 import { service as healthService } from 'grpc-health-check';
 
-/** What a picker on the loopback says of its health under a name, without TLS. */
+/** Asks a picker on 127.0.0.1 for the gRPC health of a service name, without TLS. */
 export function health(port: number, service: string): Promise<string> {
   const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure());
   const { Check } = healthService;

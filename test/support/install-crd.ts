@@ -9,7 +9,7 @@ export interface Crd {
   readonly spec: object;
 }
 
-/** A namespaced kind, ready when this resolves. */
+/** Installs a namespaced kind and resolves when it is ready. */
 export async function installCrd(
   config: KubeConfig,
   { group, version, names, spec }: Crd,

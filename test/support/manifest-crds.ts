@@ -38,7 +38,7 @@ const monitor = {
     },
   },
 };
-/** Pods in it are tried as pods. */
+/** The pod template in it is checked like a pod. */
 const podTemplate = { type: 'object', x_kubernetes_preserve_unknown_fields: true };
 const set = {
   type: 'object',
@@ -58,7 +58,7 @@ const set = {
   },
 };
 
-/** The kinds that the manifests use and no API server has of itself, with the fields that they may set. */
+/** The kinds of the manifests that an API server does not have built in, with their fields. */
 export async function installManifestCrds(config: KubeConfig): Promise<void> {
   await installInferencePools({ config });
   const kind = (name: string): { kind: string; singular: string; plural: string } => ({

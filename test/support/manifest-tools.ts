@@ -16,7 +16,7 @@ const CACHE = join(
   'pointsman',
   `manifests-kustomize-${KUSTOMIZE}-helm-${HELM}`,
 );
-/** Some minutes of a processor the first time, on two slow ones. */
+/** The first build takes some minutes on two slow cores. */
 const BUILD_MS = 45 * 60_000;
 const RENDER_MS = 60_000;
 const RENDERED_BYTES_MAX = 16 * 1024 * 1024;
@@ -31,7 +31,7 @@ const pathOf = (tool: Tool): string => join(CACHE, tool);
 const missing = (): readonly Tool[] =>
   (['kustomize', 'helm'] as const).filter((tool) => !existsSync(pathOf(tool)));
 
-/** An object as a manifest has it. */
+/** An object of a manifest. */
 export interface Manifest {
   readonly apiVersion: string;
   readonly kind: string;
@@ -43,7 +43,9 @@ export interface Manifest {
   readonly [field: string]: unknown;
 }
 
-/** What renders manifests; undefined where kustomize and helm have not been built, which is said. */
+/**
+ * The tools that render manifests; undefined, with a message, if kustomize and helm are not built.
+ */
 export function manifestToolsOrSkip(): ManifestTools | undefined {
   if (missing().length === 0) return { overlay, chart };
   return skipped(
@@ -53,9 +55,12 @@ export function manifestToolsOrSkip(): ManifestTools | undefined {
 }
 
 export interface ManifestTools {
-  /** What `kustomize build` makes of a folder. */
+  /** The objects that `kustomize build` renders from a folder. */
   overlay(folder: string): Promise<readonly Manifest[]>;
-  /** What `helm template` makes of a chart for the release `rel`; rejects with what it says against the values. */
+  /**
+   * The objects that `helm template` renders from a chart for the release `rel`; rejects with its
+   * message about wrong values.
+   */
   chart(folder: string, namespace: string, flags: readonly string[]): Promise<readonly Manifest[]>;
 }
 
@@ -72,7 +77,7 @@ async function chart(
 }
 
 async function render(tool: Tool, args: readonly string[]): Promise<readonly Manifest[]> {
-  // A user's plugins and repositories are none of the tests'.
+  // Tests must not use the user's plugins and repositories.
   const own = { HELM_CACHE_HOME: CACHE, HELM_CONFIG_HOME: CACHE, HELM_DATA_HOME: CACHE };
   const env = { ...process.env, ...own };
   const options = { timeout: RENDER_MS, maxBuffer: RENDERED_BYTES_MAX, env };
@@ -82,7 +87,7 @@ async function render(tool: Tool, args: readonly string[]): Promise<readonly Man
     .filter((manifest) => manifest !== null);
 }
 
-/** kustomize and helm, built with Go into a cache outside the tree once; or why there are none. */
+/** Builds kustomize and helm with Go once, into a cache outside the tree. Returns why it cannot. */
 export async function buildManifestTools(
   log: (line: string) => void,
 ): Promise<{ readonly unavailable: string } | undefined> {
@@ -98,7 +103,7 @@ export async function buildManifestTools(
 async function build(tool: Tool, log: (line: string) => void): Promise<void> {
   log(`building ${PACKAGES[tool]}, a few minutes, once`);
   mkdirSync(CACHE, { recursive: true });
-  // Beside its place first: a build that is cut off must not look like one that ended.
+  // Built under another name first, so that an interrupted build does not look complete.
   const folder = mkdtempSync(`${pathOf(tool)}.building-`);
   try {
     const args = ['install', '-p', '2', '-trimpath', '-ldflags', '-s -w', PACKAGES[tool]];

@@ -1,12 +1,12 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What a model server reports of itself. */
+/** The state that a model server reports. */
 export interface ServerState {
   readonly queue: number;
-  /** From 0 to 1. */
+  /** Share of KV memory in use, 0 to 1. */
   readonly kv: number;
-  /** Adapters that run; up to four fit. */
+  /** Loaded adapters, at most four. */
   readonly adapters?: readonly string[];
 }
 
@@ -16,7 +16,7 @@ export interface MetricServer {
   stop(): Promise<void>;
 }
 
-/** A model server that answers nothing but its metrics, as vLLM names them. */
+/** A model server that serves only its metrics, with vLLM's names. */
 export async function startMetricServer({
   queue,
   kv,

@@ -5,12 +5,12 @@ import {
   RbacAuthorizationV1Api,
   type V1PolicyRule,
 } from '@kubernetes/client-node';
-import type { Manifest } from './manifest-tools.ts';
 import { eventually } from '../../bench/support/stack.ts';
+import type { Manifest } from './manifest-tools.ts';
 
 const NAMESPACE = 'default';
 
-/** One thing that a role allows. */
+/** One verb on one resource. */
 export interface Permission {
   readonly role: Role;
   readonly group: string;
@@ -42,7 +42,7 @@ export function permissionsOf(roles: readonly Role[]): readonly Permission[] {
   );
 }
 
-/** A service account's own credentials, as a pod of it has them. */
+/** Credentials of a service account, as its pods have them. */
 export async function configOfAccount(admin: KubeConfig, account: string): Promise<KubeConfig> {
   const { status } = await admin.makeApiClient(CoreV1Api).createNamespacedServiceAccountToken({
     namespace: NAMESPACE,
@@ -59,7 +59,10 @@ export async function configOfAccount(admin: KubeConfig, account: string): Promi
   return config;
 }
 
-/** Takes one verb on one resource out of its role, or puts it back; resolves once the API server goes by that. */
+/**
+ * Removes a verb on a resource from its role, or adds it again; resolves when the API server
+ * applies the change.
+ */
 export async function setAllowed(
   admin: KubeConfig,
   account: string,

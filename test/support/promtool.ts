@@ -8,8 +8,8 @@ const run = promisify(execFile);
 const FETCH_TIMEOUT_MS = 180_000;
 
 /**
- * Prometheus' own checker of metric pages: the one on PATH, else the Debian package's, fetched once into the user's cache
- * folder. Undefined where there is neither.
+ * Path of promtool, which checks metric pages: the one on PATH, else the one of the Debian package,
+ * downloaded once into the user's cache folder. Undefined if there is neither.
  */
 export async function fetchPromtool(): Promise<string | undefined> {
   const base = process.env['XDG_CACHE_HOME'];
@@ -33,7 +33,7 @@ export async function fetchPromtool(): Promise<string | undefined> {
   }
 }
 
-/** What promtool has to say against a page; empty when nothing. */
+/** The complaints of promtool about a page; empty if it has none. */
 export function checkMetrics(promtool: string, page: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const child = spawn(promtool, ['check', 'metrics'], { stdio: ['pipe', 'pipe', 'pipe'] });
@@ -58,7 +58,7 @@ async function answers(command: string): Promise<boolean> {
   }
 }
 
-/** Unpacked beside the final folder and renamed, so that whoever finds the folder finds it whole. */
+/** Unpacks beside the final folder and renames, so that an existing folder is always complete. */
 async function install(folder: string): Promise<void> {
   process.stderr.write('fetching promtool (Debian package prometheus, 19 MB)\n');
   const work = await mkdtemp(`${folder}.installing-`);

@@ -1,8 +1,8 @@
 import { connect } from 'node:net';
 
 /**
- * Sends bytes as they stand and gives back all that comes until the other side closes: for what no HTTP client would send.
- * The request must ask for `connection: close`.
+ * Sends exactly these bytes and returns all bytes until the other side closes, for requests that no
+ * HTTP client would send. The request must have `connection: close`.
  */
 export function sendRaw(url: string, pieces: readonly string[]): Promise<string> {
   const { hostname, port } = new URL(url);

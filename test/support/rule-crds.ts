@@ -53,7 +53,10 @@ const NAMES = [
   },
 ] as const;
 
-/** InferenceObjective and InferenceModelRewrite in one of their API groups, with the reference's fields and bounds. */
+/**
+ * InferenceObjective and InferenceModelRewrite in one of their API groups, with the reference's
+ * fields and limits.
+ */
 export async function installRuleCrds(config: KubeConfig, group: string): Promise<void> {
   for (const { properties, ...names } of NAMES) {
     const spec = { type: 'object', required: ['poolRef'], properties };

@@ -3,9 +3,10 @@ import { Agent, request } from 'undici';
 import type { Manifest } from './manifest-tools.ts';
 
 /**
- * What `kubectl apply --server-side` does, and with `dryRun` what `--dry-run=server` does: every check of the API server, and
- * nothing kept. Manifests go as they are written; the client library would drop fields that it does not know. Resolves to what
- * the server says against them, with their names.
+ * Applies manifests like `kubectl apply --server-side`; with `dryRun` like `--dry-run=server`,
+ * which makes every check of the API server and stores nothing. Sends manifests unchanged, because
+ * the client library would drop fields that it does not know. Resolves to the server's complaints,
+ * each with the name of its object.
  */
 export async function applyAll(
   config: KubeConfig,
@@ -52,7 +53,7 @@ interface Answer {
   };
 }
 
-/** Where the API server has an object; undefined where it does not know its kind. */
+/** Path of an object on the API server; undefined if the server does not know its kind. */
 async function pathOf(
   { apiVersion, kind, metadata }: Manifest,
   discover: (root: string) => Promise<Answer>,
@@ -61,7 +62,7 @@ async function pathOf(
   const { resources = [] } = (await discover(root)).body;
   const found = resources.find((each) => each.kind === kind && !each.name.includes('/'));
   if (found === undefined) return undefined;
-  // What kubectl does for one without a namespace.
+  // kubectl also uses `default` for an object without a namespace.
   const within = found.namespaced ? `/namespaces/${metadata.namespace ?? 'default'}` : '';
   return `${root}${within}/${found.name}/${metadata.name}`;
 }

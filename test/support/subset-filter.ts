@@ -1,7 +1,10 @@
 import { type Document, isSeq } from 'yaml';
 import { CONNECTION_MANAGER } from '../../src/lab/envoy/render-config.ts';
 
-/** A filter before the picker's that turns the request header `x-test-subset` into the subset hint, as gateways do it. */
+/**
+ * An Envoy filter before the picker's that turns the header `x-test-subset` into the subset hint,
+ * as gateways do.
+ */
 export function withSubsetFilter(config: Document): void {
   const filters = config.getIn([...CONNECTION_MANAGER, 'http_filters']);
   if (!isSeq(filters)) throw new Error('the shipped configuration has no list of filters');

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** One request as the model server got it. */
+/** A request as the model server received it. */
 export interface Received {
   readonly method: string;
   readonly path: string;
@@ -16,7 +16,7 @@ export type Handler = (received: Received, response: ServerResponse) => void | P
 export interface Upstream {
   readonly address: string;
   readonly received: readonly Received[];
-  /** Answers from now on. */
+  /** Sets the answer to later requests. */
   answer(handler: Handler): void;
   stop(): Promise<void>;
 }
@@ -27,7 +27,7 @@ vllm:kv_cache_usage_perc{model_name="m"} 0
 vllm:cache_config_info{block_size="16",num_gpu_blocks="27000"} 1
 `;
 
-/** A trivial model server that remembers what it was sent. */
+/** A simple model server that keeps the requests it has received. */
 export async function startUpstream(): Promise<Upstream> {
   const received: Received[] = [];
   let handler: Handler = (_received, response) => void response.end('{"ok":true}');
