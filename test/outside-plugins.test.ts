@@ -40,7 +40,7 @@ plugins: [{type: shortest-answer-scorer}]
 
   it.each([
     ['nothing exported', 'export const other = 1', /plugins: is not exported/],
-    ['no such kind', 'export const plugins = { scorer: [] }', /plugins\.scorer: is no kind/],
+    ['no such kind', 'export const plugins = { scorer: [] }', /plugins\.scorer: is not a kind/],
     ['no list', 'export const plugins = { scorers: {} }', /is not a list/],
     [
       'no type',

@@ -21,16 +21,16 @@ function summaryOf(scenario: Scenario, config: string) {
   return summarize(simulate({ workload: first, pool, config, createPicker, seed: 1 }));
 }
 
-it('runs every rival, tuned or not, in a pool that prefills apart, and loses none of its requests', () => {
+it('runs every baseline, tuned or not, in a pool with separate prefill servers, without a failed request', () => {
   const scenario = named('prefill-decode');
-  const { ours, rivals } = contestOf(scenario);
-  const configs = [ours, ...rivals.flatMap(({ variants }) => [...variants.values()])];
+  const { ours, baselines } = contestOf(scenario);
+  const configs = [ours, ...baselines.flatMap(({ variants }) => [...variants.values()])];
   expect(new Set(configs).size).toBe(1 + 7 * 8);
   const shares = configs.map((config) => summaryOf(scenario, config)).map(({ failed }) => failed);
   expect(new Set(shares)).toEqual(new Set([0]));
 });
 
-it('holds each objective against its own figure', () => {
+it('judges each objective by its own figure', () => {
   const [both, first] = [named('prefill-decode'), named('prefill-decode-ttft')].map(contestOf);
   expect([both?.figure, first?.figure]).toEqual(['e2eMeanMs', 'ttftMeanMs']);
   const answered = (config = ''): number => summaryOf(named('prefill-decode'), config).e2eMeanMs;
@@ -41,7 +41,7 @@ it('holds each objective against its own figure', () => {
   });
 });
 
-it('orders rivals by the figure of the scenario', () => {
+it('orders baselines by the figure of the scenario', () => {
   const summary = summaryOf(named('prefill-decode'), contestOf(named('prefill-decode')).ours);
   const entry = (policy: string, ttftMeanMs: number, e2eMeanMs: number) => ({
     policy,

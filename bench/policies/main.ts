@@ -4,17 +4,17 @@ import { parseArgs } from 'node:util';
 import type { SimulationSummary } from '../../src/lab/run-summary/summarize.ts';
 import { drawnScenario } from '../scenarios/drawn.ts';
 import type { Scenario } from '../scenarios/scenario.ts';
+import type { Baseline } from './baselines.ts';
 import { type Contest, contestOf } from './contest.ts';
 import { policyReport } from './report.ts';
-import type { Rival } from './rivals.ts';
 import { runAll } from './run-all.ts';
 import { scenariosFrom } from './scenarios.ts';
 import { bestOf, type Entry, overall, type Standing, standing } from './standings.ts';
 import type { PolicyJob } from './worker.ts';
 
 /**
- * The default policy against every rival, tuned for each scenario and not: `npm run bench -- policies`. Rivals are tuned
- * on seeds that are not the ones compared on.
+ * Compares the default policy with every baseline, tuned for each scenario and untuned: `npm run
+ * bench -- policies`. Baselines are tuned on other seeds than those of the comparison.
  */
 const { values } = parseArgs({
   options: {
@@ -32,17 +32,18 @@ const { values } = parseArgs({
 
 const HELP = `npm run bench -- policies [options]
 
-  --traces DIR        folder with mooncake-conversation.jsonl and azure-2023-conversation.csv; synthetic scenarios only without
-  --seeds N           draws of each scenario compared on (10)
-  --tuning-seeds N    draws that rivals are tuned on (2)
-  --size small|full   of each scenario (full)
-  --only A,B          scenarios
-  --drawn N           in place of them, N that nobody chose: pool, prompts and load drawn at random (drawn-1 and on)
+  --traces DIR        folder with mooncake-conversation.jsonl and azure-2023-conversation.csv;
+                      without it only synthetic scenarios run
+  --seeds N           draws of each scenario for the comparison (10)
+  --tuning-seeds N    draws of each scenario for tuning the baselines (2)
+  --size small|full   size of each scenario (full)
+  --only A,B          run only these scenarios
+  --drawn N           run N random scenarios instead (drawn-1 …): pool, prompts and load are drawn
   --out DIR           write policies.json and policies.html there
   --json              print one JSON document
 `;
 
-/** Tuning draws are numbered from here, far from those compared on. */
+/** Seeds for tuning start here, far from those of the comparison. */
 const TUNING_SEED = 1000;
 
 if (values.help) process.stdout.write(HELP);
@@ -76,11 +77,11 @@ function chosen(): readonly Scenario[] {
   return scenariosFrom(values.traces).filter(({ name }) => names?.includes(name) ?? true);
 }
 
-async function judge(scenario: string, { ours, rivals, figure }: Contest): Promise<Standing> {
-  const tuned = await tune(scenario, { rivals, figure });
+async function judge(scenario: string, { ours, baselines, figure }: Contest): Promise<Standing> {
+  const tuned = await tune(scenario, { baselines, figure });
   const candidates = [
     { policy: 'default', variant: '', config: ours },
-    ...rivals.map(({ name, variants }) => ({
+    ...baselines.map(({ name, variants }) => ({
       policy: name,
       variant: '',
       config: variants.get('') ?? name,
@@ -101,16 +102,16 @@ async function judge(scenario: string, { ours, rivals, figure }: Contest): Promi
   return standing(scenario, entries, figure);
 }
 
-/** The best variant of each rival that has any, on tuning seeds. */
+/** The best variant of each baseline that has variants, on tuning seeds. */
 async function tune(
   scenario: string,
-  { rivals, figure }: Pick<Contest, 'rivals' | 'figure'>,
+  { baselines, figure }: Pick<Contest, 'baselines' | 'figure'>,
 ): Promise<readonly { policy: string; variant: string; config: string }[]> {
   const count = Number(values['tuning-seeds']);
   const seeds = Array.from({ length: count }, (_, index) => TUNING_SEED + index);
-  const trials = rivals
+  const trials = baselines
     .filter(({ variants }) => variants.size > 1)
-    .flatMap(({ name, variants }: Rival) =>
+    .flatMap(({ name, variants }: Baseline) =>
       [...variants].map(([variant, config]) => ({ policy: name, variant, config })),
     );
   const summaries = await simulateAll(
@@ -162,7 +163,7 @@ function table({
   const head = [
     'scenario',
     'ours, ms',
-    'best tuned rival',
+    'best tuned baseline',
     'its, ms',
     'ours ÷ it',
     'best untuned',
@@ -176,5 +177,6 @@ function table({
   const lines = [head, ...rows].map((row) =>
     row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '),
   );
-  return `Mean time to first token, unless said.\n\n${lines.join('\n')}\n\nGeometric mean over scenarios, ours over ${all.bestSingle}, the best single rival untuned: ${all.ratio.toFixed(3)}\n`;
+  const ratio = all.ratio.toFixed(3);
+  return `Mean time to first token, except where noted.\n\n${lines.join('\n')}\n\nGeometric mean over scenarios, ours over ${all.bestSingle}, the best single baseline untuned: ${ratio}\n`;
 }

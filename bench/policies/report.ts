@@ -6,7 +6,7 @@ interface Report {
   readonly seeds: number;
 }
 
-/** The standings as one page that needs nothing else: a bar for each scenario, and the table. */
+/** The standings as one self-contained HTML page: a bar for each scenario, and the table. */
 export function policyReport({ standings, overall, seeds }: Report): string {
   const rows = standings.map(rowOf).join('\n');
   const { bestSingle, ratio } = overall;
@@ -32,11 +32,11 @@ svg circle { fill: var(--bar); }
 </style>
 <h1>The default policy against all others</h1>
 <p>Mean time to first token (end to end where it says so) of the default, or in pools that prefill apart of
-<code>deploy/disaggregation.yaml</code>, over that of the best rival <em>tuned for each scenario</em> on other draws; left of
+<code>deploy/disaggregation.yaml</code>, over that of the best baseline <em>tuned for each scenario</em> on other draws; left of
 the dashed line is better. ${seeds} draws, 95 % intervals. Over all scenarios it is ${(100 * (1 - ratio)).toFixed(1)} % below
-<code>${escaped(bestSingle)}</code>, the best single rival untuned, in the geometric mean.</p>
+<code>${escaped(bestSingle)}</code>, the best single baseline untuned, in the geometric mean.</p>
 <div class="scroll"><table>
-<thead><tr><th>scenario</th><th>ours, ms</th><th class="name">best tuned rival</th><th>its, ms</th><th class="name">ours ÷ it, 0.7 to 1.3</th><th>ratio</th><th class="name">best untuned</th><th>its, ms</th><th>goodput ours / its</th><th>TPOT ours / round robin</th></tr></thead>
+<thead><tr><th>scenario</th><th>ours, ms</th><th class="name">best tuned baseline</th><th>its, ms</th><th class="name">ours ÷ it, 0.7 to 1.3</th><th>ratio</th><th class="name">best untuned</th><th>its, ms</th><th>goodput ours / its</th><th>TPOT ours / round robin</th></tr></thead>
 <tbody>
 ${rows}
 </tbody></table></div>
@@ -73,7 +73,10 @@ function rowOf(standing: Standing): string {
   return `<tr>${cells.map(([name, text]) => `<td${name === '' ? '' : ` class="${name}"`}>${text}</td>`).join('')}</tr>`;
 }
 
-/** The ratio as a point with its interval, 0.7 to 1.3 from left to right; what is beyond is shown at the edge. */
+/**
+ * The ratio as a point with its interval, from 0.7 at the left to 1.3 at the right. Values beyond
+ * are shown at the edge.
+ */
 function bar(mean: number, plusMinus: number): string {
   const x = (value: number): string =>
     (10 + ((Math.min(1.3, Math.max(0.7, value)) - 0.7) / 0.6) * 200).toFixed(1);

@@ -1,18 +1,18 @@
 import { type Estimate, estimate } from '../../src/lab/run-summary/compare.ts';
 import type { SimulationSummary } from '../../src/lab/run-summary/summarize.ts';
 
-/** Summaries of one policy on one scenario, one a seed. */
+/** Summaries of one policy on one scenario, one for each seed. */
 export interface Entry {
   readonly policy: string;
-  /** Empty for the policy as it is shipped. */
+  /** Empty for the policy as shipped. */
   readonly variant: string;
   readonly summaries: readonly SimulationSummary[];
 }
 
-/** What policies are ordered by. */
+/** The figure by which policies are ordered. */
 export type Figure = 'ttftMeanMs' | 'e2eMeanMs';
 
-/** One scenario: ours beside the best that tuning can do for each rival, and the best of those nobody tuned. */
+/** The result of one scenario: our policy, the best tuned baseline, and the best untuned one. */
 export interface Standing {
   readonly scenario: string;
   readonly figure: Figure;
@@ -22,21 +22,21 @@ export interface Standing {
   readonly roundRobinTpotMs: number;
   readonly bestTuned: Placed;
   readonly bestUntuned: Placed;
-  /** Every rival as shipped, by name. */
+  /** The figure of every baseline as shipped, by name. */
   readonly untuned: Readonly<Record<string, number>>;
-  /** Our figure over the best tuned rival's, seed by seed. */
+  /** Our figure over that of the best tuned baseline, seed by seed. */
   readonly ratio: Estimate;
 }
 
 export interface Placed {
   readonly policy: string;
   readonly variant: string;
-  /** By the scenario's figure. */
+  /** The scenario's figure. */
   readonly ms: number;
   readonly goodput: number;
 }
 
-/** `entries` holds ours under `default`, and every rival untuned and tuned on other seeds. */
+/** `entries` has our policy as `default`, and every baseline untuned and tuned on other seeds. */
 export function standing(
   scenario: string,
   entries: readonly Entry[],
@@ -44,10 +44,10 @@ export function standing(
 ): Standing {
   const ours = entries.find(({ policy }) => policy === 'default');
   if (ours === undefined) throw new Error(`no entry of ours for ${scenario}`);
-  const rivals = entries.filter((entry) => entry !== ours);
-  const untuned = rivals.filter(({ variant }) => variant === '');
-  const best = bestOf(rivals, figure);
-  const roundRobin = rivals.find(({ policy }) => policy === 'round-robin');
+  const baselines = entries.filter((entry) => entry !== ours);
+  const untuned = baselines.filter(({ variant }) => variant === '');
+  const best = bestOf(baselines, figure);
+  const roundRobin = baselines.find(({ policy }) => policy === 'round-robin');
   return {
     scenario,
     figure,
@@ -66,7 +66,10 @@ export function standing(
   };
 }
 
-/** The rival that is best over all scenarios untuned, of those that take part in all, and our geometric mean against it. */
+/**
+ * The untuned baseline that is best over all scenarios, among those that take part in all, and our
+ * geometric mean against it.
+ */
 export function overall(standings: readonly Standing[]): {
   readonly bestSingle: string;
   readonly ratio: number;

@@ -14,7 +14,7 @@ export interface PolicyJob {
   readonly size: ScenarioSize;
 }
 
-/** A thread that runs what it is told; the folder with the recorded traces comes with it. */
+/** A thread that simulates jobs. Its data is the folder with the recorded traces. */
 const scenarios = scenariosFrom(workerData as string | undefined);
 
 parentPort?.on('message', ({ scenario, config, seed, size }: PolicyJob) => {

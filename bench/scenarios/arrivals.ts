@@ -24,7 +24,10 @@ export function zipf(random: Random, count: number, skew: number): number {
   return count - 1;
 }
 
-/** Poisson arrivals whose rate jumps between a calm and a `burst` times higher one, with the given mean overall. */
+/**
+ * Poisson arrivals whose rate switches between a calm one and one that is `burst` times higher,
+ * with the given mean.
+ */
 export function burstyArrivals(
   random: Random,
   options: {
@@ -35,7 +38,7 @@ export function burstyArrivals(
   },
 ): readonly Millis[] {
   const { count, meanMs, burst, phaseMs } = options;
-  // Half the time each: the mean rate is (1 + burst) / 2 of the calm one.
+  // Half the time each: the mean rate is (1 + burst) / 2 times the calm one.
   const calmMs = (meanMs * (1 + burst)) / 2;
   const times: Millis[] = [];
   let now = 0;

@@ -22,12 +22,18 @@ export interface DisaggregationFigures {
 export interface DisaggregationComparison {
   /** By configuration. */
   readonly figures: Readonly<Record<string, DisaggregationFigures>>;
-  /** Of the decider for first tokens and of the one for whole answers: over the better of always and never. */
+  /**
+   * The figure of the decider for first tokens, and of the one for whole answers, over the better
+   * of always and never.
+   */
   readonly ttftRatio: number;
   readonly e2eRatio: number;
 }
 
-/** The same load with prompts computed where they are decoded, elsewhere, and by each decider. */
+/**
+ * Simulates the same load with prompts computed where they are decoded, elsewhere, and as each
+ * decider chooses.
+ */
 export function compareDisaggregation(load: DisaggregationLoad): DisaggregationComparison {
   const figures = Object.fromEntries(
     Object.entries(DISAGGREGATION_CONFIGS).map(([name, config]) => [name, figuresOf(load, config)]),
@@ -43,7 +49,7 @@ export function compareDisaggregation(load: DisaggregationLoad): DisaggregationC
 
 function figuresOf(load: DisaggregationLoad, config: string): DisaggregationFigures {
   const pool = DISAGGREGATED_POOLS.get(load.pool);
-  if (pool === undefined) throw new Error(`${load.pool} is no pool`);
+  if (pool === undefined) throw new Error(`there is no pool ${load.pool}`);
   const runs = load.seeds.map((seed) =>
     summarize(
       simulate({ workload: longPrompts(seed, load), pool: pool(), config, createPicker, seed }),

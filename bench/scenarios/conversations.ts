@@ -3,12 +3,12 @@ import type { TraceRequest } from '../../src/lab/traces/trace.ts';
 import type { Workload } from '../../src/lab/traces/workload.ts';
 import { exponential } from './arrivals.ts';
 
-/** Sessions whose every turn carries all that was said before. Lengths in tokens. */
+/** Sessions in which every turn repeats all earlier turns. Lengths are in tokens. */
 export interface ConversationShape {
   readonly sessions: number;
   /** When each session begins. */
   readonly starts: (index: number, random: Random) => Millis;
-  /** Distinct prompts that sessions share as their beginning: system prompts, tools, documents. */
+  /** Distinct beginnings that sessions share: system prompts, tools, documents. */
   readonly heads: {
     readonly pick: (random: Random) => number;
     readonly tokens: (head: number) => number;
@@ -16,18 +16,20 @@ export interface ConversationShape {
   readonly turns: (random: Random) => number;
   readonly questionTokens: (random: Random) => number;
   readonly answerTokens: (random: Random) => number;
-  /** From the start of an answer, roughly, to the next question. */
+  /** Approximate time from the end of an answer to the next question. */
   readonly thinkMs: Millis;
   readonly model?: (session: number, random: Random) => string;
 }
 
 export const SCENARIO_BLOCK_TOKENS = 64;
-/** About what a token takes in a busy pool: a turn cannot come before the last answer has. */
+/**
+ * Approximate time per token in a busy pool: a turn cannot come before the last answer has ended.
+ */
 const ANSWER_TOKEN_MS = 25;
-/** What the model of the trace can take. */
+/** The longest prompt that the model accepts. */
 const PROMPT_TOKENS_MAX = 120_000;
 
-/** An open-loop workload: what a pool does has no effect on when the next turn comes. */
+/** An open-loop workload: the pool has no effect on when the next turn comes. */
 export function conversations(shape: ConversationShape, random: Random): Workload {
   const requests: TraceRequest[] = [];
   for (let session = 0; session < shape.sessions; session++) {

@@ -6,9 +6,10 @@ import type { Scenario } from './scenario.ts';
 import { SYNTHETIC } from './synthetic.ts';
 
 /**
- * The corpus at its small size, one draw: the default policy's mean time to a first token over round robin's. Thresholds are a
- * sixth above the worst of three draws, so that they hold what has been reached without being a matter of luck; how good
- * the picks are against tuned rivals is `npm run bench -- policies`. Prefill and decode apart: test/disaggregation.test.ts.
+ * One draw of the corpus at its small size: the default policy's mean time to a first token over
+ * that of round robin. Thresholds are a sixth above the worst of three draws, so that they hold
+ * what was reached and do not depend on luck. `npm run bench -- policies` compares with tuned
+ * baselines; test/disaggregation.test.ts covers disaggregation.
  */
 const TTFT_MOST: Readonly<Record<string, number>> = {
   chat: 0.74,
@@ -22,7 +23,7 @@ const TTFT_MOST: Readonly<Record<string, number>> = {
   'mixed-presets': 0.04,
   failing: 0.81,
 };
-/** Shares of requests that met the objective differ by so much from draw to draw where nearly all do. */
+/** Where nearly all requests meet the objective, their share varies by this from draw to draw. */
 const GOODPUT_SLACK = 0.003;
 const SEED = 1;
 
@@ -44,7 +45,7 @@ describe('the corpus of scenarios', () => {
     expect(ours.failed).toBeLessThanOrEqual(even.failed);
   });
 
-  it('is the same whenever it is drawn', () => {
+  it('is equal for equal seeds', () => {
     for (const { name, build } of SYNTHETIC) {
       expect(build(5, 'small').workload, name).toEqual(build(5, 'small').workload);
     }

@@ -4,7 +4,7 @@ import { conversations } from './conversations.ts';
 import { longPrompts, splitPool } from './disaggregation.ts';
 import type { Scenario } from './scenario.ts';
 
-/** As of the other synthetic scenarios. */
+/** As in the other synthetic scenarios. */
 const SMALL_SHARE = 0.15;
 const SESSIONS = 4000;
 const SESSION_EVERY_MS = 260;
@@ -49,7 +49,10 @@ const POOLS: readonly Scenario[] = [
   },
 ];
 
-/** Pools where some servers only compute prompts and the others answer: once for each objective. */
+/**
+ * Pools in which some servers only compute prompts and the others generate: once for each
+ * objective.
+ */
 export const DISAGGREGATED: readonly Scenario[] = POOLS.flatMap((scenario) => [
   { ...scenario, disaggregated: 'end-to-end' as const },
   { ...scenario, name: `${scenario.name}-ttft`, disaggregated: 'first-token' as const },

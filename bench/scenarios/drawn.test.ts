@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { drawnScenario } from './drawn.ts';
 
 describe('drawnScenario', () => {
-  it('is the same for the same number and seed, and another for another', () => {
+  it('depends on its number and seed alone', () => {
     const built = (name: string, seed: number): string =>
       JSON.stringify(drawnScenario(name)?.build(seed, 'small'));
     expect(built('drawn-3', 1)).toBe(built('drawn-3', 1));
@@ -10,7 +10,7 @@ describe('drawnScenario', () => {
     expect(drawnScenario('drawn-3')?.about).not.toBe(drawnScenario('drawn-4')?.about);
   });
 
-  it('has some thousand requests for some servers, whatever was drawn', () => {
+  it('always has some thousand requests and at least three servers', () => {
     for (let number = 1; number <= 40; number++) {
       const { workload, pool } = drawnScenario(`drawn-${number}`)?.build(1, 'small') ?? {};
       expect(pool?.servers.length).toBeGreaterThanOrEqual(3);
@@ -20,7 +20,7 @@ describe('drawnScenario', () => {
     }
   });
 
-  it('is nothing for another name', () => {
+  it('is undefined for another name', () => {
     expect(drawnScenario('agents')).toBeUndefined();
   });
 });

@@ -10,14 +10,20 @@ const NAME = /^drawn-(\d+)$/;
 const REQUESTS = { small: 1500, full: 12_000 };
 const PHASE_MS = 20_000;
 
-/** Milliseconds to compute a prompt token, about: how many requests there are for a load is reckoned with it. */
+/**
+ * Approximate milliseconds to compute a prompt token, from which the number of requests for a load
+ * is computed.
+ */
 const KINDS = [
   { name: 'llama-3.1-8b-h100', prefillMs: 0.025 },
   { name: 'llama-3.1-8b-a100', prefillMs: 0.06 },
   { name: 'llama-3.1-8b-l40s', prefillMs: 0.09 },
   { name: 'study', prefillMs: 0.04 },
 ] as const;
-/** And to write one beside others, and for each token that it looks back on. */
+/**
+ * Approximate milliseconds to generate a token in a batch, and in addition for each token of its
+ * context.
+ */
 const TOKEN_MS = 0.12;
 const CONTEXT_TOKEN_MS = 2e-5;
 
@@ -33,14 +39,18 @@ interface Draw {
   readonly answer: { readonly median: number; readonly spread: number };
   readonly thinkMs: number;
   readonly burst: number;
-  /** Of the pool's time, if `hits` of all prompts were cached; what it comes to is another matter, up to beyond what it can do. */
+  /**
+   * Share of the pool's time if this share (`hits`) of prompt tokens is cached. The real load
+   * differs and can exceed what the pool can do.
+   */
   readonly load: number;
   readonly hits: number;
 }
 
 /**
- * A scenario that nobody chose: pool, prompts, sharing and load are drawn from its number, over what one meets in practice,
- * from idle to overload. For how a policy does where nobody has looked.
+ * A random scenario: pool, prompts, sharing and load are drawn by its number from the range found
+ * in practice, from idle to overload. It shows how a policy does on scenarios that were not chosen
+ * for it.
  */
 export function drawnScenario(name: string): Scenario | undefined {
   const number = NAME.exec(name)?.[1];
@@ -99,7 +109,7 @@ function meanTurns({ turnsMax }: Draw): number {
   return (1 + turnsMax) / 2;
 }
 
-/** Between two sessions, for the load that was drawn. */
+/** The mean time between two sessions that gives the drawn load. */
 function everyMs(draw: Draw): number {
   const meanOf = ({ median, spread }: Draw['question']): number =>
     median * Math.exp(spread ** 2 / 2);

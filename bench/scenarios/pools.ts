@@ -3,7 +3,7 @@ import { PRESETS } from '../../stub-server/presets/presets.ts';
 
 type Server = Omit<ServerSpec, 'id'>;
 
-/** The engine of the policy study, 1 M tokens of KV unless said. */
+/** The engine of the policy study, by default with 1 M tokens of KV memory. */
 export function studyServer(kvTokens = 1_000_000): Server {
   return {
     labels: {},
@@ -16,7 +16,7 @@ export function studyServer(kvTokens = 1_000_000): Server {
   };
 }
 
-/** A preset as it stands, with the jitter that published engines show. */
+/** A preset with the jitter that published engines show. */
 export function presetServer(name: keyof typeof PRESETS): Server {
   const { latency, kvBlocks, sequencesMax, batchedTokensMax, admissionMs } = PRESETS[name];
   return {

@@ -39,7 +39,7 @@ function scenario(
 }
 
 const single = (): number => 1;
-/** One head each of its own: nothing shared. */
+/** No shared beginnings. */
 const noHead = { pick: () => 0, tokens: () => 0 };
 
 export const SYNTHETIC: readonly Scenario[] = [

@@ -8,10 +8,13 @@ import type { Scenario, ScenarioSize } from './scenario.ts';
 const strict = { lenient: false };
 /** Requests of a small run. */
 const SMALL = 1000;
-/** Another run of the same hour: arrivals move by up to this, at the trace's own speed. */
+/** Each seed moves arrivals by up to this, at the trace's own speed. */
 const SPREAD_MS = 10_000;
 
-/** Replays a recorded hour at `speed` on the study's engines, each seed another jitter of its arrivals. */
+/**
+ * Replays a recorded hour at `speed` on the study's engines, with other jitter of its arrivals for
+ * each seed.
+ */
 function replay(
   name: string,
   about: string,
@@ -40,7 +43,7 @@ function replay(
   };
 }
 
-/** The recorded traces, from a folder that has them: the repository carries only a slice of one. */
+/** The recorded traces, from a folder: the repository contains only a slice of one. */
 export function traceScenarios(folder: string): readonly Scenario[] {
   const mooncake = (): Workload => readTrace(`${folder}/mooncake-conversation.jsonl`, strict);
   const azure = (): Workload => readTrace(`${folder}/azure-2023-conversation.csv`, strict);

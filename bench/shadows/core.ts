@@ -17,10 +17,15 @@ import { createRealRuntime } from '../../src/runtime/real-runtime.ts';
 const ENDPOINTS = 16;
 export const SEED = 1;
 const BLOCK_TOKENS = 64;
-/** Ten blocks a prompt, five of them never seen before: every bounded index is full after a fifth of the way. */
+/**
+ * Ten blocks per prompt, five of them new: every bounded index is full after a fifth of the run.
+ */
 const BLOCKS = 10;
 const FAMILIES = 500;
-/** A decision core with these shadows and the capture recorder that feeds them; without any, nothing subscribes. */
+/**
+ * A decision core with these shadows and the capture recorder that feeds them; without shadows,
+ * nothing subscribes.
+ */
 export function startCore(names: readonly string[]): {
   readonly picker: EndpointPicker;
   readonly shadows: readonly Shadow[];
@@ -55,7 +60,7 @@ export function startCore(names: readonly string[]): {
   return { picker, shadows };
 }
 
-/** A new sample of each. */
+/** Gives each endpoint a new sample. */
 export function sampleEndpoints(picker: EndpointPicker): void {
   const now = performance.now();
   for (const { id } of picker.pool.snapshot()) {
@@ -65,7 +70,7 @@ export function sampleEndpoints(picker: EndpointPicker): void {
   }
 }
 
-/** `drawn` from 0 to 1 says which prompts it shares its first half with. */
+/** `drawn` in [0, 1) selects the family of prompts that share the first half. */
 export function makeRequest(n: number, drawn: number): InferenceRequest {
   const family = Math.floor(drawn * FAMILIES);
   const ids = Array.from({ length: BLOCKS }, (_, at) =>
@@ -73,7 +78,7 @@ export function makeRequest(n: number, drawn: number): InferenceRequest {
   );
   return {
     id: `r${n}`,
-    // Names that never come again, and more of them than are told apart.
+    // Model names that do not recur, and more of them than are counted separately.
     model: n % 100 === 0 ? `m${n}` : 'm',
     streaming: true,
     outputTokensMax: 128,

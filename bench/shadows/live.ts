@@ -18,13 +18,13 @@ export interface LiveOptions {
   readonly say: (line: string) => void;
 }
 
-/** A bench's outcome for machines and for people. */
+/** The outcome of a bench as a JSON document and as text. */
 export interface Outcome {
   readonly document: object;
   readonly text: string;
 }
 
-/** Beside them two that are asked in other processes. */
+/** Two more shadows ask schedulers in other processes. */
 const IN_PROCESS = ['default', 'reference-default', 'sticky', 'dynamo', 'preble', 'random'];
 const REMOTE = 2;
 const ENDPOINTS = 8;
@@ -40,7 +40,7 @@ interface Side {
   readonly rounds: (readonly number[])[];
 }
 
-/** Latencies through two pickers that differ in their shadows alone, in turn. */
+/** Measures latencies through two pickers that differ only in their shadows, in turn. */
 export async function measureLive(options: LiveOptions): Promise<Outcome> {
   const started: { stop(): Promise<void> }[] = [];
   const keep: Keep = (each) => {
@@ -52,7 +52,7 @@ export async function measureLive(options: LiveOptions): Promise<Outcome> {
     for (const side of sides) await round(side, { ...options, seconds: WARM_UP_MS / 1000 });
     for (const side of sides) side.rounds.length = 0;
     for (let at = 0; at < options.rounds; at++) {
-      // Who is first changes, so that neither always comes after the other.
+      // The order alternates, so that neither always comes after the other.
       for (const side of at % 2 === 0 ? sides : sides.toReversed()) await round(side, options);
       options.say(`round ${at + 1} of ${options.rounds}`);
     }
@@ -80,7 +80,7 @@ async function startSides({ say }: LiveOptions, keep: Keep): Promise<readonly [S
   return [await sideOf('no shadows', []), await sideOf('8 shadows', flags)];
 }
 
-/** Names and files of configurations; the schedulers that the files are about run. */
+/** Names and files of configurations; starts the schedulers that the files name. */
 async function shadowConfigs(keep: Keep): Promise<readonly string[]> {
   const folder = mkdtempSync(join(tmpdir(), 'pointsman-bench-shadows-'));
   keep({ stop: async () => rmSync(folder, { recursive: true }) });
@@ -117,7 +117,7 @@ interface Figure {
   readonly requests: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** The middle of the rounds' own. */
+  /** The median of the rounds' 99th percentiles. */
   readonly p99MedianMs: number;
   readonly p99QuietestMs: number;
 }

@@ -5,17 +5,17 @@ import { soak } from './soak.ts';
 
 const HELP = `npm run bench -- shadows [options]
 
-What eight shadows, two of them in other processes, add to the latency of requests: two pickers in one run, each behind a
-real Envoy, with the same open loop in turn. With --soak instead: memory while a million requests go through a decision
-core with four shadows, without Envoy, as fast as the shadows keep up.
+Measures what eight shadows, two of them in other processes, add to the latency of requests: two
+pickers, each behind a real Envoy, get the same open loop in turn. With --soak it measures memory
+while a million requests go through a decision core with four shadows, as fast as these keep up.
 
   --rate <n>       requests a second (200)
-  --seconds <n>    a round (3)
-  --rounds <n>     of each, in turn (20)
-  --path           only what lies between a request and its pick, in one process, without Envoy
-  --soak           the soak
-  --requests <n>   of the soak (1000000)
-  --json           one JSON document
+  --seconds <n>    seconds per round (3)
+  --rounds <n>     rounds of each picker (20)
+  --path           measure only the time of a pick, in one process, without Envoy
+  --soak           measure memory
+  --requests <n>   requests of --soak (1000000)
+  --json           print one JSON document
 `;
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);

@@ -9,13 +9,13 @@ import type { Outcome } from './live.ts';
 const SHADOWS = ['default', 'reference-default', 'sticky', 'dynamo', 'preble', 'random'];
 const MORE = ['lmetric', 'power-of-two'];
 const ROUNDS = 20;
-/** Of a round; a few, so that a round lies between two interruptions by others as often as not. */
+/** Requests per round: few, so that many rounds run without an interruption by other processes. */
 const REQUESTS = 400;
 const IN_FLIGHT = 200;
-/** For shadows to do what a round has left them. */
+/** Time for the shadows to catch up after a round. */
 const PAUSE_MS = 300;
 
-/** What is put between a request and its pick, and nothing else: one pick with its reservation, with eight shadows and none. */
+/** Measures one pick with its reservation, with eight shadows and with none. */
 export async function measurePath(): Promise<Outcome> {
   const sides = [
     { name: 'no shadows', ...startCore([]), rounds: [] as number[][] },
@@ -52,7 +52,7 @@ export async function measurePath(): Promise<Outcome> {
     ].join(' '),
   );
   const text = [
-    'one pick over 16 endpoints, µs; “quiet” of the round least disturbed',
+    'one pick over 16 endpoints, µs; “quiet” is the p99 of the least disturbed round',
     'picker           picks         p50         p99   quiet p99',
     ...lines,
     `restarts of shadows: ${fates.reduce((sum, { restarts }) => sum + restarts, 0)}`,

@@ -12,21 +12,26 @@ export interface SoakOptions {
 
 const SHADOWS = ['default', 'reference-default', 'sticky', 'random'];
 const IN_FLIGHT = 200;
-/** A turn of the loop. */
+/** Requests per turn of the loop. */
 const BATCH = 50;
-/** Decisions that the slowest shadow may be behind: some MB of lines, below where it would be started anew. */
+/**
+ * Decisions that the slowest shadow may be behind: some MB of records, less than what restarts it.
+ */
 const BEHIND_MAX = 10_000;
 const SAMPLES = 40;
 
 interface Sample {
   readonly requests: number;
-  /** Of the whole process, threads included. */
+  /** Of the whole process with its threads. */
   readonly rssMb: number;
-  /** Of the main thread's objects. */
+  /** Of the main thread. */
   readonly heapMb: number;
 }
 
-/** Sends requests through a decision core with four shadows in threads of their own, and looks at memory all the while. */
+/**
+ * Sends requests through a decision core with four shadows in threads of their own, and samples the
+ * memory.
+ */
 export async function soak({ requests, say }: SoakOptions): Promise<Outcome> {
   const { picker, shadows } = startCore(SHADOWS);
   const samples: Sample[] = [];
@@ -56,10 +61,14 @@ export async function soak({ requests, say }: SoakOptions): Promise<Outcome> {
   return outcomeOf(samples, { requests, seconds, fates });
 }
 
-/** Throws when one was started anew: then what it holds is not that of a soak. */
+/**
+ * Decisions of the slowest shadow. Throws when a shadow was restarted: its memory then proves
+ * nothing.
+ */
 function leastDecided(shadows: readonly Shadow[]): number {
   const lost = shadows.map((shadow) => shadow.status()).find(({ restarts }) => restarts > 0);
-  if (lost !== undefined) throw new Error(`the shadow ${lost.name} was started anew`);
+  if (lost !== undefined)
+    throw new Error(`the shadow ${lost.name} was restarted: run with fewer requests`);
   return Math.min(...shadows.map((shadow) => shadow.status().parity?.all.decisions ?? 0));
 }
 

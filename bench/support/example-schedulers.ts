@@ -8,7 +8,7 @@ const run = promisify(execFile);
 
 const EXAMPLES = join(dirname(dirname(import.meta.dirname)), 'deploy/examples/schedulers');
 const CACHE = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'pointsman');
-/** What `pip install grpcio` gives; here always the same. */
+/** A fixed version of what `pip install grpcio` installs. */
 const GRPCIO = 'grpcio==1.85.1';
 const INSTALL_MS = 300_000;
 
@@ -21,7 +21,10 @@ export interface RunningScheduler {
   stop(): Promise<void>;
 }
 
-/** How an example is started, all it needs installed into a cache outside the tree; or why it cannot be. */
+/**
+ * The command that starts an example, with its needs installed into a cache outside the tree; or
+ * why it cannot run.
+ */
 export async function exampleCommand(
   name: ExampleName,
   log: (line: string) => void,
@@ -43,18 +46,21 @@ export async function exampleCommand(
   }
 }
 
-/** As `exampleCommand`; in CI it must be had, elsewhere its tests are skipped, and that is said. */
+/**
+ * As `exampleCommand`. In CI the example must be available; elsewhere its tests are skipped with a
+ * message.
+ */
 export async function exampleOrSkip(name: ExampleName): Promise<readonly string[] | undefined> {
   const log = (line: string): void => void process.stderr.write(`${line}\n`);
   const command = await exampleCommand(name, log);
   if (!('unavailable' in command)) return command;
-  // Go is not among what a clean machine must have.
+  // CI machines need not have Go.
   if (process.env['CI'] !== undefined && name !== 'go') throw new Error(command.unavailable);
-  log(`SKIPPED: every test of it. ${command.unavailable}`);
+  log(`SKIPPED: all tests of this example. ${command.unavailable}`);
   return undefined;
 }
 
-/** Starts one on a socket of its own and waits until it listens. */
+/** Starts an example on a new socket and waits until it listens. */
 export async function startScheduler(
   [program = '', ...args]: readonly string[],
   at?: string,
@@ -88,7 +94,8 @@ async function python(log: (line: string) => void): Promise<string> {
   log(`installing ${GRPCIO} for the Python examples, once`);
   mkdirSync(CACHE, { recursive: true });
   const options = { timeout: INSTALL_MS };
-  // Two test files may come here at once: the first done wins. A venv can be moved as long as its python is called by path.
+  // Two test files may install at the same time: the first to finish wins. A venv may be moved as
+  // long as its python is called by path.
   const made = mkdtempSync(`${folder}.new-`);
   await run('python3', ['-m', 'venv', made], options);
   await run(join(made, 'bin', 'python'), ['-m', 'pip', 'install', '--quiet', GRPCIO], options);

@@ -4,7 +4,9 @@ import { eventually } from './stack.ts';
 
 export const INFERENCE_GROUP = 'inference.networking.k8s.io';
 
-/** The InferencePool's CRD. Its spec has the fields that matter here, or takes anything at all. */
+/**
+ * Installs the CRD of InferencePools. Its spec has the fields that matter here, or allows anything.
+ */
 export async function installInferencePools(
   { config }: Pick<ApiServer, 'config'>,
   takes: 'fields' | 'anything' = 'fields',
@@ -57,7 +59,7 @@ const PICKER = {
     failureMode: { type: 'string', enum: ['FailClose', 'FailOpen'] },
   },
 };
-/** Of the Gateway API inference extension's. */
+/** The fields of the Gateway API Inference Extension that matter here. */
 const FIELDS = {
   type: 'object',
   properties: {

@@ -14,13 +14,13 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** The API server whose list and watch the informers are tried with, and the store under it. */
+/** The API server with whose list and watch the informers are tested, and the store under it. */
 const KUBERNETES = 'v1.36.3';
-/** Its own modules' version: `v0.36.3`. */
+/** The version of its own modules: `v0.36.3`. */
 const STAGING = KUBERNETES.replace('v1.', 'v0.');
 const ETCD = 'v3.7.0';
 const CACHE = join(homedir(), '.cache', 'pointsman', `kubernetes-${KUBERNETES}-etcd-${ETCD}`);
-/** Four minutes of a processor the first time, on two slow ones. */
+/** The first build takes four CPU minutes. */
 const BUILD_MS = 45 * 60_000;
 
 export interface KubernetesBinaries {
@@ -28,7 +28,7 @@ export interface KubernetesBinaries {
   readonly etcd: string;
 }
 
-/** Those built before; undefined where there are none. */
+/** Binaries of an earlier build; undefined where there are none. */
 export function builtKubernetes(): KubernetesBinaries | undefined {
   const binaries = places();
   return existsSync(binaries.apiServer) && existsSync(binaries.etcd) ? binaries : undefined;
@@ -38,7 +38,10 @@ function places(): KubernetesBinaries {
   return { apiServer: join(CACHE, 'kube-apiserver'), etcd: join(CACHE, 'etcd') };
 }
 
-/** A real kube-apiserver and etcd, built with Go into a cache outside the tree once; or why there are none. */
+/**
+ * A real kube-apiserver and etcd, built once with Go into a cache outside the tree; or why there
+ * are none.
+ */
 export async function buildKubernetes(
   log: (line: string) => void,
 ): Promise<KubernetesBinaries | { readonly unavailable: string }> {
@@ -95,7 +98,10 @@ import (
 func main() { os.Exit(cli.Run(app.NewAPIServerCommand())) }
 `;
 
-/** Modules that Kubernetes' own go.mod takes from its tree, and that are published under a version of their own. */
+/**
+ * Modules that Kubernetes' go.mod takes from its own tree and that are published with versions of
+ * their own.
+ */
 async function stagedModules(): Promise<readonly string[]> {
   const folder = mkdtempSync(join(tmpdir(), 'pointsman-go-'));
   try {
@@ -139,7 +145,7 @@ async function build(
       ['build', '-p', '2', '-trimpath', '-ldflags', '-s -w', '-o', output, '.'],
       options,
     );
-    // Beside its place first: a build that is cut off must not look like one that ended.
+    // First beside its place: an interrupted build must not look complete.
     await run('cp', [output, `${binary}.new`]);
     renameSync(`${binary}.new`, binary);
   } finally {

@@ -25,7 +25,7 @@ export interface PodSpec {
   readonly node?: string;
 }
 
-/** Makes and changes what a cluster's controllers and kubelets would. */
+/** Creates and changes objects in place of a cluster's controllers and kubelets. */
 export class ClusterHand {
   readonly #core: CoreV1Api;
   readonly #custom: CustomObjectsApi;
@@ -53,7 +53,7 @@ export class ClusterHand {
     await this.#custom.deleteNamespacedCustomObject({ ...WHERE, name });
   }
 
-  /** A pod whose status nobody has written yet. */
+  /** Creates a pod without a status. */
   async createPod(name: string, { labels, annotations = {}, node }: PodSpec): Promise<void> {
     const body: V1Pod = {
       metadata: { name, labels: { ...labels }, annotations: { ...annotations } },
@@ -79,7 +79,7 @@ export class ClusterHand {
     );
   }
 
-  /** Ready still, and about to be evicted. */
+  /** Makes the pod one that is ready and about to be evicted. */
   async disrupt(name: string): Promise<void> {
     const conditions = ['Ready', 'DisruptionTarget'].map((type) => ({ type, status: 'True' }));
     const body = { status: { conditions } };

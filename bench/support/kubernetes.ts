@@ -10,7 +10,10 @@ import { builtKubernetes, type KubernetesBinaries } from './kubernetes-binaries.
 import { skipped } from './skipped.ts';
 import { eventually } from './stack.ts';
 
-/** The binaries, built before; in CI, and where it is asked for, there must be some where Go is there to build them. */
+/**
+ * The binaries of an earlier build. In CI, and where tests of Kubernetes are requested, they must
+ * exist where Go could build them.
+ */
 export function kubernetesOrSkip(): KubernetesBinaries | undefined {
   const built = builtKubernetes();
   if (built !== undefined) return built;
@@ -21,13 +24,13 @@ export function kubernetesOrSkip(): KubernetesBinaries | undefined {
 }
 
 export interface ApiServer {
-  /** As one who may do everything. */
+  /** With all rights. */
   readonly config: KubeConfig;
-  /** As the service account `default/picker`, which may do nothing until a role is bound to it. */
+  /** As the service account `default/picker`, which has no rights until a role is bound to it. */
   readonly pickerConfig: KubeConfig;
   /** Kills the server, not its store. */
   kill(): Promise<void>;
-  /** The same server over the same store again. */
+  /** Starts the same server over the same store again. */
   restart(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -36,7 +39,7 @@ const TOKEN = 'pointsman-test';
 const PICKER_TOKEN = 'pointsman-picker';
 export const PICKER_ACCOUNT = 'picker';
 
-/** A kube-apiserver over an etcd of its own, on the loopback. */
+/** Starts a kube-apiserver with its own etcd on the loopback. */
 export async function startApiServer(binaries: KubernetesBinaries): Promise<ApiServer> {
   const folder = mkdtempSync(join(tmpdir(), 'pointsman-kubernetes-'));
   const [clientPort, peerPort, securePort] = [await freePort(), await freePort(), await freePort()];
@@ -109,7 +112,7 @@ export async function startApiServer(binaries: KubernetesBinaries): Promise<ApiS
   };
 }
 
-/** How to reach an API server of these tests. */
+/** The kubeconfig of an API server of these tests. */
 export function configFor(server: string, token: string = TOKEN): KubeConfig {
   const config = new KubeConfig();
   config.loadFromOptions({
@@ -121,7 +124,7 @@ export function configFor(server: string, token: string = TOKEN): KubeConfig {
   return config;
 }
 
-/** Ends the server when its own input does: also when a run is broken off and nobody is left to end it. */
+/** Ends the server when the standard input ends, also when a test run is killed. */
 const GUARD = '"$@" & server=$!; cat >/dev/null; kill -9 $server; wait $server';
 
 function start(binary: string, args: readonly string[]): ChildProcess {

@@ -1,6 +1,9 @@
 import { spawnSync } from 'node:child_process';
 
-/** Says what is not tested and why; in CI that is an error, where there is a Go that would have built what is missing. */
+/**
+ * Prints what is not tested and why. In CI, where Go could have built what is missing, this is an
+ * error.
+ */
 export function skipped(what: string, why: string): undefined {
   const hasGo = spawnSync('go', ['version']).status === 0;
   if (process.env['CI'] !== undefined && hasGo) throw new Error(why);

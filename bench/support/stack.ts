@@ -12,20 +12,23 @@ export interface StackOptions {
   readonly config?: string;
   readonly serve?: Partial<ServeOptions>;
   readonly failureModeAllow?: boolean;
-  /** Last changes to the Envoy configuration. */
+  /** Final changes to the Envoy configuration. */
   readonly edit?: NonNullable<EnvoyConfigOptions['edit']>;
 }
 
 export interface Stack {
-  /** Where clients send. */
+  /** The URL for clients. */
   readonly url: string;
   readonly serving: Serving;
-  /** Requests the picker has in flight. */
+  /** The picker's requests in flight. */
   inFlight(): Promise<number>;
   stop(): Promise<void>;
 }
 
-/** A real Envoy's path, or why there is none. In CI there must be one. */
+/**
+ * The path of a real Envoy; undefined, with a message, where there is none. In CI there must be
+ * one.
+ */
 export async function envoyBinary(): Promise<string | undefined> {
   const log = (line: string): void => void process.stderr.write(`${line}\n`);
   const fetched = await fetchEnvoy({ log });
@@ -58,7 +61,7 @@ export function serveOptions(overrides: Partial<ServeOptions>, config = 'default
   };
 }
 
-/** Picker and Envoy, on free ports of the loopback. */
+/** Starts a picker and Envoy on free ports of the loopback. */
 export async function startStack(binary: string, options: StackOptions): Promise<Stack> {
   const { endpoints, config, serve = {} } = options;
   const serving = await startServe(serveOptions({ endpoints, ...serve }, config));
@@ -102,7 +105,7 @@ export async function inFlightAt(metricsPort: number): Promise<number> {
   return endpoints.reduce((sum, { inFlight }) => sum + inFlight.requests, 0);
 }
 
-/** Asks again until the answer is right, 40 times a second; fails with the last answer. */
+/** Asks 40 times a second until the answer is right. Fails with the last answer. */
 export async function eventually<T>(
   ask: () => T | Promise<T>,
   right: (answer: T) => boolean,
@@ -113,6 +116,7 @@ export async function eventually<T>(
     await new Promise((resolve) => setTimeout(resolve, 25));
     answer = await ask();
   }
-  if (!right(answer)) throw new Error(`never came right, last answer ${JSON.stringify(answer)}`);
+  if (!right(answer))
+    throw new Error(`no right answer in ${attempts} attempts; the last: ${JSON.stringify(answer)}`);
   return answer;
 }

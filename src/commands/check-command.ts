@@ -9,8 +9,8 @@ export function checkCommand(): Command {
     .argument('<file|name>', 'EndpointPickerConfig file, or name of a built-in configuration')
     .addOption(pluginOption())
     .option('--json', 'print one JSON document', false)
-    .action(async (config: string, { json, plugin }: CheckFlags) => {
-      const plan = await planFromPlugins(config, plugin);
+    .action(async (config: string, flags: { json: boolean; plugin: readonly string[] }) => {
+      const plan = await planFromPlugins(config, flags.plugin);
       const effective = {
         plugins: plan.plugins.map(({ name, kind, definition, config: parameters }) => ({
           name,
@@ -29,25 +29,16 @@ export function checkCommand(): Command {
         discovery: plan.discovery,
         warnings: plan.warnings,
       };
-      if (json) process.stdout.write(`${JSON.stringify(effective, undefined, 2)}\n`);
-      else process.stdout.write(asText(effective));
+      const text = flags.json ? `${JSON.stringify(effective, undefined, 2)}\n` : asText(effective);
+      process.stdout.write(text);
     });
 }
 
-interface CheckFlags {
-  readonly json: boolean;
-  readonly plugin: readonly string[];
-}
-
 interface Effective {
-  readonly plugins: readonly {
-    readonly name: string;
-    readonly kind: string;
-    readonly parameters: unknown;
-  }[];
+  readonly plugins: readonly { name: string; kind: string; parameters: unknown }[];
   readonly profiles: readonly {
     readonly name: string;
-    readonly plugins: readonly { readonly name: string; readonly weight?: number }[];
+    readonly plugins: readonly { name: string; weight?: number }[];
   }[];
   readonly warnings: readonly string[];
 }

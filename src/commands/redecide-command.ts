@@ -34,18 +34,11 @@ export function redecideCommand(): Command {
       const tally = new RedecideTally(show);
       await withScheduler(given, async (options) => {
         const onReplacement = tally.addReplacement.bind(tally);
-        const decided = redecide(records, {
-          ...options,
-          catalogue,
-          randomOf: seededRandom,
-          explains: true,
-          onReplacement,
-        });
-        for await (const each of decided) tally.add(each);
+        const all = { ...options, catalogue, randomOf: seededRandom, explains: true, onReplacement };
+        for await (const each of redecide(records, all)) tally.add(each);
       });
-      process.stdout.write(
-        json ? `${JSON.stringify({ ...tally.summary(), warnings })}\n` : tally.text(),
-      );
+      const document = { ...tally.summary(), warnings };
+      process.stdout.write(json ? `${JSON.stringify(document)}\n` : tally.text());
       if (!json) for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
       // With its own configuration, a difference means a defect in the program or an incomplete
       // capture.
@@ -61,10 +54,7 @@ async function withScheduler(
   config: RunOptions['config'],
   run: (options: Pick<RunOptions, 'config' | 'schedulerRuntime'>) => Promise<void>,
 ): Promise<void> {
-  if (config === undefined) {
-    await run({});
-    return;
-  }
+  if (config === undefined) return run({});
   const schedulerRuntime = createRealRuntime({ seed: 0 });
   // While the run waits for the scheduler, nothing else may keep the process alive.
   const keepAlive = setInterval(() => undefined, 2 ** 30);

@@ -7,7 +7,7 @@ import { parityPage } from '../lab/report/parity-page.ts';
 import type { Parity } from '../lab/shadow/parity.ts';
 import { parityFigures } from '../lab/shadow/parity-figures.ts';
 import type { ShadowReport, ShadowStatus } from '../lab/shadow/start-shadow.ts';
-import { askPicker, DEFAULT_ADMIN } from './ask-picker.ts';
+import { adminOption, askPicker } from './ask-picker.ts';
 
 interface TopFlags {
   readonly admin: string;
@@ -28,7 +28,7 @@ const CLEAR = '\u001b[2J\u001b[H';
 export function shadowCommand(): Command {
   const top = new Command('top')
     .description('compare the shadows of a running picker with it, updated every second')
-    .option('--admin <address>', 'the picker’s metrics port', DEFAULT_ADMIN)
+    .addOption(adminOption())
     .option('--once', 'print once and exit', false)
     .option('--json', 'print one JSON document and exit', false)
     .action(async ({ admin, once, json }: TopFlags) => {
@@ -42,7 +42,7 @@ export function shadowCommand(): Command {
   const report = new Command('report')
     .description('write the comparison as one self-contained HTML page')
     .argument('<page>', 'file to write')
-    .option('--admin <address>', 'the picker’s metrics port', DEFAULT_ADMIN)
+    .addOption(adminOption())
     .action(async (page: string, { admin }: Pick<TopFlags, 'admin'>) => {
       const shadows = await ask(admin);
       const when = new Date().toISOString().slice(0, 16).replace('T', ' ');
@@ -60,7 +60,7 @@ export function shadowCommand(): Command {
 function promotionCommand(name: 'promote' | 'demote' | 'promotion', about: string): Command {
   const command = new Command(name)
     .description(`${about}; needs \`serve --promotion\`, see docs/promotion.md`)
-    .option('--admin <address>', 'the picker’s metrics port', DEFAULT_ADMIN)
+    .addOption(adminOption())
     .option('--json', 'print one JSON document', false);
   if (name === 'promote') {
     command

@@ -52,10 +52,7 @@ const IDLE_TIMEOUT_MS = 90_000;
 const HEADER_BYTES_MAX = 8 * 1024;
 const PAGE_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-/**
- * Serves `/metrics`, `/healthz`, `/readyz`, the documents and the actions. It reads no request
- * bodies. Rejects with a ListenError where it cannot listen.
- */
+/** Serves the documents and the actions. Rejects with a ListenError where it cannot listen. */
 export async function startAdminServer(options: AdminServerOptions): Promise<AdminServer> {
   const routes = routesOf(options);
   const server = createServer(
@@ -126,8 +123,7 @@ async function answer(
 ): Promise<void> {
   const reply = await replyTo(routes, request.url ?? '', request.method ?? '');
   if (reply.allow !== undefined) response.setHeader('allow', reply.allow);
-  // A request's body is not read: the connection ends with the answer instead of waiting for the
-  // body.
+  // A body is not read: the connection ends instead of waiting for it.
   if (hasBody(request)) response.setHeader('connection', 'close');
   response.writeHead(reply.status, {
     'content-type': reply.contentType,

@@ -36,7 +36,7 @@ const LIMIT_MAX = 1000;
 const READ_MAX = 2048;
 const PARAMETERS = ['limit', 'before', 'endpoint', 'model', 'outcome'];
 
-/** The documents of the metrics port that show decisions, by path. Throws HttpError for a query that makes no sense. */
+/** The metrics port's documents about decisions, by path. They throw HttpError. */
 export function decisionDocuments({
   ring,
 }: DecisionRecorder): ReadonlyMap<string, (query: URLSearchParams) => unknown> {

@@ -28,11 +28,7 @@ export function describeEndpoints(picker: EndpointPicker, now: number, sessions:
           inSuccession: error.inSuccession,
         },
         cache: endpoint.attribute(CACHE_CONFIG),
-        lora: lora && {
-          running: [...lora.running],
-          waiting: [...lora.waiting],
-          max: lora.max,
-        },
+        lora: lora && { running: [...lora.running], waiting: [...lora.waiting], max: lora.max },
         inFlight: { ...picker.ledger.load(endpoint) },
         prefixIndexBlocks: Object.fromEntries(
           indexes.map((index) => [index.name, index.size(endpoint)]),

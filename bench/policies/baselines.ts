@@ -1,13 +1,15 @@
-/** One rival and the settings it is tuned over: a coarse grid, on seeds of its own. */
-export interface Rival {
+/** A baseline and the settings over which it is tuned: a coarse grid, on seeds of its own. */
+export interface Baseline {
   readonly name: string;
-  /** Configurations by what they are called; the first is the rival untuned, as its authors ship it. */
+  /**
+   * Configurations by name of the variant; the first, '', is the baseline as its authors ship it.
+   */
   readonly variants: ReadonlyMap<string, string>;
 }
 
 const HEAD = 'apiVersion: llm-d.ai/v1alpha1\nkind: EndpointPickerConfig\n';
 
-/** One scorer with these parameters, alone. */
+/** A configuration with only this scorer, with these parameters. */
 function scorer(type: string, parameters: Readonly<Record<string, number>>): string {
   return `${HEAD}plugins:\n- type: ${type}\n  parameters: ${JSON.stringify(parameters)}\n`;
 }
@@ -16,7 +18,7 @@ function grid(
   name: string,
   type: string,
   settings: readonly Readonly<Record<string, number>>[],
-): Rival {
+): Baseline {
   const variants = settings.map((parameters) => [
     Object.entries(parameters)
       .map(([key, value]) => `${key}=${value}`)
@@ -26,12 +28,17 @@ function grid(
   return { name, variants: new Map([['', scorer(type, {})], ...(variants as [string, string][])]) };
 }
 
-function named(name: string): Rival {
+function named(name: string): Baseline {
   return { name, variants: new Map([['', name]]) };
 }
 
-/** The reference's scorers, with other weights than it has built in: queue, KV memory, prefix. */
-function weighted(weights: readonly (readonly [number, number, number])[]): Rival {
+/**
+ * The reference's scorers with other weights than its built-in ones. Layout: queue, KV memory,
+ * prefix.
+ */
+function weighted(
+  weights: readonly (readonly [queue: number, kv: number, prefix: number])[],
+): Baseline {
   const variants = weights.map(([queue, kv, prefix]): [string, string] => [
     `queue=${queue} kv=${kv} prefix=${prefix}`,
     `${HEAD}plugins:
@@ -52,7 +59,9 @@ schedulingProfiles:
   };
 }
 
-function sticky(settings: readonly (readonly [number, number, number])[]): Rival {
+function sticky(
+  settings: readonly (readonly [threshold: number, penaltyMs: number, tokensPerSecond: number])[],
+): Baseline {
   const variants = settings.map(([threshold, penaltyMs, throughput]): [string, string] => [
     `threshold=${threshold} penalty=${penaltyMs} throughput=${throughput}`,
     `${HEAD}plugins:
@@ -71,8 +80,8 @@ schedulingProfiles:
   return { name: 'sticky', variants: new Map([['', 'sticky'], ...variants]) };
 }
 
-/** Every policy of the field that the default is held against. */
-export const RIVALS: readonly Rival[] = [
+/** Every policy that the default is compared with. */
+export const BASELINES: readonly Baseline[] = [
   named('round-robin'),
   named('random'),
   named('least-request'),

@@ -1,6 +1,9 @@
-import type { Rival } from './rivals.ts';
+import type { Baseline } from './baselines.ts';
 
-/** What follows from a rival in a pool that prefills and decodes apart: its plugins, and those of its two profiles. */
+/**
+ * A baseline in a pool that prefills and decodes on different servers: its plugins, and those of
+ * its two profiles.
+ */
 interface Policy {
   readonly name: string;
   readonly plugins: readonly string[];
@@ -10,7 +13,10 @@ interface Policy {
 
 const ALWAYS = 'always';
 const NEVER = 'never';
-/** Uncached tokens from which prompts go elsewhere: 16 is in the reference's samples, 1,000 is Dynamo's. */
+/**
+ * Uncached tokens from which prompts are prefilled elsewhere: 16 is in the reference's samples,
+ * 1,000 is Dynamo's.
+ */
 const THRESHOLDS = ['16', '512', '1000', '2048', '4096', '8192'];
 
 function configOf({ plugins, prefill, decode }: Policy, decider: string): string {
@@ -39,8 +45,8 @@ ${references(['decode-filter', ...decode])}
 `;
 }
 
-/** A rival as shipped, and with every other decider. */
-function rival(policy: Policy, shipped: string): Rival {
+/** A baseline as shipped, and with every other decider. */
+function baseline(policy: Policy, shipped: string): Baseline {
   const others = [ALWAYS, NEVER, ...THRESHOLDS].filter((decider) => decider !== shipped);
   const variants = others.map((decider): [string, string] => [
     `elsewhere: ${decider}`,
@@ -50,8 +56,8 @@ function rival(policy: Policy, shipped: string): Rival {
 }
 
 /** One scorer for both stages. */
-function scorer(name: string, type: string, shipped = ALWAYS): Rival {
-  return rival({ name, plugins: [type], prefill: [type], decode: [type] }, shipped);
+function scorer(name: string, type: string, shipped = ALWAYS): Baseline {
+  return baseline({ name, plugins: [type], prefill: [type], decode: [type] }, shipped);
 }
 
 const STICKY_PLUGINS = [
@@ -66,13 +72,13 @@ const STICKY_PROFILE = [
 ];
 
 /**
- * Those that can be had for both stages, under the names they have in other pools, with the reference's deciders. The
- * reference's default is here its guide for such pools.
+ * The baselines that exist for both stages, named as in other pools, with the reference's deciders.
+ * `reference-default` is here the reference's guide for such pools.
  */
-export const DISAGGREGATION_RIVALS: readonly Rival[] = [
+export const DISAGGREGATION_BASELINES: readonly Baseline[] = [
   scorer('round-robin', 'round-robin-scorer'),
   scorer('least-request', 'active-request-scorer'),
-  rival(
+  baseline(
     {
       name: 'reference-default',
       plugins: [
@@ -93,7 +99,7 @@ export const DISAGGREGATION_RIVALS: readonly Rival[] = [
     },
     ALWAYS,
   ),
-  rival(
+  baseline(
     {
       name: 'sticky',
       plugins: STICKY_PLUGINS.map((type) =>
