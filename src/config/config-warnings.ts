@@ -10,7 +10,6 @@ const FEATURE_GATES: ReadonlyMap<string, boolean> = new Map([
   ['haPopulateNonLeaderDatastore', true],
 ]);
 
-/** Deprecated plugin types and their replacements. */
 const DEPRECATED_TYPES: ReadonlyMap<string, string> = new Map([
   ['by-label', 'label-selector-filter'],
   ['by-label-selector', 'label-selector-filter'],

@@ -62,7 +62,6 @@ function planProfile(
   };
 }
 
-/** The one handler listed, or the default handler, which runs exactly one profile. */
 export function planHandler(
   profiles: readonly PlannedProfile[],
   table: PluginTable,

@@ -16,10 +16,7 @@ const fileDiscoverySchema: z.ZodType<FileDiscoveryPlan> = z.strictObject({
   watchFile: z.boolean().default(false),
 });
 
-/**
- * Types that add a plugin of another type with their own parameters, as the reference's wrappers
- * do: to each the added type, which is also the added plugin's name.
- */
+/** By type, another type that it adds with its own parameters, as the reference's wrappers do. */
 const COMPANIONS: ReadonlyMap<string, string> = new Map([
   ['precise-prefix-cache-scorer', PRECISE_PREFIX_PRODUCER],
 ]);
@@ -30,7 +27,6 @@ export class PluginTable {
   readonly #types: ReadonlyMap<string, KnownPlugin>;
   readonly #issues: ConfigIssue[];
   readonly #plugins = new Map<string, PlannedPlugin>();
-  /** Parameters of the companions that were added, by type. */
   readonly #companions = new Map<string, unknown>();
   readonly #discoveries = new Map<string, FileDiscoveryPlan>();
 
@@ -73,10 +69,7 @@ export class PluginTable {
     return index < 0 ? '(injected)' : `plugins[${index}]`;
   }
 
-  /**
-   * The plugin with the name `pluginRef`; undefined, with an issue, where there is none of `kinds`.
-   * A listed plugin with errors is undefined without a further issue.
-   */
+  /** Undefined, with an issue, where none is of `kinds`; a plugin with errors has its issue. */
   resolve(
     pluginRef: string,
     {
@@ -181,10 +174,7 @@ function typesOf(catalogue: PluginCatalogue): ReadonlyMap<string, KnownPlugin> {
   return new Map(known.map((each) => [each.definition.type, each]));
 }
 
-/**
- * Parameters as a configuration can state them: as parsed, with every default, where the schema
- * reads them back alike; else as given, such as a duration that the schema has made a number of.
- */
+/** As parsed, where the schema reads that back alike; else as given, such as durations. */
 function writtenParameters(
   schema: Schema<unknown>,
   { parsed, given }: { readonly parsed: unknown; readonly given: unknown },

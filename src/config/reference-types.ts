@@ -85,7 +85,6 @@ export function coreInsteadOf(type: string): string | undefined {
   return ACCEPTED.find((accepted) => accepted.type === type)?.instead;
 }
 
-/** Whether the type is accepted but has no effect yet. */
 export function isWithoutEffect(type: string): boolean {
   return WITHOUT_EFFECT.has(type);
 }

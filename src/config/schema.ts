@@ -3,7 +3,6 @@ import { readYaml } from '../files/read-yaml.ts';
 import { zodIssues } from '../files/zod-issues.ts';
 import { ConfigError } from '../framework/error.ts';
 
-/** The reference's API version. */
 export const API_VERSION = 'llm-d.ai/v1alpha1';
 /** The version's deprecated name, which the reference still accepts. */
 export const LEGACY_API_VERSION = 'inference.networking.x-k8s.io/v1alpha1';
@@ -90,7 +89,6 @@ export interface DataLayerEntry {
   readonly crossReplicaSyncInterval?: string | null | undefined;
 }
 
-/** The reference picker's configuration format, as read. */
 export interface EndpointPickerConfig {
   readonly apiVersion: typeof API_VERSION | typeof LEGACY_API_VERSION;
   readonly kind: typeof KIND;

@@ -2,10 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { ConfigError } from '../framework/error.ts';
 
-/**
- * The absolute path of a file that the package ships, such as `deploy/envoy.yaml`. Works when the
- * program runs from its sources and when it runs from `dist`.
- */
+/** The absolute path of a shipped file, such as `deploy/envoy.yaml`, from sources or `dist`. */
 export function packageFile(path: string): string {
   let folder = import.meta.dirname;
   while (!existsSync(join(folder, 'package.json'))) {

@@ -15,7 +15,6 @@ export function nearest(wrong: string, known: Iterable<string>): string {
   return best === '' ? '' : ` (did you mean ${best}?)`;
 }
 
-/** The Levenshtein distance, computed one row at a time. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i++) {

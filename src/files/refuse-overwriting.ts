@@ -3,9 +3,8 @@ import { dirname, join } from 'node:path';
 import { ConfigError } from '../framework/error.ts';
 
 /**
- * Throws ConfigError where the file `to` must not be written: where it, under whatever name or
- * link, is one of `inputs` or a file in a folder of `inputs`; where it is a folder; and where its
- * folder does not exist. `example` is a file name that the message suggests for a folder.
+ * Throws ConfigError where `to` is a folder or in none, or is, by any name or link, one of `inputs`
+ * or in one of their folders. `example` is a file name suggested in place of a folder.
  */
 export function refuseOverwriting(
   to: string,

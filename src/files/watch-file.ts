@@ -12,11 +12,9 @@ interface FileWatch {
 }
 
 /**
- * Calls `onChange` when a file may have new content, perhaps several times for one change, and once
- * at the start, for changes made before the watch was ready.
- *
- * It watches the folder, not the file: an atomic replacement is another file under the same name,
- * and a mounted ConfigMap changes by a link `..data` beside it.
+ * Calls `onChange` once the watch is ready and when a file may have changed, perhaps several times.
+ * Watches the folder: an atomic replacement is another file, and a mounted ConfigMap changes by a
+ * link `..data` beside it.
  */
 export function watchFile(
   path: string,

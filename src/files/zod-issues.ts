@@ -3,9 +3,8 @@ import type { ConfigIssue } from '../framework/error.ts';
 import { nearest } from './nearest.ts';
 
 /**
- * zod's issues in a person's words: a path such as `plugins[0].weight`, and one issue for each
- * unknown name, with the name of `schema` that was probably meant. `at` is the path of the parsed
- * value, such as `plugins[0].parameters`.
+ * zod's issues in plain words, one for each unknown name, with the name of `schema` that was
+ * probably meant. `at` is the path of the parsed value, such as `plugins[0].parameters`.
  */
 export function zodIssues(
   error: z.ZodError,
@@ -26,10 +25,7 @@ export function zodIssues(
   });
 }
 
-/**
- * Parses `value`, which is at the path `at` of a configuration. Where it does not fit the schema,
- * adds issues and returns undefined.
- */
+/** Where `value`, at the path `at`, does not fit the schema, adds issues and returns undefined. */
 export function parseOrReport<T>(
   schema: { parse(value: unknown): T },
   value: unknown,

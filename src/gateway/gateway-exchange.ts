@@ -14,10 +14,7 @@ interface ExchangeOptions {
 
 const DESTINATION = 'x-gateway-destination-endpoint';
 
-/**
- * Passes one HTTP request to the picker in full duplex, to the endpoint that it picks, and the
- * response back.
- */
+/** One HTTP request: to the picker in full duplex, to the picked endpoint, and back. */
 export class GatewayExchange {
   readonly #options: ExchangeOptions;
   readonly #stream: ExtProcStream;
@@ -89,7 +86,6 @@ export class GatewayExchange {
     this.#end();
   }
 
-  /** Stops everything that runs for this request. */
   #end(): void {
     if (this.#over) return;
     this.#over = true;
@@ -202,7 +198,6 @@ export class GatewayExchange {
     if (!this.#over) this.#stream.end();
   }
 
-  /** The picker has ended the stream: the rest of the response is passed directly. */
   #onPickerDone(): void {
     if (this.#over || this.#options.response.writableEnded) return;
     this.#passing = true;

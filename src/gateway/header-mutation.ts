@@ -42,8 +42,8 @@ export function toWire(pairs: readonly HeaderPair[]): readonly WireHeader[] {
 }
 
 /**
- * Applies the picker's changes: removals first, then each set header in order. As in Envoy, a
- * header without `append_action` replaces. Pseudo-headers cannot be changed.
+ * Removals first, then each set header in order. As in Envoy, one without `append_action` replaces.
+ * Pseudo-headers cannot be changed.
  */
 export function applyMutation(
   pairs: readonly HeaderPair[],

@@ -7,7 +7,6 @@ import { GatewayExchange } from './gateway-exchange.ts';
 
 interface GatewayOptions {
   readonly host: string;
-  /** 0 selects a free port. */
   readonly port: number;
   /** Where the picker serves ext_proc, `host:port`. */
   readonly extProcAddress: string;
@@ -25,9 +24,8 @@ export interface Gateway {
 const UPSTREAM_IDLE_MS = 4_000;
 
 /**
- * Starts a small HTTP gateway that asks the picker over ext_proc in full duplex, as Envoy does. For
- * machines without Envoy: plaintext HTTP/1.1, one process, only the first of several destinations,
- * no retries, no request trailers.
+ * An HTTP gateway that asks the picker over ext_proc in full duplex, for machines without Envoy:
+ * plaintext HTTP/1.1, only the first of several destinations, no retries, no request trailers.
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { host, port, extProcAddress, extProcTls, log } = options;

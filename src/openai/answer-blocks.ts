@@ -9,16 +9,15 @@ const SEPARATOR: Uint8Array = Uint8Array.of(0x0a);
 
 interface AnswerBlocksParts {
   readonly prompt: PromptBlocks;
-  /** The prompt's last run of text, which the answer continues. */
   readonly run: ContentBlocks;
   readonly root: string;
   readonly seed: number;
 }
 
 /**
- * Hashes an answer behind its prompt while it arrives, as the next turn's body will contain it: an
- * assistant's message after the others. Like prompts, the text is hashed with its JSON escapes: if
- * client and server escape differently, the next turn matches the prompt's blocks only.
+ * Hashes an answer behind its prompt while it arrives, as the next turn's body will contain it.
+ * Text is hashed with its JSON escapes: where client and server escape differently, the next turn
+ * matches the prompt's blocks only.
  */
 export class AnswerBlocks {
   readonly #parts: AnswerBlocksParts;

@@ -13,15 +13,12 @@ const FIRST_OF_EVENT = 0x64;
 const JSON_TYPE = /json/i;
 const EVENT_STREAM = /event-stream/i;
 
-/**
- * `value`: behind the key. `escape`: behind a backslash in the text. `rest`: behind the text of an
- * event. `given-up`: the answer is not hashed.
- */
+/** `value`: behind the key. `escape`: behind a backslash. `rest`: behind an event's text. */
 type State = 'outside' | 'value' | 'text' | 'escape' | 'rest' | 'given-up';
 
 /**
- * Finds the generated text in a chat's answer while its chunks pass, as one JSON or as server-sent
- * events, and has it hashed. Searches for the key only, and keeps no chunk.
+ * Finds and hashes the generated text of a chat's answer, JSON or server-sent events, while its
+ * chunks pass. Searches for the key only, and keeps no chunk.
  */
 export class AnswerText {
   readonly #blocks: AnswerBlocks;

@@ -30,7 +30,6 @@ export function editChunk(
   return pieces.filter((piece) => piece.length > 0);
 }
 
-/** Edits a whole body; returns views in order. */
 export function editBody(
   edit: BodyEdit | undefined,
   chunks: readonly Uint8Array[],

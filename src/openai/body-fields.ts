@@ -18,7 +18,6 @@ const MEDIA_KEYS: ReadonlySet<string> = new Set(['url', 'data', 'image_url', 'fi
 export class BodyFields implements JsonHandler {
   /** Type of each top-level field; the last one if a field is repeated. */
   readonly types: Map<string, FieldType> = new Map();
-  /** Number of elements of each top-level array. */
   readonly lengths: Map<string, number> = new Map();
   /** Short scalars by path: `model`, `sampling_params.max_tokens`. */
   readonly values: Map<string, string | number | boolean> = new Map();
@@ -34,7 +33,6 @@ export class BodyFields implements JsonHandler {
 
   readonly #shape: RequestShape;
   #depth = 0;
-  /** The current top-level field. */
   #field = '';
   /** The latest property name, at any depth. */
   #key = '';

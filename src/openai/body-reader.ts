@@ -12,7 +12,6 @@ export interface RequestHead {
   readonly headers: ReadonlyMap<string, string>;
 }
 
-/** Reads one request's body while its chunks arrive. */
 export interface BodyReader {
   /** Whether the rest cannot matter: the JSON value is closed, or the body is not read at all. */
   readonly complete: boolean;

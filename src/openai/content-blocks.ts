@@ -13,8 +13,8 @@ const scratch = new Uint8Array(BLOCK_BYTES);
 const scratchWords = new Int32Array(scratch.buffer);
 
 /**
- * Cuts a run of prompt text into blocks of 256 bytes and hashes each as soon as it is full. A hash
- * covers the block's content only; `Chain` makes it depend on the blocks before.
+ * Cuts prompt text into blocks of 256 bytes and hashes each block's content as soon as it is full;
+ * `Chain` makes hashes depend on the blocks before.
  */
 export class ContentBlocks {
   readonly #seed: number;
@@ -30,7 +30,6 @@ export class ContentBlocks {
     this.#seed = seed | 0;
   }
 
-  /** Number of bytes pushed. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -153,7 +152,6 @@ function appendRun(chain: Chain, run: ContentBlocks, words: Uint32Array, block: 
   return block + run.count;
 }
 
-/** The running hash of a chain of blocks. */
 export class Chain {
   low: number;
   high: number;

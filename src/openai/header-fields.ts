@@ -1,6 +1,5 @@
 import { DEFAULT_FLOW, type InferenceRequest } from '../framework/request.ts';
 
-/** The fields of a request that its headers set. */
 type HeaderFields = Pick<InferenceRequest, 'objective' | 'fairnessId' | 'ttftSloMs' | 'tpotSloMs'>;
 
 /** Current header names win over older ones. */

@@ -154,7 +154,6 @@ function text(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** The type's name with its article. */
 function article(type: FieldType): string {
   if (type === 'null') return 'null';
   return type === 'array' || type === 'object' ? `an ${type}` : `a ${type}`;

@@ -1,7 +1,6 @@
 import { invariant } from '../framework/error.ts';
 import { byteName, decodeJsonString, invalidRequest, isHexDigit } from './json-text.ts';
 
-/** Receives the parts of a JSON text in order. */
 export interface JsonHandler {
   /** `end`: offset behind the brace in the whole text. */
   beginObject(end: number): void;
@@ -9,10 +8,7 @@ export interface JsonHandler {
   beginArray(): void;
   endArray(): void;
   key(name: string): void;
-  /**
-   * One piece of a string value, raw with its escapes. `text` is a view that is valid during the
-   * call. `end`: offset behind the piece in the whole text.
-   */
+  /** A piece of a string, raw, valid during the call; `end`: offset behind it in the whole text. */
   stringPart(text: Uint8Array, last: boolean, end: number): void;
   integer(value: number): void;
   /** `true`, `false`, `null`, or a number that is not a plain integer. */
@@ -50,8 +46,8 @@ type State =
   | 'token';
 
 /**
- * Checks a JSON text (RFC 8259) while its chunks arrive and passes its parts to a handler. Keeps
- * only the nesting. Throws RoutingError `invalid-request` at the first invalid byte.
+ * Checks a JSON text (RFC 8259) while its chunks arrive. Keeps only the nesting. Throws
+ * RoutingError `invalid-request` at the first invalid byte.
  */
 export class JsonScanner {
   readonly #handler: JsonHandler;

@@ -25,9 +25,9 @@ const [OPEN_ARRAY, BACKSLASH, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [
 ];
 
 /**
- * Replaces the serving model's name by the requested one in an answer: in `model` at the top level
- * of each JSON text or of its `message` or `response`. All other bytes pass unchanged. Only a value
- * cut by the end of a chunk is held back, and only while it can still be that name.
+ * Replaces the serving model's name by the requested one in `model` at the top level of an answer's
+ * JSON texts or of their `message` or `response`. Holds back only a value cut by a chunk's end,
+ * while it can still be that name.
  */
 export class ModelRestorer {
   readonly #served: string;

@@ -24,8 +24,8 @@ interface Target {
 }
 
 /**
- * Resolves a request's model: by a rule for the name in its body, else by a header, else that name.
- * A name is looked up once, so that a rule changed while the body arrives has no effect on it.
+ * Resolves a model: by a rule for the body's name, else by a header, else that name. Looks a name
+ * up once: a rule changed while the body arrives has no effect.
  */
 export class ModelTarget {
   readonly #options: ModelTargetOptions;

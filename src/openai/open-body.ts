@@ -17,10 +17,7 @@ interface OpenBodyOptions {
 
 type PriorityOf = (objective: string | undefined) => number;
 
-/**
- * Makes readers for requests' bodies, chosen by path and content type. They throw RoutingError
- * `body-too-large`, also when `content-length` is over the bound.
- */
+/** Makes readers by path and content type. Throws RoutingError `body-too-large`. */
 export function createOpenBody({
   bodyBytesMax,
   hashSeed,

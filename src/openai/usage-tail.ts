@@ -6,8 +6,8 @@ const TAIL_BYTES = 8 * 1024;
 const KEY = '"usage"';
 
 /**
- * Keeps the end of a response and reads its token usage. Copies the bytes, as a view of a small
- * chunk would keep a large read in memory. Parses nothing before the end.
+ * Keeps the end of a response and reads its token usage at the end. Copies the bytes, as a view of
+ * a small chunk would keep a large read in memory.
  */
 export class UsageTail {
   #ring: Buffer | undefined;
@@ -41,8 +41,8 @@ export class UsageTail {
 }
 
 /**
- * Anthropic's stream has the prompt's tokens in its first event and the answer's in its last, so
- * counts missing in the last object are taken from earlier ones.
+ * Anthropic's first event has the prompt's tokens, its last the answer's: missing counts come from
+ * earlier objects.
  */
 function usageIn(text: string): Usage | undefined {
   let completionTokens: number | undefined;

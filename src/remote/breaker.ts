@@ -9,8 +9,8 @@ const OPEN_MS_MAX = 30_000;
 type BreakerState = 'closed' | 'open' | 'half-open';
 
 /**
- * Circuit breaker: says whether to wait for a peer's answer. Five failures in a row open it for a
- * second; then one trial decides, for whose answer no request waits.
+ * Circuit breaker: five failures in a row open it for a second; then one trial decides, for whose
+ * answer no request waits.
  */
 export class Breaker {
   readonly #clock: Clock;

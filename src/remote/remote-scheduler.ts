@@ -50,10 +50,7 @@ const BUSY_MS = 2;
 /** Longest time that updates wait for a request to be sent with. */
 const UPDATE_INTERVAL_MS = 100;
 
-/**
- * A scheduler in another process. `prepare` asks it; `schedule` returns its decision, or declines
- * if none has come in time.
- */
+/** `prepare` asks the other process; `schedule` declines where no decision came in time. */
 export class RemoteScheduler implements ReplacementScheduler {
   readonly #options: RemoteOptions;
   readonly #host: SchedulerHost;

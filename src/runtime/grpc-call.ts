@@ -9,9 +9,8 @@ import {
 import type { Call, CallOptions } from '../framework/runtime.ts';
 
 /**
- * One call on a connection of its own, which closes with the call. Never throws: every failure, an
- * unreadable file of certificate authorities included, is reported through `onClosed`, always after
- * the constructor has returned.
+ * One call on a connection of its own. Never throws: every failure, an unreadable file of
+ * certificate authorities included, is reported through `onClosed`, after the constructor.
  */
 export class GrpcCall implements Call {
   readonly #options: CallOptions;

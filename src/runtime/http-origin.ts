@@ -67,10 +67,7 @@ export class HttpOrigin {
     });
   }
 
-  /**
-   * Nothing could be sent, so the connection is not established: packets are lost. A new one tries
-   * again at once, while the old one would wait longer each time and keep what is queued in it.
-   */
+  /** Packets are lost. A new connection tries at once; the old one waits longer each time. */
   #reconnect(): void {
     if ([...this.#open].some(({ started }) => started)) return;
     void this.#client.destroy();

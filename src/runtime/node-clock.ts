@@ -14,8 +14,8 @@ export function nodeClock(): Clock {
 }
 
 /**
- * Node counts a delay in whole milliseconds from when its event loop last read the time, which may
- * be a while ago in a busy process. So each timer checks the time and, when early, waits again.
+ * Node counts whole milliseconds from when its loop last read the time, perhaps a while ago: each
+ * timer checks the time and, when early, waits again.
  */
 class NodeTimer implements Timer {
   readonly #due: Millis;

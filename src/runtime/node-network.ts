@@ -33,9 +33,8 @@ interface NodeNetworkOptions {
 }
 
 /**
- * HTTP over undici's dispatcher, without streams, and one kept-alive connection for each origin.
- * GET requests to one origin run one after another. Certificates are not verified, as model servers
- * have none that could be.
+ * HTTP without streams, over one kept-alive connection for each origin, GET requests one after
+ * another. Certificates are not verified, as model servers have none that could be.
  */
 export function createNodeNetwork({ idleMs = IDLE_MS }: NodeNetworkOptions = {}): NodeNetwork {
   const origins = new Origins(idleMs);

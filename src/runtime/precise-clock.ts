@@ -10,10 +10,9 @@ const SPIN_SHARE = 0.2;
 const SPIN_SAVED_MS_MAX = 100;
 
 /**
- * The machine's time, with timers that fire within microseconds; those of `nodeClock` fire up to
- * two milliseconds late. At the end of each wait the event loop spins, and other work still gets
- * its turn. Once the polling share of a core is used up, timers are as coarse as Node's. A timer
- * keeps the process alive only while it spins.
+ * Timers that fire within microseconds; `nodeClock`'s are up to 2 ms late. At the end of each wait
+ * the event loop spins, and other work gets its turn; beyond a core's polling share timers are as
+ * coarse as Node's. Keeps the process alive only while it spins.
  */
 export function preciseClock(): Clock {
   const coarse = nodeClock();

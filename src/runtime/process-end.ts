@@ -17,8 +17,8 @@ export function untilSignal(): Promise<NodeJS.Signals> {
 export const ENDS_WITH_PARENT = 'POINTSMAN_ENDS_WITH_PARENT';
 
 /**
- * Ends this process, as SIGTERM does, when its parent has ended, where the parent asked for that:
- * with `ENDS_WITH_PARENT` and an IPC channel, which the system closes even if the parent is killed.
+ * Ends this process as SIGTERM does when a parent that set `ENDS_WITH_PARENT` ends. It needs an IPC
+ * channel, which the system closes even if the parent is killed.
  */
 export function endWithParent(): void {
   if (process.env[ENDS_WITH_PARENT] === undefined || process.send === undefined) return;

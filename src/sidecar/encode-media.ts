@@ -20,9 +20,8 @@ export const REQUEST_ID = 'x-request-id';
 const MEDIA: ReadonlySet<unknown> = new Set(['image_url', 'audio_url', 'video_url', 'input_audio']);
 
 /**
- * Has the media of a chat request encoded, one parallel request for each item. Returns the body
- * with the encoders' `ec_transfer_params`, or undefined if it has no media. Throws at the first
- * failure and aborts the other requests.
+ * Has each of a chat's media encoded by one parallel request. Returns the body with the encoders'
+ * `ec_transfer_params`, undefined without media. Throws at the first failure and aborts the others.
  */
 export async function encodeMedia(
   body: Buffer,
@@ -72,8 +71,8 @@ function encodeRequest({ model }: Json, item: Json): Json {
 }
 
 /**
- * The client's request with the encoders' transfer parameters, keyed by item hash. Encoders that
- * share storage with the decoding server return none, and then the request stays as it is.
+ * Transfer parameters are keyed by item hash. Encoders that share storage with the decoding server
+ * return none.
  */
 function withTransferParams(chat: Json, answers: readonly unknown[]): Json {
   const params = objectsIn(objectsIn(answers).map((answer) => answer['ec_transfer_params']));

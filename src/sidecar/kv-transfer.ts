@@ -12,8 +12,8 @@ const KEEP_KV_FOR_DECODER = {
 const CAPS: readonly string[] = ['max_tokens', 'max_completion_tokens', 'min_tokens'];
 
 /**
- * The request for the prefilling server: it computes the prompt, keeps its KV for another server
- * and generates one unstreamed token. Every cap that the client has set becomes 1.
+ * For the prefilling server, which keeps the KV and generates one unstreamed token: every cap that
+ * the client has set becomes 1.
  */
 export function prefillBody(body: Json): Json {
   const { stream_options: _options, ...rest } = body;

@@ -58,11 +58,10 @@ const NOT_FORWARDED: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Starts the proxy in front of a decoding server. If a header names a prefilling server, a
- * generation request goes there first for one token, then to the decoding server with the answer
- * about the KV (NIXL's contract). If another header names encoders, the media are encoded there
- * before that, item by item. A stage that fails in any way is left to the decoding server, so that
- * a lost server costs time and no request. All other requests are forwarded unchanged.
+ * Starts the proxy in front of a decoding server. A generation request goes first to the encoders
+ * that a header names, item by item, then for one token to the prefilling server of another header,
+ * then on with the answer about the KV (NIXL's contract). A stage that fails is left to the
+ * decoding server. All other requests are forwarded unchanged.
  */
 export async function startSidecar(options: SidecarOptions): Promise<Sidecar> {
   const agent = new Agent({ keepAliveTimeout: IDLE_MS, headersTimeout: 0, bodyTimeout: 0 });

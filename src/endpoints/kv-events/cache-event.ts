@@ -1,7 +1,6 @@
 /** 64-bit hashes of two words each: hash i is word 2i (low) and word 2i + 1 (high). */
 export type HashWords = Uint32Array;
 
-/** A change of an engine's prefix cache, the same for all engines and layouts. */
 export type CacheEvent =
   | {
       readonly kind: 'stored';

@@ -26,7 +26,6 @@ interface CacheViewOptions {
   /** Adapter names are added to it as they occur in events. */
   readonly adapters: Set<string>;
   readonly room: BlockRoom;
-  /** Called when the engine has cleared its cache. */
   readonly onCleared: () => void;
   /** The weight of a block by its tier; other tiers weigh 1. */
   readonly tierWeights: ReadonlyMap<string, number>;
@@ -55,7 +54,6 @@ export class CacheView {
     return this.#blockTokens;
   }
 
-  /** Discards everything known. */
   reset(knowledge: Knowledge): void {
     this.blocks.clear();
     this.knowledge = knowledge;

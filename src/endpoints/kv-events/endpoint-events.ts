@@ -10,7 +10,6 @@ import type { BlockRoom } from './resident-blocks.ts';
 import { StreamStats } from './stream-stats.ts';
 import type { TokenChain } from './token-chain.ts';
 
-/** What the endpoints of a pool share. */
 export interface EventsShared {
   readonly config: PrecisePrefixConfig;
   readonly host: DataSourceHost;
@@ -76,7 +75,6 @@ export class EndpointEvents {
     return this.#model;
   }
 
-  /** Takes a batch of events. */
   receive(topic: string, sequence: number, payload: Uint8Array): void {
     this.#model = modelIn(topic) ?? this.#model;
     this.#stream.message(sequence, payload);

@@ -2,7 +2,6 @@ import type { Clock, Millis } from '../../framework/runtime.ts';
 import { Replay, type ReplaySlots } from './replay.ts';
 import type { StreamStats } from './stream-stats.ts';
 
-/** Takes the batches of a stream. */
 interface StreamSink {
   /** Takes the next batch in order. Returns false where the payload is not a batch. */
   apply(payload: Uint8Array): boolean;
@@ -16,7 +15,6 @@ interface EventStreamOptions {
   readonly stats: StreamStats;
   /** Asks the publisher for all batches from this number on; undefined without a replay socket. */
   readonly requestReplay: ((from: number) => void) | undefined;
-  /** Shared by all streams. */
   readonly replaySlots: ReplaySlots;
 }
 
@@ -36,9 +34,8 @@ interface Batch {
 }
 
 /**
- * Puts the batches of one publisher in order: each is passed on once, a gap is filled from the
- * replay socket or else everything known is discarded, and a restart is noticed. No sockets; time
- * comes only from the clock.
+ * Puts one publisher's batches in order, each once. Fills gaps from the replay socket, or else
+ * discards everything known; notices restarts. No sockets; time only from the clock.
  */
 export class EventStream {
   readonly #options: EventStreamOptions;
@@ -57,29 +54,23 @@ export class EventStream {
     this.#options = options;
   }
 
-  /** Bytes of the batches held back until a gap is filled. */
   get heldBytes(): number {
     return this.#heldBytes;
   }
 
-  /**
-   * Must be called for each new connection. Requests what was published before it; without a replay
-   * socket everything known before an interruption is discarded.
-   */
+  /** For each new connection. Asks for what came before it; without replay, all is discarded. */
   connected(): void {
     if (this.#closed || this.#replay !== undefined) return;
     if (this.#mayReplay) this.#startReplay(false);
     else if (this.#next !== undefined) this.#giveUp(undefined);
   }
 
-  /** Takes a batch from the event socket. */
   message(sequence: number, payload: Uint8Array): void {
     if (this.#closed) return;
     if (this.#replay === undefined) this.#accept({ sequence, payload });
     else this.#hold({ sequence, payload });
   }
 
-  /** Takes a batch from the replay socket. */
   replayed(sequence: number, payload: Uint8Array): void {
     const replay = this.#replay;
     if (replay === undefined || !replay.requested) return;

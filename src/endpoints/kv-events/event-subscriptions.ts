@@ -14,7 +14,6 @@ const TOPIC_FILTER = 'kv@';
 /** The KV events of a pool: from a connection to each endpoint, from one bound socket, or both. */
 export class EventSubscriptions {
   readonly chain: TokenChain;
-  /** Names of the adapters that occurred in events. */
   readonly adapters: Set<string> = new Set();
   readonly #shared: EventsShared;
   readonly #onCacheEmptied: (endpoint: Endpoint) => void;

@@ -2,7 +2,6 @@ import type { MessageSocket, Network } from '../../framework/runtime.ts';
 
 interface KvEventClientOptions {
   readonly network: Network;
-  /** The ZMQ address that publishes the events. */
   readonly address: string;
   /** The ZMQ address that replays missed events; undefined where there is none. */
   readonly replayAddress: string | undefined;

@@ -8,7 +8,6 @@ export interface PrecisePrefixConfig {
   readonly blockTokens: number;
   /** The prefix of topics; undefined: each socket's default. */
   readonly topicFilter: string | undefined;
-  /** Whether to connect to each endpoint. */
   readonly discoverPods: boolean;
   /** The address to bind, for publishers that connect to the picker. */
   readonly bindAddress: string | undefined;

@@ -24,9 +24,8 @@ import { type PrecisePrefixConfig, precisePrefixConfig } from './precise-config.
 import { PrecisePrompts, type PreparedPrompt } from './precise-prompts.ts';
 
 /**
- * The exact prefix matches of requests: KV events name the blocks that each engine holds, and a
- * request's token ids give the blocks of its prompt. Where either is unknown, the match is
- * estimated from what was sent to each endpoint, and counted as approximate.
+ * Exact prefix matches: KV events name the blocks that engines hold, token ids those of a prompt.
+ * Where either is unknown, the match is estimated from what was sent, and counted as approximate.
  */
 export const precisePrefixProducer: DataSourceDefinition = defineDataSource<PrecisePrefixConfig>({
   type: PRECISE_PREFIX_PRODUCER,
@@ -74,12 +73,10 @@ export class PrecisePrefixIndex implements DataSource {
     ];
   }
 
-  /** The number of blocks that the endpoint holds, by its events. */
   size(endpoint: Endpoint): number {
     return this.events(endpoint)?.view.blocks.size ?? 0;
   }
 
-  /** The events of an endpoint; undefined when it is not in the pool. */
   events(endpoint: Endpoint): EndpointEvents | undefined {
     return this.#subscriptions.of(endpoint);
   }
@@ -187,8 +184,8 @@ function estimatedTokens(match: PrefixMatch, endpoint: Endpoint, tokens: number)
 }
 
 /**
- * Whether the engine's blocks belong to the requested model. Blocks of an adapter carry its name in
- * their keys. Any other name that is not the topic's model is an adapter without stored blocks.
+ * Keys of an adapter's blocks carry its name. Any other name that is not the topic's model is an
+ * adapter without stored blocks.
  */
 function areOfModel(
   { model: topicModel }: EndpointEvents,

@@ -14,7 +14,6 @@ const CACHE_BYTES_MAX = 64 * 1024 * 1024;
 
 /** A request's prompt, divided into blocks as the engines do it. */
 export interface PreparedPrompt {
-  /** The number of tokens. */
   readonly tokens: number;
   /** The block keys, by each block size that an engine has. */
   readonly blocks: ReadonlyMap<number, PromptBlocks>;

@@ -29,7 +29,6 @@ export class ReplaySlots {
 interface ReplayOptions {
   readonly clock: Clock;
   readonly slots: ReplaySlots;
-  /** Sends the request for the missed batches. */
   readonly request: () => void;
   /** Called when the replay takes too long, or several requests in a row bring nothing new. */
   readonly onFailed: () => void;
@@ -57,7 +56,6 @@ export class Replay {
     return this.#hasSlot;
   }
 
-  /** Must be called for each batch of the answer. */
   onBatch(): void {
     this.answered = true;
     this.#after(IDLE_MS, this.again);

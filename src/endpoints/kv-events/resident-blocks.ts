@@ -7,26 +7,21 @@ export const TIERS_MAX = 4;
 /** The counter's maximum. Only wrong events store a block more often. */
 const COPIES_MAX = 0xffff;
 
-/** Room for blocks, shared by several endpoints. */
 export interface BlockRoom {
   left: number;
 }
 
-/** A 64-bit number as two 32-bit words. */
 interface Words {
   readonly low: number;
   readonly high: number;
 }
 
 /**
- * The exact content of one engine's prefix cache. A block is known by the engine's hash, which
- * events name, and by our key, which is computed from a prompt's tokens. For each tier it counts
- * how often the block was stored and not yet removed; a block with any copy is held.
- *
- * Engines evict the end of a chain first, so usually the parents of a held block are held, too, and
- * binary search finds the match of a prompt. A block that is removed before its children becomes a
- * ghost, which is kept until they are removed. While there are ghosts, the match is found block by
- * block. The result is exact in both cases.
+ * The exact content of one engine's prefix cache. A block is found by the engine's hash, which
+ * events name, and by our key, computed from tokens. It is held while any tier has a copy. Engines
+ * evict the end of a chain first, so binary search finds a prompt's match. A block removed before
+ * its children is a ghost until they are removed; while there are any, the match is found block by
+ * block.
  */
 export class ResidentBlocks {
   readonly #room: BlockRoom;
@@ -49,7 +44,6 @@ export class ResidentBlocks {
     this.#room = room;
   }
 
-  /** The number of blocks held. */
   get size(): number {
     return this.#byKey.size;
   }
@@ -107,7 +101,6 @@ export class ResidentBlocks {
     return true;
   }
 
-  /** Removes everything, and gives the room back. */
   clear(): void {
     this.#room.left += this.#byHash.size;
     this.#byHash.clear();
@@ -190,8 +183,8 @@ export class ResidentBlocks {
 }
 
 /**
- * The low word mixed with the high one, which loses nothing beside the high word. Engines choose
- * their hashes, and some count upwards, while the table wants low words spread evenly.
+ * Loses nothing beside the high word. Some engines' hashes count upwards; the table needs low words
+ * that are spread evenly.
  */
 function spread(low: number, high: number): number {
   const mixed = Math.imul(low ^ Math.imul(high, 0x85ebca6b), 0x9e3779b1);

@@ -1,6 +1,6 @@
 /**
- * The key of a chain of token blocks, extended block by block: equal keys mean equal tokens from
- * the start, with the same root. 64 bits in two words; the seed prevents chosen collisions.
+ * The key of a chain of token blocks, 64 bits in two words: equal keys mean equal tokens from the
+ * start, with the same root. The seed prevents chosen collisions.
  */
 export class TokenChain {
   low = 0;
@@ -70,7 +70,6 @@ export function chainKeys(
   return words;
 }
 
-/** The finalizer of murmur3. */
 function finished(hash: number): number {
   let h = hash;
   h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);

@@ -1,21 +1,17 @@
 import { z } from 'zod';
 
-/** The priority of an InferenceObjective. */
 export const priority: z.ZodType<number> = z
   .int()
   .min(-(2 ** 31) + 1)
   .max(2 ** 31 - 1);
-/** The weight of a rewrite's target. */
 export const weight: z.ZodType<number> = z.int().min(1).max(1_000_000);
 
-/** A model that a rule may send a request to. */
 export interface RewriteTarget {
   readonly model: string;
   /** Above 0. Without a weight a target gets nothing, unless none has one: then all are equal. */
   readonly weight?: number | undefined;
 }
 
-/** Sends requests for some models to other models. */
 export interface ModelRewriteRule {
   /** The rule's name in metrics: that of its InferenceModelRewrite. */
   readonly rule: string;
@@ -40,10 +36,7 @@ export class ModelRewrites {
     this.#forAll = rules.find(({ models }) => models.length === 0);
   }
 
-  /**
-   * The target for a request; `model` is `''` where it names none. Undefined where no rule applies.
-   * `draw` returns a random number in [0, 1); it is called only where there is a choice.
-   */
+  /** `model`: `''` for none. `draw`: a random number in [0, 1), only called for a choice. */
   choose(
     model: string,
     draw: () => number,

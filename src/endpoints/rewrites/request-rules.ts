@@ -12,7 +12,6 @@ export class RequestRules {
     this.#random = random;
   }
 
-  /** Replaces all objectives. */
   setObjectives(priorities: ReadonlyMap<string, number>): void {
     this.#priorities = priorities;
   }
@@ -36,7 +35,6 @@ export class RequestRules {
     return this.#rewrites.choose(model, () => this.#random.fork(requestId).next());
   }
 
-  /** The present rules, as JSON. */
   describe(): {
     readonly objectives: Readonly<Record<string, number>>;
     readonly modelRewrites: readonly ModelRewriteRule[];

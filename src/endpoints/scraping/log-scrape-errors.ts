@@ -17,13 +17,12 @@ const LINES_MAX = 10;
 interface ScrapeLogOptions {
   readonly log: Pick<Log, 'info' | 'warn'>;
   readonly clock: Clock;
-  /** Called for each failed scrape. */
   readonly onFailure: (failure: ScrapeFailure) => void;
 }
 
 /**
- * Logs one line when scrapes of an endpoint begin to fail, one when they fail for another reason,
- * and one when they succeed again; of several changes within a second only the result.
+ * Logs when scrapes of an endpoint begin to fail, fail for another reason, and succeed again; of
+ * several changes within a second only the result.
  */
 export function logScrapeErrors(pool: EndpointPool, options: ScrapeLogOptions): void {
   scrapeErrorsOf(pool).observe(new ScrapeLog(pool, options));

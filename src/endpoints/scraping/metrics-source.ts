@@ -10,9 +10,7 @@ import type { Random } from '../../framework/runtime.ts';
 import { duration } from '../../plugins/parameters/duration.ts';
 import { type MetricsConfig, Scraper } from './scraper.ts';
 
-/** The reference's default interval. */
 const INTERVAL_MS = 50;
-/** The reference's timeout. */
 const TIMEOUT_MS = 1000;
 /** Scraping more often brings nothing new: engines update their gauges once in a step. */
 const INTERVAL_MS_MIN = 10;
@@ -37,9 +35,8 @@ const config = z.strictObject({
 });
 
 /**
- * Scrapes the metrics page of each endpoint at an interval. Each endpoint has its own schedule and
- * at most one scrape under way, so that a slow or dead one does not delay others. A sample is dated
- * by when its scrape was sent.
+ * Scrapes each endpoint's metrics page at an interval, one scrape at a time, so that a slow one
+ * delays no others. A sample is dated by when its scrape was sent.
  */
 export const metricsSource: DataSourceDefinition = defineDataSource<MetricsConfig>({
   type: 'metrics-data-source',

@@ -22,10 +22,8 @@ const HASH = 0x23;
 const BACK_BYTES = 256;
 
 /**
- * Finds the series of one metric in a Prometheus text page without reading the rest of the page.
- * An engine's page keeps its shape, so each finder remembers where its lines were and looks there
- * first. The series of a metric must be consecutive, as the format demands. Malformed lines are
- * skipped. Never throws.
+ * Finds one metric's consecutive series in a Prometheus text page. An engine's page keeps its
+ * shape, so it looks first where the lines were before. Skips malformed lines. Never throws.
  */
 export class SeriesFinder {
   readonly #spec: SeriesSpec;

@@ -1,10 +1,7 @@
 import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
 import type { EndpointWriter } from '../../framework/plugin.ts';
 
-/**
- * Why a scrape failed. `unreachable`: no complete answer arrived in time. `status`: the status of
- * the answer was not 200. `no-series`: the page had no series of a known engine.
- */
+/** `unreachable`: no complete answer in time; `no-series`: none of a known engine. */
 export type ScrapeFailure = (typeof SCRAPE_FAILURES)[number];
 
 export const SCRAPE_FAILURES = ['unreachable', 'status', 'no-series'] as const;
@@ -19,7 +16,6 @@ export interface ScrapeError {
 }
 
 export interface ScrapeObserver {
-  /** Called after each failed scrape. */
   onScrapeError(error: ScrapeError): void;
   /** Called when a scrape succeeds after failures, or a failing scrape is stopped for good. */
   onScrapeErrorOver?(id: EndpointId): void;

@@ -10,7 +10,6 @@ import {
 import { type DataSourceDefinition, defineDataSource } from '../../framework/plugin.ts';
 
 const labelName = z.string().min(1);
-/** The extractor's parameters: the label that holds the name of each level. */
 export interface TopologyLabels {
   readonly hostLabel: string;
   readonly rackLabel: string;
@@ -50,14 +49,10 @@ export const topologyExtractor: DataSourceDefinition = defineDataSource({
       return place;
     };
     const view: TopologyView = { placeOf };
-    return {
-      facts: [{ key: topologyKey(name), compute: () => view }],
-      stop: () => undefined,
-    };
+    return { facts: [{ key: topologyKey(name), compute: () => view }], stop: () => undefined };
   },
 });
 
-/** The label of each level. */
 export function labelNames(labels: TopologyLabels): Readonly<Record<TopologyLevel, string>> {
   return {
     host: labels.hostLabel,

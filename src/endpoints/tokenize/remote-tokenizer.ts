@@ -17,7 +17,6 @@ interface RemoteTokenizerOptions {
 interface TokenizerStats {
   hits: number;
   answers: number;
-  /** The sum of the times that requests waited. */
   waitedMs: Millis;
 }
 

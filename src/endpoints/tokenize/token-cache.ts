@@ -8,7 +8,6 @@ export class TokenCache {
     this.#bytesMax = bytesMax;
   }
 
-  /** Bytes of ids and requests together. */
   get bytes(): number {
     return this.#bytes;
   }

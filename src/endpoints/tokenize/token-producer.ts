@@ -7,17 +7,13 @@ import {
 import type { Millis } from '../../framework/runtime.ts';
 import { duration } from '../../plugins/parameters/duration.ts';
 
-/** The tokenizer for the requests of a pool. */
 interface TokenizerChoice {
   /** A server with vLLM's render API; undefined: `/tokenize` of the pool's model servers. */
   readonly url: string | undefined;
   readonly deadlineMs: Millis;
 }
 
-/**
- * Must be less than the cost of a wrong pick: a prefill of some 100 ms for long prompts. Model
- * servers answer in 1 to 10 ms for thousands of tokens.
- */
+/** Less than a wrong pick costs (some 100 ms of prefill); model servers answer in 1 to 10 ms. */
 const DEADLINE_MS_DEFAULT: Millis = 100;
 
 interface TokenProducerConfig {

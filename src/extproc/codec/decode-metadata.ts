@@ -1,8 +1,7 @@
 import type { LoadBalancerMetadata } from './stream-event.ts';
 import { WireReader } from './wire-reader.ts';
 
-// Keys are compared as bytes: metadata comes with every message and is nearly always of other
-// filters.
+// Compared as bytes: metadata comes with every message, nearly always of other filters.
 const SUBSET_NAMESPACE = Buffer.from('envoy.lb.subset_hint');
 const SUBSET_KEY = Buffer.from('x-gateway-destination-endpoint-subset');
 const SERVED_NAMESPACE = Buffer.from('envoy.lb');

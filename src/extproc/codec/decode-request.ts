@@ -20,10 +20,7 @@ const KINDS: readonly (StreamEvent['kind'] | undefined)[] = [
 /** The field number of `end_of_stream` by index of KINDS; 0 if the message has none. */
 const END_FIELDS: readonly number[] = [0, 0, 3, 3, 2, 2, 0, 0];
 
-/**
- * Decodes a ProcessingRequest. Body chunks are views into `bytes`; headers are decoded on demand.
- * Throws RangeError if the bytes are not a protobuf message.
- */
+/** Body chunks are views; headers are decoded on demand. Throws RangeError for other bytes. */
 export function decodeRequest(bytes: Buffer): StreamEvent {
   let kind: StreamEvent['kind'] = 'unknown';
   let payload = EMPTY;

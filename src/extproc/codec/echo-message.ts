@@ -1,9 +1,8 @@
 import { fieldBytes, writeFieldHead } from './wire-writer.ts';
 
 /**
- * An encoded message with the part of Buffer's interface that grpc-js uses: grpc-js copies each
- * message once, behind the five bytes of its frame. A message that writes itself there is copied
- * only once in all.
+ * The part of Buffer's interface by which grpc-js copies a message behind its frame's five bytes. A
+ * message that writes itself there is copied only once in all.
  */
 export interface WireMessage {
   readonly byteLength: number;

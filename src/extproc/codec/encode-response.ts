@@ -4,7 +4,6 @@ import { WireWriter } from './wire-writer.ts';
 
 const OVERWRITE_IF_EXISTS_OR_ADD = 2;
 
-/** Numbers of ProcessingResponse's fields. */
 const FIELD = {
   requestHeaders: 1,
   responseHeaders: 2,

@@ -1,4 +1,3 @@
-/** The changes that a pick makes to the request. */
 export interface PickMutation {
   /** `host:port`, comma-separated if there are fallbacks; sent as header and as metadata. */
   readonly destination: string;
@@ -6,7 +5,6 @@ export interface PickMutation {
   readonly removeHeaders: readonly string[];
 }
 
-/** One answer to Envoy. */
 export type StreamAction =
   | { readonly kind: 'answer-request-headers'; readonly pick: PickMutation | undefined }
   | {

@@ -34,7 +34,6 @@ interface EventCommon {
   readonly protocol: ProtocolConfig | undefined;
 }
 
-/** One message from Envoy, decoded. */
 export type StreamEvent = EventCommon &
   (
     | {
@@ -50,5 +49,4 @@ export type StreamEvent = EventCommon &
     | { readonly kind: 'request-trailers' | 'response-trailers' | 'unknown' }
   );
 
-/** How a stream can end. */
 export type CloseReason = 'ended' | 'cancelled' | 'failed';

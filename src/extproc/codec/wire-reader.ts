@@ -6,10 +6,7 @@ const FIXED32 = 5;
 /** A double loses the top bits of a 64-bit varint; no field that is read here is that large. */
 const VARINT_BYTES_MAX = 10;
 
-/**
- * Walks a protobuf message's fields in place: nested messages are entered and left, not copied.
- * Throws RangeError if the bytes are not a message.
- */
+/** Walks a message's fields in place, without copies. Throws RangeError for malformed bytes. */
 export class WireReader {
   readonly #bytes: Buffer;
   #end: number;
@@ -41,7 +38,6 @@ export class WireReader {
     return this.#varint() >>> 0;
   }
 
-  /** A view, not a copy. */
   bytes(): Buffer {
     const start = this.#content();
     return this.#bytes.subarray(start, this.#at);

@@ -7,9 +7,8 @@ const VARINT = 0;
 const BYTES = 2;
 
 /**
- * Writes a protobuf message from its last byte to its first: the length in front of a nested
- * message is then known when it is written, and the message costs one allocation. The last field
- * must be written first. Field numbers must be below 16.
+ * Writes a protobuf message from its last field to its first: a nested message's length is then
+ * known when it is written, in one allocation. Field numbers must be below 16.
  */
 export class WireWriter {
   #bytes: Buffer = Buffer.allocUnsafeSlow(CAPACITY_MIN);
@@ -31,7 +30,6 @@ export class WireWriter {
     this.message(field, end);
   }
 
-  /** Writes the pieces, in order, as one field. */
   bytes(field: number, pieces: readonly Uint8Array[]): void {
     const end = this.written;
     for (const piece of pieces.toReversed()) {
@@ -113,10 +111,7 @@ export function fieldBytes(contentBytes: number): number {
   return 1 + varintBytes(contentBytes) + contentBytes;
 }
 
-/**
- * Writes key and length of a length-delimited field below number 16; returns where its content
- * belongs.
- */
+/** Writes key and length of a field below number 16; returns where its content belongs. */
 export function writeFieldHead(
   out: Buffer,
   at: number,

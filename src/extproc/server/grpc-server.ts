@@ -8,10 +8,8 @@ export interface Certificate {
 }
 
 /**
- * Envoy resets nearly every stream once it needs nothing more. By default Node takes that for the
- * rapid-reset attack and closes the connection after 1,000 resets at once or 33 a second; a proxy
- * connection carries thousands of requests a second, so the limits are out of an honest proxy's
- * reach.
+ * Envoy resets nearly every stream once it needs nothing more. Node takes that for the rapid-reset
+ * attack and closes the connection after 1,000 at once or 33 a second: far fewer than one carries.
  */
 const RESETS_MAX = 1_000_000_000;
 

@@ -34,7 +34,6 @@ export interface ExtProcServerOptions {
 export interface ExtProcServer {
   readonly port: number;
   readonly healthPort: number | undefined;
-  /** Streams open now. */
   sessions(): number;
   setServing(serving: boolean): void;
   /** Reports NOT_SERVING, refuses new streams, and closes those still open after `deadlineMs`. */
@@ -155,9 +154,7 @@ async function startHealthServer(
   return { port, stop: () => server.forceShutdown() };
 }
 
-/**
- * Shuts down when no request is left, though a client that watches health keeps its connection.
- */
+/** Does not wait for clients that watch health: they keep their connections. */
 function shutDown(
   server: Server,
   { deadlineMs, idle }: { readonly deadlineMs: number; readonly idle: Promise<void> },

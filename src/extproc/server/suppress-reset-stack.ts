@@ -1,12 +1,10 @@
-/** The part of Node's streams that is overridden. */
 export interface Destroyable {
   _destroy(error: Error | null, callback: (error?: Error | null) => void): void;
 }
 
 /**
- * Makes the error of a reset stream without a stack. Envoy resets each stream with an error code
- * once it needs nothing more, and the stack, which nothing reads, is 7 % of the CPU of a 1 KB
- * request.
+ * Makes the error of a reset stream without a stack: Envoy resets each stream, and the stack, which
+ * nothing reads, is 7 % of the CPU of a 1 KB request.
  */
 export function suppressResetStack(stream: Destroyable): void {
   stream._destroy = destroyWithoutStack;

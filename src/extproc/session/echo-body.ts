@@ -3,10 +3,7 @@ import type { StreamAction } from '../codec/stream-action.ts';
 /** Some proxies cap a chunk at 64 KiB, framing included. */
 const CHUNK_BYTES_MAX = 62_000;
 
-/**
- * The same bytes in as few groups of at most `CHUNK_BYTES_MAX` as there can be. Views, no copies.
- * No bytes at all are one empty group, so that there is something to carry the end of the stream.
- */
+/** As few groups of views as possible. An empty body gives one empty group, to carry the end. */
 function chunked(body: readonly Uint8Array[]): readonly (readonly Uint8Array[])[] {
   const groups: Uint8Array[][] = [];
   let group: Uint8Array[] = [];

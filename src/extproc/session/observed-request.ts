@@ -6,9 +6,8 @@ import type { AnswerBlocks } from '../../openai/answer-blocks.ts';
 import type { BodyReader, RequestHead } from '../../openai/body-reader.ts';
 import { BODY_MODE } from '../codec/stream-event.ts';
 
-/** Why no reservation is made for a request that another picker has routed. */
 export type UnbookedReason =
-  /** The picker in charge has set no destination: it has failed, or its header and metadata do not reach us. */
+  /** It has failed, or its header and metadata do not reach us. */
   | 'no-destination'
   /** It has chosen an endpoint that is not in our pool, or that the proxy does not allow. */
   | 'unknown-endpoint'
@@ -20,7 +19,6 @@ export type UnbookedReason =
 export interface ObservedRequestOptions {
   readonly router: BookingRouter;
   readonly openBody: (head: RequestHead) => BodyReader;
-  /** Reads a request without a body from its headers alone. */
   readonly headerOnly: (head: RequestHead) => InferenceRequest;
   readonly newRequestId: () => string;
   /** Whether the pool has an endpoint with this address, `host:port`. */
@@ -38,8 +36,8 @@ export interface BookingMode {
 const DESTINATION = 'x-gateway-destination-endpoint';
 
 /**
- * A request on its way to where another picker has sent it. It is read like one of ours, and a reservation is made at its
- * destination once its body is known, or its answer comes. It answers nothing, and throws only what is not the request's fault.
+ * A request that another picker has routed. It is read like one of ours and reserved at its
+ * destination once its body or its answer has come. Throws only what is not the request's fault.
  */
 export class ObservedRequest {
   readonly #options: ObservedRequestOptions;
@@ -108,14 +106,12 @@ export class ObservedRequest {
     this.#guarded(() => this.#end(mode));
   }
 
-  /** Nothing more will come. */
   close(): void {
     const waited = !this.#over && this.#head !== undefined && this.#routed === undefined;
     this.#drop();
     if (waited) this.#options.onUnbooked('cut-short', '');
   }
 
-  /** Frees the body. */
   #drop(): void {
     this.#over = true;
     this.#reader = undefined;
@@ -146,7 +142,7 @@ export class ObservedRequest {
     }
   }
 
-  /** The first of its destinations: the others are fallbacks, and `served` reports when one was used. */
+  /** The first: the others are fallbacks; `served` reports their use. */
   #destinationOf(): Destination | undefined {
     const headers = this.#head?.headers;
     const list = this.#destination ?? headers?.get(DESTINATION) ?? '';

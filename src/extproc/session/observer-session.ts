@@ -26,8 +26,9 @@ const DEFAULT_PROTOCOL: ProtocolConfig = {
 };
 
 /**
- * One HTTP request's life on the stream of a filter that stands behind another picker's. Messages that await an answer get
- * one at once, which changes nothing; in `observability_mode` none does. Throws only what `emit` or `onFault` throws.
+ * One HTTP request on the stream of a filter behind another picker's. Answers awaited are sent at
+ * once and change nothing; in `observability_mode` none is. Throws only what `emit` or `onFault`
+ * does.
  */
 export class ObserverSession {
   readonly #options: ObserverSessionOptions;

@@ -1,6 +1,6 @@
 import { type BodyEdit, editChunk, touchesChunk } from '../../openai/body-edit.ts';
 
-/** A body that streams past: chunks wait until it is known how they are to be edited, and then go on as they come. */
+/** A body that streams past: chunks wait until it is known how to edit them. */
 export class PassingBody {
   #waiting: Uint8Array[] = [];
   #offset = 0;
@@ -10,7 +10,6 @@ export class PassingBody {
     this.#waiting.push(chunk);
   }
 
-  /** From here on this is how it is edited. */
   settle(edit: BodyEdit | undefined): void {
     this.#edit = edit;
   }
@@ -20,14 +19,13 @@ export class PassingBody {
     return edit?.start === this.#edit?.start && edit?.end === this.#edit?.end;
   }
 
-  /** For each chunk that waits what it is to be replaced by, undefined where it stays as it is. */
+  /** By waiting chunk: what replaces it; undefined leaves it as it is. */
   release(): readonly (readonly Uint8Array[] | undefined)[] {
     const waiting = this.#waiting;
     this.#waiting = [];
     return waiting.map((chunk) => this.#replaced(chunk));
   }
 
-  /** Lets go of what waits. */
   drop(): void {
     this.#waiting = [];
   }

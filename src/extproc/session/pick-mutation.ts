@@ -5,8 +5,8 @@ import type { RequestHead } from '../../openai/body-reader.ts';
 import type { PickMutation } from '../codec/stream-action.ts';
 
 /**
- * Headers that steer a request, besides the destination, which every pick sets. A client that sends one could send its
- * request, or a model server's KV cache, anywhere: they are removed before the request leaves, unless the pick sets them.
+ * Headers besides the destination that steer a request: a client could send it, or a model server's
+ * KV cache, anywhere. They are removed unless the pick sets them.
  */
 const CONTROL_HEADERS: readonly string[] = [
   'x-gateway-destination-endpoint-subset',
@@ -22,7 +22,7 @@ const REQUEST_ID = 'x-request-id';
 /** A model name cannot be restored in an answer that is compressed. */
 const ACCEPT_ENCODING = 'accept-encoding';
 
-/** What a pick changes about the request. `contentLength` is in bytes; undefined leaves the header as it is. */
+/** `contentLength` is in bytes; undefined leaves the header as it is. */
 export function pickMutation(
   { request, destinations, headers }: RoutedRequest,
   { id, headers: sent }: RequestHead,

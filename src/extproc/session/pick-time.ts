@@ -5,9 +5,11 @@ import type { RequestHead } from '../../openai/body-reader.ts';
 import type { PickMutation } from '../codec/stream-action.ts';
 import { BODY_MODE, type ProtocolConfig } from '../codec/stream-event.ts';
 
-/** When the pick is made, and what the proxy gets before it: what the request's body mode means to us. */
+/** When the pick is made, and what the proxy gets before it, by the request's body mode. */
 export type PickTime =
-  /** Full duplex: at the body's end. Nothing is answered before, and then all of the body is sent back. */
+  /**
+   * Full duplex: at the body's end; nothing is answered before, then all of the body is sent back.
+   */
   | 'body-end'
   /** The body comes in one message, once the headers have been answered. */
   | 'body-message'
@@ -28,7 +30,7 @@ export interface ReadRequest {
   readonly answer: (pick: PickMutation) => void;
 }
 
-/** The length of a body that leaves without us; undefined where it is not edited, or no length was announced. */
+/** Undefined where the body is not edited, or no length was announced. */
 export function lengthAfter(
   edit: BodyEdit | undefined,
   { headers }: RequestHead,

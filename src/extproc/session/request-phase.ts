@@ -14,19 +14,18 @@ import { lengthAfter, type PickTime, pickTimeOf, type ReadRequest } from './pick
 export interface RequestPhaseOptions {
   readonly router: Router;
   readonly openBody: (head: RequestHead) => BodyReader;
-  /** Reads a request without a body from its headers alone. */
   readonly headerOnly: (head: RequestHead) => InferenceRequest;
   readonly newRequestId: () => string;
   /**
-   * Where the body streams past the picker, the pick is made after so many bytes at the latest. Must lie below the proxy's
-   * buffer limit (1 MiB by default): beyond it the proxy stops reading and waits for the picker for ever.
+   * A body that streams past is picked for after so many bytes. Must be below the proxy's buffer
+   * limit (1 MiB by default), beyond which the proxy waits for the pick for ever.
    */
   readonly earlyPickBytes: number;
-  /** In full duplex, give up the response side: output tokens cost nothing, and their end is not seen. */
+  /** In full duplex, give up the response: output tokens cost nothing; their end is not seen. */
   readonly halfCloseAfterPick: boolean;
 }
 
-/** The request's half of a session: reads the body, has the router pick, and answers as the proxy's mode asks for. */
+/** The request's half of a session: reads the body, has the router pick, and answers. */
 export class RequestPhase {
   readonly #options: RequestPhaseOptions;
   readonly #emit: (action: StreamAction) => void;
@@ -61,7 +60,6 @@ export class RequestPhase {
     return this.#preparing;
   }
 
-  /** Undefined before the pick. */
   get routed(): RoutedRequest | undefined {
     return this.#routed;
   }
@@ -81,14 +79,13 @@ export class RequestPhase {
     this.#subset = subset;
   }
 
-  /** Frees the body. */
   drop(): void {
     this.#withheld = [];
     this.#passing.drop();
     this.#reader = undefined;
   }
 
-  // The three methods below call the pick themselves, so that the way from a message to a score stays short.
+  // The three methods below pick themselves: the way from a message to a score stays short.
 
   onHeaders(headers: ReadonlyMap<string, string>, endOfStream: boolean): void {
     if (this.#head !== undefined) return;
@@ -178,7 +175,9 @@ export class RequestPhase {
     return { head, request, body: [], contentLength: undefined, answer };
   }
 
-  /** A POST that ends with its headers has an empty body, which some paths refuse; any other request has none. */
+  /**
+   * A POST without a body has an empty one, which some paths refuse; any other request has none.
+   */
   #withoutBody(head: RequestHead): InferenceRequest {
     const { openBody, headerOnly } = this.#options;
     return head.headers.get(':method') === 'POST' ? openBody(head).end() : headerOnly(head);
@@ -210,10 +209,7 @@ export class RequestPhase {
     return { head, request, body, contentLength, answer };
   }
 
-  /**
-   * The whole body is one message, though the message is not marked as the end when trailers follow; or it is the part of
-   * the body that fitted.
-   */
+  /** One message holds the body, or what fitted; with trailers it is not marked as the end. */
   #readMessage(
     head: RequestHead,
     reader: BodyReader,
@@ -241,7 +237,7 @@ export class RequestPhase {
       this.#answerChunks();
       return undefined;
     }
-    // The proxy holds trailers back until it has our answer: a body that is complete must not wait for its end.
+    // The proxy holds trailers back until our answer: a complete body must not wait for them.
     const enough = reader.complete || this.#bodyBytes >= this.#options.earlyPickBytes;
     return enough ? this.#readEarly(head, reader, reader.peek()) : undefined;
   }

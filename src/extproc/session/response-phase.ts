@@ -14,8 +14,8 @@ const SERVER_ERROR = 500;
 const TEXTUAL = /json|event-stream|^$/i;
 
 /**
- * The response's half of a session: lets everything pass at once, with the model under the name that the client asked for,
- * and reports when the response began, how it ended and how many tokens it used.
+ * The response's half of a session: passes everything at once, with the model under the client's
+ * name for it, and reports the response's begin, end and token usage.
  */
 export class ResponsePhase {
   readonly #emit: (action: StreamAction) => void;
@@ -34,7 +34,9 @@ export class ResponsePhase {
     this.#mode = mode;
   }
 
-  /** Whether the end of the stream is the end of the response: its headers came, and its body is not sent to us. */
+  /**
+   * Whether the stream's end is the response's: its headers came, and its body is not sent to us.
+   */
   get endsWithStream(): boolean {
     return this.#status !== undefined && this.#mode === BODY_MODE.none;
   }
@@ -84,7 +86,6 @@ export class ResponsePhase {
     routed?.done(failed ? 'failed' : 'completed', this.#tail.take(), this.#bodyBytes);
   }
 
-  /** Undefined where nothing is restored. */
   #restored(chunk: Buffer, ends: boolean): readonly Uint8Array[] | undefined {
     if (this.#restorer === undefined) return undefined;
     const passed = this.#restorer.push(chunk);
@@ -98,7 +99,7 @@ export class ResponsePhase {
   }
 }
 
-/** For an answer to a request whose model was renamed, if it is text that can name a model and is not compressed. */
+/** For the answer to a renamed request, if it is uncompressed text that can name a model. */
 function restorerFor(
   headers: HeaderBlock,
   request: InferenceRequest | undefined,

@@ -5,7 +5,7 @@ import { RequestPhase, type RequestPhaseOptions } from './request-phase.ts';
 import { ResponsePhase } from './response-phase.ts';
 
 export interface SessionOptions extends RequestPhaseOptions {
-  /** Called for an error that is ours. The request has been answered with 500, unless it was over. */
+  /** Called for an error of ours. The request has been answered with 500, unless it was over. */
   readonly onFault: (error: unknown) => void;
   readonly onRejected: (error: RoutingError, model: string) => void;
 }
@@ -17,8 +17,8 @@ type State = 'open' | 'half-closed' | 'over';
 const RETRY_AFTER_SECONDS = '1';
 
 /**
- * One HTTP request's life on one ext_proc stream: events in, actions out, no sockets. SPEC.md numbers the rules that it
- * keeps. Throws only what `emit` or `onFault` throws.
+ * One HTTP request on one ext_proc stream: events in, actions out, no sockets. SPEC.md numbers its
+ * rules. Throws only what `emit` or `onFault` throws.
  */
 export class Session {
   readonly #options: SessionOptions;

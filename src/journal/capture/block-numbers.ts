@@ -6,8 +6,8 @@ import { NumberTable } from './number-table.ts';
 const BLOCKS_MAX = 1_000_000;
 
 /**
- * Replaces the hashes of blocks by numbers, in the order in which the blocks first come: a capture
- * then shows which prompts begin alike, and nothing that could be compared with a guess.
+ * Replaces block hashes by numbers in order of first use: a capture then shows which prompts begin
+ * alike, and nothing that could be compared with a guess.
  */
 export class BlockNumbers {
   /** The blocks of each of two tables. When `recent` is full, it takes the place of `before`. */
@@ -20,15 +20,11 @@ export class BlockNumbers {
     this.#halfMax = blocksMax / 2;
   }
 
-  /** The number that the next new block gets. */
   get next(): number {
     return this.#next;
   }
 
-  /**
-   * The number of the block with this hash. `afterNew`: the block follows a new one, so it cannot
-   * be in the older table.
-   */
+  /** `afterNew`: the block follows a new one, so it cannot be in the older table. */
   numberOf(low: number, high: number, afterNew: boolean): number {
     const recent = this.#recent.find(low, high);
     if (recent >= 0) return recent;

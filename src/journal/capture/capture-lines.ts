@@ -9,8 +9,8 @@ import { LineBytes, utf8 } from './line-bytes.ts';
 import { DEFAULT_BLOCK_TOKENS } from './record-of.ts';
 
 /**
- * Takes whole lines of JSON in UTF-8 and their number. The bytes are overwritten after it has
- * returned. It must not throw and must not take long: requests wait for it.
+ * Takes whole lines of JSON in UTF-8, overwritten after it returns, and their number. Must not
+ * throw or take long: requests wait for it.
  */
 export type Sink = (lines: Uint8Array, records: number) => void;
 
@@ -81,8 +81,8 @@ const KEYS = {
 } as const;
 
 /**
- * Writes records as lines of JSON. Those of requests are put together by hand: JSON.stringify and
- * the objects for it take twice the CPU. Values that are the default of `recordOf` are left out.
+ * Writes records as lines of JSON; those of requests by hand, as JSON.stringify takes twice the
+ * CPU. Leaves out values that are the default of `recordOf`.
  */
 export class CaptureLines {
   readonly #sinks: Sink[] = [];
@@ -94,7 +94,6 @@ export class CaptureLines {
     this.#sinks.push(sink);
   }
 
-  /** Hands the lines that are gathered to the sinks. */
   drain(): void {
     if (this.#records === 0) return;
     const records = this.#records;
@@ -103,7 +102,6 @@ export class CaptureLines {
     for (const sink of this.#sinks) sink(lines, records);
   }
 
-  /** For records that are rare. */
   record(record: CaptureRecord): void {
     this.#bytes.json(record);
     this.#end(KEYS.newline);

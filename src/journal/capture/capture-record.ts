@@ -45,7 +45,6 @@ export interface CapturedRequest {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Where a request was sent. */
 interface CapturedPick {
   readonly endpoint: string;
   /** NaN where the capture has none. */
@@ -67,14 +66,13 @@ export function decisionOf({ primary, prefill, decidedBy }: Decision): CapturedP
 }
 
 /**
- * One input of the picker; a capture has them in the order in which they came. `t` is the time of
- * its clock in milliseconds, which stands still during one input; `n` numbers requests from 0.
+ * One input of the picker. `t`: milliseconds of its clock, which stands still during one input; `n`
+ * numbers requests from 0.
  */
 export type CaptureRecord =
   | {
       readonly e: 'capture';
       readonly version: number;
-      /** The seed of all the picker's randomness. */
       readonly seed: number;
       /** An EndpointPickerConfig with every default written out. */
       readonly config: unknown;
@@ -143,7 +141,6 @@ export type CaptureRecord =
   /** This many records are missing because they came faster than they could be written. */
   | { readonly e: 'gap'; readonly records: number };
 
-/** A record about an endpoint. */
 export type EndpointRecord = Extract<
   CaptureRecord,
   { e: '+' | '-' | 'labels' | 'm' | 'cache' | 'lora' | 'started' | 'custom' }
@@ -151,7 +148,6 @@ export type EndpointRecord = Extract<
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** The record that each file begins with. */
 export type CaptureHead = Extract<CaptureRecord, { e: 'capture' }>;
 
 /** Whether `head` begins a new run of a picker; else its file continues the run of `before`. */

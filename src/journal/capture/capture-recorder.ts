@@ -21,11 +21,9 @@ import { utf8 } from './line-bytes.ts';
 import { RedactedHeaders } from './redacted-headers.ts';
 
 export interface CaptureRecorderOptions {
-  /** The plan in charge at first. */
   readonly plan: PickerPlan;
   /** Plans that decide beside it: the capture holds what they read of requests, too. */
   readonly shadows?: readonly PickerPlan[] | undefined;
-  /** The seed of all the picker's randomness. */
   readonly seed: number;
   /** The picker's clock. It is not read before the first event and the first head. */
   readonly clock: Pick<EventClock, 'now' | 'wallTime' | 'timers'>;
@@ -34,10 +32,7 @@ export interface CaptureRecorderOptions {
 /** Fairness ids and header values recur; beyond this many all hashes are made anew. */
 const HASHES_MAX = 10_000;
 
-/**
- * Records all inputs of a picker and its decisions, without text, so that the decisions can be made
- * again. Sinks get the records as lines of JSON.
- */
+/** Gives sinks all inputs and decisions of a picker without text, so that it can decide again. */
 export class CaptureRecorder implements JournalSubscriber {
   readonly #clock: CaptureRecorderOptions['clock'];
   readonly #seed: number;

@@ -40,15 +40,13 @@ const FLUSH_MS = 1000;
 const WAITING_BYTES_MAX = 32 * 1024 * 1024;
 
 /**
- * Writes records as JSON Lines in zstd frames, one frame a second, off the path of requests.
- * Records that cannot be written in time are left out and counted. A full disk ends the capture and
- * nothing else.
+ * Writes records in zstd frames, one a second, off the path of requests. Records that cannot be
+ * written in time are counted and left out. A full disk ends only the capture.
  */
 export class CaptureWriter {
   readonly #options: CaptureWriterOptions;
   readonly #timer: NodeJS.Timeout;
   readonly #lines = new GatheredBytes();
-  /** Bytes that are gathered or being written. */
   #bytes = 0;
   #leftOut = 0;
   /** The number of this run's first file. */

@@ -3,9 +3,8 @@ const BYTES_AT_FIRST = 256 * 1024;
 const SPARE_BYTES_MAX = 8 * 1024 * 1024;
 
 /**
- * Gathers bytes that are taken together. Their memory is reused: megabytes allocated every second
- * would make the garbage collector mark the whole heap twice a second, which costs more than
- * writing them.
+ * Gathers bytes in reused memory: megabytes allocated every second make the garbage collector mark
+ * the whole heap twice a second, which costs more than writing them.
  */
 export class GatheredBytes {
   #bytes = new Uint8Array(BYTES_AT_FIRST);

@@ -8,7 +8,6 @@ const [ASCII_FIRST, ASCII_LAST] = [0x20, 0x7e];
 /** Up to this many bytes are copied faster one by one. */
 const SHORT = 16;
 const INT_MAX = 0x7fff_ffff;
-/** The length of the longest text of a number. */
 const DIGITS_MAX = 32;
 
 const encoder = new TextEncoder();
@@ -118,7 +117,6 @@ export class LineBytes {
     this.#known.set(value, made);
   }
 
-  /** Any value, through JSON.stringify. */
   json(value: unknown): void {
     this.raw(utf8(JSON.stringify(value)));
   }
@@ -150,7 +148,6 @@ export class LineBytes {
     this.#three(value % 1000);
   }
 
-  /** For values of one to three digits. */
   #small(value: number): void {
     if (value >= 100) {
       this.#three(value);

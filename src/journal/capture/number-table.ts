@@ -5,10 +5,7 @@ const SLOTS_AT_FIRST = 1024;
 const SLOTS_PER_ENTRY = 2;
 const LIMB = 0x1_0000_0000;
 
-/**
- * A hash table from 64-bit keys to numbers. A slot is contiguous: one cache line for each look-up.
- * Nothing is removed.
- */
+/** A hash table from 64-bit keys to numbers; one cache line for each look-up; no removal. */
 export class NumberTable {
   #slots: Uint32Array;
   #size = 0;

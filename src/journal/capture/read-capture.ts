@@ -12,7 +12,6 @@ import { recordOf } from './record-of.ts';
 
 /** More than any frame of a capture, which holds the records of a second. */
 const FRAME_TEXT_BYTES_MAX = 512 * 1024 * 1024;
-/** The first byte of each record. */
 const BRACE = 0x7b;
 /** An object rather than a list, so that the compiler reports a kind that is missing. */
 const KINDS: Readonly<Record<CaptureRecord['e'], true>> = {
@@ -44,9 +43,8 @@ interface CaptureReading {
 }
 
 /**
- * Reads a capture: a folder of files, or one file, compressed or not. A crash can cut off the last
- * frame of a run: the run then ends with a warning. Damage anywhere else throws a ConfigError with
- * its place, and so does a path without a capture.
+ * Reads a folder of files or one file, compressed or not. A crash can cut off a run's last frame: a
+ * warning. Other damage, or a path without a capture, throws a ConfigError with its place.
  */
 export function readCapture(path: string): CaptureReading {
   const files = filesOf(path);
@@ -69,7 +67,6 @@ function filesOf(path: string): readonly string[] {
   ]);
 }
 
-/** A frame without its end. */
 interface Cut {
   readonly error: ConfigError;
   readonly warning: string;

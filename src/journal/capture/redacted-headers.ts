@@ -7,8 +7,8 @@ import { encodedId } from '../../plugins/parameters/session-binding.ts';
 const HASH_PREFIX = '#';
 
 /**
- * The request headers that the plugins of some plans read, in the form in which a capture may hold
- * them: names that the capture contains anyway stay readable, all other values become hashes.
+ * The headers that plans' plugins read, as a capture may hold them: names that it contains anyway
+ * stay readable, other values become hashes.
  */
 export class RedactedHeaders {
   readonly #hash: (text: string) => string;
@@ -31,8 +31,7 @@ export class RedactedHeaders {
     const uses = new Map<string, HeaderUse>();
     for (const { definition, config } of plans.flatMap(({ plugins }) => plugins)) {
       for (const use of definition.headers?.(config) ?? []) {
-        // A plugin that compares names needs them; one that looks for equal values finds them among
-        // names, too.
+        // Names serve plugins that compare names and plugins that look for equal values.
         if (use.as === 'name' || !uses.has(use.name)) uses.set(use.name, use);
       }
     }
@@ -41,7 +40,6 @@ export class RedactedHeaders {
     this.#names = undefined;
   }
 
-  /** The endpoint is in the pool, with these labels. */
   setEndpoint(endpoint: Endpoint): void {
     this.#endpoints.set(endpoint.id, endpoint);
     this.#names = undefined;

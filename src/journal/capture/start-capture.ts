@@ -8,9 +8,8 @@ interface CapturedPicker {
 }
 
 /**
- * Makes a recorder, and with `start` a picker that has it among its subscribers. The recorder uses
- * the picker's clock, so the two have to be made together. The runtime's clock must give whole
- * microseconds, see `inMicroseconds`.
+ * Makes a recorder, and by `start` a picker that it subscribes to, as they share the picker's
+ * clock. The runtime's clock must give whole microseconds, see `inMicroseconds`.
  */
 export function startCapture(
   options: Omit<CaptureRecorderOptions, 'clock'>,

@@ -27,7 +27,6 @@ interface PluginIdentity {
   readonly name: string;
 }
 
-/** The metrics of decisions. */
 export interface DecisionFamilies {
   readonly schedulerSeconds: Tally;
   /** A new one for each call; the page shows equal identities as one. */

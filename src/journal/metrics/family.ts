@@ -4,7 +4,6 @@ import { type Cell, Tally } from './tally.ts';
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** One line of the page. */
 export interface Sample {
   readonly labels: Readonly<Record<string, string | number>>;
   readonly value: number;
@@ -29,7 +28,6 @@ export function showMetric(
   registry.registerMetric(entry as unknown as Metric);
 }
 
-/** How the children of one kind of metric are made, summed and shown. */
 interface Kind<Child> {
   readonly type: ShownMetric['type'];
   create(): Child;
@@ -45,10 +43,7 @@ interface PageEntry {
   readonly labels: readonly string[];
 }
 
-/**
- * The children of one metric: the hot path writes to a child without a look-up. prom-client makes
- * the page and asks for the samples then.
- */
+/** The children of one metric. The hot path needs no look-up; prom-client collects later. */
 export class Family<Child> {
   readonly #kind: Kind<Child>;
   readonly #children = new Map<Child, Labels>();

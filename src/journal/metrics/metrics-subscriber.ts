@@ -13,7 +13,6 @@ const CLIENT_CLOSED = 'ClientClosed';
 /** Bytes of prompt that count as one token, as in the reference. */
 const BYTES_PER_TOKEN = 4;
 
-/** A request that has not ended. */
 interface OpenRequest {
   readonly series: RequestSeries;
   bodyBytes: number;
@@ -21,9 +20,8 @@ interface OpenRequest {
 }
 
 /**
- * Counts decisions, and requests as they are routed and end. Times run from the pick. Only
- * completed requests have durations. Token counts are the model server's own; there are none where
- * the response body is not shown to the picker.
+ * Counts decisions and requests. Times run from the pick; only completed requests have durations.
+ * Tokens are the model server's count, if the picker is shown the response body.
  */
 export function metricsSubscriber(metrics: PickerMetrics): JournalSubscriber {
   // No larger than the number of requests in flight: every routed request ends once.

@@ -9,7 +9,6 @@ import { showMetric } from './family.ts';
 import { createRequestSeries, type RequestSeriesTable } from './request-series.ts';
 import type { Cell, Tally } from './tally.ts';
 
-/** How the metric `info` names this build. */
 interface BuildInfo {
   readonly commit: string;
   readonly buildRef: string;
@@ -35,8 +34,8 @@ const OK = 200;
 const UNKNOWN_BUILD: BuildInfo = { commit: 'unknown', buildRef: 'unknown' };
 
 /**
- * The picker's own metrics, under the reference picker's names so that its dashboards and alerts
- * carry over. They have their own registry, so that two pickers in one process do not clash.
+ * The picker's metrics, under the reference's names so that dashboards and alerts carry over. The
+ * registry is its own, so that two pickers in one process do not clash.
  */
 export class PickerMetrics {
   /** prom-client's `collectDefaultMetrics({ register: registry })` adds the process's metrics. */
@@ -60,7 +59,6 @@ export class PickerMetrics {
     return this.#prefixIndexes.length === 0 ? undefined : this.#prefixHits;
   }
 
-  /** The page in Prometheus' text format. */
   page(): Promise<string> {
     return this.registry.metrics();
   }
@@ -105,11 +103,8 @@ function pluginLabels(name: string): { plugin_name: string; plugin_type: string 
   return { plugin_name: name, plugin_type: DEFAULT_PREFIX_PRODUCER };
 }
 
-/** A prefix index that some data source keeps. */
 interface PrefixIndex {
-  /** The data source's name in the configuration. */
   readonly name: string;
-  /** The number of blocks that the index holds for the endpoint. */
   size(endpoint: Endpoint): number;
 }
 

@@ -1,4 +1,3 @@
-/** A number in plain memory. */
 export interface Cell {
   value: number;
 }

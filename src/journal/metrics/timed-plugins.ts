@@ -29,15 +29,11 @@ export function timedPlugins(metrics: PickerMetrics, clock: Pick<Clock, 'now'>):
   }
 
   return {
-    filter: (plugin, filter) => ({
-      filter: timed('Filter', plugin, filter.filter.bind(filter)),
-    }),
+    filter: (plugin, filter) => ({ filter: timed('Filter', plugin, filter.filter.bind(filter)) }),
     scorer: (plugin, scorer) => ({
       ...(scorer.explain && { explain: scorer.explain.bind(scorer) }),
       score: timed('Scorer', plugin, scorer.score.bind(scorer)),
     }),
-    picker: (plugin, picker) => ({
-      pick: timed('Picker', plugin, picker.pick.bind(picker)),
-    }),
+    picker: (plugin, picker) => ({ pick: timed('Picker', plugin, picker.pick.bind(picker)) }),
   };
 }

@@ -52,10 +52,7 @@ export const CONTRACT_RULES: readonly ContractRule[] = [
   rule('C5', 'decides among endpoints without samples, overloaded, or many', async (session) => {
     const unknown = { sampled: false, cacheBlocks: 0, cacheBlockTokens: 0 };
     const full = { waitingRequests: 1e6, runningRequests: 1e4, kvCacheUsage: 1 };
-    session.send({
-      endpoints: [sampleEndpoint(0, unknown)],
-      requests: [sampleRequest('unknown')],
-    });
+    session.send({ endpoints: [sampleEndpoint(0, unknown)], requests: [sampleRequest('unknown')] });
     await expectDecisions(session, ['unknown'], [0]);
     const endpoints = [sampleEndpoint(0, full), sampleEndpoint(1, unknown)];
     session.send({ endpoints, requests: [sampleRequest('full')] });
@@ -67,11 +64,7 @@ export const CONTRACT_RULES: readonly ContractRule[] = [
     const requests = [
       sampleRequest('empty', { model: '', promptTokens: 0, blockHashes: new Uint8Array() }),
       sampleRequest('huge', { promptTokens: 4_000_000_000, blockHashes: sampleHashes(16_384) }),
-      sampleRequest('odd', {
-        model: 'mödel/日本:1',
-        fairnessId: '\n"',
-        priority: -2_147_483_648,
-      }),
+      sampleRequest('odd', { model: 'mödel/日本:1', fairnessId: '\n"', priority: -2_147_483_648 }),
       sampleRequest('slo', { ttftSloMs: 0.5, tpotSloMs: 1e9, streaming: false }),
     ];
     session.send({ endpoints: sampleEndpoints(3), requests });

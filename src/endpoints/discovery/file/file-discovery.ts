@@ -10,10 +10,8 @@ import { FILE_BYTES_MAX, parseEndpoints } from './parse-endpoints.ts';
 
 interface FileDiscoveryOptions {
   readonly path: string;
-  /** Reload when the file changes or another file takes its name. */
   readonly watchFile: boolean;
   readonly pool: Pick<EndpointPool, 'upsert' | 'remove'>;
-  /** Gets the file's objectives and rewrites. */
   readonly rules?: Pick<RequestRules, 'setObjectives' | 'setRewrites'> | undefined;
   readonly log: Pick<Log, 'info' | 'error'>;
 }
@@ -27,9 +25,8 @@ export interface Discovery {
 }
 
 /**
- * Keeps the pool's endpoints equal to those of a file. Endpoints from other sources stay. Throws
- * ConfigError when the file is missing or invalid at the start. When it becomes invalid later, that
- * is logged and the endpoints stay as they were.
+ * Keeps the pool's endpoints equal to those of a file. Throws ConfigError when it is invalid at the
+ * start; when it becomes invalid later, that is logged and the endpoints stay.
  */
 export function startFileDiscovery(options: FileDiscoveryOptions): Discovery {
   const { watchFile: followed, log } = options;
@@ -63,7 +60,6 @@ class EndpointsFile {
     this.#options = options;
   }
 
-  /** Throws ConfigError where the file cannot be used. */
   load(): void {
     const { path, pool, rules, log } = this.#options;
     const text = readText(this.#file, path);

@@ -7,7 +7,7 @@ const HOST_NAME = new RegExp(`^(?=.{1,253}$)(?=(.*\\.)?[^.]*[a-z_])${LABEL}(\\.$
 const ipv6 = z.ipv6();
 const host = z.union([z.ipv4(), ipv6, z.string().regex(HOST_NAME)]);
 
-/** An IPv4 address, an IPv6 address without brackets, or a host name. */
+/** IPv6 addresses have no brackets. */
 export function isHost(text: string): boolean {
   return host.safeParse(text).success;
 }
@@ -21,7 +21,6 @@ export function hostPort(name: string, port: number): string {
   return ipv6.safeParse(name).success ? `[${name}]:${port}` : `${name}:${port}`;
 }
 
-/** Whether `text` is a valid result of `hostPort`. */
 export function isHostPort(text: string): boolean {
   const match = /^(?:\[([^\]]*)\]|([^:]*)):(\d{1,5})$/.exec(text);
   if (match === null) return false;

@@ -36,7 +36,6 @@ const fileSchema = z.strictObject({
   modelRewrites: z.array(rewriteSchema).default([]),
 });
 
-/** The endpoints of a file, and its rules for requests. */
 interface EndpointsFile {
   readonly endpoints: readonly EndpointSpec[];
   readonly priorities: ReadonlyMap<string, number>;

@@ -5,7 +5,6 @@ export interface ApiRequest {
   readonly verb: 'list' | 'watch';
   /** Such as `pods in namespace default`. */
   readonly what: string;
-  /** The URL of the server. */
   readonly server: string;
   /** Set for nodes: they are in no namespace, so a Role cannot allow access to them. */
   readonly clusterWide?: boolean;
@@ -37,7 +36,6 @@ export function explainApiError(
   }
 }
 
-/** The URL of the server that a kubeconfig names. */
 export function apiServerOf(config: KubeConfig): string {
   return config.getCurrentCluster()?.server ?? '(none in the kubeconfig)';
 }
@@ -55,10 +53,7 @@ const MESSAGE_CHARS_MAX = 300;
 export function messageOf(error: unknown): string {
   if (error === undefined || error === null) return 'the server closed the watch';
   if (!(error instanceof Error)) return oneLine(JSON.stringify(error));
-  const { cause, body } = error as {
-    cause?: { message?: string; code?: string };
-    body?: unknown;
-  };
+  const { cause, body } = error as { cause?: { message?: string; code?: string }; body?: unknown };
   const answer = messageIn(body);
   if (answer !== undefined) return oneLine(answer);
   const why = [cause?.message, cause?.code].find((text) => text !== undefined && text !== '');
@@ -70,7 +65,6 @@ function oneLine(text: string): string {
   return line.length <= MESSAGE_CHARS_MAX ? line : `${line.slice(0, MESSAGE_CHARS_MAX)}…`;
 }
 
-/** The message of a Kubernetes `Status` object, parsed or as JSON text. */
 function messageIn(body: unknown): string | undefined {
   try {
     const status: unknown = typeof body === 'string' ? JSON.parse(body) : body;

@@ -1,7 +1,6 @@
 import type { EndpointId } from '../../../framework/endpoint.ts';
 import type { EndpointPool, EndpointSpec } from '../../../picker/endpoint-pool.ts';
 
-/** The part of an endpoint pool that discovery writes to. */
 export type EndpointSink = Pick<EndpointPool, 'upsert' | 'remove'>;
 
 /** Holds endpoints back from a pool until `release`, and then passes every change on. */
@@ -23,7 +22,6 @@ export class HeldEndpoints implements EndpointSink {
     else this.#held.delete(id);
   }
 
-  /** Adds the endpoints held back to the pool. */
   release(): void {
     const held = this.#held;
     this.#held = undefined;

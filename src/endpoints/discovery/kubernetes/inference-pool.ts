@@ -5,9 +5,7 @@ export interface InferencePool extends KubeObject {
   readonly spec?: unknown;
 }
 
-/** The fields of a pool that are read here. */
 interface PoolSpec {
-  /** A label selector for pods, as lists and watches take it. */
   readonly selector: string;
   /** At least one. Several ports are data-parallel ranks. */
   readonly ports: readonly number[];

@@ -7,16 +7,13 @@ interface WatchEvent<T> {
   readonly object: T;
 }
 
-/** Lists and watches one kind of object on an API server. */
 export interface ResourceSource<T> {
   /** Rejects, with a sentence for a person, when the server cannot be reached or refuses. */
   list(): Promise<{ readonly items: readonly T[]; readonly resourceVersion: string }>;
-  /** Watches changes after a version. */
   watch(resourceVersion: string, observer: WatchObserver<T>): { stop(): void };
 }
 
 export interface WatchObserver<T> {
-  /** The server has accepted the watch. */
   onOpen(): void;
   onEvent(event: WatchEvent<T>): void;
   /** Called once, however the watch ends; `status` is the server's HTTP status, if it sent one. */
@@ -49,9 +46,8 @@ const LIST_TIMEOUT_MS = 60_000;
 const GONE = 410;
 
 /**
- * Keeps a copy of the objects of one kind: it lists them, then watches from that version on. When a
- * watch ends, it begins another from the last version, or lists again where the server no longer
- * knows that version. While the server is away, the last state stays.
+ * Keeps a copy of the objects of one kind by a list and watches, and lists again where the server
+ * has lost the version. While the server is away, the last state stays.
  */
 export class Informer<T extends KubeObject> {
   readonly #options: InformerOptions<T>;
@@ -70,7 +66,6 @@ export class Informer<T extends KubeObject> {
     void this.#list();
   }
 
-  /** Whether the objects have been listed once. */
   get synced(): boolean {
     return this.#contactAt !== undefined;
   }

@@ -1,4 +1,3 @@
-/** The fields that every object of the Kubernetes API has. */
 export interface KubeObject {
   readonly metadata?: {
     readonly name?: string | undefined;
@@ -7,7 +6,6 @@ export interface KubeObject {
   };
 }
 
-/** A Pod's fields that are read here. */
 export interface Pod extends KubeObject {
   readonly metadata?: NonNullable<KubeObject['metadata']> & {
     readonly uid?: string | undefined;
@@ -72,12 +70,10 @@ export function leanPod({ metadata = {}, spec, status }: Pod, annotations: reado
   };
 }
 
-/** A Node's fields that are read here. */
 export interface Node extends KubeObject {
   readonly labels: ReadonlyMap<string, string>;
 }
 
-/** The node with those of its labels that are in `names`. */
 export function leanNode(
   { metadata = {} }: KubeObject & { readonly metadata?: { readonly labels?: object | undefined } },
   names: readonly string[],

@@ -48,11 +48,9 @@ interface ObjectKind<T> {
   readonly namespace: string;
   readonly plural: string;
   readonly selector: Readonly<Record<string, string>>;
-  /** Removes the fields that are not read. */
   readonly lean: (object: T) => T;
 }
 
-/** Objects in a namespace of a kind that a CRD defines. */
 export function objectSource<T extends KubeObject>(
   config: KubeConfig,
   { group, version, namespace, plural, selector, lean }: ObjectKind<T>,
@@ -131,7 +129,6 @@ interface ListOf<T> {
 
 type Explain = (verb: ApiRequest['verb'], error: unknown, status?: number) => string;
 
-/** Lists and watches with Kubernetes' own client. */
 function resourceSource<T extends KubeObject>(resource: Resource<T>): ResourceSource<T> {
   const { config, what, clusterWide = false, lean } = resource;
   const server = apiServerOf(config);

@@ -10,7 +10,6 @@ const REVISION = `${PREFIX}/template-revision-hash`;
 /** The number of pods in a group, including the leader. */
 const SIZE = `${PREFIX}/size`;
 
-/** The annotations that are read here. */
 export const GROUP_ANNOTATIONS: readonly string[] = [SIZE];
 
 /** Selects the workers of every LeaderWorkerSet in a namespace. */
@@ -19,7 +18,6 @@ export const WORKER_SELECTOR: string = `${SET},${WORKER_INDEX},${WORKER_INDEX}!=
 interface GroupMember {
   /** The same for all pods of a group, also after it was recreated. */
   readonly group: string;
-  /** Requests go to the leader. */
   readonly isLeader: boolean;
   /** The number of pods of a whole group; undefined where the set does not state it. */
   readonly size: number | undefined;
@@ -40,9 +38,8 @@ export function memberOf({ metadata }: Pod): GroupMember | undefined {
 }
 
 /**
- * Whether a group can serve: its leader and all its workers are ready and belong together. A worker
- * that is older than the leader, or has another revision during an update, belongs to the group
- * that this one replaces.
+ * Whether leader and workers are ready and of one group. A worker older than the leader, or of
+ * another revision, belongs to the group that this one replaces.
  */
 export function isWhole(leader: Pod, workers: Iterable<Pod>): boolean {
   const size = memberOf(leader)?.size;

@@ -7,10 +7,8 @@ import type { KubeObject, Node, Pod } from './kube-objects.ts';
 import { type GroupCounts, Replicas } from './replicas.ts';
 import { Troubles } from './troubles.ts';
 
-/** The objects that a pool depends on. */
 export interface PoolSources {
   readonly pool: ResourceSource<InferencePool>;
-  /** The pods of the pool's namespace that match a selector. */
   pods(labelSelector: string): ResourceSource<Pod>;
   /** The pods of that namespace that follow a leader. */
   workers(): ResourceSource<Pod>;
@@ -30,9 +28,8 @@ interface PoolFollowerOptions {
 type Kind = 'pool' | 'pods' | 'workers' | 'nodes';
 
 /**
- * Keeps the endpoint pool equal to an InferencePool: its pods, the groups that they lead and their
- * nodes. The last state stays while the API server is away; the last valid spec of the pool stays
- * while its spec is invalid.
+ * Keeps the endpoint pool equal to an InferencePool's pods, groups and nodes. While the API server
+ * is away or the pool's spec invalid, the last valid state stays.
  */
 export class PoolFollower {
   readonly #options: PoolFollowerOptions;
@@ -72,12 +69,10 @@ export class PoolFollower {
     return ages.reduce((a, b) => (a === undefined || b === undefined ? undefined : Math.max(a, b)));
   }
 
-  /** What is wrong at the moment, and what to do: one sentence each. */
   get troubles(): readonly string[] {
     return this.#troubles.all;
   }
 
-  /** Counts the groups of pods that are endpoints, and those that are not whole. */
   get groups(): GroupCounts {
     return this.#replicas.groups;
   }

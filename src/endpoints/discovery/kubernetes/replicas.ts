@@ -11,7 +11,6 @@ export interface GroupCounts {
   readonly partial: number;
 }
 
-/** The endpoints of a pod. */
 interface PodEndpoints {
   readonly uid: string | undefined;
   readonly ids: readonly EndpointId[];
@@ -21,8 +20,7 @@ const NOTHING: ReadonlyMap<string, Pod> = new Map();
 
 /**
  * Keeps an endpoint pool equal to the serving pods. Each `update…` takes all objects and the key of
- * the changed one, undefined where any may have changed. The cost of a change depends on the
- * changed replica only, not on the size of the pool.
+ * the changed one, if only one may have changed: the cost depends on that replica only.
  */
 export class Replicas {
   readonly #endpoints: EndpointSink;
@@ -41,7 +39,6 @@ export class Replicas {
     this.#endpoints = endpoints;
   }
 
-  /** Counts the groups that serve, and those that lack a pod or are not ready. */
   get groups(): GroupCounts {
     const leaders = [...this.#leaders.values()];
     const whole = leaders.filter((key) => this.#held.has(key)).length;

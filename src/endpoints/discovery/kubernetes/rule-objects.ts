@@ -12,7 +12,6 @@ export interface RuleObject extends KubeObject {
   readonly spec?: unknown;
 }
 
-/** The object without the fields that are not read. */
 export function leanRule({ metadata = {}, spec }: RuleObject): RuleObject {
   const { name, namespace, resourceVersion, creationTimestamp, deletionTimestamp } = metadata;
   return {
@@ -21,17 +20,14 @@ export function leanRule({ metadata = {}, spec }: RuleObject): RuleObject {
   };
 }
 
-/** What was read from objects, and one sentence for each object that cannot be used. */
+/** `troubles`: one sentence for each object that cannot be used. */
 export interface Parsed<T> {
   readonly value: T;
   readonly troubles: readonly string[];
 }
 
 const poolRef = z.object({ group: z.string().optional(), name: z.string() });
-const objectiveSpec = z.object({
-  poolRef,
-  priority: priority.nullish(),
-});
+const objectiveSpec = z.object({ poolRef, priority: priority.nullish() });
 const matchSchema = z.object({
   model: z.object({ type: z.string().default('Exact'), value: z.string() }).nullish(),
 });

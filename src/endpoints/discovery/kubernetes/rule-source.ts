@@ -19,10 +19,7 @@ export interface RuleSourceOptions {
   readonly clock: Clock;
 }
 
-/**
- * The InferenceObjectives or InferenceModelRewrites of a namespace, in the group that is installed.
- * Where no group is, there are no objects, and every 30 s the source looks again.
- */
+/** The objects of the group that is installed; until one is, none, and a look every 30 s. */
 export function ruleSource(options: RuleSourceOptions): ResourceSource<RuleObject> {
   const { config, namespace, plural, clock } = options;
   let source: ResourceSource<RuleObject> | undefined;

@@ -29,7 +29,6 @@ export interface KubernetesDiscovery {
   readonly rulesSynced: boolean;
   /** Age of the oldest state while the API server is away, else 0. Undefined before contact. */
   readonly ageMs: Millis | undefined;
-  /** What is wrong at the moment, and what to do: one sentence each. */
   readonly troubles: readonly string[];
   /** Counts the groups of pods that are endpoints, and those that are not whole. */
   readonly groups: GroupCounts;
@@ -37,10 +36,9 @@ export interface KubernetesDiscovery {
 }
 
 /**
- * Keeps the endpoint pool equal to an InferencePool and its pods. An endpoint leaves as soon as its
- * pod is not ready, is deleted or evicted, or its group is not whole; requests in flight there
- * continue. While the API server is away, the last state stays. Endpoints are added only once the
- * rules are known: else a request could reach a model that a rule replaces.
+ * Keeps the endpoint pool equal to an InferencePool's ready pods and whole groups. Requests in
+ * flight at others continue. Endpoints are added only once the rules are known: else a request
+ * could reach a model that a rule replaces.
  */
 export function startKubernetes(options: KubernetesOptions): KubernetesDiscovery {
   const { config, pool, nodeLabels = [], endpoints, rules, clock, random, log } = options;

@@ -18,7 +18,7 @@ export class Troubles {
     for (const sentence of new Set(sentences)) if (!known.has(sentence)) this.#report(sentence);
   }
 
-  /** Removes the sentences of one source. Returns whether they were the last. */
+  /** Returns whether they were the last. */
   clear(source: string): boolean {
     return this.#bySource.delete(source) && this.#bySource.size === 0;
   }
