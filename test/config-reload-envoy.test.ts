@@ -2,15 +2,15 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { envoyBinary, eventually, type Stack, startStack } from '../bench/support/stack.ts';
 import { configFileOf, planFrom } from '../src/catalogue/plan.ts';
 import { stubOptions } from '../stub-server/options/stub-options.ts';
 import { type StubPool, startStubPool } from '../stub-server/pool.ts';
 import { tellFigure } from './support/figure.ts';
-import { envoyBinary, eventually, type Stack, startStack } from '../bench/support/stack.ts';
 
 const binary = await envoyBinary();
 const SWAPS = 20;
-/** Between two swaps at least, so that each is met by requests. */
+/** The least time between two swaps, so that requests come after each. */
 const REQUESTS_A_SWAP = 100;
 const CLIENTS = 8;
 
@@ -46,7 +46,10 @@ describe.skipIf(binary === undefined)('a configuration mounted as a ConfigMap', 
   let clients: Promise<unknown> = Promise.resolve();
   let version = 0;
 
-  /** As a kubelet does: a new folder, then the link `..data` to it in one step, then the old folder goes. */
+  /**
+   * As a kubelet does: it makes a new folder, moves the link `..data` to it in one step, and
+   * deletes the old folder.
+   */
   function publish(text: string): void {
     const before = version++;
     mkdirSync(join(folder, `..${version}`));
@@ -99,7 +102,7 @@ describe.skipIf(binary === undefined)('a configuration mounted as a ConfigMap', 
     return Object.fromEntries([...found].map(([, outcome, count]) => [outcome, Number(count)]));
   }
 
-  it('is swapped again and again under load, valid and broken in turn, and no request fails', async (context) => {
+  it('is swapped repeatedly under load, valid and broken in turn, and no request fails', async (context) => {
     for (let swap = 0; swap < SWAPS; swap++) {
       const turn = Math.floor(swap / 2);
       const isBroken = swap % 2 === 1;
@@ -116,7 +119,7 @@ describe.skipIf(binary === undefined)('a configuration mounted as a ConfigMap', 
         ok: boolean;
         detail: { configError?: string; endpoints: number };
       };
-      // A broken one is told of, and the picker is as ready as before.
+      // A broken one is reported, and the picker is as ready as before.
       expect([ok, detail.endpoints]).toEqual([true, 4]);
       if (isBroken) expect(detail.configError).toContain(said);
       else expect(detail.configError).toBeUndefined();

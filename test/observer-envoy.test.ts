@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Document } from 'yaml';
+import { envoyBinary, eventually, inFlightAt, serveOptions } from '../bench/support/stack.ts';
 import { EMBEDDED_CATALOGUE } from '../src/catalogue/built-in-catalogue.ts';
 import { readCapture } from '../src/journal/capture/read-capture.ts';
 import { CONNECTION_MANAGER, renderEnvoyConfig } from '../src/lab/envoy/render-config.ts';
@@ -20,26 +21,25 @@ import type { ServeOptions, Serving } from '../src/serve/serve-options.ts';
 import { stubOptions } from '../stub-server/options/stub-options.ts';
 import { type StubPool, startStubPool } from '../stub-server/pool.ts';
 import { tellFigure } from './support/figure.ts';
-import { envoyBinary, eventually, inFlightAt, serveOptions } from '../bench/support/stack.ts';
 import { startUpstream, type Upstream } from './support/upstream.ts';
 
 const binary = await envoyBinary();
 
 const OBSERVER = [...CONNECTION_MANAGER, 'http_filters', 1, 'typed_config'];
 
-/** The observer's filter as one that is waited for, its bodies in this mode. */
+/** The observer's filter, which Envoy waits for, with bodies in this mode. */
 const answered =
   (request: string, response: string) =>
   (config: Document): void => {
     config.deleteIn([...OBSERVER, 'observability_mode']);
     config.deleteIn([...OBSERVER, 'deferred_close_timeout']);
-    // A busy machine must not make it pass us by: 200 ms where nothing is said.
+    // On a busy machine the default time-out of 200 ms would skip the observer.
     config.setIn([...OBSERVER, 'message_timeout'], '60s');
     config.setIn([...OBSERVER, 'processing_mode', 'request_body_mode'], request);
     config.setIn([...OBSERVER, 'processing_mode', 'response_body_mode'], response);
   };
 
-/** How the second filter may be wired: by the shipped file, and as one that is waited for. */
+/** Wirings of the second filter: the shipped file, and one that Envoy waits for. */
 const WIRINGS: readonly (readonly [string, ((config: Document) => void) | undefined])[] = [
   ['observability_mode, as shipped', undefined],
   ['full duplex', answered('FULL_DUPLEX_STREAMED', 'FULL_DUPLEX_STREAMED')],
@@ -67,7 +67,7 @@ async function envoyWith(
   return { url: `http://127.0.0.1:${listenerPort}`, stop };
 }
 
-/** Stands in for the reference picker: another ext_proc server, with the reference's configuration. */
+/** Stands for the reference picker: another ext_proc server, with the reference's configuration. */
 const startPicker = (options: Partial<ServeOptions>): Promise<Serving> =>
   startServe(serveOptions(options, 'reference-default'));
 const startObserver = (options: Partial<ServeOptions>): Promise<Serving> =>
@@ -141,7 +141,7 @@ describe.skipIf(binary === undefined).each(WIRINGS)(
       rmSync(folder, { recursive: true });
     });
 
-    it('[B2] follows every request, and its books are empty when all is over', async () => {
+    it('[B2] follows every request, and has nothing in flight at the end', async () => {
       await eventually(
         () => observed(observer.metricsPort),
         ({ booked }) => booked === REQUESTS,
@@ -165,7 +165,7 @@ describe.skipIf(binary === undefined).each(WIRINGS)(
       expect(own?.parity?.all.disputed).toBe(0);
     });
 
-    it('[B2] books each at the endpoint that the picker in charge has chosen', async (context) => {
+    it('[B2] books each request at the endpoint that the picker in charge chose', async (context) => {
       await envoy.stop();
       await observer.stop();
       await picker.stop();
@@ -198,7 +198,7 @@ describe.skipIf(binary === undefined)('what passes an observer', () => {
   beforeAll(async () => {
     upstream = await startUpstream();
     picker = await startPicker({ endpoints: [upstream.address] });
-    // It does not know the endpoint: that must not matter to anybody either.
+    // It does not know the endpoint, which must not matter either.
     observer = await startObserver({ endpoints: ['127.0.0.1:1'] });
   });
   afterAll(async () => {

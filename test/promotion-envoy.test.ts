@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { envoyBinary, eventually, type Stack, startStack } from '../bench/support/stack.ts';
 import { planFromPlugins } from '../src/catalogue/plan.ts';
 import { CANARY_HEADER } from '../src/lab/promotion/canary.ts';
 import type { PromotionStatus } from '../src/lab/promotion/promotion.ts';
@@ -10,7 +11,6 @@ import { shadowFrom } from '../src/lab/shadow/shadow-data.ts';
 import type { PickerPlan } from '../src/picker/plan/picker-plan.ts';
 import { stubOptions } from '../stub-server/options/stub-options.ts';
 import { type StubPool, startStubPool } from '../stub-server/pool.ts';
-import { envoyBinary, eventually, type Stack, startStack } from '../bench/support/stack.ts';
 
 const binary = await envoyBinary();
 const fixtures = join(import.meta.dirname, 'fixtures/schedulers');
@@ -21,7 +21,7 @@ const LIMIT_MS = 300_000;
 
 describe.skipIf(binary === undefined)('promotion, behind a real Envoy', () => {
   const folder = mkdtempSync(join(tmpdir(), 'pointsman-promotion-'));
-  /** Sends all to the one server that is slow. */
+  /** Sends all requests to the one slow server. */
   const slowest = join(folder, 'slowest.yaml');
   let pool: StubPool;
   let slow: StubPool;
@@ -80,7 +80,7 @@ describe.skipIf(binary === undefined)('promotion, behind a real Envoy', () => {
     return response.headers.get('x-inference-pod') ?? '';
   }
 
-  /** Requests, eight at a time, until it is so. */
+  /** Sends requests, eight at a time, until the condition holds. */
   async function requestsUntil(isSo: () => Promise<boolean>): Promise<void> {
     let over = false;
     let n = 0;
@@ -97,7 +97,7 @@ describe.skipIf(binary === undefined)('promotion, behind a real Envoy', () => {
   }
 
   it(
-    'by rule begins when a shadow has shown for certain that it is better, and goes on step by step',
+    'by rule begins when a shadow is certainly better, and continues step by step',
     async () => {
       await requestsUntil(async () => (await status()).percent === 50);
       const { events } = await status();
@@ -112,7 +112,7 @@ describe.skipIf(binary === undefined)('promotion, behind a real Envoy', () => {
     LIMIT_MS,
   );
 
-  it('by hand gives as many requests as it is told to, and takes them back', async () => {
+  it('by hand gives a shadow its share of requests, and takes it back', async () => {
     await admin(`/promote?shadow=${encodeURIComponent(slowest)}&percent=0`, 'POST');
     const asked = await Promise.all(
       Array.from({ length: 20 }, (_, n) => post(n, { [CANARY_HEADER]: 'challenger' })),
@@ -123,7 +123,7 @@ describe.skipIf(binary === undefined)('promotion, behind a real Envoy', () => {
     expect([shadow, percent, automatic]).toEqual([undefined, 0, false]);
   });
 
-  it('ends by itself when the scheduler throws, and the request goes where it would have gone', async () => {
+  it('ends when the scheduler throws, and the configuration in charge decides the request', async () => {
     await admin(`/promote?shadow=${encodeURIComponent(crashing)}`, 'POST');
     await requestsUntil(async () => (await status()).shadow === undefined);
     expect((await status()).events.at(-1)).toMatchObject({
@@ -134,7 +134,7 @@ describe.skipIf(binary === undefined)('promotion, behind a real Envoy', () => {
   });
 
   it(
-    'ends by itself what answers later',
+    'ends when the shadow answers later',
     async () => {
       await admin(`/promote?shadow=${encodeURIComponent(slowest)}&percent=50`, 'POST');
       await requestsUntil(async () => (await status()).shadow === undefined);
@@ -143,12 +143,12 @@ describe.skipIf(binary === undefined)('promotion, behind a real Envoy', () => {
     LIMIT_MS,
   );
 
-  it('says what is wrong with what it is told', async () => {
-    const told = async (path: string): Promise<unknown> =>
+  it('explains what is wrong with a request to the admin port', async () => {
+    const refusal = async (path: string): Promise<unknown> =>
       ((await admin(path, 'POST')) as unknown as { error: string }).error;
-    expect(await told('/promote?shadow=nobody')).toMatch(/nobody is not a shadow .* default/);
-    expect(await told('/promote')).toMatch(/shadow is missing/);
-    expect(await told('/promote?shadow=default&percent=101')).toMatch(
+    expect(await refusal('/promote?shadow=nobody')).toMatch(/nobody is not a shadow .* default/);
+    expect(await refusal('/promote')).toMatch(/shadow is missing/);
+    expect(await refusal('/promote?shadow=default&percent=101')).toMatch(
       /101; it must be .* 0 to 100/,
     );
   });

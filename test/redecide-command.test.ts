@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
+import { exampleOrSkip, startScheduler } from '../bench/support/example-schedulers.ts';
 import { EMBEDDED_CATALOGUE } from '../src/catalogue/built-in-catalogue.ts';
 import { NAMED_CONFIGS } from '../src/config/defaults.ts';
 import { loadConfig } from '../src/config/load.ts';
@@ -16,7 +17,6 @@ import { EndpointPicker } from '../src/picker/endpoint-picker.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
 import { SimulatedClock } from '../src/runtime/simulated-clock.ts';
 import { makeRequest } from './makers.ts';
-import { exampleOrSkip, startScheduler } from '../bench/support/example-schedulers.ts';
 
 const root = join(import.meta.dirname, '..');
 const main = join(root, 'src/main.ts');
@@ -27,7 +27,7 @@ const command = await exampleOrSkip('typescript');
 const REQUESTS = 200;
 const ENDPOINTS = ['a', 'b', 'c', 'd'];
 
-/** One run of a picker that captures: requests of which some are always under way. */
+/** One run of a picker that captures, with some requests always in flight. */
 async function run(config: string, seed: number): Promise<void> {
   const clock = new SimulatedClock();
   const plan = loadConfig({
@@ -56,7 +56,7 @@ async function run(config: string, seed: number): Promise<void> {
   const random = seededRandom(seed).fork('traffic');
   const open: RoutedRequest[] = [];
   for (let n = 0; n < REQUESTS; n++) {
-    // Time goes only from event to event.
+    // Time passes only between events.
     clock.setTimer(5, () => undefined);
     clock.step();
     const blocks = Array.from({ length: 8 }, (_, at) => (at < 6 ? `${n % 7}-${at}` : `${n}-${at}`));
@@ -104,7 +104,7 @@ function differing(error: { readonly code?: number; readonly stdout: string }): 
   throw error as unknown as Error;
 }
 
-/** Does not stop this process, which may have to serve. */
+/** Runs asynchronously, because this process may have to serve. */
 async function redecided(captured: string, ...args: readonly string[]): Promise<Printed> {
   const run = promisify(execFile);
   const command = [main, 'redecide', captured, '--json', ...args];
@@ -112,7 +112,7 @@ async function redecided(captured: string, ...args: readonly string[]): Promise<
   return JSON.parse(stdout) as Printed;
 }
 
-// Each starts processes of its own, on machines that may be busy.
+// Each test starts processes, on machines that may be busy.
 describe('pointsman redecide', { timeout: 120_000 }, () => {
   it('decides each run of a restarted picker by its own configuration, and says how many there are', async () => {
     expect(await redecided(capture)).toMatchObject({
@@ -137,7 +137,7 @@ describe('pointsman redecide', { timeout: 120_000 }, () => {
     );
   });
 
-  it('knows the pool where the first files are gone, and says that they are', async () => {
+  it('knows the pool where the first files are missing, and warns of it', async () => {
     const rest = join(folder, 'rest');
     cpSync(capture, rest, { recursive: true });
     const names = readdirSync(rest).sort();
@@ -149,7 +149,7 @@ describe('pointsman redecide', { timeout: 120_000 }, () => {
     ]);
     expect(decisions).toBeGreaterThan(REQUESTS);
     expect(Object.keys(endpoints).sort()).toEqual(ENDPOINTS);
-    // Whose turn it was among four only the first file could tell; the second run is whole.
+    // Only the first file had the position of round robin; the second run is complete.
     expect(identical).toBeGreaterThanOrEqual(REQUESTS);
   });
 
@@ -173,7 +173,8 @@ describe('pointsman redecide', { timeout: 120_000 }, () => {
         });
         expect(differing.length).toBeGreaterThan(REQUESTS / 2);
         expect(differing.every(({ is }) => is.by === 'least-loaded-ts')).toBe(true);
-        // It hears what really became of requests, and goes where fewest are under way.
+        // It is told what really became of requests, and picks the endpoint with the fewest in
+        // flight.
         for (const id of ENDPOINTS) expect(endpoints[id]?.is).toBeGreaterThan(REQUESTS / 10);
         const run = promisify(execFile);
         const args = [main, 'redecide', capture, '--config', config];
@@ -185,7 +186,7 @@ describe('pointsman redecide', { timeout: 120_000 }, () => {
     },
   );
 
-  it('says in a sentence that a scheduler in another process is not there', () => {
+  it('explains in one sentence that a scheduler in another process does not answer', () => {
     const config = configured('nobody.yaml', "{type: remote, address: 'unix:/nowhere/socket'}");
     const args = ['redecide', capture, '--config', config];
     const { status, stderr } = spawnSync(process.execPath, [main, ...args], { encoding: 'utf8' });
@@ -194,10 +195,10 @@ describe('pointsman redecide', { timeout: 120_000 }, () => {
     expect(stderr).not.toContain('    at ');
   });
 
-  it('takes schedulers from modules, and counts apart what they leave', async () => {
+  it('takes schedulers from modules, and counts separately what they decline', async () => {
     const doc = readFileSync(join(root, 'docs/schedulers.md'), 'utf8');
     const code = /```ts\n(.*?)```/s.exec(doc)?.[1] ?? '';
-    // Here, where `pointsman` and `zod` are found.
+    // In this folder, so that `pointsman` and `zod` are found.
     const home = mkdtempSync(join(root, 'test', 'module-'));
     try {
       const path = join(home, 'first.ts');

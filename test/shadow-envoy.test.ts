@@ -4,6 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  exampleOrSkip,
+  type RunningScheduler,
+  startScheduler,
+} from '../bench/support/example-schedulers.ts';
+import { envoyBinary, eventually, type Stack, startStack } from '../bench/support/stack.ts';
 import { EMBEDDED_CATALOGUE } from '../src/catalogue/built-in-catalogue.ts';
 import { shadowTable } from '../src/commands/shadow-command.ts';
 import { readCapture } from '../src/journal/capture/read-capture.ts';
@@ -14,20 +20,14 @@ import type { ShadowStatus } from '../src/lab/shadow/start-shadow.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
 import { stubOptions } from '../stub-server/options/stub-options.ts';
 import { type StubPool, startStubPool } from '../stub-server/pool.ts';
-import {
-  exampleOrSkip,
-  type RunningScheduler,
-  startScheduler,
-} from '../bench/support/example-schedulers.ts';
 import { tellFigure } from './support/figure.ts';
-import { envoyBinary, eventually, type Stack, startStack } from '../bench/support/stack.ts';
 
 const binary = await envoyBinary();
 const fixtures = join(import.meta.dirname, 'fixtures/schedulers');
 const MISBEHAVING = ['crashing', 'hanging', 'nonsense'].map((name) =>
   join(fixtures, `${name}.yaml`),
 );
-/** `npm run test:long` makes it the figure that was promised. */
+/** With `npm run test:long` it is the number that the specification names. */
 const REQUESTS = process.env['POINTSMAN_LONG_TESTS'] === '1' ? 100_000 : 1200;
 const LIMIT_MS = REQUESTS * 20 + 60_000;
 const GARBAGE = [process.execPath, join(fixtures, 'garbage.mjs')];
@@ -66,7 +66,7 @@ describe.skipIf(binary === undefined)('shadows beside a picker behind a real Env
         ),
       },
     });
-    // Loading eight pickers takes all of a small machine; requests come when that is done.
+    // Loading eight pickers occupies a small machine: requests start afterwards.
     await eventually(
       async () => (await shadows()).filter(({ parity }) => parity !== undefined).length,
       (loaded) => loaded === 3 + own.length,
@@ -112,7 +112,7 @@ describe.skipIf(binary === undefined)('shadows beside a picker behind a real Env
     expect(Object.keys(shadow?.parity?.kinds ?? {})).toContain('model m');
   });
 
-  it('another is seen to differ, and by how much its picks would answer later', async () => {
+  it('another one differs, and its picks are predicted to answer later', async () => {
     const shadow = await eventually(
       () => named('random'),
       (status) => (status?.parity?.all.decisions ?? 0) >= REQUESTS,
@@ -123,7 +123,7 @@ describe.skipIf(binary === undefined)('shadows beside a picker behind a real Env
     expect(reference?.parity?.all.predicted).toBeGreaterThan(0);
   });
 
-  it('what was predicted of first tokens is compared with what came', async () => {
+  it('predicted first tokens are compared with observed ones', async () => {
     const streamed = REQUESTS / 2;
     const shadow = await eventually(
       () => named('default'),
@@ -149,7 +149,7 @@ describe.skipIf(binary === undefined)('shadows beside a picker behind a real Env
     expect(agreed).toHaveLength((await named('random'))?.parity?.all.agreed ?? Number.NaN);
   });
 
-  it('`shadow report` writes a page that asks for nothing else', async () => {
+  it('`shadow report` writes a self-contained page', async () => {
     const page = join(folder, 'shadows.html');
     const admin = `--admin=http://127.0.0.1:${stack.serving.metricsPort}`;
     const main = join(import.meta.dirname, '../src/main.ts');
@@ -172,7 +172,7 @@ describe.skipIf(binary === undefined)('shadows beside a picker behind a real Env
     expect(shadow?.restarts).toBe(0);
   });
 
-  it('one that answers nonsense now and then is undecided then', async () => {
+  it('one that sometimes gives invalid answers counts these as undecided', async () => {
     const shadow = await eventually(
       () => named(garbageConfig),
       (status) => (status?.parity?.replacement?.undecided ?? 0) > 10,
@@ -180,7 +180,7 @@ describe.skipIf(binary === undefined)('shadows beside a picker behind a real Env
     expect(shadow?.parity?.replacement?.name).toBe('garbage');
   });
 
-  it('those that crash and answer nonsense are started anew, and nothing else happens', async () => {
+  it('those that crash or give invalid answers are restarted, without other effects', async () => {
     const [crashing = '', , nonsense = ''] = MISBEHAVING;
     await eventually(
       async () => [await named(crashing), await named(nonsense)],
@@ -188,7 +188,7 @@ describe.skipIf(binary === undefined)('shadows beside a picker behind a real Env
     );
   });
 
-  it('decisions are those that would have been made without any of them', async (context) => {
+  it('decisions are those that would have been made without shadows', async (context) => {
     await stack.stop();
     const options = { catalogue: EMBEDDED_CATALOGUE, randomOf: seededRandom };
     let decisions = 0;

@@ -34,14 +34,19 @@ export function redecideCommand(): Command {
       const tally = new RedecideTally(show);
       await withScheduler(given, async (options) => {
         const onReplacement = tally.addReplacement.bind(tally);
-        const all = { ...options, catalogue, randomOf: seededRandom, explains: true, onReplacement };
+        const all = {
+          ...options,
+          catalogue,
+          randomOf: seededRandom,
+          explains: true,
+          onReplacement,
+        };
         for await (const each of redecide(records, all)) tally.add(each);
       });
       const document = { ...tally.summary(), warnings };
       process.stdout.write(json ? `${JSON.stringify(document)}\n` : tally.text());
       if (!json) for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
-      // With its own configuration, a difference means a defect in the program or an incomplete
-      // capture.
+      // Its own configuration decides differently if Pointsman is wrong or records are missing.
       if (config === undefined && tally.differ > 0) process.exitCode = 1;
     });
 }

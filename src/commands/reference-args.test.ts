@@ -21,7 +21,7 @@ describe('the reference picker’s command line', () => {
     });
   });
 
-  it('has their defaults', () => {
+  it('has the reference’s defaults', () => {
     const args = ['serve', '--pool-name=p', '--health-port=9003'];
     expect(fromReferenceArgs(['--pool-name=p'], 'mine')?.args).toEqual([
       ...args,
@@ -64,7 +64,7 @@ describe('the reference picker’s command line', () => {
     expect(() => ours(...theirs)).toThrow(name);
   });
 
-  it('tells what it passes over', () => {
+  it('names the flags that it ignores', () => {
     const flags = [
       '--tracing=false',
       '--metrics-endpoint-auth',

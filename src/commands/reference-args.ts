@@ -26,10 +26,7 @@ const SWITCHES: ReadonlySet<string> = new Set([
   'tracing',
   'zap-devel',
 ]);
-/**
- * Flags without a meaning here, or with a fixed value. `secure-serving` and others are translated
- * instead.
- */
+/** Flags without a meaning here, or with a fixed value. */
 const IGNORED: ReadonlySet<string> = new Set([
   'allow-experimental-plugins',
   'enable-cert-reload',
@@ -79,14 +76,9 @@ export function fromReferenceArgs(
   return { args: serveArgs, ignored };
 }
 
-interface Flag {
-  readonly name: string;
-  readonly value: string | undefined;
-}
-
 /** Flags as Go's pflag reads them: a switch never takes the next word as its value. */
-function flagsOf(args: readonly string[]): readonly Flag[] {
-  const flags: Flag[] = [];
+function flagsOf(args: readonly string[]): { name: string; value: string | undefined }[] {
+  const flags: ReturnType<typeof flagsOf> = [];
   const left = [...args];
   for (let arg = left.shift(); arg !== undefined; arg = left.shift()) {
     const [, name = '', value] = /^--?([^=]+)(?:=(.*))?$/s.exec(arg) ?? [];

@@ -9,16 +9,9 @@ import { parityFigures } from '../lab/shadow/parity-figures.ts';
 import type { ShadowReport, ShadowStatus } from '../lab/shadow/start-shadow.ts';
 import { adminOption, askPicker } from './ask-picker.ts';
 
-interface TopFlags {
-  readonly admin: string;
-  readonly once: boolean;
-  readonly json: boolean;
-}
-
-interface PromotionFlags {
+interface Flags {
   readonly admin: string;
   readonly json: boolean;
-  readonly percent: string;
 }
 
 const REFRESH_MS = 1000;
@@ -31,7 +24,7 @@ export function shadowCommand(): Command {
     .addOption(adminOption())
     .option('--once', 'print once and exit', false)
     .option('--json', 'print one JSON document and exit', false)
-    .action(async ({ admin, once, json }: TopFlags) => {
+    .action(async ({ admin, once, json }: Flags & { once: boolean }) => {
       do {
         const shadows = await ask(admin);
         if (json) process.stdout.write(`${JSON.stringify({ shadows })}\n`);
@@ -43,7 +36,7 @@ export function shadowCommand(): Command {
     .description('write the comparison as one self-contained HTML page')
     .argument('<page>', 'file to write')
     .addOption(adminOption())
-    .action(async (page: string, { admin }: Pick<TopFlags, 'admin'>) => {
+    .action(async (page: string, { admin }: Pick<Flags, 'admin'>) => {
       const shadows = await ask(admin);
       const when = new Date().toISOString().slice(0, 16).replace('T', ' ');
       writeFileSync(page, parityPage(`Shadows at ${admin}, ${when} UTC`, shadows));
@@ -68,7 +61,7 @@ function promotionCommand(name: 'promote' | 'demote' | 'promotion', about: strin
       .option('--percent <n>', 'percentage of requests that it decides', '100');
   }
   return command.action(async (...given: readonly unknown[]) => {
-    const { admin, json, percent } = command.opts<PromotionFlags>();
+    const { admin, json, percent } = command.opts<Flags & { percent: string }>();
     const query = new URLSearchParams(
       name === 'promote' ? { shadow: String(given[0]), percent } : {},
     );
@@ -118,10 +111,7 @@ export function shadowTable(shadows: readonly ShadowStatus[]): string {
   return `${lines.map((line) => line.map(padded).join('  ').trimEnd()).join('\n')}\n`;
 }
 
-/**
- * The cells over all decisions, with the 95 % interval. One kind often has too few decisions for
- * one.
- */
+/** The cells over all decisions, with the 95 % interval. A kind often has too few for one. */
 function withInterval({ all, gain: { lowPercent, highPercent } }: ShadowReport): string[] {
   // An interval that cannot be given yet is NaN, which JSON turns into null.
   if (!Number.isFinite(lowPercent)) return cellsOf(all);

@@ -20,7 +20,9 @@ import type { PickerPlan } from './plan/picker-plan.ts';
 
 const VERSION = cycleKey<string>('version');
 
-/** A source that makes every request wait until it is told to go on, and a scorer that likes one slot. */
+/**
+ * A source that makes every request wait until it is released, and a scorer that prefers one slot.
+ */
 function world() {
   const log: string[] = [];
   const running = new Set<string>();
@@ -95,7 +97,7 @@ plugins:
 
 const BODY = [new Uint8Array(1)];
 
-/** In flight, all endpoints together. */
+/** Requests in flight at all endpoints. */
 const inFlight = ({ pool, ledger }: EndpointPicker): number =>
   pool.snapshot().reduce((sum, endpoint) => sum + ledger.load(endpoint).requests, 0);
 
@@ -113,7 +115,7 @@ describe('adopt', () => {
     expect(inFlight(picker)).toBe(0);
   });
 
-  it('tells the end of a request to those who heard of its beginning, and to no others', () => {
+  it('reports the end of a request to the observers of its beginning, and to no others', () => {
     const { log, gated, start } = world();
     const picker = start(gated('one', 0));
     const routed = picker.route(makeRequest());
@@ -123,13 +125,13 @@ describe('adopt', () => {
     expect(log).toEqual(['one done']);
   });
 
-  it('keeps a plugin of the same name, type and parameters running, and makes the others anew', () => {
+  it('keeps a plugin with the same name, type and parameters running, and makes the others again', () => {
     const { log, gated, start } = world();
     const picker = start(gated('one', 0));
     picker.adopt(gated('one', 1));
     expect(log).toEqual([]);
     picker.adopt(gated('two', 1));
-    // The new one knows the pool before the old one goes.
+    // The new plugin knows the pool before the old one is stopped.
     expect(log).toEqual(['start two', 'two + e0', 'two + e1', 'two + e2', 'stop one']);
     picker.stop();
     expect(log.at(-1)).toBe('stop two');
@@ -157,7 +159,7 @@ schedulingProfiles:
     }
   });
 
-  it('decides a request by the core that has got ready for it, and stops that core’s parts only then', () => {
+  it('decides a request by the core that prepared for it, and stops that core’s plugins only then', () => {
     const { log, gated, start, letOne } = world();
     const picker = start(gated('one', 0));
     const request = makeRequest();
@@ -167,14 +169,14 @@ schedulingProfiles:
     picker.adopt(gated('two', 1));
     picker.adopt(gated('three', 2));
     expect(log).not.toContain('stop one');
-    // Nobody waited on the second.
+    // No request waited for the second.
     expect(log).toContain('stop two');
     letOne();
     expect(routed).toEqual(['e0']);
     expect(log.slice(-3)).toEqual(['decided by 0 with one', 'one routed', 'stop one']);
   });
 
-  it('changes nothing when a plan cannot be run, and stops what had begun for it', () => {
+  it('changes nothing when a plan cannot be run, and stops the sources that had started for it', () => {
     const { log, running, gated, plan, start } = world();
     const picker = start(gated('one', 0));
     const failing = plan(`dataLayer: { injectDefaults: false }
@@ -200,7 +202,7 @@ plugins:
     expect(picker.route(makeRequest()).endpoint.id).toBe('e0');
   });
 
-  it('drops no request and stops no part too soon or twice, in any order of all that can happen', () => {
+  it('loses no request and stops no plugin too soon or twice, in any order of events', () => {
     const version = fc.constantFrom('one', 'two', 'three');
     const step = fc.oneof(
       fc.record({ kind: fc.constant('adopt' as const), version, slot: fc.nat({ max: 2 }) }),
@@ -246,7 +248,7 @@ describe('challenge', () => {
     onThrown: () => undefined,
   };
 
-  it('gives the challenger the requests that it takes, and both the news of all', () => {
+  it('gives the challenger the requests that it takes, and lets both observe all requests', () => {
     const { log, gated, start } = world();
     const picker = start(gated('one', 0));
     picker.challenge(gated('two', 2), takesB);
@@ -259,7 +261,7 @@ describe('challenge', () => {
     expect(log.toSorted()).toEqual(['one done', 'one done', 'two done', 'two done']);
   });
 
-  it('ends with all that only it had, but not before requests that wait for it', () => {
+  it('stops the plugins that only it had, but not before the requests that wait for it', () => {
     const { log, gated, start, letOne } = world();
     const picker = start(gated('one', 0));
     picker.challenge(gated('two', 2), takesB);
@@ -275,7 +277,7 @@ describe('challenge', () => {
     expect(picker.route(makeRequest({ id: 'b' })).endpoint.id).toBe('e0');
   });
 
-  it('shares with the core in charge what both configure alike', () => {
+  it('shares plugins that both configure alike with the core in charge', () => {
     const { log, gated, start } = world();
     const picker = start(gated('one', 0));
     picker.challenge(gated('one', 1), takesB);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { PromptBlocks } from '../framework/request.ts';
 import { BlockLru } from './block-lru.ts';
 
-/** A chain as a prompt gives it: hash i depends on every id up to i. */
+/** A chain like that of a prompt: hash i depends on every id up to i. */
 function chain(ids: readonly number[]): PromptBlocks {
   const words = new Uint32Array(2 * ids.length);
   let parent = 7;
@@ -16,7 +16,7 @@ function chain(ids: readonly number[]): PromptBlocks {
   return { count: ids.length, blockTokens: 64, words };
 }
 
-/** The same promise kept the slow, obvious way. */
+/** The same contract in a slow and obvious way. */
 class OracleLru {
   readonly #capacity: number;
   readonly #held = new Map<number, true>();
@@ -44,7 +44,7 @@ class OracleLru {
 }
 
 describe('BlockLru', () => {
-  it('agrees with a plain LRU and a linear walk, whatever is touched in whatever order', () => {
+  it('agrees with a plain LRU and a linear search, for any order of chains', () => {
     const ids = fc.array(fc.integer({ min: 0, max: 3 }), { maxLength: 12 });
     fc.assert(
       fc.property(

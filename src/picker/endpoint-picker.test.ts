@@ -61,7 +61,7 @@ describe('routing', () => {
     }
   });
 
-  it('tells observers of each request once routed, once first token, once done, in that order', () => {
+  it('reports each request to observers as routed, first token and done, once each and in that order', () => {
     const heard: string[] = [];
     const { picker } = setUp({
       observers: [
@@ -81,11 +81,11 @@ describe('routing', () => {
     expect(heard).toEqual(['routed', 'first token', 'completed']);
   });
 
-  it('takes a response whose end nobody sees for over when the model says so, and not before', () => {
+  it('ends a response whose end is not seen when the engine model expects it, and not before', () => {
     const { clock, picker, inFlight } = setUp({ endpoints: 1 });
     const pick = picker.route({ ...request(), outputTokensMax: 100 }, { endSeen: false });
     pick.done('completed');
-    // As when its stream is cut after that.
+    // As when its stream is cut afterwards.
     pick.done('aborted');
     clock.setTimer(500, () => undefined);
     clock.step(500);

@@ -47,7 +47,7 @@ describe('EndpointPool', () => {
     expect(pool.get(a)?.attribute(CACHE_CONFIG)).toBeUndefined();
   });
 
-  it('gives each living endpoint a slot of its own and reuses those of the gone', () => {
+  it('gives each endpoint a slot of its own and reuses those of removed ones', () => {
     const pool = poolWith(a, b);
     const slots = pool.snapshot().map(({ slot }) => slot);
     expect(new Set(slots).size).toBe(2);
@@ -56,7 +56,7 @@ describe('EndpointPool', () => {
     expect(pool.get(a)?.slot).toBe(slots[0]);
   });
 
-  it('tells observers of what was there before them, and of every change after', () => {
+  it('reports to observers what was there before them, and every later change', () => {
     const pool = poolWith(a);
     const heard: string[] = [];
     pool.observeEndpoints({

@@ -46,7 +46,7 @@ describe('the event clock', () => {
     expect(clock.timers).toBe(1);
   });
 
-  it('gives whole microseconds for a capture, never ahead of the time and never back, in events and between them', () => {
+  it('gives a capture whole microseconds that never run ahead or back, in events and between them', () => {
     let now = 123_456_789;
     const simulated = new SimulatedClock();
     const drifting = {

@@ -17,7 +17,7 @@ function poolOf(size: number): { pool: EndpointPool; ledger: Ledger } {
 }
 
 describe('Ledger', () => {
-  it('counts a reservation at once and gives it back once, however often it is told', () => {
+  it('counts a reservation at once and releases it once, for any number of calls', () => {
     const { pool, ledger } = poolOf(1);
     const endpoint = pool.snapshot()[0];
     if (endpoint === undefined) throw new Error('the pool is empty');
@@ -58,7 +58,7 @@ describe('Ledger', () => {
     expect(ledger.load(second).requests).toBe(0);
   });
 
-  it('comes back to exactly zero after any order of picks, moves, first tokens, ends and restarts', () => {
+  it('returns to exactly zero after any order of picks, moves, first tokens, ends and restarts', () => {
     const step = fc.record({
       kind: fc.constantFrom('reserve', 'prefilled', 'move', 'release', 'restart'),
       which: fc.nat(1000),

@@ -47,7 +47,7 @@ describe('reserve', () => {
     expect(held()).toBe(0);
   });
 
-  it('gives all of it back when a request ends before its first token, however often that is said', () => {
+  it('releases everything when a request ends before its first token, for any number of calls', () => {
     const { decode, prefill, encoders, parts, held } = setUp();
     const computes = { endpoint: prefill, cachedTokens: 0 };
     const { reservation } = reserve(decode, { ...parts, prefill: computes, encoders });

@@ -8,8 +8,8 @@ import { readCertificate } from './read-certificate.ts';
 const folder = mkdtempSync(join(tmpdir(), 'pointsman-certificate-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-// What is refused, and how it is told, is in test/bad-input.test.ts.
-it('takes a certificate with its chain and its key as they are', async () => {
+// Refused certificates and their messages are tested in test/bad-input.test.ts.
+it('returns a certificate with its chain, and its key, unchanged', async () => {
   const { cert, key } = await selfSignedCertificate();
   const chain = Buffer.concat([cert, Buffer.from('\n'), (await selfSignedCertificate()).cert]);
   writeFileSync(join(folder, 'tls.crt'), chain);

@@ -22,7 +22,7 @@ const asking = (id: string, wanted: string): InferenceRequest =>
   makeRequest({ id, headers: new Map([[CANARY_HEADER, wanted]]) });
 
 describe('a canary', () => {
-  it('takes the share that it is given, and the same requests whenever it is asked', () => {
+  it('takes its share of requests, and always gives the same answer for a request', () => {
     const canary = new Canary(seededRandom(4));
     const requests = Array.from({ length: 10_000 }, (_, n) => makeRequest({ id: `r${n}` }));
     expect(requests.filter(canary.takes)).toHaveLength(0);
@@ -37,7 +37,7 @@ describe('a canary', () => {
     expect(requests.filter(canary.takes)).toHaveLength(10_000);
   });
 
-  it('does what a header says, and counts no such request', () => {
+  it('follows the header, and does not count such requests', () => {
     const canary = new Canary(seededRandom(4));
     canary.setShare(0);
     const request = asking('r1', 'challenger');
@@ -49,7 +49,7 @@ describe('a canary', () => {
     expect(canary.outcomes().challenger.requests).toBe(0);
   });
 
-  it('counts first tokens, whole answers where they were not streamed, failures, and nothing that was given up', () => {
+  it('counts first tokens, whole answers that were not streamed and failures, but no aborted requests', () => {
     const canary = new Canary(seededRandom(4));
     canary.setShare(100);
     const [streamed, whole, failed, refused, aborted] = ['s', 'w', 'f', 'r', 'a'].map((id) => {
@@ -80,7 +80,7 @@ describe('a canary', () => {
     });
   });
 
-  it('leaves a request that its scheduler has thrown at to the other, and counts it as failed', () => {
+  it('leaves a request to the plan in charge after its scheduler threw, and counts it as failed', () => {
     const canary = new Canary(seededRandom(4));
     canary.setShare(100);
     const request = makeRequest({ id: 'r1' });
@@ -94,7 +94,7 @@ describe('a canary', () => {
     });
   });
 
-  it('forgets what it has counted when the share changes, and what was drawn before', () => {
+  it('resets its counts when the share changes, and ignores requests from before', () => {
     const canary = new Canary(seededRandom(4));
     canary.setShare(100);
     const request = makeRequest({ id: 'r1' });

@@ -3,14 +3,14 @@ import { seededRandom } from '../../runtime/seeded-random.ts';
 import { PairedGain } from './paired-gain.ts';
 
 describe('the gain of one scheduler over another', () => {
-  it('is a share of what the one in charge is predicted to take', () => {
+  it('is a percentage of the predicted time of the scheduler in charge', () => {
     const gain = new PairedGain();
     for (let n = 0; n < 10_000; n++) gain.add(200, n % 2 === 0 ? 180 : 190);
     expect(gain.report()).toMatchObject({ decisions: 10_000, percent: 7.5 });
     expect(gain.report().lowPercent).toBeCloseTo(7.5);
   });
 
-  it('has no interval while there is too little of it', () => {
+  it('has no interval before there are enough decisions', () => {
     const gain = new PairedGain();
     for (let n = 0; n < 4999; n++) gain.add(200, 100);
     expect(gain.report().lowPercent).toBeNaN();
@@ -18,7 +18,7 @@ describe('the gain of one scheduler over another', () => {
     expect(gain.report().lowPercent).toBeCloseTo(50);
   });
 
-  it('has an interval that holds the truth about as often as it says, though one decision resembles the next', () => {
+  it('has an interval that contains the true gain about as often as it claims, for correlated decisions, too', () => {
     const seed = 7;
     let held = 0;
     const rounds = 300;

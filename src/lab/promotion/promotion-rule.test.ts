@@ -18,7 +18,7 @@ function arm(requests: number, meanMs: number, failed = 0, seed = 1): ArmReport 
 }
 
 describe('the rule of promotion', () => {
-  it('lets a shadow begin that has been better for certain, long enough, without a fault', () => {
+  it('promotes a shadow that was certainly better for long enough and without a fault', () => {
     expect(promotionReason(rule, { gain, faults: 0 })).toContain('5.0 % better');
   });
 
@@ -31,19 +31,19 @@ describe('the rule of promotion', () => {
     expect(promotionReason(rule, shown)).toBeUndefined();
   });
 
-  it('ends what answers later for certain', () => {
+  it('demotes a shadow that certainly answers later', () => {
     const arms = { challenger: arm(1000, 150), incumbent: arm(9000, 100, 0, 2) };
     expect(demotionReason(rule.demote, arms)).toMatch(/its answers take 1\d\d ms on average/);
   });
 
-  it('ends what fails more', () => {
+  it('demotes a shadow that fails more often', () => {
     const arms = { challenger: arm(300, 100, 30), incumbent: arm(9000, 100, 5, 2) };
     expect(demotionReason(rule.demote, arms)).toBe(
       '30 of its 300 requests failed, but only 5 of 9000 of the configuration in charge',
     );
   });
 
-  it('does not end what is as good, or too young to tell', () => {
+  it('does not demote a shadow that is as good, or has too few requests', () => {
     for (let seed = 1; seed <= 200; seed++) {
       const arms = {
         challenger: arm(500, 100, 3, seed),
@@ -55,13 +55,13 @@ describe('the rule of promotion', () => {
     expect(demotionReason(rule.demote, young)).toBeUndefined();
   });
 
-  it('allows as much worse as it says', () => {
+  it('tolerates the configured loss of latency', () => {
     const arms = { challenger: arm(20_000, 108), incumbent: arm(20_000, 100, 0, 2) };
     expect(demotionReason(rule.demote, arms)).toBeDefined();
     expect(demotionReason({ ...rule.demote, latencyWorsePercent: 10 }, arms)).toBeUndefined();
   });
 
-  it('refuses steps that do not rise and fields it does not know', () => {
+  it('refuses steps that do not rise, and unknown fields', () => {
     const parse = (promote: object) => () => promotionRule.parse({ shadow: 'x', promote });
     expect(parse({ stepsPercent: [50, 5] })).toThrow(/must rise/);
     expect(parse({ steps: [5] })).toThrow(/steps/);

@@ -54,7 +54,7 @@ function setUp({ withRule = true } = {}) {
 }
 
 describe('promotion', () => {
-  it('by rule goes step by step, and leaves some for comparison', () => {
+  it('by rule goes step by step, and leaves some requests for comparison', () => {
     const { calls, look, has, shows } = setUp();
     look();
     expect(calls).toEqual([]);
@@ -69,7 +69,7 @@ describe('promotion', () => {
     expect(calls.slice(2)).toEqual(['share 25', 'share 50', 'share 95']);
   });
 
-  it('ends by itself what regresses, and does not begin again', () => {
+  it('demotes a shadow that regresses, and does not promote it again', () => {
     const { promotion, calls, events, look, has, shows } = setUp();
     shows(BETTER);
     look();
@@ -90,7 +90,7 @@ describe('promotion', () => {
     expect(promotion.status()).toMatchObject({ shadow: undefined, automatic: false });
   });
 
-  it('by hand does as it is told, and still ends what regresses', () => {
+  it('follows manual actions, and still demotes a shadow that regresses', () => {
     const { promotion, calls, events, look, has } = setUp({ withRule: false });
     promotion.promote('mine', 20);
     promotion.promote('mine', 40);
@@ -102,7 +102,7 @@ describe('promotion', () => {
     expect(promotion.demote()).toBe(false);
   });
 
-  it('says so when what it names cannot be made, and changes nothing', () => {
+  it('reports a plan that cannot be made, and changes nothing', () => {
     const { promotion, events, look, shows, refuse } = setUp();
     refuse();
     shows(BETTER);

@@ -22,7 +22,9 @@ import { type FirstToken, sameDecision } from './redecision.ts';
 const catalogue = EMBEDDED_CATALOGUE;
 const SEED = 11;
 
-/** A clock whose time goes on by itself, as a real one does, and whose timers come late by chance. */
+/**
+ * A clock whose time passes by itself, as a real one does, and whose timers come late at random.
+ */
 function realistic(clock: SimulatedClock, random: ReturnType<typeof seededRandom>) {
   let drift = 0;
   return {
@@ -36,7 +38,7 @@ function realistic(clock: SimulatedClock, random: ReturnType<typeof seededRandom
   };
 }
 
-/** What plugins may read: of sessions, of endpoints and their labels, of profiles, and what is none of them. */
+/** Headers that plugins may read: of sessions, endpoints, labels and profiles; and others. */
 function headersOf(random: ReturnType<typeof seededRandom>): ReadonlyMap<string, string> {
   const draw = (below: number): number => Math.floor(random.next() * below);
   const all: readonly (readonly [string, string])[] = [
@@ -50,12 +52,12 @@ function headersOf(random: ReturnType<typeof seededRandom>): ReadonlyMap<string,
   return new Map(all.filter(() => random.next() < 0.8));
 }
 
-/** Every so many requests, where configurations take turns. */
+/** The number of requests after which configurations take turns. */
 const TURN_REQUESTS = 100;
 
 /**
- * Traffic of all kinds through a tapped picker: what it decided, and all that it was fed. Of several configurations one takes
- * over from another.
+ * Traffic of all kinds through a captured picker: its decisions and its inputs. Several
+ * configurations take turns.
  */
 function capture(
   configs: string | readonly string[],
@@ -81,7 +83,7 @@ function capture(
     { plan, seed: coreSeed },
     (subscriber) => new EndpointPicker({ plan, runtime, subscribers: [subscriber] }),
   );
-  // As a file would have it.
+  // As it would be read from a file.
   recorder.listen((bytes) => void text.push(new TextDecoder().decode(bytes)));
   text.push(`${JSON.stringify(recorder.head(0))}\n`);
   const add = (at: number): void => {
@@ -94,7 +96,7 @@ function capture(
   const conversations = new Map<number, PromptBlocks>();
   const open: RoutedRequest[] = [];
   for (let n = 0; n < requests; n++) {
-    // Time goes only from event to event.
+    // Time passes only between events.
     const until = simulated.now() + 5;
     simulated.setTimer(5, () => undefined);
     while (simulated.step(until)) continue;
@@ -121,7 +123,7 @@ function capture(
       at < 6 ? `${family}-${at}` : `${n}-${at}`,
     );
     const prompt = chainBlockIds(ids, { seedText: 'secret', blockTokens: 64 });
-    // What may be answered to those that begin alike: all that they have in common.
+    // What may be answered to prompts with the same beginning.
     if (blocks > 6) conversations.set(prompt.words[0] ?? 0, { ...prompt, count: 6 });
     const request = makeRequest({
       id: `r${n}`,
@@ -186,7 +188,7 @@ schedulingProfiles:
 - {name: default, plugins: [{pluginRef: assignment-filter}, {pluginRef: round-robin-scorer}]}
 `;
 
-/** Plugins that read headers, each with what is in the open of what it reads. */
+/** Plugins that read headers, each with what a capture may show of them. */
 const READ_HEADERS: readonly (readonly [string, string, RegExp])[] = [
   ['sessions by id', `plugins: [{type: session-affinity-scorer, parameters: ${BY_ID}}]`, /^#/],
   [
@@ -261,11 +263,11 @@ describe('a capture decided again', async () => {
     },
   );
 
-  it('gives every decision to the last bit of a pool that is divided anew as work comes', async () => {
+  it('gives every decision to the last bit of a pool whose assignment follows the load', async () => {
     const records = capture(CONFIGURATION + DIVIDED, 1500, 10, { churn: 0 });
     const decided = await all(records, options);
     expect(decided.filter(({ was, is }) => !sameDecision(was, is))).toEqual([]);
-    // That it is divided matters: what stays as it was at first gives others.
+    // The assignment matters: without changes decisions differ.
     const still = JSON.stringify(records).replaceAll('1s', '9h');
     const others = await all(JSON.parse(still) as readonly CaptureRecord[], options);
     expect(others.filter(({ was, is }) => !sameDecision(was, is)).length).toBeGreaterThan(100);
@@ -282,14 +284,14 @@ describe('a capture decided again', async () => {
     const decided = await all(records, options);
     expect(decided.filter(({ was, is }) => !sameDecision(was, is))).toEqual([]);
     expect(decided).toHaveLength(1500);
-    // What is adopted matters: without those records it would have gone elsewhere.
+    // The adopted configuration matters: without those records requests go elsewhere.
     const without = records.filter(({ e }) => e !== 'adopt');
     const others = (await all(without, options)).filter(({ was, is }) => !sameDecision(was, is));
     expect(others.length).toBeGreaterThan(100);
   });
 
-  it('is taught by answers, too', async () => {
-    // About one decision in a hundred; of few requests by chance hardly any. Seed 3: 46.
+  it('learns from answers, too', async () => {
+    // About one decision in a hundred; with few requests hardly any. Seed 3: 46.
     const records = capture('default', 4000, 3);
     expect(records.filter(({ e }) => e === 'answer').length).toBeGreaterThan(100);
     const without = await all(
@@ -299,7 +301,7 @@ describe('a capture decided again', async () => {
     expect(without.filter(({ was, is }) => !sameDecision(was, is)).length).toBeGreaterThan(10);
   });
 
-  it('with another configuration tells which requests would have gone elsewhere', async () => {
+  it('with another configuration shows which requests would have gone elsewhere', async () => {
     const records = capture('default', 300, 4);
     const text = NAMED_CONFIGS.get('random') ?? '';
     const decided = await all(records, { ...options, config: { text, source: 'random' } });
@@ -317,8 +319,8 @@ describe('a capture decided again', async () => {
     }
   });
 
-  it('as if it had decided, counts its own requests; as it happened, those that went where they went', async () => {
-    // All families of prompts go to a few endpoints, which have nearly all that is in flight.
+  it('as-if-decided, counts its own requests; as-it-happened, the requests where they really went', async () => {
+    // All families of prompts go to a few endpoints, which have nearly all requests in flight.
     const records = capture('rendezvous', 600, 5, { churn: 0 });
     const config = { text: NAMED_CONFIGS.get('least-request') ?? '', source: 'least-request' };
     const busiest = async (state: 'as-it-happened' | 'as-if-decided'): Promise<number> => {
@@ -328,12 +330,12 @@ describe('a capture decided again', async () => {
       }
       return Math.max(...counts.values()) / (600 / 12);
     };
-    // Evenly, or on the few that nobody really uses: 1.3 and 2.3 times the mean. Seed 5.
+    // Evenly, or on the few that are not really used: 1.3 and 2.3 times the mean. Seed 5.
     expect(await busiest('as-if-decided')).toBeLessThan(1.5);
     expect(await busiest('as-it-happened')).toBeGreaterThan(2);
   });
 
-  it('says where in its own ranking a request went, and how far from the best', async () => {
+  it('gives the rank of the endpoint that a request went to, and its distance from the best', async () => {
     const records = capture('random', 400, 7);
     const text = NAMED_CONFIGS.get('default') ?? '';
     const decided = await all(records, { ...options, config: { text, source: 'default' } });
@@ -347,7 +349,7 @@ describe('a capture decided again', async () => {
     expect((await all(records, options)).every(({ place }) => place === 1)).toBe(true);
   });
 
-  it('tells of each first token that was predicted when it came', async () => {
+  it('reports each first token that was predicted and observed', async () => {
     const records = capture('default', 400, 8);
     const told: FirstToken[] = [];
     for await (const _each of redecide(records, {
@@ -367,12 +369,12 @@ describe('a capture decided again', async () => {
     expect(told.every(({ predictedMs }) => predictedMs > 0)).toBe(true);
   });
 
-  it('begins anew where a picker was started again, and goes on where only a file ended', async () => {
+  it('starts again where a picker was restarted, and continues where only a file ended', async () => {
     const first = capture('default', 300, 3);
     const second = capture('preble', 200, 4, { coreSeed: SEED + 1 });
     const [head] = second;
     if (head?.e !== 'capture') throw new Error('no head');
-    // Where a file of the second run has ended.
+    // Where a file of the second run ends.
     const next = { ...head, file: 1, t: second.findLast((each) => 't' in each)?.t ?? 0 };
     const files = [...first, ...second.slice(0, 900), next, ...second.slice(900)];
     const decided = await all(files, options);
@@ -381,7 +383,7 @@ describe('a capture decided again', async () => {
       ...Array.from({ length: 300 }, (_, n) => [1, n]),
       ...Array.from({ length: 200 }, (_, n) => [2, n]),
     ]);
-    // By the same seed, too.
+    // With the same seed, too.
     const again = await all([...first, ...first], options);
     expect(again.filter(({ was, is }) => !sameDecision(was, is))).toEqual([]);
     expect(again.at(-1)).toMatchObject({ run: 2, n: 299 });

@@ -3,7 +3,7 @@ import { EventClock } from '../../picker/event-clock.ts';
 import { SimulatedClock } from '../../runtime/simulated-clock.ts';
 import { ReplayClock } from './replay-clock.ts';
 
-it('fires the timers of who begins in the middle by the numbers that they have there', () => {
+it('fires the timers of a replay that begins in the middle by the numbers of the capture', () => {
   const simulated = new SimulatedClock();
   const fired: number[] = [];
   const live = new EventClock(simulated, (number) => void fired.push(number));

@@ -33,8 +33,8 @@ const token = (predictedMs: number, observedMs: number): FirstToken => ({
   observedMs,
 });
 
-describe('what shadows are told by', () => {
-  it('is how often they agree, rank what was chosen among their best, and would have been sooner', () => {
+describe('the parity of a shadow', () => {
+  it('counts agreement, ranks of the chosen endpoint, and predicted times', () => {
     const tally = new ParityTally();
     tally.add(decision('a', { place: 1, ttftMs: { was: 100, is: 100, best: 90 } }));
     tally.add(decision('b', { place: 3, ttftMs: { was: 200, is: 140, best: 130 } }));
@@ -51,14 +51,14 @@ describe('what shadows are told by', () => {
     });
   });
 
-  it('says of requests that name no model that they do not', () => {
+  it('names a kind for requests without a model', () => {
     const tally = new ParityTally();
     tally.add(decision('a', { request: request({ model: '' }) }));
     expect(Object.keys(tally.report().kinds)).toContain('no model named');
     expect(Object.keys(tally.report().kinds)).not.toContain('model ');
   });
 
-  it('is told apart by model, objective and prompt length, and within a limit', () => {
+  it('is counted by model, objective and prompt length, up to a limit of kinds', () => {
     const tally = new ParityTally();
     const long = request({ model: 'big', objective: 'batch', promptTokens: 9000 });
     tally.add(decision('a', { request: long }));
@@ -77,7 +77,7 @@ describe('what shadows are told by', () => {
     expect(kinds['other']?.decisions).toBeGreaterThan(100);
   });
 
-  it('is how predictions compare with what came, by what was predicted', () => {
+  it('compares predictions with observed first tokens, by predicted time', () => {
     const tally = new ParityTally();
     tally.firstToken(token(3, 6));
     tally.firstToken(token(4, 2));
@@ -93,13 +93,13 @@ describe('what shadows are told by', () => {
     expect(all.calibration.firstTokens).toBe(4);
   });
 
-  it('has nothing to say before there is anything', () => {
+  it('has no figures before the first decision', () => {
     const figures = parityFigures(new ParityTally().report().all);
     expect(Object.values(figures).every((each) => each === undefined)).toBe(true);
   });
 });
 
-it('a line of the log says who decided what beside what was done', () => {
+it('a line of the log has the decision of the shadow and the one that was carried out', () => {
   const line = decisionLine('mine.yaml', 1_000.4, decision('b', { place: 2 }));
   expect(line.endsWith('\n')).toBe(true);
   expect(JSON.parse(line)).toEqual({

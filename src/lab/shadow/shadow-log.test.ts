@@ -13,7 +13,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 const logIn = (path: string, bytesMax: number, failures: string[] = []): ShadowLog =>
   new ShadowLog({ path, bytesMax, onFailed: (reason) => void failures.push(reason) });
 
-it('keeps within its bound, the youngest lines, whole, in files that are rotated', async () => {
+it('keeps the youngest lines, whole and within its bound, in rotated files', async () => {
   const path = join(folder, 'made', 'shadows.jsonl');
   const log = logIn(path, 4000);
   for (let n = 0; n < 1000; n++) log.write(`{"n":${n}}\n`);
@@ -29,7 +29,7 @@ it('keeps within its bound, the youngest lines, whole, in files that are rotated
   expect(numbers).toEqual(numbers.map((_, at) => 1000 - numbers.length + at));
 });
 
-it('goes on where it was', async () => {
+it('continues an existing file', async () => {
   const path = join(folder, 'log');
   writeFileSync(path, '{"n":1}\n');
   const log = logIn(path, 1e6);
@@ -38,7 +38,7 @@ it('goes on where it was', async () => {
   expect(readFileSync(path, 'utf8')).toBe('{"n":1}\n{"n":2}\n');
 });
 
-it('refuses a file it cannot open at once, and ends with one word when its folder goes', async () => {
+it('refuses a file that it cannot open, and stops with one message when its folder is deleted', async () => {
   expect(() => logIn(folder, 1e6)).toThrow(/EISDIR/);
   const failures: string[] = [];
   const log = logIn(join(folder, 'inner', 'log'), 1e6, failures);

@@ -19,7 +19,7 @@ afterEach(async () => {
   await shadow?.stop();
 });
 
-/** The lines that a picker tells of so many requests, each of some 2 KB, and those to begin with. */
+/** The lines of a capture of this many requests, of some 2 KB each, and those to begin with. */
 function capturedLines(
   requests: number,
   shadowConfigs: readonly string[] = [],
@@ -63,7 +63,7 @@ function textOf(lines: Uint8Array): string {
   return new TextDecoder().decode(lines);
 }
 
-it('hears all that it is told at once in pieces, and answers each', async () => {
+it('receives a large batch in pieces, and answers each', async () => {
   const REQUESTS = 1500;
   const { initialRecords, lines } = capturedLines(REQUESTS);
   const pieces: number[] = [];
@@ -84,13 +84,14 @@ it('hears all that it is told at once in pieces, and answers each', async () => 
     for (const line of lines) shadow.receive(line, 1);
   });
   await all;
-  // 3 MB in pieces of half a megabyte: one answer to all of it might come too late to be told from none.
+  // 3 MB in pieces of half a megabyte: one answer to everything might come too late and look like
+  // none.
   expect(Math.max(...pieces)).toBeLessThan(300);
   expect(shadow?.status()).toMatchObject({ restarts: 0, dropped: 0 });
   expect(shadow?.status().parity?.all).toMatchObject({ decisions: REQUESTS, agreed: REQUESTS });
 });
 
-it('hears of the headers that it reads, also where the picker in charge reads none', async () => {
+it('receives the headers that it reads, also where the picker in charge reads none', async () => {
   const config = `apiVersion: llm-d.ai/v1alpha1
 kind: EndpointPickerConfig
 plugins:
@@ -120,7 +121,7 @@ plugins:
   expect(lines.map(textOf).join('')).not.toContain('a key');
 });
 
-it('begins where it is ready when more has come before than is kept', async () => {
+it('begins with the state at the time when it is ready, if more came before than is kept', async () => {
   const { initialRecords, lines } = capturedLines(9000);
   let begun = 0;
   const decided = await new Promise<number>((resolve) => {

@@ -20,7 +20,7 @@ describe('DecayingFit', () => {
     expect(Math.abs((overhead ?? 0) - 12)).toBeLessThan(0.5);
   });
 
-  it('stays at the prior in whatever the observations cannot tell apart, however many they are', () => {
+  it('stays at the prior for what the observations cannot separate, however many they are', () => {
     const fit = new DecayingFit(prior);
     for (let n = 0; n < 100_000; n++) {
       fit.observe([100, 0, 0], { value: 300, deviation: 10, fading: 0.005 });

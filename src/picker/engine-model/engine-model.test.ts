@@ -12,7 +12,10 @@ interface Truth {
   readonly overheadMs: number;
 }
 
-/** Shows a model `answers` first tokens of each endpoint, as engines with these figures would give them. */
+/**
+ * Reports `answers` first tokens of each endpoint to a model, as engines with these figures would
+ * give them.
+ */
 function teach(
   model: EngineModel,
   pool: readonly Endpoint[],
@@ -72,7 +75,7 @@ describe('EngineModel', () => {
     expect((slowOne ?? 0) / (fast ?? 1)).toBeLessThan(3.6);
   });
 
-  it('learns the same whether or not somebody asks it meanwhile', () => {
+  it('learns the same whether or not it is read meanwhile', () => {
     const pool = makePool([{}, {}, {}]);
     const slow: Truth = { perPrefillTokenMs: 0.06, stepFactor: 3.6, overheadMs: 15 };
     const [asked, left] = [new EngineModel(), new EngineModel()];
@@ -97,7 +100,7 @@ describe('EngineModel', () => {
     expect(model.stepTime(endpoint)).toEqual(PRIOR_STEP_TIME);
   });
 
-  it('knows how much was sent to an endpoint: the prompts at its speed, and what their answers add', () => {
+  it('measures the demand on an endpoint: prompts at its speed, and the time that answers add', () => {
     const [endpoint, other] = makePool([{}, {}]);
     if (endpoint === undefined || other === undefined) throw new Error('no endpoint');
     const model = new EngineModel();
@@ -112,7 +115,7 @@ describe('EngineModel', () => {
     expect(model.demand(endpoint).requests).toBe(0);
   });
 
-  it('has a prompt that is computed elsewhere weigh on that endpoint, and its answer on the other', () => {
+  it('counts a prompt that is computed elsewhere there, and its answer at the decoder', () => {
     const [decode, prefill] = makePool([{}, {}]);
     if (decode === undefined || prefill === undefined) throw new Error('no endpoint');
     const model = new EngineModel();
@@ -123,7 +126,7 @@ describe('EngineModel', () => {
     expect(model.demand(decode).workMs).toBeCloseTo(0.701, 4);
   });
 
-  it('stays finite and positive whatever it is shown', () => {
+  it('stays finite and positive for any observations', () => {
     const [endpoint] = makePool([{}]);
     if (endpoint === undefined) throw new Error('no endpoint');
     const model = new EngineModel();

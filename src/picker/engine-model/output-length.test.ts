@@ -24,7 +24,7 @@ describe('OutputLength', () => {
     expect(lengths.expected(makeRequest({ outputTokensMax: 16 }))).toBe(16);
   });
 
-  it('tells models and objectives apart', () => {
+  it('separates models and objectives', () => {
     const lengths = new OutputLength();
     answered(lengths, { model: 'chat' }, 400, 300);
     answered(lengths, { model: 'chat', objective: 'labels' }, 4, 300);
@@ -33,7 +33,7 @@ describe('OutputLength', () => {
     expect(lengths.expected(labels)).toBeLessThan(30);
   });
 
-  it('believes a few answers of a kind only in part', () => {
+  it('gives a few answers of a kind only part of the weight', () => {
     const lengths = new OutputLength();
     answered(lengths, { model: 'new' }, 1000, 1);
     const expected = lengths.expected(makeRequest({ model: 'new' }));

@@ -5,7 +5,7 @@ import { RecentDemand } from './recent-demand.ts';
 const ONE = { requests: 1, workMs: 8 };
 
 describe('RecentDemand', () => {
-  it('gives the rate of what comes regularly, and forgets it when it ends', () => {
+  it('gives the rate of regular requests, and forgets it when they end', () => {
     const demand = new RecentDemand();
     for (let at = 0; at <= 400_000; at += 20) demand.add(3, ONE, at);
     const requestsAt = (now: number): number => demand.rate(now) * demand.of(3).requests;

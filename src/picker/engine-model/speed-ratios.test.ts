@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { SpeedRatios } from './speed-ratios.ts';
 
-/** `factors[slot]` times as slow as predicted, give or take. */
+/** About `factors[slot]` times as slow as predicted. */
 function observed(factors: readonly number[], answers: number, seed = 1): SpeedRatios {
   const random = seededRandom(seed);
   const ratios = new SpeedRatios();
@@ -15,7 +15,7 @@ function observed(factors: readonly number[], answers: number, seed = 1): SpeedR
 }
 
 describe('SpeedRatios', () => {
-  it('takes endpoints that differ by chance alone to be alike', () => {
+  it('treats endpoints that differ by chance alone as equal', () => {
     for (let seed = 1; seed <= 20; seed++) {
       const ratios = observed([1, 1, 1, 1, 1, 1, 1, 1], 60, seed);
       const all = Array.from({ length: 8 }, (_, slot) => ratios.ratio(slot));
@@ -23,26 +23,26 @@ describe('SpeedRatios', () => {
     }
   });
 
-  it('takes endpoints that plainly differ at their word', () => {
+  it('gives endpoints that clearly differ their own ratios', () => {
     const ratios = observed([1, 1, 2, 2], 100);
     expect(ratios.ratio(2) / ratios.ratio(0)).toBeGreaterThan(1.7);
     expect(ratios.ratio(2) / ratios.ratio(0)).toBeLessThan(2.3);
   });
 
-  it('takes one not yet seen to be like the pool', () => {
+  it('gives an endpoint without answers the ratio of the pool', () => {
     const ratios = observed([3, 3, 3], 100);
     expect(ratios.ratio(7)).toBeCloseTo(ratios.ratio(0), 6);
     expect(new SpeedRatios().ratio(0)).toBe(1);
   });
 
-  it('is not led by single answers that took for ever', () => {
+  it('hardly changes by single very slow answers', () => {
     const ratios = observed([1, 1, 1, 1], 100);
     const before = ratios.ratio(0);
     ratios.observe(0, 1e9, 100);
     expect(ratios.ratio(0) / before).toBeLessThan(1.1);
   });
 
-  it('notices an engine that slows down, and forgets one that goes', () => {
+  it('follows an engine that slows down, and forgets a removed one', () => {
     const ratios = observed([1, 1, 1, 1], 200);
     for (let n = 0; n < 400; n++) {
       for (const slot of [0, 1, 2, 3]) ratios.observe(slot, slot === 0 ? 400 : 100, 100);

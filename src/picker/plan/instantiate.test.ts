@@ -19,7 +19,7 @@ const TIDE = cycleKey<number>('tide');
 const pool: EndpointWriter = { snapshot: () => [], observe: () => undefined, set: () => undefined };
 const inFlight = { key: IN_FLIGHT, compute: () => ({ load: () => ({}) }) };
 
-/** A scorer that likes later slots, and says when it is made. */
+/** A scorer that prefers later slots, and records when it is made. */
 function lastSlotFirst(made: string[]): ReturnType<typeof defineScorer> {
   return defineScorer({
     type: 'last-slot-scorer',
@@ -104,7 +104,7 @@ describe('instantiate', () => {
     expect(primary.kind === 'picked' && primary.targets[0]?.endpoint.id).toBe('pod-2');
   });
 
-  it('wraps each plugin where it is told to, by its name and type', () => {
+  it('wraps each plugin where it is used, by its name and type', () => {
     const plan = planOf([], 'plugins: [{type: last-slot-scorer, name: mine}]\n');
     const calls: string[] = [];
     const { handler } = instantiate(plan, {

@@ -10,7 +10,7 @@ import {
   type LeaseStore,
 } from './leader-election.ts';
 
-/** One Lease on an API server in miniature: versions, and each caller's connection to it. */
+/** One Lease on a small API server: versions, and each caller's connection to it. */
 class FakeServer {
   lease: Lease | undefined;
   readonly #clock: SimulatedClock;
@@ -20,7 +20,7 @@ class FakeServer {
     this.#clock = clock;
   }
 
-  /** `silent` hears nothing, `deaf` is heard and does not hear the answer. */
+  /** `silent`: requests are lost. `deaf`: requests arrive and the answers are lost. */
   connection(): LeaseStore & { state: 'up' | 'away' | 'silent' | 'deaf' | 'refusing' } {
     const answer = <T>(make: () => T): Promise<T> => {
       if (connection.state === 'away') return Promise.reject(new Error('connection refused'));
@@ -77,7 +77,7 @@ function candidates(count: number, seed = 1) {
   return { clock, server, all, leaders, troubles };
 }
 
-/** A candidate that must be there. */
+/** A candidate that must exist. */
 function the<T>(all: readonly T[], at = 0): T {
   const found = all[at];
   if (found === undefined) throw new Error(`no candidate ${at}`);
@@ -94,7 +94,7 @@ describe('LeaderElection', () => {
     expect(all.flatMap(({ changes }) => changes)).toEqual([true]);
   });
 
-  it('elects another when the leader is gone without a word, once the lease has run out', async () => {
+  it('elects another when the leader has disappeared, once the lease has expired', async () => {
     const { clock, server, all, leaders } = candidates(2);
     await clock.run(60_000);
     const dead = the(leaders());
@@ -108,7 +108,7 @@ describe('LeaderElection', () => {
     expect(server.lease?.transitions).toBe(1);
   });
 
-  it('gives the lease back when it stops, and another leads at its next turn', async () => {
+  it('releases the lease when it stops, and another leads at its next turn', async () => {
     const { clock, all, leaders } = candidates(2);
     await clock.run(60_000);
     const first = the(leaders());
@@ -118,7 +118,7 @@ describe('LeaderElection', () => {
     expect(leaders()).toEqual([1 - first]);
   });
 
-  it('leads on while the API server is away, and stays the leader when it is back', async () => {
+  it('stays the leader while the API server is away and when it is back', async () => {
     const { clock, all, leaders, troubles } = candidates(3);
     await clock.run(60_000);
     const before = leaders();
@@ -134,7 +134,7 @@ describe('LeaderElection', () => {
     expect(troubles).toEqual(Array(3).fill('connection refused'));
   });
 
-  it('leads no more as soon as it sees another holder, after it alone was cut off', async () => {
+  it('stops leading as soon as it sees another holder, after it alone was cut off', async () => {
     const { clock, all, leaders } = candidates(2);
     await clock.run(60_000);
     const first = the(leaders());
@@ -171,7 +171,7 @@ describe('LeaderElection', () => {
     expect([election.leading, election.trouble]).toEqual([true, undefined]);
   });
 
-  it('takes a lease that was deleted, and leads on when somebody only labels it', async () => {
+  it('creates a deleted lease again, and stays the leader when the lease only gets a label', async () => {
     const { clock, server, all } = candidates(1);
     await clock.run(30_000);
     server.lease = undefined;
@@ -185,21 +185,21 @@ describe('LeaderElection', () => {
     expect(the(all).changes).toEqual([true]);
   });
 
-  it('never has two leaders that reach the server, whatever connections do, and in the end one', async () => {
+  it('never has two leaders that reach the server, for any faults of connections, and one in the end', async () => {
     const states = fc.constantFrom('up', 'away', 'silent', 'deaf', 'refusing');
     const step = fc.tuple(fc.nat({ max: 3 }), states, fc.integer({ min: 1, max: 20_000 }));
     const steps = fc.array(step, { maxLength: 30 });
     await fc.assert(
       fc.asyncProperty(steps, fc.nat({ max: 1e6 }), async (plan, seed) => {
         const { clock, all, leaders } = candidates(4, seed);
-        /** Since when each has been connected without a break. */
+        /** Since when each candidate has been connected without a break. */
         const upSince = [0, 0, 0, 0];
         for (const [at, state, forMs] of plan) {
           const { connection } = the(all, at);
           if (connection.state !== 'up' && state === 'up') upSince[at] = clock.now();
           connection.state = state;
           await clock.run(clock.now() + forMs);
-          // One that comes back has a turn and its answers to see who leads now.
+          // A candidate that is connected again needs a turn and its answers to see who leads.
           const settled = leaders().filter(
             (leader) =>
               the(all, leader).connection.state === 'up' &&
