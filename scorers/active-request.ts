@@ -3,7 +3,7 @@ import { IN_FLIGHT } from '../src/framework/keys.ts';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
 
 /**
- * Prefers endpoints with fewer requests of our own in flight: 1 up to `idleThreshold`, above it
+ * Prefers endpoints with fewer of our own requests in flight: 1 up to `idleThreshold`, above it
  * (max − count)/max × `maxBusyScore`.
  */
 export const activeRequest: ScorerDefinition = defineScorer({

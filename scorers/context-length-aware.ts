@@ -7,12 +7,13 @@ interface Range {
   readonly max: number;
 }
 
-/** An endpoint that says nothing of its range. */
+/** The score of an endpoint without a label. */
 const UNLABELLED = 0.5;
 
 /**
- * Prefers endpoints meant for prompts of this length, by a label such as `0-8192`: the narrower the range and the more
- * room above the prompt, the better. With `enableFiltering` those it does not fit are dropped, too.
+ * Prefers endpoints meant for prompts of this length, by a label such as `0-8192`: the narrower the
+ * range and the more room above the prompt, the better. With `enableFiltering` it also drops the
+ * endpoints whose range does not contain the prompt.
  */
 export const contextLengthAware: ScorerDefinition = defineScorer({
   type: 'context-length-aware',
@@ -53,7 +54,7 @@ function scoreOf(tokens: number, range: Range | undefined): number {
   return 0.3 + 0.7 * (0.7 / (1 + width / 10_000) + 0.3 * headroom);
 }
 
-/** `min-max` in tokens; anything else is no range. */
+/** Reads `min-max` in tokens; undefined for any other text. */
 function parseRange(text: string | undefined): Range | undefined {
   const [, min = '', max = ''] = /^\s*(\d+)\s*-\s*(\d+)\s*$/.exec(text ?? '') ?? [];
   if (min === '' || Number(min) > Number(max)) return undefined;

@@ -6,12 +6,12 @@ const fixedRange = z
   .strictObject({ min: z.number(), max: z.number() })
   .refine(({ min, max }) => min < max, 'min must be below max');
 
-/** Scores by a figure of the endpoint, linearly over a fixed range or that of the candidates; 0 where it is missing. */
+/** Scores by a metric, linear over a fixed range or the candidates'; 0 where it is missing. */
 export const endpointAttribute: ScorerDefinition = defineScorer({
   type: 'endpoint-attribute-scorer',
   config: z.strictObject({
     attributeKey: z.string().min(1),
-    /** Whoever writes the attribute; accepted for compatibility. */
+    /** The plugin that writes the attribute: accepted for compatibility, without effect. */
     producer: z.string().min(1).optional(),
     algorithm: z.strictObject({
       type: z.enum(['linear_lower_is_better', 'linear_higher_is_better']),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
 
-/** 1 for endpoints whose label has the value of a header of the request, 0 for others and without the header. */
+/** Scores 1 for endpoints whose label has the value of a header of the request, else 0. */
 export const headerLabelAffinity: ScorerDefinition = defineScorer({
   type: 'header-label-affinity-scorer',
   config: z.strictObject({

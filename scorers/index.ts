@@ -27,7 +27,7 @@ import { sessionAffinity } from './session-affinity.ts';
 import { tokenLoad } from './token-load.ts';
 import { topologyAffinity } from './topology-affinity.ts';
 
-/** Every scorer a configuration may name. */
+/** Every scorer that a configuration may name. */
 export const scorers: readonly ScorerDefinition[] = [
   activeRequest,
   assignment,
@@ -48,7 +48,7 @@ export const scorers: readonly ScorerDefinition[] = [
   sessionAffinity,
   tokenLoad,
   topologyAffinity,
-  // Rivals: published policies, to compare with.
+  // Baselines: published policies to compare the default with.
   consistentHash,
   dualMap,
   dynamoCost,

@@ -4,7 +4,7 @@ import type { Endpoint } from '../src/framework/endpoint.ts';
 import { IN_FLIGHT } from '../src/framework/keys.ts';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
 
-/** Scores lie between this and 1, so that the best of a bucket beats every endpoint outside it. */
+/** Scores in the bucket lie between this and 1: all of them beat endpoints outside it. */
 const SCORE_MIN = 0.01;
 const NEUTRAL = 0.5;
 
@@ -14,9 +14,10 @@ interface Candidate {
 }
 
 /**
- * By how much an endpoint is predicted to meet the request's objectives. Of those that meet both, `least` prefers the
- * tightest fit, which leaves room elsewhere, and `most` the widest. Where nobody does: those with nothing in flight, else
- * those that miss one objective, else all, the least miss first. The others get 0.
+ * Scores by how far an endpoint is predicted to stay within the request's objectives. Among the
+ * endpoints that meet both, `least` prefers the tightest fit, which leaves room elsewhere, and
+ * `most` the widest. Where none meets both, the endpoints with nothing in flight count, else those
+ * that miss one objective, else all, and the smallest miss is best. All other endpoints score 0.
  */
 export const latency: ScorerDefinition = defineScorer({
   type: 'latency-scorer',
@@ -25,7 +26,7 @@ export const latency: ScorerDefinition = defineScorer({
       ttftWeight: z.number().nonnegative().default(0.8),
       tpotWeight: z.number().nonnegative().default(0.2),
       headroomSelectionStrategy: z.enum(['least', 'most']).default('least'),
-      // For endpoints that nothing is predicted of: our own model predicts for all.
+      // For endpoints without a prediction: without effect, since our own model predicts for all.
       compositeKVWeight: z.number().nonnegative().default(1),
       compositeQueueWeight: z.number().nonnegative().default(1),
       compositePrefixWeight: z.number().nonnegative().default(1),
@@ -50,7 +51,7 @@ export const latency: ScorerDefinition = defineScorer({
       const meets = chosen.every(({ headroom }) => headroom.ttftMs >= 0 && headroom.tpotMs >= 0);
       const ttft = distances(chosen.map(({ headroom }) => headroom.ttftMs));
       const tpot = distances(chosen.map(({ headroom }) => headroom.tpotMs));
-      // A dimension in which all are alike says nothing.
+      // An objective for which all endpoints are alike does not count.
       const [a, b] = [ttft === undefined ? 0 : ttftWeight, tpot === undefined ? 0 : tpotWeight];
       const least = headroomSelectionStrategy === 'least' || !meets;
       let next = 0;
@@ -65,7 +66,7 @@ export const latency: ScorerDefinition = defineScorer({
   }),
 });
 
-/** Who gets a score at all. */
+/** The endpoints that get a score above 0. */
 function bucketOf(candidates: readonly Candidate[]): readonly boolean[] {
   const tests: readonly ((candidate: Candidate) => boolean)[] = [
     ({ headroom }) => headroom.ttftMs >= 0 && headroom.tpotMs >= 0,
@@ -80,7 +81,7 @@ function bucketOf(candidates: readonly Candidate[]): readonly boolean[] {
   return candidates.map(() => true);
 }
 
-/** How far each is from 0, scaled to 0 for the nearest and 1 for the farthest; undefined where all are as far. */
+/** Distances from 0, scaled to 0 for the nearest and 1 for the farthest; undefined if all equal. */
 function distances(values: readonly number[]): readonly number[] | undefined {
   const far = values.map(Math.abs);
   const [min, max] = [Math.min(...far), Math.max(...far)];

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
 import { metricScore } from './scores/metric-scores.ts';
 
-/** Prefers endpoints with a short queue: 0.5 when empty, falling to 0 at `threshold` waiting requests. */
+/** Prefers endpoints with a short queue: 0.5 when empty, 0 from `threshold` waiting requests on. */
 export const loadAware: ScorerDefinition = defineScorer({
   type: 'load-aware-scorer',
   config: z.strictObject({ threshold: z.number().positive().default(128) }),

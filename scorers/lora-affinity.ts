@@ -9,8 +9,9 @@ const ROOM = 0.8;
 const WAITING = 0.6;
 
 /**
- * Prefers endpoints where the request's adapter runs (1), then those with room for another (0.8), then those where it
- * waits to be loaded (0.6). An endpoint that reports no adapters has nothing to load and counts as having room.
+ * Prefers endpoints where the request's adapter runs (1), then those with room for another (0.8),
+ * then those where it waits to be loaded (0.6). An endpoint that reports no adapters has nothing to
+ * load and counts as having room.
  */
 export const loraAffinity: ScorerDefinition = defineScorer({
   type: 'lora-affinity-scorer',

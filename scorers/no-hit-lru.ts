@@ -3,13 +3,13 @@ import { DEFAULT_PREFIX_PRODUCER, prefixMatchKey } from '../src/framework/keys.t
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
 
 /**
- * Spreads prompts that no endpoint has cached: the endpoint that got a cold request longest ago (or never) scores 1,
- * the latest 0. A request with any cache hit scores 0.5 everywhere.
+ * Spreads prompts that no endpoint has cached: the endpoint that got a cold request longest ago (or
+ * never) scores 1, the latest 0. A request with any cache hit scores 0.5 everywhere.
  */
 export const noHitLru: ScorerDefinition = defineScorer({
   type: 'no-hit-lru-scorer',
   config: z.strictObject({
-    /** Kept per endpoint of the pool, so never larger than the pool; accepted for compatibility. */
+    /** Accepted for compatibility, without effect: one number is kept for each endpoint. */
     lruSize: z.int().positive().default(1024),
     prefixMatchInfoProducerName: z.string().default(DEFAULT_PREFIX_PRODUCER),
   }),
@@ -38,7 +38,7 @@ export const noHitLru: ScorerDefinition = defineScorer({
   },
 });
 
-/** How many values are below each value: equals share a rank. */
+/** For each value, how many values are below it. */
 function ranksOf(values: readonly number[]): ReadonlyMap<number, number> {
   const ranks = new Map<number, number>();
   [...values]

@@ -3,9 +3,10 @@ import { PRECISE_PREFIX_PRODUCER, prefixMatchKey } from '../src/framework/keys.t
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
 
 /**
- * Prefers endpoints whose engine says itself that it holds more of the prompt: held / total blocks. A prompt shorter
- * than one block scores 0 everywhere. Its parameters are those of the producer that a configuration with this scorer
- * gets, and are read there; a producer listed by itself is taken as it is.
+ * Prefers endpoints whose engine reports in KV events that it holds more of the prompt: held /
+ * total blocks. A prompt shorter than one block scores 0 everywhere. The parameters are those of
+ * the producer that the configuration gets with this scorer; they have no effect where the
+ * configuration lists the producer itself.
  */
 export const precisePrefixCache: ScorerDefinition = defineScorer({
   type: 'precise-prefix-cache-scorer',

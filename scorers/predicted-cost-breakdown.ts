@@ -6,11 +6,11 @@ import {
 import { decodeStepMs, prefillSteps } from '../src/cost-model/step-time.ts';
 import type { Demand, InFlightLoad, StepTime } from '../src/framework/keys.ts';
 
-/** Share of KV memory in use from which on a wait is expected, since answers grow as they are written. */
+/** Above this share of KV memory a wait is expected: answers grow as they are written. */
 const COMFORTABLE_MEMORY_SHARE = 0.8;
 /** Milliseconds of waiting that count for one by which a prompt interrupts an answer under way. */
 const HELD_UP_WEIGHT = 0.15;
-/** The same for one by which answers take longer. It is small: it only decides between near equals. */
+/** The same for one by which answers take longer: small, to decide only between near equals. */
 const ANSWER_WEIGHT = 0.02;
 
 /** What the cost of a request depends on, apart from the endpoint. */
@@ -40,10 +40,10 @@ export interface EndpointState {
 }
 
 /**
- * What a request costs on an endpoint, in milliseconds of waiting for first tokens: its own wait and that of other requests.
- * `costMs` is the sum of all terms before it that are in milliseconds.
+ * What a request costs on an endpoint, in milliseconds of waiting for first tokens: its own wait
+ * and that of other requests. `costMs` is the sum of all terms before it that are in milliseconds.
  */
-export type CostBreakdown = {
+type CostBreakdown = {
   /** Tokens of this prompt that the endpoint is expected to hold. */
   cachedTokens: number;
   /** Overhead of every first token. */
@@ -111,8 +111,8 @@ function slowedAnswersMs(
 }
 
 /**
- * The two memory terms. The memory in use is what the engine reports, plus what it has yet to give to requests on their way
- * and to answers as they grow.
+ * The two memory terms. The memory in use is what the engine reports, plus what it has yet to give
+ * to requests on their way and to answers as they grow.
  */
 function addMemory(
   { outputTokens }: RequestCost,

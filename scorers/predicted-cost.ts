@@ -26,7 +26,7 @@ import {
 
 /** Capacity in tokens until an engine reports one: an 8 B model on one 80 GB accelerator. */
 const CAPACITY_TOKENS_DEFAULT = 400_000;
-/** The time to load an adapter that an endpoint does not hold: 16 MB from disk onto the accelerator. */
+/** The time to load an adapter: 16 MB from disk onto the accelerator. */
 const ADAPTER_LOAD_MS = 60;
 /** How long one failure counts against an endpoint; the time doubles with each failure in a row. */
 const SUSPECT_MS = 500;
@@ -41,11 +41,13 @@ interface FailureStreak {
 }
 
 /**
- * Prefers the endpoint where this request costs least, in milliseconds of waiting for first tokens, its own and that of
- * others. The cost is the predicted time to its first token behind the work already sent there, at the speed that each
- * endpoint has shown; the time by which later requests wait longer (`queueingDelayForOthersMs`); a little for the answers
- * under way that it holds up; and the wait for KV memory or for an adapter's slot. A cached prompt is less work in all of
- * these, so they all favour the endpoint that holds it, the more the busier it is. There is nothing to tune.
+ * Prefers the endpoint where this request costs least, in milliseconds of waiting for first tokens,
+ * its own and that of others. The cost is the predicted time to its first token behind the work
+ * already sent there, at the speed that each endpoint has shown; the time by which later requests
+ * wait longer (`queueingDelayForOthersMs`); a little for the answers under way that it holds up;
+ * and the wait for KV memory or for an adapter's slot. A cached prompt is less work in all of
+ * these, so they all favour the endpoint that holds it, the more the busier it is. There is nothing
+ * to tune.
  *
  * Score = least cost / cost, so that relative differences remain when other scorers are added.
  */
@@ -123,8 +125,8 @@ interface CostCycle {
   readonly context: SchedulingContext;
   readonly request: RequestCost;
   /**
-   * Reads the state of one endpoint after another into one object: with hundreds of endpoints a decision, garbage would
-   * cost more than all else.
+   * Reads the state of one endpoint after another into one object: with hundreds of endpoints a
+   * decision, garbage would cost more than all else.
    */
   readonly stateOf: (endpoint: Endpoint) => EndpointState;
 }
@@ -172,7 +174,8 @@ function costCycle(
     state.suspectMs = now < (streaks[endpoint.slot]?.suspectUntil ?? 0) ? SUSPECT_COST_MS : 0;
     state.stale = !isFresh(endpoint, now);
     state.demand = model.demand(endpoint);
-    // The engine counts tokens that requests share once. Our own count is used only where it reports none.
+    // The engine counts tokens that requests share once. Our own count is used only where it
+    // reports none.
     state.heldTokens = state.stale
       ? load.contextTokens
       : endpoint.metrics.kvCacheUsage * state.capacityTokens;
@@ -201,9 +204,9 @@ interface AdapterRequest {
 }
 
 /**
- * What the request's adapter costs on an endpoint: nothing where it is in use and no other adapter waits for a slot; a load
- * where a slot is open; otherwise also the wait until enough of those ahead, each as long as an answer of `outputTokens`,
- * are through.
+ * What the request's adapter costs on an endpoint: nothing where it is in use and no other adapter
+ * waits for a slot; a load where a slot is open; otherwise also the wait until enough of those
+ * ahead, each as long as an answer of `outputTokens`, are through.
  */
 function adapterWaitMs(
   endpoint: Endpoint,

@@ -3,8 +3,9 @@ import { DEFAULT_PREFIX_PRODUCER, prefixMatchKey } from '../src/framework/keys.t
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
 
 /**
- * Prefers endpoints that hold more of the prompt: a·min(1, matched tokens/scale)² + (1−a)·matched/total blocks,
- * a being `matchLengthWeight`. A prompt shorter than one block scores 0 everywhere.
+ * Prefers endpoints that hold more of the prompt: a·min(1, matched tokens/scale)² +
+ * (1−a)·matched/total blocks, a being `matchLengthWeight`. A prompt shorter than one block scores 0
+ * everywhere.
  */
 export const prefixCache: ScorerDefinition = defineScorer({
   type: 'prefix-cache-scorer',

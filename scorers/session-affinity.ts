@@ -6,8 +6,9 @@ import {
 } from '../src/plugins/parameters/session-affinity.ts';
 
 /**
- * Prefers the endpoint that a session is bound to, whose cache holds its newest history: by a token that each response
- * gives and the next request brings, or by the session's id, remembered here.
+ * Prefers the endpoint that a session is bound to, whose cache holds the session's latest history.
+ * The binding is a token that each response gives and the next request sends back, or is remembered
+ * here by the session's id.
  */
 export const sessionAffinity: ScorerDefinition = defineScorer({
   type: 'session-affinity-scorer',

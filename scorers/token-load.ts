@@ -6,7 +6,7 @@ import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts'
 export const tokenLoad: ScorerDefinition = defineScorer({
   type: 'token-load-scorer',
   config: z.strictObject({
-    /** The score reaches 0 at so many tokens. */
+    /** The score is 0 from so many tokens on. */
     queueThresholdTokens: z.number().positive().default(4_194_304),
     prefixMatchInfoProducerName: z.string().default(DEFAULT_PREFIX_PRODUCER),
   }),

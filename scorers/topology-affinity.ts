@@ -8,7 +8,7 @@ import {
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
 import { topologyPlace } from '../src/plugins/parameters/topology-place.ts';
 
-/** The reference's: about how links between such neighbours compare. It has no blocks, the racks of one switch. */
+/** The reference's scores, about how links compare; ours for blocks, the racks of one switch. */
 const SCORES: Readonly<Record<TopologyLevel, number>> = {
   host: 1,
   rack: 0.2,
@@ -18,8 +18,9 @@ const SCORES: Readonly<Record<TopologyLevel, number>> = {
 };
 
 /**
- * Prefers endpoints near the one that another profile has picked for the same request. Where there is none, those near
- * `own`, where the picker and the clients' proxy stand; all alike without it.
+ * Prefers endpoints near the one that another profile has picked for the same request. Where there
+ * is none, it prefers those near `own`, the place of the picker and of the clients' proxy; without
+ * `own` all endpoints score 0.
  */
 export const topologyAffinity: ScorerDefinition = defineScorer({
   type: 'topology-affinity-scorer',

@@ -5,18 +5,19 @@ import { defineScorer, type ScorerDefinition } from '../../src/framework/plugin.
 import { keyedHash, prefixKey } from './prefix-key.ts';
 
 /**
- * Consistent hashing with bounded loads (Mirrokni, Thorup and Zadimoghaddam 2016; KubeAI's prefix policy): from the
- * prompt's place on a ring the first endpoint below `loadFactor` times the mean of requests in flight scores highest,
- * those after it less and less, and those over the bound least.
+ * Consistent hashing with bounded loads (Mirrokni, Thorup and Zadimoghaddam 2016; KubeAI's prefix
+ * policy). From the prompt's place on a ring, the first endpoint with fewer requests in flight than
+ * `loadFactor` times the mean scores highest and the following ones lower and lower. Endpoints over
+ * the bound score lowest.
  */
 export const consistentHash: ScorerDefinition = defineScorer({
   type: 'consistent-hash-scorer',
   hashesPrompt: true,
   config: z.strictObject({
-    /** Of a prompt's beginning that is looked at. */
+    /** The tokens at the beginning of a prompt that count. */
     prefixTokens: z.int().positive().default(1024),
     loadFactor: z.number().min(1).default(1.25),
-    /** Places of each endpoint on the ring: the more, the more even. */
+    /** Places of each endpoint on the ring: more places divide the prompts more evenly. */
     replicas: z.int().positive().max(1024).default(64),
   }),
   needs: () => [IN_FLIGHT],
@@ -32,7 +33,7 @@ export const consistentHash: ScorerDefinition = defineScorer({
         const distances = endpoints.map((endpoint) => distanceTo(endpoint, key, replicas));
         return distances.map((distance, index) => {
           const nearness = 1 - distance / 2 ** 32;
-          // Over the bound still ordered, below all others.
+          // Endpoints over the bound keep their order below all others.
           return (loads[index] as number) < bound ? 0.5 + nearness / 2 : nearness / 2;
         });
       },
@@ -40,7 +41,7 @@ export const consistentHash: ScorerDefinition = defineScorer({
   },
 });
 
-/** From the key clockwise to the endpoint's nearest place. */
+/** The distance from the key clockwise to the endpoint's nearest place. */
 function distanceTo({ id }: Endpoint, key: number, replicas: number): number {
   let nearest = 2 ** 32;
   for (let replica = 0; replica < replicas; replica++) {

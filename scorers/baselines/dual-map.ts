@@ -4,9 +4,9 @@ import { defineScorer, type ScorerDefinition } from '../../src/framework/plugin.
 import { keyedHash, prefixKey } from './prefix-key.ts';
 
 /**
- * DualMap (arXiv 2602.06502): two hashes of the prompt's beginning name two candidates. The one that holds more of the
- * prompt is taken while the time its waiting prefill needs stays below the TTFT objective, and otherwise the one with
- * less waiting.
+ * DualMap (arXiv 2602.06502): two hashes of the beginning of the prompt name two candidates. The
+ * candidate that holds more of the prompt is best while the time that its waiting prefill needs is
+ * within the TTFT objective; otherwise the candidate with less waiting prefill is.
  */
 export const dualMap: ScorerDefinition = defineScorer({
   type: 'dual-map-scorer',
@@ -14,7 +14,7 @@ export const dualMap: ScorerDefinition = defineScorer({
   config: z.strictObject({
     prefixTokens: z.int().positive().default(1024),
     ttftSloMs: z.number().positive().default(2000),
-    /** Of one endpoint; what turns waiting tokens into time. */
+    /** The prefill speed of one endpoint, which turns waiting tokens into time. */
     prefillTokensPerSecond: z.number().positive().default(25_000),
     prefixMatchInfoProducerName: z.string().default(DEFAULT_PREFIX_PRODUCER),
   }),

@@ -3,13 +3,14 @@ import { DEFAULT_PREFIX_PRODUCER, IN_FLIGHT, prefixMatchKey } from '../../src/fr
 import { defineScorer, type ScorerDefinition } from '../../src/framework/plugin.ts';
 import { cheaperIsBetter } from '../scores/normalize.ts';
 
-/** Dynamo's KV blocks, unless configured. */
+/** Tokens in one of Dynamo's KV blocks, by default. */
 const BLOCK_TOKENS = 16;
 
 /**
- * NVIDIA Dynamo's router: prefill blocks to compute, weighed, plus blocks that decode there. With a temperature the
- * pick is drawn from the softmax of the negated costs, scaled to 1 at the highest, by the Gumbel trick: each cost is
- * moved by chance so that the least of them is that draw.
+ * NVIDIA Dynamo's router: the weighted number of prefill blocks to compute, plus the blocks that
+ * decode there. With a temperature the pick is drawn from the softmax of the negated costs, divided
+ * by the highest, with the Gumbel trick: each cost gets a random offset, and the least cost is the
+ * draw.
  */
 export const dynamoCost: ScorerDefinition = defineScorer({
   type: 'dynamo-cost-scorer',

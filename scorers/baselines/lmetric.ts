@@ -3,7 +3,7 @@ import { DEFAULT_PREFIX_PRODUCER, IN_FLIGHT, prefixMatchKey } from '../../src/fr
 import { defineScorer, type ScorerDefinition } from '../../src/framework/plugin.ts';
 import { cheaperIsBetter } from '../scores/normalize.ts';
 
-/** LMetric (arXiv 2603.15202): new prefill tokens, those waiting and this prompt's own, times the batch size. */
+/** LMetric (arXiv 2603.15202): tokens to prefill, this prompt's included, times the batch size. */
 export const lmetric: ScorerDefinition = defineScorer({
   type: 'lmetric-scorer',
   config: z.strictObject({

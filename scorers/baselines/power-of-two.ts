@@ -3,8 +3,8 @@ import { IN_FLIGHT } from '../../src/framework/keys.ts';
 import { defineScorer, type ScorerDefinition } from '../../src/framework/plugin.ts';
 
 /**
- * Power of two choices (Mitzenmacher 2001): of two endpoints drawn by chance the one with fewer of our requests in
- * flight scores 1, the other 0.5, all others 0.
+ * Power of two choices (Mitzenmacher 2001): of two endpoints drawn at random, the one with fewer of
+ * our requests in flight scores 1 and the other 0.5. All other endpoints score 0.
  */
 export const powerOfTwo: ScorerDefinition = defineScorer({
   type: 'power-of-two-scorer',
@@ -13,10 +13,10 @@ export const powerOfTwo: ScorerDefinition = defineScorer({
   create: () => ({
     score(endpoints, context) {
       const inFlight = context.get(IN_FLIGHT);
-      // Drawn by name, so that the order endpoints are given in plays no part.
+      // They are drawn by name, so that the order of the endpoints has no effect.
       const drawn = endpoints
-        .map((endpoint) => ({ endpoint, ticket: context.random.fork(endpoint.id).next() }))
-        .sort((a, b) => a.ticket - b.ticket)
+        .map((endpoint) => ({ endpoint, draw: context.random.fork(endpoint.id).next() }))
+        .sort((a, b) => a.draw - b.draw)
         .slice(0, 2)
         .map(({ endpoint }) => endpoint)
         .sort((a, b) => inFlight.load(a).requests - inFlight.load(b).requests);

@@ -4,16 +4,17 @@ import { defineScorer, type ScorerDefinition } from '../../src/framework/plugin.
 import { cheaperIsBetter } from '../scores/normalize.ts';
 
 /**
- * Preble's E2 (Srivatsa et al. 2024): exploit or explore. When more of the prompt is cached somewhere than not, only
- * those that hold it compete, by load; else all do, by load and the prefill they would have to do. Load is tokens to
- * prefill and in the batch, in prefill's currency.
+ * Preble's E2 (Srivatsa et al. 2024): exploit or explore. Where some endpoint holds more than
+ * `exploitShare` of the prompt, only the endpoints that hold the most compete, by load. Otherwise
+ * all endpoints compete, by load and by the prefill that the request would add. Load is tokens to
+ * prefill plus tokens in the batch, the latter at `decodeShare` each.
  */
 export const preble: ScorerDefinition = defineScorer({
   type: 'preble-scorer',
   config: z.strictObject({
-    /** Share of the prompt from which on a cached copy is exploited. */
+    /** Above this share of the prompt a cached copy is exploited. */
     exploitShare: z.number().min(0).max(1).default(0.5),
-    /** What a token in the batch costs, of a token to prefill. */
+    /** The cost of a token in the batch as a share of that of a token to prefill. */
     decodeShare: z.number().nonnegative().default(0.01),
     prefixMatchInfoProducerName: z.string().default(DEFAULT_PREFIX_PRODUCER),
   }),

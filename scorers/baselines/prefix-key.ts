@@ -1,9 +1,6 @@
 import type { PromptBlocks } from '../../src/framework/request.ts';
 
-/**
- * One number for the beginning of a prompt, at most `tokensMax` of it: equal for prompts that begin alike. Undefined for
- * a prompt of less than a block.
- */
+/** A number for a prompt's first `tokensMax` tokens; undefined where that is less than a block. */
 export function prefixKey(
   { count, blockTokens, words }: PromptBlocks,
   tokensMax: number,
@@ -13,7 +10,7 @@ export function prefixKey(
   return ((words[2 * (blocks - 1)] as number) ^ (words[2 * blocks - 1] as number)) >>> 0;
 }
 
-/** 32 bits of a key and a name together, well mixed: rendezvous weights, places on a ring. */
+/** A well mixed 32-bit hash of a key and a name, for rendezvous weights and places on a ring. */
 export function keyedHash(key: number, name: string): number {
   let hash = Math.imul(key ^ 0x9e3779b9, 0x85ebca6b);
   for (let index = 0; index < name.length; index++) {

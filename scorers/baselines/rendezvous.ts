@@ -3,14 +3,15 @@ import { defineScorer, type ScorerDefinition } from '../../src/framework/plugin.
 import { keyedHash, prefixKey } from './prefix-key.ts';
 
 /**
- * Rendezvous hashing (Thaler and Ravishankar 1998) on the beginning of the prompt: prompts that begin alike go to one
- * endpoint, whatever its load, and when it goes only they move.
+ * Rendezvous hashing (Thaler and Ravishankar 1998) of the beginning of the prompt: prompts that
+ * begin alike go to one endpoint, whatever its load. When that endpoint is removed, only these
+ * prompts move.
  */
 export const rendezvous: ScorerDefinition = defineScorer({
   type: 'rendezvous-scorer',
   hashesPrompt: true,
   config: z.strictObject({
-    /** Of a prompt's beginning that is looked at. */
+    /** The tokens at the beginning of a prompt that count. */
     prefixTokens: z.int().positive().default(1024),
   }),
   create: ({ prefixTokens }) => ({

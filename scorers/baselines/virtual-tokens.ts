@@ -4,15 +4,15 @@ import type { Outcome, Routed, Usage } from '../../src/framework/observer.ts';
 import { defineScorer, type ScorerDefinition } from '../../src/framework/plugin.ts';
 import { cheaperIsBetter } from '../scores/normalize.ts';
 
-/** What a generated token counts, of a prompt token: VTC's (Sheng et al. 2024) and AIBrix's default. */
+/** Prompt tokens that a generated token counts for: as VTC (Sheng et al. 2024) and AIBrix. */
 const OUTPUT_WEIGHT = 2;
-/** Tenants remembered; the one that has been idle longest goes first. */
+/** The tenants that are remembered; the one that has been idle longest is forgotten first. */
 const TENANTS_MAX = 10_000;
 
 /**
- * The virtual token counter of VTC (Sheng et al. 2024), turned from an order of requests into a choice of endpoints as
- * AIBrix does: a tenant's request goes where that tenant has been served the fewest tokens, so that no endpoint is any
- * one tenant's alone. A newcomer starts even everywhere.
+ * The virtual token counter of VTC (Sheng et al. 2024), applied to endpoints instead of the order
+ * of requests, as AIBrix does: a tenant's request goes where that tenant has been served the fewest
+ * tokens, so that no tenant occupies an endpoint alone. A new tenant starts with 0 everywhere.
  */
 export const virtualTokens: ScorerDefinition = defineScorer({
   type: 'virtual-tokens-scorer',

@@ -4,8 +4,9 @@ import type { Millis } from '../../src/framework/runtime.ts';
 import { lowerIsBetter } from './normalize.ts';
 
 /**
- * Scores by a scraped value, lower being better, min-max over the endpoints whose sample is fresh. An endpoint never
- * scraped, or not for long, is unknown and gets 0; where all are unknown all get 1.
+ * Scores by a scraped value, the lowest best, scaled over the endpoints whose sample is fresh. An
+ * endpoint without a fresh sample is unknown and scores 0; where all endpoints are unknown, all
+ * score 1.
  */
 export function lowerMetricIsBetter(
   endpoints: readonly Endpoint[],
@@ -20,7 +21,7 @@ export function lowerMetricIsBetter(
   return endpoints.map((endpoint) => (isFresh(endpoint, now) ? (scores[next++] ?? 0) : 0));
 }
 
-/** Scores by a scraped value that already lies in [0, 1]; unknown endpoints as in `lowerMetricIsBetter`. */
+/** Scores by a scraped value in [0, 1]; unknown endpoints as in `lowerMetricIsBetter`. */
 export function metricScore(
   endpoints: readonly Endpoint[],
   now: Millis,

@@ -1,26 +1,28 @@
 import type { Demand } from '../framework/keys.ts';
 import type { Millis } from '../framework/runtime.ts';
 
-/** Beyond it a queue would seem never to empty, and everything sent to it without price. */
+/** Near 1 the queue of the formula grows without end, and any request would cost too much. */
 const UTILIZATION_MAX = 0.875;
 
-/** What comes to one queue. */
+/** The traffic of one queue. */
 export interface Traffic {
   readonly requestsPerMs: number;
-  /** Share of its time that the work sent to it takes. */
+  /** The share of the server's time that this work takes. */
   readonly utilization: number;
 }
 
-/** `rate` is what makes a demand one of a millisecond, as the engine model gives them. */
+/** The traffic of an endpoint from its demand and the engine model's `demandRate`. */
 export function trafficOf({ requests, workMs }: Demand, rate: number): Traffic {
   return { requestsPerMs: rate * requests, utilization: rate * workMs };
 }
 
 /**
- * Milliseconds by which all who come later wait longer, taken together, when `workMs` more is put behind `backlogMs`: those
- * who come while the queue is not empty wait for it, and the more there is already, the longer that is. With λ requests a
- * millisecond and utilization ρ that is λ / (1 − ρ) · x (u + x / 2), the difference that one job makes to the relative value
- * of an M/G/1 queue (Hyytiä, Penttinen, Aalto: Size- and state-aware dispatching problem with queue-specific job sizes, 2012).
+ * By how many milliseconds all later requests together wait longer when `workMs` is added behind
+ * `backlogMs`. A request that arrives while the queue is not empty waits for this work, and the
+ * queue stays busy the longer, the more work is in it already. With λ requests a millisecond,
+ * utilization ρ, work x and backlog u the delay is λ / (1 − ρ) · x (u + x / 2): the difference that
+ * one job makes to the relative value of an M/G/1 queue (Hyytiä, Penttinen, Aalto: Size- and
+ * state-aware dispatching problem with queue-specific job sizes, 2012).
  */
 export function queueingDelayForOthersMs(
   { requestsPerMs, utilization }: Traffic,

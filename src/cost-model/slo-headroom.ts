@@ -4,23 +4,20 @@ import type { Millis } from '../framework/runtime.ts';
 import type { CycleKey, SchedulingContext } from '../framework/scheduling.ts';
 import { decodeStepMs, predictedTtftMs } from './step-time.ts';
 
-/** How much is left of what the client asked for; below 0 it will be missed. A client that asked for nothing has 0 to spend. */
+/** Time left of the client's objectives: below 0 for a predicted miss. None counts as 0 ms. */
 export interface Headroom {
   readonly ttftMs: Millis;
   readonly tpotMs: Millis;
 }
 
-/** The facts that `headroomOf` asks for. */
+/** The facts that `headroomOf` reads. */
 export const HEADROOM_NEEDS: readonly CycleKey<unknown>[] = [
   ENGINE_MODEL,
   IN_FLIGHT,
   prefixMatchKey(),
 ];
 
-/**
- * What this request's objectives leave on an endpoint, by our own model of its engine, where the reference asks a
- * service that was trained.
- */
+/** The headroom on an endpoint by our model of its engine; the reference asks a trained service. */
 export function headroomOf(endpoint: Endpoint, context: SchedulingContext): Headroom {
   const { request } = context;
   const engine = context.get(ENGINE_MODEL).stepTime(endpoint);

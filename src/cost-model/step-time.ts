@@ -2,9 +2,11 @@ import type { InFlightLoad, StepTime } from '../framework/keys.ts';
 import type { Millis } from '../framework/runtime.ts';
 
 /**
- * A prior for an 8 B model on one current accelerator: the linear engine of the policy study, whose 6 ms and
- * 0.04 ms/token lie between the published H100 (6.5 ms, 0.02 ms) and A100 (16 ms, 0.05 ms) regressions.
- * Only ratios between endpoints matter to a pick, so a wrong prior misjudges the trade-offs, not the order of equals.
+ * The step time assumed before anything is learned: that of an 8 B model on one current
+ * accelerator. Its 6 ms and 0.04 ms a token are the linear engine of the policy study and lie
+ * between the published regressions for H100 (6.5 ms, 0.02 ms) and A100 (16 ms, 0.05 ms). Only
+ * ratios between endpoints matter to a pick, so a wrong prior distorts trade-offs, but not the
+ * order of equal endpoints.
  */
 export const PRIOR_STEP_TIME: StepTime = {
   overheadMs: 0,
@@ -15,12 +17,12 @@ export const PRIOR_STEP_TIME: StepTime = {
   prefillTokensMax: 8192,
 };
 
-/** The steps to a first token: chunks of the prompt tokens ahead of it and its own, and what each costs besides. */
+/** Steps until a first token behind so many prompt tokens to compute, its own included. */
 export function prefillSteps(prefillTokens: number, { prefillTokensMax }: StepTime): number {
   return Math.max(1, Math.ceil(prefillTokens / prefillTokensMax));
 }
 
-/** Milliseconds to the first token of a prompt with `uncachedTokens` to compute, behind what is there already. */
+/** Milliseconds until the first token of a prompt with `uncachedTokens` to compute. */
 export function predictedTtftMs(
   { requests, pendingPrefillTokens, contextTokens }: InFlightLoad,
   uncachedTokens: number,

@@ -4,16 +4,13 @@ const HASH_START = 0x811c_9dc5;
 const HASH_PRIME = 0x0100_0193;
 /** Texts are cut after this many characters: a client may send an id of any length. */
 export const TEXT_MAX = 160;
-/** Envoy's ids of requests are UUIDs, in lower case: they are packed, with this in place of a length. */
+/** In place of a length: a packed UUID in lower case, as Envoy's ids of requests are. */
 const UUID_MARK = 255;
 const UUID_LENGTH = 36;
 const DASH = 0x2d;
 const DASHES = [8, 13, 18, 23];
 
-/**
- * Bytes written one after another, little-endian. Call `reserve` before a group of writes: the other methods do not check
- * for room.
- */
+/** Bytes, little-endian. Call `reserve` before a group of writes: they do not check for room. */
 export class ByteLog {
   #bytes = new Uint8Array(BYTES_FIRST);
   #view = new DataView(this.#bytes.buffer);
@@ -52,8 +49,9 @@ export class ByteLog {
   }
 
   /**
-   * Writes the characters from `from` on, one byte each, those beyond Latin-1 as `?`: at most `TEXT_MAX` characters and one
-   * byte more. A UUID takes half of that. Returns the hash of the whole text.
+   * Writes the characters from `from` on, one byte each, those beyond Latin-1 as `?`: at most
+   * `TEXT_MAX` characters and one byte more. A UUID takes half of that. Returns the hash of the
+   * whole text.
    */
   text(text: string, from = 0): number {
     const length = Math.min(text.length, TEXT_MAX);
@@ -103,7 +101,7 @@ export class ByteLog {
   }
 }
 
-/** Reads what a `ByteLog` has written, in the same order. Throws RangeError when it reads beyond the end. */
+/** Reads what a `ByteLog` has written, in order. Throws RangeError beyond the end. */
 export class ByteReader {
   readonly #view: DataView;
   #at = 0;

@@ -8,9 +8,9 @@ import { writeNumbers } from './numbers.ts';
 import { ENDING, FLAG, HEAD, NO_SLOT, NONE, SCORE } from './record-format.ts';
 import { RunWriter, SlotBuffer, writeSlots } from './run-writer.ts';
 
-export interface RecorderOptions {
+interface RecorderOptions {
   readonly clock: Clock;
-  /** Once so many decisions have been made, at least so many are kept, unless they take more than `bytesMax`. */
+  /** At least so many of the last decisions are kept, unless they take more than `bytesMax`. */
   readonly decisionsMax?: number;
   readonly bytesMax?: number;
 }
@@ -21,9 +21,10 @@ const BYTES_MAX = 256 * 1024 * 1024;
 const HEAD_BYTES_MAX = 4 * (TEXT_MAX + 1) + 64;
 
 /**
- * Keeps the last decisions in memory, so that they can be explained: the candidates, what each filter dropped, all scores,
- * the targets, and the terms of the scores of pick and runner-up. They are kept as bytes, as `record-format.ts` has it:
- * nothing that a garbage collector has to follow. Decisions over 65,535 endpoints and more are not kept.
+ * Keeps the last decisions in memory, so that they can be explained: the candidates, what each
+ * filter dropped, all scores, the targets, and the terms of the scores of pick and runner-up. They
+ * are kept as bytes, as `record-format.ts` has it: nothing that a garbage collector has to follow.
+ * Decisions over 65,535 endpoints and more are not kept.
  */
 export class DecisionRecorder implements JournalSubscriber {
   readonly ring: DecisionRing;

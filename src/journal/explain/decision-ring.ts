@@ -7,7 +7,7 @@ export interface EndpointName {
   readonly address: string;
 }
 
-/** Consecutive decisions as bytes: each as what differs from the one before it, the first in full. */
+/** Consecutive decisions as bytes: the first in full, each other as what differs. */
 export interface Segment {
   /** Decisions are numbered from 0 in the order in which they were made. */
   readonly first: number;
@@ -23,15 +23,13 @@ export interface Segment {
   readonly wallOffsetMs: number;
 }
 
-export interface RingLimits {
-  /** Once so many have been made, at least so many are kept, unless they take more than `bytesMax`. */
+interface RingLimits {
+  /** At least so many of the last decisions are kept, unless they take more than `bytesMax`. */
   readonly decisionsMax: number;
   readonly bytesMax: number;
 }
 
-/**
- * To find a decision, all of its segment before it is read: that takes under a millisecond once the code is warm.
- */
+/** To find a decision, all of its segment before it is read: in under a millisecond. */
 const SEGMENT_DECISIONS = 64;
 /** Bounds that time for large pools. */
 const SEGMENT_BYTES_MAX = 1024 * 1024;
@@ -60,7 +58,7 @@ export class DecisionRing {
     return this.#first;
   }
 
-  /** Call for each candidate of a decision whose candidates differ from those of the one before, before it is written. */
+  /** Call before a decision is written whose candidates have changed, for each of them. */
   name({ id, address, slot }: Endpoint): void {
     const known = this.#endpoints[slot];
     if (known?.id === id && known.address === address) return;
@@ -87,7 +85,7 @@ export class DecisionRing {
     this.#count += 1;
   }
 
-  /** Oldest first, with the one that is being written: its bytes are valid until more is written. */
+  /** Oldest first; the bytes of the last are only valid until more is written. */
   segments(): readonly Segment[] {
     if (this.#count === 0) return this.#sealed;
     return [...this.#sealed, this.#open(this.log.peek())];

@@ -10,7 +10,7 @@ import type {
 const ENDPOINTS_SHOWN = 12;
 const NAMES_SHOWN = 8;
 
-export interface TextOptions {
+interface TextOptions {
   /** Every endpoint, however many. */
   readonly all: boolean;
   /** The time of the decision. */
@@ -115,7 +115,7 @@ function termsTable(
   return ['', ...textTable([[scorer, ...shown.map(({ endpoint }) => endpoint)], ...cells], 1)];
 }
 
-/** Pads all cells of a column to one width; the first `left` columns are texts, the others figures. */
+/** Pads the cells of each column to one width; the first `left` columns are left-aligned. */
 export function textTable(rows: readonly (readonly string[])[], left: number): readonly string[] {
   const widths = (rows[0] ?? []).map((_, at) =>
     Math.max(...rows.map((row) => row[at]?.length ?? 0)),

@@ -58,13 +58,13 @@ export interface ExplainedScorer {
   readonly costTerm?: string;
 }
 
-export interface ExplainedEndpoint {
+interface ExplainedEndpoint {
   readonly endpoint: string;
   /** Scores times weights, added up. */
   readonly total: number;
   /** In the order of the scorers. */
   readonly scores: readonly number[];
-  /** For each scorer the values of its terms; empty for endpoints other than the pick and the runner-up. */
+  /** For each scorer the values of its terms; empty but for pick and runner-up. */
   readonly terms: readonly (readonly number[])[];
 }
 

@@ -10,7 +10,7 @@ export interface FoundDecision {
   readonly decision: RecordedDecision;
 }
 
-/** The latest decision about a request, found by our own id or by that of the client or the proxy. */
+/** The latest decision about a request, by our own id or by that of client or proxy. */
 export function findDecision(segments: readonly Segment[], id: string): FoundDecision | undefined {
   // A request without an id of the client has an empty one.
   if (id === '') return undefined;
@@ -32,7 +32,7 @@ export function findDecision(segments: readonly Segment[], id: string): FoundDec
   return undefined;
 }
 
-export function decisionAt(segment: Segment, index: number): FoundDecision {
+function decisionAt(segment: Segment, index: number): FoundDecision {
   const reader = new SegmentReader(segment);
   for (let before = 0; before < index; before++) reader.next(false);
   return { segment, number: segment.first + index, decision: reader.next(true) };

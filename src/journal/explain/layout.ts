@@ -5,7 +5,7 @@ export interface ScorerLayout extends Pick<WeightedScorer, 'name' | 'type' | 'we
   terms: readonly string[];
 }
 
-/** The plugins of a profile in their order: their places are the numbers by which records refer to them. */
+/** The plugins of a profile in order: records refer to them by their places. */
 export interface ProfileLayout {
   readonly name: string;
   readonly filters: readonly string[];
@@ -15,7 +15,7 @@ export interface ProfileLayout {
 /** Profiles by the numbers in records. Profiles are added, never changed or removed. */
 export type Layout = ProfileLayout[];
 
-/** The numbers of a scorer that were written last. The next ones are written as what differs from them. */
+/** A scorer's numbers that were written last: the next are written as what differs. */
 export interface LastNumbers {
   /** Scores by slot. */
   readonly scores: number[];

@@ -1,8 +1,9 @@
 import type { ByteLog, ByteReader } from './bytes.ts';
 
 /**
- * Lists of numbers as what differs from the list before. A list is written in runs: a byte with a code and a length, then
- * the numbers that the code asks for. No number is rounded: one is written as a short float only where that is exact.
+ * Lists of numbers as what differs from the list before. A list is written in runs: a byte with a
+ * code and a length, then the numbers that the code asks for. No number is rounded: one is written
+ * as a short float only where that is exact.
  */
 
 /** Equal to the number last written for the same slot. Nothing follows. */
@@ -13,7 +14,7 @@ const REPEATED = 1;
 const SHORT = 2;
 /** An f64 each. */
 const LONG = 3;
-/** The code is in the upper two bits, the length less one in the others; this length reaches to the end of the list. */
+/** Two bits of code, six of length less one; this length reaches to the end of the list. */
 const REST = 63;
 const LENGTH_BITS = 6;
 /** At most one byte for the run and eight for the number. */

@@ -16,7 +16,10 @@ import type { SlotList } from './numbers.ts';
 export const FLAG = { sameList: 1, sameModel: 2, streaming: 4 } as const;
 
 export const ENDING = {
-  /** u8 profile or `NONE`, u16 slot, number score, u16 slot of the prefill or `NO_SLOT`, text `decidedBy` or empty. */
+  /**
+   * u8 profile or `NONE`, u16 slot, number score, u16 prefill's slot or `NO_SLOT`, text
+   * `decidedBy`.
+   */
   picked: 0,
   /** u8 profile or `NONE`: its filters left none. */
   exhausted: 1,

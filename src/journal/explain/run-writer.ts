@@ -46,7 +46,7 @@ interface KnownScorer {
   last: LastNumbers;
 }
 
-/** Writes what profiles did, as `record-format.ts` has it. A profile gets its number when it is first seen. */
+/** Writes what profiles did, as `record-format.ts` has it; numbers each when first seen. */
 export class RunWriter {
   readonly #ring: DecisionRing;
   #layout: Layout = [];
@@ -57,7 +57,7 @@ export class RunWriter {
     this.#ring = ring;
   }
 
-  /** The layout for a decision in which so many profiles ran: a new one where the numbers would not suffice. */
+  /** The layout for a decision with so many profiles: a new one where numbers would run out. */
   layoutFor(profiles: number): Layout {
     if (this.#layout.length + profiles > NONE) this.#layout = [];
     return this.#layout;
@@ -150,7 +150,7 @@ export function writeSlots({ log }: DecisionRing, { slots, count }: SlotList): v
 
 const NO_TERMS: ScoreTerms = {};
 
-/** No terms where the scorer does not explain its scores, or fails to: that must not fail the request. */
+/** No terms where the scorer does not explain, or throws: that must not fail the request. */
 function termsOf(scorer: Scorer, endpoint: Endpoint, context: SchedulingContext): ScoreTerms {
   try {
     return scorer.explain?.(endpoint, context) ?? NO_TERMS;

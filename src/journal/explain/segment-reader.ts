@@ -4,7 +4,7 @@ import { type LastNumbers, type Layout, noLastNumbers, type ProfileLayout } from
 import { readNumbers } from './numbers.ts';
 import { ENDING, FLAG, HEAD, NO_SLOT, NONE, placesOf, SCORE } from './record-format.ts';
 
-/** Endpoints are given by their slots, profiles, filters and scorers by their numbers in the layout. */
+/** Endpoints by their slots; profiles, filters and scorers by their numbers in the layout. */
 export interface RecordedDecision {
   readonly id: string;
   /** Empty where the client and the proxy sent none. */
@@ -36,7 +36,7 @@ export interface RecordedRun {
 }
 
 /** In the order of `ScorerLayout.terms`; empty where the scorer does not explain. */
-export interface RecordedTerms {
+interface RecordedTerms {
   readonly pick: readonly number[];
   readonly runnerUp: readonly number[];
 }
@@ -54,7 +54,7 @@ export type RecordedEnding =
   | { readonly kind: 'exhausted'; readonly profile: number }
   | { readonly kind: 'threw' };
 
-/** Reads the decisions of a segment one after another, since each is written as what differs from those before it. */
+/** Reads a segment's decisions in order: each is written as what differs from those before. */
 export class SegmentReader {
   readonly #reader: ByteReader;
   readonly #layout: Layout;
@@ -69,7 +69,7 @@ export class SegmentReader {
     this.#layout = layout;
   }
 
-  /** With `full` false, scores and terms are left out: they take long to copy where a decision is only passed over. */
+  /** `full` false leaves out scores, which take long to copy, of decisions only passed over. */
   next(full: boolean): RecordedDecision {
     const reader = this.#reader;
     const flags = reader.u8();

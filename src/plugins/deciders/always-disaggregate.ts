@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type DeciderDefinition, defineDecider } from '../../framework/plugin.ts';
 
-/** Every request has its stage served elsewhere. */
+/** Serves the stage of every request elsewhere. */
 export const alwaysDisaggregate: DeciderDefinition = defineDecider({
   type: 'always-disagg-pd-decider',
   config: z.strictObject({}),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type DeciderDefinition, defineDecider } from '../../framework/plugin.ts';
 
-/** Every request with images, video or sound has its stage served elsewhere: for encoders, who have nothing to do for others. */
+/** Serves the stage elsewhere for requests with images, video or sound: for encoders. */
 export const alwaysMultimodal: DeciderDefinition = defineDecider({
   type: 'always-disagg-multimodal-decider',
   config: z.strictObject({}),

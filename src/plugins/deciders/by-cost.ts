@@ -8,20 +8,21 @@ import type { Millis } from '../../framework/runtime.ts';
 import type { SchedulingContext } from '../../framework/scheduling.ts';
 
 /**
- * Elsewhere when that costs less in all: the request's own time to a first token; by how much those who come later wait
- * longer for theirs (`queueingDelayForOthersMs`), which keeps long prompts out of the way of short ones; and the time by which
- * computing its prompt holds up everybody who decodes there meanwhile, since a step takes all of them along. Elsewhere
- * there is the transfer of its KV on top. Nothing to tune: what the prompt takes is learned, and the link is a fact about
- * the pool.
+ * Serves the prompt elsewhere when that costs less in total. The cost is the request's own time to
+ * a first token; the time by which later requests wait longer (`queueingDelayForOthersMs`), which
+ * keeps long prompts out of the way of short ones; and the time by which computing the prompt holds
+ * up the answers that are decoded there, since they share its steps. Elsewhere adds the transfer of
+ * the KV cache. There is nothing to tune: the time for a prompt is learned, and the link is a fact
+ * about the pool.
  */
 export const byCost: DeciderDefinition = defineDecider({
   type: 'cost-pd-decider',
   config: z.strictObject({
-    /** What is to be short: the whole answer of everybody, or the wait for first tokens whatever that does to others. */
+    /** What should be short: whole answers, or only the wait for first tokens. */
     objective: z.enum(['end-to-end', 'first-token']).default('end-to-end'),
-    /** Keys and values of one token: 128 KiB for an 8 B model with grouped queries. */
+    /** Size of one token's keys and values: 128 KiB for an 8 B model with grouped queries. */
     kvBytesPerToken: z.number().positive().default(131_072),
-    /** What one transfer reaches: 200 Gb RoCE. */
+    /** The speed of one transfer; the default is that of 200 Gb RoCE. */
     linkGigabytesPerSecond: z.number().positive().default(20),
     transferSetupMs: z.number().nonnegative().default(1),
   }),
@@ -46,8 +47,8 @@ export const byCost: DeciderDefinition = defineDecider({
 });
 
 /**
- * To compute the prompt on this endpoint: for the request, for those who come later and, as far as they count, for those who
- * decode there.
+ * The cost of computing the prompt on this endpoint: for the request, for later requests and, as
+ * far as they count, for answers under way.
  */
 function costMs(endpoint: Endpoint, context: SchedulingContext, others: number): Millis {
   const model = context.get(ENGINE_MODEL);

@@ -3,8 +3,9 @@ import { prefixMatchKey } from '../../framework/keys.ts';
 import { type DeciderDefinition, defineDecider } from '../../framework/plugin.ts';
 
 /**
- * Elsewhere when the endpoint that decodes would have to compute at least `nonCachedTokens` of the prompt, and the prompt
- * has at least `promptTokens`. Never with `nonCachedTokens` of 0, which is the default.
+ * Serves the prompt elsewhere when the decoding endpoint would have to compute at least
+ * `nonCachedTokens` of it and it has at least `promptTokens` tokens. A `nonCachedTokens` of 0, the
+ * default, never does.
  */
 export const prefixBased: DeciderDefinition = defineDecider({
   type: 'prefix-based-pd-decider',

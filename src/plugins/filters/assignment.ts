@@ -3,8 +3,9 @@ import { assignmentKey, DEFAULT_ASSIGNMENT_PRODUCER, IN_FLIGHT } from '../../fra
 import { defineFilter, type FilterDefinition } from '../../framework/plugin.ts';
 
 /**
- * Keeps the endpoints assigned to the request's class, and those assigned to none. All, where that leaves none, or where
- * every one of them has more than `spillRequests` of ours in flight: a division is not to leave others idle.
+ * Keeps the endpoints assigned to the request's class and those assigned to no class. Keeps all
+ * where that leaves none, or where each of them has more than `spillRequests` of our requests in
+ * flight: a division must not leave other endpoints idle.
  */
 export const assignmentFilter: FilterDefinition = defineFilter({
   type: 'assignment-filter',

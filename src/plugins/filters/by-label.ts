@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineFilter, type FilterDefinition } from '../../framework/plugin.ts';
 
-/** Keeps endpoints whose label has one of the values: the reference's deprecated form of the label selector. */
+/** Keeps endpoints whose label has one of the values; deprecated in favour of label selectors. */
 export const byLabelFilter: FilterDefinition = defineFilter({
   type: 'by-label',
   config: z.strictObject({

@@ -4,12 +4,9 @@ import { IN_FLIGHT } from '../../framework/keys.ts';
 import { defineFilter, type FilterDefinition } from '../../framework/plugin.ts';
 import { duration } from '../parameters/duration.ts';
 
-/** The reference's saturation detectors, in their role as filters. */
+/** The reference's saturation detectors as filters. */
 
-/**
- * Keeps endpoints whose queue and KV memory are below their bounds, and whose sample is fresh; all, where that leaves
- * none.
- */
+/** Keeps fresh endpoints with queue and KV memory below their bounds; all if that leaves none. */
 export const utilizationDetector: FilterDefinition = defineFilter({
   type: 'utilization-detector',
   config: z.strictObject({
@@ -37,7 +34,7 @@ export const utilizationDetector: FilterDefinition = defineFilter({
   },
 });
 
-/** Keeps endpoints with fewer of our requests, or tokens, in flight than the bound; none, where none has. */
+/** Keeps endpoints with fewer of our requests, or tokens, in flight than the bound. */
 export const concurrencyDetector: FilterDefinition = defineFilter({
   type: 'concurrency-detector',
   config: z.strictObject({
@@ -45,7 +42,7 @@ export const concurrencyDetector: FilterDefinition = defineFilter({
     maxConcurrency: z.number().positive().default(100),
     maxTokenConcurrency: z.number().positive().default(1_000_000),
     headroom: z.number().nonnegative().default(0),
-    /** The ledger is one. */
+    /** Accepted for compatibility, without effect: the picker has one ledger. */
     inFlightLoadProducerName: z.string().optional(),
   }),
   needs: () => [IN_FLIGHT],

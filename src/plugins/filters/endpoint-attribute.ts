@@ -16,12 +16,12 @@ const threshold = z.strictObject({
   value: z.number(),
 });
 
-/** Keeps endpoints whose attribute compares as told; those without it unless `onMissing` is Fail. */
+/** Keeps endpoints whose attribute meets the threshold; `onMissing` says what of those without. */
 export const endpointAttributeFilter: FilterDefinition = defineFilter({
   type: 'endpoint-attribute-filter',
   config: z.strictObject({
     attribute: z.string().min(1),
-    /** Whoever writes the attribute; accepted for compatibility. */
+    /** The plugin that writes the attribute: accepted for compatibility, without effect. */
     producer: z.string().min(1).optional(),
     onMissing: z.enum(['Pass', 'Fail']).default('Pass'),
     fallbackOnEmpty: z.boolean().default(false),

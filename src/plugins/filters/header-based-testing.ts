@@ -7,9 +7,11 @@ const HEADER = 'test-epp-endpoint-selection';
 const config = z.strictObject({ like: z.enum(['epp', 'lwepp']).default('epp') });
 
 /**
- * For conformance tests: keeps the endpoints that a header of the request names, by `ip` or `ip:port`. `like: epp`, as the
- * reference's filter: in the header's order and one for each address, none without the header. `like: lwepp`, as the small
- * picker of the Gateway API inference extension's suite: every port of an address alone, all without the header.
+ * For conformance tests: keeps the endpoints that a header of the request names, by `ip` or
+ * `ip:port`. With `like: epp` it does as the reference's filter: one endpoint for each address, in
+ * the order of the header, and none without the header. With `like: lwepp` it does as the small
+ * picker in the suite of the Gateway API Inference Extension: every port of an address, and all
+ * endpoints without the header.
  */
 export const headerBasedTestingFilter: FilterDefinition = defineFilter({
   type: 'header-based-testing-filter',
@@ -38,7 +40,7 @@ function names({ address }: Endpoint, name: string): boolean {
   return name !== '' && (address === name || hostOf(address) === name.replace(/^\[(.*)\]$/, '$1'));
 }
 
-/** Without brackets. */
+/** The host of `host:port`, without brackets. */
 function hostOf(address: string): string {
   return address.slice(0, address.lastIndexOf(':')).replace(/^\[(.*)\]$/, '$1');
 }

@@ -4,9 +4,10 @@ import { DEFAULT_PREFIX_PRODUCER, IN_FLIGHT, prefixMatchKey } from '../../framew
 import { defineFilter, type FilterDefinition } from '../../framework/plugin.ts';
 
 /**
- * Sticky until saturated, the reference's newest policy: keeps only endpoints that hold at least `affinityThreshold` of
- * the prompt, as long as the best of them would answer no more than `maxTTFTPenaltyMs` later than the best of the rest.
- * Time is tokens in flight over `peakPrefillThroughput` (tokens a second).
+ * The reference's newest policy, sticky until saturated: keeps only endpoints that hold at least
+ * `affinityThreshold` of the prompt, as long as the fastest of them would answer at most
+ * `maxTTFTPenaltyMs` later than the fastest of the others. The time is tokens in flight over
+ * `peakPrefillThroughput` (tokens a second).
  */
 export const prefixCacheAffinityFilter: FilterDefinition = defineFilter({
   type: 'prefix-cache-affinity-filter',
@@ -14,9 +15,9 @@ export const prefixCacheAffinityFilter: FilterDefinition = defineFilter({
     affinityThreshold: z.number().min(0).max(1).default(0.8),
     explorationProbability: z.number().min(0).max(1).default(0),
     maxTTFTPenaltyMs: z.number().nonnegative().default(18_000),
-    /** The predictor is another vendor's service; both are read as the formula. */
+    /** Both values mean the formula: the latency predictor is a service of another vendor. */
     ttftSource: z.enum(['prefillThroughput', 'latencyPredictor']).default('prefillThroughput'),
-    /** The reference's figure, of one model on one accelerator; its unit is tokens a second. */
+    /** In tokens a second; the default is the reference's, for one model on one accelerator. */
     peakPrefillThroughput: z.number().positive().default(15_928),
     prefixMatchInfoProducerName: z.string().default(DEFAULT_PREFIX_PRODUCER),
   }),

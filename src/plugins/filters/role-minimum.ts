@@ -3,7 +3,7 @@ import type { Endpoint } from '../../framework/endpoint.ts';
 import type { HoldsMinimums } from '../../framework/plugin.ts';
 import { defineFilter, type FilterDefinition, type Observer } from '../../framework/plugin.ts';
 import type { Filter } from '../../framework/scheduling.ts';
-import { doesRole, ROLES, type Role } from './role.ts';
+import { ROLES, type Role, servesRole } from './role.ts';
 
 const count = z.int().min(1).exactOptional();
 type MinReady = Partial<Readonly<Record<Role, number>>>;
@@ -12,8 +12,9 @@ const minReady: z.ZodType<MinReady> = z
   .refine((roles) => Object.keys(roles).length > 0, 'give prefill, decode or encode a number');
 
 /**
- * Keeps nobody while the pool has fewer endpoints of a role than `minReady` says, and everybody else. In the prefill profile:
- * requests are served by decode alone meanwhile. In the decode profile: they are refused.
+ * Keeps no endpoint while the pool has fewer endpoints of a role than `minReady`, and otherwise
+ * keeps all. In the prefill profile, requests are then served by decode alone; in the decode
+ * profile, they are refused.
  */
 export const roleMinimumFilter: FilterDefinition = defineFilter({
   type: 'role-minimum-filter',
@@ -24,7 +25,7 @@ export const roleMinimumFilter: FilterDefinition = defineFilter({
       return least === undefined ? [] : [{ role, minReady: least, ready: 0 }];
     });
     const add = ({ labels }: Endpoint, by: 1 | -1): void => {
-      for (const each of held) if (doesRole(labels, each.role)) each.ready += by;
+      for (const each of held) if (servesRole(labels, each.role)) each.ready += by;
     };
     return {
       filter: (endpoints) => (held.every((each) => each.ready >= each.minReady) ? endpoints : []),

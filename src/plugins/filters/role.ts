@@ -2,21 +2,21 @@ import { z } from 'zod';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { defineFilter, type FilterDefinition } from '../../framework/plugin.ts';
 
-/** The label by which a model server says what part of a request it does. */
+/** The label that names the stages of a request that a model server serves. */
 const ROLE_LABEL = 'llm-d.ai/role';
 
-/** The parts of a request that servers may do for each other. */
+/** The stages of a request that a server may serve for another. */
 export const ROLES = ['prefill', 'decode', 'encode'] as const;
 export type Role = (typeof ROLES)[number];
 
-interface Doers {
-  /** Values of the label. */
+interface RoleLabels {
+  /** The label values of servers that serve the stage. */
   readonly values: readonly string[];
-  /** Whether those do it, too, that have no such label. */
+  /** Whether servers without the label serve it, too. */
   readonly withoutLabel: boolean;
 }
 
-const DOERS: Readonly<Record<Role, Doers>> = {
+const ROLE_LABELS: Readonly<Record<Role, RoleLabels>> = {
   prefill: {
     values: ['prefill', 'encode-prefill', 'prefill-decode', 'both', 'encode-prefill-decode'],
     withoutLabel: false,
@@ -31,20 +31,20 @@ const DOERS: Readonly<Record<Role, Doers>> = {
   },
 };
 
-/** Whether a server with these labels does that part of requests. */
-export function doesRole(labels: Endpoint['labels'], role: Role): boolean {
+/** Whether a server with these labels serves that stage. */
+export function servesRole(labels: Endpoint['labels'], role: Role): boolean {
   const value = labels.get(ROLE_LABEL);
-  const { values, withoutLabel } = DOERS[role];
+  const { values, withoutLabel } = ROLE_LABELS[role];
   return value === undefined ? withoutLabel : values.includes(value);
 }
 
-/** Keeps endpoints that can decode; one without a role does everything. */
+/** Keeps endpoints that decode, including those without a role label. */
 export const decodeFilter: FilterDefinition = roleFilter('decode');
 
-/** Keeps endpoints that say they prefill. */
+/** Keeps endpoints whose role label includes prefill. */
 export const prefillFilter: FilterDefinition = roleFilter('prefill');
 
-/** Keeps endpoints that say they encode images, video or sound. */
+/** Keeps endpoints whose role label includes encode: they encode images, video or sound. */
 export const encodeFilter: FilterDefinition = roleFilter('encode');
 
 function roleFilter(role: Role): FilterDefinition {
@@ -52,7 +52,7 @@ function roleFilter(role: Role): FilterDefinition {
     type: `${role}-filter`,
     config: z.strictObject({}),
     create: () => ({
-      filter: (endpoints) => endpoints.filter(({ labels }) => doesRole(labels, role)),
+      filter: (endpoints) => endpoints.filter(({ labels }) => servesRole(labels, role)),
     }),
   });
 }

@@ -5,7 +5,7 @@ import {
   sessionHeaders,
 } from '../parameters/session-affinity.ts';
 
-/** Keeps only the endpoint that a session is bound to, while it is a candidate; parameters as the scorer's. */
+/** Keeps only the endpoint that a session is bound to, while it is a candidate. */
 export const sessionAffinityFilter: FilterDefinition = defineFilter({
   type: 'session-affinity-filter',
   config: sessionAffinityConfig,

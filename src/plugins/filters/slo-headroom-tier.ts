@@ -3,14 +3,15 @@ import { HEADROOM_NEEDS, headroomOf } from '../../cost-model/slo-headroom.ts';
 import { defineFilter, type FilterDefinition } from '../../framework/plugin.ts';
 
 /**
- * Keeps the endpoints that are predicted to meet both objectives of the request, if there are any and any others; with
- * probability `epsilonExploreNeg` the others instead, so that predictions of them do not grow old.
+ * Keeps the endpoints that are predicted to meet both objectives of the request. With probability
+ * `epsilonExploreNeg` it keeps the others instead, so that their predictions stay up to date. Keeps
+ * all where one of the two groups is empty.
  */
 export const sloHeadroomTierFilter: FilterDefinition = defineFilter({
   type: 'slo-headroom-tier-filter',
   config: z.strictObject({
     epsilonExploreNeg: z.number().min(0).max(1).default(0.01),
-    /** Predictions are our own. */
+    /** Accepted for compatibility, without effect: the predictions are our own. */
     predictedLatencyProducerName: z.string().optional(),
   }),
   needs: () => HEADROOM_NEEDS,

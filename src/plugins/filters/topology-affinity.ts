@@ -9,8 +9,9 @@ import { defineFilter, type FilterDefinition } from '../../framework/plugin.ts';
 import { topologyPlace } from '../parameters/topology-place.ts';
 
 /**
- * Keeps endpoints that share at least `minAffinity` with the one that another profile has picked for the same request;
- * where there is none, with `own`. All, where that leaves none or there is nothing to be near to.
+ * Keeps endpoints that share at least the level `minAffinity` with the endpoint that another
+ * profile has picked for the same request or, where there is none, with `own`. Keeps all where that
+ * leaves none, or where there is neither.
  */
 export const topologyAffinityFilter: FilterDefinition = defineFilter({
   type: 'topology-affinity-filter',

@@ -11,13 +11,13 @@ const METRICS = [
 ] as const;
 type Metric = (typeof METRICS)[number];
 
-/** Drops endpoints with any of the metrics above its `maxValue`; all of them, unless `fallbackOnEmpty`. */
+/** Drops endpoints with a metric above its `maxValue`; none where `fallbackOnEmpty` and all are. */
 export const utilizationFilter: FilterDefinition = defineFilter({
   type: 'utilization-filter',
   config: z.strictObject({
     conditions: z.array(z.strictObject({ metric: z.enum(METRICS), maxValue: z.number() })).min(1),
     fallbackOnEmpty: z.boolean().default(false),
-    /** The ledger is one. */
+    /** Accepted for compatibility, without effect: the picker has one ledger. */
     inFlightLoadProducerName: z.string().optional(),
   }),
   needs: () => [IN_FLIGHT],

@@ -11,7 +11,7 @@ const UNIT_MS: Readonly<Record<string, Millis>> = {
   h: 3_600_000,
 };
 
-/** Go's notation: `5s`, `1m30s`, `250ms`; a bare 0 is allowed too. */
+/** A duration in Go's notation, such as `5s`, `1m30s` or `250ms`, or `0`. */
 export const duration: z.ZodType<Millis> = z.string().transform((text, context) => {
   if (text === '0') return 0;
   if (!/^(?:\d+(?:\.\d+)?(?:ms|us|µs|ns|h|m|s))+$/.test(text)) {

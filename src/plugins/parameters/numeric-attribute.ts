@@ -3,7 +3,7 @@ import { isFresh } from '../../framework/endpoint.ts';
 import { CUSTOM_METRICS } from '../../framework/keys.ts';
 import type { Millis } from '../../framework/runtime.ts';
 
-/** What every server reports, by the names the reference gives them. */
+/** The metrics that every server reports, by the reference's names. */
 const STANDARD: ReadonlyMap<string, (endpoint: Endpoint) => number> = new Map([
   ['WaitingQueueSize', ({ metrics }) => metrics.waitingQueueSize],
   ['RunningRequestsSize', ({ metrics }) => metrics.runningRequests],
@@ -11,8 +11,8 @@ const STANDARD: ReadonlyMap<string, (endpoint: Endpoint) => number> = new Map([
 ]);
 
 /**
- * A figure of an endpoint by name: one that a configuration has read from its page, or a standard one. Undefined where
- * there is none, or where it is too old to say anything of now.
+ * A metric of an endpoint by name: a custom metric that the configuration reads from the server's
+ * metrics page, or a standard one. Undefined where there is none or the sample is not fresh.
  */
 export function numericAttribute(
   endpoint: Endpoint,

@@ -6,7 +6,7 @@ const headerName = z.string().min(1).toLowerCase();
 
 const token = z.strictObject({
   header: headerName.default('x-session-token'),
-  /** Whose pick the token names, where a request runs several profiles. */
+  /** The profile whose pick the token names, where a request runs several profiles. */
   profileName: z.string().min(1).optional(),
 });
 
@@ -17,11 +17,11 @@ const sessionId = z.strictObject({
     .min(1)
     .default([{ header: 'x-session-id' }]),
   evictionTtlSeconds: z.number().positive().default(300),
-  /** Sessions are dropped as others are remembered, without a sweep; accepted for compatibility. */
+  /** Accepted for compatibility, without effect: there is no sweep. */
   evictionSweepSeconds: z.number().positive().default(10),
 });
 
-export interface SessionAffinityConfig {
+interface SessionAffinityConfig {
   readonly strategy: 'encoded_endpoint_header' | 'session_id';
   readonly encodedEndpointHeaderConfig: {
     readonly header: string;
@@ -40,7 +40,7 @@ export const sessionAffinityConfig: z.ZodType<SessionAffinityConfig> = z.strictO
   sessionIdConfig: sessionId.default(sessionId.parse({})),
 });
 
-/** What such parameters read of a request. */
+/** The request headers that a binding with these parameters reads. */
 export function sessionHeaders({
   strategy,
   encodedEndpointHeaderConfig: token,
@@ -51,7 +51,7 @@ export function sessionHeaders({
     : sessionIdConfig.sources.map(({ header }) => ({ name: header, as: 'id' }));
 }
 
-/** The binding that such parameters ask for, new and empty. */
+/** Creates an empty binding with these parameters. */
 export function sessionBindingOf(config: SessionAffinityConfig): SessionBinding {
   if (config.strategy === 'encoded_endpoint_header') {
     return tokenBinding(config.encodedEndpointHeaderConfig);

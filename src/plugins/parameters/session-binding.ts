@@ -1,32 +1,33 @@
 import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
 import type { Routed } from '../../framework/observer.ts';
 import type { Millis } from '../../framework/runtime.ts';
-import type { SchedulingContext, SchedulingResult } from '../../framework/scheduling.ts';
+import type { Decision, SchedulingContext } from '../../framework/scheduling.ts';
 
-/** Sessions remembered; the one unused for longest is forgotten first. About 10 MB. */
+/** Sessions remembered, in about 10 MB; the one unused for longest is forgotten first. */
 const SESSIONS_MAX = 100_000;
-/** Longer tokens are no endpoint's. */
+/** No endpoint has a longer token. */
 const TOKEN_CHARACTERS_MAX = 1024;
 
-/** Which endpoint a request's session is bound to, and how it came to be. */
+/** Binds sessions to endpoints. */
 export interface SessionBinding {
-  /** Whether this endpoint is it. */
+  /** Whether the request's session is bound to this endpoint. */
   isHome(endpoint: Endpoint, context: SchedulingContext): boolean;
   onRouted?(routed: Routed): void;
   onEndpointRemoved?(endpoint: Endpoint): void;
-  responseHeaders?(served: Endpoint, result: SchedulingResult): Iterable<readonly [string, string]>;
+  responseHeaders?(served: Endpoint, result: Decision): Iterable<readonly [string, string]>;
 }
 
-export interface TokenBindingOptions {
+interface TokenBindingOptions {
   /** Lower-case. */
   readonly header: string;
-  /** Whose pick is written; the primary's when left out. */
+  /** The profile whose pick the token names; without it, the endpoint that serves the request. */
   readonly profileName?: string | undefined;
 }
 
 /**
- * The client brings the binding: a header carries the endpoint's id in base64, and every response gives it anew. Nothing
- * is kept here, so that any replica of the picker can read it.
+ * Keeps the binding with the client: each response has the endpoint's id in base64 in a header, and
+ * the next request sends it back. Any replica of the picker can read it, since none has to remember
+ * it.
  */
 export function tokenBinding({ header, profileName }: TokenBindingOptions): SessionBinding {
   return {
@@ -43,26 +44,26 @@ export function tokenBinding({ header, profileName }: TokenBindingOptions): Sess
   };
 }
 
-/** As a client's token names an endpoint: its id in base64. */
+/** The token for an endpoint: its id in base64. */
 export function encodedId(id: EndpointId): string {
   return btoa(String.fromCharCode(...new TextEncoder().encode(id)));
 }
 
-export interface MemoryBindingOptions {
+interface MemoryBindingOptions {
   /** Lower-case headers that may carry the session's id; the first one present counts. */
   readonly headers: readonly string[];
   readonly ttlMs: Millis;
 }
 
 interface Home {
-  /** The endpoint's life, not its name: a successor of the same name has none of the session's history. */
+  /** One life of the endpoint: a successor of the same name has none of the session's history. */
   readonly life: object;
   readonly usedAt: Millis;
 }
 
-/** The session's id comes with the request, and where it went is remembered here. */
+/** Remembers where the sessions went, by the session id that requests carry. */
 export function memoryBinding({ headers, ttlMs }: MemoryBindingOptions): SessionBinding {
-  /** In order of last use. */
+  /** By session id, in the order of last use. */
   const homes = new Map<string, Home>();
   const lives = new Map<EndpointId, object>();
   const expired = ({ usedAt }: Home, now: Millis): boolean => now - usedAt > ttlMs;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { TopologyPlace } from '../../framework/keys.ts';
 
-/** Where the picker itself stands. */
+/** The place of the picker itself. */
 export const topologyPlace: z.ZodType<TopologyPlace> = z.strictObject({
   host: z.string().exactOptional(),
   rack: z.string().exactOptional(),

@@ -3,7 +3,7 @@ import type { Random } from '../../framework/runtime.ts';
 import type { ScoredEndpoint } from '../../framework/scheduling.ts';
 import { pickerConfig } from './picker-config.ts';
 
-/** Highest total first; ties fall to this cycle's own chance, so they spread and still replay. */
+/** Picks the highest totals; ties fall to the cycle's random numbers, which replays draw again. */
 export const maxScorePicker: PickerDefinition = definePicker({
   type: 'max-score-picker',
   config: pickerConfig,

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 
-export interface PickerConfig {
-  /** How many endpoints to name: the first serves, the others are the proxy's fallbacks. */
+interface PickerConfig {
+  /** The number of endpoints to pick: the first serves, the others are the proxy's fallbacks. */
   readonly maxNumOfEndpoints: number;
 }
 
-/** The parameters all pickers share. */
+/** The parameters that all pickers have. */
 export const pickerConfig: z.ZodType<PickerConfig> = z.strictObject({
   maxNumOfEndpoints: z.int().positive().default(1),
 });

@@ -1,7 +1,7 @@
 import { definePicker, type PickerDefinition } from '../../framework/plugin.ts';
 import { pickerConfig } from './picker-config.ts';
 
-/** Any candidate, all equally likely, whatever their scores. */
+/** Picks at random, all candidates equally likely, whatever their scores. */
 export const randomPicker: PickerDefinition = definePicker({
   type: 'random-picker',
   config: pickerConfig,

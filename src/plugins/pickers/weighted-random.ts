@@ -2,8 +2,9 @@ import { definePicker, type PickerDefinition } from '../../framework/plugin.ts';
 import { pickerConfig } from './picker-config.ts';
 
 /**
- * A candidate by chance, in proportion to its score, without replacement (Efraimidis and Spirakis, A-Res: the largest
- * U^(1/score) win). Candidates with score 0 are left out unless all have it; then all are equally likely.
+ * Draws candidates at random in proportion to their scores, without replacement (Efraimidis and
+ * Spirakis, A-Res: the largest U^(1/score) win). Candidates with score 0 are left out; where all
+ * have score 0, all are equally likely.
  */
 export const weightedRandomPicker: PickerDefinition = definePicker({
   type: 'weighted-random-picker',

@@ -1,6 +1,6 @@
 /**
- * Divides `total` among classes by weight, whole and at least `least` each where `total` allows it: by largest remainder.
- * All weights 0 count as equal.
+ * Divides `total` among classes by weight, in whole numbers, with the largest remainder method.
+ * Each class gets at least `least` where `total` allows it. Weights that are all 0 count as equal.
  */
 export function apportion(
   weights: ReadonlyMap<string, number>,
@@ -11,7 +11,7 @@ export function apportion(
   const sum = [...weights.values()].reduce((a, b) => a + b, 0);
   const shares = [...weights].map(([name, weight]) => {
     const ideal = sum > 0 ? (weight / sum) * total : total / weights.size;
-    // What is over the floor, which everybody has already.
+    // The part above the floor, which every class has already.
     return { name, over: Math.max(0, ideal - floor) };
   });
   const overs = shares.reduce((a, { over }) => a + over, 0);

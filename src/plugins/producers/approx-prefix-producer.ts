@@ -16,29 +16,32 @@ import type { InferenceRequest, PromptBlocks } from '../../framework/request.ts'
 import type { Millis } from '../../framework/runtime.ts';
 import { BlockLru } from '../../picker/block-lru.ts';
 
-/** Until an engine reports its cache: the reference's 31,250 blocks of 16 tokens. */
+/** The capacity until an engine reports its cache: the reference's 31,250 blocks of 16 tokens. */
 const CAPACITY_TOKENS_DEFAULT = 500_000;
-/** 24 bytes a block: bounds one endpoint's index to 25 MB even if an engine reports nonsense. */
+/** Bounds an endpoint's index to 25 MB (24 bytes a block), even if an engine reports nonsense. */
 const CAPACITY_BLOCKS_MAX = 1_000_000;
-/** We count four bytes as a token; no tokenizer is further from that than this, either way. */
+/** We count four bytes as a token; tokenizers differ from that by at most this factor. */
 const TOKEN_RATIO_MAX = 4;
-/** Weight of the newest request in the running token ratio: settles within some tens of requests. */
+/** Weight of the newest request in the token ratio: it settles within some tens of requests. */
 const TOKEN_RATIO_WEIGHT = 0.05;
-/** The token ratio drifts a little with every request; only a change beyond this is worth a resize. */
+/** An index is resized only for a change above this: the token ratio drifts all the time. */
 const RESIZE_SHARE = 0.02;
 
-/** So many answers in a row, each thought to find at least so many tokens and finding none: not eviction, but a loss. */
+/**
+ * The cache counts as lost after `LOST_MISSES` answers in a row that found no token where at least
+ * `LOST_TOKENS_MIN` were expected: eviction does not look like that.
+ */
 const LOST_MISSES = 3;
 const LOST_TOKENS_MIN = 1024;
 
-export interface ApproxPrefixConfig {
+interface ApproxPrefixConfig {
   readonly autoTune: boolean;
-  /** Prompts are hashed once, in blocks of 64 tokens, for all producers; accepted for compatibility. */
+  /** Accepted for compatibility, without effect: prompts are hashed in blocks of 64 tokens. */
   readonly blockSizeTokens?: number | undefined;
   readonly maxPrefixBlocksToMatch?: number | undefined;
   /** Zero means no limit. */
   readonly maxPrefixTokensToMatch?: number | undefined;
-  /** In blocks of 16 tokens, as the reference counts them. Holds when `autoTune` is off. */
+  /** In blocks of 16 tokens, as the reference counts them. Used when `autoTune` is off. */
   readonly lruCapacityPerServer: number;
 }
 
@@ -53,8 +56,9 @@ const config = z.strictObject({
 export const DEFAULT_APPROX_CONFIG: ApproxPrefixConfig = config.parse({});
 
 /**
- * What each endpoint's prefix cache should hold, from what we ourselves sent there and saw it answer: one bounded LRU an endpoint, of
- * the capacity its engine reports, so that it forgets as the engine forgets.
+ * Predicts what each endpoint's prefix cache holds from the prompts sent there and the answers
+ * seen. Each endpoint has an LRU index of the capacity that its engine reports, so that the index
+ * forgets as the engine does.
  */
 export const approxPrefixProducer: DataSourceDefinition = defineDataSource<ApproxPrefixConfig>({
   type: 'approx-prefix-cache-producer',
@@ -67,9 +71,9 @@ export class ApproxPrefixIndex implements DataSource {
   readonly facts: NonNullable<DataSource['facts']>;
   readonly #config: ApproxPrefixConfig;
   readonly #indexes: (BlockLru | undefined)[] = [];
-  /** By slot: answers in a row that found nothing of what was thought to be there. */
+  /** By slot, the number of answers in a row that found nothing of what was expected. */
   readonly #misses: number[] = [];
-  /** Our estimate of a prompt's tokens over the engine's own count. */
+  /** The average ratio of our estimate of a prompt's tokens to the engine's count. */
   #tokenRatio = 1;
   #blockTokens = 64;
 
@@ -80,7 +84,7 @@ export class ApproxPrefixIndex implements DataSource {
     ];
   }
 
-  /** Blocks held for the endpoint, for metrics and debugging. */
+  /** The number of blocks in the endpoint's index, for metrics and debugging. */
   size(endpoint: Endpoint): number {
     return this.#indexes[endpoint.slot]?.size ?? 0;
   }
@@ -111,7 +115,7 @@ export class ApproxPrefixIndex implements DataSource {
     if (prefill !== undefined) this.#learn(prefill, request.prompt);
   }
 
-  /** Decoders keep what they generate; those who only compute prompts never see it. */
+  /** A decoding endpoint keeps what it generates; one that only computes prompts never has it. */
   onAnswered({ endpoint }: Routed, conversation: PromptBlocks): void {
     this.#learn(endpoint, conversation);
   }
@@ -125,7 +129,7 @@ export class ApproxPrefixIndex implements DataSource {
     this.#tokenRatio += TOKEN_RATIO_WEIGHT * (bounded - this.#tokenRatio);
   }
 
-  /** The engine has lost its cache. */
+  /** Empties the index of an endpoint whose engine has lost its cache. */
   forget(endpoint: Endpoint): void {
     this.#indexes[endpoint.slot]?.clear();
     this.#misses[endpoint.slot] = 0;
@@ -135,7 +139,7 @@ export class ApproxPrefixIndex implements DataSource {
     this.#indexes.length = 0;
   }
 
-  /** Each endpoint's match is worked out when first asked for, so that filtered endpoints cost nothing. */
+  /** Matches an endpoint when it is first asked for: endpoints that filters drop cost nothing. */
   match({ prompt }: InferenceRequest): PrefixMatch {
     const count = Math.min(prompt.count, this.#blocksToMatch(prompt));
     const limited = count < prompt.count ? { ...prompt, count } : prompt;
@@ -153,14 +157,16 @@ export class ApproxPrefixIndex implements DataSource {
     };
   }
 
-  /** What the engine says it found beside what we thought. Nothing, again and again, is a cache that was lost. */
+  /**
+   * Where the engine finds nothing of what is expected several times in a row, its cache is lost.
+   */
   #compare({ endpoint, prefill, request, cachedTokens }: Routed, usage: Usage): void {
     const { slot } = prefill ?? endpoint;
     if (usage.cachedTokens === undefined || cachedTokens < LOST_TOKENS_MIN) return;
     this.#misses[slot] = usage.cachedTokens > 0 ? 0 : (this.#misses[slot] ?? 0) + 1;
     if (this.#misses[slot] < LOST_MISSES) return;
     this.forget(prefill ?? endpoint);
-    // This one has just been computed there.
+    // The prompt of this request has just been computed there.
     this.#learn(prefill ?? endpoint, request.prompt);
   }
 

@@ -24,12 +24,14 @@ export interface AssignmentConfig {
 
 const config = z
   .strictObject({
-    /** By the work that came of late, by shares that are given, or by endpoint labels. */
+    /** Divides by recent work, by given shares, or by endpoint labels. */
     mode: z.enum(['learned', 'shares', 'labels']).default('learned'),
     classes: z.array(requestClass).min(2),
     minEndpoints: z.int().nonnegative().default(1),
     reassignInterval: duration.default(10_000),
-    /** An endpoint changes its class only when the class it leaves is over its share by so much of an endpoint more. */
+    /**
+     * Endpoints move only where a class is off its share by more than half an endpoint and this.
+     */
     hysteresis: z.number().nonnegative().default(0.25),
   })
   .refine(({ classes }) => new Set(classes.map(({ name }) => name)).size === classes.length, {
@@ -42,14 +44,14 @@ const config = z
     { path: ['classes'], message: 'mode labels needs endpointLabels in every class' },
   );
 
-/** Work of so long ago counts for 1/e: longer than bursts, shorter than a change of the day. */
+/** Work counts 1/e after this time: longer than bursts, shorter than changes over a day. */
 const WORK_MEMORY_MS = 60_000;
 const OUTPUT_TOKENS_UNKNOWN = 200;
 
 /**
- * Divides a pool among classes of requests, such as prompts by length or traffic by objective, and tells filters and
- * scorers. Learned, each class gets endpoints by the work that came of late; with hysteresis, because an endpoint that
- * changes its class leaves a cache behind.
+ * Divides a pool among classes of requests, such as prompts by length or traffic by objective, for
+ * filters and scorers. With mode `learned` each class gets endpoints in proportion to its recent
+ * work, with hysteresis, because an endpoint that changes its class has the wrong cache.
  */
 export const assignmentInformer: DataSourceDefinition = defineDataSource<AssignmentConfig>({
   type: 'assignment-informer',
@@ -65,8 +67,8 @@ export class AssignmentInformer implements DataSource, AssignmentView {
   readonly #byId = new Map<Endpoint['id'], string>();
   readonly #work = new Map<string, number>();
   #workAt: Millis = 0;
-  /** From when on the division is looked at again; known with the first request. */
-  #dueAt: Millis | undefined;
+  /** The time of the next review of the division; undefined before the first request. */
+  #reviewAt: Millis | undefined;
 
   constructor(parsed: AssignmentConfig, host: DataSourceHost) {
     this.#config = parsed;
@@ -96,7 +98,7 @@ export class AssignmentInformer implements DataSource, AssignmentView {
   }
 
   onRouted({ request, cachedTokens, at }: Routed): void {
-    this.#lookAgain(at);
+    this.#review(at);
     this.#add(
       request,
       PRIOR_STEP_TIME.perPrefillTokenMs * Math.max(0, request.promptTokens - cachedTokens),
@@ -105,14 +107,14 @@ export class AssignmentInformer implements DataSource, AssignmentView {
   }
 
   onDone({ request }: Routed, at: Millis, _outcome: Outcome, usage: Usage | undefined): void {
-    this.#lookAgain(at);
+    this.#review(at);
     const { perSequenceMs, perContextTokenMs } = PRIOR_STEP_TIME;
     const tokens = usage?.completionTokens ?? OUTPUT_TOKENS_UNKNOWN;
     this.#add(request, tokens * (perSequenceMs + perContextTokenMs * request.promptTokens), at);
   }
 
   stop(): void {
-    // Nothing of it runs by itself.
+    // There is no timer and no connection to close.
   }
 
   #add(request: Routed['request'], workMs: Millis, at: Millis): void {
@@ -128,11 +130,11 @@ export class AssignmentInformer implements DataSource, AssignmentView {
     for (const [name, work] of this.#work) this.#work.set(name, work * factor);
   }
 
-  /** With what happens, not by a timer: whoever hears the same, from a capture, divides the same. */
-  #lookAgain(at: Millis): void {
-    this.#dueAt ??= at + this.#config.reassignInterval;
-    if (at < this.#dueAt) return;
-    this.#dueAt = at + this.#config.reassignInterval;
+  /** With the events of requests, not by a timer, so that a replayed capture divides alike. */
+  #review(at: Millis): void {
+    this.#reviewAt ??= at + this.#config.reassignInterval;
+    if (at < this.#reviewAt) return;
+    this.#reviewAt = at + this.#config.reassignInterval;
     this.#reassign(this.#config);
   }
 
@@ -157,7 +159,7 @@ export class AssignmentInformer implements DataSource, AssignmentView {
     return known ? (this.#work.get(name) ?? 0) : share;
   }
 
-  /** Whether some endpoint serves no class yet, or a class is off its exact share by more than rounding and hysteresis. */
+  /** Whether an endpoint has no class, or a class is off its share by more than the hysteresis. */
   #worthMoving(
     weights: ReadonlyMap<string, number>,
     endpoints: readonly Endpoint[],
@@ -181,7 +183,7 @@ export class AssignmentInformer implements DataSource, AssignmentView {
     return counts;
   }
 
-  /** As few as possible change: those over their class's number, and those without a class, fill the others up. */
+  /** Moves as few as possible: those above the number of their class, and those without one. */
   #move(endpoints: readonly Endpoint[], wanted: ReadonlyMap<string, number>): void {
     const counts = this.#counts(endpoints);
     const spare: Endpoint['id'][] = [];

@@ -1,16 +1,16 @@
 import { z } from 'zod';
 import type { InferenceRequest } from '../../framework/request.ts';
 
-/** A class of requests, and for a division by labels the endpoints that are its own. */
+/** A class of requests, and with mode `labels` the endpoints that belong to it. */
 export interface RequestClass {
   readonly name: string;
   readonly maxPromptTokens?: number | undefined;
   readonly objective?: string | undefined;
   readonly model?: string | undefined;
-  /** Has asked for a first token within so long. */
+  /** The request's TTFT objective is at most this. */
   readonly maxTtftSloMs?: number | undefined;
   readonly endpointLabels?: Readonly<Record<string, string>> | undefined;
-  /** Of the endpoints, where nothing is learned. */
+  /** The share of the endpoints, as long as nothing is learned. */
   readonly share?: number | undefined;
 }
 
@@ -24,7 +24,7 @@ export const requestClass: z.ZodType<RequestClass> = z.strictObject({
   share: z.number().positive().optional(),
 });
 
-/** The first class whose every condition a request meets. */
+/** The first class all of whose conditions the request meets. */
 export function classOf(
   classes: readonly RequestClass[],
   request: InferenceRequest,

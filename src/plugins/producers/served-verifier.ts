@@ -4,7 +4,7 @@ import { type DataSourceDefinition, defineDataSource } from '../../framework/plu
 const HEADER = 'x-conformance-test-served-endpoint';
 const NOT_SAID = 'fail: missing destination endpoint served metadata';
 
-/** For conformance tests: tells the client, in a header of the response, where the proxy says that it went. */
+/** For conformance tests: a header of the response names the endpoint that the proxy reports. */
 export const servedVerifier: DataSourceDefinition = defineDataSource({
   type: 'destination-endpoint-served-verifier',
   config: z.strictObject({}),

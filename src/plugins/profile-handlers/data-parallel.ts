@@ -5,12 +5,12 @@ import { defineProfileHandler, type ProfileHandlerDefinition } from '../../frame
 import type { Decision, ProfileHandler } from '../../framework/scheduling.ts';
 import { singleProfileHandler } from './single.ts';
 
-/** The rank that the server's front end hands the request to. */
+/** Names the rank that the server's front end hands the request to. */
 const RANK_HEADER = 'x-data-parallel-host-port';
 
 /**
- * Picks among ranks and sends to the front end before them: the destination is the picked rank's host with `primaryPort`,
- * and a header names the rank.
+ * Picks a rank and sends the request to the front end of its server: the destination is the host of
+ * the rank with `primaryPort`, and a header names the rank.
  */
 export const dataParallel: ProfileHandlerDefinition = defineProfileHandler({
   type: 'data-parallel-profile-handler',
@@ -26,7 +26,7 @@ export const dataParallel: ProfileHandlerDefinition = defineProfileHandler({
   },
 });
 
-/** The same handler, for ranks that are reached through one port of their server. */
+/** Wraps a handler for ranks that are reached through one port of their server. */
 export function behindPort(handler: ProfileHandler, primaryPort: number): ProfileHandler {
   return {
     ...handler,

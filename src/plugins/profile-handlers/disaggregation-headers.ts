@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { ENCODE_HEADER, PREFILL_HEADER } from '../../framework/routing.ts';
 
-/** What the sidecar beside the decoding server is told. A stage that nobody else serves is left out. */
+/** Headers that name the endpoints of the other stages for the decoding server's sidecar. */
 export function disaggregationHeaders({
   prefill,
   encoders,

@@ -12,7 +12,7 @@ const deciders = z.strictObject({
   encode: z.string().min(1).optional(),
 });
 
-/** Prefill, decode and encode on endpoints of their own, by the profiles of these names. */
+/** Serves prefill, decode and encode on separate endpoints, each picked by its profile. */
 export const disaggregationProfiles: ProfileHandlerDefinition = defineProfileHandler({
   type: 'disagg-profile-handler',
   config: z.strictObject({

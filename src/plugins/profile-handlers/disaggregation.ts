@@ -2,7 +2,6 @@ import type { Endpoint } from '../../framework/endpoint.ts';
 import { ConfigError, type ConfigIssue, invariant } from '../../framework/error.ts';
 import type { HandlerParts } from '../../framework/plugin.ts';
 import type {
-  Decider,
   ProfileHandler,
   ProfileResult,
   SchedulingContext,
@@ -10,10 +9,10 @@ import type {
 } from '../../framework/scheduling.ts';
 import { disaggregationHeaders } from './disaggregation-headers.ts';
 
-export type Stage = 'decode' | 'prefill' | 'encode';
+type Stage = 'decode' | 'prefill' | 'encode';
 
-export interface DisaggregationConfig {
-  /** For messages. */
+interface DisaggregationConfig {
+  /** The plugin type, for error messages. */
   readonly type: string;
   readonly stageOrder: 'decode-first' | 'prefill-first';
   readonly profiles: Readonly<Record<Stage, string>>;
@@ -24,10 +23,13 @@ export interface DisaggregationConfig {
 }
 
 /**
- * Runs a profile for each stage that is to be served by an endpoint of its own. The decode profile's pick is the primary;
- * of the others one that finds nobody is left out, and the request is served by decode alone. Decode first: the deciders
- * see the pick, and without a pick nothing else runs. Prefill first: prefill runs whenever it has a profile, and decode
- * is picked to go with it. Throws ConfigError.
+ * Runs a profile for each stage that an endpoint of its own should serve. The pick of the decode
+ * profile is the primary. A stage whose profile leaves no endpoint is served by the decoding
+ * endpoint.
+ *
+ * With `decode-first` the deciders see the decoding endpoint, and without one no other profile
+ * runs. With `prefill-first` the prefill profile, if there is one, always runs, and decode is
+ * picked near its pick. Throws ConfigError.
  */
 export function createDisaggregation(
   config: DisaggregationConfig,
@@ -46,20 +48,20 @@ export function createDisaggregation(
     context: SchedulingContext,
   ): SchedulingProfile | undefined => {
     const profile = profiles.get(names[stage]);
-    const decider: Decider | undefined = deciders.get(config.deciders[stage] ?? '');
+    const decider = deciders.get(config.deciders[stage] ?? '');
     const decoder = pickOf(resultOf(done, 'decode'));
     if (profile === undefined || resultOf(done, stage) !== undefined) return undefined;
     if (stage === 'prefill' && prefillFirst) return profile;
-    // Decided by what the decoding endpoint would have to do: before it is known, there is nothing to decide by.
+    // The decider compares with the decoding endpoint, so it cannot decide before that is known.
     if (decider === undefined || decoder === undefined) return undefined;
     return decider.separates(decoder, context) ? profile : undefined;
   };
   return {
     next(done, context) {
       const decoded = resultOf(done, 'decode');
-      if (prefillFirst && decoded === undefined)
-        return optional('prefill', done, context) ?? decode;
-      if (decoded === undefined) return decode;
+      if (decoded === undefined) {
+        return (prefillFirst ? optional('prefill', done, context) : undefined) ?? decode;
+      }
       if (decoded.kind === 'exhausted') return undefined;
       return (
         optional('encode', done, context) ??
@@ -70,13 +72,11 @@ export function createDisaggregation(
     conclude(done, context) {
       const primary = resultOf(done, 'decode');
       invariant(primary !== undefined, 'concluded before the decode profile ran');
-      const [decoder, other] = [pickOf(primary), pickOf(resultOf(done, 'prefill'))];
+      const [decoder, prefiller] = [pickOf(primary), pickOf(resultOf(done, 'prefill'))];
       const decider = deciders.get(config.deciders.prefill ?? '');
-      const worth =
-        decoder === undefined || other === undefined
-          ? true
-          : (decider?.keeps?.(decoder, other, context) ?? true);
-      const prefill = worth ? other : undefined;
+      const kept =
+        !decoder || !prefiller || (decider?.keeps?.(decoder, prefiller, context) ?? true);
+      const prefill = kept ? prefiller : undefined;
       const encoders = picksOf(resultOf(done, 'encode'));
       const headers = disaggregationHeaders({ prefill, encoders });
       return { primary, headers, prefill, encoders, profiles: done };

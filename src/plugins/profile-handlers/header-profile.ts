@@ -5,8 +5,9 @@ import { defineProfileHandler, type ProfileHandlerDefinition } from '../../frame
 const NO_HEADERS: ReadonlyMap<string, string> = new Map();
 
 /**
- * Runs the profile that a header of the request names; `defaultProfile` without one. A name that is no profile is
- * answered with 429, as the reference does. With one profile alone it is always that.
+ * Runs the profile that a header of the request names, or `defaultProfile` without the header. A
+ * name that is no profile is answered with 429, as by the reference. A single profile is always
+ * run.
  */
 export const headerProfile: ProfileHandlerDefinition = defineProfileHandler({
   type: 'header-profile-handler',

@@ -3,16 +3,16 @@ import { defineProfileHandler, type ProfileHandlerDefinition } from '../../frame
 import { behindPort } from './data-parallel.ts';
 import { createDisaggregation } from './disaggregation.ts';
 
-/** The reference's deprecated handler for prefill and decode; `disagg-profile-handler` has taken its place. */
+/** The reference's deprecated handler for prefill and decode: see `disagg-profile-handler`. */
 export const pdProfiles: ProfileHandlerDefinition = defineProfileHandler({
   type: 'pd-profile-handler',
   config: z.strictObject({
     decodeProfile: z.string().min(1).default('decode'),
     prefillProfile: z.string().min(1).default('prefill'),
     deciderPluginName: z.string().min(1).optional(),
-    /** For ranks behind one port of their server; 0 sends to the rank itself. */
+    /** The port of the server that its ranks are behind; 0 sends requests to the rank itself. */
     primaryPort: z.int().min(0).max(65_535).default(0),
-    /** Of older versions, which looked the match up by plugin. */
+    /** Parameters of older versions of the reference, without effect. */
     prefixPluginType: z.string().optional(),
     prefixPluginName: z.string().optional(),
     hashBlockSize: z.int().optional(),
