@@ -74,12 +74,10 @@ export function createDisaggregation(
       invariant(primary !== undefined, 'concluded before the decode profile ran');
       const [decoder, prefiller] = [pickOf(primary), pickOf(resultOf(done, 'prefill'))];
       const decider = deciders.get(config.deciders.prefill ?? '');
-      const kept =
-        !decoder || !prefiller || (decider?.keeps?.(decoder, prefiller, context) ?? true);
-      const prefill = kept ? prefiller : undefined;
-      const encoders = picksOf(resultOf(done, 'encode'));
-      const headers = disaggregationHeaders({ prefill, encoders });
-      return { primary, headers, prefill, encoders, profiles: done };
+      const keeps = decoder && prefiller && decider?.keeps?.(decoder, prefiller, context);
+      const prefill = keeps === false ? undefined : prefiller;
+      const stages = { prefill, encoders: picksOf(resultOf(done, 'encode')) };
+      return { primary, headers: disaggregationHeaders(stages), ...stages, profiles: done };
     },
   };
 }
