@@ -5,8 +5,8 @@ const NONE = -1;
 const INITIAL_ENTRIES = 256;
 
 /**
- * The prefix blocks that one endpoint is expected to hold. Bounded: the least recently used block is
- * forgotten first.
+ * The prefix blocks that one endpoint is expected to hold. Bounded: the least recently used block
+ * is forgotten first.
  *
  * A chain is always touched from its tail to its head, so a block is never older than its
  * descendants and is never forgotten before them. Therefore binary search finds the matched prefix
@@ -53,7 +53,9 @@ export class BlockLru {
     return this.#table.matchedPrefix(words, count);
   }
 
-  /** Makes the whole chain the most recent. Keeps only the head of a chain that exceeds the capacity. */
+  /**
+   * Makes the whole chain the most recent. Of a chain that exceeds the capacity it keeps the head.
+   */
   touch({ count, words }: PromptBlocks): void {
     for (let block = Math.min(count, this.#capacity) - 1; block >= 0; block--) {
       const low = words[2 * block] as number;

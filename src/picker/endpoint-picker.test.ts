@@ -62,13 +62,13 @@ describe('routing', () => {
   });
 
   it('reports each request to observers as routed, first token and done, once each and in that order', () => {
-    const heard: string[] = [];
+    const events: string[] = [];
     const { picker } = setUp({
       observers: [
         {
-          onRouted: () => void heard.push('routed'),
-          onFirstToken: () => void heard.push('first token'),
-          onDone: (_routed, _at, outcome) => void heard.push(outcome),
+          onRouted: () => void events.push('routed'),
+          onFirstToken: () => void events.push('first token'),
+          onDone: (_routed, _at, outcome) => void events.push(outcome),
         },
       ],
     });
@@ -78,7 +78,7 @@ describe('routing', () => {
     pick.done('completed');
     pick.done('failed');
     pick.firstToken();
-    expect(heard).toEqual(['routed', 'first token', 'completed']);
+    expect(events).toEqual(['routed', 'first token', 'completed']);
   });
 
   it('ends a response whose end is not seen when the engine model expects it, and not before', () => {

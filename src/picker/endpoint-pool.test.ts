@@ -58,16 +58,16 @@ describe('EndpointPool', () => {
 
   it('reports to observers what was there before them, and every later change', () => {
     const pool = poolWith(a);
-    const heard: string[] = [];
+    const events: string[] = [];
     pool.observeEndpoints({
-      onEndpointAdded: ({ id }) => void heard.push(`added ${id}`),
-      onEndpointRemoved: ({ id }) => void heard.push(`removed ${id}`),
-      onEndpointChanged: ({ id }) => void heard.push(`changed ${id}`),
+      onEndpointAdded: ({ id }) => void events.push(`added ${id}`),
+      onEndpointRemoved: ({ id }) => void events.push(`removed ${id}`),
+      onEndpointChanged: ({ id }) => void events.push(`changed ${id}`),
     });
     pool.upsert({ id: b, address: 'b:8000', labels: new Map() });
     pool.observe(b, { ...sample, sampledAt: 1 });
     pool.remove(b);
     pool.remove(b);
-    expect(heard).toEqual([`added ${a}`, `added ${b}`, `changed ${b}`, `removed ${b}`]);
+    expect(events).toEqual([`added ${a}`, `added ${b}`, `changed ${b}`, `removed ${b}`]);
   });
 });

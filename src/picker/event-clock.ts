@@ -47,7 +47,10 @@ export class EventClock implements Clock {
     });
   }
 
-  /** Begins an event and returns its time. Every call needs one of `end`, also where the event throws. */
+  /**
+   * Begins an event and returns its time. Every call needs one of `end`, also where the event
+   * throws.
+   */
   begin(): Millis {
     if (this.#depth === 0) this.#at = this.#clock.now();
     this.#depth += 1;

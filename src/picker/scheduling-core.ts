@@ -39,7 +39,10 @@ export interface SchedulingCoreOptions {
  * own.
  */
 export interface SchedulingCore {
-  /** Plugin instances that observe requests and endpoints, data sources included. The owner of the core stops them. */
+  /**
+   * Plugin instances that observe requests and endpoints, data sources included. The owner of the
+   * core stops them.
+   */
   readonly observers: readonly PluginPart[];
   /** For the core that replaces this one. */
   readonly instances: PluginInstances;

@@ -34,7 +34,8 @@ describe('the gain of one scheduler over another', () => {
       const { lowPercent, highPercent } = gain.report();
       if (lowPercent <= 5 && 5 <= highPercent) held += 1;
     }
-    // 95 % of 300 is 285, give or take 4; batches of so much memory left are a little too sure. Seed 7.
+    // 95 % of 300 is 285, give or take 4; batches of so much memory left are a little too sure.
+    // Seed 7.
     expect(held).toBeGreaterThan(264);
   });
 });

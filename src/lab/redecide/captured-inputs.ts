@@ -1,8 +1,13 @@
-import type { EndpointId } from '../../framework/endpoint.ts';
+import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
 import { CACHE_CONFIG, CUSTOM_METRICS, LORA, STARTED_AT } from '../../framework/keys.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
+import type { Decision } from '../../framework/scheduling.ts';
 import { promptOfRuns } from '../../journal/capture/block-numbers.ts';
-import type { CapturedRequest, EndpointRecord } from '../../journal/capture/capture-record.ts';
+import type {
+  CapturedDecision,
+  CapturedRequest,
+  EndpointRecord,
+} from '../../journal/capture/capture-record.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
 
 /** Applies to a picker's pool the change that a record of a capture describes. */
@@ -69,4 +74,19 @@ export function requestOf({
     headers: new Map(Object.entries(headers)),
     prompt: promptOfRuns(blocks, blockTokens),
   };
+}
+
+/** The decision with the endpoints that were really chosen, where they are still in the pool. */
+export function applyRecordedDecision(
+  own: Decision,
+  endpoints: readonly Endpoint[],
+  was: CapturedDecision,
+): Decision {
+  if ('error' in was) return own;
+  const endpoint = endpoints.find(({ id }) => id === was.endpoint);
+  if (endpoint === undefined) return own;
+  const { profile } = own.primary;
+  const targets = [{ endpoint, score: was.score }];
+  const prefill = endpoints.find(({ id }) => id === was.prefill);
+  return { ...own, primary: { kind: 'picked', profile, targets }, prefill };
 }

@@ -250,8 +250,8 @@ describe('a capture decided again', async () => {
         decided.filter(({ was, is }) => !sameDecision(was, is));
       expect(changed(await all(records, options))).toEqual([]);
       expect(JSON.stringify(records)).not.toContain('private');
-      const told = records.flatMap((each) => (each.e === 'q' ? [each.r.headers] : []));
-      for (const headers of told) {
+      const recorded = records.flatMap((each) => (each.e === 'q' ? [each.r.headers] : []));
+      for (const headers of recorded) {
         const values = Object.values(headers ?? {});
         expect(values.length).toBeLessThan(2);
         for (const value of values) expect(value).toMatch(open);
@@ -351,10 +351,10 @@ describe('a capture decided again', async () => {
 
   it('reports each first token that was predicted and observed', async () => {
     const records = capture('default', 400, 8);
-    const told: FirstToken[] = [];
+    const tokens: FirstToken[] = [];
     for await (const _each of redecide(records, {
       ...options,
-      onFirstToken: (each) => told.push(each),
+      onFirstToken: (each) => tokens.push(each),
     }))
       continue;
     const asked = new Map<number, number>();
@@ -365,8 +365,8 @@ describe('a capture decided again', async () => {
       if (record.e === 'first' && at !== undefined) came.push(record.t - at);
     }
     expect(came.length).toBeGreaterThan(100);
-    expect(told.map(({ observedMs }) => observedMs)).toEqual(came);
-    expect(told.every(({ predictedMs }) => predictedMs > 0)).toBe(true);
+    expect(tokens.map(({ observedMs }) => observedMs)).toEqual(came);
+    expect(tokens.every(({ predictedMs }) => predictedMs > 0)).toBe(true);
   });
 
   it('starts again where a picker was restarted, and continues where only a file ended', async () => {
@@ -390,11 +390,11 @@ describe('a capture decided again', async () => {
   });
 
   it('holds no text, no hash of text, and no name of a tenant', async () => {
-    const told = JSON.stringify(capture('default', 50, 5));
-    expect(told).not.toContain('tenant');
-    expect(told).not.toContain('private');
-    expect(told).not.toContain('secret');
-    expect(told).not.toContain('words');
+    const text = JSON.stringify(capture('default', 50, 5));
+    expect(text).not.toContain('tenant');
+    expect(text).not.toContain('private');
+    expect(text).not.toContain('secret');
+    expect(text).not.toContain('words');
   });
 
   it('gives every decision to the last bit of what an earlier version wrote, with nothing left out', async () => {

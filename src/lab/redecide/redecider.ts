@@ -21,7 +21,7 @@ import { withoutNetwork } from '../../library/create-picker.ts';
 import type { DecidedCycle } from '../../picker/cycle.ts';
 import { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
-import { applyEndpointRecord, requestOf } from './captured-inputs.ts';
+import { applyEndpointRecord, applyRecordedDecision, requestOf } from './captured-inputs.ts';
 import { placeOf, standingOf } from './ranking.ts';
 import type { FirstToken, Redecision } from './redecision.ts';
 import { ReplayClock } from './replay-clock.ts';
@@ -239,7 +239,7 @@ export class Redecider {
   }
 
   /**
-   * What is needed to compare the first token. Empty where none can be seen or nobody asks for it.
+   * What is needed to compare the first token. Empty where none can be seen or it is not needed.
    */
   #expectation(
     { t, r, firstTokenSeen }: RequestRecord,
@@ -288,19 +288,4 @@ function predictsWith({ plugins }: PickerPlan): boolean {
 
 function targetOf({ primary }: Decision): Endpoint | undefined {
   return primary.kind === 'picked' ? primary.targets[0]?.endpoint : undefined;
-}
-
-/** The decision with the endpoints that were really chosen, where they are still in the pool. */
-function applyRecordedDecision(
-  own: Decision,
-  endpoints: readonly Endpoint[],
-  was: CapturedDecision,
-): Decision {
-  if ('error' in was) return own;
-  const endpoint = endpoints.find(({ id }) => id === was.endpoint);
-  if (endpoint === undefined) return own;
-  const { profile } = own.primary;
-  const targets = [{ endpoint, score: was.score }];
-  const prefill = endpoints.find(({ id }) => id === was.prefill);
-  return { ...own, primary: { kind: 'picked', profile, targets }, prefill };
 }

@@ -15,9 +15,9 @@ it('fires the timers of a replay that begins in the middle by the numbers of the
   for (const after of [5, 10, 15]) timerOf(live, after);
   const replay = new ReplayClock(live.timers);
   timerOf(live, 1);
-  const heard: string[] = [];
-  replay.runEvent(0, () => void replay.setTimer(1, () => void heard.push('the fourth')));
+  const events: string[] = [];
+  replay.runEvent(0, () => void replay.setTimer(1, () => void events.push('the fourth')));
   while (simulated.step(100)) continue;
   expect(fired.map((number) => replay.fire(number, 100))).toEqual([true, false, false, false]);
-  expect(heard).toEqual(['the fourth']);
+  expect(events).toEqual(['the fourth']);
 });

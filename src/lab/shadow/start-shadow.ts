@@ -23,7 +23,7 @@ export interface ShadowMessage {
   readonly batchDone: boolean;
 }
 
-export interface ShadowOptions extends Omit<ShadowData, 'tells'> {
+export interface ShadowOptions extends Omit<ShadowData, 'reportsDecisions'> {
   readonly name: string;
   /** Receives each decision as a line of JSON. */
   readonly onDecisions?: ((lines: string) => void) | undefined;

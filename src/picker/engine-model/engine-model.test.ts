@@ -65,7 +65,7 @@ describe('EngineModel', () => {
     }
   });
 
-  it('tells a slow accelerator from a fast one in the same pool', () => {
+  it('separates a slow accelerator from a fast one in the same pool', () => {
     const pool = makePool([{}, {}, {}, {}]);
     const model = new EngineModel();
     const slow: Truth = { perPrefillTokenMs: 0.06, stepFactor: 3.6, overheadMs: 15 };
@@ -104,7 +104,8 @@ describe('EngineModel', () => {
     const [endpoint, other] = makePool([{}, {}]);
     if (endpoint === undefined || other === undefined) throw new Error('no endpoint');
     const model = new EngineModel();
-    // 1,000 tokens at 0.04 ms and 10 answered at 0.05 ms and some context: 40.7 ms of work every 100 ms.
+    // 1,000 tokens at 0.04 ms and 10 answered at 0.05 ms and some context: 40.7 ms of work every
+    // 100 ms.
     const request = makeRequest({ promptTokens: 1000, outputTokensMax: 10 });
     for (let at = 0; at < 300_000; at += 100) model.onRouted(makeRouted(endpoint, { request, at }));
     const rate = model.demandRate(300_000);

@@ -106,8 +106,7 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
   }
 
   onFirstToken(routed: Routed, at: Millis): void {
-    // With two engines and a transfer between them, the time tells nothing about the speed of
-    // either.
+    // With two engines and a transfer between them, the time shows the speed of neither.
     if (routed.prefill !== undefined || mayWaitForResources(routed)) return;
     const { endpoint, load, request, cachedTokens } = routed;
     const tokens = load.pendingPrefillTokens + Math.max(0, request.promptTokens - cachedTokens);

@@ -72,7 +72,7 @@ const ANSWER_TURNS = 2;
 
 /**
  * Holds a Lease, or waits until it may be acquired. At most one of the candidates that reach the
- * API server leads. While the server is away, nobody can be elected and the leader continues; it
+ * API server leads. While the server is away, there are no elections and the leader continues; it
  * stops as soon as it sees another holder.
  */
 export class LeaderElection {
