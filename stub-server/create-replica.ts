@@ -1,4 +1,4 @@
-import type { Clock, Random } from '../src/framework/runtime.ts';
+import type { Clock } from '../src/framework/runtime.ts';
 import { Engine } from './engine/engine.ts';
 import { latencyModel, type StepLoad, slowed } from './engine/latency-model.ts';
 import { LORA_DEFAULTS } from './engine/lora-slots.ts';
@@ -14,21 +14,16 @@ import { KvExchange } from './pd/kv-exchange.ts';
 import { KvFabric, KvPort } from './pd/kv-fabric.ts';
 import { SharedStore } from './pd/shared-store.ts';
 
-interface ReplicaParts {
-  readonly options: StubOptions;
+interface ReplicaParts extends Pick<Replica, 'options' | 'clock' | 'random' | 'ranks'> {
   readonly place: EngineAddress;
-  readonly clock: Clock;
-  readonly random: Random;
   readonly events: KvEvents | undefined;
   readonly kvNetwork: KvNetwork;
-  /** The ranks of its server, in order. The caller adds the new replica. */
-  readonly ranks: readonly Replica[];
 }
 
 /** Creates an engine and everything around it except its sockets. */
 export function createReplica(name: string, parts: ReplicaParts): Replica {
   const { options, place, clock, random, events, kvNetwork, ranks } = parts;
-  const { fabric, exchange, storeOf } = kvNetwork;
+  const { exchange } = kvNetwork;
   const { server, rank } = place;
   const port = new KvPort(options.kvLink);
   let startedAt = clock.wallTime();
@@ -71,31 +66,25 @@ export function createReplica(name: string, parts: ReplicaParts): Replica {
     loras: new Map(options.loras.map((lora) => [lora, lora])),
     readyAt: clock.now() + options.startupMs,
     exchange,
-    fabric,
     port,
-    store: options.sharedStorage ? storeOf(options.model) : undefined,
+    store: options.sharedStorage ? kvNetwork.storeOf(options.model) : undefined,
   };
 }
 
 /** The means of KV transfer that the servers of a pool share. */
-interface KvNetwork {
-  readonly fabric: KvFabric;
+export class KvNetwork {
   readonly exchange: KvExchange;
-  readonly storeOf: (model: string) => SharedStore;
-}
+  readonly #stores = new Map<string, SharedStore>();
 
-export function createKvNetwork(clock: Clock): KvNetwork {
-  const fabric = new KvFabric(clock);
-  const stores = new Map<string, SharedStore>();
-  return {
-    fabric,
-    exchange: new KvExchange(clock, fabric),
-    storeOf: (model) => {
-      const store = stores.get(model) ?? new SharedStore();
-      stores.set(model, store);
-      return store;
-    },
-  };
+  constructor(clock: Clock) {
+    this.exchange = new KvExchange(clock, new KvFabric(clock));
+  }
+
+  storeOf(model: string): SharedStore {
+    const store = this.#stores.get(model) ?? new SharedStore();
+    this.#stores.set(model, store);
+    return store;
+  }
 }
 
 interface KvEvents {

@@ -5,8 +5,7 @@ import { ListenError } from '../src/runtime/listen-error.ts';
 import { preciseClock } from '../src/runtime/precise-clock.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
 import { createControlServer } from './control-server.ts';
-import { createKvNetwork, createReplica, kvEventsOf } from './create-replica.ts';
-import type { Engine } from './engine/engine.ts';
+import { createReplica, KvNetwork, kvEventsOf } from './create-replica.ts';
 import { scheduleFaults } from './faults/active-faults.ts';
 import type { Replica } from './http/replica.ts';
 import { createStubServer } from './http/server.ts';
@@ -14,13 +13,7 @@ import type { KvEventPublisher } from './kv-events/kv-event-publisher.ts';
 import { type EngineAddress, engineAddresses } from './options/engine-addresses.ts';
 import type { StubOptions } from './options/stub-options.ts';
 
-interface StubEndpoint {
-  /** `host:port`. */
-  readonly address: string;
-  /** Data-parallel rank in its server. */
-  readonly rank: number;
-  readonly engine: Engine;
-}
+type StubEndpoint = Pick<Replica, 'address' | 'rank' | 'engine'>;
 
 export interface StubPool {
   readonly endpoints: readonly StubEndpoint[];
@@ -50,7 +43,7 @@ export async function startMixedPool(
   const pool: StartingPool = {
     clock,
     random: seededRandom(common.seed),
-    kvNetwork: createKvNetwork(clock),
+    kvNetwork: new KvNetwork(clock),
     ranks: servers.map(() => []),
     byAddress: new Map(),
     listening: [],
@@ -84,7 +77,7 @@ export async function startMixedPool(
 interface StartingPool {
   readonly clock: Clock;
   readonly random: Random;
-  readonly kvNetwork: ReturnType<typeof createKvNetwork>;
+  readonly kvNetwork: KvNetwork;
   /** The replicas by server, then by rank. */
   readonly ranks: Replica[][];
   readonly byAddress: Map<string, Replica>;

@@ -30,10 +30,9 @@ export function reportOn(
   points: readonly ServingPoint[],
   { calibrated, fittedOn }: Pick<CalibrationReport, 'calibrated' | 'fittedOn'>,
 ): CalibrationReport {
-  const predicted = points.map((point) => ({
-    point,
-    prediction: simulatePoint(point, calibrated, REPORT),
-  }));
+  const predicted = points.map((point) => {
+    return { point, prediction: simulatePoint(point, calibrated, REPORT) };
+  });
   const highest = (rates: readonly { readonly throughputRps: number }[]): number =>
     Math.max(...rates.map(({ throughputRps }) => throughputRps));
   const measured = new Map<string, number>();
@@ -59,12 +58,8 @@ export function reportOn(
 const HEAD = ['config', 'requests/s', 'load', 'E2E', 'TTFT mean', 'TTFT median', 'throughput', ''];
 
 /** A table with one row per load level, and averages. */
-export function renderReport({
-  fittedOn,
-  errors,
-  capacity,
-  calibrated,
-}: CalibrationReport): string {
+export function renderReport(report: CalibrationReport): string {
+  const { fittedOn, errors, capacity, calibrated } = report;
   const rows = [HEAD, ...errors.map(rowOf)];
   const widths = HEAD.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const table = rows

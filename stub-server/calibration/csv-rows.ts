@@ -2,8 +2,8 @@ import type { z } from 'zod';
 import { ConfigError } from '../../src/framework/error.ts';
 
 /**
- * Reads the rows of a CSV with a header line. Empty cells are left out, and so are lines that begin
- * with `#`. Throws ConfigError with the invalid line, or if there are no rows.
+ * Reads CSV rows. Columns in snake_case are keys of `row` in camelCase; lines that begin with `#`
+ * and empty cells are left out. Throws ConfigError with the line.
  */
 export function csvRows<T>(text: string, row: z.ZodType<T>, source: string): readonly T[] {
   const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '' && !line.startsWith('#'));
@@ -12,7 +12,7 @@ export function csvRows<T>(text: string, row: z.ZodType<T>, source: string): rea
     const message = 'has no rows: write a header line, then one line per measurement';
     throw new ConfigError(source, [{ path: 'file', message }]);
   }
-  const columns = header.split(',').map((name) => name.trim());
+  const columns = header.split(',').map((name) => camel(name.trim()));
   return rest.map((line, index) => {
     const cells = line.split(',');
     const raw = columns.flatMap((name, at) => {
@@ -22,9 +22,17 @@ export function csvRows<T>(text: string, row: z.ZodType<T>, source: string): rea
     const parsed = row.safeParse(Object.fromEntries(raw));
     if (parsed.success) return parsed.data;
     const issues = parsed.error.issues.map(({ path, message }) => ({
-      path: `line ${index + 2}, ${path.join('.')}`,
+      path: `line ${index + 2}, ${snake(path.join('.'))}`,
       message,
     }));
     throw new ConfigError(source, issues);
   });
+}
+
+function camel(name: string): string {
+  return name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function snake(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

@@ -11,12 +11,13 @@ interface MeasuredStep extends StepLoad {
   readonly stepMs: number;
 }
 
+const count = z.coerce.number().nonnegative();
 const row = z.object({
-  prefill_tokens: z.coerce.number().nonnegative(),
-  prefill_sequences: z.coerce.number().nonnegative().optional(),
-  decode_sequences: z.coerce.number().nonnegative(),
-  context_tokens: z.coerce.number().nonnegative().default(0),
-  step_ms: z.coerce.number().positive(),
+  prefillTokens: count,
+  prefillSequences: count.optional(),
+  decodeSequences: count,
+  contextTokens: count.default(0),
+  stepMs: z.coerce.number().positive(),
 });
 
 /** Relative standard deviation of a step's time. */
@@ -24,23 +25,12 @@ const STEP_SPREAD = 0.05;
 /** Factor on the spread of priors: measured steps are more certain than data sheets. */
 const PRIOR_WIDENING = 4;
 
-/**
- * Reads a CSV with the columns prefill_tokens, decode_sequences and step_ms, and optionally
- * context_tokens (of all decoding sequences) and prefill_sequences. Throws ConfigError with the
- * line.
- */
+/** Reads a CSV with the columns of `row`; context_tokens are those of all decoding sequences. */
 export function readSteps(text: string, source: string): readonly MeasuredStep[] {
-  return csvRows(text, row, source).map((measured) => {
-    const { prefill_tokens: prefillTokens, prefill_sequences, context_tokens } = measured;
-    const prefillSequences = prefill_sequences ?? (prefillTokens > 0 ? 1 : 0);
-    return {
-      prefillTokens,
-      prefillSequences,
-      decodeSequences: measured.decode_sequences,
-      contextTokens: context_tokens,
-      attendedSquares: prefillSequences === 0 ? 0 : prefillTokens ** 2 / prefillSequences,
-      stepMs: measured.step_ms,
-    };
+  return csvRows(text, row, source).map((step) => {
+    const { prefillTokens, prefillSequences = prefillTokens > 0 ? 1 : 0 } = step;
+    const attendedSquares = prefillSequences === 0 ? 0 : prefillTokens ** 2 / prefillSequences;
+    return { ...step, prefillSequences, attendedSquares };
   });
 }
 

@@ -18,33 +18,23 @@ export interface ServingPoint {
 }
 
 const positive = z.coerce.number().positive();
-const row = z.object({
+const row: z.ZodType<ServingPoint> = z.object({
   config: z.string().min(1),
-  max_num_seqs: z.coerce.number().int().positive(),
-  prefix_caching: z.enum(['0', '1', 'false', 'true', 'False', 'True']),
-  requested_rps: positive,
-  throughput_rps: positive,
+  maxNumSeqs: z.coerce.number().int().positive(),
+  prefixCaching: z
+    .enum(['0', '1', 'false', 'true', 'False', 'True'])
+    .transform((text) => ['1', 'true', 'True'].includes(text)),
+  requestedRps: positive,
+  throughputRps: positive,
   requests: positive,
-  prompt_tokens_mean: positive,
-  output_tokens_mean: positive,
-  ttft_mean_s: positive,
-  ttft_median_s: positive,
-  e2e_mean_s: positive,
+  promptTokensMean: positive,
+  outputTokensMean: positive,
+  ttftMeanS: positive,
+  ttftMedianS: positive,
+  e2eMeanS: positive,
 });
 
 /** Reads a CSV with the columns of `row`, in any order. Throws ConfigError with the line. */
 export function readServingPoints(text: string, source: string): readonly ServingPoint[] {
-  return csvRows(text, row, source).map((data) => ({
-    config: data.config,
-    maxNumSeqs: data.max_num_seqs,
-    prefixCaching: ['1', 'true', 'True'].includes(data.prefix_caching),
-    requestedRps: data.requested_rps,
-    throughputRps: data.throughput_rps,
-    requests: data.requests,
-    promptTokensMean: data.prompt_tokens_mean,
-    outputTokensMean: data.output_tokens_mean,
-    ttftMeanS: data.ttft_mean_s,
-    ttftMedianS: data.ttft_median_s,
-    e2eMeanS: data.e2e_mean_s,
-  }));
+  return csvRows(text, row, source);
 }

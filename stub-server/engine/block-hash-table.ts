@@ -2,9 +2,8 @@
 const SLOTS_MIN = 64;
 
 /**
- * A map from content hash to block, with open addressing over one typed array: a `Map` boxes each
- * 53-bit key, and cache misses dominate the cost of a lookup. As in vLLM, several blocks can have
- * the same hash; `find` returns the one that was added first.
+ * Content hash → block, with open addressing over one typed array: a `Map` boxes each 53-bit key,
+ * and cache misses dominate a lookup. As in vLLM, several blocks can share a hash.
  */
 export class BlockHashTable {
   /** Pairs of [mixed hash, block + 1]; an empty slot has 0 in the place of the block. */
@@ -13,17 +12,14 @@ export class BlockHashTable {
   /** Slots in use, one for each distinct hash. */
   #used = 0;
   #size = 0;
-  /**
-   * The blocks of a hash after the first, in order. They are kept outside the table because there
-   * can be thousands: a prompt that ends exactly with a block computes that block on every repeat.
-   */
+  /** Later blocks of a hash, in order. A prompt that ends with a full block adds one per repeat. */
   readonly #others = new Map<number, Set<number>>();
 
   get size(): number {
     return this.#size;
   }
 
-  /** The block with this content, or -1. `hashes` gives the content hash of each added block. */
+  /** The block that was added first, or -1. `hashes` gives the content hash of each added block. */
   find(hash: number, hashes: Float64Array): number {
     return this.#entryAt(this.#slotOf(hash, hashes)) - 1;
   }

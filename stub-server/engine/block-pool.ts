@@ -6,9 +6,8 @@ import { FreeQueue } from './free-queue.ts';
 const CAPACITY_MIN = 256;
 
 /**
- * Paged KV memory with a prefix cache, as in vLLM's block pool. All free blocks stand in one queue,
- * least recently released first. A free block keeps its content, and can be found by it, until its
- * memory is taken for something else. Blocks that were never used are taken first.
+ * Paged KV memory with a prefix cache, as in vLLM. Blocks that were never used are taken first,
+ * then the least recently released; until then, a free block can be found by its content.
  */
 export class BlockPool {
   readonly total: number;

@@ -14,7 +14,6 @@ export interface DecodingSequences {
   readonly draftTokens: number;
   /** Drafted tokens that the last completed step accepted. */
   readonly acceptedTokens: number;
-  /** Called before a step is planned. */
   beginStep(): void;
   /** Tokens that a member computes in the current step. */
   tokensOf(sequence: Sequence): number;
@@ -39,9 +38,8 @@ export interface DecodingSequences {
 
 /**
  * Sequences that get one token in every step. Because all advance alike, a step costs O(1) for all
- * of them together: a member's progress follows from the number of steps since it joined. A step
- * visits only members that need a new block, have ended or have an `onToken`. The lists keep the
- * order of joining, which is the running order.
+ * of them: progress follows from the steps since a member joined. A step visits only members that
+ * need a new block, have ended or have an `onToken`. Lists keep the running order.
  */
 export class DecodeSet implements DecodingSequences {
   count = 0;
@@ -56,9 +54,7 @@ export class DecodeSet implements DecodingSequences {
   /** Index: a member's last step, modulo `WHEEL_STEPS`. */
   readonly #ending: LinkedList<Sequence>[] = [];
   readonly #notified = new LinkedList<Sequence>();
-  /** The step being planned or run. */
   #step = 0;
-  /** When the last step was completed. */
   #steppedAt: Millis = 0;
 
   constructor(blockTokens: number) {

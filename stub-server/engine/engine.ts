@@ -1,28 +1,21 @@
 import { ConfigError } from '../../src/framework/error.ts';
 import type { Clock, Millis, Random, Timer } from '../../src/framework/runtime.ts';
-
-import type { EngineObserver } from './engine-observer.ts';
 import { type BlockSink, KvCache } from './kv-cache.ts';
 import type { LatencyModel, StepLoad } from './latency-model.ts';
 import { LORA_DEFAULTS, type LoraOptions, LoraSlots } from './lora-slots.ts';
-import { Scheduler } from './scheduler.ts';
+import { Scheduler, type SchedulerOptions } from './scheduler.ts';
 import { type FinishReason, Sequence, type SequenceRequest, type Submission } from './sequence.ts';
 import { Speculation, type SpeculationOptions } from './speculation.ts';
 import type { QueuePolicy } from './waiting-queue.ts';
 
-/**
- * Maximum number of late steps that run in one timer callback after the process was too busy to run
- * them in time. The limit lets a process that cannot keep up still answer requests.
- */
+/** Late steps per timer callback: a process that cannot keep up must still answer requests. */
 const CATCH_UP_STEPS_MAX = 64;
 
-export interface EngineOptions {
+type SchedulerParts = Pick<SchedulerOptions, 'batchedTokensMax' | 'sequencesMax' | 'observer'>;
+
+export interface EngineOptions extends SchedulerParts {
   readonly clock: Clock;
   readonly latency: LatencyModel;
-  readonly observer: EngineObserver;
-  /** Maximum tokens computed in a step; longer prompts are split. At least `sequencesMax`. */
-  readonly batchedTokensMax: number;
-  readonly sequencesMax: number;
   readonly kvBlocks: number;
   readonly blockTokens: number;
   /** From arrival until the scheduler sees the request: API server, tokenizer, IPC. */
@@ -34,18 +27,14 @@ export interface EngineOptions {
   readonly blockSink?: BlockSink | undefined;
   /** Speculative decoding; none by default. Needs `random`. */
   readonly speculative?: SpeculationOptions | undefined;
-  /**
-   * Relative standard deviation of step times around the model's mean, log-normal; 0 by default.
-   * Published engines show 0.05 to 0.1. Needs `random`.
-   */
+  /** Log-normal spread of step times, 0 by default; published are 0.05 to 0.1. Needs `random`. */
   readonly jitter?: number;
   readonly random?: Random;
 }
 
 /**
- * An engine with continuous batching, as in vLLM, but without the model: the latency model gives
- * the duration of each step of the scheduler. Each step begins at the exact model time at which the
- * one before it ends, so late timers do not add up.
+ * vLLM's continuous batching without the model: a latency model gives the duration of each step. A
+ * step begins at the exact model time at which the one before ends: late timers do not add up.
  */
 export class Engine {
   readonly kv: KvCache;
@@ -61,33 +50,28 @@ export class Engine {
   #latenessMs: Millis = 0;
   #slowdown = 1;
   #asleep = false;
-  /** Duration of a step that was planned while the accelerator hung; undefined if there is none. */
+  /** Duration of a step that was planned while the accelerator hung. */
   #stuckMs: Millis | undefined;
   /** Number of crashes. Callbacks from before a crash compare it and then do nothing. */
   #crashes = 0;
 
   constructor(options: EngineOptions) {
-    const { batchedTokensMax, sequencesMax, kvBlocks, blockTokens, blockSink } = options;
+    const { batchedTokensMax, sequencesMax, kvBlocks, blockTokens, speculative, random } = options;
     if (batchedTokensMax < sequencesMax) {
       const message = `is ${batchedTokensMax}, below sequencesMax (${sequencesMax}), but every running sequence needs a token in each step: raise batchedTokensMax or lower sequencesMax`;
       throw new ConfigError('engine', [{ path: 'batchedTokensMax', message }]);
     }
     this.#options = options;
-    this.kv = new KvCache({ blocks: kvBlocks, blockTokens, sink: blockSink });
+    this.kv = new KvCache({ blocks: kvBlocks, blockTokens, sink: options.blockSink });
     this.loras = new LoraSlots(options.loras ?? LORA_DEFAULTS);
-    const { speculative, random } = options;
     this.speculation =
-      speculative === undefined || random === undefined
-        ? undefined
-        : new Speculation(speculative, random.fork('speculation'));
+      speculative && random && new Speculation(speculative, random.fork('speculation'));
     this.#scheduler = new Scheduler({
+      ...options,
       speculation: this.speculation,
-      batchedTokensMax,
-      sequencesMax,
       policy: options.policy ?? 'fcfs',
       kv: this.kv,
       loras: this.loras,
-      observer: options.observer,
       onRemote: (sequence, tokens) => this.#receive(sequence, tokens),
       onFinished: (sequence, reason, at) => this.#finished(sequence, reason, at),
     });
@@ -105,7 +89,7 @@ export class Engine {
     this.#scheduler.waiting.forEach(visit);
   }
 
-  /** Maximum number of tokens of one sequence, prompt and output, so that its KV fits in memory. */
+  /** Maximum tokens of one sequence, prompt and output, whose KV fits in memory. */
   get contextTokensMax(): number {
     return this.#options.kvBlocks * this.#options.blockTokens;
   }

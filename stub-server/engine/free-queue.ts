@@ -2,9 +2,8 @@
 const PLACES_MIN = 512;
 
 /**
- * The free blocks, longest free first, in a ring. A block that is removed out of turn leaves a
- * stale entry, which `shift` skips: memory is read in order, where a linked list would cause a
- * cache miss for every block.
+ * The free blocks, longest free first, in a ring. A block removed out of turn leaves a stale entry,
+ * which `shift` skips: a linked list would cause a cache miss for every block.
  */
 export class FreeQueue {
   #ring: Int32Array = new Int32Array(PLACES_MIN);

@@ -3,10 +3,7 @@ import type { Sequence, SequenceRequest } from './sequence.ts';
 
 /** Receives the changes of a prefix cache in order. All calls together give exactly its content. */
 export interface BlockSink {
-  /**
-   * Blocks `first` to `first + count - 1` of the request's chain can now be found; the block before
-   * `first` is their parent. As in vLLM, this also reports a block whose content is cached already.
-   */
+  /** `count` blocks of the chain from `first` on can be found; as in vLLM, maybe cached before. */
   stored(request: SequenceRequest, first: number, count: number): void;
   /** One block of this content is evicted; another of the same content may remain. */
   removed(hash: number): void;
@@ -34,9 +31,8 @@ export class KvCache {
   }
 
   /**
-   * Holds the cached blocks of a sequence that has no blocks yet, and takes memory for a first
-   * chunk of at most `budget` tokens. Returns the tokens to compute. Returns 0, and holds nothing,
-   * when there is not enough memory.
+   * Holds the cached blocks of a new sequence and takes memory for a chunk of at most `budget`
+   * tokens. Returns the tokens to compute; 0, and holds nothing, when there is not enough memory.
    */
   admit(sequence: Sequence, budget: number): number {
     // At least one new block is needed: cached blocks never include the last token.
@@ -50,9 +46,8 @@ export class KvCache {
   }
 
   /**
-   * Holds the cached blocks and takes memory for KV from another server, for the first `tokens` of
-   * the prompt. Returns the tokens to transfer, which can be 0; the caller calls `arrived` when
-   * they are here. Returns -1, and holds nothing, when there is not enough memory.
+   * Holds the cached blocks and takes memory for the first `tokens` of the prompt. Returns the
+   * tokens to transfer, until `arrived`; -1, and holds nothing, when there is not enough memory.
    */
   admitRemote(sequence: Sequence, tokens: number): number {
     const hits = this.#match(sequence);
@@ -72,9 +67,7 @@ export class KvCache {
     );
   }
 
-  /**
-   * Takes memory for `tokens` more tokens. Returns false, and takes none, if too little is free.
-   */
+  /** Takes memory for `tokens` more tokens. Returns false, and takes none, without enough. */
   extend(sequence: Sequence, tokens: number): boolean {
     const after = sequence.computedTokens + tokens;
     if (!this.#take(sequence, after)) return false;

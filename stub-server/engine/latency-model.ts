@@ -1,8 +1,6 @@
 import type { Millis } from '../../src/framework/runtime.ts';
 
-/** The work of one engine step. */
 export interface StepLoad {
-  /** Prompt tokens computed in all chunks. */
   readonly prefillTokens: number;
   /** Sequences with a prompt chunk in this step. */
   readonly prefillSequences: number;
@@ -10,10 +8,7 @@ export interface StepLoad {
   readonly decodeSequences: number;
   /** Tokens in the KV cache of the decoding sequences, which attend to them. */
   readonly contextTokens: number;
-  /**
-   * The sum of (before + chunk)² − before² over all chunks, with the tokens before a chunk and in
-   * it: the cost of attention within prompts is proportional to it.
-   */
+  /** Σ (before + chunk)² − before² over all chunks: the cost of attention within prompts. */
   readonly attendedSquares: number;
   /** Drafted tokens that the step verifies, over all decoding sequences; 0 by default. */
   readonly draftTokens?: number;
@@ -24,7 +19,6 @@ export interface StepLoad {
 /** The duration of a step in model time. A pure function: the same load takes the same time. */
 export type LatencyModel = (load: StepLoad) => Millis;
 
-/** Coefficients of `linearLatency`. */
 interface LinearLatency {
   readonly kind: 'linear';
   readonly baseMs: Millis;
@@ -33,10 +27,8 @@ interface LinearLatency {
   readonly perContextTokenMs: Millis;
 }
 
-/** Coefficients of `rooflineLatency`. */
 export interface RooflineLatency {
   readonly kind: 'roofline';
-  /** Constant cost of a step. */
   readonly stepMs: Millis;
   /** Time to read the weights once, which bounds a small batch. */
   readonly weightsMs: Millis;

@@ -1,22 +1,21 @@
 import type { Millis } from '../../src/framework/runtime.ts';
 
 export interface LoraOptions {
-  /** Maximum number of adapters in one batch: vLLM's max_loras. */
+  /** Adapters in one batch: vLLM's max_loras. */
   readonly slots: number;
   /** Adapters kept in host memory: vLLM's max_cpu_loras. At least `slots`. */
   readonly hostSlots: number;
-  /** Time to load an adapter from disk into host memory. */
+  /** From disk into host memory. */
   readonly loadMs: Millis;
-  /** Time to copy an adapter from host memory to the accelerator. */
+  /** From host memory to the accelerator. */
   readonly activateMs: Millis;
   /** Relative extra time of a step with any adapter: 0.02 is 2 %. */
   readonly stepOverhead: number;
 }
 
 /**
- * An adapter of rank 8 on an 8 B model, 16 MB: activation takes 1.5 ms (BLIS); loading from disk
- * takes 50 ms plus 2 GB/s, an estimate; each step takes 2 % longer (BLIS: 2 % up to rank 8, 3.5 %
- * for rank 16, 6 % for rank 32).
+ * Rank 8 on an 8 B model, 16 MB. Activation: 1.5 ms (BLIS); loading from disk: 50 ms plus 2 GB/s,
+ * an estimate; steps take 2 % longer (BLIS: 2 % up to rank 8, 3.5 % for 16, 6 % for 32).
  */
 export const LORA_DEFAULTS: LoraOptions = {
   slots: 1,
@@ -70,13 +69,11 @@ export class LoraSlots {
     else this.#running.delete(lora);
   }
 
-  /** Removes an adapter that was unloaded. */
   forget(lora: string): void {
     this.#active.delete(lora);
     this.#host.delete(lora);
   }
 
-  /** Removes all adapters, as a crash does. */
   forgetAll(): void {
     this.#active.clear();
     this.#host.clear();

@@ -7,17 +7,15 @@ import type { Speculation } from './speculation.ts';
 import { SpeculativeDecodeSet } from './speculative-decode-set.ts';
 import { comesBefore, type QueuePolicy } from './waiting-queue.ts';
 
-interface RunningBatchOptions {
-  readonly blockTokens: number;
+export interface RunningBatchOptions {
   readonly policy: QueuePolicy;
   readonly loras: LoraSlots;
   readonly speculation: Speculation | undefined;
 }
 
 /**
- * The running sequences, in the order of admission. All but the newest have computed their prompts:
- * a chunk that ends before its prompt has used up the step's budget, so nothing is admitted after
- * it. This is why the decoding sequences can be kept as a set.
+ * The running sequences, in order of admission. All but the newest have computed their prompts: a
+ * chunk that does not complete a prompt uses up the step's budget. So decoding ones form a set.
  */
 export class RunningBatch {
   readonly decoding: DecodingSequences;
@@ -27,7 +25,7 @@ export class RunningBatch {
   readonly #policy: QueuePolicy;
   readonly #loras: LoraSlots;
 
-  constructor({ blockTokens, policy, loras, speculation }: RunningBatchOptions) {
+  constructor(blockTokens: number, { policy, loras, speculation }: RunningBatchOptions) {
     this.#policy = policy;
     this.#loras = loras;
     this.decoding =

@@ -1,25 +1,16 @@
 import type { Millis } from '../../src/framework/runtime.ts';
 import type { EngineObserver } from './engine-observer.ts';
 import type { KvCache } from './kv-cache.ts';
-import type { LoraSlots } from './lora-slots.ts';
-import { RunningBatch } from './running-batch.ts';
+import { RunningBatch, type RunningBatchOptions } from './running-batch.ts';
 import type { FinishReason, Sequence } from './sequence.ts';
-import type { Speculation } from './speculation.ts';
 import { StepPlan } from './step-plan.ts';
-import { type QueuePolicy, WaitingQueue } from './waiting-queue.ts';
+import { WaitingQueue } from './waiting-queue.ts';
 
-interface SchedulerOptions {
-  /**
-   * Maximum number of tokens computed in one step; longer prompts are split into chunks. At least
-   * `sequencesMax`, as in vLLM.
-   */
+export interface SchedulerOptions extends RunningBatchOptions {
+  /** Maximum tokens computed in a step; longer prompts are split. At least `sequencesMax`. */
   readonly batchedTokensMax: number;
-  /** Maximum number of sequences in a batch. */
   readonly sequencesMax: number;
-  readonly policy: QueuePolicy;
   readonly kv: KvCache;
-  readonly loras: LoraSlots;
-  readonly speculation: Speculation | undefined;
   readonly observer: EngineObserver;
   /** Called when memory for `tokens` tokens of remote KV is taken; `remoteDone` must follow. */
   readonly onRemote: (sequence: Sequence, tokens: number) => void;
@@ -28,9 +19,9 @@ interface SchedulerOptions {
 }
 
 /**
- * The scheduler of vLLM V1, without a clock. `plan` gives each running sequence a token or a chunk
- * of its prompt, then admits waiting ones in order while budget and memory last; `complete` ends
- * that step. When memory runs out, the last running sequence is preempted and computed again later.
+ * The scheduler of vLLM V1, without a clock. `plan` gives running sequences a token or a chunk of
+ * prompt, then admits waiting ones while budget and memory last. Without memory, the last running
+ * sequence is preempted and computed again later.
  */
 export class Scheduler {
   readonly waiting: WaitingQueue;
@@ -44,7 +35,7 @@ export class Scheduler {
   constructor(options: SchedulerOptions) {
     this.#options = options;
     this.waiting = new WaitingQueue(options.policy);
-    this.running = new RunningBatch({ ...options, blockTokens: options.kv.blockTokens });
+    this.running = new RunningBatch(options.kv.blockTokens, options);
   }
 
   /** Sequences that wait to be admitted or for remote KV. */
@@ -153,10 +144,7 @@ export class Scheduler {
     return preempted ? -1 : left;
   }
 
-  /**
-   * Takes memory for `tokens` tokens and preempts sequences until it is there, in the end this one.
-   * Returns whether memory was there without a preemption.
-   */
+  /** Takes memory for `tokens` more, by preemption if need be. Returns whether none was needed. */
   #extend(sequence: Sequence, tokens: number, at: Millis): boolean {
     if (this.#options.kv.extend(sequence, tokens)) return true;
     while (this.#preemptFor(sequence, at) !== sequence) {

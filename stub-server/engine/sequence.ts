@@ -1,11 +1,7 @@
 import type { Millis } from '../../src/framework/runtime.ts';
 import type { Link } from './linked-list.ts';
 
-/**
- * Why a sequence has ended. `length`: it has reached its cap; `stop`: the model ended it; `abort`:
- * the client has disconnected; `error`: the engine has crashed or the transfer of its KV has
- * failed.
- */
+/** In this order: reached its cap, ended by the model, client left, crash or failed transfer. */
 export type FinishReason = 'length' | 'stop' | 'abort' | 'error';
 
 export interface SequenceUsage {
@@ -21,14 +17,11 @@ export interface SequenceRequest {
   /** Arrival time; the time of `submit` by default. Earlier where reading the request took time. */
   readonly arrivedAt?: Millis;
   /**
-   * A chained hash for each full block, an integer of at most 53 bits: equal hashes mean equal text
-   * from the start. Hashes beyond the prompt name the blocks of the answer. A block without a hash
-   * cannot be found again.
+   * A chained hash of at most 53 bits for each full block: equal hashes mean equal text from the
+   * start. Those beyond the prompt name the answer; a block without one is not found again.
    */
   readonly blockHashes: ArrayLike<number>;
-  /** At least 1. */
   readonly outputTokens: number;
-  /** Reported after the last token; `length` by default. */
   readonly finishReason?: 'length' | 'stop';
   /** The tokens behind `blockHashes`, for KV events. The engine does not read them. */
   readonly tokenIds?: ArrayLike<number> | undefined;
@@ -49,12 +42,8 @@ export interface SequenceRequest {
 
 /** KV that another engine computes. Its memory is taken before the transfer, as in NIXL. */
 export interface RemoteKv {
-  /** Prompt tokens whose KV is provided. */
   readonly tokens: number;
-  /**
-   * Starts the transfer of `tokens` tokens, without those cached here, once their memory is taken.
-   * The callee calls `ready` or `fail` once, at the end of the transfer.
-   */
+  /** Transfers `tokens` tokens into memory already taken, then calls `ready` or `fail`, once. */
   readonly start: (tokens: number, ready: () => void, fail: () => void) => void;
 }
 
@@ -76,11 +65,9 @@ export class Sequence {
   generatedTokens = 0;
   cachedTokens = 0;
   preemptions = 0;
-  /** Held blocks, in order. */
   blocks: number[] = [];
   /** Number of leading blocks with known content. */
   identifiedBlocks = 0;
-  /** State of the KV from another engine. */
   remoteKv: 'none' | 'coming' | 'here' = 'none';
   /** Tokens whose KV another engine has computed. */
   remoteTokens = 0;
@@ -112,7 +99,6 @@ export class Sequence {
     };
   }
 
-  /** How the sequence ends after its last token. */
   get outcome(): FinishReason {
     return this.request.finishReason ?? 'length';
   }
@@ -123,7 +109,6 @@ export class Sequence {
     return request.remote !== undefined && remoteKv === 'none' && preemptions === 0;
   }
 
-  /** Prompt tokens whose KV another engine provides. */
   get remotePromptTokens(): number {
     return Math.min(this.request.remote?.tokens ?? 0, this.request.promptTokens);
   }

@@ -6,7 +6,6 @@ export interface SpeculationOptions {
   readonly tokens: number;
   /** Probability of each token, 0 to 1, to be accepted after those before. The last is repeated. */
   readonly acceptance: readonly number[];
-  /** Time to make the drafts of a step. */
   readonly draftMs: Millis;
 }
 
@@ -28,7 +27,6 @@ export class Speculation {
     this.acceptedAt = Array.from({ length: options.tokens }, () => 0);
   }
 
-  /** Number of accepted tokens of one draft, 0 to `options.tokens`. */
   draw(): number {
     const { tokens, acceptance } = this.options;
     let accepted = 0;
@@ -40,7 +38,6 @@ export class Speculation {
     return accepted;
   }
 
-  /** Counts a verified draft of which `accepted` tokens were accepted. */
   count(accepted: number): void {
     this.drafts += 1;
     this.acceptedTokens += accepted;

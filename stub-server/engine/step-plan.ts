@@ -11,11 +11,10 @@ export class StepPlan implements StepLoad {
   attendedSquares = 0;
   draftTokens = 0;
   acceptedTokens = 0;
-  /** Time to load adapters, in addition to the time of the latency model. */
   loraMs: Millis = 0;
   /** Sequences with a prompt chunk in this step. */
   readonly #chunks: Sequence[] = [];
-  /** Tokens of each chunk, by the index in `#chunks`. */
+  /** By the index in `#chunks`. */
   readonly #chunkTokens: number[] = [];
 
   /** Empties the plan but for the decoding sequences, which are set when the plan is complete. */

@@ -20,7 +20,6 @@ export class WaitingQueue {
     return this.#items.length - this.#head;
   }
 
-  /** The request with `index` others before it. */
   at(index: number): Sequence | undefined {
     return this.#items[this.#head + index];
   }
@@ -52,7 +51,6 @@ export class WaitingQueue {
     if (place >= 0) this.removeAt(place - this.#head);
   }
 
-  /** Removes and returns all requests. */
   takeAll(): readonly Sequence[] {
     const all = this.#items.slice(this.#head) as Sequence[];
     this.#items = [];

@@ -8,7 +8,7 @@ interface FaultyParts {
   readonly engine: Engine;
   readonly random: Random;
   readonly metricsPage: () => string;
-  /** Called after a crash of the engine, to reset the state of the server around it. */
+  /** Resets the state of the server around the engine. */
   readonly onCrash: () => void;
 }
 
@@ -16,7 +16,6 @@ interface FaultyParts {
 export class ActiveFaults {
   readonly #parts: FaultyParts;
   readonly #active = new Map<FaultKind, Fault>();
-  /** The page of metrics during a `stale-metrics` fault. */
   #stalePage = '';
 
   constructor(parts: FaultyParts) {
@@ -39,7 +38,6 @@ export class ActiveFaults {
     this.#setPace();
   }
 
-  /** Ends the fault of one kind, or all faults. */
   end(kind?: FaultKind): void {
     if (kind === undefined) this.#active.clear();
     else this.#active.delete(kind);

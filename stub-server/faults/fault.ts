@@ -5,10 +5,8 @@ const share = z.number().min(0).max(1).default(1);
 /** A fault of one server, which lasts until it is ended. */
 export type Fault =
   /**
-   * `refuse`: connections are reset without an answer, also for metrics and health. `hang`:
-   * requests are accepted and never answered, also for metrics and health. `stuck`: the accelerator
-   * hangs; the queue grows and no request ends. `crash`: all requests and the cache are lost at
-   * once; then as `refuse`.
+   * `refuse`: resets connections; `hang`: does not answer; both also for metrics and health.
+   * `stuck`: the accelerator hangs, no request ends. `crash`: all is lost; then as `refuse`.
    */
   | { readonly kind: 'refuse' | 'hang' | 'stuck' | 'crash' }
   /** `stale-metrics`: the page of metrics stays as it was when the fault began. */

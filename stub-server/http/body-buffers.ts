@@ -4,10 +4,7 @@ const KEPT_BYTES_MAX = 1024 * 1024;
 /** Smaller buffers are cheap to allocate. */
 const KEPT_BYTES_MIN = 64 * 1024;
 
-/**
- * Reuses memory for request bodies. A body is parsed at once and then not needed, and hundreds of
- * long prompts per second would otherwise be garbage to collect.
- */
+/** Reuses memory of request bodies: hundreds of long prompts per second would become garbage. */
 export class BodyBuffers {
   readonly #kept: Buffer[] = [];
 

@@ -93,10 +93,7 @@ function isPlain(content: Buffer): boolean {
   return !hasControl(content) && isUtf8(content);
 }
 
-/**
- * Tests four bytes at a time: after the subtraction of 0x20, only a byte below 0x20 has its top bit
- * set by a borrow without having had it before.
- */
+/** Four bytes at a time: subtracting 0x20 newly sets the top bit of a byte only if it is below. */
 function hasControl(content: Buffer): boolean {
   let at = 0;
   for (; (content.byteOffset + at) % 4 !== 0 && at < content.length; at++) {

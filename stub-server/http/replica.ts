@@ -4,7 +4,7 @@ import type { ActiveFaults } from '../faults/active-faults.ts';
 import type { EngineStats } from '../metrics/engine-stats.ts';
 import type { StubOptions } from '../options/stub-options.ts';
 import type { KvExchange } from '../pd/kv-exchange.ts';
-import type { KvFabric, KvPort } from '../pd/kv-fabric.ts';
+import type { KvPort } from '../pd/kv-fabric.ts';
 import type { SharedStore } from '../pd/shared-store.ts';
 
 /** One model server: an engine and the state of its API server. */
@@ -13,7 +13,6 @@ export interface Replica {
   readonly name: string;
   /** Index of the server in the pool, from 0. */
   readonly server: number;
-  /** Data-parallel rank in the server. */
   readonly rank: number;
   /** All ranks of the server, in order. */
   readonly ranks: readonly Replica[];
@@ -24,20 +23,14 @@ export interface Replica {
   /** Also renders the page of /metrics. */
   readonly faults: ActiveFaults;
   readonly options: StubOptions;
-  /** Model time. */
   readonly clock: Clock;
   readonly random: Random;
   /** Loaded adapters: name → path. */
   readonly loras: Map<string, string>;
   /** The end of start-up, in model time. */
   readonly readyAt: number;
-  /** The pool's exchange between legs of disaggregated requests. */
   readonly exchange: KvExchange;
-  /** The pool's network. */
-  readonly fabric: KvFabric;
-  /** The server's connection to the network. */
   readonly port: KvPort;
-  /** The store that all servers of its model share; undefined without one. */
   readonly store: SharedStore | undefined;
 }
 

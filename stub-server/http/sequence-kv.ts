@@ -63,13 +63,10 @@ export function remoteKvOf(
 function pull(
   address: string,
   wanted: { readonly key: string; readonly tokens: number; readonly patient: boolean },
-  { ready, fail }: { readonly ready: () => void; readonly fail: () => void },
+  { ready, fail }: Readonly<Record<'ready' | 'fail', () => void>>,
 ): void {
   const body = JSON.stringify(wanted);
-  const headers = {
-    'content-type': 'application/json',
-    'content-length': Buffer.byteLength(body),
-  };
+  const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
   request(`http://${address}${PULL_PATH}`, { method: 'POST', headers }, (answer) => {
     answer.resume();
     if (answer.statusCode === 200) ready();
@@ -80,13 +77,13 @@ function pull(
 }
 
 function storedKvOf({ hashes }: PromptKv, replica: Replica): RemoteKv | undefined {
-  const { store, engine, fabric, port } = replica;
+  const { store, engine, exchange, port } = replica;
   if (store === undefined) return undefined;
   const stored = store.leading(hashes);
   if (stored <= locallyCached(hashes, replica)) return undefined;
   return {
     tokens: stored * engine.kv.blockTokens,
-    start: (tokens, ready) => fabric.send({ tokens, to: port }, ready),
+    start: (tokens, ready) => exchange.fabric.send({ tokens, to: port }, ready),
   };
 }
 

@@ -6,24 +6,16 @@ import { chatLogprobs, completionLogprobs } from './logprobs.ts';
 import type { Answer } from './plan-answer.ts';
 import { type Envelope, toolCallId, usageObject } from './whole-reply.ts';
 
-/**
- * Lateness of the engine, in real time, from which a chunk has more than one token: one more for
- * each multiple of it. Timers alone are late by a millisecond or two.
- */
+/** Real lateness of the engine per further token in a chunk. Timers alone are late by 1 or 2 ms. */
 const LATE_MS = 20;
 
 interface Choice {
   readonly answer: Answer;
-  /** Tokens written so far. */
   sent: number;
-  /** Characters written so far. */
   characters: number;
 }
 
-/**
- * An answer as server-sent events, one chunk per token. If the client or the server is too slow,
- * the next chunk has several tokens: none is lost, and the answer does not take longer.
- */
+/** An answer as server-sent events, one chunk per token; more where client or server is slow. */
 export class StreamReply {
   readonly #request: GenerationTerms;
   readonly #response: ServerResponse;
@@ -38,7 +30,7 @@ export class StreamReply {
       readonly response: ServerResponse;
       readonly envelope: Envelope;
       readonly answers: readonly Answer[];
-      /** The current lateness of the engine, in real time. */
+      /** In real time. */
       readonly lateMs: () => number;
     },
   ) {

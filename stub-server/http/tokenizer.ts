@@ -27,10 +27,7 @@ export function textOf(ids: ArrayLike<number>): string {
   return bytes.toString('utf8').replaceAll('\0', '');
 }
 
-/**
- * A chained hash of 53 bits, which a number holds exactly, for each full block of a prompt and its
- * answer. `root` distinguishes equal text: adapter and cache salt.
- */
+/** A chained 53-bit hash per full block; `root` (adapter, cache salt) distinguishes equal text. */
 export function chainedHashes(
   prompt: Int32Array,
   {

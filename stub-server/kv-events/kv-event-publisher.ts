@@ -6,10 +6,7 @@ import type { KvEvent, KvEventFormat } from './kv-event.ts';
 interface KvPublisherOptions {
   /** ZMQ address of the publishing socket. */
   readonly endpoint: string;
-  /**
-   * Whether to bind or to connect. By default vLLM's rule: bind to an address with `*`, `::`, ipc
-   * or inproc, connect to any other.
-   */
+  /** By default vLLM's rule: bind to an address with `*`, `::`, ipc or inproc, else connect. */
   readonly bind?: boolean;
   /** Address to bind for replays of past batches; none by default. */
   readonly replayEndpoint?: string | undefined;
@@ -27,9 +24,8 @@ const REPLAY_BATCHES = 10_000;
 const END_OF_REPLAY = Buffer.alloc(8, 0xff);
 
 /**
- * Publishes the events of a prefix cache as vLLM does. A message has three parts: topic, sequence
- * number (eight bytes, from 0), batch in msgpack. Subscribers can request missed batches at the
- * replay socket.
+ * Publishes a prefix cache's events as vLLM does: topic, sequence number (eight bytes, from 0),
+ * batch in msgpack. Subscribers can request missed batches at the replay socket.
  */
 export class KvEventPublisher {
   readonly #options: KvPublisherOptions;

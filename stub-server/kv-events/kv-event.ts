@@ -13,8 +13,5 @@ export type KvEvent =
   | { readonly type: 'BlockRemoved'; readonly blockHashes: readonly number[] }
   | { readonly type: 'AllBlocksCleared' };
 
-/**
- * Layouts of batches in msgpack. `array`: arrays only (2025); `map`: the batch is an array and its
- * events are maps (since vLLM#42892); `map-batch`: the batch is a map, too (newest).
- */
+/** Batches in msgpack: arrays only (2025), maps in an array (vLLM#42892), maps only (newest). */
 export type KvEventFormat = 'array' | 'map' | 'map-batch';

@@ -1,7 +1,4 @@
-/**
- * Buckets of vLLM V1 (vllm/v1/metrics/loggers.py). `FIRST_TOKEN`, `PER_TOKEN`, `REQUEST` and
- * `PREFILL_PER_TOKEN` are in seconds, the others are counts.
- */
+/** Buckets of vLLM V1 (vllm/v1/metrics/loggers.py): seconds for times, otherwise counts. */
 export const FIRST_TOKEN: readonly number[] = [
   0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80,
   160, 640, 2560,

@@ -8,7 +8,6 @@ export interface MetricsSource {
   readonly engine: Engine;
   readonly stats: EngineStats;
   readonly model: string;
-  /** Data-parallel rank. */
   readonly rank: number;
   readonly blockTokens: number;
   readonly kvBlocks: number;
@@ -30,27 +29,26 @@ type StatsField<Type> = {
   [Key in keyof EngineStats]: EngineStats[Key] extends Type ? Key : never;
 }[keyof EngineStats];
 
-/** A gauge or counter. It is not printed if no series has a value. */
-export interface SeriesFamily {
-  readonly type: 'gauge' | 'counter';
+interface Named {
   /** As on the page, with a counter's `_total`, but without the dialect's prefix. */
   readonly name: string;
   readonly help: string;
+}
+
+/** A gauge or counter. It is not printed if no series has a value. */
+export interface SeriesFamily extends Named {
+  readonly type: 'gauge' | 'counter';
   readonly series: readonly { readonly labels?: Labels; readonly value: Read }[];
 }
 
-export interface HistogramFamily {
+export interface HistogramFamily extends Named {
   readonly type: 'histogram';
-  readonly name: string;
-  readonly help: string;
   readonly field: StatsField<Histogram>;
 }
 
 /** A gauge whose labels change. It brings all its labels, and is not printed if undefined. */
-export interface InfoFamily {
+export interface InfoFamily extends Named {
   readonly type: 'info';
-  readonly name: string;
-  readonly help: string;
   readonly info: (source: MetricsSource) => { labels: Labels; value: number } | undefined;
 }
 
@@ -83,6 +81,10 @@ export function histograms(table: Table<StatsField<Histogram>>): readonly Family
   });
 }
 
+export function info(name: string, help: string, info: InfoFamily['info']): Family {
+  return { type: 'info', name, help, info };
+}
+
 /** A gauge or counter with one series per value of a label. */
 export function labelled(
   type: 'gauge' | 'counter',
@@ -102,12 +104,12 @@ function readOf(value: Value): Read {
 
 /** Finished requests by reason, under the name that several engines use. */
 export function requestSuccess(help: string): Family {
-  const by =
-    (reason: FinishReason): Read =>
-    ({ stats }) =>
-      stats.finished[reason];
-  const values = { stop: by('stop'), length: by('length'), abort: by('abort'), error: by('error') };
-  return labelled('counter', 'request_success_total', { help, label: 'finished_reason', values });
+  const reasons: readonly FinishReason[] = ['stop', 'length', 'abort', 'error'];
+  const series = reasons.map((reason) => ({
+    labels: { finished_reason: reason },
+    value: ({ stats }: MetricsSource) => stats.finished[reason],
+  }));
+  return { type: 'counter', name: 'request_success_total', help, series };
 }
 
 export const running = ({ engine }: MetricsSource): number => engine.runningCount;

@@ -1,4 +1,13 @@
-import { type Dialect, histograms, hitRate, kvUsage, running, series, waiting } from './family.ts';
+import {
+  type Dialect,
+  histograms,
+  hitRate,
+  info,
+  kvUsage,
+  running,
+  series,
+  waiting,
+} from './family.ts';
 
 /** SGLang's metrics that routers and autoscalers read. */
 export const SGLANG: Dialect = {
@@ -51,14 +60,9 @@ export const SGLANG: Dialect = {
         'Histogram of end-to-end request latency in seconds.',
       ],
     }),
-    {
-      name: 'cache_config_info',
-      help: 'Information of the cache.',
-      type: 'info',
-      info: ({ blockTokens, kvBlocks }) => ({
-        value: 1,
-        labels: { num_pages: String(kvBlocks), page_size: String(blockTokens) },
-      }),
-    },
+    info('cache_config_info', 'Information of the cache.', ({ blockTokens, kvBlocks }) => ({
+      value: 1,
+      labels: { num_pages: String(kvBlocks), page_size: String(blockTokens) },
+    })),
   ],
 };

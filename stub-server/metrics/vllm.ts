@@ -4,6 +4,7 @@ import {
   type Family,
   histograms,
   type InfoFamily,
+  info,
   kvUsage,
   labelled,
   type MetricsSource,
@@ -12,6 +13,8 @@ import {
   series,
   waiting,
 } from './family.ts';
+
+type Info = ReturnType<InfoFamily['info']>;
 
 /** Families of both years. */
 const COMMON: readonly Family[] = [
@@ -62,7 +65,7 @@ const COMMON: readonly Family[] = [
   }),
   ...series('counter', {
     spec_decode_num_drafts_total: [
-      ({ engine: { speculation } }) => speculation?.drafts,
+      ({ engine }) => engine.speculation?.drafts,
       'Number of spec decoding drafts.',
     ],
     spec_decode_num_draft_tokens_total: [
@@ -84,29 +87,17 @@ const COMMON: readonly Family[] = [
       value: ({ engine }) => engine.speculation?.acceptedAt[position],
     })),
   },
-  {
-    name: 'lora_requests_info',
-    help: 'Running stats on lora requests.',
-    type: 'info',
-    info: loraInfo,
-  },
-  {
-    name: 'cache_config_info',
-    help: 'Information of the LLMEngine CacheConfig',
-    type: 'info',
-    info: cacheConfig,
-  },
+  info('lora_requests_info', 'Running stats on lora requests.', loraInfo),
+  info('cache_config_info', 'Information of the LLMEngine CacheConfig', cacheConfig),
 ];
 
-const DIALECT: Omit<Dialect, 'families'> = {
-  prefix: 'vllm:',
-  // vLLM calls a data-parallel rank an engine.
-  labels: ({ model, rank }) => ({ engine: String(rank), model_name: model }),
-};
+// vLLM calls a data-parallel rank an engine.
+const labels: Dialect['labels'] = ({ model, rank }) => ({ engine: `${rank}`, model_name: model });
 
 /** vLLM V1 as of 2026 (v0.19 and later). */
 export const VLLM: Dialect = {
-  ...DIALECT,
+  prefix: 'vllm:',
+  labels,
   families: [
     ...COMMON,
     labelled('gauge', 'num_requests_waiting_by_reason', {
@@ -161,7 +152,8 @@ export const VLLM: Dialect = {
 
 /** vLLM V1 as of 2025 (v0.9 to v0.11), with old aliases in addition to the new names. */
 export const VLLM_2025: Dialect = {
-  ...DIALECT,
+  prefix: 'vllm:',
+  labels,
   families: [
     ...COMMON,
     ...series('gauge', {
@@ -191,11 +183,7 @@ export const VLLM_2025: Dialect = {
   ],
 };
 
-function loraInfo({
-  engine,
-  lorasMax,
-  wallSeconds,
-}: MetricsSource): ReturnType<InfoFamily['info']> {
+function loraInfo({ engine, lorasMax, wallSeconds }: MetricsSource): Info {
   if (lorasMax === 0) return undefined;
   const waitingLoras = new Set<string>();
   engine.forEachWaiting(({ request }) => {
@@ -212,11 +200,7 @@ function loraInfo({
 }
 
 /** Without model_name, as in vLLM. */
-function cacheConfig({
-  blockTokens,
-  kvBlocks,
-  rank,
-}: MetricsSource): ReturnType<InfoFamily['info']> {
+function cacheConfig({ blockTokens, kvBlocks, rank }: MetricsSource): Info {
   return {
     value: 1,
     labels: {

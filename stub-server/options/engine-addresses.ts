@@ -1,6 +1,5 @@
 import type { StubOptions } from './stub-options.ts';
 
-/** The address of one engine of a pool. */
 export interface EngineAddress {
   /** Index of its server in the pool, from 0. */
   readonly server: number;
@@ -9,14 +8,13 @@ export interface EngineAddress {
   readonly host: string;
   /** 0 takes a free port. */
   readonly port: number;
-  /** Offset of its other ports, such as that of KV events, from the first of them. */
+  /** Offset of its other ports, such as for KV events, from the first. */
   readonly portOffset: number;
 }
 
 /**
- * One address for each rank of each server. The ranks of a server have consecutive ports, as in
- * vLLM. The servers follow on the next ports, or have an address each and the same ports, as the
- * first server's options say.
+ * One address for each rank of each server. Ranks have consecutive ports, as in vLLM; servers
+ * follow on the next ports or addresses, as the first server's `spread` says.
  */
 export function engineAddresses(servers: readonly StubOptions[]): readonly EngineAddress[] {
   const [{ host, port, spread } = { host: '', port: 0, spread: 'ports' }] = servers;

@@ -15,10 +15,7 @@ interface KvPull {
   readonly fail: () => void;
 }
 
-interface Waiting {
-  readonly pull: KvPull;
-  readonly timer: Timer;
-}
+type Waiting = { readonly pull: KvPull; readonly timer: Timer };
 
 interface Prefill {
   readonly port: KvPort;
@@ -28,20 +25,18 @@ interface Prefill {
   transfers: number;
 }
 
-/**
- * Connects the two legs of disaggregated requests, in any order, by a key that both know. The
- * blocks of a prefill stay held until they are transferred or `HOLD_MS` has passed.
- */
+/** Joins the two legs of requests by a key. Blocks of a prefill are held at most for `HOLD_MS`. */
 export class KvExchange {
   readonly #clock: Clock;
-  readonly #fabric: KvFabric;
+  /** The network of the pool. */
+  readonly fabric: KvFabric;
   readonly #prefills = new Map<string, Prefill>();
   /** Decode legs whose KV is not complete yet, by key. */
   readonly #waiting = new Map<string, Set<Waiting>>();
 
   constructor(clock: Clock, fabric: KvFabric) {
     this.#clock = clock;
-    this.#fabric = fabric;
+    this.fabric = fabric;
   }
 
   /** Starts a prefill leg on the server with this port. It replaces an earlier one with its key. */
@@ -81,7 +76,6 @@ export class KvExchange {
     else pull.fail();
   }
 
-  /** Number of finished prefills whose blocks this server holds. */
   heldBy(port: KvPort): number {
     let held = 0;
     for (const prefill of this.#prefills.values()) {
@@ -119,7 +113,7 @@ export class KvExchange {
   #send(key: string, prefill: Prefill, { tokens, to, ready, fail }: KvPull): void {
     prefill.timer?.cancel();
     prefill.transfers += 1;
-    this.#fabric.send({ tokens, from: prefill.port, to }, () => {
+    this.fabric.send({ tokens, from: prefill.port, to }, () => {
       prefill.transfers -= 1;
       if (this.#prefills.get(key) !== prefill) {
         fail();

@@ -1,6 +1,5 @@
 import type { Clock, Millis, Timer } from '../../src/framework/runtime.ts';
 
-/** The network interface of a server. */
 export interface KvLink {
   /** Bandwidth in each direction, shared by all transfers; 1 GB = 10⁹ bytes. */
   readonly gigabytesPerSecond: number;
@@ -15,10 +14,9 @@ export const KV_LINK_DEFAULT: KvLink = {
   bytesPerToken: 131_072,
 };
 
-/** The connection of one server to the network. */
 export class KvPort {
   readonly link: KvLink;
-  /** Number of transfers in progress. */
+  /** Transfers in progress. */
   sending = 0;
   receiving = 0;
 
@@ -45,9 +43,8 @@ interface Flow extends KvTransfer {
 }
 
 /**
- * The network between the servers of a process. The transfers of a port share its bandwidth evenly,
- * separately in each direction (processor sharing). A transfer has the smaller of its two shares;
- * the unused rest of a share is not given to others.
+ * The network of a process. The transfers of a port share its bandwidth evenly in each direction
+ * (processor sharing); each has the smaller of its two shares, and the rest is not given to others.
  */
 export class KvFabric {
   readonly #clock: Clock;
@@ -73,7 +70,6 @@ export class KvFabric {
     });
   }
 
-  /** Updates every transfer to the current time. */
   #advance(): void {
     const now = this.#clock.now();
     for (const flow of this.#flows) flow.bytesLeft -= (now - this.#since) * flow.bytesPerMs;

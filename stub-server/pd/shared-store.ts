@@ -1,10 +1,7 @@
 /** Capacity: 16 M tokens in blocks of 16. */
 const BLOCKS_MAX = 1_000_000;
 
-/**
- * A store of KV that all servers of a model write to and read from, as with vLLM's shared-storage
- * connector. Above its capacity it removes the least recently used blocks.
- */
+/** KV blocks of all servers of a model, like vLLM's shared storage; the oldest used go first. */
 export class SharedStore {
   readonly #hashes = new Set<number>();
   readonly #blocksMax: number;
@@ -13,7 +10,6 @@ export class SharedStore {
     this.#blocksMax = blocksMax;
   }
 
-  /** Number of leading blocks that are stored. */
   leading(hashes: ArrayLike<number>): number {
     let count = 0;
     while (count < hashes.length && this.#hashes.has(hashes[count] as number)) count += 1;

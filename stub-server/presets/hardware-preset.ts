@@ -11,7 +11,6 @@ export interface Hardware {
   /** Size of all weights; two bytes per parameter by default. */
   readonly weightBytes?: number | undefined;
   readonly layers: number;
-  /** Size of keys and values of one token over all layers. */
   readonly kvBytesPerToken: number;
   readonly vocabulary: number;
   /** vLLM's gpu_memory_utilization. */
@@ -27,9 +26,8 @@ const ALL_REDUCE_MS = 0.024;
 const SHARED_COMPUTE = 1.2;
 
 /**
- * Computes step time and memory from data sheets: within 30 % of published engines in time, 8 % in
- * memory. It assumes that attention is as wide as the model, √(parameters / 12 / layers), which is
- * true for dense transformers.
+ * Step time and memory from data sheets: within 30 % of published engines in time, 8 % in memory.
+ * Attention is as wide as a dense transformer, √(parameters / 12 / layers).
  */
 export function hardwarePreset(hardware: Hardware): Preset {
   const { tensorParallel, parameters, layers, kvBytesPerToken } = hardware;

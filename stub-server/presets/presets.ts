@@ -40,9 +40,8 @@ function roofline(
 type Defaults = Pick<Preset, 'sequencesMax' | 'batchedTokensMax' | 'admissionMs'>;
 
 /**
- * Defaults of vLLM's API server on accelerators with at least 70 GiB other than the A100. The time
- * of admission is fitted to the idle TTFT on H100 (see below); all accelerators have the same front
- * end.
+ * vLLM's defaults on accelerators from 70 GiB on, except the A100. The time of admission is fitted
+ * to the idle TTFT on H100 (see below); all accelerators have the same front end.
  */
 export const LARGE: Defaults = { sequencesMax: 1024, batchedTokensMax: 8192, admissionMs: 15 };
 /** Its defaults on all other accelerators. */
@@ -60,9 +59,9 @@ export type PresetName =
   | 'llama-3.3-70b-a100-tp4';
 
 /**
- * KV blocks of 16 tokens follow from memory × 0.90 − weights − overhead, which is within 8 % of
- * published vLLM logs. Each preset names the source of its coefficients, in the order of
- * `roofline`. None is validated on prompts of more than a few hundred tokens.
+ * KV blocks of 16 tokens: memory × 0.90 − weights − overhead, within 8 % of published vLLM logs.
+ * Each preset names the source of its coefficients. None is validated on prompts of more than a few
+ * hundred tokens.
  */
 export const PRESETS: Readonly<Record<PresetName, Preset>> = {
   // The linear engine of the project's policy study, with the memory of an 8 B model on one 80 GB
