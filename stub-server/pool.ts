@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Clock, Random } from '../src/framework/runtime.ts';
-import { ListenError } from '../src/runtime/listen-error.ts';
+import { ListenError } from '../src/runtime/listen.ts';
 import { preciseClock } from '../src/runtime/precise-clock.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
 import { createControlServer } from './control-server.ts';

@@ -3,9 +3,9 @@ import type { Millis } from '../../src/framework/runtime.ts';
 import type { SequenceUsage, Submission } from '../engine/sequence.ts';
 import { type KvLegs, nixlParams } from '../pd/kv-contract.ts';
 import { ApiError, sendJson } from './api-error.ts';
-import type { GenerationRequest, GenerationTerms } from './generation-request.ts';
 import type { Answer } from './plan-answer.ts';
 import { type PlannedSequence, planSequences } from './plan-sequences.ts';
+import type { GenerationRequest, GenerationTerms } from './read-generation.ts';
 import type { Replica } from './replica.ts';
 import {
   engineIdOf,

@@ -1,5 +1,5 @@
 import type { Random } from '../../src/framework/runtime.ts';
-import type { GenerationTerms } from './generation-request.ts';
+import type { GenerationTerms } from './read-generation.ts';
 import { TOKEN_BYTES, wordAt } from './tokenizer.ts';
 import { valueFor } from './tool-arguments.ts';
 

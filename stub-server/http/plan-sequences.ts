@@ -1,6 +1,6 @@
 import { ApiError } from './api-error.ts';
-import type { GenerationRequest, GenerationTerms } from './generation-request.ts';
 import { type Answer, planAnswer } from './plan-answer.ts';
+import type { GenerationRequest, GenerationTerms } from './read-generation.ts';
 import type { Replica } from './replica.ts';
 import { chainedHashes, TOKEN_BYTES, tokenIdsOf } from './tokenizer.ts';
 
@@ -60,10 +60,8 @@ function checkLength(
   const wanted = promptTokens + (outputTokensMax ?? 1);
   const fits = outputTokensMax === undefined || wanted <= contextTokensMax;
   if (promptTokens < contextTokensMax && fits) return;
-  throw new ApiError(
-    400,
-    `This model's maximum context length is ${contextTokensMax} tokens. However, you requested ${wanted} tokens (${promptTokens} in the messages, ${wanted - promptTokens} in the completion). Please reduce the length of the messages or completion.`,
-  );
+  const message = `This model's maximum context length is ${contextTokensMax} tokens. However, you requested ${wanted} tokens (${promptTokens} in the messages, ${wanted - promptTokens} in the completion). Please reduce the length of the messages or completion.`;
+  throw new ApiError(400, message);
 }
 
 function answerTokenIds(answer: Answer): Int32Array {

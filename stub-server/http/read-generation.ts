@@ -1,29 +1,62 @@
 import { z } from 'zod';
+import type { KvFields } from '../pd/kv-contract.ts';
 import { ApiError, parseBody } from './api-error.ts';
-import type { GenerationRequest, ToolSpec } from './generation-request.ts';
 import { tokenIdsOf } from './tokenizer.ts';
+
+/** A tool the model may call. */
+export interface ToolSpec {
+  readonly name: string;
+  /** JSON Schema of the arguments. */
+  readonly parameters: unknown;
+}
+
+/** A request of a generating API without its prompts, which are long and not needed again. */
+export interface GenerationTerms {
+  readonly api: 'chat' | 'completions';
+  readonly model: string;
+  readonly stream: boolean;
+  readonly includeUsage: boolean;
+  /** Number of answers per prompt. */
+  readonly n: number;
+  readonly outputTokensMax: number | undefined;
+  readonly outputTokensMin: number;
+  readonly ignoreEos: boolean;
+  readonly stop: readonly string[];
+  /** Number of alternatives reported per token; 0: the token only; undefined: no logprobs. */
+  readonly logprobs: number | undefined;
+  /** The client's seed; undefined: the server's. */
+  readonly seed: number | undefined;
+  readonly priority: number;
+  readonly cacheSalt: string;
+  readonly tools: readonly ToolSpec[];
+  /** Whether the model must call one of `tools`. */
+  readonly mustCallTool: boolean;
+  readonly kv: KvFields;
+  /** Nothing is generated if a smaller share of the prompt is cached; 0 by default. */
+  readonly cacheHitThreshold: number | undefined;
+}
+
+export interface GenerationRequest extends GenerationTerms {
+  /** Token ids of the rendered prompts; the chat API has one. */
+  readonly prompts: readonly Int32Array[];
+}
 
 const optionalInt = z.int().nullish();
 const flag = z.boolean().nullish();
+const text = z.string().nullish();
+const address = { remote_host: text, remote_port: optionalInt };
 
 const kvTransfer = z.looseObject({
   do_remote_decode: flag,
   do_remote_prefill: flag,
-  remote_engine_id: z.string().nullish(),
-  remote_request_id: z.string().nullish(),
-  remote_host: z.string().nullish(),
-  remote_port: optionalInt,
+  remote_engine_id: text,
+  remote_request_id: text,
+  ...address,
   remote_block_ids: z.array(z.int()).nullish(),
-  transfer_id: z.string().nullish(),
-  remote_bootstrap_addr: z.string().nullish(),
+  transfer_id: text,
+  remote_bootstrap_addr: text,
   remote_decoder: z.looseObject({ kv_request_id: z.string() }).nullish(),
-  remote_prefiller: z
-    .looseObject({
-      kv_request_id: z.string(),
-      remote_host: z.string().nullish(),
-      remote_port: optionalInt,
-    })
-    .nullish(),
+  remote_prefiller: z.looseObject({ kv_request_id: z.string(), ...address }).nullish(),
 });
 
 /** Unknown fields are accepted, as in vLLM. */
@@ -38,7 +71,7 @@ const shared = {
   stop: z.union([z.string(), z.array(z.string())]).nullish(),
   seed: optionalInt,
   priority: optionalInt,
-  cache_salt: z.string().nullish(),
+  cache_salt: text,
   kv_transfer_params: kvTransfer.nullish(),
   // 63 random bits. A number keeps 53 of them, the same on both legs.
   bootstrap_room: z.union([z.number(), z.string()]).nullish(),
@@ -59,20 +92,17 @@ const toolChoice = z.union([
   z.looseObject({ function: z.looseObject({ name: z.string() }) }),
 ]);
 
+const toolCall = z.looseObject({ function: z.looseObject({ arguments: z.string() }) });
+const message = z.looseObject({
+  role: z.string(),
+  content: content.optional(),
+  tool_calls: z.array(toolCall).nullish(),
+});
+
 const chatSchema = z.looseObject({
   ...shared,
   max_completion_tokens: z.int().positive().nullish(),
-  messages: z
-    .array(
-      z.looseObject({
-        role: z.string(),
-        content: content.optional(),
-        tool_calls: z
-          .array(z.looseObject({ function: z.looseObject({ arguments: z.string() }) }))
-          .nullish(),
-      }),
-    )
-    .min(1),
+  messages: z.array(message).min(1),
   tools: z.array(tool).nullish(),
   tool_choice: toolChoice.nullish(),
   logprobs: flag,
@@ -96,7 +126,6 @@ const completionSchema = z.looseObject({
 type Chat = z.infer<typeof chatSchema>;
 type Completion = z.infer<typeof completionSchema>;
 
-/** The bytes of a text. */
 export type BytesOf = (text: string) => Buffer;
 function utf8(text: string): Buffer {
   return Buffer.from(text, 'utf8');
@@ -105,14 +134,12 @@ function utf8(text: string): Buffer {
 /** Reads a chat completion as vLLM does. Throws ApiError. */
 export function readChat(raw: unknown, bytesOf: BytesOf = utf8): GenerationRequest {
   const data = parseBody(chatSchema, raw);
-  const { mustCallTool, tools } = toolsOf(data);
   return {
     ...common(data, 'chat'),
     prompts: [chatTokenIds(data, bytesOf)],
     outputTokensMax: data.max_completion_tokens ?? data.max_tokens ?? undefined,
     logprobs: data.logprobs === true ? (data.top_logprobs ?? 0) : undefined,
-    tools,
-    mustCallTool,
+    ...toolsOf(data),
   };
 }
 
@@ -130,10 +157,7 @@ export function readCompletion(raw: unknown, bytesOf: BytesOf = utf8): Generatio
   };
 }
 
-type Common = Omit<
-  GenerationRequest,
-  'prompts' | 'outputTokensMax' | 'logprobs' | 'tools' | 'mustCallTool'
->;
+type Common = Omit<GenerationRequest, 'prompts' | 'outputTokensMax' | 'logprobs' | keyof Tools>;
 
 function common(data: Chat | Completion, api: GenerationRequest['api']): Common {
   const { stop } = data;
@@ -191,7 +215,6 @@ function textsOf({ content: text, tool_calls: calls }: ChatMessage): readonly st
   return [...texts, ...(calls ?? []).map((call) => call.function.arguments)];
 }
 
-/** The token ids of each prompt. */
 export function promptTokenIds(
   prompt: TextOrTokens,
   bytesOf: BytesOf = utf8,
@@ -203,22 +226,16 @@ export function promptTokenIds(
   );
 }
 
-function toolsOf({ tools, tool_choice: choice }: Chat): {
-  readonly tools: readonly ToolSpec[];
-  readonly mustCallTool: boolean;
-} {
+type Tools = Pick<GenerationRequest, 'tools' | 'mustCallTool'>;
+
+function toolsOf({ tools, tool_choice: choice }: Chat): Tools {
   const known = (tools ?? []).map(({ function: { name, parameters } }) => ({ name, parameters }));
   if (typeof choice === 'object' && choice !== null) {
     const { name } = choice.function;
     const named = known.filter((each) => each.name === name);
-    if (named.length === 0) {
-      throw new ApiError(
-        400,
-        `tool_choice names ${name}, which is not among the tools`,
-        'tool_choice',
-      );
-    }
-    return { tools: named, mustCallTool: true };
+    if (named.length > 0) return { tools: named, mustCallTool: true };
+    const message = `tool_choice names ${name}, which is not among the tools`;
+    throw new ApiError(400, message, 'tool_choice');
   }
   if (choice === 'none') return { tools: [], mustCallTool: false };
   if (choice === 'required' && known.length === 0) {

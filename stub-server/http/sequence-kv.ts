@@ -2,7 +2,7 @@ import { request } from 'node:http';
 import type { RemoteKv } from '../engine/sequence.ts';
 import { type DecodeLeg, type KvLegs, kvLegsOf } from '../pd/kv-contract.ts';
 import { ApiError } from './api-error.ts';
-import type { GenerationTerms } from './generation-request.ts';
+import type { GenerationTerms } from './read-generation.ts';
 import type { Replica } from './replica.ts';
 
 /** Finds a server of this process by `host:port`. */

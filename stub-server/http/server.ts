@@ -1,6 +1,5 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { ApiError, sendError, sendJson } from './api-error.ts';
-import { BodyBuffers } from './body-buffers.ts';
 import { LongTexts } from './long-texts.ts';
 import type { Replica } from './replica.ts';
 import { ALWAYS_SERVED, type Call, ROUTES, type Route } from './routes.ts';
@@ -12,8 +11,12 @@ const BODY_BYTES_MAX = 64 * 1024 * 1024;
 const FORCED_TOKENS_HEADER = 'x-stub-output-tokens';
 /** vLLM's header for the data-parallel rank. */
 const RANK_HEADER = 'x-data-parallel-rank';
-/** Maximum length of a request id from a client. */
 const REQUEST_ID_MAX = 256;
+/** Number and size of the buffers that are kept for the next body: at most 16 MiB in total. */
+const KEPT_MAX = 16;
+const KEPT_BYTES_MAX = 1024 * 1024;
+/** Smaller buffers are cheap to allocate. */
+const KEPT_BYTES_MIN = 64 * 1024;
 
 /** Creates the HTTP server of one model server, with vLLM's answers. The caller makes it listen. */
 export function createStubServer(replica: Replica, findReplica: ReplicaDirectory): Server {
@@ -83,10 +86,8 @@ function forcedTokens({ headers }: IncomingMessage): number | undefined {
   if (text === undefined) return undefined;
   const tokens = Number(text);
   if (Number.isInteger(tokens) && tokens > 0) return tokens;
-  throw new ApiError(
-    400,
-    `${FORCED_TOKENS_HEADER}: ${String(text)} is not a positive whole number`,
-  );
+  const value = String(text);
+  throw new ApiError(400, `${FORCED_TOKENS_HEADER}: ${value} is not a positive whole number`);
 }
 
 /** The rank that the header names. Each port of a server accepts requests for any of its ranks. */
@@ -95,10 +96,8 @@ function rankOf({ headers }: IncomingMessage, replica: Replica): Replica {
   if (text === undefined) return replica;
   const rank = replica.ranks[text === '' ? -1 : Number(text)];
   if (rank !== undefined) return rank;
-  throw new ApiError(
-    400,
-    `${RANK_HEADER}: ${String(text)} is no rank of this server, which has 0 to ${replica.ranks.length - 1}`,
-  );
+  const message = `${RANK_HEADER}: ${String(text)} is no rank of this server, which has 0 to ${replica.ranks.length - 1}`;
+  throw new ApiError(400, message);
 }
 
 function parsed<T>(body: Buffer, parse: (body: Buffer) => T): T {
@@ -106,6 +105,24 @@ function parsed<T>(body: Buffer, parse: (body: Buffer) => T): T {
     return parse(body);
   } catch (error) {
     throw new ApiError(400, error instanceof Error ? error.message : 'not JSON');
+  }
+}
+
+/** Reuses memory of request bodies: hundreds of long prompts per second would become garbage. */
+class BodyBuffers {
+  readonly #kept: Buffer[] = [];
+
+  /** A buffer of at least `bytes` bytes with undefined content. */
+  take(bytes: number): Buffer {
+    const at = this.#kept.findIndex((buffer) => buffer.length >= bytes);
+    const [found] = at < 0 ? [] : this.#kept.splice(at, 1);
+    return found ?? Buffer.allocUnsafe(bytes);
+  }
+
+  /** The caller must not use the buffer after this. */
+  giveBack(buffer: Buffer): void {
+    const fits = buffer.length >= KEPT_BYTES_MIN && buffer.length <= KEPT_BYTES_MAX;
+    if (fits && this.#kept.length < KEPT_MAX) this.#kept.push(buffer);
   }
 }
 

@@ -1,13 +1,21 @@
 import type { ServerResponse } from 'node:http';
 import type { SequenceUsage } from '../engine/sequence.ts';
 import { ApiError } from './api-error.ts';
-import type { GenerationTerms } from './generation-request.ts';
 import { chatLogprobs, completionLogprobs } from './logprobs.ts';
 import type { Answer } from './plan-answer.ts';
+import type { GenerationTerms } from './read-generation.ts';
 import { type Envelope, toolCallId, usageObject } from './whole-reply.ts';
 
 /** Real lateness of the engine per further token in a chunk. Timers alone are late by 1 or 2 ms. */
 const LATE_MS = 20;
+
+interface StreamParts {
+  readonly response: ServerResponse;
+  readonly envelope: Envelope;
+  readonly answers: readonly Answer[];
+  /** The current lateness of the engine, in real time. */
+  readonly lateMs: () => number;
+}
 
 interface Choice {
   readonly answer: Answer;
@@ -18,27 +26,14 @@ interface Choice {
 /** An answer as server-sent events, one chunk per token; more where client or server is slow. */
 export class StreamReply {
   readonly #request: GenerationTerms;
-  readonly #response: ServerResponse;
+  readonly #parts: StreamParts;
   readonly #choices: readonly Choice[];
   readonly #head: string;
-  readonly #envelope: Envelope;
-  readonly #lateMs: () => number;
 
-  constructor(
-    request: GenerationTerms,
-    parts: {
-      readonly response: ServerResponse;
-      readonly envelope: Envelope;
-      readonly answers: readonly Answer[];
-      /** In real time. */
-      readonly lateMs: () => number;
-    },
-  ) {
-    const { response, envelope, answers, lateMs } = parts;
+  constructor(request: GenerationTerms, parts: StreamParts) {
+    const { response, envelope, answers } = parts;
     this.#request = request;
-    this.#response = response;
-    this.#envelope = envelope;
-    this.#lateMs = lateMs;
+    this.#parts = parts;
     this.#choices = answers.map((answer) => ({ answer, sent: 0, characters: 0 }));
     const object = request.api === 'chat' ? 'chat.completion.chunk' : 'text_completion';
     const { id, created, model } = envelope;
@@ -55,7 +50,7 @@ export class StreamReply {
     if (choice === undefined) return;
     const last = count >= choice.answer.tokens;
     // The client or the server is too slow: wait for more tokens, except at the end.
-    if (!last && (this.#response.writableNeedDrain || this.#waits(choice, count))) return;
+    if (!last && (this.#parts.response.writableNeedDrain || this.#waits(choice, count))) return;
     if (this.#request.api === 'chat' && choice.sent === 0)
       this.#write(index, opening(index, choice));
     const from = choice.sent;
@@ -67,30 +62,30 @@ export class StreamReply {
   end(usage: SequenceUsage, kvTransfer: object | undefined): void {
     if (this.#request.includeUsage || kvTransfer !== undefined) {
       const chunk = {
-        ...this.#envelope,
+        ...this.#parts.envelope,
         object: this.#request.api === 'chat' ? 'chat.completion.chunk' : 'text_completion',
         choices: [],
         ...(this.#request.includeUsage && { usage: usageObject(usage) }),
         ...(kvTransfer !== undefined && { kv_transfer_params: kvTransfer }),
       };
-      this.#response.write(`data: ${JSON.stringify(chunk)}\n\n`);
+      this.#parts.response.write(`data: ${JSON.stringify(chunk)}\n\n`);
     }
-    this.#response.end('data: [DONE]\n\n');
+    this.#parts.response.end('data: [DONE]\n\n');
   }
 
   /** Sends the error as an event, because the status is already sent. */
   fail(message: string): void {
     const { body } = new ApiError(500, message);
-    this.#response.end(`data: ${JSON.stringify(body)}\n\ndata: [DONE]\n\n`);
+    this.#parts.response.end(`data: ${JSON.stringify(body)}\n\ndata: [DONE]\n\n`);
   }
 
   /** Whether a token waits for the next. The first one does not: clients measure its time. */
   #waits({ sent }: Choice, count: number): boolean {
-    return sent > 0 && count - sent < 1 + Math.floor(this.#lateMs() / LATE_MS);
+    return sent > 0 && count - sent < 1 + Math.floor(this.#parts.lateMs() / LATE_MS);
   }
 
   #write(index: number, rest: string): void {
-    this.#response.write(`${this.#head}${index},${rest}}]}\n\n`);
+    this.#parts.response.write(`${this.#head}${index},${rest}}]}\n\n`);
   }
 
   #piece(

@@ -1,7 +1,7 @@
 import type { SequenceUsage } from '../engine/sequence.ts';
-import type { GenerationTerms } from './generation-request.ts';
 import { chatLogprobs, completionLogprobs } from './logprobs.ts';
 import type { Answer } from './plan-answer.ts';
+import type { GenerationTerms } from './read-generation.ts';
 
 /** The common fields of every answer and every chunk of one. */
 export interface Envelope {

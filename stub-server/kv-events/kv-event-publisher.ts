@@ -1,5 +1,5 @@
 import { Publisher, Router } from 'zeromq';
-import { ListenError } from '../../src/runtime/listen-error.ts';
+import { ListenError } from '../../src/runtime/listen.ts';
 import { encodeBatch } from './encode-batch.ts';
 import type { KvEvent, KvEventFormat } from './kv-event.ts';
 
@@ -44,12 +44,8 @@ export class KvEventPublisher {
   }
 
   async open(): Promise<void> {
-    const {
-      endpoint,
-      replayEndpoint,
-      bind = /\*|::|^ipc:|^inproc:/.test(endpoint),
-    } = this.#options;
-    if (bind) await bindTo(this.#publisher, endpoint);
+    const { endpoint, replayEndpoint, bind } = this.#options;
+    if (bind ?? /\*|::|^ipc:|^inproc:/.test(endpoint)) await bindTo(this.#publisher, endpoint);
     else this.#publisher.connect(endpoint);
     if (replayEndpoint === undefined) return;
     await bindTo(this.#router, replayEndpoint);

@@ -7,7 +7,6 @@ import { Histogram } from './histogram.ts';
 
 /** Counts of an engine since its start, as vLLM V1 counts them. */
 export class EngineStats implements EngineObserver {
-  /** Requests that the API server has received. */
   requests = 0;
   promptTokens = 0;
   cachedPromptTokens = 0;
@@ -17,7 +16,6 @@ export class EngineStats implements EngineObserver {
   prefixQueriedTokens = 0;
   prefixHitTokens = 0;
   preemptions = 0;
-  /** Generated tokens per second in the last step. */
   tokensPerSecond = 0;
   readonly finished: Record<FinishReason, number> = { stop: 0, length: 0, abort: 0, error: 0 };
   readonly firstToken: Histogram = new Histogram(buckets.FIRST_TOKEN);

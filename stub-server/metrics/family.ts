@@ -85,6 +85,11 @@ export function info(name: string, help: string, info: InfoFamily['info']): Fami
   return { type: 'info', name, help, info };
 }
 
+/** Most engines begin the help of a histogram like this. */
+export function histogramsOf(table: Table<StatsField<Histogram>>): readonly Family[] {
+  return histograms(table).map((each) => ({ ...each, help: `Histogram of ${each.help}` }));
+}
+
 /** A gauge or counter with one series per value of a label. */
 export function labelled(
   type: 'gauge' | 'counter',

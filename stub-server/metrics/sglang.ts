@@ -1,6 +1,6 @@
 import {
   type Dialect,
-  histograms,
+  histogramsOf,
   hitRate,
   info,
   kvUsage,
@@ -46,19 +46,10 @@ export const SGLANG: Dialect = {
         'Number of requests aborted.',
       ],
     }),
-    ...histograms({
-      time_to_first_token_seconds: [
-        'sglangFirstToken',
-        'Histogram of time to first token in seconds.',
-      ],
-      inter_token_latency_seconds: [
-        'sglangInterToken',
-        'Histogram of inter-token latency in seconds.',
-      ],
-      e2e_request_latency_seconds: [
-        'sglangRequest',
-        'Histogram of end-to-end request latency in seconds.',
-      ],
+    ...histogramsOf({
+      time_to_first_token_seconds: ['sglangFirstToken', 'time to first token in seconds.'],
+      inter_token_latency_seconds: ['sglangInterToken', 'inter-token latency in seconds.'],
+      e2e_request_latency_seconds: ['sglangRequest', 'end-to-end request latency in seconds.'],
     }),
     info('cache_config_info', 'Information of the cache.', ({ blockTokens, kvBlocks }) => ({
       value: 1,

@@ -3,6 +3,7 @@ import {
   type Dialect,
   type Family,
   histograms,
+  histogramsOf,
   type InfoFamily,
   info,
   kvUsage,
@@ -37,31 +38,26 @@ const COMMON: readonly Family[] = [
     generation_tokens_total: ['generatedTokens', 'Number of generation tokens processed.'],
   }),
   requestSuccess('Count of successfully processed requests.'),
+  ...histogramsOf({
+    iteration_tokens_total: ['stepTokens', 'number of tokens per engine_step.'],
+    time_to_first_token_seconds: ['firstToken', 'time to first token in seconds.'],
+    e2e_request_latency_seconds: ['request', 'e2e request latency in seconds.'],
+    request_queue_time_seconds: ['queue', 'time spent in WAITING phase for request.'],
+    request_inference_time_seconds: ['inference', 'time spent in RUNNING phase for request.'],
+    request_prefill_time_seconds: ['prefill', 'time spent in PREFILL phase for request.'],
+    request_decode_time_seconds: ['decode', 'time spent in DECODE phase for request.'],
+  }),
   ...histograms({
-    iteration_tokens_total: ['stepTokens', 'Histogram of number of tokens per engine_step.'],
-    time_to_first_token_seconds: ['firstToken', 'Histogram of time to first token in seconds.'],
-    e2e_request_latency_seconds: ['request', 'Histogram of e2e request latency in seconds.'],
-    request_queue_time_seconds: ['queue', 'Histogram of time spent in WAITING phase for request.'],
-    request_inference_time_seconds: [
-      'inference',
-      'Histogram of time spent in RUNNING phase for request.',
-    ],
-    request_prefill_time_seconds: [
-      'prefill',
-      'Histogram of time spent in PREFILL phase for request.',
-    ],
-    request_decode_time_seconds: ['decode', 'Histogram of time spent in DECODE phase for request.'],
     request_prompt_tokens: ['requestPromptTokens', 'Number of prefill tokens processed.'],
     request_generation_tokens: ['requestGeneratedTokens', 'Number of generation tokens processed.'],
+  }),
+  ...histogramsOf({
     request_max_num_generation_tokens: [
       'requestGeneratedTokens',
-      'Histogram of maximum number of requested generation tokens.',
+      'maximum number of requested generation tokens.',
     ],
-    request_params_max_tokens: [
-      'requestTokensMax',
-      'Histogram of the max_tokens request parameter.',
-    ],
-    request_params_n: ['requestAnswers', 'Histogram of the n request parameter.'],
+    request_params_max_tokens: ['requestTokensMax', 'the max_tokens request parameter.'],
+    request_params_n: ['requestAnswers', 'the n request parameter.'],
   }),
   ...series('counter', {
     spec_decode_num_drafts_total: [
@@ -126,17 +122,17 @@ export const VLLM: Dialect = {
         'External prefix cache hits, in tokens.',
       ],
     }),
-    ...histograms({
-      inter_token_latency_seconds: ['interToken', 'Histogram of inter-token latency in seconds.'],
+    ...histogramsOf({
+      inter_token_latency_seconds: ['interToken', 'inter-token latency in seconds.'],
       request_time_per_output_token_seconds: [
         'perOutputToken',
-        'Histogram of time_per_output_token_seconds per request.',
+        'time_per_output_token_seconds per request.',
       ],
       request_prefill_kv_computed_tokens: [
         'requestComputedTokens',
-        'Histogram of new KV tokens computed during prefill.',
+        'new KV tokens computed during prefill.',
       ],
-      request_num_preemptions: ['requestPreemptions', 'Histogram of preemptions per request.'],
+      request_num_preemptions: ['requestPreemptions', 'preemptions per request.'],
     }),
     labelled('gauge', 'engine_sleep_state', {
       help: 'Engine sleep state; awake = 0 means engine is sleeping.',
@@ -169,15 +165,12 @@ export const VLLM_2025: Dialect = {
         'GPU prefix cache hits, in terms of number of cached tokens.',
       ],
     }),
-    ...histograms({
-      time_per_output_token_seconds: [
-        'interToken',
-        'Histogram of time per output token in seconds.',
-      ],
-      inter_token_latency_seconds: ['interToken', 'Histogram of inter-token latency in seconds.'],
+    ...histogramsOf({
+      time_per_output_token_seconds: ['interToken', 'time per output token in seconds.'],
+      inter_token_latency_seconds: ['interToken', 'inter-token latency in seconds.'],
       time_per_prefill_token_request_seconds: [
         'perPrefillToken',
-        'Histogram of time per prefill token per request.',
+        'time per prefill token per request.',
       ],
     }),
   ],

@@ -3,7 +3,6 @@ import type { StubOptions } from './stub-options.ts';
 export interface EngineAddress {
   /** Index of its server in the pool, from 0. */
   readonly server: number;
-  /** Data-parallel rank in the server. */
   readonly rank: number;
   readonly host: string;
   /** 0 takes a free port. */

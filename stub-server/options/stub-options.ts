@@ -9,10 +9,10 @@ import type { DialectName } from '../metrics/metrics-page.ts';
 import type { ServerRole } from '../pd/kv-contract.ts';
 import { KV_LINK_DEFAULT, type KvLink } from '../pd/kv-fabric.ts';
 import { hardwarePreset } from '../presets/hardware-preset.ts';
-import { PRESETS, type PresetName } from '../presets/presets.ts';
+import { PRESETS, type Preset, type PresetName } from '../presets/presets.ts';
 
 /** Options of one stub server, or of a pool of equal ones. Times are model time. */
-export interface StubOptions {
+export interface StubOptions extends Omit<Preset, 'accelerators'> {
   readonly count: number;
   readonly host: string;
   /** The first of consecutive ports, one per server and rank; 0 takes free ones. */
@@ -26,15 +26,11 @@ export interface StubOptions {
   readonly engine: DialectName;
   readonly loras: readonly string[];
   readonly lorasMax: number;
-  readonly latency: LatencyCoefficients;
   /** Factor on the step time of `latency`. */
   readonly slowdown: number;
   /** Relative standard deviation of step times. */
   readonly jitter: number;
-  readonly kvBlocks: number;
   readonly blockTokens: number;
-  readonly sequencesMax: number;
-  readonly batchedTokensMax: number;
   readonly policy: 'fcfs' | 'priority';
   readonly speculative?: SpeculationOptions | undefined;
   /** For contracts that distinguish the legs of a request by their server. */
@@ -42,38 +38,28 @@ export interface StubOptions {
   readonly kvLink: KvLink;
   /** Whether it shares a store of KV with the other servers of its model. */
   readonly sharedStorage: boolean;
-  /** Model time per real time. */
   readonly speed: number;
   readonly seed: number;
-  readonly admissionMs: number;
   readonly completionMs: number;
   /** Duration of the start; /health answers 503 meanwhile. */
   readonly startupMs: number;
   /** First port for KV events, one per endpoint; 0 takes free ones. Undefined: no events. */
   readonly kvEventsPort?: number | undefined;
-  /** First port for replays of missed events. */
   readonly kvEventsReplayPort?: number | undefined;
   readonly kvEventsFormat: KvEventFormat;
-  /** Scheduled faults. */
   readonly faults: readonly TimedFault[];
 }
 
 const presetNames = Object.keys(PRESETS) as [PresetName, ...PresetName[]];
 const acceleratorNames = Object.keys(ACCELERATORS) as [AcceleratorName, ...AcceleratorName[]];
 const positive = z.int().positive().optional();
-const milliseconds = z.number().nonnegative().optional();
 const share = z.number().min(0).max(1);
 const port = z.int().min(0).max(65_535);
 
 const ms = z.number().nonnegative();
+const terms = { baseMs: ms, perPrefillTokenMs: ms, perDecodeSequenceMs: ms, perContextTokenMs: ms };
 const latencySchema: z.ZodType<LatencyCoefficients> = z.discriminatedUnion('kind', [
-  z.strictObject({
-    kind: z.literal('linear'),
-    baseMs: ms,
-    perPrefillTokenMs: ms,
-    perDecodeSequenceMs: ms,
-    perContextTokenMs: ms,
-  }),
+  z.strictObject({ kind: z.literal('linear'), ...terms }),
   z.strictObject({
     kind: z.literal('roofline'),
     stepMs: ms,
@@ -125,25 +111,22 @@ const SERVER_FIELDS = {
       acceptance: z
         .union([share, z.array(share).min(1).max(SPECULATION_TOKENS_MAX)])
         .transform((value) => (typeof value === 'number' ? [value] : value)),
-      draftMs: z.number().nonnegative().default(0),
+      draftMs: ms.default(0),
     })
     .optional(),
   role: z.enum(['both', 'prefill', 'decode']).default('both'),
   kvLink: z
     .strictObject({
       gigabytesPerSecond: z.number().positive().default(KV_LINK_DEFAULT.gigabytesPerSecond),
-      setupMs: z.number().nonnegative().default(KV_LINK_DEFAULT.setupMs),
+      setupMs: ms.default(KV_LINK_DEFAULT.setupMs),
       bytesPerToken: z.number().positive().default(KV_LINK_DEFAULT.bytesPerToken),
     })
     .default(KV_LINK_DEFAULT),
   sharedStorage: z.boolean().default(false),
-  baseMs: milliseconds,
-  perPrefillTokenMs: milliseconds,
-  perDecodeSequenceMs: milliseconds,
-  perContextTokenMs: milliseconds,
-  admissionMs: milliseconds,
-  completionMs: z.number().nonnegative().default(0),
-  startupMs: z.number().nonnegative().default(0),
+  ...z.object(terms).partial().shape,
+  admissionMs: ms.optional(),
+  completionMs: ms.default(0),
+  startupMs: ms.default(0),
 };
 
 const SPEED_MIN = 0.1;

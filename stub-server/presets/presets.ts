@@ -64,8 +64,7 @@ export type PresetName =
  * hundred tokens.
  */
 export const PRESETS: Readonly<Record<PresetName, Preset>> = {
-  // The linear engine of the project's policy study, with the memory of an 8 B model on one 80 GB
-  // accelerator.
+  // The linear engine of the project's policy study, with an 8 B model's memory on 80 GB.
   study: {
     latency: {
       kind: 'linear',
@@ -79,8 +78,7 @@ export const PRESETS: Readonly<Record<PresetName, Preset>> = {
     batchedTokensMax: 8192,
     admissionMs: 0,
   },
-  // Fitted to vLLM 0.11.0 on one H100-80GB (inference-perf, KubeCon NA 2025, 21 load points); the
-  // mean error of E2E is 4.2 %.
+  // Fitted to vLLM 0.11.0 (inference-perf, KubeCon NA 2025, 21 points); mean error of E2E: 4.2 %.
   'llama-3.1-8b-h100': {
     latency: roofline(0.56, 7, 21.3, 14.7, 40, 5.3e-7, 0.49, 2.9),
     kvBlocks: 27_000,
