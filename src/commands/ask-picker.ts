@@ -1,21 +1,25 @@
+import { Option } from 'commander';
 import { CommandFailure } from './command-errors.ts';
 
-/** Even a busy picker answers within this time. */
 const ANSWER_TIMEOUT_MS = 10_000;
-
-/** The metrics port of a picker on this machine, by default. */
-export const DEFAULT_ADMIN = '127.0.0.1:9090';
-
 const HINT = 'give the address of its --metrics-port with --admin';
 
-export interface PickerQuestion {
+interface PickerQuestion {
   /** The picker's metrics port: `host:port`, or a URL. */
   readonly admin: string;
   readonly path: string;
   readonly method?: 'GET' | 'POST' | undefined;
 }
 
-/** The document at a path of a running picker's metrics port. Throws CommandFailure: no picker there, or its refusal. */
+/** `--admin <address>`, a picker on this machine by default. */
+export function adminOption(): Option {
+  return new Option('--admin <address>', 'the picker’s metrics port').default('127.0.0.1:9090');
+}
+
+/**
+ * The document at a path of a running picker's metrics port. Throws CommandFailure if there is no
+ * picker, and with its message if it refuses.
+ */
 export async function askPicker<T>({ admin, path, method = 'GET' }: PickerQuestion): Promise<T> {
   let status: number;
   let text: string;
@@ -28,7 +32,7 @@ export async function askPicker<T>({ admin, path, method = 'GET' }: PickerQuesti
   } catch (error) {
     throw new CommandFailure(`no picker at ${admin} (${reasonOf(error)}); ${HINT}`);
   }
-  const document = objectIn(text);
+  const document = parsedObject(text);
   if (document === undefined) {
     throw new CommandFailure(`${admin} answered ${status} without JSON; ${HINT}`);
   }
@@ -43,12 +47,10 @@ function reasonOf(error: unknown): string {
   return error.cause instanceof Error ? error.cause.message : error.message;
 }
 
-function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {
+function parsedObject(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null
-      ? (value as Readonly<Record<string, unknown>>)
-      : undefined;
+    return value instanceof Object ? (value as Readonly<Record<string, unknown>>) : undefined;
   } catch {
     return undefined;
   }

@@ -1,11 +1,11 @@
-/** A command was used correctly and failed: exit code 1. The message is the sentence for the user. */
+/** A command was used correctly and failed. The message is a sentence for the user. */
 export class CommandFailure extends Error {
   override readonly name = 'CommandFailure';
 }
 
 export interface ErrorReport {
   readonly sentence: string;
-  /** 2 where an argument or a file that was given cannot be used, 1 where the command failed otherwise. */
+  /** 2 if an argument or a file cannot be used, 1 if the command failed otherwise. */
   readonly exitCode: 1 | 2;
 }
 
@@ -28,14 +28,14 @@ const FILE_FAULTS: Readonly<Record<string, string>> = {
   ENOSPC: 'does not fit: the disk is full',
 };
 
-/** What the user gets to read of an error that the user can mend; undefined for an error of ours, which needs its stack. */
+/** An error that the user can correct as a sentence; undefined for one that needs its stack. */
 export function reportOf(error: unknown): ErrorReport | undefined {
   if (!(error instanceof Error)) return undefined;
   const exitCode = EXIT_CODES.get(error.name);
   if (exitCode !== undefined) return { sentence: error.message, exitCode };
   const { code, path } = error as NodeJS.ErrnoException;
   const fault = code === undefined ? undefined : FILE_FAULTS[code];
-  // Reading a folder is the one fault whose path the system does not name.
+  // Only for a folder that is read as a file, the system does not name the path.
   if (fault === undefined || (path === undefined && code !== 'EISDIR')) return undefined;
   return { sentence: `${path ?? 'the file that was given'}: ${fault}`, exitCode: 2 };
 }

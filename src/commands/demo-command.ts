@@ -33,25 +33,12 @@ const PROGRESS_LINES = 4;
 /** Rejects with ConfigError if the policy is not a valid configuration. */
 type CheckPolicy = (policy: string) => Promise<void>;
 
-/** `pointsman demo`. */
 export function demoCommand(checkPolicy: CheckPolicy): Command {
   return new Command('demo')
-    .description(
-      'compare policies on this machine: stubs, picker, Envoy and a minute of a real trace',
-    )
-    .option(
-      '--arrivals <times>',
-      'how many times faster than in the trace requests arrive',
-      above0,
-      ARRIVALS_DEFAULT,
-    )
+    .description('compare policies with stubs, picker, Envoy and a minute of a real trace')
+    .option('--arrivals <times>', 'speed of arrivals, 1 as in the trace', above0, ARRIVALS_DEFAULT)
     .option('--stubs <n>', 'number of model-server stubs', atLeastOne, 8)
-    .option(
-      '--policies <names>',
-      'configurations to compare: names or files, separated by commas',
-      names,
-      POLICIES,
-    )
+    .option('--policies <list>', 'configurations: names or files, with commas', names, POLICIES)
     .option('--no-envoy', 'use the embedded gateway instead of Envoy')
     .option('--json', 'print one JSON document on stdout', false)
     .action(async (flags: DemoFlags) => {
@@ -64,22 +51,20 @@ export function demoCommand(checkPolicy: CheckPolicy): Command {
 async function runUntilStopped(flags: DemoFlags): Promise<number> {
   const stopping = new AbortController();
   let exitCode = 0;
-  for (const [signal, code] of [
-    ['SIGINT', 130],
-    ['SIGTERM', 143],
-  ] as const) {
+  const stopAt = (signal: NodeJS.Signals, code: number): void => {
     process.once(signal, () => {
       exitCode = code;
       stopping.abort();
       // A second signal ends this process at once; its children end with it.
       process.once(signal, () => process.exit(code));
     });
-  }
+  };
+  stopAt('SIGINT', 130);
+  stopAt('SIGTERM', 143);
   try {
     const report = await runDemo(flags, stopping.signal);
-    process.stdout.write(
-      flags.json ? `${JSON.stringify(report, undefined, 2)}\n` : renderDemo(report),
-    );
+    const text = flags.json ? `${JSON.stringify(report, undefined, 2)}\n` : renderDemo(report);
+    process.stdout.write(text);
     if (report.policies.some(({ errors }) => errors > 0)) exitCode = 1;
   } catch (error) {
     if (!stopping.signal.aborted) throw error;
@@ -163,8 +148,8 @@ function printLine(line: string): void {
 
 function names(text: string): readonly string[] {
   const given = text
-    .split(',')
-    .map((each) => each.trim())
+    .trim()
+    .split(/\s*,\s*/)
     .filter((each) => each !== '');
   if (given.length > 0) return given;
   throw new InvalidArgumentError('must name at least one configuration.');

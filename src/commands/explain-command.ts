@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import type { Explanation } from '../journal/explain/explanation.ts';
 import { explanationText, outcomeText, textTable } from '../journal/explain/explanation-text.ts';
 import type { DecisionLine, DecisionList } from '../serve/admin/decision-documents.ts';
-import { askPicker, DEFAULT_ADMIN } from './ask-picker.ts';
+import { adminOption, askPicker } from './ask-picker.ts';
 
 interface ExplainFlags {
   readonly admin: string;
@@ -12,17 +12,14 @@ interface ExplainFlags {
 
 const LATEST = '/debug/decisions?limit=20';
 
-/** `pointsman explain`. */
 export function explainCommand(): Command {
   return new Command('explain')
-    .description(
-      'explain why a running picker sent a request where it did, if it is among its last decisions',
-    )
+    .description('explain one of the last decisions of a running picker')
     .argument(
       '[request-id]',
-      'the x-request-id of the request, or the picker’s own id of it; the latest are listed without it',
+      'the x-request-id, or the picker’s own id; lists the latest if absent',
     )
-    .option('--admin <address>', 'the picker’s metrics port', DEFAULT_ADMIN)
+    .addOption(adminOption())
     .option('--all', 'print every endpoint, however many', false)
     .option('--json', 'print one JSON document', false)
     .action(async (id: string | undefined, { admin, all, json }: ExplainFlags) => {
@@ -33,8 +30,8 @@ export function explainCommand(): Command {
       }
       const path = `/debug/explain?id=${encodeURIComponent(id)}`;
       const explanation = await askPicker<Explanation>({ admin, path });
-      if (json) process.stdout.write(`${JSON.stringify(explanation)}\n`);
-      else process.stdout.write(explanationText(explanation, { all, time: timeOf(explanation) }));
+      const text = explanationText(explanation, { all, time: timeOf(explanation) });
+      process.stdout.write(json ? `${JSON.stringify(explanation)}\n` : text);
     });
 }
 

@@ -11,20 +11,12 @@ interface GatewayFlags {
   readonly json: boolean;
 }
 
-/** `pointsman gateway`. */
 export function gatewayCommand(): Command {
   return new Command('gateway')
-    .description(
-      'run the embedded gateway: HTTP in front of model servers, for machines without Envoy',
-    )
+    .description('run the embedded gateway, an HTTP proxy for machines without Envoy')
     .option('--host <address>', 'listen on this address', '127.0.0.1')
     .option('--port <port>', 'listen on this port; 0 selects a free one', port, 8081)
-    .option(
-      '--picker <host:port>',
-      'ext_proc address of `pointsman serve`',
-      address,
-      '127.0.0.1:9002',
-    )
+    .option('--picker <host:port>', 'ext_proc address of `serve`', address, '127.0.0.1:9002')
     .option('--insecure', 'connect without TLS, to `pointsman serve --insecure`', false)
     .option('--json', 'print the port as one JSON document on stdout once listening', false)
     .action(async (flags: GatewayFlags) => {

@@ -2,6 +2,8 @@ import { InvalidArgumentError, Option } from 'commander';
 
 /** Parsers for option values. They throw InvalidArgumentError with the value and its bounds. */
 
+type NumberParser = (text: string) => number;
+
 /** Gathers the values of an option that may be given several times. */
 export function collect(value: string, before: readonly string[]): readonly string[] {
   return [...before, value];
@@ -13,16 +15,23 @@ export function anyNumber(text: string): number {
   throw new InvalidArgumentError(`${text} is not a number.`);
 }
 
-export function notNegative(text: string): number {
-  const value = anyNumber(text);
-  if (value >= 0) return value;
-  throw new InvalidArgumentError(`${text} is not a number of 0 or more.`);
-}
+export const notNegative: NumberParser = parserOf((n) => n >= 0, 'number of 0 or more');
+export const above0: NumberParser = parserOf((n) => n > 0, 'number above 0');
+export const wholeNumber: NumberParser = parserOf(
+  (n) => Number.isSafeInteger(n) && n >= 0,
+  'whole number of 0 or more',
+);
+export const atLeastOne: NumberParser = parserOf(
+  (n) => Number.isSafeInteger(n) && n >= 1,
+  'whole number of 1 or more',
+);
 
-export function above0(text: string): number {
-  const value = anyNumber(text);
-  if (value > 0) return value;
-  throw new InvalidArgumentError(`${text} is not a number above 0.`);
+function parserOf(fits: (value: number) => boolean, what: string): NumberParser {
+  return (text) => {
+    const value = anyNumber(text);
+    if (fits(value)) return value;
+    throw new InvalidArgumentError(`${text} is not a ${what}.`);
+  };
 }
 
 /** A number above 0 and at most 1. */
@@ -30,18 +39,6 @@ export function share(text: string): number {
   const value = above0(text);
   if (value <= 1) return value;
   throw new InvalidArgumentError(`${text} is above 1; give a share such as 0.95.`);
-}
-
-export function wholeNumber(text: string): number {
-  const value = anyNumber(text);
-  if (Number.isSafeInteger(value) && value >= 0) return value;
-  throw new InvalidArgumentError(`${text} is not a whole number of 0 or more.`);
-}
-
-export function atLeastOne(text: string): number {
-  const value = anyNumber(text);
-  if (Number.isSafeInteger(value) && value >= 1) return value;
-  throw new InvalidArgumentError(`${text} is not a whole number of 1 or more.`);
 }
 
 export function port(text: string): number {
@@ -52,10 +49,7 @@ export function port(text: string): number {
 
 /** `--plugin <file>`, which may be repeated. */
 export function pluginOption(): Option {
-  return new Option(
-    '--plugin <file>',
-    'module with plugin types of your own, may be repeated; see docs/plugins.md',
-  )
+  return new Option('--plugin <file>', 'module with plugin types, may be repeated; docs/plugins.md')
     .argParser(collect)
     .default([], 'none');
 }

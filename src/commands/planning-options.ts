@@ -2,9 +2,8 @@ import type { Command } from 'commander';
 import { type ServiceObjective, STUDY_OBJECTIVE } from '../lab/run-summary/service-objective.ts';
 import type { Prices } from '../lab/simulate/capacity-plan.ts';
 import { shapesOf } from '../lab/simulate/what-if.ts';
-import { above0, share } from './option-values.ts';
+import { above0, collect, share } from './option-values.ts';
 
-/** The options about capacity. */
 export interface PlanningFlags {
   readonly sloTtft: number;
   readonly sloTpot: number;
@@ -14,7 +13,7 @@ export interface PlanningFlags {
   readonly price: Prices;
 }
 
-export interface Planning {
+interface Planning {
   readonly objective: ServiceObjective;
   /** Whether to find the highest load that meets the objective. */
   readonly findSaturation: boolean;
@@ -26,40 +25,20 @@ export interface Planning {
 }
 
 export function addPlanningOptions(command: Command): Command {
-  const objective = STUDY_OBJECTIVE;
+  const { ttftMs, tpotMs, share: goodShare } = STUDY_OBJECTIVE;
   return command
-    .option(
-      '--slo-ttft <ms>',
-      'an answer is good if its first token comes sooner than this',
-      above0,
-      objective.ttftMs,
-    )
-    .option(
-      '--slo-tpot <ms>',
-      'and each further token takes less than this on average',
-      above0,
-      objective.tpotMs,
-    )
-    .option(
-      '--slo-share <share>',
-      'the objective: this share of the answers is good',
-      share,
-      objective.share,
-    )
+    .option('--slo-ttft <ms>', 'good answers have their first token sooner', above0, ttftMs)
+    .option('--slo-tpot <ms>', 'and each further token, on average, in less', above0, tpotMs)
+    .option('--slo-share <share>', 'this share of the answers must be good', share, goodShare)
     .option('--find-saturation', 'also find the highest load that meets the objective', false)
     .option(
       '--what-if <change>',
       'also simulate a changed pool, with its highest load and its cost; may be repeated: add-replica, ' +
         'remove-replica, replicas=4..12, kv×2, speed×1.5, prefill:decode=2:6, preset=NAME, a+b',
-      (change: string, before: readonly string[]) => [...before, change],
+      collect,
       [],
     )
-    .option(
-      '--price <[preset=]price>',
-      'price of an accelerator per hour; may be repeated with several presets',
-      withPrice,
-      new Map(),
-    );
+    .option('--price <[preset=]n>', 'of an accelerator-hour; repeatable', withPrice, new Map());
 }
 
 /** Throws ConfigError for a change that cannot be read. */

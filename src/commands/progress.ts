@@ -12,21 +12,16 @@ interface ProgressOptions {
   readonly format: string;
   /** First values of the format's own placeholders. */
   readonly payload?: object;
-  /** What stands before the bar. */
+  /** Text before the bar. */
   readonly label?: string;
-  /** Lines to print over the whole run where stderr is no terminal; 0 unless given. */
+  /** Number of lines over the whole run if stderr is no terminal; 0 unless given. */
   readonly lines?: number;
 }
 
-/** Shows progress on stderr: as a bar where that is a terminal, otherwise as a few lines. */
-export function startProgress({
-  total,
-  format,
-  payload,
-  label = '',
-  lines = 0,
-}: ProgressOptions): Progress {
-  if (!process.stderr.isTTY) return printLines({ total, format, label, lines });
+/** Shows progress on stderr: as a bar if that is a terminal, otherwise as a few lines. */
+export function startProgress(options: ProgressOptions): Progress {
+  const { total, format, payload, label = '' } = options;
+  if (!process.stderr.isTTY) return printLines(options);
   const bar = new SingleBar(
     { format: `  ${label}[{bar}] ${format}`, stream: process.stderr, hideCursor: true },
     Presets.shades_classic,
@@ -35,12 +30,7 @@ export function startProgress({
   return { update: (value, payload) => bar.update(value, payload), stop: () => bar.stop() };
 }
 
-function printLines({
-  total,
-  format,
-  label,
-  lines,
-}: Required<Omit<ProgressOptions, 'payload'>>): Progress {
+function printLines({ total, format, label = '', lines = 0 }: ProgressOptions): Progress {
   let next = total / lines;
   return {
     update: (value) => {

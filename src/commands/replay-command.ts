@@ -8,7 +8,7 @@ import { type Api, SERVED_BY_HEADER } from '../lab/replay/completion-target.ts';
 import { describeReplay } from '../lab/replay/describe-replay.ts';
 import { type Replayed, replayTo } from '../lab/replay/replay-to.ts';
 import type { ReportInput } from '../lab/report/report-page.ts';
-import { type ConfigReport, compare } from '../lab/run-summary/compare.ts';
+import { compare } from '../lab/run-summary/compare.ts';
 import { curvesOf } from '../lab/run-summary/curves.ts';
 import { binLength, hitLadder } from '../lab/run-summary/hit-ladder.ts';
 import { renderComparison } from '../lab/run-summary/render-comparison.ts';
@@ -44,15 +44,10 @@ const STOPPED_EXIT_CODE = 130;
 const PROGRESS_FORMAT =
   '{value}/{total} requests, {underWay} under way, {failed} failed, {duration_formatted}';
 
-/** `pointsman replay`. */
 export function replayCommand(): Command {
   const command = new Command('replay')
     .description('send a trace to a live gateway in real time')
-    .requiredOption(
-      '--target <url>',
-      'an OpenAI-compatible gateway or server; may be repeated, for one target after another',
-      webAddress,
-    )
+    .requiredOption('--target <url>', 'an OpenAI-compatible server; may be repeated', webAddress)
     .requiredOption('--trace <file>', 'a trace in any format, as for `pointsman simulate`')
     .option('--name <name>', 'name of a target in the results, in the same order', names, [])
     .option('--speed <times>', 'how many times faster than in the trace to send', above0, 1)
@@ -63,26 +58,11 @@ export function replayCommand(): Command {
         .choices(['completions', 'chat'])
         .default('completions'),
     )
-    .option(
-      '--header <line>',
-      '`name: value` to send with each request; may be repeated',
-      header,
-      {},
-    )
+    .option('--header <line>', '`name: value` to send, too; may be repeated', header, {})
     .option('--served-by <header>', 'the response header that names the server', SERVED_BY_HEADER)
-    .option(
-      '--template-tokens <n>',
-      'number of tokens that the target adds around each prompt',
-      wholeNumber,
-      0,
-    )
+    .option('--template-tokens <n>', 'tokens that the target adds to a prompt', wholeNumber, 0)
     .option('--salt <text>', 'the same salt makes the same prompts; random if not given')
-    .option(
-      '--concurrency <n>',
-      'most answers under way at once; requests beyond that are not sent',
-      atLeastOne,
-      4096,
-    )
+    .option('--concurrency <n>', 'do not send requests beyond so many at once', atLeastOne, 4096)
     .option('--timeout <s>', 'cancel an answer this long after its request was due', above0, 600)
     .option('--closed-loop', 'turns of a conversation wait for the answer before them', false)
     .option('--report <file>', 'write a self-contained HTML page with charts to this file')
@@ -94,9 +74,10 @@ async function run(flags: ReplayFlags): Promise<void> {
   const replays = await untilStopped((signal) => replayAll(flags, signal));
   const reports = compare(replays);
   const notes = replays.flatMap((each) => notesOf(each, replays.length));
+  const results = replays.map(({ job, summary, figures }) => ({ job, summary, replay: figures }));
   process.stdout.write(
     flags.json
-      ? `${JSON.stringify(asDocument(reports, replays), undefined, 2)}\n`
+      ? `${JSON.stringify({ reports, results }, undefined, 2)}\n`
       : `${renderComparison(reports)}\n${notes.join('\n')}\n`,
   );
   // Comes last, so that the figures are not lost if the report cannot be written.
@@ -111,9 +92,8 @@ async function replayAll(flags: ReplayFlags, signal: AbortSignal): Promise<reado
     throw new ConfigError('replay', [{ path: '--trace', message }]);
   }
   const { closedLoop, report, speed } = flags;
-  if (report !== undefined) {
-    refuseOverwriting(report, [flags.trace, ...flags.merge], 'report.html');
-  }
+  const inputs = [flags.trace, ...flags.merge];
+  if (report !== undefined) refuseOverwriting(report, inputs, 'report.html');
   const trace = loadTrace(flags.trace, { ...loadOptionsOf(flags), sessions: closedLoop });
   for (const sentence of describeReading(trace)) process.stderr.write(`${sentence}\n`);
   const { blockTokens } = trace;
@@ -122,11 +102,8 @@ async function replayAll(flags: ReplayFlags, signal: AbortSignal): Promise<reado
   const salt = flags.salt ?? String(randomInt(2 ** 31));
   const replays: Replayed[] = [];
   for (const [index, url] of flags.target.entries()) {
-    const progress = startProgress({
-      total: requests.length,
-      format: PROGRESS_FORMAT,
-      payload: { underWay: 0, failed: 0 },
-    });
+    const payload = { underWay: 0, failed: 0 };
+    const progress = startProgress({ total: requests.length, format: PROGRESS_FORMAT, payload });
     const replayed = await replayTo({
       url,
       name: flags.name[index] ?? nameOf(url, replays),
@@ -178,11 +155,6 @@ function notesOf({ job, figures }: Replayed, targets: number): readonly string[]
   return targets === 1 ? notes : notes.map((note) => `${job.name}: ${note}`);
 }
 
-function asDocument(reports: readonly ConfigReport[], replays: readonly Replayed[]): object {
-  const results = replays.map(({ job, summary, figures }) => ({ job, summary, replay: figures }));
-  return { reports, results };
-}
-
 async function writeReport(
   { report: file = '', trace, speed }: ReplayFlags,
   replays: readonly Replayed[],
@@ -215,10 +187,7 @@ function webAddress(text: string, before: readonly URL[] = []): readonly URL[] {
   throw new InvalidArgumentError(`${text} is not an http or https address.`);
 }
 
-function header(
-  text: string,
-  before: Readonly<Record<string, string>>,
-): Readonly<Record<string, string>> {
+function header(text: string, before: ReplayFlags['header']): ReplayFlags['header'] {
   const colon = text.indexOf(':');
   const name = text.slice(0, colon).trim().toLowerCase();
   const value = text.slice(colon + 1).trim();

@@ -13,25 +13,14 @@ interface SidecarFlags {
   readonly json: boolean;
 }
 
-/** `pointsman sidecar`. */
 export function sidecarCommand(): Command {
   return new Command('sidecar')
-    .description(
-      'run the proxy of a decoding server, which sends prompts to the picked prefilling server',
-    )
+    .description('run the proxy of a decoding server, which has prompts prefilled elsewhere')
     .option('--host <address>', 'listen on this address', '0.0.0.0')
     .option('--port <port>', 'listen on this port; 0 selects a free one', port, 8000)
     .option('--engine <host:port>', 'the decoding server', server, '127.0.0.1:8200')
-    .option(
-      '--prefillers <host:port,…>',
-      'prefilling servers that requests may name; without it any',
-      servers,
-    )
-    .option(
-      '--encoders <host:port,…>',
-      'encoders of images, video and sound that requests may name; without it any',
-      servers,
-    )
+    .option('--prefillers <host:port,…>', 'prefilling servers to allow; any without it', servers)
+    .option('--encoders <host:port,…>', 'encoders of media to allow; any without it', servers)
     .option('--json', 'print the address as one JSON document on stdout once listening', false)
     .action(async ({ json, ...flags }: SidecarFlags) => {
       const log = (line: string): void => void process.stderr.write(`${line}\n`);

@@ -4,24 +4,17 @@ import { Command } from 'commander';
 import { NAMED_CONFIGS } from '../config/defaults.ts';
 import { refuseOverwriting } from '../files/refuse-overwriting.ts';
 import { ConfigError } from '../framework/error.ts';
-import type { Capacity } from '../lab/report/report-page.ts';
 import { type ConfigReport, compare } from '../lab/run-summary/compare.ts';
 import { renderComparison } from '../lab/run-summary/render-comparison.ts';
 import { type CapacityPlan, capacityPlan, costPerHour } from '../lab/simulate/capacity-plan.ts';
 import { readPool } from '../lab/simulate/pool-file.ts';
-import type { PoolSpec } from '../lab/simulate/pool-spec.ts';
 import { renderPlan } from '../lab/simulate/render-plan.ts';
 import type { JobResult, SimulationJob } from '../lab/simulate/run-job.ts';
 import { runJobs } from '../lab/simulate/run-jobs.ts';
 import { reshape } from '../lab/simulate/what-if.ts';
 import { describeReading } from '../lab/traces/trace.ts';
 import { above0, atLeastOne, collect, notNegative, pluginOption } from './option-values.ts';
-import {
-  addPlanningOptions,
-  type Planning,
-  type PlanningFlags,
-  planningOf,
-} from './planning-options.ts';
+import { addPlanningOptions, type PlanningFlags, planningOf } from './planning-options.ts';
 import { startProgress } from './progress.ts';
 import { addTraceOptions, loadOptionsOf, type TraceFlags } from './trace-options.ts';
 
@@ -49,37 +42,19 @@ interface Outcome {
   readonly costUnit: string;
 }
 
-/** `pointsman simulate`. */
 export function simulateCommand(): Command {
   const command = new Command('simulate')
     .description('compare configurations on a trace, with simulated servers in virtual time')
-    .requiredOption(
-      '--trace <file>',
-      'a trace in any format, plain, .zst or .gz, or the folder of a capture',
-    )
+    .requiredOption('--trace <file>', 'a trace, plain, .zst or .gz, or the folder of a capture')
     .requiredOption('--pool <file>', 'the model servers, in YAML; see docs/simulate.md')
     .option('--config <name|file>', 'a configuration to simulate; may be repeated', collect, [])
     .addOption(pluginOption())
-    .option(
-      '--seeds <n>',
-      'number of draws of each configuration, for confidence intervals',
-      atLeastOne,
-      1,
-    )
+    .option('--seeds <n>', 'draws of each configuration, for intervals', atLeastOne, 1)
     .option('--speed <times>', 'how many times faster than in the trace requests arrive', above0, 1)
     .option('--closed-loop', 'turns of a conversation wait for the answer before them', false)
-    .option(
-      '--spread <ms>',
-      'with several seeds, move each arrival by up to this',
-      notNegative,
-      10_000,
-    )
+    .option('--spread <ms>', 'with several seeds, move arrivals by up to this', notNegative, 10_000)
     .option('--scrape-interval <ms>', 'time between two scrapes of a server', above0, 50)
-    .option(
-      '--parallel <n>',
-      'simulations at once; by default the number of processors',
-      atLeastOne,
-    )
+    .option('--parallel <n>', 'simulations at once; one per processor if not given', atLeastOne)
     .option('--report <file>', 'write a self-contained HTML page with charts to this file')
     .option('--json', 'print one JSON document', false);
   return addPlanningOptions(addTraceOptions(command)).action(run);
@@ -93,7 +68,8 @@ async function run(flags: SimulateFlags): Promise<void> {
   const planning = planningOf(flags);
   const loadOptions = loadOptionsOf(flags);
   const pool = readPool(readFileSync(flags.pool, 'utf8'), flags.pool);
-  checkPlanning(planning, pool);
+  // Throws for shapes and prices that do not fit the pool, before anything runs.
+  for (const shape of planning.shapes) costPerHour(reshape(pool, shape), planning.prices);
   const { trace, plugin: plugins, parallel, json, closedLoop } = flags;
   const jobs = jobsOf(flags, planning);
   const format = '{value}/{total} simulations, {duration_formatted}';
@@ -103,10 +79,7 @@ async function run(flags: SimulateFlags): Promise<void> {
     source: { ...loadOptions, trace, pool: flags.pool, plugins, closedLoop },
     jobs,
     parallel,
-    onResult: () => {
-      done += 1;
-      progress.update(done);
-    },
+    onResult: () => progress.update(++done),
   });
   progress.stop();
   // All workers have read the same trace, so this is reported once.
@@ -126,11 +99,6 @@ async function run(flags: SimulateFlags): Promise<void> {
   );
 }
 
-/** Throws ConfigError for shapes and prices that do not fit the pool, before anything runs. */
-function checkPlanning({ shapes, prices }: Planning, pool: PoolSpec): void {
-  for (const shape of shapes) costPerHour(reshape(pool, shape), prices);
-}
-
 async function writeReport(
   { report, trace, pool, speed }: SimulateFlags,
   { reports, results, plan, costUnit }: Outcome,
@@ -146,20 +114,17 @@ async function writeReport(
       curves === undefined ? [] : [{ name: job.name, curves }],
     ),
     ladder: results.find((result) => result.ladder !== undefined)?.ladder,
-    capacity: plan && { plan, curves: loadCurves(reports, results), costUnit },
+    capacity: plan && {
+      plan,
+      costUnit,
+      curves: reports.map(({ name }) => {
+        const first = results.find(({ job }) => job.name === name && job.shape === undefined);
+        return { name, probes: first?.saturation?.probes ?? [] };
+      }),
+    },
   });
   writeFileSync(report, page);
   process.stderr.write(`wrote ${report}\n`);
-}
-
-function loadCurves(
-  reports: readonly ConfigReport[],
-  results: Outcome['results'],
-): Capacity['curves'] {
-  return reports.map(({ name }) => {
-    const first = results.find(({ job }) => job.name === name && job.shape === undefined);
-    return { name, probes: first?.saturation?.probes ?? [] };
-  });
 }
 
 function mustExist(option: string, path: string): void {
@@ -169,7 +134,7 @@ function mustExist(option: string, path: string): void {
 
 function jobsOf(
   { config, seeds, speed, spread, scrapeInterval, report }: SimulateFlags,
-  { shapes, objective, findSaturation }: Planning,
+  { shapes, objective, findSaturation }: ReturnType<typeof planningOf>,
 ): SimulationJob[] {
   const names = shapes.length > 1 ? ['default'] : ['round-robin', 'reference-default', 'default'];
   return (config.length === 0 ? names : config).flatMap((name) => {

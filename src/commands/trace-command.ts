@@ -2,7 +2,7 @@ import { Command, Option } from 'commander';
 import { refuseOverwriting } from '../files/refuse-overwriting.ts';
 import { formatNamed, TRACE_FORMATS } from '../lab/traces/reading/find-format.ts';
 import { loadTrace } from '../lab/traces/reading/load-trace.ts';
-import type { Trace, TraceRequest } from '../lab/traces/trace.ts';
+import type { Trace, TraceReading, TraceRequest } from '../lab/traces/trace.ts';
 import type { OptionalField, TraceFormat } from '../lab/traces/trace-format.ts';
 import { writeTrace } from '../lab/traces/write-trace.ts';
 import { addTraceOptions, loadOptionsOf, type TraceFlags } from './trace-options.ts';
@@ -13,15 +13,12 @@ interface ConvertFlags extends TraceFlags {
 }
 
 /** What `trace convert --json` prints. */
-interface ConvertSummary {
+interface ConvertSummary extends TraceReading {
   readonly requests: number;
-  readonly repaired: number;
-  readonly notes: readonly string[];
   /** What the trace has and the format cannot hold. */
   readonly lost: readonly string[];
 }
 
-/** `pointsman trace`. */
 export function traceCommand(): Command {
   const writable = TRACE_FORMATS.filter(({ write }) => write !== undefined);
   const convert = new Command('convert')
@@ -55,10 +52,7 @@ function aboutFormat({ name, about, carries, write }: TraceFormat): string {
 }
 
 const FIELDS: Readonly<
-  Record<
-    OptionalField,
-    { readonly name: string; readonly isIn: (request: TraceRequest) => boolean }
-  >
+  Record<OptionalField, { name: string; isIn: (request: TraceRequest) => boolean }>
 > = {
   blockIds: { name: 'shared prefixes', isIn: ({ blockIds }) => blockIds.length > 0 },
   model: { name: 'models', isIn: ({ model }) => model !== '' },

@@ -6,10 +6,7 @@ import type { DecisionEvent, JournalSubscriber } from '../../picker/journal.ts';
 import { ArmTally } from './arm-tally.ts';
 import type { ArmReports } from './promotion-rule.ts';
 
-/**
- * A request header. Its value `challenger` or `incumbent` chooses which of the two decides,
- * whatever the share.
- */
+/** Request header: `challenger` or `incumbent` chooses which decides, whatever the share. */
 export const CANARY_HEADER = 'x-pointsman-canary';
 
 type Arm = 'incumbent' | 'challenger';
@@ -36,8 +33,7 @@ export class Canary implements JournalSubscriber {
   }
 
   /**
-   * From now on the challenger decides this percentage of requests; undefined without a challenger.
-   * Resets all counts.
+   * Sets the challenger's percentage of requests; undefined for no challenger. Resets all counts.
    */
   setShare(percent: number | undefined): void {
     this.#percent = percent;

@@ -36,15 +36,9 @@ export interface PromotionRule {
   readonly promote: {
     /** The least number of decisions as a shadow with predictions of both. */
     readonly decisions: number;
-    /**
-     * The least gain: the lower end of the 95 % interval of its predicted mean time to a first
-     * token must be better by this.
-     */
+    /** Least gain in mean predicted TTFT, at the lower end of its 95 % interval. */
     readonly ttftBetterPercent: number;
-    /**
-     * Shares of requests, one after another. Below 100 some requests stay with the configuration in
-     * charge, for comparison.
-     */
+    /** Successive shares of requests. Below 100 some requests stay for comparison. */
     readonly stepsPercent: readonly number[];
     /** Requests that it must have decided before the next step. */
     readonly stepRequests: number;

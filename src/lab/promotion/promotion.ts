@@ -10,10 +10,7 @@ import {
 
 /** How promotion controls the challenger. */
 export interface ChallengerControl {
-  /**
-   * Makes a shadow's configuration the challenger, without requests. Throws where that is not
-   * possible.
-   */
+  /** Makes a shadow's configuration the challenger, without requests yet. Throws if impossible. */
   start(shadow: string): void;
   setShare(percent: number): void;
   withdraw(): void;
@@ -24,10 +21,7 @@ export interface PromotionOptions {
   readonly challenger: ChallengerControl;
   /** Undefined where there is no such shadow, or no evidence yet. */
   readonly evidenceOf: (shadow: string) => ShadowEvidence | undefined;
-  /**
-   * Without a rule no shadow is promoted automatically. A worse one is demoted automatically in any
-   * case.
-   */
+  /** Without a rule, shadows are only demoted automatically, not promoted. */
   readonly rule: PromotionRule | undefined;
   readonly clock: Clock;
   readonly onEvent: (event: PromotionEvent) => void;
@@ -83,10 +77,7 @@ export class Promotion {
     };
   }
 
-  /**
-   * Manually: from now on the shadow decides this percentage of requests. Throws where that is not
-   * possible.
-   */
+  /** Manually: the shadow decides this percentage of requests. Throws where that is impossible. */
   promote(shadow: string, percent: number): void {
     this.#automatic = false;
     this.#move(shadow, percent, 'hand', 'asked for');

@@ -53,10 +53,7 @@ export function applyEndpointRecord(
   }
 }
 
-/**
- * The captured request as a decision core takes it. Its prompt has blocks that are equal where the
- * captured ones were.
- */
+/** The captured request for a decision core: its blocks are equal where the original ones were. */
 export function requestOf({
   blocks,
   blockTokens,

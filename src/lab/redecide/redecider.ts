@@ -31,10 +31,7 @@ export interface RedecideOptions {
   /** Another configuration as text; without it the capture's own decides. */
   readonly config?: { readonly text: string; readonly source: string } | undefined;
   readonly randomOf: (seed: number) => Random;
-  /**
-   * What later decisions build on: where requests really went, or where this core would have sent
-   * them.
-   */
+  /** Later decisions build on where requests went, or where this core would have sent them. */
   readonly state?: 'as-it-happened' | 'as-if-decided';
   /** Called for each first token that is seen and was predicted; only with `as-it-happened`. */
   readonly onFirstToken?: ((token: FirstToken) => void) | undefined;

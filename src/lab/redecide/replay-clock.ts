@@ -45,10 +45,7 @@ export class ReplayClock implements Clock {
     }
   }
 
-  /**
-   * Fires a timer. Returns false for one that is not set, or was cancelled: then the replay has
-   * diverged.
-   */
+  /** Fires a timer. Returns false for one that is not set: then the replay has diverged. */
   fire(number: number, at: Millis): boolean {
     const callback = this.#callbacks.get(number);
     this.#callbacks.delete(number);

@@ -1,10 +1,5 @@
 import { type EChartsOption, init } from 'echarts';
 
-interface ChartSize {
-  readonly width: number;
-  readonly height: number;
-}
-
 /** Okabe and Ito's colours, which colour-blind readers can distinguish; the page defines them. */
 const COLOURS: readonly string[] = Array.from({ length: 8 }, (_, at) => `var(--c${at})`);
 
@@ -12,16 +7,12 @@ const COLOURS: readonly string[] = Array.from({ length: 8 }, (_, at) => `var(--c
 export const LETTERS = 17;
 
 /** The size of most charts, small so that text stays legible on a phone. */
-export const FIGURE: ChartSize = { width: 540, height: 320 };
-export const GRID: Readonly<Record<'left' | 'right' | 'top' | 'bottom', number>> = {
-  left: 76,
-  right: 28,
-  top: 24,
-  bottom: 68,
-};
+export const FIGURE = { width: 540, height: 320 } as const;
+export const GRID = { left: 76, right: 28, top: 24, bottom: 68 } as const;
 
 /** A chart as SVG, with the colours of the page's style and the width of its container. */
-export function chart(option: EChartsOption, { width, height }: ChartSize): string {
+export function chart(option: EChartsOption, height: number = FIGURE.height): string {
+  const { width } = FIGURE;
   const instance = init(null, null, { renderer: 'svg', ssr: true, width, height });
   const ink = { color: 'var(--ink)', fontFamily: 'system-ui, sans-serif', fontSize: LETTERS };
   instance.setOption({ animation: false, textStyle: ink, color: [...COLOURS], ...option });
@@ -37,7 +28,7 @@ export function figureChart(
   series: readonly object[],
   grid: object = GRID,
 ): string {
-  return chart({ grid, xAxis, yAxis, series: series as never }, FIGURE);
+  return chart({ grid, xAxis, yAxis, series: series as never });
 }
 
 /** A curve without symbols, in the style of the configuration with this index. */
@@ -45,9 +36,10 @@ export function curve(at: number, data: readonly (readonly number[])[]): object 
   return { type: 'line', showSymbol: false, lineStyle: lineStyle(at), data };
 }
 
-/** An axis in the page's colours. */
+/** An axis in the page's colours, for numbers unless `more` has another type. */
 export function axis(name: string, more: object = {}): object {
   return {
+    type: 'value',
     name,
     nameLocation: 'middle',
     nameGap: 42,
@@ -65,11 +57,6 @@ export function colour(at: number): string {
 }
 
 /** The style of a curve, with dashes so that it is distinguishable without colours. */
-export function lineStyle(at: number): {
-  readonly width: number;
-  readonly color: string;
-  readonly type: 'solid' | 'dashed' | 'dotted';
-} {
-  const dash = (['solid', 'dashed', 'dotted'] as const)[at % 3] ?? 'solid';
-  return { width: 2, color: colour(at), type: dash };
+export function lineStyle(at: number): object {
+  return { width: 2, color: colour(at), type: ['solid', 'dashed', 'dotted'][at % 3] };
 }

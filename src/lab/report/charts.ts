@@ -1,7 +1,7 @@
 import type { ConfigReport } from '../run-summary/compare.ts';
 import type { SimulationCurves } from '../run-summary/curves.ts';
 import type { HitLadder, HitRate } from '../run-summary/hit-ladder.ts';
-import { axis, chart, colour, curve, FIGURE, figureChart, GRID, LETTERS } from './chart.ts';
+import { axis, chart, colour, curve, figureChart, GRID, LETTERS } from './chart.ts';
 
 /** One configuration with the data of its charts. */
 export interface Drawn {
@@ -16,13 +16,11 @@ export function distribution(
   name: string,
 ): string {
   return figureChart(
-    [axis(`${name}, ms`, { type: 'log' }), axis('of 100 requests', { type: 'value', max: 100 })],
+    [axis(`${name}, ms`, { type: 'log' }), axis('of 100 requests', { max: 100 })],
     drawn.map(({ curves }, at) => {
-      const points = curves[quantity].map((value, share) => [Math.max(0.1, value), share]);
-      return curve(
-        at,
-        points.filter(([value]) => Number.isFinite(value)),
-      );
+      const points = curves[quantity].map((value, share) => [Math.max(0.1, value), share] as const);
+      const known = points.filter(([value]) => Number.isFinite(value));
+      return curve(at, known);
     }),
   );
 }
@@ -44,22 +42,17 @@ export function hitRates(drawn: readonly Drawn[], ladder: HitLadder | undefined)
   const rungs =
     ladder === undefined ? [] : stepsOf(ladder).map(({ rate, opacity }) => rung(rate, opacity));
   return figureChart(
-    [
-      axis('time in the trace, s', { type: 'value' }),
-      axis('prompt tokens found, %', { type: 'value', min: 0 }),
-    ],
+    [axis('time in the trace, s'), axis('prompt tokens found, %', { min: 0 })],
     [...rungs, ...drawn.map(({ curves }, at) => curve(at, points(curves.hitRate)))],
   );
 }
 
-interface LadderStep {
-  readonly name: string;
-  readonly rate: HitRate;
-  readonly opacity: number;
-}
-
 /** The known steps, from the highest to the lowest. */
-function stepsOf({ ideal, capacityLimited, perfectRouting }: HitLadder): readonly LadderStep[] {
+function stepsOf({
+  ideal,
+  capacityLimited,
+  perfectRouting,
+}: HitLadder): readonly { name: string; rate: HitRate; opacity: number }[] {
   return [
     { name: 'memory for everything', rate: ideal, opacity: 0.4 },
     { name: 'the pool as one cache', rate: capacityLimited, opacity: 0.7 },
@@ -69,21 +62,16 @@ function stepsOf({ ideal, capacityLimited, perfectRouting }: HitLadder): readonl
 
 /** The steps of the ladder and the hit rates of the configurations as bars. */
 export function hitLadderBars(reports: readonly ConfigReport[], ladder: HitLadder): string {
-  const bars = [
-    ...stepsOf(ladder).map(({ name, rate }) => ({
-      name,
-      share: rate.overall,
-      color: 'var(--faint)',
-    })),
-    ...reports.map(({ name, figures }, at) => ({
-      name,
-      share: figures.hitRate.mean,
-      color: colour(at),
-    })),
-  ];
+  const steps = stepsOf(ladder).map(({ name, rate: { overall: share } }) => {
+    return { name, share, color: 'var(--faint)' };
+  });
+  const ours = reports.map(({ name, figures: { hitRate } }, at) => {
+    return { name, share: hitRate.mean, color: colour(at) };
+  });
+  const bars = [...steps, ...ours];
   return figureChart(
     [
-      axis('prompt tokens found, %', { type: 'value', min: 0 }),
+      axis('prompt tokens found, %', { min: 0 }),
       axis('', {
         type: 'category',
         inverse: true,
@@ -113,8 +101,8 @@ export function pareto(reports: readonly ConfigReport[]): string {
   const points = reports.map(({ figures }) => [figures.ttftMeanMs.mean, figures.tpotMeanMs.mean]);
   return figureChart(
     [
-      axis('mean time to first token, ms', { type: 'value', scale: true }),
-      axis('mean per output token, ms', { type: 'value', scale: true }),
+      axis('mean time to first token, ms', { scale: true }),
+      axis('mean per output token, ms', { scale: true }),
     ],
     [
       {
@@ -174,12 +162,10 @@ export function loadMap({ curves }: Drawn, most: number): string {
         {
           type: 'heatmap',
           itemStyle: { color: 'var(--c0)' },
-          data: curves.load.flatMap((row, server) =>
-            row.map((tokens, bin) => [bin, server, tokens]),
-          ),
+          data: curves.load.flatMap((row, at) => row.map((tokens, bin) => [bin, at, tokens])),
         },
       ],
     },
-    { ...FIGURE, height },
+    height,
   );
 }

@@ -19,10 +19,7 @@ export function goodputCurves(curves: readonly LoadCurve[], share: number): stri
     data: [{ yAxis: 100 * share }],
   };
   return figureChart(
-    [
-      axis('load, requests/s', { type: 'value', min: 0 }),
-      axis('good answers, %', { type: 'value', min: 0, max: 100 }),
-    ],
+    [axis('load, requests/s', { min: 0 }), axis('good answers, %', { min: 0, max: 100 })],
     curves.map(({ probes }, at) => ({
       ...curve(
         at,
@@ -40,16 +37,11 @@ export function goodputCurves(curves: readonly LoadCurve[], share: number): stri
 /** The number of requests that wait for their first token, over the trace. */
 export function waitingOverTime(drawn: readonly Drawn[]): string {
   return figureChart(
-    [
-      axis('time in the trace, s', { type: 'value' }),
-      axis('requests that wait', { type: 'value', min: 0 }),
-    ],
-    drawn.map(({ curves: { waiting, binMs } }, at) =>
-      curve(
-        at,
-        waiting.map((count, bin) => [((bin + 0.5) * binMs) / 1000, count]),
-      ),
-    ),
+    [axis('time in the trace, s'), axis('requests that wait', { min: 0 })],
+    drawn.map(({ curves: { waiting, binMs } }, at) => {
+      const points = waiting.map((count, bin) => [((bin + 0.5) * binMs) / 1000, count]);
+      return curve(at, points);
+    }),
   );
 }
 
@@ -57,10 +49,7 @@ export function waitingOverTime(drawn: readonly Drawn[]): string {
 export function planChart({ rows }: CapacityPlan, configs: readonly string[]): string {
   const label = { show: true, position: 'right', color: 'var(--ink)' };
   return figureChart(
-    [
-      axis('limit, requests/s', { type: 'value', scale: true }),
-      axis('cost of a million tokens', { type: 'value', scale: true }),
-    ],
+    [axis('limit, requests/s', { scale: true }), axis('cost of a million tokens', { scale: true })],
     configs.map((config, at) => ({
       type: 'scatter',
       symbolSize: 11,

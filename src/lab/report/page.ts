@@ -31,6 +31,14 @@ export function htmlTable([head = [], ...body]: readonly (readonly string[])[]):
   return `<table><thead><tr>${heads.join('')}</tr></thead><tbody>${rows.join('\n')}</tbody></table>`;
 }
 
+/** The names of curves beside their colours. */
+export function legend(drawn: readonly { readonly name: string }[]): string {
+  const items = drawn.map(
+    ({ name }, at) => `<li><i style="background: var(--c${at % 8})"></i>${escaped(name)}</li>`,
+  );
+  return `<ul class="legend">${items.join('')}</ul>`;
+}
+
 /** Text with HTML's special characters escaped. */
 export function escaped(text: string): string {
   return text.replace(/[&<>"]/g, (found) => `&#${found.charCodeAt(0)};`);

@@ -19,7 +19,7 @@ export function placesChart(drawn: readonly DrawnShadow[]): string {
         type: 'category',
         data: (drawn[0]?.all.placed ?? []).map((_, at) => String(at + 1)),
       }),
-      axis('of 100 decisions', { type: 'value', min: 0, max: 100 }),
+      axis('of 100 decisions', { min: 0, max: 100 }),
     ],
     drawn.map(({ all }, at) => marked(at, sharesUpTo(all))),
   );
@@ -41,10 +41,7 @@ export function calibrationChart(drawn: readonly DrawnShadow[]): string {
     type: 'line',
     showSymbol: false,
     lineStyle: { width: 1, type: 'dotted', color: 'var(--faint)' },
-    data: [
-      [least, least],
-      [most, most],
-    ],
+    data: [least, most].map((value) => [value, value]),
   };
   return figureChart(
     [axis('predicted, ms', { type: 'log' }), axis('observed, ms', { type: 'log' })],

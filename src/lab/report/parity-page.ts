@@ -1,7 +1,7 @@
 import type { Parity } from '../shadow/parity.ts';
 import { type ParityFigures, parityFigures } from '../shadow/parity-figures.ts';
 import type { ShadowStatus } from '../shadow/start-shadow.ts';
-import { escaped, htmlPage, htmlTable } from './page.ts';
+import { escaped, htmlPage, htmlTable, legend } from './page.ts';
 import { calibrationChart, type DrawnShadow, placesChart } from './parity-charts.ts';
 
 interface Column {
@@ -27,9 +27,6 @@ export function parityPage(title: string, shadows: readonly ShadowStatus[]): str
   const drawn = shadows.flatMap(({ name, parity }): readonly DrawnShadow[] =>
     parity === undefined ? [] : [{ name, ...parity }],
   );
-  const legend = drawn
-    .map(({ name }, at) => `<li><i style="background: var(--c${at % 8})"></i>${escaped(name)}</li>`)
-    .join('');
   const kinds = shadows.map(({ name, parity }) => {
     const rows = Object.entries(parity?.kinds ?? {})
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
@@ -43,7 +40,7 @@ learned model: how much later (below 0: sooner) its picks would have answered th
 of the two is than the best endpoint (regret). The last two columns show how reliable the model is: observed over predicted times
 to first token, and the mean error of a prediction.</p>
 <div class="scroll">${htmlTable([HEAD, ...shadows.map(overall)])}</div>
-<ul class="legend">${legend}</ul>
+${legend(drawn)}
 <section>
 <figure><figcaption>Where the chosen endpoint is in a shadow’s ranking</figcaption>${placesChart(drawn)}</figure>
 <figure><figcaption>First tokens, as predicted and as they came</figcaption>${calibrationChart(drawn)}</figure>

@@ -5,7 +5,7 @@ import type { CapacityPlan } from '../simulate/capacity-plan.ts';
 import { planRows } from '../simulate/render-plan.ts';
 import { type Drawn, distribution, hitLadderBars, hitRates, loadMap, pareto } from './charts.ts';
 import { goodputCurves, type LoadCurve, planChart, waitingOverTime } from './load-charts.ts';
-import { escaped, htmlPage, htmlTable } from './page.ts';
+import { escaped, htmlPage, htmlTable, legend } from './page.ts';
 
 export interface ReportInput {
   /** Names the trace and the pool. */
@@ -20,7 +20,7 @@ export interface ReportInput {
 }
 
 /** The highest loads of pools and their costs. */
-export interface Capacity {
+interface Capacity {
   readonly plan: CapacityPlan;
   /** For the pool without changes, by configuration. */
   readonly curves: readonly LoadCurve[];
@@ -30,33 +30,20 @@ export interface Capacity {
 
 /** The columns of `comparisonRows` in words. */
 const COMPARISON_HEAD =
-  '|TTFT mean, ms|TTFT p50, ms|TTFT p99, ms|per token, ms|end to end, ms|good|found in caches|preempted|failed|TTFT against the first'.split(
-    '|',
-  );
+  '|TTFT mean, ms|TTFT p50, ms|TTFT p99, ms|per token, ms|end to end, ms|good|found in caches|preempted|failed|TTFT against the first';
 /** The columns of `planRows` in words. */
 const PLAN_HEAD =
-  '|configuration|servers|accelerators|cost per hour|good at this load|TTFT p99, ms|limit, requests/s|cost of 1 M tokens|of 1 M output tokens|'.split(
-    '|',
-  );
+  '|configuration|servers|accelerators|cost per hour|good at this load|TTFT p99, ms|limit, requests/s|cost of 1 M tokens|of 1 M output tokens|';
 
 /** A report of runs as a self-contained HTML page. */
-export function reportPage({
-  title,
-  reports,
-  drawn,
-  ladder,
-  capacity,
-  notes,
-}: ReportInput): string {
-  const legend = drawn
-    .map(({ name }, at) => `<li><i style="background: var(--c${at % 8})"></i>${escaped(name)}</li>`)
-    .join('');
+export function reportPage(input: ReportInput): string {
+  const { title, reports, drawn, ladder, capacity, notes } = input;
   const sentences = notes ?? [aboutDraws(reports[0]?.seeds ?? 0)];
   return htmlPage(
     title,
     `${sentences.map((note) => `<p>${escaped(note)}</p>`).join('\n')}
-<div class="scroll">${htmlTable([COMPARISON_HEAD, ...comparisonRows(reports).slice(1)])}</div>
-<ul class="legend">${legend}</ul>
+<div class="scroll">${htmlTable([COMPARISON_HEAD.split('|'), ...comparisonRows(reports).slice(1)])}</div>
+${legend(drawn)}
 <section>
 ${figure('Time to first token', distribution(drawn, 'ttft', 'time to first token'))}
 ${figure('Time per output token', distribution(drawn, 'tpot', 'time per output token'))}
@@ -95,7 +82,7 @@ function capacitySection({ plan, curves, costUnit }: Capacity): string {
   const hasLimits = plan.rows.some(({ limitPerSecond }) => limitPerSecond.mean > 0);
   return `<h2>Capacity</h2>
 <p>The objective: ${(100 * share).toFixed(0)} % of answers with the first token within ${ttftMs} ms and ${tpotMs} ms per further token. The limit is the highest load that meets it. Costs are in ${costUnit}, for the tokens of good answers at the limit.</p>
-<div class="scroll">${htmlTable([PLAN_HEAD, ...planRows(plan).slice(1)])}</div>
+<div class="scroll">${htmlTable([PLAN_HEAD.split('|'), ...planRows(plan).slice(1)])}</div>
 <section>
 ${figure('Good answers against load', goodputCurves(curves, share))}
 ${hasLimits ? figure('Limit and token cost of each pool', planChart(plan, names)) : ''}

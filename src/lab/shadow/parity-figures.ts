@@ -1,19 +1,13 @@
 import type { Parity } from './parity.ts';
 
-/**
- * Figures derived from a parity: shares of 1 and times in milliseconds; undefined where nothing was
- * counted.
- */
+/** Shares of 1 and times in milliseconds; undefined where nothing was counted. */
 export interface ParityFigures {
   readonly agreement: number | undefined;
   /** The share in which the chosen endpoint is among the shadow's best three. */
   readonly topThree: number | undefined;
   /** How much later (below 0: sooner) the shadow's picks would have answered, on average. */
   readonly ttftDifferenceMs: number | undefined;
-  /**
-   * How much later than at the best endpoint, on average: where requests went, and where the shadow
-   * would have sent them.
-   */
+  /** Mean delay against the best endpoint: of real picks, and of the shadow's picks. */
   readonly primaryRegretMs: number | undefined;
   readonly shadowRegretMs: number | undefined;
   /** Observed over predicted time to a first token: above 1 tokens come later than predicted. */

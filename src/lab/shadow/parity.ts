@@ -1,10 +1,7 @@
 import type { FirstToken, Redecision } from '../redecide/redecision.ts';
 import { sameDecision } from '../redecide/redecision.ts';
 
-/**
- * How a shadow's decisions compare with those of the picker, over all decisions or those of one
- * kind.
- */
+/** How a shadow's decisions compare with the picker's, over all or over those of one kind. */
 export interface Parity {
   decisions: number;
   /** Decisions for the same endpoint. */

@@ -93,10 +93,7 @@ async function renameIfThere(from: string, age: number, path: string): Promise<v
   }
 }
 
-/**
- * One decision of a shadow and the recorded one, as a line of the log. `at` is in milliseconds
- * since the Unix epoch.
- */
+/** A shadow's decision beside the recorded one as a log line. `at` is since the Unix epoch. */
 export function decisionLine(
   shadow: string,
   at: number,

@@ -17,10 +17,7 @@ import type { ShadowMessage } from './start-shadow.ts';
 // it would be that of the process.
 if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_LOW);
 
-/**
- * The thread of a shadow: it makes the recorded decisions again and answers each batch with a
- * report.
- */
+/** A shadow's thread: makes recorded decisions again and answers each batch with a report. */
 const { config, source, plugins, state, reportsDecisions = false } = workerData as ShadowData;
 const catalogue = await withPlugins(SERVING_CATALOGUE, plugins);
 // For schedulers in other processes; everything else here takes its time from the records.

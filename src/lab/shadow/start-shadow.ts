@@ -7,10 +7,7 @@ import type { ShadowData } from './shadow-data.ts';
 export interface ShadowReport extends ParityReport {
   /** By its own predictions. */
   readonly gain: GainReport;
-  /**
-   * The replacement in place of the profiles, if there is one: its name, and the number of requests
-   * that it declined.
-   */
+  /** The replacement, where there is one: its name, and how many requests it declined. */
   readonly replacement?: { readonly name: string; readonly undecided: number };
 }
 
@@ -29,10 +26,7 @@ export interface ShadowOptions extends Omit<ShadowData, 'reportsDecisions'> {
   readonly onDecisions?: ((lines: string) => void) | undefined;
   /** The records with which the shadow starts: the state of the picker at that time. */
   readonly initialRecords: () => Uint8Array;
-  /**
-   * Called before records are sent to the thread, so that the recorder hands over what it has
-   * buffered.
-   */
+  /** Called before records are sent, so that the recorder hands over what it has buffered. */
   readonly drain?: (() => void) | undefined;
   readonly log: Log;
 }

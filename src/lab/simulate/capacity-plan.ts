@@ -55,13 +55,12 @@ export function capacityPlan(
   const rows = [...groups.values()].map((runs) =>
     rowOf(runs, { pool: reshape(pool, runs[0]?.job.shape), prices, objective }),
   );
+  const forLoad = rows.map((row) => (row.meets ? row.costPerHour : Number.NaN));
   return {
     objective,
     rows,
-    cheapestForLoad: indexOfLeast(rows, ({ meets, costPerHour }) =>
-      meets ? costPerHour : Number.NaN,
-    ),
-    cheapestPerToken: indexOfLeast(rows, ({ costPerMillion }) => costPerMillion.mean),
+    cheapestForLoad: indexOfLeast(forLoad),
+    cheapestPerToken: indexOfLeast(rows.map(({ costPerMillion }) => costPerMillion.mean)),
   };
 }
 
@@ -104,13 +103,7 @@ function rowOf(runs: readonly JobResult[], { pool, prices, objective }: PlanInpu
 }
 
 /** Ignores values that are not finite. */
-function indexOfLeast(
-  rows: readonly PlanRow[],
-  valueOf: (row: PlanRow) => number,
-): number | undefined {
-  const values = rows
-    .map(valueOf)
-    .map((value) => (Number.isFinite(value) ? value : Number.POSITIVE_INFINITY));
-  const least = Math.min(...values);
-  return least === Number.POSITIVE_INFINITY ? undefined : values.indexOf(least);
+function indexOfLeast(values: readonly number[]): number | undefined {
+  const finite = values.filter((value) => Number.isFinite(value));
+  return finite.length === 0 ? undefined : values.indexOf(Math.min(...finite));
 }

@@ -4,13 +4,12 @@ export interface Probe {
   readonly meets: boolean;
 }
 
-/** The highest load that meets the objective. */
+/**
+ * The highest load that meets the objective: `found` if one 2 % above it does not, `above` if it is
+ * the highest that may be tried. `below`: even the lowest that may be tried misses the objective.
+ */
 export type Saturation<P extends Probe> =
-  /** `best` met the objective, and a load 2 % above it did not. */
-  | { readonly outcome: 'found'; readonly best: P; readonly probes: readonly P[] }
-  /** The objective was met even at the highest load that may be tried. */
-  | { readonly outcome: 'above'; readonly best: P; readonly probes: readonly P[] }
-  /** The objective was missed even at the lowest load that may be tried. */
+  | { readonly outcome: 'found' | 'above'; readonly best: P; readonly probes: readonly P[] }
   | { readonly outcome: 'below'; readonly probes: readonly P[] };
 
 /** The precision of the limit as a ratio. Draws differ by more. */

@@ -73,17 +73,17 @@ export function readPool(text: string, source: string): PoolSpec {
 
 function serverOf(group: z.infer<typeof server>): Omit<ServerSpec, 'id'> {
   const preset = presetServer(group.preset);
-  const { slowdown, loraSlots } = group;
+  const { slowdown, loraSlots, kvLink, jitter } = group;
   return {
     ...preset,
-    labels: { ...(group.role !== 'both' && { [ROLE_LABEL]: group.role }), ...group.labels },
-    kvLink: group.kvLink,
+    kvLink,
     slowdown,
+    jitter,
+    labels: { ...(group.role !== 'both' && { [ROLE_LABEL]: group.role }), ...group.labels },
     kvTokens: group.kvTokens ?? preset.kvTokens,
     sequencesMax: group.sequencesMax ?? preset.sequencesMax,
     batchedTokensMax: group.batchedTokensMax ?? preset.batchedTokensMax,
     admissionMs: group.admissionMs ?? preset.admissionMs,
-    jitter: group.jitter,
     ...(loraSlots !== undefined && {
       loras: { ...LORA_DEFAULTS, slots: loraSlots, hostSlots: Math.max(16, loraSlots) },
     }),

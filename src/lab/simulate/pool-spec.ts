@@ -51,30 +51,14 @@ export function uniformPool(count: number, server: Omit<ServerSpec, 'id'>): Pool
   return { servers, faults: [] };
 }
 
-/** The properties of a server that come from its preset. */
-type PresetServer = Pick<
-  ServerSpec,
-  | 'preset'
-  | 'accelerators'
-  | 'latency'
-  | 'kvTokens'
-  | 'sequencesMax'
-  | 'batchedTokensMax'
-  | 'admissionMs'
->;
-
 /** The label for the role of a server in disaggregated prefill. */
 export const ROLE_LABEL = 'llm-d.ai/role';
 /** Tokens in each KV block of the presets. */
 const PRESET_BLOCK_TOKENS = 16;
 
-export function presetServer(name: PresetName): PresetServer {
+/** The properties of a server that come from its preset. */
+export function presetServer(name: PresetName): Omit<ServerSpec, 'id' | 'labels' | 'jitter'> {
   const { latency, kvBlocks, accelerators = 1, ...limits } = PRESETS[name];
-  return {
-    preset: name,
-    accelerators,
-    latency,
-    kvTokens: PRESET_BLOCK_TOKENS * kvBlocks,
-    ...limits,
-  };
+  const kvTokens = PRESET_BLOCK_TOKENS * kvBlocks;
+  return { preset: name, accelerators, latency, kvTokens, ...limits };
 }

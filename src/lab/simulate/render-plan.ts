@@ -2,19 +2,8 @@ import type { Estimate } from '../run-summary/compare.ts';
 import { alignedTable } from '../run-summary/render-comparison.ts';
 import type { CapacityPlan, PlanRow } from './capacity-plan.ts';
 
-const HEAD = [
-  'pool',
-  'config',
-  'servers',
-  'accelerators',
-  'per hour',
-  'good',
-  'TTFT p99 ms',
-  'limit req/s',
-  'per M tokens',
-  'per M output',
-  '',
-];
+const HEAD =
+  'pool|config|servers|accelerators|per hour|good|TTFT p99 ms|limit req/s|per M tokens|per M output|';
 
 /** `planRows` as text with explanations, with `unit` as the unit of the costs. */
 export function renderPlan(plan: CapacityPlan, unit: string): string {
@@ -39,24 +28,20 @@ export function planRows(plan: CapacityPlan): readonly (readonly string[])[] {
     estimateText(row.costPerMillionOutput),
     noteOn(row, place, plan),
   ]);
-  return [HEAD, ...cells];
+  return [HEAD.split('|'), ...cells];
 }
 
 function limitNotes(rows: readonly PlanRow[]): string {
   const none = rows.some(({ limitPerSecond }) => limitPerSecond.mean === 0);
   const higher = rows.some(({ limitIsHigher }) => limitIsHigher);
-  return [
-    ...(none ? ['none: a sixteenth of this load misses the objective, too\n'] : []),
-    ...(higher
-      ? ['≥: faster, the trace would be over in less than 30 s; take a longer one\n']
-      : []),
-  ].join('');
+  const noneNote = none ? 'none: a sixteenth of this load misses the objective, too\n' : '';
+  const longer = '≥: faster, the trace would be over in less than 30 s; take a longer one\n';
+  return noneNote + (higher ? longer : '');
 }
 
 function limitOf({ limitPerSecond, limitIsHigher }: PlanRow): string {
-  return limitPerSecond.mean === 0
-    ? 'none'
-    : `${limitIsHigher ? '≥ ' : ''}${estimateText(limitPerSecond)}`;
+  if (limitPerSecond.mean === 0) return 'none';
+  return `${limitIsHigher ? '≥ ' : ''}${estimateText(limitPerSecond)}`;
 }
 
 /** A dash if the figure is unknown. */
@@ -68,14 +53,10 @@ function estimateText({ mean, plusMinus }: Estimate): string {
 }
 
 /** What stands out about the row with this index. */
-function noteOn(
-  { meets }: PlanRow,
-  place: number,
-  { cheapestForLoad, cheapestPerToken }: CapacityPlan,
-): string {
+function noteOn({ meets }: PlanRow, place: number, plan: CapacityPlan): string {
   return [
     ...(meets ? [] : ['misses the objective']),
-    ...(place === cheapestForLoad ? ['cheapest that carries this load'] : []),
-    ...(place === cheapestPerToken ? ['cheapest per token'] : []),
+    ...(place === plan.cheapestForLoad ? ['cheapest that carries this load'] : []),
+    ...(place === plan.cheapestPerToken ? ['cheapest per token'] : []),
   ].join(', ');
 }

@@ -1,21 +1,15 @@
-import type { EmbeddedPicker, PickerOptions } from '../../library/create-picker.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { curvesOf, type SimulationCurves } from '../run-summary/curves.ts';
 import { type HitLadder, hitLadder } from '../run-summary/hit-ladder.ts';
 import type { SimulationResult } from '../run-summary/run-result.ts';
 import type { ServiceObjective } from '../run-summary/service-objective.ts';
-import {
-  type SimulationSummary,
-  summarize,
-  type Throughput,
-  throughputOf,
-} from '../run-summary/summarize.ts';
+import type { SimulationSummary, Throughput } from '../run-summary/summarize.ts';
+import { summarize, throughputOf } from '../run-summary/summarize.ts';
 import type { TraceReading } from '../traces/trace.ts';
-import { jittered, speedUp, type Workload } from '../traces/workload.ts';
+import { jittered, speedUp } from '../traces/workload.ts';
 import type { Saturation } from './find-saturation.ts';
-import type { PoolSpec } from './pool-spec.ts';
 import { type LoadProbe, saturate } from './saturate.ts';
-import { simulate } from './simulate.ts';
+import { type SimulationOptions, simulate } from './simulate.ts';
 import { reshape } from './what-if.ts';
 
 /** One configuration on one draw of a workload. Can be sent to a worker thread. */
@@ -54,29 +48,15 @@ export interface JobResult {
 /** Runs a job. The same job gives the same result on every machine. */
 export function runJob(
   job: SimulationJob,
-  {
-    workload,
-    pool,
-    createPicker,
-  }: {
-    readonly workload: Workload;
-    readonly pool: PoolSpec;
-    readonly createPicker: (options: PickerOptions) => EmbeddedPicker;
-  },
+  { workload, pool, createPicker }: Pick<SimulationOptions, 'workload' | 'pool' | 'createPicker'>,
 ): JobResult {
   const { seed, spreadMs, config, scrapeIntervalMs, objective } = job;
   const drawn =
     spreadMs === 0 ? workload : jittered(workload, seededRandom(seed).fork('arrivals'), spreadMs);
   const shaped = reshape(pool, job.shape);
+  const shared = { pool: shaped, config, createPicker, seed, scrapeIntervalMs };
   const run = (speed: number): SimulationResult =>
-    simulate({
-      workload: speedUp(drawn, speed),
-      pool: shaped,
-      config,
-      createPicker,
-      seed,
-      scrapeIntervalMs,
-    });
+    simulate({ ...shared, workload: speedUp(drawn, speed) });
   const result = run(job.speed);
   const curves = job.curves === true ? curvesOf(result, shaped) : undefined;
   const ladder = curves && hitLadder(speedUp(drawn, job.speed), shaped, curves.binMs);
@@ -84,9 +64,7 @@ export function runJob(
     job,
     summary: summarize(result, objective),
     throughput: throughputOf(result, objective),
-    ...(job.findSaturation === true && {
-      saturation: saturate({ run, objective, speed: job.speed, atSpeed: result }),
-    }),
+    ...(job.findSaturation === true && { saturation: saturate(run, job, result) }),
     ...(curves && ladder && { curves, ladder }),
   };
 }

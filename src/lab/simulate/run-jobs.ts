@@ -3,13 +3,11 @@ import { Worker } from 'node:worker_threads';
 import type { LoadOptions } from '../traces/reading/load-trace.ts';
 import type { JobResult, SimulationJob } from './run-job.ts';
 
-/** The workload and the pool of all jobs of a worker, which it loads once. */
+/** The workload and the pool of all jobs of a worker, which it loads once; files by their paths. */
 export interface JobSource extends Omit<LoadOptions, 'sessions'> {
-  /** Path of the trace. */
   readonly trace: string;
-  /** Path of the pool file. */
   readonly pool: string;
-  /** Paths of modules with plugin types. */
+  /** Modules with plugin types. */
   readonly plugins: readonly string[];
   /** Whether a turn of a conversation waits for the answer before it. */
   readonly closedLoop: boolean;
@@ -24,12 +22,8 @@ interface RunJobsOptions {
 }
 
 /** Runs jobs in worker threads. The results are in the order of the jobs. */
-export async function runJobs({
-  source,
-  jobs,
-  parallel = availableParallelism(),
-  onResult,
-}: RunJobsOptions): Promise<readonly JobResult[]> {
+export async function runJobs(options: RunJobsOptions): Promise<readonly JobResult[]> {
+  const { source, jobs, parallel = availableParallelism(), onResult } = options;
   const results: (JobResult | undefined)[] = jobs.map(() => undefined);
   const left = jobs.map((job, index) => ({ job, index })).reverse();
   // `.ts` from the sources, `.js` from the build.

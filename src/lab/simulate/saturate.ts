@@ -1,11 +1,7 @@
 import type { SimulationResult } from '../run-summary/run-result.ts';
 import type { ServiceObjective } from '../run-summary/service-objective.ts';
-import {
-  type SimulationSummary,
-  summarize,
-  type Throughput,
-  throughputOf,
-} from '../run-summary/summarize.ts';
+import type { SimulationSummary, Throughput } from '../run-summary/summarize.ts';
+import { summarize, throughputOf } from '../run-summary/summarize.ts';
 import { findSaturation, type Probe, type Saturation } from './find-saturation.ts';
 
 /** The figures of a pool under one load. */
@@ -22,27 +18,17 @@ const SLOWEST = 1 / 16;
  * Finds the highest speed of arrivals at which a run meets the objective. The search starts at
  * `speed`, and `atSpeed` is the run at that speed.
  */
-export function saturate({
-  run,
-  objective,
-  speed,
-  atSpeed,
-}: {
-  readonly run: (speed: number) => SimulationResult;
-  readonly objective: ServiceObjective;
-  readonly speed: number;
-  readonly atSpeed: SimulationResult;
-}): Saturation<LoadProbe> {
+export function saturate(
+  run: (speed: number) => SimulationResult,
+  { objective, speed }: { readonly objective: ServiceObjective; readonly speed: number },
+  atSpeed: SimulationResult,
+): Saturation<LoadProbe> {
   const spanMs = atSpeed.requests.at(-1)?.request.atMs ?? 0;
   const measure = (tried: number): LoadProbe => {
     const result = tried === speed ? atSpeed : run(tried);
     const summary = summarize(result, objective);
-    return {
-      speed: tried,
-      meets: summary.goodput >= objective.share,
-      summary,
-      ...throughputOf(result, objective),
-    };
+    const meets = summary.goodput >= objective.share;
+    return { speed: tried, meets, summary, ...throughputOf(result, objective) };
   };
   const max = Math.max(speed, (speed * spanMs) / SPAN_MIN_MS);
   return findSaturation(measure, { from: speed, min: speed * SLOWEST, max });

@@ -1,7 +1,6 @@
 import type { RemoteKv, Submission } from '../../../stub-server/engine/sequence.ts';
 import { KvFabric } from '../../../stub-server/pd/kv-fabric.ts';
-import type { RoutedRequest } from '../../framework/routing.ts';
-import { PREFILL_HEADER } from '../../framework/routing.ts';
+import { PREFILL_HEADER, type RoutedRequest } from '../../framework/routing.ts';
 import type { Clock, Millis } from '../../framework/runtime.ts';
 import type { EmbeddedPicker, PickerOptions } from '../../library/create-picker.ts';
 import { chainBlockIds } from '../../openai/chain-block-ids.ts';
@@ -14,7 +13,7 @@ import type { Workload } from '../traces/workload.ts';
 import type { PoolSpec } from './pool-spec.ts';
 import { SimulatedServer } from './simulated-server.ts';
 
-interface SimulationOptions {
+export interface SimulationOptions {
   readonly workload: Workload;
   readonly pool: PoolSpec;
   /** A configuration as text or by name. */
@@ -53,7 +52,6 @@ class Simulation {
   readonly #servers: readonly SimulatedServer[];
   readonly #indexOf: ReadonlyMap<string, number>;
   readonly #results: RequestResult[] = [];
-  /** The network between the servers. */
   readonly #fabric = new KvFabric(this.#clock);
   readonly #arrivals: Arrivals;
   #open = 0;
@@ -64,18 +62,11 @@ class Simulation {
     const random = seededRandom(seed);
     this.#options = options;
     this.#picker = options.createPicker({ config, seed, clock });
+    const { blockTokens } = workload;
     this.#servers = pool.servers.map(
-      (spec) =>
-        new SimulatedServer(spec, {
-          clock,
-          random: random.fork(spec.id),
-          blockTokens: workload.blockTokens,
-        }),
+      (spec) => new SimulatedServer(spec, { clock, random: random.fork(spec.id), blockTokens }),
     );
-    this.#arrivals = new Arrivals(workload, {
-      clock,
-      arrive: (request) => this.#arrive(request),
-    });
+    this.#arrivals = new Arrivals(workload, { clock, arrive: (each) => this.#arrive(each) });
     this.#indexOf = new Map(pool.servers.map(({ id }, index) => [id, index]));
   }
 

@@ -23,28 +23,18 @@ const CHANGES: readonly Change[] = [
   {
     pattern: /^kv[×x*](\d*\.?\d+)$/,
     apply: (servers, [factor]) =>
-      servers.map((server) => ({
-        ...server,
-        kvTokens: Math.round(server.kvTokens * timesOf(factor)),
-      })),
+      each(servers, ({ kvTokens }) => ({ kvTokens: Math.round(kvTokens * timesOf(factor)) })),
   },
   {
     pattern: /^speed[×x*](\d*\.?\d+)$/,
     apply: (servers, [factor]) =>
-      servers.map((server) => ({
-        ...server,
-        slowdown: (server.slowdown ?? 1) / timesOf(factor),
-      })),
+      each(servers, ({ slowdown = 1 }) => ({ slowdown: slowdown / timesOf(factor) })),
   },
   {
     pattern: /^prefill:decode=(\d+):(\d+)$/,
     apply: (servers, [prefill, decode]) =>
-      resized(servers, Number(prefill) + Number(decode)).map((server, index) => ({
-        ...server,
-        labels: {
-          ...server.labels,
-          [ROLE_LABEL]: index < Number(prefill) ? 'prefill' : 'decode',
-        },
+      each(resized(servers, Number(prefill) + Number(decode)), ({ labels }, index) => ({
+        labels: { ...labels, [ROLE_LABEL]: index < Number(prefill) ? 'prefill' : 'decode' },
       })),
   },
   {
@@ -55,13 +45,17 @@ const CHANGES: readonly Change[] = [
         const known = Object.keys(PRESETS).join(', ');
         throw changeError(name, `is not a preset; the presets are ${known}`);
       }
-      return servers.map((server) => ({
-        ...server,
-        ...presetServer(preset as keyof typeof PRESETS),
-      }));
+      return each(servers, () => presetServer(preset as keyof typeof PRESETS));
     },
   },
 ];
+
+function each(
+  servers: Servers,
+  change: (server: ServerSpec, index: number) => Partial<ServerSpec>,
+): Servers {
+  return servers.map((server, index) => ({ ...server, ...change(server, index) }));
+}
 
 /** More shapes than this in a sweep are taken for a mistake. */
 const SHAPES_MAX = 64;
@@ -86,8 +80,8 @@ export function shapesOf(sweep: string): readonly string[] {
 }
 
 /**
- * A pool after the changes of one shape, if there is one. A larger pool has the same mix of servers. Faults keep the
- * index of their server and are dropped if it is gone. Throws ConfigError for an impossible size.
+ * A pool after the changes of a shape, if any. A larger pool has the same mix of servers. Faults
+ * stay at the index of their server, if it exists. Throws ConfigError for an impossible size.
  */
 export function reshape(pool: PoolSpec, shape: string | undefined): PoolSpec {
   if (shape === undefined) return pool;

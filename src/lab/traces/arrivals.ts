@@ -3,9 +3,8 @@ import type { TraceRequest } from './trace.ts';
 import type { Workload } from './workload.ts';
 
 /**
- * Delivers the requests of a workload. In an open loop each arrives at its time. In a closed loop
- * this holds for the first request of a session only. Each further one arrives when the answer
- * before it has ended and its pause is over; without a pause, at its own time if that is later.
+ * Delivers requests at their times. In a closed loop, a further turn of a session arrives when the
+ * answer before it has ended and its pause is over; without a pause, at its own time if later.
  */
 export class Arrivals {
   readonly #clock: Clock;

@@ -13,7 +13,11 @@ export function mergeTraces(
   shiftMs: number,
 ): Trace {
   if (others.length === 0) return first;
-  checkSize([first, ...others]);
+  const total = others.reduce((sum, { requests }) => sum + requests.length, first.requests.length);
+  if (total > REQUESTS_MAX) {
+    const message = `${total} requests are more than ${REQUESTS_MAX}; merge fewer or shorter traces`;
+    throw new ConfigError('trace', [{ path: '--merge', message }]);
+  }
   const blockTokens = commonBlockTokens([first, ...others]);
   const apart = others.map((trace, index) =>
     shifted(renamed(inBlocks(trace, blockTokens), `${index + 1}:`), Math.max(0, shiftMs)),
@@ -26,13 +30,6 @@ export function mergeTraces(
     repaired: parts.reduce((sum, { repaired }) => sum + repaired, 0),
     notes: parts.flatMap(({ notes }) => notes),
   };
-}
-
-function checkSize(traces: readonly Trace[]): void {
-  const total = traces.reduce((sum, { requests }) => sum + requests.length, 0);
-  if (total <= REQUESTS_MAX) return;
-  const message = `${total} requests are more than ${REQUESTS_MAX}; merge fewer or shorter traces`;
-  throw new ConfigError('trace', [{ path: '--merge', message }]);
 }
 
 /** The same requests, later by `byMs`. */

@@ -27,6 +27,11 @@ export class PrefixNumbers {
   }
 }
 
+/** The block numbers of runs of consecutive ones. */
+export function blockIdsOf(runs: readonly (readonly [first: number, count: number])[]): number[] {
+  return runs.flatMap(([first, length]) => Array.from({ length }, (_, at) => first + at));
+}
+
 /**
  * For each request, the numbers of its blocks of another size, which must be a multiple of the
  * trace's own. The last block may not be full. Blocks without an id in the trace get new numbers.

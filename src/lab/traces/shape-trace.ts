@@ -2,10 +2,9 @@ import { ConfigError } from '../../framework/error.ts';
 import type { Random } from '../../framework/runtime.ts';
 import { withSessions } from './find-sessions.ts';
 import { mergeTraces, shifted } from './merge-traces.ts';
-import type { Trace } from './trace.ts';
+import type { Trace, TraceRequest } from './trace.ts';
 import { REQUESTS_MAX } from './trace-format.ts';
 
-/** How a trace is changed before it is used. */
 export interface TraceShape {
   /** Files of traces whose requests are added. */
   readonly merge: readonly string[];
@@ -20,12 +19,9 @@ export interface TraceShape {
 /** Merges, repeats, thins and shifts. Throws ConfigError if no or too many requests remain. */
 export function shapeTrace(
   trace: Trace,
-  {
-    merged,
-    shape: { shiftMs, loop, thin },
-    random,
-  }: { readonly merged: readonly Trace[]; readonly shape: TraceShape; readonly random: Random },
+  { merged, shape, random }: { merged: readonly Trace[]; shape: TraceShape; random: Random },
 ): Trace {
+  const { shiftMs, loop, thin } = shape;
   const together = mergeTraces([trace, ...merged], shiftMs);
   const thinned = thinTrace(loopTrace(together, loop), thin, random);
   return merged.length > 0 ? thinned : shifted(thinned, shiftMs);
@@ -44,16 +40,13 @@ export function loopTrace(trace: Trace, times: number): Trace {
   }
   const lastMs = requests.at(-1)?.atMs ?? 0;
   const periodMs = lastMs + Math.max(1, lastMs / Math.max(1, requests.length - 1));
-  const rounds = Array.from({ length: times }, (_, round) =>
-    round === 0
-      ? requests
-      : requests.map((request) => ({
-          ...request,
-          atMs: request.atMs + round * periodMs,
-          ...(request.session !== undefined && { session: `${request.session}#${round}` }),
-        })),
-  );
-  return { ...trace, requests: rounds.flat() };
+  const again = (round: number) => (request: TraceRequest) => ({
+    ...request,
+    atMs: request.atMs + round * periodMs,
+    ...(request.session !== undefined && { session: `${request.session}#${round}` }),
+  });
+  const rounds = Array.from({ length: times - 1 }, (_, at) => requests.map(again(at + 1)));
+  return { ...trace, requests: [requests, ...rounds].flat() };
 }
 
 /** Keeps or drops whole conversations, so that their share of cached prompts stays the same. */

@@ -23,7 +23,6 @@ export type OptionalField = 'blockIds' | 'model' | 'session' | 'thinkMs' | 'seen
 
 export interface TraceFormat {
   readonly name: string;
-  /** A description in a few words. */
   readonly about: string;
   /** What the format can hold besides times and sizes. */
   readonly carries: readonly OptionalField[];
@@ -43,8 +42,10 @@ export interface TraceFormat {
 /** Shared by all requests of formats without block ids, because there may be millions of them. */
 export const NO_BLOCKS: readonly number[] = [];
 
-/** The block size of formats without block ids: only the unit in which memory is counted. */
-export const BLOCK_TOKENS_WITHOUT_IDS = 64;
+/** A reader for formats without block ids. There, blocks are only the unit of memory. */
+export function readerOf(read: TraceReader['read']): () => TraceReader {
+  return () => ({ blockTokens: 64, read });
+}
 
 /** A larger number of tokens exceeds what any model accepts, so the trace is damaged. */
 export const TOKENS_MAX = 20_000_000;

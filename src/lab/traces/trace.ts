@@ -7,14 +7,10 @@ export interface TraceRequest {
   readonly atMs: Millis;
   /** A model or an adapter; empty if the trace does not say. */
   readonly model: string;
-  /** At least 1. */
+  /** At least 1, like the next. */
   readonly promptTokens: number;
-  /** At least 1. */
   readonly outputTokens: number;
-  /**
-   * One id for each full block of the prompt. Prompts with the same ids up to a place have the same
-   * text up to that place.
-   */
+  /** One for each full block of the prompt. Equal ids up to a place mean equal text up to it. */
   readonly blockIds: readonly (number | string)[];
   /** The same for all turns of a conversation. Absent if the trace does not say. */
   readonly session?: string;
@@ -24,11 +20,10 @@ export interface TraceRequest {
   readonly seen?: RecordedEnd;
 }
 
+/** Times count from the arrival. */
 export interface RecordedEnd {
   readonly outcome: Outcome;
-  /** From arrival to the first token. */
   readonly ttftMs?: Millis;
-  /** From arrival to the end. */
   readonly e2eMs?: Millis;
 }
 

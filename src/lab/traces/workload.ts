@@ -9,11 +9,11 @@ export interface Workload extends Pick<Trace, 'blockTokens' | 'requests'> {
 
 /** The same requests with times and pauses divided by `factor`. */
 export function speedUp(workload: Workload, factor: number): Workload {
-  const requests = workload.requests.map((request): TraceRequest => {
-    const { atMs, thinkMs } = request;
-    const pause = thinkMs === undefined ? {} : { thinkMs: thinkMs / factor };
-    return { ...request, atMs: atMs / factor, ...pause };
-  });
+  const requests = workload.requests.map((request) => ({
+    ...request,
+    atMs: request.atMs / factor,
+    ...(request.thinkMs !== undefined && { thinkMs: request.thinkMs / factor }),
+  }));
   return { ...workload, requests };
 }
 

@@ -38,6 +38,7 @@ function writeAll(path: string, pieces: Iterable<Buffer>): void {
 }
 
 function* compress(pieces: Iterable<string>, path: string): Generator<Buffer, void> {
+  const plain = (bytes: Buffer): Buffer => bytes;
   const pack = path.endsWith('.zst') ? zstdCompressSync : path.endsWith('.gz') ? gzipSync : plain;
   let held: string[] = [];
   let characters = 0;
@@ -50,8 +51,4 @@ function* compress(pieces: Iterable<string>, path: string): Generator<Buffer, vo
     characters = 0;
   }
   if (characters > 0) yield pack(Buffer.from(held.join('')));
-}
-
-function plain(bytes: Buffer): Buffer {
-  return bytes;
 }

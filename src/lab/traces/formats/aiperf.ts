@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { nonNegative, outputTokens, parseJson, promptTokens } from '../json-fields.ts';
 import type { RecordedEnd, Trace, TraceRequest } from '../trace.ts';
 import {
-  BLOCK_TOKENS_WITHOUT_IDS,
   NO_BLOCKS,
   type ReadResult,
+  readerOf,
   SKIPPED,
   type TraceFormat,
 } from '../trace-format.ts';
@@ -42,7 +42,7 @@ export const AIPERF: TraceFormat = {
   shape: 'lines',
   // Records are in the order in which requests ended.
   ordered: false,
-  reader: () => ({ blockTokens: BLOCK_TOKENS_WITHOUT_IDS, read }),
+  reader: readerOf(read),
   write,
 };
 
@@ -79,44 +79,31 @@ function* write({ requests }: Trace): Generator<string, void> {
     const id = request.session ?? `request-${index}`;
     const session = sessions.get(id) ?? { number: sessions.size, turns: 0 };
     sessions.set(id, session);
-    const place = { index, id, number: session.number, turn: session.turns++ };
-    yield `${JSON.stringify(recordOf(request, place))}\n`;
-  }
-}
-
-interface Place {
-  /** Number of the request, from 0. */
-  readonly index: number;
-  /** Id of the session. */
-  readonly id: string;
-  /** Number of the session, from 0. */
-  readonly number: number;
-  /** Number of the turn in its session, from 0. */
-  readonly turn: number;
-}
-
-function recordOf(request: TraceRequest, { index, id, number, turn }: Place): object {
-  const { atMs, seen } = request;
-  const startNs = Math.round(atMs * MS_NS);
-  const endNs = startNs + Math.round((seen?.e2eMs ?? 0) * MS_NS);
-  return {
-    metadata: {
-      session_num: number,
+    const place = {
+      session_num: session.number,
       x_request_id: `request-${index}`,
       x_correlation_id: id,
       conversation_id: id,
-      turn_index: turn,
-      request_start_ns: startNs,
-      request_ack_ns: null,
-      request_end_ns: endNs,
-      worker_id: 'pointsman',
-      record_processor_id: 'pointsman',
-      benchmark_phase: 'profiling',
-      was_cancelled: seen?.outcome === 'aborted',
-      cancellation_time_ns: seen?.outcome === 'aborted' ? endNs : null,
-    },
-    metrics: metricsOf(request),
-    error: errorOf(seen),
+      turn_index: session.turns++,
+    };
+    const metadata = { ...place, ...timesOf(request) };
+    const record = { metadata, metrics: metricsOf(request), error: errorOf(request.seen) };
+    yield `${JSON.stringify(record)}\n`;
+  }
+}
+
+function timesOf({ atMs, seen }: TraceRequest): object {
+  const startNs = Math.round(atMs * MS_NS);
+  const endNs = startNs + Math.round((seen?.e2eMs ?? 0) * MS_NS);
+  return {
+    request_start_ns: startNs,
+    request_ack_ns: null,
+    request_end_ns: endNs,
+    worker_id: 'pointsman',
+    record_processor_id: 'pointsman',
+    benchmark_phase: 'profiling',
+    was_cancelled: seen?.outcome === 'aborted',
+    cancellation_time_ns: seen?.outcome === 'aborted' ? endNs : null,
   };
 }
 

@@ -1,12 +1,7 @@
 import { ConfigError } from '../../../framework/error.ts';
 import type { TraceRequest } from '../trace.ts';
-import {
-  BLOCK_TOKENS_WITHOUT_IDS,
-  NO_BLOCKS,
-  TOKENS_MAX,
-  type TraceFormat,
-  type TraceReader,
-} from '../trace-format.ts';
+import type { TraceReader } from '../trace-format.ts';
+import { NO_BLOCKS, readerOf, TOKENS_MAX, type TraceFormat } from '../trace-format.ts';
 
 /** The columns of a CSV format by name, in any order, and how it writes times. */
 interface CsvColumns {
@@ -75,34 +70,25 @@ function csvReader(header: string, wanted: CsvColumns): TraceReader | string {
   const { time, prompt, output } = wanted;
   const missing = [time, prompt, output].filter((name) => !columns.includes(name));
   if (missing.length > 0) return `the header has no column ${missing.join(', ')}`;
-  const place = {
-    time: columns.indexOf(time),
-    prompt: columns.indexOf(prompt),
-    output: columns.indexOf(output),
-    model: columns.indexOf(wanted.model ?? ''),
-    session: columns.indexOf(wanted.session ?? ''),
-  };
   const read = (line: string): TraceRequest | string => {
     const values = cells(line);
     if (values.length !== columns.length) {
       return `${values.length} columns, but the header has ${columns.length}`;
     }
-    const at = (index: number): string => values[index] ?? '';
-    const atMs = wanted.timeMs(at(place.time));
-    const promptTokens = count(at(place.prompt));
-    const outputTokens = count(at(place.output));
-    if (!Number.isFinite(atMs) || atMs < 0) return `${time}: ${at(place.time)} is not a time`;
+    const at = (column = ''): string => values[columns.indexOf(column)] ?? '';
+    const atMs = wanted.timeMs(at(time));
+    const promptTokens = count(at(prompt));
+    const outputTokens = count(at(output));
+    if (!Number.isFinite(atMs) || atMs < 0) return `${time}: ${at(time)} is not a time`;
     if (promptTokens === undefined || promptTokens === 0) {
-      return `${prompt}: ${at(place.prompt)} is not a positive number of tokens`;
+      return `${prompt}: ${at(prompt)} is not a positive number of tokens`;
     }
-    if (outputTokens === undefined) {
-      return `${output}: ${at(place.output)} is not a number of tokens`;
-    }
-    const [model, session] = [at(place.model), at(place.session)];
+    if (outputTokens === undefined) return `${output}: ${at(output)} is not a number of tokens`;
+    const [model, session] = [at(wanted.model), at(wanted.session)];
     const sizes = { promptTokens, outputTokens: Math.max(1, outputTokens), blockIds: NO_BLOCKS };
     return { atMs, model, ...sizes, ...(session !== '' && { session }) };
   };
-  return { blockTokens: BLOCK_TOKENS_WITHOUT_IDS, hasHeader: true, read };
+  return { ...readerOf(read)(), hasHeader: true };
 }
 
 /** These formats have no quotes. */

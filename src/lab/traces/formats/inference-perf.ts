@@ -1,14 +1,8 @@
 import { z } from 'zod';
 import { parseJson, promptTokens } from '../json-fields.ts';
 import type { Trace, TraceRequest } from '../trace.ts';
-import {
-  BLOCK_TOKENS_WITHOUT_IDS,
-  NO_BLOCKS,
-  type ReadResult,
-  SKIPPED,
-  TOKENS_MAX,
-  type TraceFormat,
-} from '../trace-format.ts';
+import type { ReadResult, TraceFormat } from '../trace-format.ts';
+import { NO_BLOCKS, readerOf, SKIPPED, TOKENS_MAX } from '../trace-format.ts';
 
 /** These are in `info.response_metrics`, and in older versions in `info` itself. */
 const answer = {
@@ -41,7 +35,7 @@ export const INFERENCE_PERF: TraceFormat = {
   carries: ['model', 'seen'],
   shape: 'values',
   ordered: false,
-  reader: () => ({ blockTokens: BLOCK_TOKENS_WITHOUT_IDS, read }),
+  reader: readerOf(read),
   write,
 };
 

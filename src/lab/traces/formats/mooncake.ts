@@ -70,14 +70,8 @@ function* write(trace: Trace): Generator<string, void> {
   const blocks = inBlocksOf(BLOCK_TOKENS, own);
   for (const { atMs, promptTokens, outputTokens, session, thinkMs } of requests) {
     const { value: hash_ids } = blocks.next();
-    const line = {
-      timestamp: atMs,
-      input_length: promptTokens,
-      output_length: outputTokens,
-      hash_ids,
-      session_id: session,
-      delay: thinkMs,
-    };
+    const sizes = { input_length: promptTokens, output_length: outputTokens, hash_ids };
+    const line = { timestamp: atMs, ...sizes, session_id: session, delay: thinkMs };
     yield `${JSON.stringify(line)}\n`;
   }
 }

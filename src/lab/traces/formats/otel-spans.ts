@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { outputTokens, parseJson, promptTokens } from '../json-fields.ts';
 import type { TraceRequest } from '../trace.ts';
 import {
-  BLOCK_TOKENS_WITHOUT_IDS,
   NO_BLOCKS,
   type ReadResult,
+  readerOf,
   SKIPPED,
   type TraceFormat,
 } from '../trace-format.ts';
@@ -30,23 +30,13 @@ const span = z.object({
   status: z.object({ code: z.union([z.number(), z.string()]).optional() }).optional(),
 });
 
-const batch = z.object({
-  resourceSpans: z.array(
-    z.object({
-      scopeSpans: z.array(z.object({ spans: z.array(span).optional() })).optional(),
-    }),
-  ),
-});
-
-type Span = z.infer<typeof span>;
+const scope = z.object({ spans: z.array(span).optional() });
+const resource = z.object({ scopeSpans: z.array(scope).optional() });
+const batch = z.object({ resourceSpans: z.array(resource) });
 
 /** Spans of agents and tools are skipped, because their calls of models have spans of their own. */
-const OPERATIONS: ReadonlySet<unknown> = new Set([
-  undefined,
-  'chat',
-  'text_completion',
-  'generate_content',
-]);
+const MODEL_CALLS = [undefined, 'chat', 'text_completion', 'generate_content'];
+const OPERATIONS: ReadonlySet<unknown> = new Set(MODEL_CALLS);
 /** The names of the conventions, then their earlier names. */
 const INPUT = ['gen_ai.usage.input_tokens', 'gen_ai.usage.prompt_tokens'];
 const OUTPUT = ['gen_ai.usage.output_tokens', 'gen_ai.usage.completion_tokens'];
@@ -66,7 +56,7 @@ export const OTEL: TraceFormat = {
   shape: 'lines-or-values',
   // Spans are usually in the order in which they ended.
   ordered: false,
-  reader: () => ({ blockTokens: BLOCK_TOKENS_WITHOUT_IDS, read }),
+  reader: readerOf(read),
 };
 
 function read(text: string): ReadResult {
@@ -78,12 +68,8 @@ function read(text: string): ReadResult {
     .map(requestOf);
 }
 
-function requestOf({
-  startTimeUnixNano,
-  endTimeUnixNano,
-  attributes = [],
-  status,
-}: Span): TraceRequest | typeof SKIPPED {
+function requestOf(recorded: z.infer<typeof span>): TraceRequest | typeof SKIPPED {
+  const { startTimeUnixNano, endTimeUnixNano, attributes = [], status } = recorded;
   const values = new Map(attributes.map(({ key, value }) => [key, plain(value)]));
   const first = (names: readonly string[]): string | number | undefined =>
     names.map((name) => values.get(name)).find((value) => value !== undefined);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { nonNegative, outputTokens, parseJson, promptTokens } from '../json-fields.ts';
-import { PrefixNumbers } from '../prefix-numbers.ts';
+import { blockIdsOf, PrefixNumbers } from '../prefix-numbers.ts';
 import type { Trace, TraceRequest } from '../trace.ts';
 import { TOKENS_MAX, type TraceFormat, type TraceReader } from '../trace-format.ts';
 
@@ -55,9 +55,7 @@ function read(line: string, blockTokens: number): TraceRequest | string {
     model,
     promptTokens,
     outputTokens,
-    blockIds: blocks.flatMap(([first, length]) =>
-      Array.from({ length }, (_, index) => first + index),
-    ),
+    blockIds: blockIdsOf(blocks),
     ...(session !== undefined && { session }),
     ...(thinkMs !== undefined && { thinkMs }),
     ...(outcome !== undefined && {
@@ -80,7 +78,7 @@ function* write({ blockTokens, requests }: Trace): Generator<string, void> {
       at: atMs,
       in: promptTokens,
       out: outputTokens,
-      model: model === '' ? undefined : model,
+      model: model || undefined,
       blocks: blocks.length === 0 ? undefined : blocks,
       session,
       thinkMs,

@@ -6,17 +6,11 @@ export interface UncountedAnswer {
   readonly tokensMax: number | undefined;
 }
 
-/**
- * Estimates the tokens of answers that were not counted from those that were. Servers count the
- * tokens of a stream only for clients that ask for it.
- */
+/** Estimates tokens of uncounted answers from counted ones. Servers count streams on request only. */
 export class AnswerLengths {
   readonly #counted: number[] = [];
   /** Separate, because a token takes many more bytes in a stream. */
-  readonly #sums = {
-    stream: { tokens: 0, bytes: 0 },
-    whole: { tokens: 0, bytes: 0 },
-  };
+  readonly #sums = { stream: { tokens: 0, bytes: 0 }, whole: { tokens: 0, bytes: 0 } };
   #sorted = false;
 
   learn(tokens: number, { streaming, bytes }: UncountedAnswer): void {
@@ -28,10 +22,7 @@ export class AnswerLengths {
     sums.bytes += bytes;
   }
 
-  /**
-   * Estimates by the bytes of the answer if the bytes per token are known for its kind, otherwise
-   * takes the median. NaN if no answer was counted.
-   */
+  /** By the bytes per token of its kind if known, otherwise the median. NaN without any count. */
   estimate({ streaming, bytes, tokensMax = Number.POSITIVE_INFINITY }: UncountedAnswer): number {
     const sums = this.#sums[streaming ? 'stream' : 'whole'];
     const known = bytes !== undefined && sums.bytes > 0;

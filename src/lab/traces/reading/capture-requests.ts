@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { CaptureRecord } from '../../../journal/capture/capture-record.ts';
+import { blockIdsOf } from '../prefix-numbers.ts';
 import type { TraceRequest } from '../trace.ts';
 import { TOKENS_MAX } from '../trace-format.ts';
 import { AnswerLengths, type UncountedAnswer } from './answer-lengths.ts';
@@ -86,10 +87,7 @@ export class CaptureRequests {
   }
 
   #add(event: Captured<string>): string | undefined {
-    if (event.e === 'capture') {
-      this.#begin(event);
-      return undefined;
-    }
+    if (event.e === 'capture') return this.#begin(event);
     const at = event.t + this.#wallMs;
     if (event.e === 'q') return this.#start(event, at);
     const open = this.#open.get(event.n);
@@ -97,19 +95,17 @@ export class CaptureRequests {
     if (open === undefined) return undefined;
     if (event.e === 'first') open.firstAt ??= at;
     else if (event.e === 'body') return this.#readBody(open, event.r);
-    else this.#end(open, event, at);
+    else {
+      const { n, o, u, bytes } = event;
+      open.done = { at, o, u, bytes };
+      this.#open.delete(n);
+      if (o === 'completed' && u !== undefined) this.#lengths.learn(u[1], answerOf(open));
+    }
     return undefined;
   }
 
-  #end(open: OpenRequest, event: Captured<'done'>, at: number): void {
-    const { n, o, u, bytes } = event;
-    open.done = { at, o, u, bytes };
-    this.#open.delete(n);
-    if (o === 'completed' && u !== undefined) this.#lengths.learn(u[1], answerOf(open));
-  }
-
   /** Each file starts with such a record. A file number that does not grow means a new run. */
-  #begin({ t, wallMs, file }: Captured<'capture'>): void {
+  #begin({ t, wallMs, file }: Captured<'capture'>): undefined {
     if (file <= this.#file) {
       this.#open = new Map();
       this.#firstBlock = this.#nextBlock;
@@ -156,9 +152,7 @@ export class CaptureRequests {
 
   #requestOf(open: OpenRequest): TraceRequest {
     const { at, r, firstAt, done } = open;
-    const blockIds = r.blocks.flatMap(([first, length]) =>
-      Array.from({ length }, (_, index) => first + index),
-    );
+    const blockIds = blockIdsOf(r.blocks);
     // The server's count, but not less than the blocks contain, which the picker may have estimated.
     const prompt = Math.max(done?.u?.[0] ?? r.promptTokens, blockIds.length * r.blockTokens, 1);
     return {

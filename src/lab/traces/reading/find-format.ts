@@ -23,21 +23,18 @@ export function findFormat(firstLine: string): TraceFormat | string {
   const text = firstLine.trim();
   if (text === '') return 'is empty: it contains no request';
   if (text.startsWith('[')) return /"?resourceSpans/.test(text) ? OTEL : INFERENCE_PERF;
-  if (text.startsWith('{')) return ofObject(text);
+  if (text.startsWith('{')) {
+    // Without parsing, because the line may be damaged, or the first of a value over many lines.
+    if (text === '{' || text.includes('"resourceSpans"')) return OTEL;
+    if (text.startsWith('{"pointsman"')) return POINTSMAN;
+    return text.includes('"metadata"') && text.includes('"metrics"') ? AIPERF : MOONCAKE;
+  }
   const csv = [AZURE, BURST_GPT].find(({ reader }) => typeof reader(text) !== 'string');
   return csv ?? `neither a JSON object nor a known CSV header: ${KNOWN_HEADERS}`;
 }
 
 const KNOWN_HEADERS =
   'Azure (TIMESTAMP, ContextTokens, GeneratedTokens) or BurstGPT (Timestamp, Request tokens, Response tokens)';
-
-function ofObject(text: string): TraceFormat {
-  // Without parsing, because the line may be damaged, or the first of a value over many lines.
-  if (text === '{' || text.includes('"resourceSpans"')) return OTEL;
-  if (text.startsWith('{"pointsman"')) return POINTSMAN;
-  if (text.includes('"metadata"') && text.includes('"metrics"')) return AIPERF;
-  return MOONCAKE;
-}
 
 /** Throws ConfigError for an unknown name. */
 export function formatNamed(name: string): TraceFormat {

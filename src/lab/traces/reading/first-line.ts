@@ -16,8 +16,8 @@ interface FirstLine {
  */
 export function firstLineOf(
   chunks: Iterable<Buffer>,
-  { source, lenient }: { readonly source: string; readonly lenient: boolean },
-): { readonly first: FirstLine; readonly all: Iterable<Buffer> } {
+  { source, lenient }: { source: string; lenient: boolean },
+): { first: FirstLine; all: Iterable<Buffer> } {
   const iterator = chunks[Symbol.iterator]();
   const seen: Buffer[] = [];
   const pieces = splitLines(recorded(iterator, seen));

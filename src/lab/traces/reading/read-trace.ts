@@ -1,12 +1,11 @@
 import { existsSync, statSync } from 'node:fs';
 import { ConfigError } from '../../../framework/error.ts';
 import { type Trace, TraceError } from '../trace.ts';
-import type { TraceFormat, TraceReader } from '../trace-format.ts';
 import { TraceCollector } from './collect-trace.ts';
 import { findFormat, formatNamed } from './find-format.ts';
 import { firstLineOf } from './first-line.ts';
 import { readCaptureTrace } from './read-capture-trace.ts';
-import { splitLines, type TracePiece } from './split-lines.ts';
+import { splitLines } from './split-lines.ts';
 import { splitValues } from './split-values.ts';
 import { unpackFile } from './unpack.ts';
 
@@ -47,25 +46,14 @@ function parse(chunks: Iterable<Buffer>, source: string, options: ReadOptions): 
   const reader = format.reader(first.text);
   if (typeof reader === 'string') throw new TraceError(source, first.line, reader);
   const collector = new TraceCollector({ source, lenient, ordered: format.ordered });
-  for (const piece of piecesOf(all, format, first.text)) {
+  const { shape } = format;
+  const inLines = shape === 'lines' || (shape === 'lines-or-values' && isJsonObject(first.text));
+  for (const piece of inLines ? splitLines(all) : splitValues(all)) {
     if (reader.hasHeader === true && piece.line === first.line) continue;
-    take(piece, reader, collector);
+    if ('wrong' in piece) collector.refuse(piece.wrong, piece.line);
+    else if (piece.text.trim() !== '') collector.add(reader.read(piece.text), piece.line);
   }
   return collector.trace(reader.blockTokens);
-}
-
-function take(piece: TracePiece, reader: TraceReader, collector: TraceCollector): void {
-  if ('wrong' in piece) collector.refuse(piece.wrong, piece.line);
-  else if (piece.text.trim() !== '') collector.add(reader.read(piece.text), piece.line);
-}
-
-function piecesOf(
-  chunks: Iterable<Buffer>,
-  { shape }: TraceFormat,
-  firstLine: string,
-): Iterable<TracePiece> {
-  const inLines = shape === 'lines' || (shape === 'lines-or-values' && isJsonObject(firstLine));
-  return inLines ? splitLines(chunks) : splitValues(chunks);
 }
 
 function isJsonObject(text: string): boolean {
