@@ -2,10 +2,7 @@ import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ConfigError } from '../framework/error.ts';
 
-/**
- * Throws ConfigError where `to` is a folder or in none, or is, by any name or link, one of `inputs`
- * or in one of their folders. `example` is a file name suggested in place of a folder.
- */
+/** Throws ConfigError where `to` is a folder, in no folder, or one of `inputs` or in theirs. */
 export function refuseOverwriting(
   to: string,
   inputs: readonly string[],

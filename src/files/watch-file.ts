@@ -11,11 +11,7 @@ interface FileWatch {
   stop(): Promise<void>;
 }
 
-/**
- * Calls `onChange` once the watch is ready and when a file may have changed, perhaps several times.
- * Watches the folder: an atomic replacement is another file, and a mounted ConfigMap changes by a
- * link `..data` beside it.
- */
+/** Watches the folder: an atomic replacement is another file, a ConfigMap changes by a link. */
 export function watchFile(
   path: string,
   {

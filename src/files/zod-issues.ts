@@ -2,10 +2,7 @@ import { z } from 'zod';
 import type { ConfigIssue } from '../framework/error.ts';
 import { nearest } from './nearest.ts';
 
-/**
- * zod's issues in plain words, one for each unknown name, with the name of `schema` that was
- * probably meant. `at` is the path of the parsed value, such as `plugins[0].parameters`.
- */
+/** `at` is the path of the parsed value, such as `plugins[0].parameters`. */
 export function zodIssues(
   error: z.ZodError,
   { schema, at = '' }: { readonly schema: unknown; readonly at?: string },

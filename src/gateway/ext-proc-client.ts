@@ -10,38 +10,24 @@ import { loadSync } from '@grpc/proto-loader';
 import { packageFile } from '../files/folders.ts';
 import type { HeaderMutation, WireHeader } from './header-mutation.ts';
 
+type OfHalves<Part extends string, T> = {
+  readonly [name in `${'request' | 'response'}_${Part}`]?: T;
+};
+
 interface HeaderList {
   readonly headers: readonly WireHeader[];
 }
 
-interface HeadersMessage {
-  readonly headers: HeaderList;
-  readonly end_of_stream: boolean;
-}
-
-interface BodyMessage {
-  readonly body: Buffer;
-  readonly end_of_stream: boolean;
-}
-
-interface TrailersMessage {
-  readonly trailers: HeaderList;
-}
-
 /** A message of the data plane: one of the fields, and `protocol_config` in the first. */
-interface ProcessingRequest {
-  readonly request_headers?: HeadersMessage;
-  readonly request_body?: BodyMessage;
-  readonly request_trailers?: TrailersMessage;
-  readonly response_headers?: HeadersMessage;
-  readonly response_body?: BodyMessage;
-  readonly response_trailers?: TrailersMessage;
-  readonly metadata_context?: unknown;
-  readonly protocol_config?: {
-    readonly request_body_mode: 'FULL_DUPLEX_STREAMED';
-    readonly response_body_mode: 'FULL_DUPLEX_STREAMED';
+type ProcessingRequest = OfHalves<
+  'headers',
+  { readonly headers: HeaderList; readonly end_of_stream: boolean }
+> &
+  OfHalves<'body', { readonly body: Buffer; readonly end_of_stream: boolean }> &
+  OfHalves<'trailers', { readonly trailers: HeaderList }> & {
+    readonly metadata_context?: unknown;
+    readonly protocol_config?: OfHalves<'body_mode', 'FULL_DUPLEX_STREAMED'>;
   };
-}
 
 interface CommonAnswer {
   readonly response?: {
@@ -53,13 +39,9 @@ interface CommonAnswer {
 }
 
 /** An answer of the picker: one of the fields. Fields with default values are absent. */
-export interface ProcessingResponse {
-  readonly request_headers?: CommonAnswer;
-  readonly request_body?: CommonAnswer;
-  readonly request_trailers?: unknown;
-  readonly response_headers?: CommonAnswer;
-  readonly response_body?: CommonAnswer;
-  readonly response_trailers?: unknown;
+export interface ProcessingResponse
+  extends OfHalves<'headers' | 'body', CommonAnswer>,
+    OfHalves<'trailers', unknown> {
   readonly immediate_response?: {
     readonly status?: { readonly code?: number };
     readonly headers?: HeaderMutation;

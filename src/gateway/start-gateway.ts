@@ -1,7 +1,6 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Agent } from 'undici';
-import { ListenError } from '../runtime/listen-error.ts';
+import { closeServer, listen } from '../runtime/listen.ts';
 import { createExtProcClient } from './ext-proc-client.ts';
 import { GatewayExchange } from './gateway-exchange.ts';
 
@@ -36,20 +35,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     // The client or the picker closed its connection; the exchange has handled that already.
     exchange.run().catch(() => undefined);
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error) => reject(new ListenError(`${host}:${port}`, error)));
-    server.listen(port, host, resolve);
-  });
-  const bound = (server.address() as AddressInfo).port;
+  const bound = await listen(server, host, port);
   const where = `listening on ${host}:${bound}, picker at ${extProcAddress}`;
   log(`this is the embedded gateway, not Envoy, for trials only: ${where}`);
   return {
     port: bound,
     stop: async () => {
-      server.closeAllConnections();
-      await new Promise<void>((resolve) => {
-        server.close(() => resolve());
-      });
+      await closeServer(server);
       extProc.close();
       await upstreams.destroy();
     },

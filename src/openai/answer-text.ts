@@ -16,10 +16,7 @@ const EVENT_STREAM = /event-stream/i;
 /** `value`: behind the key. `escape`: behind a backslash. `rest`: behind an event's text. */
 type State = 'outside' | 'value' | 'text' | 'escape' | 'rest' | 'given-up';
 
-/**
- * Finds and hashes the generated text of a chat's answer, JSON or server-sent events, while its
- * chunks pass. Searches for the key only, and keeps no chunk.
- */
+/** Hashes a chat's generated text while its chunks pass. Searches for the key only. */
 export class AnswerText {
   readonly #blocks: AnswerBlocks;
   readonly #eventStream: boolean;

@@ -40,10 +40,7 @@ export class UsageTail {
   }
 }
 
-/**
- * Anthropic's first event has the prompt's tokens, its last the answer's: missing counts come from
- * earlier objects.
- */
+/** Anthropic's first event counts the prompt, its last the answer: earlier objects count, too. */
 function usageIn(text: string): Usage | undefined {
   let completionTokens: number | undefined;
   let cachedTokens: number | undefined;

@@ -8,10 +8,7 @@ const OPEN_MS_MAX = 30_000;
 
 type BreakerState = 'closed' | 'open' | 'half-open';
 
-/**
- * Circuit breaker: five failures in a row open it for a second; then one trial decides, for whose
- * answer no request waits.
- */
+/** Five failures in a row open it; then single trials decide, for which no request waits. */
 export class Breaker {
   readonly #clock: Clock;
   #failures = 0;

@@ -13,10 +13,7 @@ export function nodeClock(): Clock {
   };
 }
 
-/**
- * Node counts whole milliseconds from when its loop last read the time, perhaps a while ago: each
- * timer checks the time and, when early, waits again.
- */
+/** Node's timers may fire early: it counts whole milliseconds from an earlier reading. */
 class NodeTimer implements Timer {
   readonly #due: Millis;
   readonly #callback: () => void;

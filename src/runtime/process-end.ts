@@ -16,10 +16,7 @@ export function untilSignal(): Promise<NodeJS.Signals> {
 /** The environment variable that makes a command end when its parent process ends. */
 export const ENDS_WITH_PARENT = 'POINTSMAN_ENDS_WITH_PARENT';
 
-/**
- * Ends this process as SIGTERM does when a parent that set `ENDS_WITH_PARENT` ends. It needs an IPC
- * channel, which the system closes even if the parent is killed.
- */
+/** Ends this process with a parent that has set `ENDS_WITH_PARENT` and an IPC channel. */
 export function endWithParent(): void {
   if (process.env[ENDS_WITH_PARENT] === undefined || process.send === undefined) return;
   // The children of this process have no such channel.

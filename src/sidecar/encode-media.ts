@@ -19,10 +19,7 @@ export const REQUEST_ID = 'x-request-id';
 /** Types of message parts that an encoder turns into embeddings. */
 const MEDIA: ReadonlySet<unknown> = new Set(['image_url', 'audio_url', 'video_url', 'input_audio']);
 
-/**
- * Has each of a chat's media encoded by one parallel request. Returns the body with the encoders'
- * `ec_transfer_params`, undefined without media. Throws at the first failure and aborts the others.
- */
+/** Undefined without media. Throws at the first failure, and aborts the other requests. */
 export async function encodeMedia(
   body: Buffer,
   { agent, encoders, headers }: EncodeOptions,
@@ -70,10 +67,7 @@ function encodeRequest({ model }: Json, item: Json): Json {
   return { model, messages, max_tokens: 1, max_completion_tokens: 1, stream: false };
 }
 
-/**
- * Transfer parameters are keyed by item hash. Encoders that share storage with the decoding server
- * return none.
- */
+/** By item hash. Encoders that share storage with the decoding server return none. */
 function withTransferParams(chat: Json, answers: readonly unknown[]): Json {
   const params = objectsIn(objectsIn(answers).map((answer) => answer['ec_transfer_params']));
   return params.length === 0 ? chat : { ...chat, ec_transfer_params: Object.assign({}, ...params) };

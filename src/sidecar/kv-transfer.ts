@@ -11,10 +11,7 @@ const KEEP_KV_FOR_DECODER = {
 };
 const CAPS: readonly string[] = ['max_tokens', 'max_completion_tokens', 'min_tokens'];
 
-/**
- * For the prefilling server, which keeps the KV and generates one unstreamed token: every cap that
- * the client has set becomes 1.
- */
+/** For one unstreamed token: every cap that the client has set becomes 1. */
 export function prefillBody(body: Json): Json {
   const { stream_options: _options, ...rest } = body;
   const caps = CAPS.filter((key) => key in body).map((key) => [key, 1] as const);

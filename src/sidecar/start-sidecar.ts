@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { Agent, type Dispatcher } from 'undici';
 import { ENCODE_HEADER, PREFILL_HEADER } from '../framework/routing.ts';
-import { ListenError } from '../runtime/listen-error.ts';
+import { closeServer, listen } from '../runtime/listen.ts';
 import { encodeMedia, REQUEST_ID } from './encode-media.ts';
 import { decodeBody, prefillBody } from './kv-transfer.ts';
 import { postJson, readBody } from './post-json.ts';
@@ -73,16 +72,12 @@ export async function startSidecar(options: SidecarOptions): Promise<Sidecar> {
     });
   });
   const { host, port } = options;
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error) => reject(new ListenError(`${host}:${port}`, error)));
-    server.listen(port, host, resolve);
-  });
+  const bound = await listen(server, host, port);
   return {
-    address: `${host}:${(server.address() as AddressInfo).port}`,
+    address: `${host}:${bound}`,
     counts,
     stop: async () => {
-      server.closeAllConnections();
-      await new Promise<void>((resolve) => void server.close(() => resolve()));
+      await closeServer(server);
       await agent.destroy();
     },
   };

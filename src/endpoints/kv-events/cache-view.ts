@@ -40,18 +40,14 @@ export class CacheView {
   readonly #weights: number[] = [];
   /** The KV-cache group that counts; undefined until an event names one. */
   #group: number | undefined;
-  #blockTokens: number | undefined;
+  /** The engine's block size in tokens; undefined until it has stored a block. */
+  blockTokens: number | undefined;
   knowledge: Knowledge = 'unknown';
 
   constructor(options: CacheViewOptions) {
     this.#options = options;
     this.blocks = new ResidentBlocks(options.room);
     this.#weights.push(1);
-  }
-
-  /** The engine's block size in tokens; undefined until it has stored a block. */
-  get blockTokens(): number | undefined {
-    return this.#blockTokens;
   }
 
   reset(knowledge: Knowledge): void {
@@ -149,8 +145,8 @@ export class CacheView {
 
   /** An engine with another block size than before has restarted. */
   #setBlockTokens(blockTokens: number): void {
-    if (this.#blockTokens !== undefined && this.#blockTokens !== blockTokens) this.reset('partial');
-    this.#blockTokens = blockTokens;
+    if (this.blockTokens !== undefined && this.blockTokens !== blockTokens) this.reset('partial');
+    this.blockTokens = blockTokens;
   }
 
   /** The index of a tier. A fifth tier counts as the fourth. */

@@ -5,7 +5,6 @@ interface CacheEventBatch {
   readonly events: readonly CacheEvent[];
   /** The number of events of unknown types, which later engines may add. */
   readonly unknown: number;
-  readonly dataParallelRank: number | undefined;
 }
 
 /** A batch is one engine step. This is a hundred times a full step of the largest engines. */
@@ -43,11 +42,8 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = {
 /** Reads a batch in any layout of vLLM or SGLang. Throws an Error that says what is wrong. */
 export function decodeBatch(payload: Uint8Array): CacheEventBatch {
   const batch = decoder.decode(payload);
-  const fields = Array.isArray(batch)
-    ? { events: batch[1], data_parallel_rank: batch[2] }
-    : record(batch, 'the batch');
-  const list = listOf(fields['events'], 'the events of the batch');
-  const rank = fields['data_parallel_rank'];
+  const raw: unknown = Array.isArray(batch) ? batch[1] : record(batch, 'the batch')['events'];
+  const list = listOf(raw, 'the events of the batch');
   const events: CacheEvent[] = [];
   let unknown = 0;
   for (const each of list) {
@@ -55,7 +51,7 @@ export function decodeBatch(payload: Uint8Array): CacheEventBatch {
     if (event === undefined) unknown += 1;
     else events.push(event);
   }
-  return { events, unknown, dataParallelRank: typeof rank === 'number' ? rank : undefined };
+  return { events, unknown };
 }
 
 function eventOf(raw: unknown): CacheEvent | undefined {

@@ -28,7 +28,8 @@ export class EndpointEvents {
   readonly #stream: EventStream;
   readonly #client: KvEventClient | undefined;
   readonly #onCacheEmptied: () => void;
-  #model: string | undefined;
+  /** The model that the topic of its events names; undefined where it names none. */
+  model: string | undefined;
   #restarts = 0;
 
   /** Without `address`, batches come only through `receive`. */
@@ -70,13 +71,8 @@ export class EndpointEvents {
       });
   }
 
-  /** The model that the topic of its events names; undefined where it names none. */
-  get model(): string | undefined {
-    return this.#model;
-  }
-
   receive(topic: string, sequence: number, payload: Uint8Array): void {
-    this.#model = modelIn(topic) ?? this.#model;
+    this.model = modelIn(topic) ?? this.model;
     this.#stream.message(sequence, payload);
   }
 

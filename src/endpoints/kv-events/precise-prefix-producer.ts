@@ -183,10 +183,7 @@ function estimatedTokens(match: PrefixMatch, endpoint: Endpoint, tokens: number)
   return (match.matchedBlocks(endpoint) / match.totalBlocks) * tokens;
 }
 
-/**
- * Keys of an adapter's blocks carry its name. Any other name that is not the topic's model is an
- * adapter without stored blocks.
- */
+/** Other names than adapters' and the topic's model are adapters without stored blocks. */
 function areOfModel(
   { model: topicModel }: EndpointEvents,
   endpoint: Endpoint,

@@ -27,10 +27,11 @@ type PromptSource = 'body' | 'tokenizer' | NoTokensReason | 'no-events';
 /** Computes the block keys of requests before they are scheduled. Keeps them with the request. */
 export class PrecisePrompts {
   readonly tokenizer: RemoteTokenizer;
+  /** The number of requests by the source of their tokens. */
+  readonly counts: Map<PromptSource, number> = new Map();
   readonly #host: DataSourceHost;
   readonly #subscriptions: EventSubscriptions;
   readonly #prepared = new WeakMap<InferenceRequest, PreparedPrompt>();
-  readonly #counts = new Map<PromptSource, number>();
   #turn = 0;
 
   constructor(host: DataSourceHost, subscriptions: EventSubscriptions) {
@@ -44,11 +45,6 @@ export class PrecisePrompts {
     });
   }
 
-  /** The number of requests by the source of their tokens. */
-  get counts(): ReadonlyMap<PromptSource, number> {
-    return this.#counts;
-  }
-
   of(request: InferenceRequest): PreparedPrompt | undefined {
     return this.#prepared.get(request);
   }
@@ -56,32 +52,26 @@ export class PrecisePrompts {
   /** See `DataSource.prepare`. */
   prepare(request: InferenceRequest, body: readonly Uint8Array[], ready: () => void): boolean {
     // Without any event there are no blocks to match.
-    if (this.#subscriptions.blockSizes().size === 0) return this.#without('no-events');
+    if (this.#subscriptions.blockSizes().size === 0) return this.#counted('no-events');
     const prompt = readPrompt(request, body);
-    if (prompt.kind === 'none') return this.#without(prompt.reason);
+    if (prompt.kind === 'none') return this.#counted(prompt.reason);
     const { salt } = prompt;
-    if (prompt.kind === 'ids') return this.#with(request, { ids: prompt.ids, salt, from: 'body' });
+    if (prompt.kind === 'ids') return this.#with(request, prompt.ids, salt, 'body');
     const known = this.tokenizer.tokens(prompt, (tokens) => {
-      if (typeof tokens === 'string') this.#without(tokens);
-      else this.#with(request, { ids: tokens, salt, from: 'tokenizer' });
+      if (typeof tokens === 'string') this.#counted(tokens);
+      else this.#with(request, tokens, salt, 'tokenizer');
       ready();
     });
     if (known === undefined) return true;
-    if (typeof known === 'string') return this.#without(known);
-    return this.#with(request, { ids: known, salt, from: 'tokenizer' });
+    if (typeof known === 'string') return this.#counted(known);
+    return this.#with(request, known, salt, 'tokenizer');
   }
 
   #with(
     request: InferenceRequest,
-    {
-      ids,
-      salt,
-      from,
-    }: {
-      readonly ids: ArrayLike<number>;
-      readonly salt: string;
-      readonly from: 'body' | 'tokenizer';
-    },
+    ids: ArrayLike<number>,
+    salt: string,
+    from: 'body' | 'tokenizer',
   ): false {
     const { chain, adapters } = this.#subscriptions;
     const adapter = adapters.has(request.model);
@@ -95,17 +85,12 @@ export class PrecisePrompts {
       blocks.set(blockTokens, { count: words.length / 2, blockTokens, words });
     }
     this.#prepared.set(request, { tokens: ids.length, blocks, adapter });
-    this.#count(from);
-    return false;
+    return this.#counted(from);
   }
 
-  #without(reason: PromptSource): false {
-    this.#count(reason);
+  #counted(source: PromptSource): false {
+    this.counts.set(source, (this.counts.get(source) ?? 0) + 1);
     return false;
-  }
-
-  #count(source: PromptSource): void {
-    this.#counts.set(source, (this.#counts.get(source) ?? 0) + 1);
   }
 
   /** The configured server's render API, or else the tokenizer of each model server in turn. */

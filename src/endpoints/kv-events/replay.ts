@@ -38,7 +38,8 @@ interface ReplayOptions {
 export class Replay {
   readonly #options: ReplayOptions;
   readonly #startedAt: Millis;
-  #hasSlot = false;
+  /** Whether the publisher has been asked; before that the replay waits for a slot. */
+  requested = false;
   #attempts = 0;
   #timer: Timer | undefined;
   /** Whether a batch has come since the last request. */
@@ -49,11 +50,6 @@ export class Replay {
   constructor(options: ReplayOptions) {
     this.#options = options;
     this.#startedAt = options.clock.now();
-  }
-
-  /** Whether the publisher has been asked; before that the replay waits for a slot. */
-  get requested(): boolean {
-    return this.#hasSlot;
   }
 
   onBatch(): void {
@@ -76,7 +72,7 @@ export class Replay {
 
   end(): void {
     this.#timer?.cancel();
-    if (this.#hasSlot) this.#options.slots.release();
+    if (this.requested) this.#options.slots.release();
   }
 
   readonly #request = (): void => {
@@ -85,11 +81,11 @@ export class Replay {
       onFailed();
       return;
     }
-    if (!this.#hasSlot && !slots.take()) {
+    if (!this.requested && !slots.take()) {
       this.#after(BACK_OFF_MS, this.#request);
       return;
     }
-    this.#hasSlot = true;
+    this.requested = true;
     this.answered = false;
     this.progressed = false;
     this.#attempts += 1;

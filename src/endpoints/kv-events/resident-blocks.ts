@@ -182,10 +182,7 @@ export class ResidentBlocks {
   }
 }
 
-/**
- * Loses nothing beside the high word. Some engines' hashes count upwards; the table needs low words
- * that are spread evenly.
- */
+/** Some engines' hashes count upwards; the table needs low words that are spread evenly. */
 function spread(low: number, high: number): number {
   const mixed = Math.imul(low ^ Math.imul(high, 0x85ebca6b), 0x9e3779b1);
   return (mixed ^ (mixed >>> 15)) >>> 0;

@@ -1,6 +1,5 @@
 /**
- * The key of a chain of token blocks, 64 bits in two words: equal keys mean equal tokens from the
- * start, with the same root. The seed prevents chosen collisions.
+ * A chain's 64-bit key: equal keys mean equal tokens so far. The seed prevents chosen collisions.
  */
 export class TokenChain {
   low = 0;

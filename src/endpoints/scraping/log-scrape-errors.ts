@@ -20,10 +20,7 @@ interface ScrapeLogOptions {
   readonly onFailure: (failure: ScrapeFailure) => void;
 }
 
-/**
- * Logs when scrapes of an endpoint begin to fail, fail for another reason, and succeed again; of
- * several changes within a second only the result.
- */
+/** Logs when scrapes of an endpoint begin to fail, fail for another reason, or succeed again. */
 export function logScrapeErrors(pool: EndpointPool, options: ScrapeLogOptions): void {
   scrapeErrorsOf(pool).observe(new ScrapeLog(pool, options));
 }

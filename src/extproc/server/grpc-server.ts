@@ -1,6 +1,6 @@
 import { Server, ServerCredentials, setLogger } from '@grpc/grpc-js';
 import { generate } from 'selfsigned';
-import { ListenError } from '../../runtime/listen-error.ts';
+import { ListenError } from '../../runtime/listen.ts';
 
 export interface Certificate {
   readonly cert: Buffer;

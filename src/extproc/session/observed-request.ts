@@ -35,10 +35,7 @@ export interface BookingMode {
 
 const DESTINATION = 'x-gateway-destination-endpoint';
 
-/**
- * A request that another picker has routed. It is read like one of ours and reserved at its
- * destination once its body or its answer has come. Throws only what is not the request's fault.
- */
+/** A request that another picker has routed, read like one of ours and reserved at its endpoint. */
 export class ObservedRequest {
   readonly #options: ObservedRequestOptions;
   #head: RequestHead | undefined;
@@ -46,21 +43,13 @@ export class ObservedRequest {
   #subset: readonly string[] | undefined;
   /** From metadata, which clients cannot write. */
   #destination: string | undefined;
-  #routed: RoutedRequest | undefined;
-  #answer: AnswerBlocks | undefined;
+  routed: RoutedRequest | undefined;
+  /** Hashes the answer; undefined where no observer learns from it. */
+  answer: AnswerBlocks | undefined;
   #over = false;
 
   constructor(options: ObservedRequestOptions) {
     this.#options = options;
-  }
-
-  get routed(): RoutedRequest | undefined {
-    return this.#routed;
-  }
-
-  /** Hashes the answer; undefined where no observer learns from it. */
-  get answer(): AnswerBlocks | undefined {
-    return this.#answer;
   }
 
   allow(subset: readonly string[]): void {
@@ -96,7 +85,7 @@ export class ObservedRequest {
   /** The body has ended, by trailers; or its answer comes already. */
   onAnswered(mode: BookingMode): void {
     this.#guarded(() => {
-      if (this.#routed === undefined && this.#reader !== undefined) {
+      if (this.routed === undefined && this.#reader !== undefined) {
         this.#book(this.#reader.peek(), mode);
       }
     });
@@ -107,7 +96,7 @@ export class ObservedRequest {
   }
 
   close(): void {
-    const waited = !this.#over && this.#head !== undefined && this.#routed === undefined;
+    const waited = !this.#over && this.#head !== undefined && this.routed === undefined;
     this.#drop();
     if (waited) this.#options.onUnbooked('cut-short', '');
   }
@@ -119,11 +108,11 @@ export class ObservedRequest {
 
   #end(mode: BookingMode): void {
     const request = this.#reader?.end();
-    if (mode.firstTokenSeen) this.#answer = this.#reader?.answerBlocks();
+    if (mode.firstTokenSeen) this.answer = this.#reader?.answerBlocks();
     this.#reader = undefined;
     if (request === undefined) return;
-    if (this.#routed === undefined) this.#book(request, mode);
-    else this.#routed.bodyRead(request);
+    if (this.routed === undefined) this.#book(request, mode);
+    else this.routed.bodyRead(request);
   }
 
   #book(request: InferenceRequest, { firstTokenSeen, endSeen }: BookingMode): void {
@@ -137,7 +126,7 @@ export class ObservedRequest {
       onUnbooked('unknown-endpoint', destination.destination);
     } else {
       const options = { subset: this.#subset, firstTokenSeen, endSeen };
-      this.#routed = router.book(request, destination, options);
+      this.routed = router.book(request, destination, options);
       onBooked();
     }
   }

@@ -122,14 +122,11 @@ export class ObserverSession {
     const mode = this.#mode();
     switch (event.kind) {
       case 'request-headers':
-        this.#request.onHeaders(event.headers.toMap(), event.endOfStream, mode);
-        return;
+        return this.#request.onHeaders(event.headers.toMap(), event.endOfStream, mode);
       case 'request-body':
-        this.#request.onBody(event.chunk, event.endOfStream, mode);
-        return;
+        return this.#request.onBody(event.chunk, event.endOfStream, mode);
       case 'request-trailers':
-        this.#request.onTrailers(mode);
-        return;
+        return this.#request.onTrailers(mode);
       case 'response-headers': {
         this.#request.onAnswered(mode);
         const { routed, answer } = this.#request;
@@ -139,11 +136,9 @@ export class ObserverSession {
         return;
       }
       case 'response-body':
-        this.#response.onBody(event.chunk, event.endOfStream, this.#request.routed);
-        return;
+        return this.#response.onBody(event.chunk, event.endOfStream, this.#request.routed);
       case 'response-trailers':
-        this.#response.onTrailers(this.#request.routed);
-        return;
+        return this.#response.onTrailers(this.#request.routed);
       case 'unknown':
         return;
     }

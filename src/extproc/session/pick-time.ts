@@ -7,9 +7,7 @@ import { BODY_MODE, type ProtocolConfig } from '../codec/stream-event.ts';
 
 /** When the pick is made, and what the proxy gets before it, by the request's body mode. */
 export type PickTime =
-  /**
-   * Full duplex: at the body's end; nothing is answered before, then all of the body is sent back.
-   */
+  /** Full duplex: at the body's end; until then nothing is answered. */
   | 'body-end'
   /** The body comes in one message, once the headers have been answered. */
   | 'body-message'

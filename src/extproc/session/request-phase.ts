@@ -175,9 +175,7 @@ export class RequestPhase {
     return { head, request, body: [], contentLength: undefined, answer };
   }
 
-  /**
-   * A POST without a body has an empty one, which some paths refuse; any other request has none.
-   */
+  /** A POST without a body has an empty one, which some paths refuse; others have none. */
   #withoutBody(head: RequestHead): InferenceRequest {
     const { openBody, headerOnly } = this.#options;
     return head.headers.get(':method') === 'POST' ? openBody(head).end() : headerOnly(head);

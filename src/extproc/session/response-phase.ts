@@ -34,9 +34,7 @@ export class ResponsePhase {
     this.#mode = mode;
   }
 
-  /**
-   * Whether the stream's end is the response's: its headers came, and its body is not sent to us.
-   */
+  /** Whether the stream's end is the response's: its headers came, and its body is not sent. */
   get endsWithStream(): boolean {
     return this.#status !== undefined && this.#mode === BODY_MODE.none;
   }

@@ -59,23 +59,17 @@ export class Session {
       this.#configure(event);
       switch (event.kind) {
         case 'request-headers':
-          this.#request.onHeaders(event.headers.toMap(), event.endOfStream);
-          return;
+          return this.#request.onHeaders(event.headers.toMap(), event.endOfStream);
         case 'request-body':
-          this.#request.onBody(event.chunk, event.endOfStream);
-          return;
+          return this.#request.onBody(event.chunk, event.endOfStream);
         case 'request-trailers':
-          this.#request.onTrailers();
-          return;
+          return this.#request.onTrailers();
         case 'response-headers':
-          this.#response.onHeaders(event, this.#request.routed, this.#request.answer);
-          return;
+          return this.#response.onHeaders(event, this.#request.routed, this.#request.answer);
         case 'response-body':
-          this.#response.onBody(event.chunk, event.endOfStream, this.#request.routed);
-          return;
+          return this.#response.onBody(event.chunk, event.endOfStream, this.#request.routed);
         case 'response-trailers':
-          this.#response.onTrailers(this.#request.routed);
-          return;
+          return this.#response.onTrailers(this.#request.routed);
         case 'unknown':
           return;
       }

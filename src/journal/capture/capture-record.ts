@@ -1,4 +1,5 @@
 import type { RoutingErrorCode } from '../../framework/error.ts';
+import type { CacheConfig } from '../../framework/keys.ts';
 import type { Outcome } from '../../framework/observer.ts';
 import type { ModelRewrite } from '../../framework/request.ts';
 import type { Decision } from '../../framework/scheduling.ts';
@@ -65,10 +66,7 @@ export function decisionOf({ primary, prefill, decidedBy }: Decision): CapturedP
   return { endpoint: target.endpoint.id, score: target.score, prefill: prefill?.id, by: decidedBy };
 }
 
-/**
- * One input of the picker. `t`: milliseconds of its clock, which stands still during one input; `n`
- * numbers requests from 0.
- */
+/** `t`: milliseconds of the picker's clock, which stands still during one input. */
 export type CaptureRecord =
   | {
       readonly e: 'capture';
@@ -90,12 +88,7 @@ export type CaptureRecord =
   | { readonly e: '-'; readonly id: string }
   | { readonly e: 'labels'; readonly id: string; readonly labels: Labels }
   | { readonly e: 'm'; readonly id: string; readonly m: CapturedSample }
-  | {
-      readonly e: 'cache';
-      readonly id: string;
-      readonly blockTokens: number;
-      readonly blocks: number;
-    }
+  | ({ readonly e: 'cache'; readonly id: string } & CacheConfig)
   | {
       readonly e: 'lora';
       readonly id: string;
@@ -117,13 +110,10 @@ export type CaptureRecord =
     }
   | { readonly e: 'body'; readonly t: number; readonly n: number; readonly r: CapturedRequest }
   /** The blocks of prompt and answer together. Since version 2. */
-  | {
-      readonly e: 'answer';
-      readonly t: number;
-      readonly n: number;
-      readonly blockTokens: number;
-      readonly blocks: BlockRuns;
-    }
+  | ({ readonly e: 'answer'; readonly t: number; readonly n: number } & Pick<
+      CapturedRequest,
+      'blockTokens' | 'blocks'
+    >)
   | { readonly e: 'first'; readonly t: number; readonly n: number }
   | { readonly e: 'served'; readonly t: number; readonly n: number; readonly address: string }
   | {

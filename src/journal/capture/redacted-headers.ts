@@ -6,10 +6,7 @@ import { encodedId } from '../../plugins/parameters/session-binding.ts';
 /** Stands before each hash, so that no hash is taken for a name. */
 const HASH_PREFIX = '#';
 
-/**
- * The headers that plans' plugins read, as a capture may hold them: names that it contains anyway
- * stay readable, other values become hashes.
- */
+/** Keeps names that a capture contains anyway readable; all other values become hashes. */
 export class RedactedHeaders {
   readonly #hash: (text: string) => string;
   /** Plans that decide beside the one in charge: their plugins read headers, too. */

@@ -33,10 +33,7 @@ const UNREAD = { fairnessId: 'default-flow', priority: 0 };
 const OK = 200;
 const UNKNOWN_BUILD: BuildInfo = { commit: 'unknown', buildRef: 'unknown' };
 
-/**
- * The picker's metrics, under the reference's names so that dashboards and alerts carry over. The
- * registry is its own, so that two pickers in one process do not clash.
- */
+/** The reference's names, so that dashboards carry over; a registry for each picker. */
 export class PickerMetrics {
   /** prom-client's `collectDefaultMetrics({ register: registry })` adds the process's metrics. */
   readonly registry: Registry = new Registry();

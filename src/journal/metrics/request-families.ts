@@ -16,67 +16,49 @@ import type { Cell, Tally } from './tally.ts';
 const M = ['model_name', 'target_model_name'];
 const MP = [...M, 'fairness_id', 'priority'];
 
-type Counts = Record<'requests' | 'errors' | 'running', Family<Cell>>;
-type Sizes = Record<
-  'requestBytes' | 'responseBytes' | 'inputTokens' | 'outputTokens' | 'cachedTokens',
-  Family<Tally>
->;
-type Times = Record<
-  'durationSeconds' | 'ttftSeconds' | 'ntpotSeconds' | 'tpotSeconds',
-  Family<Tally>
->;
+type Counts = 'requests' | 'errors' | 'running';
+type Sizes = 'requestBytes' | 'responseBytes' | 'inputTokens' | 'outputTokens' | 'cachedTokens';
+type Times = 'durationSeconds' | 'ttftSeconds' | 'ntpotSeconds' | 'tpotSeconds';
 
 /** All metrics that have the labels model, fairness id and priority. */
-export type RequestFamilies = Readonly<Counts & Sizes & Times>;
+export type RequestFamilies = Readonly<
+  Record<Counts, Family<Cell>> & Record<Sizes | Times, Family<Tally>>
+>;
 
 /** Registers them under the reference's names, some of them also under its deprecated names. */
 export function createRequestFamilies(registry: Registry): RequestFamilies {
-  const families = { ...counts(registry), ...sizes(registry), ...times(registry) };
-  exposeDeprecated(registry, families);
-  return families;
-}
-
-function counts(registry: Registry): Counts {
   const page = eppPage(registry);
+  const of = (
+    bounds: readonly number[],
+    name: string,
+    help: string,
+    more: readonly string[] = [],
+  ) => page(histograms(bounds), name, help, [...MP, ...more]);
   const errors = 'Requests refused here, failed at the model server, or given up by the client.';
-  return {
-    requests: page(counters(), 'request_total', 'Requests routed to a model server.', MP),
-    errors: page(counters(), 'request_error_total', errors, [...MP, 'error_code']),
-    running: page(gauges(), 'request_running', 'Requests routed and not yet ended.', MP),
-  };
-}
-
-function sizes(registry: Registry): Sizes {
-  const page = eppPage(registry);
-  const of = (bounds: readonly number[], name: string, help: string): Family<Tally> =>
-    page(histograms(bounds), name, help, MP);
   const response = 'Size of response bodies, where the picker sees them.';
   const input = 'Prompt tokens as the model server counted them.';
   const output = 'Generated tokens as the model server counted them.';
   const cached = 'Prompt tokens the model server found in its prefix cache.';
-  return {
+  const toEnd = 'Time from the pick to the end of the response.';
+  const toFirst = 'Time from the pick to the first token.';
+  const perToken = 'Time from the pick to the end, over output tokens.';
+  const between = 'Time between output tokens of a stream, after the first.';
+  const families = {
+    requests: page(counters(), 'request_total', 'Requests routed to a model server.', MP),
+    errors: page(counters(), 'request_error_total', errors, [...MP, 'error_code']),
+    running: page(gauges(), 'request_running', 'Requests routed and not yet ended.', MP),
     requestBytes: of(REQUEST_BYTES, 'request_size_bytes', 'Size of request bodies.'),
     responseBytes: of(RESPONSE_BYTES, 'response_size_bytes', response),
     inputTokens: of(INPUT_TOKENS, 'request_input_tokens', input),
     outputTokens: of(OUTPUT_TOKENS, 'request_output_tokens', output),
     cachedTokens: of(INPUT_TOKENS, 'request_cached_tokens', cached),
+    durationSeconds: of(DURATION_SECONDS, 'request_duration_seconds', toEnd),
+    ttftSeconds: of(TTFT_SECONDS, 'request_ttft_seconds', toFirst, ['streaming']),
+    ntpotSeconds: of(NTPOT_SECONDS, 'request_ntpot_seconds', perToken),
+    tpotSeconds: of(TPOT_SECONDS, 'request_streaming_tpot_seconds', between),
   };
-}
-
-function times(registry: Registry): Times {
-  const page = eppPage(registry);
-  const [duration, ttft] = [histograms(DURATION_SECONDS), histograms(TTFT_SECONDS)];
-  const [ntpot, tpot] = [histograms(NTPOT_SECONDS), histograms(TPOT_SECONDS)];
-  const toEnd = 'Time from the pick to the end of the response.';
-  const toFirst = 'Time from the pick to the first token.';
-  const perToken = 'Time from the pick to the end, over output tokens.';
-  const between = 'Time between output tokens of a stream, after the first.';
-  return {
-    durationSeconds: page(duration, 'request_duration_seconds', toEnd, MP),
-    ttftSeconds: page(ttft, 'request_ttft_seconds', toFirst, [...MP, 'streaming']),
-    ntpotSeconds: page(ntpot, 'request_ntpot_seconds', perToken, MP),
-    tpotSeconds: page(tpot, 'request_streaming_tpot_seconds', between, MP),
-  };
+  exposeDeprecated(registry, families);
+  return families;
 }
 
 function exposeDeprecated(registry: Registry, families: RequestFamilies): void {

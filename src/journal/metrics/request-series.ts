@@ -16,13 +16,12 @@ interface SeriesKey {
   readonly priority: number;
 }
 
-type Sizes = 'requestBytes' | 'responseBytes' | 'inputTokens' | 'outputTokens' | 'cachedTokens';
-type Times = 'streamingTtftSeconds' | 'wholeTtftSeconds' | 'ntpotSeconds' | 'tpotSeconds';
+type Tallies = Exclude<keyof RequestFamilies, 'requests' | 'running' | 'errors' | 'ttftSeconds'>;
 
 /** The metrics of all requests with the same model, target model, fairness id and priority. */
 export interface RequestSeries
   extends Readonly<Record<'requests' | 'running', Cell>>,
-    Readonly<Record<'durationSeconds' | Sizes | Times, Tally>> {
+    Readonly<Record<Tallies | 'streamingTtftSeconds' | 'wholeTtftSeconds', Tally>> {
   /** `code` is one of a closed set. */
   error(code: string): Cell;
 }

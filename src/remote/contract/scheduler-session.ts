@@ -26,15 +26,11 @@ export const OFFERED_HEADERS: readonly string[] = ['x-tenant', 'x-session'];
 export class ReceivedDecisions {
   readonly #clock: Clock;
   readonly #byId = new Map<string, DecisionMessage[]>();
-  #ended: string | undefined;
+  ended: string | undefined;
   #wake: (() => void) | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
-  }
-
-  get ended(): string | undefined {
-    return this.#ended;
   }
 
   add(...decisions: readonly DecisionMessage[]): void {
@@ -46,7 +42,7 @@ export class ReceivedDecisions {
 
   /** The first reason counts. */
   end(reason: string): void {
-    this.#ended ??= reason;
+    this.ended ??= reason;
     this.#wake?.();
   }
 
@@ -62,7 +58,7 @@ export class ReceivedDecisions {
       timedOut = true;
       this.#wake?.();
     });
-    while (!timedOut && this.#ended === undefined && !condition()) {
+    while (!timedOut && this.ended === undefined && !condition()) {
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });

@@ -1,6 +1,5 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { ListenError } from '../../runtime/listen-error.ts';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { closeServer, listen } from '../../runtime/listen.ts';
 
 export interface Readiness {
   readonly ok: boolean;
@@ -67,15 +66,8 @@ export async function startAdminServer(options: AdminServerOptions): Promise<Adm
   );
   server.maxConnections = CONNECTIONS_MAX;
   server.timeout = IDLE_TIMEOUT_MS;
-  const port = await listen(server, options);
-  return {
-    port,
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  const port = await listen(server, options.host, options.port);
+  return { port, stop: () => closeServer(server) };
 }
 
 interface Reply {
@@ -168,11 +160,4 @@ function json(status: number, value: unknown): Reply {
     contentType: 'application/json',
     body: `${JSON.stringify(value, undefined, 2)}\n`,
   };
-}
-
-function listen(server: Server, { host, port }: AdminServerOptions): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error) => reject(new ListenError(`${host}:${port}`, error)));
-    server.listen(port, host, () => resolve((server.address() as AddressInfo).port));
-  });
 }

@@ -24,10 +24,7 @@ export interface Discovery {
   stop(): Promise<void>;
 }
 
-/**
- * Keeps the pool's endpoints equal to those of a file. Throws ConfigError when it is invalid at the
- * start; when it becomes invalid later, that is logged and the endpoints stay.
- */
+/** Throws ConfigError for an invalid file; later errors are logged, and the endpoints stay. */
 export function startFileDiscovery(options: FileDiscoveryOptions): Discovery {
   const { watchFile: followed, log } = options;
   const path = resolve(options.path);

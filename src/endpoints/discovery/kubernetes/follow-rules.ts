@@ -49,13 +49,13 @@ export function followRules(options: FollowRulesOptions): RuleFollower {
     onSettled();
   };
   const kinds = [
-    new KindFollower(options, {
+    followKind(options, {
       plural: 'inferenceobjectives',
       parse: prioritiesOf,
       apply: (priorities) => rules.setObjectives(priorities),
       settle,
     }),
-    new KindFollower(options, {
+    followKind(options, {
       plural: 'inferencemodelrewrites',
       parse: rewritesOf,
       apply: (rewrites) => rules.setRewrites(rewrites),
@@ -64,14 +64,14 @@ export function followRules(options: FollowRulesOptions): RuleFollower {
   ];
   return {
     get synced() {
-      return kinds.every(({ synced }) => synced);
+      return kinds.every(({ informer }) => informer.synced);
     },
     get troubles() {
-      return kinds.flatMap(({ troubles }) => troubles);
+      return kinds.flatMap(({ troubles }) => troubles.all);
     },
     stop: () => {
       limit.cancel();
-      for (const kind of kinds) kind.stop();
+      for (const { informer } of kinds) informer.stop();
     },
   };
 }
@@ -84,44 +84,28 @@ interface Kind<T> {
   readonly settle: (plural: Plural) => void;
 }
 
-class KindFollower<T> {
-  readonly #informer: Informer<RuleObject>;
-  readonly #troubles: Troubles;
-
-  constructor(
-    { config, pool, clock, random, onTrouble }: FollowRulesOptions,
-    { plural, parse, apply, settle }: Kind<T>,
-  ) {
-    this.#troubles = new Troubles(onTrouble);
-    const source = ruleSource({ config, namespace: pool.namespace, plural, clock });
-    this.#informer = new Informer({
-      source: settledIfForbidden(source, () => settle(plural)),
-      clock,
-      random: random.fork(plural),
-      observer: {
-        onChange: (objects) => {
-          const { value, troubles } = parse(objects.values(), pool);
-          apply(value);
-          this.#troubles.set('objects', troubles);
-          settle(plural);
-        },
-        onTrouble: (sentence) => this.#troubles.set('server', [sentence]),
-        onRecovered: () => this.#troubles.clear('server'),
+function followKind<T>(
+  { config, pool, clock, random, onTrouble }: FollowRulesOptions,
+  { plural, parse, apply, settle }: Kind<T>,
+): { readonly informer: Informer<RuleObject>; readonly troubles: Troubles } {
+  const troubles = new Troubles(onTrouble);
+  const source = ruleSource({ config, namespace: pool.namespace, plural, clock });
+  const informer = new Informer({
+    source: settledIfForbidden(source, () => settle(plural)),
+    clock,
+    random: random.fork(plural),
+    observer: {
+      onChange: (objects) => {
+        const parsed = parse(objects.values(), pool);
+        apply(parsed.value);
+        troubles.set('objects', parsed.troubles);
+        settle(plural);
       },
-    });
-  }
-
-  get synced(): boolean {
-    return this.#informer.synced;
-  }
-
-  get troubles(): readonly string[] {
-    return this.#troubles.all;
-  }
-
-  stop(): void {
-    this.#informer.stop();
-  }
+      onTrouble: (sentence) => troubles.set('server', [sentence]),
+      onRecovered: () => troubles.clear('server'),
+    },
+  });
+  return { informer, troubles };
 }
 
 /** A server that forbids a list will do so for long. One that does not answer may start soon. */

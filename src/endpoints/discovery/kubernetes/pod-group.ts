@@ -37,10 +37,7 @@ export function memberOf({ metadata }: Pod): GroupMember | undefined {
   };
 }
 
-/**
- * Whether leader and workers are ready and of one group. A worker older than the leader, or of
- * another revision, belongs to the group that this one replaces.
- */
+/** Workers that are older, or of another revision, belong to the group that this one replaces. */
 export function isWhole(leader: Pod, workers: Iterable<Pod>): boolean {
   const size = memberOf(leader)?.size;
   const indexes = new Set<string>();

@@ -18,10 +18,7 @@ interface PodEndpoints {
 
 const NOTHING: ReadonlyMap<string, Pod> = new Map();
 
-/**
- * Keeps an endpoint pool equal to the serving pods. Each `update…` takes all objects and the key of
- * the changed one, if only one may have changed: the cost depends on that replica only.
- */
+/** The endpoints of the serving pods. The cost of a change does not depend on the pool's size. */
 export class Replicas {
   readonly #endpoints: EndpointSink;
   readonly #held = new Map<string, PodEndpoints>();

@@ -1,5 +1,5 @@
 import type { KubeConfig } from '@kubernetes/client-node';
-import type { Clock, Millis, Random } from '../../../framework/runtime.ts';
+import type { Clock, Random } from '../../../framework/runtime.ts';
 import type { EndpointPool } from '../../../picker/endpoint-pool.ts';
 import type { Log } from '../../../runtime/log.ts';
 import type { RequestRules } from '../../rewrites/request-rules.ts';
@@ -7,7 +7,6 @@ import { followRules } from './follow-rules.ts';
 import { HeldEndpoints } from './held-endpoints.ts';
 import { type PoolName, poolSources } from './kube-resources.ts';
 import { PoolFollower } from './pool-follower.ts';
-import type { GroupCounts } from './replicas.ts';
 
 interface KubernetesOptions {
   readonly config: KubeConfig;
@@ -22,16 +21,11 @@ interface KubernetesOptions {
   readonly log: Log;
 }
 
-export interface KubernetesDiscovery {
-  /** Whether pool and pods have been listed. An absent pool counts as listed. */
-  readonly synced: boolean;
+export interface KubernetesDiscovery
+  extends Pick<PoolFollower, 'synced' | 'ageMs' | 'troubles' | 'groups'> {
   /** Whether the pool's rules have been listed. A kind that is not installed counts as listed. */
   readonly rulesSynced: boolean;
-  /** Age of the oldest state while the API server is away, else 0. Undefined before contact. */
-  readonly ageMs: Millis | undefined;
-  readonly troubles: readonly string[];
   /** Counts the groups of pods that are endpoints, and those that are not whole. */
-  readonly groups: GroupCounts;
   stop(): void;
 }
 

@@ -1,3 +1,6 @@
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
 const REASONS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another process listens there already; stop it, or choose another port',
   EADDRNOTAVAIL: 'this machine has no such address; choose one of its own',
@@ -13,4 +16,20 @@ export class ListenError extends Error {
     const { code = /\bE[A-Z]{4,}\b/.exec(cause.message)?.[0] ?? '' } = cause as { code?: string };
     super(`cannot listen on ${address}: ${REASONS[code] ?? cause.message}`, { cause });
   }
+}
+
+/** Listens and resolves to the port, a free one for port 0. Rejects with a ListenError. */
+export function listen(server: Server, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error) => reject(new ListenError(`${host}:${port}`, error)));
+    server.listen(port, host, () => resolve((server.address() as AddressInfo).port));
+  });
+}
+
+/** Accepts no more connections and cuts those that are open. */
+export function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
 }
