@@ -14,21 +14,17 @@ export class Breaker {
   #failures = 0;
   #openMs = OPEN_MS;
   #openUntil: Millis = Number.NEGATIVE_INFINITY;
-  #state: BreakerState = 'closed';
+  state: BreakerState = 'closed';
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  get state(): BreakerState {
-    return this.#state;
-  }
-
   /** `trial`: ask without waiting for the answer. The outcome must be recorded unless `no`. */
   admit(): 'yes' | 'trial' | 'no' {
-    if (this.#state === 'closed') return 'yes';
-    if (this.#state === 'half-open' || this.#clock.now() < this.#openUntil) return 'no';
-    this.#state = 'half-open';
+    if (this.state === 'closed') return 'yes';
+    if (this.state === 'half-open' || this.#clock.now() < this.#openUntil) return 'no';
+    this.state = 'half-open';
     return 'trial';
   }
 
@@ -39,18 +35,18 @@ export class Breaker {
 
   recordSuccess(): void {
     // This answers a request from before the breaker opened, not a trial.
-    if (this.#state === 'open') return;
-    this.#state = 'closed';
+    if (this.state === 'open') return;
+    this.state = 'closed';
     this.#failures = 0;
     this.#openMs = OPEN_MS;
   }
 
   recordFailure(): void {
-    if (this.#state === 'open') return;
+    if (this.state === 'open') return;
     this.#failures += 1;
-    if (this.#state === 'half-open') this.#openMs = Math.min(OPEN_MS_MAX, 2 * this.#openMs);
+    if (this.state === 'half-open') this.#openMs = Math.min(OPEN_MS_MAX, 2 * this.#openMs);
     else if (this.#failures < FAILURES_MAX) return;
-    this.#state = 'open';
+    this.state = 'open';
     this.#openUntil = this.#clock.now() + this.#openMs;
   }
 }

@@ -35,7 +35,8 @@ const RECONNECT_MS_MAX = 5000;
 export class SchedulerLink {
   readonly #options: LinkOptions;
   #call: Call | undefined;
-  #welcome: Welcome | undefined;
+  /** The scheduler's Welcome; undefined while nothing can be sent. */
+  welcome: Welcome | undefined;
   #timer: Timer | undefined;
   #attempts = 0;
   #stopped = false;
@@ -43,11 +44,6 @@ export class SchedulerLink {
   constructor(options: LinkOptions) {
     this.#options = options;
     this.#open();
-  }
-
-  /** The scheduler's Welcome; undefined while nothing can be sent. */
-  get welcome(): Welcome | undefined {
-    return this.#welcome;
   }
 
   send(message: PickerMessage): void {
@@ -66,7 +62,7 @@ export class SchedulerLink {
     this.#stopped = true;
     this.#timer?.cancel();
     this.#call?.close();
-    this.#welcome = undefined;
+    this.welcome = undefined;
   }
 
   #open(): void {
@@ -98,12 +94,12 @@ export class SchedulerLink {
       this.reset('it sent bytes that are not a SchedulerMessage');
       return;
     }
-    if (this.#welcome === undefined) this.#onWelcome(message);
+    if (this.welcome === undefined) this.#onWelcome(message);
     else if (message.welcome !== null) {
       this.reset('it sent a second Welcome');
       return;
     }
-    if (this.#welcome !== undefined && message.decisions.length > 0) {
+    if (this.welcome !== undefined && message.decisions.length > 0) {
       this.#options.onDecisions(message.decisions);
     }
   }
@@ -119,15 +115,15 @@ export class SchedulerLink {
     }
     this.#timer?.cancel();
     this.#attempts = 0;
-    this.#welcome = welcome;
+    this.welcome = welcome;
     this.#options.onWelcome(welcome);
   }
 
   #onClosed(reason: string): void {
     const { clock, onDown } = this.#options;
-    const was = this.#welcome;
+    const was = this.welcome;
     this.#call = undefined;
-    this.#welcome = undefined;
+    this.welcome = undefined;
     this.#timer?.cancel();
     if (this.#stopped) return;
     const waitMs = Math.min(RECONNECT_MS_MAX, RECONNECT_MS * 2 ** Math.min(this.#attempts, 10));

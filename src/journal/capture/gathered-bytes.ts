@@ -8,30 +8,26 @@ const SPARE_BYTES_MAX = 8 * 1024 * 1024;
  */
 export class GatheredBytes {
   #bytes = new Uint8Array(BYTES_AT_FIRST);
-  #length = 0;
+  length = 0;
   #spare: ArrayBuffer | undefined;
 
-  get length(): number {
-    return this.#length;
-  }
-
   add(bytes: Uint8Array): void {
-    const length = this.#length + bytes.length;
+    const length = this.length + bytes.length;
     if (length > this.#bytes.length) {
       const grown = new Uint8Array(2 * length);
-      grown.set(this.#bytes.subarray(0, this.#length));
+      grown.set(this.#bytes.subarray(0, this.length));
       this.#bytes = grown;
     }
-    this.#bytes.set(bytes, this.#length);
-    this.#length = length;
+    this.#bytes.set(bytes, this.length);
+    this.length = length;
   }
 
   /** All bytes so far. They stay unchanged until they are given back. */
   take(): Uint8Array<ArrayBuffer> {
-    const taken = this.#bytes.subarray(0, this.#length);
+    const taken = this.#bytes.subarray(0, this.length);
     this.#bytes = new Uint8Array(this.#spare ?? new ArrayBuffer(BYTES_AT_FIRST));
     this.#spare = undefined;
-    this.#length = 0;
+    this.length = 0;
     return taken;
   }
 

@@ -67,16 +67,11 @@ function filesOf(path: string): readonly string[] {
   ]);
 }
 
-interface Cut {
-  readonly error: ConfigError;
-  readonly warning: string;
-}
-
 class CaptureReader {
   readonly warnings: string[] = [];
   #before: CaptureHead | undefined;
   /** The incomplete frame at the end of the file before: a crash, if the run ends with it. */
-  #cut: Cut | undefined;
+  #cut: { readonly error: ConfigError; readonly warning: string } | undefined;
 
   *read(files: readonly string[]): Generator<CaptureRecord, void> {
     let records = 0;
