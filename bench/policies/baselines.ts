@@ -1,9 +1,7 @@
 /** A baseline and the settings over which it is tuned: a coarse grid, on seeds of its own. */
 export interface Baseline {
   readonly name: string;
-  /**
-   * Configurations by name of the variant; the first, '', is the baseline as its authors ship it.
-   */
+  /** Configurations by name of the variant; the first, '', is the baseline as shipped. */
   readonly variants: ReadonlyMap<string, string>;
 }
 
@@ -32,10 +30,7 @@ function named(name: string): Baseline {
   return { name, variants: new Map([['', name]]) };
 }
 
-/**
- * The reference's scorers with other weights than its built-in ones. Layout: queue, KV memory,
- * prefix.
- */
+/** The reference's scorers with other weights than its own: of queue, KV memory, prefix. */
 function weighted(
   weights: readonly (readonly [queue: number, kv: number, prefix: number])[],
 ): Baseline {

@@ -5,10 +5,7 @@ import { BASELINES, type Baseline } from './baselines.ts';
 import { DISAGGREGATION_BASELINES } from './disaggregation-baselines.ts';
 import type { Figure } from './standings.ts';
 
-/**
- * The shipped configuration has the end-to-end objective, for which decoders should be evenly full:
- * see docs/disaggregation.md.
- */
+/** As shipped: for end-to-end times, which need evenly full decoders (docs/disaggregation.md). */
 const DECIDER = '- type: cost-pd-decider\n';
 const EVENLY_FULL = '      - { pluginRef: active-request-scorer }\n';
 

@@ -1,9 +1,6 @@
 import type { Baseline } from './baselines.ts';
 
-/**
- * A baseline in a pool that prefills and decodes on different servers: its plugins, and those of
- * its two profiles.
- */
+/** A baseline for separate prefill and decode servers: its plugins, and those of its profiles. */
 interface Policy {
   readonly name: string;
   readonly plugins: readonly string[];
@@ -13,10 +10,7 @@ interface Policy {
 
 const ALWAYS = 'always';
 const NEVER = 'never';
-/**
- * Uncached tokens from which prompts are prefilled elsewhere: 16 is in the reference's samples,
- * 1,000 is Dynamo's.
- */
+/** Uncached tokens from which prefill is separate: 16 as in the reference, 1,000 as in Dynamo. */
 const THRESHOLDS = ['16', '512', '1000', '2048', '4096', '8192'];
 
 function configOf({ plugins, prefill, decode }: Policy, decider: string): string {

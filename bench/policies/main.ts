@@ -6,7 +6,7 @@ import { drawnScenario } from '../scenarios/drawn.ts';
 import type { Scenario } from '../scenarios/scenario.ts';
 import type { Baseline } from './baselines.ts';
 import { type Contest, contestOf } from './contest.ts';
-import { policyReport } from './report.ts';
+import { COLUMNS, policyReport } from './report.ts';
 import { runAll } from './run-all.ts';
 import { scenariosFrom } from './scenarios.ts';
 import { bestOf, type Entry, overall, type Standing, standing } from './standings.ts';
@@ -148,29 +148,8 @@ function table({
   standings: Standing[];
   overall: ReturnType<typeof overall>;
 }): string {
-  const ms = (value: number): string => value.toFixed(value < 100 ? 1 : 0);
-  const rows = standings.map((s) => [
-    s.figure === 'e2eMeanMs' ? `${s.scenario}, end to end` : s.scenario,
-    `${ms(s.ours.mean)} ±${ms(s.ours.plusMinus)}`,
-    `${s.bestTuned.policy}${s.bestTuned.variant === '' ? '' : ` (${s.bestTuned.variant})`}`,
-    ms(s.bestTuned.ms),
-    `${s.ratio.mean.toFixed(3)} ±${s.ratio.plusMinus.toFixed(3)}`,
-    s.bestUntuned.policy,
-    ms(s.bestUntuned.ms),
-    `${(100 * s.goodput).toFixed(1)} / ${(100 * s.bestTuned.goodput).toFixed(1)} %`,
-    `${ms(s.tpotMs)} / ${ms(s.roundRobinTpotMs)}`,
-  ]);
-  const head = [
-    'scenario',
-    'ours, ms',
-    'best tuned baseline',
-    'its, ms',
-    'ours ÷ it',
-    'best untuned',
-    'its, ms',
-    'goodput ours / its',
-    'TPOT ours / round robin',
-  ];
+  const rows = standings.map((standing) => COLUMNS.map(({ cell }) => cell(standing)));
+  const head = COLUMNS.map((column) => column.head);
   const widths = head.map((_, column) =>
     Math.max(...[head, ...rows].map((row) => row[column]?.length ?? 0)),
   );

@@ -6,9 +6,53 @@ interface Report {
   readonly seeds: number;
 }
 
+export interface Column {
+  readonly head: string;
+  readonly cell: (standing: Standing) => string;
+  /** Aligned as text, not as a number. */
+  readonly isName?: boolean;
+}
+
+/** The columns of the table of standings. */
+export const COLUMNS: readonly Column[] = [
+  {
+    head: 'scenario',
+    cell: ({ scenario, figure }) => (figure === 'e2eMeanMs' ? `${scenario}, end to end` : scenario),
+  },
+  { head: 'ours, ms', cell: ({ ours }) => `${ms(ours.mean)} ±${ms(ours.plusMinus)}` },
+  {
+    head: 'best tuned baseline',
+    cell: ({ bestTuned: { policy, variant } }) =>
+      variant === '' ? policy : `${policy} (${variant})`,
+    isName: true,
+  },
+  { head: 'its, ms', cell: ({ bestTuned }) => ms(bestTuned.ms) },
+  {
+    head: 'ours ÷ it',
+    cell: ({ ratio }) => `${ratio.mean.toFixed(3)} ±${ratio.plusMinus.toFixed(3)}`,
+  },
+  { head: 'best untuned', cell: ({ bestUntuned }) => bestUntuned.policy, isName: true },
+  { head: 'its, ms', cell: ({ bestUntuned }) => ms(bestUntuned.ms) },
+  {
+    head: 'goodput ours / its',
+    cell: (each) =>
+      `${(100 * each.goodput).toFixed(1)} / ${(100 * each.bestTuned.goodput).toFixed(1)} %`,
+  },
+  {
+    head: 'TPOT ours / round robin',
+    cell: ({ tpotMs, roundRobinTpotMs }) => `${ms(tpotMs)} / ${ms(roundRobinTpotMs)}`,
+  },
+];
+/** The page has the ratio as a bar, too, before this column. */
+const RATIO = 4;
+
 /** The standings as one self-contained HTML page: a bar for each scenario, and the table. */
 export function policyReport({ standings, overall, seeds }: Report): string {
   const rows = standings.map(rowOf).join('\n');
+  const heads = COLUMNS.flatMap(({ head, isName = false }, column) => {
+    const text = `<th${isName ? ' class="name"' : ''}>${head}</th>`;
+    return column === RATIO ? ['<th class="name">ours ÷ it, 0.7 to 1.3</th>', text] : [text];
+  }).join('');
   const { bestSingle, ratio } = overall;
   return `<!doctype html>
 <html lang="en">
@@ -36,7 +80,7 @@ svg circle { fill: var(--bar); }
 the dashed line is better. ${seeds} draws, 95 % intervals. Over all scenarios it is ${(100 * (1 - ratio)).toFixed(1)} % below
 <code>${escaped(bestSingle)}</code>, the best single baseline untuned, in the geometric mean.</p>
 <div class="scroll"><table>
-<thead><tr><th>scenario</th><th>ours, ms</th><th class="name">best tuned baseline</th><th>its, ms</th><th class="name">ours ÷ it, 0.7 to 1.3</th><th>ratio</th><th class="name">best untuned</th><th>its, ms</th><th>goodput ours / its</th><th>TPOT ours / round robin</th></tr></thead>
+<thead><tr>${heads}</tr></thead>
 <tbody>
 ${rows}
 </tbody></table></div>
@@ -45,38 +89,15 @@ ${rows}
 }
 
 function rowOf(standing: Standing): string {
-  const {
-    scenario,
-    figure,
-    ours,
-    bestTuned,
-    bestUntuned,
-    ratio,
-    goodput,
-    tpotMs,
-    roundRobinTpotMs,
-  } = standing;
-  const tuned =
-    bestTuned.variant === '' ? bestTuned.policy : `${bestTuned.policy} (${bestTuned.variant})`;
-  const cells: readonly (readonly [string, string])[] = [
-    ['', escaped(figure === 'e2eMeanMs' ? `${scenario}, end to end` : scenario)],
-    ['', `${ms(ours.mean)} ±${ms(ours.plusMinus)}`],
-    ['name', escaped(tuned)],
-    ['', ms(bestTuned.ms)],
-    ['name', bar(ratio.mean, ratio.plusMinus)],
-    ['', `${ratio.mean.toFixed(3)} ±${ratio.plusMinus.toFixed(3)}`],
-    ['name', escaped(bestUntuned.policy)],
-    ['', ms(bestUntuned.ms)],
-    ['', `${(100 * goodput).toFixed(1)} / ${(100 * bestTuned.goodput).toFixed(1)} %`],
-    ['', `${ms(tpotMs)} / ${ms(roundRobinTpotMs)} ms`],
-  ];
-  return `<tr>${cells.map(([name, text]) => `<td${name === '' ? '' : ` class="${name}"`}>${text}</td>`).join('')}</tr>`;
+  const cells = COLUMNS.flatMap(({ cell, isName = false }, column) => {
+    const text = `<td${isName ? ' class="name"' : ''}>${escaped(cell(standing))}</td>`;
+    const { mean, plusMinus } = standing.ratio;
+    return column === RATIO ? [`<td class="name">${bar(mean, plusMinus)}</td>`, text] : [text];
+  });
+  return `<tr>${cells.join('')}</tr>`;
 }
 
-/**
- * The ratio as a point with its interval, from 0.7 at the left to 1.3 at the right. Values beyond
- * are shown at the edge.
- */
+/** The ratio as a point with its interval, from 0.7 to 1.3; values beyond are at the edge. */
 function bar(mean: number, plusMinus: number): string {
   const x = (value: number): string =>
     (10 + ((Math.min(1.3, Math.max(0.7, value)) - 0.7) / 0.6) * 200).toFixed(1);

@@ -66,10 +66,7 @@ export function standing(
   };
 }
 
-/**
- * The untuned baseline that is best over all scenarios, among those that take part in all, and our
- * geometric mean against it.
- */
+/** The untuned baseline that is best over all scenarios, and our geometric mean against it. */
 export function overall(standings: readonly Standing[]): {
   readonly bestSingle: string;
   readonly ratio: number;

@@ -24,10 +24,7 @@ export function zipf(random: Random, count: number, skew: number): number {
   return count - 1;
 }
 
-/**
- * Poisson arrivals whose rate switches between a calm one and one that is `burst` times higher,
- * with the given mean.
- */
+/** Poisson arrivals with this mean; the rate switches between a calm one and `burst` times it. */
 export function burstyArrivals(
   random: Random,
   options: {

@@ -22,18 +22,12 @@ export interface DisaggregationFigures {
 export interface DisaggregationComparison {
   /** By configuration. */
   readonly figures: Readonly<Record<string, DisaggregationFigures>>;
-  /**
-   * The figure of the decider for first tokens, and of the one for whole answers, over the better
-   * of always and never.
-   */
+  /** The figures of the two deciders, each over the better of always and never. */
   readonly ttftRatio: number;
   readonly e2eRatio: number;
 }
 
-/**
- * Simulates the same load with prompts computed where they are decoded, elsewhere, and as each
- * decider chooses.
- */
+/** Simulates the same load with prompts computed locally, elsewhere, and as each decider says. */
 export function compareDisaggregation(load: DisaggregationLoad): DisaggregationComparison {
   const figures = Object.fromEntries(
     Object.entries(DISAGGREGATION_CONFIGS).map(([name, config]) => [name, figuresOf(load, config)]),

@@ -22,9 +22,7 @@ export interface ConversationShape {
 }
 
 export const SCENARIO_BLOCK_TOKENS = 64;
-/**
- * Approximate time per token in a busy pool: a turn cannot come before the last answer has ended.
- */
+/** Approximate time per token in a busy pool: a turn comes after the last answer has ended. */
 const ANSWER_TOKEN_MS = 25;
 /** The longest prompt that the model accepts. */
 const PROMPT_TOKENS_MAX = 120_000;

@@ -49,10 +49,7 @@ const POOLS: readonly Scenario[] = [
   },
 ];
 
-/**
- * Pools in which some servers only compute prompts and the others generate: once for each
- * objective.
- */
+/** Pools of which some servers only compute prompts: once for each objective. */
 export const DISAGGREGATED: readonly Scenario[] = POOLS.flatMap((scenario) => [
   { ...scenario, disaggregated: 'end-to-end' as const },
   { ...scenario, name: `${scenario.name}-ttft`, disaggregated: 'first-token' as const },

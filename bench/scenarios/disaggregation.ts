@@ -7,10 +7,7 @@ import { mixedPool, presetServer } from './pools.ts';
 
 const BLOCK_TOKENS = 64;
 
-/**
- * Pools of eight servers that can prefill elsewhere: on servers that do only that, or on any of
- * them.
- */
+/** Pools of eight servers that can prefill elsewhere: on dedicated servers, or on any. */
 export const DISAGGREGATED_POOLS: ReadonlyMap<string, () => PoolSpec> = new Map([
   ['2 prefill, 6 decode', () => splitPool(2, 6)],
   ['4 prefill, 4 decode', () => splitPool(4, 4)],
@@ -25,10 +22,7 @@ export function splitPool(prefill: number, decode: number): PoolSpec {
   ]);
 }
 
-/**
- * Prompts of `promptTokens` on average without a common beginning, answers of 200 tokens,
- * `perSecond` requests.
- */
+/** Requests with answers of 200 tokens; `promptTokens` is a mean, and prompts share nothing. */
 export function longPrompts(
   seed: number,
   {
@@ -63,15 +57,10 @@ const PROFILES = `schedulingProfiles:
   - {pluginRef: active-request-scorer}
 `;
 
-/**
- * For whole answers decoders should be evenly full; for first tokens see docs/disaggregation.md.
- */
+/** For whole answers decoders should be evenly full; for first tokens: docs/disaggregation.md. */
 const EVENLY_FULL = '  - {pluginRef: active-request-scorer}\n';
 
-/**
- * Prompts computed where they are decoded, always elsewhere, or where it costs less by either
- * objective.
- */
+/** Prompts computed locally, always elsewhere, or where it costs less by either objective. */
 export const DISAGGREGATION_CONFIGS: Readonly<Record<string, string>> = {
   local: config('', ''),
   split: config('- type: always-disagg-pd-decider\n', 'always-disagg-pd-decider'),

@@ -10,20 +10,14 @@ const NAME = /^drawn-(\d+)$/;
 const REQUESTS = { small: 1500, full: 12_000 };
 const PHASE_MS = 20_000;
 
-/**
- * Approximate milliseconds to compute a prompt token, from which the number of requests for a load
- * is computed.
- */
+/** Approximate milliseconds to compute a prompt token, to choose the rate for a load. */
 const KINDS = [
   { name: 'llama-3.1-8b-h100', prefillMs: 0.025 },
   { name: 'llama-3.1-8b-a100', prefillMs: 0.06 },
   { name: 'llama-3.1-8b-l40s', prefillMs: 0.09 },
   { name: 'study', prefillMs: 0.04 },
 ] as const;
-/**
- * Approximate milliseconds to generate a token in a batch, and in addition for each token of its
- * context.
- */
+/** Approximate milliseconds per generated token, and more for each token of its context. */
 const TOKEN_MS = 0.12;
 const CONTEXT_TOKEN_MS = 2e-5;
 
@@ -39,10 +33,7 @@ interface Draw {
   readonly answer: { readonly median: number; readonly spread: number };
   readonly thinkMs: number;
   readonly burst: number;
-  /**
-   * Share of the pool's time if this share (`hits`) of prompt tokens is cached. The real load
-   * differs and can exceed what the pool can do.
-   */
+  /** The share of the pool's time in use if the share `hits` of prompts is cached. */
   readonly load: number;
   readonly hits: number;
 }

@@ -11,10 +11,7 @@ const SMALL = 1000;
 /** Each seed moves arrivals by up to this, at the trace's own speed. */
 const SPREAD_MS = 10_000;
 
-/**
- * Replays a recorded hour at `speed` on the study's engines, with other jitter of its arrivals for
- * each seed.
- */
+/** A recorded hour at `speed` on the study's engines; each seed jitters the arrivals anew. */
 function replay(
   name: string,
   about: string,

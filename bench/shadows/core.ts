@@ -17,15 +17,10 @@ import { createRealRuntime } from '../../src/runtime/real-runtime.ts';
 const ENDPOINTS = 16;
 export const SEED = 1;
 const BLOCK_TOKENS = 64;
-/**
- * Ten blocks per prompt, five of them new: every bounded index is full after a fifth of the run.
- */
+/** Ten blocks per prompt, five of them new: every index is full after a fifth of the run. */
 const BLOCKS = 10;
 const FAMILIES = 500;
-/**
- * A decision core with these shadows and the capture recorder that feeds them; without shadows,
- * nothing subscribes.
- */
+/** A decision core with these shadows and their capture recorder; without any, no subscriber. */
 export function startCore(names: readonly string[]): {
   readonly picker: EndpointPicker;
   readonly shadows: readonly Shadow[];

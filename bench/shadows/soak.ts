@@ -14,9 +14,7 @@ const SHADOWS = ['default', 'reference-default', 'sticky', 'random'];
 const IN_FLIGHT = 200;
 /** Requests per turn of the loop. */
 const BATCH = 50;
-/**
- * Decisions that the slowest shadow may be behind: some MB of records, less than what restarts it.
- */
+/** Decisions that the slowest shadow may be behind: less than what restarts it. */
 const BEHIND_MAX = 10_000;
 const SAMPLES = 40;
 
@@ -28,10 +26,7 @@ interface Sample {
   readonly heapMb: number;
 }
 
-/**
- * Sends requests through a decision core with four shadows in threads of their own, and samples the
- * memory.
- */
+/** Samples the memory while requests go through a decision core with four shadows. */
 export async function soak({ requests, say }: SoakOptions): Promise<Outcome> {
   const { picker, shadows } = startCore(SHADOWS);
   const samples: Sample[] = [];
@@ -61,10 +56,7 @@ export async function soak({ requests, say }: SoakOptions): Promise<Outcome> {
   return outcomeOf(samples, { requests, seconds, fates });
 }
 
-/**
- * Decisions of the slowest shadow. Throws when a shadow was restarted: its memory then proves
- * nothing.
- */
+/** Decisions of the slowest shadow. Throws when a shadow was restarted. */
 function leastDecided(shadows: readonly Shadow[]): number {
   const lost = shadows.map((shadow) => shadow.status()).find(({ restarts }) => restarts > 0);
   if (lost !== undefined)

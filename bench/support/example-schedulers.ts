@@ -21,10 +21,7 @@ export interface RunningScheduler {
   stop(): Promise<void>;
 }
 
-/**
- * The command that starts an example, with its needs installed into a cache outside the tree; or
- * why it cannot run.
- */
+/** The command that starts an example, installed outside the tree; or why it cannot run. */
 export async function exampleCommand(
   name: ExampleName,
   log: (line: string) => void,
@@ -46,10 +43,7 @@ export async function exampleCommand(
   }
 }
 
-/**
- * As `exampleCommand`. In CI the example must be available; elsewhere its tests are skipped with a
- * message.
- */
+/** As `exampleCommand`. Where there is none, tests are skipped, except in CI, where it throws. */
 export async function exampleOrSkip(name: ExampleName): Promise<readonly string[] | undefined> {
   const log = (line: string): void => void process.stderr.write(`${line}\n`);
   const command = await exampleCommand(name, log);

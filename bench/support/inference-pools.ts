@@ -4,9 +4,7 @@ import { eventually } from './stack.ts';
 
 export const INFERENCE_GROUP = 'inference.networking.k8s.io';
 
-/**
- * Installs the CRD of InferencePools. Its spec has the fields that matter here, or allows anything.
- */
+/** Installs the InferencePool CRD. Its spec has the fields that matter here, or allows anything. */
 export async function installInferencePools(
   { config }: Pick<ApiServer, 'config'>,
   takes: 'fields' | 'anything' = 'fields',

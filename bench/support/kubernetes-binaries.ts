@@ -38,10 +38,7 @@ function places(): KubernetesBinaries {
   return { apiServer: join(CACHE, 'kube-apiserver'), etcd: join(CACHE, 'etcd') };
 }
 
-/**
- * A real kube-apiserver and etcd, built once with Go into a cache outside the tree; or why there
- * are none.
- */
+/** A real kube-apiserver and etcd, built once outside the tree with Go; or why there are none. */
 export async function buildKubernetes(
   log: (line: string) => void,
 ): Promise<KubernetesBinaries | { readonly unavailable: string }> {
@@ -98,10 +95,7 @@ import (
 func main() { os.Exit(cli.Run(app.NewAPIServerCommand())) }
 `;
 
-/**
- * Modules that Kubernetes' go.mod takes from its own tree and that are published with versions of
- * their own.
- */
+/** Modules that Kubernetes takes from its own tree and that are also published separately. */
 async function stagedModules(): Promise<readonly string[]> {
   const folder = mkdtempSync(join(tmpdir(), 'pointsman-go-'));
   try {

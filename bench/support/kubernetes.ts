@@ -10,10 +10,7 @@ import { builtKubernetes, type KubernetesBinaries } from './kubernetes-binaries.
 import { skipped } from './skipped.ts';
 import { eventually } from './stack.ts';
 
-/**
- * The binaries of an earlier build. In CI, and where tests of Kubernetes are requested, they must
- * exist where Go could build them.
- */
+/** Binaries of an earlier build. Throws without them in CI, and where these tests are requested. */
 export function kubernetesOrSkip(): KubernetesBinaries | undefined {
   const built = builtKubernetes();
   if (built !== undefined) return built;

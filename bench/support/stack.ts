@@ -25,10 +25,7 @@ export interface Stack {
   stop(): Promise<void>;
 }
 
-/**
- * The path of a real Envoy; undefined, with a message, where there is none. In CI there must be
- * one.
- */
+/** The path of a real Envoy. Where there is none: undefined with a message, or in CI an error. */
 export async function envoyBinary(): Promise<string | undefined> {
   const log = (line: string): void => void process.stderr.write(`${line}\n`);
   const fetched = await fetchEnvoy({ log });

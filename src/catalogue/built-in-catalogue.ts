@@ -34,10 +34,7 @@ import { singleProfileHandler } from '../plugins/profile-handlers/single.ts';
 import { remote } from '../remote/remote.ts';
 import { dataSources } from './data-sources.ts';
 
-/**
- * The built-in filters, pickers, profile handlers and deciders, with these scorers, data sources
- * and schedulers.
- */
+/** All built-in plugins, with these scorers, data sources and schedulers. */
 export function catalogueOf(
   scorers: readonly ScorerDefinition[],
   dataSources: readonly DataSourceDefinition[],

@@ -98,15 +98,8 @@ function merged(
     }
   }
   if (issues.length > 0) throw new ConfigError(path, issues);
-  return {
-    filters: [...catalogue.filters, ...(added.filters ?? [])],
-    scorers: [...catalogue.scorers, ...(added.scorers ?? [])],
-    pickers: [...catalogue.pickers, ...(added.pickers ?? [])],
-    profileHandlers: [...catalogue.profileHandlers, ...(added.profileHandlers ?? [])],
-    deciders: [...catalogue.deciders, ...(added.deciders ?? [])],
-    dataSources: [...catalogue.dataSources, ...(added.dataSources ?? [])],
-    schedulers: [...catalogue.schedulers, ...(added.schedulers ?? [])],
-  };
+  const lists = KINDS.map((kind) => [kind, [...catalogue[kind], ...(added[kind] ?? [])]]);
+  return Object.fromEntries(lists) as PluginCatalogue;
 }
 
 function pluginError(source: string, path: string, message: string): ConfigError {

@@ -14,35 +14,20 @@ interface ErrorRow {
   /** The reference picker's name for it: label `error_code` of the error metric. */
   readonly label: string;
   /** Value of `x-llm-d-request-dropped-reason`, where the reference sends one. */
-  readonly droppedReason: string | undefined;
+  readonly droppedReason?: string;
 }
 
 export const ERRORS: Readonly<Record<RoutingErrorCode, ErrorRow>> = {
-  'invalid-request': {
-    status: 400,
-    type: 'invalid_request_error',
-    label: 'BadRequest',
-    droppedReason: undefined,
-  },
-  'unknown-model': {
-    status: 404,
-    type: 'not_found_error',
-    label: 'NotFound',
-    droppedReason: undefined,
-  },
-  'body-too-large': {
-    status: 413,
-    type: 'invalid_request_error',
-    label: 'BadRequest',
-    droppedReason: undefined,
-  },
+  'invalid-request': { status: 400, type: 'invalid_request_error', label: 'BadRequest' },
+  'unknown-model': { status: 404, type: 'not_found_error', label: 'NotFound' },
+  'body-too-large': { status: 413, type: 'invalid_request_error', label: 'BadRequest' },
   saturated: {
     status: 429,
     type: 'rate_limit_error',
     label: 'ResourceExhausted',
     droppedReason: 'rejected-saturated',
   },
-  internal: { status: 500, type: 'server_error', label: 'Internal', droppedReason: undefined },
+  internal: { status: 500, type: 'server_error', label: 'Internal' },
   'no-endpoints': {
     status: 503,
     type: 'server_error',
@@ -82,10 +67,7 @@ export class ConfigError extends Error {
   }
 }
 
-/**
- * Throws when a condition that the program guarantees is false. It is never caught: the process
- * ends and the proxy fails open.
- */
+/** Throws when the program is wrong. Never caught: the process ends, the proxy fails open. */
 export function invariant(condition: unknown, message: string): asserts condition {
   if (!condition) throw new Error(`invariant broken: ${message}`);
 }

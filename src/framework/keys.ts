@@ -28,10 +28,7 @@ export const CACHE_CONFIG: AttributeKey<CacheConfig | undefined> = attributeKey<
   CacheConfig | undefined
 >('cache-config', undefined);
 
-/**
- * The start time of the server's process in seconds since the epoch, by its own clock; undefined
- * where its metrics page does not have it.
- */
+/** Start of the server's process, in seconds since the epoch by its clock; undefined if unknown. */
 export const STARTED_AT: AttributeKey<number | undefined> = attributeKey<number | undefined>(
   'started-at',
   undefined,
@@ -59,10 +56,7 @@ export function prefixMatchKey(producer: string = DEFAULT_PREFIX_PRODUCER): Cycl
   return cycleKey(`prefix-match/${producer}`);
 }
 
-/**
- * What this picker has sent to an endpoint and what has not ended yet. It counts at once, before
- * any scrape shows it.
- */
+/** What this picker has in flight at an endpoint. It counts at once, before any scrape shows it. */
 export interface InFlightLoad {
   readonly requests: number;
   /** Uncached prompt tokens of requests whose first token has not been seen. */
@@ -87,10 +81,7 @@ export interface ModelsInFlightView {
 /** Always provided, by the picker's ledger. */
 export const MODELS_IN_FLIGHT: CycleKey<ModelsInFlightView> = cycleKey('models-in-flight');
 
-/**
- * A number of requests and the engine time they need: for prompts, and for answers what they add to
- * the steps they are in.
- */
+/** Requests, and their engine time: of prompts, and what answers add to their steps. */
 export interface Demand {
   readonly requests: number;
   readonly workMs: Millis;
@@ -109,19 +100,13 @@ export interface StepTime {
   readonly prefillTokensMax: number;
 }
 
-/**
- * What the picker has learned from requests and answers: the demand on each endpoint, its speed,
- * and the expected length of answers.
- */
+/** What the picker has learned: demand and speed of endpoints, and lengths of answers. */
 export interface EngineModelView {
   /** The prior, until the endpoint has been observed. */
   stepTime(endpoint: Endpoint): StepTime;
   /** What was recently sent to the endpoint, with less weight the older it is. */
   demand(endpoint: Endpoint): Demand;
-  /**
-   * Multiplied by a demand, this is the demand per millisecond: requests, and milliseconds of work.
-   * Work above 1 is more than the endpoint can do.
-   */
+  /** Demand times this is demand per millisecond. Work above 1 exceeds what the endpoint can do. */
   demandRate(now: Millis): number;
   /** At most the client's limit. */
   expectedOutputTokens(request: InferenceRequest): number;

@@ -16,10 +16,7 @@ export interface Routed {
   readonly cachedTokens: number;
   /** What was in flight at the endpoint when the pick was made, without this request. */
   readonly load: InFlightLoad;
-  /**
-   * Whether the first token of this request will be seen: its response body is shown chunk by
-   * chunk.
-   */
+  /** Whether the first token will be seen: the response body is shown chunk by chunk. */
   readonly firstTokenSeen: boolean;
 }
 
@@ -39,10 +36,7 @@ export interface Usage {
  */
 export interface RequestObserver {
   onRouted?(routed: Routed): void;
-  /**
-   * After a pick that was made before the whole body was read: `request` is now complete. Called
-   * before any `onDone`.
-   */
+  /** After an early pick: the body is read and `request` is complete. Before any `onDone`. */
   onBodyRead?(routed: Routed, request: InferenceRequest): void;
   onFirstToken?(routed: Routed, at: Millis): void;
   /**
@@ -60,10 +54,7 @@ export interface RequestObserver {
   ): void;
 }
 
-/**
- * Observes which endpoints are added, changed and removed, so that state per endpoint can be
- * dropped.
- */
+/** Observes changes of the pool, so that state per endpoint can be dropped. */
 export interface EndpointObserver {
   onEndpointAdded?(endpoint: Endpoint): void;
   onEndpointRemoved?(endpoint: Endpoint): void;

@@ -37,15 +37,9 @@ interface Definition<Config> {
   readonly config: Schema<Config>;
   /** Facts that a data source must provide for this configuration; checked once, at start. */
   needs?(config: Config): readonly CycleKey<unknown>[];
-  /**
-   * The request headers that it reads. A capture contains only these, in the form that deciding
-   * again needs.
-   */
+  /** The request headers that it reads. A capture keeps only these, and of them what it needs. */
   headers?(config: Config): readonly HeaderUse[];
-  /**
-   * Its scores contain hashes of the prompt, with which guesses could be verified: captures omit
-   * them.
-   */
+  /** Scores contain prompt hashes, with which guesses could be verified: captures omit them. */
   readonly hashesPrompt?: boolean;
 }
 
@@ -62,10 +56,7 @@ export interface ResponseHeaderPlugin {
   ): Iterable<readonly [name: string, value: string]>;
 }
 
-/**
- * A plugin learns about requests and endpoints only through these calls: nothing else may change
- * its state.
- */
+/** A plugin learns only through these calls: nothing else may change its state. */
 export type Observer = RequestObserver & EndpointObserver & ResponseHeaderPlugin;
 
 export interface FilterDefinition<Config = unknown> extends Definition<Config> {
@@ -137,9 +128,7 @@ export interface DataSourceDefinition<Config = unknown> extends Definition<Confi
   start(config: Config, host: DataSourceHost): DataSource;
 }
 
-/**
- * The reason why a replacement leaves a request to the profiles. Few values: it labels a metric.
- */
+/** Why a replacement leaves a request to the profiles. Few values: it labels a metric. */
 export interface Declined {
   readonly declined: string;
 }

@@ -28,9 +28,7 @@ export interface ModelRewrite {
 export interface InferenceRequest {
   /** Unique in the process. It is not the client's `x-request-id`, which two clients may share. */
   readonly id: string;
-  /**
-   * The model name that the server gets, possibly a LoRA adapter; empty when the body is opaque.
-   */
+  /** The model name that the server gets, possibly a LoRA adapter's; empty for opaque bodies. */
   readonly model: string;
   /** Undefined where the model is simply the one that the client named. */
   readonly rewrite?: ModelRewrite | undefined;

@@ -10,17 +10,11 @@ export interface Destination {
 }
 
 export interface RouteOptions {
-  /**
-   * `ip` or `ip:port` strings that the proxy allows. Undefined allows all. Where none matches, the
-   * error is `no-endpoints`.
-   */
+  /** The `ip` or `ip:port` that the proxy allows; undefined for all. No match: `no-endpoints`. */
   readonly subset?: readonly string[] | undefined;
   /** Whether the response body will be shown chunk by chunk, so that a first token can be seen. */
   readonly firstTokenSeen?: boolean;
-  /**
-   * False where the end of the response is not seen: `completed` then takes effect when the engine
-   * model expects the end.
-   */
+  /** False where the end of the response is not seen: then the engine model predicts it. */
   readonly endSeen?: boolean;
 }
 
@@ -45,10 +39,7 @@ export interface RoutedRequest {
   bodyRead(request: InferenceRequest): void;
   /** Whether any observer needs `answered`. */
   readonly wantsAnswer: boolean;
-  /**
-   * The prompt followed by the answer, which is how the next prompt of the conversation begins.
-   * Must be called before `done`.
-   */
+  /** The prompt with the answer: the next prompt of the conversation begins so. Before `done`. */
   answered(conversation: PromptBlocks): void;
   done(outcome: Outcome, usage?: Usage, responseBytes?: number): void;
 }
@@ -82,12 +73,7 @@ export interface BookingRouter {
   book(request: InferenceRequest, destination: Destination, options?: RouteOptions): RoutedRequest;
 }
 
-/**
- * Request header that names the server that computes the prompt, `host:port`, for the routing
- * sidecar.
- */
+/** Request header for the sidecar: the `host:port` that computes the prompt. */
 export const PREFILL_HEADER = 'x-prefiller-host-port';
-/**
- * Request header that names the servers that encode images and other media, separated by commas.
- */
+/** Request header for the sidecar: servers that encode media, separated by commas. */
 export const ENCODE_HEADER = 'x-encoder-hosts-ports';

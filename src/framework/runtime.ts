@@ -12,16 +12,11 @@ export interface Clock {
   now(): Millis;
   /** Wall-clock time since the Unix epoch. May jump: for logs and traces only. */
   wallTime(): Millis;
-  /**
-   * Calls back once, never before `delay` has passed. A real timer does not keep the process alive.
-   */
+  /** Calls back once, after `delay`. A real timer does not keep the process alive. */
   setTimer(delay: Millis, callback: () => void): Timer;
 }
 
-/**
- * A seeded random number generator. `fork` returns an independent generator and does not advance
- * its parent.
- */
+/** A seeded random generator. `fork` returns an independent one and does not advance this one. */
 export interface Random {
   /** A number in [0, 1). */
   next(): number;
@@ -55,9 +50,7 @@ export interface MessageSocketOptions {
   readonly onMessage: (frames: readonly Uint8Array[]) => void;
 }
 
-/**
- * A ZMQ socket. It reconnects by itself for as long as it is open, and does not report failures.
- */
+/** A ZMQ socket. It reconnects by itself while it is open, and does not report failures. */
 export interface MessageSocket {
   send(frames: readonly Uint8Array[]): void;
   close(): void;
@@ -68,10 +61,7 @@ export interface CallOptions {
   readonly address: string;
   /** A gRPC method with streams in both directions: `/package.Service/Method`. */
   readonly method: string;
-  /**
-   * Plaintext when left out. Certificates are verified with the system's authorities, or with those
-   * in the file.
-   */
+  /** Plaintext when left out. Certificates are verified with the system's CAs or `caPath`. */
   readonly tls?: { readonly caPath?: string | undefined } | undefined;
   /** A longer message ends the call. */
   readonly messageBytesMax: number;
@@ -90,9 +80,7 @@ export interface Call {
 }
 
 export interface Network {
-  /**
-   * Rejects on a time-out, a refused connection, a broken transfer or a body over `bodyBytesMax`.
-   */
+  /** Rejects on a time-out, a failed connection or transfer, or a body over `bodyBytesMax`. */
   get(url: URL, options: HttpGetOptions): Promise<HttpResponse>;
   /** The same with a JSON body. Undefined where posting is not possible. */
   post?(url: URL, body: Uint8Array, options: HttpGetOptions): Promise<HttpResponse>;

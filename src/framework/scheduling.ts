@@ -8,10 +8,7 @@ export interface SchedulingContext {
   readonly now: Millis;
   /** Random numbers of this cycle: the same request gets the same numbers in every replay. */
   readonly random: Random;
-  /**
-   * The endpoint that an earlier profile of this cycle picked: the other side of a disaggregated
-   * request.
-   */
+  /** The endpoint that an earlier profile picked: the other side of a disaggregated request. */
   readonly peer?: Endpoint | undefined;
   /** A fact about this request and pool, computed on first use and then shared. */
   get<T>(key: CycleKey<T>): T;
@@ -19,10 +16,7 @@ export interface SchedulingContext {
 
 declare const value: unique symbol;
 
-/**
- * Names a fact of a cycle, such as the number of prefix blocks that each endpoint holds. Keys with
- * equal names are the same key.
- */
+/** Names a fact of a cycle, such as the matched prefixes. Equal names are the same key. */
 export interface CycleKey<T> {
   readonly name: string;
   readonly [value]?: T;
@@ -63,10 +57,7 @@ export interface ScoredEndpoint {
   readonly score: number;
 }
 
-/**
- * Orders the winners, best first. Those after the first are the proxy's fallbacks. `candidates` is
- * never empty.
- */
+/** Orders the winners, best first; the others are fallbacks. `candidates` is never empty. */
 export interface Picker {
   pick(
     candidates: readonly ScoredEndpoint[],
@@ -105,10 +96,7 @@ export interface ProfileRun {
    * first filter that keeps none. The last entry was scored; without filters all candidates were.
    */
   readonly kept: readonly (readonly Endpoint[])[];
-  /**
-   * One array for each of `profile.scorers`, in order, with a score for each scored endpoint. Empty
-   * where no endpoint was left.
-   */
+  /** For each of `profile.scorers`: scores of the scored endpoints. Empty where none was left. */
   readonly scores: readonly (readonly number[])[];
   /** The weighted sum of scores for each scored endpoint, which the picker received. */
   readonly scored: readonly ScoredEndpoint[];
@@ -145,26 +133,18 @@ export interface Decision {
   readonly primary: ProfileResult;
   /** Request headers for the chosen server, such as where to prefill. */
   readonly headers: ReadonlyMap<string, string>;
-  /**
-   * Where the proxy sends the request instead of to its targets: one `host:port` for each target.
-   */
+  /** Where the proxy sends the request instead: one `host:port` for each target. */
   readonly destinations?: readonly string[];
   /** Where its prompt is computed, if elsewhere. */
   readonly prefill?: Endpoint | undefined;
   /** Where its images and other media are encoded, if elsewhere. */
   readonly encoders?: readonly Endpoint[] | undefined;
   readonly profiles: readonly ProfileResult[];
-  /**
-   * The name of the replacement or challenger that decided, where the configuration's profiles did
-   * not.
-   */
+  /** The name of the replacement or challenger, where it decided. */
   readonly decidedBy?: string | undefined;
 }
 
-/**
- * Decides whether a stage of a request, such as its prefill, runs on another server than its
- * decode.
- */
+/** Decides whether a stage, such as the prefill, runs on another server than the decode. */
 export interface Decider {
   /** Asked before an endpoint is picked for the stage. */
   separates(decode: Endpoint, context: SchedulingContext): boolean;
@@ -172,10 +152,7 @@ export interface Decider {
   keeps?(decode: Endpoint, other: Endpoint, context: SchedulingContext): boolean;
 }
 
-/**
- * Makes the whole decision. Synchronous, so that no update arrives between the first score and the
- * pick.
- */
+/** Makes the whole decision. Synchronous, so that no update arrives during a cycle. */
 export interface Scheduler {
   schedule(endpoints: readonly Endpoint[], context: SchedulingContext): Decision;
 }

@@ -9,15 +9,9 @@ import type { SchedulingCore } from './scheduling-core.ts';
 export interface Challenger {
   /** `decidedBy` of what it decides. */
   readonly name: string;
-  /**
-   * Whether the challenger decides this request. Called before and during its cycle, with equal
-   * answers.
-   */
+  /** Whether the challenger decides this request. Asked several times, with equal answers. */
   readonly takes: (request: InferenceRequest) => boolean;
-  /**
-   * Its scheduler threw. From now on `takes` must be false for this request: the core in charge
-   * decides it.
-   */
+  /** Its scheduler threw: `takes` must now be false, so that the core in charge decides. */
   readonly onThrown: (request: InferenceRequest, error: unknown) => void;
 }
 
@@ -76,10 +70,7 @@ export class ActiveCores {
     return preparedBy === this.#challenging ? this.#current(request) : preparedBy;
   }
 
-  /**
-   * As `Router.prepare`, by the core that decides now. `begin` returns whether the request has to
-   * wait.
-   */
+  /** As `Router.prepare`, by the core that decides now. `begin` returns whether to wait. */
   prepare(
     request: InferenceRequest,
     begin: (core: SchedulingCore, ready: () => void) => boolean,
@@ -101,9 +92,7 @@ export class ActiveCores {
     return true;
   }
 
-  /**
-   * Puts another core in charge. A challenger is withdrawn with the core beside which it decided.
-   */
+  /** Puts another core in charge. The challenger of the previous one is withdrawn. */
   putInCharge(next: SchedulingCore): void {
     this.withdraw();
     const known = new Set(this.core.observers);
@@ -112,10 +101,7 @@ export class ActiveCores {
     this.#retire();
   }
 
-  /**
-   * Lets a core decide the requests that the challenger takes. Both cores observe the requests of
-   * both.
-   */
+  /** Lets a core decide what the challenger takes. Both cores observe all requests. */
   challenge(core: SchedulingCore, challenger: Challenger): void {
     this.withdraw();
     const known = new Set(this.core.observers);

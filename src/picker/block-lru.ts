@@ -53,9 +53,7 @@ export class BlockLru {
     return this.#table.matchedPrefix(words, count);
   }
 
-  /**
-   * Makes the whole chain the most recent. Of a chain that exceeds the capacity it keeps the head.
-   */
+  /** Makes the whole chain the most recent; keeps the head of one that exceeds the capacity. */
   touch({ count, words }: PromptBlocks): void {
     for (let block = Math.min(count, this.#capacity) - 1; block >= 0; block--) {
       const low = words[2 * block] as number;

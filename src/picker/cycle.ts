@@ -23,10 +23,7 @@ export type DecidedCycle = Cycle & {
 /** `decidedBy` of what another picker decided. */
 const OBSERVED = 'observed';
 
-/**
- * The destination that another picker chose, as a decision. Throws RoutingError `no-endpoints` when
- * it is not among the candidates.
- */
+/** Another picker's destination as a decision. Throws `no-endpoints` where it is no candidate. */
 export function observedDecision(
   { destination, prefill }: Destination,
   candidates: readonly Endpoint[],
@@ -63,10 +60,7 @@ export function noCandidates({ options: { subset } }: Cycle, pool: EndpointPool)
   return new RoutingError('no-endpoints', `no endpoint can serve this request: ${why}`);
 }
 
-/**
- * The endpoint that serves the request. Throws RoutingError `saturated` where the filters left
- * none.
- */
+/** The endpoint that serves the request. Throws `saturated` where the filters left none. */
 export function primaryOf({ primary }: Decision, candidates: number): Endpoint {
   const target = primary.kind === 'picked' ? primary.targets[0]?.endpoint : undefined;
   if (target !== undefined) return target;

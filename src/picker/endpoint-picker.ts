@@ -36,13 +36,9 @@ export interface EndpointPickerOptions {
   readonly subscribers?: readonly JournalSubscriber[];
   /** Wraps each plugin where it is used, to measure it. */
   readonly wrapPlugin?: PluginWrap;
-  /**
-   * Measures how long schedulers take and how long requests wait; without it nothing is measured.
-   */
+  /** Measures scheduling and waiting times; without it nothing is measured. */
   readonly stopwatch?: Pick<Clock, 'now'>;
-  /**
-   * The real runtime, for a scheduler in another process, where `runtime` is simulated or replayed.
-   */
+  /** The real runtime for schedulers in other processes, where `runtime` is not real. */
   readonly schedulerRuntime?: Runtime;
 }
 
@@ -153,10 +149,7 @@ export class EndpointPicker implements Router, BookingRouter {
     }
   }
 
-  /**
-   * Reserves at the destination that another picker chose, and decides nothing. Throws RoutingError
-   * `no-endpoints` when the destination is not among the candidates.
-   */
+  /** As `BookingRouter.book`. */
   book(
     request: InferenceRequest,
     destination: Destination,
@@ -180,10 +173,7 @@ export class EndpointPicker implements Router, BookingRouter {
     }
   }
 
-  /**
-   * The decision that `route` would make now. Reserves and publishes nothing. Throws RoutingError
-   * where there is no candidate.
-   */
+  /** What `route` would decide now. Reserves and publishes nothing. Throws without candidates. */
   decide(request: InferenceRequest, options: RouteOptions = {}): DecidedCycle {
     const at = this.clock.begin();
     try {
@@ -199,10 +189,7 @@ export class EndpointPicker implements Router, BookingRouter {
     }
   }
 
-  /**
-   * Reserves for a cycle of `decide` by this decision. Publishes nothing. Throws RoutingError where
-   * the decision names no endpoint.
-   */
+  /** Reserves for a cycle of `decide`. Publishes nothing. Throws where no endpoint is named. */
   place(cycle: Cycle, decision: Decision): RoutedRequest {
     this.clock.begin();
     try {

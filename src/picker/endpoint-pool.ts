@@ -38,10 +38,7 @@ export class EndpointPool implements EndpointWriter {
     this.#observers = this.#observers.filter((each) => each !== observer);
   }
 
-  /**
-   * Adds an endpoint, or gives a known one new labels. A new address means a new server: everything
-   * known of the old one is dropped.
-   */
+  /** Adds an endpoint or changes its labels. A new address is a new server: all else is dropped. */
   upsert(spec: EndpointSpec): void {
     const known = this.#endpoints.get(spec.id);
     if (known !== undefined && known.address !== spec.address) this.remove(spec.id);
@@ -100,10 +97,7 @@ export class EndpointPool implements EndpointWriter {
   }
 }
 
-/**
- * One object shape for every endpoint, so that scorers read its fields without a dictionary
- * look-up.
- */
+/** One object shape for all endpoints, so that scorers read its fields fast. */
 class PooledEndpoint implements Endpoint {
   readonly id: EndpointId;
   readonly address: string;

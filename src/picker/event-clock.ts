@@ -47,10 +47,7 @@ export class EventClock implements Clock {
     });
   }
 
-  /**
-   * Begins an event and returns its time. Every call needs one of `end`, also where the event
-   * throws.
-   */
+  /** Begins an event and returns its time. Each call needs one of `end`, also after an error. */
   begin(): Millis {
     if (this.#depth === 0) this.#at = this.#clock.now();
     this.#depth += 1;

@@ -12,10 +12,7 @@ import type { Millis } from '../framework/runtime.ts';
 import type { Decision, SchedulingContext } from '../framework/scheduling.ts';
 import type { PickerPlan } from './plan/picker-plan.ts';
 
-/**
- * One decision as the picker publishes it: the request, and the decision or the reason why there is
- * none.
- */
+/** A decision as the picker publishes it: the request, and the decision or why there is none. */
 export interface DecisionEvent {
   /** Counts the picker's decisions from 0. `Routed.number` of the same request is equal. */
   readonly number: number;
@@ -28,10 +25,7 @@ export interface DecisionEvent {
   readonly context: SchedulingContext | undefined;
   /** Undefined where there was no candidate, or the scheduler threw. */
   readonly decision: Decision | undefined;
-  /**
-   * What `route` throws: a RoutingError, or an error in the program. Undefined for a routed
-   * request.
-   */
+  /** What `route` throws. Undefined for a routed request. */
   readonly error: unknown;
   /** Time that the scheduler took; undefined without a stopwatch. */
   readonly durationMs: Millis | undefined;
@@ -42,10 +36,7 @@ export interface DecisionEvent {
  * observe the same event. It must not throw and must return quickly: requests wait for it.
  */
 export interface JournalSubscriber extends RequestObserver, EndpointObserver {
-  /**
-   * Once for each decision, before its reservation is made: the state is still what the scheduler
-   * saw.
-   */
+  /** Once for each decision, before its reservation: the state is what the scheduler saw. */
   onDecision?(event: DecisionEvent): void;
   /** The proxy reports the address, `host:port`, that it really used. */
   onServed?(routed: Routed, address: string, at: Millis): void;
@@ -60,10 +51,7 @@ export interface JournalSubscriber extends RequestObserver, EndpointObserver {
     usage: Usage | undefined,
     responseBytes?: number,
   ): void;
-  /**
-   * A request has waited for what its decision needs, such as tokens or an answer from another
-   * process.
-   */
+  /** A request has waited for what its decision needs, such as tokens. */
   onPrepared?(request: InferenceRequest, waitedMs: Millis): void;
   /** A numbered timer fires: see `EventClock`. */
   onTimer?(timer: number, at: Millis): void;

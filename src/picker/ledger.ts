@@ -9,9 +9,7 @@ import {
 import type { EndpointObserver } from '../framework/observer.ts';
 import type { CycleFact } from '../framework/plugin.ts';
 
-/**
- * The load that one request puts on an endpoint. Whole tokens, so that sums return to exactly zero.
- */
+/** One request's load at an endpoint, in whole tokens, so that sums return to exactly zero. */
 export interface ReservationSize {
   readonly model: string;
   readonly prefillTokens: number;

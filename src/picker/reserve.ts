@@ -25,10 +25,7 @@ export interface Reserved {
 /** The size of media in tokens is not known. */
 const NO_TOKENS = { prefillTokens: 0, contextTokens: 0 };
 
-/**
- * Reserves the load of a request at the endpoint that decodes it and at those that compute its
- * prompt and encode its media.
- */
+/** Reserves a request's load where it is decoded, computed and encoded. */
 export function reserve(target: Endpoint, parts: ReservationParts): Reserved {
   const { request, prefill, encoders, ledger, engineModel } = parts;
   const { endpoint: computes, cachedTokens } = prefill ?? { ...parts, endpoint: target };

@@ -17,9 +17,7 @@ export interface ReservedRequestParts {
   readonly routed: Routed;
   readonly decision: Decision;
   readonly reservation: Reservation;
-  /**
-   * The time at which a response whose end is not seen is taken to end; undefined where it is seen.
-   */
+  /** When a response whose end is not seen is taken to end; undefined where it is seen. */
   readonly endsAt: Millis | undefined;
   readonly pool: EndpointPool;
   readonly clock: EventClock;
@@ -35,10 +33,7 @@ export interface ReserveParts extends Pick<ReservedRequestParts, 'pool' | 'clock
   readonly engineModel: EngineModel;
 }
 
-/**
- * Reserves load for a cycle by this decision. Throws RoutingError `saturated` where the decision
- * names no endpoint.
- */
+/** Reserves for a cycle by this decision. Throws `saturated` where it names no endpoint. */
 export function reserveRequest(
   { number, at, request, candidates, context, generation, options }: Cycle,
   decision: Decision,
@@ -68,9 +63,7 @@ export function reserveRequest(
   return reserved;
 }
 
-/**
- * One routed request until its end. Calls after `done`, and a second first token, have no effect.
- */
+/** One routed request. Calls after `done`, and a second first token, have no effect. */
 export class ReservedRequest implements RoutedRequest {
   readonly #parts: ReservedRequestParts;
   #prefillTimer: Timer | undefined;
@@ -115,9 +108,7 @@ export class ReservedRequest implements RoutedRequest {
     );
   }
 
-  /**
-   * Where no first token can be seen, the prefill counts as done when the engine model expects it.
-   */
+  /** Without a visible first token, the prefill counts as done when the engine model expects it. */
   expectPrefill(ttftMs: Millis): void {
     const { clock, reservation } = this.#parts;
     this.#prefillTimer = clock.setTimer(ttftMs, () => reservation.prefilled());

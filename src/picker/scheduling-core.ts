@@ -34,15 +34,9 @@ export interface SchedulingCoreOptions {
   readonly before?: SchedulingCore | undefined;
 }
 
-/**
- * The plugins of a plan with running data sources. It decides, without a pool and a ledger of its
- * own.
- */
+/** The running plugins of a plan. It decides with the pool and the ledger of its picker. */
 export interface SchedulingCore {
-  /**
-   * Plugin instances that observe requests and endpoints, data sources included. The owner of the
-   * core stops them.
-   */
+  /** All plugin instances, data sources included. The owner of the core stops them. */
   readonly observers: readonly PluginPart[];
   /** For the core that replaces this one. */
   readonly instances: PluginInstances;

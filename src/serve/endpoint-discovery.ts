@@ -18,37 +18,21 @@ import type { ServeOptions } from './serve-options.ts';
 /** Follows an InferencePool; undefined without --pool-namespace. */
 export function startKubernetesDiscovery(
   { kubernetes, plan, log }: ServeOptions,
-  {
-    picker,
-    runtime,
-    rules,
-  }: {
-    readonly picker: EndpointPicker;
-    readonly runtime: RealRuntime;
-    readonly rules: RequestRules;
-  },
+  picker: EndpointPicker,
+  { clock, random: parent }: RealRuntime,
+  rules: RequestRules,
 ): KubernetesDiscovery | undefined {
   if (kubernetes === undefined) return undefined;
-  const { clock, random } = runtime;
-  const { pool: endpoints } = picker;
-  return startKubernetes({
-    ...kubernetes,
-    nodeLabels: nodeLabels(plan),
-    endpoints,
-    rules,
-    clock,
-    random: random.fork('kubernetes'),
-    log,
-  });
+  const random = parent.fork('kubernetes');
+  const parts = { endpoints: picker.pool, rules, clock, random, log };
+  return startKubernetes({ ...kubernetes, nodeLabels: nodeLabels(plan), ...parts });
 }
 
-/**
- * Adds endpoints from the command line, and follows a file. Undefined where no file has to be
- * followed. Throws ConfigError.
- */
+/** Adds the listed endpoints, and follows a file if there is one. Throws ConfigError. */
 export function startDiscovery(
   options: ServeOptions,
-  { picker: { pool }, rules }: { readonly picker: EndpointPicker; readonly rules: RequestRules },
+  { pool }: EndpointPicker,
+  rules: RequestRules,
 ): Discovery | undefined {
   const { endpointsFile, plan, log } = options;
   for (const spec of parseStaticEndpoints(options.endpoints)) pool.upsert(spec);
@@ -59,10 +43,7 @@ export function startDiscovery(
   return plan.discovery && startFileDiscovery({ ...plan.discovery, pool, rules, log });
 }
 
-/**
- * The labels of nodes that a plan's plugins read; none where no plugin needs the places of
- * endpoints.
- */
+/** The node labels that a plan's plugins read. */
 export function nodeLabels({ plugins }: Pick<PickerPlan, 'plugins'>): readonly string[] {
   const names = plugins
     .filter(({ definition }) => definition.type === topologyExtractor.type)

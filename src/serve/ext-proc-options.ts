@@ -10,10 +10,7 @@ import type { Log } from '../runtime/log.ts';
 import { readCertificate } from './read-certificate.ts';
 import type { ServeOptions } from './serve-options.ts';
 
-/**
- * The options of the ext_proc server. Throws when the certificate cannot be read, ConfigError when
- * it is invalid.
- */
+/** Options of the ext_proc server. Throws where the certificate is unreadable or invalid. */
 export function extProcOptions(
   options: ServeOptions,
   parts: {
@@ -69,10 +66,7 @@ function tlsOf({ insecure, certPath }: ServeOptions): ExtProcServerOptions['tls'
   return readCertificate(certPath);
 }
 
-/**
- * What an observer of another picker needs beside reading requests: the pool, a counter and the
- * log.
- */
+/** Callbacks of an observer of another picker: the pool, a counter and the log. */
 function observerCallbacks(
   picker: EndpointPicker,
   registry: Registry,

@@ -6,7 +6,7 @@ import { DEFAULT_PREFIX_PRODUCER } from '../framework/keys.ts';
 import type { InferenceRequest } from '../framework/request.ts';
 import type { Clock, Random } from '../framework/runtime.ts';
 import { Canary } from '../lab/promotion/canary.ts';
-import { Promotion } from '../lab/promotion/promotion.ts';
+import { Promotion, type PromotionStatus } from '../lab/promotion/promotion.ts';
 import {
   type PromotionRule,
   promotionRule,
@@ -80,29 +80,25 @@ export class PromotionControl {
 export function promotionActions(
   promotion: Promotion,
 ): ReadonlyMap<string, (query: URLSearchParams) => unknown> {
-  return new Map<string, (query: URLSearchParams) => unknown>([
-    [
-      '/promote',
-      (query) => {
-        const shadow = query.get('shadow');
-        const percent = Number(query.get('percent') ?? '100');
-        if (shadow === null)
-          throw new HttpError(400, 'shadow is missing: use /promote?shadow=<name>&percent=5');
-        if (!(percent >= 0 && percent <= 100)) {
-          const given = query.get('percent');
-          throw new HttpError(400, `percent is ${given}; it must be a number from 0 to 100`);
-        }
-        promotion.promote(shadow, percent);
-        return promotion.status();
-      },
-    ],
-    [
-      '/demote',
-      () => {
-        promotion.demote();
-        return promotion.status();
-      },
-    ],
+  const promote = (query: URLSearchParams): PromotionStatus => {
+    const shadow = query.get('shadow');
+    const percent = query.get('percent') ?? '100';
+    if (shadow === null) {
+      throw new HttpError(400, 'shadow is missing: use /promote?shadow=<name>&percent=5');
+    }
+    if (!(Number(percent) >= 0 && Number(percent) <= 100)) {
+      throw new HttpError(400, `percent is ${percent}; it must be a number from 0 to 100`);
+    }
+    promotion.promote(shadow, Number(percent));
+    return promotion.status();
+  };
+  const demote = (): PromotionStatus => {
+    promotion.demote();
+    return promotion.status();
+  };
+  return new Map([
+    ['/promote', promote],
+    ['/demote', demote],
   ]);
 }
 

@@ -6,10 +6,7 @@ import type { Readiness } from './admin/admin-server.ts';
 import type { ConfigReload } from './config-reload.ts';
 import type { LeaderElection } from './election/leader-election.ts';
 
-/**
- * What `/readyz` answers. A picker is ready with at least one endpoint and, with leader election,
- * only as the leader.
- */
+/** What `/readyz` answers: ready with an endpoint and, with an election, only as the leader. */
 export function readiness(
   {
     picker,

@@ -18,9 +18,7 @@ export interface ServeOptions {
   readonly poolName: string;
   /** The InferencePool to follow; there are no other endpoints then. */
   readonly kubernetes?: { readonly config: KubeConfig; readonly pool: PoolName } | undefined;
-  /**
-   * With it the picker is ready only while it leads the pickers of its pool. Needs `kubernetes`.
-   */
+  /** The picker is then ready only while it leads those of its pool. Needs `kubernetes`. */
   readonly election?:
     | { readonly identity: string; readonly timing?: ElectionTiming | undefined }
     | undefined;
@@ -29,10 +27,7 @@ export interface ServeOptions {
   readonly extProcPort: number;
   readonly healthPort: number | undefined;
   readonly metricsPort: number;
-  /**
-   * Without TLS. Otherwise TLS with tls.crt and tls.key of `certPath`, or with a self-signed
-   * certificate.
-   */
+  /** Without TLS. Otherwise with the certificate in `certPath`, or a self-signed one. */
   readonly insecure: boolean;
   readonly certPath: string | undefined;
   readonly bodyBytesMax: number;
@@ -52,10 +47,7 @@ export interface ServeOptions {
   readonly shadowPlans?: readonly PickerPlan[] | undefined;
   /** Where to write the shadows' decisions, and how much at most. */
   readonly shadowLog?: { readonly path: string; readonly bytesMax: number } | undefined;
-  /**
-   * Lets shadows decide requests, manually and by the rule if there is one. `plans` are those of
-   * `shadows`, by name.
-   */
+  /** Lets shadows decide, manually and by a rule. `plans` are those of `shadows`, by name. */
   readonly promotion?:
     | { readonly rule?: PromotionRule | undefined; readonly plans: ReadonlyMap<string, PickerPlan> }
     | undefined;
@@ -66,9 +58,6 @@ export interface Serving {
   readonly extProcPort: number;
   readonly healthPort: number | undefined;
   readonly metricsPort: number;
-  /**
-   * First reports NOT_SERVING, then waits up to the drain time-out for streams in flight, then
-   * closes everything.
-   */
+  /** Reports NOT_SERVING, waits for streams in flight up to the time-out, then closes all. */
   stop(): Promise<void>;
 }

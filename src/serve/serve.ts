@@ -34,10 +34,7 @@ import type { ServeOptions, Serving } from './serve-options.ts';
 import { startPicker } from './start-picker.ts';
 import { openShadowLog, startCaptureWriter, startShadows, stopWatchers } from './watchers.ts';
 
-/**
- * Starts the picker: decision core, endpoints, ext_proc server and admin server. Throws ConfigError
- * for files that cannot be used.
- */
+/** Starts all parts of a serving picker. Throws ConfigError for files that cannot be used. */
 export async function startServe(options: ServeOptions): Promise<Serving> {
   const { log, plan } = options;
   for (const warning of plan.warnings) log.warn({ warning }, 'configuration');
@@ -55,9 +52,8 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const promotion = promotionControl?.start(picker, shadows);
   registerSchedulers(metrics.registry, { picker, shadows, promotion });
   registerPool(options, { picker, metrics, runtime });
-  const kubernetes = startKubernetesDiscovery(options, { picker, runtime, rules });
-  const discovery =
-    kubernetes === undefined ? startDiscovery(options, { picker, rules }) : undefined;
+  const kubernetes = startKubernetesDiscovery(options, picker, runtime, rules);
+  const discovery = kubernetes === undefined ? startDiscovery(options, picker, rules) : undefined;
   const server = await startExtProcServer(
     extProcOptions(options, { picker, metrics, rules, seed }),
   );

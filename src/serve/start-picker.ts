@@ -24,10 +24,7 @@ export interface StartedPicker {
   readonly capture: CaptureRecorder | undefined;
 }
 
-/**
- * Starts the decision core with the real clock and network, and with the subscribers of its
- * journal.
- */
+/** Starts the decision core with the real clock and network, and its subscribers. */
 export function startPicker(
   { plan, capture: captured, shadows = [], shadowPlans }: ServeOptions,
   { seed, runtime, metrics, recorder, promotionControl }: StartPickerParts,

@@ -6,17 +6,12 @@ import { type Shadow, startShadow } from '../lab/shadow/start-shadow.ts';
 import type { ServeOptions } from './serve-options.ts';
 import type { StartedPicker } from './start-picker.ts';
 
-/**
- * A capture has at least this many files, so that deleting the oldest removes only a small part.
- */
+/** A capture has at least this many files: deleting the oldest removes a small part. */
 const CAPTURE_FILES_MIN = 8;
 
 const CAPTURE_FILE_BYTES_MAX = 256 * 1024 * 1024;
 
-/**
- * Starts to write the capture; undefined without --capture. Throws ConfigError for a folder that
- * cannot be made.
- */
+/** Starts the capture, if asked for. Throws ConfigError for a folder that cannot be made. */
 export function startCaptureWriter(
   { capture: captured, log }: ServeOptions,
   { picker, capture }: StartedPicker,

@@ -22,9 +22,7 @@ export class Canary implements JournalSubscriber {
   /** Which of the two decides a request. Kept, because it is asked before and during the cycle. */
   #arms = new WeakMap<InferenceRequest, Arm>();
   #tallies: Record<Arm, ArmTally> = { incumbent: new ArmTally(), challenger: new ArmTally() };
-  /**
-   * The tally in which a request counts. Requests from before a change of the share count in none.
-   */
+  /** The tally of a request; none for requests from before a change of the share. */
   #counted = new WeakMap<InferenceRequest, ArmTally>();
   #answered = new WeakSet<Routed>();
 
@@ -32,9 +30,7 @@ export class Canary implements JournalSubscriber {
     this.#random = random;
   }
 
-  /**
-   * Sets the challenger's percentage of requests; undefined for no challenger. Resets all counts.
-   */
+  /** Sets the challenger's percentage; undefined for no challenger. Resets all counts. */
   setShare(percent: number | undefined): void {
     this.#percent = percent;
     this.#arms = new WeakMap();

@@ -54,9 +54,7 @@ export interface PromotionRule {
 /** What is known of a shadow before it is promoted. */
 export interface ShadowEvidence {
   readonly gain: GainReport;
-  /**
-   * Requests that only one of the two refused, undecided requests, restarts and dropped records.
-   */
+  /** Requests that only one of the two refused, undecided ones, restarts and dropped records. */
   readonly faults: number;
 }
 

@@ -116,9 +116,7 @@ export class Redecider {
     });
   }
 
-  /**
-   * Applies a record. Returns the decision for a request's record, and undefined for other records.
-   */
+  /** Applies a record. Returns a decision for a request's record only. */
   take(record: Exclude<CaptureRecord, { e: 'capture' }>): Redecision | undefined {
     switch (record.e) {
       case 'q':
@@ -138,14 +136,7 @@ export class Redecider {
         return undefined;
       case 'gap':
         return undefined;
-      case '+':
-      case '-':
-      case 'labels':
-      case 'm':
-      case 'cache':
-      case 'lora':
-      case 'started':
-      case 'custom':
+      default:
         applyEndpointRecord(this.#picker, record);
         return undefined;
     }
@@ -235,9 +226,7 @@ export class Redecider {
     return { ...comparison, ttftMs: { was: ttftOf(actual), is: ttftOf(target), best } };
   }
 
-  /**
-   * What is needed to compare the first token. Empty where none can be seen or it is not needed.
-   */
+  /** What comparing the first token needs. Empty if none can be seen or it is not needed. */
   #expectation(
     { t, r, firstTokenSeen }: RequestRecord,
     { ttftMs }: Comparison,

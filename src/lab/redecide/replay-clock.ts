@@ -1,8 +1,6 @@
 import type { Clock, Millis, Timer } from '../../framework/runtime.ts';
 
-/**
- * The time of a capture: it moves from record to record, and a timer fires when its record says so.
- */
+/** The time of a capture: it moves from record to record, which fire the timers, too. */
 export class ReplayClock implements Clock {
   readonly #callbacks = new Map<number, () => void>();
   #now: Millis = 0;

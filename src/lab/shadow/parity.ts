@@ -14,9 +14,8 @@ export interface Parity {
    */
   readonly placed: number[];
   /**
-   * Decisions with a prediction, and sums of predicted milliseconds to a first token: where
-   * requests went, where the shadow would have sent them, and at the endpoint where it would be
-   * least.
+   * Decisions with a prediction, and their sums of predicted milliseconds to a first token: where
+   * requests went, where the shadow would have sent them, and at the best endpoint.
    */
   predicted: number;
   primaryTtftMs: number;

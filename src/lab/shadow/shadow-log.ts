@@ -7,9 +7,7 @@ import type { Redecision } from '../redecide/redecision.ts';
 export interface ShadowLogOptions {
   /** The folder is made if it is missing; an existing file is continued. */
   readonly path: string;
-  /**
-   * The most bytes of the file and its `FILES - 1` predecessors together; `path.1` is the youngest.
-   */
+  /** The most bytes of the file and its predecessors together; `path.1` is the youngest. */
   readonly bytesMax: number;
   /** Called once when writing fails: the log then writes nothing more. */
   readonly onFailed: (reason: string) => void;

@@ -58,9 +58,7 @@ interface Batch {
 const BATCH_MS = 50;
 /** The most bytes of one batch, so that a slow shadow still answers before it is taken to hang. */
 const BATCH_BYTES_MAX = 512 * 1024;
-/**
- * A shadow that does not answer a batch within this time hangs, or the machine is too busy for it.
- */
+/** If a shadow does not answer within this time, it hangs or the machine is too busy for it. */
 const HANG_MS = 30_000;
 /** The same for the start of a thread: on a busy machine, eight threads take long to load. */
 const BEGIN_MS = 60_000;
@@ -71,9 +69,8 @@ const RESTART_MS = 1000;
 const RESTART_MS_MAX = 60_000;
 
 /**
- * Starts a second scheduler in its own thread, which gets the same inputs as the picker. Whatever
- * it does, crash, hang or be slow, the picker is not affected: the shadow is restarted, and what it
- * missed is counted.
+ * Starts a second scheduler in its own thread, with the same inputs as the picker. If it crashes,
+ * hangs or is slow, it is restarted, what it missed is counted, and the picker is not affected.
  */
 export function startShadow(options: ShadowOptions): Shadow {
   return new ShadowThread(options);

@@ -20,10 +20,7 @@ export class DecayingFit {
     this.#products = prior.means.map(() => 0);
   }
 
-  /**
-   * Adds an observation of `value` with this standard deviation. Earlier observations keep `1 -
-   * fading` of their weight.
-   */
+  /** Adds an observation. Earlier ones keep `1 - fading` of their weight. */
   observe(
     features: readonly number[],
     { value, deviation, fading }: { value: number; deviation: number; fading: number },

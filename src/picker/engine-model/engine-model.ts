@@ -33,23 +33,15 @@ import { SpeedRatios } from './speed-ratios.ts';
 const PRIOR: FitPrior = { means: [1, 1, 0, 1], deviations: [2, 2, 20, 2] };
 const SQUARE_MS = 5e-7;
 const COEFFICIENT_MIN = 0.02;
-/**
- * Remembers about the last thousand answers of the pool: it follows a drifting engine within
- * minutes.
- */
+/** Remembers about a thousand answers of the pool: it follows a drifting engine in minutes. */
 const FADING = 1 / 1000;
-/**
- * Standard deviation of a first token from the prediction at best: half a step, and the network.
- */
+/** Least standard deviation of a first token from its prediction: half a step, and the network. */
 const NOISE_MS = 10;
 /** Plus this share of the prediction, because chunks share steps with later requests. */
 const NOISE_SHARE = 0.25;
 /** Residuals beyond this many deviations count as if they were at this distance (Huber). */
 const OUTLIER_DEVIATIONS = 2;
-/**
- * With more of the KV memory in use than this, a request may wait for memory, which says nothing
- * about speed.
- */
+/** With more KV memory in use, a request may wait for memory, which says nothing about speed. */
 const MEMORY_SHARE_MAX = 0.85;
 /** After this many answers the step times are updated only with every `REFRESH_ANSWERS`th. */
 const SETTLED_ANSWERS = 100;
@@ -140,14 +132,14 @@ export class EngineModel implements RequestObserver, EndpointObserver, EngineMod
     const { stepTime } = this.#pool;
     this.#stepTimes = [];
     for (const slot of this.#ratios.slots()) {
-      this.#stepTimes[slot] = scaledStepTime(stepTime, this.#ratios.ratio(slot));
+      const ratio = this.#ratios.ratio(slot);
+      this.#stepTimes[slot] = scaled(stepTime, ratio, ratio);
     }
-    this.#otherStepTime = scaledStepTime(stepTime, this.#ratios.commonRatio());
+    const common = this.#ratios.commonRatio();
+    this.#otherStepTime = scaled(stepTime, common, common);
   }
 
-  /**
-   * The time that one more sequence adds to the steps it is in, without the fixed time of a step.
-   */
+  /** The time that one more sequence adds to its steps, without their fixed time. */
   #answerMs(endpoint: Endpoint, request: InferenceRequest): Millis {
     const { perSequenceMs, perContextTokenMs } = this.stepTime(endpoint);
     const outputTokens = this.expectedOutputTokens(request);
@@ -176,36 +168,22 @@ function poolModel(coefficients: readonly number[]): PoolModel {
   const [prefill, step, overheadMs, square] = coefficients.map((value, index) =>
     Math.max(index < 2 ? COEFFICIENT_MIN : 0, value),
   ) as [number, number, number, number];
-  const { baseMs, perPrefillTokenMs, perSequenceMs, perContextTokenMs, prefillTokensMax } =
-    PRIOR_STEP_TIME;
-  return {
-    square,
-    stepTime: {
-      overheadMs,
-      baseMs: step * baseMs,
-      perPrefillTokenMs: prefill * perPrefillTokenMs,
-      perSequenceMs: step * perSequenceMs,
-      perContextTokenMs: step * perContextTokenMs,
-      prefillTokensMax,
-    },
-  };
+  return { square, stepTime: { ...scaled(PRIOR_STEP_TIME, prefill, step), overheadMs } };
 }
 
-function scaledStepTime(stepTime: StepTime, ratio: number): StepTime {
+/** A slow engine does not make the network slower: the overhead stays. */
+function scaled(stepTime: StepTime, prefill: number, step: number): StepTime {
   return {
-    // A slow engine does not make the network slower.
     overheadMs: stepTime.overheadMs,
-    baseMs: ratio * stepTime.baseMs,
-    perPrefillTokenMs: ratio * stepTime.perPrefillTokenMs,
-    perSequenceMs: ratio * stepTime.perSequenceMs,
-    perContextTokenMs: ratio * stepTime.perContextTokenMs,
+    baseMs: step * stepTime.baseMs,
+    perPrefillTokenMs: prefill * stepTime.perPrefillTokenMs,
+    perSequenceMs: step * stepTime.perSequenceMs,
+    perContextTokenMs: step * stepTime.perContextTokenMs,
     prefillTokensMax: stepTime.prefillTokensMax,
   };
 }
 
-/**
- * Whether the first token may have waited for memory or for an adapter's slot, and not for compute.
- */
+/** Whether the first token may have waited for memory or an adapter's slot. */
 function mayWaitForResources({ endpoint, load, request }: Routed): boolean {
   const lora = endpoint.attribute(LORA);
   if (lora !== undefined && (lora.waiting.size > 0 || !lora.running.has(request.model)))

@@ -1,18 +1,13 @@
 import type { Outcome, RequestObserver, Routed, Usage } from '../../framework/observer.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 
-/**
- * Mean output tokens of public chat traces (Azure 2023: 211, Mooncake: 343), until answers are
- * seen.
- */
+/** Mean of public chat traces (Azure 2023: 211, Mooncake: 343), until answers are seen. */
 const OUTPUT_TOKENS_PRIOR = 256;
 /** Weight of the newest answer: remembers about the last hundred. */
 const WEIGHT = 0.01;
 /** This many answers of a kind weigh as much as the mean of all kinds. */
 const COMMON_ANSWERS = 10;
-/**
- * Combinations of model and objective that are kept; the least recently used is forgotten first.
- */
+/** Combinations of model and objective that are kept: the most recently used. */
 const KINDS_MAX = 1000;
 
 interface Kind {

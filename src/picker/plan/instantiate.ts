@@ -34,10 +34,7 @@ export interface InstantiateOptions {
   /** Facts that the core provides with every configuration. */
   readonly coreFacts: readonly CycleFact<unknown>[];
   readonly wrap?: PluginWrap;
-  /**
-   * Plugins of another plan: those with the same name, type and parameters in this plan are used
-   * again, with all that they have learned.
-   */
+  /** Plugins to use again where name, type and parameters are equal, with what they learned. */
   readonly kept?: PluginInstances | undefined;
 }
 
@@ -49,10 +46,7 @@ export interface PluginInstance {
   readonly instance: Observer;
 }
 
-/**
- * By name in the configuration. Profile handlers are not included: they are made from their
- * profiles.
- */
+/** By name in the configuration, without the profile handler, which is always made again. */
 export type PluginInstances = ReadonlyMap<string, PluginInstance>;
 
 export interface PickerParts {

@@ -14,9 +14,7 @@ export interface ContextOptions {
 /** Facts by the name of their key. */
 export type FactTable = ReadonlyMap<string, CycleFact<unknown>>;
 
-/**
- * The context of one cycle. Each fact is computed at most once, over all `endpoints` of the cycle.
- */
+/** The context of one cycle. Each fact is computed at most once, over all `endpoints`. */
 export function createContext(
   { request, now, random }: ContextOptions,
   endpoints: readonly Endpoint[],

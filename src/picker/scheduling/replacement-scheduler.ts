@@ -12,9 +12,7 @@ export interface ReplacedScheduler extends Scheduler {
 /** Further reasons count as `other`: a module may return any text. */
 const REASONS_MAX = 32;
 
-/**
- * The replacement decides. Where it declines, throws or gives an invalid answer, `builtIn` decides.
- */
+/** The replacement decides; `builtIn` does where it declines, throws or answers invalidly. */
 export function replacedScheduler(
   replacement: ReplacementScheduler,
   builtIn: Scheduler,

@@ -10,9 +10,7 @@ import type {
   WeightedScorer,
 } from '../../framework/scheduling.ts';
 
-/**
- * Encode, prefill and decode are three profiles. This bound ends a handler that never stops asking.
- */
+/** Encode, prefill and decode are three profiles. The bound ends an endless handler. */
 const PROFILES_MAX = 8;
 
 /** A scheduler that runs the profiles that the handler asks for. */

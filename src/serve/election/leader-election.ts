@@ -1,9 +1,6 @@
 import type { Clock, Millis, Random, Timer } from '../../framework/runtime.ts';
 
-/**
- * A Lease as the API server has it. Its times are wall-clock times: they are written and never
- * compared.
- */
+/** A Lease of the API server. Its wall-clock times are written and never compared. */
 export interface Lease {
   /** Changes with every write. */
   readonly version: string;
@@ -30,10 +27,7 @@ export class LeaseRefusedError extends Error {
 export interface LeaseStore {
   /** Undefined where the Lease does not exist. */
   read(): Promise<Lease | undefined>;
-  /**
-   * Replaces `before`, or creates the Lease. Undefined when the Lease has changed since it was
-   * read.
-   */
+  /** Replaces `before`, or creates the Lease. Undefined when it has changed since it was read. */
   write(record: LeaseRecord, before: Lease | undefined): Promise<Lease | undefined>;
 }
 
@@ -46,9 +40,7 @@ export interface LeaderElectionOptions {
   readonly timing?: ElectionTiming | undefined;
   /** Called when this candidate becomes the leader or stops being it. */
   onChange(leading: boolean, holder: string | undefined): void;
-  /**
-   * Called with the reason why the lease cannot be acquired or renewed, once for each new reason.
-   */
+  /** Called with why the lease cannot be acquired or renewed, once for each new reason. */
   onTrouble(sentence: string): void;
 }
 
@@ -62,10 +54,7 @@ export interface ElectionTiming {
 
 /** The values of the reference and of Kubernetes' own controllers. */
 const TIMING: ElectionTiming = { leaseMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 };
-/**
- * The most that is added to a wait, as a share of it, so that candidates do not act at the same
- * time.
- */
+/** The most that is added to a wait, as a share of it, so that candidates differ. */
 const JITTER = 0.2;
 /** A request to the API server fails after this many turns. */
 const ANSWER_TURNS = 2;
@@ -108,10 +97,7 @@ export class LeaderElection {
     return this.#trouble;
   }
 
-  /**
-   * Stops leading and releases the lease, so that another candidate need not wait. Resolves also
-   * where that fails.
-   */
+  /** Stops leading and releases the lease for another candidate. Resolves also after a failure. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#timer?.cancel();
@@ -163,10 +149,7 @@ export class LeaderElection {
     this.#seen = { lease, since: this.#options.clock.now() };
   }
 
-  /**
-   * Measured by our own clock since we saw the lease change: clocks of other candidates may be
-   * wrong.
-   */
+  /** By our own clock since we saw the lease change: other clocks may be wrong. */
   #isFree({ holder, durationSeconds }: Lease): boolean {
     if (holder === '' || this.#seen === undefined) return true;
     return this.#options.clock.now() - this.#seen.since >= durationSeconds * 1000;
@@ -200,12 +183,9 @@ export class LeaderElection {
   }
 
   #become(leading: boolean): void {
-    if (this.#stopped || leading === this.#leading) {
-      this.#leading = leading;
-      return;
-    }
+    const changed = !this.#stopped && leading !== this.#leading;
     this.#leading = leading;
-    this.#options.onChange(leading, this.holder);
+    if (changed) this.#options.onChange(leading, this.holder);
   }
 
   #answered<T>(answer: Promise<T>): Promise<T> {

@@ -20,10 +20,7 @@ export interface ElectionOptions {
   onChange(leading: boolean): void;
 }
 
-/**
- * Elects one of the pool's pickers by the Lease that the reference uses, so that the two can
- * replace each other.
- */
+/** Elects one of the pool's pickers by the reference's Lease, so that both can be candidates. */
 export function startElection(options: ElectionOptions): LeaderElection {
   const { config, pool, identity, timing, clock, random, registry, log } = options;
   const lease = `epp-${pool.namespace}-${pool.name}.llm-d.ai`;
