@@ -21,7 +21,6 @@ interface CalibrateFlags {
   readonly json: boolean;
 }
 
-/** `pointsman calibrate`. */
 export function calibrateCommand(): Command {
   return new Command('calibrate')
     .description(

@@ -57,7 +57,6 @@ export function reportOn(
 
 const HEAD = ['config', 'requests/s', 'load', 'E2E', 'TTFT mean', 'TTFT median', 'throughput', ''];
 
-/** A table with one row per load level, and averages. */
 export function renderReport(report: CalibrationReport): string {
   const { fittedOn, errors, capacity, calibrated } = report;
   const rows = [HEAD, ...errors.map(rowOf)];

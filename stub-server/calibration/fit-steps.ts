@@ -6,7 +6,6 @@ import { calibratedOf } from './fit-points.ts';
 import { fitLog, type LogPrior } from './gauss-newton.ts';
 import { mean } from './simulate-point.ts';
 
-/** One measured engine step. */
 interface MeasuredStep extends StepLoad {
   readonly stepMs: number;
 }

@@ -23,7 +23,7 @@ const HUBER = 3;
 /** Stands for a residual that is not finite. */
 const RESIDUAL_MAX = 50;
 
-/** Finds the likeliest values by Gauss and Newton; a step that makes the loss worse is halved. */
+/** Finds the likeliest values (Gauss-Newton). A step that makes the loss worse is halved. */
 export function fitLog({ priors, residuals, onIteration }: FitOptions): readonly number[] {
   const observed = (logs: readonly number[]): readonly number[] =>
     residuals(logs.map(Math.exp)).map(huber);

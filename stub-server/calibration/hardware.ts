@@ -2,7 +2,6 @@ import type { LogPrior } from './gauss-newton.ts';
 
 interface HardwareModel {
   readonly parameters: number;
-  /** Size of all weights. */
   readonly weightBytes: number;
   /** Size of keys and values of one token over all layers. */
   readonly kvBytesPerToken: number;
@@ -11,7 +10,6 @@ interface HardwareModel {
 interface Accelerator {
   /** Peak operations per second, dense, in the weights' precision. */
   readonly flops: number;
-  /** Peak memory bandwidth. */
   readonly bytesPerSecond: number;
   /** Memory as drivers report it. */
   readonly memoryBytes: number;

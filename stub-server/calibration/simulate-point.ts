@@ -6,7 +6,6 @@ import { type RooflineLatency, rooflineLatency } from '../engine/latency-model.t
 import { EngineStats } from '../metrics/engine-stats.ts';
 import type { ServingPoint } from './serving-point.ts';
 
-/** The coefficients that a fit finds. */
 export interface Calibrated {
   readonly latency: RooflineLatency;
   readonly admissionMs: number;

@@ -12,7 +12,7 @@ export class BlockHashTable {
   /** Slots in use, one for each distinct hash. */
   #used = 0;
   #size = 0;
-  /** Later blocks of a hash, in order. A prompt that ends with a full block adds one per repeat. */
+  /** Later blocks of a hash. A prompt that ends with a full block adds one at each repeat. */
   readonly #others = new Map<number, Set<number>>();
 
   get size(): number {

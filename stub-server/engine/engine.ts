@@ -27,7 +27,7 @@ export interface EngineOptions extends SchedulerParts {
   readonly blockSink?: BlockSink | undefined;
   /** Speculative decoding; none by default. Needs `random`. */
   readonly speculative?: SpeculationOptions | undefined;
-  /** Log-normal spread of step times, 0 by default; published are 0.05 to 0.1. Needs `random`. */
+  /** Log-normal spread of step times, 0 by default; engines show 0.05 to 0.1. Needs `random`. */
   readonly jitter?: number;
   readonly random?: Random;
 }

@@ -3,7 +3,7 @@ import type { Sequence, SequenceRequest } from './sequence.ts';
 
 /** Receives the changes of a prefix cache in order. All calls together give exactly its content. */
 export interface BlockSink {
-  /** `count` blocks of the chain from `first` on can be found; as in vLLM, maybe cached before. */
+  /** `count` blocks of the request's chain from `first` on can be found; also if cached already. */
   stored(request: SequenceRequest, first: number, count: number): void;
   /** One block of this content is evicted; another of the same content may remain. */
   removed(hash: number): void;
@@ -46,8 +46,8 @@ export class KvCache {
   }
 
   /**
-   * Holds the cached blocks and takes memory for the first `tokens` of the prompt. Returns the
-   * tokens to transfer, until `arrived`; -1, and holds nothing, when there is not enough memory.
+   * Holds the cached blocks and takes memory for the first `tokens` tokens. Returns how many to
+   * transfer (`arrived` must follow); -1, and holds nothing, when there is not enough memory.
    */
   admitRemote(sequence: Sequence, tokens: number): number {
     const hits = this.#match(sequence);

@@ -14,8 +14,8 @@ export interface RunningBatchOptions {
 }
 
 /**
- * The running sequences, in order of admission. All but the newest have computed their prompts: a
- * chunk that does not complete a prompt uses up the step's budget. So decoding ones form a set.
+ * The running sequences, in order of admission. All but the newest have computed their prompts: an
+ * incomplete chunk uses up the budget of its step. So the decoding ones can be kept as a set.
  */
 export class RunningBatch {
   readonly decoding: DecodingSequences;

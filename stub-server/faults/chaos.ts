@@ -5,7 +5,6 @@ interface ChaosOptions {
   readonly servers: number;
   /** Mean time between two faults in the whole pool. */
   readonly everyMs: number;
-  /** Mean duration of a fault. */
   readonly forMs: number;
   /** No fault begins after this time. */
   readonly untilMs: number;

@@ -6,7 +6,7 @@ const share = z.number().min(0).max(1).default(1);
 export type Fault =
   /**
    * `refuse`: resets connections; `hang`: does not answer; both also for metrics and health.
-   * `stuck`: the accelerator hangs, no request ends. `crash`: all is lost; then as `refuse`.
+   * `stuck`: the accelerator hangs. `crash`: all requests and the cache are lost; then as `refuse`.
    */
   | { readonly kind: 'refuse' | 'hang' | 'stuck' | 'crash' }
   /** `stale-metrics`: the page of metrics stays as it was when the fault began. */

@@ -11,7 +11,6 @@ const TYPES: ReadonlyMap<number, string> = new Map([
   [429, 'RateLimitError'],
 ]);
 
-/** The error answer to a request. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly status: number;

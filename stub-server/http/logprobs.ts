@@ -14,7 +14,6 @@ function alternatives(token: string, count: number): readonly Alternative[] {
   });
 }
 
-/** The `logprobs` of the chat API for some tokens of an answer. */
 export function chatLogprobs(tokens: readonly string[], top: number): object {
   return {
     content: tokens.map((token) => ({

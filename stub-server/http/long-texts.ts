@@ -113,17 +113,9 @@ function hasControl(content: Buffer): boolean {
   return false;
 }
 
+const ESCAPED = { '"': '"', '\\': '\\', '/': '/', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
 const ESCAPES: ReadonlyMap<number, number> = new Map(
-  Object.entries({
-    '"': '"',
-    '\\': '\\',
-    '/': '/',
-    b: '\b',
-    f: '\f',
-    n: '\n',
-    r: '\r',
-    t: '\t',
-  }).map(([letter, character]) => [letter.charCodeAt(0), character.charCodeAt(0)]),
+  Object.entries(ESCAPED).map(([letter, to]) => [letter.charCodeAt(0), to.charCodeAt(0)]),
 );
 
 /** Replaces the escapes in a plain literal's content and returns the new length. */

@@ -4,7 +4,7 @@ import { ApiError, parseBody } from './api-error.ts';
 import { tokenIdsOf } from './tokenizer.ts';
 
 /** A tool the model may call. */
-export interface ToolSpec {
+interface ToolSpec {
   readonly name: string;
   /** JSON Schema of the arguments. */
   readonly parameters: unknown;

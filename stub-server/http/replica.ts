@@ -34,7 +34,6 @@ export interface Replica {
   readonly store: SharedStore | undefined;
 }
 
-/** The state of a server as JSON. */
 export function stateOf(replica: Replica): object {
   const { name, rank, address, engine, stats, faults, exchange, port, loras } = replica;
   const { pool } = engine.kv;

@@ -37,7 +37,7 @@ const tokenizeSchema = z.looseObject({
   prompt: z.string().optional(),
   messages: z.array(z.looseObject({ role: z.string(), content: z.string().nullish() })).optional(),
 });
-const detokenizeSchema = z.looseObject({ tokens: z.array(z.int()) });
+const tokensSchema = z.looseObject({ tokens: z.array(z.int()) });
 const pullSchema = z.looseObject({
   key: z.string(),
   tokens: z.int().nonnegative(),
@@ -48,20 +48,13 @@ const loraSchema = z.looseObject({
   lora_path: z.string().optional(),
 });
 
-/** Every path of the API, with its method. */
 export const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['POST /v1/chat/completions', (call) => generateFrom(call, readChat)],
   ['POST /v1/completions', (call) => generateFrom(call, readCompletion)],
-  [
-    'POST /v1/embeddings',
-    ({ json, replica, requestId }) => embeddings(json(), replica.options, requestId),
-  ],
+  ['POST /v1/embeddings', (call) => embeddings(call.json(), call.replica.options, call.requestId)],
   ['GET /v1/models', modelList],
   ['POST /tokenize', tokenize],
-  [
-    'POST /detokenize',
-    ({ json }) => ({ prompt: textOf(parseBody(detokenizeSchema, json()).tokens) }),
-  ],
+  ['POST /detokenize', ({ json }) => ({ prompt: textOf(parseBody(tokensSchema, json()).tokens) })],
   ['POST /v1/load_lora_adapter', loadLora],
   ['POST /v1/unload_lora_adapter', unloadLora],
   ['GET /health', health],

@@ -6,7 +6,7 @@ import type { Answer } from './plan-answer.ts';
 import type { GenerationTerms } from './read-generation.ts';
 import { type Envelope, toolCallId, usageObject } from './whole-reply.ts';
 
-/** Real lateness of the engine per further token in a chunk. Timers alone are late by 1 or 2 ms. */
+/** Real lateness of the engine per further token in a chunk: timers alone are 1 or 2 ms late. */
 const LATE_MS = 20;
 
 interface StreamParts {
@@ -113,12 +113,8 @@ export class StreamReply {
 
 /** The first chunk of a chat answer, without tokens. */
 function opening(index: number, { answer: { toolName: name } }: Choice): string {
-  const call = {
-    id: toolCallId(index),
-    type: 'function',
-    index: 0,
-    function: { name, arguments: '' },
-  };
+  const called = { name, arguments: '' };
+  const call = { id: toolCallId(index), type: 'function', index: 0, function: called };
   const content =
     name === undefined ? '"content":""' : `"content":null,"tool_calls":[${JSON.stringify(call)}]`;
   return `"delta":{"role":"assistant",${content}},"logprobs":null,"finish_reason":null`;

@@ -30,12 +30,9 @@ export function textOf(ids: ArrayLike<number>): string {
 /** A chained 53-bit hash per full block; `root` (adapter, cache salt) distinguishes equal text. */
 export function chainedHashes(
   prompt: Int32Array,
-  {
-    blockTokens,
-    root,
-    answer = NO_TOKENS,
-  }: { readonly blockTokens: number; readonly root: string; readonly answer?: Int32Array },
+  options: { readonly blockTokens: number; readonly root: string; readonly answer?: Int32Array },
 ): Float64Array {
+  const { blockTokens, root, answer = NO_TOKENS } = options;
   const blocks = Math.floor((prompt.length + answer.length) / blockTokens);
   const hashes = new Float64Array(blocks);
   let low = 0x811c9dc5;

@@ -11,7 +11,6 @@ export interface Envelope {
   readonly model: string;
 }
 
-/** A whole answer as one JSON object. */
 export function wholeReply(
   request: GenerationTerms,
   parts: {
@@ -54,7 +53,6 @@ export function toolCallId(choice: number): string {
   return `chatcmpl-tool-${choice}`;
 }
 
-/** The `usage` object of both APIs. */
 export function usageObject(usage: SequenceUsage): object {
   const { promptTokens, completionTokens, cachedTokens } = usage;
   return {

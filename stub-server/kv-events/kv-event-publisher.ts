@@ -4,7 +4,6 @@ import { encodeBatch } from './encode-batch.ts';
 import type { KvEvent, KvEventFormat } from './kv-event.ts';
 
 interface KvPublisherOptions {
-  /** ZMQ address of the publishing socket. */
   readonly endpoint: string;
   /** By default vLLM's rule: bind to an address with `*`, `::`, ipc or inproc, else connect. */
   readonly bind?: boolean;

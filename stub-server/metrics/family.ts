@@ -3,7 +3,6 @@ import type { FinishReason } from '../engine/sequence.ts';
 import type { EngineStats } from './engine-stats.ts';
 import type { Histogram } from './histogram.ts';
 
-/** The data of a metrics page. */
 export interface MetricsSource {
   readonly engine: Engine;
   readonly stats: EngineStats;
@@ -56,7 +55,6 @@ export type Family = SeriesFamily | HistogramFamily | InfoFamily;
 
 /** The metrics of one kind of model server. */
 export interface Dialect {
-  /** First part of all names. */
   readonly prefix: string;
   /** Labels of all series but those of an `InfoFamily`. */
   readonly labels: (source: MetricsSource) => Labels;

@@ -18,13 +18,9 @@ const schema = z.looseObject({
 
 /** Reads the options of each server of a pool from YAML. Throws ConfigError with every issue. */
 export function readPoolFile(text: string, source: string): readonly StubOptions[] {
-  const {
-    servers,
-    chaos: random,
-    faults: listed,
-    ...common
-  } = parseOptions(schema, readYaml(text, source), { source, fallback: 'pool' });
-  const faults = [...listed];
+  const pool = parseOptions(schema, readYaml(text, source), { source, fallback: 'pool' });
+  const { servers, chaos: random, ...common } = pool;
+  const faults = [...pool.faults];
   const count = servers.reduce((sum, server) => sum + server.count, 0);
   if (random !== undefined) {
     faults.push(...chaos(seededRandom(common.seed).fork('chaos'), { ...random, servers: count }));

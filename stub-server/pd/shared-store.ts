@@ -1,7 +1,7 @@
 /** Capacity: 16 M tokens in blocks of 16. */
 const BLOCKS_MAX = 1_000_000;
 
-/** KV blocks of all servers of a model, like vLLM's shared storage; the oldest used go first. */
+/** KV of all servers of a model, as in vLLM's shared storage; evicts least recently used blocks. */
 export class SharedStore {
   readonly #hashes = new Set<number>();
   readonly #blocksMax: number;

@@ -40,8 +40,8 @@ function roofline(
 type Defaults = Pick<Preset, 'sequencesMax' | 'batchedTokensMax' | 'admissionMs'>;
 
 /**
- * vLLM's defaults on accelerators from 70 GiB on, except the A100. The time of admission is fitted
- * to the idle TTFT on H100 (see below); all accelerators have the same front end.
+ * vLLM's defaults on accelerators of at least 70 GiB, except the A100. The time of admission is
+ * fitted to the idle TTFT on H100 (see below); all accelerators have the same front end.
  */
 export const LARGE: Defaults = { sequencesMax: 1024, batchedTokensMax: 8192, admissionMs: 15 };
 /** Its defaults on all other accelerators. */
