@@ -41,29 +41,20 @@ export function renderDemo(report: DemoReport): string {
   const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
   const install = envoyInstallMs > 0 ? ` after ${seconds(envoyInstallMs)} to install Envoy` : '';
   const through = gateway === 'embedded' ? ', through the embedded gateway, not Envoy' : '';
+  const lateNote = `this machine was busy: requests were sent up to ${late.toFixed(0)} ms late (p99), and the figures contain that`;
+  const head = COLUMNS.map((column) => column.head);
+  const rows = policies.map((result) => COLUMNS.map(({ cell }) => cell(result)));
   return [
     '',
-    alignedTable(
-      [
-        COLUMNS.map(({ head }) => head),
-        ...policies.map((result) => COLUMNS.map(({ cell }) => cell(result))),
-      ],
-      1,
-    ),
+    alignedTable([head, ...rows], 1),
     'reference-default  the scorers and weights that the reference picker has built in, run here by Pointsman',
     'TTFT               from when a request was due to the first token of its answer',
     'tokens/s           output tokens per second while requests arrived',
     `prefix hits        prompt tokens found in caches, by the engines' own counters; at most ${(100 * hitRateMax).toFixed(1)} % are possible`,
     'max/mean           the busiest endpoint over the mean, by requests and by prompt tokens; 1 is even',
     `took ${seconds(tookMs)}${install}${through}`,
-    ...(late > SENDER_LATE_MS
-      ? [
-          `this machine was busy: requests were sent up to ${late.toFixed(0)} ms late (p99), and the figures contain that`,
-        ]
-      : []),
-    ...(failure?.firstError === undefined
-      ? []
-      : [`first error of ${failure.policy}: ${failure.firstError}`]),
+    ...(late > SENDER_LATE_MS ? [lateNote] : []),
+    ...(failure === undefined ? [] : [`first error of ${failure.policy}: ${failure.firstError}`]),
     '',
     'Where to look next',
     '  deploy/envoy.yaml             put the picker behind your own Envoy; deploy/envoy-efficient.yaml for less CPU',

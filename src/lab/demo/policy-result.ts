@@ -12,12 +12,7 @@ export interface PolicyResult {
   /** One of the errors. */
   readonly firstError: string | undefined;
   /** NaN if no request had a first token. */
-  readonly ttftMs: {
-    readonly mean: number;
-    readonly p50: number;
-    readonly p90: number;
-    readonly p99: number;
-  };
+  readonly ttftMs: Readonly<Record<'mean' | 'p50' | 'p90' | 'p99', number>>;
   /** Output tokens per second that reached the client while requests were arriving. */
   readonly tokensPerSecond: number;
   /** Share of prompt tokens that the engines found in their caches, by their own counters. */

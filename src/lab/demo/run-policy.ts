@@ -1,9 +1,6 @@
 import { request } from 'undici';
-import {
-  type CompletionTarget,
-  createCompletionTarget,
-  SERVED_BY_HEADER,
-} from '../replay/completion-target.ts';
+import type { CompletionTarget } from '../replay/completion-target.ts';
+import { createCompletionTarget, SERVED_BY_HEADER } from '../replay/completion-target.ts';
 import type { OpenLoopResult } from '../replay/open-loop.ts';
 import { sendWorkload } from '../replay/replay-to.ts';
 import type { TraceRequest } from '../traces/trace.ts';
@@ -29,10 +26,7 @@ const MODEL = 'stub-model';
 const SEED = 1;
 const TIMEOUT_MS = 600_000;
 
-/**
- * Sends the workload through new engines, a new picker with this policy and a new gateway. Throws
- * if one of them does not start or `signal` aborts.
- */
+/** Sends the workload through new engines, picker and gateway. Throws if one does not start. */
 export async function runPolicy(options: RunPolicyOptions): Promise<PolicyResult> {
   const { policy, stubs, envoy, signal } = options;
   const stubArgs = ['--count', String(stubs), '--port', '0', '--model', MODEL];
@@ -94,13 +88,10 @@ async function measure(
   return policyResult({ policy, run, prefixHitRate, endpoints: endpoints.length });
 }
 
-interface PrefixCounters {
-  readonly queriedTokens: number;
-  readonly hitTokens: number;
-}
-
 /** Sums vLLM's prefix-cache counters over the metrics pages of the pool. */
-async function readPrefixCounters(addresses: readonly string[]): Promise<PrefixCounters> {
+async function readPrefixCounters(
+  addresses: readonly string[],
+): Promise<{ readonly queriedTokens: number; readonly hitTokens: number }> {
   const pages = await Promise.all(
     addresses.map(async (address) => (await request(`http://${address}/metrics`)).body.text()),
   );

@@ -6,10 +6,8 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
-interface FetchEnvoyOptions {
-  /** Receives lines of progress, if Envoy must be installed. */
-  readonly log: (line: string) => void;
-}
+/** Receives lines of progress, if Envoy must be installed. */
+type ProgressLog = (line: string) => void;
 
 type FetchedEnvoy =
   | {
@@ -36,14 +34,13 @@ const run = promisify(execFile);
  * installs once into the user's cache folder (`XDG_CACHE_HOME` or `~/.cache`). Never throws, but
  * returns the reason if there is no Envoy.
  */
-export async function fetchEnvoy({ log }: FetchEnvoyOptions): Promise<FetchedEnvoy> {
+export async function fetchEnvoy({ log }: { log: ProgressLog }): Promise<FetchedEnvoy> {
   const named = process.env['POINTSMAN_ENVOY'];
   if (named !== undefined && named !== '') {
     const version = await versionOf(named);
     if (version !== undefined) return { path: named, version, installMs: 0 };
-    return {
-      unavailable: `POINTSMAN_ENVOY names ${named}, but \`${named} --version\` does not run`,
-    };
+    const unavailable = `POINTSMAN_ENVOY names ${named}, but \`${named} --version\` does not run`;
+    return { unavailable };
   }
   const folder = join(cacheFolder(), `envoy-${ENVOY_VERSION}`);
   const binary = join(folder, 'envoy');
@@ -76,7 +73,7 @@ function cacheFolder(): string {
 }
 
 /** Installs beside the final folder and renames, so that the folder is complete once it exists. */
-async function install(folder: string, log: (line: string) => void): Promise<void> {
+async function install(folder: string, log: ProgressLog): Promise<void> {
   const work = await mkdtemp(`${folder}.installing-`);
   const options = { timeout: INSTALL_TIMEOUT_MS, maxBuffer: STDERR_BYTES_MAX };
   try {
@@ -103,11 +100,7 @@ async function install(folder: string, log: (line: string) => void): Promise<voi
 }
 
 /** Runs one installer at a time. The others wait, and then find Envoy installed. */
-async function withLock(
-  path: string,
-  log: (line: string) => void,
-  work: () => Promise<void>,
-): Promise<void> {
+async function withLock(path: string, log: ProgressLog, work: () => Promise<void>): Promise<void> {
   let waited = false;
   while (!(await takeLock(path))) {
     if (!waited) log('another process is installing Envoy; waiting for it');

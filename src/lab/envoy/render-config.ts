@@ -22,27 +22,13 @@ export interface EnvoyConfigOptions {
 
 /** Paths in the shipped files. */
 const LISTENER: readonly (string | number)[] = ['static_resources', 'listeners', 0];
-export const CONNECTION_MANAGER: readonly (string | number)[] = [
-  ...LISTENER,
-  'filter_chains',
-  0,
-  'filters',
-  0,
-  'typed_config',
-];
+const FIRST_FILTER = ['filter_chains', 0, 'filters', 0, 'typed_config'];
+export const CONNECTION_MANAGER: readonly (string | number)[] = [...LISTENER, ...FIRST_FILTER];
 const EXT_PROC = [...CONNECTION_MANAGER, 'http_filters', 0, 'typed_config'];
 const EXT_PROC_CLUSTER = ['static_resources', 'clusters', 1];
 const OBSERVER_CLUSTER = ['static_resources', 'clusters', 2];
-const CLUSTER_SOCKET = [
-  'load_assignment',
-  'endpoints',
-  0,
-  'lb_endpoints',
-  0,
-  'endpoint',
-  'address',
-  'socket_address',
-];
+const FIRST_ENDPOINT = ['load_assignment', 'endpoints', 0, 'lb_endpoints', 0, 'endpoint'];
+const CLUSTER_SOCKET = [...FIRST_ENDPOINT, 'address', 'socket_address'];
 
 const TLS_UNVERIFIED = {
   name: 'envoy.transport_sockets.tls',

@@ -123,9 +123,7 @@ async function statusOf(url: string): Promise<number | undefined> {
 }
 
 interface ListenersPage {
-  readonly listener_statuses?: readonly {
-    readonly local_address?: { readonly socket_address?: { readonly port_value?: number } };
-  }[];
+  readonly listener_statuses?: { local_address?: { socket_address?: { port_value?: number } } }[];
 }
 
 async function firstListenerPort(admin: string): Promise<number | undefined> {

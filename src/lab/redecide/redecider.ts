@@ -136,7 +136,14 @@ export class Redecider {
         return undefined;
       case 'gap':
         return undefined;
-      default:
+      case '+':
+      case '-':
+      case 'labels':
+      case 'm':
+      case 'cache':
+      case 'lora':
+      case 'started':
+      case 'custom':
         applyEndpointRecord(this.#picker, record);
         return undefined;
     }

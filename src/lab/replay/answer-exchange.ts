@@ -17,7 +17,7 @@ export interface AnswerEnd {
     | { readonly kind: LostKind | `http ${number}`; readonly message: string }
     | undefined;
   readonly counted: CountedTokens | undefined;
-  /** How many chunks carried tokens. */
+  /** Number of chunks with tokens. */
   readonly chunks: number;
   /** The server's name, if the response names one. */
   readonly servedBy: string | undefined;
@@ -32,10 +32,7 @@ export interface AnswerHooks {
 
 const ERROR_CHARS_MAX = 300;
 
-/**
- * One request and its streamed answer. It has no stream and no promise of its own, because there
- * are thousands of them.
- */
+/** A request and its answer. Without a stream and a promise, because there are thousands. */
 export class AnswerExchange implements Dispatcher.DispatchHandler {
   readonly #hooks: AnswerHooks;
   readonly #servedByHeader: string;
@@ -113,8 +110,6 @@ export class AnswerExchange implements Dispatcher.DispatchHandler {
 /** A failed connection to a name with several addresses has a code and no message. */
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  return (error.message || ('code' in error ? String(error.code) : error.name)).slice(
-    0,
-    ERROR_CHARS_MAX,
-  );
+  const text = error.message || ('code' in error ? String(error.code) : error.name);
+  return text.slice(0, ERROR_CHARS_MAX);
 }

@@ -5,6 +5,9 @@ const LATE_MS = 10;
 /** Token counts that differ by less than this share are the same work. */
 const TOKENS_OFF_MAX = 0.005;
 
+const REFUSED_NOTE =
+  'were not sent, because as many as --concurrency allows were under way; they count as failed.';
+
 /** Sentences that a reader of a live run needs besides its table. */
 export function describeReplay(figures: ReplayFigures): readonly string[] {
   const { planned, due, durationMs, underWayMax, late, tokenGap, refused, errors } = figures;
@@ -17,11 +20,7 @@ export function describeReplay(figures: ReplayFigures): readonly string[] {
     ...(Number.isNaN(tokenGap.p50)
       ? []
       : [`Between tokens: ${ms(tokenGap.p50)} (p50), ${ms(tokenGap.p99)} (p99).`]),
-    ...(refused === 0
-      ? []
-      : [
-          `${refused} were not sent, because as many as --concurrency allows were under way; they count as failed.`,
-        ]),
+    ...(refused > 0 ? [`${refused} ${REFUSED_NOTE}`] : []),
     ...errors.map(
       ({ kind, count, first }) =>
         `${count} failed: ${kind}${first === '' ? '' : `, first “${first}”`}.`,

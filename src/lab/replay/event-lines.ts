@@ -6,10 +6,7 @@ const PREFIX = Buffer.from('data:');
 const SPACE = 0x20;
 const NOTHING = Buffer.alloc(0);
 
-/**
- * Splits server-sent events that come in pieces, and passes on the text of each `data:` line.
- * Comments and other fields are skipped.
- */
+/** Passes on the text of each `data:` line of server-sent events, which come in pieces. */
 export class EventLines {
   readonly #onData: (data: Buffer) => void;
   #rest: Buffer = NOTHING;

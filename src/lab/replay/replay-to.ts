@@ -1,15 +1,12 @@
 import { ConfigError } from '../../framework/error.ts';
-import type { Clock, Millis } from '../../framework/runtime.ts';
+import type { Clock } from '../../framework/runtime.ts';
 import { preciseClock } from '../../runtime/precise-clock.ts';
 import { type SimulationSummary, summarize } from '../run-summary/summarize.ts';
 import type { TraceRequest } from '../traces/trace.ts';
 import type { Workload } from '../traces/workload.ts';
-import {
-  type CompletionTarget,
-  createCompletionTarget,
-  type TargetOptions,
-} from './completion-target.ts';
-import { OpenLoop, type OpenLoopProgress, type OpenLoopResult } from './open-loop.ts';
+import type { CompletionTarget, TargetOptions } from './completion-target.ts';
+import { createCompletionTarget } from './completion-target.ts';
+import { OpenLoop, type OpenLoopOptions, type OpenLoopResult } from './open-loop.ts';
 import { promptText } from './prompt-text.ts';
 import { type ReplaySummary, summarizeReplay } from './summarize-replay.ts';
 
@@ -25,7 +22,10 @@ export interface Replayed extends ReplaySummary {
   readonly summary: SimulationSummary;
 }
 
-interface ReplayToOptions extends TargetOptions {
+interface ReplayToOptions
+  extends TargetOptions,
+    Pick<SendOptions, 'salt' | 'concurrencyMax' | 'timeoutMs'>,
+    Required<Pick<SendOptions, 'templateTokens' | 'onProgress'>> {
   /** What the target is listed under. */
   readonly name: string;
   /** The model to ask for instead of those in the trace. */
@@ -33,19 +33,11 @@ interface ReplayToOptions extends TargetOptions {
   /** Sped up already, by `speed`. */
   readonly workload: Workload;
   readonly speed: number;
-  readonly salt: string;
-  readonly templateTokens: number;
-  readonly concurrencyMax: number;
-  readonly timeoutMs: Millis;
   /** Ends the replay early, with the figures so far, when it aborts. */
   readonly signal: AbortSignal;
-  readonly onProgress: (progress: OpenLoopProgress) => void;
 }
 
-/**
- * Sends a workload to one target. Throws ConfigError if neither the options, the trace nor the
- * target names a model.
- */
+/** Sends a workload. Throws ConfigError if neither options, trace nor target name a model. */
 export async function replayTo(options: ReplayToOptions): Promise<Replayed> {
   const { url, name, workload, speed, salt } = options;
   const target = createCompletionTarget(options);
@@ -82,7 +74,7 @@ async function modelFor(
   }
 }
 
-interface SendOptions {
+interface SendOptions extends Omit<OpenLoopOptions, 'clock' | 'workload' | 'prepare' | 'send'> {
   readonly target: CompletionTarget;
   readonly modelOf: (request: TraceRequest) => string;
   readonly salt: string;
@@ -90,12 +82,8 @@ interface SendOptions {
   readonly templateTokens?: number;
   /** Number of the first request among those with the same salt; 0 unless given. */
   readonly firstIndex?: number;
-  readonly concurrencyMax: number;
-  readonly timeoutMs: Millis;
-  readonly cutAfterFirstTokens?: boolean;
   /** Ends the run early when it aborts. */
   readonly signal: AbortSignal;
-  readonly onProgress: (progress: OpenLoopProgress) => void;
 }
 
 /** Sends a workload in real time, with prompts made from its block ids. Never rejects. */

@@ -12,27 +12,16 @@ export interface ReplayFigures {
   /** Not sent, because too many were under way. */
   readonly refused: number;
   /** By kind, each with the message of its first error. */
-  readonly errors: readonly {
-    readonly kind: string;
-    readonly count: number;
-    readonly first: string;
-  }[];
+  readonly errors: readonly { kind: string; count: number; first: string }[];
   readonly underWayMax: number;
-  /**
-   * How late requests were sent. All times contain it; more than a few milliseconds mean that this
-   * machine is overloaded.
-   */
+  /** How late requests were sent, which all times contain. A few ms mean a busy machine. */
   readonly late: { readonly p50: number; readonly p99: number; readonly max: number };
   /** Times between the tokens of one answer. */
   readonly tokenGap: { readonly p50: number; readonly p99: number };
   /** Tokens of the same requests by the trace and by the server's count; 0 if it does not count. */
-  readonly tokens: {
-    readonly answers: number;
-    readonly promptAsked: number;
-    readonly promptCounted: number;
-    readonly outputAsked: number;
-    readonly outputCounted: number;
-  };
+  readonly tokens: Readonly<
+    Record<'answers' | `${'prompt' | 'output'}${'Asked' | 'Counted'}`, number>
+  >;
   /** Whether any answer reported how much of its prompt was in a cache. */
   readonly cacheReported: boolean;
   readonly durationMs: number;

@@ -32,16 +32,14 @@ export function curvesOf(
     const bin = binOf(request.atMs, binMs);
     row[bin] = (row[bin] ?? 0) + request.promptTokens - cachedTokens + request.outputTokens;
   }
+  const asked = served.map(({ request }) => request);
+  const cached = served.map(({ cachedTokens }) => cachedTokens);
   return {
     ttft: hundredths(served.map(({ ttftMs }) => ttftMs)),
     tpot: hundredths(served.map(tpotOf)),
     e2e: hundredths(served.map(({ e2eMs }) => e2eMs)),
     binMs,
-    hitRate: rateOf(
-      served.map(({ request }) => request),
-      served.map(({ cachedTokens }) => cachedTokens),
-      binMs,
-    ).spans,
+    hitRate: rateOf(asked, cached, binMs).spans,
     waiting: waitingOf(requests, binMs),
     load,
   };

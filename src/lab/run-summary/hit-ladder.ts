@@ -11,7 +11,6 @@ export function binLength(lastMs: Millis): Millis {
   return Math.max(1, (lastMs + 1) / BINS);
 }
 
-/** Index of the bin that contains a time. */
 export function binOf(atMs: Millis, binMs: Millis): number {
   return Math.min(BINS - 1, Math.floor(atMs / binMs));
 }

@@ -1,16 +1,10 @@
 import type { ConfigReport, Estimate, Figure } from './compare.ts';
 
-interface Column {
-  readonly head: string;
-  readonly figure: Figure;
-  readonly format: (value: number) => string;
-}
-
 const milliseconds = (value: number): string =>
   Math.abs(value) < 100 ? value.toFixed(1) : Math.round(value).toLocaleString('en');
 const share = (value: number): string => `${(100 * value).toFixed(1)} %`;
 
-const COLUMNS: readonly Column[] = [
+const COLUMNS: readonly { head: string; figure: Figure; format: (value: number) => string }[] = [
   { head: 'TTFT mean ms', figure: 'ttftMeanMs', format: milliseconds },
   { head: 'p50', figure: 'ttftP50Ms', format: milliseconds },
   { head: 'p99', figure: 'ttftP99Ms', format: milliseconds },
