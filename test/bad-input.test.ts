@@ -11,7 +11,7 @@ const root = dirname(import.meta.dirname);
 const folder = mkdtempSync(join(tmpdir(), 'pointsman-bad-input-'));
 const TRACE = join(root, 'bench', 'traces', 'mooncake-conversation-5min.jsonl');
 const POOL = 'pool.yaml';
-/** Takes connections and says nothing. */
+/** Accepts connections and sends nothing. */
 const busy = createServer();
 let busyPort = '';
 
@@ -29,7 +29,7 @@ beforeAll(async () => {
   await writeCertificates();
 });
 
-/** Folders for `--cert-path`, each wrong in one way. */
+/** Folders for `--cert-path`, each with one error. */
 async function writeCertificates(): Promise<void> {
   const { cert, key } = await selfSignedCertificate();
   const other = await selfSignedCertificate();
@@ -82,7 +82,7 @@ const SIMULATE = ['simulate', '--trace', TRACE];
 
 describe('bad input ends in a sentence and exit code 2', () => {
   it.each([
-    // All that is printed: gRPC has nothing to add.
+    // This is the whole output: gRPC prints nothing in addition.
     [
       [...SERVE, '--insecure', '--extproc-port', 'BUSY'],
       /^cannot listen on 127\.0\.0\.1:\d+: another process listens there already; stop it, or choose another port\n$/,
@@ -96,14 +96,14 @@ describe('bad input ends in a sentence and exit code 2', () => {
       [...SERVE, '--cert-path', 'no-pem'],
       /no-pem\/tls\.crt: is not PEM: it has no line -+BEGIN CERT/,
     ],
-    [[...SERVE, '--cert-path', 'swapped'], /swapped\/tls\.crt: has a PRIVATE KEY; it must have a CERT/],
+    [
+      [...SERVE, '--cert-path', 'swapped'],
+      /swapped\/tls\.crt: has a PRIVATE KEY; it must have a CERT/,
+    ],
     [[...SERVE, '--cert-path', 'cut'], /cut\/tls\.crt: is a damaged CERTIFICATE \(.+\)/],
     [[...SERVE, '--cert-path', 'cut-key'], /cut-key\/tls\.key: is a damaged PRIVATE KEY \(.+\)/],
     [[...SERVE, '--cert-path', 'other-key'], /tls\.key: is not the key of other-key\/tls\.crt \(/],
-    [
-      [...SERVE, '--cert-path', 'locked'],
-      /locked\/tls\.key: is encrypted with a passphrase/,
-    ],
+    [[...SERVE, '--cert-path', 'locked'], /locked\/tls\.key: is encrypted with a passphrase/],
     [[...SERVE, '--capture', '/proc/nope'], /--capture: the folder \/proc\/nope cannot be made/],
     [[...SERVE, '--capture', 'empty.csv'], /--capture: the folder empty\.csv cannot be made/],
     [
@@ -127,7 +127,7 @@ describe('bad input ends in a sentence and exit code 2', () => {
     [['redecide', 'empty.jsonl'], /is empty/],
     [['calibrate', '--points', 'missing.csv'], /^missing\.csv: is not there$/m],
     [['calibrate', '--steps', 'empty.csv'], /has no rows/],
-    // The first that is printed: nothing has been started, though the first of them could be.
+    // The error is the first output: no stub has started, although the first one could.
     [
       ['demo', '--no-envoy', '--policies', 'default,nowhere,empty.csv,neither'],
       /^--policies:\n {2}nowhere: file: cannot .*\n {2}empty\.csv: .*\n {2}neither: file: cannot /,
@@ -140,7 +140,7 @@ describe('bad input ends in a sentence and exit code 2', () => {
   });
 });
 
-describe('what fails although it is used correctly', () => {
+describe('a failure in spite of correct usage', () => {
   it.each([
     [['explain', 'an-id', '--admin', '127.0.0.1:1']],
     [['shadow', 'top', '--admin', '127.0.0.1:1']],
@@ -162,7 +162,7 @@ describe('bounds', () => {
         expect(stderr).toContain(`${bytes}' is invalid. must be at least 1048576 bytes.`);
         expect(code).toBe(2);
       }
-      // The bound is named only where it is the fault.
+      // The text names the bound only if the value is below it.
       const { stderr } = await pointsman(...SERVE, flag, '1048576', '--config', 'broken.yaml');
       expect(stderr).toMatch(/^broken\.yaml/);
     },

@@ -12,6 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { envoyBinary, startStack } from '../bench/support/stack.ts';
 import { EMBEDDED_CATALOGUE } from '../src/catalogue/built-in-catalogue.ts';
 import { readCapture } from '../src/journal/capture/read-capture.ts';
 import { redecide } from '../src/lab/redecide/redecide.ts';
@@ -21,7 +22,6 @@ import { seededRandom } from '../src/runtime/seeded-random.ts';
 import { stubOptions } from '../stub-server/options/stub-options.ts';
 import { startStubPool } from '../stub-server/pool.ts';
 import { tellFigure } from './support/figure.ts';
-import { envoyBinary, startStack } from '../bench/support/stack.ts';
 
 const binary = await envoyBinary();
 const folder = mkdtempSync(join(tmpdir(), 'pointsman-capture-'));
@@ -29,7 +29,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const options = { catalogue: EMBEDDED_CATALOGUE, randomOf: seededRandom };
 const SECRET = 'the words that nobody may find';
-/** A long run, for the figure that is promised, is asked for by `npm run test:long`. */
+/** `npm run test:long` makes the long run with the promised figure. */
 const REQUESTS = process.env['POINTSMAN_LONG_TESTS'] === '1' ? 100_000 : 1500;
 
 const BY_SESSION = `apiVersion: llm-d.ai/v1alpha1
@@ -46,7 +46,7 @@ schedulingProfiles:
 describe.skipIf(binary === undefined)('a capture of traffic through a real Envoy', () => {
   const files = (): readonly string[] => readdirSync(folder).map((name) => join(folder, name));
 
-  it('gives every live decision again to the last bit', { timeout: 1_200_000 }, async (context) => {
+  it('reproduces every live decision to the last bit', { timeout: 1_200_000 }, async (context) => {
     const pool = await startStubPool(
       stubOptions.parse({ count: 8, port: 0, speed: 10, model: 'm', preset: 'llama-3.1-8b-h100' }),
     );
@@ -97,7 +97,7 @@ describe.skipIf(binary === undefined)('a capture of traffic through a real Envoy
     expect(bytes).toBeLessThan(200);
   });
 
-  it('is a trace of the same requests, with what servers counted and what became of them, and simulates', () => {
+  it('is a trace of the same requests, with the servers’ token counts and outcomes, and can be simulated', () => {
     const { requests, repaired } = readTrace(folder, { lenient: false });
     expect(requests).toHaveLength(REQUESTS);
     expect(repaired).toBe(0);
@@ -115,14 +115,14 @@ describe.skipIf(binary === undefined)('a capture of traffic through a real Envoy
       readonly trace: object;
       readonly results: readonly { readonly summary: { readonly hitRate: number } }[];
     };
-    // Half of them are streams, whose clients did not ask for their usage.
+    // Half of the requests are streams whose clients did not ask for usage.
     const guessed = `${REQUESTS / 2} answers whose tokens no server reported: guessed from the others`;
     expect(trace).toEqual({ repaired: 0, notes: [guessed] });
-    // Seven families of prompts that begin alike.
+    // Prompts of each of the seven families share a prefix.
     expect(results[0]?.summary.hitRate).toBeGreaterThan(0.3);
   });
 
-  it('holds neither text nor who asked', () => {
+  it('contains neither text nor the identity of clients', () => {
     const { records } = readCapture(folder);
     const text = [...records].map((record) => JSON.stringify(record)).join('\n');
     expect(text).not.toContain(SECRET);
@@ -130,7 +130,7 @@ describe.skipIf(binary === undefined)('a capture of traffic through a real Envoy
     expect(text).not.toContain('family');
   });
 
-  it('is read up to where a crash has cut it off, and says so', () => {
+  it('is read up to the place where a crash has cut it off, with a message', () => {
     const [file = ''] = files();
     const whole = readFileSync(file);
     truncateSync(file, whole.length - 20);
@@ -140,7 +140,7 @@ describe.skipIf(binary === undefined)('a capture of traffic through a real Envoy
     writeFileSync(file, whole);
   });
 
-  it('is refused with its place where it is damaged', () => {
+  it('is refused with the place of the damage', () => {
     const [file = ''] = files();
     const whole = readFileSync(file);
     appendFileSync(file, 'no zstd');
@@ -149,7 +149,7 @@ describe.skipIf(binary === undefined)('a capture of traffic through a real Envoy
     expect(() => readCapture(join(folder, 'nowhere'))).toThrow(/is not there/);
   });
 
-  it('gives the decisions of both runs of a picker that was restarted, by headers too', async () => {
+  it('reproduces the decisions of both runs of a restarted picker, also those by headers', async () => {
     const restarted = mkdtempSync(join(tmpdir(), 'pointsman-restarted-'));
     const config = join(restarted, 'sessions.yaml');
     const captured = join(restarted, 'capture');
@@ -186,7 +186,7 @@ describe.skipIf(binary === undefined)('a capture of traffic through a real Envoy
       }
       expect(runs).toEqual([...Array(200).fill(1), ...Array(200).fill(2)]);
       expect(warnings).toEqual([]);
-      // Without them it would have gone elsewhere.
+      // Without the headers the request would have gone elsewhere.
       const headless = all.map((each) =>
         each.e === 'q' ? { ...each, r: { ...each.r, headers: {} } } : each,
       );

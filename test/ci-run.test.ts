@@ -11,7 +11,7 @@ afterEach(() => {
   if (clone !== undefined) rmSync(clone, { recursive: true, force: true });
 });
 
-/** Runs `.ci/run` in a clone where `npm ci` and `npm test` are these lines of shell. */
+/** Runs `.ci/run` in a clone in which `npm ci` and `npm test` are these lines of shell. */
 function run(npm: { readonly ci: string; readonly test: string }): {
   readonly status: number | null;
   readonly lastLine: string | undefined;
@@ -31,7 +31,7 @@ function run(npm: { readonly ci: string; readonly test: string }): {
 }
 
 describe('.ci/run', () => {
-  it('ends with the closing line of the tests, whatever npm says after it', () => {
+  it('ends with the closing line of the tests, even if npm prints more after it', () => {
     const test = 'echo "7 passed, 0 failed, 1 skipped"; echo "npm notice: a new npm" >&2';
     expect(run({ ci: ':', test })).toEqual({
       status: 0,
@@ -39,7 +39,7 @@ describe('.ci/run', () => {
     });
   });
 
-  it('tells the tests that they run in CI, where nothing real may be missing', () => {
+  it('sets CI for the tests, so that no real program may be missing', () => {
     expect(run({ ci: ':', test: '[ "$CI" = true ] && echo "1 passed, 0 failed"' }).status).toBe(0);
   });
 
@@ -48,7 +48,7 @@ describe('.ci/run', () => {
     expect(run({ ci: ':', test })).toEqual({ status: 3, lastLine: '6 passed, 1 failed' });
   });
 
-  it('fails when the packages cannot be had, and when no test ever spoke', () => {
+  it('fails when the packages cannot be installed, and when no test has printed a result', () => {
     const none = { lastLine: '0 passed, 1 failed' };
     expect(run({ ci: 'exit 4', test: 'echo "7 passed, 0 failed"' })).toEqual({
       ...none,

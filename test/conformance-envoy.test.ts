@@ -1,12 +1,15 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Document } from 'yaml';
-import { CONNECTION_MANAGER } from '../src/lab/envoy/render-config.ts';
 import { envoyBinary, eventually, type Stack, startStack } from '../bench/support/stack.ts';
+import { CONNECTION_MANAGER } from '../src/lab/envoy/render-config.ts';
 import { withSubsetFilter } from './support/subset-filter.ts';
 import { startUpstream, type Upstream } from './support/upstream.ts';
 
-/** What the Gateway API inference extension's suite asks of its own picker, through a real Envoy over TLS. */
+/**
+ * The requirements of the Gateway API inference extension's suite for its picker, through a real
+ * Envoy over TLS.
+ */
 
 const binary = await envoyBinary();
 const config = join(import.meta.dirname, '../deploy/conformance.yaml');
@@ -15,7 +18,10 @@ const SERVED = 'x-conformance-test-served-endpoint';
 const REQUESTS = 100;
 const CONCURRENT = 10;
 
-/** A cluster that knows its endpoints, takes the picked one and, where asked, says which it took. */
+/**
+ * A cluster that knows its endpoints, uses the picked one and, if configured, reports which one it
+ * used.
+ */
 function withKnownEndpoints(
   endpoints: readonly string[],
   reports: boolean,
@@ -90,7 +96,7 @@ describe.skipIf(binary === undefined)('in place of the conformance suite’s pic
     await Promise.all((upstreams ?? []).map((upstream) => upstream.stop()));
   });
 
-  /** Which of the servers got how many more. */
+  /** How many more requests each server got. */
   async function served(send: () => Promise<unknown>): Promise<readonly number[]> {
     const before = upstreams.map(({ received }) => received.length);
     await send();
@@ -121,14 +127,14 @@ describe.skipIf(binary === undefined)('in place of the conformance suite’s pic
     },
   );
 
-  it('takes an address alone for all of its ports, and no header for all servers', async () => {
+  it('allows all ports of an address without a port, and all servers without the header', async () => {
     for (const selection of ['127.0.0.1', undefined]) {
       const counts = await served(() => sendMany(() => post(stack.url, selection)));
       expect(counts.every((number) => number > 0)).toBe(true);
     }
   });
 
-  it('refuses a request that names none of the pool, and serves the next', async () => {
+  it('refuses a request that names no server of the pool, and serves the next one', async () => {
     const counts = await served(async () => {
       expect((await post(stack.url, '10.9.9.9:1')).status).toBe(429);
     });
@@ -162,19 +168,19 @@ describe.skipIf(binary === undefined)('in place of the conformance suite’s pic
     expect(counts).toEqual([0, 0, 0]);
   });
 
-  it('refuses what the subset and the test header do not both allow', async () => {
+  it('refuses a request if the subset and the test header allow no common server', async () => {
     expect((await post(stack.url, addresses[0], addresses[1])).status).toBe(429);
     expect((await post(stack.url, addresses[0], addresses[0])).status).toBe(200);
   });
 
-  it('tells the client where Envoy says that it went', async () => {
+  it('tells the client which server Envoy reports', async () => {
     for (const address of addresses) {
       const response = await post(stack.url, address);
       expect(response.headers.get(SERVED)).toBe(address);
     }
   });
 
-  it('says so where Envoy does not tell, and does not take the pick for it', async () => {
+  it('reports that Envoy names no server, and does not name the pick instead', async () => {
     const silent = await startStack(binary ?? '', {
       envoy: 'envoy',
       endpoints: addresses,
@@ -186,7 +192,7 @@ describe.skipIf(binary === undefined)('in place of the conformance suite’s pic
     expect(response.headers.get(SERVED)).toMatch(/^fail: /);
   });
 
-  it('hears from Envoy that a fallback served, and has what is in flight there', async () => {
+  it('learns from Envoy that a fallback served, and counts the request in flight there', async () => {
     const dead = await startUpstream();
     await dead.stop();
     const live = await startUpstream();
@@ -206,7 +212,7 @@ describe.skipIf(binary === undefined)('in place of the conformance suite’s pic
     for (let n = 0; n < 50 && !wasFallback; n++) {
       const ended = Promise.withResolvers<void>();
       live.answer(async (_received, response) => {
-        // Headers and a piece, so that the picker hears of the answer while it goes on.
+        // Headers and one piece, so that the picker sees the answer before its end.
         response.write('{');
         await ended.promise;
         response.end('}');

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { eventually, serveOptions } from '../bench/support/stack.ts';
 import { startServe } from '../src/serve/serve.ts';
 import type { Serving } from '../src/serve/serve-options.ts';
 import {
@@ -15,11 +16,11 @@ import {
   responseHeaders,
 } from './support/ext-proc-client.ts';
 import { type ServerState, startMetricServer } from './support/metric-servers.ts';
-import { eventually, serveOptions } from '../bench/support/stack.ts';
 
 /**
- * The cases of the reference picker's hermetic tests, restated against our process: model servers that report, ext_proc over
- * gRPC in full duplex. docs/conformance.md says which is which, and where we answer otherwise on purpose.
+ * The cases of the reference picker's hermetic tests, run against our process: model servers with
+ * metrics, and ext_proc over gRPC in full duplex. docs/conformance.md lists them, and the answers
+ * that differ on purpose.
  */
 
 const CONFIG = join(import.meta.dirname, 'fixtures/hermetic.yaml');
@@ -35,7 +36,7 @@ interface Pool {
   readonly addresses: readonly string[];
 }
 
-/** A picker over servers in these states, once it has heard from each. */
+/** Starts a picker for servers in these states, and waits until it has a sample of each. */
 async function poolOf(...states: readonly ServerState[]): Promise<Pool> {
   const servers = await Promise.all(states.map(startMetricServer));
   for (const server of servers) stops.push(server.stop);
@@ -81,7 +82,7 @@ const POST = {
 const completion = (model: string): string =>
   JSON.stringify({ max_tokens: 100, model, prompt: 'test1', temperature: 0 });
 
-/** Those of one request, whose body comes in these pieces. */
+/** The messages of one request whose body arrives in these pieces. */
 function request(
   pieces: readonly string[],
   {
@@ -103,7 +104,7 @@ const setOnRequest = (answers: readonly Answer[]): ReadonlyMap<string, string> =
     answers.find((answer) => answer.request_headers)?.request_headers?.response?.header_mutation,
   );
 
-/** The server that a request was sent to, by its place; the body came back as it was sent. */
+/** Index of the server that the request was sent to. Expects the body to come back unchanged. */
 async function picked(
   { serving, addresses }: Pool,
   messages: readonly object[],
@@ -146,7 +147,7 @@ describe('the reference’s hermetic cases', () => {
     expect(metrics).toMatch(/llm_d_epp_ready_endpoints\{name="test"\} 3/);
   });
 
-  it('2: selects the server where the adapter runs, with a low queue', async () => {
+  it('2: selects the server that has the adapter loaded, with a short queue', async () => {
     const pool = await poolOf(
       { queue: 0, kv: 0.2, adapters: ['foo', 'bar'] },
       { queue: 0, kv: 0.1, adapters: ['foo', MODEL] },
@@ -174,7 +175,7 @@ describe('the reference’s hermetic cases', () => {
     expect(answer.message).toContain('model');
   });
 
-  it('5: puts the adapter before KV use', async () => {
+  it('5: gives the adapter priority over KV use', async () => {
     const pool = await poolOf(
       { queue: 10, kv: 0.2, adapters: ['foo', 'bar', 'baz', 'qux'] },
       { queue: 10, kv: 0.4, adapters: ['foo', MODEL] },
@@ -194,7 +195,7 @@ describe('the reference’s hermetic cases', () => {
     );
   });
 
-  it('7: does not shed where every server is saturated', async () => {
+  it('7: does not shed requests if every server is saturated', async () => {
     const pool = await poolOf(
       { queue: 6, kv: 0.9 },
       { queue: 0, kv: 0.85 },
@@ -204,13 +205,13 @@ describe('the reference’s hermetic cases', () => {
     expect(await picked(pool, request([body]), body)).toBe(1);
   });
 
-  it('8: refuses what is not JSON', async () => {
+  it('8: refuses a body that is not JSON', async () => {
     const pool = await poolOf({ queue: 0, kv: 0 });
     const answer = await refused(pool, request(['no healthy upstream']));
     expect(answer.code).toBe(400);
   });
 
-  it('9: reads a body that comes in pieces', async () => {
+  it('9: reads a body that arrives in pieces', async () => {
     const pool = await poolOf(
       { queue: 4, kv: 0.2 },
       { queue: 4, kv: 0.85 },
@@ -226,13 +227,13 @@ describe('the reference’s hermetic cases', () => {
     ['11: keeps to a subset of one, whatever its load', [2], 2],
   ] as const)('%s', async (_what, allowed, wanted) => {
     const pool = await poolOf({ queue: 0, kv: 0.1 }, { queue: 2, kv: 0.2 }, { queue: 10, kv: 0.9 });
-    // One address of it is in no pool.
+    // One of its addresses is not in the pool.
     const subset = [...allowed.map((index) => pool.addresses[index] ?? ''), '10.9.9.9:8000'];
     const body = completion(MODEL);
     expect(await picked(pool, request([body], { subset }), body)).toBe(wanted);
   });
 
-  it('12: refuses with 503 where a subset names nobody', async () => {
+  it('12: answers 503 if a subset names no server', async () => {
     const pool = await poolOf({ queue: 0, kv: 0.1 });
     const messages = request([completion(MODEL)], { subset: ['10.9.9.9:8000'] });
     expect(await refused(pool, messages)).toMatchObject({
@@ -241,7 +242,7 @@ describe('the reference’s hermetic cases', () => {
     });
   });
 
-  it('13: lets a model pass that no objective names', async () => {
+  it('13: accepts a model that no objective names', async () => {
     const pool = await poolOf({ queue: 0, kv: 0.2 }, { queue: 3, kv: 0.1 });
     const body = completion('direct-model');
     const headers = { 'x-llm-d-inference-objective': 'unknown' };
@@ -249,7 +250,7 @@ describe('the reference’s hermetic cases', () => {
     expect(await page(pool.serving)).toMatch(/llm_d_epp_request_total\{[^}]*priority="0"[^}]*\} 1/);
   });
 
-  it('14: puts another model in the place of one that a rule rewrites', async () => {
+  it('14: replaces the model that a rule rewrites', async () => {
     const pool = await poolOf({ queue: 0, kv: 0.2 });
     expect(await picked(pool, request([completion('old')]), completion('new'))).toBe(0);
     expect(await page(pool.serving)).toMatch(
@@ -272,7 +273,7 @@ describe('the reference’s hermetic cases', () => {
     ['17: what should be JSON and is not', ['no healthy ', 'upstream'], 'application/json'],
     ['18: an empty last piece', [JSON_ANSWER, ''], 'application/json'],
   ])(
-    '%s comes back byte for byte, without the request having been seen',
+    '%s comes back byte for byte, even if the picker has not seen the request',
     async (_what, pieces, type) => {
       const pool = await poolOf({ queue: 4, kv: 0.2 });
       const answers = await exchange(pool.serving.extProcPort, [
@@ -284,7 +285,7 @@ describe('the reference’s hermetic cases', () => {
     },
   );
 
-  it('19: counts the tokens of an event stream whose usage and end come in one piece', async () => {
+  it('19: counts the tokens of an event stream whose usage and end arrive in one piece', async () => {
     const pool = await poolOf({ queue: 4, kv: 0.2 });
     const body = JSON.stringify({ ...JSON.parse(completion(MODEL)), stream: true });
     const usage = { prompt_tokens: 7, total_tokens: 17, completion_tokens: 10 };

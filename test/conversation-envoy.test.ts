@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { envoyBinary, eventually, type Stack, startStack } from '../bench/support/stack.ts';
 import { stubOptions } from '../stub-server/options/stub-options.ts';
 import { type StubPool, startStubPool } from '../stub-server/pool.ts';
 import { tellFigure } from './support/figure.ts';
-import { envoyBinary, eventually, type Stack, startStack } from '../bench/support/stack.ts';
 
 const binary = await envoyBinary();
 const TURNS = 8;
@@ -57,7 +57,7 @@ describe.skipIf(binary === undefined)('conversations, through a real Envoy to a 
   }
 
   it.for([true, false])(
-    'foresees what the engine finds of earlier answers, too (streamed: %s)',
+    'predicts the cached tokens that the engine reports, earlier answers included (streamed: %s)',
     async (stream, context) => {
       const before = await Promise.all([
         counted('predicted_tokens_total'),

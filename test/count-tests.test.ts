@@ -23,13 +23,13 @@ describe('countTests', () => {
     expect(countTests(text).failed).toBe(3);
   });
 
-  it('refuses what is no report', () => {
+  it('refuses a text that is not a report', () => {
     expect(() => countTests('{}')).toThrow();
   });
 });
 
 describe('closingLine', () => {
-  it('names skipped tests only where there are any', () => {
+  it('has the number of skipped tests only if there are any', () => {
     expect(closingLine({ passed: 3, failed: 0, skipped: 0 })).toBe('3 passed, 0 failed');
     expect(closingLine({ passed: 3, failed: 1, skipped: 2 })).toBe('3 passed, 1 failed, 2 skipped');
   });

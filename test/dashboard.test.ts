@@ -4,12 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { serveOptions } from '../bench/support/stack.ts';
 import { configFileOf } from '../src/catalogue/plan.ts';
 import { startServe } from '../src/serve/serve.ts';
 import { fetchPromtool } from './support/promtool.ts';
-import { serveOptions } from '../bench/support/stack.ts';
 
-/** The Grafana dashboard asks only for what a running picker exports, as the type it has. */
+/**
+ * The Grafana dashboard queries only metrics that a running picker exports, according to their
+ * types.
+ */
 
 interface Panel {
   readonly title: string;
@@ -23,7 +26,7 @@ const plots = panels.filter(({ type }) => type !== 'row');
 const queries = plots.flatMap(({ title, targets = [] }) =>
   targets.map(({ expr }) => ({ title, expr })),
 );
-/** A metric's name stands before its selector. */
+/** The name of a metric is in front of its selector. */
 const namesIn = (expr: string): readonly string[] =>
   [...expr.matchAll(/([a-z0-9_]+)\{/g)].map(([, name = '']) => name);
 const promtool = await fetchPromtool();
@@ -57,20 +60,20 @@ describe('the Grafana dashboard', () => {
       const isHistogram = exported.get(family) === 'histogram' && family !== name;
       expect(isHistogram ? 'histogram' : exported.get(name), name).toBeDefined();
       expect(documented).toContain(`\`${family.replace(/^llm_d_epp_/, '')}\``);
-      // A counter is looked at as a rate, a gauge never is.
+      // Queries use counters as rates, and gauges never.
       const isRate = expr.includes(`rate(${name}{`);
       expect(isRate, name).toBe(exported.get(name) !== 'gauge');
     }
   });
 
-  it.skipIf(promtool === undefined)('is PromQL, as promtool reads it', async () => {
+  it.skipIf(promtool === undefined)('has only PromQL that promtool accepts', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'pointsman-dashboard-'));
     const rules = queries.map(({ expr }, index) => ({
       record: `query_${index}`,
       expr: expr.replaceAll('$__rate_interval', '5m').replaceAll('$job', '.*'),
     }));
     const path = join(folder, 'rules.yaml');
-    // JSON is YAML.
+    // JSON is also YAML.
     writeFileSync(path, JSON.stringify({ groups: [{ name: 'dashboard', rules }] }));
     try {
       const { stdout } = await promisify(execFile)(promtool ?? '', ['check', 'rules', path]);

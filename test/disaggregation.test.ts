@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { compareDisaggregation } from '../bench/scenarios/compare-disaggregation.ts';
 import { tellFigure } from './support/figure.ts';
 
-describe('prefill decided by cost, against always elsewhere and never', () => {
+describe('prefill decided by cost, compared with always and never on another server', () => {
   it.for([
     ['2 prefill, 6 decode', 1000, 60],
     ['2 prefill, 6 decode', 4000, 35],

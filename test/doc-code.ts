@@ -10,15 +10,15 @@ const root = dirname(import.meta.dirname);
 /** A fenced block of a Markdown file. */
 export interface CodeBlock {
   readonly file: string;
-  /** Of the fence, from 1. */
+  /** Line of the fence, from 1. */
   readonly line: number;
   readonly language: string;
-  /** What follows the language on the fence, such as `fragment`; often empty. */
+  /** The words after the language on the fence, such as `fragment`; often empty. */
   readonly mark: string;
   readonly code: string;
 }
 
-/** Every fenced block of a Markdown file, indented ones too, without their indentation. */
+/** All fenced blocks of a Markdown file, without their indentation. */
 export function codeBlocks(file: string): readonly CodeBlock[] {
   const text = readFileSync(join(root, file), 'utf8');
   const fence = /^([ \t]*)```(\w*)[ \t]*(.*)\n([\s\S]*?)^\1```[ \t]*$/gm;
@@ -33,7 +33,7 @@ export function codeBlocks(file: string): readonly CodeBlock[] {
   );
 }
 
-/** The one fenced block of a Markdown file that is in this language and contains this text. */
+/** The only fenced block of a Markdown file in this language that contains this text. */
 export function codeBlock(file: string, language: string, containing: string): string {
   const blocks = codeBlocks(file).filter(
     (block) => block.language === language && block.code.includes(containing),
@@ -45,7 +45,7 @@ export function codeBlock(file: string, language: string, containing: string): s
   return block.code;
 }
 
-/** Runs TypeScript from a document as if it stood in `folder`, and gives what it exports. */
+/** Runs TypeScript of a document as if it were in `folder`, and returns its exports. */
 export async function runDocumented(
   code: string,
   folder: string,
@@ -61,8 +61,8 @@ export async function runDocumented(
 }
 
 /**
- * Type-checks blocks as the project itself is checked, each as if it stood in `folder`, with the
- * package `pointsman` being its sources. Gives the compiler's complaints, each with its block.
+ * Type-checks blocks with the options of the project, each as if it were in `folder`. The package
+ * `pointsman` resolves to the sources. Returns the compiler's errors, each with its block.
  */
 export function typeErrors(blocks: readonly CodeBlock[], folder: string): readonly string[] {
   const home = join(root, 'node_modules', `.doc-blocks-${process.pid}`);
@@ -99,7 +99,7 @@ export function typeErrors(blocks: readonly CodeBlock[], folder: string): readon
   }
 }
 
-/** `block-3.ts(2,5): error …` with the document and the line in it. */
+/** Replaces the place in `block-3.ts(2,5): error …` by the document and its line. */
 function named(complaint: string, blocks: readonly CodeBlock[]): string {
   return complaint.replace(
     /^.*block-(\d+)\.ts\((\d+),(\d+)\)/,
@@ -114,7 +114,7 @@ function fromFolder(home: string, folder: string): (specifier: string) => string
   return (specifier) => relative(home, join(root, folder, specifier));
 }
 
-/** Outside of the tree no package is found, so every import becomes a file of the tree. */
+/** No package is found outside the tree, so every import becomes a file of the tree. */
 function absolute(folder: string): (specifier: string) => string {
   return (specifier) => {
     if (specifier.startsWith('.')) {

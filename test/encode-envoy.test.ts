@@ -2,17 +2,20 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { envoyBinary, type Stack, startStack } from '../bench/support/stack.ts';
 import { type Sidecar, startSidecar } from '../src/sidecar/start-sidecar.ts';
 import { codeBlock } from './doc-code.ts';
-import { envoyBinary, type Stack, startStack } from '../bench/support/stack.ts';
 import { startUpstream, type Upstream } from './support/upstream.ts';
 
-/** The configuration that docs/disaggregation.md shows, a real Envoy, the sidecar, and servers that note what they are sent. */
+/**
+ * The configuration in docs/disaggregation.md, a real Envoy, the sidecar, and servers that record
+ * their requests.
+ */
 
 const binary = await envoyBinary();
 const IMAGE = { type: 'image_url', image_url: { url: 'data:image/png;base64,QUJD' } };
 
-describe.skipIf(binary === undefined)('encoders apart, through a real Envoy', () => {
+describe.skipIf(binary === undefined)('separate encoders, through a real Envoy', () => {
   const folder = mkdtempSync(join(tmpdir(), 'pointsman-encode-'));
   const servers: Upstream[] = [];
   let sidecar: Sidecar;
@@ -54,7 +57,7 @@ describe.skipIf(binary === undefined)('encoders apart, through a real Envoy', ()
   }
   const counts = (): readonly number[] => servers.map(({ received }) => received.length);
 
-  it('sends each item to one of them, and text to none', async () => {
+  it('sends each item to one encoder, and text to none', async () => {
     expect(await chat([{ type: 'text', text: 'What is this?' }])).toBe(200);
     expect(counts()).toEqual([1, 0, 0]);
     const other = { ...IMAGE, image_url: { url: 'data:image/png;base64,REVG' } };

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Document, isSeq } from 'yaml';
 import { z } from 'zod';
+import { envoyBinary, eventually, startEnvoyFor } from '../bench/support/stack.ts';
 import { type ChildCommand, startChildCommand } from '../src/lab/demo/child-command.ts';
 import { CONNECTION_MANAGER, type EnvoyConfigOptions } from '../src/lab/envoy/render-config.ts';
-import { envoyBinary, eventually, startEnvoyFor } from '../bench/support/stack.ts';
 import { startUpstream, type Upstream } from './support/upstream.ts';
 
 const binary = await envoyBinary();
@@ -12,7 +12,7 @@ const BODY = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'h
 
 interface PickerProcess {
   readonly port: number;
-  /** As the kernel would, short of memory. */
+  /** Kills it like the kernel does when memory is short. */
   kill(): void;
   readonly child: ChildCommand;
 }
@@ -30,7 +30,10 @@ function post(url: string): Promise<Response> {
   return fetch(`${url}/v1/chat/completions`, { method: 'POST', body: BODY, headers });
 }
 
-/** Holds the next answer back: `arrived` once the request is there, `release` to answer. */
+/**
+ * Withholds the next answer: `arrived` resolves when the request is there, `release` sends the
+ * answer.
+ */
 function holdAnswer(upstream: Upstream): { readonly arrived: Promise<void>; release(): void } {
   const arrived = Promise.withResolvers<void>();
   const released = Promise.withResolvers<void>();
@@ -42,7 +45,10 @@ function holdAnswer(upstream: Upstream): { readonly arrived: Promise<void>; rele
   return { arrived: arrived.promise, release: () => released.resolve() };
 }
 
-/** What deploy/envoy.yaml says of failing open: without a destination, another route to endpoints of its own. */
+/**
+ * Fails open as deploy/envoy.yaml describes: without a destination a second route leads to known
+ * endpoints.
+ */
 function withFallbackRoute(fallback: string): (config: Document) => void {
   const [address, port] = fallback.split(':');
   return (config) => {
@@ -84,7 +90,7 @@ describe.skipIf(binary === undefined).each(WIRINGS)('a picker killed behind %s.y
     await fallback.stop();
   });
 
-  it('fails the requests it held with 503, those that follow too, and serves again once it is back', async () => {
+  it('fails its requests in flight and later ones with 503, and serves again after a restart', async () => {
     const options = { envoy: wiring, endpoints: [], failureModeAllow: false };
     const envoy = await startEnvoyFor(binary ?? '', options, picker.port);
     const held = holdAnswer(upstream);
@@ -106,7 +112,7 @@ describe.skipIf(binary === undefined).each(WIRINGS)('a picker killed behind %s.y
     await envoy.stop();
   });
 
-  it('allowed to fail open, leaves those that follow to the fallback, and takes them back once it is there again', async () => {
+  it('leaves later requests to the fallback if it may fail open, and serves again after a restart', async () => {
     const edit = withFallbackRoute(fallback.address);
     const options = { envoy: wiring, endpoints: [], failureModeAllow: true, edit };
     const envoy = await startEnvoyFor(binary ?? '', options, picker.port);
@@ -116,10 +122,11 @@ describe.skipIf(binary === undefined).each(WIRINGS)('a picker killed behind %s.y
     picker.kill();
     held.release();
     const answered = await pending;
-    // In full duplex Envoy holds nothing that it could go on with; else it passes the answer without the picker.
+    // In full duplex Envoy has no copy to continue with; otherwise it passes the answer without the
+    // picker.
     expect(answered.status).toBe(wiring === 'envoy' ? 503 : 200);
     expect(await answered.text()).toBe(wiring === 'envoy' ? '' : '{"ok":true}');
-    // In full duplex not before the health check has noticed.
+    // In full duplex only after the health check has failed.
     await eventually(
       async () => (await post(envoy.url)).status,
       (status) => status === 200,

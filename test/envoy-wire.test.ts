@@ -4,8 +4,6 @@ import { createServer, request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Document } from 'yaml';
-import { CONNECTION_MANAGER, type EnvoyConfigOptions } from '../src/lab/envoy/render-config.ts';
-import { sendRaw } from './support/raw-http.ts';
 import {
   envoyBinary,
   eventually,
@@ -13,6 +11,8 @@ import {
   type StackOptions,
   startStack,
 } from '../bench/support/stack.ts';
+import { CONNECTION_MANAGER, type EnvoyConfigOptions } from '../src/lab/envoy/render-config.ts';
+import { sendRaw } from './support/raw-http.ts';
 import { startUpstream, type Upstream } from './support/upstream.ts';
 
 const binary = await envoyBinary();
@@ -153,7 +153,7 @@ describe.skipIf(binary === undefined).each(WIRINGS)('on the wire behind %s.yaml'
     expect(upstream.received.at(-1)?.headers['x-raw']).toBe('\xe9\xff');
   });
 
-  it('gives back what was reserved when a client leaves in the middle of an answer', async () => {
+  it('releases the reservation when a client disconnects during an answer', async () => {
     upstream.answer((_received, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write('data: {}\n\n');
@@ -172,7 +172,7 @@ describe.skipIf(binary === undefined).each(WIRINGS)('on the wire behind %s.yaml'
     await eventually(stack.inFlight, (count) => count === 0);
   });
 
-  it('forgets a client that leaves in the middle of its request', async () => {
+  it('keeps nothing of a client that disconnects during its request', async () => {
     const { hostname, port } = new URL(stack.url);
     const headers = { ...JSON_TYPE, 'content-length': '1000' };
     const request = httpRequest({
@@ -196,7 +196,7 @@ describe.skipIf(binary === undefined).each(WIRINGS)('on the wire behind %s.yaml'
     return ((await page.json()) as { readonly sessions: number }).sessions;
   }
 
-  it('counts a failing model server’s answer and passes it on as it is', async () => {
+  it('counts the error answer of a model server and passes it on unchanged', async () => {
     upstream.answer((_received, response) => {
       response.writeHead(500, { 'content-type': 'text/plain' });
       response.end('engine dead');
@@ -207,7 +207,10 @@ describe.skipIf(binary === undefined).each(WIRINGS)('on the wire behind %s.yaml'
   });
 });
 
-/** What deploy/envoy.yaml says of fallbacks: a cluster that knows its endpoints and takes the named ones in order. */
+/**
+ * Fallbacks as deploy/envoy.yaml describes them: a cluster that knows its endpoints and tries the
+ * named ones in order.
+ */
 function withOverrideHost(config: Document, upstreams: readonly Upstream[]): void {
   const type = 'type.googleapis.com/envoy.extensions.load_balancing_policies';
   const lb_endpoints = upstreams.map(({ address: text }) => {
@@ -238,7 +241,7 @@ function withOverrideHost(config: Document, upstreams: readonly Upstream[]): voi
   config.setIn([...routes, 0, 'route', 'retry_policy'], config.createNode(retries));
 }
 
-describe.skipIf(binary === undefined)('a picker that is asked in other ways', () => {
+describe.skipIf(binary === undefined)('a picker with other wirings', () => {
   const EXT_PROC = [...CONNECTION_MANAGER, 'http_filters', 0, 'typed_config'];
 
   async function withPool(
@@ -269,7 +272,7 @@ describe.skipIf(binary === undefined)('a picker that is asked in other ways', ()
     });
   }
 
-  it('takes a BUFFERED request body with the response body not shown', async () => {
+  it('reads a BUFFERED request body while it does not get the response body', async () => {
     const edit = (config: Document): void => {
       config.setIn([...EXT_PROC, 'processing_mode', 'request_body_mode'], 'BUFFERED');
       config.deleteIn([...EXT_PROC, 'send_body_without_waiting_for_header_response']);
@@ -282,7 +285,7 @@ describe.skipIf(binary === undefined)('a picker that is asked in other ways', ()
     });
   });
 
-  it('picks before the proxy’s buffer is full, so that large bodies never stand still', async () => {
+  it('picks before the proxy’s buffer is full, so that large bodies never stall', async () => {
     const edit = (config: Document): void => {
       config.setIn(
         ['static_resources', 'listeners', 0, 'per_connection_buffer_limit_bytes'],
@@ -296,7 +299,7 @@ describe.skipIf(binary === undefined)('a picker that is asked in other ways', ()
     });
   });
 
-  it('names fallbacks behind its first choice, which a proxy that can takes in order', async () => {
+  it('names fallbacks after its first choice, which a capable proxy tries in order', async () => {
     const config = 'test/fixtures/two-destinations.yaml';
     await withPool(2, async (upstreams) => {
       const edit = (envoy: Document): void => withOverrideHost(envoy, upstreams);

@@ -2,8 +2,6 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { EnvoyConfigOptions } from '../src/lab/envoy/render-config.ts';
-import { startServe } from '../src/serve/serve.ts';
 import {
   envoyBinary,
   eventually,
@@ -13,6 +11,8 @@ import {
   startEnvoyFor,
   startStack,
 } from '../bench/support/stack.ts';
+import type { EnvoyConfigOptions } from '../src/lab/envoy/render-config.ts';
+import { startServe } from '../src/serve/serve.ts';
 import { withSubsetFilter } from './support/subset-filter.ts';
 import { startUpstream, type Upstream } from './support/upstream.ts';
 
@@ -85,12 +85,12 @@ describe.skipIf(binary === undefined).each(MODES)(
       });
     });
 
-    it('lets an event stream through chunk by chunk, as the model server sends it', async () => {
+    it('passes an event stream chunk by chunk, as the model server sends it', async () => {
       let next: () => void = () => undefined;
       upstream.answer(async (_received, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' });
         for (let chunk = 0; chunk < 5; chunk++) {
-          // Only once the client has the one before is the next one sent.
+          // The next chunk is sent when the client has received the previous one.
           const asked = new Promise<void>((resolve) => {
             next = resolve;
           });
@@ -109,7 +109,7 @@ describe.skipIf(binary === undefined).each(MODES)(
       expect(text.match(/data: /g)).toHaveLength(6);
     });
 
-    it('leaves repeated response headers and the answer alone', async () => {
+    it('does not change repeated response headers and the answer', async () => {
       const answer = '{"model":"m",  "usage":{"prompt_tokens":5,"completion_tokens":2}}';
       upstream.answer((_received, response) => {
         response.setHeader('set-cookie', ['a=1', 'b=2']);
@@ -120,7 +120,7 @@ describe.skipIf(binary === undefined).each(MODES)(
       expect(await response.text()).toBe(answer);
     });
 
-    it('takes off control headers that a client sends, and overwrites the destination', async () => {
+    it('removes control headers that a client sends, and overwrites the destination', async () => {
       await post(stack.url, chat('control'), {
         'x-gateway-destination-endpoint': '10.9.9.9:1',
         'x-prefiller-host-port': '10.9.9.9:2',
@@ -144,7 +144,7 @@ describe.skipIf(binary === undefined).each(MODES)(
     ])('answers %s with a 400 in OpenAI’s error shape', async (_what, body) => {
       const response = await fetch(`${stack.url}/v1/chat/completions`, {
         method: 'POST',
-        // A stream: so that an empty body is a body of no bytes and not none at all.
+        // With a stream an empty body is a body of no bytes, not a missing one.
         body: new ReadableStream({
           start(controller) {
             if (body !== '') controller.enqueue(new TextEncoder().encode(body));
@@ -161,7 +161,7 @@ describe.skipIf(binary === undefined).each(MODES)(
       await eventually(stack.inFlight, (count) => count === 0);
     });
 
-    it('passes paths and bodies it does not know, and requests without a body', async () => {
+    it('passes unknown paths and bodies, and requests without a body', async () => {
       expect((await fetch(`${stack.url}/v1/models`)).status).toBe(200);
       const raw = await fetch(`${stack.url}/v1/files`, { method: 'POST', body: 'not json' });
       expect(raw.status).toBe(200);
@@ -191,7 +191,7 @@ describe.skipIf(binary === undefined).each(MODES)(
       expect(response.statusCode).toBe(200);
     });
 
-    it('gives back what a client that goes away had reserved', async () => {
+    it('releases the reservation of a client that disconnects', async () => {
       let arrived: () => void = () => undefined;
       const inside = new Promise<void>((resolve) => {
         arrived = resolve;
@@ -215,7 +215,7 @@ describe.skipIf(binary === undefined).each(MODES)(
 );
 
 describe.skipIf(binary === undefined)('a picker behind a real Envoy', () => {
-  it('honours a subset hint, port and all, and answers 503 when nothing matches', async () => {
+  it('respects a subset hint with ports, and answers 503 when nothing matches', async () => {
     const upstreams = [await startUpstream(), await startUpstream()];
     const endpoints = upstreams.map(({ address }) => address);
     const stack = await startStack(binary ?? '', {
@@ -239,7 +239,7 @@ describe.skipIf(binary === undefined)('a picker behind a real Envoy', () => {
     [false, 500],
     [true, 503],
   ])(
-    'killed, leaves Envoy to its failure mode (allow %s: %d), and serves again after a restart',
+    'leaves Envoy to its failure mode when it is killed (allow %s: %d), and serves again after a restart',
     async (failureModeAllow, status) => {
       const upstream = await startUpstream();
       const options: StackOptions = {
@@ -269,7 +269,7 @@ describe.skipIf(binary === undefined)('a picker behind a real Envoy', () => {
     },
   );
 
-  it('works over TLS with a certificate of its own, and with the response side given up', async () => {
+  it('works over TLS with a self-signed certificate, and without the response side', async () => {
     const upstream = await startUpstream();
     for (const serve of [{ insecure: false }, { halfCloseAfterPick: true }]) {
       const stack = await startStack(binary ?? '', {

@@ -6,7 +6,7 @@ const report = (figures?: readonly object[]): string =>
     testResults: [{ assertionResults: [{ meta: { figures } }, { meta: {} }, {}] }],
   });
 
-it('prints what tests have measured beside what was promised', () => {
+it('prints the measured figures beside the promised ones', () => {
   const figures = [
     { what: 'first token', promised: '±1 %', measured: '+0.02 %' },
     { what: 'hits', promised: 'exact', measured: 'exact' },
@@ -16,6 +16,6 @@ it('prints what tests have measured beside what was promised', () => {
   );
 });
 
-it('prints nothing where nothing was measured', () => {
+it('prints nothing if no figure was measured', () => {
   expect(figureTable(report())).toBeUndefined();
 });

@@ -50,7 +50,10 @@ describe.each([
     return fetch(path, { method: 'POST', body, headers: { ...JSON_TYPE, ...headers } });
   }
 
-  /** Every reservation is released; without an observed end only after a time not awaited here. */
+  /**
+   * Expects every reservation to be released. Where no end is observed, that takes longer and is
+   * not expected.
+   */
   async function released(): Promise<void> {
     if ('halfCloseAfterPick' in serve) return;
     await eventually(
@@ -70,7 +73,7 @@ describe.each([
     await released();
   });
 
-  it('lets an event stream through chunk by chunk', async () => {
+  it('passes an event stream chunk by chunk', async () => {
     let next = Promise.withResolvers<void>();
     upstream.answer(async (_received, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -101,7 +104,7 @@ describe.each([
     expect(response.headers.getSetCookie()).toEqual(['a=1', 'b=2']);
   });
 
-  it('takes control headers off and lets a client not choose its destination', async () => {
+  it('removes control headers and does not let a client choose its destination', async () => {
     await post(chat('x'), {
       'x-gateway-destination-endpoint': '10.9.9.9:1',
       'x-prefiller-host-port': '10.9.9.9:2',
@@ -124,7 +127,7 @@ describe.each([
     }
   });
 
-  it('drops what belongs to a client that goes away', async () => {
+  it('releases everything of a client that disconnects', async () => {
     const arrived = Promise.withResolvers<void>();
     const cut = Promise.withResolvers<void>();
     upstream.answer((_received, response) => {
@@ -155,7 +158,7 @@ describe.each([
     expect(response.statusCode).toBe(200);
   });
 
-  it('says so when the picked endpoint breaks off', async () => {
+  it('reports a picked endpoint that closes the connection', async () => {
     upstream.answer((_received, response) => void response.destroy());
     const response = await post(chat('x'));
     expect(response.status).toBe(503);
@@ -165,7 +168,7 @@ describe.each([
 });
 
 describe('the embedded gateway without a picker', () => {
-  it('answers 503 and serves once the picker is there', async () => {
+  it('answers 503, and serves when the picker is there', async () => {
     const upstream = await startUpstream();
     const first = await startServe(serveOptions({ endpoints: [upstream.address] }));
     const extProcAddress = `127.0.0.1:${first.extProcPort}`;

@@ -11,7 +11,7 @@ import { seededRandom } from '../src/runtime/seeded-random.ts';
 import { SimulatedClock } from '../src/runtime/simulated-clock.ts';
 import { makeRequest } from './makers.ts';
 
-/** Configurations that the reference picker publishes as guides. They load as they are, and route a request. */
+/** The configurations in the reference picker's guides load unchanged and route a request. */
 
 const folder = join(import.meta.dirname, 'fixtures/guides');
 const guides = readdirSync(folder).map((file) => file.replace('.yaml', ''));
@@ -60,18 +60,21 @@ describe('the reference’s guides', () => {
     }
   });
 
-  it.each(guides)('%s warns of nothing but what has no effect yet or is deprecated', (guide) => {
-    const unexplained = load(guide).plan.warnings.filter(
-      (warning) =>
-        !/no effect yet|deprecated|no effect on predicted-latency-producer/.test(warning),
-    );
-    expect(unexplained).toEqual([]);
-  });
+  it.each(guides)(
+    '%s warns only of settings that have no effect yet or are deprecated',
+    (guide) => {
+      const unexplained = load(guide).plan.warnings.filter(
+        (warning) =>
+          !/no effect yet|deprecated|no effect on predicted-latency-producer/.test(warning),
+      );
+      expect(unexplained).toEqual([]);
+    },
+  );
 
-  it.each(guides)('%s routes a request to a server that may decode', (guide) => {
+  it.each(guides)('%s routes a request to a server that can decode', (guide) => {
     const { plan } = load(guide);
     const clock = new SimulatedClock();
-    const network = { get: () => Promise.reject(new Error('nobody there')) };
+    const network = { get: () => Promise.reject(new Error('no network in this test')) };
     const runtime = { clock, random: seededRandom(5), network };
     const picker = new EndpointPicker({ plan, runtime });
     for (const [role, label] of Object.entries(ROLES)) {

@@ -24,13 +24,13 @@ afterEach(() => {
 });
 
 interface PackageOptions {
-  /** Where in a new folder the package lies; the folder itself when left out. */
+  /** Path of the package in a new folder; the folder itself if omitted. */
   readonly at?: string;
-  /** Whether the npm package `node` is installed with it. */
+  /** Whether the npm package `node` is also installed. */
   readonly withNode?: boolean;
 }
 
-/** A package with the launcher as `tsc` would build it, and these files. */
+/** A package with the compiled launcher and these files. */
 function makePackage(
   files: Readonly<Record<string, string>>,
   options: PackageOptions = {},
@@ -56,7 +56,7 @@ function makePackage(
   return home;
 }
 
-/** Makes the Node that is running say that it is another. */
+/** Makes the running Node report another version. */
 function pretend(version: string): readonly string[] {
   const script =
     `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } });` +
@@ -85,14 +85,14 @@ function launch(
   return Object.assign(child, { ended });
 }
 
-const tells = (what: string): string =>
+const prints = (what: string): string =>
   `console.log('${what}', process.argv.slice(2).join(' ')); process.exitCode = 3;`;
 
 describe('launcher', () => {
   it('runs the sources of a checkout, with its arguments and exit code', async () => {
     const home = makePackage({
-      'src/main.ts': `const what: string = 'sources'; ${tells('sources')}`,
-      'dist/src/main.js': tells('build'),
+      'src/main.ts': `const what: string = 'sources'; ${prints('sources')}`,
+      'dist/src/main.js': prints('build'),
     });
     const { code, stdout } = await launch(home, { args: ['serve', '--json'] }).ended;
     expect({ code, stdout }).toEqual({ code: 3, stdout: 'sources serve --json\n' });
@@ -100,13 +100,13 @@ describe('launcher', () => {
 
   it('runs the build of an installed package, where Node strips no types', async () => {
     const home = makePackage(
-      { 'src/main.ts': tells('sources'), 'dist/src/main.js': tells('build') },
+      { 'src/main.ts': prints('sources'), 'dist/src/main.js': prints('build') },
       { at: 'node_modules/pointsman' },
     );
     expect((await launch(home).ended).stdout).toBe('build \n');
   });
 
-  it('hands over to the Node that came with the package where the machine’s own is too old', async () => {
+  it('starts the Node of the package if the machine’s Node is too old', async () => {
     const home = makePackage(
       { 'dist/src/main.js': 'console.log(process.versions.node); process.exitCode = 4;' },
       { withNode: true },
@@ -115,8 +115,8 @@ describe('launcher', () => {
     expect({ code, stdout }).toEqual({ code: 4, stdout: `${process.versions.node}\n` });
   });
 
-  it('says what to do where there is no Node new enough', async () => {
-    const home = makePackage({ 'dist/src/main.js': tells('build') });
+  it('says what to do if there is no new enough Node', async () => {
+    const home = makePackage({ 'dist/src/main.js': prints('build') });
     const { code, stdout, stderr } = await launch(home, { nodeArgs: pretend('22.17.9') }).ended;
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toContain('Node 22.18 or newer is needed, this is v22.17.9');
@@ -124,7 +124,7 @@ describe('launcher', () => {
   });
 
   it.each(['SIGTERM', 'SIGINT'] as const)(
-    'passes %s on and ends as the command ends',
+    'passes %s on and ends with the command’s exit code',
     async (signal) => {
       const home = makePackage(
         {
@@ -141,7 +141,7 @@ describe('launcher', () => {
     },
   );
 
-  it('dies of the signal its command died of', async () => {
+  it('ends by the signal that ended its command', async () => {
     const home = makePackage(
       { 'dist/src/main.js': "process.kill(process.pid, 'SIGTERM'); setInterval(() => {}, 1000);" },
       { withNode: true },

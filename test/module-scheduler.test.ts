@@ -32,7 +32,7 @@ async function check(plugin: string, type: string): Promise<Checked['results']> 
 }
 
 describe('a scheduler in a module', () => {
-  it('decides, as docs/schedulers.md has it', async () => {
+  it('decides, in the form that docs/schedulers.md shows', async () => {
     const createPicker = await pickerMaker([example]);
     const config = `apiVersion: llm-d.ai/v1alpha1
 kind: EndpointPickerConfig
@@ -46,14 +46,14 @@ scheduler: {type: first-endpoint}
     picker.stop();
   });
 
-  it('[C1..C9] is tried by `scheduler check` as those in other processes are', async () => {
+  it('[C1..C9] is checked by `scheduler check` like one in another process', async () => {
     const results = await check(example, 'first-endpoint');
     expect(results.map(({ rule, fault }) => [rule, fault])).toEqual(
       ['C1', 'C2', 'C3', 'C4', 'C5', 'C6', 'C7', 'C8', 'C9'].map((rule) => [rule, undefined]),
     );
   });
 
-  it('[C3] [C4] [C5] is found out when it remembers endpoints that are not offered', async () => {
+  it('[C3] [C4] [C5] fails the check if it picks remembered endpoints that are not candidates', async () => {
     const sticky = written(
       'sticky.mjs',
       `let first;

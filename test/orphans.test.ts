@@ -12,9 +12,9 @@ const binary = await envoyBinary();
 const source = (...path: readonly string[]): string =>
   JSON.stringify(join(import.meta.dirname, '..', 'src', ...path));
 
-/** Starts what the demo starts, as it does, and prints on a line each where that listens. */
+/** Starts the demo's processes in the demo's way, and prints the address of each on a line. */
 const COMMANDS = `
-  import { startChildCommand } from ${source('demo', 'child-command.ts')};
+  import { startChildCommand } from ${source('lab', 'demo', 'child-command.ts')};
   const show = (address) => console.log(String(address));
   const stub = await startChildCommand(['stub', '--count', '1', '--port', '0', '--json']);
   show(stub.document.endpoints[0]);
@@ -27,8 +27,8 @@ const COMMANDS = `
   show('127.0.0.1:' + gateway.document.port);
 `;
 const ENVOY = `
-  import { renderEnvoyConfig } from ${source('envoy', 'render-config.ts')};
-  import { startEnvoy } from ${source('envoy', 'run-envoy.ts')};
+  import { renderEnvoyConfig } from ${source('lab', 'envoy', 'render-config.ts')};
+  import { startEnvoy } from ${source('lab', 'envoy', 'run-envoy.ts')};
   const options = { wiring: 'envoy', listenerPort: 0, extProcAddress: '127.0.0.1:1' };
   const configYaml = renderEnvoyConfig(options);
   const envoy = await startEnvoy({ binary: process.argv[1], configYaml, log: () => undefined });
@@ -46,7 +46,7 @@ afterEach(() => {
 });
 
 interface Connection {
-  /** Nothing is ever sent: it is closed when the process at the other end is gone. */
+  /** Sends nothing: the connection closes when the process at the other end has ended. */
   readonly closed: Promise<unknown>;
 }
 
@@ -56,12 +56,14 @@ async function connectTo(address: string): Promise<Connection> {
   sockets.push(socket);
   await once(socket, 'connect');
   const closed = new Promise((resolve) => void socket.once('close', resolve));
-  // Of one that is cut, too.
+  // A connection that is reset also closes.
   socket.on('error', () => undefined).resume();
   return { closed };
 }
 
-/** Runs it until it has printed so many addresses, each connected to, and then kills it as nobody can defend against. */
+/**
+ * Runs it until it has printed so many addresses, connects to each, and then ends it by SIGKILL.
+ */
 async function kill(script: string, addresses: number): Promise<readonly Connection[]> {
   const args = ['--input-type=module', '--eval', script, binary ?? ''];
   const parent = spawn(process.execPath, args, {
@@ -80,13 +82,13 @@ async function kill(script: string, addresses: number): Promise<readonly Connect
   return connections;
 }
 
-// Shorter than the minute after which a server closes what says nothing.
-describe('a parent ended by SIGKILL takes with it', { timeout: 30_000 }, () => {
-  it('the commands it has started', async () => {
+// Shorter than the minute after which a server closes an idle connection.
+describe('after the end of a parent by SIGKILL, these end too', { timeout: 30_000 }, () => {
+  it('the commands that it has started', async () => {
     await Promise.all((await kill(COMMANDS, 3)).map(({ closed }) => closed));
   });
 
-  it.skipIf(binary === undefined)('the Envoy it has started, and its folder', async () => {
+  it.skipIf(binary === undefined)('the Envoy that it has started, and its folder', async () => {
     await Promise.all((await kill(ENVOY, 1)).map(({ closed }) => closed));
     await eventually(
       () => readdirSync(temporary),

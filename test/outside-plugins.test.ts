@@ -19,7 +19,7 @@ function module(name: string, text: string): string {
 const config = { parse: 'config: { parse: (raw) => raw }', create: 'create: () => ({})' };
 
 describe('plugins outside of the tree', () => {
-  it('run by the name of their type, here the example’s', async () => {
+  it('run by the name of their type, such as the example’s', async () => {
     const plugin = join(example, 'shortest-answer.ts');
     const plan = await planFromPlugins(join(example, 'config.yaml'), [plugin]);
     expect(plan.profiles[0]?.plugins[0]?.plugin.config).toEqual({ unknownTokens: 300 });
@@ -68,7 +68,7 @@ plugins: [{type: shortest-answer-scorer}]
     await expect(planFromPlugins('default', [path])).rejects.toThrow(message);
   });
 
-  it('are refused where the file is not there', async () => {
+  it('are refused if the file does not exist', async () => {
     const path = join(folder, 'nowhere.ts');
     await expect(planFromPlugins('default', [path])).rejects.toThrow(/file: is not there/);
   });

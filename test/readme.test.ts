@@ -12,7 +12,7 @@ interface Package {
 }
 
 describe('README.md', () => {
-  it('says in its first lines what this is, in the words that people search for', () => {
+  it('says in its first lines what Pointsman is, in the words that people search for', () => {
     const [first = ''] = readme.split('```');
     for (const word of ['endpoint picker', 'EPP', 'ext_proc', 'llm-d', 'vLLM', 'Envoy']) {
       expect(first).toContain(word);
@@ -26,7 +26,7 @@ describe('README.md', () => {
     expect(commands).toContain('npm ci && npm test');
   });
 
-  it('has a library example of at most 15 lines that prints what it says, whatever the seed', async () => {
+  it('has a library example of at most 15 lines with the stated output, for any seed', async () => {
     const code = codeBlock('README.md', 'ts', 'createPicker');
     expect(code.trimEnd().split('\n').length).toBeLessThanOrEqual(15);
     const stated = /\/\/ → (.*)/.exec(code)?.[1];

@@ -36,7 +36,7 @@ export interface NamedCommand {
   readonly command: Command;
 }
 
-/** Every command of the program that a person can type, in the order of the reference page. */
+/** Every command of the program, in the order of the reference page. */
 export function allCommands(): readonly NamedCommand[] {
   const nothing = (): Promise<never> => Promise.reject(new Error('not run by the reference page'));
   const top = [
@@ -58,7 +58,7 @@ export function allCommands(): readonly NamedCommand[] {
   return top.flatMap((command) => named(command, ''));
 }
 
-/** docs/reference.md, from the commands themselves. */
+/** The text of docs/reference.md, made from the commands. */
 export function referencePage(): string {
   const sections = allCommands().map(section);
   return `# Reference: every command and its flags
@@ -110,7 +110,7 @@ function written(argument: Argument): string {
   return argument.required ? `<${argument.name()}>` : `[${argument.name()}]`;
 }
 
-/** Empty where nothing is set unless the flag is given. */
+/** Empty if the flag has no default. */
 function defaultOf({ defaultValue, defaultValueDescription }: Option): string {
   if (defaultValueDescription !== undefined) {
     return defaultValueDescription === 'none' ? '' : defaultValueDescription;

@@ -90,7 +90,7 @@ describe.skipIf(binary === undefined || example === undefined)(
 
     it('[R2] decides', () => isBack());
 
-    it('[R7] is killed, and decides again when it is back', async () => {
+    it('[R7] is killed, and decides again after a restart', async () => {
       scheduler.process.kill('SIGKILL');
       await declines('disconnected');
       await scheduler.stop();
@@ -98,14 +98,14 @@ describe.skipIf(binary === undefined || example === undefined)(
       await isBack();
     });
 
-    it('[R3] [R6] is stopped: it is waited for until the deadline, then not asked, then trusted again', async () => {
+    it('[R3] [R6] is stopped: the picker waits until the deadline, then asks no more, then asks again', async () => {
       scheduler.process.kill('SIGSTOP');
       await declines('deadline', 'breaker-open');
       scheduler.process.kill('SIGCONT');
       await isBack();
     });
 
-    it('[R4] [R8] answers garbage: nothing of it has an effect', async () => {
+    it('[R4] [R8] answers garbage, which has no effect', async () => {
       scheduler.process.kill('SIGKILL');
       const stopped = scheduler;
       scheduler = await startScheduler(GARBAGE, address);
@@ -116,7 +116,7 @@ describe.skipIf(binary === undefined || example === undefined)(
       await isBack();
     });
 
-    it('no request fails in all that', async (context) => {
+    it('fails no request in all these tests', async (context) => {
       over = true;
       await clients;
       const sent = [...statuses.values()].reduce((sum, count) => sum + count, 0);

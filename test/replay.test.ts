@@ -9,7 +9,7 @@ import type { ReplayFigures } from '../src/lab/replay/summarize-replay.ts';
 import type { SimulationSummary } from '../src/lab/run-summary/summarize.ts';
 import { stubPoolForTests } from './stub/stub-pool.ts';
 
-/** `pointsman replay` as its users run it, against the stub and against servers that are worse. */
+/** `pointsman replay` as users run it, against the stub and against faulty servers. */
 
 const folder = mkdtempSync(join(tmpdir(), 'pointsman-replay-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -90,8 +90,8 @@ const DONE = 'data: [DONE]\n\n';
 describe('against the stub', () => {
   const { url } = stubPoolForTests({ count: 1 });
 
-  it('has every token counted as the trace has it, and finds prompts again in the cache', async () => {
-    // The second goes on from the first, the third is another.
+  it('counts the tokens of the trace, and finds repeated prompts in the cache', async () => {
+    // The second prompt continues the first, the third is different.
     const trace = traceOf('turns.jsonl', [
       { timestamp: 0, input_length: 1100, output_length: 5, hash_ids: [1, 2, 3] },
       { timestamp: 10, input_length: 1700, output_length: 7, hash_ids: [1, 2, 4, 5] },
@@ -122,7 +122,7 @@ describe('against the stub', () => {
         outputAsked: 13,
         outputCounted: 13,
       });
-      // Two of Mooncake's blocks are 64 of the engine's; the chat's template stands before them.
+      // Two blocks of Mooncake are 64 blocks of the engine, after the template of the chat.
       expect(summary.hitRate).toBeCloseTo(1024 / 3400, 2);
       expect(replay.servers).toEqual([{ name: 'stub-0', requests: 3 }]);
       expect(readFileSync(page, 'utf8').match(/<svg /g)).toHaveLength(7 + 1);
@@ -131,13 +131,13 @@ describe('against the stub', () => {
 });
 
 describe('against other servers', () => {
-  it('holds two thousand answers open at once', async () => {
+  it('has two thousand answers open at once', async () => {
     const COUNT = 2000;
     const open: (() => void)[] = [];
     const target = await serve((request, response) => {
       request.resume().once('end', () => {
         open.push(() => response.end(TOKEN + DONE));
-        // Nobody is answered before all have asked.
+        // The server answers only when all requests have arrived.
         if (open.length === COUNT) for (const answer of open) answer();
       });
     });
@@ -148,7 +148,7 @@ describe('against other servers', () => {
     expect(replay.underWayMax).toBe(COUNT);
   });
 
-  it('tells errors by kind, and counts all as failed', async () => {
+  it('reports errors by kind, and counts all as failed', async () => {
     let asked = 0;
     const target = await serve((request, response) => {
       asked += 1;
@@ -164,7 +164,7 @@ describe('against other servers', () => {
         if (number === 8) response.end(TOKEN + TOKEN + DONE);
       });
     });
-    // Turns of one conversation, so that they come in this order.
+    // Turns of one conversation arrive in this order.
     const turns = Array.from({ length: 8 }, (_, turn) => {
       const hash_ids = Array.from({ length: turn + 2 }, (_, id) => id);
       return { timestamp: 0, input_length: 512 * hash_ids.length, output_length: 2, hash_ids };
@@ -184,7 +184,7 @@ describe('against other servers', () => {
     expect([summary.requests, summary.failed]).toEqual([8, 7]);
   });
 
-  it('refuses what is beyond its limit, and gives up what takes too long', async () => {
+  it('refuses requests over its limit, and cancels requests that take too long', async () => {
     const target = await serve((request, response) => {
       request.resume().once('end', () => response.write(TOKEN));
     });
@@ -198,7 +198,7 @@ describe('against other servers', () => {
     expect(summary.ttftMeanMs).toBeNull();
   });
 
-  it('takes several targets in turn and compares them', async () => {
+  it('runs several targets in turn and compares them', async () => {
     const answer = (text: string): RequestListener => {
       return (request, response) => request.resume().once('end', () => response.end(text));
     };
@@ -217,7 +217,7 @@ describe('against other servers', () => {
     ]);
   });
 
-  it('says what came so far when it is interrupted', async () => {
+  it('prints the results so far when it is interrupted', async () => {
     let asked = 0;
     let interrupt = (): void => undefined;
     const target = await serve((request, response) => {
@@ -244,7 +244,7 @@ describe('against other servers', () => {
     expect([summary.requests, summary.failed]).toEqual([1, 0]);
   });
 
-  it('says in the table what a reader must know, and nothing that it does not know', async () => {
+  it('has in the table all figures that a reader needs, and none that are unknown', async () => {
     const target = await serve((request, response) => {
       request.resume().once('end', () => response.end(TOKEN + DONE));
     });
@@ -269,7 +269,7 @@ describe('against other servers', () => {
     expect(stderr).not.toContain('    at ');
   });
 
-  it('says so when the target does not list its models', async () => {
+  it('prints an error if the target does not list its models', async () => {
     const target = await serve((_request, response) => response.writeHead(401).end('who are you'));
     const trace = traceOf('refused.jsonl', rows(1, 0));
     const { code, stderr } = await start(['--target', target, '--trace', trace]).ended;

@@ -11,12 +11,12 @@ const root = join(import.meta.dirname, '..');
 const folder = mkdtempSync(join(tmpdir(), 'pointsman-report-'));
 const page = join(folder, 'report.html');
 
-/** Where Debian has it; another can be named. */
+/** Debian's path; POINTSMAN_CHROMIUM sets another. */
 const browserPath = process.env['POINTSMAN_CHROMIUM'] ?? '/usr/bin/chromium';
 const hasBrowser = existsSync(browserPath);
 if (!hasBrowser) {
   process.stderr.write(
-    `SKIPPED: the report in a real browser. There is no ${browserPath}: install the package chromium, or name one in POINTSMAN_CHROMIUM\n`,
+    `SKIPPED: the report in a real browser. There is no ${browserPath}: install the package chromium, or set POINTSMAN_CHROMIUM to a browser\n`,
   );
 }
 
@@ -38,7 +38,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('the report', () => {
-  it('is one page that asks for nothing else, with a picture for each figure and server map', () => {
+  it('is one page that loads nothing else, with a picture for each figure and server map', () => {
     const html = readFileSync(page, 'utf8');
     expect(html.match(/<svg /g)).toHaveLength(7 + 2);
     const references = html.replace(/http:\/\/www\.w3\.org\/[\w/]+/g, '');
@@ -52,7 +52,7 @@ describe('the report', () => {
     ['light', 390],
     ['dark', 390],
   ] as const)('in Chromium, %s, %i pixels wide', (colorScheme, width) => {
-    it('fits, says nothing on the console, and can be read', async () => {
+    it('fits, logs nothing on the console, and is readable', async () => {
       const browser = await chromium.launch({
         executablePath: browserPath,
         args: ['--no-sandbox'],
@@ -77,7 +77,7 @@ describe('the report', () => {
             overflow: document.documentElement.scrollWidth - innerWidth,
             contrast: Math.abs(light(style.color) - light(style.backgroundColor)),
             line: line === null ? '' : getComputedStyle(line).stroke,
-            // As they are on the screen, of each chart the smallest.
+            // The smallest text of each chart, as it is on the screen.
             letters: Math.min(...[...document.querySelectorAll('svg text')].map((text) => {
               const svg = text.ownerSVGElement;
               const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;

@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CONNECTION_MANAGER } from '../src/lab/envoy/render-config.ts';
 import {
   envoyBinary,
   eventually,
@@ -11,6 +10,7 @@ import {
   type StackOptions,
   startStack,
 } from '../bench/support/stack.ts';
+import { CONNECTION_MANAGER } from '../src/lab/envoy/render-config.ts';
 import { startUpstream, type Upstream } from './support/upstream.ts';
 
 /** Model rewrites and objectives of an endpoints file, through a real Envoy. */
@@ -26,7 +26,7 @@ const withModes =
     config.setIn([...MODES, 'response_trailer_mode'], 'SKIP');
   };
 
-/** `restores`: whether the gateway shows us the answer at all. */
+/** `restores`: whether the gateway sends the answer to the picker. */
 const WIRINGS: readonly (readonly [string, Pick<StackOptions, 'envoy' | 'edit'>, boolean])[] = [
   ['envoy.yaml', { envoy: 'envoy' }, true],
   ['envoy-efficient.yaml', { envoy: 'envoy-efficient' }, false],
@@ -93,7 +93,7 @@ describe.skipIf(binary === undefined).each(WIRINGS)(
       rmSync(folder, { recursive: true });
     });
 
-    it('reaches the model server under that name, and every other byte as it was', async () => {
+    it('reaches the model server under that name, with every other byte unchanged', async () => {
       for (const content of ['hi', 'x'.repeat(60_000)]) {
         const response = await post(chat('chat', content));
         expect([response.status, await response.text()]).toEqual([
@@ -109,7 +109,7 @@ describe.skipIf(binary === undefined).each(WIRINGS)(
       }
     });
 
-    it('is put into a long body while most of it is still to come', async () => {
+    it('replaces the name in a long body before most of the body has arrived', async () => {
       const long = (model: string): string =>
         `{"model":"${model}","messages":[{"role":"user", "content":"${'x'.repeat(300_000)}"}]}`;
       const response = await post(long('chat'));
@@ -122,33 +122,33 @@ describe.skipIf(binary === undefined).each(WIRINGS)(
       });
     });
 
-    it('never reaches the model server under the old name, however late that comes', async () => {
+    it('never reaches the model server under the old name, even if that arrives late', async () => {
       const content = 'x'.repeat(300_000);
       const before = upstream.received.length;
       const response = await post(chat('chat', content));
       await response.text();
       await eventually(stack.inFlight, (count) => count === 0);
-      // Where the body streams past us it may have left before its name came.
+      // Where the body streams past the picker, it may have left before its name arrived.
       const streams = wiring.envoy === 'envoy-efficient';
       expect(streams ? [200, 400] : [200]).toContain(response.status);
       const whole = upstream.received.slice(before).map(({ bodySha256 }) => bodySha256);
       expect(whole).toEqual(response.status === 200 ? [sha256(chat('chat-v2', content))] : []);
     });
 
-    it('changes not one byte of another request, nor of its answer', async () => {
+    it('changes no byte of other requests and their answers', async () => {
       const response = await post(chat('other'));
       expect(await response.text()).toBe(answer('chat-v2'));
       expect(upstream.received.at(-1)?.bodySha256).toBe(sha256(chat('other')));
     });
 
-    it('is the one a header names, where no rule does', async () => {
+    it('is the model of a header if no rule matches', async () => {
       await post(chat('other'), { 'x-gateway-model-name-rewrite': 'longer-than-other' });
       expect(upstream.received.at(-1)?.bodySha256).toBe(sha256(chat('longer-than-other')));
       await post(chat('chat'), { 'x-gateway-model-name-rewrite': 'longer-than-other' });
       expect(upstream.received.at(-1)?.bodySha256).toBe(sha256(chat('chat-v2')));
     });
 
-    it('is counted, with the model asked for, the one that served, and the objective’s priority', async () => {
+    it('is counted with the requested model, the serving model and the objective’s priority', async () => {
       await post(chat('chat'), { 'x-gateway-inference-objective': 'interactive' });
       const metrics = await fetch(`http://127.0.0.1:${stack.serving.metricsPort}/metrics`);
       const page = await metrics.text();
@@ -160,7 +160,7 @@ describe.skipIf(binary === undefined).each(WIRINGS)(
       );
     });
 
-    it('is another one as soon as the file says so', async () => {
+    it('changes as soon as the file changes', async () => {
       writeRules('chat-v3');
       const rules = `http://127.0.0.1:${stack.serving.metricsPort}/debug/rules`;
       await eventually(
@@ -179,7 +179,7 @@ describe.skipIf(binary === undefined).each(WIRINGS)(
 );
 
 it.skipIf(binary === undefined)(
-  'an event stream has its model’s name restored where Envoy cuts it in two, and is held up nowhere',
+  'an event stream gets its model’s name back where Envoy cuts it in two, without any delay',
   async () => {
     const upstream = await startUpstream();
     const folder = mkdtempSync(join(tmpdir(), 'pointsman-rewrite-'));
@@ -204,7 +204,7 @@ it.skipIf(binary === undefined)(
     upstream.answer(async (_received, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       for (const piece of pieces) {
-        // Only once the client has what can be known of the one before is the next one sent.
+        // The next chunk is sent when the client has the complete part of the previous one.
         const asked = new Promise<void>((resolve) => {
           next = resolve;
         });
@@ -265,7 +265,7 @@ it.skipIf(binary === undefined)('a canary gets its share of the requests', async
   expect(models).toHaveLength(400);
   expect(models.every((model) => model !== undefined)).toBe(true);
   const canaries = models.filter((model) => model === 'canary').length;
-  // Four standard deviations of a binomial are 35.
+  // Four standard deviations of the binomial distribution are 35.
   expect(Math.abs(canaries - 100)).toBeLessThan(35);
   await stack.stop();
   await upstream.stop();

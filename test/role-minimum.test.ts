@@ -5,7 +5,7 @@ import { createPickerFrom } from '../src/library/create-picker.ts';
 import { SimulatedClock } from '../src/runtime/simulated-clock.ts';
 import { codeBlock } from './doc-code.ts';
 
-/** The configuration that docs/disaggregation.md shows. */
+/** The configuration in docs/disaggregation.md. */
 const documented = codeBlock('docs/disaggregation.md', 'yaml', 'role-minimum-filter');
 const REF = '{ pluginRef: role-minimum-filter }';
 const refusing = documented
@@ -34,7 +34,7 @@ function pickerOf(config: string) {
   return { picker, add, prefilled };
 }
 
-it('serves by decode alone while too few can prefill, where the prefill profile has the minimum', () => {
+it('only decodes while too few servers can prefill, if the prefill profile has the minimum', () => {
   const { picker, add, prefilled } = pickerOf(documented);
   expect(prefilled()).toBe(true);
   picker.removeEndpoint('prefiller:2');
@@ -44,7 +44,7 @@ it('serves by decode alone while too few can prefill, where the prefill profile 
   picker.stop();
 });
 
-it('refuses requests meanwhile, where the decode profile has it', () => {
+it('refuses requests while too few servers can prefill, if the decode profile has the minimum', () => {
   expect(refusing).not.toBe(documented);
   const { picker, add, prefilled } = pickerOf(refusing);
   expect(prefilled()).toBe(true);

@@ -17,7 +17,7 @@ const root = join(import.meta.dirname, '..');
 const main = join(root, 'src/main.ts');
 const folder = mkdtempSync(join(tmpdir(), 'pointsman-trace-'));
 afterAll(() => rmSync(folder, { recursive: true }));
-/** A minute and a half: conversations go on in it, and each command is over in a second. */
+/** A minute and a half has continued conversations, and each command ends within a second. */
 const slice = join(folder, 'slice.jsonl');
 const recorded = join(root, 'bench/traces/mooncake-conversation-5min.jsonl');
 const REQUESTS = 300;
@@ -34,9 +34,9 @@ const simulated = (trace: string, ...more: readonly string[]): unknown => {
   return (JSON.parse(run(...args, ...more)) as { readonly reports: unknown }).reports;
 };
 
-// Each starts processes of its own, on machines that may be busy.
+// Each test starts processes, on machines that may be busy.
 describe('pointsman trace convert', { timeout: 120_000 }, () => {
-  it('writes a trace that simulates as it did before, to the last figure, however packed', () => {
+  it('writes a trace whose simulation has exactly the same figures, in every compression', () => {
     const before = simulated(slice);
     expect(convert(slice, 'own.jsonl.zst')).toMatchObject({ repaired: 0, notes: [], lost: [] });
     expect(
@@ -47,7 +47,7 @@ describe('pointsman trace convert', { timeout: 120_000 }, () => {
     expect(statSync(join(folder, 'own.jsonl.zst')).size).toBeLessThan(statSync(slice).size / 3);
   });
 
-  it('says what the other format has no place for', () => {
+  it('lists the fields that the other format cannot hold', () => {
     expect(convert(slice, 'azure.csv', '--to', 'azure')).toMatchObject({
       lost: ['shared prefixes'],
     });
@@ -56,7 +56,7 @@ describe('pointsman trace convert', { timeout: 120_000 }, () => {
     );
   });
 
-  it('refuses in one sentence to write where nothing can be written, and leaves nothing behind', () => {
+  it('refuses a path that cannot be written with one sentence, and leaves no files', () => {
     const cases: readonly [string, RegExp][] = [
       [
         join(folder, 'nowhere', 'out.csv'),
@@ -74,7 +74,7 @@ describe('pointsman trace convert', { timeout: 120_000 }, () => {
     expect(existsSync(`${folder}.partial`)).toBe(false);
   });
 
-  it('refuses to write over what it reads, by whatever name, and leaves it as it is', () => {
+  it('refuses to overwrite its input, by any name, and does not change it', () => {
     const text = readFileSync(slice, 'utf8');
     const own = join(folder, 'held');
     mkdirSync(own);
@@ -89,7 +89,7 @@ describe('pointsman trace convert', { timeout: 120_000 }, () => {
       [file, join(own, '..', 'held', 'held.jsonl')],
       [file, link],
       [link, file],
-      // What is written at first is there, under this name.
+      // The command first writes to a file with this name.
       [partial, join(own, 'out.jsonl')],
       [other, file, '--merge', file],
     ];
@@ -112,7 +112,7 @@ describe('pointsman trace convert', { timeout: 120_000 }, () => {
     expect(readFileSync(file, 'utf8')).toBe(text);
   });
 
-  it('refuses a report in the place of what it is made from, or in no folder, before anything runs', () => {
+  it('refuses a report over one of its inputs, or in a missing folder, before anything runs', () => {
     const kept = [slice, pool].map((path) => readFileSync(path, 'utf8'));
     const nowhere = join(folder, 'nowhere', 'report.html');
     const simulate = ['simulate', '--trace', slice, '--pool', pool, '--config', 'default'];
@@ -143,7 +143,7 @@ describe('pointsman trace convert', { timeout: 120_000 }, () => {
     expect(shaped).not.toEqual(simulated(slice));
   });
 
-  it('lets conversations wait for their answers in simulate --closed-loop', () => {
+  it('makes conversations wait for their answers in simulate --closed-loop', () => {
     const args = [
       'simulate',
       '--trace',
@@ -165,13 +165,13 @@ describe('pointsman trace convert', { timeout: 120_000 }, () => {
     expect(reports).not.toEqual(simulated(slice, '--speed', '20'));
   });
 
-  it('takes the format from --from where the first line does not tell; so do simulate and replay', () => {
+  it('takes the format from --from if the first line is ambiguous; so do simulate and replay', () => {
     const bad = join(folder, 'headless.jsonl');
     writeFileSync(bad, `what is this\n${readFileSync(slice, 'utf8')}`);
     const commands = [
       ['trace', 'convert', bad, join(folder, 'out.jsonl')],
       ['simulate', '--trace', bad, '--pool', pool, '--config', 'round-robin'],
-      // Nobody listens there: only the trace matters.
+      // No server listens there: only the trace matters.
       [
         'replay',
         '--trace',
@@ -186,15 +186,15 @@ describe('pointsman trace convert', { timeout: 120_000 }, () => {
     ];
     for (const command of commands) {
       const args = [main, ...command, '--lenient'];
-      const untold = spawnSync(process.execPath, args, { encoding: 'utf8' });
-      expect([untold.status, untold.stderr]).toEqual([
+      const ambiguous = spawnSync(process.execPath, args, { encoding: 'utf8' });
+      expect([ambiguous.status, ambiguous.stderr]).toEqual([
         2,
         expect.stringContaining('neither a JSON'),
       ]);
       const more = [...args, '--from', 'mooncake'];
-      const told = spawnSync(process.execPath, more, { encoding: 'utf8' });
-      expect(told.status).toBe(0);
-      expect(told.stdout + told.stderr).toContain('1 lines skipped or corrected');
+      const result = spawnSync(process.execPath, more, { encoding: 'utf8' });
+      expect(result.status).toBe(0);
+      expect(result.stdout + result.stderr).toContain('1 lines skipped or corrected');
     }
     const unknown = spawnSync(process.execPath, [main, ...(commands[1] ?? []), '--from', 'x'], {
       encoding: 'utf8',
@@ -202,7 +202,7 @@ describe('pointsman trace convert', { timeout: 120_000 }, () => {
     expect(unknown.stderr).toContain('Allowed choices are pointsman, mooncake');
   });
 
-  it('refuses a damaged trace in one sentence with the line, or counts what is left out; so does simulate', () => {
+  it('refuses a damaged trace in one sentence with the line, or counts skipped lines; so does simulate', () => {
     const bad = join(folder, 'bad.jsonl');
     const lines = readFileSync(slice, 'utf8').split('\n');
     writeFileSync(bad, [...lines.slice(0, 20), '{"timestamp": 12', ...lines.slice(20)].join('\n'));

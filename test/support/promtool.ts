@@ -37,14 +37,14 @@ export async function fetchPromtool(): Promise<string | undefined> {
 export function checkMetrics(promtool: string, page: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const child = spawn(promtool, ['check', 'metrics'], { stdio: ['pipe', 'pipe', 'pipe'] });
-    let told = '';
+    let output = '';
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (chunk: Buffer) => {
-        told += chunk.toString('utf8');
+        output += chunk.toString('utf8');
       });
     }
     child.once('error', reject);
-    child.once('close', () => resolve(told.trim()));
+    child.once('close', () => resolve(output.trim()));
     child.stdin.end(page);
   });
 }
