@@ -55,7 +55,10 @@ async function argumentsOf(given: readonly string[]): Promise<readonly string[]>
   const { args, ignored } = translated;
   if (ignored.length > 0) {
     const { createLog } = await import('./runtime/log.ts');
-    createLog('warn').warn({ passedOver: ignored }, 'flags of the reference picker without effect here');
+    createLog('warn').warn(
+      { passedOver: ignored },
+      'flags of the reference picker without effect here',
+    );
   }
   return args;
 }

@@ -3,13 +3,13 @@ import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, it } from 'vitest';
 import { z } from 'zod';
+import { serveOptions } from '../bench/support/stack.ts';
 import { catalogueOf } from '../src/catalogue/built-in-catalogue.ts';
 import { dataSources } from '../src/catalogue/data-sources.ts';
 import { loadConfig } from '../src/config/load.ts';
 import { defineScorer } from '../src/framework/plugin.ts';
 import { startServe } from '../src/serve/serve.ts';
 import { exchange, requestBody, requestHeaders } from './support/ext-proc-client.ts';
-import { serveOptions } from '../bench/support/stack.ts';
 
 /** How short the way of a request is, from a message of its stream to a score. */
 

@@ -44,7 +44,7 @@ export function startDiscovery(
 }
 
 /** The node labels that a plan's plugins read. */
-export function nodeLabels({ plugins }: Pick<PickerPlan, 'plugins'>): readonly string[] {
+function nodeLabels({ plugins }: Pick<PickerPlan, 'plugins'>): readonly string[] {
   const names = plugins
     .filter(({ definition }) => definition.type === topologyExtractor.type)
     .flatMap(({ config }) => Object.values(labelNames(config as TopologyLabels)));

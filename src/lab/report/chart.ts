@@ -7,7 +7,7 @@ const COLOURS: readonly string[] = Array.from({ length: 8 }, (_, at) => `var(--c
 export const LETTERS = 17;
 
 /** The size of most charts, small so that text stays legible on a phone. */
-export const FIGURE = { width: 540, height: 320 } as const;
+const FIGURE = { width: 540, height: 320 } as const;
 export const GRID = { left: 76, right: 28, top: 24, bottom: 68 } as const;
 
 /** A chart as SVG, with the colours of the page's style and the width of its container. */
