@@ -191,7 +191,7 @@ describe('pointsman redecide', { timeout: 120_000 }, () => {
     const args = ['redecide', capture, '--config', config];
     const { status, stderr } = spawnSync(process.execPath, [main, ...args], { encoding: 'utf8' });
     expect(status).toBe(2);
-    expect(stderr).toContain('unix:/nowhere/socket does not answer');
+    expect(stderr).toContain('unix:/nowhere/socket has not accepted a connection within 5000 ms');
     expect(stderr).not.toContain('    at ');
   });
 
