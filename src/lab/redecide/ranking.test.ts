@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest';
+import { makePool } from '../../../test/makers.ts';
+import type { Endpoint } from '../../framework/endpoint.ts';
+import type { Decision, ProfileResult, ProfileRun } from '../../framework/scheduling.ts';
+import { placeOf, standingOf } from './ranking.ts';
+
+const [a, b, c] = makePool([{}, {}, {}]) as [Endpoint, Endpoint, Endpoint];
+
+function picked(profile: string, scores: readonly (readonly [Endpoint, number])[]): ProfileResult {
+  const scored = scores.map(([endpoint, score]) => ({ endpoint, score }));
+  const scorers = [{ name: 'only', type: 'only', weight: 1, scorer: { score: () => [] } }];
+  const run = {
+    profile: { name: profile, filters: [], scorers, picker: { pick: () => [] } },
+    scores: [scored.map(({ score }) => score)],
+    scored,
+  } as unknown as ProfileRun;
+  return { kind: 'picked', profile, targets: scored.slice(0, 1), run };
+}
+
+it('ranks by the profile of the primary, also where another profile picks the same endpoint', () => {
+  const decode = picked('decode', [
+    [a, 1],
+    [b, 0.5],
+    [c, 0.25],
+  ]);
+  const prefill = picked('prefill', [
+    [a, 1],
+    [c, 0.75],
+  ]);
+  const decision: Decision = {
+    primary: decode,
+    profiles: [decode, prefill],
+    headers: new Map(),
+    prefill: a,
+  };
+  expect(placeOf(b, decision)).toBe(2);
+  expect(standingOf(c, decision)).toEqual({
+    candidates: 3,
+    scores: { was: 0.25, is: 1 },
+    terms: [{ scorer: 'only', was: 0.25, is: 1 }],
+  });
+});
