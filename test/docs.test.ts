@@ -11,7 +11,7 @@ import { parseEndpoints } from '../src/endpoints/discovery/file/parse-endpoints.
 import type { PluginCatalogue, ScorerDefinition } from '../src/framework/plugin.ts';
 import { promotionRule } from '../src/lab/promotion/promotion-rule.ts';
 import { readPool } from '../src/lab/simulate/pool-file.ts';
-import { readPoolFile } from '../stub-server/options/pool-file.ts';
+import { readPoolFile } from '../stub-server/options/stub-pool-file.ts';
 import { type CodeBlock, codeBlocks, runDocumented, typeErrors } from './doc-code.ts';
 import { allCommands, referencePage } from './reference-page.ts';
 import { allFiles, readText } from './source-tree.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readPoolFile } from '../../stub-server/options/pool-file.ts';
+import { readPoolFile } from '../../stub-server/options/stub-pool-file.ts';
 import { type StubPool, startMixedPool } from '../../stub-server/pool.ts';
 
 const POOL = `{port: 0, speed: 10, model: m, servers: [{preset: llama-3.1-8b-h100}, {preset: llama-3.1-8b-l40s, engine: sglang}]}`;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readPoolFile } from '../../stub-server/options/pool-file.ts';
+import { readPoolFile } from '../../stub-server/options/stub-pool-file.ts';
 import { type StubPool, startMixedPool } from '../../stub-server/pool.ts';
 
 /** Links so slow that legs overlap: 480 prompt tokens take 480 model milliseconds, 48 of ours. */
