@@ -86,10 +86,10 @@ class Spinner {
     const now = performance.now();
     this.#savedMs -= now - this.#turnedAt;
     this.#turnedAt = now;
-    for (const timer of this.#timers) {
-      if (timer.due > now) continue;
-      this.#timers.delete(timer);
-      timer.callback();
+    const due = [...this.#timers].filter((timer) => timer.due <= now);
+    for (const timer of due.sort((a, b) => a.due - b.due)) {
+      // An earlier callback may have cancelled it.
+      if (this.#timers.delete(timer)) timer.callback();
     }
     if (this.#timers.size > 0) setImmediate(this.#turn);
   };

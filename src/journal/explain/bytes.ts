@@ -7,8 +7,13 @@ export const TEXT_MAX = 160;
 /** In place of a length: a packed UUID in lower case, as Envoy's ids of requests are. */
 const UUID_MARK = 255;
 const UUID_LENGTH = 36;
+const UUID_DIGITS = 32;
 const DASH = 0x2d;
 const DASHES = [8, 13, 18, 23];
+const ZERO = 0x30;
+const NINE = 0x39;
+/** Ten below `a`. */
+const TEN = 0x57;
 
 /** Bytes, little-endian. Call `reserve` before a group of writes: they do not check for room. */
 export class ByteLog {
@@ -54,38 +59,42 @@ export class ByteLog {
    * whole text.
    */
   text(text: string, from = 0): number {
+    if (from === 0 && looksLikeUuid(text)) {
+      const uuidHash = this.#uuid(text);
+      if (uuidHash >= 0) return uuidHash;
+    }
     const length = Math.min(text.length, TEXT_MAX);
     const bytes = this.#bytes;
-    const start = this.#at++;
+    bytes[this.#at++] = length - from;
     let hash = HASH_START;
     for (let index = 0; index < length; index++) {
       const byte = byteAt(text, index);
       hash = Math.imul(hash ^ byte, HASH_PRIME);
       if (index >= from) bytes[this.#at++] = byte;
     }
-    bytes[start] = length - from;
-    if (length - from === UUID_LENGTH) this.#packUuid(start);
     return hash >>> 0;
   }
 
-  /** Packs the text that begins at `start` where it is a UUID. */
-  #packUuid(start: number): void {
+  /** Writes nothing and returns -1 where some character is no hexadecimal digit in lower case. */
+  #uuid(text: string): number {
     const bytes = this.#bytes;
-    const dashes = DASHES.every((dash) => bytes[start + 1 + dash] === DASH);
+    let at = this.#at;
+    bytes[at] = UUID_MARK;
+    let hash = HASH_START;
+    let allDigits = 0;
     let digits = 0;
-    for (let at = start + 1; at < this.#at; at++)
-      digits += digitOf(bytes[at] as number) < 0 ? 0 : 1;
-    if (!dashes || digits !== UUID_LENGTH - DASHES.length) return;
-    let packed = 2 * (start + 1);
-    for (let at = start + 1; at < this.#at; at++) {
-      const digit = digitOf(bytes[at] as number);
-      if (digit < 0) continue;
-      const half = packed++;
-      if ((half & 1) === 0) bytes[half >> 1] = digit << 4;
-      else bytes[half >> 1] = (bytes[half >> 1] as number) | digit;
+    for (let index = 0; index < UUID_LENGTH; index++) {
+      const code = text.charCodeAt(index);
+      hash = Math.imul(hash ^ code, HASH_PRIME);
+      if (code === DASH) continue;
+      const digit = code - (code <= NINE ? ZERO : TEN);
+      allDigits |= digit;
+      if ((digits++ & 1) === 0) bytes[++at] = digit << 4;
+      else bytes[at] = (bytes[at] as number) | digit;
     }
-    bytes[start] = UUID_MARK;
-    this.#at = packed >> 1;
+    if ((allDigits & ~0xf) !== 0 || digits !== UUID_DIGITS) return -1;
+    this.#at = at + 1;
+    return hash >>> 0;
   }
 
   /** Returns a copy of all that was written, then starts again. */
@@ -143,10 +152,10 @@ export class ByteReader {
   }
 }
 
-/** The value of a hexadecimal digit in lower case; -1 for any other character. */
-function digitOf(byte: number): number {
-  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
-  return byte >= 0x61 && byte <= 0x66 ? byte - 0x57 : -1;
+function looksLikeUuid(text: string): boolean {
+  if (text.length !== UUID_LENGTH) return false;
+  for (const dash of DASHES) if (text.charCodeAt(dash) !== DASH) return false;
+  return true;
 }
 
 function byteAt(text: string, index: number): number {

@@ -37,7 +37,7 @@ export class DecisionRecorder implements JournalSubscriber {
   #model = '';
   readonly #head = new Float64Array(HEAD.count);
   readonly #score = new Float64Array(SCORE.count);
-  #lastHead: number[] = [];
+  readonly #lastHead = new Float64Array(HEAD.count + SCORE.count);
 
   constructor({ clock, decisionsMax = DECISIONS_MAX, bytesMax = BYTES_MAX }: RecorderOptions) {
     this.ring = new DecisionRing({ decisionsMax, bytesMax });
@@ -53,7 +53,7 @@ export class DecisionRecorder implements JournalSubscriber {
     const sameList = this.#noteCandidates(candidates);
     const layout = this.#runs.layoutFor(decision?.profiles.length ?? 0);
     const inFull = this.ring.begin(layout, this.#wallOffsetMs);
-    if (inFull) this.#lastHead = [];
+    if (inFull) this.#lastHead.fill(Number.NaN);
     log.reserve(HEAD_BYTES_MAX + 2 * candidates.length);
     const sameModel = request.model === this.#model && !inFull;
     this.#model = request.model;

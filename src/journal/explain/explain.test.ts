@@ -200,6 +200,24 @@ describe('a recorded decision', () => {
     expect(test.explained('nobody')).toBeUndefined();
     expect(test.explained('')).toBeUndefined();
   });
+
+  it.each([
+    '8f0c6b1e-9d0f-4f0c-8d33-5b1d2c0e4a77',
+    '8F0C6B1E-9D0F-4F0C-8D33-5B1D2C0E4A77',
+    '8f0c6b1:-9d0f-4f0c-8d33-5b1d2c0e4a77',
+    '8f0c6b1e-9d0f4-f0c-8d33-5b1d2c0e4a77',
+    '8f0c6b1e-9d0f-4f0c-8d33-5b1d2c0e4a-7',
+    'ünïcödé – 1',
+    'x'.repeat(300),
+  ])('is found by an id of any form: %s', (id) => {
+    const test = setUp('default');
+    test.add('a');
+    test.picker.route(makeRequest({ id: 'ours', headers: new Map([['x-request-id', id]]) }));
+    test.picker.route(makeRequest({ id: 'ours-2' }));
+    expect(test.explained(id)).toMatchObject({ id: 'ours', number: 0 });
+    expect(test.explained(id)?.requestId).toHaveLength(Math.min(id.length, 160));
+    expect(test.explained('ours-2')?.number).toBe(1);
+  });
 });
 
 describe('the ring', () => {

@@ -15,14 +15,31 @@ export interface ProfileLayout {
 /** Profiles by the numbers in records. Profiles are added, never changed or removed. */
 export type Layout = ProfileLayout[];
 
+/** Terms beyond these are left out. */
+export const TERMS_MAX = 64;
+
 /** A scorer's numbers that were written last: the next are written as what differs. */
-export interface LastNumbers {
-  /** Scores by slot. */
-  readonly scores: number[];
+export class LastNumbers {
+  /** By slot. */
+  scores: Float64Array = unknown(TERMS_MAX);
   /** By place in `ScorerLayout.terms`. */
-  readonly terms: number[];
+  readonly terms: Float64Array = unknown(TERMS_MAX);
+
+  /** Makes room for the scores of slots below `slotsEnd`. */
+  reserve(slotsEnd: number): void {
+    if (slotsEnd <= this.scores.length) return;
+    const grown = unknown(2 * slotsEnd);
+    grown.set(this.scores);
+    this.scores = grown;
+  }
+
+  forget(): void {
+    this.scores.fill(Number.NaN);
+    this.terms.fill(Number.NaN);
+  }
 }
 
-export function noLastNumbers(): LastNumbers {
-  return { scores: [], terms: [] };
+/** Numbers that differ from all numbers. */
+function unknown(count: number): Float64Array {
+  return new Float64Array(count).fill(Number.NaN);
 }

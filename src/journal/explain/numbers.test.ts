@@ -29,18 +29,18 @@ describe('a list of numbers', () => {
     fc.assert(
       fc.property(fc.array(numberList, { maxLength: 8 }), (written) => {
         const log = new ByteLog();
-        const last: number[] = [];
+        const last = new Float64Array(SLOTS).fill(Number.NaN);
         for (const { slots, values } of written) {
           log.reserve(16);
           const list = { slots: Uint16Array.from(slots), count: slots.length };
           writeNumbers(log, Float64Array.from(values), list, last);
         }
         const reader = new ByteReader(log.take());
-        const read: number[] = [];
+        const read = new Float64Array(SLOTS).fill(Number.NaN);
         for (const { slots, values } of written) {
           readNumbers(reader, { slots: Uint16Array.from(slots), count: slots.length }, read);
           // A zero below nothing is a zero.
-          expect(slots.map((slot) => (read[slot] ?? Number.NaN) + 0)).toEqual(
+          expect(slots.map((slot) => (read[slot] ?? 0) + 0)).toEqual(
             values.map((value) => value + 0),
           );
         }
@@ -52,7 +52,7 @@ describe('a list of numbers', () => {
 
   it('takes one byte where nothing has changed', () => {
     const log = new ByteLog();
-    const last = Array.from({ length: 300 }, () => 0);
+    const last = new Float64Array(300);
     log.reserve(16);
     const list = { slots: Uint16Array.from({ length: 300 }, (_, slot) => slot), count: 300 };
     writeNumbers(log, new Float64Array(300), list, last);

@@ -26,12 +26,12 @@ export interface SlotList {
   readonly count: number;
 }
 
-/** Writes the first `count` values and brings `last`, which is by slot, up to date. */
+/** Writes the first `count` values and brings `last`, which is by slot with room for all, up to date. */
 export function writeNumbers(
   log: ByteLog,
-  values: ArrayLike<number>,
+  values: Float64Array,
   list: SlotList,
-  last: number[],
+  last: Float64Array,
 ): void {
   const { slots, count } = list;
   log.reserve(count * BYTES_PER_NUMBER);
@@ -58,7 +58,7 @@ export function writeNumbers(
   }
 }
 
-function codeOf(values: ArrayLike<number>, index: number, last: number | undefined): number {
+function codeOf(values: Float64Array, index: number, last: number | undefined): number {
   const value = values[index] as number;
   if (value === last) return SAME;
   if (index > 0 && value === values[index - 1]) return REPEATED;

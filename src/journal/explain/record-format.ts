@@ -1,3 +1,4 @@
+import { TERMS_MAX } from './layout.ts';
 import type { SlotList } from './numbers.ts';
 
 /**
@@ -36,9 +37,9 @@ export const TARGETS_MAX = 16;
 export const HEAD: SlotList = { slots: Uint16Array.of(0, 1), count: 2 };
 export const SCORE: SlotList = { slots: Uint16Array.of(2), count: 1 };
 
-const PLACES: Uint16Array = Uint16Array.from({ length: NONE }, (_, place) => place);
+const PLACES: Uint16Array = Uint16Array.from({ length: TERMS_MAX }, (_, place) => place);
 
 /** The places of so many terms. */
 export function placesOf(count: number): SlotList {
-  return { slots: PLACES, count: Math.min(count, PLACES.length) };
+  return { slots: PLACES, count };
 }

@@ -8,7 +8,7 @@ import type {
   ScoreTerms,
 } from '../../framework/scheduling.ts';
 import type { DecisionRing } from './decision-ring.ts';
-import { type LastNumbers, type Layout, noLastNumbers, type ScorerLayout } from './layout.ts';
+import { LastNumbers, type Layout, type ScorerLayout, TERMS_MAX } from './layout.ts';
 import { type SlotList, writeNumbers } from './numbers.ts';
 import { NO_SLOT, NONE, placesOf, TARGETS_MAX } from './record-format.ts';
 
@@ -20,12 +20,16 @@ const SLOTS_FIRST = 64;
 export class SlotBuffer implements SlotList {
   slots: Uint16Array = new Uint16Array(SLOTS_FIRST);
   count = 0;
+  /** Above all slots that it has had. */
+  slotsEnd = 0;
 
   fill(endpoints: readonly Endpoint[]): this {
     if (endpoints.length > this.slots.length) this.slots = new Uint16Array(2 * endpoints.length);
     this.count = endpoints.length;
     for (let index = 0; index < endpoints.length; index++) {
-      this.slots[index] = (endpoints[index] as Endpoint).slot;
+      const { slot } = endpoints[index] as Endpoint;
+      this.slots[index] = slot;
+      if (slot >= this.slotsEnd) this.slotsEnd = slot + 1;
     }
     return this;
   }
@@ -43,7 +47,7 @@ interface KnownProfile {
 interface KnownScorer {
   readonly scorer: Scorer;
   readonly layout: ScorerLayout;
-  last: LastNumbers;
+  readonly last: LastNumbers;
 }
 
 /** Writes what profiles did, as `record-format.ts` has it; numbers each when first seen. */
@@ -52,6 +56,7 @@ export class RunWriter {
   #layout: Layout = [];
   readonly #profiles = new WeakMap<SchedulingProfile, KnownProfile>();
   readonly #kept = new SlotBuffer();
+  #values = new Float64Array(TERMS_MAX);
 
   constructor(ring: DecisionRing) {
     this.#ring = ring;
@@ -67,19 +72,21 @@ export class RunWriter {
     return this.#known(profile).number;
   }
 
-  write(run: ProfileRun, targets: readonly ScoredEndpoint[], candidates: SlotList): void {
+  write(run: ProfileRun, targets: readonly ScoredEndpoint[], candidates: SlotBuffer): void {
     const { log, first } = this.#ring;
     const profile = this.#known(run.profile);
     const { scorers, segment } = profile;
     profile.segment = first;
     log.reserve(PART_BYTES_MAX);
     log.u8(profile.number);
-    if (segment !== first) for (const scorer of scorers) scorer.last = noLastNumbers();
+    if (segment !== first) for (const { last } of scorers) last.forget();
     const left = this.#writeFilters(run, candidates);
     if (left.count === 0) return;
     for (let at = 0; at < scorers.length; at++) {
-      const known = scorers[at] as KnownScorer;
-      writeNumbers(log, run.scores[at] as readonly number[], left, known.last.scores);
+      const { last } = scorers[at] as KnownScorer;
+      last.reserve(candidates.slotsEnd);
+      this.#fillIn(run.scores[at] as readonly number[]);
+      writeNumbers(log, this.#values, left, last.scores);
     }
     log.reserve(PART_BYTES_MAX);
     const count = Math.min(targets.length, TARGETS_MAX);
@@ -116,14 +123,30 @@ export class RunWriter {
   ): void {
     const { log } = this.#ring;
     const terms = termsOf(scorer, pick, context);
-    if (layout.terms.length === 0) layout.terms = Object.keys(terms);
+    if (layout.terms.length === 0) layout.terms = Object.keys(terms).slice(0, TERMS_MAX);
     const places = placesOf(layout.terms.length);
     log.reserve(PART_BYTES_MAX);
     log.u8(places.count);
     if (places.count === 0) return;
-    writeNumbers(log, Object.values(terms), places, last.terms);
+    this.#fillInTerms(terms, layout.terms);
+    writeNumbers(log, this.#values, places, last.terms);
     if (runnerUp === undefined) return;
-    writeNumbers(log, Object.values(termsOf(scorer, runnerUp, context)), places, last.terms);
+    this.#fillInTerms(termsOf(scorer, runnerUp, context), layout.terms);
+    writeNumbers(log, this.#values, places, last.terms);
+  }
+
+  // Numbers of all kinds go through one typed array: with arrays of several kinds the writing of
+  // numbers takes twice as long.
+  #fillIn(numbers: readonly number[]): void {
+    const count = numbers.length;
+    if (count > this.#values.length) this.#values = new Float64Array(2 * count);
+    for (let at = 0; at < count; at++) this.#values[at] = numbers[at] as number;
+  }
+
+  #fillInTerms(terms: ScoreTerms, names: readonly string[]): void {
+    for (let at = 0; at < names.length; at++) {
+      this.#values[at] = terms[names[at] as string] ?? Number.NaN;
+    }
   }
 
   #known(profile: SchedulingProfile): KnownProfile {
@@ -132,7 +155,7 @@ export class RunWriter {
     const scorers = profile.scorers.map(({ name, type, weight, scorer }) => ({
       scorer,
       layout: { name, type, weight, terms: [] },
-      last: noLastNumbers(),
+      last: new LastNumbers(),
     }));
     const filters = profile.filters.map(({ name }) => name);
     const layouts = scorers.map(({ layout }) => layout);

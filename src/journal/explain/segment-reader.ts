@@ -1,6 +1,6 @@
 import { ByteReader } from './bytes.ts';
 import type { Segment } from './decision-ring.ts';
-import { type LastNumbers, type Layout, noLastNumbers, type ProfileLayout } from './layout.ts';
+import { LastNumbers, type Layout, type ProfileLayout } from './layout.ts';
 import { readNumbers } from './numbers.ts';
 import { ENDING, FLAG, HEAD, NO_SLOT, NONE, placesOf, SCORE } from './record-format.ts';
 
@@ -58,15 +58,17 @@ export type RecordedEnding =
 export class SegmentReader {
   readonly #reader: ByteReader;
   readonly #layout: Layout;
+  readonly #slotsEnd: number;
   readonly #last = new Map<ProfileLayout, readonly LastNumbers[]>();
-  readonly #head: number[] = [];
+  readonly #head = new Float64Array(HEAD.count + SCORE.count);
   #candidates = new Uint16Array(0);
   #id = '';
   #model = '';
 
-  constructor({ bytes, layout }: Segment) {
+  constructor({ bytes, layout, endpoints }: Segment) {
     this.#reader = new ByteReader(bytes);
     this.#layout = layout;
+    this.#slotsEnd = endpoints.length;
   }
 
   /** `full` false leaves out scores, which take long to copy, of decisions only passed over. */
@@ -123,7 +125,7 @@ export class SegmentReader {
     if (count === 0) return { pick: [], runnerUp: [] };
     const next = (): readonly number[] => {
       readNumbers(this.#reader, placesOf(count), last.terms);
-      return [...last.terms];
+      return [...last.terms.subarray(0, count)];
     };
     return { pick: next(), runnerUp: runnerUp === undefined ? [] : next() };
   }
@@ -131,8 +133,9 @@ export class SegmentReader {
   #lastNumbers(profile: number): readonly LastNumbers[] {
     const layout = this.#layout[profile];
     if (layout === undefined) throw new RangeError(`the layout has no profile ${profile}`);
-    const last = this.#last.get(layout) ?? layout.scorers.map(noLastNumbers);
+    const last = this.#last.get(layout) ?? layout.scorers.map(() => new LastNumbers());
     this.#last.set(layout, last);
+    for (const each of last) each.reserve(this.#slotsEnd);
     return last;
   }
 
