@@ -215,7 +215,8 @@ describe('a recorded decision', () => {
     test.picker.route(makeRequest({ id: 'ours', headers: new Map([['x-request-id', id]]) }));
     test.picker.route(makeRequest({ id: 'ours-2' }));
     expect(test.explained(id)).toMatchObject({ id: 'ours', number: 0 });
-    expect(test.explained(id)?.requestId).toHaveLength(Math.min(id.length, 160));
+    const kept = id.replace('–', '?').slice(0, 160);
+    expect(test.explained(id)?.requestId).toBe(kept);
     expect(test.explained('ours-2')?.number).toBe(1);
   });
 });

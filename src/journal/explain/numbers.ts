@@ -66,7 +66,11 @@ function codeOf(values: Float64Array, index: number, last: number | undefined): 
 }
 
 /** Brings `last` up to date with a list that was written. */
-export function readNumbers(reader: ByteReader, { slots, count }: SlotList, last: number[]): void {
+export function readNumbers(
+  reader: ByteReader,
+  { slots, count }: SlotList,
+  last: Float64Array,
+): void {
   for (let index = 0; index < count; ) {
     const head = reader.u8();
     const code = head >> LENGTH_BITS;
