@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
-import { metricScore } from './scores/metric-scores.ts';
+import { metricScore } from './scores/normalize.ts';
 
 /** Prefers endpoints with more free KV memory: the free share is the score. */
 export const kvCacheUtilization: ScorerDefinition = defineScorer({

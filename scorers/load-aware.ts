@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
-import { metricScore } from './scores/metric-scores.ts';
+import { metricScore } from './scores/normalize.ts';
 
 /** Prefers endpoints with a short queue: 0.5 when empty, 0 from `threshold` waiting requests on. */
 export const loadAware: ScorerDefinition = defineScorer({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
-import { lowerMetricIsBetter } from './scores/metric-scores.ts';
+import { lowerMetricIsBetter } from './scores/normalize.ts';
 
 /** Prefers endpoints with fewer requests in their batch. */
 export const runningRequests: ScorerDefinition = defineScorer({

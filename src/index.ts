@@ -1,9 +1,10 @@
 // The package `pointsman`: a picker in the caller's process, and all that a plugin's author needs.
 
-export { lowerMetricIsBetter, metricScore } from '../scorers/scores/metric-scores.ts';
 export {
   cheaperIsBetter,
   lowerIsBetter,
+  lowerMetricIsBetter,
+  metricScore,
 } from '../scorers/scores/normalize.ts';
 export type {
   AttributeKey,

@@ -6,16 +6,18 @@ import type {
   SchedulerDefinition,
   ScorerDefinition,
 } from '../framework/plugin.ts';
-import { alwaysDisaggregate } from '../plugins/deciders/always-disaggregate.ts';
-import { alwaysMultimodal } from '../plugins/deciders/always-multimodal.ts';
+import { alwaysDisaggregate, alwaysMultimodal } from '../plugins/deciders/always.ts';
 import { byCost } from '../plugins/deciders/by-cost.ts';
 import { prefixBased } from '../plugins/deciders/prefix-based.ts';
 import { assignmentFilter } from '../plugins/filters/assignment.ts';
-import { byLabelFilter } from '../plugins/filters/by-label.ts';
 import { concurrencyDetector, utilizationDetector } from '../plugins/filters/detectors.ts';
 import { endpointAttributeFilter } from '../plugins/filters/endpoint-attribute.ts';
 import { headerBasedTestingFilter } from '../plugins/filters/header-based-testing.ts';
-import { byLabelSelectorFilter, labelSelectorFilter } from '../plugins/filters/label-selector.ts';
+import {
+  byLabelFilter,
+  byLabelSelectorFilter,
+  labelSelectorFilter,
+} from '../plugins/filters/label-selector.ts';
 import { prefixCacheAffinityFilter } from '../plugins/filters/prefix-cache-affinity.ts';
 import { decodeFilter, encodeFilter, prefillFilter } from '../plugins/filters/role.ts';
 import { roleMinimumFilter } from '../plugins/filters/role-minimum.ts';

@@ -1,7 +1,7 @@
 import type { Endpoint, EndpointId } from '../framework/endpoint.ts';
 import type { Candidates, Declined } from '../framework/plugin.ts';
 import type { Decision, ScoredEndpoint } from '../framework/scheduling.ts';
-import { disaggregationHeaders } from '../plugins/profile-handlers/disaggregation-headers.ts';
+import { disaggregationHeaders } from '../plugins/profile-handlers/disaggregation.ts';
 import type { DecisionMessage } from './messages.ts';
 
 /** A valid decision, with ids, as slots may be reused before it is applied. */

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { makeContext, makePool, makeRequest, makeRuntime } from '../../../test/makers.ts';
-import { alwaysDisaggregate } from './always-disaggregate.ts';
-import { alwaysMultimodal } from './always-multimodal.ts';
+import { alwaysDisaggregate, alwaysMultimodal } from './always.ts';
 import { prefixBased } from './prefix-based.ts';
 
 const [decode] = makePool([{}]);

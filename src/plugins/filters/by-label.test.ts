@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { makeContext, makePool, makeRuntime } from '../../../test/makers.ts';
-import { byLabelFilter } from './by-label.ts';
+import { byLabelFilter } from './label-selector.ts';
 
 const pool = makePool([{ labels: { tier: 'gold' } }, { labels: { tier: 'tin' } }, {}]);
 

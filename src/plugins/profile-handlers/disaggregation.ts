@@ -1,13 +1,13 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { ConfigError, type ConfigIssue, invariant } from '../../framework/error.ts';
 import type { HandlerParts } from '../../framework/plugin.ts';
+import { ENCODE_HEADER, PREFILL_HEADER } from '../../framework/routing.ts';
 import type {
   ProfileHandler,
   ProfileResult,
   SchedulingContext,
   SchedulingProfile,
 } from '../../framework/scheduling.ts';
-import { disaggregationHeaders } from './disaggregation-headers.ts';
 
 type Stage = 'decode' | 'prefill' | 'encode';
 
@@ -111,4 +111,20 @@ function faultsOf(
     issues.push({ path: 'deciders.prefill', message });
   }
   return issues;
+}
+
+/** Headers that name the endpoints of the other stages for the decoding server's sidecar. */
+export function disaggregationHeaders({
+  prefill,
+  encoders,
+}: {
+  readonly prefill: Endpoint | undefined;
+  readonly encoders: readonly Endpoint[];
+}): ReadonlyMap<string, string> {
+  const headers = new Map<string, string>();
+  if (prefill !== undefined) headers.set(PREFILL_HEADER, prefill.address);
+  if (encoders.length > 0) {
+    headers.set(ENCODE_HEADER, encoders.map(({ address }) => address).join(','));
+  }
+  return headers;
 }

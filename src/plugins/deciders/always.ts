@@ -7,3 +7,12 @@ export const alwaysDisaggregate: DeciderDefinition = defineDecider({
   config: z.strictObject({}),
   create: () => ({ separates: () => true }),
 });
+
+/** Serves the stage elsewhere for requests with images, video or sound: for encoders. */
+export const alwaysMultimodal: DeciderDefinition = defineDecider({
+  type: 'always-disagg-multimodal-decider',
+  config: z.strictObject({}),
+  create: () => ({
+    separates: (_decode, { request: { mediaItems = 0 } }) => mediaItems > 0,
+  }),
+});
