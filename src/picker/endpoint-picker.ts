@@ -1,3 +1,4 @@
+import type { Endpoint } from '../framework/endpoint.ts';
 import { RoutingError } from '../framework/error.ts';
 import type { Observer, ReplacementReport } from '../framework/plugin.ts';
 import type { InferenceRequest } from '../framework/request.ts';
@@ -9,7 +10,7 @@ import type {
   Router,
 } from '../framework/routing.ts';
 import type { Clock, Millis, Runtime } from '../framework/runtime.ts';
-import type { Decision } from '../framework/scheduling.ts';
+import type { Decision, SchedulingContext } from '../framework/scheduling.ts';
 import { ActiveCores, type Challenger, type Generation } from './active-cores.ts';
 import {
   type Cycle,
@@ -127,14 +128,13 @@ export class EndpointPicker implements Router, BookingRouter {
     const at = this.clock.begin();
     try {
       const cycle = this.#cycleOf(request, options, at);
-      if (cycle.context === undefined) throw this.#refuse(cycle, noCandidates(cycle, this.pool));
+      const context = this.#contextOf(cycle);
       const { core, challenger } = cycle.generation;
       const startedAt = this.#options.stopwatch?.now();
       try {
-        cycle.decision = core.scheduler.schedule(cycle.candidates, cycle.context);
+        cycle.decision = core.scheduler.schedule(cycle.candidates, context);
       } catch (error) {
-        this.#measure(cycle, startedAt);
-        const refused = this.#refuse(cycle, error);
+        const refused = this.#refuse(cycle, error, startedAt);
         if (challenger === undefined || error instanceof RoutingError) throw refused;
         // The core in charge decides what the challenger failed to decide.
         challenger.onThrown(request, error);
@@ -158,13 +158,12 @@ export class EndpointPicker implements Router, BookingRouter {
     const at = this.clock.begin();
     try {
       const cycle = this.#cycleOf(request, options, at);
-      if (cycle.context === undefined) throw this.#refuse(cycle, noCandidates(cycle, this.pool));
+      this.#contextOf(cycle);
       const startedAt = this.#options.stopwatch?.now();
       try {
         cycle.decision = observedDecision(destination, cycle.candidates);
       } catch (error) {
-        this.#measure(cycle, startedAt);
-        throw this.#refuse(cycle, error);
+        throw this.#refuse(cycle, error, startedAt);
       }
       this.#measure(cycle, startedAt);
       return this.#conclude(cycle, cycle.decision);
@@ -193,7 +192,8 @@ export class EndpointPicker implements Router, BookingRouter {
   place(cycle: Cycle, decision: Decision): RoutedRequest {
     this.clock.begin();
     try {
-      return reserveRequest(cycle, decision, this.#parts);
+      const endpoint = primaryOf(decision, cycle.candidates.length);
+      return reserveRequest(cycle, { decision, endpoint }, this.#parts);
     } finally {
       this.clock.end();
     }
@@ -247,7 +247,15 @@ export class EndpointPicker implements Router, BookingRouter {
     cycle.durationMs = (this.#options.stopwatch?.now() ?? startedAt) - startedAt;
   }
 
-  #refuse(cycle: Cycle, error: unknown): unknown {
+  /** The context of the cycle. Publishes and throws where there is no candidate. */
+  #contextOf(cycle: Cycle): SchedulingContext {
+    if (cycle.context !== undefined) return cycle.context;
+    throw this.#refuse(cycle, noCandidates(cycle, this.pool));
+  }
+
+  /** Publishes the cycle as refused, and returns what to throw. */
+  #refuse(cycle: Cycle, error: unknown, startedAt?: Millis): unknown {
+    this.#measure(cycle, startedAt);
     cycle.error = error;
     this.#publish(cycle);
     return error;
@@ -258,12 +266,13 @@ export class EndpointPicker implements Router, BookingRouter {
   }
 
   #conclude(cycle: Cycle, decision: Decision): RoutedRequest {
+    let endpoint: Endpoint;
     try {
-      primaryOf(decision, cycle.candidates.length);
+      endpoint = primaryOf(decision, cycle.candidates.length);
     } catch (error) {
       throw this.#refuse(cycle, error);
     }
     this.#publish(cycle);
-    return reserveRequest(cycle, decision, this.#parts);
+    return reserveRequest(cycle, { decision, endpoint }, this.#parts);
   }
 }

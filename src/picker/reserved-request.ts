@@ -5,7 +5,7 @@ import type { InferenceRequest, PromptBlocks } from '../framework/request.ts';
 import type { RoutedRequest } from '../framework/routing.ts';
 import type { Millis, Timer } from '../framework/runtime.ts';
 import type { Decision } from '../framework/scheduling.ts';
-import { type Cycle, primaryOf } from './cycle.ts';
+import type { Cycle } from './cycle.ts';
 import type { EndpointPool } from './endpoint-pool.ts';
 import type { EngineModel } from './engine-model/engine-model.ts';
 import type { EventClock } from './event-clock.ts';
@@ -33,15 +33,14 @@ export interface ReserveParts extends Pick<ReservedRequestParts, 'pool' | 'clock
   readonly engineModel: EngineModel;
 }
 
-/** Reserves for a cycle by this decision. Throws `saturated` where it names no endpoint. */
+/** Reserves for a cycle by this decision, whose primary is `endpoint`. */
 export function reserveRequest(
-  { number, at, request, candidates, context, generation, options }: Cycle,
-  decision: Decision,
+  { number, at, request, context, generation, options }: Cycle,
+  { decision, endpoint }: { readonly decision: Decision; readonly endpoint: Endpoint },
   { ledger, engineModel, ...parts }: ReserveParts,
 ): ReservedRequest {
   const { firstTokenSeen = false, endSeen = true } = options;
   const { prefill, encoders = [] } = decision;
-  const endpoint = primaryOf(decision, candidates.length);
   const cachedAt = (held: Endpoint): number => generation.core.cachedTokens(held, context);
   const cachedTokens = cachedAt(endpoint);
   const computes = prefill && { endpoint: prefill, cachedTokens: cachedAt(prefill) };

@@ -1,24 +1,13 @@
 import type { DecisionRecorder } from '../../journal/explain/decision-recorder.ts';
 import type { Segment } from '../../journal/explain/decision-ring.ts';
-import {
-  type Explanation,
-  explain,
-  type Outcome,
-  outcomeOf,
-} from '../../journal/explain/explanation.ts';
+import { type Explanation, explain, outcomeOf } from '../../journal/explain/explanation.ts';
 import { findDecision } from '../../journal/explain/find-decision.ts';
 import { type RecordedDecision, SegmentReader } from '../../journal/explain/segment-reader.ts';
 import { HttpError } from './admin-server.ts';
 
-export interface DecisionLine {
-  readonly number: number;
-  readonly id: string;
-  readonly requestId: string;
-  readonly wallMs: number;
-  readonly model: string;
-  readonly promptTokens: number;
+/** An explanation without its details. */
+export interface DecisionLine extends Omit<Explanation, 'streaming' | 'candidates' | 'profiles'> {
   readonly candidates: number;
-  readonly outcome: Outcome;
 }
 
 export interface DecisionList {
