@@ -38,7 +38,7 @@ interface Pool {
 
 /** Starts a picker for servers in these states, and waits until it has a sample of each. */
 async function poolOf(...states: readonly ServerState[]): Promise<Pool> {
-  const servers = await Promise.all(states.map(startMetricServer));
+  const servers = await Promise.all(states.map((state) => startMetricServer(state)));
   for (const server of servers) stops.push(server.stop);
   const addresses = servers.map(({ address }) => address);
   const folder = mkdtempSync(join(tmpdir(), 'pointsman-hermetic-'));

@@ -15,6 +15,7 @@ import { startServe } from '../src/serve/serve.ts';
 import { health } from './support/grpc-health.ts';
 import { installManifestCrds } from './support/manifest-crds.ts';
 import { type Manifest, manifestToolsOrSkip } from './support/manifest-tools.ts';
+import { type MetricServer, startMetricServer } from './support/metric-servers.ts';
 import {
   configOfAccount,
   type Permission,
@@ -31,6 +32,9 @@ const binaries = kubernetesOrSkip();
 const tools = manifestToolsOrSkip();
 const ACCOUNT = 'pointsman';
 const POOL = 'my-pool';
+/** Used by this file alone, because the port is that of the pool in the manifests. */
+const POD_IP = '127.0.6.1';
+const TARGET_PORT = 8000;
 const LEASE = `epp-${NAMESPACE}-${POOL}.llm-d.ai`;
 const CONFIG = join(import.meta.dirname, '../deploy/disaggregation.yaml');
 const CONFORMANCE = join(import.meta.dirname, '../deploy/conformance.yaml');
@@ -49,9 +53,12 @@ describe.skipIf(binaries === undefined || tools === undefined)(
   () => {
     let server: ApiServer;
     let config: KubeConfig;
+    /** It answers scrapes, so that the picker warns of missing permissions only. */
+    let pod: MetricServer;
 
     beforeAll(async () => {
       if (binaries === undefined) return;
+      pod = await startMetricServer({ queue: 0, kv: 0 }, { host: POD_IP, port: TARGET_PORT });
       server = await startApiServer(binaries);
       await installManifestCrds(server.config);
       const kept = manifests.filter(({ kind }) => [...APPLIED, 'InferencePool'].includes(kind));
@@ -59,11 +66,12 @@ describe.skipIf(binaries === undefined || tools === undefined)(
       const hand = new ClusterHand(server.config);
       await hand.createNode('n1', { 'topology.kubernetes.io/zone': 'a' });
       const labels = { app: 'vllm', 'llm-d.ai/role': 'decode' };
-      await hand.createReadyPod('a', { labels, ip: '127.0.6.1', node: 'n1' });
+      await hand.createReadyPod('a', { labels, ip: POD_IP, node: 'n1' });
       config = await configOfAccount(server.config, ACCOUNT);
     });
     afterAll(async () => {
       await server?.stop();
+      await pod?.stop();
       rmSync(folder, { recursive: true });
     });
 

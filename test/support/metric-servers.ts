@@ -16,12 +16,11 @@ export interface MetricServer {
   stop(): Promise<void>;
 }
 
-/** A model server that serves only its metrics, with vLLM's names. */
-export async function startMetricServer({
-  queue,
-  kv,
-  adapters,
-}: ServerState): Promise<MetricServer> {
+/** A model server that serves only its metrics, with vLLM's names. Selects a free port if 0. */
+export async function startMetricServer(
+  { queue, kv, adapters }: ServerState,
+  { host, port }: { readonly host: string; readonly port: number } = { host: '127.0.0.1', port: 0 },
+): Promise<MetricServer> {
   const lines = [
     `vllm:num_requests_waiting{model_name="m"} ${queue}`,
     'vllm:num_requests_running{model_name="m"} 0',
@@ -35,9 +34,9 @@ export async function startMetricServer({
   ];
   const server = createServer((_request, response) => void response.end(`${lines.join('\n')}\n`));
   server.keepAliveTimeout = 60_000;
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(port, host, resolve));
   return {
-    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    address: `${host}:${(server.address() as AddressInfo).port}`,
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
