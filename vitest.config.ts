@@ -1,9 +1,21 @@
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { REPORT_FILE, TEST_LOG_FILE } from './test/test-log.ts';
+import { TestLogReporter } from './test/test-log-reporter.ts';
 
 const long = process.env['POINTSMAN_LONG_TESTS'] === '1';
+/** Where `test/run.ts` wants reports. */
+const reports = process.env['POINTSMAN_TEST_REPORTS'];
 
 export default defineConfig({
   test: {
+    ...(reports !== undefined && {
+      reporters: [
+        'default',
+        ['json', { outputFile: join(reports, REPORT_FILE) }],
+        new TestLogReporter(join(reports, TEST_LOG_FILE)),
+      ],
+    }),
     // `dist` has a compiled copy of every test, which must not run.
     include: ['{src,scorers,stub-server,bench,test}/**/*.test.ts'],
     exclude: long ? [] : ['**/*.long.test.ts'],
@@ -12,7 +24,8 @@ export default defineConfig({
     pool: 'forks',
     // The machines have two cores, and a test with Envoy uses more than one.
     maxWorkers: 2,
-    testTimeout: long ? 600_000 : 30_000,
+    // Against tests that hang; other work on the machine makes every test several times slower.
+    testTimeout: long ? 600_000 : 120_000,
     // The first hook that needs Envoy downloads it.
     hookTimeout: 300_000,
     teardownTimeout: 10_000,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { type TestEvent, unendedTests } from './test-log.ts';
 
 export interface TestCounts {
   readonly passed: number;
@@ -34,6 +35,17 @@ export function countTests(report: string): TestCounts {
     passed: numbers.numPassedTests,
     failed: numbers.numFailedTests + brokenFiles,
     skipped: numbers.numPendingTests + numbers.numTodoTests,
+  };
+}
+
+/** The same of a run that was stopped before its report; tests that have not ended have failed. */
+export function countEvents(events: readonly TestEvent[]): TestCounts {
+  const count = (...kinds: readonly string[]): number =>
+    events.filter(({ event }) => kinds.includes(event)).length;
+  return {
+    passed: count('passed'),
+    failed: count('failed', 'error') + unendedTests(events).length,
+    skipped: count('skipped'),
   };
 }
 

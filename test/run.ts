@@ -4,21 +4,25 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { buildKubernetes } from '../bench/support/kubernetes-binaries.ts';
-import { closingLine, countTests, type TestCounts } from './count-tests.ts';
+import { closingLine, countEvents, countTests, type TestCounts } from './count-tests.ts';
 import { figureTable } from './figure-table.ts';
 import { buildManifestTools } from './support/manifest-tools.ts';
+import { failureSummary, REPORT_FILE, readTestLog, TEST_LOG_FILE } from './test-log.ts';
 
 /**
  * `npm test`: runs vitest, prints the figures that tests have measured beside the promised ones,
- * and ends with one line such as `212 passed, 0 failed` for machines. `--long` adds the
+ * names what failed with the first lines of each error, and ends with one line such as `212 passed, 0 failed` for machines. `--long` adds the
  * `*.long.test.ts` files. `--kubernetes` first builds a real API server if there is none. All other
  * arguments, such as a file name or `-t`, go to vitest.
  */
 
 /** The oldest Node that runs TypeScript, which tests of the command line need. */
 const NODE_MIN: readonly [number, number] = [22, 18];
-/** Limit of a run; long tests run at night and have another limit. */
-const LIMIT_MS = 10 * 60_000;
+/**
+ * Limit of a run, against tests that hang. Two idle cores need less than 10 minutes; a machine with
+ * other work may need several times that. Long tests run at night and have another limit.
+ */
+const LIMIT_MS = 45 * 60_000;
 /** Time for vitest to end its workers before SIGKILL. */
 const STOP_MS = 10_000;
 const LONG_LIMIT_MS = 3 * 60 * 60_000;
@@ -37,19 +41,29 @@ function nodeFault(): string | undefined {
   );
 }
 
-function runVitest(args: readonly string[], long: boolean, report: string): Promise<number> {
+interface Ended {
+  readonly exitCode: number;
+  readonly stopped: boolean;
+}
+
+function runVitest(args: readonly string[], long: boolean, folder: string): Promise<Ended> {
   const vitest = join(
     dirname(createRequire(import.meta.url).resolve('vitest/package.json')),
     'vitest.mjs',
   );
-  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
-  const child = spawn(process.execPath, [vitest, 'run', ...reporters, ...args], {
+  const child = spawn(process.execPath, [vitest, 'run', ...args], {
     cwd: root,
     stdio: 'inherit',
-    env: { ...process.env, POINTSMAN_LONG_TESTS: long ? '1' : '0' },
+    env: {
+      ...process.env,
+      POINTSMAN_LONG_TESTS: long ? '1' : '0',
+      POINTSMAN_TEST_REPORTS: folder,
+    },
   });
+  let stopped = false;
   const limitMs = long ? LONG_LIMIT_MS : LIMIT_MS;
   const limit = setTimeout(() => {
+    stopped = true;
     process.stderr.write(
       `the tests took longer than ${limitMs / 60_000} minutes and were stopped\n`,
     );
@@ -60,20 +74,37 @@ function runVitest(args: readonly string[], long: boolean, report: string): Prom
     child.once('error', reject);
     child.once('exit', (code) => {
       clearTimeout(limit);
-      resolve(code ?? 1);
+      resolve({ exitCode: code ?? 1, stopped });
     });
   });
 }
 
-function readCounts(report: string): TestCounts {
+function readReport(path: string): string | undefined {
   try {
-    return countTests(readFileSync(report, 'utf8'));
+    return readFileSync(path, 'utf8');
   } catch (error) {
     process.stderr.write(
       `cannot read the report of vitest: ${error instanceof Error ? error.message : String(error)}\n`,
     );
-    return { passed: 0, failed: 0, skipped: 0 };
+    return undefined;
   }
+}
+
+/** Prints the figures and what failed. Returns the counts for the closing line. */
+function summarize(folder: string, { exitCode, stopped }: Ended): TestCounts {
+  const report = readReport(join(folder, REPORT_FILE));
+  const events = readTestLog(join(folder, TEST_LOG_FILE));
+  const counts = report === undefined ? countEvents(events) : countTests(report);
+  if (report !== undefined) process.stdout.write(figureTable(report) ?? '');
+  const nothingRan = counts.passed + counts.failed === 0;
+  let summary = failureSummary(events);
+  if (nothingRan) summary += 'NO TEST RAN\n';
+  if (stopped) summary += 'STOPPED: the run took longer than its limit\n';
+  if (exitCode !== 0 && summary === '') summary = `VITEST ENDED with exit code ${exitCode}\n`;
+  process.stdout.write(summary);
+  // An error outside all tests, or an incomplete report, counts as one failed test.
+  const uncounted = counts.failed === 0 && (exitCode !== 0 || nothingRan) ? 1 : 0;
+  return { ...counts, failed: counts.failed + uncounted };
 }
 
 /** Builds a real API server before the tests, outside their time limit. Returns why it cannot. */
@@ -106,17 +137,7 @@ async function main(): Promise<void> {
   }
   const folder = mkdtempSync(join(tmpdir(), 'pointsman-tests-'));
   try {
-    const report = join(folder, 'report.json');
-    const exitCode = await runVitest(args, long, report);
-    const counts = readCounts(report);
-    if (counts.passed + counts.failed > 0) {
-      process.stdout.write(figureTable(readFileSync(report, 'utf8')) ?? '');
-    }
-    const nothingRan = counts.passed + counts.failed === 0;
-    if (nothingRan) process.stderr.write('no test ran\n');
-    // An error outside all tests, or an incomplete report, counts as one failed test.
-    const uncounted = counts.failed === 0 && (exitCode !== 0 || nothingRan) ? 1 : 0;
-    const total = { ...counts, failed: counts.failed + uncounted };
+    const total = summarize(folder, await runVitest(args, long, folder));
     process.stdout.write(`${closingLine(total)}\n`);
     process.exitCode = total.failed === 0 ? 0 : 1;
   } finally {

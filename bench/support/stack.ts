@@ -102,11 +102,14 @@ export async function inFlightAt(metricsPort: number): Promise<number> {
   return endpoints.reduce((sum, { inFlight }) => sum + inFlight.requests, 0);
 }
 
-/** Asks 40 times a second until the answer is right. Fails with the last answer. */
+/**
+ * Asks 40 times a second until the answer is right. Fails with the last answer, by default after a
+ * minute: a busy machine may need that long.
+ */
 export async function eventually<T>(
   ask: () => T | Promise<T>,
   right: (answer: T) => boolean,
-  attempts = 400,
+  attempts = 2400,
 ): Promise<T> {
   let answer = await ask();
   for (let attempt = 0; attempt < attempts && !right(answer); attempt++) {
