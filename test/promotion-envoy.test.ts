@@ -124,7 +124,7 @@ describe.skipIf(binary === undefined)('promotion, behind a real Envoy', () => {
   });
 
   it('ends when the scheduler throws, and the configuration in charge decides the request', async () => {
-    await admin(`/promote?shadow=${encodeURIComponent(crashing)}`, 'POST');
+    await admin(`/promote?shadow=${encodeURIComponent(crashing)}&percent=100`, 'POST');
     await requestsUntil(async () => (await status()).shadow === undefined);
     expect((await status()).events.at(-1)).toMatchObject({
       what: 'demoted',

@@ -229,10 +229,10 @@ describe('shadow top', () => {
       bestTtftMs: 3800,
       calibration,
     };
-    const gain = { decisions: 100, percent: 20, lowPercent: 15, highPercent: 25 };
-    const parity = { all, kinds: { 'model m': all }, calibration: [], gain };
+    const gain = { decisions: 100, percent: 20, meanMs: 10, lowPercent: 15, highPercent: 25 };
+    const parity = { all, kinds: { 'model m': all }, calibration: [], gain, ownDecisions: 30 };
     const status = { name: 'mine.yaml', running: false, parity, restarts: 2, dropped: 7 };
-    const [, line, kind] = shadowTable([status]).split('\n');
+    const [, line, own, kind] = shadowTable([status]).split('\n');
     expect(line?.split(/\s{2,}/)).toEqual([
       'mine.yaml (down)',
       '200',
@@ -244,6 +244,7 @@ describe('shadow top', () => {
       '2',
       '7',
     ]);
+    expect(own).toBe('  decided by itself 30, not compared');
     expect(kind).toContain('model m');
   });
 });

@@ -58,7 +58,7 @@ function promotionCommand(name: 'promote' | 'demote' | 'promotion', about: strin
   if (name === 'promote') {
     command
       .argument('<shadow>', 'name of the shadow, as given to --shadow')
-      .option('--percent <n>', 'percentage of requests that it decides', '100');
+      .requiredOption('--percent <n>', 'percentage of requests that it decides, from 0 to 100');
   }
   return command.action(async (...given: readonly unknown[]) => {
     const { admin, json, percent } = command.opts<Flags & { percent: string }>();
@@ -101,6 +101,8 @@ export function shadowTable(shadows: readonly ShadowStatus[]): string {
     lines.push([`${name}${state}`, ...all, String(restarts), String(dropped)]);
     const { undecided = 0 } = parity?.replacement ?? {};
     if (undecided > 0) lines.push([`  undecided ${undecided}`]);
+    const own = parity?.ownDecisions ?? 0;
+    if (own > 0) lines.push([`  decided by itself ${own}, not compared`]);
     for (const [kind, each] of Object.entries(parity?.kinds ?? {})) {
       lines.push([`  ${kind}`, ...cellsOf(each)]);
     }

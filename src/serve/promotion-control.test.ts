@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { planFrom } from '../catalogue/plan.ts';
-import { readPromotionRule } from './promotion-control.ts';
+import type { Promotion } from '../lab/promotion/promotion.ts';
+import { promotionActions, readPromotionRule } from './promotion-control.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'pointsman-rule-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -44,5 +45,19 @@ describe('the file with a rule of promotion', () => {
     ['no YAML', 'shadow: [', /line/],
   ])('is refused with %s', (_, text, sentence) => {
     expect(read(text)).toThrow(sentence);
+  });
+});
+
+describe('the action that promotes', () => {
+  it.each([
+    ['shadow=default', /percent is missing: use/],
+    ['shadow=default&percent=', /it must be a number from 0 to 100/],
+    ['shadow=default&percent=101', /percent is 101; it must be/],
+    ['percent=5', /shadow is missing/],
+  ])('[V71] refuses %s and promotes nothing', (query, sentence) => {
+    const promote = promotionActions({
+      promote: () => expect.fail('it was promoted'),
+    } as unknown as Promotion).get('/promote');
+    expect(() => promote?.(new URLSearchParams(query))).toThrow(sentence);
   });
 });

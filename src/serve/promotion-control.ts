@@ -71,6 +71,8 @@ export class PromotionControl {
       clock,
       onEvent: ({ what, ...event }) =>
         what === 'demoted' ? log.warn(event, 'shadow demoted') : log.info(event, 'shadow promoted'),
+      onWaiting: (waitsFor) =>
+        log.info({ shadow: rule?.shadow, waitsFor }, 'the promotion rule waits'),
     });
     return this.#promotion;
   }
@@ -82,11 +84,12 @@ export function promotionActions(
 ): ReadonlyMap<string, (query: URLSearchParams) => unknown> {
   const promote = (query: URLSearchParams): PromotionStatus => {
     const shadow = query.get('shadow');
-    const percent = query.get('percent') ?? '100';
-    if (shadow === null) {
-      throw new HttpError(400, 'shadow is missing: use /promote?shadow=<name>&percent=5');
+    const percent = query.get('percent');
+    if (shadow === null || percent === null) {
+      const missing = shadow === null ? 'shadow' : 'percent';
+      throw new HttpError(400, `${missing} is missing: use /promote?shadow=<name>&percent=5`);
     }
-    if (!(Number(percent) >= 0 && Number(percent) <= 100)) {
+    if (percent.trim() === '' || !(Number(percent) >= 0 && Number(percent) <= 100)) {
       throw new HttpError(400, `percent is ${percent}; it must be a number from 0 to 100`);
     }
     promotion.promote(shadow, Number(percent));

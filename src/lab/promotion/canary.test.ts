@@ -6,6 +6,7 @@ import type { InferenceRequest } from '../../framework/request.ts';
 import type { DecisionEvent } from '../../picker/journal.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { CANARY_HEADER, Canary } from './canary.ts';
+import { RecentFailures } from './recent-failures.ts';
 
 const endpoint = makeEndpoint('a');
 const load = { requests: 0, pendingPrefillTokens: 0, contextTokens: 0 };
@@ -92,6 +93,37 @@ describe('a canary', () => {
       challenger: { requests: 1, failed: 1 },
       incumbent: { requests: 0 },
     });
+  });
+
+  it('[V74] counts recent failures of the configuration in charge before a promotion, too', () => {
+    const canary = new Canary(seededRandom(4));
+    const done = (id: string, outcome: 'completed' | 'failed') => {
+      const request = makeRequest({ id });
+      canary.takes(request);
+      canary.onDone(routedOf(request), 200, outcome);
+    };
+    for (let n = 0; n < 100; n++) done(`before${n}`, n < 3 ? 'failed' : 'completed');
+    canary.setShare(100);
+    for (let n = 0; n < 50; n++) done(`after${n}`, n < 20 ? 'failed' : 'completed');
+    expect(canary.outcomes().recent).toEqual({
+      incumbent: { requests: 100, failed: 3 },
+      challenger: { requests: 50, failed: 20 },
+    });
+    const late = makeRequest({ id: 'late' });
+    canary.takes(late);
+    canary.setShare(undefined);
+    canary.onDone(routedOf(late), 300, 'failed');
+    expect(canary.outcomes().recent.incumbent.failed).toBe(3);
+    canary.onAdopted();
+    expect(canary.outcomes().recent.incumbent).toEqual({ requests: 0, failed: 0 });
+  });
+
+  it('[V74] weighs recent requests more than old ones', () => {
+    const recent = new RecentFailures();
+    for (let n = 0; n < 1_000_000; n++) recent.ended(false);
+    for (let n = 0; n < 1000; n++) recent.ended(true);
+    const { requests, failed } = recent.report();
+    expect(failed / requests).toBeGreaterThan(0.09);
   });
 
   it('resets its counts when the share changes, and ignores requests from before', () => {

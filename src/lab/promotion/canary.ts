@@ -5,6 +5,7 @@ import type { Random } from '../../framework/runtime.ts';
 import type { DecisionEvent, JournalSubscriber } from '../../picker/journal.ts';
 import { ArmTally } from './arm-tally.ts';
 import type { ArmReports } from './promotion-rule.ts';
+import { RecentFailures } from './recent-failures.ts';
 
 /** Request header: `challenger` or `incumbent` chooses which decides, whatever the share. */
 export const CANARY_HEADER = 'x-pointsman-canary';
@@ -21,7 +22,14 @@ export class Canary implements JournalSubscriber {
   #percent: number | undefined;
   /** Which of the two decides a request. Kept, because it is asked before and during the cycle. */
   #arms = new WeakMap<InferenceRequest, Arm>();
+  /** Those from before the last change of the share. */
+  #earlierArms = new WeakMap<InferenceRequest, Arm>();
   #tallies: Record<Arm, ArmTally> = { incumbent: new ArmTally(), challenger: new ArmTally() };
+  /** That of the configuration in charge counts while nothing is promoted, too. */
+  #recent: Record<Arm, RecentFailures> = {
+    incumbent: new RecentFailures(),
+    challenger: new RecentFailures(),
+  };
   /** The tally of a request; none for requests from before a change of the share. */
   #counted = new WeakMap<InferenceRequest, ArmTally>();
   #answered = new WeakSet<Routed>();
@@ -30,18 +38,35 @@ export class Canary implements JournalSubscriber {
     this.#random = random;
   }
 
-  /** Sets the challenger's percentage; undefined for no challenger. Resets all counts. */
+  /**
+   * Sets the challenger's percentage; undefined for no challenger. Resets all counts but the recent
+   * failures of the configuration in charge.
+   */
   setShare(percent: number | undefined): void {
     this.#percent = percent;
+    this.#earlierArms = this.#arms;
     this.#arms = new WeakMap();
     this.#tallies = { incumbent: new ArmTally(), challenger: new ArmTally() };
+    this.#recent.challenger = new RecentFailures();
     this.#counted = new WeakMap();
     this.#answered = new WeakSet();
   }
 
+  /** Another configuration is in charge: the failures of the last one say nothing about it. */
+  onAdopted(): void {
+    this.#recent.incumbent = new RecentFailures();
+  }
+
   outcomes(): ArmReports {
     const { challenger, incumbent } = this.#tallies;
-    return { challenger: challenger.report(), incumbent: incumbent.report() };
+    return {
+      challenger: challenger.report(),
+      incumbent: incumbent.report(),
+      recent: {
+        challenger: this.#recent.challenger.report(),
+        incumbent: this.#recent.incumbent.report(),
+      },
+    };
   }
 
   /** Whether the challenger decides the request. The answer for a request never changes. */
@@ -59,12 +84,12 @@ export class Canary implements JournalSubscriber {
 
   /** A refused request is never routed: it counts as failed. */
   onDecision({ request, error }: DecisionEvent): void {
-    if (error instanceof RoutingError) this.#counted.get(request)?.ended(true);
+    if (error instanceof RoutingError) this.#ended(request, true);
   }
 
   /** Leaves the request to the plan in charge, and counts it as a failure of the challenger. */
   fallBack(request: InferenceRequest): void {
-    this.#counted.get(request)?.ended(true);
+    this.#ended(request, true);
     this.#counted.delete(request);
     this.#arms.set(request, 'incumbent');
   }
@@ -77,10 +102,20 @@ export class Canary implements JournalSubscriber {
   }
 
   onDone(routed: Routed, at: number, outcome: Outcome): void {
+    if (outcome === 'aborted') return;
+    this.#ended(routed.request, outcome === 'failed');
     const tally = this.#counted.get(routed.request);
-    if (tally === undefined || outcome === 'aborted') return;
-    tally.ended(outcome === 'failed');
+    if (tally === undefined) return;
     if (outcome === 'completed' && !this.#answered.has(routed)) tally.answered(at - routed.at);
+  }
+
+  /** Counts a request that was chosen at random, and each request while nothing is promoted. */
+  #ended(request: InferenceRequest, failed: boolean): void {
+    const tally = this.#counted.get(request);
+    const promoted = this.#percent !== undefined;
+    if (tally === undefined && (promoted || this.#earlierArms.has(request))) return;
+    tally?.ended(failed);
+    this.#recent[this.#arms.get(request) ?? 'incumbent'].ended(failed);
   }
 
   #draw({ id }: InferenceRequest): Arm {

@@ -7,6 +7,8 @@ export interface GainReport {
    * second is better; with its 95 % interval.
    */
   readonly percent: number;
+  /** The same in milliseconds of the mean; NaN before the first decision. */
+  readonly meanMs: number;
   /** NaN until there are enough decisions. */
   readonly lowPercent: number;
   readonly highPercent: number;
@@ -44,15 +46,17 @@ export class PairedGain {
   report(): GainReport {
     const decisions = this.#decisions;
     const perMs = 100 / (this.#primaryMs / decisions);
-    const percent = (this.#gainMs / decisions) * perMs;
+    const meanMs = this.#gainMs / decisions;
+    const percent = meanMs * perMs;
     if (this.#batches < BATCHES_MIN) {
-      return { decisions, percent, lowPercent: Number.NaN, highPercent: Number.NaN };
+      return { decisions, percent, meanMs, lowPercent: Number.NaN, highPercent: Number.NaN };
     }
     const variance = this.#batchSquares / (this.#batches - 1);
     const plusMinus = STUDENT * Math.sqrt(variance / this.#batches) * perMs;
     return {
       decisions,
       percent,
+      meanMs,
       lowPercent: percent - plusMinus,
       highPercent: percent + plusMinus,
     };

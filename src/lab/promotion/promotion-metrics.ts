@@ -1,6 +1,7 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { ArmReport } from './arm-tally.ts';
 import type { Promotion } from './promotion.ts';
+import type { PromotionCondition } from './promotion-conditions.ts';
 
 /** Puts the share of a promoted shadow and the outcomes of both arms on the metrics page. */
 export function registerPromotionMetrics(registry: Registry, promotion: Promotion): void {
@@ -36,4 +37,30 @@ export function registerPromotionMetrics(registry: Registry, promotion: Promotio
   );
   arms('failed', 'Requests that failed or were refused.', (a) => a.failed);
   arms('latency_mean_ms', 'Mean time to the first token.', (a) => a.latency.meanMs);
+  registerConditions(registry, promotion);
+}
+
+/** One line for each condition of the rule; none while no rule is active. */
+function registerConditions(registry: Registry, promotion: Promotion): void {
+  const gauge = (
+    name: string,
+    help: string,
+    read: (condition: PromotionCondition) => number,
+  ): void => {
+    new Gauge({
+      name: `pointsman_promotion_condition_${name}`,
+      help,
+      labelNames: ['condition'],
+      registers: [registry],
+      collect() {
+        this.reset();
+        for (const each of promotion.status().conditions) {
+          this.set({ condition: each.name }, read(each));
+        }
+      },
+    });
+  };
+  gauge('met', '1 for a condition of the rule that is met, else 0.', ({ met }) => (met ? 1 : 0));
+  gauge('value', 'What there is; of the gain the lower end in percent.', ({ value }) => value);
+  gauge('needed', 'What the rule asks for; of faults the most.', ({ needed }) => needed);
 }

@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { type ArmReport, ArmTally } from './arm-tally.ts';
+import { beginConditions, stepCondition, waitsFor } from './promotion-conditions.ts';
 import { demotionReason, promotionReason, promotionRule } from './promotion-rule.ts';
+import type { FailureCount } from './recent-failures.ts';
 
 const rule = promotionRule.parse({ shadow: 'mine.yaml' });
-const gain = { decisions: 10_000, percent: 5, lowPercent: 3.1, highPercent: 7 };
+const gain = { decisions: 10_000, percent: 5, meanMs: 9, lowPercent: 3.1, highPercent: 7 };
 
 function arm(requests: number, meanMs: number, failed = 0, seed = 1): ArmReport {
   const random = seededRandom(seed);
@@ -16,6 +18,9 @@ function arm(requests: number, meanMs: number, failed = 0, seed = 1): ArmReport 
   }
   return tally.report();
 }
+
+const NONE: FailureCount = { requests: 0, failed: 0 };
+const recent = { challenger: NONE, incumbent: NONE };
 
 describe('the rule of promotion', () => {
   it('promotes a shadow that was certainly better for long enough and without a fault', () => {
@@ -32,12 +37,12 @@ describe('the rule of promotion', () => {
   });
 
   it('demotes a shadow that certainly answers later', () => {
-    const arms = { challenger: arm(1000, 150), incumbent: arm(9000, 100, 0, 2) };
+    const arms = { challenger: arm(1000, 150), incumbent: arm(9000, 100, 0, 2), recent };
     expect(demotionReason(rule.demote, arms)).toMatch(/its answers take 1\d\d ms on average/);
   });
 
   it('demotes a shadow that fails more often', () => {
-    const arms = { challenger: arm(300, 100, 30), incumbent: arm(9000, 100, 5, 2) };
+    const arms = { challenger: arm(300, 100, 30), incumbent: arm(9000, 100, 5, 2), recent };
     expect(demotionReason(rule.demote, arms)).toBe(
       '30 of its 300 requests failed, but only 5 of 9000 of the configuration in charge',
     );
@@ -48,17 +53,63 @@ describe('the rule of promotion', () => {
       const arms = {
         challenger: arm(500, 100, 3, seed),
         incumbent: arm(5000, 100, 30, seed + 999),
+        recent,
       };
       expect(demotionReason(rule.demote, arms), `seed ${seed}`).toBeUndefined();
     }
-    const young = { challenger: arm(199, 900, 100), incumbent: arm(9000, 100) };
+    const young = { challenger: arm(199, 900, 100), incumbent: arm(9000, 100), recent };
     expect(demotionReason(rule.demote, young)).toBeUndefined();
   });
 
   it('tolerates the configured loss of latency', () => {
-    const arms = { challenger: arm(20_000, 108), incumbent: arm(20_000, 100, 0, 2) };
+    const arms = { challenger: arm(20_000, 108), incumbent: arm(20_000, 100, 0, 2), recent };
     expect(demotionReason(rule.demote, arms)).toBeDefined();
     expect(demotionReason({ ...rule.demote, latencyWorsePercent: 10 }, arms)).toBeUndefined();
+  });
+
+  it.each([
+    ['as often as before', { requests: 8000, failed: 160 }, { requests: 5000, failed: 100 }, false],
+    [
+      'a little more often',
+      { requests: 8000, failed: 210 },
+      { requests: 5000, failed: 100 },
+      false,
+    ],
+    [
+      'certainly more often',
+      { requests: 8000, failed: 400 },
+      { requests: 5000, failed: 100 },
+      true,
+    ],
+    ['often, without any request before', { requests: 300, failed: 60 }, NONE, true],
+    ['seldom, without any request before', { requests: 300, failed: 3 }, NONE, false],
+  ])(
+    '[V74] at 100 % judges requests that fail %s by those before the promotion',
+    (_, now, before, demotes) => {
+      const arms = {
+        challenger: arm(300, 100),
+        incumbent: arm(0, 100),
+        recent: { challenger: now, incumbent: before },
+      };
+      const expected = demotes
+        ? `${now.failed} of its latest ${now.requests} requests failed, but only ${before.failed} of ${before.requests} of the configuration in charge before`
+        : undefined;
+      expect(demotionReason(rule.demote, arms)).toBe(expected);
+    },
+  );
+
+  it('[V72] says what it waits for, in numbers', () => {
+    const own = promotionRule.parse({ shadow: 'x', promote: { decisions: 5000 } });
+    const young = { ...gain, decisions: 919, percent: 8, meanMs: 90, lowPercent: Number.NaN };
+    expect(waitsFor(beginConditions(own, { gain: young, faults: 2 }))).toBe(
+      '919 of 5,000 decisions; gain 90.0 ms (8.0 %), 95 % interval not yet, its lower end must be at least 3 %; 2 faults, there must be none',
+    );
+    expect(waitsFor(beginConditions(own, undefined))).toContain(
+      '0 of 5,000 decisions; gain not known',
+    );
+    expect(waitsFor(beginConditions(own, { gain, faults: 0 }))).toBe('');
+    const step = stepCondition(own, { requests: 812, percent: 5, next: 25 });
+    expect(waitsFor([step])).toBe('812 of 2,000 requests at 5 % before 25 %');
   });
 
   it('refuses steps that do not rise, and unknown fields', () => {

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import type { ArmReport } from './arm-tally.ts';
 import type { GainReport } from './paired-gain.ts';
+import { beginConditions } from './promotion-conditions.ts';
+import type { FailureCount } from './recent-failures.ts';
 
 const percent = z.number().min(0).max(100);
 
@@ -27,6 +29,7 @@ export const promotionRule: z.ZodType<PromotionRule, unknown> = z.strictObject({
     .strictObject({
       latencyWorsePercent: percent.default(0),
       requests: z.int().min(30).default(200),
+      failedMorePercent: percent.default(1),
     })
     .prefault({}),
 });
@@ -48,6 +51,11 @@ export interface PromotionRule {
     readonly latencyWorsePercent: number;
     /** The least number of requests of each before they are compared. */
     readonly requests: number;
+    /**
+     * Without enough requests beside it, as at 100 %: the shadow is demoted when its share of
+     * failed requests is certainly higher than before by more than this many percentage points.
+     */
+    readonly failedMorePercent: number;
   };
 }
 
@@ -61,19 +69,17 @@ export interface ShadowEvidence {
 export interface ArmReports {
   readonly challenger: ArmReport;
   readonly incumbent: ArmReport;
+  /** Of the configuration in charge also from before the promotion. */
+  readonly recent: { readonly challenger: FailureCount; readonly incumbent: FailureCount };
 }
 
 /** The comparison is repeated every second, so what is called certain must be far from chance. */
 const STANDARD_ERRORS = 4;
 
 /** Why a shadow may begin to decide, as a sentence; undefined while it may not. */
-export function promotionReason(
-  { promote }: PromotionRule,
-  { gain, faults }: ShadowEvidence,
-): string | undefined {
-  const { decisions, percent: better, lowPercent, highPercent } = gain;
-  if (faults > 0 || decisions < promote.decisions) return undefined;
-  if (!(lowPercent >= promote.ttftBetterPercent)) return undefined;
+export function promotionReason(rule: PromotionRule, evidence: ShadowEvidence): string | undefined {
+  if (!beginConditions(rule, evidence).every(({ met }) => met)) return undefined;
+  const { decisions, percent: better, lowPercent, highPercent } = evidence.gain;
   const interval = `95 % interval ${lowPercent.toFixed(1)} to ${highPercent.toFixed(1)} %`;
   return `its predicted time to a first token is ${better.toFixed(1)} % better (${interval}) over ${decisions} decisions, without a fault`;
 }
@@ -83,9 +89,10 @@ export function demotionReason(
   demote: PromotionRule['demote'],
   arms: ArmReports,
 ): string | undefined {
-  const { challenger, incumbent } = arms;
-  if (challenger.requests < demote.requests || incumbent.requests < demote.requests) {
-    return undefined;
+  const { challenger, incumbent, recent } = arms;
+  if (challenger.requests < demote.requests) return undefined;
+  if (incumbent.requests < demote.requests) {
+    return failsMoreThanBefore(recent, demote.failedMorePercent);
   }
   return failsMore(challenger, incumbent) ?? answersLater(arms, demote.latencyWorsePercent);
 }
@@ -97,6 +104,30 @@ function failsMore(one: ArmReport, other: ArmReport): string | undefined {
   const error = Math.sqrt(pooled * (1 - pooled) * (1 / one.requests + 1 / other.requests));
   if (!(share - otherShare > STANDARD_ERRORS * error)) return undefined;
   return `${one.failed} of its ${one.requests} requests failed, but only ${other.failed} of ${other.requests} of the configuration in charge`;
+}
+
+/**
+ * Compares the latest requests of the shadow with those of the configuration in charge before it.
+ * No failures before are as good as none, so that a promotion right after the start is watched, too.
+ */
+function failsMoreThanBefore(
+  { challenger, incumbent }: ArmReports['recent'],
+  morePercent: number,
+): string | undefined {
+  const [now, before] = [shareOf(challenger), shareOf(incumbent)];
+  const error = Math.sqrt(varianceOf(challenger) + varianceOf(incumbent));
+  if (!(now - before - morePercent / 100 > STANDARD_ERRORS * error)) return undefined;
+  return `${challenger.failed} of its latest ${challenger.requests} requests failed, but only ${incumbent.failed} of ${incumbent.requests} of the configuration in charge before`;
+}
+
+function shareOf({ failed, requests }: FailureCount): number {
+  return requests === 0 ? 0 : failed / requests;
+}
+
+/** Of the share. */
+function varianceOf(count: FailureCount): number {
+  const share = shareOf(count);
+  return count.requests === 0 ? 0 : (share * (1 - share)) / count.requests;
 }
 
 /** Compares two means by Welch's test. */

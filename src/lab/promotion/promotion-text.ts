@@ -3,7 +3,7 @@ import type { PromotionStatus } from './promotion.ts';
 
 /** The state and events of promotion as text. `dated` formats a time since the Unix epoch. */
 export function promotionText(
-  { shadow, percent, automatic, outcomes, events }: PromotionStatus,
+  { shadow, percent, automatic, conditions, outcomes, events }: PromotionStatus,
   dated: (wallMs: number) => string,
 ): string {
   const now =
@@ -11,6 +11,9 @@ export function promotionText(
       ? 'the configuration in charge decides all requests'
       : `${shadow} decides ${percent} % of the requests`;
   const rule = automatic ? 'the rule is active' : 'no rule is active';
+  const waiting = conditions.map(
+    ({ met, text }) => `  ${met ? 'is met' : 'waits for'}`.padEnd(13) + text,
+  );
   const arms =
     shadow === undefined
       ? []
@@ -19,7 +22,7 @@ export function promotionText(
     ({ wallMs, what, shadow: whose, percent: share, by, why }) =>
       `${dated(wallMs)}  ${what.padEnd(8)}  ${whose}  ${share} %  by ${by}: ${why}`,
   );
-  return `${[`${now}; ${rule}`, ...arms, ...log].join('\n')}\n`;
+  return `${[`${now}; ${rule}`, ...waiting, ...arms, ...log].join('\n')}\n`;
 }
 
 function arm(name: string, { requests, failed, latency }: ArmReport): string {

@@ -9,13 +9,14 @@ const NOTHING: ArmReport = {
   failed: 0,
   latency: { count: 0, meanMs: 0, varianceMs2: 0 },
 };
+const NO_FAILURES = { requests: 0, failed: 0 };
 const good = (requests: number): ArmReport => ({
   requests,
   failed: 0,
   latency: { count: requests, meanMs: 100, varianceMs2: 100 },
 });
 const BETTER: ShadowEvidence = {
-  gain: { decisions: 20_000, percent: 8, lowPercent: 6, highPercent: 10 },
+  gain: { decisions: 20_000, percent: 8, meanMs: 9, lowPercent: 6, highPercent: 10 },
   faults: 0,
 };
 
@@ -23,7 +24,9 @@ function setUp({ withRule = true } = {}) {
   const clock = new SimulatedClock();
   const events: PromotionEvent[] = [];
   const calls: string[] = [];
-  let outcomes: ArmReports = { challenger: NOTHING, incumbent: NOTHING };
+  const recent = { challenger: NO_FAILURES, incumbent: NO_FAILURES };
+  let outcomes: ArmReports = { challenger: NOTHING, incumbent: NOTHING, recent };
+  const waits: string[] = [];
   let shown: ShadowEvidence | undefined;
   let refuses = false;
   const promotion = new Promotion({
@@ -40,12 +43,14 @@ function setUp({ withRule = true } = {}) {
     rule: withRule ? promotionRule.parse({ shadow: 'mine' }) : undefined,
     clock,
     onEvent: (event) => void events.push(event),
+    onWaiting: (text) => void waits.push(text),
   });
   const look = (): void => void clock.step(clock.now() + 1000);
   return {
     promotion,
     events,
     calls,
+    waits,
     look,
     has: (arms: Partial<ArmReports>) => void (outcomes = { ...outcomes, ...arms }),
     shows: (now: ShadowEvidence | undefined) => void (shown = now),
@@ -95,11 +100,51 @@ describe('promotion', () => {
     promotion.promote('mine', 20);
     promotion.promote('mine', 40);
     promotion.promote('other', 10);
-    expect(calls).toEqual(['begin mine', 'share 20', 'share 40', 'end', 'begin other', 'share 10']);
+    expect(calls).toEqual(['begin mine', 'share 20', 'share 40', 'begin other', 'share 10']);
     has({ challenger: { ...good(300), failed: 100 }, incumbent: good(2700) });
     look();
     expect(events.at(-1)?.why).toContain('100 of its 300 requests failed');
     expect(promotion.demote()).toBe(false);
+  });
+
+  it('[V70] refuses another shadow that cannot begin, and the present one goes on', () => {
+    const { promotion, calls, events, refuse } = setUp();
+    promotion.promote('mine', 20);
+    const before = { ...promotion.status() };
+    refuse();
+    expect(() => promotion.promote('mistyped', 30)).toThrow('it cannot be made');
+    expect(promotion.status()).toEqual(before);
+    expect(calls).toEqual(['begin mine', 'share 20', 'begin mistyped']);
+    expect(events).toHaveLength(1);
+  });
+
+  it('[V70] a refused action leaves the rule active', () => {
+    const { promotion, refuse } = setUp();
+    refuse();
+    expect(() => promotion.promote('mistyped', 30)).toThrow('it cannot be made');
+    expect(promotion.status().automatic).toBe(true);
+  });
+
+  it('[V72] says once what the rule waits for, whenever that changes', () => {
+    const { promotion, waits, look, has, shows } = setUp();
+    look();
+    shows({ ...BETTER, gain: { ...BETTER.gain, decisions: 9000 } });
+    look();
+    look();
+    shows(BETTER);
+    look();
+    has({ challenger: good(10) });
+    look();
+    expect(waits).toEqual([
+      '0 of 10,000 decisions; gain not known yet, 95 % interval not yet, its lower end must be at least 3 %',
+      '9,000 of 10,000 decisions',
+      '0 of 2,000 requests at 5 % before 25 %',
+    ]);
+    expect(promotion.status().conditions).toMatchObject([
+      { name: 'requests', met: false, value: 10, needed: 2000 },
+    ]);
+    promotion.demote();
+    expect(promotion.status().conditions).toEqual([]);
   });
 
   it('reports a plan that cannot be made, and changes nothing', () => {

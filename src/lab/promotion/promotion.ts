@@ -1,5 +1,11 @@
 import type { Clock, Millis, Timer } from '../../framework/runtime.ts';
 import {
+  beginConditions,
+  type PromotionCondition,
+  stepCondition,
+  waitsFor,
+} from './promotion-conditions.ts';
+import {
   type ArmReports,
   demotionReason,
   type PromotionRule,
@@ -10,7 +16,10 @@ import {
 
 /** How promotion controls the challenger. */
 export interface ChallengerControl {
-  /** Makes a shadow's configuration the challenger, without requests yet. Throws if impossible. */
+  /**
+   * Makes a shadow's configuration the challenger, in place of the present one and without requests
+   * yet. Throws if impossible; then nothing has changed.
+   */
   start(shadow: string): void;
   setShare(percent: number): void;
   withdraw(): void;
@@ -25,6 +34,8 @@ export interface PromotionOptions {
   readonly rule: PromotionRule | undefined;
   readonly clock: Clock;
   readonly onEvent: (event: PromotionEvent) => void;
+  /** Called when the rule waits for something else than before, with all that it waits for. */
+  readonly onWaiting?: ((text: string) => void) | undefined;
 }
 
 export interface PromotionEvent {
@@ -43,6 +54,8 @@ export interface PromotionStatus {
   readonly percent: number;
   /** Whether the rule may promote; not after a manual action, nor after a demotion. */
   readonly automatic: boolean;
+  /** What the rule asks for before it promotes further; empty where it does not. */
+  readonly conditions: readonly PromotionCondition[];
   readonly outcomes: ArmReports;
   readonly events: readonly PromotionEvent[];
 }
@@ -59,6 +72,8 @@ export class Promotion {
   #percent = 0;
   #automatic: boolean;
   #events: PromotionEvent[] = [];
+  /** The conditions that were unmet when `onWaiting` was called last. */
+  #unmet = '';
 
   constructor(options: PromotionOptions) {
     this.#options = options;
@@ -72,15 +87,19 @@ export class Promotion {
       shadow: this.#shadow,
       percent: this.#percent,
       automatic: this.#automatic,
+      conditions: this.#conditions(),
       outcomes: this.#options.challenger.outcomes(),
       events: this.#events,
     };
   }
 
-  /** Manually: the shadow decides this percentage of requests. Throws where that is impossible. */
+  /**
+   * Manually: the shadow decides this percentage of requests. Throws where that is impossible; then
+   * nothing has changed.
+   */
   promote(shadow: string, percent: number): void {
-    this.#automatic = false;
     this.#move(shadow, percent, 'hand', 'asked for');
+    this.#automatic = false;
   }
 
   /** Manually. Returns false where no shadow was promoted. */
@@ -103,6 +122,30 @@ export class Promotion {
     this.#timer = this.#options.clock.setTimer(CHECK_INTERVAL_MS, () => this.#tick());
     if (this.#shadow === undefined) this.#checkEvidence();
     else this.#checkOutcomes();
+    this.#reportWaiting();
+  }
+
+  #conditions(): readonly PromotionCondition[] {
+    const { rule, evidenceOf, challenger } = this.#options;
+    if (rule === undefined || !this.#automatic) return [];
+    if (this.#shadow === undefined) return beginConditions(rule, evidenceOf(rule.shadow));
+    const next = this.#nextStep(rule);
+    if (next === undefined) return [];
+    const { requests } = challenger.outcomes().challenger;
+    return [stepCondition(rule, { requests, percent: this.#percent, next })];
+  }
+
+  #nextStep({ promote }: PromotionRule): number | undefined {
+    return promote.stepsPercent.find((percent) => percent > this.#percent);
+  }
+
+  #reportWaiting(): void {
+    const conditions = this.#conditions();
+    const unmet = conditions.filter(({ met }) => !met).map(({ name }) => name);
+    const key = [this.#percent, ...unmet].join(' ');
+    if (key === this.#unmet) return;
+    this.#unmet = key;
+    if (unmet.length > 0) this.#options.onWaiting?.(waitsFor(conditions));
   }
 
   #checkEvidence(): void {
@@ -123,7 +166,7 @@ export class Promotion {
     }
     if (rule === undefined || !this.#automatic) return;
     const { requests } = outcomes.challenger;
-    const next = rule.promote.stepsPercent.find((percent) => percent > this.#percent);
+    const next = this.#nextStep(rule);
     if (next === undefined || requests < rule.promote.stepRequests) return;
     this.#step(
       rule.shadow,
@@ -145,8 +188,9 @@ export class Promotion {
   #move(shadow: string, percent: number, by: PromotionEvent['by'], why: string): void {
     const { challenger } = this.#options;
     if (this.#shadow !== shadow) {
-      this.#end(by, `${shadow} replaces it`);
+      // Throws before anything has changed: a mistyped name must not end the present promotion.
       challenger.start(shadow);
+      this.#recordEnd(by, `${shadow} replaces it`);
     }
     challenger.setShare(percent);
     this.#shadow = shadow;
@@ -155,13 +199,18 @@ export class Promotion {
   }
 
   #end(by: PromotionEvent['by'], why: string): boolean {
-    const shadow = this.#shadow;
-    if (shadow === undefined) return false;
+    if (this.#shadow === undefined) return false;
     this.#options.challenger.withdraw();
+    this.#recordEnd(by, why);
+    return true;
+  }
+
+  #recordEnd(by: PromotionEvent['by'], why: string): void {
+    const shadow = this.#shadow;
+    if (shadow === undefined) return;
     this.#shadow = undefined;
     this.#percent = 0;
     this.#record({ what: 'demoted', shadow, percent: 0, by, why });
-    return true;
   }
 
   #record(event: Omit<PromotionEvent, 'wallMs'>): void {

@@ -50,12 +50,14 @@ ${kinds.join('\n')}`,
 }
 
 function overall({ name, running, parity, restarts, dropped }: ShadowStatus): readonly string[] {
-  const problems = [
+  const own = parity?.ownDecisions ?? 0;
+  const notes = [
     ...(running ? [] : ['down']),
     ...(restarts > 0 ? [`restarts: ${restarts}`] : []),
+    ...(own > 0 ? [`decided by itself: ${own}, not compared`] : []),
     ...(dropped > 0 ? [`records dropped: ${dropped}`] : []),
   ];
-  const label = [name, ...problems].join(', ');
+  const label = [name, ...notes].join(', ');
   return parity === undefined ? [label] : row(label, parity.all);
 }
 

@@ -72,7 +72,7 @@ export class ParityTally {
     for (const parity of this.#of(each.request)) count(parity, each);
   }
 
-  /** Adds the first token of a decision that was added. */
+  /** Adds the first token of any decision with a prediction. */
   firstToken(token: FirstToken): void {
     for (const { calibration } of this.#of(token.request)) calibrate(calibration, token);
     const place = Math.ceil(Math.log2(Math.max(1, token.predictedMs)));

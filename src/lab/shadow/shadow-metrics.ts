@@ -42,6 +42,11 @@ const GAUGES: readonly (readonly [
     'Requests that its replacement scheduler declined, so that the profiles decided.',
     ({ parity }) => parity?.replacement?.undecided ?? 0,
   ],
+  [
+    'own_decisions',
+    'Decisions that it made itself, promoted; they are not compared.',
+    ({ parity }) => parity?.ownDecisions ?? 0,
+  ],
   ['dropped', 'Records that it did not receive.', ({ dropped }) => dropped],
 ];
 

@@ -6,9 +6,8 @@ import type { CaptureRecord } from '../../journal/capture/capture-record.ts';
 import { recordOf } from '../../journal/capture/record-of.ts';
 import { createRealRuntime } from '../../runtime/real-runtime.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
-import { PairedGain } from '../promotion/paired-gain.ts';
 import { Redecider } from '../redecide/redecider.ts';
-import { ParityTally } from './parity.ts';
+import { ShadowComparison } from './shadow-comparison.ts';
 import type { ShadowData } from './shadow-data.ts';
 import { decisionLine } from './shadow-log.ts';
 import type { ShadowMessage } from './start-shadow.ts';
@@ -22,10 +21,8 @@ const { config, source, plugins, state, reportsDecisions = false } = workerData 
 const catalogue = await withPlugins(SERVING_CATALOGUE, plugins);
 // For schedulers in other processes; everything else here takes its time from the records.
 const schedulerRuntime = createRealRuntime({ seed: 0 });
-const tally = new ParityTally();
-const gain = new PairedGain();
+const comparison = new ShadowComparison(source);
 let redecider: Redecider | undefined;
-let undecided = 0;
 let lines: string[] = [];
 /** Added to the time of a record, this gives milliseconds since the Unix epoch. */
 let epochMs = 0;
@@ -55,13 +52,8 @@ async function processBatch(batch: Uint8Array): Promise<void> {
 
 function sendReport(ended: boolean): void {
   const replacement = redecider?.replacement();
-  const answer = {
-    ...tally.report(),
-    gain: gain.report(),
-    ...(replacement && { replacement: { name: replacement.name ?? 'module', undecided } }),
-  };
   parentPort?.postMessage({
-    report: answer,
+    report: comparison.report(replacement && (replacement.name ?? 'module')),
     lines: lines.join(''),
     batchDone: ended,
   } satisfies ShadowMessage);
@@ -79,19 +71,16 @@ async function processRecord(record: CaptureRecord): Promise<void> {
       randomOf: seededRandom,
       state,
       schedulerRuntime,
-      onFirstToken: (token) => tally.firstToken(token),
+      onFirstToken: (token) => comparison.firstToken(token),
     });
     return;
   }
   if (redecider?.isReplaced === true && record.e === 'q') await redecider.prepare(record);
   const decided = redecider?.take(record);
   if (decided === undefined) return;
+  comparison.add(decided);
   // The profiles decided instead: that says nothing about the scheduler under test.
-  if (decided.undecided === true) undecided += 1;
-  else {
-    tally.add(decided);
-    if (decided.ttftMs !== undefined) gain.add(decided.ttftMs.was, decided.ttftMs.is);
-    if (reportsDecisions && record.e === 'q')
-      lines.push(decisionLine(source, epochMs + record.t, decided));
-  }
+  if (decided.undecided === true) return;
+  if (reportsDecisions && record.e === 'q')
+    lines.push(decisionLine(source, epochMs + record.t, decided));
 }

@@ -7,6 +7,8 @@ import type { ShadowData } from './shadow-data.ts';
 export interface ShadowReport extends ParityReport {
   /** By its own predictions. */
   readonly gain: GainReport;
+  /** Decisions that it made itself as a promoted shadow; they are left out of the comparison. */
+  readonly ownDecisions: number;
   /** The replacement, where there is one: its name, and how many requests it declined. */
   readonly replacement?: { readonly name: string; readonly undecided: number };
 }

@@ -1,0 +1,88 @@
+import type { PromotionRule, ShadowEvidence } from './promotion-rule.ts';
+
+/** One thing that the rule asks for before a shadow decides more requests. */
+export interface PromotionCondition {
+  readonly name: 'decisions' | 'gain' | 'faults' | 'requests';
+  readonly met: boolean;
+  /** What there is: decisions, faults, requests, or the lower end of the interval in percent. */
+  readonly value: number;
+  /** The least value with which it is met; the largest for faults. */
+  readonly needed: number;
+  /** All of that, for a person. */
+  readonly text: string;
+}
+
+const NOTHING_YET: ShadowEvidence = {
+  gain: {
+    decisions: 0,
+    percent: Number.NaN,
+    meanMs: Number.NaN,
+    lowPercent: Number.NaN,
+    highPercent: Number.NaN,
+  },
+  faults: 0,
+};
+
+/** The conditions under which a shadow may begin to decide. */
+export function beginConditions(
+  { promote }: PromotionRule,
+  { gain, faults }: ShadowEvidence = NOTHING_YET,
+): readonly PromotionCondition[] {
+  const { decisions, percent, meanMs, lowPercent, highPercent } = gain;
+  const needed = promote.ttftBetterPercent;
+  const mean = Number.isFinite(meanMs)
+    ? `gain ${meanMs.toFixed(1)} ms (${percent.toFixed(1)} %)`
+    : 'gain not known yet';
+  const interval = Number.isFinite(lowPercent)
+    ? `95 % interval ${lowPercent.toFixed(1)} to ${highPercent.toFixed(1)} %`
+    : '95 % interval not yet';
+  return [
+    {
+      name: 'decisions',
+      met: decisions >= promote.decisions,
+      value: decisions,
+      needed: promote.decisions,
+      text: `${grouped(decisions)} of ${grouped(promote.decisions)} decisions`,
+    },
+    {
+      name: 'gain',
+      met: lowPercent >= needed,
+      value: lowPercent,
+      needed,
+      text: `${mean}, ${interval}, its lower end must be at least ${needed} %`,
+    },
+    {
+      name: 'faults',
+      met: faults === 0,
+      value: faults,
+      needed: 0,
+      text: faults === 0 ? 'no fault' : `${grouped(faults)} faults, there must be none`,
+    },
+  ];
+}
+
+/** The condition for the next step, after `requests` at the present one. */
+export function stepCondition(
+  { promote: { stepRequests } }: PromotionRule,
+  { requests, percent, next }: { requests: number; percent: number; next: number },
+): PromotionCondition {
+  return {
+    name: 'requests',
+    met: requests >= stepRequests,
+    value: requests,
+    needed: stepRequests,
+    text: `${grouped(requests)} of ${grouped(stepRequests)} requests at ${percent} % before ${next} %`,
+  };
+}
+
+/** The unmet conditions in one line; empty where all are met. */
+export function waitsFor(conditions: readonly PromotionCondition[]): string {
+  return conditions
+    .filter(({ met }) => !met)
+    .map(({ text }) => text)
+    .join('; ');
+}
+
+function grouped(count: number): string {
+  return count.toLocaleString('en');
+}

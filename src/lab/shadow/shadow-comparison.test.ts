@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest';
+import type { Redecision } from '../redecide/redecision.ts';
+import { ShadowComparison } from './shadow-comparison.ts';
+
+const decided = (by: string | undefined, more: Partial<Redecision> = {}): Redecision =>
+  ({
+    n: 0,
+    request: { id: 'r', model: 'm', promptTokens: 10 },
+    was: { endpoint: 'a', score: 1, by },
+    is: { endpoint: 'a', score: 1 },
+    ttftMs: { was: 100, is: 80, best: 80 },
+    ...more,
+  }) as Redecision;
+
+describe('the comparison of a shadow with the picker', () => {
+  it('[V73] leaves out what the promoted shadow decided itself, and says how many', () => {
+    const comparison = new ShadowComparison('mine.yaml');
+    for (let n = 0; n < 70; n++) comparison.add(decided('mine.yaml'));
+    for (let n = 0; n < 20; n++) comparison.add(decided(undefined));
+    for (let n = 0; n < 10; n++) comparison.add(decided('other.yaml'));
+    const { all, gain, ownDecisions } = comparison.report(undefined);
+    expect([all.decisions, gain.decisions, ownDecisions]).toEqual([30, 30, 70]);
+  });
+
+  it('counts what its scheduler left to the profiles apart', () => {
+    const comparison = new ShadowComparison('mine.yaml');
+    comparison.add(decided(undefined, { undecided: true }));
+    comparison.add(decided(undefined));
+    const { all, replacement } = comparison.report('remote');
+    expect([all.decisions, replacement]).toEqual([1, { name: 'remote', undecided: 1 }]);
+  });
+});

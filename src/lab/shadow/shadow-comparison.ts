@@ -1,0 +1,52 @@
+import { PairedGain } from '../promotion/paired-gain.ts';
+import type { FirstToken, Redecision } from '../redecide/redecision.ts';
+import { ParityTally } from './parity.ts';
+import type { ShadowReport } from './start-shadow.ts';
+
+/**
+ * Compares a shadow's decisions with those of the picker. Left out and counted are decisions that
+ * the profiles made in place of its scheduler, and those that the shadow, promoted, made itself:
+ * it would be compared with itself.
+ */
+export class ShadowComparison {
+  readonly #name: string;
+  readonly #tally = new ParityTally();
+  readonly #gain = new PairedGain();
+  #undecided = 0;
+  #ownDecisions = 0;
+
+  /** `name` is the shadow's, which `by` of a record has where it decided. */
+  constructor(name: string) {
+    this.#name = name;
+  }
+
+  add(decided: Redecision): void {
+    const { was, ttftMs, undecided = false } = decided;
+    if ('endpoint' in was && was.by === this.#name) {
+      this.#ownDecisions += 1;
+      return;
+    }
+    if (undecided) {
+      this.#undecided += 1;
+      return;
+    }
+    this.#tally.add(decided);
+    if (ttftMs !== undefined) this.#gain.add(ttftMs.was, ttftMs.is);
+  }
+
+  /** Of any decision: how true a prediction was does not depend on who decided. */
+  firstToken(token: FirstToken): void {
+    this.#tally.firstToken(token);
+  }
+
+  /** `replacement` is the name of the scheduler in place of the shadow's profiles, if any. */
+  report(replacement: string | undefined): ShadowReport {
+    const name = replacement;
+    return {
+      ...this.#tally.report(),
+      gain: this.#gain.report(),
+      ownDecisions: this.#ownDecisions,
+      ...(name !== undefined && { replacement: { name, undecided: this.#undecided } }),
+    };
+  }
+}
