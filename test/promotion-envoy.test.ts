@@ -112,13 +112,15 @@ describe.skipIf(binary === undefined)('promotion, behind a real Envoy', () => {
     LIMIT_MS,
   );
 
-  it('by hand gives a shadow its share of requests, and takes it back', async () => {
+  it('[V70] by hand gives a shadow its share of requests, and takes it back', async () => {
     await admin(`/promote?shadow=${encodeURIComponent(slowest)}&percent=0`, 'POST');
     const asked = await Promise.all(
       Array.from({ length: 20 }, (_, n) => post(n, { [CANARY_HEADER]: 'challenger' })),
     );
     expect(failures).toEqual([]);
     expect(new Set(asked).size).toBe(1);
+    await admin('/promote?shadow=mistyped&percent=30', 'POST');
+    expect((await status()).shadow).toBe(slowest);
     const { shadow, percent, automatic } = await admin('/demote', 'POST');
     expect([shadow, percent, automatic]).toEqual([undefined, 0, false]);
   });
@@ -146,7 +148,9 @@ describe.skipIf(binary === undefined)('promotion, behind a real Envoy', () => {
   it('explains what is wrong with a request to the admin port', async () => {
     const refusal = async (path: string): Promise<unknown> =>
       ((await admin(path, 'POST')) as unknown as { error: string }).error;
-    expect(await refusal('/promote?shadow=nobody')).toMatch(/nobody is not a shadow .* default/);
+    expect(await refusal('/promote?shadow=nobody&percent=5')).toMatch(
+      /nobody is not a shadow .* default/,
+    );
     expect(await refusal('/promote')).toMatch(/shadow is missing/);
     expect(await refusal('/promote?shadow=default&percent=101')).toMatch(
       /101; it must be .* 0 to 100/,

@@ -61,6 +61,14 @@ export function beginConditions(
   ];
 }
 
+/** Why a shadow may begin to decide, as a sentence; undefined while it may not. */
+export function promotionReason(rule: PromotionRule, evidence: ShadowEvidence): string | undefined {
+  if (!beginConditions(rule, evidence).every(({ met }) => met)) return undefined;
+  const { decisions, percent: better, lowPercent, highPercent } = evidence.gain;
+  const interval = `95 % interval ${lowPercent.toFixed(1)} to ${highPercent.toFixed(1)} %`;
+  return `its predicted time to a first token is ${better.toFixed(1)} % better (${interval}) over ${decisions} decisions, without a fault`;
+}
+
 /** The condition for the next step, after `requests` at the present one. */
 export function stepCondition(
   { promote: { stepRequests } }: PromotionRule,

@@ -1,8 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { type ArmReport, ArmTally } from './arm-tally.ts';
-import { beginConditions, stepCondition, waitsFor } from './promotion-conditions.ts';
-import { demotionReason, promotionReason, promotionRule } from './promotion-rule.ts';
+import {
+  beginConditions,
+  promotionReason,
+  stepCondition,
+  waitsFor,
+} from './promotion-conditions.ts';
+import { demotionReason, promotionRule } from './promotion-rule.ts';
 import type { FailureCount } from './recent-failures.ts';
 
 const rule = promotionRule.parse({ shadow: 'mine.yaml' });

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { ArmReport } from './arm-tally.ts';
 import type { GainReport } from './paired-gain.ts';
-import { beginConditions } from './promotion-conditions.ts';
 import type { FailureCount } from './recent-failures.ts';
 
 const percent = z.number().min(0).max(100);
@@ -75,14 +74,6 @@ export interface ArmReports {
 
 /** The comparison is repeated every second, so what is called certain must be far from chance. */
 const STANDARD_ERRORS = 4;
-
-/** Why a shadow may begin to decide, as a sentence; undefined while it may not. */
-export function promotionReason(rule: PromotionRule, evidence: ShadowEvidence): string | undefined {
-  if (!beginConditions(rule, evidence).every(({ met }) => met)) return undefined;
-  const { decisions, percent: better, lowPercent, highPercent } = evidence.gain;
-  const interval = `95 % interval ${lowPercent.toFixed(1)} to ${highPercent.toFixed(1)} %`;
-  return `its predicted time to a first token is ${better.toFixed(1)} % better (${interval}) over ${decisions} decisions, without a fault`;
-}
 
 /** Why it must not decide any more; undefined while it may. */
 export function demotionReason(

@@ -2,6 +2,7 @@ import type { Clock, Millis, Timer } from '../../framework/runtime.ts';
 import {
   beginConditions,
   type PromotionCondition,
+  promotionReason,
   stepCondition,
   waitsFor,
 } from './promotion-conditions.ts';
@@ -9,7 +10,6 @@ import {
   type ArmReports,
   demotionReason,
   type PromotionRule,
-  promotionReason,
   promotionRule,
   type ShadowEvidence,
 } from './promotion-rule.ts';
