@@ -19,7 +19,8 @@ interface PickerProcess {
 
 async function startPicker(endpoint: string, port = 0): Promise<PickerProcess> {
   const ports = ['--host', '127.0.0.1', '--extproc-port', String(port), '--metrics-port', '0'];
-  const flags = ['--insecure', '--log-level', 'silent', '--json', '--endpoints', endpoint];
+  const rest = ['--drain-notice-ms', '0', '--log-level', 'silent', '--endpoints', endpoint];
+  const flags = ['--insecure', '--json', ...rest];
   const child = await startChildCommand(['serve', ...ports, ...flags]);
   const { extProcPort } = z.object({ extProcPort: z.int() }).parse(child.document);
   return { port: extProcPort, child, kill: () => process.kill(child.pid, 'SIGKILL') };

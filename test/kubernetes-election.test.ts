@@ -160,7 +160,7 @@ interface Picker {
 async function startPicker(flags: readonly string[]): Promise<Picker> {
   const main = join(import.meta.dirname, '../src/main.ts');
   const pool = ['--pool-name', 'pool', '--pool-namespace', NAMESPACE];
-  const ports = ['--host', '127.0.0.1', '--extproc-port', '0', '--metrics-port', '0'];
+  const ports = ['--host=127.0.0.1', '--extproc-port=0', '--metrics-port=0', '--drain-notice-ms=0'];
   const args = [main, 'serve', '--json', '--insecure', '--log-level', 'error', ...pool, ...ports];
   const child: ChildProcess = spawn(process.execPath, [...args, ...flags], {
     stdio: ['ignore', 'pipe', 'inherit'],

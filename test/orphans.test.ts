@@ -19,7 +19,7 @@ const COMMANDS = `
   const stub = await startChildCommand(['stub', '--count', '1', '--port', '0', '--json']);
   show(stub.document.endpoints[0]);
   const ports = ['--host', '127.0.0.1', '--extproc-port', '0', '--metrics-port', '0'];
-  const rest = ['--insecure', '--drain-timeout-ms', '500', '--log-level', 'warn', '--json'];
+  const rest = ['--insecure', '--drain-notice-ms', '0', '--drain-timeout-ms', '500', '--log-level', 'warn', '--json'];
   const to = ['--endpoints', stub.document.endpoints[0]];
   const serve = await startChildCommand(['serve', ...ports, ...rest, ...to]);
   show('127.0.0.1:' + serve.document.metricsPort);

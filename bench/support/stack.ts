@@ -1,4 +1,5 @@
 import { planFrom } from '../../src/catalogue/plan.ts';
+import { DEFAULT_LIMITS } from '../../src/extproc/server/server-limits.ts';
 import { fetchEnvoy } from '../../src/lab/envoy/fetch-envoy.ts';
 import { type EnvoyConfigOptions, renderEnvoyConfig } from '../../src/lab/envoy/render-config.ts';
 import { startEnvoy } from '../../src/lab/envoy/run-envoy.ts';
@@ -50,7 +51,9 @@ export function serveOptions(overrides: Partial<ServeOptions>, config = 'default
     bodyBytesMax: 64 * 1024 * 1024,
     earlyPickBytes: 128 * 1024,
     halfCloseAfterPick: false,
+    drainNoticeMs: 0,
     drainTimeoutMs: 1000,
+    limits: DEFAULT_LIMITS,
     explainDecisions: 100_000,
     seed: 1,
     log: createLog('silent'),

@@ -30,7 +30,8 @@ async function serve(flags: ServeFlags): Promise<void> {
   }
   const signal = await untilSignal();
   log.info({ signal }, 'draining');
-  await serving.stop();
+  // Ctrl-C ends a picker in a terminal, where no gateway needs time to notice.
+  await serving.stop({ notice: signal === 'SIGTERM' });
   process.exit(0);
 }
 
@@ -48,6 +49,7 @@ async function serveOptions(flags: ServeFlags, log: Log): Promise<ServeOptions> 
     election: electionFrom(flags),
     extProcPort: flags.extprocPort,
     bodyBytesMax: flags.maxBodyBytes,
+    limits: flags,
     capture: capture === undefined ? undefined : { folder: capture, bytesMax: captureMaxBytes },
     log,
   };

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { DEFAULT_LIMITS, type ServerLimits } from '../extproc/server/server-limits.ts';
 import type { ShadowData } from '../lab/shadow/shadow-data.ts';
 import type { ServeOptions } from '../serve/serve-options.ts';
 import { collect, pluginOption, port, wholeNumber } from './option-values.ts';
@@ -13,6 +14,8 @@ const CAPTURE_BYTES_MAX = 4 * 1024 * 1024 * 1024;
 const SHADOW_LOG_BYTES_MAX = 1024 * 1024 * 1024;
 /** Some thousands of requests: a smaller file would be deleted before anyone can read it. */
 const WRITTEN_BYTES_MIN = 1024 * 1024;
+/** More than two of the health check intervals of Envoy in deploy/, which are 2 s. */
+const DRAIN_NOTICE_MS = 5_000;
 const DRAIN_TIMEOUT_MS = 30_000;
 const EXPLAIN_DECISIONS = 100_000;
 
@@ -28,11 +31,12 @@ type DirectFlag =
   | 'certPath'
   | 'earlyPickBytes'
   | 'halfCloseAfterPick'
+  | 'drainNoticeMs'
   | 'drainTimeoutMs'
   | 'explainDecisions'
   | 'seed';
 
-export interface ServeFlags extends Pick<ServeOptions, DirectFlag> {
+export interface ServeFlags extends Pick<ServeOptions, DirectFlag>, ServerLimits {
   readonly config: string;
   readonly plugin: readonly string[];
   readonly poolNamespace?: string;
@@ -82,6 +86,17 @@ function addEndpointOptions(command: Command): Command {
 }
 
 function addServerOptions(command: Command): Command {
+  return addLimitOptions(addDrainOptions(addListenOptions(command)))
+    .option('--seed <n>', 'seed of random numbers, to repeat a run', wholeNumber)
+    .addOption(
+      new Option('--log-level <level>', 'least severe level to log')
+        .choices(['debug', 'info', 'warn', 'error', 'silent'])
+        .default('info'),
+    )
+    .option('--json', 'print the ports as one JSON document once the picker serves', false);
+}
+
+function addListenOptions(command: Command): Command {
   return command
     .option('--host <address>', 'address to listen on', '0.0.0.0')
     .option('--extproc-port <port>', 'port of the ext_proc and health services (gRPC)', port, 9002)
@@ -114,20 +129,40 @@ function addServerOptions(command: Command): Command {
       '--half-close-after-pick',
       'in full duplex mode, take part in requests only: the end of a response is then predicted',
       false,
+    );
+}
+
+function addDrainOptions(command: Command): Command {
+  return command
+    .option(
+      '--drain-notice-ms <ms>',
+      'after SIGTERM, report NOT_SERVING and go on accepting requests for this long: at least two ' +
+        'health check intervals of the gateway',
+      wholeNumber,
+      DRAIN_NOTICE_MS,
     )
     .option(
       '--drain-timeout-ms <ms>',
-      'after SIGTERM, wait this long for requests in flight',
+      'after that, wait this long for requests in flight',
       wholeNumber,
       DRAIN_TIMEOUT_MS,
+    );
+}
+
+function addLimitOptions(command: Command): Command {
+  return command
+    .option(
+      '--keepalive-time-ms <ms>',
+      'ask each connection of a gateway for a sign of life this often; 0 never asks',
+      wholeNumber,
+      DEFAULT_LIMITS.keepaliveTimeMs,
     )
-    .option('--seed <n>', 'seed of random numbers, to repeat a run', wholeNumber)
-    .addOption(
-      new Option('--log-level <level>', 'least severe level to log')
-        .choices(['debug', 'info', 'warn', 'error', 'silent'])
-        .default('info'),
-    )
-    .option('--json', 'print the ports as one JSON document once the picker serves', false);
+    .option(
+      '--keepalive-timeout-ms <ms>',
+      'close a connection that does not answer within this time, and give its reservations back',
+      wholeNumber,
+      DEFAULT_LIMITS.keepaliveTimeoutMs,
+    );
 }
 
 function addClusterOptions(command: Command): Command {

@@ -3,6 +3,7 @@ import type { RequestRules } from '../endpoints/rewrites/request-rules.ts';
 import type { ExtProcServerOptions } from '../extproc/server/server.ts';
 import type { ObserverSessionOptions } from '../extproc/session/observer-session.ts';
 import type { SessionOptions } from '../extproc/session/session.ts';
+import type { Clock } from '../framework/runtime.ts';
 import type { PickerMetrics } from '../journal/metrics/metrics.ts';
 import { createOpenBody, headerOnlyRequest } from '../openai/open-body.ts';
 import type { EndpointPicker } from '../picker/endpoint-picker.ts';
@@ -18,6 +19,7 @@ export function extProcOptions(
     readonly metrics: PickerMetrics;
     readonly rules: RequestRules;
     readonly seed: number;
+    readonly clock: Clock;
   },
 ): ExtProcServerOptions {
   const { log, bodyBytesMax, earlyPickBytes, halfCloseAfterPick, observe = false } = options;
@@ -49,6 +51,8 @@ export function extProcOptions(
     healthPort: options.healthPort,
     tls: tlsOf(options),
     messageBytesMax: bodyBytesMax,
+    limits: options.limits,
+    clock: parts.clock,
     session: observe
       ? {
           observer: {

@@ -1,6 +1,7 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { ConfigFile } from '../catalogue/plan.ts';
 import type { PoolName } from '../endpoints/discovery/kubernetes/kube-resources.ts';
+import type { ServerLimits } from '../extproc/server/server-limits.ts';
 import type { PromotionRule } from '../lab/promotion/promotion-rule.ts';
 import type { ShadowData } from '../lab/shadow/shadow-data.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
@@ -33,7 +34,10 @@ export interface ServeOptions {
   readonly bodyBytesMax: number;
   readonly earlyPickBytes: number;
   readonly halfCloseAfterPick: boolean;
+  /** After SIGTERM, requests are accepted for so long, while health says NOT_SERVING. */
+  readonly drainNoticeMs: number;
   readonly drainTimeoutMs: number;
+  readonly limits: ServerLimits;
   readonly seed: number | undefined;
   /** Where to write a capture, and how much at most; undefined writes none. */
   readonly capture?: { readonly folder: string; readonly bytesMax: number } | undefined;
@@ -58,6 +62,9 @@ export interface Serving {
   readonly extProcPort: number;
   readonly healthPort: number | undefined;
   readonly metricsPort: number;
-  /** Reports NOT_SERVING, waits for streams in flight up to the time-out, then closes all. */
-  stop(): Promise<void>;
+  /**
+   * Reports NOT_SERVING, accepts requests until gateways have noticed (at once, `notice: false`),
+   * waits for streams in flight up to the time-out, then closes all.
+   */
+  stop(how?: { readonly notice: boolean }): Promise<void>;
 }

@@ -24,6 +24,7 @@ import { startAdminServer } from './admin/admin-server.ts';
 import { debugDocuments } from './admin/debug-documents.ts';
 import { describeEndpoints } from './admin/describe-endpoints.ts';
 import { type ConfigReload, startConfigReload } from './config-reload.ts';
+import { Drain } from './drain.ts';
 import type { LeaderElection } from './election/leader-election.ts';
 import { startElection } from './election/start-election.ts';
 import { startDiscovery, startKubernetesDiscovery } from './endpoint-discovery.ts';
@@ -55,13 +56,14 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const kubernetes = startKubernetesDiscovery(options, picker, runtime, rules);
   const discovery = kubernetes === undefined ? startDiscovery(options, picker, rules) : undefined;
   const server = await startExtProcServer(
-    extProcOptions(options, { picker, metrics, rules, seed }),
+    extProcOptions(options, { picker, metrics, rules, seed, clock: runtime.clock }),
   );
   const election = electionOf(options, { metrics, runtime, server });
   const reload = reloadOf(options, { picker, metrics });
   const observers = { recorder, shadows, promotion };
   const followers = { discovery, kubernetes, election, reload };
-  const parts = { picker, metrics, runtime, rules, server, ...observers, ...followers };
+  const drain = new Drain(options, server);
+  const parts = { picker, metrics, runtime, rules, server, drain, ...observers, ...followers };
   const admin = await startAdminServer(adminOptions(options, parts));
   if (election === undefined) server.setServing(true);
   const { port: extProcPort, healthPort } = server;
@@ -69,9 +71,9 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   log.info({ ...ports, endpoints: picker.pool.snapshot().length }, 'serving');
   return {
     ...ports,
-    stop: async () => {
+    stop: async ({ notice } = { notice: true }) => {
       // Another picker may already lead while requests in flight end here.
-      await Promise.all([server.drain(options.drainTimeoutMs), election?.stop()]);
+      await Promise.all([drain.run({ notice }), election?.stop()]);
       await reload?.stop();
       await discovery?.stop();
       kubernetes?.stop();
@@ -91,6 +93,7 @@ interface ServingParts {
   readonly runtime: RealRuntime;
   readonly rules: RequestRules;
   readonly server: ExtProcServer;
+  readonly drain: Drain;
   readonly shadows: readonly Shadow[];
   readonly promotion: Promotion | undefined;
   readonly discovery: Discovery | undefined;
@@ -109,7 +112,7 @@ function adminOptions(
     host,
     port: metricsPort,
     metricsPage: () => metrics.page(),
-    ready: () => readiness(parts, now()),
+    ready: () => parts.drain.readiness ?? readiness(parts, now()),
     documents: new Map([
       ['/debug/endpoints', () => describeEndpoints(picker, now(), server.sessions())],
       ['/debug/rules', () => rules.describe()],

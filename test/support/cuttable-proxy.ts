@@ -2,11 +2,13 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { connect, createServer, type Socket } from 'node:net';
 
-/** A proxy to a port of 127.0.0.1 whose connections a test can reset. */
+/** A proxy to a port of 127.0.0.1 whose connections a test can reset or let fall silent. */
 export interface CuttableProxy {
   readonly port: number;
   /** Resets every connection and returns their number. New connections are accepted. */
   cut(): number;
+  /** Passes no byte more, in either direction, and closes nothing: as if a host had vanished. */
+  silence(): void;
   stop(): Promise<void>;
 }
 
@@ -34,7 +36,14 @@ export async function startCuttableProxy(targetPort: number): Promise<CuttablePr
     for (const socket of sockets) socket.resetAndDestroy();
     return cutOff;
   };
+  const silence = (): void => {
+    for (const socket of sockets) {
+      socket.unpipe();
+      socket.on('data', () => undefined);
+    }
+  };
   return {
+    silence,
     port: (server.address() as AddressInfo).port,
     cut,
     stop: async () => {

@@ -52,8 +52,18 @@ const loaded = loadPackageDefinition(
   };
 };
 
-interface ProcessorClient extends Client {
-  Process(): ClientDuplexStream<object, Answer>;
+export type ProcessorStream = ClientDuplexStream<object, Answer>;
+
+export interface ProcessorClient extends Client {
+  Process(): ProcessorStream;
+}
+
+/** A client of the ext_proc service at a port of 127.0.0.1. The caller closes it. */
+export function processorClient(port: number): ProcessorClient {
+  const { ExternalProcessor } = loaded.envoy.service.ext_proc.v3;
+  return new ExternalProcessor(`127.0.0.1:${port}`, credentials.createInsecure(), {
+    'grpc.max_receive_message_length': -1,
+  }) as unknown as ProcessorClient;
 }
 
 /**
@@ -64,11 +74,7 @@ export async function exchange(
   port: number,
   messages: readonly object[],
 ): Promise<readonly Answer[]> {
-  const { ExternalProcessor } = loaded.envoy.service.ext_proc.v3;
-  const client = new ExternalProcessor(
-    `127.0.0.1:${port}`,
-    credentials.createInsecure(),
-  ) as unknown as ProcessorClient;
+  const client = processorClient(port);
   const stream = client.Process();
   const answers: Answer[] = [];
   try {

@@ -1,4 +1,4 @@
-import { Server, ServerCredentials, setLogger } from '@grpc/grpc-js';
+import { Server, ServerCredentials, type ServerOptions, setLogger } from '@grpc/grpc-js';
 import { generate } from 'selfsigned';
 import { ListenError } from '../../runtime/listen.ts';
 
@@ -13,25 +13,17 @@ export interface Certificate {
  */
 const RESETS_MAX = 1_000_000_000;
 
-/** Room for the message around a body of the largest size. */
-const MESSAGE_OVERHEAD_BYTES = 64 * 1024;
-
 /** A line that gRPC prints although it also returns the error, which the caller reports better. */
 const REPORTED_BY_CALLER = /^No address added out of total \d+ resolved$/;
 
-/** A gRPC server whose messages hold bodies of at most `bodyBytesMax`. */
-export function newGrpcServer(bodyBytesMax: number): Server {
+export function newGrpcServer(options: ServerOptions): Server {
   setLogger({
     error: (line: unknown, ...more: readonly unknown[]) => {
       if (typeof line === 'string' && REPORTED_BY_CALLER.test(line)) return;
       console.error(line, ...more);
     },
   });
-  const server = new Server({
-    'grpc.max_receive_message_length': bodyBytesMax + MESSAGE_OVERHEAD_BYTES,
-    'grpc.max_send_message_length': -1,
-    'grpc.max_concurrent_streams': 0x7fff_ffff,
-  });
+  const server = new Server(options);
   // grpc-js has no option for these; it passes this object to http2.createServer.
   const { commonServerOptions } = server as unknown as {
     readonly commonServerOptions: Record<string, unknown>;

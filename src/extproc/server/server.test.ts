@@ -14,7 +14,9 @@ import type { Endpoint } from '../../framework/endpoint.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
 import { createOpenBody, headerOnlyRequest } from '../../openai/open-body.ts';
+import { nodeClock } from '../../runtime/node-clock.ts';
 import { type ExtProcServer, type ExtProcServerOptions, startExtProcServer } from './server.ts';
+import { DEFAULT_LIMITS } from './server-limits.ts';
 
 const MiB = 1024 * 1024;
 const loaded = loadPackageDefinition(
@@ -82,9 +84,11 @@ async function start(overrides: Partial<ExtProcServerOptions> = {}): Promise<Ext
     tls: 'plaintext',
     messageBytesMax: 16 * MiB,
     session: SESSION,
+    limits: DEFAULT_LIMITS,
+    clock: nodeClock(),
     ...overrides,
   });
-  stops.push(() => server.drain(0));
+  stops.push(() => server.drain({ noticeMs: 0, deadlineMs: 0 }));
   server.setServing(true);
   return server;
 }
@@ -292,7 +296,7 @@ describe('the ext_proc server', () => {
     stream.write(HEADERS);
     const got = answers(stream, 2);
     while (server.sessions() === 0) await new Promise((resolve) => setImmediate(resolve));
-    const drained = server.drain(10_000);
+    const drained = server.drain({ noticeMs: 0, deadlineMs: 10_000 });
     expect(await health(server.healthPort ?? 0, '')).toBe('NOT_SERVING');
     stream.write(body(PROMPT));
     expect(await got).toHaveLength(2);
@@ -317,7 +321,7 @@ describe('the ext_proc server', () => {
     const first = new Promise((resolve) => watch.once('data', resolve));
     watch.on('data', (answer: { readonly status: string }) => statuses.push(answer.status));
     await first;
-    await server.drain(20_000);
+    await server.drain({ noticeMs: 0, deadlineMs: 20_000 });
     await cut;
     watcher.close();
     expect(statuses).toEqual(['SERVING', 'NOT_SERVING']);
@@ -331,7 +335,7 @@ describe('the ext_proc server', () => {
     stream.write(body(PROMPT));
     await answers(stream, 2);
     expect(open).toBe(1);
-    await server.drain(0);
+    await server.drain({ noticeMs: 0, deadlineMs: 0 });
     await cut;
     while (server.sessions() > 0) await new Promise((resolve) => setImmediate(resolve));
     expect(open).toBe(0);

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
-import { type Server, ServerCredentials, type ServerDuplexStream } from '@grpc/grpc-js';
+import { ServerCredentials, type ServerDuplexStream } from '@grpc/grpc-js';
+import type { Clock } from '../../framework/runtime.ts';
 import { decodeRequest } from '../codec/decode-request.ts';
 import { encodeResponse } from '../codec/encode-response.ts';
 import type { StreamAction } from '../codec/stream-action.ts';
@@ -8,9 +9,12 @@ import type { CloseReason, StreamEvent } from '../codec/stream-event.ts';
 import { ObserverSession, type ObserverSessionOptions } from '../session/observer-session.ts';
 import { Session, type SessionOptions } from '../session/session.ts';
 import { type Answer, type AnswerStream, AnswerWriter } from './answer-writer.ts';
+import { channelOptions } from './channel-options.ts';
 import { bind, type Certificate, credentialsFor, newGrpcServer } from './grpc-server.ts';
 import { Health } from './health.ts';
 import { type CallStream, releaseStreamOnClose } from './release-stream.ts';
+import type { ServerLimits } from './server-limits.ts';
+import { shutDown } from './shut-down.ts';
 import { type Destroyable, suppressResetStack } from './suppress-reset-stack.ts';
 
 /** Session options without those that the server sets. */
@@ -29,6 +33,15 @@ export interface ExtProcServerOptions {
     | { readonly observer: FromCaller<ObserverSessionOptions> };
   /** Largest message accepted: in BUFFERED mode a body is one message. */
   readonly messageBytesMax: number;
+  readonly limits: ServerLimits;
+  readonly clock: Clock;
+}
+
+export interface DrainTimes {
+  /** So long new streams are accepted: gateways send them until they have noticed. */
+  readonly noticeMs: number;
+  /** After that, streams that are open have so long to end, and are cut then. */
+  readonly deadlineMs: number;
 }
 
 export interface ExtProcServer {
@@ -36,12 +49,9 @@ export interface ExtProcServer {
   readonly healthPort: number | undefined;
   sessions(): number;
   setServing(serving: boolean): void;
-  /** Reports NOT_SERVING, refuses new streams, and closes those still open after `deadlineMs`. */
-  drain(deadlineMs: number): Promise<void>;
+  /** Reports NOT_SERVING at once, and goes on as before until gateways must have noticed. */
+  drain(times: DrainTimes): Promise<void>;
 }
-
-/** Time for the last answers to leave before connections are closed. */
-const LAST_ANSWERS_MS = 200;
 
 const SERVICE = {
   Process: {
@@ -61,7 +71,7 @@ type Stream = ServerDuplexStream<StreamEvent, Answer>;
 /** Serves ext_proc: decodes messages for sessions and encodes their answers. */
 export async function startExtProcServer(options: ExtProcServerOptions): Promise<ExtProcServer> {
   const health = new Health();
-  const server = newGrpcServer(options.messageBytesMax);
+  const server = newGrpcServer(channelOptions(options.messageBytesMax, options.limits));
   health.addTo(server);
   const prefix = randomBytes(6).toString('hex');
   let requests = 0;
@@ -89,8 +99,12 @@ export async function startExtProcServer(options: ExtProcServerOptions): Promise
     healthPort: healthServer?.port,
     sessions: () => open,
     setServing: (serving) => health.setServing(serving),
-    drain: async (deadlineMs) => {
+    drain: async ({ noticeMs, deadlineMs }) => {
       health.setServing(false);
+      await new Promise<void>((resolve) => {
+        if (noticeMs > 0) options.clock.setTimer(noticeMs, resolve);
+        else resolve();
+      });
       const idle = new Promise<void>((resolve) => {
         if (open === 0) resolve();
         else onIdle = resolve;
@@ -144,32 +158,12 @@ function runSession(stream: Stream, newSession: NewSession, onClosed: () => void
 }
 
 async function startHealthServer(
-  { host, healthPort }: ExtProcServerOptions,
+  { host, healthPort, limits }: ExtProcServerOptions,
   health: Health,
 ): Promise<{ readonly port: number; stop(): void } | undefined> {
   if (healthPort === undefined) return undefined;
-  const server = newGrpcServer(0);
+  const server = newGrpcServer(channelOptions(0, limits));
   health.addTo(server);
   const port = await bind(server, host, healthPort, ServerCredentials.createInsecure());
   return { port, stop: () => server.forceShutdown() };
-}
-
-/** Does not wait for clients that watch health: they keep their connections. */
-function shutDown(
-  server: Server,
-  { deadlineMs, idle }: { readonly deadlineMs: number; readonly idle: Promise<void> },
-): Promise<void> {
-  return new Promise((resolve) => {
-    const force = (): void => {
-      clearTimeout(deadline);
-      server.forceShutdown();
-      resolve();
-    };
-    const deadline = setTimeout(force, deadlineMs);
-    void idle.then(() => setTimeout(force, Math.min(LAST_ANSWERS_MS, deadlineMs)));
-    server.tryShutdown(() => {
-      clearTimeout(deadline);
-      resolve();
-    });
-  });
 }

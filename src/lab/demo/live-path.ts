@@ -61,7 +61,15 @@ async function startAll(
   const { endpoints } = stubDocument.parse(await start(['stub', ...stubArgs]));
   const policy = ['--config', config, '--endpoints', endpoints.join(','), '--seed', String(seed)];
   const ports = ['--host', '127.0.0.1', '--extproc-port', '0', '--metrics-port', '0'];
-  const rest = ['--insecure', '--drain-timeout-ms', '500', '--log-level', 'warn'];
+  const rest = [
+    '--insecure',
+    '--drain-notice-ms',
+    '0',
+    '--drain-timeout-ms',
+    '500',
+    '--log-level',
+    'warn',
+  ];
   const picker = serveDocument.parse(await start(['serve', ...policy, ...ports, ...rest]));
   await untilReady(`http://127.0.0.1:${picker.metricsPort}/readyz`, signal);
   const extProcAddress = `127.0.0.1:${picker.extProcPort}`;

@@ -1,0 +1,16 @@
+import type { ServerOptions } from '@grpc/grpc-js';
+import type { ServerLimits } from './server-limits.ts';
+
+/** Room for the message around a body of the largest size. */
+const MESSAGE_OVERHEAD_BYTES = 64 * 1024;
+
+/** Options of a gRPC server whose messages hold bodies of at most `bodyBytesMax`. */
+export function channelOptions(bodyBytesMax: number, limits: ServerLimits): ServerOptions {
+  return {
+    'grpc.max_receive_message_length': bodyBytesMax + MESSAGE_OVERHEAD_BYTES,
+    'grpc.max_send_message_length': -1,
+    'grpc.max_concurrent_streams': 0x7fff_ffff,
+    'grpc.keepalive_time_ms': limits.keepaliveTimeMs,
+    'grpc.keepalive_timeout_ms': limits.keepaliveTimeoutMs,
+  };
+}

@@ -1,0 +1,33 @@
+import type { ExtProcServer } from '../extproc/server/server.ts';
+import type { Readiness } from './admin/admin-server.ts';
+import type { ServeOptions } from './serve-options.ts';
+
+/** The way out of service: not ready first, then no new requests, then no requests at all. */
+export class Drain {
+  readonly #options: Pick<ServeOptions, 'drainNoticeMs' | 'drainTimeoutMs'>;
+  readonly #server: Pick<ExtProcServer, 'drain' | 'sessions'>;
+  #begun = false;
+
+  constructor(
+    options: Pick<ServeOptions, 'drainNoticeMs' | 'drainTimeoutMs'>,
+    server: Pick<ExtProcServer, 'drain' | 'sessions'>,
+  ) {
+    this.#options = options;
+    this.#server = server;
+  }
+
+  /** What `/readyz` answers once the drain has begun; undefined before. */
+  get readiness(): Readiness | undefined {
+    return this.#begun
+      ? { ok: false, detail: { draining: true, openStreams: this.#server.sessions() } }
+      : undefined;
+  }
+
+  /** `notice`: new requests are accepted until gateways must have noticed. */
+  run({ notice }: { readonly notice: boolean }): Promise<void> {
+    this.#begun = true;
+    const { drainNoticeMs, drainTimeoutMs } = this.#options;
+    const noticeMs = notice ? drainNoticeMs : 0;
+    return this.#server.drain({ noticeMs, deadlineMs: drainTimeoutMs });
+  }
+}

@@ -1,0 +1,73 @@
+import { type ExtProcServerOptions, startExtProcServer } from '../../src/extproc/server/server.ts';
+import { DEFAULT_LIMITS } from '../../src/extproc/server/server-limits.ts';
+import type { SessionOptions } from '../../src/extproc/session/session.ts';
+import type { Endpoint } from '../../src/framework/endpoint.ts';
+import type { InferenceRequest } from '../../src/framework/request.ts';
+import type { RoutedRequest } from '../../src/framework/routing.ts';
+import { createOpenBody, headerOnlyRequest } from '../../src/openai/open-body.ts';
+import { nodeClock } from '../../src/runtime/node-clock.ts';
+
+const MiB = 1024 * 1024;
+
+/** An ext_proc server that sends every request to one endpoint. */
+export interface ReservingServer {
+  readonly port: number;
+  /** Requests routed and not yet given back. */
+  reservations(): number;
+  /** Streams open. */
+  sessions(): number;
+  /** Reasons of refusals, in their order. */
+  readonly rejected: string[];
+  drain(times: { readonly noticeMs: number; readonly deadlineMs: number }): Promise<void>;
+}
+
+export async function startReservingServer(
+  overrides: Partial<ExtProcServerOptions> = {},
+): Promise<ReservingServer> {
+  let held = 0;
+  const rejected: string[] = [];
+  const route = (request: InferenceRequest): RoutedRequest => {
+    held += 1;
+    let over = false;
+    return {
+      request,
+      endpoint: {} as Endpoint,
+      destinations: ['10.0.0.1:8000'],
+      headers: new Map(),
+      responseHeaders: () => new Map(),
+      firstToken: () => undefined,
+      served: () => undefined,
+      bodyRead: () => undefined,
+      wantsAnswer: false,
+      answered: () => undefined,
+      done: () => {
+        if (!over) held -= 1;
+        over = true;
+      },
+    };
+  };
+  const session: Omit<SessionOptions, 'newRequestId'> = {
+    router: { route },
+    openBody: createOpenBody({ bodyBytesMax: 64 * MiB, hashSeed: 1 }),
+    headerOnly: headerOnlyRequest,
+    earlyPickBytes: 128 * 1024,
+    halfCloseAfterPick: false,
+    onFault: (error) => {
+      throw error;
+    },
+    onRejected: ({ code }) => void rejected.push(code),
+  };
+  const server = await startExtProcServer({
+    host: '127.0.0.1',
+    port: 0,
+    tls: 'plaintext',
+    messageBytesMax: 64 * MiB,
+    session,
+    limits: DEFAULT_LIMITS,
+    clock: nodeClock(),
+    ...overrides,
+  });
+  server.setServing(true);
+  const { port, sessions, drain } = server;
+  return { port, sessions, drain, rejected, reservations: () => held };
+}
