@@ -201,7 +201,7 @@ describe('deploy/examples', () => {
       encoding: 'utf8',
     });
 
-  it('check and simulate as they are', { timeout: 60_000 }, () => {
+  it('check and simulate as they are', () => {
     expect(run('check', 'mine.yaml')).toMatch(/^ok\n/);
     const trace = '../../bench/traces/mooncake-conversation-5min.jsonl';
     const configs = ['--config', 'default', '--config', 'mine.yaml'];

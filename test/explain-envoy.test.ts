@@ -56,7 +56,7 @@ describe.skipIf(binary === undefined)('pointsman explain, behind a real Envoy', 
     }
   });
 
-  it('prints one decision, as a table and as JSON', { timeout: 60_000 }, async () => {
+  it('prints one decision, as a table and as JSON', async () => {
     const [{ requestId } = { requestId: '' }] = listed;
     const { stdout: table } = await pointsman('explain', requestId, '--admin', admin());
     expect(table).toContain(`request    ${requestId}`);
@@ -72,7 +72,7 @@ describe.skipIf(binary === undefined)('pointsman explain, behind a real Envoy', 
     expect((JSON.parse(stdout) as Explanation).candidates.length).toBe(4);
   });
 
-  it('lists the latest requests if none is named', { timeout: 60_000 }, async () => {
+  it('lists the latest requests if none is named', async () => {
     const { stdout } = await pointsman('explain', '--admin', admin());
     const [, ...lines] = stdout.trimEnd().split('\n');
     expect(lines.map((line) => line.trim().split(/\s+/)[1])).toEqual(
@@ -80,9 +80,7 @@ describe.skipIf(binary === undefined)('pointsman explain, behind a real Envoy', 
     );
   });
 
-  it('prints an error if there is no such request, and if there is no picker', {
-    timeout: 60_000,
-  }, async () => {
+  it('prints an error if there is no such request, and if there is no picker', async () => {
     await expect(pointsman('explain', 'nobody', '--admin', admin())).rejects.toMatchObject({
       code: 1,
       stderr: expect.stringContaining('no request "nobody" among the last 40 decisions') as string,

@@ -121,15 +121,15 @@ describe.skipIf(binaries === undefined || envoy === undefined)('two pickers of o
     const both = await startTwo('--ha-enable-leader-election');
     const leader = await leaderOf(both);
     const standby = both[0] === leader ? both[1] : both[0];
-    const before = (await lease(server)).spec;
+    const holder = async (): Promise<string> => (await lease(server)).spec?.holderIdentity ?? '';
+    const before = await holder();
+    // So that only the leader itself can change the lease.
+    standby.pause();
     await leader.kill('SIGTERM');
-    // By the lease itself: were it not given back, its holder would still be the old one.
+    expect(await holder()).toBe('');
+    standby.resume();
     await eventually(async () => (await ready(standby)).ok, Boolean, TAKE_OVER_ATTEMPTS);
-    const { acquireTime, holderIdentity } = (await lease(server)).spec ?? {};
-    expect(holderIdentity).not.toBe(before?.holderIdentity);
-    // The library gives these as text.
-    const atMs = (time: unknown): number => Date.parse(String(time));
-    expect(atMs(acquireTime) - atMs(before?.renewTime)).toBeLessThan(15_000);
+    expect(['', before]).not.toContain(await holder());
   }, 120_000);
 
   it('are both ready and both asked without an election; one is killed, and the other goes on', async () => {
@@ -154,6 +154,9 @@ describe.skipIf(binaries === undefined || envoy === undefined)('two pickers of o
 interface Picker {
   readonly extProcPort: number;
   readonly metricsPort: number;
+  /** Stops it until it resumes. */
+  pause(): void;
+  resume(): void;
   kill(signal: NodeJS.Signals): Promise<void>;
 }
 
@@ -178,6 +181,8 @@ async function startPicker(flags: readonly string[]): Promise<Picker> {
   return {
     extProcPort,
     metricsPort,
+    pause: () => void child.kill('SIGSTOP'),
+    resume: () => void child.kill('SIGCONT'),
     kill: async (signal) => {
       child.kill(signal);
       await exited;
@@ -272,7 +277,8 @@ function checkedPickers(config: Document, port: number): void {
     config.createNode({ endpoint: { address } }),
   );
   const check = {
-    timeout: '1s',
+    // Of a killed picker the connection breaks at once; a busy machine may answer late.
+    timeout: '20s',
     interval: '0.1s',
     no_traffic_interval: '0.1s',
     unhealthy_threshold: 1,

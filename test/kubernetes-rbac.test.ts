@@ -100,7 +100,7 @@ describe.skipIf(binaries === undefined || tools === undefined)(
         } finally {
           await picker.stop();
         }
-      }, 60_000);
+      });
 
       it('is started by the arguments of the suite’s picker and of the reference, with their image replaced', async () => {
         const kubeconfig = join(folder, 'kubeconfig');
@@ -131,7 +131,7 @@ describe.skipIf(binaries === undefined || tools === undefined)(
         } finally {
           await picker.stop();
         }
-      }, 60_000);
+      });
 
       const shown = permissions.filter(({ group }) =>
         group === LEGACY || group === CURRENT ? group === rulesGroup : rulesGroup === LEGACY,

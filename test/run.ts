@@ -60,6 +60,8 @@ function runVitest(args: readonly string[], long: boolean, folder: string): Prom
       POINTSMAN_TEST_REPORTS: folder,
     },
   });
+  // Whatever ends this process ends the tests, too.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
   let stopped = false;
   const limitMs = long ? LONG_LIMIT_MS : LIMIT_MS;
   const limit = setTimeout(() => {

@@ -40,19 +40,23 @@ describe.skipIf(binary === undefined)('shadows beside a picker behind a real Env
   const remoteConfig = join(folder, 'remote.yaml');
   const garbageConfig = join(folder, 'garbage.yaml');
 
-  async function startRemote(command: readonly string[], config: string): Promise<void> {
+  async function startRemote(
+    command: readonly string[],
+    config: string,
+    deadlineMs: number,
+  ): Promise<void> {
     const running = await startScheduler(command);
     remote.push(running);
     const kind = { apiVersion: 'llm-d.ai/v1alpha1', kind: 'EndpointPickerConfig' };
-    // The threads of shadows have a low priority: on a busy machine their answers take long.
-    const scheduler = { type: 'remote', address: running.address, deadlineMs: 250 };
+    const scheduler = { type: 'remote', address: running.address, deadlineMs };
     writeFileSync(config, JSON.stringify({ ...kind, scheduler }));
   }
 
   beforeAll(async () => {
     pool = await startStubPool(stubOptions.parse({ count: 6, port: 0, speed: 10, model: 'm' }));
-    await startRemote((await exampleOrSkip('typescript')) ?? [], remoteConfig);
-    await startRemote(GARBAGE, garbageConfig);
+    await startRemote((await exampleOrSkip('typescript')) ?? [], remoteConfig, 1000);
+    // Some of its requests stay without an answer.
+    await startRemote(GARBAGE, garbageConfig, 250);
     const own = [...MISBEHAVING, remoteConfig, garbageConfig];
     const plugins = [join(fixtures, 'misbehaving.mjs')];
     stack = await startStack(binary ?? '', {

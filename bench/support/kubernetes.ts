@@ -86,11 +86,9 @@ export async function startApiServer(binaries: KubernetesBinaries): Promise<ApiS
         () => true,
         () => false,
       );
-    for (let attempt = 0; attempt < 6; attempt++) {
-      const answered = await eventually(ask, (yes) => yes).catch(() => false);
-      if (answered) return;
-    }
-    throw new Error('kube-apiserver did not come up within a minute');
+    await eventually(ask, (yes) => yes).catch(() => {
+      throw new Error('kube-apiserver did not come up within a minute');
+    });
   };
   await ready();
   return {
@@ -135,13 +133,25 @@ async function end(child: ChildProcess): Promise<void> {
   await exited;
 }
 
+/**
+ * Below the ports that systems give to connections and to servers on port 0: another process on a
+ * busy machine cannot get it before its server has started.
+ */
 async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
+  for (let attempt = 0; attempt < 100; attempt++) {
+    const port = PORT_MIN + Math.floor(Math.random() * (PORT_MAX - PORT_MIN));
+    const server = createServer();
+    const bound = await new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false));
+      server.listen(port, '127.0.0.1', () => resolve(true));
+    });
+    if (!bound) continue;
+    server.close();
+    await once(server, 'close');
+    return port;
+  }
+  throw new Error(`no free port from ${PORT_MIN} to ${PORT_MAX}`);
 }
+
+const PORT_MIN = 15_000;
+const PORT_MAX = 32_000;

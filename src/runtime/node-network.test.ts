@@ -3,7 +3,7 @@ import { type AddressInfo, createServer as createTcpServer, type Socket } from '
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createNodeNetwork, type NodeNetwork } from './node-network.ts';
 
-const OPTIONS = { timeoutMs: 5000, bodyBytesMax: 1024 * 1024 };
+const OPTIONS = { timeoutMs: 60_000, bodyBytesMax: 1024 * 1024 };
 
 const closers: (() => Promise<unknown>)[] = [];
 
@@ -108,12 +108,15 @@ describe('createNodeNetwork', () => {
   });
 
   it('keeps the others when one waits in vain for its turn', async () => {
-    const { url } = await serve((_, response) => {
-      setTimeout(() => response.end('slow'), 100);
+    let answer: () => void = () => undefined;
+    const late = new Promise<void>((resolve) => {
+      answer = resolve;
     });
+    const { url } = await serve((_, response) => void late.then(() => response.end('slow')));
     const ours = network();
-    const first = text(ours, url);
+    const first = text(ours, url, { timeoutMs: 60_000 });
     await expect(text(ours, url, { timeoutMs: 20 })).rejects.toThrow('did not answer');
+    answer();
     expect(await first).toBe('200 slow');
     expect(await text(ours, url)).toBe('200 slow');
   });
@@ -170,9 +173,9 @@ describe('createNodeNetwork', () => {
     const ours = network();
     for (const expected of [1, 2, 3]) {
       await expect(text(ours, url, { timeoutMs: 50 })).rejects.toThrow(url.href);
-      expect(connections).toBe(expected);
+      await vi.waitFor(() => expect(connections).toBe(expected), 60_000);
     }
-    await vi.waitFor(() => expect(open.size).toBe(0), 10_000);
+    await vi.waitFor(() => expect(open.size).toBe(0), 60_000);
   });
 
   it('lets go of a connection nobody asked for in a while, not of one that is waited for', async () => {
@@ -187,7 +190,7 @@ describe('createNodeNetwork', () => {
     });
     const ours = network(20);
     expect(await text(ours, new URL('/slow', url))).toBe('200 slow');
-    await vi.waitFor(() => expect(open.size).toBe(0), 10_000);
+    await vi.waitFor(() => expect(open.size).toBe(0), 60_000);
     expect(await text(ours, url)).toBe('200 fast');
   });
 

@@ -1,4 +1,3 @@
-import { performance } from 'node:perf_hooks';
 import type { Clock, Millis, Timer } from '../framework/runtime.ts';
 import { nodeClock } from './node-clock.ts';
 
@@ -12,11 +11,14 @@ const SPIN_SAVED_MS_MAX = 100;
 /**
  * Timers that fire within microseconds; `nodeClock`'s are up to 2 ms late. At the end of each wait
  * the event loop spins, and other work gets its turn; beyond a core's polling share timers are as
- * coarse as Node's. Keeps the process alive only while it spins.
+ * coarse as Node's. Keeps the process alive only while it spins. `coarse` has timers that fire up
+ * to 2 ms late; `nextTurn` calls back in the event loop's next turn.
  */
-export function preciseClock(): Clock {
-  const coarse = nodeClock();
-  const spinner = new Spinner();
+export function preciseClock(
+  coarse: Clock = nodeClock(),
+  nextTurn: (callback: () => void) => void = setImmediate,
+): Clock {
+  const spinner = new Spinner(coarse, nextTurn);
   return {
     now: () => coarse.now(),
     wallTime: () => coarse.wallTime(),
@@ -36,7 +38,7 @@ class PreciseTimer implements Timer {
   #waiting: Timer | undefined;
 
   constructor(delay: Millis, callback: () => void, context: TimerContext) {
-    this.due = performance.now() + Math.max(0, delay);
+    this.due = context.coarse.now() + Math.max(0, delay);
     this.callback = callback;
     this.#context = context;
     if (delay > COARSE_MS)
@@ -52,19 +54,29 @@ class PreciseTimer implements Timer {
   readonly #nearlyDue = (): void => {
     const { coarse, spinner } = this.#context;
     if (spinner.affordable()) spinner.add(this);
-    else this.#waiting = coarse.setTimer(this.due - performance.now(), this.callback);
+    else this.#waiting = coarse.setTimer(this.due - coarse.now(), this.callback);
   };
 }
 
 /** Spins the event loop while one of its timers is about to be due. */
 class Spinner {
   readonly #timers = new Set<PreciseTimer>();
+  readonly #clock: Clock;
+  readonly #nextTurn: (callback: () => void) => void;
+  /** Whether a turn will come; during a turn it stays true, as the turn asks for the next. */
+  #turning = false;
   #turnedAt: Millis = 0;
   #savedMs: Millis = SPIN_SAVED_MS_MAX;
-  #savedAt: Millis = performance.now();
+  #savedAt: Millis;
+
+  constructor(clock: Clock, nextTurn: (callback: () => void) => void) {
+    this.#clock = clock;
+    this.#nextTurn = nextTurn;
+    this.#savedAt = clock.now();
+  }
 
   affordable(): boolean {
-    const now = performance.now();
+    const now = this.#clock.now();
     const earnedMs = SPIN_SHARE * (now - this.#savedAt);
     this.#savedMs = Math.min(SPIN_SAVED_MS_MAX, this.#savedMs + earnedMs);
     this.#savedAt = now;
@@ -73,9 +85,10 @@ class Spinner {
 
   add(timer: PreciseTimer): void {
     this.#timers.add(timer);
-    if (this.#timers.size > 1) return;
-    this.#turnedAt = performance.now();
-    setImmediate(this.#turn);
+    if (this.#turning) return;
+    this.#turning = true;
+    this.#turnedAt = this.#clock.now();
+    this.#nextTurn(this.#turn);
   }
 
   remove(timer: PreciseTimer): void {
@@ -83,7 +96,7 @@ class Spinner {
   }
 
   readonly #turn = (): void => {
-    const now = performance.now();
+    const now = this.#clock.now();
     this.#savedMs -= now - this.#turnedAt;
     this.#turnedAt = now;
     const due = [...this.#timers].filter((timer) => timer.due <= now);
@@ -91,6 +104,7 @@ class Spinner {
       // An earlier callback may have cancelled it.
       if (this.#timers.delete(timer)) timer.callback();
     }
-    if (this.#timers.size > 0) setImmediate(this.#turn);
+    this.#turning = this.#timers.size > 0;
+    if (this.#turning) this.#nextTurn(this.#turn);
   };
 }

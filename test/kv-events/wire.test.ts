@@ -224,10 +224,26 @@ describe('the picker beside real engines', () => {
   });
 });
 
+/** An address of these tests alone: another process cannot take a port between two publishers. */
+const ANY_PORT = 'tcp://127.77.0.1:*';
+
+/** Tries again for a minute: ZMQ gives a port back some time after its socket was closed. */
 async function startPublisher(
-  endpoint = 'tcp://127.0.0.1:*',
-  replayEndpoint: string | undefined = 'tcp://127.0.0.1:*',
+  endpoint = ANY_PORT,
+  replayEndpoint: string | undefined = ANY_PORT,
 ): Promise<KvEventPublisher> {
+  const started = await eventually(
+    () => openPublisher(endpoint, replayEndpoint),
+    (opened) => opened instanceof KvEventPublisher,
+  );
+  if (!(started instanceof KvEventPublisher)) throw started;
+  return started;
+}
+
+async function openPublisher(
+  endpoint: string,
+  replayEndpoint: string,
+): Promise<KvEventPublisher | Error> {
   let at = Date.now() / 1000;
   const publisher = new KvEventPublisher({
     endpoint,
@@ -238,9 +254,14 @@ async function startPublisher(
     dataParallelRank: 0,
     wallSeconds: () => (at += 0.001),
   });
-  await publisher.open();
   closers.push(() => publisher.close());
-  return publisher;
+  try {
+    await publisher.open();
+    return publisher;
+  } catch (error) {
+    await publisher.close();
+    return error as Error;
+  }
 }
 
 function storedBlock(hash: number): KvEvent {
