@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { envoyBinary, eventually, type Stack, startStack } from '../bench/support/stack.ts';
 import { planFromPlugins } from '../src/catalogue/plan.ts';
+import { readToken } from '../src/files/token-file.ts';
 import { CANARY_HEADER } from '../src/lab/promotion/canary.ts';
 import type { PromotionStatus } from '../src/lab/promotion/promotion.ts';
 import { promotionRule } from '../src/lab/promotion/promotion-rule.ts';
@@ -23,6 +24,7 @@ describe.skipIf(binary === undefined)('promotion, behind a real Envoy', () => {
   const folder = mkdtempSync(join(tmpdir(), 'pointsman-promotion-'));
   /** Sends all requests to the one slow server. */
   const slowest = join(folder, 'slowest.yaml');
+  const adminTokenFile = join(folder, 'token');
   let pool: StubPool;
   let slow: StubPool;
   let stack: Stack;
@@ -52,6 +54,7 @@ describe.skipIf(binary === undefined)('promotion, behind a real Envoy', () => {
         seed: 3,
         shadows: names.map((name) => shadowFrom(name, plugins)),
         promotion: { rule, plans },
+        adminTokenFile,
       },
     });
   });
@@ -64,7 +67,8 @@ describe.skipIf(binary === undefined)('promotion, behind a real Envoy', () => {
 
   const admin = async (path: string, method = 'GET'): Promise<PromotionStatus> => {
     const url = `http://127.0.0.1:${stack.serving.metricsPort}${path}`;
-    return (await (await fetch(url, { method })).json()) as PromotionStatus;
+    const headers = { authorization: `Bearer ${readToken('token', adminTokenFile)}` };
+    return (await (await fetch(url, { method, headers })).json()) as PromotionStatus;
   };
   const status = (): Promise<PromotionStatus> => admin('/debug/promotion');
 

@@ -2,10 +2,9 @@ import { Command } from 'commander';
 import type { Explanation } from '../journal/explain/explanation.ts';
 import { explanationText, outcomeText, textTable } from '../journal/explain/explanation-text.ts';
 import type { DecisionLine, DecisionList } from '../serve/admin/decision-documents.ts';
-import { adminOption, askPicker } from './ask-picker.ts';
+import { type AdminFlags, addAdminOptions, askPicker } from './ask-picker.ts';
 
-interface ExplainFlags {
-  readonly admin: string;
+interface ExplainFlags extends AdminFlags {
   readonly all: boolean;
   readonly json: boolean;
 }
@@ -13,23 +12,23 @@ interface ExplainFlags {
 const LATEST = '/debug/decisions?limit=20';
 
 export function explainCommand(): Command {
-  return new Command('explain')
+  const command = new Command('explain')
     .description('explain one of the last decisions of a running picker')
     .argument(
       '[request-id]',
       'the x-request-id, or the picker’s own id; lists the latest if absent',
-    )
-    .addOption(adminOption())
+    );
+  return addAdminOptions(command)
     .option('--all', 'print every endpoint, however many', false)
     .option('--json', 'print one JSON document', false)
-    .action(async (id: string | undefined, { admin, all, json }: ExplainFlags) => {
+    .action(async (id: string | undefined, { all, json, ...flags }: ExplainFlags) => {
       if (id === undefined) {
-        const list = await askPicker<DecisionList>({ admin, path: LATEST });
+        const list = await askPicker<DecisionList>({ ...flags, path: LATEST });
         process.stdout.write(json ? `${JSON.stringify(list)}\n` : listText(list));
         return;
       }
       const path = `/debug/explain?id=${encodeURIComponent(id)}`;
-      const explanation = await askPicker<Explanation>({ admin, path });
+      const explanation = await askPicker<Explanation>({ ...flags, path });
       const text = explanationText(explanation, { all, time: timeOf(explanation) });
       process.stdout.write(json ? `${JSON.stringify(explanation)}\n` : text);
     });

@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { DEFAULT_LIMITS, type ServerLimits } from '../extproc/server/server-limits.ts';
 import type { ShadowData } from '../lab/shadow/shadow-data.ts';
 import type { ServeOptions } from '../serve/serve-options.ts';
+import { type AccessFlags, addAccessOptions } from './access-options.ts';
 import { collect, pluginOption, port, wholeNumber } from './option-values.ts';
 
 /** Below Envoy's default buffer of 1 MiB, and enough text to recognize a prompt. */
@@ -27,8 +28,6 @@ type DirectFlag =
   | 'host'
   | 'healthPort'
   | 'metricsPort'
-  | 'insecure'
-  | 'certPath'
   | 'earlyPickBytes'
   | 'halfCloseAfterPick'
   | 'drainNoticeMs'
@@ -36,7 +35,7 @@ type DirectFlag =
   | 'explainDecisions'
   | 'seed';
 
-export interface ServeFlags extends Pick<ServeOptions, DirectFlag>, ServerLimits {
+export interface ServeFlags extends AccessFlags, Pick<ServeOptions, DirectFlag>, ServerLimits {
   readonly config: string;
   readonly plugin: readonly string[];
   readonly poolNamespace?: string;
@@ -86,7 +85,8 @@ function addEndpointOptions(command: Command): Command {
 }
 
 function addServerOptions(command: Command): Command {
-  return addLimitOptions(addDrainOptions(addListenOptions(command)))
+  const open = addRequestOptions(addAccessOptions(addListenOptions(command)));
+  return addLimitOptions(addDrainOptions(open))
     .option('--seed <n>', 'seed of random numbers, to repeat a run', wholeNumber)
     .addOption(
       new Option('--log-level <level>', 'least severe level to log')
@@ -103,15 +103,14 @@ function addListenOptions(command: Command): Command {
     .option('--health-port <port>', 'port of a health service without TLS (gRPC)', port)
     .option(
       '--metrics-port <port>',
-      'port of /metrics, /healthz, /readyz, /debug/endpoints and /debug/decisions (HTTP)',
+      'port of /metrics, /healthz and /readyz, and on this machine of /debug and actions (HTTP)',
       port,
       9090,
-    )
-    .option('--insecure', 'serve ext_proc without TLS', false)
-    .option(
-      '--cert-path <folder>',
-      'folder with tls.crt and tls.key for ext_proc; without it a self-signed certificate is made',
-    )
+    );
+}
+
+function addRequestOptions(command: Command): Command {
+  return command
     .option(
       '--max-body-bytes <n>',
       'answer requests with larger bodies with 413',

@@ -7,10 +7,9 @@ import { parityPage } from '../lab/report/parity-page.ts';
 import type { Parity } from '../lab/shadow/parity.ts';
 import { parityFigures } from '../lab/shadow/parity-figures.ts';
 import type { ShadowReport, ShadowStatus } from '../lab/shadow/start-shadow.ts';
-import { adminOption, askPicker } from './ask-picker.ts';
+import { type AdminFlags, addAdminOptions, askPicker } from './ask-picker.ts';
 
-interface Flags {
-  readonly admin: string;
+interface Flags extends AdminFlags {
   readonly json: boolean;
 }
 
@@ -19,27 +18,25 @@ const CLEAR = '\u001b[2J\u001b[H';
 
 /** `pointsman shadow`: asks a running picker about its shadows, or promotes one. */
 export function shadowCommand(): Command {
-  const top = new Command('top')
+  const top = addAdminOptions(new Command('top'))
     .description('compare the shadows of a running picker with it, updated every second')
-    .addOption(adminOption())
     .option('--once', 'print once and exit', false)
     .option('--json', 'print one JSON document and exit', false)
-    .action(async ({ admin, once, json }: Flags & { once: boolean }) => {
+    .action(async ({ once, json, ...flags }: Flags & { once: boolean }) => {
       do {
-        const shadows = await ask(admin);
+        const shadows = await ask(flags);
         if (json) process.stdout.write(`${JSON.stringify({ shadows })}\n`);
         else process.stdout.write(`${once ? '' : CLEAR}${shadowTable(shadows)}`);
         if (!once && !json) await sleep(REFRESH_MS);
       } while (!once && !json);
     });
-  const report = new Command('report')
+  const report = addAdminOptions(new Command('report'))
     .description('write the comparison as one self-contained HTML page')
     .argument('<page>', 'file to write')
-    .addOption(adminOption())
-    .action(async (page: string, { admin }: Pick<Flags, 'admin'>) => {
-      const shadows = await ask(admin);
+    .action(async (page: string, flags: AdminFlags) => {
+      const shadows = await ask(flags);
       const when = new Date().toISOString().slice(0, 16).replace('T', ' ');
-      writeFileSync(page, parityPage(`Shadows at ${admin}, ${when} UTC`, shadows));
+      writeFileSync(page, parityPage(`Shadows at ${flags.admin}, ${when} UTC`, shadows));
     });
   return new Command('shadow')
     .description('compare and promote the shadows of a picker, which `serve --shadow` starts')
@@ -51,9 +48,8 @@ export function shadowCommand(): Command {
 }
 
 function promotionCommand(name: 'promote' | 'demote' | 'promotion', about: string): Command {
-  const command = new Command(name)
+  const command = addAdminOptions(new Command(name))
     .description(`${about}; needs \`serve --promotion\`, see docs/promotion.md`)
-    .addOption(adminOption())
     .option('--json', 'print one JSON document', false);
   if (name === 'promote') {
     command
@@ -61,20 +57,20 @@ function promotionCommand(name: 'promote' | 'demote' | 'promotion', about: strin
       .requiredOption('--percent <n>', 'percentage of requests that it decides, from 0 to 100');
   }
   return command.action(async (...given: readonly unknown[]) => {
-    const { admin, json, percent } = command.opts<Flags & { percent: string }>();
+    const { json, percent, ...flags } = command.opts<Flags & { percent: string }>();
     const query = new URLSearchParams(
       name === 'promote' ? { shadow: String(given[0]), percent } : {},
     );
     const path = name === 'promotion' ? '/debug/promotion' : `/${name}?${query.toString()}`;
     const method = name === 'promotion' ? 'GET' : 'POST';
-    const status = await askPicker<PromotionStatus>({ admin, path, method });
+    const status = await askPicker<PromotionStatus>({ ...flags, path, method });
     const dated = (wallMs: number): string => new Date(wallMs).toISOString();
     process.stdout.write(json ? `${JSON.stringify(status)}\n` : promotionText(status, dated));
   });
 }
 
-async function ask(admin: string): Promise<readonly ShadowStatus[]> {
-  const question = { admin, path: '/debug/shadows' };
+async function ask(flags: AdminFlags): Promise<readonly ShadowStatus[]> {
+  const question = { ...flags, path: '/debug/shadows' };
   return (await askPicker<{ shadows: readonly ShadowStatus[] }>(question)).shadows;
 }
 

@@ -6,10 +6,11 @@ import type { PromotionRule } from '../lab/promotion/promotion-rule.ts';
 import type { ShadowData } from '../lab/shadow/shadow-data.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import type { Log } from '../runtime/log.ts';
+import type { AdminAccessOptions } from './admin/admin-access.ts';
 import type { ElectionTiming } from './election/leader-election.ts';
 
 /** The options of `pointsman serve`, read and checked. */
-export interface ServeOptions {
+export interface ServeOptions extends AdminAccessOptions {
   readonly plan: PickerPlan;
   /** The file of `plan`, which is read again when it changes. */
   readonly configFile?: ConfigFile | undefined;

@@ -20,6 +20,7 @@ import type { Shadow } from '../lab/shadow/start-shadow.ts';
 import type { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import { createRealRuntime, type RealRuntime } from '../runtime/real-runtime.ts';
+import { adminAccess } from './admin/admin-access.ts';
 import { startAdminServer } from './admin/admin-server.ts';
 import { debugDocuments } from './admin/debug-documents.ts';
 import { describeEndpoints } from './admin/describe-endpoints.ts';
@@ -103,14 +104,16 @@ interface ServingParts {
 }
 
 function adminOptions(
-  { host, metricsPort }: ServeOptions,
+  options: ServeOptions,
   parts: ServingParts,
 ): Parameters<typeof startAdminServer>[0] {
+  const { host, metricsPort } = options;
   const { picker, metrics, runtime, rules, server, promotion } = parts;
   const now = (): number => runtime.clock.now();
   return {
     host,
     port: metricsPort,
+    ...adminAccess(options, { registry: metrics.registry, clock: runtime.clock, log: options.log }),
     metricsPage: () => metrics.page(),
     ready: () => parts.drain.readiness ?? readiness(parts, now()),
     documents: new Map([

@@ -1,6 +1,13 @@
 import { connect } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type AdminServer, HttpError, type Readiness, startAdminServer } from './admin-server.ts';
+import { Access } from './access.ts';
+import {
+  type AdminServer,
+  type AdminServerOptions,
+  HttpError,
+  type Readiness,
+  startAdminServer,
+} from './admin-server.ts';
 
 let server: AdminServer | undefined;
 
@@ -9,8 +16,12 @@ afterEach(async () => {
   server = undefined;
 });
 
-async function start(ready: Readiness = { ok: true, detail: {} }): Promise<string> {
+async function start(
+  ready: Readiness = { ok: true, detail: {} },
+  more: Partial<AdminServerOptions> = {},
+): Promise<string> {
   server = await startAdminServer({
+    ...more,
     host: '127.0.0.1',
     port: 0,
     metricsPage: () => Promise.resolve('a_total 1\n'),
@@ -120,6 +131,57 @@ describe('startAdminServer', () => {
     await start();
     const request = 'POST /metrics HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\nonly this';
     expect(await say(server?.port ?? 0, request)).toContain('405 Method Not Allowed');
+  });
+
+  it('[V21] does nothing for a refused request, and says what is missing', async () => {
+    let changed = 0;
+    const refusals: unknown[] = [];
+    const url = await start(undefined, {
+      actions: new Map([['/change', () => ({ changed: ++changed })]]),
+      onRefused: (path, { status }) => refusals.push([path, status]),
+    });
+    const response = await fetch(`${url}/change`, { method: 'POST' });
+    expect([response.status, await response.json(), changed]).toEqual([
+      403,
+      { error: 'nothing can be changed here: start the picker with --admin-token-file' },
+      0,
+    ]);
+    expect(refusals).toEqual([['/change', 403]]);
+  });
+
+  it('[V22] refuses a foreign Host and Origin for pages that show requests', async () => {
+    const url = await start();
+    const { port } = new URL(url);
+    const asked = (headers: string): Promise<string> =>
+      say(Number(port), `GET /debug/endpoints HTTP/1.1\r\n${headers}\r\nconnection: close\r\n\r\n`);
+    expect(await asked('host: evil.example:9090')).toContain('403 Forbidden');
+    expect(await asked('host: localhost\r\norigin: http://evil.example')).toContain(
+      '403 Forbidden',
+    );
+    expect(await asked('host: localhost')).toContain('200 OK');
+  });
+
+  it('[V23] asks a guard for the metrics page, which may take its time', async () => {
+    const refusal = { status: 401, sentence: 'no' } as const;
+    const metrics = async (token: string | undefined) => (token === 'right' ? undefined : refusal);
+    const url = await start(undefined, { access: new Access({ metrics }) });
+    const without = await fetch(`${url}/metrics`);
+    expect([without.status, without.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
+    await without.text();
+    const headers = { authorization: 'Bearer right' };
+    expect(await (await fetch(`${url}/metrics`, { headers })).text()).toBe('a_total 1\n');
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  });
+
+  it('[V24] answers a probe while a client holds all connections', async () => {
+    const url = await start(undefined, { connectionsMax: 4 });
+    const port = server?.port ?? 0;
+    const held = Array.from({ length: 12 }, () =>
+      say(port, 'GET /metrics HTTP/1.1\r\nhost: x\r\n'),
+    );
+    // The first to be held are cut for the last.
+    expect(await Promise.all(held.slice(0, 8))).toEqual(Array.from({ length: 8 }, () => ''));
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
   });
 
   it('says which address it could not listen on', async () => {

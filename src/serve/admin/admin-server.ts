@@ -1,5 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { closeServer, listen } from '../../runtime/listen.ts';
+import { Access, type Refusal, type Scope } from './access.ts';
 
 export interface Readiness {
   readonly ok: boolean;
@@ -7,7 +9,7 @@ export interface Readiness {
   readonly detail: unknown;
 }
 
-interface AdminServerOptions {
+export interface AdminServerOptions {
   readonly host: string;
   /** 0 takes a free port. */
   readonly port: number;
@@ -18,6 +20,12 @@ interface AdminServerOptions {
   readonly documents: ReadonlyMap<string, AdminRoute>;
   /** The same for actions: they answer only POST. All their parameters are in the query. */
   readonly actions?: ReadonlyMap<string, AdminRoute> | undefined;
+  /** Who may ask. Without it: documents only within this machine, and no actions. */
+  readonly access?: Access | undefined;
+  /** Called for each request that is refused, with the path. */
+  readonly onRefused?: ((path: string, refusal: Refusal) => void) | undefined;
+  /** Default: 256. */
+  readonly connectionsMax?: number;
 }
 
 /** Answers a request with a JSON value. */
@@ -40,7 +48,7 @@ export class HttpError extends Error {
   }
 }
 
-/** More than all scrapers together need; a client that leaks connections must not exhaust ours. */
+/** More than all scrapers together need. */
 const CONNECTIONS_MAX = 256;
 /** Long enough for any real client to send its few header bytes. */
 const HEADERS_TIMEOUT_MS = 5000;
@@ -53,7 +61,8 @@ const PAGE_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** Serves the documents and the actions. Rejects with a ListenError where it cannot listen. */
 export async function startAdminServer(options: AdminServerOptions): Promise<AdminServer> {
-  const routes = routesOf(options);
+  const { access = new Access({}), onRefused = () => undefined } = options;
+  const pages: Pages = { routes: routesOf(options), access, onRefused };
   const server = createServer(
     {
       maxHeaderSize: HEADER_BYTES_MAX,
@@ -62,12 +71,35 @@ export async function startAdminServer(options: AdminServerOptions): Promise<Adm
       connectionsCheckingInterval: 1000,
       keepAliveTimeout: KEEP_ALIVE_MS,
     },
-    (request, response) => void answer(routes, request, response),
+    (request, response) => void answer(pages, request, response),
   );
-  server.maxConnections = CONNECTIONS_MAX;
+  server.on('connection', boundConnections(options.connectionsMax ?? CONNECTIONS_MAX));
   server.timeout = IDLE_TIMEOUT_MS;
   const port = await listen(server, options.host, options.port);
   return { port, stop: () => closeServer(server) };
+}
+
+/**
+ * Past the limit the oldest connection is cut, not the newest refused: otherwise one client that
+ * holds connections could keep probes and scrapers out.
+ */
+function boundConnections(connectionsMax: number): (socket: Socket) => void {
+  const open = new Set<Socket>();
+  return (socket) => {
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+    if (open.size <= connectionsMax) return;
+    const [oldest] = open;
+    if (oldest === undefined) return;
+    open.delete(oldest);
+    oldest.destroy();
+  };
+}
+
+interface Pages {
+  readonly access: Access;
+  readonly onRefused: (path: string, refusal: Refusal) => void;
+  readonly routes: ReadonlyMap<string, Route>;
 }
 
 interface Reply {
@@ -79,6 +111,7 @@ interface Reply {
 }
 
 interface Route {
+  readonly scope: Scope;
   readonly methods: readonly string[];
   readonly reply: (query: URLSearchParams) => Reply | Promise<Reply>;
 }
@@ -89,46 +122,50 @@ const DO = ['POST'];
 function routesOf(options: AdminServerOptions): ReadonlyMap<string, Route> {
   const { metricsPage, ready, documents, actions = new Map() } = options;
   const routes = new Map<string, Route>();
-  const read = (path: string, reply: Route['reply']) =>
-    void routes.set(path, { methods: READ, reply });
-  read('/metrics', async () => ({
+  const read = (path: string, scope: Scope, reply: Route['reply']) =>
+    void routes.set(path, { scope, methods: READ, reply });
+  read('/metrics', 'metrics', async () => ({
     status: 200,
     contentType: PAGE_TYPE,
     body: await metricsPage(),
   }));
-  read('/healthz', () => json(200, { ok: true }));
-  read('/readyz', () => {
+  read('/healthz', 'open', () => json(200, { ok: true }));
+  read('/readyz', 'open', () => {
     const readiness = ready();
     return json(readiness.ok ? 200 : 503, readiness);
   });
-  for (const [path, document] of documents) read(path, (query) => json(200, document(query)));
+  for (const [path, document] of documents) {
+    read(path, 'read', (query) => json(200, document(query)));
+  }
   for (const [path, act] of actions) {
-    routes.set(path, { methods: DO, reply: (query) => json(200, act(query)) });
+    routes.set(path, { scope: 'change', methods: DO, reply: (query) => json(200, act(query)) });
   }
   return routes;
 }
 
 async function answer(
-  routes: ReadonlyMap<string, Route>,
+  pages: Pages,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const reply = await replyTo(routes, request.url ?? '', request.method ?? '');
+  const reply = await replyTo(pages, request);
   if (reply.allow !== undefined) response.setHeader('allow', reply.allow);
+  if (reply.status === 401) response.setHeader('www-authenticate', 'Bearer');
   // A body is not read: the connection ends instead of waiting for it.
   if (hasBody(request)) response.setHeader('connection', 'close');
   response.writeHead(reply.status, {
     'content-type': reply.contentType,
     'content-length': Buffer.byteLength(reply.body),
+    'x-content-type-options': 'nosniff',
   });
   response.end(reply.body);
 }
 
 async function replyTo(
-  routes: ReadonlyMap<string, Route>,
-  url: string,
-  method: string,
+  { routes, access, onRefused }: Pages,
+  request: IncomingMessage,
 ): Promise<Reply> {
+  const { url = '', method = '' } = request;
   const [path = '', query] = url.split('?', 2);
   const route = routes.get(path);
   if (route === undefined) {
@@ -139,6 +176,11 @@ async function replyTo(
     return { ...json(405, { error: `${path} answers ${allow}, not ${method}` }), allow };
   }
   try {
+    const refusal = await access.refusal(route.scope, request);
+    if (refusal !== undefined) {
+      onRefused(path, refusal);
+      return json(refusal.status, { error: refusal.sentence });
+    }
     return await route.reply(new URLSearchParams(query));
   } catch (error) {
     if (error instanceof HttpError) return json(error.status, { error: error.message });
