@@ -13,9 +13,16 @@ export function packageFile(path: string): string {
   return join(folder, path);
 }
 
-/** Makes a folder and its missing parents. Throws the system's error where one cannot be made. */
-export function makeFolder(folder: string): void {
-  for (const path of missing(resolve(folder))) mkdirSync(path);
+/** Modes of what only the user may read that runs the program. */
+export const PRIVATE_FILE = 0o600;
+export const PRIVATE_FOLDER = 0o700;
+
+/**
+ * Makes a folder and its missing parents with this mode, where one is given. Throws the system's
+ * error where one cannot be made.
+ */
+export function makeFolder(folder: string, mode?: number): void {
+  for (const path of missing(resolve(folder))) mkdirSync(path, { mode });
 }
 
 /** The outermost first. Node's `recursive` retries without end where the parent gives ENOENT. */
@@ -23,10 +30,13 @@ function missing(folder: string): readonly string[] {
   return existsSync(folder) ? [] : [...missing(dirname(folder)), folder];
 }
 
-/** Makes the folder that `flag` names. Throws ConfigError where it cannot be made or written to. */
-export function requireFolder(flag: string, folder: string): void {
+/**
+ * Makes the folder that `flag` names, as `makeFolder` does. Throws ConfigError where it cannot be
+ * made or written to.
+ */
+export function requireFolder(flag: string, folder: string, mode?: number): void {
   try {
-    makeFolder(folder);
+    makeFolder(folder, mode);
     // Only an attempt shows it: the mode does not say everything, for example in /proc.
     rmdirSync(mkdtempSync(join(folder, '.pointsman-')));
   } catch (error) {

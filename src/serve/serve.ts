@@ -48,7 +48,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const started = startPicker(options, { seed, runtime, metrics, recorder, promotionControl });
   const { picker } = started;
   const rules = new RequestRules(runtime.random.fork('rules'));
-  const capture = startCaptureWriter(options, started);
+  const capture = startCaptureWriter(options, { ...started, registry: metrics.registry });
   const shadowLog = openShadowLog(options);
   const shadows = startShadows(options, { ...started, shadowLog });
   const promotion = promotionControl?.start(picker, shadows);

@@ -1,6 +1,8 @@
 import { dirname } from 'node:path';
-import { requireFolder } from '../files/folders.ts';
+import type { Registry } from 'prom-client';
+import { PRIVATE_FOLDER, requireFolder } from '../files/folders.ts';
 import { CaptureWriter } from '../journal/capture/capture-writer.ts';
+import { registerCaptureMetrics } from '../journal/metrics/capture-metrics.ts';
 import { ShadowLog } from '../lab/shadow/shadow-log.ts';
 import { type Shadow, startShadow } from '../lab/shadow/start-shadow.ts';
 import type { ServeOptions } from './serve-options.ts';
@@ -14,11 +16,11 @@ const CAPTURE_FILE_BYTES_MAX = 256 * 1024 * 1024;
 /** Starts the capture, if asked for. Throws ConfigError for a folder that cannot be made. */
 export function startCaptureWriter(
   { capture: captured, log }: ServeOptions,
-  { picker, capture }: StartedPicker,
+  { picker, capture, registry }: StartedPicker & { readonly registry: Registry },
 ): CaptureWriter | undefined {
   if (captured === undefined || capture === undefined) return undefined;
   const { folder, bytesMax } = captured;
-  requireFolder('--capture', folder);
+  requireFolder('--capture', folder, PRIVATE_FOLDER);
   log.info({ folder, bytesMax }, 'capturing the inputs of decisions, without text');
   const writer = new CaptureWriter({
     folder,
@@ -28,8 +30,11 @@ export function startCaptureWriter(
     // The first file has records of the endpoints anyway.
     head: (file) => capture.head(file, file === 0 ? [] : picker.pool.snapshot()),
     onFailed: (reason) =>
-      log.error({ folder, reason }, 'the capture has stopped; serving continues'),
+      log.error({ folder, reason }, 'the capture cannot be written; it is tried again'),
+    onResumed: (lostRecords) =>
+      log.info({ folder, lostRecords }, 'the capture is written again, in a new file'),
   });
+  registerCaptureMetrics(registry, writer);
   capture.listen(writer.write);
   return writer;
 }
@@ -38,11 +43,12 @@ export function startCaptureWriter(
 export function openShadowLog({ shadowLog, log }: ServeOptions): ShadowLog | undefined {
   if (shadowLog === undefined) return undefined;
   const { path } = shadowLog;
-  requireFolder('--shadow-log', dirname(path));
+  requireFolder('--shadow-log', dirname(path), PRIVATE_FOLDER);
   return new ShadowLog({
     ...shadowLog,
     onFailed: (reason) =>
-      log.error({ path, reason }, 'the shadow log has stopped; serving continues'),
+      log.error({ path, reason }, 'the shadow log cannot be written; it is tried again'),
+    onResumed: (leftOut) => log.info({ path, leftOut }, 'the shadow log is written again'),
   });
 }
 

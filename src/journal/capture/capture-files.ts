@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 const NAME = /^capture-(\d{6,})\.jsonl\.zst$/;
@@ -20,4 +20,15 @@ export function captureFiles(folder: string): readonly CaptureFile[] {
 
 export function captureFilePath(folder: string, number: number): string {
   return join(folder, `capture-${String(number).padStart(6, '0')}.jsonl.zst`);
+}
+
+/** Deletes the oldest files until all have at most so many bytes; the youngest stays. */
+export function deleteOldest(folder: string, totalBytesMax: number): void {
+  const files = captureFiles(folder).map(({ path }) => ({ path, bytes: statSync(path).size }));
+  let total = files.reduce((sum, { bytes }) => sum + bytes, 0);
+  for (const { path, bytes } of files.slice(0, -1)) {
+    if (total <= totalBytesMax) return;
+    rmSync(path);
+    total -= bytes;
+  }
 }

@@ -83,6 +83,8 @@ export type CaptureRecord =
       readonly file: number;
       /** What a reader that begins here, without the files before, must know of the pool. */
       readonly pool?: readonly EndpointRecord[] | undefined;
+      /** Records before this file were lost because writing failed: a run of its own begins. */
+      readonly afterFailure?: true | undefined;
     }
   | { readonly e: '+'; readonly id: string; readonly address: string; readonly labels: Labels }
   | { readonly e: '-'; readonly id: string }
@@ -128,7 +130,7 @@ export type CaptureRecord =
   | { readonly e: 'timer'; readonly t: number; readonly i: number }
   /** From here on another configuration decides, with all that is known of the pool. */
   | { readonly e: 'adopt'; readonly t: number; readonly config: unknown }
-  /** This many records are missing because they came faster than they could be written. */
+  /** This many records are missing: they came too fast, or writing failed. */
   | { readonly e: 'gap'; readonly records: number };
 
 export type EndpointRecord = Extract<
@@ -142,8 +144,9 @@ export type CaptureHead = Extract<CaptureRecord, { e: 'capture' }>;
 
 /** Whether `head` begins a new run of a picker; else its file continues the run of `before`. */
 export function isNewRun(
-  head: Pick<CaptureHead, 'file' | 'seed'>,
+  head: Pick<CaptureHead, 'file' | 'seed' | 'afterFailure'>,
   before: Pick<CaptureHead, 'file' | 'seed'> | undefined,
 ): boolean {
+  if (head.afterFailure === true) return true;
   return before === undefined || head.seed !== before.seed || head.file !== before.file + 1;
 }

@@ -1,8 +1,20 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Registry } from 'prom-client';
 import { afterAll, describe, expect, it } from 'vitest';
-import { CAPTURE_VERSION, type CaptureRecord } from './capture-record.ts';
+import { registerCaptureMetrics } from '../metrics/capture-metrics.ts';
+import { CAPTURE_VERSION, type CaptureHead, type CaptureRecord } from './capture-record.ts';
 import { CaptureWriter } from './capture-writer.ts';
 import { utf8 } from './line-bytes.ts';
 import { readCapture } from './read-capture.ts';
@@ -16,10 +28,12 @@ function setUp(
 ) {
   const folder = join(root, name);
   const failures: string[] = [];
+  const resumed: number[] = [];
+  let nowMs = 0;
   const writer = new CaptureWriter({
     ...limits,
     folder,
-    head: (file): CaptureRecord => ({
+    head: (file): CaptureHead => ({
       e: 'capture',
       version: CAPTURE_VERSION,
       seed,
@@ -29,8 +43,11 @@ function setUp(
       file,
     }),
     onFailed: (reason) => void failures.push(reason),
+    onResumed: (lost) => void resumed.push(lost),
+    now: () => nowMs,
   });
-  return { folder, writer, failures };
+  const later = (ms: number): void => void (nowMs += ms);
+  return { folder, writer, failures, resumed, later };
 }
 
 const line = (record: CaptureRecord): readonly [Uint8Array, number] => [
@@ -166,7 +183,7 @@ describe('CaptureWriter', () => {
     expect(heads).toBeGreaterThan(4);
   });
 
-  it('ends, and nothing else does, when it cannot delete', async () => {
+  it('writes no more, and says so once, while it cannot delete', async () => {
     // Where a file should be.
     mkdirSync(join(root, 'stuck', 'capture-000000.jsonl.zst'), { recursive: true });
     const { writer, failures } = setUp('stuck', { fileBytesMax: 2000, totalBytesMax: 6000 });
@@ -178,15 +195,89 @@ describe('CaptureWriter', () => {
     expect(failures).toHaveLength(1);
   });
 
-  it('ends when it cannot write, says so once, and takes what comes without a word', async () => {
-    const { folder, writer, failures } = setUp('broken', { fileBytesMax: 1e6, totalBytesMax: 1e9 });
+  it('[V75] writes again after a failure, in a new file that says how much is missing', async () => {
+    const limits = { fileBytesMax: 1e6, totalBytesMax: 1e9 };
+    const { folder, writer, failures, resumed, later } = setUp('broken', limits);
+    writer.write(...line(first(1)));
+    await writer.flush();
+    // A file in place of the folder: nothing can be written.
     rmSync(folder, { recursive: true });
+    writeFileSync(folder, '');
+    for (const n of [2, 3]) {
+      writer.write(...line(first(n)));
+      await writer.flush();
+    }
+    expect(writer.status()).toMatchObject({ writing: false, failures: 1, lostRecords: 2 });
+    for (const waitMs of [1000, 2000]) {
+      later(waitMs - 1);
+      await writer.flush();
+      const { failures: before } = writer.status();
+      later(1);
+      await writer.flush();
+      expect(writer.status().failures).toBe(before + 1);
+    }
+    rmSync(folder);
+    later(4000);
+    await writer.flush();
+    writer.write(...line(first(4)));
+    await writer.close();
+    expect(failures).toHaveLength(1);
+    expect(resumed).toEqual([2]);
+    expect(writer.status()).toMatchObject({ writing: true, lostRecords: 2 });
+    const registry = new Registry();
+    registerCaptureMetrics(registry, writer);
+    const page = await registry.metrics();
+    expect(page).toContain('pointsman_capture_writing 1\n');
+    expect(page).toContain('pointsman_capture_missing_records_total{reason="failure"} 2\n');
+    const { records, warnings } = readCapture(folder);
+    expect([...records]).toMatchObject([
+      { e: 'capture', afterFailure: true },
+      { e: 'gap', records: 2 },
+      { e: 'first', n: 4 },
+    ]);
+    expect(warnings.join()).toContain('2 records were left out');
+  });
+
+  it.skipIf(!existsSync('/dev/full'))('[V75] survives a full disk', async () => {
+    const { folder, writer, failures, later } = setUp('full', {
+      fileBytesMax: 1e6,
+      totalBytesMax: 1e9,
+    });
+    symlinkSync('/dev/full', join(folder, 'capture-000000.jsonl.zst'));
+    writer.write(...line(first(1)));
+    await writer.flush();
+    expect(failures).toEqual([expect.stringContaining('ENOSPC')]);
+    later(1000);
+    await writer.flush();
+    writer.write(...line(first(2)));
+    await writer.close();
+    expect([...readCapture(folder).records].at(-1)).toEqual(first(2));
+  });
+
+  it('[V75] a frame that a failure has cut off is the end of a run, and the next one is read', async () => {
+    const { folder, writer } = setUp('cut', { fileBytesMax: 1e6, totalBytesMax: 1e9 });
     writer.write(...line(first(1)));
     await writer.flush();
     writer.write(...line(first(2)));
     await writer.close();
-    expect(failures).toHaveLength(1);
-    expect(failures[0]).toContain('ENOENT');
+    const path = join(folder, 'capture-000000.jsonl.zst');
+    truncateSync(path, statSync(path).size - 3);
+    const next = { e: 'capture', version: 3, seed: 1, config: {}, wallMs: 0, t: 0, file: 1 };
+    const head = `${JSON.stringify({ ...next, afterFailure: true })}\n`;
+    writeFileSync(join(folder, 'capture-000001.jsonl.zst'), head);
+    const { records, warnings } = readCapture(folder);
+    expect([...records].map(({ e }) => e)).toEqual(['capture', 'first', 'capture']);
+    expect(warnings).toEqual([expect.stringContaining('cut off')]);
+  });
+
+  it('[V76] lets only the owner read what it writes', async () => {
+    const { folder, writer } = setUp('private', { fileBytesMax: 1e6, totalBytesMax: 1e9 });
+    writer.write(...line(first(1)));
+    await writer.close();
+    const modes = [folder, join(folder, 'capture-000000.jsonl.zst')].map(
+      (path) => statSync(path).mode & 0o777,
+    );
+    expect(modes).toEqual([0o700, 0o600]);
   });
 
   it('leaves out and counts what comes faster than it can be written', async () => {

@@ -106,8 +106,9 @@ class CaptureReader {
   #begin(head: CaptureHead): void {
     if (isNewRun(head, this.#before)) {
       // Else the part that was cut off may be what is missing before this file.
-      if (head.file === 0 || head.seed !== this.#before?.seed) this.#crashed();
-      if (head.file > 0) {
+      const { file, seed, afterFailure = false } = head;
+      if (file === 0 || afterFailure || seed !== this.#before?.seed) this.#crashed();
+      if (file > 0 && !(afterFailure && this.#before !== undefined)) {
         this.warnings.push(
           `the first ${head.file} files of the capture are gone: decisions may differ without what was learned from them`,
         );

@@ -1,6 +1,14 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { ShadowLog } from './shadow-log.ts';
 
@@ -38,13 +46,31 @@ it('continues an existing file', async () => {
   expect(readFileSync(path, 'utf8')).toBe('{"n":1}\n{"n":2}\n');
 });
 
-it('refuses a file that it cannot open, and stops with one message when its folder is deleted', async () => {
+it('refuses a file that it cannot open', () => {
   expect(() => logIn(folder, 1e6)).toThrow(/EISDIR/);
+});
+
+it('[V75] goes on after a failure, says so once, and how many lines are missing', async () => {
   const failures: string[] = [];
-  const log = logIn(join(folder, 'inner', 'log'), 1e6, failures);
-  rmSync(join(folder, 'inner'), { recursive: true });
-  log.write('{}\n');
-  log.write('{}\n');
+  const inner = join(folder, 'inner');
+  const log = logIn(join(inner, 'log'), 1e6, failures);
+  rmSync(inner, { recursive: true });
+  log.write('{"n":1}\n{"n":2}\n');
+  log.write('{"n":3}\n');
   await log.close();
   expect(failures).toEqual([expect.stringContaining('ENOENT')]);
+  mkdirSync(inner);
+  log.write('{"n":4}\n');
+  await log.close();
+  expect(readFileSync(join(inner, 'log'), 'utf8')).toBe('{"leftOut":3}\n{"n":4}\n');
+});
+
+it('[V76] lets only its owner read it, also a file that all could read', async () => {
+  const path = join(folder, 'made', 'log');
+  await logIn(path, 1e6).close();
+  const old = join(folder, 'old');
+  writeFileSync(old, '', { mode: 0o644 });
+  await logIn(old, 1e6).close();
+  const modes = [dirname(path), path, old].map((each) => statSync(each).mode & 0o777);
+  expect(modes).toEqual([0o700, 0o600, 0o600]);
 });

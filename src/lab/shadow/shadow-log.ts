@@ -1,7 +1,7 @@
-import { closeSync, openSync, statSync } from 'node:fs';
-import { appendFile, rename, rm } from 'node:fs/promises';
+import { closeSync, fchmodSync, openSync, statSync } from 'node:fs';
+import { appendFile, rename, rm, truncate } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { makeFolder } from '../../files/folders.ts';
+import { makeFolder, PRIVATE_FILE, PRIVATE_FOLDER } from '../../files/folders.ts';
 import type { Redecision } from '../redecide/redecision.ts';
 
 export interface ShadowLogOptions {
@@ -9,8 +9,10 @@ export interface ShadowLogOptions {
   readonly path: string;
   /** The most bytes of the file and its predecessors together; `path.1` is the youngest. */
   readonly bytesMax: number;
-  /** Called once when writing fails: the log then writes nothing more. */
+  /** Called when writing fails, once until it succeeds again. */
   readonly onFailed: (reason: string) => void;
+  /** Called when writing succeeds again, with the number of lines that are missing. */
+  readonly onResumed?: ((leftOut: number) => void) | undefined;
 }
 
 /** With this many files, deleting the oldest removes only a part of the log. */
@@ -18,7 +20,10 @@ const FILES = 4;
 /** The most that may wait to be written. Beyond it lines are left out and counted. */
 const WAITING_CHARACTERS_MAX = 16 * 1024 * 1024;
 
-/** Writes JSON Lines to a file that is rotated. Requests never wait for it. */
+/**
+ * Writes JSON Lines to a file that is rotated and that only its owner can read. Requests never wait
+ * for it. Lines that cannot be written are left out, and the next that can says how many.
+ */
 export class ShadowLog {
   readonly #options: ShadowLogOptions;
   readonly #fileBytesMax: number;
@@ -32,23 +37,23 @@ export class ShadowLog {
   constructor(options: ShadowLogOptions) {
     this.#options = options;
     this.#fileBytesMax = Math.max(1, Math.floor(options.bytesMax / FILES));
-    makeFolder(dirname(options.path));
-    closeSync(openSync(options.path, 'a'));
+    makeFolder(dirname(options.path), PRIVATE_FOLDER);
+    const file = openSync(options.path, 'a', PRIVATE_FILE);
+    // An earlier version may have made it for all to read.
+    fchmodSync(file, PRIVATE_FILE);
+    closeSync(file);
     this.#fileBytes = statSync(options.path).size;
   }
 
   /** Takes whole lines. */
   readonly write = (lines: string): void => {
-    if (this.#failed || lines === '') return;
+    if (lines === '') return;
     if (this.#waitingCharacters > WAITING_CHARACTERS_MAX) {
-      this.#leftOut += lines.split('\n').length - 1;
+      this.#leftOut += countLines(lines);
       return;
     }
-    const gap = this.#leftOut > 0 ? `${JSON.stringify({ leftOut: this.#leftOut })}\n` : '';
-    this.#leftOut = 0;
-    const text = gap + lines;
-    this.#waitingCharacters += text.length;
-    this.#writing = this.#writing.then(() => this.#append(text));
+    this.#waitingCharacters += lines.length;
+    this.#writing = this.#writing.then(() => this.#append(lines));
   };
 
   /** Resolves when everything is written, or writing has failed. */
@@ -56,20 +61,29 @@ export class ShadowLog {
     return this.#writing;
   }
 
-  async #append(text: string): Promise<void> {
-    if (this.#failed) return;
+  async #append(lines: string): Promise<void> {
+    const leftOut = this.#leftOut;
+    const gap = leftOut > 0 ? `${JSON.stringify({ leftOut })}\n` : '';
     try {
-      const bytes = Buffer.from(text);
+      // A write that failed may have left a part of a line.
+      if (this.#failed) await truncateIfThere(this.#options.path, this.#fileBytes);
+      const bytes = Buffer.from(gap + lines);
       if (this.#fileBytes > 0 && this.#fileBytes + bytes.length > this.#fileBytesMax) {
         await this.#rotate();
       }
-      await appendFile(this.#options.path, bytes);
+      await appendFile(this.#options.path, bytes, { mode: PRIVATE_FILE });
       this.#fileBytes += bytes.length;
+      this.#leftOut -= leftOut;
+      if (this.#failed) this.#options.onResumed?.(leftOut);
+      this.#failed = false;
     } catch (error) {
+      this.#leftOut += countLines(lines);
+      if (!this.#failed) {
+        this.#options.onFailed(error instanceof Error ? error.message : String(error));
+      }
       this.#failed = true;
-      this.#options.onFailed(error instanceof Error ? error.message : String(error));
     } finally {
-      this.#waitingCharacters -= text.length;
+      this.#waitingCharacters -= lines.length;
     }
   }
 
@@ -87,6 +101,18 @@ async function renameIfThere(from: string, age: number, path: string): Promise<v
     await rename(from, `${path}.${age + 1}`);
   } catch (error) {
     // The older files do not exist until the log has been rotated often enough.
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+}
+
+function countLines(lines: string): number {
+  return lines.split('\n').length - 1;
+}
+
+async function truncateIfThere(path: string, bytes: number): Promise<void> {
+  try {
+    await truncate(path, bytes);
+  } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
 }
