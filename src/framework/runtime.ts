@@ -31,8 +31,13 @@ export interface HttpResponse {
 
 export interface HttpGetOptions {
   readonly timeoutMs: Millis;
-  /** A longer body is rejected, so that a faulty peer cannot fill the memory. */
+  /** A longer body is rejected (BodyTooLargeError), so that a peer cannot fill the memory. */
   readonly bodyBytesMax: number;
+}
+
+/** The answer to a `get` or `post` has more bytes than `bodyBytesMax`. */
+export class BodyTooLargeError extends Error {
+  override readonly name = 'BodyTooLargeError';
 }
 
 export interface MessageSocketOptions {

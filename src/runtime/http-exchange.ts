@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import type { HttpGetOptions, HttpResponse } from '../framework/runtime.ts';
+import { BodyTooLargeError, type HttpGetOptions, type HttpResponse } from '../framework/runtime.ts';
 
 /** The size of a usual metrics page. */
 const INITIAL_BYTES = 32 * 1024;
@@ -72,7 +72,8 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     const { body, options, url } = this.#options;
     if (body.bytes + chunk.length > options.bodyBytesMax) {
-      controller.abort(new Error(`${url.href} answered more than ${options.bodyBytesMax} bytes`));
+      const message = `${url.href} answered more than ${options.bodyBytesMax} bytes`;
+      controller.abort(new BodyTooLargeError(message));
     } else body.append(chunk);
   }
 

@@ -26,13 +26,21 @@ function setUp() {
   };
   const errors = scrapeErrorsOf(pool);
   const fail = (endpoint: Endpoint, failure: ScrapeFailure, scraper: object = endpoint): void =>
-    errors.failed(scraper, { endpoint, failure, reason: `why ${failure}`, inSuccession: 1 });
-  return { clock, pool, lines, counted, add, fail, errors };
+    errors.failed(scraper, {
+      endpoint,
+      failure,
+      reason: `why ${failure}`,
+      inSuccession: 1,
+      at: clock.wallTime(),
+    });
+  const over = (endpoint: Endpoint, scraper: object = endpoint): void =>
+    errors.succeeded(scraper, endpoint.id, clock.wallTime());
+  return { clock, pool, lines, counted, add, fail, over, errors };
 }
 
 describe('the log of failing scrapes', () => {
   it('has one line when they begin, one for another reason and one when they work again', async () => {
-    const { clock, lines, counted, add, fail, errors } = setUp();
+    const { clock, lines, counted, add, fail, over } = setUp();
     const a = add('a');
     for (let at = 0; at < 5000; at += 50) clock.setTimer(at, () => fail(a, 'unreachable'));
     await clock.run();
@@ -43,7 +51,7 @@ describe('the log of failing scrapes', () => {
     ]);
     fail(a, 'status');
     await clock.run();
-    errors.over(a);
+    over(a);
     await clock.run();
     expect(lines.slice(1)).toEqual([
       `warn | ${head} | ${of} | failure=status | reason=why status`,
@@ -53,25 +61,25 @@ describe('the log of failing scrapes', () => {
   });
 
   it('has no line for an endpoint that is scraped again at once, or that leaves', async () => {
-    const { clock, pool, lines, add, fail, errors } = setUp();
+    const { clock, pool, lines, add, fail, over, errors } = setUp();
     const a = add('a');
     fail(a, 'unreachable');
-    errors.over(a);
+    over(a);
     await clock.run();
     expect(lines).toEqual([]);
     fail(a, 'unreachable');
     await clock.run();
     pool.remove(a.id);
-    errors.over(a);
+    errors.stopped(a, a.id);
     await clock.run();
     expect(lines).toHaveLength(1);
   });
 
   it('has at most one line a second for an endpoint, however often its scrapes change', async () => {
-    const { clock, lines, add, fail, errors } = setUp();
+    const { clock, lines, add, fail, over } = setUp();
     const a = add('a');
     for (let at = 0; at < 10_000; at += 30) {
-      clock.setTimer(at, () => (at % 60 === 0 ? fail(a, 'status') : errors.over(a)));
+      clock.setTimer(at, () => (at % 60 === 0 ? fail(a, 'status') : over(a)));
     }
     await clock.run();
     expect(lines.length).toBeLessThanOrEqual(11);
@@ -87,14 +95,14 @@ describe('the log of failing scrapes', () => {
   });
 
   it('keeps the error of a scrape while another source of the same endpoint works', () => {
-    const { add, fail, errors } = setUp();
+    const { add, fail, over, errors } = setUp();
     const a = add('a');
     const [one, other] = [{}, {}];
     fail(a, 'status', one);
     fail(a, 'no-series', other);
-    errors.over(one);
+    over(a, one);
     expect(errors.of(a.id)?.failure).toBe('no-series');
-    errors.over(other);
+    over(a, other);
     expect(errors.of(a.id)).toBeUndefined();
   });
 });

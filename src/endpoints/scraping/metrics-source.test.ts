@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
+import { type FakeServer, FakeServers, vllmPage } from '../../../test/support/fake-servers.ts';
+import { type Endpoint, type EndpointId, isFresh } from '../../framework/endpoint.ts';
 import { CACHE_CONFIG, LORA } from '../../framework/keys.ts';
 import type { DataSource } from '../../framework/plugin.ts';
-import type { HttpGetOptions, HttpResponse, Network } from '../../framework/runtime.ts';
 import { EndpointPool } from '../../picker/endpoint-pool.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { SimulatedClock } from '../../runtime/simulated-clock.ts';
@@ -13,66 +13,9 @@ import { type ScrapeError, scrapeErrorsOf } from './scrape-errors.ts';
 const SEED = 1;
 const CACHE = 'vllm:cache_config_info{block_size="16",num_gpu_blocks="100"} 1.0';
 
-interface Server {
-  delayMs: number;
-  /** Answers never. */
-  dead: boolean;
-  status: number;
-  page: string;
-}
-
-/** Servers by `host:port`, on simulated time, their answers all in one memory. */
-class FakeNetwork implements Network {
-  readonly servers = new Map<string, Server>();
-  readonly sent: { readonly at: number; readonly url: string }[] = [];
-  readonly #clock: SimulatedClock;
-  readonly #memory = Buffer.alloc(4096);
-  readonly #open = new Map<string, number>();
-  /** The most gets under way at once for one server. */
-  openMax = 0;
-
-  constructor(clock: SimulatedClock) {
-    this.#clock = clock;
-  }
-
-  get(url: URL, { timeoutMs }: HttpGetOptions): Promise<HttpResponse> {
-    this.sent.push({ at: this.#clock.now(), url: url.href });
-    const open = (this.#open.get(url.host) ?? 0) + 1;
-    this.#open.set(url.host, open);
-    this.openMax = Math.max(this.openMax, open);
-    const server = this.servers.get(url.host);
-    return new Promise((resolve, reject) => {
-      const waits = server === undefined || server.dead ? timeoutMs : server.delayMs;
-      this.#clock.setTimer(waits, () => {
-        this.#open.set(url.host, (this.#open.get(url.host) ?? 0) - 1);
-        if (server === undefined || server.dead || waits >= timeoutMs) {
-          reject(new Error(`${url.href} did not answer`));
-          return;
-        }
-        const bytes = this.#memory.write(server.page);
-        resolve({ status: server.status, body: this.#memory.subarray(0, bytes) });
-      });
-    });
-  }
-
-  timesOf(host: string): readonly number[] {
-    return this.sent.filter(({ url }) => new URL(url).host === host).map(({ at }) => at);
-  }
-}
-
-function vllmPage(running: number, ...more: readonly string[]): string {
-  const lines = [
-    `vllm:num_requests_running{engine="0"} ${running}.0`,
-    'vllm:num_requests_waiting{engine="0"} 2.0',
-    'vllm:kv_cache_usage_perc{engine="0"} 0.5',
-    ...more,
-  ];
-  return `${lines.join('\n')}\n`;
-}
-
 function setUp(parameters: Readonly<Record<string, unknown>> = {}) {
   const clock = new SimulatedClock();
-  const network = new FakeNetwork(clock);
+  const network = new FakeServers(clock);
   const pool = new EndpointPool();
   const runtime = { clock, random: seededRandom(SEED), network };
   const errors: ScrapeError[] = [];
@@ -87,9 +30,9 @@ function setUp(parameters: Readonly<Record<string, unknown>> = {}) {
   pool.observeEndpoints({ onEndpointChanged: (endpoint) => changes.push(endpoint) });
   const add = (
     address: string,
-    server: Partial<Server> = {},
+    server: Partial<FakeServer> = {},
     labels: Readonly<Record<string, string>> = {},
-  ): Server => {
+  ): FakeServer => {
     const full = { delayMs: 1, dead: false, status: 200, page: vllmPage(1), ...server };
     network.servers.set(address, full);
     pool.upsert({ id: address as EndpointId, address, labels: new Map(Object.entries(labels)) });
@@ -187,12 +130,82 @@ describe('metrics-data-source', () => {
     const first = errors.filter(({ inSuccession }) => inSuccession === 1);
     expect(first.map(({ endpoint, failure, reason }) => [endpoint.id, failure, reason])).toEqual([
       ['a:1', 'status', 'http://a:1/metrics answered 404'],
-      ['c:1', 'no-series', 'http://c:1/metrics has no series of a known engine'],
+      [
+        'c:1',
+        'no-series',
+        'http://c:1/metrics has no series of a known engine; it begins with "<html>"',
+      ],
       ['b:1', 'unreachable', 'http://b:1/metrics did not answer'],
     ]);
     for (const id of ['a:1', 'b:1', 'c:1']) {
       expect(get(id).metrics.sampledAt).toBe(Number.NEGATIVE_INFINITY);
     }
+  });
+
+  it.each([
+    ['num_requests_waiting', '+Inf', 'Infinity', '1000000'],
+    ['num_requests_waiting', '1e400', 'Infinity', '1000000'],
+    ['num_requests_waiting', '-1', '-1', '1000000'],
+    ['num_requests_running', 'NaN', 'NaN', '1000000000000'],
+    ['kv_cache_usage_perc', '1e9', '1000000000', '1.5'],
+  ])(
+    '[V40] keeps the last good sample while %s is %s, and says so',
+    async (name, text, is, max) => {
+      const { clock, add, get, errors } = setUp();
+      const server = add('a:1');
+      await clock.run(200);
+      const good = get('a:1').metrics;
+      server.page = server.page.replace(new RegExp(`${name}(.*) .*`), `${name}$1 ${text}`);
+      await clock.run(3000);
+      expect(get('a:1').metrics).toEqual(good);
+      expect(isFresh(get('a:1'), clock.now())).toBe(false);
+      expect(errors[0]).toMatchObject({
+        failure: 'bad-value',
+        reason: `http://a:1/metrics says that vllm:${name} is ${is}; it must be a number from 0 to ${max}`,
+      });
+      server.page = vllmPage(1);
+      await clock.run(4200);
+      expect(isFresh(get('a:1'), clock.now())).toBe(true);
+    },
+  );
+
+  it.each([
+    ['', 'it is empty'],
+    ['\x1f\x8b\x08', 'it begins with "\\u001f'],
+    ['a\nb', 'it begins with "a\\nb"'],
+  ])('says what a page is that is no metrics page: %j', async (page, what) => {
+    const { clock, add, errors } = setUp();
+    add('a:1', { page });
+    await clock.run(100);
+    expect(errors[0]?.reason).toContain(what);
+  });
+
+  it('[V41] reads no page beyond maxPageBytes', async () => {
+    const { clock, add, get, errors } = setUp({ maxPageBytes: 2048 });
+    add('a:1', { page: vllmPage(1, '#'.repeat(2048)) });
+    add('b:1', { page: vllmPage(1, '#'.repeat(1024)) });
+    await clock.run(100);
+    const failed = errors.map(({ endpoint, failure }) => `${endpoint.id} ${failure}`);
+    expect(new Set(failed)).toEqual(new Set(['a:1 too-large']));
+    expect(errors[0]?.reason).toBe(
+      'http://a:1/metrics answered more than 2048 bytes; ' +
+        'maxPageBytes of the metrics-data-source is the bound',
+    );
+    expect(get('b:1').metrics.runningRequests).toBe(1);
+  });
+
+  it('[V41] reads a page that takes long less often, and stays fresh', async () => {
+    const { clock, network, add, get } = setUp();
+    add('usual:1', { page: vllmPage(1, 'x 1\n'.repeat(10_000)) });
+    add('blank:1', { page: vllmPage(1, '\n'.repeat(2_000_000)) });
+    const lora = 'vllm:lora_requests_info{max_lora="4",running_lora_adapters="a"} 1\n';
+    add('lora:1', { page: vllmPage(1, lora.repeat(16_000)) });
+    await clock.run(10_000);
+    const timesPerSecond = (host: string): number => network.timesOf(host).length / 10;
+    expect(timesPerSecond('usual:1')).toBeGreaterThan(19);
+    expect(timesPerSecond('blank:1')).toBeLessThan(15);
+    expect(timesPerSecond('lora:1')).toBeLessThan(2.5);
+    for (const id of ['blank:1', 'lora:1']) expect(isFresh(get(id), clock.now())).toBe(true);
   });
 
   it('has an error for an endpoint only while its scrapes fail', async () => {
@@ -284,6 +297,7 @@ describe('metrics-data-source', () => {
     { path: 'metrics' },
     { scheme: 'ftp' },
     { port: 0 },
+    { maxPageBytes: 100 },
     { insecureSkipVerify: false },
     { intervall: '50ms' },
   ])('refuses %j', (parameters) => {

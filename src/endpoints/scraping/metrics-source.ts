@@ -12,6 +12,9 @@ import { type MetricsConfig, Scraper } from './scraper.ts';
 
 const INTERVAL_MS = 50;
 const TIMEOUT_MS = 1000;
+/** 60 times a usual page; vLLM's page with every histogram of many models is under 1 MiB. */
+const PAGE_BYTES = 2 * 1024 * 1024;
+const PAGE_BYTES_MAX = 64 * 1024 * 1024;
 /** Scraping more often brings nothing new: engines update their gauges once in a step. */
 const INTERVAL_MS_MIN = 10;
 
@@ -26,6 +29,7 @@ const config = z.strictObject({
   port: z.int().min(1).max(65_535).optional(),
   interval: millis.pipe(z.number().min(INTERVAL_MS_MIN)).default(INTERVAL_MS),
   timeout: millis.pipe(z.number().positive()).default(TIMEOUT_MS),
+  maxPageBytes: z.int().min(1024).max(PAGE_BYTES_MAX).default(PAGE_BYTES),
   insecureSkipVerify: z
     .literal(
       true,

@@ -1,10 +1,24 @@
 import { type CacheConfig, CUSTOM_METRICS, type LoraState } from '../../framework/keys.ts';
 import type { EngineMapping } from './engine-metrics.ts';
+import { isWithin, LoadMetric } from './load-metric.ts';
 import type { Labels } from './prometheus-labels.ts';
-import { type Sample, SeriesFinder, type SeriesSpec } from './prometheus-scan.ts';
+import { type Sample, type ScanWork, SeriesFinder, type SeriesSpec } from './prometheus-scan.ts';
 
 /** Longer lists of adapters are cut: a server holds some tens, and memory must stay bounded. */
 const ADAPTERS_MAX = 1024;
+/** A longer name is left out: requests give such names as their model. */
+const ADAPTER_NAME_MAX = 256;
+
+/** Far more than wait at any server; one that reports more is faulty. */
+const WAITING_MAX = 1_000_000;
+/** Triton's mapping, which is the reference's, counts executions since the server's start. */
+const RUNNING_MAX = 1e12;
+/** Engines that count pages in several places report a little above 1, which counts as 1. */
+const KV_USAGE_MAX = 1.5;
+/** Far more tokens in a block, blocks in a cache, and adapters at once than any engine has. */
+const CONFIG_COUNT_MAX = 1e9;
+/** Seconds since the epoch, in the year 5138. */
+const STARTED_AT_MAX_S = 1e11;
 
 /** The name that every Prometheus client library uses. */
 const START_TIME = 'process_start_time_seconds';
@@ -24,32 +38,56 @@ export interface PageReading {
   readonly startedAtS: number | undefined;
 }
 
+/** A page that is not used: it has a value that its metric cannot have. */
+export interface PageRefusal {
+  /** The rest of a sentence that begins with the page's URL. */
+  readonly refused: string;
+}
+
 /** Reads the pages of one endpoint; faster from the second on, as positions are remembered. */
 export class PageReader {
-  readonly #waiting: readonly SeriesFinder[];
-  readonly #running: readonly SeriesFinder[];
-  readonly #kvUsage: readonly SeriesFinder[];
+  readonly #work: ScanWork = { bytes: 0 };
+  readonly #waiting: LoadMetric;
+  readonly #running: LoadMetric;
+  readonly #kvUsage: LoadMetric;
   readonly #lora: (page: Buffer) => LoraState | undefined;
   readonly #cache: (page: Buffer) => CacheConfig | undefined;
   readonly #custom: (page: Buffer) => ReadonlyMap<string, number>;
-  readonly #startedAt = finderOf(START_TIME);
+  readonly #startedAt: SeriesFinder;
 
   constructor(mapping: EngineMapping) {
-    this.#waiting = mapping.waiting.map(finderOf);
-    this.#running = mapping.running.map(finderOf);
-    this.#kvUsage = mapping.kvUsage.map(finderOf);
-    this.#lora = loraReader(mapping);
-    this.#cache = cacheReader(mapping);
-    this.#custom = customReader(mapping);
+    const finderOf: FinderOf = (spec) => new SeriesFinder(parseSpec(spec), this.#work);
+    // A page may be of several data-parallel engines: queues add up, the fullest cache counts.
+    this.#waiting = new LoadMetric(mapping.waiting.map(finderOf), add, WAITING_MAX);
+    this.#running = new LoadMetric(mapping.running.map(finderOf), add, RUNNING_MAX);
+    this.#kvUsage = new LoadMetric(mapping.kvUsage.map(finderOf), Math.max, KV_USAGE_MAX);
+    this.#lora = loraReader(mapping, finderOf);
+    this.#cache = cacheReader(mapping, finderOf);
+    this.#custom = customReader(mapping, finderOf);
+    this.#startedAt = finderOf(START_TIME);
   }
 
-  /** Undefined for a page without load: the endpoint's load must stay unknown, not become 0. */
-  read(page: Buffer): PageReading | undefined {
-    // A page may be of several data-parallel engines: queues add up, the fullest cache counts.
-    const waiting = firstOf(page, this.#waiting, add);
-    const running = firstOf(page, this.#running, add);
-    const kvUsage = firstOf(page, this.#kvUsage, Math.max);
+  /** What all pages so far have taken. */
+  get workBytes(): number {
+    return this.#work.bytes;
+  }
+
+  /**
+   * Undefined for a page without load: the endpoint's load must stay unknown, not become 0. A page
+   * with a load that cannot be is refused as a whole. Other values that cannot be are left out.
+   */
+  read(page: Buffer): PageReading | PageRefusal | undefined {
+    const waiting = this.#waiting.read(page);
+    const running = this.#running.read(page);
+    const kvUsage = this.#kvUsage.read(page);
     if (waiting === undefined && running === undefined && kvUsage === undefined) return undefined;
+    const refused =
+      this.#waiting.problem(waiting) ??
+      this.#running.problem(running) ??
+      this.#kvUsage.problem(kvUsage);
+    if (refused !== undefined) return { refused };
+    // The youngest of several processes counts, so that any restart shows.
+    const startedAtS = this.#startedAt.combined(page, Math.max);
     return {
       waiting,
       running,
@@ -57,36 +95,28 @@ export class PageReader {
       lora: this.#lora(page),
       cache: this.#cache(page),
       custom: this.#custom(page),
-      // The youngest of several processes counts, so that any restart shows.
-      startedAtS: this.#startedAt.combined(page, Math.max),
+      startedAtS: isWithin(startedAtS, STARTED_AT_MAX_S) ? startedAtS : undefined,
     };
   }
 }
+
+type FinderOf = (spec: string) => SeriesFinder;
 
 function add(a: number, b: number): number {
   return a + b;
 }
 
-function firstOf(
-  page: Buffer,
-  finders: readonly SeriesFinder[],
-  combine: (a: number, b: number) => number,
-): number | undefined {
-  for (const finder of finders) {
-    const value = finder.combined(page, combine);
-    if (value !== undefined) return value;
-  }
-  return undefined;
-}
-
 /** Each change of adapters adds a series whose value is its time; the largest value is now. */
-function loraReader({ lora }: EngineMapping): (page: Buffer) => LoraState | undefined {
+function loraReader(
+  { lora }: EngineMapping,
+  finderOf: FinderOf,
+): (page: Buffer) => LoraState | undefined {
   if (lora === undefined) return () => undefined;
   const finder = finderOf(lora);
   let latest: Sample | undefined;
   let state: LoraState | undefined;
   return (page) => {
-    const now = finder.samples(page).reduce<Sample | undefined>(later, undefined);
+    const now = finder.largest(page);
     if (now === latest) return state;
     latest = now;
     const next = now && loraState(now.labels);
@@ -96,22 +126,18 @@ function loraReader({ lora }: EngineMapping): (page: Buffer) => LoraState | unde
   };
 }
 
-function later(best: Sample | undefined, sample: Sample): Sample {
-  return best === undefined || sample.value > best.value ? sample : best;
-}
-
 function loraState(labels: Labels): LoraState {
   const max = Number(labels.get('max_lora'));
   return {
     running: adapters(labels.get('running_lora_adapters')),
     waiting: adapters(labels.get('waiting_lora_adapters')),
-    max: max > 0 ? max : 0,
+    max: isCount(max) ? max : 0,
   };
 }
 
 function adapters(list: string | undefined): ReadonlySet<string> {
   const names = (list ?? '').split(',', ADAPTERS_MAX).map((name) => name.trim());
-  return new Set(names.filter((name) => name !== ''));
+  return new Set(names.filter((name) => name !== '' && name.length <= ADAPTER_NAME_MAX));
 }
 
 function sameLora(a: LoraState, b: LoraState): boolean {
@@ -122,8 +148,11 @@ function sameSet(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
   return a.size === b.size && [...a].every((each) => b.has(each));
 }
 
-function cacheReader(mapping: EngineMapping): (page: Buffer) => CacheConfig | undefined {
-  const sizes = cacheSizesReader(mapping);
+function cacheReader(
+  mapping: EngineMapping,
+  finderOf: FinderOf,
+): (page: Buffer) => CacheConfig | undefined {
+  const sizes = cacheSizesReader(mapping, finderOf);
   let config: CacheConfig | undefined;
   return (page) => {
     const { blockTokens, blocks } = sizes(page);
@@ -135,9 +164,10 @@ function cacheReader(mapping: EngineMapping): (page: Buffer) => CacheConfig | un
   };
 }
 
-function customReader({
-  custom = [],
-}: EngineMapping): (page: Buffer) => ReadonlyMap<string, number> {
+function customReader(
+  { custom = [] }: EngineMapping,
+  finderOf: FinderOf,
+): (page: Buffer) => ReadonlyMap<string, number> {
   if (custom.length === 0) return () => CUSTOM_METRICS.initial;
   const finders = custom.map(({ attribute, series }) => ({ attribute, finder: finderOf(series) }));
   let last = CUSTOM_METRICS.initial;
@@ -145,7 +175,8 @@ function customReader({
     const read = new Map<string, number>();
     for (const { attribute, finder } of finders) {
       const value = finder.combined(page, Math.max);
-      if (value !== undefined) read.set(attribute, value);
+      // A summary without observations says NaN: that is as good as no value.
+      if (isWithin(value, Number.MAX_VALUE)) read.set(attribute, value);
     }
     const same = read.size === last.size && [...read].every(([key, is]) => last.get(key) === is);
     if (!same) last = read;
@@ -155,12 +186,15 @@ function customReader({
 
 type CacheSizes = Partial<CacheConfig>;
 
-function cacheSizesReader(mapping: EngineMapping): (page: Buffer) => CacheSizes {
+function cacheSizesReader(
+  mapping: EngineMapping,
+  finderOf: FinderOf,
+): (page: Buffer) => CacheSizes {
   const { cacheInfo, blockTokensLabel = '', blocksLabel = '', blockTokens, blocks } = mapping;
   if (cacheInfo !== undefined) {
     const finder = finderOf(cacheInfo);
     return (page) => {
-      const labels = finder.samples(page)[0]?.labels;
+      const labels = finder.first(page)?.labels;
       return {
         blockTokens: Number(labels?.get(blockTokensLabel)),
         blocks: Number(labels?.get(blocksLabel)),
@@ -179,11 +213,7 @@ function cacheSizesReader(mapping: EngineMapping): (page: Buffer) => CacheSizes 
 
 /** Engines report `None`, zero or infinity before they know the value. */
 function isCount(value: number | undefined): value is number {
-  return value !== undefined && value > 0 && Number.isFinite(value);
-}
-
-function finderOf(spec: string): SeriesFinder {
-  return new SeriesFinder(parseSpec(spec));
+  return Number.isInteger(value) && isWithin(value, CONFIG_COUNT_MAX) && value > 0;
 }
 
 /** Parses `name` or `name{label=value,…}`, the values with or without quotes. */

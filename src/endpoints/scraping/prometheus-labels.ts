@@ -9,6 +9,9 @@ const BACKSLASH = 0x5c;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
+/** A series has some ten at most. Further ones make a line malformed. */
+const LABELS_MAX = 64;
+
 /** `{name="value",…}` at `start`; `end` is the index after it. Undefined where malformed. */
 export function parseLabels(
   line: Buffer,
@@ -17,7 +20,7 @@ export function parseLabels(
   const labels = new Map<string, string>();
   if (line[start] !== OPEN_BRACE) return { labels, end: start };
   let at = start + 1;
-  for (;;) {
+  for (let count = 0; count <= LABELS_MAX; count++) {
     while (line[at] === SPACE || line[at] === TAB || line[at] === COMMA) at += 1;
     if (line[at] === CLOSE_BRACE) return { labels, end: at + 1 };
     const equals = line.indexOf(EQUALS, at);
@@ -27,6 +30,7 @@ export function parseLabels(
     labels.set(line.toString('utf8', at, equals).trim(), unescape(line, open + 1, close));
     at = close + 1;
   }
+  return undefined;
 }
 
 /** The index after the labels that begin at `start`; -1 where they do not end before `end`. */

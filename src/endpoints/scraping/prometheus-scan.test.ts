@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { SeriesFinder, type SeriesSpec } from './prometheus-scan.ts';
+import { type Sample, SERIES_MAX, SeriesFinder, type SeriesSpec } from './prometheus-scan.ts';
 
 const SEED = 20_261_121;
 const sum = (a: number, b: number): number => a + b;
@@ -13,9 +13,9 @@ function total(page: string, wanted: SeriesSpec): number | undefined {
   return new SeriesFinder(wanted).combined(Buffer.from(page), sum);
 }
 
-function labelsOf(page: string, wanted: SeriesSpec): readonly Record<string, string>[] {
-  const samples = new SeriesFinder(wanted).samples(Buffer.from(page));
-  return samples.map(({ labels }) => Object.fromEntries(labels));
+function labelsOf(page: string, wanted: SeriesSpec): Record<string, string> {
+  const sample = new SeriesFinder(wanted).first(Buffer.from(page));
+  return Object.fromEntries(sample?.labels ?? []);
 }
 
 describe('SeriesFinder', () => {
@@ -58,14 +58,25 @@ describe('SeriesFinder', () => {
     expect(total(`a ${text}\n`, spec('a'))).toBe(value);
   });
 
-  it.each(['NaN', '-Inf', '-1', 'much', '', '{', '1,5'])('finds no value in %j', (text) => {
-    expect(total(`a{x="y"} ${text}\n`, spec('a'))).toBeUndefined();
-    expect(total(`a ${text}\n`, spec('a'))).toBeUndefined();
+  it.each(['NaN', 'much', '', '{', '1,5', '7'.repeat(65), `7${'x'.repeat(100)}`])(
+    'reads %j as no number',
+    (text) => {
+      expect(total(`a{x="y"} ${text}\n`, spec('a'))).toBeNaN();
+      expect(total(`a ${text}\n`, spec('a'))).toBeNaN();
+    },
+  );
+
+  it.each([
+    ['-Inf', Number.NEGATIVE_INFINITY],
+    ['-1', -1],
+    ['nothing', Number.NaN],
+  ])('lets no other series make up for one of %s', (text, value) => {
+    expect(total(`a{n="0"} 5\na{n="1"} ${text}\na{n="2"} 5\n`, spec('a'))).toBe(value);
   });
 
   it('reads escaped, empty and odd label values, and blanks around labels', () => {
     const page = 'a {x="q\\"}=, \\\\ \\n",y="",z="é,{" , } 3\n';
-    expect(labelsOf(page, spec('a'))).toEqual([{ x: 'q"}=, \\ \n', y: '', z: 'é,{' }]);
+    expect(labelsOf(page, spec('a'))).toEqual({ x: 'q"}=, \\ \n', y: '', z: 'é,{' });
     expect(total(page, spec('a'))).toBe(3);
   });
 
@@ -82,25 +93,44 @@ describe('SeriesFinder', () => {
     expect(read(`${'#\n'.repeat(200)}a{n="0"} 4\na{n="1"} 5\na{n="2"} 6\n`)).toBe(15);
   });
 
+  it('[V41] reads a bounded number of series, and of comments among them', () => {
+    const series = (count: number): string =>
+      Array.from({ length: count }, (_, index) => `a{n="${index}"} 1\n`).join('');
+    expect(total(series(SERIES_MAX), spec('a'))).toBe(SERIES_MAX);
+    expect(total(series(SERIES_MAX + 1), spec('a'))).toBeNaN();
+    expect(total(`a 1\n${'\n'.repeat(16)}a 2\n`, spec('a'))).toBe(3);
+    expect(total(`a 1\n${'\n'.repeat(17)}a 2\n`, spec('a'))).toBe(1);
+  });
+
+  it('[V41] takes a line with too many labels or bytes for malformed', () => {
+    const labels = (count: number): string =>
+      Array.from({ length: count }, (_, index) => `n${index}=""`).join(',');
+    const read = (line: string) => new SeriesFinder(spec('a')).first(Buffer.from(`${line}\n`));
+    expect(read(`a{${labels(64)}} 1`)?.labels.size).toBe(64);
+    expect(read(`a{${labels(65)}} 1`)).toBeUndefined();
+    expect(read(`a{x="${'y'.repeat(60_000)}"} 1`)?.value).toBe(1);
+    expect(read(`a{x="${'y'.repeat(70_000)}"} 1`)).toBeUndefined();
+  });
+
   it('does not begin in the middle of the series when one stands where the first was', () => {
     const finder = new SeriesFinder(spec('a'));
     expect(finder.combined(Buffer.from('z 1234567\na 1\n'), sum)).toBe(1);
     expect(finder.combined(Buffer.from('a 1\na 234\na 5\n'), sum)).toBe(240);
   });
 
-  it('gives the same samples while their lines are the same, even if the page has other memory', () => {
+  it('gives the same sample while its line is the same, even if the page has other memory', () => {
     const finder = new SeriesFinder(spec('info'));
-    const first = finder.samples(Buffer.from('x 1\ninfo{size="16"} 1\n'));
-    expect(finder.samples(Buffer.from('x 22\ninfo{size="16"} 1\n'))).toBe(first);
-    expect(finder.samples(Buffer.from('info{size="32"} 1\n'))).not.toBe(first);
+    const first = finder.first(Buffer.from('x 1\ninfo{size="16"} 1\n'));
+    expect(finder.first(Buffer.from('x 22\ninfo{size="16"} 1\n'))).toBe(first);
+    expect(finder.first(Buffer.from('info{size="32"} 1\n'))).not.toBe(first);
   });
 
-  it('keeps its samples when the memory of the page is used again', () => {
+  it('keeps its sample when the memory of the page is used again', () => {
     const finder = new SeriesFinder(spec('info'));
     const page = Buffer.from('info{size="16"} 1\n');
-    finder.samples(page);
+    finder.first(page);
     page.write('info{size="99"} 1\n');
-    expect(finder.samples(page)[0]?.labels.get('size')).toBe('99');
+    expect(finder.first(page)?.labels.get('size')).toBe('99');
   });
 
   it('reads any page as a plain parser does, from any remembered place', () => {
@@ -110,12 +140,16 @@ describe('SeriesFinder', () => {
       for (const text of texts) {
         const page = Buffer.from(text);
         const expected = parsePlainly(text, wanted);
-        const found = finder.samples(page).map(({ labels, value }) => [[...labels], value]);
-        expect(found).toEqual(expected.map(({ labels, value }) => [labels, value]));
-        const combined = expected.map(({ value }) => value).filter((value) => value >= 0);
-        expect(finder.combined(page, sum)).toBe(
-          combined.length === 0 ? undefined : combined.reduce(sum),
+        const numbers = expected.filter(({ value }) => !Number.isNaN(value));
+        expect(plain(finder.first(page))).toEqual(numbers[0]);
+        const most = Math.max(...numbers.map(({ value }) => value));
+        expect(plain(finder.largest(page))).toEqual(
+          numbers.find(({ value }) => value === most && value > Number.NEGATIVE_INFINITY),
         );
+        const values = expected.map(({ value }) => value);
+        const bad = values.find((value) => !(value >= 0));
+        const whole = values.length === 0 ? undefined : values.reduce(sum);
+        expect(finder.combined(page, sum)).toBe(values.length > 0 ? (bad ?? whole) : undefined);
       }
     });
     fc.assert(property, { seed: SEED, numRuns: 1000 });
@@ -144,7 +178,8 @@ describe('SeriesFinder', () => {
       for (const wanted of [spec('a'), spec('a', { x: '' })]) {
         const finder = new SeriesFinder(wanted);
         for (const page of pages) {
-          finder.samples(page);
+          finder.first(page);
+          finder.largest(page);
           finder.combined(page, sum);
         }
       }
@@ -152,6 +187,10 @@ describe('SeriesFinder', () => {
     fc.assert(property, { seed: SEED, numRuns: 1000 });
   });
 });
+
+function plain(sample: Sample | undefined): PlainSample | undefined {
+  return sample && { labels: [...sample.labels], value: sample.value };
+}
 
 interface PlainSample {
   readonly labels: readonly (readonly [string, string])[];
@@ -169,7 +208,7 @@ function parsePlainly(text: string, { name, labels: wanted }: SeriesSpec): reado
     const byName = new Map(labels);
     const value = numberPlainly(match[3] ?? '');
     const carries = [...wanted].every(([key, each]) => byName.get(key) === each);
-    if (carries && !Number.isNaN(value)) samples.push({ labels, value });
+    if (carries) samples.push({ labels, value });
   }
   return samples;
 }

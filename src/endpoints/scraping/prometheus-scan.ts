@@ -20,74 +20,141 @@ const HASH = 0x23;
 
 /** A search begins this far before a line's last place, as lines above it may get shorter. */
 const BACK_BYTES = 256;
+/** Series of load are one for each engine of a server and model: some tens at most. */
+export const SERIES_MAX = 1024;
+/** vLLM adds a LoRA series for each set of adapters that ran together: thousands in some weeks. */
+const LORA_SERIES_MAX = 16_384;
+/** Comments and empty lines among the series of a metric. Exporters write two at most. */
+const SKIPPED_LINES_MAX = 16;
+/** Series of metrics whose names begin with the one that is searched for. */
+const LONGER_NAMES_MAX = 1024;
+/** A longer line is malformed. This one has room for 1,024 adapters with names of 60 characters. */
+const LINE_BYTES_MAX = 64 * 1024;
+/** Nothing that is a number is longer. */
+const VALUE_BYTES_MAX = 64;
+
+/** Walking over a line takes as long as searching this many bytes, at the worst. */
+const WORK_PER_LINE = 4096;
+/** Reading a byte of labels takes as long as searching this many bytes, at the worst. */
+const WORK_PER_LABEL_BYTE = 32;
+
+/** What reading pages took, in bytes that were searched: about 0.25 ns each. */
+export interface ScanWork {
+  bytes: number;
+}
 
 /**
  * Finds one metric's consecutive series in a Prometheus text page. An engine's page keeps its
- * shape, so it looks first where the lines were before. Skips malformed lines. Never throws.
+ * shape, so it looks first where the lines were before. Skips malformed lines. Never throws. The
+ * time it takes grows with the page's bytes and with nothing else.
  */
 export class SeriesFinder {
   readonly #spec: SeriesSpec;
+  readonly #work: ScanWork;
   readonly #name: Buffer;
   readonly #lineStart: Buffer;
   /** Where the first line was in the last page. Always checked. */
   #guess = 0;
-  /** The lines that `samples` read last, and its result: series with long labels seldom change. */
-  #lastLines: Buffer = Buffer.alloc(0);
-  #lastSamples: readonly Sample[] = [];
+  /** The line that was read last, and its sample: series with long labels seldom change. */
+  #lastLine: Buffer = Buffer.alloc(0);
+  #lastSample: Sample | undefined;
 
-  constructor(spec: SeriesSpec) {
+  constructor(spec: SeriesSpec, work: ScanWork = { bytes: 0 }) {
     this.#spec = spec;
+    this.#work = work;
     this.#name = Buffer.from(spec.name);
     this.#lineStart = Buffer.from(`\n${spec.name}`);
   }
 
-  /** Combines the values of the selected series that are 0 or more; undefined where none is. */
+  get name(): string {
+    return this.#spec.name;
+  }
+
+  /**
+   * Combines the values of the selected series; undefined where there is none. A value that is not
+   * 0 or more is returned as it is: NaN for a text, and for more than `SERIES_MAX` series.
+   */
   combined(page: Buffer, combine: (a: number, b: number) => number): number | undefined {
     const anyLabels = this.#spec.labels.size === 0;
     let total: number | undefined;
+    let lines = 0;
     for (let at = this.#first(page); at >= 0; at = this.#next(page, at)) {
+      lines += 1;
+      if (lines > SERIES_MAX) return Number.NaN;
       const after = at + this.#name.length;
       const value = anyLabels ? readValue(page, after) : this.#read(page, after)?.value;
-      if (value === undefined || !(value >= 0)) continue;
+      // A line of this metric that cannot be read is not taken for one that is not there.
+      if (value === undefined && anyLabels) return Number.NaN;
+      if (value === undefined) continue;
+      if (!(value >= 0)) return value;
       total = total === undefined ? value : combine(total, value);
     }
     return total;
   }
 
-  /** The selected series with a value, in page order. The same array while the lines are equal. */
-  samples(page: Buffer): readonly Sample[] {
-    const first = this.#first(page);
-    if (first < 0) return this.#lastSamplesOf(Buffer.alloc(0), () => []);
-    let end = first;
-    const starts: number[] = [];
-    for (let at = first; at >= 0; at = this.#next(page, at)) {
-      starts.push(at);
-      end = lineEnd(page, at);
+  /** The first selected series. The same object while its line is the same. */
+  first(page: Buffer): Sample | undefined {
+    let lines = 0;
+    for (let at = this.#first(page); at >= 0; at = this.#next(page, at)) {
+      lines += 1;
+      if (lines > SERIES_MAX) return undefined;
+      const sample = this.#sampleAt(page, at);
+      if (sample !== undefined && !Number.isNaN(sample.value)) return sample;
     }
-    return this.#lastSamplesOf(page.subarray(first, end), () =>
-      starts.flatMap((at) => this.#read(page, at + this.#name.length) ?? []),
-    );
+    return undefined;
   }
 
-  #lastSamplesOf(lines: Buffer, read: () => readonly Sample[]): readonly Sample[] {
-    if (lines.equals(this.#lastLines)) return this.#lastSamples;
+  /** The selected series with the largest value. The same object while its line is the same. */
+  largest(page: Buffer): Sample | undefined {
+    const anyLabels = this.#spec.labels.size === 0;
+    let best = -1;
+    let bestValue = Number.NEGATIVE_INFINITY;
+    let lines = 0;
+    for (let at = this.#first(page); at >= 0; at = this.#next(page, at)) {
+      lines += 1;
+      if (lines > (anyLabels ? LORA_SERIES_MAX : SERIES_MAX)) return undefined;
+      const after = at + this.#name.length;
+      const value = anyLabels ? readValue(page, after) : this.#read(page, after)?.value;
+      if (value === undefined || !(value > bestValue)) continue;
+      best = at;
+      bestValue = value;
+    }
+    return best < 0 ? undefined : this.#sampleAt(page, best);
+  }
+
+  #sampleAt(page: Buffer, at: number): Sample | undefined {
+    const end = lineEnd(page, at);
+    const { length } = this.#lastLine;
+    if (end - at === length && page.compare(this.#lastLine, 0, length, at, end) === 0) {
+      return this.#lastSample;
+    }
+    this.#lastSample = this.#read(page, at + this.#name.length);
     // A copy, as the next page uses the same memory.
-    this.#lastLines = Buffer.from(lines);
-    this.#lastSamples = read();
-    return this.#lastSamples;
+    this.#lastLine = Buffer.from(page.subarray(at, this.#lastSample === undefined ? at : end));
+    return this.#lastSample;
   }
 
   #first(page: Buffer): number {
     if (this.#isAt(page, this.#guess) && !this.#follows(page, this.#guess)) return this.#guess;
-    const near = this.#search(page, this.#guess - BACK_BYTES);
-    const at = near >= 0 && !this.#follows(page, near) ? near : this.#search(page, 0);
+    const from = Math.max(0, this.#guess - BACK_BYTES);
+    const near = this.#search(page, from);
+    if (from === 0) return this.#found(near);
+    if (near >= 0 && !this.#follows(page, near)) return this.#found(near);
+    // Only what the first search left out, and the line that begins where it began.
+    const before = page.subarray(0, near >= 0 ? near : from + this.#lineStart.length + 1);
+    const earlier = this.#search(before, 0);
+    return this.#found(earlier >= 0 ? earlier : near);
+  }
+
+  #found(at: number): number {
     if (at >= 0) this.#guess = at;
     return at;
   }
 
   /** Whether the line before is of this metric, too. */
   #follows(page: Buffer, at: number): boolean {
-    for (let end = at; end >= 2; ) {
+    let end = at;
+    for (let skipped = 0; end >= 2 && skipped <= SKIPPED_LINES_MAX; skipped++) {
       const start = page.lastIndexOf(NEWLINE, end - 2) + 1;
       if (!isSkipped(page, start)) return this.#isAt(page, start);
       end = start;
@@ -96,17 +163,24 @@ export class SeriesFinder {
   }
 
   #next(page: Buffer, at: number): number {
+    this.#work.bytes += WORK_PER_LINE;
     let next = lineEnd(page, at) + 1;
-    while (next < page.length && isSkipped(page, next)) next = lineEnd(page, next) + 1;
+    for (let skipped = 0; next < page.length && isSkipped(page, next); skipped++) {
+      if (skipped === SKIPPED_LINES_MAX) return -1;
+      next = lineEnd(page, next) + 1;
+    }
     return this.#isAt(page, next) ? next : -1;
   }
 
   #search(page: Buffer, from: number): number {
-    if (from <= 0 && this.#isAt(page, 0)) return 0;
-    let at = page.indexOf(this.#lineStart, Math.max(0, from));
-    while (at >= 0) {
+    if (from === 0 && this.#isAt(page, 0)) return 0;
+    let at = page.indexOf(this.#lineStart, from);
+    this.#work.bytes += (at < 0 ? page.length : at) - from;
+    for (let longer = 0; at >= 0 && longer < LONGER_NAMES_MAX; longer++) {
       if (this.#isAt(page, at + 1)) return at + 1;
-      at = page.indexOf(this.#lineStart, at + 1);
+      const next = page.indexOf(this.#lineStart, at + 1);
+      this.#work.bytes += WORK_PER_LINE + (next < 0 ? page.length : next) - at;
+      at = next;
     }
     return -1;
   }
@@ -122,33 +196,36 @@ export class SeriesFinder {
 
   #read(page: Buffer, afterName: number): Sample | undefined {
     const end = lineEnd(page, afterName);
+    if (end - afterName > LINE_BYTES_MAX) return undefined;
+    this.#work.bytes += WORK_PER_LABEL_BYTE * (end - afterName);
     const parsed = parseLabels(page.subarray(0, end), skipBlanks(page, afterName));
     if (parsed === undefined || !hasLabels(parsed.labels, this.#spec.labels)) return undefined;
-    const value = numberAt(page, parsed.end, end);
-    return value === undefined ? undefined : { labels: parsed.labels, value };
+    return { labels: parsed.labels, value: numberAt(page, parsed.end, end) ?? Number.NaN };
   }
 }
 
 /** The value of a line, whose labels are skipped. */
 function readValue(page: Buffer, afterName: number): number | undefined {
   const end = lineEnd(page, afterName);
+  if (end - afterName > LINE_BYTES_MAX) return undefined;
   const start = skipBlanks(page, afterName);
   if (page[start] !== OPEN_BRACE) return numberAt(page, start, end);
   const close = labelsEnd(page, start, end);
   return close < 0 ? undefined : numberAt(page, close, end);
 }
 
-/** The first word between `start` and `end` as a number; a timestamp may follow it. */
+/** The first word between `start` and `end`, NaN for no number; a timestamp may follow it. */
 function numberAt(page: Buffer, start: number, end: number): number | undefined {
   const from = skipBlanks(page, start);
   let to = from;
-  while (to < end && !isBlank(page[to])) to += 1;
+  const last = Math.min(end, from + VALUE_BYTES_MAX);
+  while (to < last && !isBlank(page[to])) to += 1;
   if (to === from) return undefined;
   const text = page.toString('latin1', from, to);
-  const value = Number(text);
+  const value = to < end && !isBlank(page[to]) ? Number.NaN : Number(text);
   if (!Number.isNaN(value)) return value;
   if (/^\+?inf$/i.test(text)) return Number.POSITIVE_INFINITY;
-  return /^-inf$/i.test(text) ? Number.NEGATIVE_INFINITY : undefined;
+  return /^-inf$/i.test(text) ? Number.NEGATIVE_INFINITY : Number.NaN;
 }
 
 function lineEnd(page: Buffer, from: number): number {

@@ -1,10 +1,20 @@
 import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
 import type { EndpointWriter } from '../../framework/plugin.ts';
+import type { Millis } from '../../framework/runtime.ts';
 
-/** `unreachable`: no complete answer in time; `no-series`: none of a known engine. */
+/**
+ * `unreachable`: no complete answer in time; `status`: another status than 200; `too-large`: more
+ * bytes than are read; `no-series`: none of a known engine; `bad-value`: a load that cannot be.
+ */
 export type ScrapeFailure = (typeof SCRAPE_FAILURES)[number];
 
-export const SCRAPE_FAILURES = ['unreachable', 'status', 'no-series'] as const;
+export const SCRAPE_FAILURES = [
+  'unreachable',
+  'status',
+  'too-large',
+  'no-series',
+  'bad-value',
+] as const;
 
 export interface ScrapeError {
   readonly endpoint: Endpoint;
@@ -13,6 +23,18 @@ export interface ScrapeError {
   readonly reason: string;
   /** The number of failures since the last success, including this one. */
   readonly inSuccession: number;
+  /** Wall-clock time since the Unix epoch. */
+  readonly at: Millis;
+}
+
+/** How the scrapes of an endpoint go, for people. */
+export interface ScrapeState {
+  /** The error of the last scrape; undefined where it succeeded. */
+  readonly error: ScrapeError | undefined;
+  /** Wall-clock time since the Unix epoch when scrapes began to fail, or to succeed. */
+  readonly since: Millis;
+  /** The last error there was. */
+  readonly lastError: ScrapeError | undefined;
 }
 
 export interface ScrapeObserver {
@@ -21,10 +43,10 @@ export interface ScrapeObserver {
   onScrapeErrorOver?(id: EndpointId): void;
 }
 
-/** The failing scrapes of one pool, whichever data source makes them. */
+/** How the scrapes of one pool go, whichever data source makes them. */
 export class ScrapeErrors {
-  /** By the scraper that reported them. */
-  readonly #failing = new Map<object, ScrapeError>();
+  /** By the scraper that reports. */
+  readonly #states = new Map<EndpointId, Map<object, ScrapeState>>();
   readonly #observers: ScrapeObserver[] = [];
 
   /** May be called before or after the pool's data sources start. */
@@ -34,22 +56,60 @@ export class ScrapeErrors {
 
   /** The last error of a scrape of this endpoint that is failing now; undefined where none is. */
   of(id: EndpointId): ScrapeError | undefined {
-    for (const error of this.#failing.values()) if (error.endpoint.id === id) return error;
-    return undefined;
+    return this.stateOf(id)?.error;
+  }
+
+  /** Of several data sources one that fails; undefined until the first scrape has ended. */
+  stateOf(id: EndpointId): ScrapeState | undefined {
+    const states = [...(this.#states.get(id)?.values() ?? [])];
+    return states.find(({ error }) => error !== undefined) ?? states[0];
+  }
+
+  /** The number of endpoints whose scrapes fail now, by reason. */
+  failing(): ReadonlyMap<ScrapeFailure, number> {
+    const counts = new Map<ScrapeFailure, number>(SCRAPE_FAILURES.map((each) => [each, 0]));
+    for (const id of this.#states.keys()) {
+      const failure = this.of(id)?.failure;
+      if (failure !== undefined) counts.set(failure, (counts.get(failure) ?? 0) + 1);
+    }
+    return counts;
   }
 
   /** Called by a scraper after each failure. */
   failed(scraper: object, error: ScrapeError): void {
-    this.#failing.set(scraper, error);
+    const before = this.#stateOf(scraper, error.endpoint.id);
+    const since = before?.error === undefined ? error.at : before.since;
+    this.#set(scraper, error.endpoint.id, { error, since, lastError: error });
     for (const observer of this.#observers) observer.onScrapeError(error);
   }
 
-  /** Called by a scraper when it succeeds after a failure, and when it stops. */
-  over(scraper: object): void {
-    const error = this.#failing.get(scraper);
-    if (error === undefined) return;
-    this.#failing.delete(scraper);
-    for (const observer of this.#observers) observer.onScrapeErrorOver?.(error.endpoint.id);
+  /** Called by a scraper for its first success, and for the first one after a failure. */
+  succeeded(scraper: object, id: EndpointId, at: Millis): void {
+    const before = this.#stateOf(scraper, id);
+    this.#set(scraper, id, { error: undefined, since: at, lastError: before?.lastError });
+    if (before?.error !== undefined) this.#over(id);
+  }
+
+  /** Called by a scraper when it stops. */
+  stopped(scraper: object, id: EndpointId): void {
+    const before = this.#stateOf(scraper, id);
+    const states = this.#states.get(id);
+    states?.delete(scraper);
+    if (states?.size === 0) this.#states.delete(id);
+    if (before?.error !== undefined) this.#over(id);
+  }
+
+  #over(id: EndpointId): void {
+    for (const observer of this.#observers) observer.onScrapeErrorOver?.(id);
+  }
+
+  #stateOf(scraper: object, id: EndpointId): ScrapeState | undefined {
+    return this.#states.get(id)?.get(scraper);
+  }
+
+  #set(scraper: object, id: EndpointId, state: ScrapeState): void {
+    const states = this.#states.get(id) ?? new Map<object, ScrapeState>();
+    this.#states.set(id, states.set(scraper, state));
   }
 }
 

@@ -1,17 +1,28 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { CACHE_CONFIG, CUSTOM_METRICS, LORA, STARTED_AT } from '../../framework/keys.ts';
 import type { DataSourceHost } from '../../framework/plugin.ts';
-import type { HttpResponse, Millis, Random, Timer } from '../../framework/runtime.ts';
+import {
+  BodyTooLargeError,
+  type HttpResponse,
+  type Millis,
+  type Random,
+  type Timer,
+} from '../../framework/runtime.ts';
 import { mappingsFor } from './core-metrics-extractor.ts';
-import { PageReader, type PageReading } from './page-reader.ts';
+import { PageReader, type PageReading, type PageRefusal } from './page-reader.ts';
 import { type ScrapeErrors, type ScrapeFailure, scrapeErrorsOf } from './scrape-errors.ts';
 
-/** 250 times a usual page; vLLM's page with every histogram of many models is under 1 MiB. */
-const PAGE_BYTES_MAX = 8 * 1024 * 1024;
 /** Each scrape is early or late by up to this share of the interval: so scrapes stay spread. */
 const JITTER = 0.1;
 /** The interval doubles after each failure, up to this: a restarted server is found within 1 s. */
 const BACKOFF_MAX_MS = 1000;
+/**
+ * The next scrape waits 1 ms for so many bytes searched in this page: about 2 % of a core. A usual
+ * page takes a twentieth of that at the default interval.
+ */
+const WORK_BYTES_PER_MS = 80 * 1024;
+/** The beginning of a page that a log line shows. */
+const BEGINNING_BYTES = 40;
 
 export interface MetricsConfig {
   readonly scheme: 'http' | 'https';
@@ -20,6 +31,8 @@ export interface MetricsConfig {
   readonly port?: number | undefined;
   readonly interval: Millis;
   readonly timeout: Millis;
+  /** A larger page is not read. */
+  readonly maxPageBytes: number;
 }
 
 interface ScraperOptions {
@@ -43,6 +56,8 @@ export class Scraper {
   #last: PageReading | undefined;
   #failures = 0;
   #scrapes = 0;
+  /** What the last page took, in bytes searched. */
+  #workBytes = 0;
   #timer: Timer;
   #stopped = false;
 
@@ -53,7 +68,7 @@ export class Scraper {
     this.#errors = scrapeErrorsOf(host.pool);
     this.#endpoint = endpoint;
     this.#url = scrapeUrl(config, endpoint.address);
-    this.#getOptions = { timeoutMs: config.timeout, bodyBytesMax: PAGE_BYTES_MAX };
+    this.#getOptions = { timeoutMs: config.timeout, bodyBytesMax: config.maxPageBytes };
     // A timer, so that all data sources of the pool have started before the first page is read.
     this.#timer = host.runtime.clock.setTimer(0, this.#onTimer);
   }
@@ -61,7 +76,7 @@ export class Scraper {
   stop(): void {
     this.#stopped = true;
     this.#timer.cancel();
-    this.#errors.over(this);
+    this.#errors.stopped(this, this.#endpoint.id);
   }
 
   /** Takes the endpoint's new labels, which may name another engine. */
@@ -88,15 +103,43 @@ export class Scraper {
   }
 
   #handle(response: HttpResponse | Error, sampledAt: Millis): void {
-    if (response instanceof Error) this.#failed('unreachable', response.message);
-    else if (response.status !== 200) {
-      this.#failed('status', `${this.#url.href} answered ${response.status}`);
-    } else if (!this.#take(asBuffer(response.body), sampledAt)) {
-      this.#failed('no-series', `${this.#url.href} has no series of a known engine`);
-    } else if (this.#failures > 0) {
-      this.#failures = 0;
-      this.#errors.over(this);
+    this.#workBytes = 0;
+    const failed = this.#take(response, sampledAt);
+    if (failed !== undefined) {
+      this.#failed(...failed);
+      return;
     }
+    const wasFailing = this.#failures > 0;
+    this.#failures = 0;
+    if (wasFailing || this.#scrapes === 0) {
+      const { clock } = this.#host.runtime;
+      this.#errors.succeeded(this, this.#endpoint.id, clock.wallTime());
+    }
+  }
+
+  /** Returns why the answer is of no use. */
+  #take(
+    response: HttpResponse | Error,
+    sampledAt: Millis,
+  ): readonly [ScrapeFailure, string] | undefined {
+    if (response instanceof BodyTooLargeError) {
+      this.#workBytes = this.#config.maxPageBytes;
+      return [
+        'too-large',
+        `${response.message}; maxPageBytes of the metrics-data-source is the bound`,
+      ];
+    }
+    if (response instanceof Error) return ['unreachable', response.message];
+    const { href } = this.#url;
+    if (response.status !== 200) return ['status', `${href} answered ${response.status}`];
+    const page = asBuffer(response.body);
+    const reading = this.#read(page);
+    if (reading === undefined) {
+      return ['no-series', `${href} has no series of a known engine; it ${beginningOf(page)}`];
+    }
+    if ('refused' in reading) return ['bad-value', `${href} ${reading.refused}`];
+    this.#store(reading, sampledAt);
+    return undefined;
   }
 
   /** For people. Scorers see a missed scrape by the age of the last sample. */
@@ -107,6 +150,7 @@ export class Scraper {
       failure,
       reason,
       inSuccession: this.#failures,
+      at: this.#host.runtime.clock.wallTime(),
     });
   }
 
@@ -115,7 +159,8 @@ export class Scraper {
     const { clock } = this.#host.runtime;
     const { interval } = this.#config;
     const backoff = interval * 2 ** Math.min(this.#failures, 10);
-    const wanted = Math.min(backoff, Math.max(BACKOFF_MAX_MS, interval));
+    const rest = Math.max(backoff, this.#workBytes / WORK_BYTES_PER_MS);
+    const wanted = Math.min(rest, Math.max(BACKOFF_MAX_MS, interval));
     this.#scrapes += 1;
     // Endpoints are often added together: their second scrapes are spread over a whole interval.
     const share =
@@ -124,10 +169,7 @@ export class Scraper {
     this.#timer = clock.setTimer(Math.max(0, delay), this.#onTimer);
   }
 
-  /** Returns false for a page without any series of load. */
-  #take(page: Buffer, sampledAt: Millis): boolean {
-    const reading = this.#read(page);
-    if (reading === undefined) return false;
+  #store(reading: PageReading, sampledAt: Millis): void {
     const { pool } = this.#host;
     const { id } = this.#endpoint;
     pool.observe(id, {
@@ -145,17 +187,19 @@ export class Scraper {
       pool.set(id, CUSTOM_METRICS, reading.custom);
     }
     this.#last = reading;
-    return true;
   }
 
   /** The first mapping that finds series is the endpoint's engine, until it finds none. */
-  #read(page: Buffer): PageReading | undefined {
+  #read(page: Buffer): PageReading | PageRefusal | undefined {
+    this.#workBytes = page.length;
     if (this.#readers.length === 0) {
       const mappings = mappingsFor(this.#host.pool, this.#endpoint);
       this.#readers = mappings.map((mapping) => new PageReader(mapping));
     }
     for (const reader of this.#readers) {
+      const before = reader.workBytes;
       const reading = reader.read(page);
+      this.#workBytes += reader.workBytes - before;
       if (reading === undefined) continue;
       if (this.#readers.length > 1) this.#readers = [reader];
       return reading;
@@ -174,4 +218,11 @@ function scrapeUrl({ scheme, path, port }: MetricsConfig, address: string): URL 
 
 function asBuffer(body: Uint8Array): Buffer {
   return Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+}
+
+/** What a person needs to see that a page is no metrics page. */
+function beginningOf(page: Buffer): string {
+  if (page.length === 0) return 'is empty';
+  if (page[0] === 0x1f && page[1] === 0x8b) return 'is compressed, which was not asked for';
+  return `begins with ${JSON.stringify(page.toString('latin1', 0, BEGINNING_BYTES))}`;
 }
