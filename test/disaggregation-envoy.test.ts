@@ -6,6 +6,7 @@ import { envoyBinary, eventually, type Stack, startStack } from '../bench/suppor
 import { type Sidecar, startSidecar } from '../src/sidecar/start-sidecar.ts';
 import { readPoolFile } from '../stub-server/options/stub-pool-file.ts';
 import { type StubPool, startMixedPool } from '../stub-server/pool.ts';
+import { sidecarOptions } from './support/sidecar-options.ts';
 
 /**
  * A real Envoy, ext_proc, the sidecar, and stubs that keep and pull KV like vLLM's NIXL connector.
@@ -33,7 +34,7 @@ describe.skipIf(binary === undefined)(
       pool = await startMixedPool(readPoolFile(POOL, 'pool.yaml'));
       const [prefill = '', decode = ''] = pool.endpoints.map(({ address }) => address);
       const log = (line: string): void => void logged.push(line);
-      sidecar = await startSidecar({ host: '127.0.0.1', port: 0, engine: decode, log });
+      sidecar = await startSidecar(sidecarOptions({ engine: decode, log }));
       const [host = '', port = ''] = prefill.split(':');
       const [, sidecarPort = ''] = sidecar.address.split(':');
       const endpointsFile = join(folder, 'endpoints.yaml');

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { envoyBinary, type Stack, startStack } from '../bench/support/stack.ts';
 import { type Sidecar, startSidecar } from '../src/sidecar/start-sidecar.ts';
 import { codeBlock } from './doc-code.ts';
+import { sidecarOptions } from './support/sidecar-options.ts';
 import { startUpstream, type Upstream } from './support/upstream.ts';
 
 /**
@@ -25,7 +26,7 @@ describe.skipIf(binary === undefined)('separate encoders, through a real Envoy',
     for (let index = 0; index < 3; index++) servers.push(await startUpstream());
     const [decoder, ...encoders] = servers.map(({ address }) => address);
     const log = (): void => undefined;
-    sidecar = await startSidecar({ host: '127.0.0.1', port: 0, engine: decoder ?? '', log });
+    sidecar = await startSidecar(sidecarOptions({ engine: decoder ?? '', log }));
     const endpointsFile = join(folder, 'endpoints.yaml');
     const entry = (address: string, role: string): string =>
       `- {name: ${role}-${address.split(':')[1] ?? ''}, address: 127.0.0.1, port: ${address.split(':')[1] ?? ''}, labels: {llm-d.ai/role: ${role}}}\n`;

@@ -1,6 +1,8 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
+import { sidecarOptions } from '../../test/support/sidecar-options.ts';
+import { listedServers } from './allowed-servers.ts';
 import { type Sidecar, startSidecar } from './start-sidecar.ts';
 
 interface Received {
@@ -45,14 +47,8 @@ async function serverThat(
 }
 
 async function sidecarBefore(engine: Server, encoders?: readonly string[]): Promise<Sidecar> {
-  const log = (): void => undefined;
-  const sidecar = await startSidecar({
-    host: '127.0.0.1',
-    port: 0,
-    engine: engine.address,
-    encoders,
-    log,
-  });
+  const allowed = encoders && { encoders: listedServers(encoders) };
+  const sidecar = await startSidecar(sidecarOptions({ engine: engine.address, ...allowed }));
   stops.push(() => sidecar.stop());
   return sidecar;
 }

@@ -1,14 +1,14 @@
-import type { Agent } from 'undici';
+import type { Json } from './client-body.ts';
 import { postJson } from './post-json.ts';
-
-type Json = Readonly<Record<string, unknown>>;
+import type { Upstreams } from './upstreams.ts';
 
 interface EncodeOptions {
-  readonly agent: Agent;
+  readonly upstreams: Upstreams;
   /** `host:port` each; items go to them in turn. */
   readonly encoders: readonly string[];
   /** With `x-request-id`, which gets a suffix for each item. */
   readonly headers: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
 }
 
 /** Each item is a request of its own; a body with more items is not encoded elsewhere. */
@@ -21,10 +21,9 @@ const MEDIA: ReadonlySet<unknown> = new Set(['image_url', 'audio_url', 'video_ur
 
 /** Undefined without media. Throws at the first failure, and aborts the other requests. */
 export async function encodeMedia(
-  body: Buffer,
-  { agent, encoders, headers }: EncodeOptions,
-): Promise<Buffer | undefined> {
-  const chat = JSON.parse(body.toString('utf8')) as Json;
+  chat: Json,
+  { upstreams, encoders, headers, signal }: EncodeOptions,
+): Promise<Json | undefined> {
   const items = mediaIn(chat);
   if (items.length === 0) return undefined;
   if (items.length > ITEMS_MAX) throw new Error(`${items.length} items, more than ${ITEMS_MAX}`);
@@ -33,16 +32,16 @@ export async function encodeMedia(
   try {
     const answers = await Promise.all(
       items.map((item, index) =>
-        postJson(agent, {
+        postJson(upstreams, 'encoder', {
           server: encoders[index % encoders.length] ?? '',
           path: PATH,
           headers: { ...headers, [REQUEST_ID]: `${requestId}-enc-${index}` },
           body: encodeRequest(chat, item),
-          signal: stop.signal,
+          signal: AbortSignal.any([signal, stop.signal]),
         }),
       ),
     );
-    return Buffer.from(JSON.stringify(withTransferParams(chat, answers)));
+    return withTransferParams(chat, answers);
   } catch (error) {
     stop.abort();
     throw error;
@@ -68,8 +67,8 @@ function encodeRequest({ model }: Json, item: Json): Json {
 }
 
 /** By item hash. Encoders that share storage with the decoding server return none. */
-function withTransferParams(chat: Json, answers: readonly unknown[]): Json {
-  const params = objectsIn(objectsIn(answers).map((answer) => answer['ec_transfer_params']));
+function withTransferParams(chat: Json, answers: readonly Json[]): Json {
+  const params = objectsIn(answers.map((answer) => answer['ec_transfer_params']));
   return params.length === 0 ? chat : { ...chat, ec_transfer_params: Object.assign({}, ...params) };
 }
 

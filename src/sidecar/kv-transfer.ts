@@ -1,4 +1,4 @@
-type Json = Readonly<Record<string, unknown>>;
+import { isObject, type Json } from './client-body.ts';
 
 /** What NIXL's connector expects in a request whose KV another server will read. */
 const KEEP_KV_FOR_DECODER = {
@@ -24,8 +24,11 @@ export function prefillBody(body: Json): Json {
   };
 }
 
-/** The client's request with the prefilling server's answer about where the KV is. */
-export function decodeBody(body: Json, answer: unknown): Json {
-  const { kv_transfer_params: params } = answer as Json;
+/**
+ * The client's request with the prefilling server's answer about where the KV is. Throws where the
+ * answer does not say it.
+ */
+export function decodeBody(body: Json, { kv_transfer_params: params }: Json): Json {
+  if (!isObject(params)) throw new Error('answered without kv_transfer_params');
   return { ...body, kv_transfer_params: params };
 }

@@ -1,4 +1,6 @@
-import type { Agent } from 'undici';
+import { type Json, objectIn } from './client-body.ts';
+import type { UpstreamRole } from './sidecar-options.ts';
+import type { Upstreams } from './upstreams.ts';
 
 /** The answers hold one token and transfer parameters. */
 const ANSWER_BYTES_MAX = 1024 * 1024;
@@ -9,37 +11,40 @@ interface JsonPost {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: unknown;
-  readonly signal?: AbortSignal | undefined;
+  readonly signal: AbortSignal;
 }
 
-/** POSTs JSON and parses the answer. Throws unless it is a 200 with JSON of at most 1 MiB. */
+/**
+ * POSTs JSON and parses the answer. Throws unless it is a 200 with a JSON object of at most 1 MiB;
+ * a redirect is not followed.
+ */
 export async function postJson(
-  agent: Agent,
-  { server, body, ...request }: JsonPost,
-): Promise<unknown> {
-  const answer = await agent.request({
+  upstreams: Upstreams,
+  role: UpstreamRole,
+  { body, ...request }: JsonPost,
+): Promise<Json> {
+  const answer = await upstreams.request(role, {
     ...request,
-    signal: request.signal ?? null,
-    origin: `http://${server}`,
     method: 'POST',
-    body: JSON.stringify(body),
+    headers: { ...request.headers, 'content-type': 'application/json' },
+    body: Buffer.from(JSON.stringify(body)),
   });
-  const bytes = await readBody(answer.body as AsyncIterable<Buffer>, ANSWER_BYTES_MAX);
-  if (bytes === undefined) throw new Error(`answered more than ${ANSWER_BYTES_MAX} bytes`);
-  if (answer.statusCode !== 200) throw new Error(`answered ${answer.statusCode}`);
-  return JSON.parse(bytes.toString('utf8'));
+  if (answer.statusCode !== 200) {
+    // Leaving a body unread would keep the connection busy.
+    answer.body.on('error', () => undefined).destroy();
+    throw new Error(`answered ${answer.statusCode}`);
+  }
+  const json = objectIn(await readAnswer(answer.body as AsyncIterable<Buffer>));
+  if (json === undefined) throw new Error('answered no JSON object');
+  return json;
 }
 
-/** Reads a whole body; undefined, with the rest unread, if it is longer than `bytesMax`. */
-export async function readBody(
-  stream: AsyncIterable<Buffer>,
-  bytesMax: number,
-): Promise<Buffer | undefined> {
+async function readAnswer(stream: AsyncIterable<Buffer>): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of stream) {
     bytes += chunk.length;
-    if (bytes > bytesMax) return undefined;
+    if (bytes > ANSWER_BYTES_MAX) throw new Error(`answered more than ${ANSWER_BYTES_MAX} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

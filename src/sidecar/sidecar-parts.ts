@@ -1,0 +1,46 @@
+import type { Clock, Millis } from '../framework/runtime.ts';
+import type { BufferBudget } from './read-upload.ts';
+import type { SidecarMetrics } from './sidecar-metrics.ts';
+import type { SidecarBounds, SidecarOptions } from './sidecar-options.ts';
+import type { Upstreams } from './upstreams.ts';
+
+export interface SidecarCounts {
+  /** Prompts computed by a prefilling server. */
+  prefilled: number;
+  /** Requests whose media were encoded by encoders. */
+  encoded: number;
+  /** Stages that failed at another server and were left to the decoding server. */
+  fellBack: number;
+}
+
+/** Writes a line; lines of one kind that follow too fast are only counted. */
+export type SparseLog = (kind: string, line: string) => void;
+
+/** What all requests of a sidecar share. */
+export interface SidecarParts {
+  readonly options: SidecarOptions;
+  readonly bounds: SidecarBounds;
+  readonly upstreams: Upstreams;
+  readonly budget: BufferBudget;
+  readonly counts: SidecarCounts;
+  readonly metrics: SidecarMetrics;
+  readonly log: SparseLog;
+}
+
+/** A server that is down fails every request: a line for each would fill a disk. */
+const LINE_EVERY_MS: Millis = 1_000;
+
+/** At most one line of a kind per second; the next one says how many there were between. */
+export function sparseLog(write: (line: string) => void, clock: Clock): SparseLog {
+  const kinds = new Map<string, { writtenAt: Millis; left: number }>();
+  return (kind, line) => {
+    const last = kinds.get(kind);
+    const now = clock.now();
+    if (last !== undefined && now - last.writtenAt < LINE_EVERY_MS) {
+      last.left += 1;
+      return;
+    }
+    write(last === undefined || last.left === 0 ? line : `${line} (and ${last.left} more before)`);
+    kinds.set(kind, { writtenAt: now, left: 0 });
+  };
+}

@@ -1,0 +1,100 @@
+import type { Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import { Agent, buildConnector, type Dispatcher } from 'undici';
+import type { Clock, Millis } from '../framework/runtime.ts';
+import { TimeoutError } from '../runtime/deadline.ts';
+import type { UpstreamRole, UpstreamTls } from './sidecar-options.ts';
+
+interface UpstreamsOptions {
+  readonly tls: UpstreamTls | undefined;
+  readonly connectTimeoutMs: Millis;
+  readonly clock: Clock;
+}
+
+interface UpstreamRequest {
+  /** `host:port`. */
+  readonly server: string;
+  readonly method: Dispatcher.HttpMethod;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+  readonly signal: AbortSignal;
+}
+
+/** Less than the 5 s for which model servers keep idle connections (uvicorn). */
+const IDLE_MS = 4_000;
+/** Servers with open connections at once. Requests name the servers, so their number is bounded. */
+const ORIGINS_MAX = 1024;
+const ROLES: readonly UpstreamRole[] = ['prefiller', 'decoder', 'encoder'];
+
+/** The connections to model servers, by the part that they play. Redirects are not followed. */
+export class Upstreams {
+  readonly #options: UpstreamsOptions;
+  readonly #agents: ReadonlyMap<UpstreamRole, Agent>;
+
+  constructor(options: UpstreamsOptions) {
+    this.#options = options;
+    this.#agents = new Map(ROLES.map((role) => [role, agentOf(role, options)]));
+  }
+
+  request(
+    role: UpstreamRole,
+    { server, body, headers, ...request }: UpstreamRequest,
+  ): Promise<Dispatcher.ResponseData> {
+    const scheme = this.#options.tls?.roles.includes(role) === true ? 'https' : 'http';
+    const agent = this.#agents.get(role);
+    if (agent === undefined) throw new Error(`there are no connections to a ${role}`);
+    const origin = `${scheme}://${server}`;
+    if (body.length === 0) return agent.request({ ...request, origin, headers });
+    const sized = { ...headers, 'content-length': String(body.length) };
+    return agent.request({
+      ...request,
+      origin,
+      headers: sized,
+      body: Readable.from(inOnePiece(body)),
+    });
+  }
+
+  /** Aborts everything under way. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#agents.values()].map((agent) => agent.destroy()));
+  }
+}
+
+/** undici would keep a Buffer until the end of the answer, but it reads a stream only once. */
+function* inOnePiece(body: Buffer): Generator<Buffer> {
+  yield body;
+}
+
+function agentOf(role: UpstreamRole, { tls, connectTimeoutMs, clock }: UpstreamsOptions): Agent {
+  const connect = buildConnector({
+    timeout: 0,
+    rejectUnauthorized: tls?.unverified.includes(role) !== true,
+    ...(tls?.ca !== undefined && { ca: tls.ca }),
+  });
+  return new Agent({
+    keepAliveTimeout: IDLE_MS,
+    maxOrigins: ORIGINS_MAX,
+    // Each stage has its own time limits.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect: withTimeout(connect, connectTimeoutMs, clock),
+  });
+}
+
+/** undici's own time-out takes its time from the machine. */
+function withTimeout(
+  connect: buildConnector.connector,
+  limitMs: Millis,
+  clock: Clock,
+): buildConnector.connector {
+  return (options, callback) => {
+    const error = new TimeoutError(`no connection within ${limitMs} ms`);
+    const timer = limitMs > 0 ? clock.setTimer(limitMs, () => socket.destroy(error)) : undefined;
+    // Declared as without a result, but it returns the socket.
+    const socket = connect(options, (...outcome) => {
+      timer?.cancel();
+      callback(...outcome);
+    }) as unknown as Socket;
+  };
+}
