@@ -79,6 +79,7 @@ function decide(): void {
     context,
     decision: { primary, headers: new Map(), profiles: [primary] },
     error: undefined,
+    faults: [],
     durationMs: clock.now() - startedAt,
   });
 }

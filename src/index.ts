@@ -13,7 +13,7 @@ export type {
   EndpointMetrics,
 } from './framework/endpoint.ts';
 export { attributeKey, isFresh, METRICS_STALE_MS } from './framework/endpoint.ts';
-export type { ConfigIssue, RoutingErrorCode } from './framework/error.ts';
+export type { ConfigIssue, PluginFault, RoutingErrorCode } from './framework/error.ts';
 export { ConfigError, RoutingError } from './framework/error.ts';
 export type {
   CacheConfig,

@@ -71,3 +71,29 @@ export class ConfigError extends Error {
 export function invariant(condition: unknown, message: string): asserts condition {
   if (!condition) throw new Error(`invariant broken: ${message}`);
 }
+
+/** What failed: a plugin by the kind and name that it has in the configuration, or another part. */
+export interface FaultyPart {
+  readonly kind: string;
+  readonly name: string;
+}
+
+/** How often one call of one part has failed. */
+export interface FaultCount extends FaultyPart {
+  /** The method, such as `score`; `timer` for a timer that the part has set. */
+  readonly call: string;
+  readonly count: number;
+}
+
+export interface PluginFault extends FaultCount {
+  readonly error: unknown;
+}
+
+/** For experiments, whose result means nothing without a plugin. */
+export function faultError({ kind, name, call, error }: PluginFault): Error {
+  return new Error(`${kind} ${name} failed in ${call}: ${messageOf(error)}`, { cause: error });
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

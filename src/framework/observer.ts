@@ -32,7 +32,8 @@ export interface Usage {
 /**
  * Observes what becomes of requests, never during a cycle. It is the only way in which a plugin
  * learns. For each request `onRouted` is called once, `onFirstToken` and `onAnswered` at most once,
- * and `onDone` exactly once and last.
+ * and `onDone` exactly once and last. What an observer throws is counted and logged, and has no
+ * effect on the request.
  */
 export interface RequestObserver {
   onRouted?(routed: Routed): void;

@@ -108,8 +108,9 @@ export interface DataSource extends Observer {
   /**
    * Prepares what its facts need and what takes time, such as a tokenizer's answer. `body` is the
    * whole body as received, valid during this call. Returns false where nothing has to be waited
-   * for. Otherwise it calls `ready` exactly once, later, within a time limit of its own, also after
-   * a failure.
+   * for. Otherwise it calls `ready` once, later, within a time limit of its own, also after a
+   * failure. Where it calls `ready` before it returns, or throws, the request does not wait for it;
+   * a second call has no effect.
    */
   prepare?(request: InferenceRequest, body: readonly Uint8Array[], ready: () => void): boolean;
   stop(): void;

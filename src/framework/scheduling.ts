@@ -26,7 +26,11 @@ export function cycleKey<T>(name: string): CycleKey<T> {
   return { name };
 }
 
-/** Removes endpoints that must not serve the request. Keeps the order. */
+/**
+ * Removes endpoints that must not serve the request. Keeps the order. One that throws, or returns
+ * anything but some of the endpoints, is left out: it removes none. With a RoutingError a plugin of
+ * any kind refuses the request.
+ */
 export interface Filter {
   filter(endpoints: readonly Endpoint[], context: SchedulingContext): readonly Endpoint[];
 }
@@ -35,7 +39,8 @@ export interface Filter {
 export interface Scorer {
   /**
    * One score in [0, 1] for each endpoint, in the given order; higher is better. The array becomes
-   * part of the decision: the scorer must not change it afterwards.
+   * part of the decision: the scorer must not change it afterwards. A scorer that throws, or whose
+   * scores are of another number or outside [0, 1], is left out.
    */
   score(endpoints: readonly Endpoint[], context: SchedulingContext): readonly number[];
   /**
@@ -57,7 +62,10 @@ export interface ScoredEndpoint {
   readonly score: number;
 }
 
-/** Orders the winners, best first; the others are fallbacks. `candidates` is never empty. */
+/**
+ * Orders the winners, best first; the others are fallbacks. `candidates` is never empty. In place
+ * of a picker that throws or picks no candidate, the highest score decides.
+ */
 export interface Picker {
   pick(
     candidates: readonly ScoredEndpoint[],
@@ -96,9 +104,15 @@ export interface ProfileRun {
    * first filter that keeps none. The last entry was scored; without filters all candidates were.
    */
   readonly kept: readonly (readonly Endpoint[])[];
-  /** For each of `profile.scorers`: scores of the scored endpoints. Empty where none was left. */
+  /**
+   * For each of `profile.scorers`: scores of the scored endpoints, or NaN for each where the scorer
+   * failed. Empty where none was left.
+   */
   readonly scores: readonly (readonly number[])[];
-  /** The weighted sum of scores for each scored endpoint, which the picker received. */
+  /**
+   * The weighted sum of scores for each scored endpoint, which the picker received; by the load in
+   * flight where all scorers failed.
+   */
   readonly scored: readonly ScoredEndpoint[];
 }
 
@@ -119,7 +133,10 @@ export type ProfileResult =
       readonly run?: ProfileRun | undefined;
     };
 
-/** Chooses which profiles run, one after another, and combines their results into a decision. */
+/**
+ * Chooses which profiles run, one after another, and combines their results into a decision. In
+ * place of a handler that fails, the first profile that ran decides, or else the load in flight.
+ */
 export interface ProfileHandler {
   next(done: readonly ProfileResult[], context: SchedulingContext): SchedulingProfile | undefined;
   /** The `peer` in the context of the profile that `next` has just returned. */

@@ -1,6 +1,7 @@
 import { NAMED_CONFIGS } from '../config/defaults.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Endpoint, EndpointId, EndpointMetrics } from '../framework/endpoint.ts';
+import type { PluginFault } from '../framework/error.ts';
 import { CACHE_CONFIG, type CacheConfig, LORA, type LoraState } from '../framework/keys.ts';
 import type { DataSourceDefinition, Observer, PluginCatalogue } from '../framework/plugin.ts';
 import { type InferenceRequest, NO_BLOCKS } from '../framework/request.ts';
@@ -11,6 +12,7 @@ import { createOpenBody } from '../openai/open-body.ts';
 import { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { EndpointPool } from '../picker/endpoint-pool.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
+import { warnOfFault } from '../runtime/fault-warning.ts';
 import { nodeClock } from '../runtime/node-clock.ts';
 import { randomSeed } from '../runtime/random-seed.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
@@ -27,6 +29,12 @@ export interface PickerOptions {
   readonly clock?: Clock;
   /** Called for every request and for every change of an endpoint. */
   readonly observers?: readonly Observer[];
+  /**
+   * Called for the first failure of each call of a plugin or observer, and then at most once a
+   * minute. The picker goes on without what has failed. Emits a warning of the process when left
+   * out.
+   */
+  readonly onFault?: (fault: PluginFault) => void;
 }
 
 export interface EndpointOptions {
@@ -103,6 +111,7 @@ export function createPickerFrom(
     seed = randomSeed(),
     clock = nodeClock(),
     observers = [],
+    onFault = warnOfFault,
   }: PickerOptions = {},
 ): EmbeddedPicker {
   const plan = planOf(catalogue, config);
@@ -112,6 +121,7 @@ export function createPickerFrom(
     plan,
     runtime: { clock, random, network },
     subscribers: observers,
+    onFault,
   });
   const openBody = createOpenBody({ bodyBytesMax: BODY_BYTES_MAX, hashSeed: seed });
   let requests = 0;

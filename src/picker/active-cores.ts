@@ -2,7 +2,10 @@ import type { RequestObserver } from '../framework/observer.ts';
 import type { ResponseHeaderPlugin } from '../framework/plugin.ts';
 import type { InferenceRequest } from '../framework/request.ts';
 import type { EndpointPool } from './endpoint-pool.ts';
+import type { PluginFaults } from './faults/plugin-faults.ts';
+import type { JournalSubscriber } from './journal.ts';
 import type { PluginPart } from './plan/instantiate.ts';
+import { RequestObservers } from './request-observers.ts';
 import type { SchedulingCore } from './scheduling-core.ts';
 
 /** A plan that decides some of the requests beside the plan in charge. */
@@ -20,7 +23,7 @@ export interface Generation {
   readonly core: SchedulingCore;
   /** Undefined for the core in charge. */
   readonly challenger: Challenger | undefined;
-  readonly requestObservers: readonly RequestObserver[];
+  readonly requestObservers: RequestObservers;
   readonly responseHeaderPlugins: readonly ResponseHeaderPlugin[];
 }
 
@@ -29,23 +32,28 @@ interface ActiveGeneration extends Generation {
   preparing: number;
 }
 
+export interface ActiveCoresOptions {
+  readonly pool: EndpointPool;
+  readonly subscribers: readonly JournalSubscriber[];
+  /** Observes all requests, after the plugins. */
+  readonly lastObserver: RequestObserver;
+  readonly faults: PluginFaults;
+}
+
 /**
  * The core in charge, its challenger, and earlier cores that requests still wait for: the core that
  * began to prepare for a request also decides it. A plugin is stopped when no active core has it
  * any more.
  */
 export class ActiveCores {
-  readonly #pool: EndpointPool;
-  /** Observes all requests, after the plugins. */
-  readonly #lastObserver: RequestObserver;
+  readonly #options: ActiveCoresOptions;
   readonly #preparedBy = new WeakMap<InferenceRequest, ActiveGeneration>();
   #active: readonly ActiveGeneration[] = [];
   #inCharge: ActiveGeneration;
   #challenging: ActiveGeneration | undefined;
 
-  constructor(first: SchedulingCore, pool: EndpointPool, lastObserver: RequestObserver) {
-    this.#pool = pool;
-    this.#lastObserver = lastObserver;
+  constructor(first: SchedulingCore, options: ActiveCoresOptions) {
+    this.#options = options;
     this.#inCharge = this.#activate(first);
   }
 
@@ -59,6 +67,20 @@ export class ActiveCores {
     return (
       this.#inCharge.core.prepare !== undefined || this.#challenging?.core.prepare !== undefined
     );
+  }
+
+  /** Says to the challenger that it has failed on a request. */
+  giveBack(challenger: Challenger, request: InferenceRequest, error: unknown): void {
+    try {
+      challenger.onThrown(request, error);
+    } catch (fault) {
+      this.#options.faults.report(challenger, 'onThrown', fault);
+    }
+  }
+
+  /** Decides what a challenger has failed to decide. */
+  get inCharge(): Generation {
+    return this.#inCharge;
   }
 
   /** The generation that decides this request. */
@@ -119,7 +141,7 @@ export class ActiveCores {
   }
 
   stop(): void {
-    for (const part of partsOf(this.#active)) part.stop?.();
+    for (const part of partsOf(this.#active)) this.#stop(part);
   }
 
   #current(request: InferenceRequest): ActiveGeneration {
@@ -128,18 +150,21 @@ export class ActiveCores {
   }
 
   #observeEndpoints({ observers }: SchedulingCore, known: ReadonlySet<PluginPart>): void {
-    for (const part of observers) if (!known.has(part)) this.#pool.observeEndpoints(part);
+    for (const part of observers) {
+      if (!known.has(part)) this.#options.pool.observeEndpoints(part);
+    }
   }
 
   #activate(
     core: SchedulingCore,
     { beside, challenger }: { beside?: SchedulingCore; challenger?: Challenger } = {},
   ): ActiveGeneration {
+    const { subscribers, lastObserver, faults } = this.#options;
     const parts = new Set([...core.observers, ...(beside?.observers ?? [])]);
     const generation = {
       core,
       challenger,
-      requestObservers: [...parts, this.#lastObserver],
+      requestObservers: new RequestObservers(subscribers, [...parts, lastObserver], faults),
       responseHeaderPlugins: core.observers.filter((part) => part.responseHeaders !== undefined),
       preparing: 0,
     };
@@ -160,8 +185,16 @@ export class ActiveCores {
     const needed = partsOf(this.#active);
     for (const part of partsOf(retired)) {
       if (needed.has(part)) continue;
-      this.#pool.forgetObserver(part);
+      this.#options.pool.forgetObserver(part);
+      this.#stop(part);
+    }
+  }
+
+  #stop(part: PluginPart): void {
+    try {
       part.stop?.();
+    } catch (error) {
+      this.#options.faults.report(part, 'stop', error);
     }
   }
 }

@@ -11,7 +11,35 @@ export interface Cycle extends DecisionEvent {
   readonly generation: Generation;
   decision: Decision | undefined;
   error: unknown;
+  faults: readonly string[];
   durationMs: number | undefined;
+}
+
+/** What a cycle begins with. */
+export type CycleInput = Pick<Cycle, 'at' | 'request' | 'options' | 'generation'>;
+
+const NO_FAULTS: readonly string[] = [];
+
+export function newCycle(
+  { at, request, options, generation }: CycleInput,
+  number: number,
+  candidates: readonly Endpoint[],
+): Cycle {
+  const context =
+    candidates.length === 0 ? undefined : generation.core.contextOf(request, candidates, at);
+  return {
+    number,
+    at,
+    request,
+    options,
+    candidates,
+    generation,
+    context,
+    decision: undefined,
+    error: undefined,
+    faults: NO_FAULTS,
+    durationMs: undefined,
+  };
 }
 
 /** A cycle with a decision. */

@@ -1,5 +1,5 @@
 import type { Endpoint } from '../framework/endpoint.ts';
-import { RoutingError } from '../framework/error.ts';
+import type { PluginFault } from '../framework/error.ts';
 import type { Observer, ReplacementReport } from '../framework/plugin.ts';
 import type { InferenceRequest } from '../framework/request.ts';
 import type {
@@ -11,10 +11,12 @@ import type {
 } from '../framework/routing.ts';
 import type { Clock, Millis, Runtime } from '../framework/runtime.ts';
 import type { Decision, SchedulingContext } from '../framework/scheduling.ts';
-import { ActiveCores, type Challenger, type Generation } from './active-cores.ts';
+import { ActiveCores, type Challenger } from './active-cores.ts';
 import {
   type Cycle,
+  type CycleInput,
   type DecidedCycle,
+  newCycle,
   noCandidates,
   observedDecision,
   primaryOf,
@@ -22,7 +24,8 @@ import {
 import { EndpointPool } from './endpoint-pool.ts';
 import { EngineModel } from './engine-model/engine-model.ts';
 import { EventClock } from './event-clock.ts';
-import type { JournalSubscriber } from './journal.ts';
+import { PluginFaults } from './faults/plugin-faults.ts';
+import { Journal, type JournalSubscriber } from './journal.ts';
 import { Ledger } from './ledger.ts';
 import type { PluginWrap } from './plan/instantiate.ts';
 import type { PickerPlan } from './plan/picker-plan.ts';
@@ -41,6 +44,11 @@ export interface EndpointPickerOptions {
   readonly stopwatch?: Pick<Clock, 'now'>;
   /** The real runtime for schedulers in other processes, where `runtime` is not real. */
   readonly schedulerRuntime?: Runtime;
+  /**
+   * Called for the first failure of each call of each plugin and observer, and then at most once a
+   * minute. A failure costs no request: the plugin is left out where it failed.
+   */
+  readonly onFault?: ((fault: PluginFault) => void) | undefined;
 }
 
 /**
@@ -48,11 +56,13 @@ export interface EndpointPickerOptions {
  * `route`, no sockets. Decisions and what becomes of them are published to the subscribers.
  */
 export class EndpointPicker implements Router, BookingRouter {
-  readonly pool: EndpointPool = new EndpointPool();
+  readonly pool: EndpointPool;
+  /** What has failed so far. */
+  readonly faults: PluginFaults;
   readonly ledger: Ledger = new Ledger();
   readonly clock: EventClock;
   readonly #options: EndpointPickerOptions;
-  readonly #subscribers: readonly JournalSubscriber[];
+  readonly #journal: Journal;
   readonly #engineModel = new EngineModel();
   readonly #parts: ReserveParts;
   readonly #cores: ActiveCores;
@@ -60,20 +70,26 @@ export class EndpointPicker implements Router, BookingRouter {
 
   /** Throws what the plan's plugins throw when they are made, such as ConfigError. */
   constructor(options: EndpointPickerOptions) {
-    const { runtime, subscribers = [] } = options;
-    this.#subscribers = subscribers;
-    this.clock = new EventClock(runtime.clock, (timer, at) => {
-      for (const subscriber of subscribers) subscriber.onTimer?.(timer, at);
-    });
+    const { runtime, subscribers = [], onFault } = options;
+    const faults = new PluginFaults({ now: () => runtime.clock.now(), onFault });
+    this.faults = faults;
+    this.#journal = new Journal(subscribers, faults);
+    this.pool = new EndpointPool(faults);
+    this.clock = new EventClock(
+      runtime.clock,
+      (timer, at) => this.#journal.timerFired(timer, at),
+      (error) => faults.report(this, 'timer', error),
+    );
     this.#options = { ...options, runtime: { ...runtime, clock: this.clock } };
     const { pool, ledger, clock } = this;
-    this.#parts = { pool, ledger, clock, engineModel: this.#engineModel, subscribers };
+    this.#parts = { pool, ledger, clock, engineModel: this.#engineModel, faults };
     this.pool.observeEndpoints(this.ledger);
     this.pool.observeEndpoints(this.#engineModel);
     for (const subscriber of subscribers) this.pool.observeEndpoints(subscriber);
     const first = this.#createCore(options.plan);
     for (const observer of first.observers) this.pool.observeEndpoints(observer);
-    this.#cores = new ActiveCores(first, this.pool, this.#engineModel);
+    const lastObserver = this.#engineModel;
+    this.#cores = new ActiveCores(first, { pool, subscribers, lastObserver, faults });
   }
 
   /** Plugin instances that observe requests and endpoints, data sources included. */
@@ -90,7 +106,7 @@ export class EndpointPicker implements Router, BookingRouter {
   adopt(plan: PickerPlan): void {
     this.clock.setUp((at) => {
       this.#cores.putInCharge(this.#createCore(plan, this.#cores.core));
-      for (const subscriber of this.#subscribers) subscriber.onAdopted?.(plan, at);
+      this.#journal.adopted(plan, at);
     });
   }
 
@@ -127,23 +143,27 @@ export class EndpointPicker implements Router, BookingRouter {
   route(request: InferenceRequest, options: RouteOptions = {}): RoutedRequest {
     const at = this.clock.begin();
     try {
-      const cycle = this.#cycleOf(request, options, at);
-      const context = this.#contextOf(cycle);
-      const { core, challenger } = cycle.generation;
-      const startedAt = this.#options.stopwatch?.now();
-      try {
-        cycle.decision = core.scheduler.schedule(cycle.candidates, context);
-      } catch (error) {
-        const refused = this.#refuse(cycle, error, startedAt);
-        if (challenger === undefined || error instanceof RoutingError) throw refused;
-        // The core in charge decides what the challenger failed to decide.
-        challenger.onThrown(request, error);
-        return this.route(request, options);
+      let generation = this.#cores.generationFor(request);
+      for (;;) {
+        const cycle = this.#begin({ at, request, options, generation });
+        const context = this.#contextOf(cycle);
+        const startedAt = this.#options.stopwatch?.now();
+        let decision: Decision;
+        try {
+          decision = generation.core.scheduler.schedule(cycle.candidates, context);
+        } catch (error) {
+          throw this.#refuse(cycle, error, startedAt);
+        }
+        this.#measure(cycle, startedAt);
+        const { challenger } = generation;
+        if (challenger === undefined) return this.#conclude(cycle, decision);
+        if (cycle.faults.length === 0)
+          return this.#conclude(cycle, { ...decision, decidedBy: challenger.name });
+        // The core in charge decides what the challenger has not decided as configured.
+        const error = this.#refuse(cycle, this.faults.lastError);
+        this.#cores.giveBack(challenger, request, error);
+        generation = this.#cores.inCharge;
       }
-      this.#measure(cycle, startedAt);
-      if (challenger !== undefined)
-        cycle.decision = { ...cycle.decision, decidedBy: challenger.name };
-      return this.#conclude(cycle, cycle.decision);
     } finally {
       this.clock.end();
     }
@@ -157,16 +177,18 @@ export class EndpointPicker implements Router, BookingRouter {
   ): RoutedRequest {
     const at = this.clock.begin();
     try {
-      const cycle = this.#cycleOf(request, options, at);
+      const generation = this.#cores.generationFor(request);
+      const cycle = this.#begin({ at, request, options, generation });
       this.#contextOf(cycle);
       const startedAt = this.#options.stopwatch?.now();
+      let decision: Decision;
       try {
-        cycle.decision = observedDecision(destination, cycle.candidates);
+        decision = observedDecision(destination, cycle.candidates);
       } catch (error) {
         throw this.#refuse(cycle, error, startedAt);
       }
       this.#measure(cycle, startedAt);
-      return this.#conclude(cycle, cycle.decision);
+      return this.#conclude(cycle, decision);
     } finally {
       this.clock.end();
     }
@@ -176,8 +198,9 @@ export class EndpointPicker implements Router, BookingRouter {
   decide(request: InferenceRequest, options: RouteOptions = {}): DecidedCycle {
     const at = this.clock.begin();
     try {
-      const cycle = this.#cycleOf(request, options, at);
-      const { context, generation, candidates } = cycle;
+      const generation = this.#cores.generationFor(request);
+      const cycle = this.#begin({ at, request, options, generation });
+      const { context, candidates } = cycle;
       if (context === undefined) throw noCandidates(cycle, this.pool);
       return Object.assign(cycle, {
         context,
@@ -203,10 +226,7 @@ export class EndpointPicker implements Router, BookingRouter {
     const { stopwatch } = this.#options;
     const startedAt = stopwatch?.now() ?? 0;
     const done = (): void => {
-      if (stopwatch !== undefined) {
-        const waitedMs = stopwatch.now() - startedAt;
-        for (const subscriber of this.#subscribers) subscriber.onPrepared?.(request, waitedMs);
-      }
+      if (stopwatch !== undefined) this.#journal.prepared(request, stopwatch.now() - startedAt);
       ready();
     };
     const all = subset === undefined;
@@ -220,29 +240,18 @@ export class EndpointPicker implements Router, BookingRouter {
 
   #createCore(plan: PickerPlan, before?: SchedulingCore): SchedulingCore {
     const coreFacts = [...this.ledger.facts, this.#engineModel.fact];
-    return createSchedulingCore({ ...this.#options, plan, before, pool: this.pool, coreFacts });
+    const { pool, faults } = this;
+    return createSchedulingCore({ ...this.#options, plan, before, pool, faults, coreFacts });
   }
 
-  #cycleOf(request: InferenceRequest, options: RouteOptions, at: Millis): Cycle {
-    const candidates = subsetOf(this.pool.snapshot(), options.subset);
-    const generation: Generation = this.#cores.generationFor(request);
-    const context =
-      candidates.length === 0 ? undefined : generation.core.contextOf(request, candidates, at);
-    return {
-      number: this.#decisions++,
-      at,
-      request,
-      options,
-      candidates,
-      generation,
-      context,
-      decision: undefined,
-      error: undefined,
-      durationMs: undefined,
-    };
+  #begin(input: CycleInput): Cycle {
+    this.faults.begin();
+    const candidates = subsetOf(this.pool.snapshot(), input.options.subset);
+    return newCycle(input, this.#decisions++, candidates);
   }
 
   #measure(cycle: Cycle, startedAt: Millis | undefined): void {
+    cycle.faults = this.faults.recent;
     if (startedAt === undefined) return;
     cycle.durationMs = (this.#options.stopwatch?.now() ?? startedAt) - startedAt;
   }
@@ -257,22 +266,19 @@ export class EndpointPicker implements Router, BookingRouter {
   #refuse(cycle: Cycle, error: unknown, startedAt?: Millis): unknown {
     this.#measure(cycle, startedAt);
     cycle.error = error;
-    this.#publish(cycle);
+    this.#journal.decided(cycle);
     return error;
   }
 
-  #publish(cycle: Cycle): void {
-    for (const subscriber of this.#subscribers) subscriber.onDecision?.(cycle);
-  }
-
   #conclude(cycle: Cycle, decision: Decision): RoutedRequest {
+    cycle.decision = decision;
     let endpoint: Endpoint;
     try {
       endpoint = primaryOf(decision, cycle.candidates.length);
     } catch (error) {
       throw this.#refuse(cycle, error);
     }
-    this.#publish(cycle);
+    this.#journal.decided(cycle);
     return reserveRequest(cycle, { decision, endpoint }, this.#parts);
   }
 }

@@ -1,6 +1,7 @@
 import type { AttributeKey, Endpoint, EndpointId, EndpointMetrics } from '../framework/endpoint.ts';
 import type { EndpointObserver } from '../framework/observer.ts';
 import type { EndpointWriter } from '../framework/plugin.ts';
+import { PluginFaults } from './faults/plugin-faults.ts';
 
 export interface EndpointSpec {
   readonly id: EndpointId;
@@ -23,14 +24,20 @@ const NO_ATTRIBUTES: Attributes = new Map();
 export class EndpointPool implements EndpointWriter {
   readonly #endpoints = new Map<EndpointId, PooledEndpoint>();
   #observers: readonly EndpointObserver[] = [];
+  readonly #faults: PluginFaults;
   readonly #freeSlots: number[] = [];
   #slots = 0;
   #snapshot: readonly Endpoint[] | undefined;
 
+  /** An observer that throws is reported to `faults`. */
+  constructor(faults: PluginFaults = new PluginFaults()) {
+    this.#faults = faults;
+  }
+
   /** Reports every present endpoint to the observer as added, then every change. */
   observeEndpoints(observer: EndpointObserver): void {
     this.#observers = [...this.#observers, observer];
-    for (const endpoint of this.#endpoints.values()) observer.onEndpointAdded?.(endpoint);
+    for (const endpoint of this.#endpoints.values()) this.#added(observer, endpoint);
   }
 
   /** Reports nothing more to the observer. */
@@ -48,7 +55,7 @@ export class EndpointPool implements EndpointWriter {
       const added = new PooledEndpoint({ ...spec, slot }, NEVER_SAMPLED, NO_ATTRIBUTES);
       this.#endpoints.set(spec.id, added);
       this.#snapshot = undefined;
-      for (const observer of this.#observers) observer.onEndpointAdded?.(added);
+      for (const observer of this.#observers) this.#added(observer, added);
     } else if (!sameLabels(kept.labels, spec.labels)) {
       this.#replace(
         kept,
@@ -62,7 +69,13 @@ export class EndpointPool implements EndpointWriter {
     if (endpoint === undefined) return;
     this.#endpoints.delete(id);
     this.#snapshot = undefined;
-    for (const observer of this.#observers) observer.onEndpointRemoved?.(endpoint);
+    for (const observer of this.#observers) {
+      try {
+        observer.onEndpointRemoved?.(endpoint);
+      } catch (error) {
+        this.#faults.report(observer, 'onEndpointRemoved', error);
+      }
+    }
     // Only after the observers have cleared what they keep by slot may another endpoint get the
     // slot.
     this.#freeSlots.push(endpoint.slot);
@@ -90,10 +103,24 @@ export class EndpointPool implements EndpointWriter {
     return this.#snapshot;
   }
 
+  #added(observer: EndpointObserver, endpoint: Endpoint): void {
+    try {
+      observer.onEndpointAdded?.(endpoint);
+    } catch (error) {
+      this.#faults.report(observer, 'onEndpointAdded', error);
+    }
+  }
+
   #replace(previous: PooledEndpoint, next: PooledEndpoint): void {
     this.#endpoints.set(next.id, next);
     this.#snapshot = undefined;
-    for (const observer of this.#observers) observer.onEndpointChanged?.(next, previous);
+    for (const observer of this.#observers) {
+      try {
+        observer.onEndpointChanged?.(next, previous);
+      } catch (error) {
+        this.#faults.report(observer, 'onEndpointChanged', error);
+      }
+    }
   }
 }
 

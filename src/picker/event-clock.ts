@@ -9,15 +9,22 @@ import type { Clock, Millis, Timer } from '../framework/runtime.ts';
 export class EventClock implements Clock {
   readonly #clock: Clock;
   readonly #onTimer: (timer: number, at: Millis) => void;
+  readonly #onError: (error: unknown) => void;
   #at: Millis = Number.NaN;
   /** Events that have begun and not ended: an event within another is part of it. */
   #depth = 0;
   #settingUp = false;
   #timers = 0;
 
-  constructor(clock: Clock, onTimer: (timer: number, at: Millis) => void) {
+  /** `onError` gets what a timer throws. Without it, a real clock would end the process. */
+  constructor(
+    clock: Clock,
+    onTimer: (timer: number, at: Millis) => void,
+    onError: (error: unknown) => void = rethrow,
+  ) {
     this.#clock = clock;
     this.#onTimer = onTimer;
+    this.#onError = onError;
   }
 
   /** The number of timers that have a number. */
@@ -34,13 +41,23 @@ export class EventClock implements Clock {
   }
 
   setTimer(delay: Millis, callback: () => void): Timer {
-    if (this.#depth === 0 || this.#settingUp) return this.#clock.setTimer(delay, callback);
+    if (this.#depth === 0 || this.#settingUp) {
+      return this.#clock.setTimer(delay, () => {
+        try {
+          callback();
+        } catch (error) {
+          this.#onError(error);
+        }
+      });
+    }
     const timer = this.#timers++;
     return this.#clock.setTimer(delay, () => {
       const at = this.begin();
       try {
         this.#onTimer(timer, at);
         callback();
+      } catch (error) {
+        this.#onError(error);
       } finally {
         this.end();
       }
@@ -72,4 +89,8 @@ export class EventClock implements Clock {
       this.#settingUp = false;
     }
   }
+}
+
+function rethrow(error: unknown): never {
+  throw error;
 }

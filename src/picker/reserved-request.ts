@@ -1,5 +1,5 @@
 import type { Endpoint } from '../framework/endpoint.ts';
-import type { Outcome, RequestObserver, Routed, Usage } from '../framework/observer.ts';
+import type { Outcome, Routed, Usage } from '../framework/observer.ts';
 import type { ResponseHeaderPlugin } from '../framework/plugin.ts';
 import type { InferenceRequest, PromptBlocks } from '../framework/request.ts';
 import type { RoutedRequest } from '../framework/routing.ts';
@@ -9,8 +9,9 @@ import type { Cycle } from './cycle.ts';
 import type { EndpointPool } from './endpoint-pool.ts';
 import type { EngineModel } from './engine-model/engine-model.ts';
 import type { EventClock } from './event-clock.ts';
-import type { JournalSubscriber } from './journal.ts';
+import type { PluginFaults } from './faults/plugin-faults.ts';
 import type { Ledger, Reservation } from './ledger.ts';
+import type { Ending, RequestObservers } from './request-observers.ts';
 import { reserve } from './reserve.ts';
 
 export interface ReservedRequestParts {
@@ -21,14 +22,13 @@ export interface ReservedRequestParts {
   readonly endsAt: Millis | undefined;
   readonly pool: EndpointPool;
   readonly clock: EventClock;
-  /** Called before the observers. */
-  readonly subscribers: readonly JournalSubscriber[];
-  readonly observers: readonly RequestObserver[];
+  readonly faults: PluginFaults;
+  readonly observers: RequestObservers;
   readonly responseHeaderPlugins: readonly ResponseHeaderPlugin[];
 }
 
 /** The parts of a picker that reservations need. */
-export interface ReserveParts extends Pick<ReservedRequestParts, 'pool' | 'clock' | 'subscribers'> {
+export interface ReserveParts extends Pick<ReservedRequestParts, 'pool' | 'clock' | 'faults'> {
   readonly ledger: Ledger;
   readonly engineModel: EngineModel;
 }
@@ -74,10 +74,8 @@ export class ReservedRequest implements RoutedRequest {
 
   constructor(parts: ReservedRequestParts) {
     this.#parts = parts;
-    const { routed, subscribers, observers } = parts;
-    this.#servedBy = routed.endpoint;
-    for (const subscriber of subscribers) subscriber.onRouted?.(routed);
-    for (const observer of observers) observer.onRouted?.(routed);
+    this.#servedBy = parts.routed.endpoint;
+    parts.observers.routed(parts.routed);
   }
 
   get request(): InferenceRequest {
@@ -99,12 +97,17 @@ export class ReservedRequest implements RoutedRequest {
   }
 
   responseHeaders(): ReadonlyMap<string, string> {
-    const { responseHeaderPlugins, decision } = this.#parts;
-    return new Map(
-      responseHeaderPlugins.flatMap((plugin) => [
-        ...(plugin.responseHeaders?.(this.#servedBy, decision, this.#reported) ?? []),
-      ]),
-    );
+    const { responseHeaderPlugins, decision, faults } = this.#parts;
+    const headers = new Map<string, string>();
+    for (const plugin of responseHeaderPlugins) {
+      try {
+        const added = plugin.responseHeaders?.(this.#servedBy, decision, this.#reported) ?? [];
+        for (const [name, value] of added) headers.set(name, value);
+      } catch (error) {
+        faults.report(plugin, 'responseHeaders', error);
+      }
+    }
+    return headers;
   }
 
   /** Without a visible first token, the prefill counts as done when the engine model expects it. */
@@ -116,75 +119,54 @@ export class ReservedRequest implements RoutedRequest {
   firstToken(): void {
     if (this.#firstTokenSeen || this.#ended) return;
     this.#firstTokenSeen = true;
-    const { clock, subscribers, observers, reservation, routed } = this.#parts;
+    const { clock, observers, reservation, routed } = this.#parts;
     const at = clock.begin();
-    try {
-      for (const subscriber of subscribers) subscriber.onFirstToken?.(routed, at);
-      reservation.prefilled();
-      for (const observer of observers) observer.onFirstToken?.(routed, at);
-    } finally {
-      clock.end();
-    }
+    reservation.prefilled();
+    observers.firstToken(routed, at);
+    clock.end();
   }
 
   served(address: string): void {
     if (this.#ended) return;
-    const { clock, subscribers, routed } = this.#parts;
+    const { clock, observers, routed } = this.#parts;
     const at = clock.begin();
-    try {
-      for (const subscriber of subscribers) subscriber.onServed?.(routed, address, at);
-      this.#reported = address;
-      if (address !== this.destinations[0]) this.#moveTo(address);
-    } finally {
-      clock.end();
-    }
+    observers.served(routed, address, at);
+    this.#reported = address;
+    if (address !== this.destinations[0]) this.#moveTo(address);
+    clock.end();
   }
 
   bodyRead(request: InferenceRequest): void {
     if (this.#ended) return;
-    const { clock, subscribers, observers, routed } = this.#parts;
+    const { clock, observers, routed } = this.#parts;
     clock.begin();
-    try {
-      for (const subscriber of subscribers) subscriber.onBodyRead?.(routed, request);
-      for (const observer of observers) observer.onBodyRead?.(routed, request);
-    } finally {
-      clock.end();
-    }
+    observers.bodyRead(routed, request);
+    clock.end();
   }
 
   get wantsAnswer(): boolean {
-    const { subscribers, observers } = this.#parts;
-    const wants = (observer: RequestObserver): boolean => observer.onAnswered !== undefined;
-    return subscribers.some(wants) || observers.some(wants);
+    return this.#parts.observers.wantsAnswer;
   }
 
   answered(conversation: PromptBlocks): void {
     if (this.#ended) return;
-    const { clock, subscribers, observers, routed } = this.#parts;
+    const { clock, observers, routed } = this.#parts;
     clock.begin();
-    try {
-      for (const subscriber of subscribers) subscriber.onAnswered?.(routed, conversation);
-      for (const observer of observers) observer.onAnswered?.(routed, conversation);
-    } finally {
-      clock.end();
-    }
+    observers.answered(routed, conversation);
+    clock.end();
   }
 
   done(outcome: Outcome, usage?: Usage, responseBytes?: number): void {
     if (this.#ended) return;
     this.#ended = true;
-    const { clock, endsAt, subscribers, routed } = this.#parts;
+    const { clock, endsAt, observers, routed } = this.#parts;
+    const ending = { outcome, usage, responseBytes };
     const at = clock.begin();
-    try {
-      for (const subscriber of subscribers) {
-        subscriber.onEnded?.(routed, at, outcome, usage, responseBytes);
-      }
-      const leftMs = outcome === 'completed' ? (endsAt ?? 0) - at : 0;
-      if (leftMs > 0) clock.setTimer(leftMs, () => this.#settle(outcome, usage, responseBytes));
-      else this.#settle(outcome, usage, responseBytes);
-    } finally {
-      clock.end();
-    }
+    observers.ended(routed, at, ending);
+    const leftMs = outcome === 'completed' ? (endsAt ?? 0) - at : 0;
+    if (leftMs > 0) clock.setTimer(leftMs, () => this.#settle(ending));
+    else this.#settle(ending);
+    clock.end();
   }
 
   /** The proxy may have used a fallback or an endpoint that was not named. */
@@ -199,14 +181,10 @@ export class ReservedRequest implements RoutedRequest {
     reservation.moveTo(actual);
   }
 
-  #settle(outcome: Outcome, usage: Usage | undefined, responseBytes: number | undefined): void {
-    const { clock, subscribers, observers, reservation, routed } = this.#parts;
+  #settle(ending: Ending): void {
+    const { clock, observers, reservation, routed } = this.#parts;
     this.#prefillTimer?.cancel();
     reservation.release();
-    const at = clock.now();
-    for (const subscriber of subscribers) {
-      subscriber.onDone?.(routed, at, outcome, usage, responseBytes);
-    }
-    for (const observer of observers) observer.onDone?.(routed, at, outcome, usage, responseBytes);
+    observers.done(routed, clock.now(), ending);
   }
 }

@@ -10,6 +10,8 @@ import type { InferenceRequest } from '../framework/request.ts';
 import type { Millis, Runtime } from '../framework/runtime.ts';
 import type { CycleKey, Scheduler, SchedulingContext } from '../framework/scheduling.ts';
 import type { EndpointPool } from './endpoint-pool.ts';
+import { guardedRuntime } from './faults/guarded-runtime.ts';
+import type { PluginFaults } from './faults/plugin-faults.ts';
 import {
   instantiate,
   type PickerParts,
@@ -19,6 +21,7 @@ import {
 } from './plan/instantiate.ts';
 import type { PickerPlan, PlannedScheduler } from './plan/picker-plan.ts';
 import { sameParameters } from './plan/same-parameters.ts';
+import { type Preparation, waitForAll } from './preparation.ts';
 import { createContext } from './scheduling/context.ts';
 import { type ReplacedScheduler, replacedScheduler } from './scheduling/replacement-scheduler.ts';
 import { createScheduler } from './scheduling/schedule.ts';
@@ -28,6 +31,7 @@ export interface SchedulingCoreOptions {
   readonly pool: EndpointPool;
   readonly runtime: Runtime;
   readonly coreFacts: readonly CycleFact<unknown>[];
+  readonly faults: PluginFaults;
   readonly wrapPlugin?: PluginWrap | undefined;
   readonly schedulerRuntime?: Runtime | undefined;
   /** Its plugins with the same name, type and parameters in the new plan are used again. */
@@ -71,14 +75,14 @@ interface Replacement {
 
 /** Throws ConfigError when the plan's handler cannot run its profiles. */
 export function createSchedulingCore(options: SchedulingCoreOptions): SchedulingCore {
-  const { runtime } = options;
+  const { runtime, faults } = options;
   const replacedBy = replacementOf(options);
   const replacement = replacedBy?.scheduler;
   const parts = partsOf(options, () => {
     if (replacedBy !== options.before?.replacedBy) replacement?.stop?.();
   });
-  const profiles = createScheduler(parts.handler);
-  const replaced = replacement && replacedScheduler(replacement, profiles);
+  const profiles = createScheduler(parts.handler, faults);
+  const replaced = replacement && replacedScheduler(replacement, profiles, faults);
   const matchKey = bestPrefixMatch(parts.facts);
   return {
     observers: [...parts.observers, ...(replacement === undefined ? [] : [replacement])],
@@ -91,23 +95,30 @@ export function createSchedulingCore(options: SchedulingCoreOptions): Scheduling
     },
     cachedTokens(endpoint, context) {
       if (matchKey === undefined || context === undefined) return 0;
-      const match = context.get(matchKey);
-      const cached = match.matchedBlocks(endpoint) * match.blockTokens;
-      return Math.min(context.request.promptTokens, cached);
+      try {
+        const match = context.get(matchKey);
+        const cached = match.matchedBlocks(endpoint) * match.blockTokens;
+        // A number that is none must not enter the ledger.
+        return cached > 0 ? Math.min(context.request.promptTokens, cached) : 0;
+      } catch {
+        // The source of the fact has been reported.
+        return 0;
+      }
     },
-    prepare: prepareOf(parts, replacement),
+    prepare: prepareOf(parts, { replacement, faults }),
     replacement: () => replaced && reportOf(replaced, replacement),
   };
 }
 
 function partsOf(options: SchedulingCoreOptions, onFailed: () => void): PickerParts {
-  const { plan, pool, runtime, coreFacts, before, wrapPlugin } = options;
+  const { plan, pool, runtime, coreFacts, faults, before, wrapPlugin } = options;
   try {
     const kept = before?.instances;
     return instantiate(plan, {
       pool,
       runtime,
       coreFacts,
+      faults,
       kept,
       ...(wrapPlugin && { wrap: wrapPlugin }),
     });
@@ -121,6 +132,7 @@ function replacementOf({
   plan: { scheduler: planned },
   runtime,
   schedulerRuntime = runtime,
+  faults,
   before,
 }: SchedulingCoreOptions): Replacement | undefined {
   if (planned === undefined) return undefined;
@@ -129,8 +141,12 @@ function replacementOf({
     known?.planned.definition.type === planned.definition.type &&
     sameParameters(known.planned.config, planned.config);
   if (same) return known;
-  const host = { runtime: schedulerRuntime, now: () => runtime.clock.now() };
-  return { planned, scheduler: planned.definition.create(planned.config, host) };
+  const part = { kind: 'scheduler', name: planned.definition.type };
+  const guarded = guardedRuntime(schedulerRuntime, part, faults);
+  const host = { runtime: guarded, now: () => runtime.clock.now() };
+  const scheduler = planned.definition.create(planned.config, host);
+  faults.identify(scheduler, part);
+  return { planned, scheduler };
 }
 
 function reportOf(
@@ -140,37 +156,30 @@ function reportOf(
   return { ...replacement?.status?.(), decided, declined };
 }
 
-/** Begins to prepare something. Returns whether the request has to wait until `done` is called. */
-type Preparation = (done: () => void) => boolean;
-
 function prepareOf(
   { preparers }: PickerParts,
-  replacement: ReplacementScheduler | undefined,
+  {
+    replacement,
+    faults,
+  }: Pick<SchedulingCoreOptions, 'faults'> & {
+    readonly replacement: ReplacementScheduler | undefined;
+  },
 ): SchedulingCore['prepare'] {
   const prepare = replacement?.prepare?.bind(replacement);
   if (preparers.length === 0 && prepare === undefined) return undefined;
   return (request, body, candidates, ready) => {
     // Data sources read what they need from the body.
     const sources = body.length === 0 ? [] : preparers;
-    const preparations: Preparation[] = sources.map(
-      (source) => (done) => source.prepare(request, body, done),
-    );
-    if (prepare !== undefined) preparations.push((done) => prepare(request, candidates(), done));
-    return waitForAll(preparations, ready);
+    const preparations: Preparation[] = sources.map((part) => ({
+      part,
+      begin: (done) => part.prepare(request, body, done),
+    }));
+    if (replacement !== undefined && prepare !== undefined) {
+      const begin: Preparation['begin'] = (done) => prepare(request, candidates(), done);
+      preparations.push({ part: replacement, begin });
+    }
+    return waitForAll(preparations, ready, faults);
   };
-}
-
-/** Returns whether any of them has to be waited for; then `ready` is called after the last. */
-function waitForAll(preparations: readonly Preparation[], ready: () => void): boolean {
-  let waiting = 0;
-  for (const prepare of preparations) {
-    const waits = prepare(() => {
-      waiting -= 1;
-      if (waiting === 0) ready();
-    });
-    if (waits) waiting += 1;
-  }
-  return waiting > 0;
 }
 
 /** Prefers what engines report themselves to what the picker expects them to hold. */

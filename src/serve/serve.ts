@@ -9,6 +9,7 @@ import { type ExtProcServer, startExtProcServer } from '../extproc/server/server
 import type { Endpoint } from '../framework/endpoint.ts';
 import type { Clock } from '../framework/runtime.ts';
 import { DecisionRecorder } from '../journal/explain/decision-recorder.ts';
+import { registerFaultMetrics } from '../journal/metrics/fault-metrics.ts';
 import { PickerMetrics } from '../journal/metrics/metrics.ts';
 import { registerPoolMetrics, scrapeFailureCounter } from '../journal/metrics/pool-metrics.ts';
 import { logRoleMinimums, registerRoleMinimums } from '../journal/metrics/role-minimums.ts';
@@ -141,6 +142,7 @@ function registerPool(
   { picker, metrics, runtime: { clock } }: Pick<ServingParts, 'picker' | 'metrics' | 'runtime'>,
 ): void {
   const { registry } = metrics;
+  registerFaultMetrics(registry, picker.faults);
   const snapshot = (): readonly Endpoint[] => picker.pool.snapshot();
   registerPoolMetrics({ registry, poolName, snapshot, inFlight: picker.ledger, clock });
   metrics.observePrefixIndexes(picker.observers(), snapshot);

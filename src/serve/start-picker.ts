@@ -26,7 +26,7 @@ export interface StartedPicker {
 
 /** Starts the decision core with the real clock and network, and its subscribers. */
 export function startPicker(
-  { plan, capture: captured, shadows = [], shadowPlans }: ServeOptions,
+  { plan, capture: captured, shadows = [], shadowPlans, log }: ServeOptions,
   { seed, runtime, metrics, recorder, promotionControl }: StartPickerParts,
 ): StartedPicker {
   const start = (capture?: CaptureRecorder): EndpointPicker =>
@@ -46,6 +46,8 @@ export function startPicker(
       wrapPlugin: timedPlugins(metrics, runtime.clock),
       stopwatch: runtime.clock,
       schedulerRuntime: runtime,
+      onFault: ({ error, ...fault }) =>
+        log.error({ ...fault, err: error }, 'a plugin failed; requests go on without it'),
     });
   if (captured === undefined && shadows.length === 0)
     return { picker: start(), capture: undefined };

@@ -46,7 +46,7 @@ export class DecisionRecorder implements JournalSubscriber {
   }
 
   onDecision(event: DecisionEvent): void {
-    const { request, candidates, context, decision } = event;
+    const { request, candidates, context, decision, faults } = event;
     // A slot is written in two bytes.
     if (context === undefined || candidates.length >= NO_SLOT) return;
     const { log } = this.ring;
@@ -60,7 +60,8 @@ export class DecisionRecorder implements JournalSubscriber {
     log.u8(
       (sameList && !inFull ? FLAG.sameList : 0) |
         (sameModel ? FLAG.sameModel : 0) |
-        (request.streaming ? FLAG.streaming : 0),
+        (request.streaming ? FLAG.streaming : 0) |
+        (faults.length > 0 ? FLAG.faulty : 0),
     );
     const shared = inFull ? 0 : sharedLength(request.id, this.#id);
     this.#id = request.id;
@@ -68,6 +69,7 @@ export class DecisionRecorder implements JournalSubscriber {
     const idHash = log.text(request.id, shared);
     const requestIdHash = log.text(request.headers.get('x-request-id') ?? '');
     if (!sameModel) log.text(request.model);
+    if (faults.length > 0) log.text(faults.join('; '));
     this.#head[0] = request.promptTokens;
     this.#head[1] = event.at;
     writeNumbers(log, this.#head, HEAD, this.#lastHead);

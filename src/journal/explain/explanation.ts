@@ -18,6 +18,8 @@ export interface Explanation {
   readonly model: string;
   readonly promptTokens: number;
   readonly streaming: boolean;
+  /** The plugins that failed: the decision was made without them. Left out where none did. */
+  readonly faults?: string;
   readonly candidates: readonly EndpointName[];
   readonly outcome: Outcome;
   readonly profiles: readonly ExplainedProfile[];
@@ -62,7 +64,7 @@ interface ExplainedEndpoint {
   readonly endpoint: string;
   /** Scores times weights, added up. */
   readonly total: number;
-  /** In the order of the scorers. */
+  /** In the order of the scorers; NaN for a scorer that failed. */
   readonly scores: readonly number[];
   /** For each scorer the values of its terms; empty but for pick and runner-up. */
   readonly terms: readonly (readonly number[])[];
@@ -86,6 +88,7 @@ export interface RunnerUp {
 
 export function explain({ segment, number, decision }: FoundDecision): Explanation {
   const { id, requestId, at, model, promptTokens, streaming, candidates, runs, ending } = decision;
+  const { faults } = decision;
   return {
     number,
     id,
@@ -94,6 +97,7 @@ export function explain({ segment, number, decision }: FoundDecision): Explanati
     model,
     promptTokens,
     streaming,
+    ...(faults !== '' && { faults }),
     candidates: Array.from(candidates, (slot) => nameOf(segment, slot)),
     outcome: outcomeOf(ending, segment),
     profiles: runs.map((run) => profileOf(run, segment)),
@@ -127,7 +131,9 @@ function profileOf(run: RecordedRun, segment: Segment): ExplainedProfile {
   });
   const endpoints = Array.from(run.eligible, (slot, place): ExplainedEndpoint => {
     const scores = run.scores.map((each) => each[place] ?? Number.NaN);
-    const total = scores.reduce((sum, score, at) => sum + (scorers[at]?.weight ?? 0) * score, 0);
+    // A scorer that failed has no scores, and its part is not in the total.
+    const parts = scores.map((score, at) => (scorers[at]?.weight ?? 0) * score);
+    const total = parts.reduce((sum, part) => (Number.isNaN(part) ? sum : sum + part), 0);
     return { endpoint: nameOf(segment, slot).id, total, scores, terms: termsOf(run, slot) };
   });
   const [pick, runnerUp] = [run.picked[0], run.runnerUp].map(

@@ -12,6 +12,8 @@ export interface RecordedDecision {
   readonly model: string;
   readonly promptTokens: number;
   readonly streaming: boolean;
+  /** The failures of plugins, cut to `TEXT_MAX` characters; empty where nothing failed. */
+  readonly faults: string;
   /** On the picker's clock. */
   readonly at: number;
   readonly candidates: Uint16Array;
@@ -78,6 +80,7 @@ export class SegmentReader {
     this.#id = this.#id.slice(0, reader.u8()) + reader.text();
     const requestId = reader.text();
     if ((flags & FLAG.sameModel) === 0) this.#model = reader.text();
+    const faults = (flags & FLAG.faulty) === 0 ? '' : reader.text();
     readNumbers(reader, HEAD, this.#head);
     const [promptTokens = 0, at = 0] = this.#head;
     if ((flags & FLAG.sameList) === 0) this.#candidates = this.#slots();
@@ -87,7 +90,8 @@ export class SegmentReader {
     for (let profile = reader.u8(); profile !== NONE; profile = reader.u8()) {
       runs.push(this.#run(profile, full));
     }
-    return { ...head, streaming, candidates: this.#candidates, runs, ending: this.#ending() };
+    const candidates = this.#candidates;
+    return { ...head, streaming, faults, candidates, runs, ending: this.#ending() };
   }
 
   #run(profile: number, full: boolean): RecordedRun {

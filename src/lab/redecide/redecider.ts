@@ -1,7 +1,7 @@
 import { loadConfig } from '../../config/load.ts';
 import { headroomOf } from '../../cost-model/slo-headroom.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import { RoutingError } from '../../framework/error.ts';
+import { faultError, type PluginFault, RoutingError } from '../../framework/error.ts';
 import { DEFAULT_PREFIX_PRODUCER } from '../../framework/keys.ts';
 import type { PluginCatalogue, ReplacementReport } from '../../framework/plugin.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
@@ -66,6 +66,8 @@ export class Redecider {
   readonly #isOwn: boolean;
   #predicts: boolean;
   #isReplaced: boolean;
+  /** The first failure of a plugin. */
+  #fault: PluginFault | undefined;
   /** The request that another process was asked about. The answer belongs to this very object. */
   #prepared: { readonly n: number; readonly request: InferenceRequest } | undefined;
 
@@ -95,6 +97,9 @@ export class Redecider {
       plan,
       runtime: { clock: this.#clock, random: randomOf(seed), network },
       ...(schedulerRuntime && { schedulerRuntime }),
+      onFault: (fault) => {
+        this.#fault ??= fault;
+      },
     });
     if (pool.length > 0) {
       this.#clock.setUp(t, () => {
@@ -116,8 +121,18 @@ export class Redecider {
     });
   }
 
-  /** Applies a record. Returns a decision for a request's record only. */
+  /**
+   * Applies a record. Returns a decision for a request's record only. Throws where a plugin of
+   * another configuration than the capture's own fails: without it, the decisions are not those of
+   * the configuration.
+   */
   take(record: Exclude<CaptureRecord, { e: 'capture' }>): Redecision | undefined {
+    const redecision = this.#apply(record);
+    if (this.#fault !== undefined && !this.#isOwn) throw faultError(this.#fault);
+    return redecision;
+  }
+
+  #apply(record: Exclude<CaptureRecord, { e: 'capture' }>): Redecision | undefined {
     switch (record.e) {
       case 'q':
         return this.#clock.runEvent(record.t, () => this.#decide(record));

@@ -1,5 +1,6 @@
 import type { RemoteKv, Submission } from '../../../stub-server/engine/sequence.ts';
 import { KvFabric } from '../../../stub-server/pd/kv-fabric.ts';
+import { faultError, type PluginFault } from '../../framework/error.ts';
 import { PREFILL_HEADER, type RoutedRequest } from '../../framework/routing.ts';
 import type { Clock, Millis } from '../../framework/runtime.ts';
 import type { EmbeddedPicker, PickerOptions } from '../../library/create-picker.ts';
@@ -55,13 +56,17 @@ class Simulation {
   readonly #fabric = new KvFabric(this.#clock);
   readonly #arrivals: Arrivals;
   #open = 0;
+  #fault: PluginFault | undefined;
 
   constructor(options: SimulationOptions) {
     const { pool, workload, seed, config } = options;
     const clock: Clock = this.#clock;
     const random = seededRandom(seed);
     this.#options = options;
-    this.#picker = options.createPicker({ config, seed, clock });
+    const onFault = (fault: PluginFault): void => {
+      this.#fault ??= fault;
+    };
+    this.#picker = options.createPicker({ config, seed, clock, onFault });
     const { blockTokens } = workload;
     this.#servers = pool.servers.map(
       (spec) => new SimulatedServer(spec, { clock, random: random.fork(spec.id), blockTokens }),
@@ -76,6 +81,8 @@ class Simulation {
     this.#arrivals.start();
     while (this.#open > 0 || this.#arrivals.left > 0) {
       if (!this.#clock.step()) break;
+      // The result would not be that of the configuration.
+      if (this.#fault !== undefined) throw faultError(this.#fault);
     }
     this.#picker.stop();
     return {

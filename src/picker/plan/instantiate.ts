@@ -1,5 +1,11 @@
 import { invariant } from '../../framework/error.ts';
-import type { CycleFact, DataSource, EndpointWriter, Observer } from '../../framework/plugin.ts';
+import type {
+  CycleFact,
+  DataSource,
+  EndpointWriter,
+  HandlerParts,
+  Observer,
+} from '../../framework/plugin.ts';
 import type { Runtime } from '../../framework/runtime.ts';
 import type {
   Decider,
@@ -11,6 +17,9 @@ import type {
   Scorer,
   WeightedScorer,
 } from '../../framework/scheduling.ts';
+import { guardedDecider, guardedFact } from '../faults/guarded-plugins.ts';
+import { guardedRuntime } from '../faults/guarded-runtime.ts';
+import { PluginFaults } from '../faults/plugin-faults.ts';
 import type { PickerPlan, PlannedPlugin, PlannedProfile } from './picker-plan.ts';
 import { sameParameters } from './same-parameters.ts';
 
@@ -36,6 +45,8 @@ export interface InstantiateOptions {
   readonly wrap?: PluginWrap;
   /** Plugins to use again where name, type and parameters are equal, with what they learned. */
   readonly kept?: PluginInstances | undefined;
+  /** Gets to know every instance, and is given what fails outside of a decision. */
+  readonly faults?: PluginFaults;
 }
 
 /** A plugin instance that observes requests and endpoints, and may have to be stopped. */
@@ -74,30 +85,33 @@ const NO_WRAP: PluginWrap = {
  * Throws ConfigError when the handler cannot run the profiles.
  */
 export function instantiate(plan: PickerPlan, options: InstantiateOptions): PickerParts {
-  const { runtime, coreFacts, wrap = NO_WRAP, kept = new Map() } = options;
+  const { coreFacts, wrap = NO_WRAP, kept = new Map(), faults = new PluginFaults() } = options;
   const made = new Map<string, (Filter | Scorer | Picker) & Observer>();
   const deciders = new Map<string, Decider & Observer>();
   for (const plugin of plan.plugins) {
     const { name, kind, definition, config } = plugin;
     if (kind === 'source' || kind === 'handler') continue;
     const known = keptInstance(kept, plugin);
+    const runtime = guardedRuntime(options.runtime, plugin, faults);
     if (kind === 'decider') {
-      deciders.set(name, (known as Decider | undefined) ?? definition.create(config, runtime));
+      const decider = (known as Decider | undefined) ?? definition.create(config, runtime);
+      faults.identify(decider, plugin);
+      deciders.set(name, decider);
     } else {
-      made.set(name, (known as Filter | undefined) ?? definition.create(config, runtime));
+      const instance = (known as Filter | undefined) ?? definition.create(config, runtime);
+      faults.identify(instance, plugin);
+      made.set(name, instance);
     }
   }
   const profiles = new Map(
-    plan.profiles.map((profile) => [profile.name, profileOf(profile, made, wrap)]),
+    plan.profiles.map((profile) => [profile.name, profileOf(profile, { made, wrap, faults })]),
   );
-  const handler = plan.handler.definition.create(
-    plan.handler.config,
-    { profiles, deciders },
-    runtime,
-  );
-  const sources = startSources(plan, options);
+  const handler = handlerOf(plan, { ...options, faults }, { profiles, deciders });
+  const sources = startSources(plan, { ...options, faults });
   const all = [...sources.values()];
-  const facts = [...coreFacts, ...all.flatMap((source) => source.facts ?? [])];
+  const factsOf = (source: DataSource): readonly CycleFact<unknown>[] =>
+    (source.facts ?? []).map((fact) => guardedFact(source, fact, faults));
+  const facts = [...coreFacts, ...all.flatMap(factsOf)];
   return {
     handler,
     facts: new Map(facts.map((fact) => [fact.key.name, fact])),
@@ -109,9 +123,28 @@ export function instantiate(plan: PickerPlan, options: InstantiateOptions): Pick
   };
 }
 
+type GuardedOptions = InstantiateOptions & { readonly faults: PluginFaults };
+
+function handlerOf(
+  { handler: plugin }: PickerPlan,
+  { runtime, faults }: GuardedOptions,
+  { profiles, deciders }: HandlerParts,
+): ProfileHandler & Observer {
+  const guarded = [...deciders].map(
+    ([name, decider]) => [name, guardedDecider(decider, faults)] as const,
+  );
+  const handler = plugin.definition.create(
+    plugin.config,
+    { profiles, deciders: new Map(guarded) },
+    guardedRuntime(runtime, plugin, faults),
+  );
+  faults.identify(handler, plugin);
+  return handler;
+}
+
 function startSources(
   plan: PickerPlan,
-  { pool, runtime, kept = new Map() }: InstantiateOptions,
+  { pool, runtime, faults, kept = new Map() }: GuardedOptions,
 ): ReadonlyMap<string, DataSource> {
   const sources = new Map<string, DataSource>();
   const begun: DataSource[] = [];
@@ -120,7 +153,9 @@ function startSources(
       if (plugin.kind !== 'source') continue;
       const { name, definition, config } = plugin;
       const known = keptInstance(kept, plugin) as DataSource | undefined;
-      const source = known ?? definition.start(config, { name, pool, runtime });
+      const guarded = guardedRuntime(runtime, plugin, faults);
+      const source = known ?? definition.start(config, { name, pool, runtime: guarded });
+      faults.identify(source, plugin);
       if (known === undefined) begun.push(source);
       sources.set(name, source);
     }
@@ -152,9 +187,20 @@ function instancesOf(plan: PickerPlan, byName: ReadonlyMap<string, Observer>): P
 
 function profileOf(
   { name, plugins }: PlannedProfile,
-  made: ReadonlyMap<string, Filter | Scorer | Picker>,
-  wrap: PluginWrap,
+  {
+    made,
+    wrap,
+    faults,
+  }: {
+    readonly made: ReadonlyMap<string, Filter | Scorer | Picker>;
+    readonly wrap: PluginWrap;
+    readonly faults: PluginFaults;
+  },
 ): SchedulingProfile {
+  const identified = <Part extends object>(plugin: PlannedPlugin, part: Part): Part => {
+    faults.identify(part, plugin);
+    return part;
+  };
   const filters: NamedFilter[] = [];
   const scorers: WeightedScorer[] = [];
   let picker: Picker | undefined;
@@ -162,16 +208,19 @@ function profileOf(
     const instance = made.get(plugin.name);
     const use = { profile: name, weight };
     if (plugin.kind === 'filter') {
-      filters.push({ name: plugin.name, filter: wrap.filter(plugin, instance as Filter, use) });
+      const filter = identified(plugin, wrap.filter(plugin, instance as Filter, use));
+      filters.push({ name: plugin.name, filter });
     } else if (plugin.kind === 'scorer') {
       const both = instance as Scorer & Partial<Filter>;
       if (both.filter !== undefined) {
-        filters.push({ name: plugin.name, filter: wrap.filter(plugin, both as Filter, use) });
+        const filter = identified(plugin, wrap.filter(plugin, both as Filter, use));
+        filters.push({ name: plugin.name, filter });
       }
       const { type } = plugin.definition;
-      scorers.push({ name: plugin.name, type, weight, scorer: wrap.scorer(plugin, both, use) });
+      const scorer = identified(plugin, wrap.scorer(plugin, both, use));
+      scorers.push({ name: plugin.name, type, weight, scorer });
     } else {
-      picker = wrap.picker(plugin, instance as Picker, use);
+      picker = identified(plugin, wrap.picker(plugin, instance as Picker, use));
     }
   }
   invariant(picker !== undefined, `profile ${name} was planned without a picker`);

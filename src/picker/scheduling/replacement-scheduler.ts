@@ -1,6 +1,12 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { Declined, ReplacementScheduler } from '../../framework/plugin.ts';
-import type { Decision, Scheduler, ScoredEndpoint } from '../../framework/scheduling.ts';
+import type {
+  Decision,
+  Scheduler,
+  SchedulingContext,
+  ScoredEndpoint,
+} from '../../framework/scheduling.ts';
+import type { PluginFaults } from '../faults/plugin-faults.ts';
 
 export interface ReplacedScheduler extends Scheduler {
   /** Requests that the replacement has decided. */
@@ -16,6 +22,7 @@ const REASONS_MAX = 32;
 export function replacedScheduler(
   replacement: ReplacementScheduler,
   builtIn: Scheduler,
+  faults: PluginFaults,
 ): ReplacedScheduler {
   const declined = new Map<string, number>();
   let decided = 0;
@@ -29,34 +36,52 @@ export function replacedScheduler(
       return decided;
     },
     schedule(endpoints, context) {
-      const answer = attempt(() => replacement.schedule(endpoints, context));
-      const fault = 'declined' in answer ? answer.declined : faultOf(answer, endpoints);
-      if (fault === undefined && !('declined' in answer)) {
-        decided += 1;
-        return { decidedBy: replacement.status?.().name ?? 'module', ...answer };
+      const answer = attempt(replacement, { endpoints, context, faults });
+      if ('declined' in answer) {
+        count(answer.declined);
+        return builtIn.schedule(endpoints, context);
       }
-      count(fault ?? 'other');
-      return builtIn.schedule(endpoints, context);
+      decided += 1;
+      return answer;
     },
   };
 }
 
-function attempt(schedule: () => Decision | Declined): Decision | Declined {
+/** The replacement's decision with its name, if it can be used. */
+function attempt(
+  replacement: ReplacementScheduler,
+  {
+    endpoints,
+    context,
+    faults,
+  }: {
+    readonly endpoints: readonly Endpoint[];
+    readonly context: SchedulingContext;
+    readonly faults: PluginFaults;
+  },
+): Decision | Declined {
   try {
-    return schedule();
-  } catch {
+    const answer = replacement.schedule(endpoints, context);
+    if ('declined' in answer) return { declined: String(answer.declined) };
+    const fault = faultOf(answer, endpoints);
+    if (fault !== undefined) return { declined: fault };
+    return { decidedBy: replacement.status?.().name ?? 'module', ...answer };
+  } catch (error) {
+    faults.report(replacement, 'schedule', error);
     return { declined: 'threw' };
   }
 }
 
 function faultOf(
-  { primary, prefill }: Decision,
+  { primary, prefill, encoders = [], headers, profiles }: Decision,
   endpoints: readonly Endpoint[],
 ): string | undefined {
+  if (!(headers instanceof Map) || !Array.isArray(profiles)) return 'malformed';
   if (primary.kind === 'exhausted') return undefined;
   const known = new Set(endpoints);
   const fits = ({ endpoint, score }: ScoredEndpoint): boolean =>
     known.has(endpoint) && Number.isFinite(score);
   if (primary.targets.length === 0 || !primary.targets.every(fits)) return 'not-a-candidate';
-  return prefill === undefined || known.has(prefill) ? undefined : 'not-a-candidate';
+  const stages = prefill === undefined ? encoders : [prefill, ...encoders];
+  return stages.every((endpoint) => known.has(endpoint)) ? undefined : 'not-a-candidate';
 }

@@ -9,84 +9,160 @@ import type {
   ScoredEndpoint,
   WeightedScorer,
 } from '../../framework/scheduling.ts';
+import { PluginFaults } from '../faults/plugin-faults.ts';
+import {
+  faultOfDecision,
+  faultOfFiltered,
+  faultOfPicked,
+  faultOfScores,
+  isScore,
+} from './checked-results.ts';
+import { best, inFlightScores, withoutHandler } from './fallbacks.ts';
 
 /** Encode, prefill and decode are three profiles. The bound ends an endless handler. */
 const PROFILES_MAX = 8;
+/** Of a scorer that returned nothing. */
+const NO_SCORES: readonly number[] = [];
 
-/** A scheduler that runs the profiles that the handler asks for. */
-export function createScheduler(handler: ProfileHandler): Scheduler {
+/**
+ * A scheduler that runs the profiles that the handler asks for. A plugin that throws, or whose
+ * result cannot be used, is left out of the decision and reported. Throws only RoutingError, with
+ * which a plugin refuses the request.
+ */
+export function createScheduler(
+  handler: ProfileHandler,
+  faults: PluginFaults = new PluginFaults(),
+): Scheduler {
   return {
     schedule(endpoints, context) {
       const done: ProfileResult[] = [];
-      let profile = handler.next(done, context);
-      while (profile !== undefined) {
-        const peer = handler.peer?.(done);
-        const profileContext = peer === undefined ? context : { ...context, peer };
-        done.push(runProfile(profile, endpoints, profileContext));
-        invariant(
-          done.length <= PROFILES_MAX,
-          `the profile handler ran more than ${PROFILES_MAX} profiles`,
-        );
-        profile = handler.next(done, context);
+      try {
+        let profile = handler.next(done, context);
+        while (profile !== undefined) {
+          const peer = handler.peer?.(done);
+          const profileContext = peer === undefined ? context : { ...context, peer };
+          done.push(runProfile(profile, endpoints, profileContext, faults));
+          invariant(done.length <= PROFILES_MAX, `it ran more than ${PROFILES_MAX} profiles`);
+          profile = handler.next(done, context);
+        }
+        const decision = handler.conclude(done, context);
+        const fault = faultOfDecision(decision, done, endpoints);
+        if (fault === undefined) return decision;
+        faults.report(handler, 'conclude', new Error(fault));
+      } catch (error) {
+        faults.reportOrRefuse(handler, 'next', error);
       }
-      return handler.conclude(done, context);
+      return withoutHandler(done, endpoints, context);
     },
   };
 }
 
-/**
- * Filters, scores and picks. Throws RangeError for a scorer that does not return one score in [0,
- * 1] for each endpoint. Nothing is measured here: the result says what each step did.
- */
+/** Filters, scores and picks. Nothing is measured here: the result says what each step did. */
 function runProfile(
   profile: SchedulingProfile,
   endpoints: readonly Endpoint[],
   context: SchedulingContext,
+  faults: PluginFaults,
 ): ProfileResult {
   let eligible = endpoints;
   const kept: (readonly Endpoint[])[] = [];
   for (const { filter } of profile.filters) {
     if (eligible.length === 0) break;
-    eligible = filter.filter(eligible, context);
+    try {
+      const left = filter.filter(eligible, context);
+      const fault = faultOfFiltered(left, eligible);
+      if (fault === undefined) eligible = left;
+      else faults.report(filter, 'filter', new Error(fault));
+    } catch (error) {
+      faults.reportOrRefuse(filter, 'filter', error);
+    }
     kept.push(eligible);
   }
   if (eligible.length === 0) {
     const run = { profile, context, kept, scores: [], scored: [] };
     return { kind: 'exhausted', profile: profile.name, candidates: endpoints.length, run };
   }
-  const scores: (readonly number[])[] = [];
-  for (const { name, scorer } of profile.scorers) {
-    const given = scorer.score(eligible, context);
-    if (given.length !== eligible.length) {
-      throw new RangeError(
-        `scorer ${name} gave ${given.length} scores for ${eligible.length} endpoints`,
-      );
+  const scores: (readonly number[] | undefined)[] = [];
+  for (const { scorer } of profile.scorers) {
+    try {
+      scores.push(scorer.score(eligible, context) ?? NO_SCORES);
+    } catch (error) {
+      faults.reportOrRefuse(scorer, 'score', error);
+      scores.push(undefined);
     }
-    scores.push(given);
   }
-  const scored = weighted(profile, eligible, scores);
-  const targets = profile.picker.pick(scored, context);
-  const run = { profile, context, kept, scores, scored };
+  const scored = weighted(profile, eligible, scores, faults) ?? byLoad(eligible, context);
+  const targets = picked(profile, scored, context, faults);
+  const shown = scores.map((given) => given ?? eligible.map(() => Number.NaN));
+  const run = { profile, context, kept, scores: shown, scored };
   return { kind: 'picked', profile: profile.name, targets, run };
 }
 
-/** The weighted sum of the scores of each endpoint. */
+/**
+ * The weighted sum of the scores of each endpoint; undefined where no scorer is left. Scores that
+ * cannot be used are reported, and become undefined.
+ */
 function weighted(
   { scorers }: SchedulingProfile,
   endpoints: readonly Endpoint[],
-  scores: readonly (readonly number[])[],
-): readonly ScoredEndpoint[] {
+  scores: (readonly number[] | undefined)[],
+  faults: PluginFaults,
+): readonly ScoredEndpoint[] | undefined {
   const totals = endpoints.map(() => 0);
+  let left = 0;
   for (let at = 0; at < scorers.length; at++) {
-    const { name, weight } = scorers[at] as WeightedScorer;
-    const given = scores[at] as readonly number[];
-    for (let index = 0; index < totals.length; index++) {
-      const score = given[index] ?? Number.NaN;
-      if (!(score >= 0 && score <= 1)) {
-        throw new RangeError(`scorer ${name} gave ${score}, which is not in [0, 1]`);
-      }
-      totals[index] = (totals[index] ?? 0) + weight * score;
+    const { weight, scorer } = scorers[at] as WeightedScorer;
+    const given = scores[at];
+    if (given === undefined) continue;
+    if (add(given, weight, totals)) {
+      left += 1;
+      continue;
+    }
+    const fault = faultOfScores(given, endpoints.length) ?? 'its scores cannot be read';
+    faults.report(scorer, 'score', new RangeError(fault));
+    scores[at] = undefined;
+    // What it has added is taken out again by adding up the others anew: to subtract it would round.
+    totals.fill(0);
+    for (let before = 0; before < at; before++) {
+      add(scores[before] ?? [], (scorers[before] as WeightedScorer).weight, totals);
     }
   }
+  if (left === 0 && scorers.length > 0) return undefined;
   return endpoints.map((endpoint, index) => ({ endpoint, score: totals[index] ?? 0 }));
+}
+
+/** Returns false where the scores cannot be used. Then some of them may have been added. */
+function add(given: readonly number[], weight: number, totals: number[]): boolean {
+  if (given.length !== totals.length) return false;
+  for (let index = 0; index < totals.length; index++) {
+    const score = given[index];
+    if (!isScore(score)) return false;
+    totals[index] = (totals[index] ?? 0) + weight * score;
+  }
+  return true;
+}
+
+function byLoad(
+  endpoints: readonly Endpoint[],
+  context: SchedulingContext,
+): readonly ScoredEndpoint[] {
+  const scores = inFlightScores(endpoints, context);
+  return endpoints.map((endpoint, at) => ({ endpoint, score: scores[at] ?? 0 }));
+}
+
+function picked(
+  { picker }: SchedulingProfile,
+  scored: readonly ScoredEndpoint[],
+  context: SchedulingContext,
+  faults: PluginFaults,
+): readonly ScoredEndpoint[] {
+  try {
+    const targets = picker.pick(scored, context);
+    const fault = faultOfPicked(targets, scored);
+    if (fault === undefined) return targets;
+    faults.report(picker, 'pick', new Error(fault));
+  } catch (error) {
+    faults.reportOrRefuse(picker, 'pick', error);
+  }
+  return best(scored, context);
 }

@@ -1,0 +1,18 @@
+import type { Registry } from 'prom-client';
+import type { FaultCount } from '../../framework/error.ts';
+import { showMetric } from './family.ts';
+
+/** Shows how often plugins and observers have failed, by the part and the call that failed. */
+export function registerFaultMetrics(
+  registry: Registry,
+  faults: { counts(): readonly FaultCount[] },
+): void {
+  const name = 'pointsman_plugin_faults_total';
+  const help = 'Calls of plugins and observers that failed; requests went on without them.';
+  showMetric(registry, { name, help, type: 'counter' }, () =>
+    faults.counts().map(({ kind, name: plugin_name, call, count }) => ({
+      labels: { plugin_kind: kind, plugin_name, call },
+      value: count,
+    })),
+  );
+}

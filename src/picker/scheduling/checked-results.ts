@@ -1,0 +1,68 @@
+import type { Endpoint } from '../../framework/endpoint.ts';
+import type { Decision, ProfileResult, ScoredEndpoint } from '../../framework/scheduling.ts';
+
+/** Why the result of a filter cannot be used; undefined for some of the endpoints, each once. */
+export function faultOfFiltered(
+  left: readonly Endpoint[],
+  endpoints: readonly Endpoint[],
+): string | undefined {
+  if (left === endpoints) return undefined;
+  if (!Array.isArray(left)) return 'it returned no array';
+  // A filter keeps the order, so that one pass is enough; without the order, a set has to do.
+  let at = 0;
+  for (const endpoint of endpoints) if (at < left.length && left[at] === endpoint) at += 1;
+  if (at === left.length) return undefined;
+  const known = new Set(endpoints);
+  const fits = left.every((endpoint) => known.delete(endpoint));
+  return fits ? undefined : 'it returned an endpoint that it was not given, or one twice';
+}
+
+/** Why the scores of a scorer cannot be used; undefined for a score in [0, 1] for each endpoint. */
+export function faultOfScores(given: readonly number[], endpoints: number): string | undefined {
+  if (given.length !== endpoints)
+    return `it gave ${given.length} scores for ${endpoints} endpoints`;
+  for (const score of given) {
+    if (!isScore(score)) return `it gave ${String(score)}, which is not in [0, 1]`;
+  }
+  return undefined;
+}
+
+export function isScore(score: number | undefined): score is number {
+  return typeof score === 'number' && score >= 0 && score <= 1;
+}
+
+/** Why the result of a picker cannot be used; undefined for one or more of the candidates. */
+export function faultOfPicked(
+  targets: readonly ScoredEndpoint[],
+  candidates: readonly ScoredEndpoint[],
+): string | undefined {
+  if (!Array.isArray(targets)) return 'it returned no array';
+  if (targets.length === 0) return 'it picked none of the candidates';
+  const fits = targets.every(
+    (target) =>
+      candidates.includes(target) ||
+      (Number.isFinite(target?.score) &&
+        candidates.some(({ endpoint }) => endpoint === target.endpoint)),
+  );
+  return fits ? undefined : 'it picked an endpoint that is not among the candidates';
+}
+
+/** Why the conclusion of a profile handler cannot be used. */
+export function faultOfDecision(
+  decision: Decision,
+  done: readonly ProfileResult[],
+  endpoints: readonly Endpoint[],
+): string | undefined {
+  const { primary, prefill, encoders = [], headers, profiles } = decision;
+  const known = (endpoint: Endpoint | undefined): boolean =>
+    endpoint !== undefined && endpoints.includes(endpoint);
+  if (!(headers instanceof Map) || !Array.isArray(profiles))
+    return 'it gave no headers or profiles';
+  if (prefill !== undefined && !known(prefill)) return 'its prefill endpoint is not a candidate';
+  if (!encoders.every(known)) return 'one of its encoding endpoints is not a candidate';
+  if (done.includes(primary)) return undefined;
+  const fits =
+    primary.kind === 'exhausted' ||
+    (primary.targets.length > 0 && primary.targets.every(({ endpoint }) => known(endpoint)));
+  return fits ? undefined : 'its endpoint is not a candidate';
+}
