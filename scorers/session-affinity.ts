@@ -14,8 +14,8 @@ export const sessionAffinity: ScorerDefinition = defineScorer({
   type: 'session-affinity-scorer',
   config: sessionAffinityConfig,
   headers: sessionHeaders,
-  create(config) {
-    const binding = sessionBindingOf(config);
+  create(config, runtime) {
+    const binding = sessionBindingOf(config, runtime);
     return {
       ...binding,
       score: (endpoints, context) =>

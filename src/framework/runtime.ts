@@ -1,5 +1,7 @@
 /** The outside world of the picker: time, random numbers and the network. */
 
+import type { HashSecret } from './keyed-hash.ts';
+
 /** Milliseconds, possibly fractional. As a time: monotonic, from an arbitrary origin. */
 export type Millis = number;
 
@@ -99,4 +101,9 @@ export interface Runtime {
   readonly clock: Clock;
   readonly random: Random;
   readonly network: Network;
+  /**
+   * Keys the hashes of what clients and engines send. It does not follow from the seed, which
+   * captures contain, and no decision depends on it. Undefined where no outsider takes part.
+   */
+  readonly secret?: HashSecret;
 }

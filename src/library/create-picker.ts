@@ -14,7 +14,7 @@ import type { EndpointPool } from '../picker/endpoint-pool.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import { warnOfFault } from '../runtime/fault-warning.ts';
 import { nodeClock } from '../runtime/node-clock.ts';
-import { randomSeed } from '../runtime/random-seed.ts';
+import { randomSecret, randomSeed } from '../runtime/random-seed.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
 
 export interface PickerOptions {
@@ -116,14 +116,15 @@ export function createPickerFrom(
 ): EmbeddedPicker {
   const plan = planOf(catalogue, config);
   const random = seededRandom(seed);
+  const secret = randomSecret();
   const network = { get: () => Promise.reject(new Error('an embedded picker has no network')) };
   const picker = new EndpointPicker({
     plan,
-    runtime: { clock, random, network },
+    runtime: { clock, random, network, secret },
     subscribers: observers,
     onFault,
   });
-  const openBody = createOpenBody({ bodyBytesMax: BODY_BYTES_MAX, hashSeed: seed });
+  const openBody = createOpenBody({ bodyBytesMax: BODY_BYTES_MAX, hashSeed: secret });
   let requests = 0;
 
   return {

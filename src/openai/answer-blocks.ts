@@ -1,3 +1,4 @@
+import type { KeyedHash } from '../framework/keyed-hash.ts';
 import type { PromptBlocks } from '../framework/request.ts';
 import { type ContentBlocks, extendChain } from './content-blocks.ts';
 
@@ -11,7 +12,7 @@ interface AnswerBlocksParts {
   readonly prompt: PromptBlocks;
   readonly run: ContentBlocks;
   readonly root: string;
-  readonly seed: number;
+  readonly hash: KeyedHash;
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { KeyedHash } from '../framework/keyed-hash.ts';
 import { BYTES_PER_TOKEN, ContentBlocks } from './content-blocks.ts';
 import type { JsonHandler } from './json-scanner.ts';
 import { decodeJsonString, invalidRequest } from './json-text.ts';
@@ -5,10 +6,13 @@ import type { FieldType, RequestShape } from './request-shape.ts';
 
 /** For each image, video and sound: the reference's 640 × 360 image, 1,024 pixels a token. */
 const TOKENS_PER_MEDIA = 225;
-/** Longest string that is kept as a value, such as a model's name. */
+/** Longest name of a model; a longer one counts as empty. Metrics and memories keep the names. */
+export const MODEL_BYTES_MAX = 512;
+/** Longest other string that is kept as a value, such as a cache salt. */
 const TEXT_BYTES_MAX = 4096;
 
 const SEPARATOR: Uint8Array = Uint8Array.of(0x0a);
+const NO_BYTES = new Uint8Array(0);
 /** Properties of message parts whose values are no prompt text. */
 const LABEL_KEYS: ReadonlySet<string> = new Set(['type', 'cache_control', 'detail']);
 /** Properties that hold or name media: hashed, but not counted as text. */
@@ -16,6 +20,7 @@ const MEDIA_KEYS: ReadonlySet<string> = new Set(['url', 'data', 'image_url', 'fi
 
 /** Collects a body's top-level fields and hashes its prompt. */
 export class BodyFields implements JsonHandler {
+  // Only fields that the shape reads are kept: a body can have millions of others.
   /** Type of each top-level field; the last one if a field is repeated. */
   readonly types: Map<string, FieldType> = new Map();
   readonly lengths: Map<string, number> = new Map();
@@ -34,19 +39,22 @@ export class BodyFields implements JsonHandler {
   readonly #shape: RequestShape;
   #depth = 0;
   #field = '';
+  /** Whether the current top-level field is one that is kept. */
+  #kept = false;
   /** The latest property name, at any depth. */
   #key = '';
   #run: ContentBlocks | undefined;
   #text: Uint8Array[] = [];
   #textBytes = 0;
   /** A message's content before its role has come, as templates put the role first. */
-  #beforeRole: Uint8Array[] = [];
+  #beforeRole = NO_BYTES;
+  #beforeRoleBytes = 0;
   #roleSeen = true;
   readonly #idBytes = new Uint8Array(BYTES_PER_TOKEN);
 
-  constructor(shape: RequestShape, seed: number) {
+  constructor(shape: RequestShape, hash: KeyedHash) {
     this.#shape = shape;
-    this.runs = shape.promptFields.map((_, index) => new ContentBlocks(seed + index));
+    this.runs = shape.promptFields.map((_, index) => new ContentBlocks(hash, index));
   }
 
   beginObject(end: number): void {
@@ -63,7 +71,7 @@ export class BodyFields implements JsonHandler {
 
   beginArray(): void {
     this.#beginContainer('array');
-    if (this.#depth === 2) this.lengths.set(this.#field, 0);
+    if (this.#depth === 2 && this.#kept) this.lengths.set(this.#field, 0);
   }
 
   endArray(): void {
@@ -75,6 +83,7 @@ export class BodyFields implements JsonHandler {
     this.#key = name;
     if (this.#depth !== 1) return;
     this.#field = name;
+    this.#kept = this.#shape.topFields.has(name);
     const run = this.#shape.promptFields.indexOf(name);
     this.#run = run < 0 ? undefined : this.runs[run];
   }
@@ -108,14 +117,14 @@ export class BodyFields implements JsonHandler {
 
   #beginContainer(type: 'object' | 'array'): void {
     if (this.#depth === 0 && type === 'array') throw notAnObjectError('an array');
-    if (this.#depth === 1) this.types.set(this.#field, type);
+    if (this.#depth === 1 && this.#kept) this.types.set(this.#field, type);
     this.#countElement();
     this.#depth += 1;
   }
 
   #endScalar(type: FieldType): void {
     if (this.#depth === 0) throw notAnObjectError(`a ${type}`);
-    if (this.#depth === 1) this.types.set(this.#field, type);
+    if (this.#depth === 1 && this.#kept) this.types.set(this.#field, type);
     this.#countElement();
     this.#endField();
   }
@@ -131,17 +140,21 @@ export class BodyFields implements JsonHandler {
   }
 
   #setValue(value: string | number | boolean): void {
+    if (!this.#kept) return;
     if (this.#depth === 1) this.values.set(this.#field, value);
-    else if (this.#depth === 2) this.values.set(`${this.#field}.${this.#key}`, value);
+    else if (this.#depth === 2 && this.#shape.outputCaps.includes(`${this.#field}.${this.#key}`)) {
+      this.values.set(`${this.#field}.${this.#key}`, value);
+    }
   }
 
   #keepText(text: Uint8Array, last: boolean, end: number): void {
-    if (this.#depth > 1) return;
+    if (this.#depth > 1 || !this.#kept) return;
     this.#textBytes += text.length;
-    if (this.#textBytes <= TEXT_BYTES_MAX) this.#text.push(last ? text : text.slice());
+    const bytesMax = this.#field === 'model' ? MODEL_BYTES_MAX : TEXT_BYTES_MAX;
+    if (this.#textBytes <= bytesMax) this.#text.push(last ? text : text.slice());
     if (!last) return;
     if (this.#field === 'model') this.model = { start: end - this.#textBytes - 1, end: end + 1 };
-    this.#setValue(this.#textBytes <= TEXT_BYTES_MAX ? decodeJsonString(this.#text) : '');
+    this.#setValue(this.#textBytes <= bytesMax ? decodeJsonString(this.#text) : '');
     this.#text = [];
     this.#textBytes = 0;
   }
@@ -153,9 +166,9 @@ export class BodyFields implements JsonHandler {
     else if (this.#key === 'role' && this.#depth === 3) {
       run.push(text);
       if (last) this.#roleSeen = true;
-    } else this.#beforeRole.push(text);
+    } else this.#keepBeforeRole(text);
     if (last && this.#roleSeen) run.push(SEPARATOR);
-    else if (last) this.#beforeRole.push(SEPARATOR);
+    else if (last) this.#keepBeforeRole(SEPARATOR);
   }
 
   /** Media are hashed as text, but their tokens do not depend on the number of bytes. */
@@ -167,9 +180,24 @@ export class BodyFields implements JsonHandler {
   }
 
   #endMessage(): void {
-    for (const text of this.#beforeRole) this.#run?.push(text);
-    this.#beforeRole = [];
+    if (this.#beforeRoleBytes > 0) {
+      this.#run?.push(this.#beforeRole.subarray(0, this.#beforeRoleBytes));
+      this.#beforeRole = NO_BYTES;
+      this.#beforeRoleBytes = 0;
+    }
     this.#roleSeen = true;
+  }
+
+  /** In one piece: a message may have millions of tiny parts. */
+  #keepBeforeRole(text: Uint8Array): void {
+    const bytes = this.#beforeRoleBytes + text.length;
+    if (bytes > this.#beforeRole.length) {
+      const longer = new Uint8Array(Math.max(bytes, 2 * this.#beforeRole.length));
+      longer.set(this.#beforeRole.subarray(0, this.#beforeRoleBytes));
+      this.#beforeRole = longer;
+    }
+    this.#beforeRole.set(text, this.#beforeRoleBytes);
+    this.#beforeRoleBytes = bytes;
   }
 
   #tokenId(run: ContentBlocks, value: number): void {

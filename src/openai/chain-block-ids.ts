@@ -1,5 +1,9 @@
+import { KeyedHash } from '../framework/keyed-hash.ts';
 import type { PromptBlocks } from '../framework/request.ts';
-import { Chain, finalizeHash } from './content-blocks.ts';
+import { Chain } from './content-blocks.ts';
+
+/** Ids come from traces and the library's caller, not from clients: the key need not be secret. */
+const hash = new KeyedHash(0);
 
 interface ChainOptions {
   /** Such as the model: equal ids with different seed texts are different blocks. */
@@ -13,7 +17,7 @@ export function chainBlockIds(
   { seedText, blockTokens }: ChainOptions,
 ): PromptBlocks {
   const words = new Uint32Array(2 * ids.length);
-  const chain = new Chain(seedText, 0);
+  const chain = new Chain(seedText, hash);
   ids.forEach((id, index) => {
     const [low, high] = toWords(id);
     chain.add(low, high);
@@ -28,12 +32,6 @@ function toWords(id: number | bigint | string): readonly [low: number, high: num
   if (typeof id === 'number' && Number.isSafeInteger(id)) {
     return [id | 0, Math.floor(id / 0x1_0000_0000) | 0];
   }
-  let low = 0x811c9dc5;
-  let high = 0x2545f491;
-  const text = String(id);
-  for (let index = 0; index < text.length; index++) {
-    low = Math.imul(low ^ text.charCodeAt(index), 0x01000193);
-    high = Math.imul(high ^ text.charCodeAt(index), 0x85ebca6b) + low;
-  }
-  return [finalizeHash(low), finalizeHash(high)];
+  hash.text(String(id));
+  return [hash.low, hash.high];
 }

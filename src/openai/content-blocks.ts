@@ -1,3 +1,4 @@
+import type { KeyedHash } from '../framework/keyed-hash.ts';
 import type { PromptBlocks } from '../framework/request.ts';
 
 /** Bytes of text per token without a tokenizer: the reference's estimate, good for English. */
@@ -9,15 +10,16 @@ const BLOCK_WORDS = BLOCK_BYTES / 4;
 const BLOCKS_AT_FIRST = 64;
 
 // One aligned buffer for all hashing; it is filled and read in one synchronous call.
-const scratch = new Uint8Array(BLOCK_BYTES);
-const scratchWords = new Int32Array(scratch.buffer);
+const scratchWords = new Int32Array(BLOCK_WORDS + 1);
+const scratch = new Uint8Array(scratchWords.buffer, 0, BLOCK_BYTES);
 
 /**
  * Cuts prompt text into blocks of 256 bytes and hashes each block's content as soon as it is full;
  * `Chain` makes hashes depend on the blocks before.
  */
 export class ContentBlocks {
-  readonly #seed: number;
+  readonly #hash: KeyedHash;
+  readonly #tag: number;
   /** Block i's hash is words 2i (low) and 2i+1 (high). */
   #words = new Uint32Array(2 * BLOCKS_AT_FIRST);
   #count = 0;
@@ -26,8 +28,10 @@ export class ContentBlocks {
   #partialBytes = 0;
   #bytes = 0;
 
-  constructor(seed: number) {
-    this.#seed = seed | 0;
+  /** Equal blocks of runs with different tags, whole numbers below 1,000, have different hashes. */
+  constructor(hash: KeyedHash, tag: number) {
+    this.#hash = hash;
+    this.#tag = tag;
   }
 
   get bytes(): number {
@@ -53,14 +57,14 @@ export class ContentBlocks {
     }
     for (; at + BLOCK_BYTES <= text.length; at += BLOCK_BYTES) {
       scratch.set(text.subarray(at, at + BLOCK_BYTES));
-      this.#hashScratch();
+      this.#hashScratch(BLOCK_BYTES);
     }
     if (at < text.length) this.#keep(text.subarray(at));
   }
 
   /** A run that continues this one's partial block, without the full blocks: for an answer. */
   continuation(): ContentBlocks {
-    const next = new ContentBlocks(this.#seed);
+    const next = new ContentBlocks(this.#hash, this.#tag);
     if (this.#partial !== undefined) next.#keep(this.#partial.subarray(0, this.#partialBytes));
     return next;
   }
@@ -70,8 +74,9 @@ export class ContentBlocks {
     if (this.#partial === undefined || this.#partialBytes === 0) return;
     scratch.fill(0);
     scratch.set(this.#partial.subarray(0, this.#partialBytes));
+    const bytes = this.#partialBytes;
     this.#partialBytes = 0;
-    this.#hashScratch();
+    this.#hashScratch(bytes);
   }
 
   #keep(text: Uint8Array): void {
@@ -80,31 +85,23 @@ export class ContentBlocks {
     this.#partialBytes += text.length;
   }
 
-  /** Two lanes of multiply-and-rotate over 32-bit words and murmur3's finaliser; 0.3 ns a byte. */
-  #hashScratch(): void {
-    let low = this.#seed;
-    let high = this.#seed ^ 0x5bd1e995;
-    for (let index = 0; index < BLOCK_WORDS; index += 2) {
-      low = Math.imul(low ^ (scratchWords[index] as number), 0xcc9e2d51);
-      low = (low << 13) | (low >>> 19);
-      high = Math.imul(high ^ (scratchWords[index + 1] as number), 0x1b873593);
-      high = ((high << 17) | (high >>> 15)) + low;
-    }
-    low = finalizeHash(low ^ high);
-    high = finalizeHash((high + Math.imul(low, 0x9e3779b1)) | 0);
+  /** Some 0.8 ns a byte. The last word says how many bytes there are, and of which run. */
+  #hashScratch(bytes: number): void {
+    scratchWords[BLOCK_WORDS] = BLOCK_BYTES * this.#tag + bytes;
+    this.#hash.words(scratchWords, BLOCK_WORDS + 1);
     if (2 * this.#count === this.#words.length) {
       const longer = new Uint32Array(2 * this.#words.length);
       longer.set(this.#words);
       this.#words = longer;
     }
-    this.#words[2 * this.#count] = low;
-    this.#words[2 * this.#count + 1] = high;
+    this.#words[2 * this.#count] = this.#hash.low;
+    this.#words[2 * this.#count + 1] = this.#hash.high;
     this.#count += 1;
   }
 }
 
 /** murmur3's finaliser: every input bit affects every output bit. */
-export function finalizeHash(hash: number): number {
+function finalizeHash(hash: number): number {
   let h = hash;
   h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
   h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
@@ -115,27 +112,27 @@ export function finalizeHash(hash: number): number {
 export function chainRuns(
   runs: readonly ContentBlocks[],
   root: string,
-  seed: number,
+  hash: KeyedHash,
 ): PromptBlocks {
   let count = 0;
   for (const run of runs) count += run.count;
   const words = new Uint32Array(2 * count);
-  const chain = new Chain(root, seed);
+  const chain = new Chain(root, hash);
   let block = 0;
   for (const run of runs) block = appendRun(chain, run, words, block);
   return { count, blockTokens: BLOCK_TOKENS, words };
 }
 
-/** A prompt's chain with a run appended; `root` and `seed` must be those of the prompt. */
+/** A prompt's chain with a run appended; `root` and `hash` must be those of the prompt. */
 export function extendChain(
   prompt: PromptBlocks,
   run: ContentBlocks,
-  { root, seed }: { readonly root: string; readonly seed: number },
+  { root, hash }: { readonly root: string; readonly hash: KeyedHash },
 ): PromptBlocks {
   const { count, blockTokens } = prompt;
   const words = new Uint32Array(2 * (count + run.count));
   words.set(prompt.words.subarray(0, 2 * count));
-  const chain = new Chain(root, seed);
+  const chain = new Chain(root, hash);
   if (count > 0) chain.resume(words[2 * count - 2] as number, words[2 * count - 1] as number);
   appendRun(chain, run, words, count);
   return { count: count + run.count, blockTokens, words };
@@ -152,18 +149,19 @@ function appendRun(chain: Chain, run: ContentBlocks, words: Uint32Array, block: 
   return block + run.count;
 }
 
+/**
+ * A chain's hashes. Mixing is public and loses nothing, as each step is reversible. What it mixes
+ * is secret: the root and the blocks are results of a keyed hash.
+ */
 export class Chain {
   low: number;
   high: number;
 
   /** `root`: what gives equal texts different hashes, such as model, adapter and cache salt. */
-  constructor(root: string, seed: number) {
-    let hash = seed | 0;
-    for (let index = 0; index < root.length; index++) {
-      hash = Math.imul(hash ^ root.charCodeAt(index), 0x01000193);
-    }
-    this.low = finalizeHash(hash);
-    this.high = finalizeHash(hash ^ 0x2545f491);
+  constructor(root: string, hash: KeyedHash) {
+    hash.text(root);
+    this.low = hash.low;
+    this.high = hash.high;
   }
 
   /** Continues behind a block with this hash. */

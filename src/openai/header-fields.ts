@@ -1,10 +1,17 @@
+import type { KeyedHash } from '../framework/keyed-hash.ts';
 import { DEFAULT_FLOW, type InferenceRequest } from '../framework/request.ts';
 
 type HeaderFields = Pick<InferenceRequest, 'objective' | 'fairnessId' | 'ttftSloMs' | 'tpotSloMs'>;
 
-/** Current header names win over older ones. */
-export function readHeaderFields(headers: ReadonlyMap<string, string>): HeaderFields {
-  const first = (...names: readonly string[]): string | undefined => firstOf(headers, names);
+/** Current header names win over older ones. `hash` shortens long values: clients choose them. */
+export function readHeaderFields(
+  headers: ReadonlyMap<string, string>,
+  hash: KeyedHash,
+): HeaderFields {
+  const first = (...names: readonly string[]): string | undefined => {
+    const value = firstOf(headers, names);
+    return value === undefined ? undefined : hash.bounded(value);
+  };
   return {
     objective: first('x-llm-d-inference-objective', 'x-gateway-inference-objective'),
     fairnessId:

@@ -1,7 +1,8 @@
+import type { KeyedHash } from '../framework/keyed-hash.ts';
 import type { InferenceRequest } from '../framework/request.ts';
 import { AnswerBlocks } from './answer-blocks.ts';
 import type { BodyEdit } from './body-edit.ts';
-import { BodyFields } from './body-fields.ts';
+import { BodyFields, MODEL_BYTES_MAX } from './body-fields.ts';
 import { type BodyReader, checkBodyBytes, type RequestHead } from './body-reader.ts';
 import { BYTES_PER_TOKEN, chainRuns } from './content-blocks.ts';
 import { readHeaderFields } from './header-fields.ts';
@@ -14,7 +15,7 @@ interface JsonBodyOptions {
   readonly head: RequestHead;
   readonly shape: RequestShape;
   readonly bodyBytesMax: number;
-  readonly hashSeed: number;
+  readonly hash: KeyedHash;
   readonly priorityOf: (objective: string | undefined) => number;
   readonly rewriteOf: RewriteOf;
 }
@@ -30,7 +31,7 @@ export class JsonBodyReader implements BodyReader {
 
   constructor(options: JsonBodyOptions) {
     this.#options = options;
-    this.#fields = new BodyFields(options.shape, options.hashSeed);
+    this.#fields = new BodyFields(options.shape, options.hash);
     this.#scanner = new JsonScanner(this.#fields);
     this.#target = new ModelTarget(options);
   }
@@ -66,14 +67,14 @@ export class JsonBodyReader implements BodyReader {
   answerBlocks(): AnswerBlocks | undefined {
     const { values, runs } = this.#fields;
     const run = runs.at(-1);
-    const { shape, hashSeed: seed } = this.#options;
+    const { shape, hash } = this.#options;
     if (shape.answersAsMessage !== true || this.#read === undefined || run === undefined)
       return undefined;
     // One of several answers is continued, and a continued message begins no new one.
     if ((values.get('n') ?? 1) !== 1 || values.get('continue_final_message') === true) {
       return undefined;
     }
-    return new AnswerBlocks({ prompt: this.#read.prompt, run, root: this.#root(), seed });
+    return new AnswerBlocks({ prompt: this.#read.prompt, run, root: this.#root(), hash });
   }
 
   /** The properties that give equal texts different hashes. */
@@ -83,10 +84,10 @@ export class JsonBodyReader implements BodyReader {
   }
 
   #request(bodyBytes: number, unreadTokens: number): InferenceRequest {
-    const { head, hashSeed, priorityOf } = this.#options;
+    const { head, hash, priorityOf } = this.#options;
     const { values, runs, exactTokens, mediaItems } = this.#fields;
     const { model, rewrite } = this.#target.resolve(this.#fields, this.complete);
-    const named = readHeaderFields(head.headers);
+    const named = readHeaderFields(head.headers, hash);
     let promptBytes = 0;
     for (const run of runs) promptBytes += run.bytes;
     return {
@@ -97,7 +98,7 @@ export class JsonBodyReader implements BodyReader {
       outputTokensMax: this.#outputCap(),
       promptTokens:
         Math.max(1, Math.ceil(promptBytes / BYTES_PER_TOKEN + exactTokens)) + unreadTokens,
-      prompt: chainRuns(runs, this.#root(), hashSeed),
+      prompt: chainRuns(runs, this.#root(), hash),
       ...(mediaItems > 0 && { mediaItems }),
       priority: priorityOf(named.objective),
       ...named,
@@ -122,7 +123,9 @@ export class JsonBodyReader implements BodyReader {
     if (needsModel) this.#expect('model', ['string'], `${shape.name} names its model`);
     else if (types.has('model')) this.#expect('model', ['string'], 'it names the model');
     if (needsModel && text(values.get('model')) === '') {
-      throw invalidRequest('field "model" is empty: it must name a model (up to 4096 bytes)');
+      throw invalidRequest(
+        `field "model" is empty: it must name a model (up to ${MODEL_BYTES_MAX} bytes)`,
+      );
     }
     const what = `${shape.name} needs its ${shape.required}`;
     this.#expect(shape.required, shape.requiredTypes, what);

@@ -1,3 +1,4 @@
+import { type HashSecret, KeyedHash } from '../framework/keyed-hash.ts';
 import { type InferenceRequest, NO_BLOCKS } from '../framework/request.ts';
 import { type BodyReader, checkBodyBytes, type RequestHead } from './body-reader.ts';
 import { BYTES_PER_TOKEN } from './content-blocks.ts';
@@ -9,8 +10,8 @@ import { requestShapeFor } from './request-shape.ts';
 interface OpenBodyOptions {
   /** A larger body is rejected with 413. */
   readonly bodyBytesMax: number;
-  /** Secret of the process, so that clients cannot construct prompts with equal block hashes. */
-  readonly hashSeed: number;
+  /** Only who has it can find two prompts with equal block hashes other than by chance. */
+  readonly hashSeed: HashSecret;
   readonly priorityOf?: PriorityOf;
   readonly rewriteOf?: RewriteOf | undefined;
 }
@@ -24,13 +25,14 @@ export function createOpenBody({
   priorityOf = () => 0,
   rewriteOf = () => undefined,
 }: OpenBodyOptions): (head: RequestHead) => BodyReader {
+  const hash = new KeyedHash(hashSeed);
   return (head) => {
     checkBodyBytes(Number(head.headers.get('content-length') ?? 0), bodyBytesMax);
     const isJson = isJsonType(head.headers.get('content-type'));
     const shape = isJson ? requestShapeFor(pathOf(head)) : undefined;
     return shape === undefined
-      ? new OpaqueBodyReader(head, priorityOf, bodyBytesMax)
-      : new JsonBodyReader({ head, shape, bodyBytesMax, hashSeed, priorityOf, rewriteOf });
+      ? new OpaqueBodyReader(head, { priorityOf, bodyBytesMax, hash })
+      : new JsonBodyReader({ head, shape, bodyBytesMax, hash, priorityOf, rewriteOf });
   };
 }
 
@@ -38,8 +40,15 @@ export function createOpenBody({
 export function headerOnlyRequest(
   head: RequestHead,
   priorityOf: PriorityOf = () => 0,
+  hash: KeyedHash = new KeyedHash(0),
 ): InferenceRequest {
-  return new OpaqueBodyReader(head, priorityOf, 0).end();
+  return new OpaqueBodyReader(head, { priorityOf, bodyBytesMax: 0, hash }).end();
+}
+
+interface OpaqueOptions {
+  readonly priorityOf: PriorityOf;
+  readonly bodyBytesMax: number;
+  readonly hash: KeyedHash;
 }
 
 /** Reads a body of unknown format: only its size counts. */
@@ -47,19 +56,17 @@ class OpaqueBodyReader implements BodyReader {
   readonly complete = true;
   readonly edit = undefined;
   readonly #head: RequestHead;
-  readonly #priorityOf: PriorityOf;
-  readonly #bodyBytesMax: number;
+  readonly #options: OpaqueOptions;
   #bodyBytes = 0;
 
-  constructor(head: RequestHead, priorityOf: PriorityOf, bodyBytesMax: number) {
+  constructor(head: RequestHead, options: OpaqueOptions) {
     this.#head = head;
-    this.#priorityOf = priorityOf;
-    this.#bodyBytesMax = bodyBytesMax;
+    this.#options = options;
   }
 
   push(chunk: Uint8Array): void {
     this.#bodyBytes += chunk.length;
-    checkBodyBytes(this.#bodyBytes, this.#bodyBytesMax);
+    checkBodyBytes(this.#bodyBytes, this.#options.bodyBytesMax);
   }
 
   peek(): InferenceRequest {
@@ -67,7 +74,8 @@ class OpaqueBodyReader implements BodyReader {
   }
 
   end(): InferenceRequest {
-    const fields = readHeaderFields(this.#head.headers);
+    const { priorityOf, hash } = this.#options;
+    const fields = readHeaderFields(this.#head.headers, hash);
     return {
       id: this.#head.id,
       model: '',
@@ -75,7 +83,7 @@ class OpaqueBodyReader implements BodyReader {
       outputTokensMax: undefined,
       promptTokens: Math.ceil(this.#bodyBytes / BYTES_PER_TOKEN),
       prompt: NO_BLOCKS,
-      priority: this.#priorityOf(fields.objective),
+      priority: priorityOf(fields.objective),
       ...fields,
       headers: this.#head.headers,
       bodyBytes: this.#bodyBytes,

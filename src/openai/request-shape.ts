@@ -15,6 +15,8 @@ export interface RequestShape {
   /** Fields that cap the output; the first one present counts. `a.b` is a field of an object. */
   readonly outputCaps: readonly string[];
   readonly saltField: string;
+  /** All top-level fields that are read. */
+  readonly topFields: ReadonlySet<string>;
   /** Whether a conversation's next request has the answer as a message with role `assistant`. */
   readonly answersAsMessage?: boolean;
 }
@@ -28,8 +30,11 @@ const OPENAI = {
 } as const;
 const TEXT_OR_LIST = ['string', 'array'] as const;
 
+/** Fields that are read in every API. */
+const COMMON_FIELDS = ['model', 'stream', 'n', 'continue_final_message'] as const;
+
 /** By the end of the path. */
-const SHAPES: Readonly<Record<string, RequestShape>> = {
+const SHAPES: ReadonlyMap<string, RequestShape> = shapesOf({
   '/chat/completions': {
     ...OPENAI,
     name: 'a chat completion',
@@ -69,12 +74,11 @@ const SHAPES: Readonly<Record<string, RequestShape>> = {
     needsModel: false,
     outputCaps: ['sampling_params.max_tokens'],
   },
-};
-const SUFFIXES: readonly string[] = Object.keys(SHAPES);
+});
 
 /** SGLang's own API: exactly this path, since `/generate` ends other paths, too. */
 const SGLANG_PATH = '/generate';
-const SGLANG: RequestShape = {
+const SGLANG: RequestShape = shapeOf({
   ...OPENAI,
   name: 'a generate request',
   promptFields: ['input_ids'],
@@ -82,7 +86,7 @@ const SGLANG: RequestShape = {
   needsModel: false,
   outputCaps: ['sampling_params.max_new_tokens'],
   saltField: 'extra_key',
-};
+});
 
 /** The shape of the body sent to a path; undefined if such a body is not read. */
 export function requestShapeFor(path: string): RequestShape | undefined {
@@ -90,8 +94,21 @@ export function requestShapeFor(path: string): RequestShape | undefined {
   const bare = (query < 0 ? path : path.slice(0, query)).replace(/\/+$/, '');
   if (bare === SGLANG_PATH) return SGLANG;
   let longest = '';
-  for (const suffix of SUFFIXES) {
+  for (const suffix of SHAPES.keys()) {
     if (bare.endsWith(suffix) && suffix.length > longest.length) longest = suffix;
   }
-  return SHAPES[longest];
+  return SHAPES.get(longest);
+}
+
+function shapesOf(
+  shapes: Readonly<Record<string, Omit<RequestShape, 'topFields'>>>,
+): ReadonlyMap<string, RequestShape> {
+  return new Map(Object.entries(shapes).map(([suffix, shape]) => [suffix, shapeOf(shape)]));
+}
+
+function shapeOf(shape: Omit<RequestShape, 'topFields'>): RequestShape {
+  const { promptFields, required, outputCaps, saltField } = shape;
+  const caps = outputCaps.map((path) => path.split('.')[0] as string);
+  const topFields = new Set([...COMMON_FIELDS, ...promptFields, required, ...caps, saltField]);
+  return { ...shape, topFields };
 }

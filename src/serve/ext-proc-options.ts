@@ -2,13 +2,13 @@ import { Counter, type Registry } from 'prom-client';
 import type { RequestRules } from '../endpoints/rewrites/request-rules.ts';
 import type { ExtProcServerOptions } from '../extproc/server/server.ts';
 import type { ObserverSessionOptions } from '../extproc/session/observer-session.ts';
-import type { SessionOptions } from '../extproc/session/session.ts';
+import type { HashSecret } from '../framework/keyed-hash.ts';
 import type { Clock } from '../framework/runtime.ts';
 import type { PickerMetrics } from '../journal/metrics/metrics.ts';
-import { createOpenBody, headerOnlyRequest } from '../openai/open-body.ts';
 import type { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { Log } from '../runtime/log.ts';
 import { readCertificate } from './read-certificate.ts';
+import { requestReaders } from './request-readers.ts';
 import type { ServeOptions } from './serve-options.ts';
 
 /** Options of the ext_proc server. Throws where the certificate is unreadable or invalid. */
@@ -18,22 +18,12 @@ export function extProcOptions(
     readonly picker: EndpointPicker;
     readonly metrics: PickerMetrics;
     readonly rules: RequestRules;
-    readonly seed: number;
+    readonly secret: HashSecret;
     readonly clock: Clock;
   },
 ): ExtProcServerOptions {
   const { log, bodyBytesMax, earlyPickBytes, halfCloseAfterPick, observe = false } = options;
-  const { rules } = parts;
-  const priorityOf = rules.priorityOf.bind(rules);
-  // An observer sees requests after the other picker has rewritten them.
-  const rewriteOf = observe ? undefined : rules.rewriteOf.bind(rules);
-  const reading: Pick<SessionOptions, 'openBody' | 'headerOnly'> & {
-    readonly router: EndpointPicker;
-  } = {
-    router: parts.picker,
-    openBody: createOpenBody({ bodyBytesMax, hashSeed: parts.seed, priorityOf, rewriteOf }),
-    headerOnly: (head) => headerOnlyRequest(head, priorityOf),
-  };
+  const reading = { router: parts.picker, ...requestReaders(options, parts) };
   const session: ExtProcServerOptions['session'] = {
     ...reading,
     earlyPickBytes,

@@ -58,7 +58,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const kubernetes = startKubernetesDiscovery(options, picker, runtime, rules);
   const discovery = kubernetes === undefined ? startDiscovery(options, picker, rules) : undefined;
   const server = await startExtProcServer(
-    extProcOptions(options, { picker, metrics, rules, seed, clock: runtime.clock }),
+    extProcOptions(options, { ...runtime, picker, metrics, rules }),
   );
   const election = electionOf(options, { metrics, runtime, server });
   const reload = reloadOf(options, { picker, metrics });

@@ -46,7 +46,7 @@ export class CacheView {
 
   constructor(options: CacheViewOptions) {
     this.#options = options;
-    this.blocks = new ResidentBlocks(options.room);
+    this.blocks = new ResidentBlocks(options.room, options.chain.hash);
     this.#weights.push(1);
   }
 

@@ -26,9 +26,9 @@ export class EventSubscriptions {
     host: DataSourceHost,
     onCacheEmptied: (endpoint: Endpoint) => void,
   ) {
-    const { random, network } = host.runtime;
+    const { network, secret = 0 } = host.runtime;
     this.#onCacheEmptied = onCacheEmptied;
-    this.chain = new TokenChain(random.fork('kv-events').next() * 2 ** 32);
+    this.chain = new TokenChain(secret);
     this.#shared = {
       config,
       host,

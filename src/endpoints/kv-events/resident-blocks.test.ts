@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { KeyedHash } from '../../framework/keyed-hash.ts';
 import { ResidentBlocks } from './resident-blocks.ts';
 
 /** A tree of blocks: block n ≥ 1 has hash n, key 1000 + n and parent n >> 1; block 1 has none. */
@@ -11,7 +12,7 @@ function chainTo(block: number): Uint32Array {
 
 class Tree {
   readonly room = { left: 1000 };
-  readonly blocks = new ResidentBlocks(this.room);
+  readonly blocks = new ResidentBlocks(this.room, new KeyedHash(1));
 
   /** False when the parent is not known, so that an event could not have named it. */
   store(block: number, tier = 0): boolean {

@@ -1,3 +1,4 @@
+import type { KeyedHash } from '../../framework/keyed-hash.ts';
 import { BlockTable } from '../../picker/block-table.ts';
 
 const NONE = -1;
@@ -7,9 +8,20 @@ export const TIERS_MAX = 4;
 /** The counter's maximum. Only wrong events store a block more often. */
 const COPIES_MAX = 0xffff;
 
+/** The room that is left for the blocks of all endpoints together. */
 export interface BlockRoom {
   left: number;
 }
+
+/**
+ * An endpoint may hold at most so many times the room that is left. One whose events never end
+ * takes two thirds of the room and no more; eight that are equal take sixteen parts of seventeen.
+ */
+const SHARE_OF_ROOM_LEFT = 2;
+
+/** Sets the engine's hashes apart from other inputs of the keyed hash. */
+const ENGINE_HASH_TAG = 0x656e6769;
+const hashWords = Int32Array.of(0, 0, ENGINE_HASH_TAG);
 
 interface Words {
   readonly low: number;
@@ -25,7 +37,8 @@ interface Words {
  */
 export class ResidentBlocks {
   readonly #room: BlockRoom;
-  /** Blocks held and ghosts, by the engine's hash with its low word spread. */
+  readonly #hash: KeyedHash;
+  /** Blocks held and ghosts, by the engine's hash, hashed again: an engine may choose its hashes. */
   readonly #byHash = new BlockTable();
   /** Blocks held, by our key. */
   readonly #byKey = new BlockTable();
@@ -39,9 +52,10 @@ export class ResidentBlocks {
   /** Held blocks without a copy in tier 0. */
   #outsideTier0 = 0;
 
-  /** Where `room` has nothing left, no block is added. */
-  constructor(room: BlockRoom) {
+  /** Where `room` has too little left for this endpoint's share, no block is added. */
+  constructor(room: BlockRoom, hash: KeyedHash) {
     this.#room = room;
+    this.#hash = hash;
   }
 
   get size(): number {
@@ -55,7 +69,8 @@ export class ResidentBlocks {
 
   /** The block with this hash of the engine, held or a ghost, or -1. */
   find(hashLow: number, hashHigh: number): number {
-    return this.#byHash.find(spread(hashLow, hashHigh), hashHigh);
+    this.#hashEngine(hashLow, hashHigh);
+    return this.#byHash.find(this.#hash.low >>> 0, this.#hash.high >>> 0);
   }
 
   keyLow(block: number): number {
@@ -68,11 +83,12 @@ export class ResidentBlocks {
 
   /** Adds an unknown block, without copies. Returns -1 without room. `parent` is a block or -1. */
   add(hash: Words, key: Words, parent: number): number {
-    if (this.#room.left <= 0) return NONE;
+    if (this.#byHash.size >= SHARE_OF_ROOM_LEFT * this.#room.left) return NONE;
     this.#room.left -= 1;
     const block = this.#free.pop() ?? this.#used++;
     if (block >= this.#parent.length) this.#grow();
-    this.#byHash.setKey(block, spread(hash.low, hash.high), hash.high);
+    this.#hashEngine(hash.low, hash.high);
+    this.#byHash.setKey(block, this.#hash.low >>> 0, this.#hash.high >>> 0);
     this.#byKey.setKey(block, key.low, key.high);
     this.#byHash.insert(block);
     this.#parent[block] = parent;
@@ -130,6 +146,12 @@ export class ResidentBlocks {
     return sum;
   }
 
+  #hashEngine(low: number, high: number): void {
+    hashWords[0] = low;
+    hashWords[1] = high;
+    this.#hash.words(hashWords, hashWords.length);
+  }
+
   #weight(block: number, weights: readonly number[]): number {
     let best = 0;
     for (let tier = 0; tier < TIERS_MAX; tier++) {
@@ -180,10 +202,4 @@ export class ResidentBlocks {
     this.#children = children;
     this.#copies = copies;
   }
-}
-
-/** Some engines' hashes count upwards; the table needs low words that are spread evenly. */
-function spread(low: number, high: number): number {
-  const mixed = Math.imul(low ^ Math.imul(high, 0x85ebca6b), 0x9e3779b1);
-  return (mixed ^ (mixed >>> 15)) >>> 0;
 }

@@ -1,20 +1,23 @@
-/**
- * A chain's 64-bit key: equal keys mean equal tokens so far. The seed prevents chosen collisions.
- */
+import { type HashSecret, KeyedHash } from '../../framework/keyed-hash.ts';
+
+/** Sets a text behind a block apart from a block of two tokens. */
+const EXTRA_TAG = 0x65787472;
+
+/** A chain's 64-bit key: equal keys mean equal tokens so far. Only who has the secret can compute it. */
 export class TokenChain {
   low = 0;
   high = 0;
-  readonly #seed: number;
+  readonly hash: KeyedHash;
+  #words = new Int32Array(64);
 
-  constructor(seed: number) {
-    this.#seed = seed | 0;
+  constructor(secret: HashSecret) {
+    this.hash = new KeyedHash(secret);
   }
 
   /** Begins a chain. `root` sets it apart from chains of equal tokens: the adapter, or empty. */
   begin(root: string): void {
-    this.low = finished(this.#seed);
-    this.high = finished(this.#seed ^ 0x2545f491);
-    if (root !== '') this.#addText(root);
+    this.hash.text(root);
+    this.#take();
   }
 
   /** Continues the chain that has this key. */
@@ -25,26 +28,32 @@ export class TokenChain {
 
   /** Adds the block of `count` ids from index `from` on; `extra`, such as a salt, sets it apart. */
   add(ids: ArrayLike<number>, from: number, count: number, extra = ''): void {
-    let low = this.low | 0;
-    let high = this.high | 0;
-    for (let at = from; at < from + count; at++) {
-      const id = ids[at] as number;
-      low = Math.imul(low ^ id, 0x85ebca6b);
-      low = (low << 13) | (low >>> 19);
-      high = (Math.imul(high ^ id, 0xc2b2ae35) + low) | 0;
-    }
-    this.low = finished(low ^ high);
-    this.high = finished((high + Math.imul(low, 0x9e3779b1)) | 0);
+    if (this.#words.length < count + 3) this.#words = new Int32Array(2 * count + 3);
+    const words = this.#words;
+    words[0] = this.low;
+    words[1] = this.high;
+    for (let at = 0; at < count; at++) words[2 + at] = ids[from + at] as number;
+    words[2 + count] = count;
+    this.hash.words(words, count + 3);
+    this.#take();
     if (extra !== '') this.#addText(extra);
   }
 
   #addText(text: string): void {
-    for (let index = 0; index < text.length; index++) {
-      this.low = Math.imul(this.low ^ text.charCodeAt(index), 0x01000193);
-      this.high = (Math.imul(this.high ^ text.charCodeAt(index), 0x85ebca6b) + this.low) | 0;
-    }
-    this.low = finished(this.low);
-    this.high = finished(this.high);
+    this.hash.text(text);
+    const words = this.#words;
+    words[0] = this.low;
+    words[1] = this.high;
+    words[2] = this.hash.low;
+    words[3] = this.hash.high;
+    words[4] = EXTRA_TAG;
+    this.hash.words(words, 5);
+    this.#take();
+  }
+
+  #take(): void {
+    this.low = this.hash.low >>> 0;
+    this.high = this.hash.high >>> 0;
   }
 }
 
@@ -67,11 +76,4 @@ export function chainKeys(
     words[2 * block + 1] = chain.high;
   }
   return words;
-}
-
-function finished(hash: number): number {
-  let h = hash;
-  h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
-  h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
-  return (h ^ (h >>> 16)) >>> 0;
 }

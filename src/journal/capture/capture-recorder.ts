@@ -31,6 +31,8 @@ export interface CaptureRecorderOptions {
 
 /** Fairness ids and header values recur; beyond this many all hashes are made anew. */
 const HASHES_MAX = 10_000;
+/** A longer text is hashed anew each time: clients choose what is hashed. */
+const HASHED_CHARS_MAX = 256;
 
 /** Gives sinks all inputs and decisions of a picker without text, so that it can decide again. */
 export class CaptureRecorder implements JournalSubscriber {
@@ -189,6 +191,7 @@ function secretHash(): (text: string) => string {
     const known = hashes.get(text);
     if (known !== undefined) return known;
     const hash = createHmac('sha256', secret).update(text).digest('base64url').slice(0, 16);
+    if (text.length > HASHED_CHARS_MAX) return hash;
     if (hashes.size >= HASHES_MAX) hashes.clear();
     hashes.set(text, hash);
     return hash;

@@ -80,4 +80,18 @@ describe('session-affinity-filter', () => {
     expect(kept(filter, { 'x-session-id': 's' })).toEqual(['pod-1']);
     expect(kept(filter, { 'x-session-id': 't' })).toHaveLength(3);
   });
+
+  it('[V51] tells long session ids apart that begin alike', () => {
+    const filter = create({ strategy: 'session_id' });
+    const bind = (session: string, endpoint: Endpoint): void => {
+      const request = makeRequest({ headers: new Map([['x-session-id', session]]) });
+      filter.onRouted?.(makeRouted(endpoint, { request }));
+    };
+    const long = 's'.repeat(50_000);
+    bind(`${long}1`, second);
+    bind(`${long}2`, first);
+    expect(kept(filter, { 'x-session-id': `${long}1` })).toEqual([second.id]);
+    expect(kept(filter, { 'x-session-id': `${long}2` })).toEqual([first.id]);
+    expect(kept(filter, { 'x-session-id': long })).toHaveLength(3);
+  });
 });

@@ -10,8 +10,8 @@ export const sessionAffinityFilter: FilterDefinition = defineFilter({
   type: 'session-affinity-filter',
   config: sessionAffinityConfig,
   headers: sessionHeaders,
-  create(config) {
-    const binding = sessionBindingOf(config);
+  create(config, runtime) {
+    const binding = sessionBindingOf(config, runtime);
     return {
       ...binding,
       filter(endpoints, context) {

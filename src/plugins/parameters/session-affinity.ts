@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { KeyedHash } from '../../framework/keyed-hash.ts';
 import type { HeaderUse } from '../../framework/plugin.ts';
+import type { Runtime } from '../../framework/runtime.ts';
 import { memoryBinding, type SessionBinding, tokenBinding } from './session-binding.ts';
 
 const headerName = z.string().min(1).toLowerCase();
@@ -52,11 +54,15 @@ export function sessionHeaders({
 }
 
 /** Creates an empty binding with these parameters. */
-export function sessionBindingOf(config: SessionAffinityConfig): SessionBinding {
+export function sessionBindingOf(
+  config: SessionAffinityConfig,
+  { secret = 0 }: Pick<Runtime, 'secret'>,
+): SessionBinding {
   if (config.strategy === 'encoded_endpoint_header') {
     return tokenBinding(config.encodedEndpointHeaderConfig);
   }
   const { sources, evictionTtlSeconds } = config.sessionIdConfig;
   const headers = sources.map(({ header }) => header);
-  return memoryBinding({ headers, ttlMs: 1000 * evictionTtlSeconds });
+  const hash = new KeyedHash(secret);
+  return memoryBinding({ headers, ttlMs: 1000 * evictionTtlSeconds, hash });
 }

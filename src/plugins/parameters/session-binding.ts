@@ -1,9 +1,10 @@
 import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
+import type { KeyedHash } from '../../framework/keyed-hash.ts';
 import type { Routed } from '../../framework/observer.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { Decision, SchedulingContext } from '../../framework/scheduling.ts';
 
-/** Sessions remembered, in about 10 MB; the one unused for longest is forgotten first. */
+/** Sessions remembered, in about 50 MB at most; the one unused for longest is forgotten first. */
 const SESSIONS_MAX = 100_000;
 /** No endpoint has a longer token. */
 const TOKEN_CHARACTERS_MAX = 1024;
@@ -53,6 +54,8 @@ interface MemoryBindingOptions {
   /** Lower-case headers that may carry the session's id; the first one present counts. */
   readonly headers: readonly string[];
   readonly ttlMs: Millis;
+  /** Shortens long ids: clients choose them. */
+  readonly hash: KeyedHash;
 }
 
 interface Home {
@@ -62,13 +65,21 @@ interface Home {
 }
 
 /** Remembers where the sessions went, by the session id that requests carry. */
-export function memoryBinding({ headers, ttlMs }: MemoryBindingOptions): SessionBinding {
+export function memoryBinding({ headers, ttlMs, hash }: MemoryBindingOptions): SessionBinding {
   /** By session id, in the order of last use. */
   const homes = new Map<string, Home>();
   const lives = new Map<EndpointId, object>();
   const expired = ({ usedAt }: Home, now: Millis): boolean => now - usedAt > ttlMs;
-  const sessionOf = (sent: ReadonlyMap<string, string>): string | undefined =>
-    headers.map((header) => sent.get(header)).find((session) => (session ?? '') !== '');
+  // A request asks for each endpoint in turn; its id is read and shortened once.
+  let lastSent: ReadonlyMap<string, string> | undefined;
+  let lastSession: string | undefined;
+  const sessionOf = (sent: ReadonlyMap<string, string>): string | undefined => {
+    if (sent === lastSent) return lastSession;
+    const session = headers.map((header) => sent.get(header)).find((id) => (id ?? '') !== '');
+    lastSent = sent;
+    lastSession = session === undefined ? undefined : hash.bounded(session);
+    return lastSession;
+  };
   return {
     isHome({ id }, { request, now }) {
       const session = sessionOf(request.headers);

@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import { KeyedHash } from '../framework/keyed-hash.ts';
+import type { InferenceRequest } from '../framework/request.ts';
+import { BodyFields } from './body-fields.ts';
+import { JsonScanner } from './json-scanner.ts';
+import { createOpenBody, headerOnlyRequest } from './open-body.ts';
+import { requestShapeFor } from './request-shape.ts';
+
+const CHAT = '/v1/chat/completions';
+
+function read(
+  body: object,
+  {
+    path = CHAT,
+    headers = {},
+    hashSeed = 7,
+  }: {
+    readonly path?: string;
+    readonly headers?: Readonly<Record<string, string>>;
+    readonly hashSeed?: number;
+  } = {},
+): InferenceRequest {
+  const open = createOpenBody({ bodyBytesMax: 1_000_000, hashSeed });
+  const reader = open({ id: 'r', path, headers: new Map(Object.entries(headers)) });
+  reader.push(Buffer.from(JSON.stringify(body)));
+  return reader.end();
+}
+
+describe('a hostile body', () => {
+  it('[V50] cannot have the blocks of another prompt, whatever the secret is', () => {
+    // The difference that made the former hash collide for half of all seeds.
+    const ids = Array.from({ length: 64 }, (_, at) => 1000 + at);
+    const [a = 0, , c = 0, d = 0] = ids;
+    const other = [(a ^ (1 << 31)) >>> 0, ids[1], c ^ (1 << 12), d ^ (1 << 12), ...ids.slice(4)];
+    for (let hashSeed = 0; hashSeed < 200; hashSeed++) {
+      const options = { path: '/inference/v1/generate', hashSeed };
+      const { words } = read({ token_ids: ids }, options).prompt;
+      expect(words).toHaveLength(2);
+      expect(read({ token_ids: other }, options).prompt.words).not.toEqual(words);
+    }
+  });
+
+  it('[V52] leaves no trace of fields that are not read', () => {
+    const shape = requestShapeFor(CHAT);
+    if (shape === undefined) throw new Error(`no shape for ${CHAT}`);
+    const fields = new BodyFields(shape, new KeyedHash(1));
+    const scanner = new JsonScanner(fields);
+    const many = Array.from({ length: 5000 }, (_, at) => `"f${at}":${at},"l${at}":["x",{}]`);
+    const bias = Array.from({ length: 5000 }, (_, at) => `"${at}":1`).join();
+    const known = '"model":"m","messages":[{"role":"user","content":"x"}],"max_tokens":3';
+    scanner.push(Buffer.from(`{${many.join()},"logit_bias":{${bias}},${known}}`));
+    scanner.end();
+    expect([...fields.types.keys()].sort()).toEqual(['max_tokens', 'messages', 'model']);
+    expect([...fields.values.keys()].sort()).toEqual(['max_tokens', 'model']);
+    expect([...fields.lengths]).toEqual([['messages', 1]]);
+  });
+
+  it('[V51] gives long ids short names, with a body that is read, one that is not, and none', () => {
+    const headers = {
+      'x-gateway-inference-fairness-id': 'f'.repeat(50_000),
+      'x-llm-d-inference-objective': `o${'b'.repeat(50_000)}`,
+    };
+    const body = { model: 'm', messages: [{ role: 'user', content: 'hi' }] };
+    const head = { id: 'r', path: '/', headers: new Map(Object.entries(headers)) };
+    const requests = [
+      read(body, { headers }),
+      read(body, { headers, path: '/v1/files' }),
+      headerOnlyRequest(head),
+    ];
+    for (const { fairnessId, objective } of requests) {
+      expect(fairnessId).toMatch(/^f{64}…[0-9a-f]{16}$/);
+      expect(objective).toMatch(/^ob{63}…[0-9a-f]{16}$/);
+    }
+  });
+
+  it('[V51] with a model name of more than 512 bytes is refused', () => {
+    const body = { messages: [{ role: 'user', content: 'hi' }] };
+    const longest = 'm'.repeat(512);
+    expect(read({ ...body, model: longest }).model).toBe(longest);
+    expect(() => read({ ...body, model: `${longest}m` })).toThrow('up to 512 bytes');
+  });
+});
