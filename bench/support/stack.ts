@@ -42,6 +42,7 @@ export function serveOptions(overrides: Partial<ServeOptions>, config = 'default
     endpoints: [],
     endpointsFile: undefined,
     poolName: 'test',
+    readyMinFresh: 0,
     host: '127.0.0.1',
     extProcPort: 0,
     healthPort: undefined,

@@ -25,6 +25,7 @@ type DirectFlag =
   | 'endpoints'
   | 'endpointsFile'
   | 'poolName'
+  | 'readyMinFresh'
   | 'host'
   | 'healthPort'
   | 'metricsPort'
@@ -81,6 +82,13 @@ function addEndpointOptions(command: Command): Command {
       '--pool-name <name>',
       'name of the InferencePool, also the label `name` of the pool metrics',
       'default',
+    )
+    .option(
+      '--ready-min-fresh <n>',
+      'not ready (503) with fewer model servers whose metrics are fresh; with 0 such a picker is ' +
+        'ready and degraded, as it can still route by the load in flight',
+      wholeNumber,
+      0,
     );
 }
 

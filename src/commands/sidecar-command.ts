@@ -5,7 +5,7 @@ import { isHostPort } from '../endpoints/discovery/file/host-port.ts';
 import { ConfigError } from '../framework/error.ts';
 import { nodeClock } from '../runtime/node-clock.ts';
 import { untilSignal } from '../runtime/process-end.ts';
-import { startAdminServer } from '../serve/admin/admin-server.ts';
+import { type Readiness, startAdminServer } from '../serve/admin/admin-server.ts';
 import { type AllowedServers, listedServers, privateServers } from '../sidecar/allowed-servers.ts';
 import {
   SIDECAR_BOUNDS,
@@ -167,10 +167,19 @@ async function startMetrics(
     host,
     port: metricsPort,
     metricsPage: () => sidecar.registry.metrics(),
-    ready: () => ({ ok: !sidecar.draining, detail: { draining: sidecar.draining } }),
+    ready: () => readinessOf(sidecar),
     documents: new Map(),
   });
   return admin.port;
+}
+
+function readinessOf({ draining }: Sidecar): Readiness {
+  return {
+    ok: !draining,
+    state: draining ? 'not ready' : 'ready',
+    reasons: draining ? ['the sidecar is draining'] : [],
+    detail: { draining },
+  };
 }
 
 function servers(text: string): AllowedServers {

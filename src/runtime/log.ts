@@ -1,4 +1,5 @@
 import { pino } from 'pino';
+import type { Millis } from '../framework/runtime.ts';
 
 type Write = (fields: object, message: string) => void;
 
@@ -16,4 +17,9 @@ export function createLog(level: string): Log {
     { level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
     pino.destination({ dest: 2, sync: true }),
   );
+}
+
+/** A wall-clock time in milliseconds since the Unix epoch as people read it. */
+export function isoTime(epochMs: Millis): string {
+  return new Date(epochMs).toISOString();
 }

@@ -18,9 +18,9 @@ export class Drain {
 
   /** What `/readyz` answers once the drain has begun; undefined before. */
   get readiness(): Readiness | undefined {
-    return this.#begun
-      ? { ok: false, detail: { draining: true, openStreams: this.#server.sessions() } }
-      : undefined;
+    if (!this.#begun) return undefined;
+    const detail = { draining: true, openStreams: this.#server.sessions() };
+    return { ok: false, state: 'not ready', reasons: ['the picker is draining'], detail };
   }
 
   /** `notice`: new requests are accepted until gateways must have noticed. */

@@ -1,33 +1,37 @@
 import type { Discovery } from '../endpoints/discovery/file/file-discovery.ts';
 import type { KubernetesDiscovery } from '../endpoints/discovery/kubernetes/start-kubernetes.ts';
+import { scrapeErrorsOf } from '../endpoints/scraping/scrape-errors.ts';
 import { isFresh } from '../framework/endpoint.ts';
-import type { EndpointPicker } from '../picker/endpoint-picker.ts';
+import type { EndpointPool } from '../picker/endpoint-pool.ts';
 import type { Readiness } from './admin/admin-server.ts';
 import type { ConfigReload } from './config-reload.ts';
 import type { LeaderElection } from './election/leader-election.ts';
 
-/** What `/readyz` answers: ready with an endpoint and, with an election, only as the leader. */
-export function readiness(
-  {
-    picker,
-    discovery,
-    kubernetes,
-    election,
-    reload,
-  }: {
-    readonly picker: EndpointPicker;
-    readonly reload: ConfigReload | undefined;
-    readonly discovery: Discovery | undefined;
-    readonly kubernetes: KubernetesDiscovery | undefined;
-    readonly election: LeaderElection | undefined;
-  },
-  now: number,
-): Readiness {
+export interface ReadinessParts {
+  readonly picker: { readonly pool: EndpointPool };
+  /** The picker is ready only with this many endpoints that have a fresh sample. */
+  readonly readyMinFresh: number;
+  readonly reload: Pick<ConfigReload, 'lastError'> | undefined;
+  readonly discovery: Pick<Discovery, 'lastError'> | undefined;
+  readonly kubernetes:
+    | Pick<KubernetesDiscovery, 'synced' | 'ageMs' | 'troubles' | 'groups' | 'rulesSynced'>
+    | undefined;
+  readonly election: Pick<LeaderElection, 'leading' | 'holder' | 'trouble'> | undefined;
+}
+
+/**
+ * What `/readyz` answers. Without a fresh sample requests are still routed, by the load in flight:
+ * then the picker is degraded and ready, unless `readyMinFresh` says otherwise.
+ */
+export function readiness(parts: ReadinessParts, now: number): Readiness {
+  const { picker, discovery, kubernetes, election, reload } = parts;
   const endpoints = picker.pool.snapshot();
   const fresh = endpoints.filter((endpoint) => isFresh(endpoint, now)).length;
+  const failing = scrapeErrorsOf(picker.pool).failing();
   const detail = {
     endpoints: endpoints.length,
     freshEndpoints: fresh,
+    failingEndpoints: Object.fromEntries([...failing].filter(([, count]) => count > 0)),
     endpointsFileError: discovery?.lastError(),
     configError: reload?.lastError(),
     ...(kubernetes && {
@@ -43,5 +47,43 @@ export function readiness(
       leaseError: election.trouble,
     }),
   };
-  return { ok: endpoints.length > 0 && (election?.leading ?? true), detail };
+  const numbers = { endpoints: endpoints.length, fresh };
+  const against = whyNotReady(parts, numbers);
+  const concerns = whyDegraded(parts, numbers);
+  const ok = against.length === 0;
+  const state = !ok ? 'not ready' : concerns.length > 0 ? 'degraded' : 'ready';
+  return { ok, state, reasons: [...against, ...concerns], detail };
+}
+
+interface Numbers {
+  readonly endpoints: number;
+  readonly fresh: number;
+}
+
+function whyNotReady(
+  { election, readyMinFresh }: ReadinessParts,
+  { endpoints, fresh }: Numbers,
+): readonly string[] {
+  return [
+    ...(endpoints === 0 ? ['there are no endpoints'] : []),
+    ...(fresh < readyMinFresh
+      ? [`${fresh} endpoints have a fresh sample; --ready-min-fresh is ${readyMinFresh}`]
+      : []),
+    ...((election?.leading ?? true) ? [] : ['another picker leads']),
+  ];
+}
+
+function whyDegraded(
+  { discovery, kubernetes, reload, election }: ReadinessParts,
+  { endpoints, fresh }: Numbers,
+): readonly string[] {
+  return [
+    ...(fresh < endpoints ? [`${fresh} of ${endpoints} endpoints have a fresh sample`] : []),
+    ...(discovery?.lastError() === undefined ? [] : ['the endpoints file is refused']),
+    ...(reload?.lastError() === undefined ? [] : ['the configuration file is refused']),
+    ...(kubernetes === undefined || kubernetes.troubles.length === 0
+      ? []
+      : ['the Kubernetes API has troubles']),
+    ...(election?.trouble === undefined ? [] : ['the Lease cannot be read or written']),
+  ];
 }

@@ -18,6 +18,8 @@ export interface ServeOptions extends AdminAccessOptions {
   readonly endpoints: readonly string[];
   readonly endpointsFile: string | undefined;
   readonly poolName: string;
+  /** With fewer endpoints that have a fresh sample, `/readyz` answers 503. */
+  readonly readyMinFresh: number;
   /** The InferencePool to follow; there are no other endpoints then. */
   readonly kubernetes?: { readonly config: KubeConfig; readonly pool: PoolName } | undefined;
   /** The picker is then ready only while it leads those of its pool. Needs `kubernetes`. */

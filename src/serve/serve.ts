@@ -4,14 +4,14 @@ import type { Discovery } from '../endpoints/discovery/file/file-discovery.ts';
 import type { KubernetesDiscovery } from '../endpoints/discovery/kubernetes/start-kubernetes.ts';
 import { RequestRules } from '../endpoints/rewrites/request-rules.ts';
 import { logScrapeErrors } from '../endpoints/scraping/log-scrape-errors.ts';
-import { SCRAPE_FAILURES } from '../endpoints/scraping/scrape-errors.ts';
+import { SCRAPE_FAILURES, scrapeErrorsOf } from '../endpoints/scraping/scrape-errors.ts';
 import { type ExtProcServer, startExtProcServer } from '../extproc/server/server.ts';
 import type { Endpoint } from '../framework/endpoint.ts';
 import type { Clock } from '../framework/runtime.ts';
 import { DecisionRecorder } from '../journal/explain/decision-recorder.ts';
 import { registerFaultMetrics } from '../journal/metrics/fault-metrics.ts';
 import { PickerMetrics } from '../journal/metrics/metrics.ts';
-import { registerPoolMetrics, scrapeFailureCounter } from '../journal/metrics/pool-metrics.ts';
+import { registerPoolMetrics, registerScrapeFailures } from '../journal/metrics/pool-metrics.ts';
 import { logRoleMinimums, registerRoleMinimums } from '../journal/metrics/role-minimums.ts';
 import { registerSchedulerMetrics } from '../journal/metrics/scheduler-metrics.ts';
 import type { Promotion } from '../lab/promotion/promotion.ts';
@@ -116,7 +116,7 @@ function adminOptions(
     port: metricsPort,
     ...adminAccess(options, { registry: metrics.registry, clock: runtime.clock, log: options.log }),
     metricsPage: () => metrics.page(),
-    ready: () => parts.drain.readiness ?? readiness(parts, now()),
+    ready: () => parts.drain.readiness ?? readiness({ ...options, ...parts }, now()),
     documents: new Map([
       ['/debug/endpoints', () => describeEndpoints(picker, now(), server.sessions())],
       ['/debug/rules', () => rules.describe()],
@@ -149,7 +149,8 @@ function registerPool(
   const roles = { observers: () => picker.observers(), clock };
   registerRoleMinimums(registry, roles);
   picker.pool.observeEndpoints(logRoleMinimums(roles, log));
-  const onFailure = scrapeFailureCounter(registry, SCRAPE_FAILURES);
+  const failing = (): ReadonlyMap<string, number> => scrapeErrorsOf(picker.pool).failing();
+  const onFailure = registerScrapeFailures(registry, SCRAPE_FAILURES, failing);
   logScrapeErrors(picker.pool, { log, clock, onFailure });
 }
 

@@ -39,7 +39,7 @@ function setUp() {
 }
 
 describe('the log of failing scrapes', () => {
-  it('has one line when they begin, one for another reason and one when they work again', async () => {
+  it('[V43] has one line when they begin, one for another reason and one when they work again', async () => {
     const { clock, lines, counted, add, fail, over } = setUp();
     const a = add('a');
     for (let at = 0; at < 5000; at += 50) clock.setTimer(at, () => fail(a, 'unreachable'));
@@ -92,6 +92,34 @@ describe('the log of failing scrapes', () => {
       await clock.run(1000 * second);
       expect(lines.length).toBe(Math.min(95, 10 * second));
     }
+  });
+
+  it('[V43] shows since when scrapes fail or work, the last error, and how many endpoints fail', async () => {
+    const { clock, add, fail, over, errors } = setUp();
+    const [a, b] = [add('a'), add('b')];
+    expect(errors.stateOf(a.id)).toBeUndefined();
+    over(a);
+    await clock.run();
+    clock.advanceTo(1000);
+    fail(a, 'unreachable');
+    clock.advanceTo(2000);
+    fail(a, 'status');
+    fail(b, 'status');
+    expect(errors.stateOf(a.id)).toMatchObject({
+      error: { failure: 'status', at: 2000 },
+      since: 1000,
+    });
+    const counts = { unreachable: 0, status: 2, 'too-large': 0, 'no-series': 0, 'bad-value': 0 };
+    expect(Object.fromEntries(errors.failing())).toEqual(counts);
+    clock.advanceTo(3000);
+    over(a);
+    expect(errors.stateOf(a.id)).toMatchObject({
+      error: undefined,
+      since: 3000,
+      lastError: { failure: 'status', at: 2000 },
+    });
+    errors.stopped(b, b.id);
+    expect(errors.failing().get('status')).toBe(0);
   });
 
   it('keeps the error of a scrape while another source of the same endpoint works', () => {

@@ -82,15 +82,22 @@ function registerEndpointGauges(options: PoolMetricsOptions, gauge: ShowGauge): 
   );
 }
 
-/** Shows failed scrapes by reason. The returned function counts one. */
-export function scrapeFailureCounter(
+/** Shows failed scrapes by reason, and failing endpoints. The returned function counts a scrape. */
+export function registerScrapeFailures(
   registry: Registry,
   reasons: readonly string[],
+  failing: () => ReadonlyMap<string, number>,
 ): (reason: string) => void {
   const counts = new Map(reasons.map((reason) => [reason, 0]));
   const help = 'Scrapes of endpoints that failed, by reason.';
+  const byReason = (each: ReadonlyMap<string, number>): readonly Sample[] =>
+    [...each].map(([reason, value]) => ({ labels: { reason }, value }));
   showMetric(registry, { name: 'pointsman_scrape_failures_total', help, type: 'counter' }, () =>
-    [...counts].map(([reason, value]) => ({ labels: { reason }, value })),
+    byReason(counts),
+  );
+  const now = 'Endpoints whose last scrape failed, by reason.';
+  showMetric(registry, { name: 'pointsman_endpoints_failing', help: now, type: 'gauge' }, () =>
+    byReason(failing()),
   );
   return (reason) => void counts.set(reason, (counts.get(reason) ?? 0) + 1);
 }

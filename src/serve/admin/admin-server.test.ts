@@ -9,6 +9,8 @@ import {
   startAdminServer,
 } from './admin-server.ts';
 
+const READY: Readiness = { ok: true, state: 'ready', reasons: [], detail: {} };
+
 let server: AdminServer | undefined;
 
 afterEach(async () => {
@@ -17,7 +19,7 @@ afterEach(async () => {
 });
 
 async function start(
-  ready: Readiness = { ok: true, detail: {} },
+  ready: Readiness = READY,
   more: Partial<AdminServerOptions> = {},
 ): Promise<string> {
   server = await startAdminServer({
@@ -69,11 +71,17 @@ describe('startAdminServer', () => {
   });
 
   it('is alive whether or not it is ready, and says why it is not ready', async () => {
-    const url = await start({ ok: false, detail: { endpoints: 0 } });
+    const not: Readiness = {
+      ok: false,
+      state: 'not ready',
+      reasons: ['there are no endpoints'],
+      detail: { endpoints: 0 },
+    };
+    const url = await start(not);
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
     const response = await fetch(`${url}/readyz`);
     expect(response.status).toBe(503);
-    expect(await response.json()).toEqual({ ok: false, detail: { endpoints: 0 } });
+    expect(await response.json()).toEqual(not);
   });
 
   it('gives a document what was asked, and answers what it refuses', async () => {
@@ -191,7 +199,7 @@ describe('startAdminServer', () => {
       host: '127.0.0.1',
       port,
       metricsPage: () => Promise.resolve(''),
-      ready: () => ({ ok: true, detail: {} }),
+      ready: () => READY,
       documents: new Map(),
     });
     await expect(again).rejects.toThrow(`cannot listen on 127.0.0.1:${port}`);

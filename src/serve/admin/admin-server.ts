@@ -5,7 +5,11 @@ import { Access, type Refusal, type Scope } from './access.ts';
 
 export interface Readiness {
   readonly ok: boolean;
-  /** Why, or why not, as JSON. */
+  /** Degraded: ready, with something that a person should look at. */
+  readonly state: 'ready' | 'degraded' | 'not ready';
+  /** Sentences that say why it is not ready, or degraded. */
+  readonly reasons: readonly string[];
+  /** The numbers, as JSON. */
   readonly detail: unknown;
 }
 

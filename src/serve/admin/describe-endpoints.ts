@@ -1,8 +1,9 @@
-import { scrapeErrorsOf } from '../../endpoints/scraping/scrape-errors.ts';
+import { type ScrapeState, scrapeErrorsOf } from '../../endpoints/scraping/scrape-errors.ts';
 import { isFresh } from '../../framework/endpoint.ts';
 import { CACHE_CONFIG, LORA } from '../../framework/keys.ts';
 import { prefixIndexes } from '../../journal/metrics/metrics.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
+import { isoTime } from '../../runtime/log.ts';
 
 /** The pool as JSON for people: each endpoint with its last report and what is in flight there. */
 export function describeEndpoints(picker: EndpointPicker, now: number, sessions: number): unknown {
@@ -13,7 +14,6 @@ export function describeEndpoints(picker: EndpointPicker, now: number, sessions:
       const { id, address, labels, metrics } = endpoint;
       const { sampledAt, ...values } = metrics;
       const lora = endpoint.attribute(LORA);
-      const error = scrapeErrorsOf(picker.pool).of(id);
       return {
         id,
         address,
@@ -22,11 +22,7 @@ export function describeEndpoints(picker: EndpointPicker, now: number, sessions:
         // JSON has no infinity: an endpoint that was never scraped has no age.
         metricsAgeMs: Number.isFinite(sampledAt) ? Math.round(now - sampledAt) : undefined,
         metrics: Number.isFinite(sampledAt) ? values : undefined,
-        scrapeError: error && {
-          failure: error.failure,
-          reason: error.reason,
-          inSuccession: error.inSuccession,
-        },
+        scrapes: describeScrapes(scrapeErrorsOf(picker.pool).stateOf(id)),
         cache: endpoint.attribute(CACHE_CONFIG),
         lora: lora && { running: [...lora.running], waiting: [...lora.waiting], max: lora.max },
         inFlight: { ...picker.ledger.load(endpoint) },
@@ -35,5 +31,21 @@ export function describeEndpoints(picker: EndpointPicker, now: number, sessions:
         ),
       };
     }),
+  };
+}
+
+/** How the scrapes of an endpoint go, since when, and the last error there was. */
+function describeScrapes(state: ScrapeState | undefined): unknown {
+  if (state === undefined) return { state: 'not ended' };
+  const { error, since, lastError } = state;
+  return {
+    state: error === undefined ? 'working' : 'failing',
+    since: isoTime(since),
+    lastError: lastError && {
+      failure: lastError.failure,
+      reason: lastError.reason,
+      inSuccession: lastError.inSuccession,
+      at: isoTime(lastError.at),
+    },
   };
 }

@@ -1,0 +1,60 @@
+import { expect, it } from 'vitest';
+import { type FakeServer, FakeServers, vllmPage } from '../../../test/support/fake-servers.ts';
+import { planFrom } from '../../catalogue/plan.ts';
+import type { EndpointId } from '../../framework/endpoint.ts';
+import { EndpointPicker } from '../../picker/endpoint-picker.ts';
+import { seededRandom } from '../../runtime/seeded-random.ts';
+import { SimulatedClock } from '../../runtime/simulated-clock.ts';
+import { describeEndpoints } from './describe-endpoints.ts';
+
+const SERVERS: Readonly<Record<string, Partial<FakeServer>>> = {
+  good: { page: vllmPage(3) },
+  refusing: { status: 503 },
+  hanging: { dead: true },
+  other: { page: '<html>' },
+  lying: { page: vllmPage(3).replace('2.0', 'NaN') },
+};
+
+it('[V43] says of each endpoint how its scrapes go, since when, and what the last error was', async () => {
+  const clock = new SimulatedClock({ epoch: Date.UTC(2030, 0, 1) });
+  const network = new FakeServers(clock);
+  const runtime = { clock, random: seededRandom(1), network };
+  const picker = new EndpointPicker({ plan: planFrom('default'), runtime });
+  for (const [name, server] of Object.entries(SERVERS)) {
+    network.servers.set(`${name}:8000`, {
+      delayMs: 0,
+      dead: false,
+      status: 200,
+      page: '',
+      ...server,
+    });
+    picker.pool.upsert({ id: name as EndpointId, address: `${name}:8000`, labels: new Map() });
+  }
+  const scrapes = (): unknown => {
+    const page = describeEndpoints(picker, clock.now(), 0) as {
+      readonly endpoints: readonly { readonly id: string; readonly scrapes: object }[];
+    };
+    return Object.fromEntries(page.endpoints.map(({ id, scrapes: each }) => [id, each]));
+  };
+  expect(scrapes()).toMatchObject({ good: { state: 'not ended' } });
+  await clock.run(1500);
+  const failing = (since: string, failure: string, reason: unknown): object => ({
+    state: 'failing',
+    since: `2030-01-01T00:00:${since}Z`,
+    lastError: { failure, reason },
+  });
+  expect(scrapes()).toMatchObject({
+    good: { state: 'working', since: '2030-01-01T00:00:00.000Z' },
+    refusing: failing('00.000', 'status', 'http://refusing:8000/metrics answered 503'),
+    hanging: failing('01.000', 'unreachable', 'http://hanging:8000/metrics did not answer'),
+    other: failing('00.000', 'no-series', expect.stringContaining('<html>')),
+    lying: failing('00.000', 'bad-value', expect.stringContaining('num_requests_waiting is NaN')),
+  });
+  const refusing = network.servers.get('refusing:8000');
+  if (refusing !== undefined) Object.assign(refusing, { status: 200, page: vllmPage(1) });
+  await clock.run(3500);
+  expect(scrapes()).toMatchObject({
+    refusing: { state: 'working', lastError: { failure: 'status' } },
+  });
+  picker.stop();
+});

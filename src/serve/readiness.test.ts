@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest';
+import { scrapeErrorsOf } from '../endpoints/scraping/scrape-errors.ts';
+import type { Endpoint, EndpointId } from '../framework/endpoint.ts';
+import { EndpointPool } from '../picker/endpoint-pool.ts';
+import { type ReadinessParts, readiness } from './readiness.ts';
+
+const NOW = 10_000;
+
+function poolOf(fresh: number, failing: number): EndpointPool {
+  const pool = new EndpointPool();
+  for (let index = 0; index < fresh + failing; index++) {
+    const id = `e${index}` as EndpointId;
+    pool.upsert({ id, address: `10.0.0.${index}:80`, labels: new Map() });
+    if (index < fresh) {
+      pool.observe(id, {
+        waitingQueueSize: 0,
+        runningRequests: 0,
+        kvCacheUsage: 0,
+        sampledAt: NOW,
+      });
+    } else {
+      const endpoint = pool.get(id) as Endpoint;
+      const error = {
+        endpoint,
+        failure: 'unreachable',
+        reason: 'x',
+        inSuccession: 1,
+        at: 0,
+      } as const;
+      scrapeErrorsOf(pool).failed({}, error);
+    }
+  }
+  return pool;
+}
+
+function stateOf(pool: EndpointPool, more: Partial<ReadinessParts> = {}) {
+  const parts = {
+    picker: { pool },
+    readyMinFresh: 0,
+    reload: undefined,
+    discovery: undefined,
+    kubernetes: undefined,
+    election: undefined,
+    ...more,
+  };
+  const { ok, state, reasons, detail } = readiness(parts, NOW);
+  return { ok, state, reasons, detail };
+}
+
+describe('readiness', () => {
+  it('[V44] is ready while every endpoint has a fresh sample, and not without endpoints', () => {
+    expect(stateOf(poolOf(8, 0))).toMatchObject({ ok: true, state: 'ready', reasons: [] });
+    expect(stateOf(poolOf(0, 0))).toMatchObject({
+      ok: false,
+      state: 'not ready',
+      reasons: ['there are no endpoints'],
+    });
+  });
+
+  it.each([
+    [7, 1],
+    [0, 8],
+  ])(
+    '[V44] is degraded and says numbers with %i fresh and %i failing endpoints',
+    (fresh, failing) => {
+      expect(stateOf(poolOf(fresh, failing))).toMatchObject({
+        ok: true,
+        state: 'degraded',
+        reasons: [`${fresh} of 8 endpoints have a fresh sample`],
+        detail: {
+          endpoints: 8,
+          freshEndpoints: fresh,
+          failingEndpoints: { unreachable: failing },
+        },
+      });
+    },
+  );
+
+  it('[V44] is not ready with fewer fresh endpoints than --ready-min-fresh', () => {
+    const few = stateOf(poolOf(1, 7), { readyMinFresh: 2 });
+    expect(few).toMatchObject({ ok: false, state: 'not ready' });
+    expect(few.reasons).toContain('1 endpoints have a fresh sample; --ready-min-fresh is 2');
+    expect(stateOf(poolOf(2, 6), { readyMinFresh: 2 })).toMatchObject({ ok: true });
+  });
+
+  it('[V44] is degraded while a file is refused, and not ready while another picker leads', () => {
+    const refused = { lastError: () => 'line 3 is no YAML' };
+    expect(stateOf(poolOf(1, 0), { discovery: refused, reload: refused })).toMatchObject({
+      ok: true,
+      state: 'degraded',
+      reasons: ['the endpoints file is refused', 'the configuration file is refused'],
+    });
+    const election = { leading: false, holder: 'other', trouble: undefined };
+    expect(stateOf(poolOf(1, 0), { election })).toMatchObject({
+      ok: false,
+      reasons: ['another picker leads'],
+    });
+  });
+});
