@@ -5,7 +5,14 @@ import { adminTokenOption } from './ask-picker.ts';
 /** Flags of `serve` about who gets in, which `startServe` takes as they are. */
 export type AccessFlags = Pick<
   ServeOptions,
-  'insecure' | 'certPath' | 'adminTokenFile' | 'adminRemote' | 'metricsTokenFile'
+  | 'insecure'
+  | 'certPath'
+  | 'clientCaFile'
+  | 'tlsMinVersion'
+  | 'tlsCipherSuites'
+  | 'adminTokenFile'
+  | 'adminRemote'
+  | 'metricsTokenFile'
 >;
 
 export function addAccessOptions(command: Command): Command {
@@ -13,7 +20,17 @@ export function addAccessOptions(command: Command): Command {
     .option('--insecure', 'serve ext_proc without TLS', false)
     .option(
       '--cert-path <folder>',
-      'folder with tls.crt and tls.key for ext_proc; without it a self-signed certificate is made',
+      'folder with tls.crt and tls.key for ext_proc, read again when they change; without it a ' +
+        'self-signed certificate is made',
+    )
+    .option(
+      '--client-ca-file <file>',
+      'accept only clients with a certificate of the authorities in this file',
+    )
+    .option('--tls-min-version <version>', 'oldest version of TLS: 1.2 or 1.3', '1.2')
+    .option(
+      '--tls-cipher-suites <names>',
+      'cipher suites by their standard names, separated by commas; default: those of Node',
     )
     .addOption(
       adminTokenOption('token for actions of the metrics port; made if the file is missing'),

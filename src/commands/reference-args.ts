@@ -39,8 +39,6 @@ const IGNORED: ReadonlySet<string> = new Set([
   'metrics-staleness-threshold',
   'refresh-metrics-interval',
   'refresh-prometheus-metrics-interval',
-  'tls-cipher-suites',
-  'tls-min-version',
   'tracing',
   'zap-devel',
   'zap-encoder',

@@ -43,6 +43,7 @@ async function serveOptions(flags: ServeFlags, log: Log): Promise<ServeOptions> 
     ...flags,
     ...shadows,
     plan: await planFromPlugins(config, plugin),
+    policy: config,
     // An observer runs its configuration as a shadow, which is not read again.
     configFile: observe ? undefined : await configFileOf(config, plugin),
     kubernetes: await kubernetesFrom(flags),

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, rmdirSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { ConfigError } from '../framework/error.ts';
 
@@ -11,6 +11,12 @@ export function packageFile(path: string): string {
     folder = parent;
   }
   return join(folder, path);
+}
+
+/** The version of this package. */
+export function packageVersion(): string {
+  const text = readFileSync(packageFile('package.json'), 'utf8');
+  return (JSON.parse(text) as { readonly version: string }).version;
 }
 
 /** Modes of what only the user may read that runs the program. */

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { ConfigError } from '../framework/error.ts';
+import { PRIVATE_FILE } from './folders.ts';
 
 /** A shorter token could be guessed. */
 const TOKEN_CHARS_MIN = 16;
@@ -25,5 +26,5 @@ export function readToken(flag: string, path: string): string {
 export function makeTokenFile(path: string): void {
   if (existsSync(path)) return;
   const token = randomBytes(TOKEN_BYTES).toString('hex');
-  writeFileSync(path, `${token}\n`, { flag: 'wx', mode: 0o600 });
+  writeFileSync(path, `${token}\n`, { flag: 'wx', mode: PRIVATE_FILE });
 }

@@ -7,11 +7,11 @@ import type { Clock } from '../framework/runtime.ts';
 import type { PickerMetrics } from '../journal/metrics/metrics.ts';
 import type { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { Log } from '../runtime/log.ts';
-import { readCertificate } from './read-certificate.ts';
 import { requestReaders } from './request-readers.ts';
 import type { ServeOptions } from './serve-options.ts';
+import type { ServeTls } from './tls/start-tls.ts';
 
-/** Options of the ext_proc server. Throws where the certificate is unreadable or invalid. */
+/** Options of the ext_proc server. */
 export function extProcOptions(
   options: ServeOptions,
   parts: {
@@ -19,6 +19,7 @@ export function extProcOptions(
     readonly metrics: PickerMetrics;
     readonly rules: RequestRules;
     readonly secret: HashSecret;
+    readonly tls: ServeTls;
     readonly clock: Clock;
   },
 ): ExtProcServerOptions {
@@ -39,7 +40,8 @@ export function extProcOptions(
     host: options.host,
     port: options.extProcPort,
     healthPort: options.healthPort,
-    tls: tlsOf(options),
+    tls: parts.tls.credentials,
+    onClientFault: parts.tls.onClientFault,
     messageBytesMax: bodyBytesMax,
     limits: options.limits,
     clock: parts.clock,
@@ -52,12 +54,6 @@ export function extProcOptions(
         }
       : session,
   };
-}
-
-function tlsOf({ insecure, certPath }: ServeOptions): ExtProcServerOptions['tls'] {
-  if (insecure) return 'plaintext';
-  if (certPath === undefined) return 'self-signed';
-  return readCertificate(certPath);
 }
 
 /** Callbacks of an observer of another picker: the pool, a counter and the log. */

@@ -8,10 +8,13 @@ import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import type { Log } from '../runtime/log.ts';
 import type { AdminAccessOptions } from './admin/admin-access.ts';
 import type { ElectionTiming } from './election/leader-election.ts';
+import type { TlsOptions } from './tls/start-tls.ts';
 
 /** The options of `pointsman serve`, read and checked. */
-export interface ServeOptions extends AdminAccessOptions {
+export interface ServeOptions extends AdminAccessOptions, TlsOptions {
   readonly plan: PickerPlan;
+  /** The file or name of `plan`, for the log. */
+  readonly policy?: string | undefined;
   /** The file of `plan`, which is read again when it changes. */
   readonly configFile?: ConfigFile | undefined;
   /** `host:port` addresses. */
@@ -31,9 +34,6 @@ export interface ServeOptions extends AdminAccessOptions {
   readonly extProcPort: number;
   readonly healthPort: number | undefined;
   readonly metricsPort: number;
-  /** Without TLS. Otherwise with the certificate in `certPath`, or a self-signed one. */
-  readonly insecure: boolean;
-  readonly certPath: string | undefined;
   readonly bodyBytesMax: number;
   readonly earlyPickBytes: number;
   readonly halfCloseAfterPick: boolean;

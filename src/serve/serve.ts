@@ -31,10 +31,12 @@ import type { LeaderElection } from './election/leader-election.ts';
 import { startElection } from './election/start-election.ts';
 import { startDiscovery, startKubernetesDiscovery } from './endpoint-discovery.ts';
 import { extProcOptions } from './ext-proc-options.ts';
+import { logStart } from './log-start.ts';
 import { PromotionControl, promotionActions } from './promotion-control.ts';
 import { readiness } from './readiness.ts';
 import type { ServeOptions, Serving } from './serve-options.ts';
 import { startPicker } from './start-picker.ts';
+import { startTls } from './tls/start-tls.ts';
 import { openShadowLog, startCaptureWriter, startShadows, stopWatchers } from './watchers.ts';
 
 /** Starts all parts of a serving picker. Throws ConfigError for files that cannot be used. */
@@ -44,6 +46,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const seed = options.seed ?? randomInt(2 ** 31);
   const runtime = createRealRuntime({ seed });
   const metrics = new PickerMetrics();
+  const tls = await startTls(options, { registry: metrics.registry, clock: runtime.clock, log });
   const recorder = recorderOf(options, runtime.clock);
   const promotionControl = promotionControlOf(options, runtime);
   const started = startPicker(options, { seed, runtime, metrics, recorder, promotionControl });
@@ -58,7 +61,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const kubernetes = startKubernetesDiscovery(options, picker, runtime, rules);
   const discovery = kubernetes === undefined ? startDiscovery(options, picker, rules) : undefined;
   const server = await startExtProcServer(
-    extProcOptions(options, { ...runtime, picker, metrics, rules }),
+    extProcOptions(options, { ...runtime, picker, metrics, rules, tls }),
   );
   const election = electionOf(options, { metrics, runtime, server });
   const reload = reloadOf(options, { picker, metrics });
@@ -70,7 +73,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   if (election === undefined) server.setServing(true);
   const { port: extProcPort, healthPort } = server;
   const ports = { extProcPort, healthPort, metricsPort: admin.port };
-  log.info({ ...ports, endpoints: picker.pool.snapshot().length }, 'serving');
+  logStart(options, { picker, tls, ports });
   return {
     ...ports,
     stop: async ({ notice } = { notice: true }) => {
@@ -83,6 +86,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
       picker.stop();
       await stopWatchers({ capture, shadows, shadowLog });
       await admin.stop();
+      await tls.stop();
       await runtime.network.close();
     },
   };

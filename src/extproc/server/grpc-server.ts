@@ -1,11 +1,7 @@
 import { Server, ServerCredentials, type ServerOptions, setLogger } from '@grpc/grpc-js';
 import { generate } from 'selfsigned';
 import { ListenError } from '../../runtime/listen.ts';
-
-export interface Certificate {
-  readonly cert: Buffer;
-  readonly key: Buffer;
-}
+import { type Certificate, TlsCredentials } from './tls-credentials.ts';
 
 /**
  * Envoy resets nearly every stream once it needs nothing more. Node takes that for the rapid-reset
@@ -50,11 +46,10 @@ export function bind(
 }
 
 export async function credentialsFor(
-  tls: Certificate | 'self-signed' | 'plaintext',
+  tls: TlsCredentials | 'self-signed' | 'plaintext',
 ): Promise<ServerCredentials> {
   if (tls === 'plaintext') return ServerCredentials.createInsecure();
-  const { cert, key } = tls === 'self-signed' ? await selfSignedCertificate() : tls;
-  return ServerCredentials.createSsl(null, [{ cert_chain: cert, private_key: key }]);
+  return tls === 'self-signed' ? new TlsCredentials(await selfSignedCertificate()) : tls;
 }
 
 /** A certificate for proxies that encrypt but do not verify, as the reference picker makes one. */

@@ -10,12 +10,14 @@ import { ObserverSession, type ObserverSessionOptions } from '../session/observe
 import { Session, type SessionOptions } from '../session/session.ts';
 import { type Answer, type AnswerStream, AnswerWriter } from './answer-writer.ts';
 import { channelOptions } from './channel-options.ts';
-import { bind, type Certificate, credentialsFor, newGrpcServer } from './grpc-server.ts';
+import { type ClientFault, reportClientFaults } from './client-faults.ts';
+import { bind, credentialsFor, newGrpcServer } from './grpc-server.ts';
 import { Health } from './health.ts';
 import { type CallStream, releaseStreamOnClose } from './release-stream.ts';
 import type { ServerLimits } from './server-limits.ts';
 import { shutDown } from './shut-down.ts';
 import { type Destroyable, suppressResetStack } from './suppress-reset-stack.ts';
+import type { TlsCredentials } from './tls-credentials.ts';
 
 /** Session options without those that the server sets. */
 type FromCaller<T> = Omit<T, 'newRequestId'>;
@@ -26,7 +28,9 @@ export interface ExtProcServerOptions {
   readonly port: number;
   /** A second port that serves only health; undefined opens none. */
   readonly healthPort?: number | undefined;
-  readonly tls: Certificate | 'self-signed' | 'plaintext';
+  readonly tls: TlsCredentials | 'self-signed' | 'plaintext';
+  /** Called for a client that fails before its first stream. */
+  readonly onClientFault?: (fault: ClientFault) => void;
   /** Decides the requests; as `observer`, only watches the decisions of another picker. */
   readonly session:
     | FromCaller<SessionOptions>
@@ -90,6 +94,7 @@ export async function startExtProcServer(options: ExtProcServerOptions): Promise
   });
   const credentials = await credentialsFor(options.tls);
   const port = await bind(server, options.host, options.port, credentials);
+  if (options.onClientFault !== undefined) reportClientFaults(server, options.onClientFault);
   const healthServer = await startHealthServer(options, health).catch((error: unknown) => {
     server.forceShutdown();
     throw error;

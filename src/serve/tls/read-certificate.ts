@@ -1,9 +1,9 @@
-import { createPrivateKey } from 'node:crypto';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
-import type { Certificate } from '../extproc/server/grpc-server.ts';
-import { ConfigError } from '../framework/error.ts';
+import type { Certificate } from '../../extproc/server/tls-credentials.ts';
+import { ConfigError } from '../../framework/error.ts';
 
 /**
  * Reads and checks `tls.crt` and `tls.key` of a folder. Throws the system's error for a file that
@@ -19,12 +19,31 @@ export function readCertificate(folder: string): Certificate {
   return { cert, key };
 }
 
-function attempt(path: string, use: () => unknown, why: string): void {
+/**
+ * Reads and checks the certificates of the authorities in `path`. Throws the system's error for a
+ * file that cannot be read, and ConfigError for a file without certificates or with a damaged one.
+ */
+export function readAuthorities(path: string): Buffer {
+  const pem = readFileSync(path);
+  const blocks = pem.toString('latin1').match(CERTIFICATES) ?? [];
+  const flag = '--client-ca-file';
+  if (blocks.length === 0) {
+    throw new ConfigError(flag, [{ path, message: whyNot(pem, 'CERTIFICATE') }]);
+  }
+  for (const block of blocks) {
+    attempt(path, () => new X509Certificate(block), 'is a damaged CERTIFICATE', flag);
+  }
+  return pem;
+}
+
+const CERTIFICATES = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
+
+function attempt(path: string, use: () => unknown, why: string, flag = '--cert-path'): void {
   try {
     use();
   } catch (error) {
     const said = error instanceof Error ? error.message : String(error);
-    throw new ConfigError('--cert-path', [{ path, message: `${why} (${said})` }]);
+    throw new ConfigError(flag, [{ path, message: `${why} (${said})` }]);
   }
 }
 

@@ -1,0 +1,36 @@
+import { expect, it } from 'vitest';
+import { serveOptions } from '../../bench/support/stack.ts';
+import type { Log } from '../runtime/log.ts';
+import { startServe } from './serve.ts';
+
+it('[V28] says at the start what serves: version, policy, TLS, ports and endpoints', async () => {
+  const lines: (readonly [object, string])[] = [];
+  const drop = (): void => undefined;
+  const log: Log = {
+    debug: drop,
+    info: (fields, message) => void lines.push([fields, message]),
+    warn: drop,
+    error: drop,
+  };
+  const endpoints = Array.from({ length: 10 }, (_, at) => `127.0.0.1:${at + 1}`);
+  for (const [insecure, tls] of [
+    [true, 'none'],
+    [false, 'self-signed certificate, TLSv1.2 or newer'],
+  ] as const) {
+    const options = serveOptions({ endpoints, insecure, policy: 'default', drainNoticeMs: 0, log });
+    const serving = await startServe(options);
+    await serving.stop();
+    const start = lines.find(([, message]) => message === 'serving')?.[0];
+    expect(start).toEqual({
+      version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+      policy: 'default',
+      tls,
+      extProcPort: serving.extProcPort,
+      healthPort: undefined,
+      metricsPort: serving.metricsPort,
+      endpoints: 10,
+      addresses: endpoints.slice(0, 8),
+    });
+    lines.length = 0;
+  }
+});

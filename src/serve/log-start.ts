@@ -1,0 +1,32 @@
+import { packageVersion } from '../files/folders.ts';
+import type { EndpointPicker } from '../picker/endpoint-picker.ts';
+import type { ServeOptions } from './serve-options.ts';
+import type { ServeTls } from './tls/start-tls.ts';
+
+/** More would make the line hard to read; `/debug/endpoints` has all. */
+const ADDRESSES_MAX = 8;
+
+/** One line that says what serves: version, policy, TLS, ports and endpoints. */
+export function logStart(
+  { log, policy, observe, kubernetes }: ServeOptions,
+  parts: {
+    readonly picker: EndpointPicker;
+    readonly tls: ServeTls;
+    readonly ports: Readonly<Record<string, number | undefined>>;
+  },
+): void {
+  const { picker, tls, ports } = parts;
+  const addresses = picker.pool.snapshot().map(({ address }) => address);
+  const { namespace, name } = kubernetes?.pool ?? {};
+  const start = {
+    version: packageVersion(),
+    policy,
+    ...(observe === true && { observe }),
+    tls: tls.description,
+    ...ports,
+    ...(name !== undefined && { inferencePool: `${namespace}/${name}` }),
+    endpoints: addresses.length,
+    addresses: addresses.slice(0, ADDRESSES_MAX),
+  };
+  log.info(start, 'serving');
+}

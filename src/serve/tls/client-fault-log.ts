@@ -1,0 +1,48 @@
+import { Counter, type Registry } from 'prom-client';
+import type { ClientFault, ClientFaultKind } from '../../extproc/server/client-faults.ts';
+import type { Clock } from '../../framework/runtime.ts';
+import { limitedWarnings } from '../../runtime/limited-log.ts';
+import type { Log } from '../../runtime/log.ts';
+
+const SENTENCES: Readonly<Record<ClientFaultKind, string>> = {
+  'plaintext-to-tls':
+    'a client does not use TLS at the ext_proc port, which needs it: give the proxy’s cluster a ' +
+    'transport_socket with TLS, or start the picker with --insecure',
+  'no-plaintext-http2':
+    'a client does not use plaintext HTTP/2 at the ext_proc port, perhaps TLS: remove the ' +
+    'transport_socket from the proxy’s cluster, or start the picker without --insecure',
+  'no-certificate':
+    'a client has no certificate, and --client-ca-file demands one: give the proxy’s ' +
+    'transport_socket a client certificate',
+  'untrusted-certificate':
+    'a client has a certificate that no authority in --client-ca-file vouches for, or that is ' +
+    'not valid now',
+  'certificate-refused':
+    'a client does not accept the picker’s certificate: give the proxy its authority, or the ' +
+    'picker another certificate with --cert-path',
+  handshake: 'a TLS handshake with a client failed',
+};
+
+/** Counts clients that cannot connect, and says in the log what to change. */
+export function clientFaultLog({
+  registry,
+  clock,
+  log,
+}: {
+  readonly registry: Registry;
+  readonly clock: Clock;
+  readonly log: Log;
+}): (fault: ClientFault) => void {
+  const faults = new Counter({
+    name: 'pointsman_client_faults_total',
+    help: 'Connections to the ext_proc port that failed before their first stream, by reason.',
+    labelNames: ['reason'],
+    registers: [registry],
+  });
+  for (const reason of Object.keys(SENTENCES)) faults.inc({ reason }, 0);
+  const warn = limitedWarnings(log, clock);
+  return ({ kind, code, from }) => {
+    faults.inc({ reason: kind });
+    warn({ code, from }, SENTENCES[kind]);
+  };
+}

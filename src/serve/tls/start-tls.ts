@@ -1,0 +1,78 @@
+import type { Registry } from 'prom-client';
+import type { ClientFault } from '../../extproc/server/client-faults.ts';
+import { selfSignedCertificate } from '../../extproc/server/grpc-server.ts';
+import { type TlsContext, TlsCredentials } from '../../extproc/server/tls-credentials.ts';
+import { ConfigError } from '../../framework/error.ts';
+import type { Clock } from '../../framework/runtime.ts';
+import type { Log } from '../../runtime/log.ts';
+import { clientFaultLog } from './client-fault-log.ts';
+import { followCertificate } from './follow-certificate.ts';
+import { readAuthorities, readCertificate } from './read-certificate.ts';
+import { ciphersOf, minVersionOf } from './tls-flags.ts';
+
+/** Flags about TLS of the ext_proc port. */
+export interface TlsOptions {
+  /** Without TLS. Otherwise with the certificate in `certPath`, or a self-signed one. */
+  readonly insecure: boolean;
+  readonly certPath: string | undefined;
+  /** Clients must have a certificate of one of these authorities. */
+  readonly clientCaFile?: string | undefined;
+  readonly tlsMinVersion?: string | undefined;
+  readonly tlsCipherSuites?: string | undefined;
+}
+
+export interface ServeTls {
+  readonly credentials: TlsCredentials | 'plaintext';
+  /** Counts a client that cannot connect, and logs it. */
+  readonly onClientFault: (fault: ClientFault) => void;
+  /** For the line in the log at the start. */
+  readonly description: string;
+  stop(): Promise<void>;
+}
+
+export interface TlsParts {
+  readonly registry: Registry;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/**
+ * TLS as the flags say, from files that are followed. Throws ConfigError for flags and files that
+ * cannot be used, and the system's error for files that cannot be read.
+ */
+export async function startTls(options: TlsOptions, parts: TlsParts): Promise<ServeTls> {
+  const { insecure, clientCaFile } = options;
+  // The reference's flag is empty where there is no certificate.
+  const certPath = options.certPath || undefined;
+  const settings = {
+    minVersion: minVersionOf(options.tlsMinVersion),
+    ciphers: ciphersOf(options.tlsCipherSuites),
+  };
+  const onClientFault = clientFaultLog(parts);
+  if (insecure) {
+    if (clientCaFile !== undefined) {
+      const message = 'cannot be used with --insecure: without TLS clients have no certificate';
+      throw new ConfigError('command line', [{ path: '--client-ca-file', message }]);
+    }
+    const nothing = (): Promise<void> => Promise.resolve();
+    return { credentials: 'plaintext', onClientFault, description: 'none', stop: nothing };
+  }
+  const made = certPath === undefined ? await selfSignedCertificate() : undefined;
+  const read = (): TlsContext => ({
+    ...settings,
+    ...(made ?? readCertificate(certPath ?? '')),
+    clientCa: clientCaFile === undefined ? undefined : readAuthorities(clientCaFile),
+  });
+  const first = read();
+  const credentials = new TlsCredentials(first);
+  const use = (context: TlsContext): void => credentials.replace(context);
+  const following = followCertificate({ certPath, clientCaFile, first, read, use }, parts);
+  const certificate = made === undefined ? `certificate in ${certPath}` : 'self-signed certificate';
+  const clients = clientCaFile === undefined ? '' : `, clients of ${clientCaFile}`;
+  return {
+    credentials,
+    onClientFault,
+    description: `${certificate}${clients}, ${settings.minVersion ?? 'TLSv1.2'} or newer`,
+    stop: following,
+  };
+}
