@@ -1,3 +1,4 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { Bench } from 'tinybench';
 import type { Endpoint, EndpointId } from '../src/framework/endpoint.ts';
@@ -142,3 +143,51 @@ console.table(
     return { what: task.name, 'µs, median': done && Number((1000 * done.p50).toFixed(2)) };
   }),
 );
+
+/** Pages of many series: the time of one, and the longest time that the event loop stood still. */
+async function measurePage(names: number, linesMax: number): Promise<object> {
+  const many = new PickerMetrics({ linesMax });
+  const observer = metricsSubscriber(many);
+  for (let index = 0; index < names; index++) {
+    const own = { ...request, model: `model-${index}`, fairnessId: `tenant-${index}` };
+    const load = { requests: 0, pendingPrefillTokens: 0, contextTokens: 0 };
+    const routed = { number: 0, request: own, endpoint, at: 0, cachedTokens: 0, load };
+    observer.onRouted?.({ ...routed, firstTokenSeen: true });
+    const open = { ...routed, firstTokenSeen: true };
+    observer.onRouted?.(open);
+    observer.onFirstToken?.(open, 80);
+    observer.onDone?.(open, 2000, 'completed', usage, 9000);
+  }
+  await many.pageBytes();
+  const PAGES = 10;
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  delay.enable();
+  const startedAt = clock.now();
+  let bytes = 0;
+  for (let page = 0; page < PAGES; page++) {
+    bytes = (await many.pageBytes()).reduce((sum, chunk) => sum + chunk.length, 0);
+  }
+  const tookMs = clock.now() - startedAt;
+  delay.disable();
+  const atOnceAt = clock.now();
+  await many.registry.metrics();
+  const atOnceMs = clock.now() - atOnceAt;
+  const lines = Buffer.concat(await many.pageBytes())
+    .toString()
+    .split('\n').length;
+  return {
+    names,
+    lines,
+    MB: Number((bytes / 1e6).toFixed(1)),
+    'ms a page': Number((tookMs / PAGES).toFixed(0)),
+    'at once, ms': Number(atOnceMs.toFixed(0)),
+    // The histogram counts its own interval of 1 ms.
+    'loop delay, p99 ms': Number((delay.percentile(99) / 1e6 - 1).toFixed(2)),
+    'loop delay, max ms': Number((delay.max / 1e6 - 1).toFixed(2)),
+  };
+}
+console.table([
+  await measurePage(300, 200_000),
+  await measurePage(2000, 200_000),
+  await measurePage(2000, 1e9),
+]);

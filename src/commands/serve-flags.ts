@@ -1,9 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { DEFAULT_LIMITS, type ServerLimits } from '../extproc/server/server-limits.ts';
+import { IDLE_MS, LINES_MAX } from '../journal/metrics/series-limit.ts';
 import type { ShadowData } from '../lab/shadow/shadow-data.ts';
 import type { ServeOptions } from '../serve/serve-options.ts';
 import { type AccessFlags, addAccessOptions } from './access-options.ts';
-import { collect, pluginOption, port, wholeNumber } from './option-values.ts';
+import { atLeastOne, collect, pluginOption, port, wholeNumber } from './option-values.ts';
 
 /** Below Envoy's default buffer of 1 MiB, and enough text to recognize a prompt. */
 const EARLY_PICK_BYTES = 128 * 1024;
@@ -34,6 +35,8 @@ type DirectFlag =
   | 'drainNoticeMs'
   | 'drainTimeoutMs'
   | 'explainDecisions'
+  | 'metricsMaxSeries'
+  | 'metricsIdleMs'
   | 'seed';
 
 export interface ServeFlags extends AccessFlags, Pick<ServeOptions, DirectFlag>, ServerLimits {
@@ -238,6 +241,18 @@ function addRecordingOptions(command: Command): Command {
       'delete the oldest files of the capture beyond this size',
       writtenBytes,
       CAPTURE_BYTES_MAX,
+    )
+    .option(
+      '--metrics-max-series <n>',
+      'most lines of the metrics page whose labels clients choose; what comes beyond is `other`',
+      atLeastOne,
+      LINES_MAX,
+    )
+    .option(
+      '--metrics-idle-ms <ms>',
+      'drop such lines when nothing has used them for this long',
+      atLeastOne,
+      IDLE_MS,
     )
     .option(
       '--explain-decisions <n>',

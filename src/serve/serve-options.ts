@@ -2,6 +2,7 @@ import type { KubeConfig } from '@kubernetes/client-node';
 import type { ConfigFile } from '../catalogue/plan.ts';
 import type { PoolName } from '../endpoints/discovery/kubernetes/kube-resources.ts';
 import type { ServerLimits } from '../extproc/server/server-limits.ts';
+import type { Millis } from '../framework/runtime.ts';
 import type { PromotionRule } from '../lab/promotion/promotion-rule.ts';
 import type { ShadowData } from '../lab/shadow/shadow-data.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
@@ -34,6 +35,9 @@ export interface ServeOptions extends AdminAccessOptions, TlsOptions {
   readonly extProcPort: number;
   readonly healthPort: number | undefined;
   readonly metricsPort: number;
+  /** The most lines of the metrics page with labels of clients, and when unused ones are dropped. */
+  readonly metricsMaxSeries?: number | undefined;
+  readonly metricsIdleMs?: Millis | undefined;
   readonly bodyBytesMax: number;
   readonly earlyPickBytes: number;
   readonly halfCloseAfterPick: boolean;

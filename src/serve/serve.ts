@@ -45,7 +45,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   for (const warning of plan.warnings) log.warn({ warning }, 'configuration');
   const seed = options.seed ?? randomInt(2 ** 31);
   const runtime = createRealRuntime({ seed });
-  const metrics = new PickerMetrics();
+  const metrics = metricsOf(options, runtime.clock);
   const tls = await startTls(options, { registry: metrics.registry, clock: runtime.clock, log });
   const recorder = recorderOf(options, runtime.clock);
   const promotionControl = promotionControlOf(options, runtime);
@@ -119,7 +119,7 @@ function adminOptions(
     host,
     port: metricsPort,
     ...adminAccess(options, { registry: metrics.registry, clock: runtime.clock, log: options.log }),
-    metricsPage: () => metrics.page(),
+    metricsPage: () => metrics.pageBytes(),
     ready: () => parts.drain.readiness ?? readiness({ ...options, ...parts }, now()),
     documents: new Map([
       ['/debug/endpoints', () => describeEndpoints(picker, now(), server.sessions())],
@@ -156,6 +156,10 @@ function registerPool(
   const failing = (): ReadonlyMap<string, number> => scrapeErrorsOf(picker.pool).failing();
   const onFailure = registerScrapeFailures(registry, SCRAPE_FAILURES, failing);
   logScrapeErrors(picker.pool, { log, clock, onFailure });
+}
+
+function metricsOf({ metricsMaxSeries, metricsIdleMs }: ServeOptions, clock: Clock): PickerMetrics {
+  return new PickerMetrics({ linesMax: metricsMaxSeries, idleMs: metricsIdleMs, clock });
 }
 
 function promotionControlOf(

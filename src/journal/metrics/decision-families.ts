@@ -1,21 +1,10 @@
 import type { Registry } from 'prom-client';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { HIT_BYTES, HIT_RATIO, SCHEDULER_SECONDS } from './bucket-bounds.ts';
-import {
-  counters,
-  createNameCap,
-  endpointLabels,
-  eppPage,
-  type Family,
-  histograms,
-  OTHER,
-} from './family.ts';
+import { counters, eppPage, type Family, histograms } from './family.ts';
+import { createAttemptCells, createRewriteCells } from './label-counters.ts';
+import type { SeriesLimit } from './series-limit.ts';
 import type { Cell, Tally } from './tally.ts';
-
-/** Models with a label value in `scheduler_attempts_total`; each occurs once for each endpoint. */
-const ATTEMPT_MODELS_MAX = 100;
-/** Clients choose the models that a rule for all models applies to: the combinations are capped. */
-const REWRITES_MAX = 1000;
 
 const PLUGIN_LABELS = ['plugin_name', 'plugin_type'];
 
@@ -44,7 +33,12 @@ export interface DecisionFamilies {
   readonly pollErrors: Family<Cell>;
 }
 
-export function createDecisionFamilies(registry: Registry): DecisionFamilies {
+/** `onFolded` is called for each count that has no line of its own for want of room. */
+export function createDecisionFamilies(
+  registry: Registry,
+  limit: SeriesLimit,
+  onFolded: Readonly<Record<'attempts' | 'rewrites', () => void>>,
+): DecisionFamilies {
   const page = eppPage(registry);
   const counter = (name: string, help: string, labels: readonly string[] = []): Family<Cell> =>
     page(counters(), name, help, labels);
@@ -68,84 +62,12 @@ export function createDecisionFamilies(registry: Registry): DecisionFamilies {
     schedulerSeconds: seconds('scheduler_e2e_duration_seconds', cycle, []).child({}),
     pluginSeconds: ({ extensionPoint: extension_point, type: plugin_type, name: plugin_name }) =>
       pluginSeconds.child({ extension_point, plugin_type, plugin_name }),
-    ...createAttemptCells(registry),
-    rewrite: createRewriteCells(registry),
+    ...createAttemptCells(registry, limit, onFolded.attempts),
+    rewrite: createRewriteCells(registry, limit, onFolded.rewrites),
     hitRatio: hits(HIT_RATIO, 'ratio', 'Share'),
     hitBytes: hits(HIT_BYTES, 'bytes', 'Bytes'),
     predictedCachedTokens: counter('prefix_predicted_tokens_total', predicted).child({}),
     reportedCachedTokens: counter('prefix_reported_tokens_total', reported).child({}),
     pollErrors: counter('datalayer_poll_errors_total', polls, ['source_type']),
   };
-}
-
-/** Counts by endpoint and model. Those of a removed endpoint go, or churn would fill memory. */
-function createAttemptCells(
-  registry: Registry,
-): Pick<DecisionFamilies, 'attempt' | 'forgetEndpoint'> {
-  const family = eppPage(registry)(
-    counters(),
-    'scheduler_attempts_total',
-    'Scheduling cycles by their outcome and the endpoint picked.',
-    ['status', 'target_model_name', 'endpoint_name', 'namespace', 'port'],
-  );
-  const byEndpoint = new Map<Endpoint['id'] | undefined, Map<string, Cell>>();
-  const models = createNameCap(ATTEMPT_MODELS_MAX);
-
-  function create(model: string, endpoint: Endpoint | undefined): Cell {
-    if (endpoint === undefined) {
-      return family.child({ status: 'failure', target_model_name: model });
-    }
-    const { id, address } = endpoint;
-    const port = address.slice(address.lastIndexOf(':') + 1);
-    const labels = { status: 'success', target_model_name: model, port };
-    return family.child({ ...labels, ...endpointLabels(id) });
-  }
-
-  return {
-    attempt(targetModel, endpoint) {
-      let byModel = byEndpoint.get(endpoint?.id);
-      if (byModel === undefined) {
-        byModel = new Map();
-        byEndpoint.set(endpoint?.id, byModel);
-      }
-      const model = models.admit(targetModel);
-      let cell = byModel.get(model);
-      if (cell === undefined) {
-        cell = create(model, endpoint);
-        byModel.set(model, cell);
-      }
-      return cell;
-    },
-    forgetEndpoint({ id }) {
-      for (const cell of byEndpoint.get(id)?.values() ?? []) family.drop(cell);
-      byEndpoint.delete(id);
-    },
-  };
-}
-
-/** Counts by the rule, the model that the client asked for, and the model that serves. */
-function createRewriteCells(
-  registry: Registry,
-): (rule: string, model: string, targetModel: string) => Cell {
-  const family = eppPage(registry)(
-    counters(),
-    'model_rewrite_decisions_total',
-    'Requests whose model a rule decided.',
-    ['model_rewrite_name', 'model_name', 'target_model'],
-  );
-  const models = createNameCap(REWRITES_MAX);
-  const cells = new Map<string, Cell>();
-
-  function find(rule: string, model: string, targetModel: string): Cell {
-    const key = [rule, model, targetModel].join('\n');
-    const found = cells.get(key);
-    if (found !== undefined) return found;
-    if (cells.size >= REWRITES_MAX && rule !== OTHER) return find(OTHER, OTHER, OTHER);
-    const labels = { model_rewrite_name: rule, model_name: model, target_model: targetModel };
-    const cell = family.child(labels);
-    cells.set(key, cell);
-    return cell;
-  }
-
-  return (rule, model, targetModel) => find(rule, models.admit(model), targetModel);
 }

@@ -1,6 +1,7 @@
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
-import { counters, createNameCap, histograms, OTHER } from './family.ts';
+import { counters, histograms } from './family.ts';
+import { createNameCap, OTHER } from './name-cap.ts';
 
 describe('Family', () => {
   it('is printed by prom-client with its labels in alphabetical order', async () => {

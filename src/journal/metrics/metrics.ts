@@ -6,7 +6,9 @@ import type { DataSource, Observer } from '../../framework/plugin.ts';
 import type { Network } from '../../framework/runtime.ts';
 import { createDecisionFamilies, type DecisionFamilies } from './decision-families.ts';
 import { showMetric } from './family.ts';
+import { MetricsPage } from './metrics-page.ts';
 import { createRequestSeries, type RequestSeriesTable } from './request-series.ts';
+import { SeriesLimit, type SeriesLimitOptions } from './series-limit.ts';
 import type { Cell, Tally } from './tally.ts';
 
 interface BuildInfo {
@@ -37,13 +39,22 @@ const UNKNOWN_BUILD: BuildInfo = { commit: 'unknown', buildRef: 'unknown' };
 export class PickerMetrics {
   /** prom-client's `collectDefaultMetrics({ register: registry })` adds the process's metrics. */
   readonly registry: Registry = new Registry();
-  readonly requests: RequestSeriesTable = createRequestSeries(this.registry);
-  readonly decisions: DecisionFamilies = createDecisionFamilies(this.registry);
+  readonly requests: RequestSeriesTable;
+  readonly decisions: DecisionFamilies;
+  readonly #limit: SeriesLimit;
+  readonly #page = new MetricsPage(this.registry);
   readonly #pollErrors = new Map<string, Cell>();
   #prefixHits: PrefixHits | undefined;
   #prefixIndexes: readonly PrefixIndex[] = [];
 
-  constructor({ build = UNKNOWN_BUILD }: { readonly build?: BuildInfo } = {}) {
+  constructor({
+    build = UNKNOWN_BUILD,
+    ...limits
+  }: { readonly build?: BuildInfo } & SeriesLimitOptions = {}) {
+    this.#limit = new SeriesLimit(limits);
+    const folded = registerLimit(this.registry, this.#limit);
+    this.requests = createRequestSeries(this.registry, this.#limit, folded.requests);
+    this.decisions = createDecisionFamilies(this.registry, this.#limit, folded);
     const labels = { build_ref: build.buildRef, commit: build.commit };
     const help = '[ALPHA] The build that is running.';
     showMetric(this.registry, { name: 'llm_d_epp_info', help, type: 'gauge' }, () => [
@@ -56,8 +67,14 @@ export class PickerMetrics {
     return this.#prefixIndexes.length === 0 ? undefined : this.#prefixHits;
   }
 
-  page(): Promise<string> {
-    return this.registry.metrics();
+  /** The page's bytes in order, made in slices. Scrapes at the same time share them. */
+  pageBytes(): Promise<readonly Uint8Array[]> {
+    this.#limit.dropIdle();
+    return this.#page.bytes();
+  }
+
+  async page(): Promise<string> {
+    return Buffer.concat(await this.pageBytes()).toString();
   }
 
   /** Counts a request that was refused. `model` may be any text of the client, or empty. */
@@ -94,6 +111,28 @@ export class PickerMetrics {
       })),
     );
   }
+}
+
+type FoldedKind = 'requests' | 'attempts' | 'rewrites';
+
+/** Shows the limit on the page, and what had no line of its own. Returns what counts that. */
+function registerLimit(
+  registry: Registry,
+  limit: SeriesLimit,
+): Readonly<Record<FoldedKind, () => void>> {
+  const counts: Record<FoldedKind, number> = { requests: 0, attempts: 0, rewrites: 0 };
+  const gauge = (name: string, help: string, read: () => number): void =>
+    showMetric(registry, { name: `pointsman_metrics_${name}`, help, type: 'gauge' }, () => [
+      { labels: {}, value: read() },
+    ]);
+  gauge('series', 'Lines taken by labels that clients and rules choose.', () => limit.lines);
+  gauge('series_limit', 'The most such lines.', () => limit.linesMax);
+  const help = 'Counts that went to the label `other` because there was no room for another line.';
+  showMetric(registry, { name: 'pointsman_metrics_folded_total', help, type: 'counter' }, () =>
+    Object.entries(counts).map(([kind, value]) => ({ labels: { kind }, value })),
+  );
+  const count = (kind: FoldedKind) => (): void => void (counts[kind] += 1);
+  return { requests: count('requests'), attempts: count('attempts'), rewrites: count('rewrites') };
 }
 
 function pluginLabels(name: string): { plugin_name: string; plugin_type: string } {

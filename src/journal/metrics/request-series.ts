@@ -1,12 +1,14 @@
 import type { Registry } from 'prom-client';
-import { createNameCap, type Labels, OTHER } from './family.ts';
+import type { Labels } from './family.ts';
+import { createNameCap, OTHER } from './name-cap.ts';
 import { createRequestFamilies, type RequestFamilies } from './request-families.ts';
+import type { SeriesLimit } from './series-limit.ts';
 import type { Cell, Tally } from './tally.ts';
 
 /** Values of a label that clients choose, as many as in the reference; the rest are `other`. */
 const NAMES_MAX = 1000;
-/** A series takes some 300 lines of the page: beyond this many, all others share one. */
-const SERIES_MAX = 2000;
+/** Error codes of requests, at most. */
+const CODES_MAX = 8;
 
 interface SeriesKey {
   readonly model: string;
@@ -26,6 +28,15 @@ export interface RequestSeries
   error(code: string): Cell;
 }
 
+interface Entry {
+  readonly series: RequestSeries;
+  readonly names: Readonly<Record<'model' | 'target' | 'fairness', string>>;
+  /** Takes it off the page. */
+  readonly drop: () => void;
+  /** The period of the limit in which it was last used. */
+  usedIn: number;
+}
+
 export interface RequestSeriesTable {
   /** `newNames: false` counts new names as `other`: for models that may not exist. */
   of(key: SeriesKey, options?: { readonly newNames: boolean }): RequestSeries;
@@ -34,37 +45,102 @@ export interface RequestSeriesTable {
 const keyOf = (...labels: readonly string[]): string => labels.join('\n');
 const OVERFLOW_KEY = keyOf(OTHER, OTHER, OTHER, OTHER);
 
-/** Makes a request's series on first use and finds it with one string and one look-up later. */
-export function createRequestSeries(registry: Registry): RequestSeriesTable {
-  const families = createRequestFamilies(registry);
-  const models = createNameCap(NAMES_MAX);
-  const fairnessIds = createNameCap(NAMES_MAX);
-  const table = new Map<string, RequestSeries>();
-
-  function find(model: string, target: string, fairness: string, priority: string): RequestSeries {
-    const key = keyOf(model, target, fairness, priority);
-    const found = table.get(key);
-    if (found !== undefined) return found;
-    if (table.size >= SERIES_MAX && key !== OVERFLOW_KEY) return find(OTHER, OTHER, OTHER, OTHER);
-    const names = { model_name: model, target_model_name: target, fairness_id: fairness };
-    const series = seriesOf(families, { ...names, priority });
-    table.set(key, series);
-    return series;
-  }
-
-  return {
-    of({ model, targetModel, fairnessId, priority }, { newNames } = { newNames: true }) {
-      const admit = newNames ? 'admit' : 'known';
-      const name = models[admit](model);
-      const target = targetModel === model ? name : models[admit](targetModel);
-      return find(name, target, fairnessIds[admit](fairnessId), String(priority));
-    },
-  };
+/**
+ * Makes a request's series on first use and finds it with one string and one look-up later. Without
+ * room for another, requests share the one whose labels are all `other`, and `onFolded` is called.
+ */
+export function createRequestSeries(
+  registry: Registry,
+  limit: SeriesLimit,
+  onFolded: () => void,
+): RequestSeriesTable {
+  const table = new SeriesTable(createRequestFamilies(registry), limit, onFolded);
+  limit.register(table);
+  return table;
 }
 
-function seriesOf(families: RequestFamilies, labels: Labels): RequestSeries {
+class SeriesTable implements RequestSeriesTable {
+  readonly #families: RequestFamilies;
+  readonly #limit: SeriesLimit;
+  readonly #onFolded: () => void;
+  readonly #models = createNameCap(NAMES_MAX);
+  readonly #fairnessIds = createNameCap(NAMES_MAX);
+  readonly #table = new Map<string, Entry>();
+  /** Of one series. */
+  readonly #lines: number;
+
+  constructor(families: RequestFamilies, limit: SeriesLimit, onFolded: () => void) {
+    this.#families = families;
+    this.#limit = limit;
+    this.#onFolded = onFolded;
+    this.#lines = linesOf(families);
+  }
+
+  of(
+    { model, targetModel, fairnessId, priority }: SeriesKey,
+    { newNames }: { readonly newNames: boolean } = { newNames: true },
+  ): RequestSeries {
+    const admit = newNames ? 'admit' : 'known';
+    const name = this.#models[admit](model);
+    const target = targetModel === model ? name : this.#models[admit](targetModel);
+    return this.#find(name, target, this.#fairnessIds[admit](fairnessId), String(priority));
+  }
+
+  /** As `SeriesHolder.drop`. A series with requests that have not ended stays. */
+  drop(period: number, most: number): number {
+    let dropped = 0;
+    for (const [key, { usedIn, series, drop }] of this.#table) {
+      if (dropped === most) break;
+      if (usedIn >= period || series.running.value > 0 || key === OVERFLOW_KEY) continue;
+      drop();
+      this.#table.delete(key);
+      this.#limit.free(this.#lines);
+      dropped += 1;
+    }
+    if (dropped > 0) this.#retainNames();
+    return dropped;
+  }
+
+  #retainNames(): void {
+    const left = [...this.#table.values()].map(({ names }) => names);
+    this.#models.retain(left.flatMap(({ model, target }) => [model, target]));
+    this.#fairnessIds.retain(left.map(({ fairness }) => fairness));
+  }
+
+  #find(model: string, target: string, fairness: string, priority: string): RequestSeries {
+    const key = keyOf(model, target, fairness, priority);
+    const found = this.#table.get(key);
+    if (found !== undefined) {
+      found.usedIn = this.#limit.period;
+      return found.series;
+    }
+    if (key !== OVERFLOW_KEY && !this.#limit.take(this.#lines)) {
+      this.#onFolded();
+      return this.#find(OTHER, OTHER, OTHER, OTHER);
+    }
+    const labels = {
+      model_name: model,
+      target_model_name: target,
+      fairness_id: fairness,
+      priority,
+    };
+    const names = { model, target, fairness };
+    const entry = { ...seriesOf(this.#families, labels), names, usedIn: this.#limit.period };
+    this.#table.set(key, entry);
+    return entry.series;
+  }
+}
+
+/** The most lines of one series. */
+function linesOf(families: RequestFamilies): number {
+  const all = Object.values(families).reduce((sum, family) => sum + family.lines, 0);
+  // Two for streams and whole answers, and one for each code.
+  return all + families.ttftSeconds.lines + (CODES_MAX - 1) * families.errors.lines;
+}
+
+function seriesOf(families: RequestFamilies, labels: Labels): Pick<Entry, 'series' | 'drop'> {
   const errors = new Map<string, Cell>();
-  return {
+  const series: RequestSeries = {
     requests: families.requests.child(labels),
     running: families.running.child(labels),
     durationSeconds: families.durationSeconds.child(labels),
@@ -86,4 +162,20 @@ function seriesOf(families: RequestFamilies, labels: Labels): RequestSeries {
       return cell;
     },
   };
+  const drop = (): void => {
+    for (const cell of errors.values()) families.errors.drop(cell);
+    families.requests.drop(series.requests);
+    families.running.drop(series.running);
+    families.durationSeconds.drop(series.durationSeconds);
+    families.requestBytes.drop(series.requestBytes);
+    families.responseBytes.drop(series.responseBytes);
+    families.inputTokens.drop(series.inputTokens);
+    families.outputTokens.drop(series.outputTokens);
+    families.cachedTokens.drop(series.cachedTokens);
+    families.ttftSeconds.drop(series.streamingTtftSeconds);
+    families.ttftSeconds.drop(series.wholeTtftSeconds);
+    families.ntpotSeconds.drop(series.ntpotSeconds);
+    families.tpotSeconds.drop(series.tpotSeconds);
+  };
+  return { series, drop };
 }

@@ -113,6 +113,23 @@ describe('startAdminServer', () => {
     await response.text();
   });
 
+  it('[V77] serves a page that comes in pieces, with its length', async () => {
+    const piece = new TextEncoder().encode('a_total 1\n'.repeat(5000));
+    server = await startAdminServer({
+      host: '127.0.0.1',
+      port: 0,
+      metricsPage: () => Promise.resolve(Array.from({ length: 40 }, () => piece)),
+      ready: () => READY,
+      documents: new Map(),
+    });
+    const url = `http://127.0.0.1:${server.port}/metrics`;
+    const page = await fetch(url);
+    expect(page.headers.get('content-length')).toBe('2000000');
+    expect((await page.text()).length).toBe(2_000_000);
+    const head = await fetch(url, { method: 'HEAD' });
+    expect([head.headers.get('content-length'), await head.text()]).toEqual(['2000000', '']);
+  });
+
   it('answers HEAD without a body', async () => {
     const response = await fetch(`${await start()}/metrics`, { method: 'HEAD' });
     expect(response.headers.get('content-length')).toBe('10');

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { pipeline } from 'node:stream/promises';
 import { closeServer, listen } from '../../runtime/listen.ts';
 import { Access, type Refusal, type Scope } from './access.ts';
 
@@ -17,8 +18,8 @@ export interface AdminServerOptions {
   readonly host: string;
   /** 0 takes a free port. */
   readonly port: number;
-  /** In Prometheus' text format. */
-  readonly metricsPage: () => Promise<string>;
+  /** In Prometheus' text format: the text, or its bytes in order. */
+  readonly metricsPage: () => Promise<string | readonly Uint8Array[]>;
   readonly ready: () => Readiness;
   /** JSON documents by path. An HttpError that one throws becomes the answer. */
   readonly documents: ReadonlyMap<string, AdminRoute>;
@@ -109,7 +110,7 @@ interface Pages {
 interface Reply {
   readonly status: number;
   readonly contentType: string;
-  readonly body: string;
+  readonly body: string | readonly Uint8Array[];
   /** The allowed methods, of a 405. */
   readonly allow?: string;
 }
@@ -159,10 +160,18 @@ async function answer(
   if (hasBody(request)) response.setHeader('connection', 'close');
   response.writeHead(reply.status, {
     'content-type': reply.contentType,
-    'content-length': Buffer.byteLength(reply.body),
+    'content-length': bytesOf(reply.body),
     'x-content-type-options': 'nosniff',
   });
-  response.end(reply.body);
+  if (typeof reply.body === 'string') response.end(reply.body);
+  // One chunk after another as the client takes them: writing all at once would hold up the loop.
+  else if (request.method === 'HEAD') response.end();
+  else await pipeline(reply.body, response).catch(() => response.destroy());
+}
+
+function bytesOf(body: Reply['body']): number {
+  if (typeof body === 'string') return Buffer.byteLength(body);
+  return body.reduce((sum, { byteLength }) => sum + byteLength, 0);
 }
 
 async function replyTo(

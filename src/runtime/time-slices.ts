@@ -1,0 +1,27 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
+/** Short enough that a request which comes meanwhile is hardly later. */
+const SLICE_MS = 1;
+
+/** Divides long work into slices, between which other events are let through. */
+export class TimeSlices {
+  readonly #sliceMs: number;
+  #endsAt: number;
+
+  /** The first slice begins at once. */
+  constructor(sliceMs: number = SLICE_MS) {
+    this.#sliceMs = sliceMs;
+    this.#endsAt = performance.now() + sliceMs;
+  }
+
+  /** Ask after each step, which must be short; then wait for `next`. */
+  get isOver(): boolean {
+    return performance.now() >= this.#endsAt;
+  }
+
+  /** Resolves at the beginning of the next slice. */
+  async next(): Promise<void> {
+    await nextTurn();
+    this.#endsAt = performance.now() + this.#sliceMs;
+  }
+}
