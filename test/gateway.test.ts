@@ -4,6 +4,7 @@ import { request as httpRequest } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { eventually, inFlightAt, serveOptions } from '../bench/support/stack.ts';
 import { type Gateway, startGateway } from '../src/gateway/start-gateway.ts';
+import { nodeClock } from '../src/runtime/node-clock.ts';
 import { startServe } from '../src/serve/serve.ts';
 import type { Serving } from '../src/serve/serve-options.ts';
 import { startUpstream, type Upstream } from './support/upstream.ts';
@@ -34,6 +35,7 @@ describe.each([
       port: 0,
       extProcAddress: `127.0.0.1:${serving.extProcPort}`,
       extProcTls: 'insecure' in serve,
+      clock: nodeClock(),
       log: () => undefined,
     });
     url = `http://127.0.0.1:${gateway.port}`;
@@ -179,6 +181,7 @@ describe('the embedded gateway without a picker', () => {
       port: 0,
       extProcAddress,
       extProcTls: false,
+      clock: nodeClock(),
       log,
     });
     expect(lines.join()).toContain('the embedded gateway, not Envoy');

@@ -26,6 +26,7 @@ const GUIDES: Readonly<Record<string, readonly string[]>> = {
   explain: ['explain'],
   scheduler: ['schedulers'],
   sidecar: ['disaggregation'],
+  gateway: ['gateway'],
   stub: ['stub'],
   calibrate: ['stub-accuracy'],
 };

@@ -1,23 +1,42 @@
 import { Command, InvalidArgumentError } from 'commander';
+import { GATEWAY_BOUNDS } from '../gateway/gateway-bounds.ts';
 import { startGateway } from '../gateway/start-gateway.ts';
+import { nodeClock } from '../runtime/node-clock.ts';
 import { untilSignal } from '../runtime/process-end.ts';
-import { port } from './option-values.ts';
+import { atLeastOne, port, wholeNumber } from './option-values.ts';
 
 interface GatewayFlags {
   readonly host: string;
   readonly port: number;
   readonly picker: string;
   readonly insecure: boolean;
+  readonly maxRequests: number;
+  readonly uploadTimeoutMs: number;
+  readonly clientIdleTimeoutMs: number;
+  readonly pickerTimeoutMs: number;
+  readonly connectTimeoutMs: number;
+  readonly firstByteTimeoutMs: number;
+  readonly idleTimeoutMs: number;
+  readonly drainTimeoutMs: number;
   readonly json: boolean;
 }
 
+const DRAIN_TIMEOUT_MS = 10_000;
+
 export function gatewayCommand(): Command {
-  return new Command('gateway')
+  const command = new Command('gateway')
     .description('run the embedded gateway, an HTTP proxy for machines without Envoy')
     .option('--host <address>', 'listen on this address', '127.0.0.1')
     .option('--port <port>', 'listen on this port; 0 selects a free one', port, 8081)
     .option('--picker <host:port>', 'ext_proc address of `serve`', address, '127.0.0.1:9002')
     .option('--insecure', 'connect without TLS, to `pointsman serve --insecure`', false)
+    .option(
+      '--max-requests <n>',
+      'refuse more open requests with 503',
+      atLeastOne,
+      GATEWAY_BOUNDS.requestsMax,
+    );
+  return addTimes(command)
     .option('--json', 'print the port as one JSON document on stdout once listening', false)
     .action(async (flags: GatewayFlags) => {
       const gateway = await startGateway({
@@ -25,13 +44,34 @@ export function gatewayCommand(): Command {
         port: flags.port,
         extProcAddress: flags.picker,
         extProcTls: !flags.insecure,
+        bounds: { ...flags, requestsMax: flags.maxRequests },
+        clock: nodeClock(),
         log: (line) => process.stderr.write(`${line}\n`),
       });
       if (flags.json) process.stdout.write(`${JSON.stringify({ port: gateway.port })}\n`);
       await untilSignal();
-      await gateway.stop();
+      await gateway.drain(flags.drainTimeoutMs);
       process.exit(0);
     });
+}
+
+function addTimes(command: Command): Command {
+  const ms = (flag: string, what: string, byDefault: number): Command =>
+    command.option(`--${flag} <ms>`, `${what}; 0 is no limit`, wholeNumber, byDefault);
+  const { uploadTimeoutMs, clientIdleTimeoutMs, connectTimeoutMs } = GATEWAY_BOUNDS;
+  const { pickerTimeoutMs, firstByteTimeoutMs, idleTimeoutMs } = GATEWAY_BOUNDS;
+  ms('upload-timeout-ms', 'longest upload of a body', uploadTimeoutMs);
+  ms('client-idle-timeout-ms', 'longest standstill of a client', clientIdleTimeoutMs);
+  ms('picker-timeout-ms', 'longest wait for the picker, then 503', pickerTimeoutMs);
+  ms('connect-timeout-ms', 'longest wait for a connection', connectTimeoutMs);
+  ms('first-byte-timeout-ms', 'longest wait for the endpoint’s headers', firstByteTimeoutMs);
+  ms('idle-timeout-ms', 'longest pause within the endpoint’s answer', idleTimeoutMs);
+  return command.option(
+    '--drain-timeout-ms <ms>',
+    'after SIGTERM, let open requests go on for at most so long',
+    wholeNumber,
+    DRAIN_TIMEOUT_MS,
+  );
 }
 
 function address(text: string): string {

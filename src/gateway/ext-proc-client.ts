@@ -19,7 +19,7 @@ interface HeaderList {
 }
 
 /** A message of the data plane: one of the fields, and `protocol_config` in the first. */
-type ProcessingRequest = OfHalves<
+export type ProcessingRequest = OfHalves<
   'headers',
   { readonly headers: HeaderList; readonly end_of_stream: boolean }
 > &
@@ -90,6 +90,9 @@ export function createExtProcClient({ address, tls }: ExtProcClientOptions): Ext
     ...(tls && { 'grpc.ssl_target_name_override': 'pointsman' }),
     // Reconnects to a restarted picker after at most a second; grpc-js's default is two minutes.
     'grpc.max_reconnect_backoff_ms': 1_000,
+    // A picker whose host has vanished is noticed after 15 s.
+    'grpc.keepalive_time_ms': 10_000,
+    'grpc.keepalive_timeout_ms': 5_000,
   }) as unknown as Client & { Process(): ExtProcStream };
   return { process: () => client.Process(), close: () => client.close() };
 }

@@ -1,15 +1,27 @@
 import { once } from 'node:events';
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { PassThrough } from 'node:stream';
 import type { Dispatcher } from 'undici';
+import type { Clock } from '../framework/runtime.ts';
+import { TimeoutError, within } from '../runtime/deadline.ts';
+import { endUpload, type FrontExchange } from '../runtime/http-front.ts';
+import { breakOff, passAnswer } from '../runtime/pass-answer.ts';
+import { ExchangeLimits } from './exchange-limits.ts';
 import type { ExtProcClient, ExtProcStream, ProcessingResponse } from './ext-proc-client.ts';
-import { applyMutation, endToEndHeaders, type HeaderPair, toWire } from './header-mutation.ts';
+import type { GatewayBounds } from './gateway-bounds.ts';
+import { applyMutation, endToEndHeaders, type HeaderPair } from './header-mutation.ts';
+import {
+  errorBody,
+  requestHead,
+  responseEnd,
+  responseHead,
+  responseHeaders,
+} from './wire-messages.ts';
 
-interface ExchangeOptions {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
+interface ExchangeOptions extends FrontExchange {
   readonly extProc: ExtProcClient;
   readonly upstreams: Dispatcher;
+  readonly bounds: GatewayBounds;
+  readonly clock: Clock;
 }
 
 const DESTINATION = 'x-gateway-destination-endpoint';
@@ -23,103 +35,126 @@ export class GatewayExchange {
   readonly #toUpstream = new PassThrough();
   readonly #headers: readonly HeaderPair[];
   readonly #hasBody: boolean;
+  readonly #limits: ExchangeLimits;
+  #requestReturned = false;
+  #onHeadAnswered = (): void => undefined;
   #upstream: Dispatcher.ResponseData | undefined;
   /** The picker has ended its stream: the rest of the response does not pass it. */
   #passing = false;
   #over = false;
 
   constructor(options: ExchangeOptions) {
-    const { request, response, extProc } = options;
+    const { request, response, signal, extProc } = options;
     this.#options = options;
+    this.#limits = new ExchangeLimits({
+      ...options,
+      onPassed: (status, sentence) => this.#fail(status, sentence),
+    });
     // Only the picker may set the destination.
     this.#headers = endToEndHeaders(request.rawHeaders).filter(([name]) => name !== DESTINATION);
     this.#hasBody =
       'transfer-encoding' in request.headers || Number(request.headers['content-length'] ?? 0) > 0;
     this.#stream = extProc.process();
-    this.#stream.on('data', (answer: ProcessingResponse) => this.#onAnswer(answer));
+    this.#stream.on('data', (answer: ProcessingResponse) => this.#takeAnswer(answer));
     this.#stream.on('error', (error) =>
       this.#fail(503, `the endpoint picker failed: ${error.message}`),
     );
     this.#stream.on('end', () => this.#onPickerDone());
     this.#toUpstream.on('error', () => undefined);
     response.on('close', () => this.#end());
+    signal.addEventListener('abort', () => this.#end());
   }
 
   async run(): Promise<void> {
+    this.#stream.write(requestHead(this.#options.request, this.#headers, this.#hasBody));
+    if (this.#hasBody) await this.#sendBody();
+    if (!this.#requestReturned && !this.#over) this.#limits.owes('request');
+  }
+
+  async #sendBody(): Promise<void> {
     const { request } = this.#options;
-    const pseudo: readonly HeaderPair[] = [
-      [':method', request.method ?? 'GET'],
-      [':path', request.url ?? '/'],
-      [':scheme', 'http'],
-      [':authority', request.headers.host ?? ''],
-    ];
-    const plain = this.#headers.filter(([name]) => name !== 'host');
-    this.#stream.write({
-      request_headers: {
-        headers: { headers: toWire([...pseudo, ...plain]) },
-        end_of_stream: !this.#hasBody,
-      },
-      protocol_config: {
-        request_body_mode: 'FULL_DUPLEX_STREAMED',
-        response_body_mode: 'FULL_DUPLEX_STREAMED',
-      },
-    });
-    if (!this.#hasBody) return;
-    for await (const chunk of request) {
+    const { upload, uploadIdle } = this.#limits;
+    upload.restart();
+    uploadIdle.restart();
+    // Destroying the request would take the answer with it.
+    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+      uploadIdle.pause();
       await this.#write({ request_body: { body: chunk as Buffer, end_of_stream: false } });
+      if (this.#over) return;
+      uploadIdle.restart();
     }
+    upload.stop();
+    uploadIdle.stop();
     await this.#write({ request_body: { body: Buffer.alloc(0), end_of_stream: true } });
   }
 
-  /** Answers with an error of the gateway, or closes the connection if a response has begun. */
+  /** Answers with an error of the gateway, or breaks off a response that has begun. */
   #fail(status: number, sentence: string): void {
     if (this.#over) return;
     const { response } = this.#options;
-    if (response.headersSent) response.destroy();
+    if (response.headersSent) breakOff(response);
     else {
-      const body = {
-        error: { message: sentence, type: 'server_error', param: null, code: 'gateway' },
-      };
       response.writeHead(status, { 'content-type': 'application/json' });
-      response.end(JSON.stringify(body));
+      response.end(errorBody(sentence));
     }
     this.#end();
   }
 
+  /** Ends the parts towards the picker and the endpoint. */
   #end(): void {
     if (this.#over) return;
     this.#over = true;
+    this.#limits.stop();
     this.#stream.cancel();
     this.#abort.abort();
     this.#toUpstream.destroy();
+    this.#onHeadAnswered();
+    endUpload(this.#options.request, this.#options.clock);
   }
 
   async #write(message: Parameters<ExtProcStream['write']>[0]): Promise<void> {
     if (this.#over || this.#passing || this.#stream.write(message)) return;
-    await once(this.#stream, 'drain', { signal: this.#abort.signal });
+    this.#limits.owes('drain');
+    // Rejects when the exchange ends.
+    await once(this.#stream, 'drain', { signal: this.#abort.signal }).catch(() => undefined);
+    this.#limits.paid('drain');
+  }
+
+  #takeAnswer(answer: ProcessingResponse): void {
+    if (this.#over) return;
+    try {
+      this.#onAnswer(answer);
+      if (!this.#over) this.#limits.onPicker(!this.#stream.isPaused());
+    } catch (error) {
+      // Such as a header that HTTP does not allow.
+      this.#fail(502, `the endpoint picker's answer cannot be used: ${String(error)}`);
+    }
   }
 
   #onAnswer(answer: ProcessingResponse): void {
-    if (this.#over) return;
     if (answer.immediate_response !== undefined) this.#reject(answer.immediate_response);
     else if (answer.request_headers !== undefined) {
       const headers = applyMutation(
         this.#headers,
         answer.request_headers.response?.header_mutation,
       );
+      if (!this.#hasBody) this.#onRequestReturned();
       this.#forward(headers).catch((error: unknown) => {
-        this.#fail(503, `the picked endpoint cannot be reached: ${String(error)}`);
+        if (error instanceof TimeoutError) this.#fail(504, `the picked endpoint ${error.message}`);
+        else this.#fail(503, `the picked endpoint cannot be reached: ${String(error)}`);
       });
     } else if (answer.request_body !== undefined) this.#passRequestBody(answer.request_body);
     else if (answer.response_headers !== undefined) {
+      this.#limits.paid('response');
       this.#sendHead(answer.response_headers.response?.header_mutation);
+      this.#onHeadAnswered();
     } else if (answer.response_body !== undefined) this.#passResponseBody(answer.response_body);
     else if (answer.response_trailers !== undefined) this.#finish();
   }
 
   #reject({ status, headers, body }: NonNullable<ProcessingResponse['immediate_response']>): void {
     const { response } = this.#options;
-    if (response.headersSent) response.destroy();
+    if (response.headersSent) breakOff(response);
     else {
       response.writeHead(status?.code ?? 500, applyMutation([], headers).flat());
       response.end(body);
@@ -130,46 +165,78 @@ export class GatewayExchange {
   #passRequestBody({ response }: NonNullable<ProcessingResponse['request_body']>): void {
     const { body, end_of_stream: last } = response?.body_mutation?.streamed_response ?? {};
     if (body !== undefined && body.length > 0 && !this.#toUpstream.write(body)) {
-      this.#stream.pause();
-      this.#toUpstream.once('drain', () => this.#stream.resume());
+      this.#pauseUntilDrained(this.#toUpstream, () => undefined);
     }
-    if (last === true) this.#toUpstream.end();
+    if (last !== true) return;
+    this.#toUpstream.end();
+    this.#onRequestReturned();
+  }
+
+  #onRequestReturned(): void {
+    this.#requestReturned = true;
+    this.#limits.paid('request');
+  }
+
+  /** Reads no more from the picker while a receiver has enough to do. */
+  #pauseUntilDrained(receiver: NodeJS.EventEmitter, onDrained: () => void): void {
+    this.#stream.pause();
+    receiver.once('drain', () => {
+      onDrained();
+      this.#stream.resume();
+      if (!this.#over) this.#limits.onPicker(true);
+    });
   }
 
   async #forward(headers: readonly HeaderPair[]): Promise<void> {
     const destinations = headers.find(([name]) => name === DESTINATION)?.[1] ?? '';
     const first = destinations.split(',', 1)[0]?.trim() ?? '';
     if (first === '') throw new Error('the picker named no destination');
-    const { request, upstreams } = this.#options;
-    const upstream = await upstreams.request({
-      origin: `http://${first}`,
-      path: request.url ?? '/',
-      method: (request.method ?? 'GET') as Dispatcher.HttpMethod,
-      headers: headers.flat(),
-      body: this.#hasBody ? this.#toUpstream : null,
-      responseHeaders: 'raw',
-      signal: this.#abort.signal,
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    });
+    const { request, upstreams, clock, bounds } = this.#options;
+    const { signal } = this.#abort;
+    const { firstByteTimeoutMs: limitMs } = bounds;
+    const upstream = await within({ clock, limitMs, signal, what: 'sent no headers' }, (own) =>
+      upstreams.request({
+        origin: `http://${first}`,
+        path: request.url ?? '/',
+        method: (request.method ?? 'GET') as Dispatcher.HttpMethod,
+        headers: headers.flat(),
+        body: this.#hasBody ? this.#toUpstream : null,
+        responseHeaders: 'raw',
+        signal: own,
+        headersTimeout: 0,
+        bodyTimeout: 0,
+      }),
+    );
     this.#upstream = upstream;
     upstream.body.on('error', () =>
       this.#fail(502, 'the picked endpoint closed the connection before its response ended'),
     );
-    if (this.#passing) {
-      this.#passResponse();
-      return;
-    }
-    const status: HeaderPair = [':status', String(upstream.statusCode)];
-    const wire = toWire([status, ...responseHeaders(upstream)]);
-    await this.#write({ response_headers: { headers: { headers: wire }, end_of_stream: false } });
+    if (this.#passing) await this.#passResponse(upstream);
+    else await this.#askPicker(upstream);
+  }
+
+  /** Sends the response through the picker. */
+  async #askPicker(upstream: Dispatcher.ResponseData): Promise<void> {
+    const { endpointIdle } = this.#limits;
+    this.#limits.owes('response');
+    const answered = new Promise<void>((resolve) => {
+      this.#onHeadAnswered = resolve;
+    });
+    await this.#write(responseHead(upstream));
+    // A picker that ends its stream instead gets nothing of the body, which would be lost.
+    await answered;
+    if (this.#over) return;
+    if (this.#passing) return await this.#passResponse(upstream);
+    endpointIdle.restart();
     for await (const chunk of upstream.body) {
+      endpointIdle.pause();
       await this.#write({ response_body: { body: chunk as Buffer, end_of_stream: false } });
+      if (this.#over) return;
+      endpointIdle.restart();
     }
-    const trailers = Object.entries(upstream.trailers);
-    if (trailers.length === 0) {
-      await this.#write({ response_body: { body: Buffer.alloc(0), end_of_stream: true } });
-    } else await this.#write({ response_trailers: { trailers: { headers: toWire(trailers) } } });
+    endpointIdle.stop();
+    this.#limits.owes('end');
+    await this.#write(responseEnd(upstream));
   }
 
   #sendHead(mutation: Parameters<typeof applyMutation>[1]): void {
@@ -182,10 +249,11 @@ export class GatewayExchange {
 
   #passResponseBody({ response: answer }: NonNullable<ProcessingResponse['response_body']>): void {
     const { response } = this.#options;
+    const { client } = this.#limits;
     const { body, end_of_stream: last } = answer?.body_mutation?.streamed_response ?? {};
     if (body !== undefined && body.length > 0 && !response.write(body)) {
-      this.#stream.pause();
-      response.once('drain', () => this.#stream.resume());
+      client.restart();
+      this.#pauseUntilDrained(response, () => client.pause());
     }
     if (last === true) this.#finish();
   }
@@ -194,27 +262,30 @@ export class GatewayExchange {
     const { response } = this.#options;
     const trailers = Object.entries(this.#upstream?.trailers ?? {});
     if (trailers.length > 0) response.addTrailers(trailers);
+    this.#limits.paid('end');
     response.end();
+    if (!response.writableFinished) this.#limits.client.restart();
     if (!this.#over) this.#stream.end();
   }
 
+  /** The picker has ended its stream without an error. */
   #onPickerDone(): void {
     if (this.#over || this.#options.response.writableEnded) return;
-    this.#passing = true;
-    if (this.#upstream !== undefined) this.#passResponse();
+    if (!this.#requestReturned) {
+      this.#fail(503, 'the endpoint picker ended its stream before the request');
+    } else if (this.#options.response.headersSent) {
+      // Parts of the response were on their way through the picker.
+      this.#fail(502, 'the endpoint picker ended its stream within the response');
+    } else {
+      this.#passing = true;
+      this.#limits.paid('response');
+      this.#onHeadAnswered();
+    }
   }
 
-  #passResponse(): void {
-    const { response } = this.#options;
+  async #passResponse(upstream: Dispatcher.ResponseData): Promise<void> {
+    const { response, bounds, clock } = this.#options;
     this.#sendHead(undefined);
-    this.#upstream?.body.pipe(response);
+    await passAnswer(upstream, { ...bounds, response, clock, signal: this.#abort.signal });
   }
-}
-
-function responseHeaders({ headers }: Dispatcher.ResponseData): readonly HeaderPair[] {
-  // A flat list with `responseHeaders: 'raw'`, which undici's types do not declare.
-  const flat = headers as unknown as readonly (string | Buffer)[];
-  return endToEndHeaders(
-    flat.map((each) => (typeof each === 'string' ? each : each.toString('latin1'))),
-  );
 }

@@ -1,8 +1,11 @@
-import { createServer } from 'node:http';
-import { Agent } from 'undici';
-import { closeServer, listen } from '../runtime/listen.ts';
+import { Agent, buildConnector } from 'undici';
+import type { Clock, Millis } from '../framework/runtime.ts';
+import { connectWithin } from '../runtime/connect-within.ts';
+import { type FrontExchange, HttpFront } from '../runtime/http-front.ts';
 import { createExtProcClient } from './ext-proc-client.ts';
+import { GATEWAY_BOUNDS, type GatewayBounds } from './gateway-bounds.ts';
 import { GatewayExchange } from './gateway-exchange.ts';
+import { errorBody } from './wire-messages.ts';
 
 interface GatewayOptions {
   readonly host: string;
@@ -10,11 +13,15 @@ interface GatewayOptions {
   /** Where the picker serves ext_proc, `host:port`. */
   readonly extProcAddress: string;
   readonly extProcTls: boolean;
+  readonly bounds?: Partial<GatewayBounds> | undefined;
+  readonly clock: Clock;
   readonly log: (line: string) => void;
 }
 
 export interface Gateway {
   readonly port: number;
+  /** Accepts no more connections and lets open requests go on for at most so long. */
+  drain(drainTimeoutMs: Millis): Promise<void>;
   /** Closes all connections, including those of running requests. */
   stop(): Promise<void>;
 }
@@ -24,26 +31,47 @@ const UPSTREAM_IDLE_MS = 4_000;
 
 /**
  * An HTTP gateway that asks the picker over ext_proc in full duplex, for machines without Envoy:
- * plaintext HTTP/1.1, only the first of several destinations, no retries, no request trailers.
+ * plaintext HTTP/1.1, only the first of several destinations, no retries, no request trailers. What
+ * the picker does not answer is refused with 503: without it no endpoint is known.
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const { host, port, extProcAddress, extProcTls, log } = options;
+  const { host, port, extProcAddress, extProcTls, clock, log } = options;
+  const bounds = { ...GATEWAY_BOUNDS, ...options.bounds };
   const extProc = createExtProcClient({ address: extProcAddress, tls: extProcTls });
-  const upstreams = new Agent({ keepAliveTimeout: UPSTREAM_IDLE_MS, connections: null });
-  const server = createServer({ requestTimeout: 0 }, (request, response) => {
-    const exchange = new GatewayExchange({ request, response, extProc, upstreams });
-    // The client or the picker closed its connection; the exchange has handled that already.
-    exchange.run().catch(() => undefined);
+  const upstreams = new Agent({
+    keepAliveTimeout: UPSTREAM_IDLE_MS,
+    connections: null,
+    connect: connectWithin(buildConnector({ timeout: 0 }), bounds.connectTimeoutMs, clock),
   });
-  const bound = await listen(server, host, port);
+  const front = new HttpFront({
+    clock,
+    requestsMax: bounds.requestsMax,
+    onRefused: (response, status, message) =>
+      void response
+        .writeHead(status, { 'content-type': 'application/json' })
+        .end(errorBody(message)),
+    onRequest: (exchange: FrontExchange) => {
+      const running = new GatewayExchange({ ...exchange, extProc, upstreams, bounds, clock });
+      // The client or the picker closed its connection; the exchange has handled that already.
+      running.run().catch(() => undefined);
+    },
+  });
+  const bound = await front.listen(host, port);
   const where = `listening on ${host}:${bound}, picker at ${extProcAddress}`;
   log(`this is the embedded gateway, not Envoy, for trials only: ${where}`);
+  const close = async (): Promise<void> => {
+    extProc.close();
+    await upstreams.destroy();
+  };
   return {
     port: bound,
+    drain: async (drainTimeoutMs) => {
+      await front.drain({ drainNoticeMs: 0, drainTimeoutMs });
+      await close();
+    },
     stop: async () => {
-      await closeServer(server);
-      extProc.close();
-      await upstreams.destroy();
+      await front.stop();
+      await close();
     },
   };
 }

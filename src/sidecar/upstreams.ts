@@ -1,8 +1,7 @@
-import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
 import type { Clock, Millis } from '../framework/runtime.ts';
-import { TimeoutError } from '../runtime/deadline.ts';
+import { connectWithin } from '../runtime/connect-within.ts';
 import type { UpstreamRole, UpstreamTls } from './sidecar-options.ts';
 
 interface UpstreamsOptions {
@@ -78,23 +77,6 @@ function agentOf(role: UpstreamRole, { tls, connectTimeoutMs, clock }: Upstreams
     // Each stage has its own time limits.
     headersTimeout: 0,
     bodyTimeout: 0,
-    connect: withTimeout(connect, connectTimeoutMs, clock),
+    connect: connectWithin(connect, connectTimeoutMs, clock),
   });
-}
-
-/** undici's own time-out takes its time from the machine. */
-function withTimeout(
-  connect: buildConnector.connector,
-  limitMs: Millis,
-  clock: Clock,
-): buildConnector.connector {
-  return (options, callback) => {
-    const error = new TimeoutError(`no connection within ${limitMs} ms`);
-    const timer = limitMs > 0 ? clock.setTimer(limitMs, () => socket.destroy(error)) : undefined;
-    // Declared as without a result, but it returns the socket.
-    const socket = connect(options, (...outcome) => {
-      timer?.cancel();
-      callback(...outcome);
-    }) as unknown as Socket;
-  };
 }

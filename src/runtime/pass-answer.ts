@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { Clock, Millis } from '../framework/runtime.ts';
-import { Deadline, TimeoutError } from '../runtime/deadline.ts';
+import { Deadline, TimeoutError } from './deadline.ts';
 
 interface PassOptions {
   readonly response: ServerResponse;

@@ -1,0 +1,61 @@
+import type { Clock } from '../framework/runtime.ts';
+import { Deadline } from '../runtime/deadline.ts';
+import type { GatewayBounds } from './gateway-bounds.ts';
+
+interface LimitsOptions {
+  readonly clock: Clock;
+  readonly bounds: GatewayBounds;
+  /** Called with the status and the sentence of the first limit that passes. */
+  readonly onPassed: (status: number, sentence: string) => void;
+}
+
+/** What the picker owes an answer to: the request, room for more, and both ends of the response. */
+export type PickerDebt = 'request' | 'drain' | 'response' | 'end';
+
+/** The time limits of one request. Each waits only while its side is the one that must act. */
+export class ExchangeLimits {
+  readonly upload: Deadline;
+  readonly uploadIdle: Deadline;
+  readonly #picker: Deadline;
+  readonly #owed = new Set<PickerDebt>();
+  #stopped = false;
+  readonly endpointIdle: Deadline;
+  readonly client: Deadline;
+
+  constructor({ clock, bounds, onPassed }: LimitsOptions) {
+    const limit = (limitMs: number, status: number, what: string): Deadline =>
+      new Deadline(clock, limitMs, () => onPassed(status, `${what} ${limitMs} ms`));
+    const { uploadTimeoutMs, clientIdleTimeoutMs, pickerTimeoutMs, idleTimeoutMs } = bounds;
+    this.upload = limit(uploadTimeoutMs, 408, 'the request body did not end within');
+    this.uploadIdle = limit(clientIdleTimeoutMs, 408, 'the request body stood still for');
+    this.#picker = limit(pickerTimeoutMs, 503, 'the endpoint picker did not answer within');
+    this.endpointIdle = limit(idleTimeoutMs, 504, 'the picked endpoint sent nothing for');
+    this.client = limit(clientIdleTimeoutMs, 408, 'the answer was not read for');
+  }
+
+  owes(debt: PickerDebt): void {
+    this.#owed.add(debt);
+    this.onPicker(true);
+  }
+
+  paid(debt: PickerDebt): void {
+    this.#owed.delete(debt);
+    this.onPicker(true);
+  }
+
+  /** After an answer of the picker; `heard` is false while its answers are not read. */
+  onPicker(heard: boolean): void {
+    if (heard && this.#owed.size > 0 && !this.#stopped) this.#picker.restart();
+    else this.#picker.pause();
+  }
+
+  /** For good, as far as the picker is concerned. */
+  stop(): void {
+    this.#stopped = true;
+    this.upload.stop();
+    this.uploadIdle.stop();
+    this.#picker.stop();
+    this.endpointIdle.stop();
+    this.client.stop();
+  }
+}

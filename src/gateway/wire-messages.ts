@@ -1,0 +1,58 @@
+import type { IncomingMessage } from 'node:http';
+import type { Dispatcher } from 'undici';
+import type { ProcessingRequest } from './ext-proc-client.ts';
+import { endToEndHeaders, type HeaderPair, toWire } from './header-mutation.ts';
+
+/** What the gateway tells the picker about a request and its response. */
+
+export function requestHead(
+  { method = 'GET', url = '/', headers }: IncomingMessage,
+  pairs: readonly HeaderPair[],
+  hasBody: boolean,
+): ProcessingRequest {
+  const pseudo: readonly HeaderPair[] = [
+    [':method', method],
+    [':path', url],
+    [':scheme', 'http'],
+    [':authority', headers.host ?? ''],
+  ];
+  const plain = pairs.filter(([name]) => name !== 'host');
+  return {
+    request_headers: {
+      headers: { headers: toWire([...pseudo, ...plain]) },
+      end_of_stream: !hasBody,
+    },
+    protocol_config: {
+      request_body_mode: 'FULL_DUPLEX_STREAMED',
+      response_body_mode: 'FULL_DUPLEX_STREAMED',
+    },
+  };
+}
+
+export function responseHead(upstream: Dispatcher.ResponseData): ProcessingRequest {
+  const status: HeaderPair = [':status', String(upstream.statusCode)];
+  const headers = toWire([status, ...responseHeaders(upstream)]);
+  return { response_headers: { headers: { headers }, end_of_stream: false } };
+}
+
+/** The message after the last piece of a response's body. */
+export function responseEnd({ trailers }: Dispatcher.ResponseData): ProcessingRequest {
+  const pairs = Object.entries(trailers);
+  return pairs.length === 0
+    ? { response_body: { body: Buffer.alloc(0), end_of_stream: true } }
+    : { response_trailers: { trailers: { headers: toWire(pairs) } } };
+}
+
+export function responseHeaders({ headers }: Dispatcher.ResponseData): readonly HeaderPair[] {
+  // A flat list with `responseHeaders: 'raw'`, which undici's types do not declare.
+  const flat = headers as unknown as readonly (string | Buffer)[];
+  return endToEndHeaders(
+    flat.map((each) => (typeof each === 'string' ? each : each.toString('latin1'))),
+  );
+}
+
+/** An error of the gateway itself, in OpenAI's format. */
+export function errorBody(message: string): string {
+  const error = { message, type: 'server_error', param: null, code: 'gateway' };
+  return JSON.stringify({ error });
+}
