@@ -55,9 +55,11 @@ export interface MessageSocketOptions {
   readonly onConnected?: () => void;
   /** Called for one message. Its frames stay valid. */
   readonly onMessage: (frames: readonly Uint8Array[]) => void;
+  /** Called with a sentence when the socket cannot be opened, or a message not be handled. */
+  readonly onFailed?: (reason: string) => void;
 }
 
-/** A ZMQ socket. It reconnects by itself while it is open, and does not report failures. */
+/** A ZMQ socket. It connects again by itself while it is open, and tries again to bind. */
 export interface MessageSocket {
   send(frames: readonly Uint8Array[]): void;
   close(): void;

@@ -2,6 +2,8 @@ import { randomInt } from 'node:crypto';
 import type { Registry } from 'prom-client';
 import type { Discovery } from '../endpoints/discovery/file/file-discovery.ts';
 import type { KubernetesDiscovery } from '../endpoints/discovery/kubernetes/start-kubernetes.ts';
+import { DROP_REASONS } from '../endpoints/kv-events/check-structure.ts';
+import { logEventTroubles } from '../endpoints/kv-events/log-event-troubles.ts';
 import { RequestRules } from '../endpoints/rewrites/request-rules.ts';
 import { logScrapeErrors } from '../endpoints/scraping/log-scrape-errors.ts';
 import { SCRAPE_FAILURES, scrapeErrorsOf } from '../endpoints/scraping/scrape-errors.ts';
@@ -12,6 +14,7 @@ import { DecisionRecorder } from '../journal/explain/decision-recorder.ts';
 import { registerFaultMetrics } from '../journal/metrics/fault-metrics.ts';
 import { PickerMetrics } from '../journal/metrics/metrics.ts';
 import { registerPoolMetrics, registerScrapeFailures } from '../journal/metrics/pool-metrics.ts';
+import { kvEventCounters } from '../journal/metrics/refusal-metrics.ts';
 import { logRoleMinimums, registerRoleMinimums } from '../journal/metrics/role-minimums.ts';
 import { registerSchedulerMetrics } from '../journal/metrics/scheduler-metrics.ts';
 import type { Promotion } from '../lab/promotion/promotion.ts';
@@ -156,6 +159,7 @@ function registerPool(
   const failing = (): ReadonlyMap<string, number> => scrapeErrorsOf(picker.pool).failing();
   const onFailure = registerScrapeFailures(registry, SCRAPE_FAILURES, failing);
   logScrapeErrors(picker.pool, { log, clock, onFailure });
+  logEventTroubles(picker.pool, log, kvEventCounters(registry, DROP_REASONS));
 }
 
 function metricsOf({ metricsMaxSeries, metricsIdleMs }: ServeOptions, clock: Clock): PickerMetrics {

@@ -38,6 +38,7 @@ function createView(): CacheView {
     adapters: new Set(),
     room: { left: 100_000 },
     onCleared: () => undefined,
+    batchElementsMax: 100_000,
     tierWeights: new Map(),
   });
 }

@@ -16,6 +16,8 @@ const WHOLE_PREFIX: ReadonlySet<string> = new Set([
 ]);
 /** The most adapter names kept for all endpoints; they come from engines, not from clients. */
 const ADAPTERS_MAX = 4096;
+/** No request can name a longer one. */
+const ADAPTER_CHARS_MAX = 512;
 
 /** `unknown`: no events yet. `partial`: holds these blocks and maybe more. `complete`: no more. */
 type Knowledge = 'unknown' | 'partial' | 'complete';
@@ -27,6 +29,8 @@ interface CacheViewOptions {
   readonly adapters: Set<string>;
   readonly room: BlockRoom;
   readonly onCleared: () => void;
+  /** A batch with more elements is dropped. */
+  readonly batchElementsMax: number;
   /** The weight of a block by its tier; other tiers weigh 1. */
   readonly tierWeights: ReadonlyMap<string, number>;
 }
@@ -55,10 +59,10 @@ export class CacheView {
     this.knowledge = knowledge;
   }
 
-  /** Applies a batch. Throws an Error and changes nothing where the payload is not a batch. */
+  /** Applies a batch. Throws DroppedBatch and changes nothing where the payload is not a batch. */
   apply(payload: Uint8Array): void {
-    const { stats } = this.#options;
-    const { events, unknown } = decodeBatch(payload);
+    const { stats, batchElementsMax } = this.#options;
+    const { events, unknown } = decodeBatch(payload, batchElementsMax);
     stats.batches += 1;
     stats.events += events.length + unknown;
     stats.skipped += unknown;
@@ -104,7 +108,9 @@ export class CacheView {
     const { chain, stats, adapters } = this.#options;
     const { hashes, parent, tokenIds, blockTokens, lora, extras } = event;
     this.#setBlockTokens(blockTokens);
-    if (lora !== undefined && adapters.size < ADAPTERS_MAX) adapters.add(lora);
+    if (lora !== undefined && lora.length <= ADAPTER_CHARS_MAX && adapters.size < ADAPTERS_MAX) {
+      adapters.add(lora);
+    }
     const tier = this.#tierOf(event.tier);
     let before = NONE;
     if (parent === undefined) chain.begin(lora ?? '');

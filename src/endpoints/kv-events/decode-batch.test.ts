@@ -1,9 +1,13 @@
 import { encode } from '@msgpack/msgpack';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeBatch } from './decode-batch.ts';
+import { checkStructure, DROP_REASONS, DroppedBatch, type DropReason } from './check-structure.ts';
+import { decodeBatch as decode } from './decode-batch.ts';
 
 const HASH = 0xfedc_ba98_7654_3210n;
 const WORDS = Uint32Array.of(0x7654_3210, 0xfedc_ba98);
+
+const decodeBatch = (payload: Uint8Array): ReturnType<typeof decode> => decode(payload, 100_000);
 
 function decodeOne(event: unknown): unknown {
   return decodeBatch(encode([1.5, [event], 3], { useBigInt64: true })).events[0];
@@ -93,8 +97,93 @@ describe('decoding a batch', () => {
     ['no events', encode([1.5]), 'the events of the batch: expected a list'],
     ['hashes of text', encode([1, [['BlockRemoved', ['x']]]]), 'a block hash is string'],
     ['no block size', encode([1, [['BlockStored', [1], null, []]]]), 'block_size is undefined'],
-    ['half a batch', encode([1, [asArray]], { useBigInt64: true }).subarray(0, 12), 'Insufficient'],
+    [
+      'half a batch',
+      encode([1, [asArray]], { useBigInt64: true }).subarray(0, 12),
+      'announces more',
+    ],
   ])('[E7] refuses %s with what is wrong', (_what, payload, message) => {
     expect(() => decodeBatch(payload)).toThrow(message);
+  });
+
+  /** Why a payload is dropped. */
+  const dropReason = (payload: Uint8Array): DropReason | 'read' => {
+    try {
+      decodeBatch(payload);
+      return 'read';
+    } catch (error) {
+      if (error instanceof DroppedBatch) return error.reason;
+      throw error;
+    }
+  };
+
+  it('[V53] refuses lists that announce more than the message holds, before memory is reserved', () => {
+    // 60 lists in each other that announce 16 million elements each: 300 bytes.
+    const header = [0xdd, 0x00, 0xf4, 0x24, 0x00];
+    const bomb = Uint8Array.from(Array.from({ length: 60 }, () => header).flat());
+    expect(dropReason(bomb)).toBe('truncated');
+    // The same in an event, and as maps, texts, binaries and extensions.
+    for (const type of [0xdd, 0xdf, 0xdb, 0xc6, 0xc9]) {
+      const claim = [type, 0x00, 0xf4, 0x24, 0x00];
+      expect(dropReason(Uint8Array.of(0x93, 0x01, 0x91, 0x92, 0xa1, 0x78, ...claim, 0x01))).toBe(
+        'truncated',
+      );
+    }
+  });
+
+  it('[V53] refuses what nests too deep, and what has too many elements', () => {
+    const deep = encode([1, [[[[[[[[[[]]]]]]]]]]]);
+    expect(dropReason(deep)).toBe('too-deep');
+    expect(dropReason(encode([1, [['BlockRemoved', Array(100_001).fill(1)]]]))).toBe(
+      'too-many-elements',
+    );
+    const maps = encode([1, Array.from({ length: 100_001 }, () => ({}))]);
+    expect(dropReason(maps)).toBe('too-many-elements');
+    expect(dropReason(encode([1, [['BlockRemoved', Array(99_000).fill(1)]]]))).toBe('read');
+  });
+
+  it('[V59] reads or drops any bytes, and never fails otherwise', () => {
+    const valid = encode([1.5, [asArray, asMap], 3], { useBigInt64: true });
+    const change = fc.record({ at: fc.nat(), byte: fc.nat(255) });
+    const mutated = fc.array(change, { minLength: 1, maxLength: 6 }).map((changes) => {
+      const bytes = Uint8Array.from(valid);
+      for (const { at, byte } of changes) bytes[at % bytes.length] = byte;
+      return bytes;
+    });
+    fc.assert(
+      fc.property(fc.oneof(fc.uint8Array({ maxLength: 80 }), mutated), (payload) => {
+        expect(['read', ...DROP_REASONS]).toContain(dropReason(payload));
+      }),
+      { numRuns: 20_000, seed: 53 },
+    );
+  });
+
+  it('[V53] lets pass all that the decoder reads, of any size that is announced', () => {
+    const leaf = fc.oneof(
+      fc.integer(),
+      fc.double(),
+      fc.boolean(),
+      fc.constant(null),
+      fc.nat(300).map((length) => 'x'.repeat(length)),
+      fc.nat(300).map((length) => new Uint8Array(length)),
+      fc.bigInt({ min: -(2n ** 63n), max: 2n ** 64n - 1n }),
+    );
+    const value = fc.letrec((tie) => ({
+      node: fc.oneof(
+        { maxDepth: 3 },
+        leaf,
+        fc.array(tie('node'), { maxLength: 20 }),
+        fc.dictionary(fc.string({ maxLength: 20 }), tie('node'), { maxKeys: 4 }),
+      ),
+    })).node;
+    fc.assert(
+      fc.property(value, (each) => {
+        const payload = encode(each, { useBigInt64: true });
+        expect(() => checkStructure(payload, 100_000)).not.toThrow();
+        // A byte less is always too little.
+        expect(() => checkStructure(payload.subarray(0, -1), 100_000)).toThrow('announces more');
+      }),
+      { numRuns: 500, seed: 54 },
+    );
   });
 });

@@ -1,5 +1,6 @@
 import { Decoder } from '@msgpack/msgpack';
 import type { CacheEvent, HashWords } from './cache-event.ts';
+import { checkStructure, DroppedBatch } from './check-structure.ts';
 
 interface CacheEventBatch {
   readonly events: readonly CacheEvent[];
@@ -7,14 +8,11 @@ interface CacheEventBatch {
   readonly unknown: number;
 }
 
-/** A batch is one engine step. This is a hundred times a full step of the largest engines. */
-const ELEMENTS_MAX = 16_000_000;
 const TIER_DEFAULT = 'gpu';
 
-/** Made once, as each decoder allocates tables. Has no state between calls. */
+/** Made once, as each decoder allocates tables. `checkStructure` has bounded lists before. */
 const decoder = new Decoder({
   useBigInt64: true,
-  maxArrayLength: ELEMENTS_MAX,
   maxMapLength: 65_536,
   maxBinLength: 65_536,
   maxStrLength: 65_536,
@@ -39,8 +37,17 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = {
   AllBlocksCleared: [],
 };
 
-/** Reads a batch in any layout of vLLM or SGLang. Throws an Error that says what is wrong. */
-export function decodeBatch(payload: Uint8Array): CacheEventBatch {
+/** Reads a batch in any layout of vLLM or SGLang. Throws DroppedBatch, which says what is wrong. */
+export function decodeBatch(payload: Uint8Array, elementsMax: number): CacheEventBatch {
+  checkStructure(payload, elementsMax);
+  try {
+    return readBatch(payload);
+  } catch (error) {
+    throw new DroppedBatch('not-a-batch', error instanceof Error ? error.message : String(error));
+  }
+}
+
+function readBatch(payload: Uint8Array): CacheEventBatch {
   const batch = decoder.decode(payload);
   const raw: unknown = Array.isArray(batch) ? batch[1] : record(batch, 'the batch')['events'];
   const list = listOf(raw, 'the events of the batch');

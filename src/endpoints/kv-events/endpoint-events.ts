@@ -1,5 +1,6 @@
 import type { DataSourceHost } from '../../framework/plugin.ts';
 import { CacheView } from './cache-view.ts';
+import { DroppedBatch, type DropReason } from './check-structure.ts';
 import type { EventAddress } from './event-address.ts';
 import { EventStream } from './event-stream.ts';
 import { type KvEventClient, openKvEvents } from './kv-event-client.ts';
@@ -19,6 +20,14 @@ export interface EventsShared {
   readonly replaySlots: ReplaySlots;
 }
 
+interface EndpointEventsObserver {
+  /** The engine has restarted or dropped all blocks. */
+  onCacheEmptied(): void;
+  /** A message is dropped; `first`: the first one for this reason. */
+  onDropped(error: DroppedBatch, first: boolean): void;
+  onSocketFailed(address: string, reason: string): void;
+}
+
 /** The KV events of one endpoint, from its sockets to what is known of its cache. */
 export class EndpointEvents {
   readonly stats: StreamStats = new StreamStats();
@@ -27,22 +36,28 @@ export class EndpointEvents {
   readonly recent: RecentBlocks;
   readonly #stream: EventStream;
   readonly #client: KvEventClient | undefined;
-  readonly #onCacheEmptied: () => void;
+  readonly #observer: EndpointEventsObserver;
+  readonly #dropReasons = new Set<DropReason>();
   /** The model that the topic of its events names; undefined where it names none. */
   model: string | undefined;
   #restarts = 0;
 
   /** Without `address`, batches come only through `receive`. */
-  constructor(shared: EventsShared, address: EventAddress | undefined, onCacheEmptied: () => void) {
+  constructor(
+    shared: EventsShared,
+    address: EventAddress | undefined,
+    observer: EndpointEventsObserver,
+  ) {
     const { config, host, chain, adapters, room, replaySlots } = shared;
     const { clock, network } = host.runtime;
-    this.#onCacheEmptied = onCacheEmptied;
+    this.#observer = observer;
     this.recent = new RecentBlocks(config.speculativeMs);
     this.view = new CacheView({
       chain,
       stats: this.stats,
       adapters,
       room,
+      batchElementsMax: config.batchElementsMax,
       tierWeights: config.tierWeights,
       onCleared: () => this.#cacheEmptied(),
     });
@@ -68,11 +83,12 @@ export class EndpointEvents {
         onEvents: (topic, sequence, payload) => this.receive(topic, sequence, payload),
         onReplayed: (sequence, payload) => this.#stream.replayed(sequence, payload),
         onReplayEnd: () => this.#stream.replayEnded(),
+        onFailed: (from, reason) => observer.onSocketFailed(from, reason),
       });
   }
 
   receive(topic: string, sequence: number, payload: Uint8Array): void {
-    this.model = modelIn(topic) ?? this.model;
+    if (topic.length <= TOPIC_CHARS_MAX) this.model = modelIn(topic) ?? this.model;
     this.#stream.message(sequence, payload);
   }
 
@@ -86,8 +102,12 @@ export class EndpointEvents {
     try {
       this.view.apply(payload);
       return true;
-    } catch {
-      // Malformed bytes from the network: the stream counts them, and discards what is known.
+    } catch (error) {
+      if (!(error instanceof DroppedBatch)) throw error;
+      const first = !this.#dropReasons.has(error.reason);
+      this.#dropReasons.add(error.reason);
+      this.#observer.onDropped(error, first);
+      // The stream counts it, and discards what is known.
       return false;
     }
   }
@@ -101,9 +121,12 @@ export class EndpointEvents {
 
   #cacheEmptied(): void {
     this.recent.clear();
-    this.#onCacheEmptied();
+    this.#observer.onCacheEmptied();
   }
 }
+
+/** A longer topic names no model: an engine could keep megabytes in it. */
+const TOPIC_CHARS_MAX = 1024;
 
 /** Reads `kv@<pod>@<model>`; any other topic names no model. */
 function modelIn(topic: string): string | undefined {

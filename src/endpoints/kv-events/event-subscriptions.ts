@@ -1,8 +1,9 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
-import type { DataSourceHost } from '../../framework/plugin.ts';
+import type { DataSourceHost, EndpointWriter } from '../../framework/plugin.ts';
 import type { MessageSocket } from '../../framework/runtime.ts';
 import { EndpointEvents, type EventsShared } from './endpoint-events.ts';
 import { eventAddress } from './event-address.ts';
+import { type EventTroubles, eventTroublesOf } from './event-troubles.ts';
 import { readEvents } from './kv-event-client.ts';
 import type { PrecisePrefixConfig } from './precise-config.ts';
 import { REPLAYS_AT_ONCE, ReplaySlots } from './replay.ts';
@@ -17,6 +18,7 @@ export class EventSubscriptions {
   readonly adapters: Set<string> = new Set();
   readonly #shared: EventsShared;
   readonly #onCacheEmptied: (endpoint: Endpoint) => void;
+  readonly #pool: EndpointWriter;
   readonly #bySlot: (EndpointEvents | undefined)[] = [];
   readonly #byAddress = new Map<string, EndpointEvents>();
   readonly #bound: MessageSocket | undefined;
@@ -29,6 +31,7 @@ export class EventSubscriptions {
     const { network, secret = 0 } = host.runtime;
     this.#onCacheEmptied = onCacheEmptied;
     this.chain = new TokenChain(secret);
+    this.#pool = host.pool;
     this.#shared = {
       config,
       host,
@@ -45,11 +48,17 @@ export class EventSubscriptions {
             address: config.bindAddress,
             bind: true,
             topic: config.topicFilter ?? TOPIC_FILTER,
+            onFailed: (reason) => this.#troubles.onSocketFailed(config.bindAddress ?? '', reason),
             onMessage: (frames) =>
               readEvents(frames, (topic, sequence, payload) =>
                 this.#byAddress.get(podIn(topic))?.receive(topic, sequence, payload),
               ),
           });
+  }
+
+  /** Looked up each time: who observes them may come later than this. */
+  get #troubles(): EventTroubles {
+    return eventTroublesOf(this.#pool);
   }
 
   of({ slot }: Endpoint): EndpointEvents | undefined {
@@ -70,7 +79,11 @@ export class EventSubscriptions {
     this.remove(endpoint);
     const { config } = this.#shared;
     const address = config.discoverPods ? eventAddress(endpoint, config) : undefined;
-    const events = new EndpointEvents(this.#shared, address, () => this.#onCacheEmptied(endpoint));
+    const events = new EndpointEvents(this.#shared, address, {
+      onCacheEmptied: () => this.#onCacheEmptied(endpoint),
+      onDropped: (error, first) => this.#troubles.onDropped(endpoint, error, first),
+      onSocketFailed: (from, reason) => this.#troubles.onSocketFailed(from, reason),
+    });
     this.#bySlot[endpoint.slot] = events;
     this.#byAddress.set(endpoint.address, events);
   }

@@ -11,6 +11,8 @@ interface KvEventClientOptions {
   readonly onEvents: (topic: string, sequence: number, payload: Uint8Array) => void;
   readonly onReplayed: (sequence: number, payload: Uint8Array) => void;
   readonly onReplayEnd: () => void;
+  /** A socket at this address cannot be used, for this reason. */
+  readonly onFailed: (address: string, reason: string) => void;
 }
 
 export interface KvEventClient {
@@ -24,13 +26,14 @@ const utf8 = new TextDecoder();
 
 /** Connects to a publisher's two sockets with the framing of vLLM and SGLang. Keeps no state. */
 export function openKvEvents(options: KvEventClientOptions): KvEventClient {
-  const { network, address, replayAddress, topic, onConnected, onEvents } = options;
+  const { network, address, replayAddress, topic, onConnected, onEvents, onFailed } = options;
   const events = network.openMessages?.({
     kind: 'subscriber',
     address,
     topic,
     onConnected,
     onMessage: (frames) => readEvents(frames, onEvents),
+    onFailed: (reason) => onFailed(address, reason),
   });
   let replay: MessageSocket | undefined;
   return {
@@ -40,6 +43,7 @@ export function openKvEvents(options: KvEventClientOptions): KvEventClient {
       const dealer = network.openMessages?.({
         kind: 'dealer',
         address: replayAddress,
+        onFailed: (reason) => onFailed(replayAddress, reason),
         onMessage: (frames) => {
           if (dealer === replay && readReplay(frames, options)) {
             replay = undefined;

@@ -16,6 +16,8 @@ export interface PrecisePrefixConfig {
   readonly tierWeights: ReadonlyMap<string, number>;
   /** A bound on the blocks of all endpoints together. */
   readonly blocksMax: number;
+  /** A message of events with more elements is dropped. */
+  readonly batchElementsMax: number;
   /** Counts a prompt as cached where it was just sent, before an event confirms it. */
   readonly speculative: boolean;
   readonly speculativeMs: Millis;
@@ -27,6 +29,12 @@ const SPECULATIVE_MS_DEFAULT: Millis = 2000;
 /** Bounds the index to about 1 GB; the reference's 10⁸ blocks would take 5 GB. */
 const BLOCKS_MAX = 16_000_000;
 
+/**
+ * A message is one step of an engine. 64 Ki tokens in blocks of 16 are 75,000 elements; with a block
+ * for each token this is enough for steps of 40,000. Reading as many takes about 50 ms.
+ */
+const BATCH_ELEMENTS_MAX = 500_000;
+
 const port = z.int().min(1).max(65_535);
 
 /** 0 is Go's value for a missing port. */
@@ -36,6 +44,14 @@ const optionalPort = z
   .max(65_535)
   .optional()
   .transform((value) => (value === 0 ? undefined : value));
+
+/** An address to bind, or Go's empty text for none. */
+const zmqAddress = z
+  .string()
+  .regex(
+    /^(?:|tcp:\/\/(?:\*|\[[0-9a-fA-F:.]+\]|[^\s:/]+):\d{1,5}|ipc:\/\/.+)$/,
+    'must be an address to bind, as tcp://*:5557 or ipc:///path',
+  );
 
 const tokenProcessorConfig = z.strictObject({
   blockSizeTokens: z.int().positive().optional(),
@@ -52,7 +68,8 @@ const kvEventsConfig = z.strictObject({
   /** Has no effect: there are no worker threads. */
   concurrency: z.int().positive().optional(),
   discoverPods: z.boolean().default(true),
-  zmqEndpoint: z.string().optional(),
+  zmqEndpoint: zmqAddress.optional(),
+  maxBatchElements: z.int().positive().default(BATCH_ELEMENTS_MAX),
   podDiscoveryConfig: z
     .strictObject({
       /** These two have no effect: the pods are those of the pool. */
@@ -88,7 +105,7 @@ const indexerConfig = z.strictObject({
 export const precisePrefixConfig: z.ZodType<PrecisePrefixConfig> = z
   .strictObject({
     tokenProcessorConfig: tokenProcessorConfig.default({}),
-    kvEventsConfig: kvEventsConfig.default({ discoverPods: true }),
+    kvEventsConfig: kvEventsConfig.prefault({}),
     indexerConfig: indexerConfig.default({}),
     speculativeIndexing: z.boolean().default(false),
     speculativeTTL: duration.optional(),
@@ -109,6 +126,7 @@ export const precisePrefixConfig: z.ZodType<PrecisePrefixConfig> = z
       socketPort: events.podDiscoveryConfig?.socketPort ?? SOCKET_PORT_DEFAULT,
       replaySocketPort: events.podDiscoveryConfig?.replaySocketPort,
       tierWeights: new Map(backends.map(({ name, weight }) => [name.toLowerCase(), weight])),
+      batchElementsMax: events.maxBatchElements,
       blocksMax: Math.min(BLOCKS_MAX, Math.floor(size)),
       speculative: parameters.speculativeIndexing,
       speculativeMs: parameters.speculativeTTL ?? SPECULATIVE_MS_DEFAULT,

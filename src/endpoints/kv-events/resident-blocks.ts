@@ -73,6 +73,11 @@ export class ResidentBlocks {
     return this.#byHash.find(this.#hash.low >>> 0, this.#hash.high >>> 0);
   }
 
+  /** What places the block's hash among the slots of its table. */
+  slotWord(block: number): number {
+    return this.#byHash.low(block);
+  }
+
   keyLow(block: number): number {
     return this.#byKey.low(block);
   }

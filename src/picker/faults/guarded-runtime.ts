@@ -7,7 +7,7 @@ import type { PluginFaults } from './plugin-faults.ts';
  * counted under its name. Without this, it would end the process.
  */
 export function guardedRuntime(
-  { clock, random, network }: Runtime,
+  runtime: Runtime,
   plugin: FaultyPart,
   faults: PluginFaults,
 ): Runtime {
@@ -22,7 +22,11 @@ export function guardedRuntime(
         faults.report(part, call, error);
       }
     };
-  return { clock: guardedClock(clock, guarded), random, network: guardedNetwork(network, guarded) };
+  return {
+    ...runtime,
+    clock: guardedClock(runtime.clock, guarded),
+    network: guardedNetwork(runtime.network, guarded),
+  };
 }
 
 type Guard = <Args extends readonly unknown[]>(
