@@ -83,11 +83,30 @@ function pluginWarnings({ plugins }: EndpointPickerConfig): readonly string[] {
     if (instead !== undefined && Object.keys(parameters ?? {}).length > 0) {
       warnings.push(`${path}.parameters have no effect on ${type}: ${instead}`);
     }
+    warnings.push(...unverified(parameters, `${path}.parameters`));
     if (isWithoutEffect(type)) {
       warnings.push(`${path}: ${type} is accepted, but flow control has no effect yet`);
     }
     return warnings;
   });
+}
+
+/** The parts of `parameters` that ask for HTTPS without verification. */
+function unverified(parameters: unknown, path: string): readonly string[] {
+  if (typeof parameters !== 'object' || parameters === null) return [];
+  const { insecureSkipVerify, scheme, url } = parameters as Readonly<Record<string, unknown>>;
+  const isHttps = scheme === 'https' || /^https:/i.test(String(url));
+  const own =
+    insecureSkipVerify === true && isHttps
+      ? [
+          `${path}.insecureSkipVerify: certificates are not verified, so anyone on the way can read ` +
+            'and change what is sent; give caCertPath instead',
+        ]
+      : [];
+  const inner = Object.entries(parameters).flatMap(([key, value]) =>
+    unverified(value, `${path}.${key}`),
+  );
+  return [...own, ...inner];
 }
 
 function weightWarnings(

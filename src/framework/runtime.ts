@@ -31,7 +31,22 @@ export interface HttpResponse {
   readonly body: Uint8Array;
 }
 
+/** How to reach a server over HTTPS. Files are PEM. Pass the same object for all requests. */
+export interface HttpTls {
+  /** The authorities to trust; the system's when left out. */
+  readonly caPath?: string | undefined;
+  /** The certificate of this client, and its key. */
+  readonly certPath?: string | undefined;
+  readonly keyPath?: string | undefined;
+  /** The name that must be in the certificate; the host of the URL when left out. */
+  readonly serverName?: string | undefined;
+  /** Does not verify the certificate: anyone on the way can read and change what is sent. */
+  readonly insecureSkipVerify?: boolean | undefined;
+}
+
 export interface HttpGetOptions {
+  /** For `https:` URLs. Without it the certificate is verified with the system's authorities. */
+  readonly tls?: HttpTls | undefined;
   readonly timeoutMs: Millis;
   /** A longer body is rejected (BodyTooLargeError), so that a peer cannot fill the memory. */
   readonly bodyBytesMax: number;

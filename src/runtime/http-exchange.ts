@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { BodyTooLargeError, type HttpGetOptions, type HttpResponse } from '../framework/runtime.ts';
+import { tlsFailure } from './http-connector.ts';
 
 /** The size of a usual metrics page. */
 const INITIAL_BYTES = 32 * 1024;
@@ -84,7 +85,8 @@ export class HttpExchange implements Dispatcher.DispatchHandler {
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     const { url } = this.#options;
     // A failed connect to a name with several addresses has a code and no message.
-    const what = error.message || ('code' in error ? String(error.code) : error.name);
+    const what =
+      tlsFailure(error) ?? (error.message || ('code' in error ? String(error.code) : error.name));
     const named = what.includes(url.href)
       ? error
       : new Error(`${url.href}: ${what}`, { cause: error });

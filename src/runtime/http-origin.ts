@@ -1,23 +1,23 @@
 import { performance } from 'node:perf_hooks';
 import { Client, type Dispatcher } from 'undici';
-import type { HttpGetOptions, HttpResponse, Millis } from '../framework/runtime.ts';
+import type { HttpGetOptions, HttpResponse, HttpTls, Millis } from '../framework/runtime.ts';
+import { httpConnector } from './http-connector.ts';
 import { HttpExchange, ReusedBody } from './http-exchange.ts';
-
-/** After this long the next request connects again, which finds a restarted server. */
-const CONNECT_TIMEOUT_MS = 2000;
 
 /** One server: its connection, and the memory its answers are read into. */
 export class HttpOrigin {
   readonly #name: string;
   readonly #keepAliveMs: Millis;
+  readonly #tls: HttpTls | undefined;
   readonly #body = new ReusedBody();
   readonly #open = new Set<HttpExchange>();
   #client: Client;
   #usedAt: Millis = 0;
 
-  constructor(name: string, keepAliveMs: Millis) {
+  constructor(name: string, keepAliveMs: Millis, tls: HttpTls | undefined) {
     this.#name = name;
     this.#keepAliveMs = keepAliveMs;
+    this.#tls = tls;
     this.#client = this.#connect();
   }
 
@@ -81,7 +81,7 @@ export class HttpOrigin {
       headersTimeout: 0,
       bodyTimeout: 0,
       keepAliveTimeout: this.#keepAliveMs,
-      connect: { rejectUnauthorized: false, timeout: CONNECT_TIMEOUT_MS },
+      connect: httpConnector(this.#tls),
     });
   }
 }

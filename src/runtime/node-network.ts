@@ -4,6 +4,7 @@ import type {
   CallOptions,
   HttpGetOptions,
   HttpResponse,
+  HttpTls,
   MessageSocket,
   MessageSocketOptions,
   Millis,
@@ -34,7 +35,7 @@ interface NodeNetworkOptions {
 
 /**
  * HTTP without streams, over one kept-alive connection for each origin, GET requests one after
- * another. Certificates are not verified, as model servers have none that could be.
+ * another. Certificates are verified unless a request says otherwise.
  */
 export function createNodeNetwork({ idleMs = IDLE_MS }: NodeNetworkOptions = {}): NodeNetwork {
   const origins = new Origins(idleMs);
@@ -44,13 +45,14 @@ export function createNodeNetwork({ idleMs = IDLE_MS }: NodeNetworkOptions = {})
   return {
     get(url: URL, options: HttpGetOptions): Promise<HttpResponse> {
       if (closed) return Promise.reject(closedError(url));
-      return origins.of(url, '').get(url, options);
+      return origins.of(url, '', options.tls).get(url, options);
     },
     post(url: URL, body: Uint8Array, options: HttpGetOptions): Promise<HttpResponse> {
       if (closed) return Promise.reject(closedError(url));
-      let best = origins.of(url, ' post 0');
+      const { tls } = options;
+      let best = origins.of(url, ' post 0', tls);
       for (let lane = 1; lane < POST_CONNECTIONS && best.load > 0; lane++) {
-        const other = origins.of(url, ` post ${lane}`);
+        const other = origins.of(url, ` post ${lane}`, tls);
         if (other.load < best.load) best = other;
       }
       return best.post(url, body, options);
@@ -81,6 +83,7 @@ export function createNodeNetwork({ idleMs = IDLE_MS }: NodeNetworkOptions = {})
 /** One connection for each origin and lane, closed when it is unused for `idleMs`. */
 class Origins {
   readonly #byName = new Map<string, HttpOrigin>();
+  readonly #tlsNames = new WeakMap<HttpTls, string>();
   readonly #idleMs: Millis;
   readonly #sweep: NodeJS.Timeout;
 
@@ -89,14 +92,25 @@ class Origins {
     this.#sweep = setInterval(() => this.#closeIdle(), idleMs).unref();
   }
 
-  of(url: URL, lane: string): HttpOrigin {
-    const name = url.origin + lane;
+  of(url: URL, lane: string, tls: HttpTls | undefined): HttpOrigin {
+    const name = url.origin + lane + this.#tlsName(url, tls);
     let origin = this.#byName.get(name);
     if (origin === undefined) {
-      origin = new HttpOrigin(url.origin, this.#idleMs);
+      origin = new HttpOrigin(url.origin, this.#idleMs, tls);
       this.#byName.set(name, origin);
     }
     return origin;
+  }
+
+  /** Connections of one kind of verification do not serve requests of another. */
+  #tlsName(url: URL, tls: HttpTls | undefined): string {
+    if (tls === undefined || url.protocol !== 'https:') return '';
+    let name = this.#tlsNames.get(tls);
+    if (name === undefined) {
+      name = ` tls ${JSON.stringify(tls)}`;
+      this.#tlsNames.set(tls, name);
+    }
+    return name;
   }
 
   async close(): Promise<void> {

@@ -42,6 +42,7 @@ export class PrecisePrompts {
       deadlineMs: () => tokenizerOf(host.pool).deadlineMs,
       cacheBytesMax: CACHE_BYTES_MAX,
       address: (form) => this.#address(form),
+      tls: () => tokenizerOf(host.pool).tls,
     });
   }
 
@@ -95,13 +96,13 @@ export class PrecisePrompts {
 
   /** The configured server's render API, or else the tokenizer of each model server in turn. */
   #address(form: 'completion' | 'chat'): URL | undefined {
-    const { url } = tokenizerOf(this.#host.pool);
+    const { url, scheme } = tokenizerOf(this.#host.pool);
     if (url !== undefined) {
       const path = form === 'chat' ? 'chat/completions' : 'completions';
       return new URL(`${url.replace(/\/+$/, '')}/v1/${path}/render`);
     }
     const endpoint = this.#nextEndpoint();
-    return endpoint && new URL(`http://${endpoint.address}/tokenize`);
+    return endpoint && new URL(`${scheme}://${endpoint.address}/tokenize`);
   }
 
   #nextEndpoint(): Endpoint | undefined {

@@ -298,7 +298,10 @@ describe('metrics-data-source', () => {
     { scheme: 'ftp' },
     { port: 0 },
     { maxPageBytes: 100 },
-    { insecureSkipVerify: false },
+    { insecureSkipVerify: 'no' },
+    { caCertPath: '' },
+    { clientCertPath: '/a' },
+    { clientKeyPath: '/a' },
     { intervall: '50ms' },
   ])('refuses %j', (parameters) => {
     expect(() => metricsSource.config.parse(parameters)).toThrow();

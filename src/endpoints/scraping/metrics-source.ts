@@ -8,6 +8,7 @@ import {
 } from '../../framework/plugin.ts';
 import type { Random } from '../../framework/runtime.ts';
 import { duration } from '../../plugins/parameters/duration.ts';
+import { CLIENT_PAIR, hasClientPair, httpTlsFields } from '../../plugins/parameters/http-tls.ts';
 import { type MetricsConfig, Scraper } from './scraper.ts';
 
 const INTERVAL_MS = 50;
@@ -23,20 +24,17 @@ const millis = z.union(
   'must be a duration such as 50ms or 1s, or a number of milliseconds',
 );
 
-const config = z.strictObject({
-  scheme: z.enum(['http', 'https']).default('http'),
-  path: z.string().startsWith('/').default('/metrics'),
-  port: z.int().min(1).max(65_535).optional(),
-  interval: millis.pipe(z.number().min(INTERVAL_MS_MIN)).default(INTERVAL_MS),
-  timeout: millis.pipe(z.number().positive()).default(TIMEOUT_MS),
-  maxPageBytes: z.int().min(1024).max(PAGE_BYTES_MAX).default(PAGE_BYTES),
-  insecureSkipVerify: z
-    .literal(
-      true,
-      'certificates of scraped pages cannot be verified: leave it out, or set it to true',
-    )
-    .optional(),
-});
+const config = z
+  .strictObject({
+    scheme: z.enum(['http', 'https']).default('http'),
+    path: z.string().startsWith('/').default('/metrics'),
+    port: z.int().min(1).max(65_535).optional(),
+    interval: millis.pipe(z.number().min(INTERVAL_MS_MIN)).default(INTERVAL_MS),
+    timeout: millis.pipe(z.number().positive()).default(TIMEOUT_MS),
+    maxPageBytes: z.int().min(1024).max(PAGE_BYTES_MAX).default(PAGE_BYTES),
+    ...httpTlsFields,
+  })
+  .refine(hasClientPair, CLIENT_PAIR);
 
 /**
  * Scrapes each endpoint's metrics page at an interval, one scrape at a time, so that a slow one

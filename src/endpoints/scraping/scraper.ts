@@ -3,11 +3,13 @@ import { CACHE_CONFIG, CUSTOM_METRICS, LORA, STARTED_AT } from '../../framework/
 import type { DataSourceHost } from '../../framework/plugin.ts';
 import {
   BodyTooLargeError,
+  type HttpGetOptions,
   type HttpResponse,
   type Millis,
   type Random,
   type Timer,
 } from '../../framework/runtime.ts';
+import { type HttpTlsParameters, httpTlsOf } from '../../plugins/parameters/http-tls.ts';
 import { mappingsFor } from './core-metrics-extractor.ts';
 import { PageReader, type PageReading, type PageRefusal } from './page-reader.ts';
 import { type ScrapeErrors, type ScrapeFailure, scrapeErrorsOf } from './scrape-errors.ts';
@@ -24,7 +26,7 @@ const WORK_BYTES_PER_MS = 80 * 1024;
 /** The beginning of a page that a log line shows. */
 const BEGINNING_BYTES = 40;
 
-export interface MetricsConfig {
+export interface MetricsConfig extends HttpTlsParameters {
   readonly scheme: 'http' | 'https';
   readonly path: string;
   /** Undefined: the port of the endpoint. */
@@ -49,7 +51,7 @@ export class Scraper {
   readonly #random: Random;
   readonly #errors: ScrapeErrors;
   readonly #url: URL;
-  readonly #getOptions: { readonly timeoutMs: Millis; readonly bodyBytesMax: number };
+  readonly #getOptions: HttpGetOptions;
   #endpoint: Endpoint;
   /** The readers of all engines that are possible; once one finds its series, only that one. */
   #readers: readonly PageReader[] = [];
@@ -68,7 +70,8 @@ export class Scraper {
     this.#errors = scrapeErrorsOf(host.pool);
     this.#endpoint = endpoint;
     this.#url = scrapeUrl(config, endpoint.address);
-    this.#getOptions = { timeoutMs: config.timeout, bodyBytesMax: config.maxPageBytes };
+    const limits = { timeoutMs: config.timeout, bodyBytesMax: config.maxPageBytes };
+    this.#getOptions = config.scheme === 'https' ? { ...limits, tls: httpTlsOf(config) } : limits;
     // A timer, so that all data sources of the pool have started before the first page is read.
     this.#timer = host.runtime.clock.setTimer(0, this.#onTimer);
   }

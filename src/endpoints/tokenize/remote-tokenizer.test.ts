@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { HttpResponse } from '../../framework/runtime.ts';
+import type { HttpResponse, HttpTls } from '../../framework/runtime.ts';
 import type { NoTokensReason, Prompt } from '../../openai/read-prompt.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { SimulatedClock } from '../../runtime/simulated-clock.ts';
@@ -18,7 +18,16 @@ function json(value: unknown, status = 200): HttpResponse {
   return { status, body: new TextEncoder().encode(JSON.stringify(value)) };
 }
 
-function setUp({ cacheBytesMax = 10_000, url = new URL('http://a:1/tokenize') } = {}) {
+function setUp({
+  cacheBytesMax = 10_000,
+  url = new URL('http://a:1/tokenize'),
+  tls,
+}: {
+  cacheBytesMax?: number;
+  url?: URL;
+  tls?: HttpTls;
+} = {}) {
+  const asked: (HttpTls | undefined)[] = [];
   const clock = new SimulatedClock();
   const questions: { body: string; answer: (response: HttpResponse) => void; fail: () => void }[] =
     [];
@@ -28,20 +37,22 @@ function setUp({ cacheBytesMax = 10_000, url = new URL('http://a:1/tokenize') } 
       random: seededRandom(1),
       network: {
         get: () => Promise.reject(new Error('not asked')),
-        post: (_url, body) =>
+        post: (_url, body, options) =>
           new Promise((answer, reject) => {
+            asked.push(options.tls);
             const fail = (): void => reject(new Error('refused'));
             questions.push({ body: new TextDecoder().decode(body), answer, fail });
           }),
       },
     },
     address: () => url,
+    tls: () => tls,
     deadlineMs: () => 100,
     cacheBytesMax,
   });
   const answers: (Uint32Array | NoTokensReason)[] = [];
   const ask = (text: string) => tokenizer.tokens(prompt(text), (tokens) => answers.push(tokens));
-  return { clock, questions, tokenizer, answers, ask };
+  return { clock, questions, tokenizer, answers, ask, asked };
 }
 
 describe('a remote tokenizer', () => {
@@ -111,5 +122,12 @@ describe('a remote tokenizer', () => {
     expect(tokenizer.cacheBytes).toBeLessThanOrEqual(1000);
     expect(tokenizer.cacheBytes).toBeGreaterThan(800);
     expect(ask('1')).toBeUndefined();
+  });
+
+  it('[V29] asks over HTTPS as it is configured', () => {
+    const tls = { caPath: '/ca.pem' };
+    const { ask, asked } = setUp({ url: new URL('https://a:1/tokenize'), tls });
+    ask('a');
+    expect(asked).toEqual([tls]);
   });
 });

@@ -1,4 +1,4 @@
-import type { HttpResponse, Millis, Runtime, Timer } from '../../framework/runtime.ts';
+import type { HttpResponse, HttpTls, Millis, Runtime, Timer } from '../../framework/runtime.ts';
 import type { NoTokensReason, Prompt } from '../../openai/read-prompt.ts';
 import { TokenCache } from './token-cache.ts';
 
@@ -8,6 +8,8 @@ interface RemoteTokenizerOptions {
   readonly runtime: Runtime;
   /** The URL for the next request, such as `http://10.0.0.1:8000/tokenize`; undefined: none. */
   readonly address: (form: TextPrompt['form']) => URL | undefined;
+  /** How to reach an `https:` URL; without it the certificate is verified. */
+  readonly tls?: () => HttpTls | undefined;
   /** The longest that a request waits for its tokens. */
   readonly deadlineMs: () => Millis;
   /** Room for answers and their requests. */
@@ -102,7 +104,8 @@ export class RemoteTokenizer {
 
   #ask(url: URL, key: string, question: string): void {
     const { network } = this.#options.runtime;
-    const options = { timeoutMs: ANSWER_TIMEOUT_MS, bodyBytesMax: ANSWER_BYTES_MAX };
+    const tls = this.#options.tls?.();
+    const options = { timeoutMs: ANSWER_TIMEOUT_MS, bodyBytesMax: ANSWER_BYTES_MAX, tls };
     const answered = (tokens: Uint32Array | NoTokensReason): void => {
       const waiters = this.#asked.get(key) ?? new Set();
       this.#asked.delete(key);

@@ -4,12 +4,23 @@ import {
   defineDataSource,
   type EndpointWriter,
 } from '../../framework/plugin.ts';
-import type { Millis } from '../../framework/runtime.ts';
+import type { HttpTls, Millis } from '../../framework/runtime.ts';
 import { duration } from '../../plugins/parameters/duration.ts';
+import {
+  CLIENT_PAIR,
+  type HttpTlsParameters,
+  hasClientPair,
+  httpTlsFields,
+  httpTlsOf,
+} from '../../plugins/parameters/http-tls.ts';
 
 interface TokenizerChoice {
   /** A server with vLLM's render API; undefined: `/tokenize` of the pool's model servers. */
   readonly url: string | undefined;
+  /** Of the model servers, where they are asked. */
+  readonly scheme: 'http' | 'https';
+  /** For HTTPS to whichever is asked. */
+  readonly tls: HttpTls | undefined;
   readonly deadlineMs: Millis;
 }
 
@@ -17,7 +28,10 @@ interface TokenizerChoice {
 const DEADLINE_MS_DEFAULT: Millis = 100;
 
 interface TokenProducerConfig {
-  readonly vllm?: { readonly url: string; readonly timeout?: Millis | undefined } | undefined;
+  readonly vllm?:
+    | (HttpTlsParameters & { readonly url: string; readonly timeout?: Millis | undefined })
+    | undefined;
+  readonly modelServers?: (HttpTlsParameters & { readonly scheme: 'http' | 'https' }) | undefined;
 }
 
 const config = z.strictObject({
@@ -29,12 +43,24 @@ const config = z.strictObject({
       url: z.url().default('http://localhost:8000'),
       timeout: duration.optional(),
       mmTimeout: duration.optional(),
+      ...httpTlsFields,
     })
+    .refine(hasClientPair, CLIENT_PAIR)
+    .optional(),
+  /** How to reach `/tokenize` of the model servers, where there is no `vllm`. */
+  modelServers: z
+    .strictObject({ scheme: z.enum(['http', 'https']).default('http'), ...httpTlsFields })
+    .refine(hasClientPair, CLIENT_PAIR)
     .optional(),
   udsTokenizerConfig: z.record(z.string(), z.unknown()).optional(),
 });
 
-const DEFAULT: TokenizerChoice = { url: undefined, deadlineMs: DEADLINE_MS_DEFAULT };
+const DEFAULT: TokenizerChoice = {
+  url: undefined,
+  scheme: 'http',
+  tls: undefined,
+  deadlineMs: DEADLINE_MS_DEFAULT,
+};
 
 // By pool, as plugins that need tokens may start before or after the producer.
 const chosen = new WeakMap<EndpointWriter, TokenizerChoice>();
@@ -43,9 +69,12 @@ function tokenProducerOf(type: string): DataSourceDefinition {
   return defineDataSource<TokenProducerConfig>({
     type,
     config,
-    start({ vllm }, { pool }) {
+    start({ vllm, modelServers }, { pool }) {
       const { url, timeout: deadlineMs = DEADLINE_MS_DEFAULT } = vllm ?? {};
-      chosen.set(pool, { url, deadlineMs });
+      const { scheme = 'http' } = modelServers ?? {};
+      const parameters = vllm ?? modelServers;
+      const tls = parameters && httpTlsOf(parameters);
+      chosen.set(pool, { url, scheme, tls, deadlineMs });
       return { stop: () => void chosen.delete(pool) };
     },
   });
