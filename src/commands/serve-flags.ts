@@ -19,6 +19,8 @@ const WRITTEN_BYTES_MIN = 1024 * 1024;
 /** More than two of the health check intervals of Envoy in deploy/, which are 2 s. */
 const DRAIN_NOTICE_MS = 5_000;
 const DRAIN_TIMEOUT_MS = 30_000;
+/** 25 hours: longer than the longest limit of a request in deploy/envoy.yaml, which is a day. */
+const RESERVATION_AGE_MS_MAX = 90_000_000;
 const EXPLAIN_DECISIONS = 100_000;
 
 /** Flags that `startServe` takes as they are. */
@@ -34,6 +36,7 @@ type DirectFlag =
   | 'halfCloseAfterPick'
   | 'drainNoticeMs'
   | 'drainTimeoutMs'
+  | 'maxReservationAgeMs'
   | 'explainDecisions'
   | 'metricsMaxSeries'
   | 'metricsIdleMs'
@@ -150,6 +153,13 @@ function addDrainOptions(command: Command): Command {
         'health check intervals of the gateway',
       wholeNumber,
       DRAIN_NOTICE_MS,
+    )
+    .option(
+      '--max-reservation-age-ms <ms>',
+      'release the load of a request whose end was not reported after this long; more than your ' +
+        'gateway’s longest time limit; 0 for no limit',
+      wholeNumber,
+      RESERVATION_AGE_MS_MAX,
     )
     .option(
       '--drain-timeout-ms <ms>',

@@ -81,6 +81,20 @@ describe('routing', () => {
     expect(events).toEqual(['routed', 'first token', 'completed']);
   });
 
+  it.each([
+    { promptTokens: Number.NaN, completionTokens: 1, cachedTokens: undefined },
+    { promptTokens: 1, completionTokens: -1, cachedTokens: undefined },
+    { promptTokens: 1, completionTokens: 1e300, cachedTokens: undefined },
+    { promptTokens: 1, completionTokens: 1, cachedTokens: Number.POSITIVE_INFINITY },
+  ])('[V37] passes on no token counts that cannot be: %j', (usage) => {
+    const reported: unknown[] = [];
+    const onDone: Observer['onDone'] = (_routed, _at, _outcome, given) => reported.push(given);
+    const { picker } = setUp({ observers: [{ onDone }] });
+    const sound = { promptTokens: 2, completionTokens: 3, cachedTokens: 0 };
+    for (const each of [usage, sound]) picker.route(request()).done('completed', each);
+    expect(reported).toEqual([undefined, sound]);
+  });
+
   it('ends a response whose end is not seen when the engine model expects it, and not before', () => {
     const { clock, picker, inFlight } = setUp({ endpoints: 1 });
     const pick = picker.route({ ...request(), outputTokensMax: 100 }, { endSeen: false });

@@ -1,5 +1,4 @@
 import type { Endpoint } from '../framework/endpoint.ts';
-import type { PluginFault } from '../framework/error.ts';
 import type { Observer, ReplacementReport } from '../framework/plugin.ts';
 import type { InferenceRequest } from '../framework/request.ts';
 import type {
@@ -9,7 +8,7 @@ import type {
   RouteOptions,
   Router,
 } from '../framework/routing.ts';
-import type { Clock, Millis, Runtime } from '../framework/runtime.ts';
+import type { Millis } from '../framework/runtime.ts';
 import type { Decision, SchedulingContext } from '../framework/scheduling.ts';
 import { ActiveCores, type Challenger } from './active-cores.ts';
 import {
@@ -21,35 +20,18 @@ import {
   observedDecision,
   primaryOf,
 } from './cycle.ts';
+import type { EndpointPickerOptions } from './endpoint-picker-options.ts';
 import { EndpointPool } from './endpoint-pool.ts';
 import { EngineModel } from './engine-model/engine-model.ts';
 import { EventClock } from './event-clock.ts';
 import { PluginFaults } from './faults/plugin-faults.ts';
-import { Journal, type JournalSubscriber } from './journal.ts';
+import { Journal } from './journal.ts';
 import { Ledger } from './ledger.ts';
-import type { PluginWrap } from './plan/instantiate.ts';
+import { OpenReservations } from './open-reservations.ts';
 import type { PickerPlan } from './plan/picker-plan.ts';
 import { type ReserveParts, reserveRequest } from './reserved-request.ts';
 import { createSchedulingCore, type SchedulingCore } from './scheduling-core.ts';
 import { subsetOf } from './subset.ts';
-
-export interface EndpointPickerOptions {
-  readonly plan: PickerPlan;
-  readonly runtime: Runtime;
-  /** They receive everything that happens, in order, before the plugins. */
-  readonly subscribers?: readonly JournalSubscriber[];
-  /** Wraps each plugin where it is used, to measure it. */
-  readonly wrapPlugin?: PluginWrap;
-  /** Measures scheduling and waiting times; without it nothing is measured. */
-  readonly stopwatch?: Pick<Clock, 'now'>;
-  /** The real runtime for schedulers in other processes, where `runtime` is not real. */
-  readonly schedulerRuntime?: Runtime;
-  /**
-   * Called for the first failure of each call of each plugin and observer, and then at most once a
-   * minute. A failure costs no request: the plugin is left out where it failed.
-   */
-  readonly onFault?: ((fault: PluginFault) => void) | undefined;
-}
 
 /**
  * The decision core with running data sources: pool, ledger, plugins and scheduler, one synchronous
@@ -60,6 +42,8 @@ export class EndpointPicker implements Router, BookingRouter {
   /** What has failed so far. */
   readonly faults: PluginFaults;
   readonly ledger: Ledger = new Ledger();
+  /** The requests in flight, where they have a maximum age. */
+  readonly reservations: OpenReservations | undefined;
   readonly clock: EventClock;
   readonly #options: EndpointPickerOptions;
   readonly #journal: Journal;
@@ -82,7 +66,11 @@ export class EndpointPicker implements Router, BookingRouter {
     );
     this.#options = { ...options, runtime: { ...runtime, clock: this.clock } };
     const { pool, ledger, clock } = this;
-    this.#parts = { pool, ledger, clock, engineModel: this.#engineModel, faults };
+    this.reservations =
+      options.reservations &&
+      new OpenReservations({ ...options.reservations, clock: runtime.clock });
+    const [engineModel, open] = [this.#engineModel, this.reservations];
+    this.#parts = { pool, ledger, clock, engineModel, faults, open };
     this.pool.observeEndpoints(this.ledger);
     this.pool.observeEndpoints(this.#engineModel);
     for (const subscriber of subscribers) this.pool.observeEndpoints(subscriber);
@@ -131,6 +119,7 @@ export class EndpointPicker implements Router, BookingRouter {
 
   /** Stops the data sources. Requests in flight can still be reported. */
   stop(): void {
+    this.reservations?.stop();
     this.#cores.stop();
   }
 

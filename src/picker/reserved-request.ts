@@ -11,6 +11,7 @@ import type { EngineModel } from './engine-model/engine-model.ts';
 import type { EventClock } from './event-clock.ts';
 import type { PluginFaults } from './faults/plugin-faults.ts';
 import type { Ledger, Reservation } from './ledger.ts';
+import type { OpenReservation, OpenReservations } from './open-reservations.ts';
 import type { Ending, RequestObservers } from './request-observers.ts';
 import { reserve } from './reserve.ts';
 
@@ -23,12 +24,15 @@ export interface ReservedRequestParts {
   readonly pool: EndpointPool;
   readonly clock: EventClock;
   readonly faults: PluginFaults;
+  /** Undefined where reservations are kept until they are released, however old they are. */
+  readonly open: OpenReservations | undefined;
   readonly observers: RequestObservers;
   readonly responseHeaderPlugins: readonly ResponseHeaderPlugin[];
 }
 
 /** The parts of a picker that reservations need. */
-export interface ReserveParts extends Pick<ReservedRequestParts, 'pool' | 'clock' | 'faults'> {
+export interface ReserveParts
+  extends Pick<ReservedRequestParts, 'pool' | 'clock' | 'faults' | 'open'> {
   readonly ledger: Ledger;
   readonly engineModel: EngineModel;
 }
@@ -59,11 +63,12 @@ export function reserveRequest(
     responseHeaderPlugins: generation.responseHeaderPlugins,
   });
   if (!seen) reserved.expectPrefill(ttftMs);
+  parts.open?.add(reserved);
   return reserved;
 }
 
 /** One routed request. Calls after `done`, and a second first token, have no effect. */
-export class ReservedRequest implements RoutedRequest {
+export class ReservedRequest implements RoutedRequest, OpenReservation {
   readonly #parts: ReservedRequestParts;
   #prefillTimer: Timer | undefined;
   #firstTokenSeen = false;
@@ -76,6 +81,10 @@ export class ReservedRequest implements RoutedRequest {
     this.#parts = parts;
     this.#servedBy = parts.routed.endpoint;
     parts.observers.routed(parts.routed);
+  }
+
+  get at(): Millis {
+    return this.#parts.routed.at;
   }
 
   get request(): InferenceRequest {
@@ -159,14 +168,22 @@ export class ReservedRequest implements RoutedRequest {
   done(outcome: Outcome, usage?: Usage, responseBytes?: number): void {
     if (this.#ended) return;
     this.#ended = true;
-    const { clock, endsAt, observers, routed } = this.#parts;
-    const ending = { outcome, usage, responseBytes };
+    const { clock, endsAt, observers, routed, open } = this.#parts;
+    open?.delete(this);
+    const ending = { outcome, usage: usage && credible(usage), responseBytes };
     const at = clock.begin();
     observers.ended(routed, at, ending);
     const leftMs = outcome === 'completed' ? (endsAt ?? 0) - at : 0;
-    if (leftMs > 0) clock.setTimer(leftMs, () => this.#settle(ending));
+    // What is predicted has a limit, too: nothing else would release the reservation.
+    const waitMs = Math.min(leftMs, open?.maxAgeMs ?? leftMs);
+    if (leftMs > 0) clock.setTimer(waitMs, () => this.#settle(ending));
     else this.#settle(ending);
     clock.end();
+  }
+
+  /** The stream that would report the end is lost: its gateway has vanished, or never ended it. */
+  expire(): void {
+    this.done('aborted');
   }
 
   /** The proxy may have used a fallback or an endpoint that was not named. */
@@ -187,4 +204,16 @@ export class ReservedRequest implements RoutedRequest {
     reservation.release();
     observers.done(routed, clock.now(), ending);
   }
+}
+
+/** More than the tokens of any context; sums of counts stay exact far beyond it. */
+const COUNTED_TOKENS_MAX = 100_000_000;
+
+/** The usage that a server reports, unless one of its counts cannot be a number of tokens. */
+function credible(usage: Usage): Usage | undefined {
+  const { promptTokens, completionTokens, cachedTokens = 0 } = usage;
+  const counts = (tokens: number): boolean => tokens >= 0 && tokens <= COUNTED_TOKENS_MAX;
+  return counts(promptTokens) && counts(completionTokens) && counts(cachedTokens)
+    ? usage
+    : undefined;
 }

@@ -44,6 +44,8 @@ export interface ServeOptions extends AdminAccessOptions, TlsOptions {
   /** After SIGTERM, requests are accepted for so long, while health says NOT_SERVING. */
   readonly drainNoticeMs: number;
   readonly drainTimeoutMs: number;
+  /** A reservation that is still open at this age is released; without it, or at 0, none is. */
+  readonly maxReservationAgeMs?: number | undefined;
   readonly limits: ServerLimits;
   readonly seed: number | undefined;
   /** Where to write a capture, and how much at most; undefined writes none. */

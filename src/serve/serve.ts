@@ -11,7 +11,10 @@ import { type ExtProcServer, startExtProcServer } from '../extproc/server/server
 import type { Endpoint } from '../framework/endpoint.ts';
 import type { Clock } from '../framework/runtime.ts';
 import { DecisionRecorder } from '../journal/explain/decision-recorder.ts';
-import { registerFaultMetrics } from '../journal/metrics/fault-metrics.ts';
+import {
+  registerExpiredReservations,
+  registerFaultMetrics,
+} from '../journal/metrics/fault-metrics.ts';
 import { PickerMetrics } from '../journal/metrics/metrics.ts';
 import { registerPoolMetrics, registerScrapeFailures } from '../journal/metrics/pool-metrics.ts';
 import { kvEventCounters } from '../journal/metrics/refusal-metrics.ts';
@@ -150,6 +153,7 @@ function registerPool(
 ): void {
   const { registry } = metrics;
   registerFaultMetrics(registry, picker.faults);
+  registerExpiredReservations(registry, () => picker.reservations?.expired ?? 0);
   const snapshot = (): readonly Endpoint[] => picker.pool.snapshot();
   registerPoolMetrics({ registry, poolName, snapshot, inFlight: picker.ledger, clock });
   metrics.observePrefixIndexes(picker.observers(), snapshot);

@@ -5,6 +5,7 @@ import { countPolls, type PickerMetrics } from '../journal/metrics/metrics.ts';
 import { metricsSubscriber } from '../journal/metrics/metrics-subscriber.ts';
 import { timedPlugins } from '../journal/metrics/timed-plugins.ts';
 import { EndpointPicker } from '../picker/endpoint-picker.ts';
+import type { EndpointPickerOptions } from '../picker/endpoint-picker-options.ts';
 import type { RealRuntime } from '../runtime/real-runtime.ts';
 import type { PromotionControl } from './promotion-control.ts';
 import type { ServeOptions } from './serve-options.ts';
@@ -26,9 +27,10 @@ export interface StartedPicker {
 
 /** Starts the decision core with the real clock and network, and its subscribers. */
 export function startPicker(
-  { plan, capture: captured, shadows = [], shadowPlans, log }: ServeOptions,
+  options: ServeOptions,
   { seed, runtime, metrics, recorder, promotionControl }: StartPickerParts,
 ): StartedPicker {
+  const { plan, capture: captured, shadows = [], shadowPlans, log } = options;
   const start = (capture?: CaptureRecorder): EndpointPicker =>
     new EndpointPicker({
       plan,
@@ -46,10 +48,25 @@ export function startPicker(
       wrapPlugin: timedPlugins(metrics, runtime.clock),
       stopwatch: runtime.clock,
       schedulerRuntime: runtime,
+      reservations: reservationsOf(options),
       onFault: ({ error, ...fault }) =>
         log.error({ ...fault, err: error }, 'a plugin failed; requests go on without it'),
     });
   if (captured === undefined && shadows.length === 0)
     return { picker: start(), capture: undefined };
   return startCapture({ plan, shadows: shadowPlans, seed }, start);
+}
+
+/** Undefined where reservations have no maximum age. */
+function reservationsOf({
+  maxReservationAgeMs: maxAgeMs = 0,
+  log,
+}: ServeOptions): EndpointPickerOptions['reservations'] {
+  if (maxAgeMs === 0) return undefined;
+  const onExpired = (released: number): void =>
+    log.warn(
+      { released, maxReservationAgeMs: maxAgeMs },
+      'released the load of requests whose end was not reported: their gateways may have vanished',
+    );
+  return { maxAgeMs, onExpired };
 }

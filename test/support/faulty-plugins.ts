@@ -28,7 +28,8 @@ import type {
 } from '../../src/framework/scheduling.ts';
 import { type CycleKey, cycleKey } from '../../src/framework/scheduling.ts';
 import { withoutNetwork } from '../../src/library/create-picker.ts';
-import { EndpointPicker, type EndpointPickerOptions } from '../../src/picker/endpoint-picker.ts';
+import { EndpointPicker } from '../../src/picker/endpoint-picker.ts';
+import type { EndpointPickerOptions } from '../../src/picker/endpoint-picker-options.ts';
 import type { PickerPlan } from '../../src/picker/plan/picker-plan.ts';
 import { makeRuntime } from '../makers.ts';
 

@@ -145,4 +145,25 @@ describe('EngineModel', () => {
       expect(Number.isFinite(value)).toBe(true);
     }
   });
+
+  it.each([0, 3_600_000, Number.MAX_SAFE_INTEGER])(
+    '[V37] lets one first token after %d ms change no prediction by a third',
+    (ttftMs) => {
+      const pool = makePool([{}, {}, {}, {}]);
+      const model = new EngineModel();
+      teach(model, pool, [H100, H100, H100, H100], 100);
+      const load = { requests: 20, pendingPrefillTokens: 1000, contextTokens: 30_000 };
+      const predicted = (): readonly number[] =>
+        pool.map((endpoint) => predictedTtftMs(load, 1000, model.stepTime(endpoint)));
+      const before = predicted();
+      const [first] = pool;
+      if (first === undefined) throw new Error('no endpoint');
+      const routed = makeRouted(first, { request: makeRequest({ promptTokens: 1000 }), load });
+      model.onFirstToken(routed, routed.at + ttftMs);
+      predicted().forEach((after, at) => {
+        expect(after / (before[at] ?? 0)).toBeGreaterThan(2 / 3);
+        expect(after / (before[at] ?? 0)).toBeLessThan(4 / 3);
+      });
+    },
+  );
 });

@@ -48,6 +48,39 @@ describe('OutputLength', () => {
     expect(lengths.expected(makeRequest({ model: 'm' }))).toBeGreaterThan(750);
   });
 
+  it.each([1_000_000, 9_007_199_254_740_991])(
+    '[V37] lets one answer of a claimed %i tokens move what is expected of others little',
+    (claimed) => {
+      const lengths = new OutputLength();
+      answered(lengths, { model: 'm' }, 250, 200);
+      const [own, other] = [makeRequest({ model: 'm' }), makeRequest({ model: 'other' })];
+      const before = [lengths.expected(own), lengths.expected(other)];
+      answered(lengths, { model: 'm' }, claimed, 1);
+      expect(lengths.expected(own)).toBeLessThan(1.2 * (before[0] ?? 0));
+      expect(lengths.expected(other)).toBeLessThan(1.2 * (before[1] ?? 0));
+    },
+  );
+
+  it('[V37] counts no answer as longer than its own limit', () => {
+    const lengths = new OutputLength();
+    const routed = makeRouted(endpoint, { request: makeRequest({ outputTokensMax: 16 }) });
+    const usage = { promptTokens: 10, completionTokens: 100_000, cachedTokens: undefined };
+    for (let n = 0; n < 500; n++) lengths.onDone(routed, NOW, 'completed', usage);
+    expect(lengths.expected(makeRequest())).toBeLessThan(30);
+  });
+
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, -1])('[V37] learns nothing from %d', (claimed) => {
+    const lengths = new OutputLength();
+    answered(lengths, { model: 'm' }, claimed, 3);
+    expect(lengths.expected(makeRequest({ model: 'm' }))).toBe(256);
+  });
+
+  it('[V37] follows a model with answers of 30,000 tokens within 20 of them', () => {
+    const lengths = new OutputLength();
+    answered(lengths, { model: 'm' }, 30_000, 20);
+    expect(lengths.expected(makeRequest({ model: 'm' }))).toBeGreaterThan(15_000);
+  });
+
   it('learns nothing from failures', () => {
     const lengths = new OutputLength();
     const usage = { promptTokens: 1, completionTokens: 9999, cachedTokens: undefined };

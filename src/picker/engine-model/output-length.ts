@@ -9,6 +9,14 @@ const WEIGHT = 0.01;
 const COMMON_ANSWERS = 10;
 /** Combinations of model and objective that are kept: the most recently used. */
 const KINDS_MAX = 1000;
+/**
+ * An answer counts as at most so many times what was expected, or the prior where that is more. A
+ * model whose answers are longer than that is still followed, within a few answers; one false count
+ * moves the mean of all by less than a sixth.
+ */
+const OUTLIER_FACTOR = 16;
+/** Longer than the longest answer that models give: a server that claims more is wrong. */
+const ANSWER_TOKENS_MAX = 131_072;
 
 interface Kind {
   mean: number;
@@ -26,19 +34,18 @@ export class OutputLength implements RequestObserver {
 
   /** Expected output tokens of a request; the client's cap where that is lower. */
   expected(request: InferenceRequest): number {
-    const kind = this.#kinds.get(kindOf(request));
-    const answers = kind?.answers ?? 0;
-    const common = COMMON_ANSWERS * this.#mean;
-    const mean = (common + answers * (kind?.mean ?? 0)) / (COMMON_ANSWERS + answers);
+    const mean = this.#expectedOf(this.#kinds.get(kindOf(request)));
     return Math.min(mean, request.outputTokensMax ?? Number.POSITIVE_INFINITY);
   }
 
   onDone({ request }: Routed, _at: number, outcome: Outcome, usage: Usage | undefined): void {
     if (outcome !== 'completed' || usage === undefined) return;
-    const tokens = usage.completionTokens;
-    this.#mean += WEIGHT * (tokens - this.#mean);
     const key = kindOf(request);
-    const kind = this.#kinds.get(key) ?? { mean: 0, answers: 0 };
+    const known = this.#kinds.get(key);
+    const tokens = this.#counted(usage.completionTokens, request, known);
+    if (tokens === undefined) return;
+    this.#mean += WEIGHT * (tokens - this.#mean);
+    const kind = known ?? { mean: 0, answers: 0 };
     kind.answers = Math.min(kind.answers + 1, 1 / WEIGHT);
     // First a plain mean, then an exponential one.
     kind.mean += (tokens - kind.mean) / kind.answers;
@@ -47,6 +54,23 @@ export class OutputLength implements RequestObserver {
     if (this.#kinds.size <= KINDS_MAX) return;
     const [oldest = ''] = this.#kinds.keys();
     this.#kinds.delete(oldest);
+  }
+
+  #expectedOf(kind: Kind | undefined): number {
+    const answers = kind?.answers ?? 0;
+    const common = COMMON_ANSWERS * this.#mean;
+    return (common + answers * (kind?.mean ?? 0)) / (COMMON_ANSWERS + answers);
+  }
+
+  /** What an answer counts as; undefined where the server's count is no number of tokens. */
+  #counted(
+    tokens: number,
+    { outputTokensMax = ANSWER_TOKENS_MAX }: InferenceRequest,
+    kind: Kind | undefined,
+  ): number | undefined {
+    if (!(tokens >= 0 && tokens < Number.POSITIVE_INFINITY)) return undefined;
+    const expected = Math.max(OUTPUT_TOKENS_PRIOR, this.#expectedOf(kind));
+    return Math.min(tokens, outputTokensMax, ANSWER_TOKENS_MAX, OUTLIER_FACTOR * expected);
   }
 }
 

@@ -1,0 +1,26 @@
+import type { PluginFault } from '../framework/error.ts';
+import type { Clock, Runtime } from '../framework/runtime.ts';
+import type { JournalSubscriber } from './journal.ts';
+import type { OpenReservationsOptions } from './open-reservations.ts';
+import type { PluginWrap } from './plan/instantiate.ts';
+import type { PickerPlan } from './plan/picker-plan.ts';
+
+export interface EndpointPickerOptions {
+  readonly plan: PickerPlan;
+  readonly runtime: Runtime;
+  /** They receive everything that happens, in order, before the plugins. */
+  readonly subscribers?: readonly JournalSubscriber[];
+  /** Wraps each plugin where it is used, to measure it. */
+  readonly wrapPlugin?: PluginWrap;
+  /** Measures scheduling and waiting times; without it nothing is measured. */
+  readonly stopwatch?: Pick<Clock, 'now'>;
+  /** The real runtime for schedulers in other processes, where `runtime` is not real. */
+  readonly schedulerRuntime?: Runtime;
+  /** Releases reservations that are still open at an age; without it they are kept. */
+  readonly reservations?: Omit<OpenReservationsOptions, 'clock'> | undefined;
+  /**
+   * Called for the first failure of each call of each plugin and observer, and then at most once a
+   * minute. A failure costs no request: the plugin is left out where it failed.
+   */
+  readonly onFault?: ((fault: PluginFault) => void) | undefined;
+}
