@@ -25,7 +25,7 @@ export default defineConfig({
     // The machines have two cores, and a test with Envoy uses more than one.
     maxWorkers: 2,
     // Against tests that hang; other work on the machine makes every test several times slower.
-    testTimeout: long ? 600_000 : 120_000,
+    testTimeout: long ? 600_000 : 300_000,
     // The first hook that needs Envoy downloads it.
     hookTimeout: 300_000,
     teardownTimeout: 10_000,

@@ -138,5 +138,5 @@ describe.skipIf(binary === undefined)('a configuration mounted as a ConfigMap', 
       () => stack.inFlight(),
       (count) => count === 0,
     );
-  }, 120_000);
+  });
 });

@@ -71,7 +71,7 @@ describe.skipIf(binary === undefined).each(MODES)(
       agent.destroy();
       expect([...statuses]).toEqual([[200, 5000]]);
       await eventually(stack.inFlight, (count) => count === 0);
-    }, 120_000);
+    });
 
     it.each([400_000, 8_000_000])('delivers a prompt of %d bytes byte for byte', async (size) => {
       const body = chat(

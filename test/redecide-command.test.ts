@@ -113,7 +113,7 @@ async function redecided(captured: string, ...args: readonly string[]): Promise<
 }
 
 // Each test starts processes, on machines that may be busy.
-describe('pointsman redecide', { timeout: 120_000 }, () => {
+describe('pointsman redecide', () => {
   it('decides each run of a restarted picker by its own configuration, and says how many there are', async () => {
     expect(await redecided(capture)).toMatchObject({
       runs: 2,

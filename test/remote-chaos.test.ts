@@ -29,7 +29,6 @@ interface Described {
 
 describe.skipIf(binary === undefined || example === undefined)(
   'a scheduler in another process, behind a real Envoy',
-  { timeout: 300_000 },
   () => {
     const folder = mkdtempSync(join(tmpdir(), 'pointsman-remote-'));
     const address = `unix:${join(folder, 'scheduler.sock')}`;

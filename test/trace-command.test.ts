@@ -35,7 +35,7 @@ const simulated = (trace: string, ...more: readonly string[]): unknown => {
 };
 
 // Each test starts processes, on machines that may be busy.
-describe('pointsman trace convert', { timeout: 120_000 }, () => {
+describe('pointsman trace convert', () => {
   it('writes a trace whose simulation has exactly the same figures, in every compression', () => {
     const before = simulated(slice);
     expect(convert(slice, 'own.jsonl.zst')).toMatchObject({ repaired: 0, notes: [], lost: [] });

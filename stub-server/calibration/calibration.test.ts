@@ -24,7 +24,7 @@ const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + Math.abs(value), 0) / values.length;
 
 // A fit is ten seconds of a processor's work, and this one may be shared.
-describe('calibration against vLLM 0.11 on an H100', { timeout: 180_000 }, () => {
+describe('calibration against vLLM 0.11 on an H100', { timeout: 900_000 }, () => {
   it.for([
     ['base', 'prefix'],
     ['prefix', 'base'],

@@ -1,0 +1,61 @@
+import { openSync, writeSync } from 'node:fs';
+import { seededRandom } from '../../src/runtime/seeded-random.ts';
+import { Mutator } from './mutate.ts';
+import { targetNamed } from './targets.ts';
+
+/** What the process gets as its argument, in JSON. */
+export interface FuzzWork {
+  readonly target: string;
+  readonly seed: number;
+  /** Ends after so many cases or so much time, whichever is first. */
+  readonly cases: number;
+  readonly forMs: number;
+  /**
+   * File for the number of cases done, the length of the input at work, and its bytes: what is left
+   * of a process that hangs or is out of memory.
+   */
+  readonly notePath: string;
+}
+
+/** What the process sends when it has ended its work. */
+export interface FuzzResult {
+  readonly cases: number;
+  readonly outcomes: number;
+  /** `input` in base64. */
+  readonly failure: { readonly input: string; readonly error: string } | undefined;
+}
+
+/** Bytes before the input in the note. */
+export const NOTE_HEAD_BYTES = 16;
+
+/** How often the time is read. */
+const CASES_PER_LOOK = 16;
+
+function work({ target: name, seed, cases, forMs, notePath }: FuzzWork): FuzzResult {
+  const target = targetNamed(name);
+  const mutator = new Mutator(target, seededRandom(seed).fork(name));
+  const note = openSync(notePath, 'w');
+  const head = Buffer.alloc(NOTE_HEAD_BYTES);
+  const endAt = performance.now() + forMs;
+  for (let done = 0; done < cases; done++) {
+    if (done % CASES_PER_LOOK === 0 && performance.now() > endAt) {
+      return { cases: done, outcomes: mutator.outcomes, failure: undefined };
+    }
+    const input = mutator.next();
+    head.writeDoubleLE(done, 0);
+    head.writeDoubleLE(input.length, 8);
+    writeSync(note, Buffer.concat([head, input]), 0, undefined, 0);
+    try {
+      mutator.learn(input, target.run(input));
+    } catch (error) {
+      const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      const failure = { input: Buffer.from(input).toString('base64'), error: text };
+      return { cases: done + 1, outcomes: mutator.outcomes, failure };
+    }
+  }
+  return { cases, outcomes: mutator.outcomes, failure: undefined };
+}
+
+if (process.argv[1] === import.meta.filename) {
+  process.send?.(work(JSON.parse(process.argv[2] ?? '') as FuzzWork), () => process.exit());
+}

@@ -1,0 +1,29 @@
+import type { FuzzTarget } from './target.ts';
+import { capture } from './targets/capture.ts';
+import { config } from './targets/config.ts';
+import { extProc } from './targets/ext-proc.ts';
+import { jsonBody } from './targets/json-body.ts';
+import { prometheus } from './targets/prometheus.ts';
+import { remoteAnswers } from './targets/remote-answers.ts';
+import { session } from './targets/session.ts';
+import { trace } from './targets/trace.ts';
+
+export const FUZZ_TARGETS: readonly FuzzTarget[] = [
+  extProc,
+  session,
+  jsonBody,
+  prometheus,
+  config,
+  capture,
+  trace,
+  remoteAnswers,
+];
+
+/** Throws for an unknown name. */
+export function targetNamed(name: string): FuzzTarget {
+  const found = FUZZ_TARGETS.find((target) => target.name === name);
+  if (found !== undefined) return found;
+  throw new Error(
+    `--target is ${name}; the targets are ${FUZZ_TARGETS.map((each) => each.name).join(', ')}`,
+  );
+}
