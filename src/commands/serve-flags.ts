@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { DEFAULT_LIMITS, type ServerLimits } from '../extproc/server/server-limits.ts';
+import { LOOP_DELAY_MAX_MS } from '../journal/metrics/loop-watchdog.ts';
 import { IDLE_MS, LINES_MAX } from '../journal/metrics/series-limit.ts';
 import type { ShadowData } from '../lab/shadow/shadow-data.ts';
 import type { ServeOptions } from '../serve/serve-options.ts';
@@ -40,6 +41,7 @@ type DirectFlag =
   | 'explainDecisions'
   | 'metricsMaxSeries'
   | 'metricsIdleMs'
+  | 'loopDelayMaxMs'
   | 'seed';
 
 export interface ServeFlags extends AccessFlags, Pick<ServeOptions, DirectFlag>, ServerLimits {
@@ -263,6 +265,12 @@ function addRecordingOptions(command: Command): Command {
       'drop such lines when nothing has used them for this long',
       atLeastOne,
       IDLE_MS,
+    )
+    .option(
+      '--loop-delay-max-ms <ms>',
+      'degraded while the event loop is later than this at p99 over 5 seconds; 0 never is',
+      wholeNumber,
+      LOOP_DELAY_MAX_MS,
     )
     .option(
       '--explain-decisions <n>',

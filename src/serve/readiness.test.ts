@@ -57,6 +57,15 @@ describe('readiness', () => {
     });
   });
 
+  it('[V79] is degraded while the event loop is late', () => {
+    const process = { trouble: () => 'the event loop is 150 ms late' };
+    expect(stateOf(poolOf(1, 0), { process })).toMatchObject({
+      ok: true,
+      state: 'degraded',
+      reasons: ['the event loop is 150 ms late'],
+    });
+  });
+
   it.each([
     [7, 1],
     [0, 8],

@@ -6,6 +6,7 @@ import type { EndpointPool } from '../picker/endpoint-pool.ts';
 import type { Readiness } from './admin/admin-server.ts';
 import type { ConfigReload } from './config-reload.ts';
 import type { LeaderElection } from './election/leader-election.ts';
+import type { ProcessWatch } from './watch-process.ts';
 
 export interface ReadinessParts {
   readonly picker: { readonly pool: EndpointPool };
@@ -16,6 +17,7 @@ export interface ReadinessParts {
   readonly kubernetes:
     | Pick<KubernetesDiscovery, 'synced' | 'ageMs' | 'troubles' | 'groups' | 'rulesSynced'>
     | undefined;
+  readonly process?: Pick<ProcessWatch, 'trouble'> | undefined;
   readonly election: Pick<LeaderElection, 'leading' | 'holder' | 'trouble'> | undefined;
 }
 
@@ -74,10 +76,12 @@ function whyNotReady(
 }
 
 function whyDegraded(
-  { discovery, kubernetes, reload, election }: ReadinessParts,
+  { discovery, kubernetes, reload, election, process }: ReadinessParts,
   { endpoints, fresh }: Numbers,
 ): readonly string[] {
+  const late = process?.trouble();
   return [
+    ...(late === undefined ? [] : [late]),
     ...(fresh < endpoints ? [`${fresh} of ${endpoints} endpoints have a fresh sample`] : []),
     ...(discovery?.lastError() === undefined ? [] : ['the endpoints file is refused']),
     ...(reload?.lastError() === undefined ? [] : ['the configuration file is refused']),

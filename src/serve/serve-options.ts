@@ -38,6 +38,8 @@ export interface ServeOptions extends AdminAccessOptions, TlsOptions {
   /** The most lines of the metrics page with labels of clients, and when unused ones are dropped. */
   readonly metricsMaxSeries?: number | undefined;
   readonly metricsIdleMs?: Millis | undefined;
+  /** The picker is degraded while the event loop is later than this (p99); 0 for never. */
+  readonly loopDelayMaxMs?: Millis | undefined;
   readonly bodyBytesMax: number;
   readonly earlyPickBytes: number;
   readonly halfCloseAfterPick: boolean;

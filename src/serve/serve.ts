@@ -43,6 +43,7 @@ import { readiness } from './readiness.ts';
 import type { ServeOptions, Serving } from './serve-options.ts';
 import { startPicker } from './start-picker.ts';
 import { startTls } from './tls/start-tls.ts';
+import { type ProcessWatch, watchProcess } from './watch-process.ts';
 import { openShadowLog, startCaptureWriter, startShadows, stopWatchers } from './watchers.ts';
 
 /** Starts all parts of a serving picker. Throws ConfigError for files that cannot be used. */
@@ -51,7 +52,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   for (const warning of plan.warnings) log.warn({ warning }, 'configuration');
   const seed = options.seed ?? randomInt(2 ** 31);
   const runtime = createRealRuntime({ seed });
-  const metrics = metricsOf(options, runtime.clock);
+  const { metrics, process } = metricsOf(options, runtime.clock);
   const tls = await startTls(options, { registry: metrics.registry, clock: runtime.clock, log });
   const recorder = recorderOf(options, runtime.clock);
   const promotionControl = promotionControlOf(options, runtime);
@@ -71,7 +72,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   );
   const election = electionOf(options, { metrics, runtime, server });
   const reload = reloadOf(options, { picker, metrics });
-  const observers = { recorder, shadows, promotion };
+  const observers = { recorder, shadows, promotion, process };
   const followers = { discovery, kubernetes, election, reload };
   const drain = new Drain(options, server);
   const parts = { picker, metrics, runtime, rules, server, drain, ...observers, ...followers };
@@ -90,7 +91,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
       kubernetes?.stop();
       promotion?.stop();
       picker.stop();
-      await stopWatchers({ capture, shadows, shadowLog });
+      await stopWatchers({ capture, shadows, shadowLog, process });
       await admin.stop();
       await tls.stop();
       await runtime.network.close();
@@ -106,6 +107,7 @@ interface ServingParts {
   readonly rules: RequestRules;
   readonly server: ExtProcServer;
   readonly drain: Drain;
+  readonly process: ProcessWatch;
   readonly shadows: readonly Shadow[];
   readonly promotion: Promotion | undefined;
   readonly discovery: Discovery | undefined;
@@ -166,8 +168,10 @@ function registerPool(
   logEventTroubles(picker.pool, log, kvEventCounters(registry, DROP_REASONS));
 }
 
-function metricsOf({ metricsMaxSeries, metricsIdleMs }: ServeOptions, clock: Clock): PickerMetrics {
-  return new PickerMetrics({ linesMax: metricsMaxSeries, idleMs: metricsIdleMs, clock });
+function metricsOf(options: ServeOptions, clock: Clock): Pick<ServingParts, 'metrics' | 'process'> {
+  const { metricsMaxSeries: linesMax, metricsIdleMs: idleMs } = options;
+  const metrics = new PickerMetrics({ linesMax, idleMs, clock });
+  return { metrics, process: watchProcess(options, { registry: metrics.registry, clock }) };
 }
 
 function promotionControlOf(

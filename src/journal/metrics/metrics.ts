@@ -37,7 +37,6 @@ const UNKNOWN_BUILD: BuildInfo = { commit: 'unknown', buildRef: 'unknown' };
 
 /** The reference's names, so that dashboards carry over; a registry for each picker. */
 export class PickerMetrics {
-  /** prom-client's `collectDefaultMetrics({ register: registry })` adds the process's metrics. */
   readonly registry: Registry = new Registry();
   readonly requests: RequestSeriesTable;
   readonly decisions: DecisionFamilies;

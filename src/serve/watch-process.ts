@@ -1,0 +1,34 @@
+import { collectDefaultMetrics, type Registry } from 'prom-client';
+import type { Clock } from '../framework/runtime.ts';
+import { LOOP_DELAY_MAX_MS, LoopWatchdog } from '../journal/metrics/loop-watchdog.ts';
+import { measureLoopDelay } from '../runtime/loop-delay.ts';
+import type { ServeOptions } from './serve-options.ts';
+
+export interface ProcessWatch {
+  /** Why the picker is degraded, as a sentence; undefined for no reason. */
+  trouble(): string | undefined;
+  stop(): void;
+}
+
+/** Puts the process on the metrics page: CPU, memory, files, garbage collection, the event loop. */
+export function watchProcess(
+  { loopDelayMaxMs = LOOP_DELAY_MAX_MS, log }: Pick<ServeOptions, 'loopDelayMaxMs' | 'log'>,
+  { registry, clock }: { readonly registry: Registry; readonly clock: Clock },
+): ProcessWatch {
+  collectDefaultMetrics({ register: registry });
+  const delay = measureLoopDelay();
+  const watchdog = new LoopWatchdog({
+    delayMaxMs: loopDelayMaxMs,
+    read: () => delay.read(),
+    clock,
+    registry,
+    log,
+  });
+  return {
+    trouble: () => watchdog.trouble(),
+    stop: () => {
+      watchdog.stop();
+      delay.stop();
+    },
+  };
+}
