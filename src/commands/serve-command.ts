@@ -6,12 +6,15 @@ import { ConfigError } from '../framework/error.ts';
 import { shadowFrom } from '../lab/shadow/shadow-data.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import { createLog, type Log } from '../runtime/log.ts';
-import { untilSignal } from '../runtime/process-end.ts';
+import { exitAtLatest, untilSignal, untilUncaught } from '../runtime/process-end.ts';
 import { readPromotionRule } from '../serve/promotion-control.ts';
 import { startServe } from '../serve/serve.ts';
 import type { ServeOptions } from '../serve/serve-options.ts';
 import { loadKubeconfig } from './load-kubeconfig.ts';
 import { addServeOptions, type ServeFlags } from './serve-flags.ts';
+
+/** What stopping takes at most beside the drain. */
+const STOP_MS = 5000;
 
 /** `pointsman serve`: runs the picker until SIGINT or SIGTERM. */
 export function serveCommand(): Command {
@@ -28,11 +31,18 @@ async function serve(flags: ServeFlags): Promise<void> {
   if (flags.json) {
     process.stdout.write(`${JSON.stringify({ extProcPort, healthPort, metricsPort })}\n`);
   }
-  const signal = await untilSignal();
-  log.info({ signal }, 'draining');
+  const uncaught = untilUncaught((error) =>
+    log.error({ err: error }, 'an error that nothing caught: the picker drains, then ends'),
+  );
+  const reason = await Promise.race([untilSignal(), uncaught]);
+  log.info({ reason }, 'draining');
+  const exitCode = reason === 'uncaught' ? 1 : 0;
+  // After an error of ours, parts of the process may not work, the drain included.
+  if (reason === 'uncaught')
+    exitAtLatest(flags.drainNoticeMs + flags.drainTimeoutMs + STOP_MS, exitCode);
   // Ctrl-C ends a picker in a terminal, where no gateway needs time to notice.
-  await serving.stop({ notice: signal === 'SIGTERM' });
-  process.exit(0);
+  await serving.stop({ notice: reason !== 'SIGINT' });
+  process.exit(exitCode);
 }
 
 /** Throws ConfigError for flags and files that cannot be used. */
