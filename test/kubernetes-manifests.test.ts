@@ -20,6 +20,7 @@ const overlaysFolder = join(deploy, 'kubernetes/overlays');
 const overlays = readdirSync(overlaysFolder);
 const chartFolder = join(deploy, 'helm/pointsman');
 const allRoles = join(import.meta.dirname, 'fixtures/kustomize/all-roles');
+const metricsAuth = join(import.meta.dirname, 'fixtures/kustomize/metrics-auth');
 const RESTRICTED = 'restricted';
 
 const CHART_FLAGS: readonly (readonly [string, readonly string[]])[] = [
@@ -30,6 +31,7 @@ const CHART_FLAGS: readonly (readonly [string, readonly string[]])[] = [
     [
       '--set=leaderElection=true,nodeLabels=true,serviceMonitor.enabled=true,dashboard.enabled=true',
       '--set=podDisruptionBudget.maxUnavailable=50%,image.tag=v1,podAnnotations.a=b,nodeSelector.disk=ssd',
+      '--set=tls.secret=certificate,tls.clientCa=true,adminTokenSecret=admin,metricsAuth=true',
       '--set=extraArgs={--log-level=debug},imagePullSecrets[0].name=pull,tolerations[0].operator=Exists',
       `--set-file=config=${join(deploy, 'disaggregation.yaml')}`,
     ],
@@ -110,6 +112,8 @@ describe.skipIf(binaries === undefined || found === undefined)(
     it('has one set of rules, in the overlays and in the chart', async () => {
       const flags = ['--set=leaderElection=true,nodeLabels=true'];
       expect(rulesOf(await chart(flags))).toEqual(rulesOf(await tools.overlay(allRoles)));
+      const reviewing = rulesOf(await chart(['--set=metricsAuth=true']));
+      expect(reviewing).toEqual(rulesOf(await tools.overlay(metricsAuth)));
       expect(rulesOf(await chart([]))).toEqual(rulesOf(await overlay('gateway')));
     });
 

@@ -13,6 +13,7 @@ export type AccessFlags = Pick<
   | 'adminTokenFile'
   | 'adminRemote'
   | 'metricsTokenFile'
+  | 'metricsEndpointAuth'
 >;
 
 export function addAccessOptions(command: Command): Command {
@@ -36,5 +37,9 @@ export function addAccessOptions(command: Command): Command {
       adminTokenOption('token for actions of the metrics port; made if the file is missing'),
     )
     .option('--admin-remote', 'answer /debug and actions also to other machines, with that token')
-    .option('--metrics-token-file <file>', 'answer /metrics only with the token in this file');
+    .option('--metrics-token-file <file>', 'answer /metrics only with the token in this file')
+    .option(
+      '--metrics-endpoint-auth',
+      'answer /metrics only with a token that the API server allows to get it',
+    );
 }

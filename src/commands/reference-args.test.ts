@@ -4,7 +4,10 @@ import { fromReferenceArgs } from './reference-args.ts';
 
 const pool = ['--pool-name', 'p', '--pool-namespace=ns'];
 const ours = (...args: readonly string[]): readonly string[] =>
-  fromReferenceArgs([...pool, '--grpc-health-port=1', ...args], undefined)?.args.slice(4) ?? [];
+  fromReferenceArgs(
+    [...pool, '--grpc-health-port=1', '--metrics-endpoint-auth=false', ...args],
+    undefined,
+  )?.args.slice(4) ?? [];
 
 describe('the reference picker’s command line', () => {
   it('is one of serve, as the conformance suite has it', () => {
@@ -16,13 +19,14 @@ describe('the reference picker’s command line', () => {
         '--pool-namespace=ns',
         '--extproc-port=9002',
         '--health-port=9003',
+        '--metrics-endpoint-auth',
       ],
       ignored: ['--zap-encoder=json'],
     });
   });
 
   it('has the reference’s defaults', () => {
-    const args = ['serve', '--pool-name=p', '--health-port=9003'];
+    const args = ['serve', '--pool-name=p', '--health-port=9003', '--metrics-endpoint-auth'];
     expect(fromReferenceArgs(['--pool-name=p'], 'mine')?.args).toEqual([
       ...args,
       '--pool-namespace=mine',
@@ -47,6 +51,12 @@ describe('the reference picker’s command line', () => {
     [['--drain-timeout', '1m30s'], ['--drain-timeout-ms=90000']],
     [['--ha-enable-leader-election'], ['--ha-enable-leader-election']],
     [['--ha-enable-leader-election=false'], []],
+    [['--metrics-endpoint-auth'], ['--metrics-endpoint-auth']],
+    [['--tls-min-version=VersionTLS13'], ['--tls-min-version=VersionTLS13']],
+    [
+      ['--tls-cipher-suites', 'TLS_AES_128_GCM_SHA256'],
+      ['--tls-cipher-suites=TLS_AES_128_GCM_SHA256'],
+    ],
     [
       ['--cert-path=/certs', '--metrics-port', '9090'],
       ['--cert-path=/certs', '--metrics-port=9090'],
@@ -65,17 +75,8 @@ describe('the reference picker’s command line', () => {
   });
 
   it('names the flags that it ignores', () => {
-    const flags = [
-      '--tracing=false',
-      '--metrics-endpoint-auth',
-      '--refresh-metrics-interval',
-      '50ms',
-    ];
-    const wanted = [
-      '--tracing=false',
-      '--metrics-endpoint-auth',
-      '--refresh-metrics-interval=50ms',
-    ];
+    const flags = ['--tracing=false', '--enable-pprof', '--refresh-metrics-interval', '50ms'];
+    const wanted = ['--tracing=false', '--enable-pprof', '--refresh-metrics-interval=50ms'];
     expect(fromReferenceArgs([...pool, ...flags], undefined)?.ignored).toEqual(wanted);
   });
 

@@ -35,7 +35,6 @@ const IGNORED: ReadonlySet<string> = new Set([
   'grpc-max-recv-msg-size',
   'grpc-max-send-msg-size',
   'health-checking',
-  'metrics-endpoint-auth',
   'metrics-staleness-threshold',
   'refresh-metrics-interval',
   'refresh-prometheus-metrics-interval',
@@ -52,8 +51,9 @@ const VERBOSE = 4;
  * Translates a command line of the reference picker, or of the conformance suite's, to one of
  * `serve`: their Deployments need another image and no other argument. Undefined for a command line
  * of ours: one that begins with a command or has no `--pool-name`. The reference's defaults hold:
- * health on port 9003, and the pool in `namespace`, otherwise in `default`. Throws ConfigError for
- * a value that cannot be read. Unknown flags stay, so that `serve` reports them.
+ * health on port 9003, metrics for whom the API server allows, and the pool in `namespace`,
+ * otherwise in `default`. Throws ConfigError for a value that cannot be read. Unknown flags stay, so
+ * that `serve` reports them.
  */
 export function fromReferenceArgs(
   args: readonly string[],
@@ -70,6 +70,7 @@ export function fromReferenceArgs(
   }
   const names = new Set(given.map(({ name }) => name));
   if (!names.has('grpc-health-port')) serveArgs.push('--health-port=9003');
+  if (!names.has('metrics-endpoint-auth')) serveArgs.push('--metrics-endpoint-auth');
   if (!names.has('pool-namespace')) serveArgs.push(`--pool-namespace=${namespace || 'default'}`);
   return { args: serveArgs, ignored };
 }
@@ -92,7 +93,8 @@ function translated(name: string, value: string | undefined): readonly string[] 
     case 'secure-serving':
       return isTrue(name, value) ? [] : ['--insecure'];
     case 'ha-enable-leader-election':
-      return isTrue(name, value) ? ['--ha-enable-leader-election'] : [];
+    case 'metrics-endpoint-auth':
+      return isTrue(name, value) ? [`--${name}`] : [];
     case 'drain-timeout':
       return [`--drain-timeout-ms=${Math.round(durationMs(name, value))}`];
     case 'v':

@@ -1,3 +1,4 @@
+import type { KubeConfig } from '@kubernetes/client-node';
 import { Counter, type Registry } from 'prom-client';
 import { makeTokenFile } from '../../files/token-file.ts';
 import { ConfigError } from '../../framework/error.ts';
@@ -6,7 +7,9 @@ import { limitedWarnings } from '../../runtime/limited-log.ts';
 import type { Log } from '../../runtime/log.ts';
 import { Access, type MetricsGuard, type Refusal } from './access.ts';
 import type { AdminServerOptions } from './admin-server.ts';
-import { BearerToken } from './bearer-token.ts';
+import { BearerToken, tokenDigest } from './bearer-token.ts';
+import { kubernetesReview } from './kubernetes-review.ts';
+import { ReviewedTokens } from './reviewed-tokens.ts';
 
 const ADMIN = '--admin-token-file';
 const METRICS = '--metrics-token-file';
@@ -19,6 +22,9 @@ export interface AdminAccessOptions {
   readonly adminRemote?: boolean | undefined;
   /** The token for `/metrics`; undefined lets everyone read it. */
   readonly metricsTokenFile?: string | undefined;
+  /** Lets those read `/metrics` whom the API server allows to. Needs `kubernetes`. */
+  readonly metricsEndpointAuth?: boolean | undefined;
+  readonly kubernetes?: { readonly config: KubeConfig } | undefined;
 }
 
 /**
@@ -26,18 +32,28 @@ export interface AdminAccessOptions {
  * token if its file does not exist. Throws ConfigError for flags and files that cannot be used.
  */
 export function adminAccess(
-  { adminTokenFile, adminRemote: remote, metricsTokenFile }: AdminAccessOptions,
-  {
-    registry,
-    clock,
-    log,
-  }: { readonly registry: Registry; readonly clock: Clock; readonly log: Log },
+  options: AdminAccessOptions,
+  parts: AccessParts,
 ): Pick<AdminServerOptions, 'access' | 'onRefused'> {
+  const { adminTokenFile, adminRemote: remote } = options;
   if (remote === true && adminTokenFile === undefined) {
-    const message = `needs ${ADMIN}: other machines must give a token`;
-    throw new ConfigError('command line', [{ path: '--admin-remote', message }]);
+    throw refusedFlag('--admin-remote', `needs ${ADMIN}: other machines must give a token`);
   }
   if (adminTokenFile !== undefined) makeTokenFile(adminTokenFile);
+  const adminToken =
+    adminTokenFile === undefined ? undefined : new BearerToken(ADMIN, adminTokenFile);
+  const metrics = metricsGuard(options, parts.clock);
+  return { access: new Access({ adminToken, remote, metrics }), onRefused: refusalLog(parts) };
+}
+
+interface AccessParts {
+  readonly registry: Registry;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Counts refused requests, and logs them. */
+function refusalLog({ registry, clock, log }: AccessParts): AdminServerOptions['onRefused'] {
   const refused = new Counter({
     name: 'pointsman_admin_refused_total',
     help: 'Requests to the metrics port that were refused, by HTTP status.',
@@ -46,20 +62,34 @@ export function adminAccess(
   });
   for (const status of [401, 403]) refused.inc({ status }, 0);
   const warn = limitedWarnings(log, clock);
-  return {
-    access: new Access({
-      adminToken: adminTokenFile === undefined ? undefined : new BearerToken(ADMIN, adminTokenFile),
-      remote,
-      metrics: metricsTokenFile === undefined ? undefined : tokenGuard(metricsTokenFile),
-    }),
-    onRefused: (path, { status, sentence }) => {
-      refused.inc({ status });
-      warn({ path, status, reason: sentence }, 'a request to the metrics port was refused');
-    },
+  return (path, { status, sentence }) => {
+    refused.inc({ status });
+    warn({ path, status, reason: sentence }, 'a request to the metrics port was refused');
   };
 }
 
-function tokenGuard(path: string): MetricsGuard {
+/** With a file and the API server, either may let a reader in. */
+function metricsGuard(
+  { metricsTokenFile, metricsEndpointAuth, kubernetes }: AdminAccessOptions,
+  clock: Clock,
+): MetricsGuard | undefined {
+  const byFile = metricsTokenFile === undefined ? undefined : tokenGuard(metricsTokenFile);
+  if (metricsEndpointAuth !== true) return byFile;
+  if (kubernetes === undefined) {
+    const message = 'needs --pool-namespace: the API server of the pool knows the tokens';
+    throw refusedFlag('--metrics-endpoint-auth', message);
+  }
+  const review = kubernetesReview(kubernetes.config);
+  const { guard } = new ReviewedTokens({ review, keyOf: tokenDigest, clock });
+  if (byFile === undefined) return guard;
+  return (token) => (byFile(token) === undefined ? undefined : guard(token));
+}
+
+function refusedFlag(path: string, message: string): ConfigError {
+  return new ConfigError('command line', [{ path, message }]);
+}
+
+function tokenGuard(path: string): (token: string | undefined) => Refusal | undefined {
   const wanted = new BearerToken(METRICS, path);
   const refusal: Refusal = {
     status: 401,

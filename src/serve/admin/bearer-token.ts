@@ -29,6 +29,11 @@ export function bearerToken(authorization: string | undefined): string | undefin
   return /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
 }
 
+/** Stands for a token where it is kept. */
+export function tokenDigest(token: string): string {
+  return digest(token).toString('hex');
+}
+
 /** Of equal length for all tokens, so that the time of a comparison says nothing. */
 function digest(token: string): Buffer {
   return createHash('sha256').update(token).digest();
