@@ -1,5 +1,5 @@
 import { planFrom } from '../../src/catalogue/plan.ts';
-import { DEFAULT_LIMITS } from '../../src/extproc/server/server-limits.ts';
+import { limitsFor } from '../../src/extproc/server/server-limits.ts';
 import { fetchEnvoy } from '../../src/lab/envoy/fetch-envoy.ts';
 import { type EnvoyConfigOptions, renderEnvoyConfig } from '../../src/lab/envoy/render-config.ts';
 import { startEnvoy } from '../../src/lab/envoy/run-envoy.ts';
@@ -54,7 +54,7 @@ export function serveOptions(overrides: Partial<ServeOptions>, config = 'default
     halfCloseAfterPick: false,
     drainNoticeMs: 0,
     drainTimeoutMs: 1000,
-    limits: DEFAULT_LIMITS,
+    limits: limitsFor(2 ** 30),
     explainDecisions: 100_000,
     seed: 1,
     log: createLog('silent'),

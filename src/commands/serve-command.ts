@@ -10,6 +10,7 @@ import { exitAtLatest, untilSignal, untilUncaught } from '../runtime/process-end
 import { readPromotionRule } from '../serve/promotion-control.ts';
 import { startServe } from '../serve/serve.ts';
 import type { ServeOptions } from '../serve/serve-options.ts';
+import { limitsFrom } from './limit-options.ts';
 import { loadKubeconfig } from './load-kubeconfig.ts';
 import { addServeOptions, type ServeFlags } from './serve-flags.ts';
 
@@ -60,7 +61,7 @@ async function serveOptions(flags: ServeFlags, log: Log): Promise<ServeOptions> 
     election: electionFrom(flags),
     extProcPort: flags.extprocPort,
     bodyBytesMax: flags.maxBodyBytes,
-    limits: flags,
+    limits: limitsFrom(flags),
     capture: capture === undefined ? undefined : { folder: capture, bytesMax: captureMaxBytes },
     log,
   };

@@ -1,10 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { DEFAULT_LIMITS, type ServerLimits } from '../extproc/server/server-limits.ts';
 import { LOOP_DELAY_MAX_MS } from '../journal/metrics/loop-watchdog.ts';
 import { IDLE_MS, LINES_MAX } from '../journal/metrics/series-limit.ts';
 import type { ShadowData } from '../lab/shadow/shadow-data.ts';
 import type { ServeOptions } from '../serve/serve-options.ts';
 import { type AccessFlags, addAccessOptions } from './access-options.ts';
+import { addLimitOptions, type LimitFlags } from './limit-options.ts';
 import { atLeastOne, collect, pluginOption, port, wholeNumber } from './option-values.ts';
 
 /** Below Envoy's default buffer of 1 MiB, and enough text to recognize a prompt. */
@@ -44,7 +44,7 @@ type DirectFlag =
   | 'loopDelayMaxMs'
   | 'seed';
 
-export interface ServeFlags extends AccessFlags, Pick<ServeOptions, DirectFlag>, ServerLimits {
+export interface ServeFlags extends AccessFlags, LimitFlags, Pick<ServeOptions, DirectFlag> {
   readonly config: string;
   readonly plugin: readonly string[];
   readonly poolNamespace?: string;
@@ -168,22 +168,6 @@ function addDrainOptions(command: Command): Command {
       'after that, wait this long for requests in flight',
       wholeNumber,
       DRAIN_TIMEOUT_MS,
-    );
-}
-
-function addLimitOptions(command: Command): Command {
-  return command
-    .option(
-      '--keepalive-time-ms <ms>',
-      'ask each connection of a gateway for a sign of life this often; 0 never asks',
-      wholeNumber,
-      DEFAULT_LIMITS.keepaliveTimeMs,
-    )
-    .option(
-      '--keepalive-timeout-ms <ms>',
-      'close a connection that does not answer within this time, and give its reservations back',
-      wholeNumber,
-      DEFAULT_LIMITS.keepaliveTimeoutMs,
     );
 }
 

@@ -3,7 +3,10 @@ export type RoutingErrorCode =
   | 'invalid-request'
   | 'unknown-model'
   | 'body-too-large'
+  | 'upload-timeout'
   | 'saturated'
+  | 'memory-full'
+  | 'too-many-streams'
   | 'internal'
   | 'no-endpoints';
 
@@ -26,6 +29,19 @@ export const ERRORS: Readonly<Record<RoutingErrorCode, ErrorRow>> = {
     type: 'rate_limit_error',
     label: 'ResourceExhausted',
     droppedReason: 'rejected-saturated',
+  },
+  'upload-timeout': { status: 408, type: 'invalid_request_error', label: 'RequestTimeout' },
+  'memory-full': {
+    status: 429,
+    type: 'rate_limit_error',
+    label: 'ResourceExhausted',
+    droppedReason: 'rejected-memory-full',
+  },
+  'too-many-streams': {
+    status: 503,
+    type: 'server_error',
+    label: 'ServiceUnavailable',
+    droppedReason: 'rejected-too-many-streams',
   },
   internal: { status: 500, type: 'server_error', label: 'Internal' },
   'no-endpoints': {

@@ -20,6 +20,7 @@ import { registerPoolMetrics, registerScrapeFailures } from '../journal/metrics/
 import { kvEventCounters } from '../journal/metrics/refusal-metrics.ts';
 import { logRoleMinimums, registerRoleMinimums } from '../journal/metrics/role-minimums.ts';
 import { registerSchedulerMetrics } from '../journal/metrics/scheduler-metrics.ts';
+import { registerStreamMetrics } from '../journal/metrics/stream-metrics.ts';
 import type { Promotion } from '../lab/promotion/promotion.ts';
 import { registerPromotionMetrics } from '../lab/promotion/promotion-metrics.ts';
 import { registerShadowMetrics } from '../lab/shadow/shadow-metrics.ts';
@@ -70,6 +71,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const server = await startExtProcServer(
     extProcOptions(options, { ...runtime, picker, metrics, rules, tls }),
   );
+  registerStreamMetrics(metrics.registry, () => server.usage());
   const election = electionOf(options, { metrics, runtime, server });
   const reload = reloadOf(options, { picker, metrics });
   const observers = { recorder, shadows, promotion, process };

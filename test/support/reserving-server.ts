@@ -1,6 +1,7 @@
 import { type ExtProcServerOptions, startExtProcServer } from '../../src/extproc/server/server.ts';
-import { DEFAULT_LIMITS } from '../../src/extproc/server/server-limits.ts';
+import { limitsFor } from '../../src/extproc/server/server-limits.ts';
 import type { SessionOptions } from '../../src/extproc/session/session.ts';
+import type { StreamUsage } from '../../src/extproc/streams/open-streams.ts';
 import type { Endpoint } from '../../src/framework/endpoint.ts';
 import type { InferenceRequest } from '../../src/framework/request.ts';
 import type { RoutedRequest } from '../../src/framework/routing.ts';
@@ -18,6 +19,7 @@ export interface ReservingServer {
   sessions(): number;
   /** Reasons of refusals, in their order. */
   readonly rejected: string[];
+  usage(): StreamUsage;
   drain(times: { readonly noticeMs: number; readonly deadlineMs: number }): Promise<void>;
 }
 
@@ -63,11 +65,11 @@ export async function startReservingServer(
     tls: 'plaintext',
     messageBytesMax: 64 * MiB,
     session,
-    limits: DEFAULT_LIMITS,
+    limits: limitsFor(2 ** 30),
     clock: nodeClock(),
     ...overrides,
   });
   server.setServing(true);
-  const { port, sessions, drain } = server;
-  return { port, sessions, drain, rejected, reservations: () => held };
+  const { port, sessions, usage, drain } = server;
+  return { port, sessions, usage, drain, rejected, reservations: () => held };
 }

@@ -3,6 +3,8 @@ import { HeaderBlock } from './header-block.ts';
 import type { LoadBalancerMetadata, ProtocolConfig, StreamEvent } from './stream-event.ts';
 import { WireReader } from './wire-reader.ts';
 
+/** Before each gRPC message: a flag and its length. */
+const FRAME_HEAD_BYTES = 5;
 const EMPTY: Buffer = Buffer.alloc(0);
 
 /** The event's kind by field number of ProcessingRequest's `request`. */
@@ -48,19 +50,20 @@ export function decodeRequest(bytes: Buffer): StreamEvent {
     else if (field === 11) protocol = decodeProtocol(reader);
     else reader.skip();
   }
+  const wireBytes = FRAME_HEAD_BYTES + bytes.length;
   switch (kind) {
     case 'request-headers':
     case 'response-headers': {
       const headers = new HeaderBlock(payload);
-      return { kind, headers, endOfStream, metadata, observing, protocol };
+      return { kind, headers, endOfStream, metadata, observing, protocol, wireBytes };
     }
     case 'request-body':
     case 'response-body':
-      return { kind, chunk: payload, endOfStream, metadata, observing, protocol };
+      return { kind, chunk: payload, endOfStream, metadata, observing, protocol, wireBytes };
     case 'request-trailers':
     case 'response-trailers':
     case 'unknown':
-      return { kind, metadata, observing, protocol };
+      return { kind, metadata, observing, protocol, wireBytes };
   }
 }
 

@@ -32,6 +32,8 @@ interface EventCommon {
   /** The proxy does not wait for an answer (`observability_mode`). */
   readonly observing: boolean;
   readonly protocol: ProtocolConfig | undefined;
+  /** Size of the message, with its frame. */
+  readonly wireBytes: number;
 }
 
 export type StreamEvent = EventCommon &

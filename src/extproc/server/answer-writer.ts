@@ -1,9 +1,12 @@
 import type { StreamAction } from '../codec/stream-action.ts';
+import { type ByteAccount, UNCOUNTED } from '../streams/byte-account.ts';
 
 export type Answer = Exclude<StreamAction, { readonly kind: 'half-close' }>;
 
 /** Answers in the transport: 16 of the largest are 1 MB, which a live connection takes at once. */
 const UNSENT_MAX = 16;
+/** Objects around an answer that waits. */
+const ANSWER_OVERHEAD_BYTES = 512;
 
 /** The part of a gRPC server stream that an answer passes. */
 export interface AnswerStream {
@@ -26,25 +29,42 @@ export interface AnswerStream {
 export class AnswerWriter {
   readonly #stream: AnswerStream;
   readonly #afterTurn: (task: () => void) => void;
+  readonly #account: ByteAccount;
   #waiting: Answer[] = [];
   #unsent = 0;
   #paused = false;
   #ending = false;
 
   /** `afterTurn` runs a task after the current turn: `process.nextTick`. */
-  constructor(stream: AnswerStream, afterTurn: (task: () => void) => void) {
+  constructor(
+    stream: AnswerStream,
+    afterTurn: (task: () => void) => void,
+    account: ByteAccount = UNCOUNTED,
+  ) {
     this.#stream = stream;
     this.#afterTurn = afterTurn;
+    this.#account = account;
+  }
+
+  /** Whether the peer takes no answers, so that one more cannot leave. */
+  get blocked(): boolean {
+    return this.#unsent >= UNSENT_MAX;
   }
 
   write(answer: Answer): void {
     if (this.#ending || this.#stream.cancelled) return;
+    this.#account.hold(answerBytes(answer));
     if (this.#unsent < UNSENT_MAX && this.#waiting.length === 0) this.#send(answer);
     else this.#waiting.push(answer);
     if (this.#unsent >= UNSENT_MAX && !this.#paused) {
       this.#paused = true;
       this.#stream.pause();
     }
+  }
+
+  /** Forgets the answers that wait: the request is refused. */
+  abandon(): void {
+    for (const answer of this.#waiting.splice(0)) this.#account.release(answerBytes(answer));
   }
 
   /** Ends the stream once all written answers have left. */
@@ -62,13 +82,15 @@ export class AnswerWriter {
       this.#afterTurn(() => stream.uncork());
     }
     this.#unsent += 1;
-    call.sendMessage(answer, () => this.#onSent());
+    const bytes = answerBytes(answer);
+    call.sendMessage(answer, () => this.#onSent(bytes));
   }
 
-  #onSent(): void {
+  #onSent(bytes: number): void {
     this.#unsent -= 1;
+    this.#account.release(bytes);
     if (this.#stream.cancelled) {
-      this.#waiting = [];
+      this.abandon();
       return;
     }
     // The next batch is sent when the whole batch before it has left.
@@ -81,4 +103,12 @@ export class AnswerWriter {
       this.#stream.resume();
     }
   }
+}
+
+function answerBytes(answer: Answer): number {
+  let bytes = ANSWER_OVERHEAD_BYTES;
+  const pieces = 'pieces' in answer ? answer.pieces : 'body' in answer ? answer.body : undefined;
+  if (typeof pieces !== 'object') return bytes;
+  for (const piece of pieces) bytes += piece.length;
+  return bytes;
 }

@@ -9,7 +9,8 @@ export function channelOptions(bodyBytesMax: number, limits: ServerLimits): Serv
   return {
     'grpc.max_receive_message_length': bodyBytesMax + MESSAGE_OVERHEAD_BYTES,
     'grpc.max_send_message_length': -1,
-    'grpc.max_concurrent_streams': 0x7fff_ffff,
+    // Of one connection. All connections together have this limit, too, with an answer that says so.
+    'grpc.max_concurrent_streams': limits.streamsMax,
     'grpc.keepalive_time_ms': limits.keepaliveTimeMs,
     'grpc.keepalive_timeout_ms': limits.keepaliveTimeoutMs,
   };

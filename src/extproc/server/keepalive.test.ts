@@ -7,7 +7,7 @@ import {
   requestHeaders,
 } from '../../../test/support/ext-proc-client.ts';
 import { startReservingServer } from '../../../test/support/reserving-server.ts';
-import { DEFAULT_LIMITS } from './server-limits.ts';
+import { limitsFor } from './server-limits.ts';
 
 const stops: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
@@ -16,7 +16,7 @@ afterEach(async () => {
 
 describe('a connection of a gateway whose host has vanished', () => {
   it('[V10] is closed, and its streams give their reservations back', async () => {
-    const limits = { ...DEFAULT_LIMITS, keepaliveTimeMs: 20, keepaliveTimeoutMs: 3000 };
+    const limits = { ...limitsFor(2 ** 30), keepaliveTimeMs: 20, keepaliveTimeoutMs: 3000 };
     const server = await startReservingServer({ limits });
     stops.push(() => server.drain({ noticeMs: 0, deadlineMs: 0 }));
     const proxy = await startCuttableProxy(server.port);

@@ -1,13 +1,38 @@
-/** What one ext_proc server allows its peers. */
-export interface ServerLimits {
+import type { UploadLimits } from '../streams/upload-watch.ts';
+
+/** What one ext_proc server allows its peers, and their clients. */
+export interface ServerLimits extends UploadLimits {
+  /** Bytes of bodies kept for all streams together. Past it, requests get 429. */
+  readonly heldBytesMax: number;
+  /** Streams open at once. A further one gets 503. */
+  readonly streamsMax: number;
   /** A connection that has been open so long is asked for a sign of life; 0 never asks. */
   readonly keepaliveTimeMs: number;
   /** A connection whose peer does not answer that within so long is closed, with its streams. */
   readonly keepaliveTimeoutMs: number;
 }
 
-export const DEFAULT_LIMITS: ServerLimits = {
+export const DEFAULT_LIMITS: Omit<ServerLimits, 'heldBytesMax' | 'streamsMax'> = {
+  // Longer than a mobile client without a connection for a moment.
+  uploadIdleTimeoutMs: 30_000,
+  // 64 MB at 1.8 Mbit/s.
+  uploadTimeoutMs: 300_000,
   // A gateway host that vanishes holds its reservations for 20 s at most.
   keepaliveTimeMs: 10_000,
   keepaliveTimeoutMs: 10_000,
 };
+
+/** The rest is left to streams, the prefix index, the endpoints and what waits to be collected. */
+const HELD_SHARE = 1 / 4;
+const STREAMS_SHARE = 1 / 2;
+/** What an open stream costs without its body, rounded up: `npm run bench -- survive idle-streams`. */
+const STREAM_BYTES = 48 * 1024;
+
+/** The limits for a process that may use so much memory. */
+export function limitsFor(memoryBytes: number): ServerLimits {
+  return {
+    ...DEFAULT_LIMITS,
+    heldBytesMax: Math.floor(memoryBytes * HELD_SHARE),
+    streamsMax: Math.floor((memoryBytes * STREAMS_SHARE) / STREAM_BYTES),
+  };
+}

@@ -16,7 +16,7 @@ import type { RoutedRequest } from '../../framework/routing.ts';
 import { createOpenBody, headerOnlyRequest } from '../../openai/open-body.ts';
 import { nodeClock } from '../../runtime/node-clock.ts';
 import { type ExtProcServer, type ExtProcServerOptions, startExtProcServer } from './server.ts';
-import { DEFAULT_LIMITS } from './server-limits.ts';
+import { limitsFor } from './server-limits.ts';
 
 const MiB = 1024 * 1024;
 const loaded = loadPackageDefinition(
@@ -84,7 +84,7 @@ async function start(overrides: Partial<ExtProcServerOptions> = {}): Promise<Ext
     tls: 'plaintext',
     messageBytesMax: 16 * MiB,
     session: SESSION,
-    limits: DEFAULT_LIMITS,
+    limits: limitsFor(2 ** 30),
     clock: nodeClock(),
     ...overrides,
   });
@@ -192,7 +192,7 @@ describe('the ext_proc server', () => {
     await got;
     const ours = frames.filter((frame) => frame.includes('/src/extproc/'));
     const [inServer, inSession] = ours.toReversed();
-    expect(inServer).toContain('/server/server.ts');
+    expect(inServer).toContain('/server/run-session.ts');
     expect(inSession).toContain('Session.on ');
     stream.end();
   });

@@ -1,22 +1,20 @@
 import { randomBytes } from 'node:crypto';
-import type { EventEmitter } from 'node:events';
-import { ServerCredentials, type ServerDuplexStream } from '@grpc/grpc-js';
+import { ServerCredentials } from '@grpc/grpc-js';
 import type { Clock } from '../../framework/runtime.ts';
 import { decodeRequest } from '../codec/decode-request.ts';
 import { encodeResponse } from '../codec/encode-response.ts';
-import type { StreamAction } from '../codec/stream-action.ts';
-import type { CloseReason, StreamEvent } from '../codec/stream-event.ts';
 import { ObserverSession, type ObserverSessionOptions } from '../session/observer-session.ts';
 import { Session, type SessionOptions } from '../session/session.ts';
-import { type Answer, type AnswerStream, AnswerWriter } from './answer-writer.ts';
+import { OpenStreams, type StreamUsage } from '../streams/open-streams.ts';
+import { UploadWatch } from '../streams/upload-watch.ts';
+import type { Answer } from './answer-writer.ts';
 import { channelOptions } from './channel-options.ts';
 import { type ClientFault, reportClientFaults } from './client-faults.ts';
 import { bind, credentialsFor, newGrpcServer } from './grpc-server.ts';
 import { Health } from './health.ts';
-import { type CallStream, releaseStreamOnClose } from './release-stream.ts';
+import { type NewSession, runSession, type Stream } from './run-session.ts';
 import type { ServerLimits } from './server-limits.ts';
 import { shutDown } from './shut-down.ts';
-import { type Destroyable, suppressResetStack } from './suppress-reset-stack.ts';
 import type { TlsCredentials } from './tls-credentials.ts';
 
 /** Session options without those that the server sets. */
@@ -52,6 +50,7 @@ export interface ExtProcServer {
   readonly port: number;
   readonly healthPort: number | undefined;
   sessions(): number;
+  usage(): StreamUsage;
   setServing(serving: boolean): void;
   /** Reports NOT_SERVING at once, and goes on as before until gateways must have noticed. */
   drain(times: DrainTimes): Promise<void>;
@@ -70,8 +69,6 @@ const SERVICE = {
   },
 } as const;
 
-type Stream = ServerDuplexStream<StreamEvent, Answer>;
-
 /** Serves ext_proc: decodes messages for sessions and encodes their answers. */
 export async function startExtProcServer(options: ExtProcServerOptions): Promise<ExtProcServer> {
   const health = new Health();
@@ -79,16 +76,14 @@ export async function startExtProcServer(options: ExtProcServerOptions): Promise
   health.addTo(server);
   const prefix = randomBytes(6).toString('hex');
   let requests = 0;
-  let open = 0;
+  const streams = new OpenStreams(options.limits);
   let onIdle = (): void => undefined;
   const newRequestId = (): string => `${prefix}-${(requests++).toString(36)}`;
   const newSession = sessionFactory(options.session, newRequestId);
   server.addService(SERVICE, {
     Process: (stream: Stream) => {
-      open += 1;
-      runSession(stream, newSession, () => {
-        open -= 1;
-        if (open === 0) onIdle();
+      runSession(stream, { newSession, streams, now: options.clock.now() }, () => {
+        if (streams.count === 0) onIdle();
       });
     },
   });
@@ -99,10 +94,12 @@ export async function startExtProcServer(options: ExtProcServerOptions): Promise
     server.forceShutdown();
     throw error;
   });
+  const watch = new UploadWatch(streams, options.limits, options.clock);
   return {
     port,
     healthPort: healthServer?.port,
-    sessions: () => open,
+    sessions: () => streams.count,
+    usage: () => streams.usage(),
     setServing: (serving) => health.setServing(serving),
     drain: async ({ noticeMs, deadlineMs }) => {
       health.setServing(false);
@@ -111,16 +108,15 @@ export async function startExtProcServer(options: ExtProcServerOptions): Promise
         else resolve();
       });
       const idle = new Promise<void>((resolve) => {
-        if (open === 0) resolve();
+        if (streams.count === 0) resolve();
         else onIdle = resolve;
       });
       await shutDown(server, { deadlineMs, idle });
+      watch.stop();
       healthServer?.stop();
     },
   };
 }
-
-type NewSession = (emit: (action: StreamAction) => void) => Pick<Session, 'on' | 'closed'>;
 
 function sessionFactory(
   options: ExtProcServerOptions['session'],
@@ -131,35 +127,7 @@ function sessionFactory(
     return (emit) => new ObserverSession(observer, emit);
   }
   const own = { ...options, newRequestId };
-  return (emit) => new Session(own, emit);
-}
-
-function runSession(stream: Stream, newSession: NewSession, onClosed: () => void): void {
-  let closed = false;
-  // grpc-js does not declare the call below the stream; its version is pinned and tests use it.
-  const answers = stream as unknown as AnswerStream & CallStream;
-  const http2 = answers.call.stream as unknown as Destroyable & EventEmitter;
-  suppressResetStack(http2);
-  const writer = new AnswerWriter(answers, (task) => process.nextTick(task));
-  const session = newSession((action) => {
-    if (action.kind === 'half-close') writer.end();
-    else writer.write(action);
-  });
-  const close = (reason: CloseReason): void => {
-    if (closed) return;
-    closed = true;
-    session.closed(reason);
-    onClosed();
-  };
-  releaseStreamOnClose(http2, answers, () => close('ended'));
-  stream.on('data', (event: StreamEvent) => session.on(event));
-  stream.on('end', () => {
-    close('ended');
-    writer.end();
-  });
-  stream.on('cancelled', () => close('cancelled'));
-  stream.on('error', () => close('failed'));
-  stream.on('close', () => close('ended'));
+  return (emit, account) => new Session(own, emit, account);
 }
 
 async function startHealthServer(

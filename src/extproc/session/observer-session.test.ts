@@ -12,7 +12,7 @@ import { ObserverSession, type ObserverSessionOptions } from './observer-session
 
 const BODY = '{"model":"m","prompt":"hello"}';
 const CHOSEN = '10.0.0.1:8000';
-const PLAIN = { metadata: undefined, observing: false, protocol: undefined } as const;
+const PLAIN = { metadata: undefined, observing: false, protocol: undefined, wireBytes: 0 } as const;
 
 /** A HeaderMap message, as Envoy encodes it. All lengths here are below 128. */
 function headers(pairs: Readonly<Record<string, string>>): HeaderBlock {

@@ -47,6 +47,16 @@ export class ObserverSession {
     this.#request = new ObservedRequest(options);
   }
 
+  /** An observer keeps no request waiting, so no limit of uploads concerns it. */
+  get phase(): 'picked' {
+    return 'picked';
+  }
+
+  /** The request is not ours to refuse. */
+  refuse(): boolean {
+    return false;
+  }
+
   on(event: StreamEvent): void {
     this.#configure(event);
     // First, so that nothing that we do with the event can hold it up.

@@ -1,3 +1,4 @@
+import { RoutingError } from '../../framework/error.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { BodyEdit } from '../../openai/body-edit.ts';
 import { byteGrowth } from '../../openai/body-edit.ts';
@@ -36,6 +37,16 @@ export function lengthAfter(
   const announced = headers.get('content-length');
   if (edit === undefined || announced === undefined) return undefined;
   return Number(announced) + byteGrowth(edit);
+}
+
+/** The error of a model's name that was read too late to be replaced. */
+export function lateEdit(pickTime: PickTime, earlyPickBytes: number): RoutingError {
+  return new RoutingError(
+    'invalid-request',
+    pickTime === 'early'
+      ? `field "model" comes after ${earlyPickBytes} bytes or more, too late for another model to be put in its place: put it before the prompt`
+      : 'another model is to be put in place of the one named, and this gateway shows the body only after it has left: use FULL_DUPLEX_STREAMED or BUFFERED',
+  );
 }
 
 export function pickTimeOf({ requestBodyMode, sendsBodyWithoutWaiting }: ProtocolConfig): PickTime {

@@ -1,4 +1,3 @@
-import { RoutingError } from '../../framework/error.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { RoutedRequest, Router } from '../../framework/routing.ts';
 import type { AnswerBlocks } from '../../openai/answer-blocks.ts';
@@ -6,10 +5,12 @@ import { byteGrowth, editBody } from '../../openai/body-edit.ts';
 import type { BodyReader, RequestHead } from '../../openai/body-reader.ts';
 import type { PickMutation, StreamAction } from '../codec/stream-action.ts';
 import { BODY_MODE, type ProtocolConfig } from '../codec/stream-event.ts';
+import { type ByteAccount, KeptChunks } from '../streams/byte-account.ts';
+import type { StreamPhase } from '../streams/open-streams.ts';
 import { echoBody } from './echo-body.ts';
 import { PassingBody } from './passing-body.ts';
 import { isRenamed, pickMutation } from './pick-mutation.ts';
-import { lengthAfter, type PickTime, pickTimeOf, type ReadRequest } from './pick-time.ts';
+import { lateEdit, lengthAfter, type PickTime, pickTimeOf, type ReadRequest } from './pick-time.ts';
 
 export interface RequestPhaseOptions {
   readonly router: Router;
@@ -38,6 +39,7 @@ export class RequestPhase {
   #head: RequestHead | undefined;
   #reader: BodyReader | undefined;
   #withheld: Buffer[] = [];
+  readonly #kept: KeptChunks;
   #bodyBytes = 0;
   readonly #passing = new PassingBody();
   #ended = false;
@@ -49,10 +51,17 @@ export class RequestPhase {
     options: RequestPhaseOptions,
     emit: (action: StreamAction) => void,
     resume: (go: () => void) => void,
+    account: ByteAccount,
   ) {
     this.#options = options;
     this.#emit = emit;
     this.#resume = resume;
+    this.#kept = new KeptChunks(account);
+  }
+
+  get phase(): Exclude<StreamPhase, 'refused'> {
+    if (this.#ended || this.#routed !== undefined) return 'picked';
+    return this.#pickTime === 'body-message' ? 'gathering' : 'uploading';
   }
 
   /** The pick waits for something; events that come meanwhile must wait, too. */
@@ -80,6 +89,7 @@ export class RequestPhase {
   }
 
   drop(): void {
+    this.#kept.clear();
     this.#withheld = [];
     this.#passing.drop();
     this.#reader = undefined;
@@ -118,6 +128,7 @@ export class RequestPhase {
     }
     this.#bodyBytes += chunk.length;
     reader.push(chunk);
+    this.#kept.add(chunk);
     let read: ReadRequest | undefined;
     if (this.#pickTime === 'body-end') {
       this.#withheld.push(chunk);
@@ -154,6 +165,8 @@ export class RequestPhase {
       firstTokenSeen: this.#seesFirstToken && !halfCloses,
       endSeen: !halfCloses,
     });
+    // The answers count from here on.
+    this.#kept.clear();
     answer(pickMutation(this.#routed, head, contentLength));
   }
 
@@ -260,6 +273,7 @@ export class RequestPhase {
   }
 
   #answerChunks(): void {
+    this.#kept.clear();
     for (const body of this.#passing.release()) {
       this.#emit({ kind: 'answer-request-body', pick: undefined, body });
     }
@@ -267,13 +281,7 @@ export class RequestPhase {
 
   /** A model name that came after the pick may have left before it could be replaced. */
   #checkEdit({ edit }: BodyReader): void {
-    if (this.#passing.agrees(edit)) return;
-    throw new RoutingError(
-      'invalid-request',
-      this.#pickTime === 'early'
-        ? `field "model" comes after ${this.#options.earlyPickBytes} bytes or more, too late for another model to be put in its place: put it before the prompt`
-        : 'another model is to be put in place of the one named, and this gateway shows the body only after it has left: use FULL_DUPLEX_STREAMED or BUFFERED',
-    );
+    if (!this.#passing.agrees(edit)) throw lateEdit(this.#pickTime, this.#options.earlyPickBytes);
   }
 
   #answerHeaders(pick: PickMutation | undefined): void {

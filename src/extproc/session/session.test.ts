@@ -31,7 +31,7 @@ interface Ended {
 }
 
 /** What most events do not carry. */
-const PLAIN = { metadata: undefined, observing: false, protocol: undefined } as const;
+const PLAIN = { metadata: undefined, observing: false, protocol: undefined, wireBytes: 0 } as const;
 const REQUEST_TRAILERS: StreamEvent = { ...PLAIN, kind: 'request-trailers' };
 const RESPONSE_TRAILERS: StreamEvent = { ...PLAIN, kind: 'response-trailers' };
 
@@ -51,6 +51,7 @@ function setUp(
   const faults: unknown[] = [];
   const rejected: string[] = [];
   let firstTokens = 0;
+  let heldBytes = 0;
   const route = (request: InferenceRequest, options?: RouteOptions): RoutedRequest => {
     if (options?.subset?.length === 0) throw new RoutingError('no-endpoints', 'none of 3');
     routed.push({ request, options });
@@ -87,8 +88,17 @@ function setUp(
       ...overrides,
     },
     (action) => void actions.push(action),
+    {
+      hold: (bytes) => {
+        heldBytes += bytes;
+      },
+      release: (bytes) => {
+        heldBytes -= bytes;
+      },
+    },
   );
   return {
+    heldBytes: () => heldBytes,
     responseMarks,
     session,
     actions,
@@ -615,7 +625,7 @@ describe('a session', () => {
     expect([picks.length, ends.length, ended.length]).toEqual([1, 1, 0]);
   });
 
-  it('[P17][P21] survives any events in any order and never keeps a reservation', () => {
+  it('[P17][P21][V13] survives any events in any order and never keeps a reservation, or a byte of the body', () => {
     const event: fc.Arbitrary<StreamEvent> = fc.oneof(
       fc
         .constantFrom(BODY, '{', '', 'x'.repeat(2000))
@@ -639,15 +649,32 @@ describe('a session', () => {
         fc.array(event, { maxLength: 20 }),
         fc.constantFrom<CloseReason>('ended', 'cancelled', 'failed'),
         (events, reason) => {
-          const { send, session, routed, ended, faults } = setUp();
+          const { send, session, routed, ended, faults, heldBytes } = setUp();
           send(...events);
+          expect(heldBytes()).toBeGreaterThanOrEqual(0);
           session.closed(reason);
+          expect(heldBytes()).toBe(0);
           expect(ended).toHaveLength(routed.length);
           expect(faults).toEqual([]);
         },
       ),
       { numRuns: 10_000 },
     );
+  });
+
+  it('[V13] counts what it keeps of a body until the answers do, and refuses with what it has', () => {
+    const { send, session, heldBytes, actions, routed } = setUp();
+    send(requestHeaders(), requestBody(BODY.slice(0, 20), false));
+    expect([session.phase, heldBytes()]).toEqual(['uploading', 512 + 20 + 2]);
+    expect(session.refuse(new RoutingError('memory-full', 'too much'))).toBe(true);
+    expect([session.phase, heldBytes(), routed]).toEqual(['refused', 0, []]);
+    expect(actions).toMatchObject([{ kind: 'reject', status: 429 }]);
+    const other = setUp();
+    other.send(requestHeaders(), requestBody(BODY));
+    expect([other.session.phase, other.heldBytes()]).toEqual(['picked', 0]);
+    const gathered = setUp();
+    gathered.send(requestHeaders(mode(BODY_MODE.buffered)));
+    expect(gathered.session.phase).toBe('gathering');
   });
 
   it('[P24] picks by the part of a body that fitted the proxy’s buffer', () => {

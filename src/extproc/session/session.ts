@@ -1,6 +1,8 @@
 import { ERRORS, RoutingError } from '../../framework/error.ts';
 import type { StreamAction } from '../codec/stream-action.ts';
 import type { CloseReason, StreamEvent } from '../codec/stream-event.ts';
+import { type ByteAccount, UNCOUNTED } from '../streams/byte-account.ts';
+import type { StreamPhase } from '../streams/open-streams.ts';
 import { RequestPhase, type RequestPhaseOptions } from './request-phase.ts';
 import { ResponsePhase } from './response-phase.ts';
 
@@ -10,8 +12,8 @@ export interface SessionOptions extends RequestPhaseOptions {
   readonly onRejected: (error: RoutingError, model: string) => void;
 }
 
-/** `over`: rejected, only observing, or closed; no event has an effect then. */
-type State = 'open' | 'half-closed' | 'over';
+/** `over`: only observing, or closed. No event has an effect then, nor on one that was refused. */
+type State = 'open' | 'half-closed' | 'refused' | 'over';
 
 /** Seconds that a client should wait before it tries again, where trying again can help. */
 const RETRY_AFTER_SECONDS = '1';
@@ -25,15 +27,21 @@ export class Session {
   readonly #emit: (action: StreamAction) => void;
   readonly #request: RequestPhase;
   readonly #response: ResponsePhase;
+  readonly #account: ByteAccount;
   #state: State = 'open';
   #begun = false;
   #closed = false;
   /** Events that came while the pick had to wait. They are few: the proxy awaits our answer. */
   readonly #waiting: StreamEvent[] = [];
 
-  constructor(options: SessionOptions, emit: (action: StreamAction) => void) {
+  constructor(
+    options: SessionOptions,
+    emit: (action: StreamAction) => void,
+    account: ByteAccount = UNCOUNTED,
+  ) {
     this.#options = options;
     this.#emit = emit;
+    this.#account = account;
     this.#request = new RequestPhase(
       options,
       (action) => {
@@ -41,14 +49,28 @@ export class Session {
         emit(action);
       },
       (go) => this.#resume(go),
+      account,
     );
     this.#response = new ResponsePhase(emit);
+  }
+
+  get phase(): StreamPhase {
+    if (this.#state === 'refused') return 'refused';
+    return this.#state === 'open' ? this.#request.phase : 'picked';
+  }
+
+  /** Ends the request with an answer to the client; false where it is too late for one. */
+  refuse(error: RoutingError): boolean {
+    if (this.#state !== 'open') return false;
+    this.#reject(error);
+    return true;
   }
 
   on(event: StreamEvent): void {
     if (this.#state !== 'open') return;
     if (this.#request.preparing) {
       this.#waiting.push(event);
+      this.#account.hold(event.wireBytes);
       return;
     }
     if (event.observing) {
@@ -59,6 +81,8 @@ export class Session {
       this.#configure(event);
       switch (event.kind) {
         case 'request-headers':
+          // Kept to the end: observers of the request may read them.
+          this.#account.hold(event.wireBytes);
           return this.#request.onHeaders(event.headers.toMap(), event.endOfStream);
         case 'request-body':
           return this.#request.onBody(event.chunk, event.endOfStream);
@@ -102,7 +126,10 @@ export class Session {
     } catch (error) {
       this.#reject(error);
     }
-    for (const event of this.#waiting.splice(0)) this.on(event);
+    for (const event of this.#waiting.splice(0)) {
+      this.#account.release(event.wireBytes);
+      this.on(event);
+    }
   }
 
   #configure({ protocol, metadata }: StreamEvent): void {
@@ -118,7 +145,8 @@ export class Session {
 
   /** Ends the request with an answer to the client; only the end of the stream matters after it. */
   #reject(error: unknown): void {
-    this.#state = 'over';
+    this.#state = 'refused';
+    for (const event of this.#waiting.splice(0)) this.#account.release(event.wireBytes);
     const { onFault, onRejected } = this.#options;
     const { routed } = this.#request;
     this.#request.drop();

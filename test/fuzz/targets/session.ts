@@ -24,7 +24,12 @@ const ANSWERS = [
   '{"usage":{"prompt_tokens":1e400,"completion_tokens":-1}}',
 ];
 const STATUSES = ['200', '404', '500', '', '20000000000'];
-const PLAIN = { metadata: undefined, observing: false, protocol: undefined } as const;
+const PLAIN = {
+  metadata: undefined,
+  observing: false,
+  protocol: undefined,
+  wireBytes: 64,
+} as const;
 const CASES_PER_PICKER = 500;
 const LONGEST_ANSWER_MS = 3_600_000;
 const SCRIPT_BYTES_MAX = 400;

@@ -1,0 +1,40 @@
+/** Counts the bytes of bodies that one stream keeps in memory. */
+export interface ByteAccount {
+  hold(bytes: number): void;
+  release(bytes: number): void;
+}
+
+/** For a session whose bytes are not counted. */
+export const UNCOUNTED: ByteAccount = { hold: () => undefined, release: () => undefined };
+
+/** Objects around a chunk that is kept: a view, its memory block, and their place in a list. */
+const CHUNK_OVERHEAD_BYTES = 512;
+/** Of the body's size: the hashes of its blocks, while their array grows. */
+const HASHES_SHARE = 1 / 16;
+
+/** What a chunk costs while it is kept: one of a single byte costs hundreds. */
+export function chunkCostBytes(chunkBytes: number): number {
+  return CHUNK_OVERHEAD_BYTES + chunkBytes + Math.ceil(chunkBytes * HASHES_SHARE);
+}
+
+/** The chunks of one body that are kept, as its stream's account has them. */
+export class KeptChunks {
+  readonly #account: ByteAccount;
+  #bytes = 0;
+
+  constructor(account: ByteAccount) {
+    this.#account = account;
+  }
+
+  add(chunk: Uint8Array): void {
+    const bytes = chunkCostBytes(chunk.length);
+    this.#bytes += bytes;
+    this.#account.hold(bytes);
+  }
+
+  clear(): void {
+    if (this.#bytes === 0) return;
+    this.#account.release(this.#bytes);
+    this.#bytes = 0;
+  }
+}

@@ -1,0 +1,223 @@
+import { RoutingError, type RoutingErrorCode } from '../../framework/error.ts';
+import type { Millis } from '../../framework/runtime.ts';
+import type { ByteAccount } from './byte-account.ts';
+
+/** What a stream does, as far as its limits depend on it. */
+export type StreamPhase =
+  /** The request's body comes chunk by chunk, and the pick waits for it. */
+  | 'uploading'
+  /** The request's body is gathered by the proxy, and the pick waits for it. */
+  | 'gathering'
+  /** The request has been picked for, or waits for a scheduler. */
+  | 'picked'
+  /** It was refused. Only its end is awaited. */
+  | 'refused';
+
+/** The stream behind an account. */
+export interface StreamOwner {
+  readonly phase: StreamPhase;
+  /** Ends the request with an answer and lets go of its bytes; resets the stream if it cannot. */
+  refuse(error: RoutingError): void;
+  /** Ends the stream without an answer. */
+  reset(): void;
+}
+
+/** One open stream: what it keeps, and its place among the others by age. */
+export class StreamAccount implements ByteAccount {
+  readonly owner: StreamOwner;
+  readonly openedAt: Millis;
+  older: StreamAccount | undefined;
+  newer: StreamAccount | undefined;
+  heldBytes = 0;
+  /** All bytes that have come so far. */
+  receivedBytes = 0;
+  /** When an upload last went on, and how far it had come then; the watch over uploads keeps it. */
+  progress: { readonly at: Millis; readonly bytes: number };
+  /** When that watch first saw the stream refused. */
+  refusedAt: Millis | undefined;
+  readonly #streams: OpenStreams;
+  #undelivered = 0;
+
+  constructor(streams: OpenStreams, owner: StreamOwner, now: Millis) {
+    this.#streams = streams;
+    this.owner = owner;
+    this.openedAt = now;
+    this.progress = { at: now, bytes: 0 };
+  }
+
+  /** Bytes that have come, but in no message that was handed on. */
+  get undeliveredBytes(): number {
+    return this.#undelivered;
+  }
+
+  /** Bytes have come from the transport. May refuse this stream or others. */
+  received(bytes: number): void {
+    this.receivedBytes += bytes;
+    this.#undelivered += bytes;
+    this.hold(bytes);
+    this.#streams.keepBudget();
+  }
+
+  /** A message of so many bytes has been handed on. Compressed ones took fewer bytes to come. */
+  delivered(bytes: number): void {
+    const delivered = Math.min(bytes, this.#undelivered);
+    this.#undelivered -= delivered;
+    this.release(delivered);
+  }
+
+  hold(bytes: number): void {
+    this.heldBytes += bytes;
+    this.#streams.heldBytes += bytes;
+  }
+
+  release(bytes: number): void {
+    this.heldBytes -= bytes;
+    this.#streams.heldBytes -= bytes;
+  }
+
+  /** The stream has closed: it keeps nothing. */
+  close(): void {
+    this.release(this.heldBytes);
+    this.#streams.remove(this);
+  }
+}
+
+/** Where the budget is exceeded, so much of it is made free at once: one search for many chunks. */
+const FREED_SHARE = 1 / 16;
+/** Rounds to find the equal share: each is a pass over all streams, and few change anything. */
+const SHARE_ROUNDS_MAX = 8;
+
+/** What all streams of a server take, for its metrics. */
+export interface StreamUsage {
+  readonly openStreams: number;
+  readonly streamsMax: number;
+  readonly heldBytes: number;
+  readonly heldBytesMax: number;
+  /** Requests refused since the start, by the code of their error. */
+  readonly refused: ReadonlyMap<RoutingErrorCode, number>;
+}
+
+/** All open streams by age, and one budget for the bytes that they keep. */
+export class OpenStreams {
+  readonly heldBytesMax: number;
+  readonly streamsMax: number;
+  heldBytes = 0;
+  #newest: StreamAccount | undefined;
+  #count = 0;
+  readonly #refused = new Map<RoutingErrorCode, number>([
+    ['memory-full', 0],
+    ['too-many-streams', 0],
+    ['upload-timeout', 0],
+  ]);
+
+  constructor(limits: { readonly heldBytesMax: number; readonly streamsMax: number }) {
+    this.heldBytesMax = limits.heldBytesMax;
+    this.streamsMax = limits.streamsMax;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  usage(): StreamUsage {
+    const { heldBytes, heldBytesMax, streamsMax } = this;
+    return {
+      openStreams: this.#count,
+      streamsMax,
+      heldBytes,
+      heldBytesMax,
+      refused: this.#refused,
+    };
+  }
+
+  countRefusal(code: RoutingErrorCode): void {
+    this.#refused.set(code, (this.#refused.get(code) ?? 0) + 1);
+  }
+
+  open(owner: StreamOwner, now: Millis): StreamAccount {
+    const account = new StreamAccount(this, owner, now);
+    account.older = this.#newest;
+    if (this.#newest !== undefined) this.#newest.newer = account;
+    this.#newest = account;
+    this.#count += 1;
+    return account;
+  }
+
+  /** Why a stream that has just opened must not stay; undefined if it may. */
+  tooMany(): RoutingError | undefined {
+    if (this.#count <= this.streamsMax) return undefined;
+    return new RoutingError(
+      'too-many-streams',
+      `this picker has ${this.streamsMax} requests open, as many as --max-streams allows: try again later`,
+    );
+  }
+
+  remove(account: StreamAccount): void {
+    const { older, newer } = account;
+    if (older !== undefined) older.newer = newer;
+    if (newer === undefined) this.#newest = older;
+    else newer.older = older;
+    this.#count -= 1;
+  }
+
+  /** Calls `visit` for every stream, the newest first. It may refuse the stream. */
+  forEachNewest(visit: (account: StreamAccount) => void): void {
+    for (let account = this.#newest; account !== undefined; ) {
+      const { older } = account;
+      visit(account);
+      account = older;
+    }
+  }
+
+  /**
+   * Refuses the newest of the streams that keep more than an equal share, until the budget holds.
+   * So small requests go on beside large ones. The oldest of the large ones comes last: it comes
+   * to its end, however many begin after it.
+   */
+  keepBudget(): void {
+    if (this.heldBytes <= this.heldBytesMax) return;
+    const goal = this.heldBytesMax * (1 - FREED_SHARE);
+    const share = this.#equalShare(goal);
+    const senior = this.#oldestAbove(share / 2);
+    for (const bound of [share, share / 2]) {
+      this.forEachNewest((account) => {
+        if (this.heldBytes <= goal || account.heldBytes <= bound || account === senior) return;
+        account.owner.refuse(this.#full(account.heldBytes));
+      });
+    }
+    if (this.heldBytes > goal) senior?.owner.refuse(this.#full(senior.heldBytes));
+  }
+
+  #oldestAbove(bytes: number): StreamAccount | undefined {
+    let oldest: StreamAccount | undefined;
+    this.forEachNewest((account) => {
+      if (account.heldBytes > bytes) oldest = account;
+    });
+    return oldest;
+  }
+
+  /** The bound for each stream by which all together would keep `goal`: smaller ones need less. */
+  #equalShare(goal: number): number {
+    let share = goal / this.#count;
+    for (let round = 0; round < SHARE_ROUNDS_MAX; round++) {
+      let small = 0;
+      let large = 0;
+      this.forEachNewest(({ heldBytes }) => {
+        if (heldBytes <= share) small += heldBytes;
+        else large += 1;
+      });
+      const next = (goal - small) / Math.max(1, large);
+      if (next <= share) break;
+      share = next;
+    }
+    return share;
+  }
+
+  #full(heldBytes: number): RoutingError {
+    return new RoutingError(
+      'memory-full',
+      `this picker keeps ${this.heldBytesMax} bytes of bodies, as many as --max-held-bytes allows, ` +
+        `and this request has ${heldBytes} of them: try again later`,
+    );
+  }
+}
