@@ -74,14 +74,18 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   registerStreamMetrics(metrics.registry, () => server.usage());
   const election = electionOf(options, { metrics, runtime, server });
   const reload = reloadOf(options, { picker, metrics });
+<<<<<<< HEAD
   const observers = { recorder, shadows, promotion, process };
   const followers = { discovery, kubernetes, election, reload };
+=======
+  const watching = { recorder, shadows, promotion, discovery, kubernetes, election, reload };
+>>>>>>> 898cfe6 (Shorten startServe)
   const drain = new Drain(options, server);
-  const parts = { picker, metrics, runtime, rules, server, drain, ...observers, ...followers };
+  const parts = { picker, metrics, runtime, rules, server, drain, ...watching };
   const admin = await startAdminServer(adminOptions(options, parts));
   if (election === undefined) server.setServing(true);
-  const { port: extProcPort, healthPort } = server;
-  const ports = { extProcPort, healthPort, metricsPort: admin.port };
+  const { port, healthPort } = server;
+  const ports = { extProcPort: port, healthPort, metricsPort: admin.port };
   logStart(options, { picker, tls, ports });
   return {
     ...ports,
