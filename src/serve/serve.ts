@@ -68,20 +68,13 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   registerPool(options, { picker, metrics, runtime });
   const kubernetes = startKubernetesDiscovery(options, picker, runtime, rules);
   const discovery = kubernetes === undefined ? startDiscovery(options, picker, rules) : undefined;
-  const server = await startExtProcServer(
-    extProcOptions(options, { ...runtime, picker, metrics, rules, tls }),
-  );
-  registerStreamMetrics(metrics.registry, () => server.usage());
+  const server = await startServer(options, { ...runtime, picker, metrics, rules, tls });
   const election = electionOf(options, { metrics, runtime, server });
   const reload = reloadOf(options, { picker, metrics });
-<<<<<<< HEAD
   const observers = { recorder, shadows, promotion, process };
   const followers = { discovery, kubernetes, election, reload };
-=======
-  const watching = { recorder, shadows, promotion, discovery, kubernetes, election, reload };
->>>>>>> 898cfe6 (Shorten startServe)
   const drain = new Drain(options, server);
-  const parts = { picker, metrics, runtime, rules, server, drain, ...watching };
+  const parts = { picker, metrics, runtime, rules, server, drain, ...observers, ...followers };
   const admin = await startAdminServer(adminOptions(options, parts));
   if (election === undefined) server.setServing(true);
   const { port, healthPort } = server;
@@ -103,6 +96,15 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
       await runtime.network.close();
     },
   };
+}
+
+async function startServer(
+  options: ServeOptions,
+  parts: Parameters<typeof extProcOptions>[1],
+): Promise<ExtProcServer> {
+  const server = await startExtProcServer(extProcOptions(options, parts));
+  registerStreamMetrics(parts.metrics.registry, () => server.usage());
+  return server;
 }
 
 interface ServingParts {
