@@ -91,9 +91,10 @@ export class GatewayExchange {
   /** Answers with an error of the gateway, or breaks off a response that has begun. */
   #fail(status: number, sentence: string): void {
     if (this.#over) return;
-    const { response } = this.#options;
+    const { request, response, clock } = this.#options;
     if (response.headersSent) breakOff(response);
     else {
+      endUpload(request, response, clock);
       response.writeHead(status, { 'content-type': 'application/json' });
       response.end(errorBody(sentence));
     }
@@ -109,7 +110,7 @@ export class GatewayExchange {
     this.#abort.abort();
     this.#toUpstream.destroy();
     this.#onHeadAnswered();
-    endUpload(this.#options.request, this.#options.clock);
+    endUpload(this.#options.request, this.#options.response, this.#options.clock);
   }
 
   async #write(message: Parameters<ExtProcStream['write']>[0]): Promise<void> {
@@ -153,9 +154,10 @@ export class GatewayExchange {
   }
 
   #reject({ status, headers, body }: NonNullable<ProcessingResponse['immediate_response']>): void {
-    const { response } = this.#options;
+    const { request, response, clock } = this.#options;
     if (response.headersSent) breakOff(response);
     else {
+      endUpload(request, response, clock);
       response.writeHead(status?.code ?? 500, applyMutation([], headers).flat());
       response.end(body);
     }

@@ -110,12 +110,12 @@ export class HttpFront {
     if (this.#draining) response.setHeader('connection', 'close');
     if (this.#open.size >= requestsMax) {
       response.setHeader('retry-after', '1');
+      endUpload(request, response, clock);
       onRefused(
         response,
         503,
         `${requestsMax} requests are open, as many as --max-requests allows`,
       );
-      endUpload(request, clock);
       return;
     }
     const open = new AbortController();
@@ -131,11 +131,18 @@ export class HttpFront {
 }
 
 /**
- * After an early answer: reads and drops the rest of the upload for a moment, and then closes the
- * connection. A close at once would often discard the answer, too.
+ * To be called before an early answer, or after its beginning: reads and drops the rest of the upload for a moment, and then
+ * closes the connection. A close at once, which Node does for clients that ask for one, would often
+ * discard the answer, too.
  */
-export function endUpload(request: IncomingMessage, clock: Clock): void {
+export function endUpload(request: IncomingMessage, response: ServerResponse, clock: Clock): void {
   if (request.complete || request.destroyed) return;
+  if (!response.headersSent) {
+    const keeps = response.shouldKeepAlive && !response.hasHeader('connection');
+    response.removeHeader('connection');
+    response.shouldKeepAlive = true;
+    if (!keeps) request.once('end', () => request.socket.destroySoon());
+  }
   const timer = clock.setTimer(LINGER_MS, () => request.socket.destroy());
   request.once('close', () => timer.cancel());
   request.resume();

@@ -49,8 +49,8 @@ export async function serveRequest(front: FrontExchange, parts: SidecarParts): P
     if (response.headersSent) return breakOff(response);
     if (response.destroyed) return;
     const { status, message } = asRefusal(error, options.engine);
+    endUpload(request, response, options.clock);
     respondError(response, status, message);
-    endUpload(request, options.clock);
   }
 }
 

@@ -4,6 +4,8 @@ import { ApiError, parseBody } from './api-error.ts';
 import { promptTokenIds, textOrTokens } from './read-generation.ts';
 
 const DIMENSIONS_DEFAULT = 384;
+/** Of all vectors of an answer; as JSON they take about 20 bytes each. */
+const VALUES_MAX = 4 * 1024 * 1024;
 const schema = z.looseObject({
   model: z.string(),
   input: textOrTokens,
@@ -18,13 +20,18 @@ export function embeddings(raw: unknown, options: StubOptions, id: string): obje
     throw new ApiError(404, `The model \`${model}\` does not exist.`, 'model');
   }
   const inputs = promptTokenIds(input);
+  const length = dimensions ?? DIMENSIONS_DEFAULT;
+  if (inputs.length * length > VALUES_MAX) {
+    const asked = `${inputs.length} inputs with ${length} dimensions each`;
+    throw new ApiError(400, `${asked} are more than the ${VALUES_MAX} values of an answer`);
+  }
   const promptTokens = inputs.reduce((sum, ids) => sum + ids.length, 0);
   return {
     id: `embd-${id}`,
     object: 'list',
     model,
     data: inputs.map((ids, index) => {
-      const vector = vectorOf(ids, dimensions ?? DIMENSIONS_DEFAULT);
+      const vector = vectorOf(ids, length);
       const embedding =
         format === 'base64' ? Buffer.from(vector.buffer).toString('base64') : [...vector];
       return { index, object: 'embedding', embedding };

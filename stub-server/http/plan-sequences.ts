@@ -16,7 +16,15 @@ export interface PlannedSequence {
   readonly countsPrompt: boolean;
 }
 
-/** Plans `n` sequences for each prompt. Throws ApiError for a prompt that is too long. */
+/** A body of 1 MB could ask for 25 million sequences, which no process can hold. */
+const SEQUENCES_MAX = 4096;
+/** Of all prompts and answers of a request: as many as 256 answers that fill 128k tokens each. */
+const TOKENS_MAX = 32 * 1024 * 1024;
+
+/**
+ * Plans `n` sequences for each prompt. Throws ApiError for a prompt that is too long, and for more
+ * sequences or tokens than one request may have.
+ */
 export function planSequences(
   terms: GenerationTerms,
   parts: {
@@ -29,6 +37,11 @@ export function planSequences(
   const { engine, random, options } = replica;
   const { blockTokens } = options;
   const root = `${replica.loras.has(terms.model) ? terms.model : ''}\n${terms.cacheSalt}`;
+  if (prompts.length * terms.n > SEQUENCES_MAX) {
+    const asked = `${prompts.length} prompts with ${terms.n} answers each`;
+    throw new ApiError(400, `${asked} are more than the ${SEQUENCES_MAX} sequences of a request`);
+  }
+  let tokens = 0;
   return prompts.flatMap((prompt, place) => {
     checkLength(terms, prompt.length, engine.contextTokensMax);
     return Array.from({ length: terms.n }, (_, choice) => {
@@ -40,6 +53,9 @@ export function planSequences(
         forcedTokens,
         contextLeft: engine.contextTokensMax - prompt.length,
       });
+      tokens += prompt.length + answer.tokens;
+      if (tokens > TOKENS_MAX)
+        throw new ApiError(400, `the request has more than ${TOKENS_MAX} tokens`);
       const answerIds = answerTokenIds(answer);
       return {
         promptTokens: prompt.length,

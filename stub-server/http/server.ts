@@ -1,4 +1,6 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { endUpload } from '../../src/runtime/http-front.ts';
+import { nodeClock } from '../../src/runtime/node-clock.ts';
 import { ApiError, sendError, sendJson } from './api-error.ts';
 import { LongTexts } from './long-texts.ts';
 import type { Replica } from './replica.ts';
@@ -7,6 +9,10 @@ import type { ReplicaDirectory } from './sequence-kv.ts';
 
 /** Enough for a chat of a million tokens. */
 const BODY_BYTES_MAX = 64 * 1024 * 1024;
+/** For a whole request with its body; Node answers 408. */
+const UPLOAD_TIMEOUT_MS = 300_000;
+/** Connections do not become faster with the model's time. */
+const realTime = nodeClock();
 /** Sets the exact number of output tokens, for tests. */
 const FORCED_TOKENS_HEADER = 'x-stub-output-tokens';
 /** vLLM's header for the data-parallel rank. */
@@ -21,15 +27,17 @@ const KEPT_BYTES_MIN = 64 * 1024;
 /** Creates the HTTP server of one model server, with vLLM's answers. The caller makes it listen. */
 export function createStubServer(replica: Replica, findReplica: ReplicaDirectory): Server {
   let requests = 0;
-  return createServer({ keepAliveTimeout: 120_000, requestTimeout: 0 }, (request, response) => {
+  const times = { keepAliveTimeout: 120_000, requestTimeout: UPLOAD_TIMEOUT_MS };
+  return createServer(times, (request, response) => {
     requests += 1;
     const requestId = idFrom(request) ?? `${replica.name}-${requests}`;
     const separator = replica.address.lastIndexOf(':');
     response.setHeader('x-inference-pod', replica.name);
     response.setHeader('x-inference-port', replica.address.slice(separator + 1));
-    serve(request, { replica, findReplica, response, requestId }).catch((error: unknown) =>
-      sendError(response, error, 500),
-    );
+    serve(request, { replica, findReplica, response, requestId }).catch((error: unknown) => {
+      endUpload(request, response, realTime);
+      sendError(response, error, 500);
+    });
   });
 }
 
@@ -41,6 +49,8 @@ async function serve(request: IncomingMessage, parts: Parts): Promise<void> {
   const { reception } = parts.replica.faults;
   if (reception !== 'serve' && !ALWAYS_SERVED.has(name)) {
     if (reception === 'reset') request.socket.destroy();
+    // An upload that hangs would be answered with 408 in the end.
+    else request.resume();
     return;
   }
   const route = ROUTES.get(name);
@@ -129,10 +139,15 @@ class BodyBuffers {
 const buffers = new BodyBuffers();
 const NO_BODY = Buffer.alloc(0);
 
-/** The content length; 0 if the request has none or it is above the limit. */
+/** The content length; 0 if the request has none. Throws ApiError if it is above the limit. */
 function announcedBytes({ headers }: IncomingMessage): number {
   const bytes = Number(headers['content-length'] ?? 0);
-  return bytes <= BODY_BYTES_MAX ? bytes : 0;
+  if (bytes > BODY_BYTES_MAX) throw tooLarge();
+  return bytes;
+}
+
+function tooLarge(): ApiError {
+  return new ApiError(413, `the body is larger than ${BODY_BYTES_MAX} bytes`);
 }
 
 /** Reads the body, into `memory` if its length is announced. */
@@ -140,13 +155,13 @@ async function bodyOf(request: IncomingMessage, memory: Buffer): Promise<Buffer>
   const chunks: Buffer[] = [];
   const announced = announcedBytes(request);
   let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
+  // Destroying the request would take the answer with it.
+  const body = request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
+  for await (const chunk of body) {
     if (announced > 0) chunk.copy(memory, bytes);
     else chunks.push(chunk);
     bytes += chunk.length;
-    if (bytes > BODY_BYTES_MAX) {
-      throw new ApiError(413, `the body is larger than ${BODY_BYTES_MAX} bytes`);
-    }
+    if (bytes > BODY_BYTES_MAX) throw tooLarge();
   }
   return announced > 0 ? memory.subarray(0, bytes) : Buffer.concat(chunks);
 }

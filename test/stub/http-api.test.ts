@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { stubPoolForTests } from './stub-pool.ts';
 
@@ -36,6 +38,33 @@ async function chat(messages: readonly object[], tokens: number): Promise<ChatAn
 }
 
 describe('the stub’s HTTP face', () => {
+  it.each([
+    ['/v1/completions', { prompt: Array.from({ length: 5000 }, () => 'x') }],
+    ['/v1/completions', { prompt: ['x', 'y', 'z'], n: 128, max_tokens: 400_000 }],
+    ['/v1/embeddings', { input: Array.from({ length: 2000 }, () => 'x'), dimensions: 16_384 }],
+  ])('says 400 at %s to what takes more memory than a request may', async (path, body) => {
+    const answer = await post(path, { model: 'm', ignore_eos: true, ...body });
+    expect(answer.status).toBe(400);
+    expect(answer.body).toMatch(/(?:are )?more than (?:the )?\d+ (?:sequences|tokens|values)/);
+  });
+
+  it.each([{ 'content-length': 70_000_000 }, {}])(
+    'says 413 to an upload of 70 MB with the headers %j, whose client reads it',
+    async (headers) => {
+      const upload = request(stub.url('/v1/completions'), {
+        method: 'POST',
+        headers,
+        agent: false,
+      });
+      const answered = once(upload, 'response') as Promise<[IncomingMessage]>;
+      const chunk = Buffer.alloc(1_000_000, ' ');
+      for (let sent = 0; sent < 70; sent++) upload.write(chunk);
+      upload.on('error', () => undefined);
+      expect((await answered)[0].statusCode).toBe(413);
+      upload.destroy();
+    },
+  );
+
   it('answers health, ping and version', async () => {
     expect((await get('/health')).status).toBe(200);
     expect((await get('/ping')).status).toBe(200);
