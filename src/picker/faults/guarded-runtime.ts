@@ -43,10 +43,13 @@ function guardedClock(clock: Clock, guarded: Guard): Clock {
 }
 
 function guardedNetwork(network: Network, guarded: Guard): Network {
+  // Methods of a class are not copied with the object.
+  const post = network.post?.bind(network);
   const openMessages = network.openMessages?.bind(network);
   const openCall = network.openCall?.bind(network);
   return {
-    ...network,
+    get: (url, options) => network.get(url, options),
+    ...(post && { post }),
     ...(openMessages && {
       openMessages: (options) =>
         openMessages({
