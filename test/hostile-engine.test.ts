@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { planFrom } from '../src/catalogue/plan.ts';
-import type { EndpointId } from '../src/framework/endpoint.ts';
+import { type EndpointId, isFresh } from '../src/framework/endpoint.ts';
 import { EndpointPicker } from '../src/picker/endpoint-picker.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
 import { SimulatedClock } from '../src/runtime/simulated-clock.ts';
@@ -32,6 +32,8 @@ async function picksBeside(bad: Partial<FakeServer>, config: string): Promise<re
     picks.push(routed.destinations[0] ?? 'none');
     clock.setTimer(50 + 500 * random.next(), () => routed.done('completed'));
   }
+  const fresh = picker.pool.snapshot().filter((endpoint) => isFresh(endpoint, clock.now()));
+  expect(fresh.map(({ id }) => id)).toEqual(GOOD);
   picker.stop();
   return picks;
 }

@@ -43,6 +43,7 @@ export function serveOptions(overrides: Partial<ServeOptions>, config = 'default
     endpointsFile: undefined,
     poolName: 'test',
     readyMinFresh: 0,
+    dnsKeepMs: 300_000,
     host: '127.0.0.1',
     extProcPort: 0,
     healthPort: undefined,

@@ -19,6 +19,8 @@ const SHADOW_LOG_BYTES_MAX = 1024 * 1024 * 1024;
 const WRITTEN_BYTES_MIN = 1024 * 1024;
 /** More than two of the health check intervals of Envoy in deploy/, which are 2 s. */
 const DRAIN_NOTICE_MS = 5_000;
+/** Longer than restarts of name servers take; the scrapes show which servers are gone. */
+const DNS_KEEP_MS = 300_000;
 const DRAIN_TIMEOUT_MS = 30_000;
 /** 25 hours: longer than the longest limit of a request in deploy/envoy.yaml, which is a day. */
 const RESERVATION_AGE_MS_MAX = 90_000_000;
@@ -30,6 +32,7 @@ type DirectFlag =
   | 'endpointsFile'
   | 'poolName'
   | 'readyMinFresh'
+  | 'dnsKeepMs'
   | 'host'
   | 'healthPort'
   | 'metricsPort'
@@ -81,10 +84,21 @@ function addEndpointOptions(command: Command): Command {
       'default',
     )
     .addOption(pluginOption())
-    .option('--endpoints <host:port,…>', 'model servers, separated by commas', list, [])
+    .option(
+      '--endpoints <host:port,…>',
+      'model servers, separated by commas; host names are resolved and followed',
+      list,
+      [],
+    )
     .option(
       '--endpoints-file <file>',
       'model servers as a YAML or JSON file, read again when it changes',
+    )
+    .option(
+      '--dns-keep-ms <ms>',
+      'keep the last addresses of a host name this long while it cannot be resolved',
+      wholeNumber,
+      DNS_KEEP_MS,
     )
     .option(
       '--pool-name <name>',

@@ -23,6 +23,8 @@ export interface Endpoint {
   readonly id: EndpointId;
   /** `host:port`, an IPv6 host in brackets: what goes into the destination header. */
   readonly address: string;
+  /** The name that was listed, where `address` is one of its: the server's certificate has it. */
+  readonly hostName?: string | undefined;
   /**
    * A small integer that no other endpoint of the pool has. It is reused after the endpoint is
    * removed. State per endpoint can be kept in arrays indexed by it.

@@ -103,11 +103,21 @@ export interface Call {
   close(): void;
 }
 
+/** The addresses of a host name. */
+export interface ResolvedName {
+  /** IPv4 addresses, or IPv6 addresses where there are no others; without brackets. */
+  readonly addresses: readonly string[];
+  /** How long the answer holds; undefined where its source does not say. */
+  readonly ttlMs: Millis | undefined;
+}
+
 export interface Network {
   /** Rejects on a time-out, a failed connection or transfer, or a body over `bodyBytesMax`. */
   get(url: URL, options: HttpGetOptions): Promise<HttpResponse>;
   /** The same with a JSON body. Undefined where posting is not possible. */
   post?(url: URL, body: Uint8Array, options: HttpGetOptions): Promise<HttpResponse>;
+  /** Rejects where the name has no address, or no server answers. Undefined without name service. */
+  resolve?(name: string): Promise<ResolvedName>;
   /** Undefined where ZMQ sockets are not available. */
   openMessages?(options: MessageSocketOptions): MessageSocket;
   /** Undefined where gRPC calls are not available. */

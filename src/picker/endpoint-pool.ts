@@ -7,6 +7,7 @@ export interface EndpointSpec {
   readonly id: EndpointId;
   /** `host:port`, an IPv6 host in brackets. */
   readonly address: string;
+  readonly hostName?: string | undefined;
   readonly labels: ReadonlyMap<string, string>;
 }
 
@@ -128,6 +129,7 @@ export class EndpointPool implements EndpointWriter {
 class PooledEndpoint implements Endpoint {
   readonly id: EndpointId;
   readonly address: string;
+  readonly hostName: string | undefined;
   readonly slot: number;
   readonly labels: ReadonlyMap<string, string>;
   readonly metrics: EndpointMetrics;
@@ -140,6 +142,7 @@ class PooledEndpoint implements Endpoint {
   ) {
     this.id = spec.id;
     this.address = spec.address;
+    this.hostName = spec.hostName;
     this.slot = spec.slot;
     this.labels = spec.labels;
     this.metrics = metrics;

@@ -9,9 +9,11 @@ import type {
   MessageSocketOptions,
   Millis,
   Network,
+  ResolvedName,
 } from '../framework/runtime.ts';
 import { GrpcCall } from './grpc-call.ts';
 import { HttpOrigin } from './http-origin.ts';
+import { NameResolver } from './name-resolver.ts';
 import { openZmqSocket } from './zmq-socket.ts';
 
 /** An origin unused for this long has left the pool: its connection and memory are released. */
@@ -24,6 +26,7 @@ export interface NodeNetwork extends Network {
   post(url: URL, body: Uint8Array, options: HttpGetOptions): Promise<HttpResponse>;
   openMessages(options: MessageSocketOptions): MessageSocket;
   openCall(options: CallOptions): Call;
+  resolve(name: string): Promise<ResolvedName>;
   /** Aborts everything under way. A later `get` or `post` rejects. */
   close(): Promise<void>;
 }
@@ -31,14 +34,17 @@ export interface NodeNetwork extends Network {
 interface NodeNetworkOptions {
   /** How long an origin's connection is kept after its last use. Default: 30 s. */
   readonly idleMs?: Millis;
+  /** `address:port` of DNS servers; those of the machine where left out. */
+  readonly dnsServers?: readonly string[];
 }
 
 /**
  * HTTP without streams, over one kept-alive connection for each origin, GET requests one after
  * another. Certificates are verified unless a request says otherwise.
  */
-export function createNodeNetwork({ idleMs = IDLE_MS }: NodeNetworkOptions = {}): NodeNetwork {
-  const origins = new Origins(idleMs);
+export function createNodeNetwork(options: NodeNetworkOptions = {}): NodeNetwork {
+  const origins = new Origins(options.idleMs ?? IDLE_MS);
+  const names = new NameResolver({ servers: options.dnsServers });
   const sockets = new Set<MessageSocket>();
   const calls = new Set<Call>();
   let closed = false;
@@ -69,12 +75,14 @@ export function createNodeNetwork({ idleMs = IDLE_MS }: NodeNetworkOptions = {})
       };
     },
     openCall: (options) => tracked(calls, options),
+    resolve: (name) => names.resolve(name),
     async close() {
       closed = true;
       for (const call of calls) call.close();
       calls.clear();
       for (const socket of sockets) socket.close();
       sockets.clear();
+      names.close();
       await origins.close();
     },
   };

@@ -1,22 +1,51 @@
+import type { Registry } from 'prom-client';
 import { type Discovery, startFileDiscovery } from '../endpoints/discovery/file/file-discovery.ts';
 import { parseStaticEndpoints } from '../endpoints/discovery/file/static-discovery.ts';
 import {
   type KubernetesDiscovery,
   startKubernetes,
 } from '../endpoints/discovery/kubernetes/start-kubernetes.ts';
+import { ResolvedEndpoints } from '../endpoints/discovery/names/resolved-endpoints.ts';
 import type { RequestRules } from '../endpoints/rewrites/request-rules.ts';
 import {
   labelNames,
   type TopologyLabels,
   topologyExtractor,
 } from '../endpoints/scraping/topology-extractor.ts';
+import type { ResolvedName } from '../framework/runtime.ts';
+import { registerHostNames } from '../journal/metrics/pool-metrics.ts';
 import type { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import type { RealRuntime } from '../runtime/real-runtime.ts';
 import type { ServeOptions } from './serve-options.ts';
 
+/** The picker serves without the addresses of names that take longer. */
+const NAMES_WAIT_MS = 2000;
+
+/** Adds the endpoints and follows their source, which is one of two. Rejects with a ConfigError. */
+export async function followEndpoints(
+  options: ServeOptions,
+  { picker, runtime, rules, metrics }: FollowParts,
+): Promise<{
+  readonly kubernetes: KubernetesDiscovery | undefined;
+  readonly discovery: ListedEndpoints | undefined;
+}> {
+  const kubernetes = startKubernetesDiscovery(options, picker, runtime, rules);
+  const discovery =
+    kubernetes === undefined ? await startDiscovery(options, picker, runtime, rules) : undefined;
+  registerHostNames(metrics.registry, () => discovery?.names.names() ?? []);
+  return { kubernetes, discovery };
+}
+
+interface FollowParts {
+  readonly picker: EndpointPicker;
+  readonly runtime: RealRuntime;
+  readonly rules: RequestRules;
+  readonly metrics: { readonly registry: Registry };
+}
+
 /** Follows an InferencePool; undefined without --pool-namespace. */
-export function startKubernetesDiscovery(
+function startKubernetesDiscovery(
   { kubernetes, plan, log }: ServeOptions,
   picker: EndpointPicker,
   { clock, random: parent }: RealRuntime,
@@ -28,14 +57,45 @@ export function startKubernetesDiscovery(
   return startKubernetes({ ...kubernetes, nodeLabels: nodeLabels(plan), ...parts });
 }
 
-/** Adds the listed endpoints, and follows a file if there is one. Throws ConfigError. */
-export function startDiscovery(
+/** Endpoints of flags and files, whose host names are followed. */
+export interface ListedEndpoints {
+  readonly file: Discovery | undefined;
+  readonly names: Pick<ResolvedEndpoints, 'names'>;
+  stop(): Promise<void>;
+}
+
+/**
+ * Adds the listed endpoints, and follows a file if there is one. Resolves when all host names have
+ * been asked for once, or after a time. Rejects with a ConfigError.
+ */
+async function startDiscovery(
   options: ServeOptions,
   { pool }: EndpointPicker,
+  { clock, network }: RealRuntime,
+  rules: RequestRules,
+): Promise<ListedEndpoints> {
+  const { log, dnsKeepMs: keepMs } = options;
+  const resolve = (name: string): Promise<ResolvedName> => network.resolve(name);
+  const names = new ResolvedEndpoints({ pool, resolve, clock, keepMs, log });
+  for (const spec of parseStaticEndpoints(options.endpoints)) names.upsert(spec);
+  const file = startFile(options, names, rules);
+  const late = new Promise<void>((done) => void clock.setTimer(NAMES_WAIT_MS, done));
+  await Promise.race([names.asked(), late]);
+  return {
+    file,
+    names,
+    stop: async () => {
+      names.stop();
+      await file?.stop();
+    },
+  };
+}
+
+function startFile(
+  { endpointsFile, plan, log }: ServeOptions,
+  pool: ResolvedEndpoints,
   rules: RequestRules,
 ): Discovery | undefined {
-  const { endpointsFile, plan, log } = options;
-  for (const spec of parseStaticEndpoints(options.endpoints)) pool.upsert(spec);
   // A file named on the command line is always watched; --endpoints gives a fixed list.
   if (endpointsFile !== undefined) {
     return startFileDiscovery({ path: endpointsFile, watchFile: true, pool, rules, log });

@@ -94,10 +94,18 @@ describe('readiness', () => {
 
   it('[V44] is degraded while a file is refused, and not ready while another picker leads', () => {
     const refused = { lastError: () => 'line 3 is no YAML' };
-    expect(stateOf(poolOf(1, 0), { discovery: refused, reload: refused })).toMatchObject({
+    const bad = { name: 'nosuch', addresses: [], error: 'ENOTFOUND', since: 0 };
+    const names = [bad, { ...bad, name: 'good', error: undefined }];
+    const discovery = { file: refused, names: { names: () => names } };
+    expect(stateOf(poolOf(1, 0), { discovery, reload: refused })).toMatchObject({
       ok: true,
       state: 'degraded',
-      reasons: ['the endpoints file is refused', 'the configuration file is refused'],
+      reasons: [
+        '1 of 2 host names cannot be resolved',
+        'the endpoints file is refused',
+        'the configuration file is refused',
+      ],
+      detail: { hostNameErrors: { nosuch: 'ENOTFOUND' } },
     });
     const election = { leading: false, holder: 'other', trouble: undefined };
     expect(stateOf(poolOf(1, 0), { election })).toMatchObject({

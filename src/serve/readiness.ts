@@ -1,5 +1,5 @@
-import type { Discovery } from '../endpoints/discovery/file/file-discovery.ts';
 import type { KubernetesDiscovery } from '../endpoints/discovery/kubernetes/start-kubernetes.ts';
+import type { FollowedName } from '../endpoints/discovery/names/follow-name.ts';
 import { scrapeErrorsOf } from '../endpoints/scraping/scrape-errors.ts';
 import { isFresh } from '../framework/endpoint.ts';
 import type { EndpointPool } from '../picker/endpoint-pool.ts';
@@ -13,7 +13,12 @@ export interface ReadinessParts {
   /** The picker is ready only with this many endpoints that have a fresh sample. */
   readonly readyMinFresh: number;
   readonly reload: Pick<ConfigReload, 'lastError'> | undefined;
-  readonly discovery: Pick<Discovery, 'lastError'> | undefined;
+  readonly discovery:
+    | {
+        readonly file: { lastError(): string | undefined } | undefined;
+        readonly names: { names(): readonly FollowedName[] };
+      }
+    | undefined;
   readonly kubernetes:
     | Pick<KubernetesDiscovery, 'synced' | 'ageMs' | 'troubles' | 'groups' | 'rulesSynced'>
     | undefined;
@@ -34,7 +39,8 @@ export function readiness(parts: ReadinessParts, now: number): Readiness {
     endpoints: endpoints.length,
     freshEndpoints: fresh,
     failingEndpoints: Object.fromEntries([...failing].filter(([, count]) => count > 0)),
-    endpointsFileError: discovery?.lastError(),
+    endpointsFileError: discovery?.file?.lastError(),
+    hostNameErrors: Object.fromEntries(failingNames(parts).map(({ name, error }) => [name, error])),
     configError: reload?.lastError(),
     ...(kubernetes && {
       kubernetesSynced: kubernetes.synced,
@@ -75,19 +81,29 @@ function whyNotReady(
   ];
 }
 
-function whyDegraded(
-  { discovery, kubernetes, reload, election, process }: ReadinessParts,
-  { endpoints, fresh }: Numbers,
-): readonly string[] {
+function whyDegraded(parts: ReadinessParts, { endpoints, fresh }: Numbers): readonly string[] {
+  const { discovery, kubernetes, reload, election, process } = parts;
+  const unresolved = failingNames(parts).length;
   const late = process?.trouble();
   return [
     ...(late === undefined ? [] : [late]),
     ...(fresh < endpoints ? [`${fresh} of ${endpoints} endpoints have a fresh sample`] : []),
-    ...(discovery?.lastError() === undefined ? [] : ['the endpoints file is refused']),
+    ...(unresolved > 0
+      ? [`${unresolved} of ${namesOf(parts).length} host names cannot be resolved`]
+      : []),
+    ...(discovery?.file?.lastError() === undefined ? [] : ['the endpoints file is refused']),
     ...(reload?.lastError() === undefined ? [] : ['the configuration file is refused']),
     ...(kubernetes === undefined || kubernetes.troubles.length === 0
       ? []
       : ['the Kubernetes API has troubles']),
     ...(election?.trouble === undefined ? [] : ['the Lease cannot be read or written']),
   ];
+}
+
+function namesOf({ discovery }: ReadinessParts): readonly FollowedName[] {
+  return discovery?.names.names() ?? [];
+}
+
+function failingNames(parts: ReadinessParts): readonly FollowedName[] {
+  return namesOf(parts).filter(({ error }) => error !== undefined);
 }

@@ -18,10 +18,12 @@ export interface ServeOptions extends AdminAccessOptions, TlsOptions {
   readonly policy?: string | undefined;
   /** The file of `plan`, which is read again when it changes. */
   readonly configFile?: ConfigFile | undefined;
-  /** `host:port` addresses. */
+  /** `host:port`; host names are resolved and followed. */
   readonly endpoints: readonly string[];
   readonly endpointsFile: string | undefined;
   readonly poolName: string;
+  /** How long the last addresses of a host name are kept while it cannot be resolved. */
+  readonly dnsKeepMs: number;
   /** With fewer endpoints that have a fresh sample, `/readyz` answers 503. */
   readonly readyMinFresh: number;
   /** The InferencePool to follow; there are no other endpoints then. */

@@ -1,6 +1,5 @@
 import { randomInt } from 'node:crypto';
 import type { Registry } from 'prom-client';
-import type { Discovery } from '../endpoints/discovery/file/file-discovery.ts';
 import type { KubernetesDiscovery } from '../endpoints/discovery/kubernetes/start-kubernetes.ts';
 import { DROP_REASONS } from '../endpoints/kv-events/check-structure.ts';
 import { logEventTroubles } from '../endpoints/kv-events/log-event-troubles.ts';
@@ -36,7 +35,7 @@ import { type ConfigReload, startConfigReload } from './config-reload.ts';
 import { Drain } from './drain.ts';
 import type { LeaderElection } from './election/leader-election.ts';
 import { startElection } from './election/start-election.ts';
-import { startDiscovery, startKubernetesDiscovery } from './endpoint-discovery.ts';
+import { followEndpoints, type ListedEndpoints } from './endpoint-discovery.ts';
 import { extProcOptions } from './ext-proc-options.ts';
 import { logStart } from './log-start.ts';
 import { PromotionControl, promotionActions } from './promotion-control.ts';
@@ -66,13 +65,12 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const promotion = promotionControl?.start(picker, shadows);
   registerSchedulers(metrics.registry, { picker, shadows, promotion });
   registerPool(options, { picker, metrics, runtime });
-  const kubernetes = startKubernetesDiscovery(options, picker, runtime, rules);
-  const discovery = kubernetes === undefined ? startDiscovery(options, picker, rules) : undefined;
+  const endpoints = await followEndpoints(options, { picker, metrics, runtime, rules });
   const server = await startServer(options, { ...runtime, picker, metrics, rules, tls });
   const election = electionOf(options, { metrics, runtime, server });
   const reload = reloadOf(options, { picker, metrics });
   const observers = { recorder, shadows, promotion, process };
-  const followers = { discovery, kubernetes, election, reload };
+  const followers = { ...endpoints, election, reload };
   const drain = new Drain(options, server);
   const parts = { picker, metrics, runtime, rules, server, drain, ...observers, ...followers };
   const admin = await startAdminServer(adminOptions(options, parts));
@@ -86,8 +84,8 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
       // Another picker may already lead while requests in flight end here.
       await Promise.all([drain.run({ notice }), election?.stop()]);
       await reload?.stop();
-      await discovery?.stop();
-      kubernetes?.stop();
+      await endpoints.discovery?.stop();
+      endpoints.kubernetes?.stop();
       promotion?.stop();
       picker.stop();
       await stopWatchers({ capture, shadows, shadowLog, process });
@@ -118,7 +116,7 @@ interface ServingParts {
   readonly process: ProcessWatch;
   readonly shadows: readonly Shadow[];
   readonly promotion: Promotion | undefined;
-  readonly discovery: Discovery | undefined;
+  readonly discovery: ListedEndpoints | undefined;
   readonly kubernetes: KubernetesDiscovery | undefined;
   readonly election: LeaderElection | undefined;
   readonly reload: ConfigReload | undefined;
@@ -129,7 +127,7 @@ function adminOptions(
   parts: ServingParts,
 ): Parameters<typeof startAdminServer>[0] {
   const { host, metricsPort } = options;
-  const { picker, metrics, runtime, rules, server, promotion } = parts;
+  const { metrics, runtime, rules, promotion } = parts;
   const now = (): number => runtime.clock.now();
   return {
     host,
@@ -138,7 +136,7 @@ function adminOptions(
     metricsPage: () => metrics.pageBytes(),
     ready: () => parts.drain.readiness ?? readiness({ ...options, ...parts }, now()),
     documents: new Map([
-      ['/debug/endpoints', () => describeEndpoints(picker, now(), server.sessions())],
+      ['/debug/endpoints', () => describeEndpoints(parts, now())],
       ['/debug/rules', () => rules.describe()],
       ...debugDocuments(parts),
     ]),

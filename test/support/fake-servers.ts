@@ -2,6 +2,7 @@ import {
   BodyTooLargeError,
   type HttpGetOptions,
   type HttpResponse,
+  type HttpTls,
   type Network,
 } from '../../src/framework/runtime.ts';
 import type { SimulatedClock } from '../../src/runtime/simulated-clock.ts';
@@ -17,7 +18,11 @@ export interface FakeServer {
 /** Servers by `host:port`, on simulated time, their answers all in one memory. */
 export class FakeServers implements Network {
   readonly servers: Map<string, FakeServer> = new Map();
-  readonly sent: { readonly at: number; readonly url: string }[] = [];
+  readonly sent: {
+    readonly at: number;
+    readonly url: string;
+    readonly tls?: HttpTls | undefined;
+  }[] = [];
   readonly #clock: SimulatedClock;
   #memory = Buffer.alloc(4096);
   readonly #open = new Map<string, number>();
@@ -28,8 +33,12 @@ export class FakeServers implements Network {
     this.#clock = clock;
   }
 
-  get(url: URL, { timeoutMs, bodyBytesMax }: HttpGetOptions): Promise<HttpResponse> {
-    this.sent.push({ at: this.#clock.now(), url: url.href });
+  // A property, as runtimes are copied by their own properties.
+  readonly get = (
+    url: URL,
+    { timeoutMs, bodyBytesMax, tls }: HttpGetOptions,
+  ): Promise<HttpResponse> => {
+    this.sent.push({ at: this.#clock.now(), url: url.href, tls });
     const open = (this.#open.get(url.host) ?? 0) + 1;
     this.#open.set(url.host, open);
     this.openMax = Math.max(this.openMax, open);
@@ -45,7 +54,7 @@ export class FakeServers implements Network {
         } else resolve({ status: server.status, body: this.#write(server.page) });
       });
     });
-  }
+  };
 
   timesOf(host: string): readonly number[] {
     return this.sent.filter(({ url }) => new URL(url).host === host).map(({ at }) => at);

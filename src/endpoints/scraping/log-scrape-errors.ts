@@ -1,18 +1,14 @@
 import type { EndpointId } from '../../framework/endpoint.ts';
-import type { Clock, Timer } from '../../framework/runtime.ts';
+import type { Clock } from '../../framework/runtime.ts';
 import type { EndpointPool } from '../../picker/endpoint-pool.ts';
 import type { Log } from '../../runtime/log.ts';
+import { PacedLines } from '../../runtime/paced-lines.ts';
 import {
   type ScrapeError,
   type ScrapeFailure,
   type ScrapeObserver,
   scrapeErrorsOf,
 } from './scrape-errors.ts';
-
-/** The log gets lines once in this interval. */
-const INTERVAL_MS = 1000;
-/** The most lines at once; further ones follow an interval later. */
-const LINES_MAX = 10;
 
 interface ScrapeLogOptions {
   readonly log: Pick<Log, 'info' | 'warn'>;
@@ -30,12 +26,12 @@ class ScrapeLog implements ScrapeObserver {
   readonly #options: ScrapeLogOptions;
   /** What the log has last, by endpoint. */
   readonly #logged = new Map<EndpointId, ScrapeFailure>();
-  readonly #changed = new Set<EndpointId>();
-  #timer: Timer | undefined;
+  readonly #lines: PacedLines<EndpointId>;
 
   constructor(pool: EndpointPool, options: ScrapeLogOptions) {
     this.#pool = pool;
     this.#options = options;
+    this.#lines = new PacedLines(options.clock, (id) => this.#logChange(id));
   }
 
   onScrapeError({ endpoint: { id }, failure }: ScrapeError): void {
@@ -44,23 +40,7 @@ class ScrapeLog implements ScrapeObserver {
   }
 
   onScrapeErrorOver(id: EndpointId): void {
-    this.#changed.add(id);
-    if (this.#timer === undefined) this.#startTimer();
-  }
-
-  readonly #logChanges = (): void => {
-    this.#timer = undefined;
-    let lines = 0;
-    for (const id of this.#changed) {
-      if (lines === LINES_MAX) break;
-      this.#changed.delete(id);
-      if (this.#logChange(id)) lines += 1;
-    }
-    if (this.#changed.size > 0) this.#startTimer();
-  };
-
-  #startTimer(): void {
-    this.#timer = this.#options.clock.setTimer(INTERVAL_MS, this.#logChanges);
+    this.#lines.changed(id);
   }
 
   /** Returns whether it has written a line. */

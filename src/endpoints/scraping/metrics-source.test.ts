@@ -270,6 +270,19 @@ describe('metrics-data-source', () => {
     expect(network.sent[0]?.url).toBe('https://[fd00::1]:9100/m?x=1');
   });
 
+  it('[V45] wants a certificate of the host name, or of the name in the configuration', async () => {
+    for (const [serverName, wanted] of [
+      [undefined, 'vllm.example'],
+      ['other.example', 'other.example'],
+    ]) {
+      const { clock, network, pool } = setUp({ scheme: 'https', serverName });
+      const id = 'a' as EndpointId;
+      pool.upsert({ id, address: '10.0.0.1:8000', hostName: 'vllm.example', labels: new Map() });
+      await clock.run(10);
+      expect(network.sent[0]?.tls?.serverName).toBe(wanted);
+    }
+  });
+
   it('makes the same scrapes from the same seed', async () => {
     const run = async (): Promise<unknown> => {
       const { clock, network, add } = setUp();

@@ -71,7 +71,8 @@ export class Scraper {
     this.#endpoint = endpoint;
     this.#url = scrapeUrl(config, endpoint.address);
     const limits = { timeoutMs: config.timeout, bodyBytesMax: config.maxPageBytes };
-    this.#getOptions = config.scheme === 'https' ? { ...limits, tls: httpTlsOf(config) } : limits;
+    const tls = httpTlsOf({ ...config, serverName: config.serverName ?? endpoint.hostName });
+    this.#getOptions = config.scheme === 'https' ? { ...limits, tls } : limits;
     // A timer, so that all data sources of the pool have started before the first page is read.
     this.#timer = host.runtime.clock.setTimer(0, this.#onTimer);
   }

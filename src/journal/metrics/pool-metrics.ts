@@ -102,6 +102,21 @@ export function registerScrapeFailures(
   return (reason) => void counts.set(reason, (counts.get(reason) ?? 0) + 1);
 }
 
+/** Shows how many host names of endpoints are resolved, and how many cannot be. */
+export function registerHostNames(
+  registry: Registry,
+  names: () => readonly { readonly error: string | undefined }[],
+): void {
+  const help = 'Host names of endpoints, by whether they can be resolved.';
+  showMetric(registry, { name: 'pointsman_host_names', help, type: 'gauge' }, () => {
+    const failing = names().filter(({ error }) => error !== undefined).length;
+    return [
+      { labels: { state: 'resolved' }, value: names().length - failing },
+      { labels: { state: 'failing' }, value: failing },
+    ];
+  });
+}
+
 /** The ledger counts an endpoint as a whole. */
 const LEDGER_LABELS = { fairness_id: '', priority: '', producer_name: 'ledger' };
 

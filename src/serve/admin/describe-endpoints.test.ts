@@ -31,7 +31,8 @@ it('[V43] says of each endpoint how its scrapes go, since when, and what the las
     picker.pool.upsert({ id: name as EndpointId, address: `${name}:8000`, labels: new Map() });
   }
   const scrapes = (): unknown => {
-    const page = describeEndpoints(picker, clock.now(), 0) as {
+    const parts = { picker, server: { sessions: () => 0 }, discovery: undefined };
+    const page = describeEndpoints(parts, clock.now()) as {
       readonly endpoints: readonly { readonly id: string; readonly scrapes: object }[];
     };
     return Object.fromEntries(page.endpoints.map(({ id, scrapes: each }) => [id, each]));

@@ -1,3 +1,4 @@
+import type { FollowedName } from '../../endpoints/discovery/names/follow-name.ts';
 import { type ScrapeState, scrapeErrorsOf } from '../../endpoints/scraping/scrape-errors.ts';
 import { isFresh } from '../../framework/endpoint.ts';
 import { CACHE_CONFIG, LORA } from '../../framework/keys.ts';
@@ -5,11 +6,24 @@ import { prefixIndexes } from '../../journal/metrics/metrics.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import { isoTime } from '../../runtime/log.ts';
 
+interface DescribedParts {
+  readonly picker: EndpointPicker;
+  readonly server: { sessions(): number };
+  readonly discovery: { readonly names: { names(): readonly FollowedName[] } } | undefined;
+}
+
 /** The pool as JSON for people: each endpoint with its last report and what is in flight there. */
-export function describeEndpoints(picker: EndpointPicker, now: number, sessions: number): unknown {
+export function describeEndpoints(
+  { picker, server, discovery }: DescribedParts,
+  now: number,
+): unknown {
   const indexes = prefixIndexes(picker.observers());
   return {
-    sessions,
+    sessions: server.sessions(),
+    hostNames: (discovery?.names.names() ?? []).map((name) => ({
+      ...name,
+      since: isoTime(name.since),
+    })),
     endpoints: picker.pool.snapshot().map((endpoint) => {
       const { id, address, labels, metrics } = endpoint;
       const { sampledAt, ...values } = metrics;

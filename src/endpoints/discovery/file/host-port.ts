@@ -5,11 +5,24 @@ const LABEL = '[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?';
 const HOST_NAME = new RegExp(`^(?=.{1,253}$)(?=(.*\\.)?[^.]*[a-z_])${LABEL}(\\.${LABEL})*$`, 'i');
 
 const ipv6 = z.ipv6();
-const host = z.union([z.ipv4(), ipv6, z.string().regex(HOST_NAME)]);
+const ip = z.union([z.ipv4(), ipv6]);
+const host = z.union([ip, z.string().regex(HOST_NAME)]);
 
 /** IPv6 addresses have no brackets. */
 export function isHost(text: string): boolean {
   return host.safeParse(text).success;
+}
+
+/** IPv6 addresses have no brackets. */
+export function isAddress(text: string): boolean {
+  return ip.safeParse(text).success;
+}
+
+/** The parts of a `host:port`; an IPv6 host without its brackets. */
+export function splitHostPort(text: string): { readonly host: string; readonly port: number } {
+  const colon = text.lastIndexOf(':');
+  const name = text.slice(0, colon).replace(/^\[(.*)\]$/, '$1');
+  return { host: name, port: Number(text.slice(colon + 1)) };
 }
 
 export function isPort(port: number): boolean {

@@ -1,0 +1,58 @@
+import type { Clock } from '../../../framework/runtime.ts';
+import type { Log } from '../../../runtime/log.ts';
+import { PacedLines } from '../../../runtime/paced-lines.ts';
+import type { FollowedName } from './follow-name.ts';
+
+/** Addresses of a name that a line shows. */
+const SHOWN_MAX = 10;
+
+interface NameLogOptions {
+  readonly log: Pick<Log, 'info' | 'warn'>;
+  readonly clock: Clock;
+  readonly stateOf: (name: string) => FollowedName | undefined;
+}
+
+/** Logs when a host name cannot be resolved, gets other addresses, or is resolved again. */
+export class NameLog {
+  readonly #options: NameLogOptions;
+  readonly #lines: PacedLines<string>;
+  /** What the log has last, by name. */
+  readonly #logged = new Map<string, FollowedName>();
+
+  constructor(options: NameLogOptions) {
+    this.#options = options;
+    this.#lines = new PacedLines(options.clock, (name) => this.#write(name));
+  }
+
+  changed(name: string): void {
+    this.#lines.changed(name);
+  }
+
+  stop(): void {
+    this.#lines.stop();
+  }
+
+  #write(name: string): boolean {
+    const { log, stateOf } = this.#options;
+    const now = stateOf(name);
+    const before = this.#logged.get(name);
+    if (now === undefined) {
+      this.#logged.delete(name);
+      return false;
+    }
+    const { error, addresses } = now;
+    if (before !== undefined && error === before.error && sameAs(before, now)) return false;
+    this.#logged.set(name, now);
+    const fields = { name, addresses: addresses.slice(0, SHOWN_MAX), count: addresses.length };
+    if (error === undefined) log.info(fields, 'a host name is resolved');
+    else if (before !== undefined && addresses.length < before.addresses.length) {
+      log.warn({ ...fields, error }, 'the addresses of a host name are too old: they are not used');
+    } else
+      log.warn({ ...fields, error }, 'a host name cannot be resolved; its last addresses stay');
+    return true;
+  }
+}
+
+function sameAs(a: FollowedName, b: FollowedName): boolean {
+  return a.addresses.join() === b.addresses.join();
+}

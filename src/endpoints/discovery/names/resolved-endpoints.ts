@@ -1,0 +1,170 @@
+import type { EndpointId } from '../../../framework/endpoint.ts';
+import type { Clock, Millis, Network } from '../../../framework/runtime.ts';
+import type { EndpointPool, EndpointSpec } from '../../../picker/endpoint-pool.ts';
+import type { Log } from '../../../runtime/log.ts';
+import { hostPort, isAddress, splitHostPort } from '../file/host-port.ts';
+import { type FollowedName, NameFollower } from './follow-name.ts';
+import { NameLog } from './log-names.ts';
+
+interface ResolvedEndpointsOptions {
+  readonly pool: Pick<EndpointPool, 'upsert' | 'remove'>;
+  readonly resolve: NonNullable<Network['resolve']>;
+  readonly clock: Clock;
+  /** How long the last addresses of a name are kept while it cannot be resolved. */
+  readonly keepMs: Millis;
+  readonly log: Pick<Log, 'info' | 'warn'>;
+}
+
+/** What discovery has listed, and what of it is in the pool. */
+interface Listed {
+  spec: EndpointSpec;
+  readonly name: string;
+  readonly port: number;
+  /** The endpoints in the pool, by `address:port`. An address keeps its id while it is there. */
+  readonly ids: Map<string, EndpointId>;
+  /** Its addresses that belong to another endpoint. */
+  shared: ReadonlySet<string>;
+}
+
+/** A host name and the endpoints that are listed with it. */
+interface Followed {
+  readonly follower: NameFollower;
+  readonly listed: Set<Listed>;
+}
+
+/**
+ * Puts endpoints into the pool by address, as proxies take no names. An endpoint with a host name is
+ * one for each address of the name, and follows the name. The first has the listed id, and further
+ * ones have their address behind it: `id@address`.
+ */
+export class ResolvedEndpoints {
+  readonly #options: ResolvedEndpointsOptions;
+  readonly #listed = new Map<EndpointId, Listed>();
+  readonly #names = new Map<string, Followed>();
+  /** Who has an `address:port`: two endpoints with one address would be one server. */
+  readonly #owners = new Map<string, Listed>();
+  readonly #log: NameLog;
+
+  constructor(options: ResolvedEndpointsOptions) {
+    this.#options = options;
+    const stateOf = (name: string): FollowedName | undefined => this.#names.get(name)?.follower.now;
+    this.#log = new NameLog({ ...options, stateOf });
+  }
+
+  /** The same as in a pool, with a host name in the address. */
+  upsert(spec: EndpointSpec): void {
+    const known = this.#listed.get(spec.id);
+    if (known?.spec.address === spec.address) {
+      known.spec = spec;
+      for (const [address, id] of known.ids) this.#put(known, id, address);
+      return;
+    }
+    if (known !== undefined) this.remove(spec.id);
+    const { host, port } = splitHostPort(spec.address);
+    const name = host.toLowerCase();
+    const listed: Listed = { spec, name, port, ids: new Map(), shared: new Set() };
+    this.#listed.set(spec.id, listed);
+    if (isAddress(host)) this.#place(listed, [host]);
+    else this.#follow(listed);
+  }
+
+  remove(id: EndpointId): void {
+    const listed = this.#listed.get(id);
+    if (listed === undefined) return;
+    this.#listed.delete(id);
+    const followed = this.#names.get(listed.name);
+    followed?.listed.delete(listed);
+    if (followed?.listed.size === 0) {
+      followed.follower.stop();
+      this.#names.delete(listed.name);
+      this.#log.changed(listed.name);
+    }
+    this.#place(listed, []);
+  }
+
+  /** Resolves when every name so far has been asked for once. */
+  async asked(): Promise<void> {
+    await Promise.all([...this.#names.values()].map(({ follower }) => follower.asked));
+  }
+
+  /** The host names that have been asked for. */
+  names(): readonly FollowedName[] {
+    return [...this.#names.values()].flatMap(({ follower }) => follower.now ?? []);
+  }
+
+  stop(): void {
+    for (const { follower } of this.#names.values()) follower.stop();
+    this.#log.stop();
+  }
+
+  #follow(listed: Listed): void {
+    const { name } = listed;
+    const known = this.#names.get(name);
+    if (known !== undefined) {
+      known.listed.add(listed);
+      this.#place(listed, known.follower.now?.addresses ?? []);
+      return;
+    }
+    const all = new Set([listed]);
+    const onChange = (now: FollowedName): void => {
+      this.#log.changed(name);
+      for (const each of all) this.#place(each, now.addresses);
+    };
+    const follower = new NameFollower({ ...this.#options, name, onChange });
+    this.#names.set(name, { follower, listed: all });
+  }
+
+  /** Makes the endpoints in the pool those of these addresses. */
+  #place(listed: Listed, hosts: readonly string[]): void {
+    const { pool } = this.#options;
+    const wanted = new Map(hosts.map((host) => [hostPort(host, listed.port), host]));
+    let released = false;
+    for (const [address, id] of listed.ids) {
+      if (wanted.has(address)) continue;
+      listed.ids.delete(address);
+      this.#owners.delete(address);
+      pool.remove(id);
+      released = true;
+    }
+    const sharedBefore = listed.shared;
+    listed.shared = new Set([...wanted.keys()].filter((each) => this.#isOthers(each, listed)));
+    for (const [address, host] of wanted) {
+      if (!listed.shared.has(address)) this.#add(listed, address, host);
+      else if (!sharedBefore.has(address)) this.#logShared(listed, address);
+    }
+    if (released) this.#placeSharing(listed);
+  }
+
+  #isOthers(address: string, listed: Listed): boolean {
+    return (this.#owners.get(address) ?? listed) !== listed;
+  }
+
+  #logShared({ spec }: Listed, address: string): void {
+    const fields = { endpoint: spec.id, address, sameAs: this.#owners.get(address)?.spec.id };
+    this.#options.log.warn(fields, 'two endpoints have the same address; the first one counts');
+  }
+
+  #add(listed: Listed, address: string, host: string): void {
+    if (this.#owners.has(address)) return;
+    const { id } = listed.spec;
+    const isFree = ![...listed.ids.values()].includes(id);
+    const own = isFree ? id : (`${id}@${host}` as EndpointId);
+    this.#owners.set(address, listed);
+    listed.ids.set(address, own);
+    this.#put(listed, own, address);
+  }
+
+  #put({ spec: { labels }, name }: Listed, id: EndpointId, address: string): void {
+    const hostName = isAddress(name) ? undefined : name;
+    this.#options.pool.upsert({ id, address, hostName, labels });
+  }
+
+  /** Gives addresses that have become free to those who have them, too. */
+  #placeSharing(releasing: Listed): void {
+    for (const each of this.#listed.values()) {
+      if (each.shared.size === 0 || each === releasing) continue;
+      const addresses = this.#names.get(each.name)?.follower.now?.addresses;
+      this.#place(each, addresses ?? [splitHostPort(each.spec.address).host]);
+    }
+  }
+}
