@@ -110,7 +110,7 @@ export interface DataSource extends Observer {
    * whole body as received, valid during this call. Returns false where nothing has to be waited
    * for. Otherwise it calls `ready` once, later, within a time limit of its own, also after a
    * failure. Where it calls `ready` before it returns, or throws, the request does not wait for it;
-   * a second call has no effect.
+   * a second call has no effect, and after a minute the request goes on without it.
    */
   prepare?(request: InferenceRequest, body: readonly Uint8Array[], ready: () => void): boolean;
   stop(): void;

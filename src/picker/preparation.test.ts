@@ -2,8 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { makeRequest } from '../../test/makers.ts';
 import { faultyPicker, profileOf } from '../../test/support/faulty-plugins.ts';
+import { SimulatedClock } from '../runtime/simulated-clock.ts';
 import { PluginFaults } from './faults/plugin-faults.ts';
-import { type Preparation, waitForAll } from './preparation.ts';
+import { PREPARATION_MS_MAX, type Preparation, waitForAll } from './preparation.ts';
 
 /** How a plugin behaves: what it returns, how often it calls `done` before and after. */
 interface Behaviour {
@@ -35,7 +36,9 @@ describe('preparing for a decision', () => {
             return each.waits;
           },
         }));
-        const waits = waitForAll(preparations, () => (readyCalls += 1), new PluginFaults());
+        const clock = new SimulatedClock();
+        const parts = { faults: new PluginFaults(), clock };
+        const waits = waitForAll(preparations, () => (readyCalls += 1), parts);
         expect(readyCalls).toBe(0);
         const waitedFor = behaviours.filter(
           ({ waits: asks, before, throws }) => asks && before === 0 && !throws,
@@ -44,6 +47,8 @@ describe('preparing for a decision', () => {
         for (const done of reversed ? later.toReversed() : later) done();
         const allCome = waitedFor.every(({ after }) => after > 0);
         expect(readyCalls).toBe(waits && allCome ? 1 : 0);
+        clock.advanceTo(PREPARATION_MS_MAX);
+        expect(readyCalls).toBe(waits ? 1 : 0);
       }),
       { seed: 17, numRuns: 2000 },
     );
@@ -69,9 +74,24 @@ describe('preparing for a decision', () => {
         },
       ],
       () => expect.fail('ready was called'),
-      new PluginFaults(),
+      { faults: new PluginFaults(), clock: new SimulatedClock() },
     );
     expect(waits).toBe(false);
+  });
+
+  it('[V34] waits no longer than a minute for a plugin that never says ready, and names it', () => {
+    const clock = new SimulatedClock();
+    const faults = new PluginFaults();
+    const part = {};
+    faults.identify(part, { kind: 'source', name: 'silent' });
+    let readyCalls = 0;
+    const preparations = [{ part, begin: () => true }];
+    expect(waitForAll(preparations, () => (readyCalls += 1), { faults, clock })).toBe(true);
+    clock.advanceTo(PREPARATION_MS_MAX - 1);
+    expect([readyCalls, faults.counts()]).toEqual([0, []]);
+    clock.advanceTo(PREPARATION_MS_MAX);
+    expect(readyCalls).toBe(1);
+    expect(faults.counts()).toMatchObject([{ name: 'silent', call: 'prepare', count: 1 }]);
   });
 
   it('[V34] counts a plugin that throws as nothing to wait for, and names it', () => {

@@ -105,7 +105,7 @@ export function createSchedulingCore(options: SchedulingCoreOptions): Scheduling
         return 0;
       }
     },
-    prepare: prepareOf(parts, { replacement, faults }),
+    prepare: prepareOf(parts, { ...options, replacement }),
     replacement: () => replaced && reportOf(replaced, replacement),
   };
 }
@@ -161,7 +161,9 @@ function prepareOf(
   {
     replacement,
     faults,
-  }: Pick<SchedulingCoreOptions, 'faults'> & {
+    runtime,
+    schedulerRuntime = runtime,
+  }: SchedulingCoreOptions & {
     readonly replacement: ReplacementScheduler | undefined;
   },
 ): SchedulingCore['prepare'] {
@@ -178,7 +180,7 @@ function prepareOf(
       const begin: Preparation['begin'] = (done) => prepare(request, candidates(), done);
       preparations.push({ part: replacement, begin });
     }
-    return waitForAll(preparations, ready, faults);
+    return waitForAll(preparations, ready, { faults, clock: schedulerRuntime.clock });
   };
 }
 

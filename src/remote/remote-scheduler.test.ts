@@ -105,6 +105,22 @@ describe('a scheduler in another process', () => {
     expect(call().told[1]?.endpoints?.map(({ slot }) => slot)).toEqual([0, 1]);
   });
 
+  it('[V34] is not waited for where sending the request ends its stream at once', () => {
+    const { ask, setUnread, clock } = setUp();
+    const earlier = ask('r1');
+    setUnread(5 * 1024 * 1024);
+    const asked = ask('r2');
+    expect([asked.waits, asked.isReady(), asked.decide()]).toEqual([false, false, 'disconnected']);
+    // The request that waited goes on.
+    expect([earlier.waits, earlier.isReady(), earlier.decide()]).toEqual([
+      true,
+      true,
+      'disconnected',
+    ]);
+    clock.advanceTo(1000);
+    expect(asked.isReady()).toBe(false);
+  });
+
   it('[R2] is waited for, and its order of endpoints taken', () => {
     const { ask, answer } = setUp();
     const asked = ask('r1');

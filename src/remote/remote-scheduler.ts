@@ -39,8 +39,8 @@ interface PendingDecision {
   readonly request: InferenceRequest;
   readonly candidates: Candidates;
   readonly deadline: Timer;
-  /** Undefined for the breaker's trial: no request waits for it. */
-  readonly ready: (() => void) | undefined;
+  /** Undefined while the request is being sent, and for the breaker's trial: none waits for it. */
+  ready: (() => void) | undefined;
 }
 
 /** 200,000 requests a second at the default deadline. */
@@ -94,13 +94,15 @@ export class RemoteScheduler implements ReplacementScheduler {
     const may = this.#breaker.admit();
     if (may === 'no') return this.#decline(request, 'breaker-open');
     const deadline = this.#startDeadline(request.id);
-    const waits = may === 'yes';
-    const onReady = waits ? ready : undefined;
-    this.#pending.set(request.id, { request, candidates, deadline, ready: onReady });
+    const pending: PendingDecision = { request, candidates, deadline, ready: undefined };
+    this.#pending.set(request.id, pending);
     this.#batch.push(toRequestMessage(request, candidates, welcome.blockHashesMax, this.#headers));
-    if (!waits) this.#decline(request, 'breaker-open');
     this.#flushSoon();
-    return waits;
+    if (may === 'trial') return this.#decline(request, 'breaker-open');
+    // To send the request can end the stream at once: then there is nothing to wait for.
+    if (this.#pending.get(request.id) !== pending) return this.#decline(request, 'disconnected');
+    pending.ready = ready;
+    return true;
   }
 
   schedule(endpoints: readonly Endpoint[], context: SchedulingContext): Decision | Declined {
