@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { ENDPOINTS_MAX } from '../journal/explain/decision-recorder.ts';
 import { LOOP_DELAY_MAX_MS } from '../journal/metrics/loop-watchdog.ts';
 import { IDLE_MS, LINES_MAX } from '../journal/metrics/series-limit.ts';
 import type { ShadowData } from '../lab/shadow/shadow-data.ts';
@@ -42,6 +43,7 @@ type DirectFlag =
   | 'drainTimeoutMs'
   | 'maxReservationAgeMs'
   | 'explainDecisions'
+  | 'explainEndpoints'
   | 'metricsMaxSeries'
   | 'metricsIdleMs'
   | 'loopDelayMaxMs'
@@ -275,6 +277,12 @@ function addRecordingOptions(command: Command): Command {
       'number of recent decisions that `pointsman explain` can show; 0 records none',
       wholeNumber,
       EXPLAIN_DECISIONS,
+    )
+    .option(
+      '--explain-endpoints <n>',
+      'keep all scores of pools of up to this size, and the 16 best of larger ones',
+      atLeastOne,
+      ENDPOINTS_MAX,
     );
 }
 

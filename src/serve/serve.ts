@@ -190,10 +190,12 @@ function promotionControlOf(
 }
 
 function recorderOf(
-  { explainDecisions: decisionsMax }: ServeOptions,
+  { explainDecisions: decisionsMax, explainEndpoints: endpointsMax }: ServeOptions,
   clock: Clock,
 ): DecisionRecorder | undefined {
-  return decisionsMax === 0 ? undefined : new DecisionRecorder({ clock, decisionsMax });
+  return decisionsMax === 0
+    ? undefined
+    : new DecisionRecorder({ clock, decisionsMax, endpointsMax });
 }
 
 function reloadOf(

@@ -13,16 +13,20 @@ interface RecorderOptions {
   /** At least so many of the last decisions are kept, unless they take more than `bytesMax`. */
   readonly decisionsMax?: number;
   readonly bytesMax?: number;
+  /** Of larger pools only the scores of the 16 best endpoints and of the targets are kept. */
+  readonly endpointsMax?: number | undefined;
 }
 
 const DECISIONS_MAX = 100_000;
 const BYTES_MAX = 256 * 1024 * 1024;
+/** Up to here it takes less time to keep all than to find the best. */
+export const ENDPOINTS_MAX = 64;
 /** All texts of a decision, and its parts of fixed length. */
 const HEAD_BYTES_MAX = 4 * (TEXT_MAX + 1) + 64;
 
 /**
  * Keeps the last decisions in memory, so that they can be explained: the candidates, what each
- * filter dropped, all scores, the targets, and the terms of the scores of pick and runner-up. They
+ * filter dropped, the scores of the best endpoints, the targets, and the terms of the scores of pick and runner-up. They
  * are kept as bytes, as `record-format.ts` has it: nothing that a garbage collector has to follow.
  * Decisions over 65,535 endpoints and more are not kept.
  */
@@ -39,10 +43,11 @@ export class DecisionRecorder implements JournalSubscriber {
   readonly #score = new Float64Array(SCORE.count);
   readonly #lastHead = new Float64Array(HEAD.count + SCORE.count);
 
-  constructor({ clock, decisionsMax = DECISIONS_MAX, bytesMax = BYTES_MAX }: RecorderOptions) {
+  constructor(options: RecorderOptions) {
+    const { clock, decisionsMax = DECISIONS_MAX, bytesMax = BYTES_MAX } = options;
     this.ring = new DecisionRing({ decisionsMax, bytesMax });
     this.#wallOffsetMs = (): Millis => clock.wallTime() - clock.now();
-    this.#runs = new RunWriter(this.ring);
+    this.#runs = new RunWriter(this.ring, options.endpointsMax ?? ENDPOINTS_MAX);
   }
 
   onDecision(event: DecisionEvent): void {

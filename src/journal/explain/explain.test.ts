@@ -52,7 +52,10 @@ interface Seen {
 }
 
 /** A picker whose decisions are recorded, and seen from outside as well. */
-function setUp(config: string, limits: { decisionsMax?: number; bytesMax?: number } = {}) {
+function setUp(
+  config: string,
+  limits: { decisionsMax?: number; bytesMax?: number; endpointsMax?: number } = {},
+) {
   const clock = new SimulatedClock();
   const recorder = new DecisionRecorder({ clock, ...limits });
   const planOf = (each: string): PickerPlan =>
@@ -171,6 +174,34 @@ describe('a recorded decision', () => {
       expect(new Map(totals)).toEqual(candidates);
     }
   });
+
+  it.each([
+    ['default', 1],
+    [WITH_FILTERS, 3],
+    ['random', 4],
+  ])(
+    'of a large pool keeps the scores of the best endpoints and of the targets',
+    (config, seed) => {
+      const test = setUp(config, { endpointsMax: 3 });
+      let left = 0;
+      for (const { id, endpoint, score, candidates, targets } of drive(test, seed, 1500)) {
+        const explanation = test.explained(id);
+        const profile = explanation?.profiles.at(-1);
+        expect(explanation?.outcome).toMatchObject({ kind: 'picked', endpoint, score });
+        const kept = profile?.endpoints ?? [];
+        for (const each of kept) expect(candidates.get(each.endpoint)).toBe(each.total);
+        const names = kept.map((each) => each.endpoint);
+        expect(names).toEqual(expect.arrayContaining([...targets]));
+        const others = [...candidates].filter(([name]) => !names.includes(name));
+        expect(profile?.notKept).toBe(others.length);
+        // As many as wanted are at least as good as any that is left out.
+        const third = kept[2]?.total ?? Number.NEGATIVE_INFINITY;
+        for (const [, total] of others) expect(total).toBeLessThanOrEqual(third);
+        left += others.length;
+      }
+      expect(left).toBeGreaterThan(1500);
+    },
+  );
 
   it('is explained by the plan that made it, whatever plans came after', () => {
     const plans = ['reference-default', WITH_FILTERS, 'sticky', 'default'];

@@ -46,7 +46,7 @@ export function outcomeText(outcome: Outcome): string {
 }
 
 function profileLines(profile: ExplainedProfile, options: TextOptions): readonly string[] {
-  const { filters, scorers, endpoints, runnerUp } = profile;
+  const { filters, scorers, endpoints, notKept, runnerUp } = profile;
   const shown = options.all ? endpoints.length : ENDPOINTS_SHOWN;
   const hidden = Math.max(0, endpoints.length - shown);
   return [
@@ -55,6 +55,7 @@ function profileLines(profile: ExplainedProfile, options: TextOptions): readonly
     ...filters.map(({ filter, dropped }) => `  ${filter} dropped ${namesOf(dropped)}`),
     ...(endpoints.length === 0 ? [] : ['', ...scoresTable(profile, shown)]),
     ...(hidden === 0 ? [] : [`  … and ${hidden} more (--all)`]),
+    ...(notKept === 0 ? [] : [`  … and ${notKept} whose lower scores are not kept`]),
     ...scorers.flatMap((scorer, at) => termsTable(profile, scorer, at)),
     ...(runnerUp === undefined ? [] : ['', ...runnerUpLines(runnerUp, scorers.length)]),
   ];

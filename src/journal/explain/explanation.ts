@@ -43,8 +43,13 @@ export interface ExplainedProfile {
   /** All of its filters, in their order; one that did not run has dropped none. */
   readonly filters: readonly { readonly filter: string; readonly dropped: readonly string[] }[];
   readonly scorers: readonly ExplainedScorer[];
-  /** The endpoints that the filters left, best total first; among equals the pick is first. */
+  /**
+   * The endpoints that the filters left, best total first; among equals the pick is first. In a
+   * large pool only the best of them and the targets.
+   */
   readonly endpoints: readonly ExplainedEndpoint[];
+  /** How many others were scored, none of them higher than the last of the best. */
+  readonly notKept: number;
   /** Best first; those after the first are fallbacks. */
   readonly picked: readonly string[];
   readonly runnerUp?: RunnerUp;
@@ -129,7 +134,7 @@ function profileOf(run: RecordedRun, segment: Segment): ExplainedProfile {
     const cost = terms.includes(COST_TERM) && { costTerm: COST_TERM };
     return { scorer, type, weight, terms, ...cost };
   });
-  const endpoints = Array.from(run.eligible, (slot, place): ExplainedEndpoint => {
+  const endpoints = Array.from(run.scored, (slot, place): ExplainedEndpoint => {
     const scores = run.scores.map((each) => each[place] ?? Number.NaN);
     // A scorer that failed has no scores, and its part is not in the total.
     const parts = scores.map((score, at) => (scorers[at]?.weight ?? 0) * score);
@@ -137,7 +142,7 @@ function profileOf(run: RecordedRun, segment: Segment): ExplainedProfile {
     return { endpoint: nameOf(segment, slot).id, total, scores, terms: termsOf(run, slot) };
   });
   const [pick, runnerUp] = [run.picked[0], run.runnerUp].map(
-    (slot) => endpoints[slot === undefined ? -1 : run.eligible.indexOf(slot)],
+    (slot) => endpoints[slot === undefined ? -1 : run.scored.indexOf(slot)],
   );
   return {
     profile: name,
@@ -149,6 +154,7 @@ function profileOf(run: RecordedRun, segment: Segment): ExplainedProfile {
     endpoints: endpoints.toSorted(
       (a, b) => b.total - a.total || Number(b === pick) - Number(a === pick),
     ),
+    notKept: run.eligible.length - run.scored.length,
     picked: ids(run.picked),
     ...(pick && runnerUp && { runnerUp: comparison(pick, runnerUp, scorers) }),
   };

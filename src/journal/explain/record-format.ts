@@ -9,8 +9,8 @@ import type { SlotList } from './numbers.ts';
  * - numbers: prompt tokens and the time; the slot list of the candidates unless it is that of the decision before
  * - for each profile that ran: u8 number of the profile in the layout, then
  *   - for each filter that dropped endpoints: u8 filter, slot list of those it kept; then u8 `NONE`
- *   - unless the filters left none: for each scorer numbers, the scores of the endpoints left; slot list of the targets, the
- *     pick first; and where there is a pick: u16 slot of the runner-up or `NO_SLOT`, then for each scorer u8 count of
+ *   - unless the filters left none: u8 `KEPT` and with `best` the slot list of the endpoints whose scores are kept; for each
+ *     scorer numbers, the scores of those; slot list of the targets, the pick first; and where there is a pick: u16 slot of the runner-up or `NO_SLOT`, then for each scorer u8 count of
  *     terms and, unless that is 0, numbers: those of the pick, and those of the runner-up if there is one
  * - u8 `NONE`, u8 `ENDING`, and what belongs to the ending
  */
@@ -26,6 +26,9 @@ export const ENDING = {
   exhausted: 1,
   threw: 2,
 } as const;
+
+/** Whether the scores of all endpoints are kept that the filters left, or those of the best. */
+export const KEPT = { all: 0, best: 1 } as const;
 
 /** No profile, no filter: none has this number. */
 export const NONE = 255;

@@ -7,10 +7,11 @@ import type {
   Scorer,
   ScoreTerms,
 } from '../../framework/scheduling.ts';
+import { BestEndpoints } from './best-endpoints.ts';
 import type { DecisionRing } from './decision-ring.ts';
 import { LastNumbers, type Layout, type ScorerLayout, TERMS_MAX } from './layout.ts';
 import { type SlotList, writeNumbers } from './numbers.ts';
-import { NO_SLOT, NONE, placesOf, TARGETS_MAX } from './record-format.ts';
+import { KEPT, NO_SLOT, NONE, placesOf, TARGETS_MAX } from './record-format.ts';
 
 /** What a part of a run takes at most, apart from its lists. */
 const PART_BYTES_MAX = 64;
@@ -22,6 +23,16 @@ export class SlotBuffer implements SlotList {
   count = 0;
   /** Above all slots that it has had. */
   slotsEnd = 0;
+
+  /** The endpoints at these places of a list. */
+  fillFrom(scored: readonly ScoredEndpoint[], { places, count }: BestEndpoints): this {
+    if (count > this.slots.length) this.slots = new Uint16Array(2 * count);
+    this.count = count;
+    for (let index = 0; index < count; index++) {
+      this.slots[index] = (scored[places[index] as number] as ScoredEndpoint).endpoint.slot;
+    }
+    return this;
+  }
 
   fill(endpoints: readonly Endpoint[]): this {
     if (endpoints.length > this.slots.length) this.slots = new Uint16Array(2 * endpoints.length);
@@ -56,10 +67,14 @@ export class RunWriter {
   #layout: Layout = [];
   readonly #profiles = new WeakMap<SchedulingProfile, KnownProfile>();
   readonly #kept = new SlotBuffer();
+  readonly #best: BestEndpoints;
+  readonly #bestSlots = new SlotBuffer();
   #values = new Float64Array(TERMS_MAX);
 
-  constructor(ring: DecisionRing) {
+  /** Of pools of more than `endpointsMax` only the scores of the best are written. */
+  constructor(ring: DecisionRing, endpointsMax: number) {
     this.#ring = ring;
+    this.#best = new BestEndpoints(endpointsMax);
   }
 
   /** The layout for a decision with so many profiles: a new one where numbers would run out. */
@@ -82,21 +97,56 @@ export class RunWriter {
     if (segment !== first) for (const { last } of scorers) last.forget();
     const left = this.#writeFilters(run, candidates);
     if (left.count === 0) return;
-    for (let at = 0; at < scorers.length; at++) {
-      const { last } = scorers[at] as KnownScorer;
-      last.reserve(candidates.slotsEnd);
-      this.#fillIn(run.scores[at] as readonly number[]);
-      writeNumbers(log, this.#values, left, last.scores);
-    }
+    const best = this.#best.leavesOut(left.count) ? this.#best : undefined;
+    this.#writeScores(run, targets, {
+      best,
+      scorers,
+      left,
+      slotsEnd: candidates.slotsEnd,
+    });
     log.reserve(PART_BYTES_MAX);
     const count = Math.min(targets.length, TARGETS_MAX);
     log.u16(count);
     for (let at = 0; at < count; at++) log.u16((targets[at] as ScoredEndpoint).endpoint.slot);
     if (targets[0] === undefined) return;
     const pick = targets[0].endpoint;
-    const runnerUp = runnerUpOf(pick, run.scored);
+    const runnerUp = best?.other(run.scored, pick) ?? runnerUpOf(pick, run.scored);
     log.u16(runnerUp?.slot ?? NO_SLOT);
     for (const known of scorers) this.#writeTerms(known, run.context, pick, runnerUp);
+  }
+
+  #writeScores(
+    { scores, scored }: ProfileRun,
+    targets: readonly ScoredEndpoint[],
+    {
+      best,
+      scorers,
+      left,
+      slotsEnd,
+    }: {
+      readonly best: BestEndpoints | undefined;
+      readonly scorers: readonly KnownScorer[];
+      readonly left: SlotList;
+      readonly slotsEnd: number;
+    },
+  ): void {
+    const { log } = this.#ring;
+    let list = left;
+    log.u8(best === undefined ? KEPT.all : KEPT.best);
+    if (best !== undefined) {
+      best.select(scored, targets);
+      list = this.#bestSlots.fillFrom(scored, best);
+      log.reserve(PART_BYTES_MAX + 2 * list.count);
+      writeSlots(this.#ring, list);
+    }
+    for (let at = 0; at < scorers.length; at++) {
+      const { last } = scorers[at] as KnownScorer;
+      last.reserve(slotsEnd);
+      const numbers = scores[at] as readonly number[];
+      if (best === undefined) this.#fillIn(numbers);
+      else this.#fillInBest(numbers, best);
+      writeNumbers(log, this.#values, list, last.scores);
+    }
   }
 
   /** Returns the endpoints that the filters left. */
@@ -141,6 +191,13 @@ export class RunWriter {
     const count = numbers.length;
     if (count > this.#values.length) this.#values = new Float64Array(2 * count);
     for (let at = 0; at < count; at++) this.#values[at] = numbers[at] as number;
+  }
+
+  #fillInBest(numbers: readonly number[], { places, count }: BestEndpoints): void {
+    if (count > this.#values.length) this.#values = new Float64Array(2 * count);
+    for (let at = 0; at < count; at++) {
+      this.#values[at] = numbers[places[at] as number] as number;
+    }
   }
 
   #fillInTerms(terms: ScoreTerms, names: readonly string[]): void {

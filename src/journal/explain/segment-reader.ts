@@ -2,7 +2,7 @@ import { ByteReader } from './bytes.ts';
 import type { Segment } from './decision-ring.ts';
 import { LastNumbers, type Layout, type ProfileLayout } from './layout.ts';
 import { readNumbers } from './numbers.ts';
-import { ENDING, FLAG, HEAD, NO_SLOT, NONE, placesOf, SCORE } from './record-format.ts';
+import { ENDING, FLAG, HEAD, KEPT, NO_SLOT, NONE, placesOf, SCORE } from './record-format.ts';
 
 /** Endpoints by their slots; profiles, filters and scorers by their numbers in the layout. */
 export interface RecordedDecision {
@@ -27,7 +27,9 @@ export interface RecordedRun {
   readonly drops: readonly { readonly filter: number; readonly slots: Uint16Array }[];
   /** The endpoints that the filters left. */
   readonly eligible: Uint16Array;
-  /** For each scorer its scores, in the order of `eligible`; none where nothing was scored. */
+  /** Those of them whose scores are kept: all, or in a large pool the best and the targets. */
+  readonly scored: Uint16Array;
+  /** For each scorer its scores, in the order of `scored`; none where nothing was scored. */
   readonly scores: readonly (readonly number[])[];
   /** The pick first. */
   readonly picked: readonly number[];
@@ -98,19 +100,19 @@ export class SegmentReader {
     const reader = this.#reader;
     const last = this.#lastNumbers(profile);
     const { drops, eligible } = this.#filters();
-    const list = { slots: eligible, count: eligible.length };
-    if (list.count === 0) {
-      return { profile, drops, eligible, scores: [], picked: [], runnerUp: undefined, terms: [] };
-    }
+    const nothing = { scores: [], picked: [], runnerUp: undefined, terms: [] };
+    if (eligible.length === 0) return { profile, drops, eligible, scored: eligible, ...nothing };
+    const scored = reader.u8() === KEPT.all ? eligible : this.#slots();
+    const list = { slots: scored, count: scored.length };
     for (const { scores } of last) readNumbers(reader, list, scores);
     const scores = full
-      ? last.map((each) => Array.from(eligible, (slot) => each.scores[slot] ?? Number.NaN))
+      ? last.map((each) => Array.from(scored, (slot) => each.scores[slot] ?? Number.NaN))
       : [];
     const picked = [...this.#slots()];
     const slot = picked.length === 0 ? NO_SLOT : reader.u16();
     const runnerUp = slot === NO_SLOT ? undefined : slot;
     const terms = picked.length === 0 ? [] : last.map((each) => this.#terms(each, runnerUp));
-    return { profile, drops, eligible, scores, picked, runnerUp, terms };
+    return { profile, drops, eligible, scored, scores, picked, runnerUp, terms };
   }
 
   #filters(): Pick<RecordedRun, 'drops' | 'eligible'> {

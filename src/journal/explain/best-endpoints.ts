@@ -1,0 +1,81 @@
+import type { Endpoint } from '../../framework/endpoint.ts';
+import type { ScoredEndpoint } from '../../framework/scheduling.ts';
+import { TARGETS_MAX } from './record-format.ts';
+
+/** More than `explain` shows without being asked. */
+const BEST_MAX = 16;
+
+/** The places of the endpoints whose scores a record keeps: the best by total, and all targets. */
+export class BestEndpoints {
+  /** The best first, then targets that are not among them; only the first `count` count. */
+  readonly places: Uint16Array;
+  count = 0;
+  readonly #endpointsMax: number;
+  readonly #most: number;
+  /** Of the best, in the order of `places`. */
+  readonly #totals: Float64Array;
+
+  /** All are kept up to `endpointsMax`; of more the best, at least the pick and the runner-up. */
+  constructor(endpointsMax: number) {
+    this.#endpointsMax = Math.max(2, endpointsMax);
+    this.#most = Math.min(BEST_MAX, this.#endpointsMax);
+    this.places = new Uint16Array(this.#most + TARGETS_MAX);
+    this.#totals = new Float64Array(this.#most);
+  }
+
+  /** Whether so many endpoints are too many to keep all. */
+  leavesOut(endpoints: number): boolean {
+    return endpoints > this.#endpointsMax;
+  }
+
+  /** Call it for more endpoints than are kept. Totals must be finite. */
+  select(scored: readonly ScoredEndpoint[], targets: readonly ScoredEndpoint[]): void {
+    this.#selectBest(scored);
+    for (let at = 0; at < targets.length && at < TARGETS_MAX; at++) {
+      this.#addTarget(scored, targets[at] as ScoredEndpoint);
+    }
+  }
+
+  /** Best first; among equals the first ones. */
+  #selectBest(scored: readonly ScoredEndpoint[]): void {
+    const last = this.#most - 1;
+    const totals = this.#totals;
+    totals.fill(Number.NEGATIVE_INFINITY);
+    let least = Number.NEGATIVE_INFINITY;
+    for (let place = 0; place < scored.length; place++) {
+      const { score } = scored[place] as ScoredEndpoint;
+      if (score <= least) continue;
+      this.#insert(place, score, last);
+      least = totals[last] as number;
+    }
+    this.count = this.#most;
+  }
+
+  #insert(place: number, score: number, last: number): void {
+    const { places } = this;
+    const totals = this.#totals;
+    let at = last;
+    for (; at > 0 && (totals[at - 1] as number) < score; at--) {
+      totals[at] = totals[at - 1] as number;
+      places[at] = places[at - 1] as number;
+    }
+    totals[at] = score;
+    places[at] = place;
+  }
+
+  /** The best of those selected that is not this one. */
+  other(scored: readonly ScoredEndpoint[], pick: Endpoint): Endpoint | undefined {
+    const [first, second] = this.places;
+    const { endpoint } = scored[first as number] as ScoredEndpoint;
+    return endpoint === pick ? scored[second as number]?.endpoint : endpoint;
+  }
+
+  /** A picker need not go by totals. */
+  #addTarget(scored: readonly ScoredEndpoint[], { endpoint }: ScoredEndpoint): void {
+    for (let at = 0; at < this.count; at++) {
+      if ((scored[this.places[at] as number] as ScoredEndpoint).endpoint === endpoint) return;
+    }
+    const place = scored.findIndex((each) => each.endpoint === endpoint);
+    if (place >= 0) this.places[this.count++] = place;
+  }
+}
