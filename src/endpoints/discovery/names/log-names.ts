@@ -44,15 +44,21 @@ export class NameLog {
     if (before !== undefined && error === before.error && sameAs(before, now)) return false;
     this.#logged.set(name, now);
     const fields = { name, addresses: addresses.slice(0, SHOWN_MAX), count: addresses.length };
-    if (error === undefined) log.info(fields, 'a host name is resolved');
-    else if (before !== undefined && addresses.length < before.addresses.length) {
-      log.warn({ ...fields, error }, 'the addresses of a host name are too old: they are not used');
-    } else
-      log.warn({ ...fields, error }, 'a host name cannot be resolved; its last addresses stay');
+    const message = messageOf(now, before);
+    if (error === undefined) log.info(fields, message);
+    else log.warn({ ...fields, error }, message);
     return true;
   }
 }
 
 function sameAs(a: FollowedName, b: FollowedName): boolean {
   return a.addresses.join() === b.addresses.join();
+}
+
+function messageOf({ error, addresses }: FollowedName, before: FollowedName | undefined): string {
+  if (error === undefined) return 'a host name is resolved';
+  if (addresses.length > 0) return 'a host name cannot be resolved; its last addresses stay';
+  return before === undefined || before.addresses.length === 0
+    ? 'a host name cannot be resolved'
+    : 'the addresses of a host name are too old; they are not used';
 }
