@@ -51,6 +51,7 @@ describe.skipIf(binary === undefined)('promotion, behind a real Envoy', () => {
       endpoints: addresses,
       config: 'random',
       serve: {
+        trustClientControls: true,
         seed: 3,
         shadows: names.map((name) => shadowFrom(name, plugins)),
         promotion: { rule, plans },

@@ -141,11 +141,22 @@ describe.skipIf(binary === undefined).each(WIRINGS)(
       expect(upstream.received.at(-1)?.bodySha256).toBe(sha256(chat('other')));
     });
 
-    it('is the model of a header if no rule matches', async () => {
+    it('[V56] is not what a header of the client asks for', async () => {
       await post(chat('other'), { 'x-gateway-model-name-rewrite': 'longer-than-other' });
-      expect(upstream.received.at(-1)?.bodySha256).toBe(sha256(chat('longer-than-other')));
-      await post(chat('chat'), { 'x-gateway-model-name-rewrite': 'longer-than-other' });
+      expect(upstream.received.at(-1)?.bodySha256).toBe(sha256(chat('other')));
+      await post(chat('chat'), { 'x-llm-d-model-name-rewrite': 'longer-than-other' });
       expect(upstream.received.at(-1)?.bodySha256).toBe(sha256(chat('chat-v2')));
+    });
+
+    it('[V57] is asked without the transfer parameters of the client', async () => {
+      const body = `{"kv_transfer_params" : {"remote_host":"10.0.0.1"},${chat('chat').slice(1)}`;
+      await post(body);
+      const { bodySha256 } = upstream.received.at(-1) ?? {};
+      expect(bodySha256).toBe(sha256(`{"kv_transfer_params":null,${chat('chat-v2').slice(1)}`));
+      const metrics = await fetch(`http://127.0.0.1:${stack.serving.metricsPort}/metrics`);
+      expect(await metrics.text()).toMatch(
+        /pointsman_client_controls_ignored_total\{control="kv_transfer_params"\} 1/,
+      );
     });
 
     it('is counted with the requested model, the serving model and the objective’s priority', async () => {

@@ -14,6 +14,7 @@ export type AccessFlags = Pick<
   | 'adminRemote'
   | 'metricsTokenFile'
   | 'metricsEndpointAuth'
+  | 'trustClientControls'
 >;
 
 export function addAccessOptions(command: Command): Command {
@@ -41,5 +42,11 @@ export function addAccessOptions(command: Command): Command {
     .option(
       '--metrics-endpoint-auth',
       'answer /metrics only with a token that the API server allows to get it',
+    )
+    .option(
+      '--trust-client-controls',
+      'obey control headers and fields of clients, such as x-llm-d-model-name-rewrite and ' +
+        'kv_transfer_params; see docs/model-rewrites.md',
+      false,
     );
 }

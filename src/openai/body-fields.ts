@@ -1,5 +1,6 @@
 import type { KeyedHash } from '../framework/keyed-hash.ts';
 import { BYTES_PER_TOKEN, ContentBlocks } from './content-blocks.ts';
+import { type ControlFields, checkRepeated } from './control-fields.ts';
 import type { JsonHandler } from './json-scanner.ts';
 import { decodeJsonString, invalidRequest } from './json-text.ts';
 import type { FieldType, RequestShape } from './request-shape.ts';
@@ -27,8 +28,8 @@ export class BodyFields implements JsonHandler {
   /** Short scalars by path: `model`, `sampling_params.max_tokens`. */
   readonly values: Map<string, string | number | boolean> = new Map();
   readonly runs: readonly ContentBlocks[];
-  /** Byte range of the model's name with its quotes; the last one, as servers read that one. */
-  model: { readonly start: number; readonly end: number } | undefined;
+  /** Byte ranges of the model's names with their quotes: more than one if the field is repeated. */
+  readonly models: { readonly start: number; readonly end: number }[] = [];
   /** Byte offset behind the brace that opens the body. */
   firstField = 0;
   /** Prompt tokens given as ids or estimated for media. */
@@ -37,6 +38,7 @@ export class BodyFields implements JsonHandler {
   mediaItems = 0;
 
   readonly #shape: RequestShape;
+  readonly #controls: ControlFields | undefined;
   #depth = 0;
   #field = '';
   /** Whether the current top-level field is one that is kept. */
@@ -52,8 +54,10 @@ export class BodyFields implements JsonHandler {
   #roleSeen = true;
   readonly #idBytes = new Uint8Array(BYTES_PER_TOKEN);
 
-  constructor(shape: RequestShape, hash: KeyedHash) {
+  /** With `controls`, the fields that only a trusted client may set are found. */
+  constructor(shape: RequestShape, hash: KeyedHash, controls?: ControlFields) {
     this.#shape = shape;
+    this.#controls = controls;
     this.runs = shape.promptFields.map((_, index) => new ContentBlocks(hash, index));
   }
 
@@ -63,10 +67,10 @@ export class BodyFields implements JsonHandler {
     if (this.#isMessage()) this.#roleSeen = false;
   }
 
-  endObject(): void {
+  endObject(end: number): void {
     if (this.#isMessage()) this.#endMessage();
     this.#depth -= 1;
-    this.#endField();
+    this.#endValue(end);
   }
 
   beginArray(): void {
@@ -74,13 +78,14 @@ export class BodyFields implements JsonHandler {
     if (this.#depth === 2 && this.#kept) this.lengths.set(this.#field, 0);
   }
 
-  endArray(): void {
+  endArray(end: number): void {
     this.#depth -= 1;
-    this.#endField();
+    this.#endValue(end);
   }
 
-  key(name: string): void {
+  key(name: string, end: number): void {
     this.#key = name;
+    this.#controls?.key(name, { depth: this.#depth, top: this.#field, end });
     if (this.#depth !== 1) return;
     this.#field = name;
     this.#kept = this.#shape.topFields.has(name);
@@ -91,23 +96,23 @@ export class BodyFields implements JsonHandler {
   stringPart(text: Uint8Array, last: boolean, end: number): void {
     if (this.#run === undefined) this.#keepText(text, last, end);
     else this.#promptText(this.#run, text, last);
-    if (last) this.#endScalar('string');
+    if (last) this.#endScalar('string', end + 1);
   }
 
-  integer(value: number): void {
+  integer(value: number, end: number): void {
     if (this.#run !== undefined && this.#depth > 1) this.#tokenId(this.#run, value);
     else this.#setValue(value);
-    this.#endScalar('number');
+    this.#endScalar('number', end);
   }
 
-  scalar(text: string): void {
-    if (text === 'null') this.#endScalar('null');
+  scalar(text: string, end: number): void {
+    if (text === 'null') this.#endScalar('null', end);
     else if (text === 'true' || text === 'false') {
       this.#setValue(text === 'true');
-      this.#endScalar('boolean');
+      this.#endScalar('boolean', end);
     } else {
       this.#setValue(Number(text));
-      this.#endScalar('number');
+      this.#endScalar('number', end);
     }
   }
 
@@ -122,15 +127,16 @@ export class BodyFields implements JsonHandler {
     this.#depth += 1;
   }
 
-  #endScalar(type: FieldType): void {
+  #endScalar(type: FieldType, end: number): void {
     if (this.#depth === 0) throw notAnObjectError(`a ${type}`);
     if (this.#depth === 1 && this.#kept) this.types.set(this.#field, type);
     this.#countElement();
-    this.#endField();
+    this.#endValue(end);
   }
 
   /** Closes the block, so that the next field's blocks do not depend on this field's length. */
-  #endField(): void {
+  #endValue(end: number): void {
+    this.#controls?.valueEnd(this.#depth, end);
     if (this.#depth === 1 && this.#run !== this.runs.at(-1)) this.#run?.flush();
   }
 
@@ -153,7 +159,10 @@ export class BodyFields implements JsonHandler {
     const bytesMax = this.#field === 'model' ? MODEL_BYTES_MAX : TEXT_BYTES_MAX;
     if (this.#textBytes <= bytesMax) this.#text.push(last ? text : text.slice());
     if (!last) return;
-    if (this.#field === 'model') this.model = { start: end - this.#textBytes - 1, end: end + 1 };
+    if (this.#field === 'model') {
+      checkRepeated('model', this.models.length + 1);
+      this.models.push({ start: end - this.#textBytes - 1, end: end + 1 });
+    }
     this.#setValue(this.#textBytes <= bytesMax ? decodeJsonString(this.#text) : '');
     this.#text = [];
     this.#textBytes = 0;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { KeyedHash } from '../framework/keyed-hash.ts';
 import type { InferenceRequest } from '../framework/request.ts';
+import { editBody } from './body-edit.ts';
 import { BodyFields } from './body-fields.ts';
 import { JsonScanner } from './json-scanner.ts';
 import { createOpenBody, headerOnlyRequest } from './open-body.ts';
@@ -78,5 +79,77 @@ describe('a hostile body', () => {
     const longest = 'm'.repeat(512);
     expect(read({ ...body, model: longest }).model).toBe(longest);
     expect(() => read({ ...body, model: `${longest}m` })).toThrow('up to 512 bytes');
+  });
+
+  describe('with controls that operators have', () => {
+    const messages = [{ role: 'user', content: 'hi', kv_transfer_params: 'text' }];
+    const ignored: string[] = [];
+    const untrusting = createOpenBody({
+      bodyBytesMax: 1_000_000,
+      hashSeed: 7,
+      rewriteOf: (model) => (model === 'chat' ? { rule: 'r', model: 'chat-v2' } : undefined),
+      onIgnored: (control) => ignored.push(control),
+    });
+    const send = (
+      text: string,
+      { headers = {}, path = CHAT }: { headers?: Record<string, string>; path?: string } = {},
+    ) => {
+      ignored.length = 0;
+      const reader = untrusting({ id: 'r', path, headers: new Map(Object.entries(headers)) });
+      for (let at = 0; at < text.length; at += 5) reader.push(Buffer.from(text.slice(at, at + 5)));
+      const request = reader.end();
+      const sent = Buffer.concat(editBody(reader.edit, [Buffer.from(text)])).toString();
+      return { request, sent, ignored: [...ignored] };
+    };
+
+    it('[V56] cannot choose another model by a header, in either spelling', () => {
+      for (const name of ['x-gateway-model-name-rewrite', 'x-llm-d-model-name-rewrite']) {
+        const headers = { [name]: 'secret-model', 'x-other': 'kept' };
+        const text = JSON.stringify({ model: 'public', messages });
+        const read = send(text, { headers });
+        expect(read).toMatchObject({ sent: text, ignored: [name], request: { model: 'public' } });
+        expect([...read.request.headers]).toEqual([['x-other', 'kept']]);
+      }
+    });
+
+    it('[V55] cannot avoid a rewrite by another spelling of the path', () => {
+      const text = JSON.stringify({ model: 'chat', messages });
+      for (const path of ['/v1/chat%2fcompletions', '/v1//chat/completions/', `${CHAT}%0a?a=1`]) {
+        expect(send(text, { path }).sent).toBe(text.replace('"chat"', '"chat-v2"'));
+      }
+    });
+
+    it('[V57] loses transfer parameters wherever an engine reads them, and nothing else', () => {
+      const text = `{"kv_transfer_params" : {"remote_host":"a","x":[{}]} ,"model":"chat",
+        "ec_tr\\u0061nsfer_params":[1] ,"bootstrap_room":7,"bootstrap_host":"h"
+        ,"vllm_xargs":{"kv_transfer_params":["a"],"k":1},
+        "sampling_params":{"extra_args":{"kv_transfer_params":{"a":{}}}},
+        "response_format":{"json_schema":{"schema":{"bootstrap_host":{"type":"string"}}}},
+        "messages":${JSON.stringify(messages)},"kv_transfer_params":true}`;
+      const read = send(text);
+      const before = JSON.parse(text) as Record<string, unknown>;
+      expect(JSON.parse(read.sent)).toEqual({
+        ...before,
+        model: 'chat-v2',
+        kv_transfer_params: null,
+        ec_transfer_params: null,
+        bootstrap_room: null,
+        bootstrap_host: null,
+        vllm_xargs: { kv_transfer_params: null, k: 1 },
+        sampling_params: { extra_args: { kv_transfer_params: null } },
+      });
+      expect(read.ignored).toHaveLength(7);
+      // The same fields of a client that is trusted stay.
+      const trusting = createOpenBody({ bodyBytesMax: 10_000, hashSeed: 7 });
+      const reader = trusting({ id: 'r', path: CHAT, headers: new Map() });
+      reader.push(Buffer.from(text));
+      reader.end();
+      expect(reader.edit).toBeUndefined();
+    });
+
+    it('[V57] with more of them than can be replaced is refused', () => {
+      const text = `{"model":"m"${',"kv_transfer_params":{}'.repeat(17)},"messages":[{}]}`;
+      expect(() => send(text)).toThrow('field "kv_transfer_params"');
+    });
   });
 });

@@ -5,6 +5,7 @@ import type { BodyEdit } from './body-edit.ts';
 import { BodyFields, MODEL_BYTES_MAX } from './body-fields.ts';
 import { type BodyReader, checkBodyBytes, type RequestHead } from './body-reader.ts';
 import { BYTES_PER_TOKEN, chainRuns } from './content-blocks.ts';
+import { ControlFields } from './control-fields.ts';
 import { readHeaderFields } from './header-fields.ts';
 import { JsonScanner } from './json-scanner.ts';
 import { invalidRequest } from './json-text.ts';
@@ -18,11 +19,14 @@ interface JsonBodyOptions {
   readonly hash: KeyedHash;
   readonly priorityOf: (objective: string | undefined) => number;
   readonly rewriteOf: RewriteOf;
+  /** Called for each control field of the body, which is then replaced; undefined keeps them. */
+  readonly onIgnored: ((control: string) => void) | undefined;
 }
 
 /** Checks and hashes a JSON request of a known shape while it arrives. Keeps none of its bytes. */
 export class JsonBodyReader implements BodyReader {
   readonly #options: JsonBodyOptions;
+  readonly #controls: ControlFields | undefined;
   readonly #fields: BodyFields;
   readonly #scanner: JsonScanner;
   readonly #target: ModelTarget;
@@ -31,7 +35,9 @@ export class JsonBodyReader implements BodyReader {
 
   constructor(options: JsonBodyOptions) {
     this.#options = options;
-    this.#fields = new BodyFields(options.shape, options.hash);
+    const { shape, hash, onIgnored } = options;
+    this.#controls = onIgnored && new ControlFields(onIgnored);
+    this.#fields = new BodyFields(shape, hash, this.#controls);
     this.#scanner = new JsonScanner(this.#fields);
     this.#target = new ModelTarget(options);
   }
@@ -41,7 +47,10 @@ export class JsonBodyReader implements BodyReader {
   }
 
   get edit(): BodyEdit | undefined {
-    return this.#target.edit(this.#fields, this.complete);
+    const models = this.#target.replacements(this.#fields, this.complete);
+    const controls = this.#controls?.replacements ?? [];
+    if (models.length + controls.length === 0) return undefined;
+    return [...models, ...controls].sort((a, b) => a.start - b.start);
   }
 
   push(chunk: Uint8Array): void {

@@ -2,17 +2,17 @@ import { invariant } from '../framework/error.ts';
 import { byteName, decodeJsonString, invalidRequest, isHexDigit } from './json-text.ts';
 
 export interface JsonHandler {
-  /** `end`: offset behind the brace in the whole text. */
+  // `end` is an offset in the whole text: behind the brace, bracket, name or value.
   beginObject(end: number): void;
-  endObject(): void;
+  endObject(end: number): void;
   beginArray(): void;
-  endArray(): void;
-  key(name: string): void;
-  /** A piece of a string, raw, valid during the call; `end`: offset behind it in the whole text. */
+  endArray(end: number): void;
+  key(name: string, end: number): void;
+  /** A piece of a string, raw, valid during the call; `end`: before the quote, if it is the last. */
   stringPart(text: Uint8Array, last: boolean, end: number): void;
-  integer(value: number): void;
+  integer(value: number, end: number): void;
   /** `true`, `false`, `null`, or a number that is not a plain integer. */
-  scalar(text: string): void;
+  scalar(text: string, end: number): void;
 }
 
 /** Deeper than any chat; bounds the memory that a hostile body can take. */
@@ -158,8 +158,8 @@ export class JsonScanner {
       this.#fail(byte, at, isObject === true ? 'a comma or }' : 'a comma or ]');
     }
     this.#open.pop();
-    if (isObject === true) this.#handler.endObject();
-    else this.#handler.endArray();
+    if (isObject === true) this.#handler.endObject(this.#offset + at + 1);
+    else this.#handler.endArray(this.#offset + at + 1);
     this.#endValue();
   }
 
@@ -226,7 +226,7 @@ export class JsonScanner {
     this.#keyPieces = [];
     this.#keyBytes = 0;
     this.#state = 'colon';
-    this.#handler.key(name);
+    this.#handler.key(name, this.#offset + at + 1);
   }
 
   #inToken(chunk: Uint8Array, start: number): number {
@@ -258,8 +258,8 @@ export class JsonScanner {
   }
 
   #endToken(at: number): void {
-    if (this.#token === '') this.#handler.integer(this.#integer);
-    else if (SCALAR.test(this.#token)) this.#handler.scalar(this.#token);
+    if (this.#token === '') this.#handler.integer(this.#integer, this.#offset + at);
+    else if (SCALAR.test(this.#token)) this.#handler.scalar(this.#token, this.#offset + at);
     else {
       const token = JSON.stringify(this.#token.slice(0, 32));
       throw invalidJson(`${token} before byte ${this.#offset + at} is not a value`);

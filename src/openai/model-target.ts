@@ -1,5 +1,5 @@
 import type { ModelRewrite } from '../framework/request.ts';
-import type { BodyEdit } from './body-edit.ts';
+import type { Replacement } from './body-edit.ts';
 import type { BodyFields } from './body-fields.ts';
 import type { RequestHead } from './body-reader.ts';
 import { modelRewriteHeader } from './header-fields.ts';
@@ -40,7 +40,7 @@ export class ModelTarget {
   resolve(fields: BodyFields, complete: boolean): Target {
     const value = fields.values.get('model');
     const requestedModel = typeof value === 'string' ? value : '';
-    const seen = fields.model !== undefined;
+    const seen = fields.models.length > 0;
     // A missing name is replaced only in APIs that have one; others must not get a model.
     const rewritable = seen || (complete && this.#options.shape.needsModel);
     if (!rewritable) return { model: requestedModel, rewrite: undefined };
@@ -48,14 +48,19 @@ export class ModelTarget {
     return this.#target;
   }
 
-  /** The edit that puts the model's name into the body; undefined if it is there already. */
-  edit(fields: BodyFields, complete: boolean): BodyEdit | undefined {
+  /** What puts the model's name into the body; nothing if it is there already. */
+  replacements(fields: BodyFields, complete: boolean): readonly Replacement[] {
     const { model, rewrite } = this.resolve(fields, complete);
-    if (rewrite === undefined || rewrite.requestedModel === model) return undefined;
+    const { firstField: at, models } = fields;
+    const renamed = rewrite !== undefined && rewrite.requestedModel !== model;
+    // Of several names most servers read the last one, but some the first: all are made equal.
+    if (!renamed && models.length < 2) return [];
     const name = JSON.stringify(model);
-    const { firstField: at, model: place } = fields;
-    if (place !== undefined) return { ...place, text: encoder.encode(name) };
-    return { start: at, end: at, text: encoder.encode(`"model":${name},`) };
+    const field = 'model';
+    if (models.length > 0) {
+      return models.map((place) => ({ ...place, text: encoder.encode(name), field }));
+    }
+    return [{ start: at, end: at, text: encoder.encode(`"model":${name},`), field }];
   }
 
   #lookUp(requestedModel: string): void {

@@ -271,9 +271,16 @@ describe('the model of a request', () => {
     expect(rewritten(text, {}, '/generate')).toMatchObject({ sent: text, request: { model: '' } });
   });
 
-  it('is the last one of a body that names several, as servers read it', () => {
+  it('[V56] is the last one of a body that names several, and all become equal', () => {
     const text = `{"model":"other","messages":[{}],"model":"chat"}`;
-    expect(rewritten(text).sent).toBe(text.replace('"chat"', '"chat-v2"'));
+    expect(rewritten(text).sent).toBe('{"model":"chat-v2","messages":[{}],"model":"chat-v2"}');
+    const other = `{"model":"chat","messages":[{}],"model":"other"}`;
+    expect(rewritten(other)).toMatchObject({
+      sent: other.replace('chat', 'other'),
+      request: { model: 'other' },
+    });
+    const often = `{"messages":[{}]${',"model":"chat"'.repeat(17)}}`;
+    expect(() => rewritten(often)).toThrow('field "model"');
   });
 
   it('makes another prompt of the same text: caches are apart', () => {

@@ -2,6 +2,7 @@ import { type HashSecret, KeyedHash } from '../framework/keyed-hash.ts';
 import { type InferenceRequest, NO_BLOCKS } from '../framework/request.ts';
 import { type BodyReader, checkBodyBytes, type RequestHead } from './body-reader.ts';
 import { BYTES_PER_TOKEN } from './content-blocks.ts';
+import { withoutControls } from './control-headers.ts';
 import { readHeaderFields } from './header-fields.ts';
 import { JsonBodyReader } from './json-body-reader.ts';
 import type { RewriteOf } from './model-target.ts';
@@ -14,6 +15,11 @@ interface OpenBodyOptions {
   readonly hashSeed: HashSecret;
   readonly priorityOf?: PriorityOf;
   readonly rewriteOf?: RewriteOf | undefined;
+  /**
+   * Called with the name of each control header and control field that is ignored, see
+   * docs/model-rewrites.md. Undefined: clients are trusted with them.
+   */
+  readonly onIgnored?: ((control: string) => void) | undefined;
 }
 
 type PriorityOf = (objective: string | undefined) => number;
@@ -24,15 +30,17 @@ export function createOpenBody({
   hashSeed,
   priorityOf = () => 0,
   rewriteOf = () => undefined,
+  onIgnored,
 }: OpenBodyOptions): (head: RequestHead) => BodyReader {
   const hash = new KeyedHash(hashSeed);
-  return (head) => {
+  return (given) => {
+    const head = onIgnored === undefined ? given : withoutControls(given, onIgnored);
     checkBodyBytes(Number(head.headers.get('content-length') ?? 0), bodyBytesMax);
     const isJson = isJsonType(head.headers.get('content-type'));
     const shape = isJson ? requestShapeFor(pathOf(head)) : undefined;
     return shape === undefined
       ? new OpaqueBodyReader(head, { priorityOf, bodyBytesMax, hash })
-      : new JsonBodyReader({ head, shape, bodyBytesMax, hash, priorityOf, rewriteOf });
+      : new JsonBodyReader({ head, shape, bodyBytesMax, hash, priorityOf, rewriteOf, onIgnored });
   };
 }
 

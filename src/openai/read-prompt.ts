@@ -1,4 +1,5 @@
 import type { InferenceRequest } from '../framework/request.ts';
+import { apiPath } from './api-path.ts';
 
 /** Why a request has no token ids. */
 export type NoTokensReason =
@@ -47,14 +48,14 @@ const COMPLETION_FIELDS = ['model', 'prompt', 'add_special_tokens'] as const;
 /** Types of message parts that are text. */
 const TEXT_PARTS: ReadonlySet<unknown> = new Set(['text', 'input_text', 'output_text']);
 /** Paths of APIs whose `messages` have another format. */
-const OTHER_APIS = /\/(?:messages|responses)\/?(?:\?|$)/;
+const OTHER_APIS = /\/(?:messages|responses)$/;
 
 const utf8 = new TextDecoder();
 
 /** Reads the prompt from a whole body, given in pieces. */
 export function readPrompt(request: InferenceRequest, pieces: readonly Uint8Array[]): Prompt {
   const body = parseObject(pieces);
-  if (body === undefined || OTHER_APIS.test(request.headers.get(':path') ?? '')) {
+  if (body === undefined || OTHER_APIS.test(apiPath(request.headers.get(':path') ?? ''))) {
     return none('unknown-body');
   }
   const salt = typeof body['cache_salt'] === 'string' ? body['cache_salt'] : '';

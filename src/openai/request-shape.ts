@@ -1,3 +1,5 @@
+import { apiPath } from './api-path.ts';
+
 /** JSON type of a body's field. */
 export type FieldType = 'string' | 'number' | 'boolean' | 'null' | 'array' | 'object';
 
@@ -90,8 +92,7 @@ const SGLANG: RequestShape = shapeOf({
 
 /** The shape of the body sent to a path; undefined if such a body is not read. */
 export function requestShapeFor(path: string): RequestShape | undefined {
-  const query = path.indexOf('?');
-  const bare = (query < 0 ? path : path.slice(0, query)).replace(/\/+$/, '');
+  const bare = apiPath(path);
   if (bare === SGLANG_PATH) return SGLANG;
   let longest = '';
   for (const suffix of SHAPES.keys()) {

@@ -24,7 +24,8 @@ export function extProcOptions(
   },
 ): ExtProcServerOptions {
   const { log, bodyBytesMax, earlyPickBytes, halfCloseAfterPick, observe = false } = options;
-  const reading = { router: parts.picker, ...requestReaders(options, parts) };
+  const { registry } = parts.metrics;
+  const reading = { router: parts.picker, ...requestReaders(options, { ...parts, registry }) };
   const session: ExtProcServerOptions['session'] = {
     ...reading,
     earlyPickBytes,
@@ -49,7 +50,7 @@ export function extProcOptions(
       ? {
           observer: {
             ...reading,
-            ...observerCallbacks(parts.picker, parts.metrics.registry, log),
+            ...observerCallbacks(parts.picker, registry, log),
           },
         }
       : session,

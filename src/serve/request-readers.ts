@@ -1,20 +1,41 @@
+import type { Registry } from 'prom-client';
 import type { RequestRules } from '../endpoints/rewrites/request-rules.ts';
 import type { SessionOptions } from '../extproc/session/session.ts';
 import { type HashSecret, KeyedHash } from '../framework/keyed-hash.ts';
+import { countBy } from '../journal/metrics/refusal-metrics.ts';
+import { CONTROL_FIELDS } from '../openai/control-fields.ts';
+import { CONTROL_HEADERS, withoutControls } from '../openai/control-headers.ts';
 import { createOpenBody, headerOnlyRequest } from '../openai/open-body.ts';
 import type { ServeOptions } from './serve-options.ts';
 
+interface ReaderParts {
+  readonly rules: RequestRules;
+  readonly secret: HashSecret;
+  readonly registry: Registry;
+}
+
 /** How the requests of a listener are read. */
 export function requestReaders(
-  { bodyBytesMax, observe = false }: ServeOptions,
-  { rules, secret }: { readonly rules: RequestRules; readonly secret: HashSecret },
+  { bodyBytesMax, trustClientControls = false, observe = false }: ServeOptions,
+  { rules, secret, registry }: ReaderParts,
 ): Pick<SessionOptions, 'openBody' | 'headerOnly'> {
   const hash = new KeyedHash(secret);
   const priorityOf = rules.priorityOf.bind(rules);
-  // An observer sees requests after the other picker has rewritten them.
+  // An observer sees requests after the other picker has rewritten them, and changes none.
   const rewriteOf = observe ? undefined : rules.rewriteOf.bind(rules);
+  const onIgnored = trustClientControls || observe ? undefined : ignoredCounter(registry);
   return {
-    openBody: createOpenBody({ bodyBytesMax, hashSeed: secret, priorityOf, rewriteOf }),
-    headerOnly: (head) => headerOnlyRequest(head, priorityOf, hash),
+    openBody: createOpenBody({ bodyBytesMax, hashSeed: secret, priorityOf, rewriteOf, onIgnored }),
+    headerOnly: (head) => {
+      const read = onIgnored === undefined ? head : withoutControls(head, onIgnored);
+      return headerOnlyRequest(read, priorityOf, hash);
+    },
   };
+}
+
+function ignoredCounter(registry: Registry): (control: string) => void {
+  return countBy(registry, 'control', [...CONTROL_HEADERS, ...CONTROL_FIELDS], {
+    name: 'pointsman_client_controls_ignored_total',
+    help: 'Control headers and fields of clients that were ignored, by name.',
+  });
 }

@@ -45,6 +45,8 @@ export interface ServeOptions extends AdminAccessOptions, TlsOptions {
   readonly bodyBytesMax: number;
   readonly earlyPickBytes: number;
   readonly halfCloseAfterPick: boolean;
+  /** Control headers and fields of clients count, see docs/model-rewrites.md. */
+  readonly trustClientControls?: boolean | undefined;
   /** After SIGTERM, requests are accepted for so long, while health says NOT_SERVING. */
   readonly drainNoticeMs: number;
   readonly drainTimeoutMs: number;

@@ -1,4 +1,10 @@
-import { type BodyEdit, editChunk, touchesChunk } from '../../openai/body-edit.ts';
+import {
+  type BodyEdit,
+  editChunk,
+  newReplacement,
+  type Replacement,
+  touchesChunk,
+} from '../../openai/body-edit.ts';
 
 /** A body that streams past: chunks wait until it is known how to edit them. */
 export class PassingBody {
@@ -14,9 +20,9 @@ export class PassingBody {
     this.#edit = edit;
   }
 
-  /** Whether a later look at the body wants it edited in the same place. */
-  agrees(edit: BodyEdit | undefined): boolean {
-    return edit?.start === this.#edit?.start && edit?.end === this.#edit?.end;
+  /** What a later look at the body wants replaced besides; undefined if it agrees. */
+  missed(edit: BodyEdit | undefined): Replacement | undefined {
+    return newReplacement(this.#edit, edit);
   }
 
   /** By waiting chunk: what replaces it; undefined leaves it as it is. */

@@ -39,13 +39,13 @@ export function lengthAfter(
   return Number(announced) + byteGrowth(edit);
 }
 
-/** The error of a model's name that was read too late to be replaced. */
-export function lateEdit(pickTime: PickTime, earlyPickBytes: number): RoutingError {
+/** The error of a field of the body that was read too late to be replaced. */
+export function lateEdit(field: string, pickTime: PickTime, earlyPickBytes: number): RoutingError {
   return new RoutingError(
     'invalid-request',
     pickTime === 'early'
-      ? `field "model" comes after ${earlyPickBytes} bytes or more, too late for another model to be put in its place: put it before the prompt`
-      : 'another model is to be put in place of the one named, and this gateway shows the body only after it has left: use FULL_DUPLEX_STREAMED or BUFFERED',
+      ? `field "${field}" comes after ${earlyPickBytes} bytes or more, too late to be replaced: put it before the prompt, or leave it out`
+      : `field "${field}" is to be replaced, and this gateway shows the body only after its headers have left: use FULL_DUPLEX_STREAMED or BUFFERED`,
   );
 }
 

@@ -279,9 +279,11 @@ export class RequestPhase {
     }
   }
 
-  /** A model name that came after the pick may have left before it could be replaced. */
+  /** A field that came after the pick may have left before it could be replaced. */
   #checkEdit({ edit }: BodyReader): void {
-    if (!this.#passing.agrees(edit)) throw lateEdit(this.#pickTime, this.#options.earlyPickBytes);
+    const missed = this.#passing.missed(edit);
+    if (missed === undefined) return;
+    throw lateEdit(missed.field, this.#pickTime, this.#options.earlyPickBytes);
   }
 
   #answerHeaders(pick: PickMutation | undefined): void {

@@ -572,6 +572,26 @@ describe('a session', () => {
     }
   });
 
+  it('[V57] takes transfer parameters out of a body, or refuses one where they came too late', () => {
+    const openBody = createOpenBody({
+      bodyBytesMax: 10_000,
+      hashSeed: 1,
+      onIgnored: () => undefined,
+    });
+    const start = `{"model":"m","messages":[{"content":"${'x'.repeat(2000)}"}]`;
+    const duplex = setUp({ openBody });
+    const end = ',"ec_transfer_params":[{"a":"}"}, 1] , "n":1}';
+    duplex.send(requestHeaders(), requestBody(start, false), requestBody(end));
+    const sent = duplex.actions.flatMap((action) =>
+      action.kind === 'echo-request-body' ? [Buffer.concat(action.pieces).toString()] : [],
+    );
+    expect(sent.join('')).toBe(`${start},"ec_transfer_params":null , "n":1}`);
+    const early = setUp({ openBody });
+    early.send(requestHeaders(EARLY), requestBody(start, false), requestBody(end));
+    expect(early.actions.at(-1)).toMatchObject({ kind: 'reject', status: 400 });
+    expect(JSON.stringify(early.actions.at(-1))).toContain('ec_transfer_params');
+  });
+
   it('[P34] refuses a name that is seen only after its headers have left', () => {
     for (const [requested, kind] of [
       ['chat', 'reject'],
