@@ -69,7 +69,7 @@ class Upload {
       this.#fail(new Refusal(408, `the request body stood still for ${clientIdleTimeoutMs} ms`)),
     );
     // An error is followed by the end of the connection, which aborts the signal.
-    request.on('error', () => undefined);
+    request.on('error', ignore);
     if (signal.aborted) this.#leave();
     else if (Number(request.headers['content-length'] ?? 0) > bounds.bodyBytesMax) this.#tooLarge();
     else this.#start();
@@ -97,7 +97,9 @@ class Upload {
 
   readonly #onEnd = (): void => {
     this.#stop();
-    this.#options.resolve(Buffer.concat(this.#chunks));
+    const body = Buffer.concat(this.#chunks);
+    this.#chunks.length = 0;
+    this.#options.resolve(body);
   };
 
   readonly #leave = (): void => this.#fail(this.#options.signal.reason as Error);
@@ -121,3 +123,6 @@ class Upload {
     this.#request.off('data', this.#onData).off('end', this.#onEnd);
   }
 }
+
+/** Closes over nothing: the request outlives its upload. */
+function ignore(): void {}

@@ -79,7 +79,9 @@ async function askEngine(exchange: Exchange): Promise<EngineAnswer> {
     const isJson = generates || /[/+]json\b/i.test(request.headers['content-type'] ?? '');
     const body = isJson && upload.length > 0 ? checkedBody(upload) : upload;
     const prefiller = generates ? namedPrefiller(exchange) : undefined;
-    const asked = generates && body.length > 0 ? parsedObject(body) : undefined;
+    // Parsing takes a multiple of the body: only where other servers have a part.
+    const apart = prefiller !== undefined || request.headers[ENCODE_HEADER] !== undefined;
+    const asked = generates && apart && body.length > 0 ? parsedObject(body) : undefined;
     const encoded = asked && (await withMedia(asked, exchange));
     const sent = encoded && prefiller ? await withKv(encoded, prefiller, exchange) : encoded;
     if (sent !== asked) {

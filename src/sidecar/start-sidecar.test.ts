@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import {
   type ClientRequest,
+  createServer as createHttpServer,
   request as httpRequest,
   type IncomingMessage,
   type ServerResponse,
@@ -8,6 +9,8 @@ import {
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { connect, createServer } from 'node:net';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { generate } from 'selfsigned';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../../bench/support/stack.ts';
@@ -460,6 +463,35 @@ describe('bounds', () => {
       () => metric(sidecar, 'pointsman_sidecar_buffered_bytes'),
       (bytes) => bytes === 0,
     );
+  });
+
+  it('[V66] gives the memory of a body back while the engine answers', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    // Keeps nothing of a request.
+    const forgetful = createHttpServer((request, response) => {
+      request.resume().on('end', () => void response.write('1'));
+    });
+    await new Promise<void>((resolve) => void forgetful.listen(0, '127.0.0.1', resolve));
+    stops.push(async () => {
+      forgetful.closeAllConnections();
+      forgetful.close();
+    });
+    const { port } = forgetful.address() as AddressInfo;
+    const sidecar = await started({ engine: `127.0.0.1:${port}` });
+    const body = Buffer.from(JSON.stringify({ prompt: 'x'.repeat(1_000_000) }));
+    collect();
+    const before = process.memoryUsage().arrayBuffers;
+    for (let count = 0; count < 40; count++) {
+      const upload = startUpload(sidecar, body.length).end(body);
+      await once(upload, 'response');
+    }
+    const held = (): number => {
+      collect();
+      return process.memoryUsage().arrayBuffers - before;
+    };
+    await eventually(held, (bytes) => bytes < 10_000_000);
+    expect(await open(sidecar)).toBe(40);
   });
 
   it('[V66] refuses one open request too many with 503 and serves the others', async () => {

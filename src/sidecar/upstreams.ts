@@ -50,7 +50,7 @@ export class Upstreams {
       ...request,
       origin,
       headers: sized,
-      body: Readable.from(inOnePiece(body)),
+      body: inOnePiece(body),
     });
   }
 
@@ -60,9 +60,12 @@ export class Upstreams {
   }
 }
 
-/** undici would keep a Buffer until the end of the answer, but it reads a stream only once. */
-function* inOnePiece(body: Buffer): Generator<Buffer> {
-  yield body;
+/** undici would keep a Buffer until the end of the answer; a stream gives it away once. */
+function inOnePiece(body: Buffer): Readable {
+  const stream = new Readable({ read: () => undefined });
+  stream.push(body);
+  stream.push(null);
+  return stream;
 }
 
 function agentOf(role: UpstreamRole, { tls, connectTimeoutMs, clock }: UpstreamsOptions): Agent {
