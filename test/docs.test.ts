@@ -23,6 +23,28 @@ const guides = pages.filter((path) => !/^(?:CHANGELOG|docs\/decisions\/)/.test(p
 const blocks = guides.flatMap(codeBlocks);
 const place = ({ file, line }: CodeBlock): string => `${file}:${line}`;
 
+describe('docs/security.md', () => {
+  const spec = readText('SPEC.md');
+  const claims = [
+    ...readText('docs/security.md').matchAll(/^\| (.+?) \| ((?:V\d+ ?)+) *\| (.+) \|$/gm),
+  ].map(([, claim = '', rules = '', tests = '']) => ({
+    claim: claim.trim(),
+    rules: rules.trim().split(' '),
+    tests: [...tests.matchAll(/\(\.\.\/([^)]+)\)/g)].map(([, path = '']) => readText(path)),
+  }));
+
+  it('has claims about every kind of peer', () => {
+    expect(claims.length).toBeGreaterThan(40);
+  });
+
+  it.each(claims)('$claim: names rules, and tests that hold them', ({ rules, tests }) => {
+    for (const rule of rules) {
+      expect(spec).toContain(`**${rule}**`);
+      expect(tests.some((test) => test.includes(`[${rule}]`))).toBe(true);
+    }
+  });
+});
+
 describe('links', () => {
   /** GitHub's: lower case, no punctuation, a hyphen for each space. */
   const anchorOf = (heading: string): string =>
