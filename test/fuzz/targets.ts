@@ -3,6 +3,7 @@ import { capture } from './targets/capture.ts';
 import { config } from './targets/config.ts';
 import { extProc } from './targets/ext-proc.ts';
 import { jsonBody } from './targets/json-body.ts';
+import { kvEvents } from './targets/kv-events.ts';
 import { prometheus } from './targets/prometheus.ts';
 import { remoteAnswers } from './targets/remote-answers.ts';
 import { session } from './targets/session.ts';
@@ -13,6 +14,7 @@ export const FUZZ_TARGETS: readonly FuzzTarget[] = [
   session,
   jsonBody,
   prometheus,
+  kvEvents,
   config,
   capture,
   trace,
