@@ -60,9 +60,9 @@ export async function startPicker(
   return { process: child, exited, extProcPort, metricsPort, log, get };
 }
 
-/** Model servers in this process, ten times faster than real ones. */
-export function startServers(count: number): Promise<StubPool> {
-  return startStubPool(stubOptions.parse({ count, port: 0, speed: 10, model: 'm' }));
+/** Model servers in this process; `speed` 1 is that of real ones. */
+export function startServers(count: number, speed = 10): Promise<StubPool> {
+  return startStubPool(stubOptions.parse({ count, port: 0, speed, model: 'm' }));
 }
 
 export const addressesOf = (pool: StubPool): string =>
@@ -107,13 +107,8 @@ export async function startGateway({
   return { url: `http://127.0.0.1:${listenerPort}`, pid, stop };
 }
 
-const PICKER_ENDPOINTS = [
-  ...['static_resources', 'clusters'],
-  1,
-  ...['load_assignment', 'endpoints'],
-  0,
-  'lb_endpoints',
-];
+const PICKER_CLUSTER = ['static_resources', 'clusters', 1];
+const PICKER_ENDPOINTS = [...PICKER_CLUSTER, 'load_assignment', 'endpoints', 0, 'lb_endpoints'];
 
 /** One request of the load. Times are of `performance.now()`. */
 export interface Sent {
@@ -138,11 +133,19 @@ interface LoadOptions {
   readonly requestsMax?: number;
   /** After this a client gives up. */
   readonly patienceMs?: number;
+  /** Of each answer. */
+  readonly tokens?: number;
 }
 
 /** Sends requests at a steady rate, whatever becomes of those before. */
 export function startLoad(options: LoadOptions): Load {
-  const { url, perSecond, requestsMax = Number.POSITIVE_INFINITY, patienceMs = 60_000 } = options;
+  const {
+    url,
+    perSecond,
+    requestsMax = Number.POSITIVE_INFINITY,
+    patienceMs = 60_000,
+    tokens = 2,
+  } = options;
   const agent = new Agent({ connections: null, headersTimeout: 0, bodyTimeout: 0 });
   const sent: Sent[] = [];
   const open = new Set<Promise<void>>();
@@ -157,7 +160,12 @@ export function startLoad(options: LoadOptions): Load {
         dispatcher: agent,
         method: 'POST',
         headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ model: 'm', prompt: `request ${n}`, max_tokens: 2 }),
+        body: JSON.stringify({
+          model: 'm',
+          prompt: `request ${n}`,
+          max_tokens: tokens,
+          ignore_eos: true,
+        }),
         signal: AbortSignal.timeout(patienceMs),
       });
       const text = await answer.body.text();
