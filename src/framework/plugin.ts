@@ -134,12 +134,23 @@ export interface Declined {
   readonly declined: string;
 }
 
+/** `slow`: connected, but its answers fail or come too late, so that it is not asked. */
+export type SchedulerState = 'connecting' | 'connected' | 'slow' | 'gone';
+
 /** The state of a replacement. */
 export interface SchedulerStatus {
   /** The name that it gives itself. */
   readonly name: string;
   readonly connected: boolean;
   readonly breaker: 'closed' | 'open' | 'half-open';
+  readonly state?: SchedulerState;
+  /** When it got into that state, since the Unix epoch, and why. */
+  readonly since?: Millis;
+  readonly cause?: string;
+  /** Why it was gone or slow last. */
+  readonly lastError?: string | undefined;
+  /** How often it has got into each state. */
+  readonly changes?: ReadonlyMap<SchedulerState, number>;
   /** Answers without effect: after the deadline, or to no question. */
   readonly ignoredAnswers: number;
 }

@@ -159,6 +159,8 @@ export interface Decision {
   readonly profiles: readonly ProfileResult[];
   /** The name of the replacement or challenger, where it decided. */
   readonly decidedBy?: string | undefined;
+  /** The replacement in whose place the profiles decided, and why. */
+  readonly insteadOf?: { readonly scheduler: string; readonly reason: string } | undefined;
 }
 
 /** Decides whether a stage, such as the prefill, runs on another server than the decode. */

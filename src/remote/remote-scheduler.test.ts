@@ -194,6 +194,39 @@ describe('a scheduler in another process', () => {
     expect([scheduler.status().breaker, ask('again').waits]).toEqual(['closed', true]);
   });
 
+  it('[V78] says whether it is connected, slow or gone, since when, why and how often', () => {
+    const { scheduler, clock, calls, call, say, ask, answer } = setUp({}, null);
+    const start = clock.wallTime();
+    expect(scheduler.status()).toMatchObject({ state: 'connecting', since: start });
+    call().options.onClosed('connection refused');
+    expect(scheduler.status()).toMatchObject({ state: 'gone', cause: 'connection refused' });
+    clock.advanceTo(150);
+    expect(calls).toHaveLength(2);
+    say({ welcome: WELCOME });
+    expect(scheduler.status()).toMatchObject({
+      state: 'connected',
+      cause: 'it has connected',
+      lastError: 'connection refused',
+    });
+    for (let i = 0; i < 5; i++) ask(`late ${i}`);
+    clock.advanceTo(160);
+    const { since } = scheduler.status();
+    expect(scheduler.status()).toMatchObject({
+      state: 'slow',
+      cause: 'it did not answer within 5 ms',
+    });
+    clock.advanceTo(1300);
+    ask('trial');
+    expect(scheduler.status()).toMatchObject({ state: 'slow', since });
+    answer('trial', [0]);
+    expect(scheduler.status()).toMatchObject({ state: 'connected', cause: 'it answers in time' });
+    expect(Object.fromEntries(scheduler.status().changes ?? [])).toEqual({
+      gone: 1,
+      connected: 2,
+      slow: 1,
+    });
+  });
+
   it('[R6] is tried again at once when it has greeted anew', () => {
     const { scheduler, clock, call, say, ask, answer } = setUp();
     for (let i = 0; i < 5; i++) ask(`late ${i}`);

@@ -21,6 +21,7 @@ import { PendingUpdates } from './pending-updates.ts';
 import { type CheckedDecision, checkDecision, toDecision } from './read-decision.ts';
 import { toRequestMessage } from './request-message.ts';
 import { SchedulerLink } from './scheduler-link.ts';
+import { StateHistory } from './scheduler-state.ts';
 
 export interface RemoteOptions {
   /** `unix:/path` or `host:port`. */
@@ -62,6 +63,7 @@ export class RemoteScheduler implements ReplacementScheduler {
   #batch: RequestMessage[] = [];
   #flushTimer: Timer | undefined;
   #updateTimer: Timer | undefined;
+  readonly #history: StateHistory;
   #ignored = 0;
   /** Names of the headers that it may ask for and has asked for. */
   #headers: readonly string[] = [];
@@ -74,6 +76,7 @@ export class RemoteScheduler implements ReplacementScheduler {
     this.#host = host;
     this.#name = address;
     this.#breaker = new Breaker(clock);
+    this.#history = new StateHistory(clock);
     const hello = { version: PROTOCOL_VERSION, picker: 'pointsman', headers, deadlineMs };
     this.#link = new SchedulerLink({
       address,
@@ -83,6 +86,7 @@ export class RemoteScheduler implements ReplacementScheduler {
       hello: () => ({ hello }),
       onWelcome: (welcome) => this.#onWelcome(welcome),
       onDecisions: (decisions) => this.#onDecisions(decisions),
+      onFailed: (reason) => this.#history.become('gone', reason),
       onDown: () => this.#onDown(),
     });
   }
@@ -113,7 +117,13 @@ export class RemoteScheduler implements ReplacementScheduler {
   }
 
   status(): SchedulerStatus {
+    const { state, since, cause, lastError, changes } = this.#history;
     return {
+      state,
+      since,
+      cause,
+      lastError,
+      changes,
       name: this.#name,
       connected: this.#link.welcome !== undefined,
       breaker: this.#breaker.state,
@@ -157,6 +167,7 @@ export class RemoteScheduler implements ReplacementScheduler {
     if (welcome.name !== '') this.#name = welcome.name.slice(0, 64);
     this.#updates.restart(welcome);
     this.#breaker.allowTrial();
+    this.#noteBreaker('it has connected', 'it has connected, and is tried');
     this.#flush();
     this.#scheduleUpdate();
   }
@@ -186,8 +197,9 @@ export class RemoteScheduler implements ReplacementScheduler {
       this.#pending.delete(decision.id);
       pending.deadline.cancel();
       const answer = checkDecision(decision, pending.candidates);
-      if ('declined' in answer && answer.declined !== 'no-opinion') this.#breaker.recordFailure();
-      else this.#breaker.recordSuccess();
+      if ('declined' in answer && answer.declined !== 'no-opinion') {
+        this.#recordFailure(`its answer is ${answer.declined}`);
+      } else this.#recordSuccess();
       this.#settle(pending, answer);
     }
   }
@@ -207,8 +219,26 @@ export class RemoteScheduler implements ReplacementScheduler {
     const pending = this.#pending.get(id);
     if (pending === undefined) return;
     this.#pending.delete(id);
-    this.#breaker.recordFailure();
+    this.#recordFailure(`it did not answer within ${this.#options.deadlineMs} ms`);
     this.#settle(pending, { declined: 'deadline' });
+  }
+
+  #recordFailure(cause: string): void {
+    this.#breaker.recordFailure();
+    this.#noteBreaker('', cause);
+  }
+
+  #recordSuccess(): void {
+    this.#breaker.recordSuccess();
+    this.#noteBreaker('it answers in time', '');
+  }
+
+  /** While the breaker is not closed, requests do not wait for the scheduler. */
+  #noteBreaker(whyConnected: string, whySlow: string): void {
+    if (this.#link.welcome === undefined) return;
+    if (this.#breaker.state !== 'closed') {
+      if (whySlow !== '') this.#history.become('slow', whySlow);
+    } else if (whyConnected !== '') this.#history.become('connected', whyConnected);
   }
 
   #settle({ request, ready }: PendingDecision, answer: CheckedDecision | Declined): void {

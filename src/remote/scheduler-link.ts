@@ -18,6 +18,8 @@ interface LinkOptions {
   readonly hello: () => PickerMessage;
   readonly onWelcome: (welcome: Welcome) => void;
   readonly onDecisions: (decisions: readonly DecisionMessage[]) => void;
+  /** The stream ended, or could not be opened. Called before `onDown`. */
+  readonly onFailed: (reason: string) => void;
   /** The stream ended after a Welcome. */
   readonly onDown: (reason: string) => void;
 }
@@ -120,7 +122,7 @@ export class SchedulerLink {
   }
 
   #onClosed(reason: string): void {
-    const { clock, onDown } = this.#options;
+    const { clock, onFailed, onDown } = this.#options;
     const was = this.welcome;
     this.#call = undefined;
     this.welcome = undefined;
@@ -129,6 +131,7 @@ export class SchedulerLink {
     const waitMs = Math.min(RECONNECT_MS_MAX, RECONNECT_MS * 2 ** Math.min(this.#attempts, 10));
     this.#attempts += 1;
     this.#timer = clock.setTimer(waitMs, () => this.#open());
+    onFailed(reason);
     if (was !== undefined) onDown(reason);
   }
 }

@@ -14,6 +14,7 @@ import {
   registerExpiredReservations,
   registerFaultMetrics,
 } from '../journal/metrics/fault-metrics.ts';
+import { logScheduler } from '../journal/metrics/log-scheduler.ts';
 import { PickerMetrics } from '../journal/metrics/metrics.ts';
 import { registerPoolMetrics, registerScrapeFailures } from '../journal/metrics/pool-metrics.ts';
 import { kvEventCounters } from '../journal/metrics/refusal-metrics.ts';
@@ -64,6 +65,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const shadows = startShadows(options, { ...started, shadowLog });
   const promotion = promotionControl?.start(picker, shadows);
   registerSchedulers(metrics.registry, { picker, shadows, promotion });
+  const states = logScheduler(() => picker.replacement(), { clock: runtime.clock, log });
   registerPool(options, { picker, metrics, runtime });
   const endpoints = await followEndpoints(options, { picker, metrics, runtime, rules });
   const server = await startServer(options, { ...runtime, picker, metrics, rules, tls });
@@ -88,7 +90,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
       endpoints.kubernetes?.stop();
       promotion?.stop();
       picker.stop();
-      await stopWatchers({ capture, shadows, shadowLog, process });
+      await stopWatchers({ capture, shadows, shadowLog, stops: [process, states] });
       await admin.stop();
       await tls.stop();
       await runtime.network.close();

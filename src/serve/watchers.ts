@@ -7,7 +7,6 @@ import { ShadowLog } from '../lab/shadow/shadow-log.ts';
 import { type Shadow, startShadow } from '../lab/shadow/start-shadow.ts';
 import type { ServeOptions } from './serve-options.ts';
 import type { StartedPicker } from './start-picker.ts';
-import type { ProcessWatch } from './watch-process.ts';
 
 /** A capture has at least this many files: deleting the oldest removes a small part. */
 const CAPTURE_FILES_MIN = 8;
@@ -78,14 +77,14 @@ export async function stopWatchers({
   capture,
   shadows,
   shadowLog,
-  process,
+  stops,
 }: {
   readonly capture: CaptureWriter | undefined;
   readonly shadows: readonly Shadow[];
   readonly shadowLog: ShadowLog | undefined;
-  readonly process: ProcessWatch;
+  readonly stops: readonly { stop(): void }[];
 }): Promise<void> {
-  process.stop();
+  for (const each of stops) each.stop();
   await capture?.close();
   await Promise.all(shadows.map((shadow) => shadow.stop()));
   await shadowLog?.close();

@@ -22,7 +22,7 @@ const BYTES_MAX = 256 * 1024 * 1024;
 /** Up to here it takes less time to keep all than to find the best. */
 export const ENDPOINTS_MAX = 64;
 /** All texts of a decision, and its parts of fixed length. */
-const HEAD_BYTES_MAX = 4 * (TEXT_MAX + 1) + 64;
+const HEAD_BYTES_MAX = 5 * (TEXT_MAX + 1) + 64;
 
 /**
  * Keeps the last decisions in memory, so that they can be explained: the candidates, what each
@@ -54,6 +54,7 @@ export class DecisionRecorder implements JournalSubscriber {
     const { request, candidates, context, decision, faults } = event;
     // A slot is written in two bytes.
     if (context === undefined || candidates.length >= NO_SLOT) return;
+    const insteadOf = decision?.insteadOf;
     const { log } = this.ring;
     const sameList = this.#noteCandidates(candidates);
     const layout = this.#runs.layoutFor(decision?.profiles.length ?? 0);
@@ -66,7 +67,8 @@ export class DecisionRecorder implements JournalSubscriber {
       (sameList && !inFull ? FLAG.sameList : 0) |
         (sameModel ? FLAG.sameModel : 0) |
         (request.streaming ? FLAG.streaming : 0) |
-        (faults.length > 0 ? FLAG.faulty : 0),
+        (faults.length > 0 ? FLAG.faulty : 0) |
+        (insteadOf === undefined ? 0 : FLAG.instead),
     );
     const shared = inFull ? 0 : sharedLength(request.id, this.#id);
     this.#id = request.id;
@@ -75,6 +77,7 @@ export class DecisionRecorder implements JournalSubscriber {
     const requestIdHash = log.text(request.headers.get('x-request-id') ?? '');
     if (!sameModel) log.text(request.model);
     if (faults.length > 0) log.text(faults.join('; '));
+    if (insteadOf !== undefined) log.text(`${insteadOf.scheduler}: ${insteadOf.reason}`);
     this.#head[0] = request.promptTokens;
     this.#head[1] = event.at;
     writeNumbers(log, this.#head, HEAD, this.#lastHead);

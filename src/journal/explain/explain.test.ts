@@ -71,10 +71,18 @@ function setUp(
       result = decision;
     },
   };
+  const decisions = { change: (decision: Decision): Decision => decision };
+  const changed: JournalSubscriber = {
+    onDecision: (event) =>
+      recorder.onDecision({
+        ...event,
+        decision: event.decision && decisions.change(event.decision),
+      }),
+  };
   const picker = new EndpointPicker({
     plan: planOf(config),
     runtime: { clock, random: seededRandom(1), network },
-    subscribers: [recorder, observer],
+    subscribers: [changed, observer],
   });
   const add = (name: string, zone = 'a'): void =>
     picker.pool.upsert({
@@ -98,7 +106,7 @@ function setUp(
     return found && explain(found);
   };
   const adopt = (each: string): void => picker.adopt(planOf(each));
-  return { clock, recorder, picker, add, seen, explained, adopt };
+  return { clock, recorder, picker, add, seen, explained, adopt, decisions };
 }
 
 /** Traffic with all that changes: samples, tokens, ends, failures, adapters, endpoints that come and go, subsets. */
@@ -286,6 +294,22 @@ describe('the ring', () => {
 });
 
 describe('an explanation', () => {
+  it('[V78] says in place of which scheduler the profiles decided, and why', () => {
+    const test = setUp('default');
+    test.add('a');
+    const insteadOf = { scheduler: 'unix:/run/mine.sock', reason: 'deadline' };
+    test.decisions.change = (decision) => ({ ...decision, insteadOf });
+    test.picker.route(makeRequest({ id: 'late' }));
+    test.decisions.change = (decision) => decision;
+    test.picker.route(makeRequest({ id: 'in time' }));
+    const late = test.explained('late');
+    expect(late).toMatchObject({ insteadOf: 'unix:/run/mine.sock: deadline' });
+    expect(late && explanationText(late, { all: false, time: '' })).toContain(
+      '\nby         the profiles, in place of unix:/run/mine.sock: deadline\n',
+    );
+    expect(test.explained('in time')).not.toHaveProperty('insteadOf');
+  });
+
   it('names what filters dropped, also where they left nobody', () => {
     const test = setUp(WITH_FILTERS);
     test.add('a1', 'a');

@@ -19,12 +19,14 @@ interface TextOptions {
 
 /** A decision as a page for a terminal. */
 export function explanationText(explanation: Explanation, options: TextOptions): string {
-  const { id, requestId, model, promptTokens, faults, candidates, profiles } = explanation;
+  const { id, requestId, model, promptTokens, faults, insteadOf, candidates, profiles } =
+    explanation;
   const also = requestId === '' || requestId === id ? '' : ` (${id})`;
   const lines = [
     `request    ${requestId || id}${also}, decision ${explanation.number}`,
     `asked      ${options.time}  model ${model || '?'}  ${promptTokens} prompt tokens`,
     `went to    ${outcomeText(explanation.outcome)}`,
+    ...(insteadOf === undefined ? [] : [`by         the profiles, in place of ${insteadOf}`]),
     ...(faults === undefined ? [] : [`without    ${faults}`]),
     `out of     ${candidates.length} endpoints`,
     ...profiles.flatMap((profile) => profileLines(profile, options)),

@@ -20,6 +20,8 @@ export interface Explanation {
   readonly streaming: boolean;
   /** The plugins that failed: the decision was made without them. Left out where none did. */
   readonly faults?: string;
+  /** The scheduler in whose place the profiles decided, and why. Left out where they did not. */
+  readonly insteadOf?: string;
   readonly candidates: readonly EndpointName[];
   readonly outcome: Outcome;
   readonly profiles: readonly ExplainedProfile[];
@@ -93,7 +95,7 @@ export interface RunnerUp {
 
 export function explain({ segment, number, decision }: FoundDecision): Explanation {
   const { id, requestId, at, model, promptTokens, streaming, candidates, runs, ending } = decision;
-  const { faults } = decision;
+  const { faults, insteadOf } = decision;
   return {
     number,
     id,
@@ -103,6 +105,7 @@ export function explain({ segment, number, decision }: FoundDecision): Explanati
     promptTokens,
     streaming,
     ...(faults !== '' && { faults }),
+    ...(insteadOf !== '' && { insteadOf }),
     candidates: Array.from(candidates, (slot) => nameOf(segment, slot)),
     outcome: outcomeOf(ending, segment),
     profiles: runs.map((run) => profileOf(run, segment)),

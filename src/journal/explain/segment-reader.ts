@@ -14,6 +14,8 @@ export interface RecordedDecision {
   readonly streaming: boolean;
   /** The failures of plugins, cut to `TEXT_MAX` characters; empty where nothing failed. */
   readonly faults: string;
+  /** Empty where the profiles did not decide in place of a scheduler. */
+  readonly insteadOf: string;
   /** On the picker's clock. */
   readonly at: number;
   readonly candidates: Uint16Array;
@@ -83,6 +85,7 @@ export class SegmentReader {
     const requestId = reader.text();
     if ((flags & FLAG.sameModel) === 0) this.#model = reader.text();
     const faults = (flags & FLAG.faulty) === 0 ? '' : reader.text();
+    const insteadOf = (flags & FLAG.instead) === 0 ? '' : reader.text();
     readNumbers(reader, HEAD, this.#head);
     const [promptTokens = 0, at = 0] = this.#head;
     if ((flags & FLAG.sameList) === 0) this.#candidates = this.#slots();
@@ -93,7 +96,8 @@ export class SegmentReader {
       runs.push(this.#run(profile, full));
     }
     const candidates = this.#candidates;
-    return { ...head, streaming, faults, candidates, runs, ending: this.#ending() };
+    const what = { streaming, faults, insteadOf, candidates, runs };
+    return { ...head, ...what, ending: this.#ending() };
   }
 
   #run(profile: number, full: boolean): RecordedRun {

@@ -2,6 +2,7 @@ import type { Registry } from 'prom-client';
 import type { ReplacementReport } from '../../framework/plugin.ts';
 import { type Sample, showMetric } from './family.ts';
 
+const STATES = ['connecting', 'connected', 'slow', 'gone'] as const;
 const BREAKER_STATES = ['closed', 'open', 'half-open'] as const;
 
 /** Shows the scheduler that stands in place of the profiles on the page, if there is one. */
@@ -33,6 +34,13 @@ export function registerSchedulerMetrics(
   show('counter', 'ignored_answers_total', ignored, (report) => one(report.ignoredAnswers));
   show('gauge', 'connected', '1 while the scheduler is connected, else 0.', ({ connected }) =>
     one(connected === false ? 0 : 1),
+  );
+  show('gauge', 'state', '1 for the state that it is in, 0 for the others.', ({ state: is }) =>
+    STATES.map((state) => ({ labels: { state }, value: state === is ? 1 : 0 })),
+  );
+  const changes = 'How often it has got into each state.';
+  show('counter', 'changes_total', changes, (report) =>
+    STATES.map((state) => ({ labels: { state }, value: report.changes?.get(state) ?? 0 })),
   );
   const breaker = '1 for the state of the circuit breaker, 0 for the others.';
   show('gauge', 'breaker', breaker, ({ breaker: is = 'closed' }) =>

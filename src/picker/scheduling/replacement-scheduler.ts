@@ -39,7 +39,9 @@ export function replacedScheduler(
       const answer = attempt(replacement, { endpoints, context, faults });
       if ('declined' in answer) {
         count(answer.declined);
-        return builtIn.schedule(endpoints, context);
+        const scheduler = replacement.status?.().name ?? 'module';
+        const insteadOf = { scheduler, reason: answer.declined };
+        return { ...builtIn.schedule(endpoints, context), insteadOf };
       }
       decided += 1;
       return answer;

@@ -3,6 +3,7 @@ import type { DecisionRecorder } from '../../journal/explain/decision-recorder.t
 import type { Promotion } from '../../lab/promotion/promotion.ts';
 import type { Shadow } from '../../lab/shadow/start-shadow.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
+import { isoTime } from '../../runtime/log.ts';
 import type { AdminRoute } from './admin-server.ts';
 import { decisionDocuments } from './decision-documents.ts';
 
@@ -29,6 +30,12 @@ export function debugDocuments({
 /** What decides, as JSON: `profiles`, or the state of the scheduler in their place. */
 function describeReplacement(report: ReplacementReport | undefined): object {
   if (report === undefined) return { decides: 'profiles' };
-  const { declined, ...rest } = report;
-  return { decides: 'scheduler', ...rest, declined: Object.fromEntries(declined) };
+  const { declined, since, changes, ...rest } = report;
+  return {
+    decides: 'scheduler',
+    ...rest,
+    declined: Object.fromEntries(declined),
+    ...(since !== undefined && { since: isoTime(since) }),
+    ...(changes !== undefined && { changes: Object.fromEntries(changes) }),
+  };
 }
