@@ -57,6 +57,14 @@ export class BodyTooLargeError extends Error {
   override readonly name = 'BodyTooLargeError';
 }
 
+/** Files with keys for CURVE, which encrypts a ZMQ socket and authenticates its server. */
+export interface CurveFiles {
+  /** A certificate with both keys; for a socket that listens, the server's. */
+  readonly certPath?: string | undefined;
+  /** The server's public key, for a socket that connects. */
+  readonly serverKeyPath?: string | undefined;
+}
+
 export interface MessageSocketOptions {
   /** A subscriber receives published messages; a dealer asks and receives answers. */
   readonly kind: 'subscriber' | 'dealer';
@@ -64,6 +72,8 @@ export interface MessageSocketOptions {
   readonly address: string;
   /** Listens at the address instead of connecting to it. */
   readonly bind?: boolean;
+  /** Undefined: neither encrypted nor authenticated. The files are read for each socket. */
+  readonly curve?: CurveFiles | undefined;
   /** For a subscriber: the beginning of the first frame. */
   readonly topic?: string;
   /** Called for the first connection and after every reconnection. */

@@ -2,6 +2,7 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as delay, setImmediate } from 'node:timers/promises';
 import type { Dealer, Subscriber } from 'zeromq';
 import type { MessageSocket, MessageSocketOptions } from '../framework/runtime.ts';
+import { readCurveKeys } from './curve-keys.ts';
 
 /** Messages handled in a row before other work gets a turn: the socket itself never pauses. */
 const MESSAGES_PER_TURN = 64;
@@ -100,11 +101,15 @@ async function sent(
 
 async function createSocket({
   kind,
+  bind = false,
+  curve,
   topic = '',
   onConnected,
 }: MessageSocketOptions): Promise<Subscriber | Dealer> {
   const zmq = await import('zeromq');
+  const newPair = zmq.curveKeyPair;
   const common = {
+    ...(curve && (await readCurveKeys(curve, { bind, newPair }))),
     linger: 0,
     receiveHighWaterMark: RECEIVED_QUEUE_MAX,
     maxMessageSize: MESSAGE_BYTES_MAX,

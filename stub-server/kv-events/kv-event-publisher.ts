@@ -9,6 +9,8 @@ interface KvPublisherOptions {
   readonly bind?: boolean;
   /** Address to bind for replays of past batches; none by default. */
   readonly replayEndpoint?: string | undefined;
+  /** Keys of a CURVE server, for both sockets. */
+  readonly curve?: { readonly secretKey: string } | undefined;
   readonly topic: string;
   readonly format: KvEventFormat;
   readonly dataParallelRank: number;
@@ -28,8 +30,8 @@ const END_OF_REPLAY = Buffer.alloc(8, 0xff);
  */
 export class KvEventPublisher {
   readonly #options: KvPublisherOptions;
-  readonly #publisher = new Publisher({ sendHighWaterMark: HIGH_WATER_MARK, linger: 0 });
-  readonly #router = new Router({ linger: 0 });
+  readonly #publisher: Publisher;
+  readonly #router: Router;
   readonly #topic: Buffer;
   /** The last batches, oldest first. */
   readonly #sent: { readonly sequence: number; readonly payload: Uint8Array }[] = [];
@@ -39,6 +41,10 @@ export class KvEventPublisher {
 
   constructor(options: KvPublisherOptions) {
     this.#options = options;
+    const { curve } = options;
+    const keys = curve && { curveServer: true, curveSecretKey: curve.secretKey };
+    this.#publisher = new Publisher({ sendHighWaterMark: HIGH_WATER_MARK, linger: 0, ...keys });
+    this.#router = new Router({ linger: 0, ...keys });
     this.#topic = Buffer.from(options.topic, 'utf8');
   }
 

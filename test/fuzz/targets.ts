@@ -1,6 +1,8 @@
 import type { FuzzTarget } from './target.ts';
+import { apiPaths } from './targets/api-path.ts';
 import { capture } from './targets/capture.ts';
 import { config } from './targets/config.ts';
+import { controlBody } from './targets/control-body.ts';
 import { extProc } from './targets/ext-proc.ts';
 import { jsonBody } from './targets/json-body.ts';
 import { kvEvents } from './targets/kv-events.ts';
@@ -13,6 +15,8 @@ export const FUZZ_TARGETS: readonly FuzzTarget[] = [
   extProc,
   session,
   jsonBody,
+  controlBody,
+  apiPaths,
   prometheus,
   kvEvents,
   config,

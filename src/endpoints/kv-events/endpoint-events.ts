@@ -78,6 +78,7 @@ export class EndpointEvents {
         network,
         address: address.events,
         replayAddress: address.replay,
+        curve: config.curve,
         topic: config.topicFilter ?? '',
         onConnected: () => this.#stream.connected(),
         onEvents: (topic, sequence, payload) => this.receive(topic, sequence, payload),

@@ -47,6 +47,7 @@ export class EventSubscriptions {
             kind: 'subscriber',
             address: config.bindAddress,
             bind: true,
+            curve: config.curve,
             topic: config.topicFilter ?? TOPIC_FILTER,
             onFailed: (reason) => this.#troubles.onSocketFailed(config.bindAddress ?? '', reason),
             onMessage: (frames) =>

@@ -1,10 +1,11 @@
-import type { MessageSocket, Network } from '../../framework/runtime.ts';
+import type { CurveFiles, MessageSocket, Network } from '../../framework/runtime.ts';
 
 interface KvEventClientOptions {
   readonly network: Network;
   readonly address: string;
   /** The ZMQ address that replays missed events; undefined where there is none. */
   readonly replayAddress: string | undefined;
+  readonly curve: CurveFiles | undefined;
   /** The prefix of the topics to subscribe to. */
   readonly topic: string;
   readonly onConnected: () => void;
@@ -26,10 +27,12 @@ const utf8 = new TextDecoder();
 
 /** Connects to a publisher's two sockets with the framing of vLLM and SGLang. Keeps no state. */
 export function openKvEvents(options: KvEventClientOptions): KvEventClient {
-  const { network, address, replayAddress, topic, onConnected, onEvents, onFailed } = options;
+  const { network, address, replayAddress, curve, topic } = options;
+  const { onConnected, onEvents, onFailed } = options;
   const events = network.openMessages?.({
     kind: 'subscriber',
     address,
+    curve,
     topic,
     onConnected,
     onMessage: (frames) => readEvents(frames, onEvents),
@@ -43,6 +46,7 @@ export function openKvEvents(options: KvEventClientOptions): KvEventClient {
       const dealer = network.openMessages?.({
         kind: 'dealer',
         address: replayAddress,
+        curve,
         onFailed: (reason) => onFailed(replayAddress, reason),
         onMessage: (frames) => {
           if (dealer === replay && readReplay(frames, options)) {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Millis } from '../../framework/runtime.ts';
+import type { CurveFiles, Millis } from '../../framework/runtime.ts';
 import { duration } from '../../plugins/parameters/duration.ts';
 
 /** The parameters of `precise-prefix-cache-producer` that have an effect. */
@@ -11,6 +11,8 @@ export interface PrecisePrefixConfig {
   readonly discoverPods: boolean;
   /** The address to bind, for publishers that connect to the picker. */
   readonly bindAddress: string | undefined;
+  /** Encrypts and authenticates the sockets. */
+  readonly curve: CurveFiles | undefined;
   readonly socketPort: number;
   readonly replaySocketPort: number | undefined;
   readonly tierWeights: ReadonlyMap<string, number>;
@@ -61,7 +63,12 @@ const tokenProcessorConfig = z.strictObject({
   hashAlgorithm: z.enum(['cbor-fnv', 'xxh64']).optional(),
 });
 
-const kvEventsConfig = z.strictObject({
+const curve = z.strictObject({
+  certPath: z.string().min(1).optional(),
+  serverKeyPath: z.string().min(1).optional(),
+});
+
+const kvEventsFields = z.strictObject({
   /** Has no effect: the layout of an event shows its engine. */
   engineType: z.enum(['vllm', 'sglang']).optional(),
   topicFilter: z.string().optional(),
@@ -69,6 +76,7 @@ const kvEventsConfig = z.strictObject({
   concurrency: z.int().positive().optional(),
   discoverPods: z.boolean().default(true),
   zmqEndpoint: zmqAddress.optional(),
+  curve: curve.optional(),
   maxBatchElements: z.int().positive().default(BATCH_ELEMENTS_MAX),
   podDiscoveryConfig: z
     .strictObject({
@@ -79,6 +87,22 @@ const kvEventsConfig = z.strictObject({
       replaySocketPort: optionalPort,
     })
     .optional(),
+});
+
+const kvEventsConfig = kvEventsFields.check(({ value, issues }) => {
+  const { curve: keys, zmqEndpoint = '', discoverPods } = value;
+  const missing = (key: keyof CurveFiles, what: string): void =>
+    void issues.push({
+      code: 'custom',
+      path: ['curve', key],
+      message: `is needed ${what}`,
+      input: value,
+    });
+  if (keys === undefined) return;
+  if (zmqEndpoint !== '' && keys.certPath === undefined) missing('certPath', 'with zmqEndpoint');
+  if (discoverPods && keys.serverKeyPath === undefined) {
+    missing('serverKeyPath', 'to connect to pods (discoverPods)');
+  }
 });
 
 const indexerConfig = z.strictObject({
@@ -123,6 +147,7 @@ export const precisePrefixConfig: z.ZodType<PrecisePrefixConfig> = z
       topicFilter: events.topicFilter,
       discoverPods: events.discoverPods,
       bindAddress: events.zmqEndpoint === '' ? undefined : events.zmqEndpoint,
+      curve: events.curve,
       socketPort: events.podDiscoveryConfig?.socketPort ?? SOCKET_PORT_DEFAULT,
       replaySocketPort: events.podDiscoveryConfig?.replaySocketPort,
       tierWeights: new Map(backends.map(({ name, weight }) => [name.toLowerCase(), weight])),

@@ -111,6 +111,17 @@ describe('a remote tokenizer', () => {
     expect(questions).toHaveLength(64);
   });
 
+  it('[V52] keeps no more than 32 Mi characters of prompts under way', () => {
+    const { ask, questions } = setUp();
+    const long = 'x'.repeat(15 * 1024 * 1024);
+    expect([ask(`1${long}`), ask(`2${long}`), ask(`3${long}`)]).toEqual([
+      undefined,
+      undefined,
+      'busy',
+    ]);
+    expect(questions).toHaveLength(2);
+  });
+
   it('forgets the answers asked for least recently when there is no more room', async () => {
     const { ask, questions, clock, tokenizer } = setUp({ cacheBytesMax: 1000 });
     for (let at = 0; at < 30; at++) {

@@ -27,6 +27,8 @@ type OnTokens = (tokens: Uint32Array | NoTokensReason) => void;
 
 /** Requests under way. With more, the tokenizers are overloaded, and waiting makes it worse. */
 const QUESTIONS_MAX = 64;
+/** The prompts of the requests under way, together: half of the room for a single body. */
+const ASKED_CHARS_MAX = 32 * 1024 * 1024;
 /** An answer after its request's deadline still serves later requests, up to this time. */
 const ANSWER_TIMEOUT_MS = 10_000;
 /** Room for two million ids, the longest context there is, of eight bytes each, and for text. */
@@ -47,6 +49,7 @@ export class RemoteTokenizer {
   readonly #options: RemoteTokenizerOptions;
   readonly #cache: TokenCache;
   readonly #asked = new Map<string, Set<Waiter>>();
+  #askedChars = 0;
 
   constructor(options: RemoteTokenizerOptions) {
     this.#options = options;
@@ -72,11 +75,14 @@ export class RemoteTokenizer {
     let waiters = this.#asked.get(key);
     if (waiters === undefined) {
       if (this.#options.runtime.network.post === undefined) return 'no-tokenizer';
-      if (this.#asked.size >= QUESTIONS_MAX) return 'busy';
+      if (this.#asked.size >= QUESTIONS_MAX || this.#askedChars + key.length > ASKED_CHARS_MAX) {
+        return 'busy';
+      }
       const url = this.#options.address(form);
       if (url === undefined) return 'no-tokenizer';
       waiters = new Set();
       this.#asked.set(key, waiters);
+      this.#askedChars += key.length;
       this.#ask(url, key, question);
     }
     this.#wait(waiters, onTokens);
@@ -109,6 +115,7 @@ export class RemoteTokenizer {
     const answered = (tokens: Uint32Array | NoTokensReason): void => {
       const waiters = this.#asked.get(key) ?? new Set();
       this.#asked.delete(key);
+      this.#askedChars -= key.length;
       if (typeof tokens !== 'string') {
         this.stats.answers += 1;
         this.#cache.set(key, tokens);

@@ -1,27 +1,92 @@
 import { encode } from '@msgpack/msgpack';
-import { decodeBatch } from '../../../src/endpoints/kv-events/decode-batch.ts';
-import { expected, type FuzzTarget, promise } from '../target.ts';
+import { CacheView } from '../../../src/endpoints/kv-events/cache-view.ts';
+import { DroppedBatch } from '../../../src/endpoints/kv-events/check-structure.ts';
+import { StreamStats } from '../../../src/endpoints/kv-events/stream-stats.ts';
+import { TokenChain } from '../../../src/endpoints/kv-events/token-chain.ts';
+import type { FuzzTarget } from '../target.ts';
+import { promise } from '../target.ts';
 
-const STORED = ['BlockStored', [1, 2n ** 63n, -5], null, [10, 11, 12, 13], 2, null, 'GPU', 'a'];
-const BATCHES = [
-  [1.5, [STORED, ['BlockRemoved', [1], 'CPU'], ['AllBlocksCleared']], 0],
-  [2.5, [['BlockStored', [new Uint8Array(32)], 7, [1, 2], 2, null, null, null, [['k', 3]], 0]]],
-  { ts: 1, events: [{ type: 'BlockStored', block_hashes: [1], token_ids: [1], block_size: 1 }] },
-  [1, []],
+const BLOCKS_MAX = 1000;
+const ELEMENTS_MAX = 5000;
+const chain = new TokenChain(1);
+const keys = new Uint32Array(40).map((_, at) => at);
+
+const stored = (from: number, count: number): unknown => [
+  'BlockStored',
+  Array.from({ length: count }, (_, at) => from + at),
+  from === 0 ? null : from - 1,
+  Array.from({ length: 4 * count }, (_, at) => at),
+  4,
+  null,
+  'GPU',
+  'adapter',
+  [['adapter', 'salt']],
 ];
 
-/** Whatever an engine sends: a batch or an error, and memory in proportion to the bytes. */
+/** A message of KV events, applied to a view that holds some blocks already. */
 export const kvEvents: FuzzTarget = {
   name: 'kv-events',
-  seeds: BATCHES.map((batch) => encode(batch, { useBigInt64: true })),
-  words: ['\x90', '\xdd', '\x93\x90', 'BlockStored', 'GPU', '\xabBlockStored', '\xc0', '\x80'],
+  seeds: [
+    [1.5, [stored(0, 8)], 3],
+    [1.5, [stored(0, 4), stored(4, 4), ['BlockRemoved', [6, 7], 'GPU'], ['AllBlocksCleared']]],
+    {
+      ts: 1,
+      events: [{ type: 'BlockStored', block_hashes: [1n], token_ids: [1, 2], block_size: 2 }],
+    },
+    [
+      1,
+      [
+        [
+          'BlockStored',
+          [new Uint8Array(32)],
+          -5,
+          [1, 2, 3, 4],
+          4,
+          0,
+          'CPU',
+          null,
+          [null],
+          1,
+          'mla_attention',
+        ],
+      ],
+    ],
+  ].map((batch) => encode(batch, { useBigInt64: true })),
+  words: [
+    'BlockStored',
+    'BlockRemoved',
+    'AllBlocksCleared',
+    '\u0091',
+    '\u00dd',
+    '\u00c4',
+    'events',
+  ],
   run: (input) => {
+    const room = { left: BLOCKS_MAX };
+    const stats = new StreamStats();
+    const view = new CacheView({
+      chain,
+      stats,
+      adapters: new Set(),
+      room,
+      batchElementsMax: ELEMENTS_MAX,
+      onCleared: () => undefined,
+      tierWeights: new Map([['cpu', 0.8]]),
+    });
+    view.apply(encode([1, [stored(0, 4)]]));
+    let outcome: string;
     try {
-      const { events, unknown } = decodeBatch(input, 16_000_000);
-      promise(events.length + unknown <= input.length, () => `${events.length} events`);
-      return `${Math.min(9, events.length)} ${Math.min(9, unknown)} ${events[0]?.kind}`;
+      view.apply(input);
+      outcome = `${stats.events} ${stats.skipped} ${stats.unnamed > 0} ${view.knowledge}`;
     } catch (error) {
-      return expected(error, Error);
+      if (!(error instanceof DroppedBatch)) throw error;
+      outcome = `${error.reason} ${error.message.replace(/[0-9]+/g, '*').slice(0, 40)}`;
     }
+    const { size, ghosts } = view.blocks;
+    promise(room.left + size + ghosts === BLOCKS_MAX, () => `${room.left} left of ${size}`);
+    promise(view.match(keys, keys.length / 2) >= 0, () => 'a negative match');
+    view.reset('unknown');
+    promise(room.left === BLOCKS_MAX, () => `${room.left} left of all`);
+    return outcome;
   },
 };
