@@ -1,0 +1,51 @@
+import { connect, type Socket } from 'node:net';
+import {
+  addressesOf,
+  drill,
+  errorsOf,
+  PER_SECOND,
+  sleep,
+  startGateway,
+  startLoad,
+  startPicker,
+  startServers,
+} from './support.ts';
+
+const FILES_MAX = 64;
+const CONNECTIONS = 300;
+const PHASE_MS = 6000;
+
+/** Connections to the picker take all that it may have open; later they are gone. */
+await drill('a picker is out of file descriptors', async ({ row }) => {
+  const servers = await startServers(8);
+  const flags = ['--endpoints', addressesOf(servers)];
+  const picker = await startPicker(flags, `ulimit -n ${FILES_MAX}`);
+  const gateway = await startGateway({ pickers: [picker.extProcPort] });
+  const load = startLoad({ url: gateway.url, perSecond: PER_SECOND });
+  await sleep(PHASE_MS);
+  const sockets: Socket[] = Array.from({ length: CONNECTIONS }, () =>
+    connect(picker.extProcPort, '127.0.0.1').on('error', () => undefined),
+  );
+  await sleep(PHASE_MS);
+  for (const socket of sockets) socket.destroy();
+  await sleep(PHASE_MS);
+  await load.stop();
+  const errors = errorsOf(load.sent);
+  row(
+    `failed of ${load.sent.length} over the gateway’s own connection`,
+    errors === '' ? '0' : errors,
+    '0',
+    errors === '',
+  );
+  const later = await startGateway({ pickers: [picker.extProcPort] });
+  const after = startLoad({ url: later.url, perSecond: PER_SECOND / 4 });
+  await sleep(PHASE_MS);
+  await after.stop();
+  const left = errorsOf(after.sent);
+  row('failed over a new connection afterwards', left === '' ? '0' : left, '0', left === '');
+  const ready = await picker.get('/readyz');
+  row('it is ready', ready.slice(0, 60), 'ok', /"ok": ?true/.test(ready));
+  picker.process.kill('SIGKILL');
+  await Promise.all([gateway.stop(), later.stop()]);
+  await servers.stop();
+});
