@@ -123,7 +123,7 @@ export function startPicker(
 ): Promise<Child> {
   const flags =
     'serve --json --insecure --host 127.0.0.1 --log-level warn ' +
-    `--extproc-port 0 --metrics-port 0 --drain-notice-ms 0 --drain-timeout-ms 500 --config ${config} ` +
+    `--extproc-port 0 --metrics-port 0 --drain-timeout-ms 500 --config ${config} ` +
     `--endpoints ${addresses.join(',')}`;
   return startChild({
     name: 'picker',

@@ -115,7 +115,8 @@ function firstDocument(
 async function end(child: ChildProcess, exited: Promise<void>): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   child.kill('SIGCONT');
-  child.kill('SIGTERM');
+  // As by Ctrl-C: after SIGTERM a picker would first give gateways time to notice.
+  child.kill('SIGINT');
   const timer = setTimeout(() => child.kill('SIGKILL'), TERM_TIMEOUT_MS);
   await exited;
   clearTimeout(timer);
