@@ -8,7 +8,6 @@ import { afterAll, expect, it } from 'vitest';
 import { eventually } from '../bench/support/stack.ts';
 import {
   type Answer,
-  exchange,
   processorClient,
   requestBody,
   requestHeaders,
@@ -66,7 +65,13 @@ it.each([
       const client = processorClient(extProcPort);
       const underWay = client.Process();
       underWay.write(HEADERS);
-      await exchange(extProcPort, [HEADERS, body(model)]);
+      // On the same connection, so that the picker has the other stream when it begins to drain.
+      const stray = client.Process();
+      const strayEnded = once(stray.resume(), 'end');
+      stray.write(HEADERS);
+      stray.write(body(model));
+      stray.end();
+      await strayEnded;
       await eventually(
         () => log.some((each) => each.includes('"draining"')),
         (begun) => begun,
