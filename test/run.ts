@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { buildKubernetes } from '../bench/support/kubernetes-binaries.ts';
+import { messageOf } from '../src/framework/error.ts';
 import { closingLine, countEvents, countTests, type TestCounts } from './count-tests.ts';
 import { figureTable } from './figure-table.ts';
 import { buildManifestTools } from './support/manifest-tools.ts';
@@ -85,9 +86,7 @@ function readReport(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    process.stderr.write(
-      `cannot read the report of vitest: ${error instanceof Error ? error.message : String(error)}\n`,
-    );
+    process.stderr.write(`cannot read the report of vitest: ${messageOf(error)}\n`);
     return undefined;
   }
 }

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { messageOf } from '../../src/framework/error.ts';
 
 const run = promisify(execFile);
 
@@ -38,7 +39,7 @@ export async function exampleCommand(
         return [await goBinary(log)];
     }
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     return { unavailable: `the example scheduler ${name} cannot be run: ${why.slice(0, 1000)}` };
   }
 }

@@ -11,6 +11,7 @@ import {
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { messageOf } from '../../src/framework/error.ts';
 
 const run = promisify(execFile);
 
@@ -67,7 +68,7 @@ export async function buildKubernetes(
     }
     return binaries;
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     return { unavailable: `kube-apiserver could not be built: ${why.slice(0, 2000)}` };
   }
 }

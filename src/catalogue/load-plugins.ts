@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { ConfigError, type ConfigIssue } from '../framework/error.ts';
+import { ConfigError, type ConfigIssue, messageOf } from '../framework/error.ts';
 import type { PluginCatalogue } from '../framework/plugin.ts';
 
 const KINDS = [
@@ -36,7 +36,7 @@ async function modulePlugins(path: string): Promise<Partial<PluginCatalogue>> {
   try {
     module = (await import(pathToFileURL(file).href)) as typeof module;
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw pluginError(path, 'file', `cannot be loaded as a module: ${why}`);
   }
   const { plugins } = module;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { NAMED_CONFIGS } from '../config/defaults.ts';
 import { loadConfig } from '../config/load.ts';
-import { ConfigError } from '../framework/error.ts';
+import { ConfigError, messageOf } from '../framework/error.ts';
 import type { PluginCatalogue } from '../framework/plugin.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import { SERVING_CATALOGUE } from './built-in-catalogue.ts';
@@ -57,7 +57,7 @@ function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     const names = [...NAMED_CONFIGS.keys()].join(', ');
     throw new ConfigError(path, [
       {

@@ -1,5 +1,5 @@
 import type { KubeConfig } from '@kubernetes/client-node';
-import { ConfigError } from '../framework/error.ts';
+import { ConfigError, messageOf } from '../framework/error.ts';
 
 /** The server that Kubernetes' client assumes where nothing names one. */
 const ASSUMED_SERVER = 'http://localhost:8080';
@@ -16,7 +16,7 @@ export async function loadKubeconfig(file: string | undefined): Promise<KubeConf
     if (file === undefined) config.loadFromDefault();
     else config.loadFromFile(file);
   } catch (error) {
-    const [why = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
+    const [why = ''] = messageOf(error).split('\n');
     throw kubeconfigError(file, `cannot be read (${why}): give a kubeconfig that kubectl accepts`);
   }
   const server = config.getCurrentCluster()?.server;

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { catalogueOf } from '../catalogue/built-in-catalogue.ts';
 import { withPlugins } from '../catalogue/load-plugins.ts';
 import { loadConfig } from '../config/load.ts';
-import { ConfigError } from '../framework/error.ts';
+import { ConfigError, messageOf } from '../framework/error.ts';
 import { checkScheduler, type RuleResult } from '../remote/contract/check-scheduler.ts';
 import { moduleSessionOpener } from '../remote/contract/module-session.ts';
 import { remoteSessionOpener } from '../remote/contract/remote-session.ts';
@@ -78,7 +78,7 @@ function parsed(parameters: string): object {
   try {
     return JSON.parse(parameters) as object;
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw new ConfigError('scheduler check', [
       { path: '--parameters', message: `is not JSON: ${why}` },
     ]);

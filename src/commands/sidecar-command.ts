@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { Command, InvalidArgumentError } from 'commander';
 import { isHostPort } from '../endpoints/discovery/file/host-port.ts';
-import { ConfigError } from '../framework/error.ts';
+import { ConfigError, messageOf } from '../framework/error.ts';
 import { nodeClock } from '../runtime/node-clock.ts';
 import { untilSignal } from '../runtime/process-end.ts';
 import { type Readiness, startAdminServer } from '../serve/admin/admin-server.ts';
@@ -186,7 +186,7 @@ function servers(text: string): AllowedServers {
   try {
     return listedServers(text.split(',').map((each) => each.trim()));
   } catch (error) {
-    throw new InvalidArgumentError(`${error instanceof Error ? error.message : String(error)}.`);
+    throw new InvalidArgumentError(`${messageOf(error)}.`);
   }
 }
 

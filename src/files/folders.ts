@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { ConfigError } from '../framework/error.ts';
+import { ConfigError, messageOf } from '../framework/error.ts';
 
 /** The absolute path of a shipped file, such as `deploy/envoy.yaml`, from sources or `dist`. */
 export function packageFile(path: string): string {
@@ -46,7 +46,7 @@ export function requireFolder(flag: string, folder: string, mode?: number): void
     // Only an attempt shows it: the mode does not say everything, for example in /proc.
     rmdirSync(mkdtempSync(join(folder, '.pointsman-')));
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     const message = `the folder ${folder} cannot be made or written to (${why}); name another`;
     throw new ConfigError('serve', [{ path: flag, message }]);
   }

@@ -1,5 +1,5 @@
 import { LineCounter, parseDocument } from 'yaml';
-import { ConfigError } from '../framework/error.ts';
+import { ConfigError, messageOf } from '../framework/error.ts';
 
 /** Stops a few lines of aliases from expanding into gigabytes. */
 const ALIASES_MAX = 100;
@@ -19,7 +19,7 @@ export function readYaml(text: string, source: string): unknown {
     return document.toJS({ maxAliasCount: ALIASES_MAX });
   } catch (error) {
     // Aliases are resolved only here: one is undefined, or there are too many.
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     throw new ConfigError(source, [{ path: 'file', message }]);
   }
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ConfigIssue } from '../framework/error.ts';
+import { type ConfigIssue, messageOf } from '../framework/error.ts';
 import { nearest } from './nearest.ts';
 
 /** `at` is the path of the parsed value, such as `plugins[0].parameters`. */
@@ -33,7 +33,7 @@ export function parseOrReport<T>(
     return { parsed: schema.parse(value) };
   } catch (error) {
     if (error instanceof z.ZodError) issues.push(...zodIssues(error, { schema, at }));
-    else issues.push({ path: at, message: error instanceof Error ? error.message : String(error) });
+    else issues.push({ path: at, message: messageOf(error) });
     return undefined;
   }
 }

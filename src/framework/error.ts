@@ -110,6 +110,7 @@ export function faultError({ kind, name, call, error }: PluginFault): Error {
   return new Error(`${kind} ${name} failed in ${call}: ${messageOf(error)}`, { cause: error });
 }
 
+/** What an error says; of anything else that was thrown, its text. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,3 +1,4 @@
+import { messageOf } from '../framework/error.ts';
 /**
  * Warns of a plugin that failed, once for each report, as Node does it: on stderr, and to listeners
  * of the process's event `warning`.
@@ -13,7 +14,7 @@ export function warnOfFault({
   readonly call: string;
   readonly error: unknown;
 }): void {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   process.emitWarning(`${kind} ${name} failed in ${call} and was left out: ${message}`, {
     type: 'PointsmanPluginFault',
     ...(error instanceof Error && error.stack !== undefined && { detail: error.stack }),

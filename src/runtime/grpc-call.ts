@@ -6,6 +6,7 @@ import {
   credentials,
   type ServiceError,
 } from '@grpc/grpc-js';
+import { messageOf } from '../framework/error.ts';
 import type { Call, CallOptions } from '../framework/runtime.ts';
 
 /**
@@ -24,7 +25,7 @@ export class GrpcCall implements Call {
     try {
       this.#open();
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = messageOf(error);
       setImmediate(() => this.#end(why));
     }
   }

@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay, setImmediate } from 'node:timers/promises';
 import type { Dealer, Subscriber } from 'zeromq';
+import { messageOf } from '../framework/error.ts';
 import type { MessageSocket, MessageSocketOptions } from '../framework/runtime.ts';
 import { readCurveKeys } from './curve-keys.ts';
 
@@ -88,7 +89,7 @@ async function receive(
 
 function failure({ bind, address }: MessageSocketOptions, error: unknown): string {
   const what = bind === true ? 'listen at' : 'connect to';
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = messageOf(error);
   return `cannot ${what} ${address}: ${reason}; trying again every ${REOPEN_MS / 1000} s`;
 }
 

@@ -1,6 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { ConfigFile } from '../catalogue/plan.ts';
 import { watchFile } from '../files/watch-file.ts';
+import { messageOf } from '../framework/error.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import { sameParameters } from '../picker/plan/same-parameters.ts';
 import type { Log } from '../runtime/log.ts';
@@ -57,7 +58,7 @@ export function startConfigReload(options: ConfigReloadOptions): ConfigReload {
       try {
         take();
       } catch (error) {
-        const message = error instanceof Error ? error.message : String(error);
+        const message = messageOf(error);
         // One change can cause several events.
         if (message === lastError) return;
         lastError = message;

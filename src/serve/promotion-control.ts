@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { readYaml } from '../files/read-yaml.ts';
-import { ConfigError } from '../framework/error.ts';
+import { ConfigError, messageOf } from '../framework/error.ts';
 import { DEFAULT_PREFIX_PRODUCER } from '../framework/keys.ts';
 import type { InferenceRequest } from '../framework/request.ts';
 import type { Clock, Random } from '../framework/runtime.ts';
@@ -48,9 +48,7 @@ export class PromotionControl {
     const canary = this.#canary;
     const onThrown = (request: InferenceRequest, error: unknown): void => {
       canary.fallBack(request);
-      this.#promotion?.fail(
-        `its scheduler threw: ${error instanceof Error ? error.message : String(error)}`,
-      );
+      this.#promotion?.fail(`its scheduler threw: ${messageOf(error)}`);
     };
     this.#promotion = new Promotion({
       challenger: {

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { z } from 'zod';
+import { messageOf } from '../../src/framework/error.ts';
 
 /** vLLM's names for HTTP statuses. */
 const TYPES: ReadonlyMap<number, string> = new Map([
@@ -43,9 +44,7 @@ export function parseBody<T>(schema: z.ZodType<T>, raw: unknown): T {
 /** Answers with `error`; one that is not an ApiError has the status `otherwise`. */
 export function sendError(response: ServerResponse, error: unknown, otherwise: number): void {
   const { status, body } =
-    error instanceof ApiError
-      ? error
-      : new ApiError(otherwise, error instanceof Error ? error.message : String(error));
+    error instanceof ApiError ? error : new ApiError(otherwise, messageOf(error));
   sendJson(response, status, body);
 }
 

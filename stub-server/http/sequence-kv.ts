@@ -1,4 +1,5 @@
 import { request } from 'node:http';
+import { messageOf } from '../../src/framework/error.ts';
 import type { RemoteKv } from '../engine/sequence.ts';
 import { type DecodeLeg, type KvLegs, kvLegsOf } from '../pd/kv-contract.ts';
 import { ApiError } from './api-error.ts';
@@ -26,7 +27,7 @@ export function legsOfRequest(
   try {
     return kvLegsOf(kv, { engineId: engineIdOf(replica), requestId, role });
   } catch (error) {
-    throw new ApiError(400, error instanceof Error ? error.message : String(error));
+    throw new ApiError(400, messageOf(error));
   }
 }
 

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import type { Document } from 'yaml';
 import { envoyBinary } from '../../bench/support/stack.ts';
+import { messageOf } from '../../src/framework/error.ts';
 import {
   CONNECTION_MANAGER,
   type EnvoyConfigOptions,
@@ -173,7 +174,7 @@ export function startLoad(options: LoadOptions): Load {
       servedBy = String(answer.headers[SERVED_BY]);
       if (status !== 200) error = `${status} ${text.slice(0, 100)}`;
     } catch (failure) {
-      error = failure instanceof Error ? failure.message : String(failure);
+      error = messageOf(failure);
     }
     sent.push({ startedAt, endedAt: performance.now(), status, servedBy, error });
   };

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { parseAllDocuments } from 'yaml';
 import { skipped } from '../../bench/support/skipped.ts';
+import { messageOf } from '../../src/framework/error.ts';
 
 const run = promisify(execFile);
 
@@ -95,7 +96,7 @@ export async function buildManifestTools(
     for (const tool of missing()) await build(tool, log);
     return undefined;
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     return { unavailable: `kustomize and helm could not be built: ${why.slice(0, 2000)}` };
   }
 }

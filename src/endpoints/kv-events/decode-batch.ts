@@ -1,4 +1,5 @@
 import { Decoder } from '@msgpack/msgpack';
+import { messageOf } from '../../framework/error.ts';
 import type { CacheEvent, HashWords } from './cache-event.ts';
 import { checkStructure, DroppedBatch } from './check-structure.ts';
 
@@ -43,7 +44,7 @@ export function decodeBatch(payload: Uint8Array, elementsMax: number): CacheEven
   try {
     return readBatch(payload);
   } catch (error) {
-    throw new DroppedBatch('not-a-batch', error instanceof Error ? error.message : String(error));
+    throw new DroppedBatch('not-a-batch', messageOf(error));
   }
 }
 

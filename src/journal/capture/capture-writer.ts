@@ -2,6 +2,7 @@ import { appendFile, rm, truncate } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { constants, zstdCompress } from 'node:zlib';
 import { makeFolder, PRIVATE_FILE, PRIVATE_FOLDER } from '../../files/folders.ts';
+import { messageOf } from '../../framework/error.ts';
 import { captureFilePath, captureFiles, deleteOldest } from './capture-files.ts';
 import type { CaptureHead, CaptureRecord } from './capture-record.ts';
 import { GatheredBytes } from './gathered-bytes.ts';
@@ -204,7 +205,7 @@ export class CaptureWriter {
     this.#lines.giveBack(lines);
     this.#lose(records);
     if (this.#failuresInSuccession === 1) {
-      this.#options.onFailed(error instanceof Error ? error.message : String(error));
+      this.#options.onFailed(messageOf(error));
     }
     await dropUnfinished(path, path === this.#path ? this.#fileBytes : undefined);
   }

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { zstdDecompressSync } from 'node:zlib';
-import { ConfigError } from '../../framework/error.ts';
+import { ConfigError, messageOf } from '../../framework/error.ts';
 import { captureFiles } from './capture-files.ts';
 import {
   CAPTURE_VERSION,
@@ -145,7 +145,7 @@ class CaptureReader {
           maxOutputLength: FRAME_TEXT_BYTES_MAX,
         }) as never;
       } catch (failure) {
-        const why = failure instanceof Error ? failure.message : String(failure);
+        const why = messageOf(failure);
         const message = `damaged zstd data: ${why}`;
         const error = new ConfigError(file, [{ path: `byte ${at}`, message }]);
         if (!/end of file/.test(why)) throw error;

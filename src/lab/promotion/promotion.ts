@@ -1,3 +1,4 @@
+import { messageOf } from '../../framework/error.ts';
 import type { Clock, Millis, Timer } from '../../framework/runtime.ts';
 import {
   beginConditions,
@@ -179,7 +180,7 @@ export class Promotion {
     try {
       this.#move(shadow, percent, 'rule', why);
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       this.fail(reason);
       this.#record({ what: 'demoted', shadow, percent: 0, by: 'rule', why: reason });
     }

@@ -1,4 +1,4 @@
-import { ConfigError } from '../../framework/error.ts';
+import { ConfigError, messageOf } from '../../framework/error.ts';
 import type { Clock } from '../../framework/runtime.ts';
 import { preciseClock } from '../../runtime/precise-clock.ts';
 import { type SimulationSummary, summarize } from '../run-summary/summarize.ts';
@@ -68,7 +68,7 @@ async function modelFor(
   try {
     return await target.firstModel();
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     const message = `${url.host} does not list its models (${why}); name one with --model`;
     throw new ConfigError('replay', [{ path: '--target', message }]);
   }

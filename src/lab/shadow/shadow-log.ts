@@ -2,6 +2,7 @@ import { closeSync, fchmodSync, openSync, statSync } from 'node:fs';
 import { appendFile, rename, rm, truncate } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { makeFolder, PRIVATE_FILE, PRIVATE_FOLDER } from '../../files/folders.ts';
+import { messageOf } from '../../framework/error.ts';
 import type { Redecision } from '../redecide/redecision.ts';
 
 export interface ShadowLogOptions {
@@ -79,7 +80,7 @@ export class ShadowLog {
     } catch (error) {
       this.#leftOut += countLines(lines);
       if (!this.#failed) {
-        this.#options.onFailed(error instanceof Error ? error.message : String(error));
+        this.#options.onFailed(messageOf(error));
       }
       this.#failed = true;
     } finally {

@@ -1,3 +1,4 @@
+import { messageOf } from '../../framework/error.ts';
 import { CONTRACT_RULES } from './rules.ts';
 import type { OpenSession } from './scheduler-session.ts';
 
@@ -16,10 +17,7 @@ export async function checkScheduler(
   const results: RuleResult[] = [];
   for (const { rule, says, check, wireOnly = false } of CONTRACT_RULES) {
     if (wireOnly && isModule) continue;
-    const fault = await check(open).then(
-      () => undefined,
-      (error: unknown) => (error instanceof Error ? error.message : String(error)),
-    );
+    const fault = await check(open).then(() => undefined, messageOf);
     results.push({ rule, says, fault });
   }
   return results;

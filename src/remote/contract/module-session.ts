@@ -1,4 +1,5 @@
 import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
+import { messageOf } from '../../framework/error.ts';
 import { CACHE_CONFIG, LORA } from '../../framework/keys.ts';
 import type { Routed } from '../../framework/observer.ts';
 import type { Declined, ReplacementScheduler } from '../../framework/plugin.ts';
@@ -191,7 +192,7 @@ class ModuleSession implements SchedulerSession {
   }
 
   #fail(error: unknown): void {
-    this.#received.end(`it threw: ${error instanceof Error ? error.message : String(error)}`);
+    this.#received.end(`it threw: ${messageOf(error)}`);
   }
 }
 

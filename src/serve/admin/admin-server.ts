@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
+import { messageOf } from '../../framework/error.ts';
 import { closeServer, listen } from '../../runtime/listen.ts';
 import { Access, type Refusal, type Scope } from './access.ts';
 
@@ -199,7 +200,7 @@ async function replyTo(
     if (error instanceof HttpError) return json(error.status, { error: error.message });
     // The answer says so and the picker goes on: a page that fails must not end the process.
     return json(500, {
-      error: `${path} failed: ${error instanceof Error ? error.message : String(error)}`,
+      error: `${path} failed: ${messageOf(error)}`,
     });
   }
 }

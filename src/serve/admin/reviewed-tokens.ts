@@ -1,3 +1,4 @@
+import { messageOf } from '../../framework/error.ts';
 import type { Clock, Millis } from '../../framework/runtime.ts';
 import type { MetricsGuard, Refusal } from './access.ts';
 
@@ -69,7 +70,7 @@ export class ReviewedTokens {
     } catch (error) {
       const known = this.#allowed.get(key);
       if (known !== undefined && at - known.at < ALLOWED_STALE_MS) return undefined;
-      return { status: 503, sentence: error instanceof Error ? error.message : String(error) };
+      return { status: 503, sentence: messageOf(error) };
     }
   }
 

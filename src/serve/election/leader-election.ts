@@ -1,3 +1,4 @@
+import { messageOf } from '../../framework/error.ts';
 import type { Clock, Millis, Random, Timer } from '../../framework/runtime.ts';
 
 /** A Lease of the API server. Its wall-clock times are written and never compared. */
@@ -169,7 +170,7 @@ export class LeaderElection {
   }
 
   #failed(error: unknown): void {
-    const sentence = error instanceof Error ? error.message : String(error);
+    const sentence = messageOf(error);
     if (sentence !== this.#trouble) this.#options.onTrouble(sentence);
     this.#trouble = sentence;
     if (error instanceof LeaseRefusedError) {

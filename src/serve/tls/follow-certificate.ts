@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { TlsContext } from '../../extproc/server/tls-credentials.ts';
 import { watchFile } from '../../files/watch-file.ts';
+import { messageOf } from '../../framework/error.ts';
 import type { Clock, Timer } from '../../framework/runtime.ts';
 import type { Log } from '../../runtime/log.ts';
 
@@ -58,7 +59,7 @@ export function followCertificate(following: Following, parts: Parts): () => Pro
     try {
       take();
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
+      const message = messageOf(error);
       // One change can cause several events.
       if (message === lastError) return;
       lastError = message;

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import type { Certificate } from '../../extproc/server/tls-credentials.ts';
-import { ConfigError } from '../../framework/error.ts';
+import { ConfigError, messageOf } from '../../framework/error.ts';
 
 /**
  * Reads and checks `tls.crt` and `tls.key` of a folder. Throws the system's error for a file that
@@ -42,7 +42,7 @@ function attempt(path: string, use: () => unknown, why: string, flag = '--cert-p
   try {
     use();
   } catch (error) {
-    const said = error instanceof Error ? error.message : String(error);
+    const said = messageOf(error);
     throw new ConfigError(flag, [{ path, message: `${why} (${said})` }]);
   }
 }

@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { watchFile } from '../../../files/watch-file.ts';
 import type { EndpointId } from '../../../framework/endpoint.ts';
-import { ConfigError } from '../../../framework/error.ts';
+import { ConfigError, messageOf } from '../../../framework/error.ts';
 import type { EndpointPool } from '../../../picker/endpoint-pool.ts';
 import type { Log } from '../../../runtime/log.ts';
 import type { RequestRules } from '../../rewrites/request-rules.ts';
@@ -104,7 +104,7 @@ function readText(file: string, path: string): string {
     }
     return readFileSync(file, 'utf8');
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     throw new ConfigError(path, [{ path: 'file', message }]);
   }
 }

@@ -1,3 +1,4 @@
+import { messageOf } from '../../../framework/error.ts';
 import type { Clock, Millis, Random, Timer } from '../../../framework/runtime.ts';
 import type { KubeObject } from './kube-objects.ts';
 
@@ -97,7 +98,7 @@ export class Informer<T extends KubeObject> {
       listed = await source.list();
     } catch (error) {
       deadline.cancel();
-      if (!late) this.#retry(error instanceof Error ? error.message : String(error));
+      if (!late) this.#retry(messageOf(error));
       return;
     }
     deadline.cancel();

@@ -1,3 +1,4 @@
+import { messageOf } from '../../../framework/error.ts';
 import type { Clock, Millis, Network, Timer } from '../../../framework/runtime.ts';
 
 /** Answers hold at least so long: a server that says 0 is not asked all the time. */
@@ -69,7 +70,7 @@ export class NameFollower {
       delay = Math.min(TTL_MS_MAX, Math.max(TTL_MS_MIN, ttlMs));
     } catch (error) {
       if (this.#stopped) return;
-      delay = this.#failed(error instanceof Error ? error.message : String(error));
+      delay = this.#failed(messageOf(error));
     }
     if (this.#stopped) return;
     this.#timer = this.#options.clock.setTimer(delay, () => void this.#ask());

@@ -1,5 +1,6 @@
 import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { constants, gunzipSync, zstdDecompressSync } from 'node:zlib';
+import { messageOf } from '../../../framework/error.ts';
 
 /** Compressed bytes that are cut off or damaged. */
 export class DamagedArchive extends Error {
@@ -95,7 +96,7 @@ function* rest(lenient: boolean, unpack: () => Buffer): Generator<Buffer, void> 
 }
 
 function damaged(packing: string, error: unknown): DamagedArchive {
-  const why = error instanceof Error ? error.message : String(error);
+  const why = messageOf(error);
   return new DamagedArchive(
     /larger than/.test(why)
       ? `more than ${TEXT_BYTES_MAX} bytes in one ${packing} frame; decompress the trace first`
