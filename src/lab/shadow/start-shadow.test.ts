@@ -97,8 +97,10 @@ kind: EndpointPickerConfig
 plugins:
 - {type: header-label-affinity-scorer, parameters: {headerName: x-zone, labelKey: zone}}
 `;
-  const { initialRecords, lines } = capturedLines(30, [config]);
-  const decided = await new Promise<string>((resolve) => {
+  const requests = 30;
+  const { initialRecords, lines } = capturedLines(requests, [config]);
+  const decided = await new Promise<readonly string[]>((resolve) => {
+    const decisions: string[] = [];
     shadow = startShadow({
       config,
       source: 'zones',
@@ -107,17 +109,18 @@ plugins:
       name: 'zones',
       initialRecords: () => initialRecords,
       log: createLog('silent'),
+      // In as many parts as the worker likes.
       onDecisions: (text) => {
-        if (text !== '') resolve(text);
+        decisions.push(...text.split('\n').filter((line) => line !== ''));
+        if (decisions.length >= requests) resolve(decisions);
       },
     });
     for (const line of lines) shadow.receive(line, 1);
   });
-  const endpoints = decided
-    .trim()
-    .split('\n')
-    .map((line) => (JSON.parse(line) as { is: { endpoint: string } }).is.endpoint);
-  expect(endpoints).toEqual(Array.from({ length: 30 }, (_, n) => (n % 3 === 0 ? 'a' : 'b')));
+  const endpoints = decided.map(
+    (line) => (JSON.parse(line) as { is: { endpoint: string } }).is.endpoint,
+  );
+  expect(endpoints).toEqual(Array.from({ length: requests }, (_, n) => (n % 3 === 0 ? 'a' : 'b')));
   expect(lines.map(textOf).join('')).not.toContain('a key');
 });
 
