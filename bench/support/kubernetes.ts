@@ -81,8 +81,9 @@ export async function startApiServer(binaries: KubernetesBinaries): Promise<ApiS
   const ready = async (): Promise<void> => {
     const { CoreV1Api } = await import('@kubernetes/client-node');
     const api = config.makeApiClient(CoreV1Api);
+    // The server answers before it has made the namespace that all objects of the tests are in.
     const ask = (): Promise<boolean> =>
-      api.listNamespace().then(
+      api.readNamespace({ name: 'default' }).then(
         () => true,
         () => false,
       );
