@@ -1,7 +1,7 @@
-import { Counter, Gauge, type Registry } from 'prom-client';
+import { Gauge, type Registry } from 'prom-client';
 import type { ConfigFile } from '../catalogue/plan.ts';
 import { watchFile } from '../files/watch-file.ts';
-import { messageOf } from '../framework/error.ts';
+import { Reloads } from '../journal/metrics/reloads.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import { sameParameters } from '../picker/plan/same-parameters.ts';
 import type { Log } from '../runtime/log.ts';
@@ -33,45 +33,32 @@ export function startConfigReload(options: ConfigReloadOptions): ConfigReload {
   const { path } = file;
   let { plan } = options;
   let lastText: string | undefined;
-  let lastError: string | undefined;
-  const reloads = registerReloads(options.registry, () => lastError === undefined);
+  const reloads = registerReloads(options.registry);
 
   function take(): void {
     const text = file.read();
-    if (text === lastText && lastError === undefined) return;
+    if (text === lastText && reloads.lastError === undefined) return;
     const next = file.load(text);
     if (sameParameters(next.effective, plan.effective)) {
-      if (lastError !== undefined)
+      if (reloads.lastError !== undefined)
         log.info({ path }, 'the configuration file is again the one that decides');
     } else {
       adopt(next);
-      reloads.inc({ outcome: 'adopted' });
+      reloads.adopted();
       logAdopted(next, plan, { path, log });
       plan = next;
     }
     lastText = text;
-    lastError = undefined;
   }
 
   const watch = watchFile(path, {
-    onChange: () => {
-      try {
-        take();
-      } catch (error) {
-        const message = messageOf(error);
-        // One change can cause several events.
-        if (message === lastError) return;
-        lastError = message;
-        reloads.inc({ outcome: 'refused' });
-        log.error(
-          { path, error: message },
-          'configuration refused; the previous one continues to decide',
-        );
-      }
-    },
+    onChange: () =>
+      reloads.attempt(take, (error) =>
+        log.error({ path, error }, 'configuration refused; the previous one continues to decide'),
+      ),
     onError: (error) => log.error({ path, err: error }, 'the configuration file cannot be watched'),
   });
-  return { ready: watch.ready, lastError: () => lastError, stop: () => watch.stop() };
+  return { ready: watch.ready, lastError: () => reloads.lastError, stop: () => watch.stop() };
 }
 
 function logAdopted(
@@ -85,21 +72,19 @@ function logAdopted(
   log.warn({ path }, 'dataLayer.discovery has changed: this takes effect at the next start');
 }
 
-function registerReloads(registry: Registry, isGood: () => boolean): Counter<'outcome'> {
+function registerReloads(registry: Registry): Reloads {
   new Gauge({
     name: 'pointsman_config_last_reload_successful',
     help: 'Whether the current content of the configuration file decides (1) or was refused (0).',
     registers: [registry],
     collect() {
-      this.set(isGood() ? 1 : 0);
+      this.set(reloads.lastError === undefined ? 1 : 0);
     },
   });
-  const reloads = new Counter({
+  const reloads = new Reloads({
+    registry,
     name: 'pointsman_config_reloads_total',
     help: 'Changes of the configuration file, adopted or refused.',
-    labelNames: ['outcome'],
-    registers: [registry],
   });
-  for (const outcome of ['adopted', 'refused']) reloads.inc({ outcome }, 0);
   return reloads;
 }

@@ -1,10 +1,10 @@
 import { X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
-import { Counter, Gauge, type Registry } from 'prom-client';
+import { Gauge, type Registry } from 'prom-client';
 import type { TlsContext } from '../../extproc/server/tls-credentials.ts';
 import { watchFile } from '../../files/watch-file.ts';
-import { messageOf } from '../../framework/error.ts';
 import type { Clock, Timer } from '../../framework/runtime.ts';
+import { Reloads } from '../../journal/metrics/reloads.ts';
 import type { Log } from '../../runtime/log.ts';
 
 interface Following {
@@ -36,8 +36,11 @@ export function followCertificate(following: Following, parts: Parts): () => Pro
   const { certPath, clientCaFile, read, use } = following;
   const { log } = parts;
   let used = following.first;
-  let lastError: string | undefined;
-  const reloads = registerReloads(parts.registry);
+  const reloads = new Reloads({
+    registry: parts.registry,
+    name: 'pointsman_certificate_reloads_total',
+    help: 'Changes of the certificate or of the authorities of clients, adopted or refused.',
+  });
   const expiry = watchExpiry(() => used, parts);
   const paths = [
     ...(certPath === undefined ? [] : [join(certPath, 'tls.crt'), join(certPath, 'tls.key')]),
@@ -46,27 +49,18 @@ export function followCertificate(following: Following, parts: Parts): () => Pro
 
   function take(): void {
     const next = read();
-    lastError = undefined;
     if (isSame(next, used)) return;
     use(next);
     used = next;
-    reloads.inc({ outcome: 'adopted' });
+    reloads.adopted();
     log.info({ paths, ...describe(next) }, 'certificate replaced; new connections use it');
     expiry.check();
   }
 
-  const onChange = (): void => {
-    try {
-      take();
-    } catch (error) {
-      const message = messageOf(error);
-      // One change can cause several events.
-      if (message === lastError) return;
-      lastError = message;
-      reloads.inc({ outcome: 'refused' });
-      log.error({ error: message }, 'certificate refused; the previous one continues to serve');
-    }
-  };
+  const onChange = (): void =>
+    reloads.attempt(take, (error) =>
+      log.error({ error }, 'certificate refused; the previous one continues to serve'),
+    );
   const watches = paths.map((path) =>
     watchFile(path, {
       onChange,
@@ -117,15 +111,4 @@ function watchExpiry(
   };
   check();
   return { check, stop: () => timer?.cancel() };
-}
-
-function registerReloads(registry: Registry): Counter<'outcome'> {
-  const reloads = new Counter({
-    name: 'pointsman_certificate_reloads_total',
-    help: 'Changes of the certificate or of the authorities of clients, adopted or refused.',
-    labelNames: ['outcome'],
-    registers: [registry],
-  });
-  for (const outcome of ['adopted', 'refused']) reloads.inc({ outcome }, 0);
-  return reloads;
 }
