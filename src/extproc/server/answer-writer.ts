@@ -53,8 +53,9 @@ export class AnswerWriter {
 
   write(answer: Answer): void {
     if (this.#ending || this.#stream.cancelled) return;
-    this.#account.hold(answerBytes(answer));
-    if (this.#unsent < UNSENT_MAX && this.#waiting.length === 0) this.#send(answer);
+    const bytes = answerBytes(answer);
+    this.#account.hold(bytes);
+    if (this.#unsent < UNSENT_MAX && this.#waiting.length === 0) this.#send(answer, bytes);
     else this.#waiting.push(answer);
     if (this.#unsent >= UNSENT_MAX && !this.#paused) {
       this.#paused = true;
@@ -74,7 +75,7 @@ export class AnswerWriter {
     if (this.#waiting.length === 0) this.#stream.end();
   }
 
-  #send(answer: Answer): void {
+  #send(answer: Answer, bytes: number): void {
     const { call } = this.#stream;
     const { stream } = call;
     if (stream.writableCorked === 0) {
@@ -82,7 +83,6 @@ export class AnswerWriter {
       this.#afterTurn(() => stream.uncork());
     }
     this.#unsent += 1;
-    const bytes = answerBytes(answer);
     call.sendMessage(answer, () => this.#onSent(bytes));
   }
 
@@ -96,7 +96,7 @@ export class AnswerWriter {
     // The next batch is sent when the whole batch before it has left.
     if (this.#unsent > 0) return;
     const next = this.#waiting.splice(0, UNSENT_MAX);
-    for (const answer of next) this.#send(answer);
+    for (const answer of next) this.#send(answer, answerBytes(answer));
     if (this.#ending && next.length > 0 && this.#waiting.length === 0) this.#stream.end();
     if (this.#paused && this.#unsent === 0) {
       this.#paused = false;
