@@ -76,8 +76,7 @@ export class ObserverSession {
     this.#over = true;
     const { routed } = this.#request;
     try {
-      if (this.#response.endsWithStream) this.#response.complete(routed);
-      else routed?.done(reason === 'failed' ? 'failed' : 'aborted');
+      this.#response.closed(reason, routed);
       this.#request.close();
     } catch (error) {
       this.#options.onFault(error);

@@ -6,7 +6,7 @@ import { ModelRestorer } from '../../openai/model-restorer.ts';
 import { UsageTail } from '../../openai/usage-tail.ts';
 import type { HeaderBlock } from '../codec/header-block.ts';
 import type { StreamAction } from '../codec/stream-action.ts';
-import { BODY_MODE } from '../codec/stream-event.ts';
+import { BODY_MODE, type CloseReason } from '../codec/stream-event.ts';
 import { echoBody } from './echo-body.ts';
 import { isRenamed } from './pick-mutation.ts';
 
@@ -34,9 +34,13 @@ export class ResponsePhase {
     this.#mode = mode;
   }
 
-  /** Whether the stream's end is the response's: its headers came, and its body is not sent. */
-  get endsWithStream(): boolean {
-    return this.#status !== undefined && this.#mode === BODY_MODE.none;
+  /**
+   * The stream is over. That is the response’s end, too, where its headers came and its body is not
+   * sent.
+   */
+  closed(reason: CloseReason, routed: RoutedRequest | undefined): void {
+    if (this.#status !== undefined && this.#mode === BODY_MODE.none) this.complete(routed);
+    else routed?.done(reason === 'failed' ? 'failed' : 'aborted');
   }
 
   onHeaders(

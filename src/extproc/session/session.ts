@@ -109,8 +109,7 @@ export class Session {
     const { routed } = this.#request;
     try {
       if (this.#state === 'half-closed') routed?.done('completed');
-      else if (this.#response.endsWithStream) this.#response.complete(routed);
-      else routed?.done(reason === 'failed' ? 'failed' : 'aborted');
+      else this.#response.closed(reason, routed);
     } catch (error) {
       this.#options.onFault(error);
     }
