@@ -131,9 +131,9 @@ export class HttpFront {
 }
 
 /**
- * To be called before an early answer, or after its beginning: reads and drops the rest of the upload for a moment, and then
- * closes the connection. A close at once, which Node does for clients that ask for one, would often
- * discard the answer, too.
+ * Call it for an answer that begins before the upload has ended. It reads and drops the rest of the
+ * upload for a moment, and then closes the connection. Node closes at once for clients that ask for
+ * that, which would often discard the answer, too.
  */
 export function endUpload(request: IncomingMessage, response: ServerResponse, clock: Clock): void {
   if (request.complete || request.destroyed) return;

@@ -7,23 +7,44 @@ interface Limit {
   leftOut: number;
 }
 
-const INTERVAL_MS = 60_000;
+const WARNING_INTERVAL_MS: Millis = 60_000;
+
+/**
+ * Lets one line of each kind through in an interval. Kinds must be few: none may contain what a
+ * client sent.
+ */
+export class LineLimit {
+  readonly #clock: Pick<Clock, 'now'>;
+  readonly #intervalMs: Millis;
+  readonly #limits = new Map<string, Limit>();
+
+  constructor(clock: Pick<Clock, 'now'>, intervalMs: Millis) {
+    this.#clock = clock;
+    this.#intervalMs = intervalMs;
+  }
+
+  /** How many lines were left out before this one; undefined where this one is left out, too. */
+  pass(kind: string): number | undefined {
+    const now = this.#clock.now();
+    const limit = this.#limits.get(kind);
+    if (limit !== undefined && now - limit.since < this.#intervalMs) {
+      limit.leftOut += 1;
+      return undefined;
+    }
+    this.#limits.set(kind, { since: now, leftOut: 0 });
+    return limit?.leftOut ?? 0;
+  }
+}
 
 /**
  * Warns about what others do to the picker, at most once a minute for each message, so that they
- * cannot fill the log. The next line says how many were left out. Messages must be few: none may
- * contain what a client sent.
+ * cannot fill the log. The next line says how many were left out.
  */
 export function limitedWarnings(log: Log, clock: Clock): (fields: object, message: string) => void {
-  const limits = new Map<string, Limit>();
+  const limit = new LineLimit(clock, WARNING_INTERVAL_MS);
   return (fields, message) => {
-    const now = clock.now();
-    const limit = limits.get(message);
-    if (limit !== undefined && now - limit.since < INTERVAL_MS) {
-      limit.leftOut += 1;
-      return;
-    }
-    limits.set(message, { since: now, leftOut: 0 });
-    log.warn({ ...fields, ...(limit?.leftOut && { leftOut: limit.leftOut }) }, message);
+    const leftOut = limit.pass(message);
+    if (leftOut === undefined) return;
+    log.warn({ ...fields, ...(leftOut > 0 && { leftOut }) }, message);
   };
 }

@@ -1,4 +1,5 @@
 import type { Clock, Millis } from '../framework/runtime.ts';
+import { LineLimit } from '../runtime/limited-log.ts';
 import type { BufferBudget } from './read-upload.ts';
 import type { SidecarMetrics } from './sidecar-metrics.ts';
 import type { SidecarBounds, SidecarOptions } from './sidecar-options.ts';
@@ -32,15 +33,10 @@ const LINE_EVERY_MS: Millis = 1_000;
 
 /** At most one line of a kind per second; the next one says how many there were between. */
 export function sparseLog(write: (line: string) => void, clock: Clock): SparseLog {
-  const kinds = new Map<string, { writtenAt: Millis; left: number }>();
+  const limit = new LineLimit(clock, LINE_EVERY_MS);
   return (kind, line) => {
-    const last = kinds.get(kind);
-    const now = clock.now();
-    if (last !== undefined && now - last.writtenAt < LINE_EVERY_MS) {
-      last.left += 1;
-      return;
-    }
-    write(last === undefined || last.left === 0 ? line : `${line} (and ${last.left} more before)`);
-    kinds.set(kind, { writtenAt: now, left: 0 });
+    const leftOut = limit.pass(kind);
+    if (leftOut === undefined) return;
+    write(leftOut === 0 ? line : `${line} (and ${leftOut} more before)`);
   };
 }

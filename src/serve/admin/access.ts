@@ -1,6 +1,6 @@
 import { type BearerToken, bearerToken } from './bearer-token.ts';
 
-/** Who may ask for a page: anyone, whoever may read metrics, or an administrator. */
+/** Who may ask for a page: anyone, readers of metrics, or administrators who read or change. */
 export type Scope = 'open' | 'metrics' | 'read' | 'change';
 
 /** Why a request is not answered, with what to do about it. */
