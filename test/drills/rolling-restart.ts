@@ -1,8 +1,6 @@
 import {
   addressesOf,
   drill,
-  errorsOf,
-  failed,
   PER_SECOND,
   sleep,
   startGateway,
@@ -13,7 +11,7 @@ import {
 
 const REQUESTS = Number(process.env['DRILL_REQUESTS'] ?? 20_000);
 
-await drill('a rolling restart of two pickers under load', async (report) => {
+await drill('a rolling restart of two pickers under load', async ({ noneFailed }) => {
   const servers = await startServers(8);
   const flags = ['--endpoints', addressesOf(servers)];
   const pickers = [await startPicker(flags), await startPicker(flags)];
@@ -34,14 +32,7 @@ await drill('a rolling restart of two pickers under load', async (report) => {
   }
   await sleep(Math.max(0, endAt - performance.now()) + 1000);
   await load.stop();
-  const bad = failed(load.sent);
-  report.row(
-    `failed of ${load.sent.length} during ${restarts} restarts`,
-    String(bad.length),
-    '0',
-    bad.length === 0,
-  );
-  if (bad.length > 0) report.note(errorsOf(load.sent));
+  noneFailed(load.sent, ` during ${restarts} restarts`);
   for (const { process: child } of pickers) child.kill('SIGKILL');
   await gateway.stop();
   await servers.stop();

@@ -209,6 +209,8 @@ export function errorsOf(sent: readonly Sent[]): string {
 /** Collects what a drill has measured beside what is asked. */
 export interface DrillReport {
   row(what: string, measured: string, asked: string, holds: boolean): void;
+  /** A row that holds where none of these failed. */
+  noneFailed(sent: readonly Sent[], how?: string): void;
   note(text: string): void;
 }
 
@@ -220,12 +222,17 @@ export async function drill(
   process.stdout.write(`${about} (${PER_SECOND} requests/s)\n`);
   let missed = 0;
   const started = performance.now();
+  const row: DrillReport['row'] = (what, measured, asked, holds) => {
+    if (!holds) missed += 1;
+    process.stdout.write(
+      `  ${holds ? 'holds ' : 'MISSED'} ${what}: ${measured} (asked: ${asked})\n`,
+    );
+  };
   await run({
-    row: (what, measured, asked, holds) => {
-      if (!holds) missed += 1;
-      process.stdout.write(
-        `  ${holds ? 'holds ' : 'MISSED'} ${what}: ${measured} (asked: ${asked})\n`,
-      );
+    row,
+    noneFailed: (sent, how = '') => {
+      const errors = errorsOf(sent);
+      row(`failed of ${sent.length}${how}`, errors || '0', '0', errors === '');
     },
     note: (text) => void process.stdout.write(`         ${text}\n`),
   });
