@@ -10,24 +10,12 @@ import { nodeClock } from '../../src/runtime/node-clock.ts';
 
 const MiB = 1024 * 1024;
 
-/** An ext_proc server that sends every request to one endpoint. */
-export interface ReservingServer {
-  readonly port: number;
-  /** Requests routed and not yet given back. */
-  reservations(): number;
-  /** Streams open. */
-  sessions(): number;
-  /** Reasons of refusals, in their order. */
-  readonly rejected: string[];
-  usage(): StreamUsage;
-  drain(times: { readonly noticeMs: number; readonly deadlineMs: number }): Promise<void>;
-}
-
-export async function startReservingServer(
-  overrides: Partial<ExtProcServerOptions> = {},
-): Promise<ReservingServer> {
+/** Sends every request to one endpoint, and counts those that are not yet given back. */
+export function reservingRouter(): {
+  readonly route: (request: InferenceRequest) => RoutedRequest;
+  readonly held: () => number;
+} {
   let held = 0;
-  const rejected: string[] = [];
   const route = (request: InferenceRequest): RoutedRequest => {
     held += 1;
     let over = false;
@@ -48,6 +36,27 @@ export async function startReservingServer(
       },
     };
   };
+  return { route, held: () => held };
+}
+
+/** An ext_proc server that sends every request to one endpoint. */
+export interface ReservingServer {
+  readonly port: number;
+  /** Requests routed and not yet given back. */
+  reservations(): number;
+  /** Streams open. */
+  sessions(): number;
+  /** Reasons of refusals, in their order. */
+  readonly rejected: string[];
+  usage(): StreamUsage;
+  drain(times: { readonly noticeMs: number; readonly deadlineMs: number }): Promise<void>;
+}
+
+export async function startReservingServer(
+  overrides: Partial<ExtProcServerOptions> = {},
+): Promise<ReservingServer> {
+  const { route, held } = reservingRouter();
+  const rejected: string[] = [];
   const session: Omit<SessionOptions, 'newRequestId'> = {
     router: { route },
     openBody: createOpenBody({ bodyBytesMax: 64 * MiB, hashSeed: 1 }),
@@ -71,5 +80,5 @@ export async function startReservingServer(
   });
   server.setServing(true);
   const { port, sessions, usage, drain } = server;
-  return { port, sessions, usage, drain, rejected, reservations: () => held };
+  return { port, sessions, usage, drain, rejected, reservations: held };
 }

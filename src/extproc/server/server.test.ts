@@ -10,7 +10,7 @@ import {
 import { loadSync } from '@grpc/proto-loader';
 import { service as healthService } from 'grpc-health-check';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Endpoint } from '../../framework/endpoint.ts';
+import { reservingRouter } from '../../../test/support/reserving-server.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
 import { createOpenBody, headerOnlyRequest } from '../../openai/open-body.ts';
@@ -38,27 +38,7 @@ interface ProcessorClient extends Client {
   Process(): Stream;
 }
 
-let open = 0;
-function route(request: InferenceRequest): RoutedRequest {
-  open += 1;
-  let held = true;
-  return {
-    request,
-    endpoint: {} as Endpoint,
-    destinations: ['10.0.0.1:8000'],
-    headers: new Map(),
-    responseHeaders: () => new Map(),
-    firstToken: () => undefined,
-    served: () => undefined,
-    bodyRead: () => undefined,
-    wantsAnswer: false,
-    answered: () => undefined,
-    done: () => {
-      if (held) open -= 1;
-      held = false;
-    },
-  };
-}
+const { route, held } = reservingRouter();
 
 const stops: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
@@ -214,7 +194,7 @@ describe('the ext_proc server', () => {
       }
     }
     while (server.sessions() > 0) await new Promise((resolve) => setTimeout(resolve, 5));
-    expect(open).toBe(0);
+    expect(held()).toBe(0);
   });
 
   it('[P28] echoes 8 MB to a slow reader without losing a byte', async () => {
@@ -302,7 +282,7 @@ describe('the ext_proc server', () => {
     expect(await got).toHaveLength(2);
     stream.end();
     await drained;
-    expect(open).toBe(0);
+    expect(held()).toBe(0);
   });
 
   it('[P29] drains without waiting for those who only watch its health', async () => {
@@ -334,11 +314,11 @@ describe('the ext_proc server', () => {
     stream.write(HEADERS);
     stream.write(body(PROMPT));
     await answers(stream, 2);
-    expect(open).toBe(1);
+    expect(held()).toBe(1);
     await server.drain({ noticeMs: 0, deadlineMs: 0 });
     await cut;
     while (server.sessions() > 0) await new Promise((resolve) => setImmediate(resolve));
-    expect(open).toBe(0);
+    expect(held()).toBe(0);
   });
 
   it('[P26] ends the stream of a peer that sends garbage, and no other', async () => {
@@ -371,11 +351,11 @@ describe('the ext_proc server', () => {
     for (let at = 0; at < content.length; at += 60_000) {
       stream.write(body(content.subarray(at, at + 60_000), at + 60_000 >= content.length));
     }
-    while (open === 0) await new Promise((resolve) => setImmediate(resolve));
+    while (held() === 0) await new Promise((resolve) => setImmediate(resolve));
     stream.on('error', () => undefined);
     stream.cancel();
     while (server.sessions() > 0) await new Promise((resolve) => setImmediate(resolve));
-    expect(open).toBe(0);
+    expect(held()).toBe(0);
   });
 
   it('takes compressed messages', async () => {
