@@ -3,7 +3,7 @@ import { GATEWAY_BOUNDS } from '../gateway/gateway-bounds.ts';
 import { startGateway } from '../gateway/start-gateway.ts';
 import { nodeClock } from '../runtime/node-clock.ts';
 import { untilSignal } from '../runtime/process-end.ts';
-import { atLeastOne, port, wholeNumber } from './option-values.ts';
+import { addTimeLimit, atLeastOne, port, wholeNumber } from './option-values.ts';
 
 interface GatewayFlags {
   readonly host: string;
@@ -56,8 +56,7 @@ export function gatewayCommand(): Command {
 }
 
 function addTimes(command: Command): Command {
-  const ms = (flag: string, what: string, byDefault: number): Command =>
-    command.option(`--${flag} <ms>`, `${what}; 0 is no limit`, wholeNumber, byDefault);
+  const ms = addTimeLimit.bind(undefined, command);
   const { uploadTimeoutMs, clientIdleTimeoutMs, connectTimeoutMs } = GATEWAY_BOUNDS;
   const { pickerTimeoutMs, firstByteTimeoutMs, idleTimeoutMs } = GATEWAY_BOUNDS;
   ms('upload-timeout-ms', 'longest upload of a body', uploadTimeoutMs);

@@ -1,4 +1,4 @@
-import { InvalidArgumentError, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 
 /** Parsers for option values. They throw InvalidArgumentError with the value and its bounds. */
 
@@ -52,4 +52,14 @@ export function pluginOption(): Option {
   return new Option('--plugin <file>', 'module with plugin types, may be repeated; docs/plugins.md')
     .argParser(collect)
     .default([], 'none');
+}
+
+/** `--<flag> <ms>`, a time of which 0 is no limit. */
+export function addTimeLimit(
+  command: Command,
+  flag: string,
+  what: string,
+  byDefaultMs: number,
+): Command {
+  return command.option(`--${flag} <ms>`, `${what}; 0 is no limit`, wholeNumber, byDefaultMs);
 }

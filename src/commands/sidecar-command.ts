@@ -13,7 +13,7 @@ import {
   type UpstreamRole,
 } from '../sidecar/sidecar-options.ts';
 import { type Sidecar, startSidecar } from '../sidecar/start-sidecar.ts';
-import { atLeastOne, port, wholeNumber } from './option-values.ts';
+import { addTimeLimit, atLeastOne, port, wholeNumber } from './option-values.ts';
 
 interface SidecarFlags {
   readonly host: string;
@@ -61,8 +61,7 @@ export function sidecarCommand(): Command {
 
 function addBounds(command: Command): Command {
   const { bodyBytesMax, bufferedBytesMax, requestsMax, ...times } = SIDECAR_BOUNDS;
-  const ms = (flag: string, what: string, byDefault: number): Command =>
-    command.option(`--${flag} <ms>`, `${what}; 0 is no limit`, wholeNumber, byDefault);
+  const ms = addTimeLimit.bind(undefined, command);
   command
     .option('--max-body-bytes <n>', 'refuse longer bodies with 413', atLeastOne, bodyBytesMax)
     .option(
