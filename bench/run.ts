@@ -56,6 +56,13 @@ const BENCHES: ReadonlyMap<string, { readonly file: string; readonly about: stri
     },
   ],
   [
+    'survive',
+    {
+      file: 'survive/main',
+      about: 'memory, and latency of other clients, under slow uploads, floods and idle streams',
+    },
+  ],
+  [
     'scrape',
     { file: 'scrape', about: 'CPU of scraping 8, 64 and 256 endpoints, without requests' },
   ],

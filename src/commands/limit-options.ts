@@ -14,7 +14,7 @@ export function addLimitOptions(command: Command): Command {
     .option(
       '--max-held-bytes <n>',
       'most bytes of bodies kept for all requests together; past it, the newest requests that have ' +
-        'more than an equal share get 429 (default: a quarter of the memory of the container or machine)',
+        'more than an equal share get 429 (default: a quarter of the memory of the container or machine, less below 1 GB)',
       atLeastOne,
     )
     .option(

@@ -1,4 +1,3 @@
-import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2';
 import { join } from 'node:path';
 import {
   type Client,
@@ -57,28 +56,6 @@ export type ProcessorStream = ClientDuplexStream<object, Answer>;
 
 export interface ProcessorClient extends Client {
   Process(): ProcessorStream;
-}
-
-/** A message of the proxy as bytes, with the head of its gRPC frame. */
-export function frameOf(message: object): Buffer {
-  const { Process } = loaded.envoy.service.ext_proc.v3.ExternalProcessor.service;
-  if (Process === undefined) throw new Error('the service has no Process');
-  const bytes = Process.requestSerialize(message);
-  const head = Buffer.alloc(5);
-  head.writeUInt32BE(bytes.length, 1);
-  return Buffer.concat([head, bytes]);
-}
-
-/** An ext_proc stream without a gRPC client. Its answers are taken only when the caller reads. */
-export function openRawStream(session: ClientHttp2Session): ClientHttp2Stream {
-  const stream = session.request({
-    ':method': 'POST',
-    ':path': '/envoy.service.ext_proc.v3.ExternalProcessor/Process',
-    'content-type': 'application/grpc',
-    te: 'trailers',
-  });
-  stream.on('error', () => undefined);
-  return stream;
 }
 
 /** A client of the ext_proc service at a port of 127.0.0.1. The caller closes it. */

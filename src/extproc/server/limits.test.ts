@@ -1,11 +1,10 @@
 import { connect } from 'node:http2';
 import { afterEach, describe, expect, it } from 'vitest';
+import { frameOf, openRawStream } from '../../../bench/support/ext-proc-frames.ts';
 import { eventually } from '../../../bench/support/stack.ts';
 import {
   type Answer,
   exchange,
-  frameOf,
-  openRawStream,
   type ProcessorClient,
   type ProcessorStream,
   processorClient,

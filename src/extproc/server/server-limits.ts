@@ -22,17 +22,25 @@ export const DEFAULT_LIMITS: Omit<ServerLimits, 'heldBytesMax' | 'streamsMax'> =
   keepaliveTimeoutMs: 10_000,
 };
 
-/** The rest is left to streams, the prefix index, the endpoints and what waits to be collected. */
+/** The rest is left to streams, the prefix index, the endpoints and the collector. */
 const HELD_SHARE = 1 / 4;
+/** Where memory is short: the process without any request, and garbage beside what is kept. */
+const PROCESS_BYTES = 256 * 2 ** 20;
+const BYTES_PER_HELD_BYTE = 2.5;
+const HELD_SHARE_MIN = 1 / 16;
 const STREAMS_SHARE = 1 / 2;
 /** What an open stream costs without its body, rounded up: `npm run bench -- survive idle-streams`. */
 const STREAM_BYTES = 48 * 1024;
 
 /** The limits for a process that may use so much memory. */
 export function limitsFor(memoryBytes: number): ServerLimits {
+  const heldBytes = Math.min(
+    memoryBytes * HELD_SHARE,
+    (memoryBytes - PROCESS_BYTES) / BYTES_PER_HELD_BYTE,
+  );
   return {
     ...DEFAULT_LIMITS,
-    heldBytesMax: Math.floor(memoryBytes * HELD_SHARE),
+    heldBytesMax: Math.floor(Math.max(heldBytes, memoryBytes * HELD_SHARE_MIN)),
     streamsMax: Math.floor((memoryBytes * STREAMS_SHARE) / STREAM_BYTES),
   };
 }

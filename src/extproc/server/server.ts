@@ -12,6 +12,7 @@ import { channelOptions } from './channel-options.ts';
 import { type ClientFault, reportClientFaults } from './client-faults.ts';
 import { bind, credentialsFor, newGrpcServer } from './grpc-server.ts';
 import { Health } from './health.ts';
+import { skipResetStreams } from './reset-streams.ts';
 import { type NewSession, runSession, type Stream } from './run-session.ts';
 import type { ServerLimits } from './server-limits.ts';
 import { shutDown } from './shut-down.ts';
@@ -89,6 +90,7 @@ export async function startExtProcServer(options: ExtProcServerOptions): Promise
   });
   const credentials = await credentialsFor(options.tls);
   const port = await bind(server, options.host, options.port, credentials);
+  skipResetStreams(server);
   if (options.onClientFault !== undefined) reportClientFaults(server, options.onClientFault);
   const healthServer = await startHealthServer(options, health).catch((error: unknown) => {
     server.forceShutdown();

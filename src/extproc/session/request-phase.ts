@@ -5,7 +5,7 @@ import { byteGrowth, editBody } from '../../openai/body-edit.ts';
 import type { BodyReader, RequestHead } from '../../openai/body-reader.ts';
 import type { PickMutation, StreamAction } from '../codec/stream-action.ts';
 import { BODY_MODE, type ProtocolConfig } from '../codec/stream-event.ts';
-import { type ByteAccount, KeptChunks } from '../streams/byte-account.ts';
+import { type ByteAccount, freeChunk, KeptChunks } from '../streams/byte-account.ts';
 import type { StreamPhase } from '../streams/open-streams.ts';
 import { echoBody } from './echo-body.ts';
 import { PassingBody } from './passing-body.ts';
@@ -90,6 +90,8 @@ export class RequestPhase {
 
   drop(): void {
     this.#kept.clear();
+    // Only where no pick was prepared or made: then nothing else has these chunks.
+    if (!this.#ended) for (const chunk of this.#withheld) freeChunk(chunk);
     this.#withheld = [];
     this.#passing.drop();
     this.#reader = undefined;

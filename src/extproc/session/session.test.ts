@@ -689,6 +689,11 @@ describe('a session', () => {
     expect(session.refuse(new RoutingError('memory-full', 'too much'))).toBe(true);
     expect([session.phase, heldBytes(), routed]).toEqual(['refused', 0, []]);
     expect(actions).toMatchObject([{ kind: 'reject', status: 429 }]);
+    const large = setUp();
+    const chunk = Buffer.from(new ArrayBuffer(60_000)).fill(0x20);
+    large.send(requestHeaders(), { ...PLAIN, kind: 'request-body', chunk, endOfStream: false });
+    large.session.refuse(new RoutingError('memory-full', 'too much'));
+    expect(chunk.buffer.byteLength).toBe(0);
     const other = setUp();
     other.send(requestHeaders(), requestBody(BODY));
     expect([other.session.phase, other.heldBytes()]).toEqual(['picked', 0]);

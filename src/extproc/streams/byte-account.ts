@@ -38,3 +38,18 @@ export class KeptChunks {
     this.#bytes = 0;
   }
 }
+
+/** More of a message than its chunk is only its head: a chunk in a shared block has more around. */
+const MESSAGE_HEAD_BYTES_MAX = 256;
+const UNSHARED_BYTES_MIN = 8192;
+
+/**
+ * Frees a chunk's memory at once, if it is a block of its own. The collector would do so only much
+ * later: it does not see how much memory a small object outside its heap stands for.
+ */
+export function freeChunk({ buffer, byteLength }: Buffer): void {
+  const around = buffer.byteLength - byteLength;
+  if (byteLength < UNSHARED_BYTES_MIN || around > MESSAGE_HEAD_BYTES_MAX) return;
+  // Moved into a block of no bytes. Node 20 cannot do so.
+  if (buffer instanceof ArrayBuffer && 'transfer' in buffer) buffer.transfer(0);
+}

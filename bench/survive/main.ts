@@ -1,0 +1,184 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { limitsFor } from '../../src/extproc/server/server-limits.ts';
+import { packageFile } from '../../src/files/folders.ts';
+import { fetchEnvoy } from '../../src/lab/envoy/fetch-envoy.ts';
+import { addressesOf, behindEnvoy, startPicker, startUpstream, type Tools } from '../load/bed.ts';
+import { type Child, startChild, startTogether } from '../load/child.ts';
+import { measureOthers, memoryOf, type Others } from './measure.ts';
+
+interface Attack {
+  readonly about: string;
+  /** How many at once, or a second. */
+  readonly count: number;
+  /** Against Envoy, as a client; or against the picker, as a gateway. */
+  readonly target: 'envoy' | 'picker';
+  /** Most MB of the picker's memory; undefined sets no bound. */
+  readonly memoryMb?: number;
+  readonly flags: readonly string[];
+  /** The heap that fits into that memory. */
+  readonly nodeFlags?: readonly string[];
+  /** Time until the attack has its full force. */
+  readonly warmUpMs: number;
+}
+
+const MB_512 = 512 * 1024 * 1024;
+
+const ATTACKS: Readonly<Record<string, Attack>> = {
+  uploads: {
+    about: '2,000 uploads of 10 MB at 16 KB a second each, against a limit of 512 MB',
+    count: 2000,
+    target: 'envoy',
+    memoryMb: 512,
+    flags: ['--max-held-bytes', String(limitsFor(MB_512).heldBytesMax)],
+    nodeFlags: ['--max-old-space-size=256'],
+    warmUpMs: 15_000,
+  },
+  'idle-streams': {
+    about: '10,000 requests whose answers never come',
+    count: 10_000,
+    target: 'picker',
+    memoryMb: 600,
+    flags: [],
+    warmUpMs: 15_000,
+  },
+  'reset-flood': {
+    about: '10,000 streams a second that are reset at once',
+    count: 10_000,
+    target: 'picker',
+    flags: [],
+    warmUpMs: 2000,
+  },
+  headers: {
+    about: '100 requests a second with 50 KB of headers each',
+    count: 100,
+    target: 'envoy',
+    flags: [],
+    warmUpMs: 2000,
+  },
+};
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    help: { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
+    verbose: { type: 'boolean', default: false },
+    count: { type: 'string' },
+    rounds: { type: 'string', default: '3' },
+    'window-ms': { type: 'string', default: '10000' },
+    'node-flags': { type: 'string', default: '' },
+  },
+});
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
+
+interface Result {
+  readonly attack: string;
+  readonly peakMb: number;
+  readonly memoryMb: number | undefined;
+  readonly before: Others;
+  readonly during: Others;
+  /** The last count that the attacker printed. */
+  readonly attacker: string;
+}
+
+async function run(attack: string, plan: Attack, tools: Tools): Promise<Result> {
+  const log = tools.log;
+  const bed = await startTogether(async (keep) => {
+    const pool = { endpoints: 4, page: 'small', answerChunks: 0 } as const;
+    const addresses = addressesOf(keep(await startUpstream(pool, tools)));
+    const picker = keep(
+      await startPicker({ config: 'default', flags: plan.flags }, addresses, {
+        log: tools.log,
+        nodeFlags: [...(plan.nodeFlags ?? []), ...tools.nodeFlags],
+      }),
+    );
+    const { extProcPort } = picker.said as { readonly extProcPort: number };
+    return { picker, extProcPort, envoy: await behindEnvoy(picker, extProcPort, tools, keep) };
+  });
+  let attacker: Child | undefined;
+  let attackerSaid = '';
+  try {
+    const windowMs = Number(values['window-ms']);
+    await measureOthers(bed.envoy.port, 3000);
+    const before = await measureOthers(bed.envoy.port, windowMs);
+    const port = plan.target === 'envoy' ? bed.envoy.port : bed.extProcPort;
+    const count = String(values.count ?? plan.count);
+    attacker = await startChild({
+      name: 'attacker',
+      command: process.execPath,
+      args: [
+        packageFile('bench/survive/attacker.ts'),
+        `--attack=${attack}`,
+        `--port=${port}`,
+        `--count=${count}`,
+      ],
+      log: (line) => {
+        attackerSaid = line;
+        log(line);
+      },
+    });
+    await wait(plan.warmUpMs);
+    const during = await measureOthers(bed.envoy.port, windowMs);
+    const { peakMb } = memoryOf(bed.picker.pid);
+    return { attack, peakMb, memoryMb: plan.memoryMb, before, during, attacker: attackerSaid };
+  } finally {
+    await attacker?.stop();
+    await bed.stop();
+  }
+}
+
+function report({ attack, peakMb, memoryMb, before, during, attacker }: Result): string {
+  const memory = memoryMb === undefined ? '' : `, asked < ${memoryMb}`;
+  const factor = (during.p99Ms / before.p99Ms).toFixed(2);
+  return [
+    `${attack}: ${ATTACKS[attack]?.about ?? ''}`,
+    `  the picker's memory: ${peakMb} MB at most${memory}`,
+    `  others before: p50 ${before.p50Ms} ms, p99 ${before.p99Ms} ms, ${before.answered} answered, ${before.failed} failed`,
+    `  others during: p50 ${during.p50Ms} ms, p99 ${during.p99Ms} ms, ${during.answered} answered, ${during.failed} failed`,
+    `  p99 ${factor} times, asked at most 2; ${attacker}`,
+  ].join('\n');
+}
+
+function usage(): string {
+  const lines = Object.entries(ATTACKS).map(([name, { about }]) => `  ${name.padEnd(14)}${about}`);
+  return `npm run bench -- survive [attack …] [options]
+
+What clients and gateways that mean harm cost the picker, and other clients.
+
+${lines.join('\n')}
+
+  --count <n>        so many at once, or a second
+  --rounds <n>       runs of each attack (3)
+  --window-ms <n>    length of each measurement of other clients (10000)
+  --node-flags <…>   flags of the picker's Node
+  --json             one JSON document on stdout
+  --verbose          what the processes say
+`;
+}
+
+async function main(): Promise<void> {
+  const names = positionals.length === 0 ? Object.keys(ATTACKS) : positionals;
+  const unknown = names.filter((name) => ATTACKS[name] === undefined);
+  if (values.help || unknown.length > 0) {
+    process.stdout.write(usage());
+    process.exitCode = values.help ? 0 : 2;
+    return;
+  }
+  const envoy = await fetchEnvoy({ log: say });
+  if ('unavailable' in envoy) throw new Error(`needs a real Envoy: ${envoy.unavailable}`);
+  const log = values.verbose ? say : (): void => undefined;
+  const nodeFlags = values['node-flags'].split(' ').filter((flag) => flag !== '');
+  const tools: Tools = { envoyPath: envoy.path, other: undefined, log, nodeFlags };
+  const results: Result[] = [];
+  for (const name of names) {
+    for (let round = 0; round < Number(values.rounds); round++) {
+      const result = await run(name, ATTACKS[name] as Attack, tools);
+      results.push(result);
+      say(report(result));
+    }
+  }
+  if (values.json) process.stdout.write(`${JSON.stringify(results)}\n`);
+}
+
+await main();
