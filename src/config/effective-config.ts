@@ -8,7 +8,11 @@ export function effectiveConfig({
   profiles,
   discovery,
   scheduler,
-}: Pick<PickerPlan, 'plugins' | 'profiles' | 'discovery' | 'scheduler'>): EffectiveConfig {
+  ejection,
+}: Pick<
+  PickerPlan,
+  'plugins' | 'profiles' | 'discovery' | 'scheduler' | 'ejection'
+>): EffectiveConfig {
   const discoveries =
     discovery === undefined
       ? []
@@ -38,5 +42,6 @@ export function effectiveConfig({
     ...(scheduler && {
       scheduler: { type: scheduler.definition.type, ...(scheduler.config as object) },
     }),
+    ...(ejection && { ejection }),
   };
 }

@@ -39,8 +39,9 @@ export function loadConfig({ text, source, catalogue }: LoadOptions): PickerPlan
   const warnings = configWarnings(config, profiles, issues);
   if (issues.length > 0) throw new ConfigError(source, issues);
   const plugins = [...table.plugins()];
-  const effective = effectiveConfig({ plugins, profiles, discovery, scheduler });
-  return { plugins, profiles, handler, scheduler, discovery, warnings, effective };
+  const ejection = config.ejection ?? undefined;
+  const effective = effectiveConfig({ plugins, profiles, discovery, scheduler, ejection });
+  return { plugins, profiles, handler, scheduler, discovery, ejection, warnings, effective };
 }
 
 /** Without plugins, the default policy decides what a replacement scheduler leaves. */

@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { readYaml } from '../files/read-yaml.ts';
 import { zodIssues } from '../files/zod-issues.ts';
 import { ConfigError } from '../framework/error.ts';
+import type { EjectionPlan } from '../picker/ejection/ejection-plan.ts';
+import { ejection } from './ejection-schema.ts';
 
 export const API_VERSION = 'llm-d.ai/v1alpha1';
 /** The version's deprecated name, which the reference still accepts. */
@@ -98,6 +100,8 @@ export interface EndpointPickerConfig {
   readonly dataLayer: DataLayerEntry;
   /** Our addition: decides in place of the profiles, which decide only what it leaves to them. */
   readonly scheduler?: SchedulerEntry | null | undefined;
+  /** Our addition. */
+  readonly ejection?: EjectionPlan | null | undefined;
   readonly flowControl?: Readonly<Record<string, unknown>> | null | undefined;
   readonly requestHandler?: { readonly parsers: readonly PluginReference[] } | null | undefined;
   readonly saturationDetector?: PluginReference | null | undefined;
@@ -113,6 +117,7 @@ const configSchema: z.ZodType<EndpointPickerConfig> = z.strictObject({
   schedulingProfiles: list(profile),
   dataLayer: dataLayer.nullish().transform((given) => given ?? dataLayer.parse({})),
   scheduler: scheduler.nullish(),
+  ejection: ejection.nullish(),
   flowControl: flowControl.nullish(),
   requestHandler: z.strictObject({ parsers: list(reference) }).nullish(),
   saturationDetector: reference.nullish(),

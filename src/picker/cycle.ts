@@ -9,6 +9,8 @@ import type { DecisionEvent } from './journal.ts';
 /** One decision while it is made. It is complete when it is published. */
 export interface Cycle extends DecisionEvent {
   readonly generation: Generation;
+  /** The candidates and those that are ejected. */
+  readonly all: readonly Endpoint[];
   decision: Decision | undefined;
   error: unknown;
   faults: readonly string[];
@@ -16,14 +18,16 @@ export interface Cycle extends DecisionEvent {
 }
 
 /** What a cycle begins with. */
-export type CycleInput = Pick<Cycle, 'at' | 'request' | 'options' | 'generation'>;
+export type CycleInput = Pick<
+  Cycle,
+  'at' | 'request' | 'options' | 'generation' | 'all' | 'candidates'
+>;
 
 const NO_FAULTS: readonly string[] = [];
 
 export function newCycle(
-  { at, request, options, generation }: CycleInput,
+  { at, request, options, generation, all, candidates }: CycleInput,
   number: number,
-  candidates: readonly Endpoint[],
 ): Cycle {
   const context =
     candidates.length === 0 ? undefined : generation.core.contextOf(request, candidates, at);
@@ -32,6 +36,7 @@ export function newCycle(
     at,
     request,
     options,
+    all,
     candidates,
     generation,
     context,

@@ -1,5 +1,6 @@
 import type { PluginFault } from '../framework/error.ts';
 import type { Clock, Runtime } from '../framework/runtime.ts';
+import type { EjectionChange } from './ejection/ejector.ts';
 import type { JournalSubscriber } from './journal.ts';
 import type { OpenReservationsOptions } from './open-reservations.ts';
 import type { PluginWrap } from './plan/instantiate.ts';
@@ -18,6 +19,8 @@ export interface EndpointPickerOptions {
   readonly schedulerRuntime?: Runtime;
   /** Releases reservations that are still open at an age; without it they are kept. */
   readonly reservations?: Omit<OpenReservationsOptions, 'clock'> | undefined;
+  /** Called when an endpoint is ejected, and when it is back. */
+  readonly onEjection?: ((change: EjectionChange) => void) | undefined;
   /**
    * Called for the first failure of each call of each plugin and observer, and then at most once a
    * minute. A failure costs no request: the plugin is left out where it failed.

@@ -20,6 +20,7 @@ import {
   observedDecision,
   primaryOf,
 } from './cycle.ts';
+import { Ejector } from './ejection/ejector.ts';
 import type { EndpointPickerOptions } from './endpoint-picker-options.ts';
 import { EndpointPool } from './endpoint-pool.ts';
 import { EngineModel } from './engine-model/engine-model.ts';
@@ -44,6 +45,7 @@ export class EndpointPicker implements Router, BookingRouter {
   readonly ledger: Ledger = new Ledger();
   /** The requests in flight, where they have a maximum age. */
   readonly reservations: OpenReservations | undefined;
+  readonly ejector: Ejector;
   readonly clock: EventClock;
   readonly #options: EndpointPickerOptions;
   readonly #journal: Journal;
@@ -69,10 +71,14 @@ export class EndpointPicker implements Router, BookingRouter {
     this.reservations =
       options.reservations &&
       new OpenReservations({ ...options.reservations, clock: runtime.clock });
+    const ejector = new Ejector({ pool, onChange: options.onEjection });
+    ejector.configure(options.plan.ejection);
+    this.ejector = ejector;
     const [engineModel, open] = [this.#engineModel, this.reservations];
-    this.#parts = { pool, ledger, clock, engineModel, faults, open };
+    this.#parts = { pool, ledger, clock, engineModel, faults, open, ejector };
     this.pool.observeEndpoints(this.ledger);
     this.pool.observeEndpoints(this.#engineModel);
+    this.pool.observeEndpoints(ejector);
     for (const subscriber of subscribers) this.pool.observeEndpoints(subscriber);
     const first = this.#createCore(options.plan);
     for (const observer of first.observers) this.pool.observeEndpoints(observer);
@@ -94,6 +100,7 @@ export class EndpointPicker implements Router, BookingRouter {
   adopt(plan: PickerPlan): void {
     this.clock.setUp((at) => {
       this.#cores.putInCharge(this.#createCore(plan, this.#cores.core));
+      this.ejector.configure(plan.ejection);
       this.#journal.adopted(plan, at);
     });
   }
@@ -133,8 +140,10 @@ export class EndpointPicker implements Router, BookingRouter {
     const at = this.clock.begin();
     try {
       let generation = this.#cores.generationFor(request);
+      const all = subsetOf(this.pool.snapshot(), options.subset);
+      let candidates = this.ejector.admit(all, at);
       for (;;) {
-        const cycle = this.#begin({ at, request, options, generation });
+        const cycle = this.#begin({ at, request, options, generation, all, candidates });
         const context = this.#contextOf(cycle);
         const startedAt = this.#options.stopwatch?.now();
         let decision: Decision;
@@ -144,6 +153,11 @@ export class EndpointPicker implements Router, BookingRouter {
           throw this.#refuse(cycle, error, startedAt);
         }
         this.#measure(cycle, startedAt);
+        const wider = this.#widerThan(cycle, decision);
+        if (wider !== undefined) {
+          candidates = wider;
+          continue;
+        }
         const { challenger } = generation;
         if (challenger === undefined) return this.#conclude(cycle, decision);
         if (cycle.faults.length === 0)
@@ -167,7 +181,8 @@ export class EndpointPicker implements Router, BookingRouter {
     const at = this.clock.begin();
     try {
       const generation = this.#cores.generationFor(request);
-      const cycle = this.#begin({ at, request, options, generation });
+      const all = subsetOf(this.pool.snapshot(), options.subset);
+      const cycle = this.#begin({ at, request, options, generation, all, candidates: all });
       this.#contextOf(cycle);
       const startedAt = this.#options.stopwatch?.now();
       let decision: Decision;
@@ -188,13 +203,17 @@ export class EndpointPicker implements Router, BookingRouter {
     const at = this.clock.begin();
     try {
       const generation = this.#cores.generationFor(request);
-      const cycle = this.#begin({ at, request, options, generation });
-      const { context, candidates } = cycle;
-      if (context === undefined) throw noCandidates(cycle, this.pool);
-      return Object.assign(cycle, {
-        context,
-        decision: generation.core.scheduler.schedule(candidates, context),
-      });
+      const all = subsetOf(this.pool.snapshot(), options.subset);
+      let candidates = this.ejector.admit(all, at);
+      for (;;) {
+        const cycle = this.#begin({ at, request, options, generation, all, candidates });
+        const { context } = cycle;
+        if (context === undefined) throw noCandidates(cycle, this.pool);
+        const decision = generation.core.scheduler.schedule(candidates, context);
+        const wider = this.#widerThan(cycle, decision);
+        if (wider === undefined) return Object.assign(cycle, { context, decision });
+        candidates = wider;
+      }
     } finally {
       this.clock.end();
     }
@@ -219,7 +238,10 @@ export class EndpointPicker implements Router, BookingRouter {
       ready();
     };
     const all = subset === undefined;
-    const candidates = () => ({ endpoints: subsetOf(this.pool.snapshot(), subset), all });
+    const candidates = () => {
+      const endpoints = this.ejector.remaining(subsetOf(this.pool.snapshot(), subset));
+      return { endpoints, all };
+    };
     return this.#cores.prepare(
       request,
       (core, coreReady) => core.prepare?.(request, body, candidates, coreReady) ?? false,
@@ -235,8 +257,12 @@ export class EndpointPicker implements Router, BookingRouter {
 
   #begin(input: CycleInput): Cycle {
     this.faults.begin();
-    const candidates = subsetOf(this.pool.snapshot(), input.options.subset);
-    return newCycle(input, this.#decisions++, candidates);
+    return newCycle(input, this.#decisions++);
+  }
+
+  /** More candidates, where the filters left none of those that are not ejected. */
+  #widerThan({ candidates, all }: Cycle, { primary }: Decision): readonly Endpoint[] | undefined {
+    return primary.kind === 'exhausted' ? this.ejector.widen(candidates, all) : undefined;
   }
 
   #measure(cycle: Cycle, startedAt: Millis | undefined): void {

@@ -6,6 +6,7 @@ import type { RoutedRequest } from '../framework/routing.ts';
 import type { Millis, Timer } from '../framework/runtime.ts';
 import type { Decision } from '../framework/scheduling.ts';
 import type { Cycle } from './cycle.ts';
+import type { Ejector } from './ejection/ejector.ts';
 import type { EndpointPool } from './endpoint-pool.ts';
 import type { EngineModel } from './engine-model/engine-model.ts';
 import type { EventClock } from './event-clock.ts';
@@ -26,13 +27,14 @@ export interface ReservedRequestParts {
   readonly faults: PluginFaults;
   /** Undefined where reservations are kept until they are released, however old they are. */
   readonly open: OpenReservations | undefined;
+  readonly ejector: Ejector;
   readonly observers: RequestObservers;
   readonly responseHeaderPlugins: readonly ResponseHeaderPlugin[];
 }
 
 /** The parts of a picker that reservations need. */
 export interface ReserveParts
-  extends Pick<ReservedRequestParts, 'pool' | 'clock' | 'faults' | 'open'> {
+  extends Pick<ReservedRequestParts, 'pool' | 'clock' | 'faults' | 'open' | 'ejector'> {
   readonly ledger: Ledger;
   readonly engineModel: EngineModel;
 }
@@ -53,15 +55,17 @@ export function reserveRequest(
   // A response in one piece shows only its end, and no first token.
   const seen = firstTokenSeen && request.streaming;
   const timing = { at, firstTokenSeen: seen };
+  const routed = { number, request, endpoint, prefill, cachedTokens, load, ...timing };
   const reserved = new ReservedRequest({
     ...parts,
-    routed: { number, request, endpoint, prefill, cachedTokens, load, ...timing },
+    routed,
     decision,
     reservation,
     endsAt: endSeen ? undefined : at + ttftMs + decodeMs,
     observers: generation.requestObservers,
     responseHeaderPlugins: generation.responseHeaderPlugins,
   });
+  parts.ejector.routed(routed, ttftMs);
   if (!seen) reserved.expectPrefill(ttftMs);
   parts.open?.add(reserved);
   return reserved;
@@ -128,9 +132,10 @@ export class ReservedRequest implements RoutedRequest, OpenReservation {
   firstToken(): void {
     if (this.#firstTokenSeen || this.#ended) return;
     this.#firstTokenSeen = true;
-    const { clock, observers, reservation, routed } = this.#parts;
+    const { clock, observers, reservation, routed, ejector } = this.#parts;
     const at = clock.begin();
     reservation.prefilled();
+    ejector.firstToken(routed, this.#servedBy, at);
     observers.firstToken(routed, at);
     clock.end();
   }
@@ -141,7 +146,7 @@ export class ReservedRequest implements RoutedRequest, OpenReservation {
     const at = clock.begin();
     observers.served(routed, address, at);
     this.#reported = address;
-    if (address !== this.destinations[0]) this.#moveTo(address);
+    if (address !== this.destinations[0]) this.#moveTo(address, at);
     clock.end();
   }
 
@@ -168,10 +173,15 @@ export class ReservedRequest implements RoutedRequest, OpenReservation {
   done(outcome: Outcome, usage?: Usage, responseBytes?: number): void {
     if (this.#ended) return;
     this.#ended = true;
-    const { clock, endsAt, observers, routed, open } = this.#parts;
+    const { clock, endsAt, observers, routed, open, ejector } = this.#parts;
     open?.delete(this);
     const ending = { outcome, usage: usage && credible(usage), responseBytes };
     const at = clock.begin();
+    // Where the end of the response is not seen, its outcome says nothing about the endpoint.
+    ejector.done(routed, this.#servedBy, {
+      at,
+      outcome: endsAt === undefined ? outcome : 'aborted',
+    });
     observers.ended(routed, at, ending);
     const leftMs = outcome === 'completed' ? (endsAt ?? 0) - at : 0;
     // What is predicted has a limit, too: nothing else would release the reservation.
@@ -187,13 +197,14 @@ export class ReservedRequest implements RoutedRequest, OpenReservation {
   }
 
   /** The proxy may have used a fallback or an endpoint that was not named. */
-  #moveTo(address: string): void {
-    const { pool, reservation, decision } = this.#parts;
+  #moveTo(address: string, at: Millis): void {
+    const { pool, reservation, decision, ejector, routed } = this.#parts;
     const { primary } = decision;
     const place = this.destinations.indexOf(address);
     const target = primary.kind === 'picked' ? primary.targets[place]?.endpoint : undefined;
     const actual = target ?? pool.snapshot().find((endpoint) => endpoint.address === address);
     if (actual === undefined) return;
+    if (actual.slot !== routed.endpoint.slot) ejector.notReached(routed, at);
     this.#servedBy = actual;
     reservation.moveTo(actual);
   }

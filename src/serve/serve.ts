@@ -10,6 +10,7 @@ import { type ExtProcServer, startExtProcServer } from '../extproc/server/server
 import type { Endpoint } from '../framework/endpoint.ts';
 import type { Clock } from '../framework/runtime.ts';
 import { DecisionRecorder } from '../journal/explain/decision-recorder.ts';
+import { registerEjectionMetrics } from '../journal/metrics/ejection-metrics.ts';
 import {
   registerExpiredReservations,
   registerFaultMetrics,
@@ -25,6 +26,7 @@ import type { Promotion } from '../lab/promotion/promotion.ts';
 import { registerPromotionMetrics } from '../lab/promotion/promotion-metrics.ts';
 import { registerShadowMetrics } from '../lab/shadow/shadow-metrics.ts';
 import type { Shadow } from '../lab/shadow/start-shadow.ts';
+import { DEFAULT_EJECTION, withEjection } from '../picker/ejection/ejection-plan.ts';
 import type { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import { createRealRuntime, type RealRuntime } from '../runtime/real-runtime.ts';
@@ -163,6 +165,7 @@ function registerPool(
 ): void {
   const { registry } = metrics;
   registerFaultMetrics(registry, picker.faults);
+  registerEjectionMetrics(registry, picker);
   registerExpiredReservations(registry, () => picker.reservations?.expired ?? 0);
   const snapshot = (): readonly Endpoint[] => picker.pool.snapshot();
   registerPoolMetrics({ registry, poolName, snapshot, inFlight: picker.ledger, clock });
@@ -206,7 +209,7 @@ function reloadOf(
 ): ConfigReload | undefined {
   const { registry } = metrics;
   const adopt = (next: PickerPlan): void => {
-    picker.adopt(next);
+    picker.adopt(withEjection(next, DEFAULT_EJECTION));
     registerSchedulerMetrics(registry, () => picker.replacement());
     metrics.observePrefixIndexes(picker.observers(), () => picker.pool.snapshot());
   };

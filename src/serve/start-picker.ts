@@ -4,6 +4,8 @@ import type { DecisionRecorder } from '../journal/explain/decision-recorder.ts';
 import { countPolls, type PickerMetrics } from '../journal/metrics/metrics.ts';
 import { metricsSubscriber } from '../journal/metrics/metrics-subscriber.ts';
 import { timedPlugins } from '../journal/metrics/timed-plugins.ts';
+import { DEFAULT_EJECTION, withEjection } from '../picker/ejection/ejection-plan.ts';
+import type { EjectionChange } from '../picker/ejection/ejector.ts';
 import { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { EndpointPickerOptions } from '../picker/endpoint-picker-options.ts';
 import type { RealRuntime } from '../runtime/real-runtime.ts';
@@ -30,7 +32,8 @@ export function startPicker(
   options: ServeOptions,
   { seed, runtime, metrics, recorder, promotionControl }: StartPickerParts,
 ): StartedPicker {
-  const { plan, capture: captured, shadows = [], shadowPlans, log } = options;
+  const { capture: captured, shadows = [], shadowPlans, log } = options;
+  const plan = withEjection(options.plan, DEFAULT_EJECTION);
   const start = (capture?: CaptureRecorder): EndpointPicker =>
     new EndpointPicker({
       plan,
@@ -49,12 +52,23 @@ export function startPicker(
       stopwatch: runtime.clock,
       schedulerRuntime: runtime,
       reservations: reservationsOf(options),
+      onEjection: (change) => logEjection(change, log),
       onFault: ({ error, ...fault }) =>
         log.error({ ...fault, err: error }, 'a plugin failed; requests go on without it'),
     });
   if (captured === undefined && shadows.length === 0)
     return { picker: start(), capture: undefined };
   return startCapture({ plan, shadows: shadowPlans, seed }, start);
+}
+
+function logEjection({ endpoint, ejected }: EjectionChange, log: ServeOptions['log']): void {
+  const { id, address } = endpoint;
+  if (ejected === undefined) log.info({ endpoint: id, address }, 'an ejected endpoint is back');
+  else {
+    const { reason, since, until } = ejected;
+    const fields = { endpoint: id, address, reason, forMs: Math.round(until - since) };
+    log.warn(fields, 'an endpoint is ejected: it gets no requests but trials');
+  }
 }
 
 /** Undefined where reservations have no maximum age. */

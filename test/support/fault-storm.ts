@@ -5,6 +5,7 @@ import type { InferenceRequest } from '../../src/framework/request.ts';
 import { NO_BLOCKS } from '../../src/framework/request.ts';
 import type { RoutedRequest } from '../../src/framework/routing.ts';
 import type { Random } from '../../src/framework/runtime.ts';
+import { DEFAULT_EJECTION, withEjection } from '../../src/picker/ejection/ejection-plan.ts';
 import { EndpointPicker } from '../../src/picker/endpoint-picker.ts';
 import type { JournalSubscriber } from '../../src/picker/journal.ts';
 import type { PickerPlan } from '../../src/picker/plan/picker-plan.ts';
@@ -21,6 +22,8 @@ export interface Storm {
   readonly faults: ReadonlyMap<string, number>;
   /** Requests that were decided more than once, by mistake. */
   readonly twice: number;
+  /** Of endpoints, by the failures that the storm reports. */
+  readonly ejections: number;
   /** What the ledger still holds in the end: `endpoint what amount`. */
   readonly drift: readonly string[];
 }
@@ -49,7 +52,7 @@ class FaultStorm {
   constructor(seed: number) {
     this.#random = seededRandom(seed);
     const plugins = this.#plugins();
-    this.#plans = PLANS.map((body) => planWith(body, plugins));
+    this.#plans = PLANS.map((body) => withEjection(planWith(body, plugins), DEFAULT_EJECTION));
     const network = { get: () => Promise.reject(new Error('nobody there')) };
     this.#picker = new EndpointPicker({
       plan: this.#plans.at(-1) as PickerPlan,
@@ -82,6 +85,7 @@ class FaultStorm {
       expired: this.#picker.reservations?.expired ?? 0,
       faults,
       twice: this.#twice,
+      ejections: [...this.#picker.ejector.counts.values()].reduce((sum, count) => sum + count, 0),
       drift: this.#drift(),
     };
   }

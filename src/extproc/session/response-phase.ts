@@ -10,6 +10,7 @@ import { BODY_MODE, type CloseReason } from '../codec/stream-event.ts';
 import { echoBody } from './echo-body.ts';
 import { isRenamed } from './pick-mutation.ts';
 
+const CLIENT_ERROR = 400;
 const SERVER_ERROR = 500;
 const TEXTUAL = /json|event-stream|^$/i;
 
@@ -67,7 +68,8 @@ export class ResponsePhase {
     else this.#emit({ kind: 'answer-response-body', body: restored });
     if (routed === undefined) return;
     this.#bodyBytes = (this.#bodyBytes ?? 0) + chunk.length;
-    if (chunk.length > 0) routed.firstToken();
+    // The text of an error is no token: how fast it came says nothing about the engine.
+    if (chunk.length > 0 && (this.#status ?? 200) < CLIENT_ERROR) routed.firstToken();
     this.#tail.push(chunk);
     this.#text?.push(chunk);
     if (endOfStream) this.complete(routed);

@@ -382,6 +382,13 @@ describe('a session', () => {
     ]);
   });
 
+  it.each([400, 404, 429, 500, 503])('[P15] sees no first token in an error: %i', (status) => {
+    const { send, firstTokens, ended } = setUp();
+    const error = responseBody('{"error":{}}', true);
+    send(requestHeaders(), requestBody(BODY), responseHeaders(status), error);
+    expect([firstTokens(), ended.length]).toEqual([0, 1]);
+  });
+
   it('[P13] sets the headers that plugins mark a response with, and otherwise none', () => {
     const { send, actions, responseMarks } = setUp();
     responseMarks.set('x-session-token', 'cG9kLTA=');

@@ -63,7 +63,11 @@ function capture(
   configs: string | readonly string[],
   requests: number,
   seed: number,
-  { coreSeed = SEED, churn = 1 }: { readonly coreSeed?: number; readonly churn?: number } = {},
+  {
+    coreSeed = SEED,
+    churn = 1,
+    failing,
+  }: { readonly coreSeed?: number; readonly churn?: number; readonly failing?: string } = {},
 ): readonly CaptureRecord[] {
   const inert = { ...catalogue, dataSources: catalogue.dataSources.map(withoutNetwork) };
   const plans = [configs].flat().map((config) => {
@@ -147,7 +151,8 @@ function capture(
       const learned = conversations.get(first);
       if (learned !== undefined && random.next() < 0.3) routed?.answered(learned);
       const usage = { promptTokens: 500, completionTokens: 30, cachedTokens: 100 };
-      routed?.done(random.next() < 0.9 ? 'completed' : 'failed', usage);
+      const works = random.next() < 0.9 && routed?.endpoint.id !== failing;
+      routed?.done(works ? 'completed' : 'failed', usage);
     }
     while (simulated.step(simulated.now() + 4 * random.next())) continue;
   }
@@ -230,6 +235,29 @@ const sameEndpoint = (a: CapturedDecision, b: CapturedDecision): boolean =>
   'endpoint' in a && 'endpoint' in b && a.endpoint === b.endpoint;
 
 describe('a capture decided again', async () => {
+  it.each([1, 2, 3])(
+    '[V132] ejects the same endpoints at the same requests, seed %i',
+    async (seed) => {
+      const rest = 'plugins: [{type: running-requests-size-scorer}]\n';
+      const ejecting = `${CONFIGURATION}ejection: {backoffMs: 2000}\n${rest}`;
+      const records = capture(ejecting, 3000, seed, { failing: 'e3', churn: 0 });
+      const decided = await all(records, options);
+      expect(decided.filter(({ was, is }) => !sameDecision(was, is))).toEqual([]);
+      // Without ejection, the endpoint that fails gets its share: that is not what was captured.
+      const other = `${CONFIGURATION}ejection: {enabled: false}\n${rest}`;
+      const without = await all(records, { ...options, config: { text: other, source: 'other' } });
+      const toThird = (each: readonly RunRedecision[]): number =>
+        each.filter(({ is }) => 'endpoint' in is && is.endpoint === 'e3').length;
+      expect(toThird(decided)).toBeLessThan(0.7 * toThird(without));
+      // A configuration that says nothing of ejection ejects as the captured one.
+      const silent = await all(records, {
+        ...options,
+        config: { text: `${CONFIGURATION}${rest}`, source: 'silent' },
+      });
+      expect(toThird(silent)).toBe(toThird(decided));
+    },
+  );
+
   it.each(EXACT)('gives every decision of %s to the last bit', async (config) => {
     const records = capture(config, 1500, 3);
     let decisions = 0;

@@ -1,4 +1,3 @@
-import { loadConfig } from '../../config/load.ts';
 import { headroomOf } from '../../cost-model/slo-headroom.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { faultError, type PluginFault, RoutingError } from '../../framework/error.ts';
@@ -22,6 +21,7 @@ import type { DecidedCycle } from '../../picker/cycle.ts';
 import { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
 import { applyEndpointRecord, applyRecordedDecision, requestOf } from './captured-inputs.ts';
+import { capturedPlan } from './captured-plan.ts';
 import { placeOf, standingOf } from './ranking.ts';
 import type { FirstToken, Redecision } from './redecision.ts';
 import { ReplayClock } from './replay-clock.ts';
@@ -82,12 +82,7 @@ export class Redecider {
     this.#options = options;
     this.#clock = new ReplayClock(timers);
     const offline = { ...catalogue, dataSources: catalogue.dataSources.map(withoutNetwork) };
-    this.#planOf = (own) =>
-      loadConfig({
-        text: config?.text ?? JSON.stringify(own),
-        source: config?.source ?? 'the captured configuration',
-        catalogue: offline,
-      });
+    this.#planOf = (own) => capturedPlan(own, { catalogue: offline, config });
     this.#isOwn = config === undefined;
     const plan = this.#planOf(captured);
     this.#predicts = predictsWith(plan);
@@ -196,14 +191,14 @@ export class Redecider {
     try {
       const request = this.#prepared?.n === n ? this.#prepared.request : requestOf(r);
       const cycle = this.#picker.decide(request, { subset, firstTokenSeen, endSeen });
-      const { candidates } = cycle;
+      const { all } = cycle;
       // What another process decided is taken from the capture.
       const recorded = this.#isOwn && 'endpoint' in was && was.by !== undefined;
-      own = recorded ? applyRecordedDecision(cycle.decision, candidates, was) : cycle.decision;
+      own = recorded ? applyRecordedDecision(cycle.decision, all, was) : cycle.decision;
       comparison = this.#compare(own, cycle, was);
       const routed = this.#picker.place(
         cycle,
-        this.#keepsHistory ? applyRecordedDecision(own, candidates, was) : own,
+        this.#keepsHistory ? applyRecordedDecision(own, all, was) : own,
       );
       if ('error' in was) routed.done('aborted');
       else this.#open.set(n, { routed, ...this.#expectation(record, comparison) });
@@ -228,12 +223,12 @@ export class Redecider {
    */
   #compare(
     own: Decision,
-    { candidates, context }: DecidedCycle,
+    { candidates, all, context }: DecidedCycle,
     was: CapturedDecision,
   ): Comparison {
     const target = targetOf(own);
     const id = 'endpoint' in was ? was.endpoint : undefined;
-    const actual = candidates.find((endpoint) => endpoint.id === id);
+    const actual = all.find((endpoint) => endpoint.id === id);
     if (actual === undefined || target === undefined) return {};
     const differs = this.#options.explains === true && target.id !== id;
     const comparison = {

@@ -8,6 +8,8 @@ import type {
   ScorerDefinition,
 } from '../../framework/plugin.ts';
 
+import type { EjectionPlan } from '../ejection/ejection-plan.ts';
+
 /** A plugin type by its kind. */
 export type KnownPlugin =
   | { readonly kind: 'filter'; readonly definition: FilterDefinition }
@@ -51,6 +53,8 @@ export interface PickerPlan {
   readonly handler: PlannedHandler;
   readonly scheduler: PlannedScheduler | undefined;
   readonly discovery: FileDiscoveryPlan | undefined;
+  /** Undefined where the configuration says nothing of it. */
+  readonly ejection?: EjectionPlan | undefined;
   /** One sentence for each setting that is accepted but has no effect. */
   readonly warnings: readonly string[];
   /** The configuration with all defaults written out: as a file it gives this plan again. */
@@ -74,4 +78,5 @@ export interface EffectiveConfig {
     readonly discovery?: { readonly pluginRef: string };
   };
   readonly scheduler?: Readonly<Record<string, unknown>>;
+  readonly ejection?: EjectionPlan;
 }

@@ -2,7 +2,9 @@ import type { FollowedName } from '../../endpoints/discovery/names/follow-name.t
 import { type ScrapeState, scrapeErrorsOf } from '../../endpoints/scraping/scrape-errors.ts';
 import { isFresh } from '../../framework/endpoint.ts';
 import { CACHE_CONFIG, LORA } from '../../framework/keys.ts';
+import type { Clock } from '../../framework/runtime.ts';
 import { prefixIndexes } from '../../journal/metrics/metrics.ts';
+import type { Ejected } from '../../picker/ejection/ejection-plan.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import { isoTime } from '../../runtime/log.ts';
 
@@ -36,6 +38,7 @@ export function describeEndpoints(
         // JSON has no infinity: an endpoint that was never scraped has no age.
         metricsAgeMs: Number.isFinite(sampledAt) ? Math.round(now - sampledAt) : undefined,
         metrics: Number.isFinite(sampledAt) ? values : undefined,
+        ejected: describeEjection(picker.ejector.ejected(endpoint), picker.clock),
         scrapes: describeScrapes(scrapeErrorsOf(picker.pool).stateOf(id)),
         cache: endpoint.attribute(CACHE_CONFIG),
         lora: lora && { running: [...lora.running], waiting: [...lora.waiting], max: lora.max },
@@ -46,6 +49,13 @@ export function describeEndpoints(
       };
     }),
   };
+}
+
+/** Why and since when requests are kept away; false where they are not. */
+function describeEjection(ejected: Ejected | undefined, clock: Clock): unknown {
+  if (ejected === undefined) return false;
+  const wallMs = (at: number): string => isoTime(clock.wallTime() + at - clock.now());
+  return { reason: ejected.reason, since: wallMs(ejected.since), triedAt: wallMs(ejected.until) };
 }
 
 /** How the scrapes of an endpoint go, since when, and the last error there was. */

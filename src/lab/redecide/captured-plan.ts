@@ -1,0 +1,28 @@
+import { ejection } from '../../config/ejection-schema.ts';
+import { loadConfig } from '../../config/load.ts';
+import type { PluginCatalogue } from '../../framework/plugin.ts';
+import { withEjection } from '../../picker/ejection/ejection-plan.ts';
+import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
+
+interface CapturedPlanOptions {
+  readonly catalogue: PluginCatalogue;
+  /** Another configuration as text; without it the capture's own. */
+  readonly config?: { readonly text: string; readonly source: string } | undefined;
+}
+
+/**
+ * The plan of a configuration in a capture, or of another one in its place. Where that says nothing
+ * of ejection, endpoints are ejected as they were when the capture was taken. Throws ConfigError.
+ */
+export function capturedPlan(
+  captured: unknown,
+  { catalogue, config }: CapturedPlanOptions,
+): PickerPlan {
+  const plan = loadConfig({
+    text: config?.text ?? JSON.stringify(captured),
+    source: config?.source ?? 'the captured configuration',
+    catalogue,
+  });
+  const own = (captured as { readonly ejection?: unknown } | null)?.ejection;
+  return withEjection(plan, ejection.safeParse(own).data);
+}

@@ -1,0 +1,64 @@
+import type { Millis } from '../../framework/runtime.ts';
+
+/** When an endpoint is taken out of the candidates, and when it is tried again. */
+export interface EjectionPlan {
+  readonly enabled: boolean;
+  /** An endpoint with so many failures in succession is ejected. */
+  readonly consecutiveFailures: number;
+  /** Or with this percentage of failures in about ten seconds, if that is well above the others'. */
+  readonly failurePercent: number;
+  /** Or if it gives no first token for this long while others do; longer for long prompts. */
+  readonly firstTokenStallMs: Millis;
+  /** The first ejection lasts so long; each that soon follows twice as long, up to the maximum. */
+  readonly backoffMs: Millis;
+  readonly backoffMaxMs: Millis;
+  /** So many requests, one after another, must succeed before the endpoint is back. */
+  readonly trials: number;
+}
+
+export const DEFAULT_EJECTION: EjectionPlan = {
+  enabled: true,
+  consecutiveFailures: 3,
+  failurePercent: 10,
+  firstTokenStallMs: 1500,
+  backoffMs: 1000,
+  // With the trials it leaves an endpoint that has recovered out for less than ten seconds.
+  backoffMaxMs: 7000,
+  trials: 4,
+};
+
+/** The plan that ejects as given, unless its configuration says how. */
+export function withEjection<
+  Plan extends {
+    readonly ejection?: EjectionPlan | undefined;
+    readonly effective: { readonly ejection?: EjectionPlan };
+  },
+>(plan: Plan, ejection: EjectionPlan | undefined): Plan {
+  if (plan.ejection !== undefined || ejection === undefined) return plan;
+  return { ...plan, ejection, effective: { ...plan.effective, ejection } };
+}
+
+export type EjectionReason =
+  | 'consecutive-failures'
+  | 'failure-share'
+  | 'not-reached'
+  | 'first-token-stall'
+  | 'trial-failed'
+  | 'failed-again';
+
+export const EJECTION_REASONS: readonly EjectionReason[] = [
+  'consecutive-failures',
+  'failure-share',
+  'not-reached',
+  'first-token-stall',
+  'trial-failed',
+  'failed-again',
+];
+
+/** An endpoint that is out of the candidates. */
+export interface Ejected {
+  readonly reason: EjectionReason;
+  readonly since: Millis;
+  /** When it is tried again at the earliest. */
+  readonly until: Millis;
+}

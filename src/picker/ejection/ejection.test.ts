@@ -1,0 +1,247 @@
+import { describe, expect, it } from 'vitest';
+import { makeRequest } from '../../../test/makers.ts';
+import { planWith } from '../../../test/support/faulty-plugins.ts';
+import { NAMED_CONFIGS } from '../../config/defaults.ts';
+import type { EndpointId } from '../../framework/endpoint.ts';
+import { RoutingError } from '../../framework/error.ts';
+import { NO_BLOCKS } from '../../framework/request.ts';
+import type { RoutedRequest } from '../../framework/routing.ts';
+import { seededRandom } from '../../runtime/seeded-random.ts';
+import { SimulatedClock } from '../../runtime/simulated-clock.ts';
+import { EndpointPicker } from '../endpoint-picker.ts';
+import { DEFAULT_EJECTION, type EjectionPlan, withEjection } from './ejection-plan.ts';
+
+/** `hangs` also for metrics; `stuck` for requests only. */
+type Fault = 'works' | 'refuses' | 'hangs' | 'stuck' | 'fails-30-percent' | 'slow';
+
+const SERVERS = 8;
+const INTERVAL_MS = 5;
+const TTFT_MS = 30;
+const ANSWER_MS = 300;
+const QUEUES = `plugins: [{ type: queue-scorer }, { type: active-request-scorer }]
+schedulingProfiles: [{ name: default, plugins: [{ pluginRef: queue-scorer }, { pluginRef: active-request-scorer }] }]
+`;
+const POLICIES: Readonly<Record<string, string>> = {
+  'queues and load': QUEUES,
+  default: (NAMED_CONFIGS.get('default') ?? '').replace(/^apiVersion.*\n|^kind.*\n/gm, ''),
+};
+
+interface Sent {
+  readonly at: number;
+  readonly server: number;
+  failed: boolean;
+}
+
+/** Servers that answer 200 requests a second, until they have faults. */
+class Bed {
+  readonly clock = new SimulatedClock();
+  readonly picker: EndpointPicker;
+  readonly sent: Sent[] = [];
+  readonly changes: string[] = [];
+  readonly #random = seededRandom(7);
+  readonly #faults = new Map<number, Fault>();
+  #requests = 0;
+  refused = 0;
+
+  constructor({
+    policy = QUEUES,
+    ejection = DEFAULT_EJECTION,
+    servers = SERVERS,
+    labels = () => new Map<string, string>(),
+  }: {
+    readonly policy?: string;
+    readonly ejection?: EjectionPlan;
+    readonly servers?: number;
+    readonly labels?: (at: number) => ReadonlyMap<string, string>;
+  } = {}) {
+    const network = { get: () => Promise.reject(new Error('no network')) };
+    this.picker = new EndpointPicker({
+      plan: withEjection(planWith(policy), ejection),
+      runtime: { clock: this.clock, random: seededRandom(3), network },
+      onEjection: ({ endpoint, ejected }) =>
+        this.changes.push(
+          `${this.clock.now()} ${endpoint.id} ${ejected === undefined ? 'back' : ejected.reason}`,
+        ),
+    });
+    for (let at = 0; at < servers; at++) {
+      const id = `e${at}` as EndpointId;
+      this.picker.pool.upsert({ id, address: `10.0.0.${at}:80`, labels: labels(at) });
+      this.#scrape(at);
+    }
+  }
+
+  set(server: number, fault: Fault): void {
+    this.#faults.set(server, fault);
+  }
+
+  run(forMs: number): void {
+    const end = this.clock.now() + forMs;
+    while (this.clock.now() < end) {
+      this.#send();
+      this.clock.advanceTo(Math.min(end, this.clock.now() + INTERVAL_MS));
+    }
+  }
+
+  isOut(server: number): boolean {
+    const endpoint = this.picker.pool.get(`e${server}` as EndpointId);
+    return endpoint !== undefined && this.picker.ejector.ejected(endpoint) !== undefined;
+  }
+
+  #faultOf(server: number): Fault {
+    return this.#faults.get(server) ?? 'works';
+  }
+
+  #scrape(server: number): void {
+    const fault = this.#faultOf(server);
+    if (fault !== 'hangs' && fault !== 'refuses') {
+      const endpoint = this.picker.pool.get(`e${server}` as EndpointId);
+      const running = endpoint ? this.picker.ledger.load(endpoint).requests : 0;
+      this.picker.pool.observe(`e${server}` as EndpointId, {
+        waitingQueueSize: 0,
+        runningRequests: running,
+        kvCacheUsage: 0.1,
+        sampledAt: this.clock.now(),
+      });
+    }
+    this.clock.setTimer(50, () => this.#scrape(server));
+  }
+
+  #send(): void {
+    const id = `r${this.#requests++}`;
+    const request = makeRequest({ id, promptTokens: 100, prompt: NO_BLOCKS, outputTokensMax: 50 });
+    let routed: RoutedRequest;
+    try {
+      routed = this.picker.route(request, { firstTokenSeen: true });
+    } catch (error) {
+      if (!(error instanceof RoutingError)) throw error;
+      this.refused += 1;
+      return;
+    }
+    const server = Number(routed.endpoint.id.slice(1));
+    const sent: Sent = { at: this.clock.now(), server, failed: false };
+    this.sent.push(sent);
+    const fault = this.#faultOf(server);
+    const fails = fault === 'fails-30-percent' && this.#random.next() < 0.3;
+    if (fault === 'refuses' || fails) {
+      sent.failed = true;
+      this.clock.setTimer(2, () => routed.done('failed'));
+    } else if (fault === 'hangs' || fault === 'stuck') {
+      sent.failed = true;
+      this.clock.setTimer(60_000, () => routed.done('aborted'));
+    } else {
+      const ttftMs = fault === 'slow' ? 2500 : TTFT_MS * (0.8 + 0.4 * this.#random.next());
+      this.clock.setTimer(ttftMs, () => routed.firstToken());
+      this.clock.setTimer(ttftMs + ANSWER_MS, () => routed.done('completed'));
+    }
+  }
+}
+
+/** When a server was first ejected after a time; infinite for never. */
+function ejectedAfter(bed: Bed, server: number, from: number): number {
+  const times = bed.changes.flatMap((change) => {
+    const [at = '', id, what] = change.split(' ');
+    return id === `e${server}` && what !== 'back' && Number(at) >= from ? [Number(at)] : [];
+  });
+  return (times[0] ?? Number.POSITIVE_INFINITY) - from;
+}
+
+const FAULTS: readonly Fault[] = ['refuses', 'hangs', 'stuck', 'fails-30-percent'];
+const CASES = Object.keys(POLICIES).flatMap((policy) =>
+  FAULTS.map((fault) => [fault, policy] as const),
+);
+
+describe('an endpoint that fails', () => {
+  it.each(CASES)(
+    '[V130] is out of the candidates within 2 s, costs at most 0.1 %% of requests after that, and is back within 10 s: one that %s, policy %s',
+    (fault, policy) => {
+      const bed = new Bed({ policy: POLICIES[policy] ?? '' });
+      bed.run(5000);
+      expect(bed.changes).toEqual([]);
+      const from = bed.clock.now();
+      bed.set(3, fault);
+      bed.run(120_000);
+      const afterMs = ejectedAfter(bed, 3, from);
+      expect(afterMs).toBeLessThanOrEqual(2000);
+      const later = bed.sent.filter(({ at }) => at > from + afterMs);
+      const share = later.filter(({ failed }) => failed).length / later.length;
+      expect(share).toBeLessThanOrEqual(0.001);
+      bed.set(3, 'works');
+      bed.run(10_000);
+      expect(bed.isOut(3)).toBe(false);
+      expect(bed.refused).toBe(0);
+    },
+  );
+
+  it('[V131] is not ejected where all fail alike: then the requests are to blame', () => {
+    const bed = new Bed();
+    for (let at = 0; at < SERVERS; at++) bed.set(at, 'fails-30-percent');
+    bed.run(30_000);
+    const longest = bed.changes.filter((change) => !change.endsWith('back')).length;
+    // At the beginning little is known of the others.
+    expect(longest).toBeLessThanOrEqual(2);
+    bed.run(20_000);
+    expect(bed.changes.filter((change) => Number(change.split(' ')[0]) > 30_000)).toEqual([]);
+  });
+
+  it('[V131] stays a candidate where it is the last one, and its requests are sent to it', () => {
+    const bed = new Bed({ servers: 3 });
+    bed.run(2000);
+    for (let at = 0; at < 3; at++) bed.set(at, 'refuses');
+    bed.run(20_000);
+    expect([0, 1, 2].filter((at) => bed.isOut(at)).length).toBeLessThan(3);
+    expect(bed.refused).toBe(0);
+    for (let at = 0; at < 3; at++) bed.set(at, 'works');
+    bed.run(15_000);
+    expect([0, 1, 2].filter((at) => bed.isOut(at))).toEqual([]);
+  });
+
+  it('[V131] takes half the pool out where half the pool crashes', () => {
+    const bed = new Bed();
+    bed.run(5000);
+    for (const at of [0, 2, 4, 6]) bed.set(at, 'refuses');
+    bed.run(2000);
+    expect([0, 1, 2, 3, 4, 5, 6, 7].filter((at) => bed.isOut(at))).toEqual([0, 2, 4, 6]);
+  });
+
+  it('[V131] serves what only it may serve', () => {
+    const policy = `plugins: [{ type: by-label, parameters: { label: only, validValues: ['yes'] } }, { type: queue-scorer }]
+schedulingProfiles: [{ name: default, plugins: [{ pluginRef: by-label }, { pluginRef: queue-scorer }] }]
+`;
+    const bed = new Bed({ policy, labels: (at) => new Map([['only', at === 0 ? 'yes' : 'no']]) });
+    bed.run(1000);
+    bed.set(0, 'refuses');
+    bed.run(5000);
+    expect(bed.refused).toBe(0);
+    expect(new Set(bed.sent.map(({ server }) => server))).toEqual(new Set([0]));
+  });
+
+  it('[V130] is not one whose first tokens are slow all over the pool, which says nothing about one of them', () => {
+    const all = new Bed();
+    for (let at = 0; at < SERVERS; at++) all.set(at, 'slow');
+    all.run(60_000);
+    expect(all.changes).toEqual([]);
+  });
+
+  it('[V130] is ejected where the proxy could not reach it and used a fallback', () => {
+    const bed = new Bed();
+    bed.run(2000);
+    bed.clock.advanceTo(3000);
+    const request = (n: number) => makeRequest({ id: `x${n}` });
+    for (let n = 0; n < 500 && bed.changes.length === 0; n++) {
+      const routed = bed.picker.route(request(n), { firstTokenSeen: true });
+      const isThird = routed.endpoint.id === 'e3';
+      if (isThird) routed.served('10.0.0.4:80');
+      routed.firstToken();
+      routed.done('completed');
+    }
+    expect(bed.changes).toEqual(['3000 e3 not-reached']);
+    expect(bed.isOut(4)).toBe(false);
+  });
+
+  it('[V132] is a candidate as before where ejection is not enabled', () => {
+    const bed = new Bed({ ejection: { ...DEFAULT_EJECTION, enabled: false } });
+    bed.set(3, 'refuses');
+    bed.run(5000);
+    expect(bed.changes).toEqual([]);
+  });
+});

@@ -1,0 +1,262 @@
+import { type Endpoint, type EndpointId, isFresh } from '../../framework/endpoint.ts';
+import type { EndpointObserver, Outcome, Routed } from '../../framework/observer.ts';
+import type { Millis } from '../../framework/runtime.ts';
+import type { Ejected, EjectionPlan, EjectionReason } from './ejection-plan.ts';
+import { EndpointHealth } from './endpoint-health.ts';
+import { isStalled, isTrialStalled, STALL_CHECK_MS } from './first-token-stall.ts';
+
+/** A change of an endpoint: `ejected` is undefined when it is back. */
+export interface EjectionChange {
+  readonly endpoint: Endpoint;
+  readonly ejected: Ejected | undefined;
+}
+
+export interface EjectorOptions {
+  readonly pool: {
+    get(id: EndpointId): Endpoint | undefined;
+    snapshot(): readonly Endpoint[];
+  };
+  readonly onChange?: ((change: EjectionChange) => void) | undefined;
+}
+
+/** Fewer failures say nothing about a share. Three count as a little less, because they fade. */
+const FAILURES_MIN = 2.5;
+/** The share must be so many times that of the other endpoints: else the requests are to blame. */
+const TIMES_OTHERS = 2;
+/** And so many standard deviations above it: with hundreds of requests a second, 3 are common. */
+const DEVIATIONS = 4;
+/** Failures in succession are no chance where they are less probable than this at the others. */
+const CHANCE_MAX = 1e-6;
+/** The same for an endpoint that has just come back: it is known to fail. */
+const CHANCE_AGAIN_MAX = 5e-4;
+/** The share of others of which nothing is known. */
+const SHARE_PRIOR = 0.01;
+/** An endpoint may serve requests and no metrics. */
+const SILENT_TRIAL_MS = 30_000;
+
+/**
+ * Takes endpoints that fail out of the candidates, and lets single requests try them again. It
+ * learns from the requests alone and reads the time of the decision, so that a capture, which has
+ * both, gives the same candidates again. All endpoints that could serve a request are never out.
+ */
+export class Ejector implements EndpointObserver {
+  readonly #options: EjectorOptions;
+  #plan: EjectionPlan | undefined;
+  readonly #known = new Map<EndpointId, EndpointHealth>();
+  /** By slot. */
+  readonly #out = new Map<number, EndpointHealth>();
+  readonly #counts = new Map<EjectionReason, number>();
+  #checkedAt: Millis = Number.NEGATIVE_INFINITY;
+  #firstTokens = 0;
+
+  constructor(options: EjectorOptions) {
+    this.#options = options;
+  }
+
+  /** Undefined, or one that is not enabled, lets all endpoints be candidates. */
+  configure(plan: EjectionPlan | undefined): void {
+    this.#plan = plan?.enabled === true ? plan : undefined;
+    if (this.#plan === undefined) this.#out.clear();
+    if (this.#plan === undefined) this.#known.clear();
+  }
+
+  /** How often endpoints were ejected, by reason. */
+  get counts(): ReadonlyMap<EjectionReason, number> {
+    return this.#counts;
+  }
+
+  ejected({ slot }: Endpoint): Ejected | undefined {
+    return this.#out.get(slot)?.ejected;
+  }
+
+  /** The candidates without ejected endpoints; an ejected one alone where its trial is due. */
+  admit(candidates: readonly Endpoint[], at: Millis): readonly Endpoint[] {
+    const plan = this.#plan;
+    if (plan === undefined) return candidates;
+    if (at - this.#checkedAt >= STALL_CHECK_MS) this.#check(plan, at);
+    if (this.#out.size === 0) return candidates;
+    const trial = candidates.find((endpoint) => this.#isTrialDue(endpoint, at));
+    return trial === undefined ? this.remaining(candidates) : [trial];
+  }
+
+  /** More of `all` where the filters left none of `tried`; undefined where there is no more. */
+  widen(tried: readonly Endpoint[], all: readonly Endpoint[]): readonly Endpoint[] | undefined {
+    if (tried.length === all.length) return undefined;
+    const without = this.remaining(all);
+    return tried.length === 1 && without.length > 1 ? without : all;
+  }
+
+  /** `ttftMs`: how long the first token is expected to take. */
+  routed(routed: Routed, ttftMs: Millis): void {
+    if (this.#plan === undefined) return;
+    const health = this.#healthOf(routed.endpoint);
+    health?.tryWith(routed, routed.at);
+    if (routed.firstTokenSeen && routed.prefill === undefined) health?.awaiting.set(routed, ttftMs);
+  }
+
+  /** The endpoint that serves the request, which may be a fallback, has begun to answer. */
+  firstToken(routed: Routed, servedBy: Endpoint, at: Millis): void {
+    if (this.#plan === undefined) return;
+    this.#firstTokens += 1;
+    this.#known.get(routed.endpoint.id)?.awaiting.delete(routed);
+    const health = this.#healthOf(servedBy);
+    if (health !== undefined) this.#succeed(health, routed, at);
+  }
+
+  /** The proxy did not reach the endpoint that was picked, and used another. */
+  notReached(routed: Routed, at: Millis): void {
+    const plan = this.#plan;
+    if (plan === undefined) return;
+    const health = this.#healthOf(routed.endpoint);
+    if (health === undefined) return;
+    health.awaiting.delete(routed);
+    this.#fail(health, routed, { at, plan, reason: 'not-reached' });
+  }
+
+  done(
+    routed: Routed,
+    servedBy: Endpoint,
+    { at, outcome }: { readonly at: Millis; readonly outcome: Outcome },
+  ): void {
+    const plan = this.#plan;
+    if (plan === undefined) return;
+    // A client that gives up on a silent endpoint takes the evidence away.
+    const waitedMs = at - routed.at;
+    if (outcome === 'aborted' && waitedMs >= plan.firstTokenStallMs) this.#check(plan, at);
+    const waited = this.#known.get(routed.endpoint.id)?.awaiting.delete(routed) === true;
+    const health = this.#healthOf(servedBy);
+    if (health === undefined) return;
+    if (outcome === 'failed') this.#fail(health, routed, { at, plan });
+    else if (outcome === 'aborted') health.trialEnded(routed);
+    // With a first token, the request has counted already.
+    else if (waited || !routed.firstTokenSeen) this.#succeed(health, routed, at);
+    else health.progressAt = at;
+  }
+
+  onEndpointRemoved({ id, slot }: Endpoint): void {
+    this.#known.delete(id);
+    this.#out.delete(slot);
+  }
+
+  /** The candidates without ejected endpoints; all of them where nothing else is left. */
+  remaining(candidates: readonly Endpoint[]): readonly Endpoint[] {
+    if (this.#out.size === 0) return candidates;
+    const left = candidates.filter(({ slot }) => !this.#out.has(slot));
+    return left.length === 0 ? candidates : left;
+  }
+
+  /** An endpoint that no longer answers scrapes is tried seldom: it hangs, or has gone. */
+  #isTrialDue(endpoint: Endpoint, at: Millis): boolean {
+    const health = this.#out.get(endpoint.slot);
+    if (health === undefined) return false;
+    const { until = at } = health.ejected ?? {};
+    const isScraped = Number.isFinite(endpoint.metrics.sampledAt);
+    const mayWork = !isScraped || isFresh(endpoint, at) || at - until >= SILENT_TRIAL_MS;
+    return mayWork && health.offersTrial(at);
+  }
+
+  /** Undefined for an endpoint that is no longer in the pool. */
+  #healthOf(endpoint: Endpoint): EndpointHealth | undefined {
+    const { id, slot } = endpoint;
+    const known = this.#known.get(id);
+    if (known !== undefined) return known.endpoint.slot === slot ? known : undefined;
+    if (this.#options.pool.get(id)?.slot !== slot) return undefined;
+    const health = new EndpointHealth(endpoint);
+    this.#known.set(id, health);
+    return health;
+  }
+
+  #succeed(health: EndpointHealth, routed: Routed, at: Millis): void {
+    health.progressAt = at;
+    health.share.add(false, at);
+    health.consecutiveFailures = 0;
+    if (health.ejected === undefined || this.#plan === undefined) return;
+    // What was slow, and answers after all, works.
+    if (health.ejected.reason === 'first-token-stall') health.comeBack(at);
+    else if (health.trial !== routed) return;
+    else if (health.trialPassed(at, this.#plan) === 'ejected') return;
+    this.#out.delete(health.endpoint.slot);
+    this.#options.onChange?.({ endpoint: health.endpoint, ejected: undefined });
+  }
+
+  #fail(
+    health: EndpointHealth,
+    routed: Routed,
+    {
+      at,
+      plan,
+      reason,
+    }: { readonly at: Millis; readonly plan: EjectionPlan; readonly reason?: EjectionReason },
+  ): void {
+    health.share.add(true, at);
+    health.consecutiveFailures += 1;
+    if (health.ejected !== undefined) {
+      if (health.trial === routed) this.#eject(health, 'trial-failed', at);
+      return;
+    }
+    const found = this.#reasonFor(health, at, plan);
+    if (found !== undefined) this.#eject(health, reason ?? found, at);
+  }
+
+  #reasonFor(health: EndpointHealth, at: Millis, plan: EjectionPlan): EjectionReason | undefined {
+    const others = this.#othersShare(health, at);
+    const { consecutiveFailures } = health;
+    const chance = others ** consecutiveFailures;
+    if (chance <= CHANCE_AGAIN_MAX && health.onProbation(at)) return 'failed-again';
+    if (chance <= CHANCE_MAX && consecutiveFailures >= plan.consecutiveFailures)
+      return 'consecutive-failures';
+    const [failed, all] = [health.share.failed(at), health.share.all(at)];
+    const least = Math.max(plan.failurePercent / 100, TIMES_OTHERS * others);
+    const byChance = others * all + DEVIATIONS * Math.sqrt(others * (1 - others) * all);
+    return failed / all >= least && failed >= byChance + FAILURES_MIN ? 'failure-share' : undefined;
+  }
+
+  #othersShare(health: EndpointHealth, at: Millis): number {
+    let failed = 0;
+    let all = 0;
+    for (const other of this.#known.values()) {
+      if (other === health) continue;
+      failed += other.share.failed(at);
+      all += other.share.all(at);
+    }
+    return (failed + SHARE_PRIOR) / (all + 1);
+  }
+
+  #eject(health: EndpointHealth, reason: EjectionReason, at: Millis): void {
+    const { endpoint } = health;
+    const { pool, onChange } = this.#options;
+    const plan = this.#plan;
+    const isNew = health.ejected === undefined;
+    // The last endpoint stays: a request that may fail is better than none.
+    if (plan === undefined || (isNew && this.#out.size + 1 >= pool.snapshot().length)) return;
+    health.eject(reason, at, plan);
+    this.#out.set(endpoint.slot, health);
+    this.#counts.set(reason, (this.#counts.get(reason) ?? 0) + 1);
+    if (isNew) onChange?.({ endpoint, ejected: health.ejected });
+  }
+
+  /** Looks for endpoints that owe first tokens for too long while others give theirs. */
+  #check(plan: EjectionPlan, at: Millis): void {
+    this.#checkedAt = at;
+    const firstTokens = this.#firstTokens;
+    const stalled: EndpointHealth[] = [];
+    let progressAt = Number.NEGATIVE_INFINITY;
+    for (const health of this.#known.values()) {
+      if (health.ejected !== undefined) {
+        if (isTrialStalled(health, at, plan)) this.#eject(health, 'trial-failed', at);
+        continue;
+      }
+      const endpoint = this.#options.pool.get(health.endpoint.id) ?? health.endpoint;
+      if (isStalled(health, at, { endpoint, firstTokens, plan })) stalled.push(health);
+      else progressAt = Math.max(progressAt, health.progressAt);
+    }
+    for (const health of stalled) {
+      if (progressAt > oldestOf(health.awaiting)) this.#eject(health, 'first-token-stall', at);
+    }
+  }
+}
+
+function oldestOf(awaiting: ReadonlyMap<Routed, Millis>): Millis {
+  const [routed] = awaiting.keys();
+  return routed?.at ?? Number.POSITIVE_INFINITY;
+}
