@@ -6,6 +6,7 @@ export {
   lowerMetricIsBetter,
   metricScore,
 } from '../scorers/scores/normalize.ts';
+export type { Dropped, QueueDiscipline, ReadyGroup, Served, Waiting } from './flow/discipline.ts';
 export type {
   AttributeKey,
   Endpoint,

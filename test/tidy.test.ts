@@ -40,6 +40,7 @@ const PURE_FOLDERS = [
   'scorers/',
   'src/framework/',
   'src/cost-model/',
+  'src/flow/',
   'src/picker/',
   'src/plugins/',
   'src/openai/',

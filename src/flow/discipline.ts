@@ -1,0 +1,64 @@
+import type { RoutingError } from '../framework/error.ts';
+import type { InferenceRequest } from '../framework/request.ts';
+import type { Millis } from '../framework/runtime.ts';
+
+/** A request that waits at the picker. The same object is passed to all calls about it. */
+export interface Waiting {
+  readonly request: InferenceRequest;
+  /** When it came to the queue. */
+  readonly since: Millis;
+  /** The size of its body, which is kept meanwhile. */
+  readonly bytes: number;
+  /** Endpoints that could serve it when it came; 0 while a pool is scaled to zero. */
+  readonly candidates: number;
+}
+
+/** A request that leaves the queue without an endpoint, and what its client gets. */
+export interface Dropped {
+  readonly waiting: Waiting;
+  readonly error: RoutingError;
+}
+
+/** Requests that may be placed now. A group is served before the groups behind it. */
+export interface ReadyGroup {
+  /** `given`: strictly in the order of `requests`. `free`: the queue may choose among them. */
+  readonly order: 'given' | 'free';
+  readonly requests: Iterable<Waiting>;
+}
+
+/** What an answered request has used. */
+export interface Served {
+  readonly promptTokens: number;
+  readonly outputTokens: number;
+  readonly latencyMs: Millis;
+}
+
+/**
+ * Decides which waiting requests may be placed, in which order, and which are refused. Each picker
+ * has one. It is pure: time is an argument, and it learns only from the calls below.
+ */
+export interface QueueDiscipline {
+  /** Requests that wait. */
+  readonly size: number;
+  /** The bytes of their bodies. */
+  readonly bytes: number;
+  /** When `expired` has something to return at the earliest; undefined for never. */
+  readonly nextExpiry: Millis | undefined;
+  /**
+   * Takes a request in, and returns those that are dropped in its favour. Throws RoutingError
+   * `saturated` where a limit is reached; then nothing has changed.
+   */
+  add(waiting: Waiting, at: Millis): readonly Dropped[];
+  /** The request has left without being placed: its client is gone. */
+  remove(waiting: Waiting, at: Millis): void;
+  /** The groups that may be placed now, first things first. Changes nothing. */
+  ready(at: Millis): Iterable<ReadyGroup>;
+  /** Takes out and returns the requests whose time is over. */
+  expired(at: Millis): readonly Dropped[];
+  /** The request has an endpoint and has left the queue. */
+  placed(waiting: Waiting, at: Millis): void;
+  /** A request that was placed has ended. */
+  ended(request: InferenceRequest, served: Served, at: Millis): void;
+  /** Requests in flight that have to end now, so that others can be placed. */
+  evict?(at: Millis): readonly InferenceRequest[];
+}
