@@ -209,7 +209,13 @@ describe('YAML blocks', () => {
 
   it('of docs/configuration.md are the files of deploy/examples', () => {
     const shown = codeBlocks('docs/configuration.md').map(({ code }) => code);
-    for (const name of ['mine.yaml', 'endpoints.yaml', 'pool.yaml', 'rule.yaml']) {
+    for (const name of [
+      'mine.yaml',
+      'fallbacks.yaml',
+      'endpoints.yaml',
+      'pool.yaml',
+      'rule.yaml',
+    ]) {
       expect(shown).toContain(readText(`deploy/examples/${name}`));
     }
   });
@@ -225,6 +231,7 @@ describe('deploy/examples', () => {
 
   it('check and simulate as they are', () => {
     expect(run('check', 'mine.yaml')).toMatch(/^ok\n/);
+    expect(run('check', 'fallbacks.yaml')).toMatch(/^ok\n/);
     const trace = '../../bench/traces/mooncake-conversation-5min.jsonl';
     const configs = ['--config', 'default', '--config', 'mine.yaml'];
     const table = run('simulate', '--trace', trace, '--pool', 'pool.yaml', ...configs);

@@ -81,26 +81,29 @@ describe.skipIf(binary === undefined)('uploads through Envoy', () => {
   });
 });
 
-describe.each(['envoy', 'envoy-efficient', 'envoy-observer'])('deploy/%s.yaml', (name) => {
-  it('[V16] bounds the time of headers and of whole requests, and finds pickers that have vanished', () => {
-    const text = readFileSync(join(import.meta.dirname, `../deploy/${name}.yaml`), 'utf8');
-    const { listeners, clusters } = (parse(text) as { readonly static_resources: Resources })
-      .static_resources;
-    for (const { filter_chains: chains } of listeners) {
-      const manager = chains[0]?.filters[0]?.typed_config;
-      expect(manager).toMatchObject({ request_headers_timeout: '10s', request_timeout: '600s' });
-    }
-    const pickers = clusters.filter((cluster) =>
-      JSON.stringify(cluster).includes('http2_protocol'),
-    );
-    expect(pickers.length).toBeGreaterThan(0);
-    for (const picker of pickers) {
-      expect(JSON.stringify(picker)).toContain(
-        '"connection_keepalive":{"interval":"10s","timeout":"5s"}',
+describe.each(['envoy', 'envoy-efficient', 'envoy-observer', 'envoy-fallbacks'])(
+  'deploy/%s.yaml',
+  (name) => {
+    it('[V16] bounds the time of headers and of whole requests, and finds pickers that have vanished', () => {
+      const text = readFileSync(join(import.meta.dirname, `../deploy/${name}.yaml`), 'utf8');
+      const { listeners, clusters } = (parse(text) as { readonly static_resources: Resources })
+        .static_resources;
+      for (const { filter_chains: chains } of listeners) {
+        const manager = chains[0]?.filters[0]?.typed_config;
+        expect(manager).toMatchObject({ request_headers_timeout: '10s', request_timeout: '600s' });
+      }
+      const pickers = clusters.filter((cluster) =>
+        JSON.stringify(cluster).includes('http2_protocol'),
       );
-    }
-  });
-});
+      expect(pickers.length).toBeGreaterThan(0);
+      for (const picker of pickers) {
+        expect(JSON.stringify(picker)).toContain(
+          '"connection_keepalive":{"interval":"10s","timeout":"5s"}',
+        );
+      }
+    });
+  },
+);
 
 interface Resources {
   readonly listeners: readonly {

@@ -4,7 +4,7 @@ import { packageFile } from '../../files/folders.ts';
 
 export interface EnvoyConfigOptions {
   /** Name of a shipped configuration in `deploy/`. */
-  readonly wiring: 'envoy' | 'envoy-efficient' | 'envoy-observer';
+  readonly wiring: 'envoy' | 'envoy-efficient' | 'envoy-observer' | 'envoy-fallbacks';
   /** On the loopback address; 0 selects a free port, here and below. */
   readonly listenerPort: number;
   readonly adminPort?: number;
