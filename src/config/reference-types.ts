@@ -7,6 +7,7 @@ const LEDGER = 'the ledger always counts what is in flight';
 const BY_HANDLER = 'the profile handler itself sets the headers';
 const OWN_PREDICTION = 'the picker predicts latencies with the model that it learns';
 const BY_PATH = 'the path of a request decides how its body is read';
+const BY_DISCOVERY = 'discovery reports each change of endpoints to every plugin';
 
 const prefillHeaders = {
   prefillProfile: z.string().optional(),
@@ -49,6 +50,16 @@ const ACCEPTED: readonly AcceptedType[] = [
       inFlightLoadProducerName: z.string().optional(),
       samplingMean: z.number().optional(),
       maxDecodeTokenSamplesForPrediction: z.number().optional(),
+    },
+  },
+  { type: 'endpoint-notification-source', instead: BY_DISCOVERY, parameters: {} },
+  {
+    type: 'k8s-notification-source',
+    instead: BY_DISCOVERY,
+    parameters: {
+      group: z.string().optional(),
+      version: z.string().min(1),
+      kind: z.string().min(1),
     },
   },
   { type: 'openai-parser', instead: BY_PATH, parameters: {} },
@@ -96,8 +107,6 @@ export const UNSUPPORTED_TYPES: ReadonlySet<string> = new Set([
   'dcgm-data-source',
   'dcgm-extractor',
   'disaggregatedset-rollout-screener',
-  'endpoint-notification-source',
-  'k8s-notification-source',
   'mm-embeddings-cache-producer',
   'mm-embeddings-cache-scorer',
   'models-data-extractor',
