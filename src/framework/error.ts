@@ -4,7 +4,12 @@ export type RoutingErrorCode =
   | 'unknown-model'
   | 'body-too-large'
   | 'upload-timeout'
+  | 'not-cached'
   | 'saturated'
+  | 'queue-timeout'
+  | 'evicted'
+  | 'client-gone'
+  | 'shutting-down'
   | 'memory-full'
   | 'too-many-streams'
   | 'internal'
@@ -12,6 +17,8 @@ export type RoutingErrorCode =
 
 interface ErrorRow {
   readonly status: number;
+  /** The status in gRPC, for requests that are gRPC. */
+  readonly grpcStatus: number;
   /** The error's `type` in OpenAI's error shape. */
   readonly type: string;
   /** The reference picker's name for it: label `error_code` of the error metric. */
@@ -20,36 +27,67 @@ interface ErrorRow {
   readonly droppedReason?: string;
 }
 
+const GRPC = {
+  invalidArgument: 3,
+  deadlineExceeded: 4,
+  notFound: 5,
+  resourceExhausted: 8,
+  failedPrecondition: 9,
+  internal: 13,
+  unavailable: 14,
+} as const;
+
+/** The rows of refusals because of load: the client may try again later. */
+const EXHAUSTED = {
+  status: 429,
+  grpcStatus: GRPC.resourceExhausted,
+  type: 'rate_limit_error',
+  label: 'ResourceExhausted',
+} as const;
+/** The rows of refusals where nothing is there to serve the request. */
+const UNAVAILABLE = {
+  status: 503,
+  grpcStatus: GRPC.unavailable,
+  type: 'server_error',
+  label: 'ServiceUnavailable',
+} as const;
+const CLIENT_ERROR = { grpcStatus: GRPC.invalidArgument, type: 'invalid_request_error' } as const;
+
 export const ERRORS: Readonly<Record<RoutingErrorCode, ErrorRow>> = {
-  'invalid-request': { status: 400, type: 'invalid_request_error', label: 'BadRequest' },
-  'unknown-model': { status: 404, type: 'not_found_error', label: 'NotFound' },
-  'body-too-large': { status: 413, type: 'invalid_request_error', label: 'BadRequest' },
-  saturated: {
-    status: 429,
-    type: 'rate_limit_error',
-    label: 'ResourceExhausted',
-    droppedReason: 'rejected-saturated',
+  'invalid-request': { ...CLIENT_ERROR, status: 400, label: 'BadRequest' },
+  'unknown-model': {
+    status: 404,
+    grpcStatus: GRPC.notFound,
+    type: 'not_found_error',
+    label: 'NotFound',
   },
-  'upload-timeout': { status: 408, type: 'invalid_request_error', label: 'RequestTimeout' },
-  'memory-full': {
-    status: 429,
-    type: 'rate_limit_error',
-    label: 'ResourceExhausted',
-    droppedReason: 'rejected-memory-full',
+  'body-too-large': {
+    ...CLIENT_ERROR,
+    status: 413,
+    grpcStatus: GRPC.resourceExhausted,
+    label: 'BadRequest',
   },
-  'too-many-streams': {
-    status: 503,
-    type: 'server_error',
-    label: 'ServiceUnavailable',
-    droppedReason: 'rejected-too-many-streams',
+  'upload-timeout': {
+    ...CLIENT_ERROR,
+    status: 408,
+    grpcStatus: GRPC.deadlineExceeded,
+    label: 'RequestTimeout',
   },
-  internal: { status: 500, type: 'server_error', label: 'Internal' },
-  'no-endpoints': {
-    status: 503,
-    type: 'server_error',
-    label: 'ServiceUnavailable',
-    droppedReason: 'rejected-no-endpoints',
+  'not-cached': {
+    ...CLIENT_ERROR,
+    status: 412,
+    grpcStatus: GRPC.failedPrecondition,
+    label: 'PreconditionFailed',
   },
+  saturated: { ...EXHAUSTED, droppedReason: 'rejected-saturated' },
+  'queue-timeout': { ...EXHAUSTED, droppedReason: 'rejected-ttl-expired' },
+  evicted: { ...EXHAUSTED, droppedReason: 'evicted' },
+  'memory-full': { ...EXHAUSTED, droppedReason: 'rejected-memory-full' },
+  'client-gone': { ...UNAVAILABLE, droppedReason: 'rejected-context-cancelled' },
+  'shutting-down': { ...UNAVAILABLE, droppedReason: 'rejected-shutting-down' },
+  'too-many-streams': { ...UNAVAILABLE, droppedReason: 'rejected-too-many-streams' },
+  internal: { status: 500, grpcStatus: GRPC.internal, type: 'server_error', label: 'Internal' },
+  'no-endpoints': { ...UNAVAILABLE, droppedReason: 'rejected-no-endpoints' },
 };
 
 /** An expected failure, caused by the client, the pool or the load, and answered with a status. */

@@ -66,7 +66,8 @@ const action: fc.Arbitrary<Exclude<StreamAction, { kind: 'half-close' }>> = fc.o
   }),
   fc.record({
     kind: fc.constant('reject' as const),
-    status: fc.constantFrom(400, 404, 413, 429, 503),
+    status: fc.constantFrom(200, 400, 404, 413, 429, 503),
+    grpcStatus: fc.option(fc.integer({ min: 1, max: 16 }), { nil: undefined }),
     headers: fc.array(fc.tuple(name, fc.string())),
     body: fc.string({ maxLength: 1000 }),
   }),
@@ -144,6 +145,7 @@ describe('the codec', () => {
           expect(decoded['immediate_response']).toMatchObject({
             status: { code: each.status },
             body: Buffer.from(each.body),
+            ...(each.grpcStatus !== undefined && { grpc_status: { status: each.grpcStatus } }),
           });
           return;
         }

@@ -126,11 +126,16 @@ function encodeResponseHeaders({
 
 function encodeReject({
   status,
+  grpcStatus,
   headers,
   body,
 }: Extract<StreamAction, { readonly kind: 'reject' }>): Buffer {
   writer.reset();
   const end = writer.written;
+  if (grpcStatus !== undefined) {
+    writer.uint32(1, grpcStatus);
+    writer.message(4, end);
+  }
   writer.text(3, body);
   const mutation = writer.written;
   writeHeaders(headers);

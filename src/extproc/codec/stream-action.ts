@@ -33,6 +33,8 @@ export type StreamAction =
   | {
       readonly kind: 'reject';
       readonly status: number;
+      /** Where the request is gRPC. */
+      readonly grpcStatus?: number | undefined;
       readonly headers: readonly (readonly [name: string, value: string])[];
       readonly body: string;
     }

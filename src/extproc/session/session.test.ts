@@ -320,6 +320,14 @@ describe('a session', () => {
     expect(rejected).toEqual(['no-endpoints']);
   });
 
+  it('[D30] refuses a gRPC request with a gRPC status', () => {
+    const { send, actions } = setUp();
+    const sent = headers({ ...REQUEST, ':path': '/x.Y/Z', 'content-type': 'application/grpc' });
+    const metadata = { subset: [], served: undefined };
+    send(requestHeaders({ headers: sent, metadata }), requestBody('', true));
+    expect(actions).toMatchObject([{ kind: 'reject', status: 200, grpcStatus: 14, body: '' }]);
+  });
+
   it('[P11] answers an error of ours with 500 and reports it', () => {
     const broken = new Error('broken');
     const { send, actions, faults } = setUp({

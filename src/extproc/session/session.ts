@@ -1,8 +1,9 @@
-import { ERRORS, RoutingError } from '../../framework/error.ts';
+import { RoutingError } from '../../framework/error.ts';
 import type { StreamAction } from '../codec/stream-action.ts';
 import type { CloseReason, StreamEvent } from '../codec/stream-event.ts';
 import { type ByteAccount, UNCOUNTED } from '../streams/byte-account.ts';
 import type { StreamPhase } from '../streams/open-streams.ts';
+import { isGrpcType, rejection } from './rejection.ts';
 import { RequestPhase, type RequestPhaseOptions } from './request-phase.ts';
 import { ResponsePhase } from './response-phase.ts';
 
@@ -15,9 +16,6 @@ export interface SessionOptions extends RequestPhaseOptions {
 /** `over`: only observing, or closed. No event has an effect then, nor on one that was refused. */
 type State = 'open' | 'half-closed' | 'refused' | 'over';
 
-/** Seconds that a client should wait before it tries again, where trying again can help. */
-const RETRY_AFTER_SECONDS = '1';
-
 /**
  * One HTTP request on one ext_proc stream: events in, actions out, no sockets. SPEC.md numbers its
  * rules. Throws only what `emit` or `onFault` throws.
@@ -28,6 +26,7 @@ export class Session {
   readonly #request: RequestPhase;
   readonly #response: ResponsePhase;
   readonly #account: ByteAccount;
+  #headers: ReadonlyMap<string, string> | undefined;
   #state: State = 'open';
   #begun = false;
   #closed = false;
@@ -83,7 +82,8 @@ export class Session {
         case 'request-headers':
           // Kept to the end: observers of the request may read them.
           this.#account.hold(event.wireBytes);
-          return this.#request.onHeaders(event.headers.toMap(), event.endOfStream);
+          this.#headers = event.headers.toMap();
+          return this.#request.onHeaders(this.#headers, event.endOfStream);
         case 'request-body':
           return this.#request.onBody(event.chunk, event.endOfStream);
         case 'request-trailers':
@@ -153,7 +153,7 @@ export class Session {
     const shown = expected
       ? error
       : new RoutingError('internal', 'the endpoint picker failed on this request; see its log');
-    this.#emit(rejection(shown));
+    this.#emit(rejection(shown, isGrpcType(this.#headers?.get('content-type'))));
     if (!expected) onFault(error);
     try {
       routed?.done('aborted');
@@ -162,16 +162,4 @@ export class Session {
       onFault(fault);
     }
   }
-}
-
-/** A routing error as the client gets it: its status and a JSON body in OpenAI's error shape. */
-function rejection({ code, sentence }: RoutingError): StreamAction {
-  const { status, type, droppedReason } = ERRORS[code];
-  const headers: (readonly [name: string, value: string])[] = [
-    ['content-type', 'application/json'],
-  ];
-  if (droppedReason !== undefined) headers.push(['x-llm-d-request-dropped-reason', droppedReason]);
-  if (status === 429 || status === 503) headers.push(['retry-after', RETRY_AFTER_SECONDS]);
-  const body = JSON.stringify({ error: { message: sentence, type, param: null, code } });
-  return { kind: 'reject', status, headers, body };
 }
