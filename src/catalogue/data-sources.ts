@@ -4,11 +4,13 @@ import { metricsSource } from '../endpoints/scraping/metrics-source.ts';
 import { topologyExtractor } from '../endpoints/scraping/topology-extractor.ts';
 import { tokenizer, tokenProducer } from '../endpoints/tokenize/token-producer.ts';
 import type { DataSourceDefinition } from '../framework/plugin.ts';
+import { latencySloAdmitter } from '../plugins/admitters/latency-slo.ts';
+import { probabilisticAdmitter } from '../plugins/admitters/probabilistic.ts';
 import { approxPrefixProducer } from '../plugins/producers/approx-prefix-producer.ts';
 import { assignmentInformer } from '../plugins/producers/assignment-informer.ts';
 import { servedVerifier } from '../plugins/producers/served-verifier.ts';
 
-/** Every data source that learns from outside or from requests. */
+/** Every data source: what learns from outside or from requests, and what controls requests. */
 export const dataSources: readonly DataSourceDefinition[] = [
   metricsSource,
   coreMetricsExtractor,
@@ -19,4 +21,6 @@ export const dataSources: readonly DataSourceDefinition[] = [
   topologyExtractor,
   servedVerifier,
   assignmentInformer,
+  latencySloAdmitter,
+  probabilisticAdmitter,
 ];

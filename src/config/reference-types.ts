@@ -76,7 +76,6 @@ const WITHOUT_EFFECT: ReadonlyMap<string, z.ZodRawShape> = new Map([
   ['global-strict-fairness-policy', {}],
   ['round-robin-fairness-policy', {}],
   ['static-usage-limit-policy', { threshold: z.number().optional() }],
-  ['latency-slo-admitter', {}],
 ]);
 
 /** Data sources that do nothing, so that configurations with these types load unchanged. */
@@ -122,7 +121,6 @@ export const UNSUPPORTED_TYPES: ReadonlySet<string> = new Set([
   'p2p-source-producer',
   'priority-holdback-policy',
   'priority-then-time-eviction-order-policy',
-  'probabilistic-admitter',
   'program-aware-fairness',
   'request-attribute-reporter',
   'session-id-producer',

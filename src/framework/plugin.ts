@@ -1,6 +1,7 @@
 import type { AttributeKey, Endpoint, EndpointId, EndpointMetrics } from './endpoint.ts';
 import type { EndpointObserver, RequestObserver } from './observer.ts';
 import type { InferenceRequest } from './request.ts';
+import type { RequestControl } from './request-control.ts';
 import type { Millis, Runtime } from './runtime.ts';
 import type {
   CycleKey,
@@ -102,7 +103,7 @@ export interface CycleFact<T> {
   compute(endpoints: readonly Endpoint[], context: SchedulingContext): T;
 }
 
-export interface DataSource extends Observer {
+export interface DataSource extends Observer, RequestControl {
   /** Facts that it provides to scorers and filters. */
   readonly facts?: readonly CycleFact<unknown>[];
   /**

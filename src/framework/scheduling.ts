@@ -130,6 +130,8 @@ export type ProfileResult =
       readonly kind: 'exhausted';
       readonly profile: string;
       readonly candidates: number;
+      /** No profile ran: screening left no endpoint. */
+      readonly screened?: true | undefined;
       readonly run?: ProfileRun | undefined;
     };
 

@@ -93,10 +93,19 @@ export function noCandidates({ options: { subset } }: Cycle, pool: EndpointPool)
   return new RoutingError('no-endpoints', `no endpoint can serve this request: ${why}`);
 }
 
-/** The endpoint that serves the request. Throws `saturated` where the filters left none. */
+/**
+ * The endpoint that serves the request. Throws `saturated` where the filters left none, and
+ * `no-endpoints` where screening did.
+ */
 export function primaryOf({ primary }: Decision, candidates: number): Endpoint {
   const target = primary.kind === 'picked' ? primary.targets[0]?.endpoint : undefined;
   if (target !== undefined) return target;
+  if (primary.kind === 'exhausted' && primary.screened === true) {
+    throw new RoutingError(
+      'no-endpoints',
+      `no endpoint can serve this request: screening left none of ${candidates} endpoints`,
+    );
+  }
   throw new RoutingError(
     'saturated',
     `the filters of profile ${primary.profile} left none of ${candidates} endpoints for this request`,

@@ -23,6 +23,7 @@ import type { PickerPlan, PlannedScheduler } from './plan/picker-plan.ts';
 import { sameParameters } from './plan/same-parameters.ts';
 import { type Preparation, waitForAll } from './preparation.ts';
 import { createContext } from './scheduling/context.ts';
+import { controlledScheduler } from './scheduling/controlled-scheduler.ts';
 import { type ReplacedScheduler, replacedScheduler } from './scheduling/replacement-scheduler.ts';
 import { createScheduler } from './scheduling/schedule.ts';
 
@@ -88,7 +89,7 @@ export function createSchedulingCore(options: SchedulingCoreOptions): Scheduling
     observers: [...parts.observers, ...(replacement === undefined ? [] : [replacement])],
     instances: parts.instances,
     replacedBy,
-    scheduler: replaced ?? profiles,
+    scheduler: controlledScheduler(replaced ?? profiles, parts.sources, faults),
     contextOf(request, endpoints, now) {
       const random = runtime.random.fork(request.id);
       return createContext({ request, now, random }, endpoints, parts.facts);

@@ -68,6 +68,8 @@ export interface PickerParts {
   readonly observers: readonly PluginPart[];
   /** Data sources that prepare something before a cycle. */
   readonly preparers: readonly Preparer[];
+  /** All data sources: they may screen and refuse requests, and add headers. */
+  readonly sources: readonly DataSource[];
   readonly instances: PluginInstances;
 }
 
@@ -119,6 +121,7 @@ export function instantiate(plan: PickerPlan, options: InstantiateOptions): Pick
     preparers: all.filter(
       (source): source is DataSource & Preparer => source.prepare !== undefined,
     ),
+    sources: all,
     instances: instancesOf(plan, new Map<string, Observer>([...made, ...deciders, ...sources])),
   };
 }

@@ -1,0 +1,23 @@
+import type { Endpoint } from './endpoint.ts';
+import type { Decision, SchedulingContext } from './scheduling.ts';
+
+/** What a data source may do to a request before and after its decision, all of it synchronous. */
+export interface RequestControl {
+  /**
+   * Keeps the endpoints that may serve the request, in their order, before any profile runs. Each
+   * source gets the same candidates; those that all of them keep remain. What it throws, but a
+   * RoutingError, has no effect.
+   */
+  screen?(endpoints: readonly Endpoint[], context: SchedulingContext): readonly Endpoint[];
+  /** Refuses the request by throwing a RoutingError. Gets the endpoints that are left. */
+  admit?(endpoints: readonly Endpoint[], context: SchedulingContext): void;
+  /**
+   * Further headers for the model server. Names are in lower case; a name that the decision has
+   * already keeps the decision's value.
+   */
+  requestHeaders?(
+    decision: Decision,
+    endpoints: readonly Endpoint[],
+    context: SchedulingContext,
+  ): Iterable<readonly [name: string, value: string]>;
+}
