@@ -6,10 +6,14 @@ export type CacheEvent =
       readonly kind: 'stored';
       /** Consecutive blocks of one chain. */
       readonly hashes: HashWords;
-      /** The block before the first one; undefined at the beginning of a prompt. */
+      /**
+       * The block before the first one; undefined at the beginning of a prompt. Some engines say 0
+       * there, so a 0 that no block has means the beginning, too.
+       */
       readonly parent: HashWords | undefined;
       /** The tokens of all blocks in order; fewer where the engine left them out. */
       readonly tokenIds: readonly number[];
+      /** May be 0 in an event without tokens. */
       readonly blockTokens: number;
       /** The tier that stores the blocks, in lower case: `gpu`, `cpu`, … */
       readonly tier: string;
@@ -26,5 +30,7 @@ export type CacheEvent =
       readonly hashes: HashWords;
       readonly tier: string;
       readonly group: number | undefined;
+      /** As in `stored`; most engines leave it out. */
+      readonly groupKind: string | undefined;
     }
   | { readonly kind: 'cleared' };

@@ -1,5 +1,6 @@
-import type { CacheEvent } from './cache-event.ts';
+import type { CacheEvent, HashWords } from './cache-event.ts';
 import { decodeBatch } from './decode-batch.ts';
+import type { UnusableReason } from './event-health.ts';
 import { type BlockRoom, ResidentBlocks, TIERS_MAX } from './resident-blocks.ts';
 import type { StreamStats } from './stream-stats.ts';
 import type { TokenChain } from './token-chain.ts';
@@ -14,6 +15,8 @@ const WHOLE_PREFIX: ReadonlySet<string> = new Set([
   'mla_attention',
   'sink_full_attention',
 ]);
+/** The kinds of attention that are kept for an endpoint's groups; models have a handful. */
+const GROUPS_MAX = 64;
 /** The most adapter names kept for all endpoints; they come from engines, not from clients. */
 const ADAPTERS_MAX = 4096;
 /** No request can name a longer one. */
@@ -35,6 +38,15 @@ interface CacheViewOptions {
   readonly tierWeights: ReadonlyMap<string, number>;
 }
 
+/** The label that says why an event, or a part of it, was left out. */
+const SKIPPED: Readonly<Record<UnusableReason, string>> = {
+  'no-events': 'no_events',
+  'unknown-parent': 'unknown_parent',
+  'no-tokens': 'no_tokens',
+  'no-room': 'no_room',
+  'attention-kind': 'unsupported_cache_kind',
+};
+
 /** One endpoint's prefix cache, as its events describe it. */
 export class CacheView {
   readonly blocks: ResidentBlocks;
@@ -44,6 +56,8 @@ export class CacheView {
   readonly #weights: number[] = [];
   /** The KV-cache group that counts; undefined until an event names one. */
   #group: number | undefined;
+  /** The kind of attention of each group, as far as events have named it. */
+  readonly #groupKinds = new Map<number, string>();
   /** The engine's block size in tokens; undefined until it has stored a block. */
   blockTokens: number | undefined;
   knowledge: Knowledge = 'unknown';
@@ -77,56 +91,100 @@ export class CacheView {
   }
 
   #apply(event: CacheEvent): void {
+    const { total } = this.#options.stats;
     switch (event.kind) {
-      case 'stored':
-        if (this.#isCountedGroup(event)) this.#store(event);
+      case 'stored': {
+        const skipped = this.#whySkipped(event);
+        if (skipped === undefined) this.#store(event);
+        else {
+          this.#options.stats.skipped += 1;
+          total.storesSkipped.count(this.#kindOf(event), skipped);
+          this.#options.stats.health.stored('attention-kind');
+        }
         return;
-      case 'removed':
-        if (event.group !== undefined && event.group !== this.#group) this.#skip();
-        else this.#remove(event);
+      }
+      case 'removed': {
+        const skipped = this.#whyNotRemoved(event);
+        if (skipped === undefined) this.#remove(event);
+        else {
+          this.#options.stats.skipped += 1;
+          total.removalsSkipped.count(this.#kindOf(event), skipped);
+        }
         return;
+      }
       case 'cleared':
         this.reset('complete');
         this.#options.onCleared();
     }
   }
 
-  #isCountedGroup({ group, groupKind }: Stored): boolean {
-    if (group === undefined) return true;
-    const whole = groupKind === undefined || WHOLE_PREFIX.has(groupKind);
-    if (whole) this.#group ??= group;
-    if (group === this.#group) return true;
-    this.#skip();
-    return false;
+  /** Why an event stores no blocks that a prompt can be matched with. */
+  #whySkipped(event: Stored): string | undefined {
+    const { group, groupKind, hashes, tokenIds, blockTokens } = event;
+    if (group !== undefined && groupKind !== undefined && this.#groupKinds.size < GROUPS_MAX) {
+      this.#groupKinds.set(group, groupKind);
+    }
+    const kind = this.#kindOf(event);
+    if (kind !== undefined && !WHOLE_PREFIX.has(kind)) return 'unsupported_cache_kind';
+    if (group === undefined) return undefined;
+    this.#group ??= group;
+    if (group !== this.#group) return 'other_group';
+    // A group may name the last blocks of a window, with the tokens of all before them.
+    const spanned = (hashes.length / 2) * blockTokens;
+    return tokenIds.length > spanned ? 'non_dense_block_span' : undefined;
   }
 
-  #skip(): void {
-    this.#options.stats.skipped += 1;
+  #whyNotRemoved(event: Removed): string | undefined {
+    const kind = this.#kindOf(event);
+    if (kind !== undefined && !WHOLE_PREFIX.has(kind)) return 'unsupported_cache_kind';
+    return event.group === undefined || event.group === this.#group ? undefined : 'unknown_group';
+  }
+
+  #kindOf({ group, groupKind }: Pick<Stored, 'group' | 'groupKind'>): string | undefined {
+    return groupKind ?? (group === undefined ? undefined : this.#groupKinds.get(group));
   }
 
   #store(event: Stored): void {
-    const { chain, stats, adapters } = this.#options;
-    const { hashes, parent, tokenIds, blockTokens, lora, extras } = event;
-    this.#setBlockTokens(blockTokens);
+    const { stats, adapters } = this.#options;
+    const { lora } = event;
     if (lora !== undefined && lora.length <= ADAPTER_CHARS_MAX && adapters.size < ADAPTERS_MAX) {
       adapters.add(lora);
     }
+    const reason = event.tokenIds.length === 0 ? this.#addCopies(event) : this.#addChain(event);
+    stats.health.stored(reason);
+    if (reason !== undefined) stats.total.storesSkipped.count(this.#kindOf(event), SKIPPED[reason]);
+  }
+
+  /** Blocks without tokens, such as those an engine has offloaded: the known ones get a copy. */
+  #addCopies({ hashes, tier: name }: Stored): UnusableReason | undefined {
+    const tier = this.#tierOf(name);
+    let unknown = 0;
+    for (let at = 0; at < hashes.length; at += 2) {
+      const block = this.blocks.find(hashes[at] as number, hashes[at + 1] as number);
+      if (block === NONE) unknown += 1;
+      else this.#addCopy(block, tier);
+    }
+    this.#options.stats.unnamed += unknown;
+    return unknown > 0 ? 'no-tokens' : undefined;
+  }
+
+  /** Returns why not all of the blocks were added. */
+  #addChain(event: Stored): UnusableReason | undefined {
+    const { chain, stats } = this.#options;
+    const { hashes, tokenIds, blockTokens, extras } = event;
+    this.#setBlockTokens(blockTokens);
     const tier = this.#tierOf(event.tier);
-    let before = NONE;
-    if (parent === undefined) chain.begin(lora ?? '');
-    else {
-      before = this.blocks.find(parent[0] as number, parent[1] as number);
-      if (before === NONE) {
-        stats.unnamed += hashes.length / 2;
-        return;
-      }
-      chain.continue(this.blocks.keyLow(before), this.blocks.keyHigh(before));
+    let before = this.#beginChain(event);
+    if (before === undefined) {
+      stats.unnamed += hashes.length / 2;
+      return 'unknown-parent';
     }
     for (let index = 0; 2 * index < hashes.length; index++) {
       const hash = { low: hashes[2 * index] as number, high: hashes[2 * index + 1] as number };
       const from = index * blockTokens;
       let block = this.blocks.find(hash.low, hash.high);
-      if (block === NONE && from + blockTokens <= tokenIds.length) {
+      const named = from + blockTokens <= tokenIds.length;
+      if (block === NONE && named) {
         chain.add(tokenIds, from, blockTokens, extras[index]);
         block = this.blocks.add(hash, chain, before);
       } else if (block !== NONE) {
@@ -134,18 +192,38 @@ export class CacheView {
       }
       if (block === NONE) {
         stats.unnamed += hashes.length / 2 - index;
-        return;
+        return named ? 'no-room' : 'no-tokens';
       }
-      this.blocks.addCopy(block, tier);
+      this.#addCopy(block, tier);
       before = block;
     }
+    return undefined;
+  }
+
+  /** The block before the event's first one: NONE at the beginning of a prompt. */
+  #beginChain({ parent, lora }: Stored): number | undefined {
+    const { chain } = this.#options;
+    const before =
+      parent === undefined ? NONE : this.blocks.find(parent[0] as number, parent[1] as number);
+    if (before !== NONE) chain.continue(this.blocks.keyLow(before), this.blocks.keyHigh(before));
+    else if (parent === undefined || isZero(parent)) chain.begin(lora ?? '');
+    else return undefined;
+    return before;
+  }
+
+  #addCopy(block: number, tier: number): void {
+    this.blocks.addCopy(block, tier);
+    this.#options.stats.total.admissions += 1;
   }
 
   #remove({ hashes, tier }: Removed): void {
+    const { total } = this.#options.stats;
     const index = this.#tierOf(tier);
     for (let at = 0; at < hashes.length; at += 2) {
       const block = this.blocks.find(hashes[at] as number, hashes[at + 1] as number);
-      if (block !== NONE) this.blocks.removeCopy(block, index);
+      if (block !== NONE && this.blocks.copies(block, index) > 1) total.removalsSuppressed += 1;
+      else total.removalsForwarded += 1;
+      if (block !== NONE && this.blocks.removeCopy(block, index)) total.evictions += 1;
     }
   }
 
@@ -163,4 +241,8 @@ export class CacheView {
     this.#weights.push(Math.min(1, this.#options.tierWeights.get(name) ?? 1));
     return this.#tiers.push(name) - 1;
   }
+}
+
+function isZero(hash: HashWords): boolean {
+  return hash[0] === 0 && hash[1] === 0;
 }

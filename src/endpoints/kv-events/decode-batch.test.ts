@@ -96,7 +96,7 @@ describe('decoding a batch', () => {
     ['text', encode('hello'), 'the batch is string'],
     ['no events', encode([1.5]), 'the events of the batch: expected a list'],
     ['hashes of text', encode([1, [['BlockRemoved', ['x']]]]), 'a block hash is string'],
-    ['no block size', encode([1, [['BlockStored', [1], null, []]]]), 'block_size is undefined'],
+    ['no block size', encode([1, [['BlockStored', [1], null, [7]]]]), 'block_size is undefined'],
     [
       'half a batch',
       encode([1, [asArray]], { useBigInt64: true }).subarray(0, 12),

@@ -73,6 +73,7 @@ function eventOf(raw: unknown): CacheEvent | undefined {
         hashes: hashWords(listOf(fields['block_hashes'], 'block_hashes')),
         tier: tierOf(fields['medium']),
         group: optionalNumber(fields['group_idx']),
+        groupKind: groupKindOf(fields),
       };
     case 'AllBlocksCleared':
       return { kind: 'cleared' };
@@ -98,26 +99,68 @@ function namedFields(raw: unknown): {
 }
 
 function stored(fields: Readonly<Record<string, unknown>>): CacheEvent {
-  const hashes = hashWords(listOf(fields['block_hashes'], 'block_hashes'));
-  const parent = fields['parent_block_hash'];
-  const blockTokens = fields['block_size'];
-  if (typeof blockTokens !== 'number' || !Number.isInteger(blockTokens) || blockTokens < 1) {
-    throw new Error(`block_size is ${describe(blockTokens)}, not a whole number of at least 1`);
-  }
-  const lora = typeof fields['lora_name'] === 'string' ? fields['lora_name'] : undefined;
-  const kind = fields['kv_cache_spec_kind'];
+  const ids = tokenIds(fields['token_ids']);
+  const lora = adapterOf(fields);
+  const parent = parentOf(fields['parent_block_hash']);
   return {
     kind: 'stored',
-    hashes,
-    parent: parent === null || parent === undefined ? undefined : hashWords([parent]),
-    tokenIds: tokenIds(fields['token_ids']),
-    blockTokens,
+    hashes: hashWords(listOf(fields['block_hashes'], 'block_hashes')),
+    parent,
+    tokenIds: ids,
+    blockTokens: blockTokensOf(fields['block_size'], ids.length),
     tier: tierOf(fields['medium']),
     lora,
-    extras: extrasOf(fields['extra_keys'], lora),
+    extras: withSalt(extrasOf(fields['extra_keys'], lora), parent === undefined, saltOf(fields)),
     group: optionalNumber(fields['group_idx']),
-    groupKind: typeof kind === 'string' ? kind : undefined,
+    groupKind: groupKindOf(fields),
   };
+}
+
+/** vLLM's offloading names blocks without tokens, and their size is 0 then. */
+function blockTokensOf(raw: unknown, tokens: number): number {
+  if (tokens === 0 && (raw === 0 || raw === null || raw === undefined)) return 0;
+  if (typeof raw === 'number' && Number.isInteger(raw) && raw >= 1) return raw;
+  throw new Error(`block_size is ${describe(raw)}, not a whole number of at least 1`);
+}
+
+function parentOf(raw: unknown): HashWords | undefined {
+  if (raw === null || raw === undefined || raw === '') return undefined;
+  return raw instanceof Uint8Array && raw.length === 0 ? undefined : hashWords([raw]);
+}
+
+/** Without a name its number keeps the blocks of an adapter apart from those of the model. */
+function adapterOf({
+  lora_name: name,
+  lora_id: id,
+}: Readonly<Record<string, unknown>>): string | undefined {
+  if (typeof name === 'string' && name !== '') return name;
+  const isNumber = typeof id === 'number' || typeof id === 'bigint';
+  return isNumber && Number(id) !== 0 ? `lora_id ${id}` : undefined;
+}
+
+/** SGLang has the salt in a field of its own, or in its metadata; vLLM in the extra keys. */
+function saltOf({ cache_salt: salt, metadata }: Readonly<Record<string, unknown>>): string {
+  if (typeof salt === 'string') return salt;
+  const nested: unknown = isRecord(metadata) ? metadata['cache_salt'] : undefined;
+  return typeof nested === 'string' ? nested : '';
+}
+
+/** The salt is in the key of a prompt's first block, and with that in the keys of all others. */
+function withSalt(extras: readonly string[], first: boolean, salt: string): readonly string[] {
+  if (salt === '' || !first || (extras[0] ?? '') !== '') return extras;
+  return [extraText([salt], undefined), ...extras.slice(1)];
+}
+
+/** SGLang's name for the component that holds the whole prefix. */
+const SGLANG_WHOLE = 'full';
+
+function groupKindOf({
+  kv_cache_spec_kind: kind,
+  component_type: component,
+}: Readonly<Record<string, unknown>>): string | undefined {
+  if (typeof kind === 'string' && kind !== '') return kind;
+  if (typeof component !== 'string' || component === '') return undefined;
+  return component.toLowerCase() === SGLANG_WHOLE ? 'full_attention' : component.toLowerCase();
 }
 
 /** None where they are not plain ids: some speculative engines send pairs, which no prompt has. */
@@ -177,10 +220,12 @@ function listOf(value: unknown, what: string): readonly unknown[] {
   throw new Error(`${what}: expected a list, got ${describe(value)}`);
 }
 
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !(value instanceof Uint8Array);
+}
+
 function record(value: unknown, what: string): Readonly<Record<string, unknown>> {
-  if (typeof value === 'object' && value !== null && !(value instanceof Uint8Array)) {
-    return value as Readonly<Record<string, unknown>>;
-  }
+  if (isRecord(value)) return value;
   throw new Error(`${what} is ${describe(value)}, not an array or a map`);
 }
 

@@ -2,6 +2,8 @@ import type { DataSourceHost } from '../../framework/plugin.ts';
 import { CacheView } from './cache-view.ts';
 import { DroppedBatch, type DropReason } from './check-structure.ts';
 import type { EventAddress } from './event-address.ts';
+import type { EventCounts } from './event-counts.ts';
+import type { UnusableReason } from './event-health.ts';
 import { EventStream } from './event-stream.ts';
 import { type KvEventClient, openKvEvents } from './kv-event-client.ts';
 import type { PrecisePrefixConfig } from './precise-config.ts';
@@ -18,6 +20,7 @@ export interface EventsShared {
   readonly adapters: Set<string>;
   readonly room: BlockRoom;
   readonly replaySlots: ReplaySlots;
+  readonly total: EventCounts;
 }
 
 interface EndpointEventsObserver {
@@ -25,12 +28,20 @@ interface EndpointEventsObserver {
   onCacheEmptied(): void;
   /** A message is dropped; `first`: the first one for this reason. */
   onDropped(error: DroppedBatch, first: boolean): void;
+  /** Its events cannot be used: the first time for this reason. */
+  onUnusable(reason: UnusableReason): void;
   onSocketFailed(address: string, reason: string): void;
 }
 
+/** A socket's failures, by the reference's names of what failed. */
+type SocketOperation = 'connect' | 'replay-connect';
+
 /** The KV events of one endpoint, from its sockets to what is known of its cache. */
 export class EndpointEvents {
-  readonly stats: StreamStats = new StreamStats();
+  readonly stats: StreamStats;
+  readonly socketFailures: Record<SocketOperation, number> = { connect: 0, 'replay-connect': 0 };
+  /** Where its events come from; undefined where the publisher connects to the picker. */
+  readonly address: EventAddress | undefined;
   readonly view: CacheView;
   /** The prompts sent there lately, whose events may not have arrived yet. */
   readonly recent: RecentBlocks;
@@ -38,6 +49,8 @@ export class EndpointEvents {
   readonly #client: KvEventClient | undefined;
   readonly #observer: EndpointEventsObserver;
   readonly #dropReasons = new Set<DropReason>();
+  readonly #problems = new Set<UnusableReason>();
+  #connections = 0;
   /** The model that the topic of its events names; undefined where it names none. */
   model: string | undefined;
   #restarts = 0;
@@ -48,9 +61,11 @@ export class EndpointEvents {
     address: EventAddress | undefined,
     observer: EndpointEventsObserver,
   ) {
-    const { config, host, chain, adapters, room, replaySlots } = shared;
-    const { clock, network } = host.runtime;
+    const { config, host, chain, adapters, room, replaySlots, total } = shared;
+    const { clock } = host.runtime;
     this.#observer = observer;
+    this.address = address;
+    this.stats = new StreamStats(total);
     this.recent = new RecentBlocks(config.speculativeMs);
     this.view = new CacheView({
       chain,
@@ -72,25 +87,42 @@ export class EndpointEvents {
         reset: (complete) => this.#reset(complete),
       },
     });
-    this.#client =
-      address &&
-      openKvEvents({
-        network,
-        address: address.events,
-        replayAddress: address.replay,
-        curve: config.curve,
-        topic: config.topicFilter ?? '',
-        onConnected: () => this.#stream.connected(),
-        onEvents: (topic, sequence, payload) => this.receive(topic, sequence, payload),
-        onReplayed: (sequence, payload) => this.#stream.replayed(sequence, payload),
-        onReplayEnd: () => this.#stream.replayEnded(),
-        onFailed: (from, reason) => observer.onSocketFailed(from, reason),
-      });
+    this.#client = address && this.#connect(shared, address);
+  }
+
+  #connect({ config, host }: EventsShared, address: EventAddress): KvEventClient {
+    return openKvEvents({
+      network: host.runtime.network,
+      address: address.events,
+      replayAddress: address.replay,
+      curve: config.curve,
+      topic: config.topicFilter ?? '',
+      onConnected: () => {
+        this.#connections += 1;
+        this.stats.reconnections = this.#connections - 1;
+        this.#stream.connected();
+      },
+      onEvents: (topic, sequence, payload) => this.receive(topic, sequence, payload),
+      onReplayed: (sequence, payload) => this.#stream.replayed(sequence, payload),
+      onReplayEnd: () => this.#stream.replayEnded(),
+      onFailed: (from, reason) => {
+        this.socketFailures[from === address.replay ? 'replay-connect' : 'connect'] += 1;
+        this.#observer.onSocketFailed(from, reason);
+      },
+    });
   }
 
   receive(topic: string, sequence: number, payload: Uint8Array): void {
     if (topic.length <= TOPIC_CHARS_MAX) this.model = modelIn(topic) ?? this.model;
+    this.stats.messages += 1;
     this.#stream.message(sequence, payload);
+  }
+
+  /** A request whose prompt fills at least a block has ended here. */
+  requestEnded(): void {
+    if (this.stats.messages > 0 || this.stats.batches > 0) return;
+    this.stats.health.silentRequest();
+    this.#reportProblem();
   }
 
   close(): void {
@@ -102,6 +134,7 @@ export class EndpointEvents {
   #apply(payload: Uint8Array): boolean {
     try {
       this.view.apply(payload);
+      this.#reportProblem();
       return true;
     } catch (error) {
       if (!(error instanceof DroppedBatch)) throw error;
@@ -113,9 +146,17 @@ export class EndpointEvents {
     }
   }
 
+  #reportProblem(): void {
+    const { problem } = this.stats.health;
+    if (problem === undefined || this.#problems.has(problem)) return;
+    this.#problems.add(problem);
+    this.#observer.onUnusable(problem);
+  }
+
   #reset(complete: boolean): void {
     this.view.reset(complete ? 'complete' : 'partial');
     if (this.stats.restarts === this.#restarts) return;
+    this.stats.health.restart();
     this.#restarts = this.stats.restarts;
     this.#cacheEmptied();
   }
@@ -129,8 +170,10 @@ export class EndpointEvents {
 /** A longer topic names no model: an engine could keep megabytes in it. */
 const TOPIC_CHARS_MAX = 1024;
 
-/** Reads `kv@<pod>@<model>`; any other topic names no model. */
+/** Reads `kv@<pod>@<model>`, where the model may have an `@`; another topic names no model. */
 function modelIn(topic: string): string | undefined {
-  const [, , model] = topic.split('@');
-  return topic.startsWith('kv@') && model !== undefined && model !== '' ? model : undefined;
+  if (!topic.startsWith('kv@')) return undefined;
+  const behindPod = topic.indexOf('@', 'kv@'.length);
+  const model = behindPod < 0 ? '' : topic.slice(behindPod + 1);
+  return model === '' ? undefined : model;
 }

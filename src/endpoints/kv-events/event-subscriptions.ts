@@ -3,8 +3,10 @@ import type { DataSourceHost, EndpointWriter } from '../../framework/plugin.ts';
 import type { MessageSocket } from '../../framework/runtime.ts';
 import { EndpointEvents, type EventsShared } from './endpoint-events.ts';
 import { eventAddress } from './event-address.ts';
+import { EventCounts } from './event-counts.ts';
 import { type EventTroubles, eventTroublesOf } from './event-troubles.ts';
 import { readEvents } from './kv-event-client.ts';
+import { PodNames, podIn } from './pod-names.ts';
 import type { PrecisePrefixConfig } from './precise-config.ts';
 import { REPLAYS_AT_ONCE, ReplaySlots } from './replay.ts';
 import { TokenChain } from './token-chain.ts';
@@ -16,11 +18,15 @@ const TOPIC_FILTER = 'kv@';
 export class EventSubscriptions {
   readonly chain: TokenChain;
   readonly adapters: Set<string> = new Set();
+  readonly total: EventCounts = new EventCounts();
+  /** The address where publishers connect; undefined where the picker connects to them. */
+  readonly bindAddress: string | undefined;
+  bindFailures = 0;
   readonly #shared: EventsShared;
   readonly #onCacheEmptied: (endpoint: Endpoint) => void;
   readonly #pool: EndpointWriter;
   readonly #bySlot: (EndpointEvents | undefined)[] = [];
-  readonly #byAddress = new Map<string, EndpointEvents>();
+  readonly #byPod = new PodNames<EndpointEvents>((pod) => this.#troubles.onUnknownPod(pod));
   readonly #bound: MessageSocket | undefined;
 
   constructor(
@@ -28,7 +34,7 @@ export class EventSubscriptions {
     host: DataSourceHost,
     onCacheEmptied: (endpoint: Endpoint) => void,
   ) {
-    const { network, secret = 0 } = host.runtime;
+    const { secret = 0 } = host.runtime;
     this.#onCacheEmptied = onCacheEmptied;
     this.chain = new TokenChain(secret);
     this.#pool = host.pool;
@@ -39,22 +45,29 @@ export class EventSubscriptions {
       adapters: this.adapters,
       room: { left: config.blocksMax },
       replaySlots: new ReplaySlots(REPLAYS_AT_ONCE),
+      total: this.total,
     };
-    this.#bound =
-      config.bindAddress === undefined
-        ? undefined
-        : network.openMessages?.({
-            kind: 'subscriber',
-            address: config.bindAddress,
-            bind: true,
-            curve: config.curve,
-            topic: config.topicFilter ?? TOPIC_FILTER,
-            onFailed: (reason) => this.#troubles.onSocketFailed(config.bindAddress ?? '', reason),
-            onMessage: (frames) =>
-              readEvents(frames, (topic, sequence, payload) =>
-                this.#byAddress.get(podIn(topic))?.receive(topic, sequence, payload),
-              ),
-          });
+    this.bindAddress = config.bindAddress;
+    this.#bound = config.bindAddress === undefined ? undefined : this.#bind(config.bindAddress);
+  }
+
+  #bind(address: string): MessageSocket | undefined {
+    const { config, host } = this.#shared;
+    return host.runtime.network.openMessages?.({
+      kind: 'subscriber',
+      address,
+      bind: true,
+      curve: config.curve,
+      topic: config.topicFilter ?? TOPIC_FILTER,
+      onFailed: (reason) => {
+        this.bindFailures += 1;
+        this.#troubles.onSocketFailed(address, reason);
+      },
+      onMessage: (frames) =>
+        readEvents(frames, (topic, sequence, payload) =>
+          this.#byPod.find(podIn(topic))?.receive(topic, sequence, payload),
+        ),
+    });
   }
 
   /** Looked up each time: who observes them may come later than this. */
@@ -83,10 +96,11 @@ export class EventSubscriptions {
     const events = new EndpointEvents(this.#shared, address, {
       onCacheEmptied: () => this.#onCacheEmptied(endpoint),
       onDropped: (error, first) => this.#troubles.onDropped(endpoint, error, first),
+      onUnusable: (reason) => this.#troubles.onUnusable(endpoint, reason),
       onSocketFailed: (from, reason) => this.#troubles.onSocketFailed(from, reason),
     });
     this.#bySlot[endpoint.slot] = events;
-    this.#byAddress.set(endpoint.address, events);
+    this.#byPod.add(endpoint, events);
   }
 
   remove({ slot }: Endpoint): void {
@@ -94,20 +108,13 @@ export class EventSubscriptions {
     if (events === undefined) return;
     events.close();
     this.#bySlot[slot] = undefined;
-    for (const [address, its] of this.#byAddress) {
-      if (its === events) this.#byAddress.delete(address);
-    }
+    this.#byPod.remove(events);
   }
 
   close(): void {
     this.#bound?.close();
     for (const events of this.#bySlot) events?.close();
     this.#bySlot.length = 0;
-    this.#byAddress.clear();
+    this.#byPod.clear();
   }
-}
-
-/** The pod, as `ip:port`, of a topic `kv@<pod>@<model>`. */
-function podIn(topic: string): string {
-  return topic.split('@')[1] ?? '';
 }

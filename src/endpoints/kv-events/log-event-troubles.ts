@@ -1,5 +1,6 @@
 import type { EndpointWriter } from '../../framework/plugin.ts';
 import type { Log } from '../../runtime/log.ts';
+import { UNUSABLE_ADVICE } from './event-health.ts';
 import { observeEventTroubles } from './event-troubles.ts';
 
 interface EventTroubleCounts {
@@ -22,6 +23,18 @@ export function logEventTroubles(
       log.warn(
         { endpoint: id, address, reason, message },
         'a message of KV events from an endpoint is dropped; what its cache holds is estimated',
+      );
+    },
+    onUnusable({ id, address }, reason) {
+      log.warn(
+        { endpoint: id, address, reason, message: UNUSABLE_ADVICE[reason] },
+        'the KV events of an endpoint cannot be used; what its cache holds is estimated',
+      );
+    },
+    onUnknownPod(pod) {
+      log.warn(
+        { pod },
+        'KV events name a pod that is no endpoint of the pool: the topic must be kv@<ip>:<port>@<model>',
       );
     },
     onSocketFailed(address, reason) {

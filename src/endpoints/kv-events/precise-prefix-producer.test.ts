@@ -1,102 +1,12 @@
-import { encode } from '@msgpack/msgpack';
 import { describe, expect, it } from 'vitest';
-import { makeContext, makeEndpoint, makeRequest, makeRouted } from '../../../test/makers.ts';
-import type { Endpoint } from '../../framework/endpoint.ts';
-import { LORA, type PrefixMatch, prefixMatchKey } from '../../framework/keys.ts';
-import type { InferenceRequest } from '../../framework/request.ts';
-import type { HttpResponse, MessageSocket, MessageSocketOptions } from '../../framework/runtime.ts';
-import { seededRandom } from '../../runtime/seeded-random.ts';
-import { SimulatedClock } from '../../runtime/simulated-clock.ts';
-import { PrecisePrefixIndex, precisePrefixProducer } from './precise-prefix-producer.ts';
-
-const NAME = 'precise-prefix-cache-producer';
-
-interface Socket extends MessageSocketOptions {
-  readonly sent: (readonly Uint8Array[])[];
-  closed: boolean;
-}
-
-function sequenceBytes(sequence: number): Uint8Array {
-  const bytes = new Uint8Array(8);
-  new DataView(bytes.buffer).setBigUint64(0, BigInt(sequence));
-  return bytes;
-}
-
-/** A stored chain of blocks of `blockTokens` tokens under hashes that count from `hash`. */
-function stored(
-  tokenIds: readonly number[],
-  { hash = 1, blockTokens = 4, lora = null as string | null } = {},
-): unknown {
-  const hashes = Array.from({ length: tokenIds.length / blockTokens }, (_, at) => hash + at);
-  return ['BlockStored', hashes, null, tokenIds, blockTokens, null, 'GPU', lora];
-}
-
-function setUp(parameters: unknown = {}, answer?: (url: URL) => HttpResponse) {
-  const clock = new SimulatedClock();
-  const sockets: Socket[] = [];
-  const asked: string[] = [];
-  const pool: Endpoint[] = [];
-  const openMessages = (options: MessageSocketOptions): MessageSocket => {
-    const socket: Socket = { ...options, sent: [], closed: false };
-    sockets.push(socket);
-    return { send: (frames) => void socket.sent.push(frames), close: () => (socket.closed = true) };
-  };
-  const index = precisePrefixProducer.start(precisePrefixProducer.config.parse(parameters), {
-    name: NAME,
-    pool: { snapshot: () => pool, observe: () => undefined, set: () => undefined },
-    runtime: {
-      clock,
-      random: seededRandom(1),
-      network: {
-        get: () => Promise.reject(new Error('not asked')),
-        openMessages,
-        ...(answer && {
-          post: (url: URL) => {
-            asked.push(url.href);
-            return Promise.resolve(answer(url));
-          },
-        }),
-      },
-    },
-  });
-  if (!(index instanceof PrecisePrefixIndex)) throw new Error('started something else');
-  const add = (name: string, fields: Parameters<typeof makeEndpoint>[1] = {}): Endpoint => {
-    const endpoint = makeEndpoint(name, { slot: pool.length, ...fields });
-    pool.push(endpoint);
-    index.onEndpointAdded(endpoint);
-    return endpoint;
-  };
-  /** From one publisher, numbered from 0. */
-  const publisher = (address: string, topic = 'kv@pod@m') => {
-    let sequence = 0;
-    return (...events: readonly unknown[]): void => {
-      const socket = sockets.find((each) => each.address === address && !each.closed);
-      const frames = [
-        new TextEncoder().encode(topic),
-        sequenceBytes(sequence),
-        encode([sequence, events, 0]),
-      ];
-      sequence += 1;
-      socket?.onMessage(frames);
-    };
-  };
-  const match = (request: InferenceRequest): PrefixMatch => {
-    const fact = index.facts.find(({ key }) => key.name === prefixMatchKey(NAME).name);
-    return fact?.compute(pool, makeContext({ request, now: clock.now() })) as PrefixMatch;
-  };
-  const request = (body: unknown, fields: Partial<InferenceRequest> = {}) => {
-    const made = makeRequest(fields);
-    let ready = false;
-    const bytes = new TextEncoder().encode(JSON.stringify(body));
-    const waits = index.prepare(made, [bytes], () => {
-      ready = true;
-    });
-    return { request: made, waits, isReady: () => ready };
-  };
-  const matchIds = (ids: readonly number[], fields: Partial<InferenceRequest> = {}) =>
-    match(request({ prompt: ids }, fields).request);
-  return { index, clock, sockets, asked, add, publisher, match, request, matchIds };
-}
+import { makeRouted } from '../../../test/makers.ts';
+import {
+  sequenceBytes,
+  startPreciseIndex as setUp,
+  stored,
+} from '../../../test/support/precise-index.ts';
+import { LORA } from '../../framework/keys.ts';
+import { precisePrefixProducer } from './precise-prefix-producer.ts';
 
 const IDS = Array.from({ length: 16 }, (_, at) => 100 + at);
 const UNIT = { tokenProcessorConfig: { blockSizeTokens: 4 } };

@@ -121,6 +121,9 @@ export class PrecisePrefixIndex implements DataSource {
 
   onDone(routed: Routed, at: Millis, outcome: Outcome, usage: Usage | undefined): void {
     this.#approx.onDone(routed, at, outcome, usage);
+    // A prompt without a whole block leaves nothing to publish.
+    const { prompt } = routed.request;
+    if (outcome === 'completed' && prompt.count > 0) this.events(routed.endpoint)?.requestEnded();
   }
 
   stop(): void {

@@ -111,6 +111,11 @@ export class ResidentBlocks {
     if (!wasHeld) this.#byKey.insert(block);
   }
 
+  /** The copies of a block in a tier. */
+  copies(block: number, tier: number): number {
+    return this.#copies[TIERS_MAX * block + tier] as number;
+  }
+
   /** Removes a copy of a block. Returns false where the tier has none. */
   removeCopy(block: number, tier: number): boolean {
     const copies = this.#copies[TIERS_MAX * block + tier] as number;

@@ -1,8 +1,15 @@
+import { EventCounts } from './event-counts.ts';
+import { EventHealth } from './event-health.ts';
+
 /** Counts of one endpoint's event stream since the endpoint was added. */
 export class StreamStats {
+  /** Messages of the publisher, whether they can be read or not, without replayed ones. */
+  messages = 0;
   batches = 0;
   events = 0;
   bytes = 0;
+  /** Connections after the first one. */
+  reconnections = 0;
   /** Batches that came again, or late, after they had been applied. */
   duplicates = 0;
   /** How often batches were missing. */
@@ -19,4 +26,12 @@ export class StreamStats {
   unnamed = 0;
   /** Events of unknown types, and of attention groups that do not keep the whole prefix. */
   skipped = 0;
+  /** Whether its events can be used. */
+  readonly health: EventHealth = new EventHealth();
+  /** Counts of all endpoints together, also of those that have left. */
+  readonly total: EventCounts;
+
+  constructor(total: EventCounts = new EventCounts()) {
+    this.total = total;
+  }
 }

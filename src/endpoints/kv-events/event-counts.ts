@@ -1,0 +1,45 @@
+/** The kinds of attention of vLLM's cache groups. Others count as `other`: engines name them. */
+const CACHE_KINDS: ReadonlySet<string> = new Set([
+  'full_attention',
+  'mla_attention',
+  'sink_full_attention',
+  'sliding_window',
+  'sliding_window_mla',
+  'chunked_local_attention',
+  'mamba',
+  'swa',
+  'cross_attention',
+]);
+
+/** Events that were left out, by the reference's two labels. */
+export class SkippedEvents {
+  readonly #counts = new Map<string, Map<string, number>>();
+
+  count(kind: string | undefined, reason: string): void {
+    const label = kind === undefined ? 'unknown' : CACHE_KINDS.has(kind) ? kind : 'other';
+    let reasons = this.#counts.get(label);
+    if (reasons === undefined) {
+      reasons = new Map();
+      this.#counts.set(label, reasons);
+    }
+    reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+  }
+
+  *entries(): Iterable<{ cacheKind: string; reason: string; count: number }> {
+    for (const [cacheKind, reasons] of this.#counts) {
+      for (const [reason, count] of reasons) yield { cacheKind, reason, count };
+    }
+  }
+}
+
+/** Counts over all endpoints, also those that have left. The meanings are the reference's. */
+export class EventCounts {
+  /** Copies of blocks that were added to the index and removed from it. */
+  admissions = 0;
+  evictions = 0;
+  /** Hashes in removals: of blocks with another copy in the tier, and all others. */
+  removalsSuppressed = 0;
+  removalsForwarded = 0;
+  readonly storesSkipped: SkippedEvents = new SkippedEvents();
+  readonly removalsSkipped: SkippedEvents = new SkippedEvents();
+}
