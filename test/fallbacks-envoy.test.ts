@@ -6,12 +6,12 @@ import { loadConfig } from '../src/config/load.ts';
 import type { PickerPlan } from '../src/picker/plan/picker-plan.ts';
 import { stubOptions } from '../stub-server/options/stub-options.ts';
 import { type StubPool, startStubPool } from '../stub-server/pool.ts';
+import { setKnownEndpoints } from './support/known-endpoints.ts';
 
 /** deploy/envoy-fallbacks.yaml with three servers, of which one fails. */
 
 const binary = await envoyBinary();
 const SERVERS = 3;
-const ENDPOINTS = ['load_assignment', 'endpoints', 0, 'lb_endpoints'];
 
 /** Every server is the first choice of each third request. */
 const planWith = (ejection: boolean): PickerPlan =>
@@ -42,14 +42,7 @@ describe.skipIf(binary === undefined)('Envoy with fallbacks', () => {
 
   async function start(ejection: boolean): Promise<void> {
     const endpoints = pool.endpoints.map(({ address }) => address);
-    const edit = (document: Document): void => {
-      const lbEndpoints = endpoints.map((text) => {
-        const [address, port] = text.split(':');
-        return { endpoint: { address: { socket_address: { address, port_value: Number(port) } } } };
-      });
-      const cluster = ['static_resources', 'clusters', 0, ...ENDPOINTS];
-      document.setIn(cluster, document.createNode(lbEndpoints));
-    };
+    const edit = (document: Document): void => setKnownEndpoints(document, endpoints);
     const serve = { plan: planWith(ejection) };
     stack = await startStack(binary ?? '', { envoy: 'envoy-fallbacks', endpoints, serve, edit });
   }

@@ -1,4 +1,6 @@
+import { join } from 'node:path';
 import type { Fault } from '../../stub-server/faults/fault.ts';
+import { setKnownEndpoints } from '../support/known-endpoints.ts';
 import {
   addressesOf,
   type DrillReport,
@@ -14,6 +16,7 @@ import {
   startServers,
 } from './support.ts';
 
+const CONFIG = join(import.meta.dirname, '../../deploy/examples/fallbacks.yaml');
 const SERVERS = 8;
 /** Half a second: requests are under way at all servers. */
 const TOKENS = 60;
@@ -49,11 +52,16 @@ export const lasting =
     await sleep(FAULT_MS);
   };
 
-/** Some of eight servers fail under load and recover. */
+/** Some of eight servers fail under load and recover. Envoy has fallbacks, as shipped. */
 export async function faultDrill(report: DrillReport, drill: FaultDrill): Promise<void> {
   const servers = await startServers(SERVERS, 1);
-  const picker = await startPicker(['--endpoints', addressesOf(servers)]);
-  const gateway = await startGateway({ pickers: [picker.extProcPort] });
+  const addresses = addressesOf(servers);
+  const picker = await startPicker(['--endpoints', addresses, '--config', CONFIG]);
+  const gateway = await startGateway({
+    wiring: 'envoy-fallbacks',
+    pickers: [picker.extProcPort],
+    edit: (document) => setKnownEndpoints(document, addresses.split(',')),
+  });
   const load = startLoad({
     url: gateway.url,
     perSecond: PER_SECOND,
@@ -62,9 +70,9 @@ export async function faultDrill(report: DrillReport, drill: FaultDrill): Promis
   });
   try {
     await sleep(BEFORE_MS);
-    const addresses = mostUsed(load.sent, drill.count);
-    report.note(addresses.map(([address, answers]) => `${address}: ${answers} answers`).join(', '));
-    const failing = addresses.map(([address]) => address);
+    const used = mostUsed(load.sent, drill.count);
+    report.note(used.map(([address, answers]) => `${address}: ${answers} answers`).join(', '));
+    const failing = used.map(([address]) => address);
     const faultAt = performance.now();
     const set = switchOf(failing);
     await drill.during(set);

@@ -12,7 +12,7 @@ export interface EjectionPlan {
   /** The first ejection lasts so long; each that soon follows twice as long, up to the maximum. */
   readonly backoffMs: Millis;
   readonly backoffMaxMs: Millis;
-  /** So many requests, one after another, must succeed before the endpoint is back. */
+  /** So many requests must succeed before the endpoint is back; more where only a part failed. */
   readonly trials: number;
 }
 

@@ -172,6 +172,14 @@ describe('an endpoint that fails', () => {
     },
   );
 
+  it('[V130] does not come back by chance while it fails 30 % of its requests', () => {
+    const bed = new Bed();
+    bed.run(5000);
+    bed.set(3, 'fails-30-percent');
+    bed.run(300_000);
+    expect(bed.changes.filter((change) => change.endsWith('back')).length).toBeLessThanOrEqual(1);
+  });
+
   it('[V131] is not ejected where all fail alike: then the requests are to blame', () => {
     const bed = new Bed();
     for (let at = 0; at < SERVERS; at++) bed.set(at, 'fails-30-percent');

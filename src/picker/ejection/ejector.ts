@@ -35,7 +35,7 @@ const SHARE_PRIOR = 0.01;
 const SILENT_TRIAL_MS = 30_000;
 
 /**
- * Takes endpoints that fail out of the candidates, and lets single requests try them again. It
+ * Takes endpoints that fail out of the candidates, and lets few requests try them again. It
  * learns from the requests alone and reads the time of the decision, so that a capture, which has
  * both, gives the same candidates again. All endpoints that could serve a request are never out.
  */
@@ -173,8 +173,8 @@ export class Ejector implements EndpointObserver {
     if (health.ejected === undefined || this.#plan === undefined) return;
     // What was slow, and answers after all, works.
     if (health.ejected.reason === 'first-token-stall') health.comeBack(at);
-    else if (health.trial !== routed) return;
-    else if (health.trialPassed(at, this.#plan) === 'ejected') return;
+    else if (!health.trials.has(routed)) return;
+    else if (health.trialPassed(routed, at, this.#plan) === 'ejected') return;
     this.#out.delete(health.endpoint.slot);
     this.#options.onChange?.({ endpoint: health.endpoint, ejected: undefined });
   }
@@ -191,7 +191,7 @@ export class Ejector implements EndpointObserver {
     health.share.add(true, at);
     health.consecutiveFailures += 1;
     if (health.ejected !== undefined) {
-      if (health.trial === routed) this.#eject(health, 'trial-failed', at);
+      if (health.trials.has(routed)) this.#eject(health, 'trial-failed', at);
       return;
     }
     const found = this.#reasonFor(health, at, plan);

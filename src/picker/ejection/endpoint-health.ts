@@ -11,6 +11,9 @@ const PROBATION_MS = 15_000;
 /** Time between offers of a trial that no request takes, because filters leave the endpoint out. */
 const OFFER_INTERVAL_MS = 100;
 const DOUBLINGS_MAX = 10;
+/** An endpoint that still fails as often as before passes all its trials less often than this. */
+const CHANCE_OF_PASSING = 0.01;
+const TRIALS_MAX = 16;
 
 /** What is known of one endpoint from the requests sent to it. */
 export class EndpointHealth {
@@ -22,8 +25,10 @@ export class EndpointHealth {
   progressAt: Millis = Number.NEGATIVE_INFINITY;
   consecutiveFailures = 0;
   ejected: Ejected | undefined;
-  #trial: Routed | undefined;
+  readonly #trials: Set<Routed> = new Set();
   #trialsPassed = 0;
+  /** The share of its requests that failed when it was ejected. */
+  #failedShare = 0;
   #offeredAt: Millis = Number.NEGATIVE_INFINITY;
   #backAt: Millis = Number.NEGATIVE_INFINITY;
   #ejections = 0;
@@ -43,16 +48,19 @@ export class EndpointHealth {
     const doubled = backoffMs * 2 ** Math.min(DOUBLINGS_MAX, this.#ejections);
     this.#ejections += 1;
     const since = this.ejected?.since ?? at;
-    const from = this.#trial?.at ?? at;
+    const from = lastOf(this.#trials)?.at ?? at;
+    const all = this.share.all(at);
+    if (this.ejected === undefined) this.#failedShare = all > 0 ? this.share.failed(at) / all : 0;
     this.ejected = { reason, since, until: from + Math.min(backoffMaxMs, doubled) };
-    this.#trial = undefined;
+    this.#trials.clear();
     this.#trialsPassed = 0;
   }
 
-  /** Whether the next request should try whether it works again. */
+  /** Whether the next request should try whether it works again: one, then more with each success. */
   offersTrial(at: Millis): boolean {
     const { ejected } = this;
-    if (ejected === undefined || this.#trial !== undefined || at < ejected.until) return false;
+    if (ejected === undefined || at < ejected.until) return false;
+    if (this.#trials.size > this.#trialsPassed) return false;
     if (at - this.#offeredAt < OFFER_INTERVAL_MS && this.#offeredAt > ejected.until) return false;
     this.#offeredAt = at;
     return true;
@@ -60,36 +68,44 @@ export class EndpointHealth {
 
   /** A request is sent to it while it is ejected. */
   tryWith(routed: Routed, at: Millis): void {
-    if (this.ejected !== undefined && at >= this.ejected.until) this.#trial ??= routed;
-  }
-
-  /** The request that tries whether it works again. */
-  get trial(): Routed | undefined {
-    return this.#trial;
-  }
-
-  /** The trial has passed; `back` after enough of them. */
-  trialPassed(at: Millis, { trials }: EjectionPlan): 'back' | 'ejected' {
-    this.#trial = undefined;
+    if (this.ejected === undefined || at < this.ejected.until) return;
+    if (this.#trials.size > this.#trialsPassed) return;
+    this.#trials.add(routed);
     this.#offeredAt = Number.NEGATIVE_INFINITY;
+  }
+
+  /** The requests that try whether it works again. */
+  get trials(): ReadonlySet<Routed> {
+    return this.#trials;
+  }
+
+  /** A trial has passed; `back` after enough of them: more where only part of its requests failed. */
+  trialPassed(routed: Routed, at: Millis, { trials }: EjectionPlan): 'back' | 'ejected' {
+    this.#trials.delete(routed);
     this.#trialsPassed += 1;
-    if (this.#trialsPassed < trials) return 'ejected';
+    const revealing = Math.log(CHANCE_OF_PASSING) / Math.log(1 - this.#failedShare);
+    if (this.#trialsPassed < Math.max(trials, Math.min(TRIALS_MAX, revealing))) return 'ejected';
     this.comeBack(at);
     return 'back';
   }
 
   /** The trial's end says nothing, such as a client that left. */
   trialEnded(routed: Routed): void {
-    if (this.#trial !== routed) return;
-    this.#trial = undefined;
-    this.#offeredAt = Number.NEGATIVE_INFINITY;
+    if (this.#trials.delete(routed)) this.#offeredAt = Number.NEGATIVE_INFINITY;
   }
 
   comeBack(at: Millis): void {
     this.ejected = undefined;
-    this.#trial = undefined;
+    this.#trials.clear();
     this.#backAt = at;
     this.consecutiveFailures = 0;
     this.share.clear();
   }
+}
+
+/** The newest of a set. */
+function lastOf<T>(all: ReadonlySet<T>): T | undefined {
+  let last: T | undefined;
+  for (const each of all) last = each;
+  return last;
 }

@@ -42,16 +42,17 @@ export function isStalled(
   return silentMs >= (isPatient ? Math.max(PATIENT_MS, boundMs) : boundMs);
 }
 
-/** Whether the trial of an ejected endpoint has no first token after what it may take. */
+/** Whether a trial of an ejected endpoint has no first token after what it may take. */
 export function isTrialStalled(
-  { awaiting, trial }: EndpointHealth,
+  { awaiting, trials }: EndpointHealth,
   at: Millis,
   plan: EjectionPlan,
 ): boolean {
-  const expectedMs = trial && awaiting.get(trial);
-  return (
-    trial !== undefined && expectedMs !== undefined && at - trial.at >= boundOf(expectedMs, plan)
-  );
+  for (const trial of trials) {
+    const expectedMs = awaiting.get(trial);
+    if (expectedMs !== undefined && at - trial.at >= boundOf(expectedMs, plan)) return true;
+  }
+  return false;
 }
 
 function boundOf(expectedMs: Millis, { firstTokenStallMs }: EjectionPlan): Millis {
