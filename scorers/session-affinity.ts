@@ -3,6 +3,7 @@ import {
   sessionAffinityConfig,
   sessionBindingOf,
   sessionHeaders,
+  sessionNeeds,
 } from '../src/plugins/parameters/session-affinity.ts';
 
 /**
@@ -13,6 +14,7 @@ import {
 export const sessionAffinity: ScorerDefinition = defineScorer({
   type: 'session-affinity-scorer',
   config: sessionAffinityConfig,
+  needs: sessionNeeds,
   headers: sessionHeaders,
   create(config, runtime) {
     const binding = sessionBindingOf(config, runtime);

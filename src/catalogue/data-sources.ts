@@ -6,9 +6,11 @@ import { tokenizer, tokenProducer } from '../endpoints/tokenize/token-producer.t
 import type { DataSourceDefinition } from '../framework/plugin.ts';
 import { latencySloAdmitter } from '../plugins/admitters/latency-slo.ts';
 import { probabilisticAdmitter } from '../plugins/admitters/probabilistic.ts';
+import { agentIdentity } from '../plugins/producers/agent-identity.ts';
 import { approxPrefixProducer } from '../plugins/producers/approx-prefix-producer.ts';
 import { assignmentInformer } from '../plugins/producers/assignment-informer.ts';
 import { servedVerifier } from '../plugins/producers/served-verifier.ts';
+import { sessionIdProducer } from '../plugins/producers/session-id.ts';
 
 /** Every data source: what learns from outside or from requests, and what controls requests. */
 export const dataSources: readonly DataSourceDefinition[] = [
@@ -23,4 +25,6 @@ export const dataSources: readonly DataSourceDefinition[] = [
   assignmentInformer,
   latencySloAdmitter,
   probabilisticAdmitter,
+  agentIdentity,
+  sessionIdProducer,
 ];

@@ -22,6 +22,7 @@ const PARAMETERS: Readonly<Record<string, readonly string[]>> = {
   'role-minimum-filter': ['{minReady: {decode: 1}}'],
   'utilization-filter': ['{conditions: [{metric: waiting-queue, maxValue: 20}]}'],
   'utilization-detector': ['{}', '{metricsStalenessThreshold: 1m30s}'],
+  'session-id-producer': ['{headerName: x-chat}', '{cookieName: chat}'],
   'k8s-notification-source': ['{group: apps, version: v1, kind: Deployment}'],
   'metrics-data-source': ['{}', '{interval: 1s}'],
   'core-metrics-extractor': ['{}', '{engineConfigs: [{name: mine, queuedRequestsSpec: waiting}]}'],

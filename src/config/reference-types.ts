@@ -101,7 +101,6 @@ export function isWithoutEffect(type: string): boolean {
 
 /** Types that are refused. They are listed so that the error is not a guess at a misspelt name. */
 export const UNSUPPORTED_TYPES: ReadonlySet<string> = new Set([
-  'agent-identity',
   'burst-prefix-cache-producer',
   'dcgm-data-source',
   'dcgm-extractor',
@@ -123,7 +122,6 @@ export const UNSUPPORTED_TYPES: ReadonlySet<string> = new Set([
   'priority-then-time-eviction-order-policy',
   'program-aware-fairness',
   'request-attribute-reporter',
-  'session-id-producer',
   'sglanghttp-parser',
   'sheddable-eviction-filter',
   'soft-reflective-ceiling-policy',

@@ -154,3 +154,17 @@ export function topologyKey(producer: string = DEFAULT_TOPOLOGY_PRODUCER): Cycle
 export function sharedLevel(a: TopologyPlace, b: TopologyPlace): TopologyLevel | undefined {
   return TOPOLOGY_LEVELS.find((level) => a[level] !== undefined && a[level] === b[level]);
 }
+
+/** A text that a plugin reads from each request, such as its session's id; undefined for none. */
+export function requestAttributeKey(
+  attribute: string,
+  producer = '',
+): CycleKey<string | undefined> {
+  return cycleKey(`request-attribute/${attribute}${producer === '' ? '' : `/${producer}`}`);
+}
+
+/** The id of the agent session that a request belongs to. */
+export const AGENT_IDENTITY: CycleKey<string | undefined> = requestAttributeKey('agent-identity');
+
+/** The reference's name for the session ids of `session-id-producer`. */
+export const SESSION_ID_ATTRIBUTE = 'SessionIDDataKey';

@@ -30,6 +30,8 @@ export interface HeaderUse {
    * profiles; several are separated by commas.
    */
   readonly as: 'id' | 'name';
+  /** In the header `cookie`, the only cookie that it reads. */
+  readonly cookie?: string | undefined;
 }
 
 interface Definition<Config> {

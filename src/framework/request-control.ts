@@ -4,6 +4,11 @@ import type { Decision, SchedulingContext } from './scheduling.ts';
 /** What a data source may do to a request before and after its decision, all of it synchronous. */
 export interface RequestControl {
   /**
+   * The fairness id of a request whose client names none, by its headers; undefined for none. Names
+   * of headers are in lower case.
+   */
+  fairnessId?(headers: ReadonlyMap<string, string>): string | undefined;
+  /**
    * Keeps the endpoints that may serve the request, in their order, before any profile runs. Each
    * source gets the same candidates; those that all of them keep remain. What it throws, but a
    * RoutingError, has no effect.

@@ -1,6 +1,12 @@
 import type { KeyedHash } from '../framework/keyed-hash.ts';
 import { DEFAULT_FLOW, type InferenceRequest } from '../framework/request.ts';
 
+/** The current name first. */
+export const FAIRNESS_HEADERS = [
+  'x-llm-d-inference-fairness-id',
+  'x-gateway-inference-fairness-id',
+] as const;
+
 type HeaderFields = Pick<InferenceRequest, 'objective' | 'fairnessId' | 'ttftSloMs' | 'tpotSloMs'>;
 
 /** Current header names win over older ones. `hash` shortens long values: clients choose them. */
@@ -14,8 +20,7 @@ export function readHeaderFields(
   };
   return {
     objective: first('x-llm-d-inference-objective', 'x-gateway-inference-objective'),
-    fairnessId:
-      first('x-llm-d-inference-fairness-id', 'x-gateway-inference-fairness-id') ?? DEFAULT_FLOW,
+    fairnessId: first(...FAIRNESS_HEADERS) ?? DEFAULT_FLOW,
     ttftSloMs: positive(first('x-llm-d-slo-ttft-ms', 'x-slo-ttft-ms')),
     tpotSloMs: positive(first('x-llm-d-slo-tpot-ms', 'x-slo-tpot-ms')),
   };

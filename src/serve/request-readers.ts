@@ -6,9 +6,12 @@ import { countBy } from '../journal/metrics/refusal-metrics.ts';
 import { CONTROL_FIELDS } from '../openai/control-fields.ts';
 import { CONTROL_HEADERS, withoutControls } from '../openai/control-headers.ts';
 import { createOpenBody, headerOnlyRequest } from '../openai/open-body.ts';
+import { requestIdentity } from '../openai/request-identity.ts';
+import type { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { ServeOptions } from './serve-options.ts';
 
 interface ReaderParts {
+  readonly picker: EndpointPicker;
   readonly rules: RequestRules;
   readonly secret: HashSecret;
   readonly registry: Registry;
@@ -17,18 +20,24 @@ interface ReaderParts {
 /** How the requests of a listener are read. */
 export function requestReaders(
   { bodyBytesMax, trustClientControls = false, observe = false }: ServeOptions,
-  { rules, secret, registry }: ReaderParts,
+  { picker, rules, secret, registry }: ReaderParts,
 ): Pick<SessionOptions, 'openBody' | 'headerOnly'> {
   const hash = new KeyedHash(secret);
   const priorityOf = rules.priorityOf.bind(rules);
   // An observer sees requests after the other picker has rewritten them, and changes none.
   const rewriteOf = observe ? undefined : rules.rewriteOf.bind(rules);
   const onIgnored = trustClientControls || observe ? undefined : ignoredCounter(registry);
+  const identified = requestIdentity({
+    plugins: () => picker.observers(),
+    onFault: (plugin, error) => picker.faults.report(plugin, 'fairnessId', error),
+  });
+  const reading = { bodyBytesMax, hashSeed: secret, priorityOf, rewriteOf, onIgnored };
+  const openBody = createOpenBody(reading);
   return {
-    openBody: createOpenBody({ bodyBytesMax, hashSeed: secret, priorityOf, rewriteOf, onIgnored }),
+    openBody: (head) => openBody(identified(head)),
     headerOnly: (head) => {
       const read = onIgnored === undefined ? head : withoutControls(head, onIgnored);
-      return headerOnlyRequest(read, priorityOf, hash);
+      return headerOnlyRequest(identified(read), priorityOf, hash);
     },
   };
 }

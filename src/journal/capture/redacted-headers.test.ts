@@ -57,4 +57,13 @@ describe('headers in a capture', () => {
     redacted.usePlan(BY_ID);
     expect(redacted.redact(headers)).toEqual({ 'x-session-id': 'north' });
   });
+
+  it('[D56] are hashes of the cookies that plugins read, and nothing of other cookies', () => {
+    const cookie = (name: string): string =>
+      `{type: session-id-producer, name: ${name}, parameters: {cookieName: ${name}}}`;
+    const redacted = headersOf(planOf(`${cookie('sid')}, ${cookie('chat')}, {type: queue-scorer}`));
+    const headers = sent({ cookie: 'token=secret; sid=12345; chat=123' });
+    expect(redacted.redact(headers)).toEqual({ cookie: 'sid=#h(5); chat=#h(3)' });
+    expect(redacted.redact(sent({ cookie: 'token=secret' }))).toEqual({ cookie: '' });
+  });
 });

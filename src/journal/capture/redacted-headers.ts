@@ -29,7 +29,8 @@ export class RedactedHeaders {
     for (const { definition, config } of plans.flatMap(({ plugins }) => plugins)) {
       for (const use of definition.headers?.(config) ?? []) {
         // Names serve plugins that compare names and plugins that look for equal values.
-        if (use.as === 'name' || !uses.has(use.name)) uses.set(use.name, use);
+        const key = `${use.name}\n${use.cookie ?? ''}`;
+        if (use.as === 'name' || !uses.has(key)) uses.set(key, use);
       }
     }
     this.#uses = [...uses.values()];
@@ -50,13 +51,28 @@ export class RedactedHeaders {
   /** Undefined where the request has none of the headers that are read. */
   redact(headers: ReadonlyMap<string, string>): Readonly<Record<string, string>> | undefined {
     let redacted: Record<string, string> | undefined;
-    for (const { name, as } of this.#uses) {
+    for (const { name, as, cookie } of this.#uses) {
       const value = headers.get(name);
       if (value === undefined) continue;
       redacted ??= {};
+      if (cookie !== undefined) {
+        redacted[name] = this.#redactCookie(value, cookie, redacted[name]);
+        continue;
+      }
       redacted[name] = as === 'name' ? this.#redactNames(value) : this.#hashed(value);
     }
     return redacted;
+  }
+
+  /** Adds the hash of one cookie to those in `before`; nothing of the others is kept. */
+  #redactCookie(cookies: string, name: string, before = ''): string {
+    for (const pair of cookies.split(';')) {
+      const equals = pair.indexOf('=');
+      if (equals < 0 || pair.slice(0, equals).trim() !== name) continue;
+      const kept = `${name}=${this.#hashed(pair.slice(equals + 1).trim())}`;
+      return before === '' ? kept : `${before}; ${kept}`;
+    }
+    return before;
   }
 
   #redactNames(value: string): string {

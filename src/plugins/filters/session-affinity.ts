@@ -3,12 +3,14 @@ import {
   sessionAffinityConfig,
   sessionBindingOf,
   sessionHeaders,
+  sessionNeeds,
 } from '../parameters/session-affinity.ts';
 
 /** Keeps only the endpoint that a session is bound to, while it is a candidate. */
 export const sessionAffinityFilter: FilterDefinition = defineFilter({
   type: 'session-affinity-filter',
   config: sessionAffinityConfig,
+  needs: sessionNeeds,
   headers: sessionHeaders,
   create(config, runtime) {
     const binding = sessionBindingOf(config, runtime);

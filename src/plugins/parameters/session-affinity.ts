@@ -1,8 +1,15 @@
 import { z } from 'zod';
 import { KeyedHash } from '../../framework/keyed-hash.ts';
+import { requestAttributeKey } from '../../framework/keys.ts';
 import type { HeaderUse } from '../../framework/plugin.ts';
 import type { Runtime } from '../../framework/runtime.ts';
-import { memoryBinding, type SessionBinding, tokenBinding } from './session-binding.ts';
+import type { CycleKey } from '../../framework/scheduling.ts';
+import {
+  memoryBinding,
+  type SessionBinding,
+  type SessionSource,
+  tokenBinding,
+} from './session-binding.ts';
 
 const headerName = z.string().min(1).toLowerCase();
 
@@ -12,10 +19,22 @@ const token = z.strictObject({
   profileName: z.string().min(1).optional(),
 });
 
+const source: z.ZodType<SessionSource> = z
+  .strictObject({
+    header: headerName.optional(),
+    /** An attribute of the request that another plugin provides. */
+    attribute: z.string().min(1).optional(),
+    producer: z.string().optional(),
+  })
+  .refine(({ header, attribute }) => (header === undefined) !== (attribute === undefined), {
+    path: ['header'],
+    message: 'give exactly one of header and attribute',
+  });
+
 const sessionId = z.strictObject({
-  /** Headers that may carry the session's id; the first one present counts. */
+  /** What may carry the session's id; the first one present counts. */
   sources: z
-    .array(z.strictObject({ header: headerName }))
+    .array(source)
     .min(1)
     .default([{ header: 'x-session-id' }]),
   evictionTtlSeconds: z.number().positive().default(300),
@@ -30,7 +49,7 @@ interface SessionAffinityConfig {
     readonly profileName?: string | undefined;
   };
   readonly sessionIdConfig: {
-    readonly sources: readonly { readonly header: string }[];
+    readonly sources: readonly SessionSource[];
     readonly evictionTtlSeconds: number;
   };
 }
@@ -50,7 +69,20 @@ export function sessionHeaders({
 }: SessionAffinityConfig): readonly HeaderUse[] {
   return strategy === 'encoded_endpoint_header'
     ? [{ name: token.header, as: 'name' }]
-    : sessionIdConfig.sources.map(({ header }) => ({ name: header, as: 'id' }));
+    : sessionIdConfig.sources.flatMap(({ header }) =>
+        header === undefined ? [] : [{ name: header, as: 'id' }],
+      );
+}
+
+/** The attributes of requests that a binding with these parameters reads. */
+export function sessionNeeds({
+  strategy,
+  sessionIdConfig,
+}: SessionAffinityConfig): readonly CycleKey<string | undefined>[] {
+  if (strategy === 'encoded_endpoint_header') return [];
+  return sessionIdConfig.sources.flatMap(({ attribute, producer }) =>
+    attribute === undefined ? [] : [requestAttributeKey(attribute, producer)],
+  );
 }
 
 /** Creates an empty binding with these parameters. */
@@ -62,7 +94,6 @@ export function sessionBindingOf(
     return tokenBinding(config.encodedEndpointHeaderConfig);
   }
   const { sources, evictionTtlSeconds } = config.sessionIdConfig;
-  const headers = sources.map(({ header }) => header);
   const hash = new KeyedHash(secret);
-  return memoryBinding({ headers, ttlMs: 1000 * evictionTtlSeconds, hash });
+  return memoryBinding({ sources, ttlMs: 1000 * evictionTtlSeconds, hash });
 }

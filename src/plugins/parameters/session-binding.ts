@@ -1,6 +1,8 @@
 import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
 import type { KeyedHash } from '../../framework/keyed-hash.ts';
+import { requestAttributeKey } from '../../framework/keys.ts';
 import type { Routed } from '../../framework/observer.ts';
+import type { InferenceRequest } from '../../framework/request.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { Decision, SchedulingContext } from '../../framework/scheduling.ts';
 
@@ -50,9 +52,17 @@ export function encodedId(id: EndpointId): string {
   return btoa(String.fromCharCode(...new TextEncoder().encode(id)));
 }
 
+/** What may carry the id of a session: a header, or an attribute of the request. */
+export interface SessionSource {
+  /** Lower-case. */
+  readonly header?: string | undefined;
+  readonly attribute?: string | undefined;
+  readonly producer?: string | undefined;
+}
+
 interface MemoryBindingOptions {
-  /** Lower-case headers that may carry the session's id; the first one present counts. */
-  readonly headers: readonly string[];
+  /** The first one that has an id counts. */
+  readonly sources: readonly SessionSource[];
   readonly ttlMs: Millis;
   /** Shortens long ids: clients choose them. */
   readonly hash: KeyedHash;
@@ -65,29 +75,21 @@ interface Home {
 }
 
 /** Remembers where the sessions went, by the session id that requests carry. */
-export function memoryBinding({ headers, ttlMs, hash }: MemoryBindingOptions): SessionBinding {
+export function memoryBinding({ sources, ttlMs, hash }: MemoryBindingOptions): SessionBinding {
   /** By session id, in the order of last use. */
   const homes = new Map<string, Home>();
   const lives = new Map<EndpointId, object>();
   const expired = ({ usedAt }: Home, now: Millis): boolean => now - usedAt > ttlMs;
-  // A request asks for each endpoint in turn; its id is read and shortened once.
-  let lastSent: ReadonlyMap<string, string> | undefined;
-  let lastSession: string | undefined;
-  const sessionOf = (sent: ReadonlyMap<string, string>): string | undefined => {
-    if (sent === lastSent) return lastSession;
-    const session = headers.map((header) => sent.get(header)).find((id) => (id ?? '') !== '');
-    lastSent = sent;
-    lastSession = session === undefined ? undefined : hash.bounded(session);
-    return lastSession;
-  };
+  const sessionOf = sessionReader(sources, hash);
   return {
-    isHome({ id }, { request, now }) {
-      const session = sessionOf(request.headers);
+    isHome({ id }, context) {
+      const { request, now } = context;
+      const session = sessionOf(request, context);
       const home = session === undefined ? undefined : homes.get(session);
       return home !== undefined && !expired(home, now) && lives.get(id) === home.life;
     },
     onRouted({ request, endpoint, at }) {
-      const session = sessionOf(request.headers);
+      const session = sessionOf(request);
       if (session === undefined) return;
       const life = lives.get(endpoint.id) ?? {};
       lives.set(endpoint.id, life);
@@ -101,5 +103,29 @@ export function memoryBinding({ headers, ttlMs, hash }: MemoryBindingOptions): S
     onEndpointRemoved({ id }) {
       lives.delete(id);
     },
+  };
+}
+
+/** The id of a request's session, shortened. Attributes can be read only in a cycle. */
+type SessionReader = (request: InferenceRequest, context?: SchedulingContext) => string | undefined;
+
+function sessionReader(sources: readonly SessionSource[], hash: KeyedHash): SessionReader {
+  const keyed = sources.map(({ header, attribute, producer }) => ({
+    header,
+    key: attribute === undefined ? undefined : requestAttributeKey(attribute, producer),
+  }));
+  // A request asks for each endpoint in turn, and is then routed; its id is read once.
+  let last: InferenceRequest | undefined;
+  let lastSession: string | undefined;
+  return (request, context) => {
+    if (request === last) return lastSession;
+    let session: string | undefined;
+    for (const { header, key } of keyed) {
+      session = header === undefined ? key && context?.get(key) : request.headers.get(header);
+      if ((session ?? '') !== '') break;
+    }
+    last = request;
+    lastSession = session === undefined || session === '' ? undefined : hash.bounded(session);
+    return lastSession;
   };
 }
