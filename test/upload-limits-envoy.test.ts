@@ -15,13 +15,22 @@ afterEach(async () => {
   for (const stop of stops.splice(0).reverse()) await stop();
 });
 
+const warnings: string[] = [];
+const ignore = (): void => undefined;
+const log = {
+  debug: ignore,
+  info: ignore,
+  warn: (_fields: object, message: string) => void warnings.push(message),
+  error: ignore,
+};
+
 async function setUp(limits: Partial<ServerLimits>): Promise<Stack> {
   const upstream = await startUpstream();
   stops.push(() => upstream.stop());
   const stack = await startStack(binary ?? '', {
     envoy: 'envoy',
     endpoints: [upstream.address],
-    serve: { limits: { ...limitsFor(2 ** 30), ...limits } },
+    serve: { limits: { ...limitsFor(2 ** 30), ...limits }, log },
   });
   stops.push(() => stack.stop());
   return stack;
@@ -65,6 +74,9 @@ describe.skipIf(binary === undefined)('uploads through Envoy', () => {
     const page = await (await fetch(`http://127.0.0.1:${serving.metricsPort}/metrics`)).text();
     expect(page).toMatch(/^pointsman_refused_requests_total\{reason="memory-full"\} [4-8]$/m);
     expect(page).toMatch(/^pointsman_held_bytes_max 4194304$/m);
+    // Once, however many are refused in a minute.
+    const refusals = warnings.filter((message) => message === 'requests are refused: memory-full');
+    expect(refusals).toHaveLength(1);
   });
 
   it('[V15] gives a client beyond the bound of open requests 503', async () => {

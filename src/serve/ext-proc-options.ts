@@ -2,14 +2,19 @@ import { Counter, type Registry } from 'prom-client';
 import type { RequestRules } from '../endpoints/rewrites/request-rules.ts';
 import type { ExtProcServerOptions } from '../extproc/server/server.ts';
 import type { ObserverSessionOptions } from '../extproc/session/observer-session.ts';
+import type { RoutingErrorCode } from '../framework/error.ts';
 import type { HashSecret } from '../framework/keyed-hash.ts';
 import type { Clock } from '../framework/runtime.ts';
 import type { PickerMetrics } from '../journal/metrics/metrics.ts';
 import type { EndpointPicker } from '../picker/endpoint-picker.ts';
+import { limitedWarnings } from '../runtime/limited-log.ts';
 import type { Log } from '../runtime/log.ts';
 import { requestReaders } from './request-readers.ts';
 import type { ServeOptions } from './serve-options.ts';
 import type { ServeTls } from './tls/start-tls.ts';
+
+/** Refusals because of what all requests together take. */
+const LIMITS: ReadonlySet<RoutingErrorCode> = new Set(['memory-full', 'too-many-streams']);
 
 /** Options of the ext_proc server. */
 export function extProcOptions(
@@ -26,6 +31,7 @@ export function extProcOptions(
   const { log, bodyBytesMax, earlyPickBytes, halfCloseAfterPick, observe = false } = options;
   const { registry } = parts.metrics;
   const reading = { router: parts.picker, ...requestReaders(options, { ...parts, registry }) };
+  const warn = limitedWarnings(log, parts.clock);
   const session: ExtProcServerOptions['session'] = {
     ...reading,
     earlyPickBytes,
@@ -35,6 +41,8 @@ export function extProcOptions(
     onRejected: ({ code, sentence }, model) => {
       parts.metrics.countError(code, model);
       log.debug({ code, sentence }, 'request refused');
+      // It affects many clients, and an operator can change the limit.
+      if (LIMITS.has(code)) warn({ code, sentence }, `requests are refused: ${code}`);
     },
   };
   return {

@@ -35,7 +35,7 @@ function poolOf(fresh: number, failing: number): EndpointPool {
 
 function stateOf(pool: EndpointPool, more: Partial<ReadinessParts> = {}) {
   const parts = {
-    picker: { pool },
+    picker: { pool, replacement: () => undefined, ejector: { ejected: () => undefined } },
     readyMinFresh: 0,
     reload: undefined,
     discovery: undefined,
@@ -54,6 +54,31 @@ describe('readiness', () => {
       ok: false,
       state: 'not ready',
       reasons: ['there are no endpoints'],
+    });
+  });
+
+  it('[V44] is degraded while endpoints are ejected, and while the scheduler in charge is gone', () => {
+    const pool = poolOf(2, 0);
+    const until = { reason: 'not-reached', since: 0, until: 1 } as const;
+    const picker = {
+      pool,
+      ejector: { ejected: ({ id }: Endpoint) => (id === 'e1' ? until : undefined) },
+      replacement: () =>
+        ({
+          name: 'mine',
+          state: 'gone',
+          cause: 'refused',
+          decided: 0,
+          declined: new Map(),
+        }) as const,
+    };
+    expect(stateOf(pool, { picker })).toMatchObject({
+      ok: true,
+      state: 'degraded',
+      reasons: [
+        '1 of 2 endpoints are ejected because they fail',
+        'the scheduler mine is gone (refused): the profiles decide',
+      ],
     });
   });
 

@@ -2,14 +2,17 @@ import type { KubernetesDiscovery } from '../endpoints/discovery/kubernetes/star
 import type { FollowedName } from '../endpoints/discovery/names/follow-name.ts';
 import { scrapeErrorsOf } from '../endpoints/scraping/scrape-errors.ts';
 import { isFresh } from '../framework/endpoint.ts';
-import type { EndpointPool } from '../picker/endpoint-pool.ts';
+import type { ReplacementReport } from '../framework/plugin.ts';
+import type { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { Readiness } from './admin/admin-server.ts';
 import type { ConfigReload } from './config-reload.ts';
 import type { LeaderElection } from './election/leader-election.ts';
 import type { ProcessWatch } from './watch-process.ts';
 
 export interface ReadinessParts {
-  readonly picker: { readonly pool: EndpointPool };
+  readonly picker: Pick<EndpointPicker, 'pool' | 'replacement'> & {
+    readonly ejector: Pick<EndpointPicker['ejector'], 'ejected'>;
+  };
   /** The picker is ready only with this many endpoints that have a fresh sample. */
   readonly readyMinFresh: number;
   readonly reload: Pick<ConfigReload, 'lastError'> | undefined;
@@ -82,12 +85,16 @@ function whyNotReady(
 }
 
 function whyDegraded(parts: ReadinessParts, { endpoints, fresh }: Numbers): readonly string[] {
-  const { discovery, kubernetes, reload, election, process } = parts;
+  const { discovery, kubernetes, reload, election, process, picker } = parts;
+  const { ejector, pool } = picker;
+  const ejected = pool.snapshot().filter((each) => ejector.ejected(each) !== undefined).length;
   const unresolved = failingNames(parts).length;
   const late = process?.trouble();
   return [
     ...(late === undefined ? [] : [late]),
     ...(fresh < endpoints ? [`${fresh} of ${endpoints} endpoints have a fresh sample`] : []),
+    ...(ejected > 0 ? [`${ejected} of ${endpoints} endpoints are ejected because they fail`] : []),
+    ...schedulerTrouble(picker.replacement()),
     ...(unresolved > 0
       ? [`${unresolved} of ${namesOf(parts).length} host names cannot be resolved`]
       : []),
@@ -97,6 +104,14 @@ function whyDegraded(parts: ReadinessParts, { endpoints, fresh }: Numbers): read
       ? []
       : ['the Kubernetes API has troubles']),
     ...(election?.trouble === undefined ? [] : ['the Lease cannot be read or written']),
+  ];
+}
+
+function schedulerTrouble(report: ReplacementReport | undefined): readonly string[] {
+  const { name = '', state, cause } = report ?? {};
+  if (state === undefined || state === 'connected') return [];
+  return [
+    `the scheduler ${name} is ${state}${cause === undefined ? '' : ` (${cause})`}: the profiles decide`,
   ];
 }
 
