@@ -46,18 +46,18 @@ function throwErrors(command: Command): void {
   for (const each of command.commands) throwErrors(each);
 }
 
-/** The arguments as ours: a command line of the reference picker is translated, and flags without effect are logged. */
+/** The arguments as ours: a command line of the reference picker is translated, and what has no effect is logged. */
 async function argumentsOf(given: readonly string[]): Promise<readonly string[]> {
   if (given[0]?.startsWith('-') !== true) return given;
   const { fromReferenceArgs } = await import('./commands/reference-args.ts');
-  const translated = fromReferenceArgs(given, process.env['NAMESPACE']);
+  const translated = fromReferenceArgs(given, process.env);
   if (translated === undefined) return given;
-  const { args, ignored } = translated;
-  if (ignored.length > 0) {
+  const { args, fixed } = translated;
+  if (Object.keys(fixed).length > 0) {
     const { createLog } = await import('./runtime/log.ts');
     createLog('warn').warn(
-      { passedOver: ignored },
-      'flags of the reference picker without effect here',
+      { fixed },
+      'flags and variables of the reference picker that change nothing here, and what holds instead',
     );
   }
   return args;

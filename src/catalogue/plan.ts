@@ -12,12 +12,21 @@ export function planFrom(config: string): PickerPlan {
   return planWith(config, SERVING_CATALOGUE);
 }
 
+/** What flags add to a configuration. */
+export interface PlanAdditions {
+  /** The configuration itself, in place of the one that is named. */
+  readonly text?: string | undefined;
+  /** Gates that come after the configuration's own. */
+  readonly featureGates?: readonly string[] | undefined;
+}
+
 /** The same, with the plugin types of these modules. Rejects with ConfigError. */
 export async function planFromPlugins(
   config: string,
   plugins: readonly string[],
+  additions: PlanAdditions = {},
 ): Promise<PickerPlan> {
-  return planWith(config, await withPlugins(SERVING_CATALOGUE, plugins));
+  return planWith(config, await withPlugins(SERVING_CATALOGUE, plugins), additions);
 }
 
 /** A configuration file that can be read again. */
@@ -33,13 +42,14 @@ export interface ConfigFile {
 export async function configFileOf(
   config: string,
   plugins: readonly string[],
+  { text: given, featureGates }: PlanAdditions = {},
 ): Promise<ConfigFile | undefined> {
-  if (NAMED_CONFIGS.has(config)) return undefined;
+  if (NAMED_CONFIGS.has(config) || given !== undefined) return undefined;
   const catalogue = await withPlugins(SERVING_CATALOGUE, plugins);
   return {
     path: config,
     read: () => readText(config),
-    load: (text) => loadConfig({ text, source: config, catalogue }),
+    load: (text) => loadConfig({ text, source: config, catalogue, featureGates }),
   };
 }
 
@@ -48,9 +58,16 @@ export function configText(config: string): string {
   return NAMED_CONFIGS.get(config) ?? readText(config);
 }
 
-function planWith(config: string, catalogue: PluginCatalogue): PickerPlan {
+function planWith(
+  config: string,
+  catalogue: PluginCatalogue,
+  { text, featureGates }: PlanAdditions = {},
+): PickerPlan {
+  if (text !== undefined) {
+    return loadConfig({ text, source: '--config-text', catalogue, featureGates });
+  }
   const source = NAMED_CONFIGS.has(config) ? `built-in configuration ${config}` : config;
-  return loadConfig({ text: configText(config), source, catalogue });
+  return loadConfig({ text: configText(config), source, catalogue, featureGates });
 }
 
 function readText(path: string): string {

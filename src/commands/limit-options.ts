@@ -4,9 +4,12 @@ import { memoryLimitBytes } from '../runtime/memory-limit.ts';
 import { atLeastOne, wholeNumber } from './option-values.ts';
 
 /** What `serve` allows gateways and their clients. */
-export interface LimitFlags extends Omit<ServerLimits, 'heldBytesMax' | 'streamsMax'> {
+export interface LimitFlags
+  extends Omit<ServerLimits, 'heldBytesMax' | 'streamsMax' | 'messageBytesMax' | 'sentBytesMax'> {
   readonly maxHeldBytes?: number;
   readonly maxStreams?: number;
+  readonly maxMessageBytes?: number;
+  readonly maxSentMessageBytes?: number;
 }
 
 export function addLimitOptions(command: Command): Command {
@@ -21,6 +24,16 @@ export function addLimitOptions(command: Command): Command {
       '--max-streams <n>',
       'most requests open at once; a further one gets 503 (default: as many as half of that memory ' +
         'holds at 48 KiB each)',
+      atLeastOne,
+    )
+    .option(
+      '--max-message-bytes <n>',
+      'end a stream of a gateway that sends a larger message (default: room for --max-body-bytes)',
+      atLeastOne,
+    )
+    .option(
+      '--max-sent-message-bytes <n>',
+      'end a stream rather than send it a larger message (default: no limit)',
       atLeastOne,
     )
     .option(
@@ -50,10 +63,13 @@ export function addLimitOptions(command: Command): Command {
 }
 
 /** Bounds of memory that no flag gives depend on the memory that this process may use. */
-export function limitsFrom({ maxHeldBytes, maxStreams, ...given }: LimitFlags): ServerLimits {
+export function limitsFrom(flags: LimitFlags): ServerLimits {
+  const { maxHeldBytes, maxStreams, maxMessageBytes, maxSentMessageBytes, ...given } = flags;
   const defaults = limitsFor(memoryLimitBytes());
   return {
     ...given,
+    messageBytesMax: maxMessageBytes,
+    sentBytesMax: maxSentMessageBytes,
     heldBytesMax: maxHeldBytes ?? defaults.heldBytesMax,
     streamsMax: maxStreams ?? defaults.streamsMax,
   };

@@ -1,127 +1,150 @@
-import { ConfigError } from '../framework/error.ts';
-import { duration } from '../plugins/parameters/duration.ts';
+import { nearest } from '../files/nearest.ts';
+import { flagError, REFERENCE_FLAGS } from './reference-flags.ts';
 
-/** A command line of `serve`, and the given flags that have no effect here. */
+/** A command line of `serve` with the effect of one of the reference picker. */
 export interface Translated {
   readonly args: readonly string[];
-  readonly ignored: readonly string[];
+  /** For each given flag or variable without an effect, as given: what holds instead. */
+  readonly fixed: Readonly<Record<string, string>>;
 }
 
-/** Flags of the reference with another name here. */
-const RENAMED: ReadonlyMap<string, string> = new Map([
-  ['grpc-port', 'extproc-port'],
-  ['grpc-health-port', 'health-port'],
-  ['config-file', 'config'],
-]);
-/** Flags that are true without a value. */
-const SWITCHES: ReadonlySet<string> = new Set([
-  'allow-experimental-plugins',
-  'enable-cert-reload',
-  'enable-grpc-stream-metrics',
-  'enable-pprof',
-  'ha-enable-leader-election',
-  'health-checking',
-  'metrics-endpoint-auth',
-  'secure-serving',
-  'tracing',
-  'zap-devel',
-]);
-/** Flags without a meaning here, or with a fixed value. */
-const IGNORED: ReadonlySet<string> = new Set([
-  'allow-experimental-plugins',
-  'enable-cert-reload',
-  'enable-grpc-stream-metrics',
-  'enable-pprof',
-  'grpc-max-recv-msg-size',
-  'grpc-max-send-msg-size',
-  'health-checking',
-  'metrics-staleness-threshold',
-  'refresh-metrics-interval',
-  'refresh-prometheus-metrics-interval',
-  'tracing',
-  'zap-devel',
-  'zap-encoder',
-  'zap-stacktrace-level',
-  'zap-time-encoding',
-]);
-/** The verbosity that the reference calls debug. */
-const VERBOSE = 4;
+type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Translates a command line of the reference picker, or of the conformance suite's, to one of
  * `serve`: their Deployments need another image and no other argument. Undefined for a command line
- * of ours: one that begins with a command or has no `--pool-name`. The reference's defaults hold:
- * health on port 9003, metrics for whom the API server allows, and the pool in `namespace`,
- * otherwise in `default`. Throws ConfigError for a value that cannot be read. Unknown flags stay, so
- * that `serve` reports them.
+ * of ours: one that begins with a command, or has none of the reference's flags. The reference's
+ * defaults hold: health on port 9003, metrics for whom the API server allows, and the pool in `$NAMESPACE`, otherwise in `default`. Throws ConfigError where
+ * the reference refuses, too: for a value that cannot be read, a flag that it does not have, and
+ * flags that cannot be combined.
  */
 export function fromReferenceArgs(
   args: readonly string[],
-  namespace: string | undefined,
+  environment: Environment,
 ): Translated | undefined {
-  const isReference = args.some((arg) => /^--pool-name(?:=|$)/.test(arg));
-  if (!isReference || args[0]?.startsWith('-') !== true) return undefined;
-  const serveArgs: string[] = ['serve'];
-  const ignored: string[] = [];
+  if (args[0]?.startsWith('-') !== true) return undefined;
   const given = flagsOf(args);
-  for (const { name, value } of given) {
-    if (IGNORED.has(name)) ignored.push(value === undefined ? `--${name}` : `--${name}=${value}`);
-    else serveArgs.push(...translated(name, value));
+  if (!given.some(({ name }) => REFERENCE_FLAGS.has(name))) return undefined;
+  const values = valuesOf(given);
+  refuseCombinations(values);
+  // Where both are given, the level of zap counts.
+  if (values.has('zap-log-level')) values.delete('v');
+  const serveArgs: string[] = [];
+  const fixed: Record<string, string> = {};
+  for (const [name, value] of values) {
+    const known = REFERENCE_FLAGS.get(name);
+    if (known === undefined) throw unknownFlag(name);
+    if (known.refused !== undefined) throw flagError(name, known.refused);
+    if (known.fixed !== undefined) fixed[`--${name}=${value}`] = known.fixed;
+    serveArgs.push(...(known.to?.(value, name) ?? []));
   }
-  const names = new Set(given.map(({ name }) => name));
-  if (!names.has('grpc-health-port')) serveArgs.push('--health-port=9003');
-  if (!names.has('metrics-endpoint-auth')) serveArgs.push('--metrics-endpoint-auth');
-  if (!names.has('pool-namespace')) serveArgs.push(`--pool-namespace=${namespace || 'default'}`);
-  return { args: serveArgs, ignored };
+  const defaults = defaultsBeside(values, environment);
+  return { args: ['serve', ...serveArgs, ...defaults], fixed: { ...fixed, ...idle(environment) } };
 }
 
-/** Flags as Go's pflag reads them: a switch never takes the next word as its value. */
-function flagsOf(args: readonly string[]): { name: string; value: string | undefined }[] {
-  const flags: ReturnType<typeof flagsOf> = [];
+/** The value of each flag: the last where it is given several times, but lists add up. */
+function valuesOf(given: readonly GivenFlag[]): Map<string, string> {
+  const values = new Map<string, string>();
+  for (const { name, value } of given) {
+    const before = LISTS.has(name) ? values.get(name) : undefined;
+    values.set(name, before === undefined ? value : `${before},${value}`);
+  }
+  return values;
+}
+
+/** Flags whose values add up where they are given several times. */
+const LISTS: ReadonlySet<string> = new Set([
+  'endpoint-target-ports',
+  'feature-gates',
+  'tls-cipher-suites',
+]);
+
+interface GivenFlag {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** Flags as Go's pflag reads them. A single dash is the same as two, as in Go's flag package. */
+function flagsOf(args: readonly string[]): readonly GivenFlag[] {
+  const flags: GivenFlag[] = [];
   const left = [...args];
-  for (let arg = left.shift(); arg !== undefined; arg = left.shift()) {
-    const [, name = '', value] = /^--?([^=]+)(?:=(.*))?$/s.exec(arg) ?? [];
-    const next = left[0];
-    const takesNext = value === undefined && !SWITCHES.has(name) && next?.startsWith('-') === false;
-    flags.push({ name, value: takesNext ? left.shift() : value });
+  for (let arg = left.shift(); arg !== undefined && arg !== '--'; arg = left.shift()) {
+    const [, name, value] = /^--?([^=\s-][^=\s]*)(?:=(.*))?$/s.exec(arg) ?? [];
+    // The reference has no arguments but flags, and does not look at others.
+    if (name === undefined) continue;
+    flags.push(readFlag(arg, { name, value }, left));
   }
   return flags;
 }
 
-function translated(name: string, value: string | undefined): readonly string[] {
-  switch (name) {
-    case 'secure-serving':
-      return isTrue(name, value) ? [] : ['--insecure'];
-    case 'ha-enable-leader-election':
-    case 'metrics-endpoint-auth':
-      return isTrue(name, value) ? [`--${name}`] : [];
-    case 'drain-timeout':
-      return [`--drain-timeout-ms=${Math.round(durationMs(name, value))}`];
-    case 'v':
-      return [`--log-level=${Number(value) >= VERBOSE ? 'debug' : 'info'}`];
-    case 'zap-log-level': {
-      const level = /^\d+$/.test(value ?? '') && Number(value) >= VERBOSE ? 'debug' : value;
-      return [`--log-level=${/^\d+$/.test(level ?? '') ? 'info' : level}`];
-    }
-    default: {
-      const renamed = `--${RENAMED.get(name) ?? name}`;
-      return [value === undefined ? renamed : `${renamed}=${value}`];
-    }
+function readFlag(
+  arg: string,
+  { name, value }: { readonly name: string; readonly value: string | undefined },
+  left: string[],
+): GivenFlag {
+  const [, verbosity] = /^-v(\d+)$/.exec(arg) ?? [];
+  if (verbosity !== undefined) return { name: 'v', value: verbosity };
+  if (value !== undefined) return { name, value };
+  const { kind } = REFERENCE_FLAGS.get(name) ?? { kind: 'switch' };
+  if (kind === 'switch') return { name, value: 'true' };
+  const next = left.shift();
+  if (next === undefined) throw flagError(name, 'needs a value');
+  return { name, value: next };
+}
+
+function refuseCombinations(values: ReadonlyMap<string, string>): void {
+  const has = (name: string): boolean => (values.get(name) ?? '') !== '';
+  if (has('pool-name') && has('endpoint-selector')) {
+    throw flagError('endpoint-selector', 'cannot be used with --pool-name: give one of them');
+  }
+  if (!has('pool-name') && !has('endpoint-selector')) {
+    throw flagError('pool-name', 'or --endpoint-selector must say which pods serve: give one');
+  }
+  if (has('config-file') && has('config-text')) {
+    throw flagError('config-text', 'cannot be used with --config-file: give one of them');
   }
 }
 
-function isTrue(name: string, value: string | undefined): boolean {
-  if (value === undefined || value === 'true') return true;
-  if (value === 'false') return false;
-  throw flagError(name, `is ${value}: it must be true or false`);
+function unknownFlag(name: string): Error {
+  const hint = nearest(name, REFERENCE_FLAGS.keys());
+  return flagError(name, `is no flag of the reference picker${hint}; for ours begin with serve`);
 }
 
-function durationMs(name: string, value: string | undefined): number {
-  const read = duration.safeParse(value);
-  if (read.success) return read.data;
-  throw flagError(name, `is ${value}: it must be a time such as 30s`);
+function defaultsBeside(
+  names: ReadonlyMap<string, string>,
+  environment: Environment,
+): readonly string[] {
+  const defaults: string[] = ['--as-reference'];
+  const add = (name: string, arg: string): void => {
+    if (!names.has(name)) defaults.push(arg);
+  };
+  add('grpc-health-port', '--health-port=9003');
+  add('metrics-endpoint-auth', '--metrics-endpoint-auth');
+  add('pool-namespace', `--pool-namespace=${environment['NAMESPACE'] || 'default'}`);
+  // Without a pool, the reference is named for its Deployment.
+  const deployment = deploymentOf(environment['POD_NAME']);
+  if (names.has('endpoint-selector') && deployment !== undefined) {
+    add('pool-name', `--pool-name=${deployment}`);
+  }
+  return defaults;
 }
 
-function flagError(name: string, message: string): ConfigError {
-  return new ConfigError('command line', [{ path: `--${name}`, message }]);
+/** The Deployment of a pod: its name without the hash of the ReplicaSet and its own. */
+function deploymentOf(pod: string | undefined): string | undefined {
+  return /^(.+)-[a-z0-9]+-[a-z0-9]+$/.exec(pod ?? '')?.[1];
+}
+
+/** Variables that the reference reads and that have no effect here. */
+const IDLE_VARIABLES: readonly (readonly [pattern: RegExp, instead: string])[] = [
+  [/^LATENCY_/, 'latencies are learned in the picker: no prediction server is asked'],
+  [/^(?:PREDICTION|TRAINING)_SERVER_URL$/, 'no prediction or training server is asked'],
+  [/^OTEL_/, 'no traces are written'],
+];
+
+function idle(environment: Environment): Readonly<Record<string, string>> {
+  const found = Object.keys(environment).flatMap((name) => {
+    const [, instead] = IDLE_VARIABLES.find(([pattern]) => pattern.test(name)) ?? [];
+    return instead === undefined ? [] : [[`$${name}`, instead] as const];
+  });
+  return Object.fromEntries(found);
 }

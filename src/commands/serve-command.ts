@@ -1,7 +1,5 @@
-import { randomUUID } from 'node:crypto';
-import { hostname } from 'node:os';
 import { Command } from 'commander';
-import { configFileOf, planFromPlugins } from '../catalogue/plan.ts';
+import { configFileOf, type PlanAdditions, planFromPlugins } from '../catalogue/plan.ts';
 import { ConfigError } from '../framework/error.ts';
 import { shadowFrom } from '../lab/shadow/shadow-data.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
@@ -11,8 +9,9 @@ import { readPromotionRule } from '../serve/promotion-control.ts';
 import { startServe } from '../serve/serve.ts';
 import type { ServeOptions } from '../serve/serve-options.ts';
 import { limitsFrom } from './limit-options.ts';
-import { loadKubeconfig } from './load-kubeconfig.ts';
-import { addServeOptions, type ServeFlags } from './serve-flags.ts';
+import { poolFrom } from './pool-options.ts';
+import { withScrapeFlags, withScrapeFlagsOf } from './scrape-options.ts';
+import { addServeOptions, CONFIG_BY_DEFAULT, type ServeFlags } from './serve-flags.ts';
 
 /** What stopping takes at most beside the drain. */
 const STOP_MS = 5000;
@@ -47,24 +46,51 @@ async function serve(flags: ServeFlags): Promise<void> {
 }
 
 /** Throws ConfigError for flags and files that cannot be used. */
-async function serveOptions(flags: ServeFlags, log: Log): Promise<ServeOptions> {
-  const { config, plugin, observe, capture, captureMaxBytes } = flags;
+async function serveOptions(given: ServeFlags, log: Log): Promise<ServeOptions> {
+  const additions = additionsOf(given);
+  const { config, plugin, observe, capture, captureMaxBytes } = given;
+  const plan = withScrapeFlags(await planFromPlugins(config, plugin, additions), given);
+  const flags = plan.discovery === undefined ? given : besideFileDiscovery(given, log);
   const shadows = await shadowOptions(flags);
+  const file = observe ? undefined : await configFileOf(config, plugin, additions);
+  const { endpoints, endpointsFile } = flags;
+  const listed = endpoints.length > 0 || endpointsFile !== undefined;
   return {
     ...flags,
     ...shadows,
-    plan: await planFromPlugins(config, plugin),
-    policy: config,
+    plan,
+    policy: additions.text === undefined ? config : '--config-text',
     // An observer runs its configuration as a shadow, which is not read again.
-    configFile: observe ? undefined : await configFileOf(config, plugin),
-    kubernetes: await kubernetesFrom(flags),
-    election: electionFrom(flags),
+    configFile: withScrapeFlagsOf(file, flags),
+    ...(await poolFrom(flags, listed || plan.discovery !== undefined)),
     extProcPort: flags.extprocPort,
     bodyBytesMax: flags.maxBodyBytes,
     limits: limitsFrom(flags),
     capture: capture === undefined ? undefined : { folder: capture, bytesMax: captureMaxBytes },
     log,
   };
+}
+
+function additionsOf({ config, configText, featureGates, observe }: ServeFlags): PlanAdditions {
+  if (configText === undefined) return { featureGates };
+  if (config !== CONFIG_BY_DEFAULT) {
+    throw flagError('--config-text', 'cannot be used with --config: give one of them');
+  }
+  if (observe) {
+    throw flagError('--config-text', 'cannot be used with --observe: give a file to --config');
+  }
+  return { text: configText, featureGates };
+}
+
+/** As the reference: endpoints in a file need no cluster, although it asks for a pool’s name. */
+function besideFileDiscovery(flags: ServeFlags, log: Log): ServeFlags {
+  if (!flags.asReference) return flags;
+  log.warn(
+    {},
+    'the configuration lists endpoints in a file: no pool is followed, and anyone may read /metrics',
+  );
+  const { poolNamespace: _, endpointSelector: __, kubeconfig: ___, ...others } = flags;
+  return { ...others, metricsEndpointAuth: false, haEnableLeaderElection: false };
 }
 
 async function shadowOptions(
@@ -100,23 +126,6 @@ function promotionFrom(
     throw flagError('--promotion', 'has nothing to promote: add --shadow <file|name>');
   }
   return { rule: promotion === true ? undefined : readPromotionRule(promotion, plans), plans };
-}
-
-/** The InferencePool to follow; undefined without --pool-namespace. */
-async function kubernetesFrom(flags: ServeFlags): Promise<ServeOptions['kubernetes']> {
-  const { poolName: name, poolNamespace: namespace, poolGroup: group, kubeconfig } = flags;
-  if (namespace === undefined) return undefined;
-  const config = await loadKubeconfig(kubeconfig);
-  return { config, pool: { namespace, name, group, version: 'v1' } };
-}
-
-function electionFrom(flags: ServeFlags): ServeOptions['election'] {
-  if (!flags.haEnableLeaderElection) return undefined;
-  if (flags.poolNamespace === undefined) {
-    const message = 'needs --pool-namespace: the Lease is in the namespace of the pool';
-    throw flagError('--ha-enable-leader-election', message);
-  }
-  return { identity: `${hostname()}_${randomUUID()}` };
 }
 
 function flagError(flag: string, message: string): ConfigError {

@@ -1,12 +1,13 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { ENDPOINTS_MAX } from '../journal/explain/decision-recorder.ts';
-import { LOOP_DELAY_MAX_MS } from '../journal/metrics/loop-watchdog.ts';
-import { IDLE_MS, LINES_MAX } from '../journal/metrics/series-limit.ts';
 import type { ShadowData } from '../lab/shadow/shadow-data.ts';
 import type { ServeOptions } from '../serve/serve-options.ts';
 import { type AccessFlags, addAccessOptions } from './access-options.ts';
 import { addLimitOptions, type LimitFlags } from './limit-options.ts';
+import { addMetricsOptions, type MetricsFlags } from './metrics-options.ts';
 import { atLeastOne, collect, pluginOption, port, wholeNumber } from './option-values.ts';
+import { addPoolOptions, type PoolFlags } from './pool-options.ts';
+import { addScrapeOptions, type ScrapeFlags } from './scrape-options.ts';
 
 /** Below Envoy's default buffer of 1 MiB, and enough text to recognize a prompt. */
 const EARLY_PICK_BYTES = 128 * 1024;
@@ -27,11 +28,12 @@ const DRAIN_TIMEOUT_MS = 30_000;
 const RESERVATION_AGE_MS_MAX = 90_000_000;
 const EXPLAIN_DECISIONS = 100_000;
 
+export const CONFIG_BY_DEFAULT = 'default';
+
 /** Flags that `startServe` takes as they are. */
 type DirectFlag =
   | 'endpoints'
   | 'endpointsFile'
-  | 'poolName'
   | 'readyMinFresh'
   | 'dnsKeepMs'
   | 'host'
@@ -44,18 +46,22 @@ type DirectFlag =
   | 'maxReservationAgeMs'
   | 'explainDecisions'
   | 'explainEndpoints'
-  | 'metricsMaxSeries'
-  | 'metricsIdleMs'
-  | 'loopDelayMaxMs'
+  | 'disableEndpointSubsetFilter'
   | 'seed';
 
-export interface ServeFlags extends AccessFlags, LimitFlags, Pick<ServeOptions, DirectFlag> {
+export interface ServeFlags
+  extends AccessFlags,
+    LimitFlags,
+    PoolFlags,
+    ScrapeFlags,
+    MetricsFlags,
+    Pick<ServeOptions, DirectFlag> {
   readonly config: string;
+  readonly configText?: string;
+  readonly featureGates: readonly string[];
+  /** The command line was one of the reference picker, see `fromReferenceArgs`. */
+  readonly asReference?: boolean;
   readonly plugin: readonly string[];
-  readonly poolNamespace?: string;
-  readonly poolGroup: string;
-  readonly kubeconfig?: string;
-  readonly haEnableLeaderElection: boolean;
   readonly extprocPort: number;
   readonly maxBodyBytes: number;
   readonly capture?: string;
@@ -73,19 +79,33 @@ export interface ServeFlags extends AccessFlags, LimitFlags, Pick<ServeOptions, 
 
 /** Adds the options of `serve` in the order of `--help`: the most needed first. */
 export function addServeOptions(command: Command): Command {
-  const serving = addClusterOptions(addServerOptions(addEndpointOptions(command)));
-  return addRecordingOptions(addShadowOptions(serving));
+  const serving = addScrapeOptions(
+    addPoolOptions(addServerOptions(addEndpointOptions(addConfigOptions(command)))),
+  );
+  return addMetricsOptions(addRecordingOptions(addShadowOptions(serving)));
 }
 
-function addEndpointOptions(command: Command): Command {
+function addConfigOptions(command: Command): Command {
   return command
     .option(
       '--config <file|name>',
       'EndpointPickerConfig file, read again when it changes; or a built-in configuration: ' +
         'default, reference-default, round-robin, …',
-      'default',
+      CONFIG_BY_DEFAULT,
     )
-    .addOption(pluginOption())
+    .option('--config-text <yaml>', 'an EndpointPickerConfig itself, instead of its file')
+    .option(
+      '--feature-gates <gates>',
+      'switch gates of the configuration on or off, separated by commas: flowControl=true',
+      list,
+      [],
+    )
+    .addOption(new Option('--as-reference').hideHelp())
+    .addOption(pluginOption());
+}
+
+function addEndpointOptions(command: Command): Command {
+  return command
     .option(
       '--endpoints <host:port,…>',
       'model servers, separated by commas; host names are resolved and followed',
@@ -104,8 +124,7 @@ function addEndpointOptions(command: Command): Command {
     )
     .option(
       '--pool-name <name>',
-      'name of the InferencePool, also the label `name` of the pool metrics',
-      'default',
+      'name of the InferencePool, also the label `name` of the pool metrics (default: "default")',
     )
     .option(
       '--ready-min-fresh <n>',
@@ -157,6 +176,11 @@ function addRequestOptions(command: Command): Command {
       EARLY_PICK_BYTES,
     )
     .option(
+      '--disable-endpoint-subset-filter',
+      'route to all endpoints, also where the proxy names those that a request may go to',
+      false,
+    )
+    .option(
       '--half-close-after-pick',
       'in full duplex mode, take part in requests only: the end of a response is then predicted',
       false,
@@ -184,24 +208,6 @@ function addDrainOptions(command: Command): Command {
       'after that, wait this long for requests in flight',
       wholeNumber,
       DRAIN_TIMEOUT_MS,
-    );
-}
-
-function addClusterOptions(command: Command): Command {
-  return command
-    .option(
-      '--pool-namespace <name>',
-      'take endpoints from the InferencePool --pool-name in this namespace, and from its pods',
-    )
-    .option('--pool-group <group>', 'API group of the InferencePool', 'inference.networking.k8s.io')
-    .option(
-      '--kubeconfig <file>',
-      'how to reach the API server; not needed inside a cluster or with a kubeconfig of your own',
-    )
-    .option(
-      '--ha-enable-leader-election',
-      'elect one of the pool’s pickers by a Lease; only the elected one is ready',
-      false,
     );
 }
 
@@ -253,24 +259,6 @@ function addRecordingOptions(command: Command): Command {
       'delete the oldest files of the capture beyond this size',
       writtenBytes,
       CAPTURE_BYTES_MAX,
-    )
-    .option(
-      '--metrics-max-series <n>',
-      'most lines of the metrics page whose labels clients choose; what comes beyond is `other`',
-      atLeastOne,
-      LINES_MAX,
-    )
-    .option(
-      '--metrics-idle-ms <ms>',
-      'drop such lines when nothing has used them for this long',
-      atLeastOne,
-      IDLE_MS,
-    )
-    .option(
-      '--loop-delay-max-ms <ms>',
-      'degraded while the event loop is later than this at p99 over 5 seconds; 0 never is',
-      wholeNumber,
-      LOOP_DELAY_MAX_MS,
     )
     .option(
       '--explain-decisions <n>',

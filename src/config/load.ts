@@ -21,14 +21,16 @@ interface LoadOptions {
   /** The text's name in errors, such as the path of its file. */
   readonly source: string;
   readonly catalogue: PluginCatalogue;
+  /** Gates that come after those of the text, so that they override them. */
+  readonly featureGates?: readonly string[] | undefined;
 }
 
 /**
  * Makes a plan of a configuration, with the reference picker's defaults filled in. Throws one
  * ConfigError that lists every issue of syntax and shape, or else every issue of meaning.
  */
-export function loadConfig({ text, source, catalogue }: LoadOptions): PickerPlan {
-  const config = withDefaultPolicy(readConfig(text, source));
+export function loadConfig({ text, source, catalogue, featureGates }: LoadOptions): PickerPlan {
+  const config = withGates(withDefaultPolicy(readConfig(text, source)), featureGates);
   const issues: ConfigIssue[] = [];
   const table = new PluginTable(config.plugins, { catalogue, issues });
   const profiles = planProfiles(config.schedulingProfiles, table, issues);
@@ -42,6 +44,13 @@ export function loadConfig({ text, source, catalogue }: LoadOptions): PickerPlan
   const ejection = config.ejection ?? undefined;
   const effective = effectiveConfig({ plugins, profiles, discovery, scheduler, ejection });
   return { plugins, profiles, handler, scheduler, discovery, ejection, warnings, effective };
+}
+
+function withGates(
+  config: EndpointPickerConfig,
+  gates: readonly string[] = [],
+): EndpointPickerConfig {
+  return { ...config, featureGates: [...config.featureGates, ...gates] };
 }
 
 /** Without plugins, the default policy decides what a replacement scheduler leaves. */

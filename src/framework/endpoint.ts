@@ -53,6 +53,10 @@ export function attributeKey<T>(name: string, initial: T): AttributeKey<T> {
 export const METRICS_STALE_MS: Millis = 2000;
 
 /** Whether the last sample is recent. False for an endpoint that was never scraped. */
-export function isFresh(endpoint: Endpoint, now: Millis): boolean {
-  return now - endpoint.metrics.sampledAt <= METRICS_STALE_MS;
+export function isFresh(
+  endpoint: Endpoint,
+  now: Millis,
+  staleMs: Millis = METRICS_STALE_MS,
+): boolean {
+  return now - endpoint.metrics.sampledAt <= staleMs;
 }

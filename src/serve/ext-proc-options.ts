@@ -36,6 +36,7 @@ export function extProcOptions(
     ...reading,
     earlyPickBytes,
     halfCloseAfterPick,
+    ignoreSubset: options.disableEndpointSubsetFilter,
     onFault: (error) =>
       log.error({ err: error }, 'a request failed in the picker and got status 500'),
     onRejected: ({ code, sentence }, model) => {

@@ -15,6 +15,8 @@ export interface ReadinessParts {
   };
   /** The picker is ready only with this many endpoints that have a fresh sample. */
   readonly readyMinFresh: number;
+  /** The age of a sample up to which it is fresh. */
+  readonly metricsStaleMs?: number | undefined;
   readonly reload: Pick<ConfigReload, 'lastError'> | undefined;
   readonly discovery:
     | {
@@ -36,7 +38,7 @@ export interface ReadinessParts {
 export function readiness(parts: ReadinessParts, now: number): Readiness {
   const { picker, discovery, kubernetes, election, reload } = parts;
   const endpoints = picker.pool.snapshot();
-  const fresh = endpoints.filter((endpoint) => isFresh(endpoint, now)).length;
+  const fresh = endpoints.filter((endpoint) => isFresh(endpoint, now, parts.metricsStaleMs)).length;
   const failing = scrapeErrorsOf(picker.pool).failing();
   const detail = {
     endpoints: endpoints.length,

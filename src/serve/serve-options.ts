@@ -1,5 +1,6 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { ConfigFile } from '../catalogue/plan.ts';
+import type { PoolSpec } from '../endpoints/discovery/kubernetes/inference-pool.ts';
 import type { PoolName } from '../endpoints/discovery/kubernetes/kube-resources.ts';
 import type { ServerLimits } from '../extproc/server/server-limits.ts';
 import type { Millis } from '../framework/runtime.ts';
@@ -26,8 +27,14 @@ export interface ServeOptions extends AdminAccessOptions, TlsOptions {
   readonly dnsKeepMs: number;
   /** With fewer endpoints that have a fresh sample, `/readyz` answers 503. */
   readonly readyMinFresh: number;
-  /** The InferencePool to follow; there are no other endpoints then. */
-  readonly kubernetes?: { readonly config: KubeConfig; readonly pool: PoolName } | undefined;
+  /** The InferencePool to follow, or the pods of `spec`; there are no other endpoints then. */
+  readonly kubernetes?:
+    | {
+        readonly config: KubeConfig;
+        readonly pool: PoolName;
+        readonly spec?: PoolSpec | undefined;
+      }
+    | undefined;
   /** The picker is then ready only while it leads those of its pool. Needs `kubernetes`. */
   readonly election?:
     | { readonly identity: string; readonly timing?: ElectionTiming | undefined }
@@ -40,11 +47,15 @@ export interface ServeOptions extends AdminAccessOptions, TlsOptions {
   /** The most lines of the metrics page with labels of clients, and when unused ones are dropped. */
   readonly metricsMaxSeries?: number | undefined;
   readonly metricsIdleMs?: Millis | undefined;
+  /** A sample that is older does not count as fresh in metrics and readiness. */
+  readonly metricsStaleMs?: Millis | undefined;
   /** The picker is degraded while the event loop is later than this (p99); 0 for never. */
   readonly loopDelayMaxMs?: Millis | undefined;
   readonly bodyBytesMax: number;
   readonly earlyPickBytes: number;
   readonly halfCloseAfterPick: boolean;
+  /** Requests may go to any endpoint, whatever subset the proxy names. */
+  readonly disableEndpointSubsetFilter?: boolean | undefined;
   /** Control headers and fields of clients count, see docs/model-rewrites.md. */
   readonly trustClientControls?: boolean | undefined;
   /** After SIGTERM, requests are accepted for so long, while health says NOT_SERVING. */

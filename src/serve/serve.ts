@@ -160,7 +160,7 @@ function registerSchedulers(
 
 /** Puts the pool on the metrics page, and logs minimums of roles and failed scrapes. */
 function registerPool(
-  { poolName, log }: ServeOptions,
+  { poolName, metricsStaleMs: staleMs, log }: ServeOptions,
   { picker, metrics, runtime: { clock } }: Pick<ServingParts, 'picker' | 'metrics' | 'runtime'>,
 ): void {
   const { registry } = metrics;
@@ -168,7 +168,7 @@ function registerPool(
   registerEjectionMetrics(registry, picker);
   registerExpiredReservations(registry, () => picker.reservations?.expired ?? 0);
   const snapshot = (): readonly Endpoint[] => picker.pool.snapshot();
-  registerPoolMetrics({ registry, poolName, snapshot, inFlight: picker.ledger, clock });
+  registerPoolMetrics({ registry, poolName, snapshot, inFlight: picker.ledger, clock, staleMs });
   metrics.observePrefixIndexes(picker.observers(), snapshot);
   const roles = { observers: () => picker.observers(), clock };
   registerRoleMinimums(registry, roles);

@@ -10,6 +10,10 @@ export interface ServerLimits extends UploadLimits {
   readonly keepaliveTimeMs: number;
   /** A connection whose peer does not answer that within so long is closed, with its streams. */
   readonly keepaliveTimeoutMs: number;
+  /** The largest message of a peer. Where left out: room for the largest body. */
+  readonly messageBytesMax?: number | undefined;
+  /** The largest message to a peer; undefined: any. */
+  readonly sentBytesMax?: number | undefined;
 }
 
 export const DEFAULT_LIMITS: Omit<ServerLimits, 'heldBytesMax' | 'streamsMax'> = {

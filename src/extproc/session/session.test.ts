@@ -298,6 +298,13 @@ describe('a session', () => {
     expect(none.actions).toMatchObject([{ kind: 'reject', status: 503 }]);
   });
 
+  it('[D96] ignores every subset where it is told so', () => {
+    const { send, routed } = setUp({ ignoreSubset: true });
+    const metadata = { metadata: { subset: ['b'], served: undefined } };
+    send(requestHeaders(metadata), { ...requestBody(BODY), ...metadata });
+    expect(routed[0]?.options?.subset).toBeUndefined();
+  });
+
   it('[P10] refuses in OpenAI’s shape, with a reason and a time to wait, and then says nothing more', () => {
     const { send, actions, rejected } = setUp();
     send(

@@ -11,6 +11,8 @@ export interface SessionOptions extends RequestPhaseOptions {
   /** Called for an error of ours. The request has been answered with 500, unless it was over. */
   readonly onFault: (error: unknown) => void;
   readonly onRejected: (error: RoutingError, model: string) => void;
+  /** Requests may go to any endpoint, whatever subset the proxy names. */
+  readonly ignoreSubset?: boolean | undefined;
 }
 
 /** `over`: only observing, or closed. No event has an effect then, nor on one that was refused. */
@@ -138,7 +140,9 @@ export class Session {
       this.#response.configure(protocol.responseBodyMode);
     }
     this.#begun = true;
-    if (metadata?.subset !== undefined) this.#request.allow(metadata.subset);
+    if (metadata?.subset !== undefined && this.#options.ignoreSubset !== true) {
+      this.#request.allow(metadata.subset);
+    }
     if (metadata?.served !== undefined) this.#request.routed?.served(metadata.served);
   }
 

@@ -2,7 +2,7 @@ import type { Registry } from 'prom-client';
 import type { Endpoint, EndpointMetrics } from '../../framework/endpoint.ts';
 import { isFresh } from '../../framework/endpoint.ts';
 import type { InFlightView } from '../../framework/keys.ts';
-import type { Clock } from '../../framework/runtime.ts';
+import type { Clock, Millis } from '../../framework/runtime.ts';
 import { endpointLabels, type Sample, showMetric } from './family.ts';
 
 interface PoolMetricsOptions {
@@ -12,6 +12,8 @@ interface PoolMetricsOptions {
   readonly snapshot: () => readonly Endpoint[];
   readonly inFlight: InFlightView;
   readonly clock: Clock;
+  /** The age of a sample up to which it is fresh. */
+  readonly staleMs?: Millis | undefined;
 }
 
 type ShowGauge = (metric: string, help: string, samples: () => readonly Sample[]) => void;
@@ -121,9 +123,9 @@ export function registerHostNames(
 const LEDGER_LABELS = { fairness_id: '', priority: '', producer_name: 'ledger' };
 
 /** The load of an endpoint without a fresh sample is unknown: a zero would call it idle. */
-function fresh({ snapshot, clock }: PoolMetricsOptions): readonly Endpoint[] {
+function fresh({ snapshot, clock, staleMs }: PoolMetricsOptions): readonly Endpoint[] {
   const now = clock.now();
-  return snapshot().filter((endpoint) => isFresh(endpoint, now));
+  return snapshot().filter((endpoint) => isFresh(endpoint, now, staleMs));
 }
 
 function mean(values: readonly number[]): number {

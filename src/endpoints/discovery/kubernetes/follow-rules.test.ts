@@ -11,12 +11,13 @@ import { followRules } from './follow-rules.ts';
 let server: Server | undefined;
 afterEach(() => void server?.close());
 
-/** Both kinds are installed, and may not be listed. */
+/** Both kinds are installed in their older version, and may not be listed. */
 async function forbidding(): Promise<string> {
   server = createServer(({ url = '' }, response) => {
     const names = ['inferenceobjectives', 'inferencemodelrewrites'];
     const discovery = url.endsWith('/v1alpha2');
-    response.statusCode = discovery ? 200 : 403;
+    const isNewer = url.endsWith('/v1');
+    response.statusCode = discovery ? 200 : isNewer ? 404 : 403;
     response.setHeader('content-type', 'application/json');
     response.end(
       JSON.stringify(

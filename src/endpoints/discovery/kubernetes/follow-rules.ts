@@ -4,8 +4,14 @@ import type { RequestRules } from '../../rewrites/request-rules.ts';
 import { statusOf } from './api-error.ts';
 import { Informer, type ResourceSource } from './informer.ts';
 import type { PoolName } from './kube-resources.ts';
-import { type Parsed, prioritiesOf, type RuleObject, rewritesOf } from './rule-objects.ts';
-import { type RuleSourceOptions, ruleSource } from './rule-source.ts';
+import {
+  type Parsed,
+  prioritiesOf,
+  prioritiesOfV1,
+  type RuleObject,
+  rewritesOf,
+} from './rule-objects.ts';
+import { type RuleSourceOptions, type RuleVersion, ruleSource } from './rule-source.ts';
 import { Troubles } from './troubles.ts';
 
 interface FollowRulesOptions {
@@ -32,80 +38,107 @@ export interface RuleFollower {
 const SETTLE_MS = 30_000;
 const [UNAUTHORIZED, FORBIDDEN] = [401, 403];
 
-type Plural = RuleSourceOptions['plural'];
+type KindName = `${RuleSourceOptions['plural']}/${RuleVersion}`;
+
+const KINDS: readonly KindName[] = [
+  'inferenceobjectives/v1',
+  'inferenceobjectives/v1alpha2',
+  'inferencemodelrewrites/v1alpha2',
+];
 
 /** Keeps the rules of requests equal to a pool's InferenceObjectives and InferenceModelRewrites. */
 export function followRules(options: FollowRulesOptions): RuleFollower {
-  const { rules, clock, onSettled } = options;
-  const unsettled = new Set<Plural>(['inferenceobjectives', 'inferencemodelrewrites']);
+  const { rules, clock, onSettled, onTrouble } = options;
+  // One for all kinds: two versions of a kind have the same troubles.
+  const troubles = new Troubles(onTrouble);
+  const unsettled = new Set<KindName>(KINDS);
   const limit = clock.setTimer(SETTLE_MS, () => {
     if (unsettled.size === 0) return;
     unsettled.clear();
     onSettled();
   });
-  const settle = (plural: Plural): void => {
-    if (!unsettled.delete(plural) || unsettled.size > 0) return;
+  const settle = (kind: KindName): void => {
+    if (!unsettled.delete(kind) || unsettled.size > 0) return;
     limit.cancel();
     onSettled();
   };
-  const kinds = [
-    followKind(options, {
-      plural: 'inferenceobjectives',
-      parse: prioritiesOf,
-      apply: (priorities) => rules.setObjectives(priorities),
-      settle,
-    }),
+  const informers = [
+    ...followObjectives(options, { settle, troubles }),
     followKind(options, {
       plural: 'inferencemodelrewrites',
+      version: 'v1alpha2',
       parse: rewritesOf,
       apply: (rewrites) => rules.setRewrites(rewrites),
       settle,
+      troubles,
     }),
   ];
   return {
     get synced() {
-      return kinds.every(({ informer }) => informer.synced);
+      return informers.every(({ synced }) => synced);
     },
     get troubles() {
-      return kinds.flatMap(({ troubles }) => troubles.all);
+      return [...new Set(troubles.all)];
     },
     stop: () => {
       limit.cancel();
-      for (const { informer } of kinds) informer.stop();
+      for (const informer of informers) informer.stop();
     },
   };
 }
 
+/** Both versions. Of an objective that is in both the newer one counts, as in the reference. */
+function followObjectives(
+  options: FollowRulesOptions,
+  parts: Pick<Kind<unknown>, 'settle' | 'troubles'>,
+): readonly Informer<RuleObject>[] {
+  const listed = new Map<RuleVersion, ReadonlyMap<string, number>>();
+  return (['v1', 'v1alpha2'] as const).map((version) =>
+    followKind(options, {
+      plural: 'inferenceobjectives',
+      version,
+      parse: version === 'v1' ? prioritiesOfV1 : prioritiesOf,
+      apply: (priorities) => {
+        listed.set(version, priorities);
+        const [older = [], newer = []] = [listed.get('v1alpha2'), listed.get('v1')];
+        options.rules.setObjectives(new Map([...older, ...newer]));
+      },
+      ...parts,
+    }),
+  );
+}
+
 interface Kind<T> {
-  readonly plural: Plural;
+  readonly plural: RuleSourceOptions['plural'];
+  readonly version: RuleVersion;
   readonly parse: (objects: Iterable<RuleObject>, pool: PoolName) => Parsed<T>;
   readonly apply: (value: T) => void;
   /** Called when the kind is listed, or listing it is forbidden. */
-  readonly settle: (plural: Plural) => void;
+  readonly settle: (kind: KindName) => void;
+  readonly troubles: Troubles;
 }
 
 function followKind<T>(
-  { config, pool, clock, random, onTrouble }: FollowRulesOptions,
-  { plural, parse, apply, settle }: Kind<T>,
-): { readonly informer: Informer<RuleObject>; readonly troubles: Troubles } {
-  const troubles = new Troubles(onTrouble);
-  const source = ruleSource({ config, namespace: pool.namespace, plural, clock });
-  const informer = new Informer({
-    source: settledIfForbidden(source, () => settle(plural)),
+  { config, pool, clock, random }: FollowRulesOptions,
+  { plural, version, parse, apply, settle, troubles }: Kind<T>,
+): Informer<RuleObject> {
+  const name: KindName = `${plural}/${version}`;
+  const source = ruleSource({ config, namespace: pool.namespace, plural, version, clock });
+  return new Informer({
+    source: settledIfForbidden(source, () => settle(name)),
     clock,
-    random: random.fork(plural),
+    random: random.fork(name),
     observer: {
       onChange: (objects) => {
         const parsed = parse(objects.values(), pool);
         apply(parsed.value);
-        troubles.set('objects', parsed.troubles);
-        settle(plural);
+        troubles.set(`objects of ${name}`, parsed.troubles);
+        settle(name);
       },
-      onTrouble: (sentence) => troubles.set('server', [sentence]),
-      onRecovered: () => troubles.clear('server'),
+      onTrouble: (sentence) => troubles.set(`server of ${name}`, [sentence]),
+      onRecovered: () => troubles.clear(`server of ${name}`),
     },
   });
-  return { informer, troubles };
 }
 
 /** A server that forbids a list will do so for long. One that does not answer may start soon. */

@@ -5,7 +5,7 @@ export interface InferencePool extends KubeObject {
   readonly spec?: unknown;
 }
 
-interface PoolSpec {
+export interface PoolSpec {
   readonly selector: string;
   /** At least one. Several ports are data-parallel ranks. */
   readonly ports: readonly number[];

@@ -7,10 +7,11 @@ import {
   Watch,
 } from '@kubernetes/client-node';
 import { type ApiRequest, apiServerOf, explainApiError, statusOf } from './api-error.ts';
-import type { InferencePool } from './inference-pool.ts';
+import type { InferencePool, PoolSpec } from './inference-pool.ts';
 import type { ResourceSource } from './informer.ts';
 import { type KubeObject, leanNode, leanPod, type Node, type Pod } from './kube-objects.ts';
 import { GROUP_ANNOTATIONS, WORKER_SELECTOR } from './pod-group.ts';
+import { PORT_ANNOTATIONS } from './pool-endpoints.ts';
 import type { PoolSources } from './pool-follower.ts';
 
 export interface PoolName {
@@ -25,17 +26,22 @@ export interface PoolName {
 export function poolSources(
   config: KubeConfig,
   { namespace, name, group, version }: PoolName,
-  nodeLabels: readonly string[],
+  {
+    nodeLabels,
+    spec,
+  }: { readonly nodeLabels: readonly string[]; readonly spec?: PoolSpec | undefined },
 ): PoolSources {
   return {
-    pool: objectSource<InferencePool>(config, {
-      group,
-      version,
-      namespace,
-      plural: 'inferencepools',
-      selector: { fieldSelector: `metadata.name=${name}` },
-      lean: (pool) => pool,
-    }),
+    pool:
+      spec ??
+      objectSource<InferencePool>(config, {
+        group,
+        version,
+        namespace,
+        plural: 'inferencepools',
+        selector: { fieldSelector: `metadata.name=${name}` },
+        lean: (pool) => pool,
+      }),
     pods: (labelSelector) => podSource(config, namespace, labelSelector),
     workers: () => podSource(config, namespace, WORKER_SELECTOR),
     nodes: nodeLabels.length === 0 ? undefined : nodeSource(config, nodeLabels),
@@ -78,7 +84,7 @@ function podSource(
     path: `/api/v1/namespaces/${namespace}/pods`,
     selector: { labelSelector },
     list: () => api.listNamespacedPod({ namespace, labelSelector }),
-    lean: (pod) => leanPod(pod, GROUP_ANNOTATIONS),
+    lean: (pod) => leanPod(pod, [...GROUP_ANNOTATIONS, ...PORT_ANNOTATIONS]),
   });
 }
 

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import type { Pod } from './kube-objects.ts';
 import { endpointsOf } from './pool-endpoints.ts';
 
@@ -31,6 +31,20 @@ describe('the endpoints of a pod', () => {
       'n/a-rank-0 10.0.0.1:8000',
       'n/a-rank-1 10.0.0.1:8001',
     ]);
+  });
+
+  test.each([
+    [{ 'llm-d.ai/active-ports': '8001, 8002' }, ['n/a-rank-1', 'n/a-rank-2']],
+    [{ 'inference.networking.k8s.io/active-ports': '8000' }, ['n/a-rank-0']],
+    [
+      { 'llm-d.ai/active-ports': '8002', 'inference.networking.k8s.io/active-ports': '8000' },
+      ['n/a-rank-2'],
+    ],
+    [{ 'llm-d.ai/active-ports': '' }, []],
+    [{ 'llm-d.ai/active-ports': 'all,9000' }, []],
+  ])('[D93] are only the active ports of a pod with %j', (annotations, wanted) => {
+    const ids = addresses(pod('a', { annotations }), 8000, 8001, 8002);
+    expect(ids.map((each) => each.split(' ')[0])).toEqual(wanted);
   });
 
   it('have IPv6 hosts in brackets', () => {

@@ -23,11 +23,27 @@ export function endpointsOf(pod: Pod, context: PodContext): readonly EndpointSpe
   const { nodeName = '' } = pod.spec ?? {};
   const host: readonly [string, string][] = nodeName === '' ? [] : [[HOST_LABEL, nodeName]];
   const all = new Map([...host, ...(context.inheritedLabels ?? []), ...Object.entries(labels)]);
-  return context.ports.map((port, rank) => ({
-    id: `${namespace}/${name}${context.ports.length > 1 ? `-rank-${rank}` : ''}` as EndpointId,
-    address: `${ip.includes(':') ? `[${ip}]` : ip}:${port}`,
-    labels: all,
-  }));
+  const active = activePorts(pod);
+  return context.ports.flatMap((port, rank) => {
+    if (active?.has(port) === false) return [];
+    const suffix = context.ports.length > 1 ? `-rank-${rank}` : '';
+    const host = ip.includes(':') ? `[${ip}]` : ip;
+    const id = `${namespace}/${name}${suffix}` as EndpointId;
+    return [{ id, address: `${host}:${port}`, labels: all }];
+  });
+}
+
+/** The first one that a pod has counts; the other is its former name. */
+const ACTIVE_PORTS = ['llm-d.ai/active-ports', 'inference.networking.k8s.io/active-ports'];
+/** The annotations that decide which ports of a pod are endpoints. */
+export const PORT_ANNOTATIONS: readonly string[] = ACTIVE_PORTS;
+
+/** The ports that a pod says are active; undefined where it says nothing, and all of them are. */
+function activePorts({ metadata }: Pod): ReadonlySet<number> | undefined {
+  const text = ACTIVE_PORTS.map((name) => metadata?.annotations?.[name]).find(
+    (each) => each !== undefined,
+  );
+  return text === undefined ? undefined : new Set(text.split(',').map(Number.parseFloat));
 }
 
 function mayServe(pod: Pod, { workersOf }: PodContext): boolean {

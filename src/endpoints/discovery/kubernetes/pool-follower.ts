@@ -1,14 +1,15 @@
 import type { Clock, Millis, Random } from '../../../framework/runtime.ts';
 import type { Log } from '../../../runtime/log.ts';
 import type { EndpointSink } from './held-endpoints.ts';
-import { type InferencePool, readPool } from './inference-pool.ts';
+import { type InferencePool, type PoolSpec, readPool } from './inference-pool.ts';
 import { Informer, type ResourceSource } from './informer.ts';
 import type { KubeObject, Node, Pod } from './kube-objects.ts';
 import { type GroupCounts, Replicas } from './replicas.ts';
 import { Troubles } from './troubles.ts';
 
 export interface PoolSources {
-  readonly pool: ResourceSource<InferencePool>;
+  /** Or the pods and ports themselves, where there is no InferencePool. */
+  readonly pool: ResourceSource<InferencePool> | PoolSpec;
   pods(labelSelector: string): ResourceSource<Pod>;
   /** The pods of that namespace that follow a leader. */
   workers(): ResourceSource<Pod>;
@@ -34,7 +35,7 @@ type Kind = 'pool' | 'pods' | 'workers' | 'nodes';
 export class PoolFollower {
   readonly #options: PoolFollowerOptions;
   readonly #replicas: Replicas;
-  readonly #pools: Informer<InferencePool>;
+  readonly #pools: Informer<InferencePool> | undefined;
   readonly #nodes: Informer<Node> | undefined;
   #pods: Informer<Pod> | undefined;
   #workers: Informer<Pod> | undefined;
@@ -53,6 +54,10 @@ export class PoolFollower {
     this.#nodes =
       nodes &&
       this.#informer('nodes', nodes, (all, changed) => this.#replicas.updateNodes(all, changed));
+    if ('selector' in sources.pool) {
+      this.#take(sources.pool);
+      return;
+    }
     this.#pools = this.#informer('pool', sources.pool, (pools) => {
       this.#follow(pools.get(`${poolName.namespace}/${poolName.name}`));
     });
@@ -99,6 +104,10 @@ export class PoolFollower {
       return;
     }
     this.#troubles.clear('spec');
+    this.#take(read);
+  }
+
+  #take(read: PoolSpec | undefined): void {
     if (read?.selector !== this.#selector) this.#select(read?.selector);
     this.#replicas.setPorts(read?.ports ?? []);
   }

@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest';
-import { prioritiesOf, type RuleObject, rewritesOf } from './rule-objects.ts';
+import { describe, expect, it, test } from 'vitest';
+import { prioritiesOf, prioritiesOfV1, type RuleObject, rewritesOf } from './rule-objects.ts';
 
 const GROUP = 'inference.networking.k8s.io';
 const POOL = { namespace: 'n', name: 'pool', group: GROUP, version: 'v1' };
@@ -52,6 +52,28 @@ describe('InferenceObjectives', () => {
       expect(troubles[0]).toMatch(/^InferenceObjective odd is not followed: spec/);
     },
   );
+});
+
+describe('InferenceObjectives of version v1', () => {
+  test('[D94] are those of the pools in poolRefs', () => {
+    const other = { ...poolRef, name: 'other' };
+    const objects = [
+      made('a', { poolRefs: [other, poolRef], priority: 7 }),
+      made('b', { poolRefs: [other], priority: 'nonsense' }),
+      made('of the older version', { priority: 3 }),
+    ];
+    const { value, troubles } = prioritiesOfV1(objects, POOL);
+    expect([[...value], troubles]).toEqual([[['a', 7]], []]);
+  });
+
+  test('[D94] with a poolSelector are reported with what to write instead', () => {
+    const selecting = made('a', { poolSelector: { matchLabels: { tier: 'gold' } }, priority: 1 });
+    const { value, troubles } = prioritiesOfV1([selecting], POOL);
+    expect([...value]).toEqual([]);
+    expect(troubles).toEqual([
+      'InferenceObjective a is not followed: spec.poolSelector: name the pools in poolRefs instead',
+    ]);
+  });
 });
 
 describe('InferenceModelRewrites', () => {

@@ -28,6 +28,12 @@ export interface Parsed<T> {
 
 const poolRef = z.object({ group: z.string().optional(), name: z.string() });
 const objectiveSpec = z.object({ poolRef, priority: priority.nullish() });
+/** As version v1 has it. */
+const objectiveSpecV1 = z.object({
+  poolRefs: z.array(poolRef).nullish(),
+  poolSelector: z.undefined('name the pools in poolRefs instead').optional(),
+  priority: priority.nullish(),
+});
 const matchSchema = z.object({
   model: z.object({ type: z.string().default('Exact'), value: z.string() }).nullish(),
 });
@@ -42,9 +48,32 @@ export function prioritiesOf(
   objects: Iterable<RuleObject>,
   pool: PoolName,
 ): Parsed<ReadonlyMap<string, number>> {
-  const { value, troubles } = specsFor(objects, pool, objectiveSpec, 'InferenceObjective');
+  const { value, troubles } = specsFor(objects, pool, objectiveSchema, 'InferenceObjective');
   const priorities = value.map(({ name, spec }) => [name, spec.priority ?? 0] as const);
   return { value: new Map(priorities), troubles };
+}
+
+/**
+ * The same of objects of version v1. Those that name no pool are left out: the API server shows
+ * objects of the older version so.
+ */
+export function prioritiesOfV1(
+  objects: Iterable<RuleObject>,
+  pool: PoolName,
+): Parsed<ReadonlyMap<string, number>> {
+  return prioritiesOf(
+    [...objects].filter(({ spec }) => isOfV1(spec)),
+    pool,
+  );
+}
+
+function objectiveSchema(spec: unknown): z.ZodType<{ priority?: number | null | undefined }> {
+  return isOfV1(spec) ? objectiveSpecV1 : objectiveSpec;
+}
+
+function isOfV1(spec: unknown): boolean {
+  if (typeof spec !== 'object' || spec === null || 'poolRef' in spec) return false;
+  return 'poolRefs' in spec || 'poolSelector' in spec;
 }
 
 /** The rules of a pool's InferenceModelRewrites: those of the oldest object first. */
@@ -52,7 +81,7 @@ export function rewritesOf(
   objects: Iterable<RuleObject>,
   pool: PoolName,
 ): Parsed<readonly ModelRewriteRule[]> {
-  const { value, troubles } = specsFor(objects, pool, rewriteSpec, 'InferenceModelRewrite');
+  const { value, troubles } = specsFor(objects, pool, () => rewriteSpec, 'InferenceModelRewrite');
   const rules = value.flatMap(({ name, spec }) => spec.rules.flatMap((rule) => ruleOf(name, rule)));
   return { value: rules, troubles };
 }
@@ -84,10 +113,10 @@ interface Named<Spec> {
 }
 
 /** The specs of the objects of this pool that are not being deleted, the oldest first. */
-function specsFor<Spec extends { readonly poolRef: z.output<typeof poolRef> }>(
+function specsFor<Spec>(
   objects: Iterable<RuleObject>,
   pool: PoolName,
-  schema: z.ZodType<Spec>,
+  schemaOf: (spec: unknown) => z.ZodType<Spec>,
   kind: string,
 ): Parsed<readonly Named<Spec>[]> {
   const value: Named<Spec>[] = [];
@@ -96,13 +125,24 @@ function specsFor<Spec extends { readonly poolRef: z.output<typeof poolRef> }>(
     const { name = '' } = metadata;
     if (metadata.deletionTimestamp !== undefined) continue;
     // Errors in objects of other pools are not reported.
-    const reference = z.object({ poolRef }).safeParse(spec);
-    if (reference.success && !isPool(reference.data.poolRef, pool)) continue;
-    const read = schema.safeParse(spec);
+    const references = referencesOf(spec);
+    if (references?.some((reference) => isPool(reference, pool)) === false) continue;
+    const read = schemaOf(spec).safeParse(spec);
     if (read.success) value.push({ name, spec: read.data });
     else troubles.push(`${kind} ${name} is not followed: ${firstIssue(read.error)}`);
   }
   return { value, troubles };
+}
+
+const oneReference = z.object({ poolRef });
+const someReferences = z.object({ poolRefs: z.array(poolRef).min(1) });
+
+/** The pools that an object is for; undefined where it does not say in a way that can be read. */
+function referencesOf(spec: unknown): readonly z.output<typeof poolRef>[] | undefined {
+  const one = oneReference.safeParse(spec);
+  if (one.success) return [one.data.poolRef];
+  const some = someReferences.safeParse(spec);
+  return some.success ? some.data.poolRefs : undefined;
 }
 
 function isPool({ group, name }: z.output<typeof poolRef>, pool: PoolName): boolean {

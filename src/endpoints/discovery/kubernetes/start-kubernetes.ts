@@ -5,12 +5,15 @@ import type { Log } from '../../../runtime/log.ts';
 import type { RequestRules } from '../../rewrites/request-rules.ts';
 import { followRules } from './follow-rules.ts';
 import { HeldEndpoints } from './held-endpoints.ts';
+import type { PoolSpec } from './inference-pool.ts';
 import { type PoolName, poolSources } from './kube-resources.ts';
 import { PoolFollower } from './pool-follower.ts';
 
 interface KubernetesOptions {
   readonly config: KubeConfig;
   readonly pool: PoolName;
+  /** The pods and ports of the pool, where there is no InferencePool. */
+  readonly spec?: PoolSpec | undefined;
   /** Labels that endpoints take from the nodes of their pods. With none, nodes are not read. */
   readonly nodeLabels?: readonly string[] | undefined;
   readonly endpoints: EndpointPool;
@@ -35,10 +38,10 @@ export interface KubernetesDiscovery
  * could reach a model that a rule replaces.
  */
 export function startKubernetes(options: KubernetesOptions): KubernetesDiscovery {
-  const { config, pool, nodeLabels = [], endpoints, rules, clock, random, log } = options;
+  const { config, pool, spec, nodeLabels = [], endpoints, rules, clock, random, log } = options;
   const held = new HeldEndpoints(endpoints);
   const follower = new PoolFollower({
-    sources: poolSources(config, pool, nodeLabels),
+    sources: poolSources(config, pool, { nodeLabels, spec }),
     poolName: pool,
     endpoints: held,
     clock,

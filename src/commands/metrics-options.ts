@@ -1,0 +1,40 @@
+import type { Command } from 'commander';
+import { METRICS_STALE_MS } from '../framework/endpoint.ts';
+import { LOOP_DELAY_MAX_MS } from '../journal/metrics/loop-watchdog.ts';
+import { IDLE_MS, LINES_MAX } from '../journal/metrics/series-limit.ts';
+import type { ServeOptions } from '../serve/serve-options.ts';
+import { atLeastOne, wholeNumber } from './option-values.ts';
+
+/** Flags of `serve` about its metrics page, which `startServe` takes as they are. */
+export type MetricsFlags = Pick<
+  ServeOptions,
+  'metricsMaxSeries' | 'metricsIdleMs' | 'metricsStaleMs' | 'loopDelayMaxMs'
+>;
+
+export function addMetricsOptions(command: Command): Command {
+  return command
+    .option(
+      '--metrics-max-series <n>',
+      'most lines of the metrics page whose labels clients choose; what comes beyond is `other`',
+      atLeastOne,
+      LINES_MAX,
+    )
+    .option(
+      '--metrics-idle-ms <ms>',
+      'drop such lines when nothing has used them for this long',
+      atLeastOne,
+      IDLE_MS,
+    )
+    .option(
+      '--metrics-stale-ms <ms>',
+      'count a model server as ready in metrics and /readyz while its sample is at most this old',
+      atLeastOne,
+      METRICS_STALE_MS,
+    )
+    .option(
+      '--loop-delay-max-ms <ms>',
+      'degraded while the event loop is later than this at p99 over 5 seconds; 0 never is',
+      wholeNumber,
+      LOOP_DELAY_MAX_MS,
+    );
+}
