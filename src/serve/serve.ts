@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import type { Registry } from 'prom-client';
 import type { KubernetesDiscovery } from '../endpoints/discovery/kubernetes/start-kubernetes.ts';
 import { DROP_REASONS } from '../endpoints/kv-events/check-structure.ts';
+import { eventReport } from '../endpoints/kv-events/event-report.ts';
 import { logEventTroubles } from '../endpoints/kv-events/log-event-troubles.ts';
 import { RequestRules } from '../endpoints/rewrites/request-rules.ts';
 import { logScrapeErrors } from '../endpoints/scraping/log-scrape-errors.ts';
@@ -15,6 +16,7 @@ import {
   registerExpiredReservations,
   registerFaultMetrics,
 } from '../journal/metrics/fault-metrics.ts';
+import { registerKvEventMetrics } from '../journal/metrics/kv-event-metrics.ts';
 import { logScheduler } from '../journal/metrics/log-scheduler.ts';
 import { PickerMetrics } from '../journal/metrics/metrics.ts';
 import { registerPoolMetrics, registerScrapeFailures } from '../journal/metrics/pool-metrics.ts';
@@ -177,6 +179,7 @@ function registerPool(
   const onFailure = registerScrapeFailures(registry, SCRAPE_FAILURES, failing);
   logScrapeErrors(picker.pool, { log, clock, onFailure });
   logEventTroubles(picker.pool, log, kvEventCounters(registry, DROP_REASONS));
+  registerKvEventMetrics(registry, () => eventReport(picker.observers(), snapshot()));
 }
 
 function metricsOf(options: ServeOptions, clock: Clock): Pick<ServingParts, 'metrics' | 'process'> {

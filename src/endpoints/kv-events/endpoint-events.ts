@@ -125,9 +125,15 @@ export class EndpointEvents {
     this.#reportProblem();
   }
 
+  /** Messages that wait for a replay. */
+  get held(): number {
+    return this.#stream.held;
+  }
+
   close(): void {
     this.#client?.close();
     this.#stream.close();
+    this.stats.leave();
     this.view.reset('unknown');
   }
 

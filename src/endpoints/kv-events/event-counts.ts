@@ -1,3 +1,26 @@
+/** The counts that are also kept for all endpoints together. */
+export const STREAM_COUNTS = [
+  'batches',
+  'events',
+  'duplicates',
+  'gaps',
+  'repairs',
+  'drops',
+  'restarts',
+  'malformed',
+  'unnamed',
+  'skipped',
+] as const;
+
+export type StreamCount = (typeof STREAM_COUNTS)[number];
+
+/** Events that were left out, with the reference's two labels. */
+export interface LeftOut {
+  readonly cacheKind: string;
+  readonly reason: string;
+  readonly count: number;
+}
+
 /** The kinds of attention of vLLM's cache groups. Others count as `other`: engines name them. */
 const CACHE_KINDS: ReadonlySet<string> = new Set([
   'full_attention',
@@ -11,7 +34,6 @@ const CACHE_KINDS: ReadonlySet<string> = new Set([
   'cross_attention',
 ]);
 
-/** Events that were left out, by the reference's two labels. */
 export class SkippedEvents {
   readonly #counts = new Map<string, Map<string, number>>();
 
@@ -25,7 +47,7 @@ export class SkippedEvents {
     reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
   }
 
-  *entries(): Iterable<{ cacheKind: string; reason: string; count: number }> {
+  *entries(): Iterable<LeftOut> {
     for (const [cacheKind, reasons] of this.#counts) {
       for (const [reason, count] of reasons) yield { cacheKind, reason, count };
     }
@@ -42,4 +64,17 @@ export class EventCounts {
   removalsForwarded = 0;
   readonly storesSkipped: SkippedEvents = new SkippedEvents();
   readonly removalsSkipped: SkippedEvents = new SkippedEvents();
+  /** Counts of the streams of endpoints that have left. */
+  readonly left: Record<StreamCount, number> = {
+    batches: 0,
+    events: 0,
+    duplicates: 0,
+    gaps: 0,
+    repairs: 0,
+    drops: 0,
+    restarts: 0,
+    malformed: 0,
+    unnamed: 0,
+    skipped: 0,
+  };
 }

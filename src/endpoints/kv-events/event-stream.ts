@@ -54,6 +54,11 @@ export class EventStream {
     this.#options = options;
   }
 
+  /** Messages held back. */
+  get held(): number {
+    return this.#held.length;
+  }
+
   get heldBytes(): number {
     return this.#heldBytes;
   }

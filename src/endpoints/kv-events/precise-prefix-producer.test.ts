@@ -90,7 +90,7 @@ describe('precise-prefix-cache-producer', () => {
     const { matchedBlocks, totalBlocks } = match(text);
     expect([totalBlocks, matchedBlocks(a), matchedBlocks(b)]).toEqual([10, 0, 10]);
     expect([...index.prompts.counts]).toEqual([['no-tokenizer', 1]]);
-    expect(index.matches).toEqual({ precise: 0, approximate: 1 });
+    expect(index.matches).toEqual({ precise: 0, approximate: 1, hits: 0 });
   });
 
   it('[E11] takes the approximate match for an endpoint that has said nothing', () => {

@@ -40,6 +40,8 @@ interface MatchCounts {
   precise: number;
   /** The tokens were not known. */
   approximate: number;
+  /** The most blocks that an endpoint's events had of a prompt, added up over prompts. */
+  hits: number;
 }
 
 /** What a request's match at each endpoint is computed from. */
@@ -48,23 +50,25 @@ interface Query {
   readonly model: string;
   readonly approximate: PrefixMatch;
   readonly now: Millis;
+  /** The most blocks that an endpoint's events have had so far. */
+  best: number;
 }
 
 export class PrecisePrefixIndex implements DataSource {
   readonly facts: NonNullable<DataSource['facts']>;
   readonly prompts: PrecisePrompts;
-  readonly matches: MatchCounts = { precise: 0, approximate: 0 };
+  readonly matches: MatchCounts = { precise: 0, approximate: 0, hits: 0 };
   readonly #config: PrecisePrefixConfig;
-  readonly #subscriptions: EventSubscriptions;
+  readonly subscriptions: EventSubscriptions;
   readonly #approx: ApproxPrefixIndex;
 
   constructor(config: PrecisePrefixConfig, host: DataSourceHost) {
     this.#config = config;
     this.#approx = new ApproxPrefixIndex(DEFAULT_APPROX_CONFIG, `${host.name}/approximate`);
-    this.#subscriptions = new EventSubscriptions(config, host, (endpoint) =>
+    this.subscriptions = new EventSubscriptions(config, host, (endpoint) =>
       this.#approx.forget(endpoint),
     );
-    this.prompts = new PrecisePrompts(host, this.#subscriptions);
+    this.prompts = new PrecisePrompts(host, this.subscriptions);
     this.facts = [
       {
         key: prefixMatchKey(host.name),
@@ -78,7 +82,7 @@ export class PrecisePrefixIndex implements DataSource {
   }
 
   events(endpoint: Endpoint): EndpointEvents | undefined {
-    return this.#subscriptions.of(endpoint);
+    return this.subscriptions.of(endpoint);
   }
 
   prepare(request: InferenceRequest, body: readonly Uint8Array[], ready: () => void): boolean {
@@ -87,18 +91,18 @@ export class PrecisePrefixIndex implements DataSource {
 
   onEndpointAdded(endpoint: Endpoint): void {
     this.#approx.onEndpointAdded(endpoint);
-    this.#subscriptions.add(endpoint);
+    this.subscriptions.add(endpoint);
   }
 
   onEndpointRemoved(endpoint: Endpoint): void {
     this.#approx.onEndpointRemoved(endpoint);
-    this.#subscriptions.remove(endpoint);
+    this.subscriptions.remove(endpoint);
   }
 
   onEndpointChanged(endpoint: Endpoint, previous: Endpoint): void {
     this.#approx.onEndpointChanged(endpoint, previous);
     if (endpoint.address !== previous.address || endpoint.labels !== previous.labels) {
-      this.#subscriptions.add(endpoint);
+      this.subscriptions.add(endpoint);
     }
   }
 
@@ -127,7 +131,7 @@ export class PrecisePrefixIndex implements DataSource {
   }
 
   stop(): void {
-    this.#subscriptions.close();
+    this.subscriptions.close();
     this.#approx.stop();
   }
 
@@ -142,7 +146,7 @@ export class PrecisePrefixIndex implements DataSource {
     const { blockTokens } = this.#config;
     const totalBlocks = Math.floor(prompt.tokens / blockTokens);
     const matched: (number | undefined)[] = [];
-    const query = { prompt, model: request.model, approximate, now };
+    const query: Query = { prompt, model: request.model, approximate, now, best: 0 };
     return {
       totalBlocks,
       blockTokens,
@@ -157,7 +161,8 @@ export class PrecisePrefixIndex implements DataSource {
     };
   }
 
-  #matchedTokens(endpoint: Endpoint, { prompt, model, approximate, now }: Query): number {
+  #matchedTokens(endpoint: Endpoint, query: Query): number {
+    const { prompt, model, approximate, now } = query;
     const events = this.events(endpoint);
     const blocks = events && this.#blocksFor(prompt, events);
     const knowledge = events?.view.knowledge ?? 'unknown';
@@ -167,9 +172,16 @@ export class PrecisePrefixIndex implements DataSource {
     if (blocks === undefined) return knowledge === 'complete' ? 0 : estimated();
     if (!areOfModel(events, endpoint, model, prompt.adapter)) return 0;
     const held = events.view.match(blocks.words, blocks.count);
+    this.#countHits(query, Math.floor((held * blocks.blockTokens) / this.#config.blockTokens));
     const sent = this.#config.speculative ? events.recent.matchedBlocks(blocks, now) : 0;
     const tokens = Math.max(held, sent) * blocks.blockTokens;
     return knowledge === 'complete' ? tokens : Math.max(tokens, estimated());
+  }
+
+  #countHits(query: Query, blocks: number): void {
+    if (blocks <= query.best) return;
+    this.matches.hits += blocks - query.best;
+    query.best = blocks;
   }
 
   #blocksFor(

@@ -1,4 +1,4 @@
-import { EventCounts } from './event-counts.ts';
+import { EventCounts, STREAM_COUNTS } from './event-counts.ts';
 import { EventHealth } from './event-health.ts';
 
 /** Counts of one endpoint's event stream since the endpoint was added. */
@@ -33,5 +33,10 @@ export class StreamStats {
 
   constructor(total: EventCounts = new EventCounts()) {
     this.total = total;
+  }
+
+  /** Must be called once, when the endpoint leaves: then its counts stay in those of all. */
+  leave(): void {
+    for (const name of STREAM_COUNTS) this.total.left[name] += this[name];
   }
 }

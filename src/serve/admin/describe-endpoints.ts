@@ -1,4 +1,5 @@
 import type { FollowedName } from '../../endpoints/discovery/names/follow-name.ts';
+import { describeEvents } from '../../endpoints/kv-events/event-report.ts';
 import { type ScrapeState, scrapeErrorsOf } from '../../endpoints/scraping/scrape-errors.ts';
 import { isFresh } from '../../framework/endpoint.ts';
 import { CACHE_CONFIG, LORA } from '../../framework/keys.ts';
@@ -41,6 +42,7 @@ export function describeEndpoints(
         ejected: describeEjection(picker.ejector.ejected(endpoint), picker.clock),
         scrapes: describeScrapes(scrapeErrorsOf(picker.pool).stateOf(id)),
         cache: endpoint.attribute(CACHE_CONFIG),
+        kvEvents: describeEvents(picker.observers(), endpoint),
         lora: lora && { running: [...lora.running], waiting: [...lora.waiting], max: lora.max },
         inFlight: { ...picker.ledger.load(endpoint) },
         prefixIndexBlocks: Object.fromEntries(
