@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { IN_FLIGHT } from '../src/framework/keys.ts';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
+import { otherProducer } from '../src/plugins/parameters/producer-name.ts';
 
 /**
  * Prefers endpoints with fewer of our own requests in flight: 1 up to `idleThreshold`, above it
@@ -9,8 +10,17 @@ import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts'
 export const activeRequest: ScorerDefinition = defineScorer({
   type: 'active-request-scorer',
   config: z.strictObject({
-    idleThreshold: z.int().nonnegative().default(0),
-    maxBusyScore: z.number().min(0).max(1).default(1),
+    // Out of range, both are as the reference reads them: as if they were not there.
+    idleThreshold: z
+      .int()
+      .default(0)
+      .transform((count) => Math.max(0, count)),
+    maxBusyScore: z
+      .number()
+      .default(1)
+      .transform((score) => (score >= 0 && score <= 1 ? score : 1)),
+    requestTimeout: z.string().optional(),
+    inFlightLoadProducerName: otherProducer,
   }),
   needs: () => [IN_FLIGHT],
   create: ({ idleThreshold, maxBusyScore }) => ({

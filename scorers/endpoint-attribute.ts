@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
 import { numericAttribute } from '../src/plugins/parameters/numeric-attribute.ts';
+import { otherProducer } from '../src/plugins/parameters/producer-name.ts';
 
 const fixedRange = z
   .strictObject({ min: z.number(), max: z.number() })
@@ -12,7 +13,7 @@ export const endpointAttribute: ScorerDefinition = defineScorer({
   config: z.strictObject({
     attributeKey: z.string().min(1),
     /** The plugin that writes the attribute: accepted for compatibility, without effect. */
-    producer: z.string().min(1).optional(),
+    producer: otherProducer,
     algorithm: z.strictObject({
       type: z.enum(['linear_lower_is_better', 'linear_higher_is_better']),
       normalization: z

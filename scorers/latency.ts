@@ -3,6 +3,7 @@ import { HEADROOM_NEEDS, type Headroom, headroomOf } from '../src/cost-model/slo
 import type { Endpoint } from '../src/framework/endpoint.ts';
 import { IN_FLIGHT } from '../src/framework/keys.ts';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
+import { otherProducer } from '../src/plugins/parameters/producer-name.ts';
 
 /** Scores in the bucket lie between this and 1: all of them beat endpoints outside it. */
 const SCORE_MIN = 0.01;
@@ -30,7 +31,9 @@ export const latency: ScorerDefinition = defineScorer({
       compositeKVWeight: z.number().nonnegative().default(1),
       compositeQueueWeight: z.number().nonnegative().default(1),
       compositePrefixWeight: z.number().nonnegative().default(1),
-      predictedLatencyProducerName: z.string().optional(),
+      predictedLatencyProducerName: otherProducer,
+      latencyPredictionInfoProducerName: otherProducer,
+      prefixMatchInfoProducerName: otherProducer,
     })
     .refine(
       ({ ttftWeight, tpotWeight }) => ttftWeight + tpotWeight > 0,

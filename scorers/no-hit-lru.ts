@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DEFAULT_PREFIX_PRODUCER, prefixMatchKey } from '../src/framework/keys.ts';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
+import { producerName } from '../src/plugins/parameters/producer-name.ts';
 
 /**
  * Spreads prompts that no endpoint has cached: the endpoint that got a cold request longest ago (or
@@ -10,8 +11,11 @@ export const noHitLru: ScorerDefinition = defineScorer({
   type: 'no-hit-lru-scorer',
   config: z.strictObject({
     /** Accepted for compatibility, without effect: one number is kept for each endpoint. */
-    lruSize: z.int().positive().default(1024),
-    prefixMatchInfoProducerName: z.string().default(DEFAULT_PREFIX_PRODUCER),
+    lruSize: z.int().default(1024),
+    /** Names of older versions of the reference, which it reads and does not use. */
+    prefixPluginType: z.string().optional(),
+    prefixPluginName: z.string().optional(),
+    prefixMatchInfoProducerName: producerName(DEFAULT_PREFIX_PRODUCER),
   }),
   needs: ({ prefixMatchInfoProducerName }) => [prefixMatchKey(prefixMatchInfoProducerName)],
   create({ prefixMatchInfoProducerName }) {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DEFAULT_PREFIX_PRODUCER, prefixMatchKey } from '../src/framework/keys.ts';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
+import { producerName } from '../src/plugins/parameters/producer-name.ts';
 
 /**
  * Prefers endpoints that hold more of the prompt: a·min(1, matched tokens/scale)² +
@@ -10,7 +11,7 @@ import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts'
 export const prefixCache: ScorerDefinition = defineScorer({
   type: 'prefix-cache-scorer',
   config: z.strictObject({
-    prefixMatchInfoProducerName: z.string().default(DEFAULT_PREFIX_PRODUCER),
+    prefixMatchInfoProducerName: producerName(DEFAULT_PREFIX_PRODUCER),
     matchLengthWeight: z.number().min(0).max(1).default(0),
     matchLengthScaleTokens: z.number().positive().default(8192),
   }),

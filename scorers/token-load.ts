@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DEFAULT_PREFIX_PRODUCER, IN_FLIGHT, prefixMatchKey } from '../src/framework/keys.ts';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
+import { otherProducer, producerName } from '../src/plugins/parameters/producer-name.ts';
 
 /** Prefers endpoints with fewer uncached prompt tokens to compute, this request's own included. */
 export const tokenLoad: ScorerDefinition = defineScorer({
@@ -8,7 +9,8 @@ export const tokenLoad: ScorerDefinition = defineScorer({
   config: z.strictObject({
     /** The score is 0 from so many tokens on. */
     queueThresholdTokens: z.number().positive().default(4_194_304),
-    prefixMatchInfoProducerName: z.string().default(DEFAULT_PREFIX_PRODUCER),
+    inFlightLoadProducerName: otherProducer,
+    prefixMatchInfoProducerName: producerName(DEFAULT_PREFIX_PRODUCER),
   }),
   needs: ({ prefixMatchInfoProducerName }) => [
     IN_FLIGHT,

@@ -227,7 +227,7 @@ schedulingProfiles:
   plugins:
   - pluginRef: queue-scorrer
   - pluginRef: load-aware-score
-  - pluginRef: metrics-data-source
+  - pluginRef: core
 featureGates: [flowControll]
 `),
     ).toEqual([
@@ -236,7 +236,7 @@ featureGates: [flowControll]
       'plugins[1].parameters.matchLengthWeigth: is not a known field (did you mean matchLengthWeight?)',
       'plugins[3].name: two plugins are named load-aware-scorer; give one of them another name',
       'schedulingProfiles[0].plugins[1].pluginRef: load-aware-score is not the name of a plugin in plugins (did you mean load-aware-scorer?)',
-      'schedulingProfiles[0].plugins[2].pluginRef: metrics-data-source is not the name of a plugin in plugins',
+      'schedulingProfiles[0].plugins[2].pluginRef: core is not the name of a plugin in plugins',
       'featureGates[0]: flowControll is not a known feature gate (did you mean flowControl?)',
     ]);
   });
@@ -290,23 +290,13 @@ dataLayer: {sorces: []}
     ],
     [
       'two profiles for the single-profile handler',
-      'schedulingProfiles:\n- name: a\n- name: b\n',
+      'plugins:\n- type: single-profile-handler\nschedulingProfiles:\n- name: a\n- name: b\n',
       'schedulingProfiles: single-profile-handler runs one profile, but there are 2; name another profile handler in plugins',
     ],
     [
       'two pickers in a profile',
       'plugins:\n- type: random-picker\n- type: max-score-picker\n',
       'schedulingProfiles[0]: default has 2 pickers (random-picker, max-score-picker); leave one of them',
-    ],
-    [
-      'a data source in a profile',
-      'plugins:\n- type: metrics-data-source\nschedulingProfiles:\n- name: a\n  plugins: [{pluginRef: metrics-data-source}]\n',
-      'schedulingProfiles[0].plugins[0].pluginRef: metrics-data-source is a source, not a filter, scorer or picker',
-    ],
-    [
-      'a discovery in a profile',
-      'plugins:\n- {type: file-discovery, parameters: {path: x}}\nschedulingProfiles:\n- name: a\n  plugins: [{pluginRef: file-discovery}]\n',
-      'schedulingProfiles[0].plugins[0].pluginRef: file-discovery is a discovery, not a filter, scorer or picker',
     ],
     [
       'a scorer as a data source',

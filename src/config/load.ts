@@ -2,12 +2,15 @@ import { nearest } from '../files/nearest.ts';
 import { parseOrReport } from '../files/zod-issues.ts';
 import { ConfigError, type ConfigIssue } from '../framework/error.ts';
 import type { PluginCatalogue, SchedulerDefinition } from '../framework/plugin.ts';
+import type { ConfigNote } from '../picker/plan/config-note.ts';
 import type {
   FileDiscoveryPlan,
   PickerPlan,
   PlannedScheduler,
 } from '../picker/plan/picker-plan.ts';
-import { configWarnings } from './config-warnings.ts';
+import { checkReferences } from './check-references.ts';
+import { configNotes } from './config-notes.ts';
+import { endpointDiscovery } from './data-layer-schema.ts';
 import { ZERO_KNOB } from './defaults.ts';
 import { effectiveConfig } from './effective-config.ts';
 import { planHandler, planProfiles } from './plan-profiles.ts';
@@ -32,18 +35,21 @@ interface LoadOptions {
 export function loadConfig({ text, source, catalogue, featureGates }: LoadOptions): PickerPlan {
   const config = withGates(withDefaultPolicy(readConfig(text, source)), featureGates);
   const issues: ConfigIssue[] = [];
-  const table = new PluginTable(config.plugins, { catalogue, issues });
-  const profiles = planProfiles(config.schedulingProfiles, table, issues);
+  const notes: ConfigNote[] = [];
+  const table = new PluginTable(config.plugins, { catalogue, issues, notes });
+  const profiles = planProfiles(config.schedulingProfiles, table, { issues, notes });
   const handler = planHandler(profiles, table, issues);
   planSources(config.dataLayer, table, issues);
   const discovery = planDiscovery(config, table);
   const scheduler = planScheduler(config.scheduler, catalogue.schedulers, issues);
-  const warnings = configWarnings(config, profiles, issues);
+  checkReferences(config, table);
+  notes.unshift(...configNotes(config, profiles, issues));
   if (issues.length > 0) throw new ConfigError(source, issues);
   const plugins = [...table.plugins()];
   const ejection = config.ejection ?? undefined;
   const effective = effectiveConfig({ plugins, profiles, discovery, scheduler, ejection });
-  return { plugins, profiles, handler, scheduler, discovery, ejection, warnings, effective };
+  const warnings = notes.map(({ text: sentence }) => sentence);
+  return { plugins, profiles, handler, scheduler, discovery, ejection, warnings, notes, effective };
 }
 
 function withGates(
@@ -65,13 +71,10 @@ function planDiscovery(
   { dataLayer }: EndpointPickerConfig,
   table: PluginTable,
 ): FileDiscoveryPlan | undefined {
-  const pluginRef = dataLayer.discovery?.pluginRef;
-  if (pluginRef === undefined) return undefined;
-  table.resolve(pluginRef, {
-    path: 'dataLayer.discovery.pluginRef',
-    kinds: ['discovery'],
-    wanted: `${FILE_DISCOVERY} plugin`,
-  });
+  const given = endpointDiscovery(dataLayer);
+  if (given === undefined) return undefined;
+  const { pluginRef, path } = given;
+  table.resolve(pluginRef, { path, kinds: ['discovery'], wanted: `${FILE_DISCOVERY} plugin` });
   return table.discovery(pluginRef);
 }
 

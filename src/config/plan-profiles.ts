@@ -1,5 +1,6 @@
 import type { ConfigIssue } from '../framework/error.ts';
-import type { PlannedHandler, PlannedProfile } from '../picker/plan/picker-plan.ts';
+import type { ConfigNote } from '../picker/plan/config-note.ts';
+import type { PlannedHandler, PlannedPlugin, PlannedProfile } from '../picker/plan/picker-plan.ts';
 import type { PluginTable } from './plugin-table.ts';
 import type { ProfileEntry } from './schema.ts';
 
@@ -11,7 +12,7 @@ const DEFAULT_PICKER = 'max-score-picker';
 export function planProfiles(
   entries: readonly ProfileEntry[],
   table: PluginTable,
-  issues: ConfigIssue[],
+  { issues, notes }: { readonly issues: ConfigIssue[]; readonly notes: ConfigNote[] },
 ): readonly PlannedProfile[] {
   const names = new Set<string>();
   const written = entries.length > 0 ? entries : [profileOfAll(table)];
@@ -24,7 +25,7 @@ export function planProfiles(
       });
     }
     names.add(entry.name);
-    const profile = planProfile(entry, path, table);
+    const profile = planProfile(entry, path, table, notes);
     const pickers = profile.plugins.filter(({ plugin }) => plugin.kind === 'picker');
     if (pickers.length > 1) {
       const list = pickers.map(({ plugin }) => plugin.name).join(', ');
@@ -34,9 +35,15 @@ export function planProfiles(
       });
     }
     if (pickers.length > 0) return profile;
-    const picker = { plugin: table.inject(DEFAULT_PICKER), weight: 1 };
+    const picker = { plugin: pickerOf(table), weight: 1 };
     return { ...profile, plugins: [...profile.plugins, picker] };
   });
+}
+
+/** As in the reference, a profile without a picker gets one that is listed, if there is one. */
+function pickerOf(table: PluginTable): PlannedPlugin {
+  const listed = [...table.plugins()].find(({ kind }) => kind === 'picker');
+  return listed ?? table.inject(DEFAULT_PICKER);
 }
 
 function profileOfAll(table: PluginTable): ProfileEntry {
@@ -44,20 +51,28 @@ function profileOfAll(table: PluginTable): ProfileEntry {
   return { name: 'default', plugins: plugins.map(({ name }) => ({ pluginRef: name })) };
 }
 
+/** As in the reference, a profile may list plugins that do their work without it. */
 function planProfile(
   { name, plugins }: ProfileEntry,
   path: string,
   table: PluginTable,
+  notes: ConfigNote[],
 ): PlannedProfile {
   return {
     name,
-    plugins: plugins.flatMap(({ pluginRef, weight = 1 }, at) => {
-      const plugin = table.resolve(pluginRef, {
-        path: `${path}.plugins[${at}].pluginRef`,
-        kinds: SCHEDULING_KINDS,
-        wanted: 'filter, scorer or picker',
+    plugins: plugins.flatMap(({ pluginRef, weight }, at) => {
+      const place = `${path}.plugins[${at}]`;
+      const plugin = table.find(pluginRef, `${place}.pluginRef`);
+      if (plugin === undefined) return [];
+      if (plugin.kind !== 'discovery' && SCHEDULING_KINDS.includes(plugin.kind)) {
+        return [{ plugin, weight: weight ?? 1 }];
+      }
+      notes.push({
+        path: place,
+        reason: 'not-scheduling',
+        text: `${place} has no effect: ${pluginRef} is a ${plugin.kind}, not a filter, scorer or picker, and works without a profile`,
       });
-      return plugin === undefined ? [] : [{ plugin, weight }];
+      return [];
     }),
   };
 }
@@ -73,11 +88,36 @@ export function planHandler(
     const message = `has ${handlers.length} profile handlers (${list}); leave one of them`;
     issues.push({ path: 'plugins', message });
   }
+  if (handlers.length === 0 && profiles.length > 1) {
+    const message = `there are ${profiles.length} profiles and no profile handler, which says when each runs; name one in plugins, such as disagg-profile-handler`;
+    issues.push({ path: 'schedulingProfiles', message });
+  }
   const handler = handlers[0] ?? table.inject(DEFAULT_HANDLER);
   if (handler.kind !== 'handler') throw new Error(`${DEFAULT_HANDLER} is not a profile handler`);
-  if (handler.definition.type === DEFAULT_HANDLER && profiles.length > 1) {
+  const given = handlers.length > 0 && handler.definition.type === DEFAULT_HANDLER;
+  if (given && profiles.length > 1) {
     const message = `${DEFAULT_HANDLER} runs one profile, but there are ${profiles.length}; name another profile handler in plugins`;
     issues.push({ path: 'schedulingProfiles', message });
   }
+  if (issues.length === 0) issues.push(...handlerFaults(handler, profiles, table));
   return handler;
+}
+
+/** What the handler says of the profiles and deciders, at the paths of the configuration. */
+function handlerFaults(
+  handler: PlannedHandler,
+  profiles: readonly PlannedProfile[],
+  table: PluginTable,
+): readonly ConfigIssue[] {
+  const deciders = [...table.plugins()].filter(({ kind }) => kind === 'decider');
+  const faults = handler.definition.faults?.(handler.config, {
+    profiles: new Set(profiles.map(({ name }) => name)),
+    deciders: new Set(deciders.map(({ name }) => name)),
+  });
+  return (faults ?? []).map(({ path, message }) => ({
+    path: path.startsWith('schedulingProfiles')
+      ? path
+      : `${table.pathOf(handler.name)}.parameters.${path}`,
+    message,
+  }));
 }

@@ -2,8 +2,8 @@ import { nearest } from '../files/nearest.ts';
 import type { ConfigIssue } from '../framework/error.ts';
 import { ENGINE_MODEL, IN_FLIGHT, MODELS_IN_FLIGHT } from '../framework/keys.ts';
 import type { KnownPlugin, PlannedPlugin } from '../picker/plan/picker-plan.ts';
+import type { DataLayerEntry } from './data-layer-schema.ts';
 import type { PluginTable } from './plugin-table.ts';
-import type { DataLayerEntry } from './schema.ts';
 
 /** Started for every pool, unless `injectDefaults` is false. */
 const DEFAULT_SOURCES = ['metrics-data-source', 'core-metrics-extractor'];

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { nearest } from '../files/nearest.ts';
-import { parseOrReport } from '../files/zod-issues.ts';
 import type { ConfigIssue } from '../framework/error.ts';
 import { PRECISE_PREFIX_PRODUCER } from '../framework/keys.ts';
 import type { PluginCatalogue, Schema } from '../framework/plugin.ts';
+import type { ConfigNote } from '../picker/plan/config-note.ts';
 import type { FileDiscoveryPlan, KnownPlugin, PlannedPlugin } from '../picker/plan/picker-plan.ts';
 import { sameParameters } from '../picker/plan/same-parameters.ts';
+import { readParameters } from './read-parameters.ts';
 import { UNSUPPORTED_TYPES } from './reference-types.ts';
 import type { PluginEntry } from './schema.ts';
 
@@ -21,22 +22,43 @@ const COMPANIONS: ReadonlyMap<string, string> = new Map([
   ['precise-prefix-cache-scorer', PRECISE_PREFIX_PRODUCER],
 ]);
 
+/** Plugins that the reference adds to every configuration; the picker only where none is listed. */
+const INJECTED: ReadonlySet<string> = new Set([
+  'max-score-picker',
+  'metrics-data-source',
+  'core-metrics-extractor',
+  'utilization-detector',
+  'fcfs-ordering-policy',
+  'global-strict-fairness-policy',
+  'static-usage-limit-policy',
+]);
+
 /** A configuration's plugins by name: the listed ones, then those added. Errors go to `issues`. */
 export class PluginTable {
   readonly #entries: readonly PluginEntry[];
   readonly #types: ReadonlyMap<string, KnownPlugin>;
   readonly #issues: ConfigIssue[];
+  readonly #notes: ConfigNote[];
   readonly #plugins = new Map<string, PlannedPlugin>();
   readonly #companions = new Map<string, unknown>();
   readonly #discoveries = new Map<string, FileDiscoveryPlan>();
 
   constructor(
     entries: readonly PluginEntry[],
-    { catalogue, issues }: { readonly catalogue: PluginCatalogue; readonly issues: ConfigIssue[] },
+    {
+      catalogue,
+      issues,
+      notes,
+    }: {
+      readonly catalogue: PluginCatalogue;
+      readonly issues: ConfigIssue[];
+      readonly notes: ConfigNote[];
+    },
   ) {
     this.#entries = entries;
     this.#types = typesOf(catalogue);
     this.#issues = issues;
+    this.#notes = notes;
     const names = new Set<string>();
     entries.forEach((entry, index) => {
       const name = nameOf(entry);
@@ -78,18 +100,45 @@ export class PluginTable {
       wanted,
     }: { readonly path: string; readonly kinds: readonly string[]; readonly wanted: string },
   ): PlannedPlugin | undefined {
-    const plugin = this.#plugins.get(pluginRef);
-    const kind = plugin?.kind ?? (this.#discoveries.has(pluginRef) ? 'discovery' : undefined);
-    if (kind === undefined) {
-      if (this.#entries.some((entry) => nameOf(entry) === pluginRef)) return undefined;
-      const hint = nearest(pluginRef, this.#entries.map(nameOf));
-      const message = `${pluginRef} is not the name of a plugin in plugins${hint}`;
-      this.#issues.push({ path, message });
+    const found = this.find(pluginRef, path);
+    if (found === undefined) return undefined;
+    if (!kinds.includes(found.kind)) {
+      this.#issues.push({ path, message: `${pluginRef} is a ${found.kind}, not a ${wanted}` });
       return undefined;
     }
-    if (kinds.includes(kind)) return plugin;
-    this.#issues.push({ path, message: `${pluginRef} is a ${kind}, not a ${wanted}` });
+    return found.kind === 'discovery' ? undefined : found;
+  }
+
+  /** As `resolve`, for plugins of every kind. */
+  find(
+    pluginRef: string,
+    path: string,
+  ): PlannedPlugin | { readonly kind: 'discovery' } | undefined {
+    const plugin = this.#plugins.get(pluginRef);
+    if (plugin !== undefined) return plugin;
+    if (this.#discoveries.has(pluginRef)) return { kind: 'discovery' };
+    if (this.typeOf(pluginRef) !== undefined) return undefined;
+    if (this.#isInjected(pluginRef)) return this.inject(pluginRef);
+    const hint = nearest(pluginRef, this.#entries.map(nameOf));
+    const message = `${pluginRef} is not the name of a plugin in plugins${hint}`;
+    this.#issues.push({ path, message });
     return undefined;
+  }
+
+  /** The type of the listed plugin of that name. */
+  typeOf(name: string): string | undefined {
+    return this.#entries.find((entry) => nameOf(entry) === name)?.type;
+  }
+
+  /** Whether the reference adds this plugin by itself, so that it need not be listed. */
+  #isInjected(name: string): boolean {
+    if (!INJECTED.has(name) || !this.#types.has(name)) return false;
+    const isPicker = this.#types.get(name)?.kind === 'picker';
+    return !isPicker || ![...this.plugins()].some((each) => each.kind === 'picker');
+  }
+
+  issue(path: string, message: string): void {
+    this.#issues.push({ path, message });
   }
 
   /** The plugin named as its type. Adds it, with default parameters, where there is none. */
@@ -113,9 +162,9 @@ export class PluginTable {
   }
 
   #add(name: string, entry: PluginEntry, path: string): void {
-    const { type, parameters } = entry;
+    const { type } = entry;
     if (type === FILE_DISCOVERY) {
-      const plan = this.#parse(fileDiscoverySchema, entry, path)?.parsed;
+      const plan = this.#read(fileDiscoverySchema, entry, path)?.parsed;
       if (plan !== undefined) this.#discoveries.set(name, plan);
       return;
     }
@@ -127,9 +176,9 @@ export class PluginTable {
       this.#issues.push({ path: `${path}.type`, message });
       return;
     }
-    const read = this.#parse(known.definition.config, entry, path);
+    const read = this.#read(known.definition.config, entry, path);
     if (read === undefined) return;
-    this.#plan(known, name, read.parsed, parameters ?? {});
+    this.#plan(known, name, read.parsed, read.given);
     this.#addCompanion(COMPANIONS.get(type), entry, path);
   }
 
@@ -148,12 +197,13 @@ export class PluginTable {
     }
   }
 
-  #parse<T>(
+  #read<T>(
     schema: Schema<T>,
-    { parameters }: PluginEntry,
+    entry: PluginEntry,
     path: string,
-  ): { readonly parsed: T } | undefined {
-    return parseOrReport(schema, parameters ?? {}, `${path}.parameters`, this.#issues);
+  ): { readonly parsed: T; readonly given: object } | undefined {
+    const at = `${path}.parameters`;
+    return readParameters(schema, entry, { path: at, issues: this.#issues, notes: this.#notes });
   }
 }
 

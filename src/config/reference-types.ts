@@ -41,7 +41,8 @@ const ACCEPTED: readonly AcceptedType[] = [
     instead: OWN_PREDICTION,
     parameters: {
       sloBufferFactor: z.number().optional(),
-      contextTTL: z.string().optional(),
+      contextTTL: z.union([z.string(), z.number()]).optional(),
+      encoderCacheMatchInfoProducerName: z.string().optional(),
       streamingMode: z.boolean().optional(),
       endpointRoleLabel: z.string().optional(),
       predictInProduce: z.boolean().optional(),

@@ -3,42 +3,42 @@ import { readYaml } from '../files/read-yaml.ts';
 import { zodIssues } from '../files/zod-issues.ts';
 import { ConfigError } from '../framework/error.ts';
 import type { EjectionPlan } from '../picker/ejection/ejection-plan.ts';
+import {
+  type DataLayerEntry,
+  dataLayerAlpha,
+  dataLayerV1,
+  list,
+  type PluginReference,
+  reference,
+} from './data-layer-schema.ts';
 import { ejection } from './ejection-schema.ts';
 
 export const API_VERSION = 'llm-d.ai/v1alpha1';
 /** The version's deprecated name, which the reference still accepts. */
 export const LEGACY_API_VERSION = 'inference.networking.x-k8s.io/v1alpha1';
+/** The version whose fields are grouped in another way. */
+export const API_VERSION_V1 = 'llm-d.ai/v1';
+const API_VERSIONS: readonly [string, ...string[]] = [
+  API_VERSION,
+  API_VERSION_V1,
+  LEGACY_API_VERSION,
+];
 export const KIND = 'EndpointPickerConfig';
 
 const name = z.string().min(1);
-const reference = z.strictObject({ pluginRef: name });
-
-/** A list; null, as YAML reads a bare `plugins:`, is an empty one. */
-function list<T extends z.ZodType>(item: T): z.ZodType<readonly z.output<T>[]> {
-  return z
-    .array(item)
-    .nullish()
-    .transform((items) => items ?? []);
-}
 
 const plugin = z.strictObject({
   type: name,
-  name: name.optional(),
+  name: z
+    .string()
+    .nullish()
+    .transform((given) => given || undefined),
   parameters: z.record(z.string(), z.unknown()).nullish(),
 });
 
 const profile = z.strictObject({
   name,
-  plugins: list(z.strictObject({ pluginRef: name, weight: z.number().nonnegative().optional() })),
-});
-
-const dataLayer = z.strictObject({
-  injectDefaults: z.boolean().default(true),
-  sources: list(z.strictObject({ pluginRef: name, extractors: list(reference) })),
-  discovery: reference.nullish(),
-  peerDiscovery: reference.nullish(),
-  crossReplicaSyncerPluginRef: name.nullish(),
-  crossReplicaSyncInterval: z.string().nullish(),
+  plugins: list(z.strictObject({ pluginRef: name, weight: z.number().nullish() })),
 });
 
 /** Its values have no effect yet. Its names are checked, so that a misspelt one is found today. */
@@ -71,28 +71,13 @@ export interface PluginEntry {
   readonly parameters?: Readonly<Record<string, unknown>> | null | undefined;
 }
 
-interface PluginReference {
-  readonly pluginRef: string;
-}
-
 export interface ProfileEntry {
   readonly name: string;
-  readonly plugins: readonly (PluginReference & { readonly weight?: number | undefined })[];
-}
-
-export interface DataLayerEntry {
-  readonly injectDefaults: boolean;
-  readonly sources: readonly (PluginReference & {
-    readonly extractors: readonly PluginReference[];
-  })[];
-  readonly discovery?: PluginReference | null | undefined;
-  readonly peerDiscovery?: PluginReference | null | undefined;
-  readonly crossReplicaSyncerPluginRef?: string | null | undefined;
-  readonly crossReplicaSyncInterval?: string | null | undefined;
+  readonly plugins: readonly (PluginReference & { readonly weight?: number | null | undefined })[];
 }
 
 export interface EndpointPickerConfig {
-  readonly apiVersion: typeof API_VERSION | typeof LEGACY_API_VERSION;
+  readonly apiVersion: string;
   readonly kind: typeof KIND;
   readonly featureGates: readonly string[];
   readonly plugins: readonly PluginEntry[];
@@ -103,26 +88,49 @@ export interface EndpointPickerConfig {
   /** Our addition. */
   readonly ejection?: EjectionPlan | null | undefined;
   readonly flowControl?: Readonly<Record<string, unknown>> | null | undefined;
-  readonly requestHandler?: { readonly parsers: readonly PluginReference[] } | null | undefined;
-  readonly saturationDetector?: PluginReference | null | undefined;
+  readonly requestHandler?:
+    | {
+        readonly parsers: readonly PluginReference[];
+        readonly propagatePriority?: boolean | null | undefined;
+      }
+    | null
+    | undefined;
+  readonly saturationDetector?: { readonly pluginRef?: string | undefined } | null | undefined;
   readonly parser?: PluginReference | null | undefined;
 }
 
-/** Strict: an unknown field is an error. A known field without an effect gets a warning. */
-const configSchema: z.ZodType<EndpointPickerConfig> = z.strictObject({
-  apiVersion: z.enum([API_VERSION, LEGACY_API_VERSION]),
+const shared = {
   kind: z.literal(KIND),
   featureGates: list(z.string()),
   plugins: list(plugin),
   schedulingProfiles: list(profile),
-  dataLayer: dataLayer.nullish().transform((given) => given ?? dataLayer.parse({})),
   scheduler: scheduler.nullish(),
   ejection: ejection.nullish(),
   flowControl: flowControl.nullish(),
-  requestHandler: z.strictObject({ parsers: list(reference) }).nullish(),
-  saturationDetector: reference.nullish(),
+  requestHandler: z
+    .strictObject({ parsers: list(reference), propagatePriority: z.boolean().nullish() })
+    .nullish(),
+};
+
+/** Strict: an unknown field is an error. A known field without an effect gets a note. */
+const configAlpha: z.ZodType<EndpointPickerConfig> = z.strictObject({
+  apiVersion: z.enum(API_VERSIONS),
+  ...shared,
+  dataLayer: withDefaults(dataLayerAlpha),
+  saturationDetector: z.strictObject({ pluginRef: z.string().optional() }).nullish(),
   parser: reference.nullish(),
 });
+
+/** Without the fields that `llm-d.ai/v1` moved or dropped. */
+const configV1: z.ZodType<EndpointPickerConfig> = z.strictObject({
+  apiVersion: z.literal(API_VERSION_V1),
+  ...shared,
+  dataLayer: withDefaults(dataLayerV1),
+});
+
+function withDefaults(section: z.ZodType<DataLayerEntry>): z.ZodType<DataLayerEntry> {
+  return section.nullish().transform((given) => given ?? section.parse({}));
+}
 
 /** 1 Mi, as in the reference's file discovery; a configuration has a few thousand characters. */
 const CONFIG_CHARACTERS_MAX = 1024 * 1024;
@@ -133,7 +141,14 @@ export function readConfig(text: string, source: string): EndpointPickerConfig {
     const message = `has ${text.length} characters; at most ${CONFIG_CHARACTERS_MAX} are read`;
     throw new ConfigError(source, [{ path: 'file', message }]);
   }
-  const parsed = configSchema.safeParse(readYaml(text, source));
+  const value = readYaml(text, source);
+  const schema = isV1(value) ? configV1 : configAlpha;
+  const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw new ConfigError(source, zodIssues(parsed.error, { schema: configSchema }));
+  throw new ConfigError(source, zodIssues(parsed.error, { schema }));
+}
+
+function isV1(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || !('apiVersion' in value)) return false;
+  return value.apiVersion === API_VERSION_V1;
 }

@@ -57,7 +57,7 @@ function namesAt(schema: unknown, path: readonly PropertyKey[]): readonly string
 }
 
 /** The schema without what makes it optional, gives it a default or transforms its output. */
-function unwrapped(schema: unknown): unknown {
+export function unwrapped(schema: unknown): unknown {
   if (schema instanceof z.ZodPipe) return unwrapped(schema.def.in);
   const wraps =
     schema instanceof z.ZodOptional ||

@@ -1,4 +1,5 @@
 import type { AttributeKey, Endpoint, EndpointId, EndpointMetrics } from './endpoint.ts';
+import type { ConfigIssue } from './error.ts';
 import type { EndpointObserver, RequestObserver } from './observer.ts';
 import type { InferenceRequest } from './request.ts';
 import type { RequestControl } from './request-control.ts';
@@ -85,7 +86,18 @@ export interface HandlerParts {
   readonly deciders: ReadonlyMap<string, Decider>;
 }
 
+/** The names of a configuration's profiles and deciders. */
+export interface HandlerNames {
+  readonly profiles: Pick<ReadonlySet<string>, 'has' | 'size'>;
+  readonly deciders: Pick<ReadonlySet<string>, 'has' | 'size'>;
+}
+
 export interface ProfileHandlerDefinition<Config = unknown> extends Definition<Config> {
+  /**
+   * Why it cannot run the profiles, found when a configuration is read; `create` finds the same.
+   * Paths begin with `schedulingProfiles`, or are those of its parameters.
+   */
+  faults?(config: Config, names: HandlerNames): readonly ConfigIssue[];
   /** Throws ConfigError when it cannot run the profiles. */
   create(config: Config, parts: HandlerParts, runtime: Runtime): ProfileHandler & Observer;
 }

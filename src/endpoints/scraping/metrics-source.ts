@@ -28,8 +28,18 @@ const config = z
   .strictObject({
     scheme: z.enum(['http', 'https']).default('http'),
     path: z.string().startsWith('/').default('/metrics'),
-    port: z.int().min(1).max(65_535).optional(),
-    interval: millis.pipe(z.number().min(INTERVAL_MS_MIN)).default(INTERVAL_MS),
+    // 0 is Go's value for a missing port, and an empty text that of a missing interval.
+    port: z
+      .int()
+      .min(0)
+      .max(65_535)
+      .optional()
+      .transform((port) => port || undefined),
+    interval: z
+      .literal('')
+      .transform(() => INTERVAL_MS)
+      .or(millis.pipe(z.number().min(INTERVAL_MS_MIN)))
+      .default(INTERVAL_MS),
     timeout: millis.pipe(z.number().positive()).default(TIMEOUT_MS),
     maxPageBytes: z.int().min(1024).max(PAGE_BYTES_MAX).default(PAGE_BYTES),
     ...httpTlsFields,

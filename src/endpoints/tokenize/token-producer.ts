@@ -40,7 +40,10 @@ const config = z.strictObject({
   estimate: z.record(z.string(), z.unknown()).optional(),
   vllm: z
     .strictObject({
-      url: z.url().default('http://localhost:8000'),
+      url: z
+        .union([z.literal(''), z.url()])
+        .optional()
+        .transform((url) => url || 'http://localhost:8000'),
       timeout: duration.optional(),
       mmTimeout: duration.optional(),
       ...httpTlsFields,

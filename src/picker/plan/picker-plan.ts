@@ -9,6 +9,7 @@ import type {
 } from '../../framework/plugin.ts';
 
 import type { EjectionPlan } from '../ejection/ejection-plan.ts';
+import type { ConfigNote } from './config-note.ts';
 
 /** A plugin type by its kind. */
 export type KnownPlugin =
@@ -55,8 +56,10 @@ export interface PickerPlan {
   readonly discovery: FileDiscoveryPlan | undefined;
   /** Undefined where the configuration says nothing of it. */
   readonly ejection?: EjectionPlan | undefined;
-  /** One sentence for each setting that is accepted but has no effect. */
+  /** The texts of `notes`. */
   readonly warnings: readonly string[];
+  /** Every part that is accepted and has no effect, or should be written in another way. */
+  readonly notes: readonly ConfigNote[];
   /** The configuration with all defaults written out: as a file it gives this plan again. */
   readonly effective: EffectiveConfig;
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { defineFilter, type FilterDefinition } from '../../framework/plugin.ts';
 import { numericAttribute } from '../parameters/numeric-attribute.ts';
+import { otherProducer } from '../parameters/producer-name.ts';
 
 const COMPARISONS: Readonly<Record<string, (value: number, bound: number) => boolean>> = {
   LessThan: (value, bound) => value < bound,
@@ -22,8 +23,11 @@ export const endpointAttributeFilter: FilterDefinition = defineFilter({
   config: z.strictObject({
     attribute: z.string().min(1),
     /** The plugin that writes the attribute: accepted for compatibility, without effect. */
-    producer: z.string().min(1).optional(),
-    onMissing: z.enum(['Pass', 'Fail']).default('Pass'),
+    producer: otherProducer,
+    onMissing: z
+      .enum(['Pass', 'Fail', ''])
+      .default('Pass')
+      .transform((given) => given || 'Pass'),
     fallbackOnEmpty: z.boolean().default(false),
     algorithm: z.strictObject({ type: z.literal('threshold'), threshold }),
   }),

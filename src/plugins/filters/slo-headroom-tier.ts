@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { HEADROOM_NEEDS, headroomOf } from '../../cost-model/slo-headroom.ts';
 import { defineFilter, type FilterDefinition } from '../../framework/plugin.ts';
+import { otherProducer } from '../parameters/producer-name.ts';
 
 /**
  * Keeps the endpoints that are predicted to meet both objectives of the request. With probability
@@ -12,7 +13,8 @@ export const sloHeadroomTierFilter: FilterDefinition = defineFilter({
   config: z.strictObject({
     epsilonExploreNeg: z.number().min(0).max(1).default(0.01),
     /** Accepted for compatibility, without effect: the predictions are our own. */
-    predictedLatencyProducerName: z.string().optional(),
+    predictedLatencyProducerName: otherProducer,
+    latencyPredictionInfoProducerName: otherProducer,
   }),
   needs: () => HEADROOM_NEEDS,
   create: ({ epsilonExploreNeg }) => ({

@@ -1,8 +1,15 @@
 import { z } from 'zod';
 import type { HttpTls } from '../../framework/runtime.ts';
 
-type Text = z.ZodOptional<z.ZodString>;
-const text: Text = z.string().min(1).optional();
+/** An empty text, as Go writes what is not set, is none. */
+type Text = z.ZodPipe<
+  z.ZodOptional<z.ZodString>,
+  z.ZodTransform<string | undefined, string | undefined>
+>;
+const text: Text = z
+  .string()
+  .optional()
+  .transform((given) => given || undefined);
 
 /** Parameters about HTTPS, for a strict object. The reference has all but `serverName`. */
 export const httpTlsFields: {

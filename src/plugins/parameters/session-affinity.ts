@@ -11,19 +11,27 @@ import {
   tokenBinding,
 } from './session-binding.ts';
 
-const headerName = z.string().min(1).toLowerCase();
-
 const token = z.strictObject({
-  header: headerName.default('x-session-token'),
-  /** The profile whose pick the token names, where a request runs several profiles. */
-  profileName: z.string().min(1).optional(),
+  header: z
+    .string()
+    .toLowerCase()
+    .default('')
+    .transform((header) => header || 'x-session-token'),
+  /** Our place of `profileName`. */
+  profileName: z.string().optional(),
 });
+
+/** An empty text, as Go writes what is not set, is none. */
+const text = z
+  .string()
+  .optional()
+  .transform((given) => given || undefined);
 
 const source: z.ZodType<SessionSource> = z
   .strictObject({
-    header: headerName.optional(),
+    header: text.pipe(z.string().toLowerCase().optional()),
     /** An attribute of the request that another plugin provides. */
-    attribute: z.string().min(1).optional(),
+    attribute: text,
     producer: z.string().optional(),
   })
   .refine(({ header, attribute }) => (header === undefined) !== (attribute === undefined), {
@@ -35,15 +43,21 @@ const sessionId = z.strictObject({
   /** What may carry the session's id; the first one present counts. */
   sources: z
     .array(source)
-    .min(1)
-    .default([{ header: 'x-session-id' }]),
-  evictionTtlSeconds: z.number().positive().default(300),
+    .default([])
+    .transform((sources) => (sources.length > 0 ? sources : [{ header: 'x-session-id' }])),
+  /** 0 is Go's value for what is not set. */
+  evictionTtlSeconds: z
+    .number()
+    .nonnegative()
+    .default(0)
+    .transform((seconds) => seconds || 300),
   /** Accepted for compatibility, without effect: there is no sweep. */
-  evictionSweepSeconds: z.number().positive().default(10),
+  evictionSweepSeconds: z.number().nonnegative().default(10),
 });
 
 interface SessionAffinityConfig {
   readonly strategy: 'encoded_endpoint_header' | 'session_id';
+  readonly profileName?: string | undefined;
   readonly encodedEndpointHeaderConfig: {
     readonly header: string;
     readonly profileName?: string | undefined;
@@ -56,7 +70,12 @@ interface SessionAffinityConfig {
 
 /** Parameters of the session affinity scorer and filter. */
 export const sessionAffinityConfig: z.ZodType<SessionAffinityConfig> = z.strictObject({
-  strategy: z.enum(['encoded_endpoint_header', 'session_id']).default('encoded_endpoint_header'),
+  strategy: z
+    .enum(['encoded_endpoint_header', 'session_id', ''])
+    .default('encoded_endpoint_header')
+    .transform((strategy) => strategy || 'encoded_endpoint_header'),
+  /** The profile whose pick the session is bound to, where a request runs several profiles. */
+  profileName: z.string().optional(),
   encodedEndpointHeaderConfig: token.default(token.parse({})),
   sessionIdConfig: sessionId.default(sessionId.parse({})),
 });
@@ -90,10 +109,12 @@ export function sessionBindingOf(
   config: SessionAffinityConfig,
   { secret = 0 }: Pick<Runtime, 'secret'>,
 ): SessionBinding {
+  const { encodedEndpointHeaderConfig: token } = config;
+  const profileName = config.profileName || token.profileName || undefined;
   if (config.strategy === 'encoded_endpoint_header') {
-    return tokenBinding(config.encodedEndpointHeaderConfig);
+    return tokenBinding({ header: token.header, profileName });
   }
   const { sources, evictionTtlSeconds } = config.sessionIdConfig;
   const hash = new KeyedHash(secret);
-  return memoryBinding({ sources, ttlMs: 1000 * evictionTtlSeconds, hash });
+  return memoryBinding({ sources, ttlMs: 1000 * evictionTtlSeconds, hash, profileName });
 }

@@ -40,11 +40,25 @@ export function tokenBinding({ header, profileName }: TokenBindingOptions): Sess
     },
     responseHeaders(served, { profiles }) {
       if (profileName === undefined) return [[header, encodedId(served.id)]];
-      const picked = profiles.find(({ profile }) => profile === profileName);
-      const endpoint = picked?.kind === 'picked' ? picked.targets[0]?.endpoint : undefined;
+      const { endpoint } = pickOf(profiles, profileName) ?? {};
       return endpoint === undefined ? [] : [[header, encodedId(endpoint.id)]];
     },
   };
+}
+
+interface ProfilePick {
+  readonly endpoint: Endpoint | undefined;
+  readonly context: SchedulingContext | undefined;
+}
+
+/** The first pick of a profile, and what it was picked for; undefined where it did not run. */
+function pickOf(
+  profiles: Decision['profiles'],
+  profileName: string | undefined,
+): Partial<ProfilePick> | undefined {
+  const result = profiles.find(({ profile }) => profile === profileName);
+  if (result?.kind !== 'picked') return undefined;
+  return { endpoint: result.targets[0]?.endpoint, context: result.run?.context };
 }
 
 /** The token for an endpoint: its id in base64. */
@@ -64,6 +78,8 @@ interface MemoryBindingOptions {
   /** The first one that has an id counts. */
   readonly sources: readonly SessionSource[];
   readonly ttlMs: Millis;
+  /** The profile whose pick is remembered; without it, the endpoint that serves the request. */
+  readonly profileName?: string | undefined;
   /** Shortens long ids: clients choose them. */
   readonly hash: KeyedHash;
 }
@@ -75,12 +91,34 @@ interface Home {
 }
 
 /** Remembers where the sessions went, by the session id that requests carry. */
-export function memoryBinding({ sources, ttlMs, hash }: MemoryBindingOptions): SessionBinding {
+export function memoryBinding({
+  sources,
+  ttlMs,
+  hash,
+  profileName,
+}: MemoryBindingOptions): SessionBinding {
   /** By session id, in the order of last use. */
   const homes = new Map<string, Home>();
   const lives = new Map<EndpointId, object>();
   const expired = ({ usedAt }: Home, now: Millis): boolean => now - usedAt > ttlMs;
   const sessionOf = sessionReader(sources, hash);
+  const bind = (
+    request: InferenceRequest,
+    endpoint: Endpoint,
+    at: Millis,
+    context?: SchedulingContext,
+  ): void => {
+    const session = sessionOf(request, context);
+    if (session === undefined) return;
+    const life = lives.get(endpoint.id) ?? {};
+    lives.set(endpoint.id, life);
+    homes.delete(session);
+    homes.set(session, { life, usedAt: at });
+    for (const [oldest, home] of homes) {
+      if (homes.size <= SESSIONS_MAX && !expired(home, at)) break;
+      homes.delete(oldest);
+    }
+  };
   return {
     isHome({ id }, context) {
       const { request, now } = context;
@@ -89,17 +127,16 @@ export function memoryBinding({ sources, ttlMs, hash }: MemoryBindingOptions): S
       return home !== undefined && !expired(home, now) && lives.get(id) === home.life;
     },
     onRouted({ request, endpoint, at }) {
-      const session = sessionOf(request);
-      if (session === undefined) return;
-      const life = lives.get(endpoint.id) ?? {};
-      lives.set(endpoint.id, life);
-      homes.delete(session);
-      homes.set(session, { life, usedAt: at });
-      for (const [oldest, home] of homes) {
-        if (homes.size <= SESSIONS_MAX && !expired(home, at)) break;
-        homes.delete(oldest);
-      }
+      if (profileName === undefined) bind(request, endpoint, at);
     },
+    // The picks of single profiles are known here first.
+    ...(profileName !== undefined && {
+      responseHeaders(_served: Endpoint, { profiles }: Decision) {
+        const { endpoint, context } = pickOf(profiles, profileName) ?? {};
+        if (endpoint && context) bind(context.request, endpoint, context.now, context);
+        return [];
+      },
+    }),
     onEndpointRemoved({ id }) {
       lives.delete(id);
     },

@@ -7,5 +7,9 @@ interface PickerConfig {
 
 /** The parameters that all pickers have. */
 export const pickerConfig: z.ZodType<PickerConfig> = z.strictObject({
-  maxNumOfEndpoints: z.int().positive().default(1),
+  // As the reference reads it, a number that is none means the default.
+  maxNumOfEndpoints: z
+    .int()
+    .default(1)
+    .transform((count) => (count > 0 ? count : 1)),
 });

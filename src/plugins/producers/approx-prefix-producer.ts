@@ -20,6 +20,9 @@ import { BlockLru } from '../../picker/block-lru.ts';
 const CAPACITY_TOKENS_DEFAULT = 500_000;
 /** Bounds an endpoint's index to 25 MB (24 bytes a block), even if an engine reports nonsense. */
 const CAPACITY_BLOCKS_MAX = 1_000_000;
+/** The reference's block, and its characters in a token, by which limits are counted. */
+const LIMIT_BLOCK_TOKENS = 16;
+const TOKEN_CHARACTERS = 4;
 /** We count four bytes as a token; tokenizers differ from that by at most this factor. */
 const TOKEN_RATIO_MAX = 4;
 /** Weight of the newest request in the token ratio: it settles within some tens of requests. */
@@ -36,18 +39,21 @@ const LOST_TOKENS_MIN = 1024;
 
 interface ApproxPrefixConfig {
   readonly autoTune: boolean;
-  /** Accepted for compatibility, without effect: prompts are hashed in blocks of 64 tokens. */
+  /** The unit of the limits below. Prompts themselves are hashed in blocks of 64 tokens. */
   readonly blockSizeTokens?: number | undefined;
+  /** The same in characters, the reference's older name. */
+  readonly blockSize?: number | undefined;
   readonly maxPrefixBlocksToMatch?: number | undefined;
   /** Zero means no limit. */
   readonly maxPrefixTokensToMatch?: number | undefined;
-  /** In blocks of 16 tokens, as the reference counts them. Used when `autoTune` is off. */
+  /** In blocks of `blockSizeTokens`, by default 16. Used when `autoTune` is off. */
   readonly lruCapacityPerServer: number;
 }
 
 const config = z.strictObject({
   autoTune: z.boolean().default(true),
-  blockSizeTokens: z.int().positive().optional(),
+  blockSizeTokens: z.int().nonnegative().optional(),
+  blockSize: z.int().nonnegative().optional(),
   maxPrefixBlocksToMatch: z.int().positive().optional(),
   maxPrefixTokensToMatch: z.int().nonnegative().optional(),
   lruCapacityPerServer: z.int().positive().default(31_250),
@@ -184,17 +190,25 @@ export class ApproxPrefixIndex implements DataSource {
   #capacityBlocks(endpoint: Endpoint): number {
     const { autoTune, lruCapacityPerServer } = this.#config;
     const reported = autoTune ? endpoint.attribute(CACHE_CONFIG) : undefined;
-    const fallback = autoTune ? CAPACITY_TOKENS_DEFAULT : lruCapacityPerServer * 16;
+    const given = lruCapacityPerServer * limitBlockTokens(this.#config);
+    const fallback = autoTune ? CAPACITY_TOKENS_DEFAULT : given;
     const tokens = reported === undefined ? fallback : reported.blocks * reported.blockTokens;
     const blocks = Math.floor((tokens * this.#tokenRatio) / this.#blockTokens);
     return Math.min(CAPACITY_BLOCKS_MAX, Math.max(1, blocks));
   }
 
   #blocksToMatch({ blockTokens }: PromptBlocks): number {
-    const { maxPrefixTokensToMatch, maxPrefixBlocksToMatch } = this.#config;
+    const { autoTune, maxPrefixTokensToMatch, maxPrefixBlocksToMatch } = this.#config;
     if (maxPrefixTokensToMatch !== undefined && maxPrefixTokensToMatch > 0) {
       return Math.floor(maxPrefixTokensToMatch / blockTokens);
     }
-    return maxPrefixBlocksToMatch ?? Number.POSITIVE_INFINITY;
+    const blocks = maxPrefixBlocksToMatch ?? Number.POSITIVE_INFINITY;
+    return autoTune ? blocks : Math.floor((blocks * limitBlockTokens(this.#config)) / blockTokens);
   }
+}
+
+/** The tokens of a block as the limits of the configuration count them. */
+function limitBlockTokens({ blockSizeTokens, blockSize }: ApproxPrefixConfig): number {
+  const older = Math.floor((blockSize ?? 0) / TOKEN_CHARACTERS);
+  return blockSizeTokens || older || LIMIT_BLOCK_TOKENS;
 }

@@ -1,7 +1,11 @@
 import { z } from 'zod';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import { ConfigError } from '../../framework/error.ts';
-import { defineProfileHandler, type ProfileHandlerDefinition } from '../../framework/plugin.ts';
+import { ConfigError, type ConfigIssue } from '../../framework/error.ts';
+import {
+  defineProfileHandler,
+  type HandlerNames,
+  type ProfileHandlerDefinition,
+} from '../../framework/plugin.ts';
 import type { Decision, ProfileHandler } from '../../framework/scheduling.ts';
 import { singleProfileHandler } from './single.ts';
 
@@ -15,16 +19,19 @@ const RANK_HEADER = 'x-data-parallel-host-port';
 export const dataParallel: ProfileHandlerDefinition = defineProfileHandler({
   type: 'data-parallel-profile-handler',
   config: z.strictObject({ primaryPort: z.int().min(1).max(65_535).default(8000) }),
+  faults: (_config, names) => faultsOf(names),
   create({ primaryPort }, parts, runtime) {
-    if (parts.profiles.size !== 1) {
-      const message = `data-parallel-profile-handler runs exactly one profile, got ${parts.profiles.size}`;
-      throw new ConfigError('data-parallel-profile-handler', [
-        { path: 'schedulingProfiles', message },
-      ]);
-    }
+    const issues = faultsOf(parts);
+    if (issues.length > 0) throw new ConfigError('data-parallel-profile-handler', issues);
     return behindPort(singleProfileHandler.create({}, parts, runtime), primaryPort);
   },
 });
+
+function faultsOf({ profiles }: Pick<HandlerNames, 'profiles'>): readonly ConfigIssue[] {
+  if (profiles.size === 1) return [];
+  const message = `data-parallel-profile-handler runs exactly one profile, got ${profiles.size}`;
+  return [{ path: 'schedulingProfiles', message }];
+}
 
 /** Wraps a handler for ranks that are reached through one port of their server. */
 export function behindPort(handler: ProfileHandler, primaryPort: number): ProfileHandler {

@@ -1,25 +1,78 @@
 import { z } from 'zod';
 import { defineProfileHandler, type ProfileHandlerDefinition } from '../../framework/plugin.ts';
-import { createDisaggregation } from './disaggregation.ts';
+import {
+  createDisaggregation,
+  type DisaggregationConfig,
+  disaggregationFaults,
+} from './disaggregation.ts';
 
-const profiles = z.strictObject({
-  decode: z.string().min(1).default('decode'),
-  prefill: z.string().min(1).default('prefill'),
-  encode: z.string().min(1).default('encode'),
+const TYPE = 'disagg-profile-handler';
+
+/** An empty name, as Go writes what is not set, is none. */
+const name = z
+  .string()
+  .optional()
+  .transform((given) => given || undefined);
+
+const fields = z.strictObject({
+  stageOrder: z.enum(['decode-first', 'prefill-first']).default('decode-first'),
+  profiles: z.strictObject({ decode: name, prefill: name, encode: name }).prefault({}),
+  deciders: z.strictObject({ prefill: name, encode: name }).prefault({}),
+  // The reference's older names for the same, which may not be mixed with the newer ones.
+  decodeProfile: name,
+  prefillProfile: name,
+  encodeProfile: name,
+  prefillDeciderPluginName: name,
+  deciderPluginName: name,
+  encodeDeciderPluginName: name,
 });
-const deciders = z.strictObject({
-  prefill: z.string().min(1).optional(),
-  encode: z.string().min(1).optional(),
-});
+
+type Fields = z.output<typeof fields>;
+
+const config = fields
+  .refine((given) => !(hasNested(given) && hasFlat(given)), {
+    message:
+      'has the older flat names beside profiles or deciders; write all of them as profiles and deciders',
+  })
+  .transform((given): Omit<DisaggregationConfig, 'type'> => {
+    const { stageOrder, profiles, deciders } = given;
+    return {
+      stageOrder,
+      profiles: {
+        decode: profiles.decode ?? given.decodeProfile ?? 'decode',
+        prefill: profiles.prefill ?? given.prefillProfile ?? 'prefill',
+        encode: profiles.encode ?? given.encodeProfile ?? 'encode',
+      },
+      deciders: {
+        prefill: deciders.prefill ?? given.prefillDeciderPluginName ?? given.deciderPluginName,
+        encode: deciders.encode ?? given.encodeDeciderPluginName,
+      },
+    };
+  });
+
+function hasNested({ profiles, deciders }: Fields): boolean {
+  return [...Object.values(profiles), ...Object.values(deciders)].some(isGiven);
+}
+
+function hasFlat(given: Fields): boolean {
+  return [
+    given.decodeProfile,
+    given.prefillProfile,
+    given.encodeProfile,
+    given.prefillDeciderPluginName,
+    given.deciderPluginName,
+    given.encodeDeciderPluginName,
+  ].some(isGiven);
+}
+
+function isGiven(value: string | undefined): boolean {
+  return value !== undefined;
+}
 
 /** Serves prefill, decode and encode on separate endpoints, each picked by its profile. */
 export const disaggregationProfiles: ProfileHandlerDefinition = defineProfileHandler({
-  type: 'disagg-profile-handler',
-  config: z.strictObject({
-    stageOrder: z.enum(['decode-first', 'prefill-first']).default('decode-first'),
-    profiles: profiles.default(profiles.parse({})),
-    deciders: deciders.default({}),
-  }),
-  create: (config, parts) =>
-    createDisaggregation({ ...config, type: 'disagg-profile-handler' }, parts),
+  type: TYPE,
+  config,
+  faults: disaggregationFaults,
+  create: (given, parts) => createDisaggregation({ ...given, type: TYPE }, parts),
 });

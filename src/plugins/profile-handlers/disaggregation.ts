@@ -1,6 +1,6 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { ConfigError, type ConfigIssue, invariant } from '../../framework/error.ts';
-import type { HandlerParts } from '../../framework/plugin.ts';
+import type { HandlerNames, HandlerParts } from '../../framework/plugin.ts';
 import { ENCODE_HEADER, PREFILL_HEADER } from '../../framework/routing.ts';
 import type {
   ProfileHandler,
@@ -11,7 +11,7 @@ import type {
 
 type Stage = 'decode' | 'prefill' | 'encode';
 
-interface DisaggregationConfig {
+export interface DisaggregationConfig {
   /** The plugin type, for error messages. */
   readonly type: string;
   readonly stageOrder: 'decode-first' | 'prefill-first';
@@ -36,7 +36,7 @@ export function createDisaggregation(
   { profiles, deciders }: HandlerParts,
 ): ProfileHandler {
   const names = config.profiles;
-  const issues = faultsOf(config, { profiles, deciders });
+  const issues = disaggregationFaults(config, { profiles, deciders });
   const decode = profiles.get(names.decode);
   if (decode === undefined || issues.length > 0) throw new ConfigError(config.type, issues);
   const prefillFirst = config.stageOrder === 'prefill-first';
@@ -90,9 +90,10 @@ function picksOf(result: ProfileResult | undefined): readonly Endpoint[] {
   return result?.kind === 'picked' ? result.targets.map(({ endpoint }) => endpoint) : [];
 }
 
-function faultsOf(
-  { stageOrder, profiles: names, deciders: named }: DisaggregationConfig,
-  { profiles, deciders }: HandlerParts,
+/** Why the handler cannot run these profiles with these deciders. */
+export function disaggregationFaults(
+  { stageOrder, profiles: names, deciders: named }: Omit<DisaggregationConfig, 'type'>,
+  { profiles, deciders }: HandlerNames,
 ): readonly ConfigIssue[] {
   const issues: ConfigIssue[] = [];
   if (!profiles.has(names.decode)) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { makeContext, makeRequest, makeRuntime } from '../../../test/makers.ts';
-import { ConfigError, RoutingError } from '../../framework/error.ts';
+import { RoutingError } from '../../framework/error.ts';
 import type { SchedulingProfile } from '../../framework/scheduling.ts';
 import { headerProfile } from './header-profile.ts';
 
@@ -30,7 +30,8 @@ describe('header-profile-handler', () => {
     expect(() => asked(['decode', 'prefill'], 'encode')).toThrow(RoutingError);
   });
 
-  it('refuses several profiles without the one to run by default', () => {
-    expect(() => asked(['prefill', 'encode'])).toThrow(ConfigError);
+  it('refuses a request without the header where there is no default profile', () => {
+    expect(asked(['prefill', 'encode'], 'encode')).toBe('encode');
+    expect(() => asked(['prefill', 'encode'])).toThrow('header epp-profile is missing');
   });
 });

@@ -18,8 +18,8 @@ export const headerProfile: ProfileHandlerDefinition = defineProfileHandler({
   headers: ({ headerName }) => [{ name: headerName, as: 'name' }],
   create({ headerName, defaultProfile }, { profiles }) {
     const [only, ...others] = profiles.values();
-    if (only === undefined || (others.length > 0 && !profiles.has(defaultProfile))) {
-      const message = `header-profile-handler has no profile ${defaultProfile} to run where the header ${headerName} is missing`;
+    if (only === undefined) {
+      const message = 'header-profile-handler has no profile to run';
       throw new ConfigError('header-profile-handler', [{ path: 'schedulingProfiles', message }]);
     }
     return {
@@ -30,10 +30,11 @@ export const headerProfile: ProfileHandlerDefinition = defineProfileHandler({
         const profile = profiles.get(name === '' ? defaultProfile : name);
         if (profile !== undefined) return profile;
         const known = [...profiles.keys()].join(', ');
-        throw new RoutingError(
-          'saturated',
-          `header ${headerName} names the profile ${name}, which is none of ${known}`,
-        );
+        const why =
+          name === ''
+            ? `header ${headerName} is missing, and the profile ${defaultProfile} for that case is none of ${known}`
+            : `header ${headerName} names the profile ${name}, which is none of ${known}`;
+        throw new RoutingError('saturated', why);
       },
       conclude(done) {
         const [primary] = done;

@@ -1,0 +1,35 @@
+import { replicaReferences } from './data-layer-schema.ts';
+import type { PluginTable } from './plugin-table.ts';
+import { REFERENCE_TYPES } from './reference-table.ts';
+import type { EndpointPickerConfig } from './schema.ts';
+
+/**
+ * Checks the references that no plan follows, by the rules of the reference picker: each names a
+ * listed plugin, and one of the right kind where the reference asks for a kind.
+ */
+export function checkReferences(config: EndpointPickerConfig, table: PluginTable): void {
+  for (const { pluginRef, path } of parserReferences(config)) {
+    if (table.find(pluginRef, path) === undefined) continue;
+    const type = table.typeOf(pluginRef) ?? '';
+    if (REFERENCE_TYPES.get(type) === 'parser') continue;
+    table.issue(path, `${pluginRef} is not a parser; its type is ${type}`);
+  }
+  for (const { pluginRef, path } of replicaReferences(config.dataLayer)) {
+    table.find(pluginRef, path);
+  }
+}
+
+/** The parsers in force: the deprecated `parser` counts only where the list is empty. */
+function parserReferences({
+  requestHandler,
+  parser,
+}: EndpointPickerConfig): readonly { readonly pluginRef: string; readonly path: string }[] {
+  const parsers = requestHandler?.parsers ?? [];
+  if (parsers.length === 0) {
+    return parser ? [{ pluginRef: parser.pluginRef, path: 'parser.pluginRef' }] : [];
+  }
+  return parsers.map(({ pluginRef }, index) => ({
+    pluginRef,
+    path: `requestHandler.parsers[${index}].pluginRef`,
+  }));
+}

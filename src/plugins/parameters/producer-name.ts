@@ -1,0 +1,15 @@
+import { z } from 'zod';
+
+/** The name of the plugin that provides a fact; without one, or with an empty one, the default. */
+export function producerName(byDefault: string): z.ZodType<string, string | undefined> {
+  return z
+    .string()
+    .optional()
+    .transform((name) => name || byDefault);
+}
+
+/**
+ * The same, of a fact that the picker has from one place: read as the reference reads it, without
+ * effect.
+ */
+export const otherProducer: z.ZodOptional<z.ZodString> = z.string().optional();
