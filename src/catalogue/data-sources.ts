@@ -1,4 +1,5 @@
 import { precisePrefixProducer } from '../endpoints/kv-events/precise-prefix-producer.ts';
+import { modelsExtractor, modelsSource } from '../endpoints/models/models-source.ts';
 import { coreMetricsExtractor } from '../endpoints/scraping/core-metrics-extractor.ts';
 import { metricsSource } from '../endpoints/scraping/metrics-source.ts';
 import { topologyExtractor } from '../endpoints/scraping/topology-extractor.ts';
@@ -9,6 +10,7 @@ import { probabilisticAdmitter } from '../plugins/admitters/probabilistic.ts';
 import { agentIdentity } from '../plugins/producers/agent-identity.ts';
 import { approxPrefixProducer } from '../plugins/producers/approx-prefix-producer.ts';
 import { assignmentInformer } from '../plugins/producers/assignment-informer.ts';
+import { modelsResponder } from '../plugins/producers/models-responder.ts';
 import { servedVerifier } from '../plugins/producers/served-verifier.ts';
 import { sessionIdProducer } from '../plugins/producers/session-id.ts';
 
@@ -27,4 +29,7 @@ export const dataSources: readonly DataSourceDefinition[] = [
   probabilisticAdmitter,
   agentIdentity,
   sessionIdProducer,
+  modelsSource,
+  modelsExtractor,
+  modelsResponder,
 ];

@@ -108,8 +108,6 @@ export const UNSUPPORTED_TYPES: ReadonlySet<string> = new Set([
   'disaggregatedset-rollout-screener',
   'mm-embeddings-cache-producer',
   'mm-embeddings-cache-scorer',
-  'models-data-extractor',
-  'models-data-source',
   'multicluster-approx-prefix-cache-producer',
   'multicluster-file-discovery',
   'multicluster-kv-cache-utilization-scorer',

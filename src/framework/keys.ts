@@ -39,6 +39,37 @@ export const CUSTOM_METRICS: AttributeKey<ReadonlyMap<string, number>> = attribu
   ReadonlyMap<string, number>
 >('custom-metrics', new Map());
 
+/** A model or adapter that a server lists. */
+export interface ServedModel {
+  readonly id: string;
+  /** It is an adapter of another model. */
+  readonly isAdapter: boolean;
+  readonly object?: string | undefined;
+  /** In seconds since the Unix epoch. */
+  readonly created?: number | undefined;
+  readonly owned_by?: string | undefined;
+  readonly shutdown_date?: string | undefined;
+}
+
+/** What the server lists at `/v1/models`; undefined until its first answer. */
+export const MODELS: AttributeKey<readonly ServedModel[] | undefined> = attributeKey<
+  readonly ServedModel[] | undefined
+>('models', undefined);
+
+export interface ServedModelsView {
+  /** Undefined until the endpoint's first answer. */
+  modelsOf(endpoint: Endpoint): readonly ServedModel[] | undefined;
+}
+
+/** Provided by the data source that asks servers for their models. */
+export const SERVED_MODELS: CycleKey<ServedModelsView> = cycleKey('served-models');
+
+/** The share of time in which the busiest GPU of the server computes, 0 to 1; undefined if unknown. */
+export const GPU_UTILIZATION: AttributeKey<number | undefined> = attributeKey<number | undefined>(
+  'gpu-utilization',
+  undefined,
+);
+
 /** How much of this request's prompt each endpoint is expected to hold. */
 export interface PrefixMatch {
   readonly totalBlocks: number;

@@ -1,6 +1,20 @@
 import type { Endpoint } from './endpoint.ts';
 import type { Decision, SchedulingContext } from './scheduling.ts';
 
+/** A request whose body has no part in the answer, such as a GET. */
+export interface RequestLine {
+  readonly method: string;
+  /** With its query. */
+  readonly path: string;
+}
+
+/** An answer that the picker itself gives. */
+export interface LocalResponse {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: string;
+}
+
 /** What a data source may do to a request before and after its decision, all of it synchronous. */
 export interface RequestControl {
   /**
@@ -14,6 +28,11 @@ export interface RequestControl {
    * RoutingError, has no effect.
    */
   screen?(endpoints: readonly Endpoint[], context: SchedulingContext): readonly Endpoint[];
+  /**
+   * Answers a request without a body in place of a model server; undefined for any other. Gets the
+   * whole pool. Throws RoutingError where it should answer and cannot.
+   */
+  respond?(request: RequestLine, endpoints: readonly Endpoint[]): LocalResponse | undefined;
   /** Refuses the request by throwing a RoutingError. Gets the endpoints that are left. */
   admit?(endpoints: readonly Endpoint[], context: SchedulingContext): void;
   /**

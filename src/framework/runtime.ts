@@ -48,6 +48,8 @@ export interface HttpGetOptions {
   /** For `https:` URLs. Without it the certificate is verified with the system's authorities. */
   readonly tls?: HttpTls | undefined;
   readonly timeoutMs: Millis;
+  /** The type of the data source that asks, for metrics. */
+  readonly sourceType?: string | undefined;
   /** A longer body is rejected (BodyTooLargeError), so that a peer cannot fill the memory. */
   readonly bodyBytesMax: number;
 }

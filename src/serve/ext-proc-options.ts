@@ -9,6 +9,7 @@ import type { PickerMetrics } from '../journal/metrics/metrics.ts';
 import type { EndpointPicker } from '../picker/endpoint-picker.ts';
 import { limitedWarnings } from '../runtime/limited-log.ts';
 import type { Log } from '../runtime/log.ts';
+import { localAnswers } from './local-answers.ts';
 import { requestReaders } from './request-readers.ts';
 import type { ServeOptions } from './serve-options.ts';
 import type { ServeTls } from './tls/start-tls.ts';
@@ -34,6 +35,7 @@ export function extProcOptions(
   const warn = limitedWarnings(log, parts.clock);
   const session: ExtProcServerOptions['session'] = {
     ...reading,
+    respond: localAnswers(parts.picker),
     earlyPickBytes,
     halfCloseAfterPick,
     ignoreSubset: options.disableEndpointSubsetFilter,

@@ -4,6 +4,7 @@ import type { Endpoint } from '../../framework/endpoint.ts';
 import { RoutingError } from '../../framework/error.ts';
 import type { Outcome, Usage } from '../../framework/observer.ts';
 import type { InferenceRequest, PromptBlocks } from '../../framework/request.ts';
+import type { LocalResponse, RequestLine } from '../../framework/request-control.ts';
 import type { RoutedRequest, RouteOptions, Router } from '../../framework/routing.ts';
 import { createOpenBody, headerOnlyRequest } from '../../openai/open-body.ts';
 import { HeaderBlock } from '../codec/header-block.ts';
@@ -883,5 +884,43 @@ describe('a session whose request needs something first', () => {
     ready();
     expect(kinds()).toEqual(['reject']);
     expect(rejected).toEqual(['no-endpoints']);
+  });
+});
+
+describe('answers of the picker itself', () => {
+  const local = { status: 200, contentType: 'application/json', body: '{}' };
+
+  it('[D59] takes the place of a pick where a plugin answers, and ends the request', () => {
+    const asked: unknown[] = [];
+    const respond = (request: RequestLine): LocalResponse => {
+      asked.push(request);
+      return local;
+    };
+    const { send, actions, ended, routed } = setUp({ respond });
+    const pairs = { ':method': 'GET', ':path': '/v1/models?x' };
+    send(requestHeaders({ pairs, endOfStream: true }), requestHeaders({ endOfStream: true }));
+    const content = [['content-type', 'application/json']];
+    expect(actions).toEqual([{ kind: 'reject', status: 200, headers: content, body: '{}' }]);
+    expect(asked).toEqual([{ method: 'GET', path: '/v1/models?x' }]);
+    expect([...ended, ...routed]).toEqual([]);
+  });
+
+  it('[D59] leaves requests with a body, and those that no plugin answers, to the pick', () => {
+    const { send, kinds } = setUp({ respond: () => undefined });
+    send(requestHeaders({ pairs: { ':method': 'GET' }, endOfStream: true }));
+    expect(kinds()).toEqual(['answer-request-headers']);
+    const withBody = setUp({ respond: () => local });
+    withBody.send(requestHeaders());
+    expect(withBody.kinds()).not.toContain('reject');
+  });
+
+  it('[D59] refuses the request with the plugin’s own error', () => {
+    const { send, actions } = setUp({
+      respond: () => {
+        throw new RoutingError('no-endpoints', 'not yet');
+      },
+    });
+    send(requestHeaders({ endOfStream: true }));
+    expect(actions).toMatchObject([{ kind: 'reject', status: 503 }]);
   });
 });

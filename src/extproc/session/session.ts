@@ -1,4 +1,5 @@
 import { RoutingError } from '../../framework/error.ts';
+import type { LocalResponse, RequestLine } from '../../framework/request-control.ts';
 import type { StreamAction } from '../codec/stream-action.ts';
 import type { CloseReason, StreamEvent } from '../codec/stream-event.ts';
 import { type ByteAccount, UNCOUNTED } from '../streams/byte-account.ts';
@@ -13,9 +14,14 @@ export interface SessionOptions extends RequestPhaseOptions {
   readonly onRejected: (error: RoutingError, model: string) => void;
   /** Requests may go to any endpoint, whatever subset the proxy names. */
   readonly ignoreSubset?: boolean | undefined;
+  /** Answers some requests without a body in place of a model server. Throws RoutingError. */
+  readonly respond?: ((request: RequestLine) => LocalResponse | undefined) | undefined;
 }
 
-/** `over`: only observing, or closed. No event has an effect then, nor on one that was refused. */
+/**
+ * `over`: only observing, or closed. `refused`: answered by the picker itself. No event has an
+ * effect on either.
+ */
 type State = 'open' | 'half-closed' | 'refused' | 'over';
 
 /**
@@ -85,6 +91,7 @@ export class Session {
           // Kept to the end: observers of the request may read them.
           this.#account.hold(event.wireBytes);
           this.#headers = event.headers.toMap();
+          if (event.endOfStream && this.#answers(this.#headers)) return;
           return this.#request.onHeaders(this.#headers, event.endOfStream);
         case 'request-body':
           return this.#request.onBody(event.chunk, event.endOfStream);
@@ -131,6 +138,17 @@ export class Session {
       this.#account.release(event.wireBytes);
       this.on(event);
     }
+  }
+
+  /** Returns whether the picker itself has answered; the request is over then. */
+  #answers(headers: ReadonlyMap<string, string>): boolean {
+    const request = { method: headers.get(':method') ?? '', path: headers.get(':path') ?? '/' };
+    const local = this.#options.respond?.(request);
+    if (local === undefined) return false;
+    this.#state = 'refused';
+    const { status, contentType, body } = local;
+    this.#emit({ kind: 'reject', status, headers: [['content-type', contentType]], body });
+    return true;
   }
 
   #configure({ protocol, metadata }: StreamEvent): void {

@@ -100,6 +100,13 @@ export type CaptureRecord =
     }
   | { readonly e: 'started'; readonly id: string; readonly s: number }
   | { readonly e: 'custom'; readonly id: string; readonly values: Readonly<Record<string, number>> }
+  /** By model, whether it is an adapter. */
+  | {
+      readonly e: 'models';
+      readonly id: string;
+      readonly models: Readonly<Record<string, boolean>>;
+    }
+  | { readonly e: 'gpu'; readonly id: string; readonly u: number }
   | {
       readonly e: 'q';
       readonly t: number;
@@ -135,7 +142,7 @@ export type CaptureRecord =
 
 export type EndpointRecord = Extract<
   CaptureRecord,
-  { e: '+' | '-' | 'labels' | 'm' | 'cache' | 'lora' | 'started' | 'custom' }
+  { e: '+' | '-' | 'labels' | 'm' | 'cache' | 'lora' | 'started' | 'custom' | 'models' | 'gpu' }
 >;
 
 export type Labels = Readonly<Record<string, string>>;

@@ -1,5 +1,12 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
-import { CACHE_CONFIG, CUSTOM_METRICS, LORA, STARTED_AT } from '../../framework/keys.ts';
+import {
+  CACHE_CONFIG,
+  CUSTOM_METRICS,
+  GPU_UTILIZATION,
+  LORA,
+  MODELS,
+  STARTED_AT,
+} from '../../framework/keys.ts';
 import type { EndpointRecord } from './capture-record.ts';
 
 type Write = (record: EndpointRecord) => void;
@@ -51,6 +58,21 @@ export function writeAttributes(
   const custom = endpoint.attribute(CUSTOM_METRICS);
   if (custom !== (previous?.attribute(CUSTOM_METRICS) ?? CUSTOM_METRICS.initial)) {
     write({ e: 'custom', id, values: Object.fromEntries(custom) });
+  }
+  writePolled(endpoint, previous, write);
+}
+
+/** What other pages than the metrics page say. */
+function writePolled(endpoint: Endpoint, previous: Endpoint | undefined, write: Write): void {
+  const { id } = endpoint;
+  const models = endpoint.attribute(MODELS);
+  if (models !== undefined && models !== previous?.attribute(MODELS)) {
+    const adapters = models.map((model) => [model.id, model.isAdapter] as const);
+    write({ e: 'models', id, models: Object.fromEntries(adapters) });
+  }
+  const utilization = endpoint.attribute(GPU_UTILIZATION);
+  if (utilization !== undefined && utilization !== previous?.attribute(GPU_UTILIZATION)) {
+    write({ e: 'gpu', id, u: utilization });
   }
 }
 

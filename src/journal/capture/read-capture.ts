@@ -24,6 +24,8 @@ const KINDS: Readonly<Record<CaptureRecord['e'], true>> = {
   lora: true,
   started: true,
   custom: true,
+  models: true,
+  gpu: true,
   q: true,
   body: true,
   answer: true,

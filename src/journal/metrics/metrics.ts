@@ -159,12 +159,15 @@ function hasSize(observer: object): observer is { size(endpoint: Endpoint): numb
   return 'size' in observer && typeof observer.size === 'function';
 }
 
-/** The same network; polls that fail or whose status is not 200 count under `sourceType`. */
+/**
+ * The same network; polls that fail or whose status is not 200 count under the type of their data
+ * source, or under `sourceType`.
+ */
 export function countPolls(network: Network, metrics: PickerMetrics, sourceType: string): Network {
-  const count = (): void => metrics.countPollError(sourceType);
   return {
     ...network,
     get(url, options) {
+      const count = (): void => metrics.countPollError(options.sourceType ?? sourceType);
       const answer = network.get(url, options);
       answer.then(({ status }) => {
         if (status !== OK) count();

@@ -1,5 +1,13 @@
 import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
-import { CACHE_CONFIG, CUSTOM_METRICS, LORA, STARTED_AT } from '../../framework/keys.ts';
+import {
+  CACHE_CONFIG,
+  CUSTOM_METRICS,
+  GPU_UTILIZATION,
+  LORA,
+  MODELS,
+  type ServedModel,
+  STARTED_AT,
+} from '../../framework/keys.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { Decision } from '../../framework/scheduling.ts';
 import { promptOfRuns } from '../../journal/capture/block-numbers.ts';
@@ -50,7 +58,17 @@ export function applyEndpointRecord(
       return;
     case 'custom':
       pool.set(id, CUSTOM_METRICS, new Map(Object.entries(record.values)));
+      return;
+    case 'models':
+      pool.set(id, MODELS, modelsOf(record.models));
+      return;
+    case 'gpu':
+      pool.set(id, GPU_UTILIZATION, record.u);
   }
+}
+
+function modelsOf(models: Readonly<Record<string, boolean>>): readonly ServedModel[] {
+  return Object.entries(models).map(([id, isAdapter]) => ({ id, isAdapter }));
 }
 
 /** The captured request for a decision core: its blocks are equal where the original ones were. */

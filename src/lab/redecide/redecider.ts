@@ -154,6 +154,8 @@ export class Redecider {
       case 'lora':
       case 'started':
       case 'custom':
+      case 'models':
+      case 'gpu':
         applyEndpointRecord(this.#picker, record);
         return undefined;
     }

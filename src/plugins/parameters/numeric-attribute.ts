@@ -1,10 +1,14 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { isFresh } from '../../framework/endpoint.ts';
-import { CUSTOM_METRICS } from '../../framework/keys.ts';
+import { CUSTOM_METRICS, GPU_UTILIZATION } from '../../framework/keys.ts';
 import type { Millis } from '../../framework/runtime.ts';
 
-/** The metrics that every server reports, by the reference's names. */
-const STANDARD: ReadonlyMap<string, (endpoint: Endpoint) => number> = new Map([
+/** Metrics of servers and GPUs, by the reference's names. */
+const STANDARD: ReadonlyMap<string, (endpoint: Endpoint) => number | undefined> = new Map<
+  string,
+  (endpoint: Endpoint) => number | undefined
+>([
+  ['GPUUtilization', (endpoint) => endpoint.attribute(GPU_UTILIZATION)],
   ['WaitingQueueSize', ({ metrics }) => metrics.waitingQueueSize],
   ['RunningRequestsSize', ({ metrics }) => metrics.runningRequests],
   ['KVCacheUsagePercent', ({ metrics }) => metrics.kvCacheUsage],

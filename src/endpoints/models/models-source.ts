@@ -1,0 +1,97 @@
+import { z } from 'zod';
+import type { EndpointId } from '../../framework/endpoint.ts';
+import {
+  MODELS,
+  SERVED_MODELS,
+  type ServedModel,
+  type ServedModelsView,
+} from '../../framework/keys.ts';
+import {
+  type CycleFact,
+  type DataSourceDefinition,
+  defineDataSource,
+} from '../../framework/plugin.ts';
+import { CLIENT_PAIR, hasClientPair, httpTlsFields } from '../../plugins/parameters/http-tls.ts';
+import { PagePoller, type PollConfig } from '../scraping/page-poller.ts';
+import { pollInterval } from '../scraping/poll-interval.ts';
+
+const TYPE = 'models-data-source';
+/** Adapters are loaded by people and controllers: a second later is soon enough. */
+const INTERVAL_MS = 1000;
+const TIMEOUT_MS = 1000;
+/** Thousands of adapters. */
+const PAGE_BYTES_MAX = 1024 * 1024;
+
+interface ModelsConfig extends PollConfig {
+  readonly path: string;
+}
+
+const config = z
+  .strictObject({
+    scheme: z.enum(['http', 'https']).default('http'),
+    path: z.string().startsWith('/').default('/v1/models'),
+    interval: pollInterval.default(INTERVAL_MS),
+    ...httpTlsFields,
+  })
+  .refine(hasClientPair, CLIENT_PAIR);
+
+const text = z.string().optional().catch(undefined);
+const page = z.object({
+  data: z.array(
+    z.object({
+      id: z.string(),
+      object: text,
+      created: z.number().optional().catch(undefined),
+      owned_by: text,
+      shutdown_date: text,
+      parent: text,
+    }),
+  ),
+});
+
+const VIEW: ServedModelsView = { modelsOf: (endpoint) => endpoint.attribute(MODELS) };
+const FACT: CycleFact<ServedModelsView> = { key: SERVED_MODELS, compute: () => VIEW };
+
+/** Reads which models and adapters each endpoint serves, from its answer to `GET /v1/models`. */
+export const modelsSource: DataSourceDefinition = defineDataSource<ModelsConfig>({
+  type: TYPE,
+  config,
+  provides: () => [SERVED_MODELS],
+  start(parsed, host) {
+    /** The last page of each endpoint: an equal one changes nothing. */
+    const pages = new Map<EndpointId, string>();
+    const poller = new PagePoller({
+      config: parsed,
+      host,
+      sourceType: TYPE,
+      timeoutMs: TIMEOUT_MS,
+      bodyBytesMax: PAGE_BYTES_MAX,
+      urlOf: ({ address }) => new URL(`${parsed.scheme}://${address}${parsed.path}`),
+      take: (body, { id }) => {
+        const answer = new TextDecoder().decode(body);
+        if (pages.get(id) === answer) return;
+        host.pool.set(id, MODELS, modelsIn(answer));
+        pages.set(id, answer);
+      },
+      onRemoved: ({ id }) => pages.delete(id),
+    });
+    return Object.assign(poller, { facts: [FACT] });
+  },
+});
+
+/** Accepted beside the source, which extracts the models itself. */
+export const modelsExtractor: DataSourceDefinition = defineDataSource({
+  type: 'models-data-extractor',
+  config: z.looseObject({}),
+  start: () => ({ stop: () => undefined }),
+});
+
+function modelsIn(answer: string): readonly ServedModel[] {
+  const parsed = page.safeParse(JSON.parse(answer));
+  if (!parsed.success) throw new Error('the answer is no list of models');
+  return parsed.data.data.map(({ id, parent = '', ...shown }) => ({
+    ...shown,
+    id,
+    isAdapter: parent !== '',
+  }));
+}

@@ -1,0 +1,11 @@
+import { z } from 'zod';
+import type { Millis } from '../../framework/runtime.ts';
+import { duration } from '../../plugins/parameters/duration.ts';
+
+/** As of the metrics source. */
+const INTERVAL_MS_MIN = 10;
+
+/** How often a data source polls: a duration, or a number of milliseconds. */
+export const pollInterval: z.ZodType<Millis> = z
+  .union([z.number(), duration], 'must be a duration such as 5s, or a number of milliseconds')
+  .pipe(z.number().min(INTERVAL_MS_MIN));
