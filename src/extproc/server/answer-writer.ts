@@ -8,28 +8,25 @@ const UNSENT_MAX = 16;
 /** Objects around an answer that waits. */
 const ANSWER_OVERHEAD_BYTES = 512;
 
-/** The part of a gRPC server stream that an answer passes. */
+/** The call that an answer leaves by. */
 export interface AnswerStream {
+  /** Nothing can be sent any more. */
   readonly cancelled: boolean;
   /** Stops reading requests while the peer does not take answers. */
-  pause(): unknown;
-  resume(): unknown;
-  end(): unknown;
-  readonly call: {
-    /** Encodes and frames the answer. Calls back once it has left; never if the stream breaks. */
-    sendMessage(answer: Answer, onSent: () => void): void;
-    readonly stream: { readonly writableCorked: number; cork(): void; uncork(): void };
-  };
+  pause(): void;
+  resume(): void;
+  end(): void;
+  /** Sends the answers together. Calls back once they have left; never if the stream breaks. */
+  send(answers: readonly Answer[], onSent: () => void): void;
 }
 
-/**
- * Writes all answers of one turn in one system call; `stream.write` takes a turn and a call for
- * each (100 SSE chunks: 0.58 instead of 0.46 ms of CPU). Stops reading where a peer takes none.
- */
+/** Sends all answers of one turn in one write. Stops reading where a peer takes none. */
 export class AnswerWriter {
   readonly #stream: AnswerStream;
   readonly #afterTurn: (task: () => void) => void;
   readonly #account: ByteAccount;
+  readonly #flush = (): void => this.#sendTurn();
+  #turn: Answer[] = [];
   #waiting: Answer[] = [];
   #unsent = 0;
   #paused = false;
@@ -53,9 +50,8 @@ export class AnswerWriter {
 
   write(answer: Answer): void {
     if (this.#ending || this.#stream.cancelled) return;
-    const bytes = answerBytes(answer);
-    this.#account.hold(bytes);
-    if (this.#unsent < UNSENT_MAX && this.#waiting.length === 0) this.#send(answer, bytes);
+    this.#account.hold(answerBytes(answer));
+    if (this.#unsent < UNSENT_MAX && this.#waiting.length === 0) this.#send(answer);
     else this.#waiting.push(answer);
     if (this.#unsent >= UNSENT_MAX && !this.#paused) {
       this.#paused = true;
@@ -65,30 +61,32 @@ export class AnswerWriter {
 
   /** Forgets the answers that wait: the request is refused. */
   abandon(): void {
-    for (const answer of this.#waiting.splice(0)) this.#account.release(answerBytes(answer));
+    this.#release(this.#waiting.splice(0));
   }
 
   /** Ends the stream once all written answers have left. */
   end(): void {
     if (this.#ending) return;
     this.#ending = true;
-    if (this.#waiting.length === 0) this.#stream.end();
+    if (this.#waiting.length === 0) this.#endNow();
   }
 
-  #send(answer: Answer, bytes: number): void {
-    const { call } = this.#stream;
-    const { stream } = call;
-    if (stream.writableCorked === 0) {
-      stream.cork();
-      this.#afterTurn(() => stream.uncork());
-    }
+  #send(answer: Answer): void {
+    if (this.#turn.length === 0) this.#afterTurn(this.#flush);
+    this.#turn.push(answer);
     this.#unsent += 1;
-    call.sendMessage(answer, () => this.#onSent(bytes));
   }
 
-  #onSent(bytes: number): void {
-    this.#unsent -= 1;
-    this.#account.release(bytes);
+  #sendTurn(): void {
+    const turn = this.#turn;
+    if (turn.length === 0) return;
+    this.#turn = [];
+    this.#stream.send(turn, () => this.#onSent(turn));
+  }
+
+  #onSent(sent: readonly Answer[]): void {
+    this.#unsent -= sent.length;
+    this.#release(sent);
     if (this.#stream.cancelled) {
       this.abandon();
       return;
@@ -96,12 +94,21 @@ export class AnswerWriter {
     // The next batch is sent when the whole batch before it has left.
     if (this.#unsent > 0) return;
     const next = this.#waiting.splice(0, UNSENT_MAX);
-    for (const answer of next) this.#send(answer, answerBytes(answer));
-    if (this.#ending && next.length > 0 && this.#waiting.length === 0) this.#stream.end();
+    for (const answer of next) this.#send(answer);
+    if (this.#ending && next.length > 0 && this.#waiting.length === 0) this.#endNow();
     if (this.#paused && this.#unsent === 0) {
       this.#paused = false;
       this.#stream.resume();
     }
+  }
+
+  #endNow(): void {
+    this.#sendTurn();
+    this.#stream.end();
+  }
+
+  #release(answers: readonly Answer[]): void {
+    for (const answer of answers) this.#account.release(answerBytes(answer));
   }
 }
 

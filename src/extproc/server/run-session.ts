@@ -1,7 +1,7 @@
-import type { EventEmitter } from 'node:events';
-import type { ServerDuplexStream } from '@grpc/grpc-js';
+import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import type { RoutingError } from '../../framework/error.ts';
-import type { Millis } from '../../framework/runtime.ts';
+import type { Clock } from '../../framework/runtime.ts';
+import { decodeRequest } from '../codec/decode-request.ts';
 import type { StreamAction } from '../codec/stream-action.ts';
 import type { CloseReason, StreamEvent } from '../codec/stream-event.ts';
 import type { Session } from '../session/session.ts';
@@ -12,60 +12,55 @@ import type {
   StreamOwner,
   StreamPhase,
 } from '../streams/open-streams.ts';
-import { type Answer, type AnswerStream, AnswerWriter } from './answer-writer.ts';
-import { type CallStream, releaseStreamOnClose } from './release-stream.ts';
+import { AnswerWriter } from './answer-writer.ts';
+import { FramingError, MessageReader } from './message-reader.ts';
+import { decompressed, GRPC, ProcessCall, startDeadline } from './process-call.ts';
+import { releaseStreamOnClose } from './release-stream.ts';
 import { type Destroyable, suppressResetStack } from './suppress-reset-stack.ts';
-
-export type Stream = ServerDuplexStream<StreamEvent, Answer>;
 
 export type NewSession = (
   emit: (action: StreamAction) => void,
   account: ByteAccount,
 ) => Pick<Session, 'on' | 'closed' | 'refuse' | 'phase'>;
 
-/** The HTTP/2 stream below a gRPC stream. */
-interface Http2Stream extends EventEmitter, Destroyable {
-  close(code: number): void;
-}
-
-/** HTTP/2's error code CANCEL. */
-const CANCEL = 8;
 /** As much of a message as a peer that streams bodies may have sent. */
 const PART_BYTES_MAX = 64 * 1024;
+/** A smaller part of the bytes that came together would keep too much of them in memory. */
+const VIEW_SHARE_MIN = 1 / 4;
 
 interface RunOptions {
   readonly newSession: NewSession;
   readonly streams: OpenStreams;
-  readonly now: Millis;
+  /** The largest message that is taken, and sent. */
+  readonly receivedBytesMax: number;
+  readonly sentBytesMax: number;
+  readonly clock: Clock;
 }
 
+const afterTurn = (task: () => void): void => process.nextTick(task);
+
 /** Runs a session on a stream until the stream closes. A stream too many only gets its refusal. */
-export function runSession(stream: Stream, options: RunOptions, onClosed: () => void): void {
-  // grpc-js does not declare the call below the stream; its version is pinned and tests use it.
-  const answers = stream as unknown as AnswerStream & CallStream;
-  const http2 = answers.call.stream as unknown as Http2Stream;
-  suppressResetStack(http2);
-  const running = new RunningSession(answers, http2, options);
-  const { account, writer } = running;
-  const tooMany = options.streams.tooMany();
+export function runSession(
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  options: RunOptions,
+  onClosed: () => void,
+): void {
+  suppressResetStack(stream as unknown as Destroyable);
+  const running = new RunningSession(stream, headers, options);
+  const deadline = startDeadline(headers, options.clock, () => running.expire());
   const close = (reason: CloseReason): void => {
     if (running.close(reason)) onClosed();
   };
-  releaseStreamOnClose(http2, answers, () => close('ended'));
-  // Frames of a message that is not complete are kept, too.
-  http2.on('data', (frame: Buffer) => account.received(frame.length));
-  stream.on('data', (event: StreamEvent) => {
-    account.delivered(event.wireBytes);
-    if (tooMany === undefined) running.session.on(event);
-    else running.refuse(tooMany);
-  });
-  stream.on('end', () => {
+  stream.on('data', running.onPiece);
+  stream.once('end', () => {
     close('ended');
-    writer.end();
+    running.writer.end();
   });
-  stream.on('cancelled', () => close('cancelled'));
-  stream.on('error', () => close('failed'));
-  stream.on('close', () => close('ended'));
+  releaseStreamOnClose(stream, () => {
+    deadline?.cancel();
+    close('cancelled');
+  });
 }
 
 /** A stream with the session that answers it. */
@@ -73,16 +68,29 @@ class RunningSession implements StreamOwner {
   readonly account: StreamAccount;
   readonly writer: AnswerWriter;
   readonly session: ReturnType<NewSession>;
-  readonly #http2: Http2Stream;
+  readonly #call: ProcessCall;
+  readonly #reader: MessageReader;
+  readonly #encoding: string | undefined;
+  readonly #receivedBytesMax: number;
   readonly #streams: OpenStreams;
+  /** Why the stream must not stay. */
+  readonly #tooMany: RoutingError | undefined;
   #reset = false;
   #closed = false;
 
-  constructor(answers: AnswerStream, http2: Http2Stream, { newSession, streams, now }: RunOptions) {
-    this.#http2 = http2;
+  constructor(
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    { newSession, streams, receivedBytesMax, sentBytesMax, clock }: RunOptions,
+  ) {
+    this.#call = new ProcessCall(stream, sentBytesMax);
+    this.#reader = new MessageReader(receivedBytesMax);
+    this.#encoding = headers['grpc-encoding'] as string | undefined;
+    this.#receivedBytesMax = receivedBytesMax;
     this.#streams = streams;
-    this.account = streams.open(this, now);
-    this.writer = new AnswerWriter(answers, (task) => process.nextTick(task), this.account);
+    this.account = streams.open(this, clock.now());
+    this.#tooMany = streams.tooMany();
+    this.writer = new AnswerWriter(this.#call, afterTurn, this.account);
     this.session = newSession((action) => {
       if (action.kind === 'half-close') this.writer.end();
       else this.writer.write(action);
@@ -92,6 +100,25 @@ class RunningSession implements StreamOwner {
   get phase(): StreamPhase {
     return this.#reset ? 'refused' : this.session.phase;
   }
+
+  /** Bytes of a message that is not complete are kept, too. */
+  readonly onPiece = (piece: Buffer): void => {
+    if (this.#call.cancelled) return;
+    this.account.received(piece.length);
+    const reader = this.#reader;
+    reader.push(piece);
+    try {
+      for (let bytes = reader.next(); bytes !== undefined; bytes = reader.next()) {
+        const event = this.#decoded(bytes);
+        this.account.delivered(event.wireBytes);
+        if (this.#tooMany !== undefined) this.refuse(this.#tooMany);
+        else this.session.on(event);
+      }
+    } catch (error) {
+      if (!(error instanceof FramingError)) throw error;
+      this.#call.fail(error.status, error.message);
+    }
+  };
 
   refuse(error: RoutingError): void {
     if (this.#closed || this.phase === 'refused') return;
@@ -106,7 +133,12 @@ class RunningSession implements StreamOwner {
 
   reset(): void {
     this.#reset = true;
-    this.#http2.close(CANCEL);
+    this.#call.reset();
+  }
+
+  /** The caller's time is over. */
+  expire(): void {
+    this.#call.fail(GRPC.deadlineExceeded, 'Deadline exceeded');
   }
 
   /** False where it has been closed before. */
@@ -117,4 +149,28 @@ class RunningSession implements StreamOwner {
     this.account.close();
     return true;
   }
+
+  #decoded(bytes: Buffer): StreamEvent {
+    const { compressed, owned } = this.#reader;
+    try {
+      if (!compressed) return owned ? decodeRequest(bytes) : keepable(decodeRequest(bytes));
+      return decodeRequest(decompressed(bytes, this.#encoding, this.#receivedBytesMax));
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      throw new FramingError(GRPC.internal, `Error deserializing request: ${error.message}`);
+    }
+  }
+}
+
+/**
+ * The event as it may be kept. The chunk of a body that goes on is kept, and freed by itself; the
+ * last one may have to wait for its pick. All other events are over at once.
+ */
+export function keepable(event: StreamEvent): StreamEvent {
+  if (event.kind !== 'request-body') return event;
+  const { chunk, endOfStream } = event;
+  if (endOfStream && chunk.length >= VIEW_SHARE_MIN * chunk.buffer.byteLength) return event;
+  const own = Buffer.allocUnsafeSlow(chunk.length);
+  chunk.copy(own);
+  return { ...event, chunk: own };
 }

@@ -1,21 +1,18 @@
 import { randomBytes } from 'node:crypto';
-import { ServerCredentials } from '@grpc/grpc-js';
+import { type Server, ServerCredentials } from '@grpc/grpc-js';
 import type { Clock } from '../../framework/runtime.ts';
-import { decodeRequest } from '../codec/decode-request.ts';
-import { encodeResponse } from '../codec/encode-response.ts';
 import { ObserverSession, type ObserverSessionOptions } from '../session/observer-session.ts';
 import { Session, type SessionOptions } from '../session/session.ts';
 import { OpenStreams, type StreamUsage } from '../streams/open-streams.ts';
 import { UploadWatch } from '../streams/upload-watch.ts';
-import type { Answer } from './answer-writer.ts';
-import { channelOptions } from './channel-options.ts';
+import { channelOptions, receivedBytesMax } from './channel-options.ts';
 import { type ClientFault, reportClientFaults } from './client-faults.ts';
 import { bind, credentialsFor, newGrpcServer } from './grpc-server.ts';
 import { Health } from './health.ts';
-import { skipResetStreams } from './reset-streams.ts';
-import { type NewSession, runSession, type Stream } from './run-session.ts';
+import { type NewSession, runSession } from './run-session.ts';
 import type { ServerLimits } from './server-limits.ts';
 import { shutDown } from './shut-down.ts';
+import { takeStreams } from './take-streams.ts';
 import type { TlsCredentials } from './tls-credentials.ts';
 
 /** Session options without those that the server sets. */
@@ -57,40 +54,16 @@ export interface ExtProcServer {
   drain(times: DrainTimes): Promise<void>;
 }
 
-const SERVICE = {
-  Process: {
-    path: '/envoy.service.ext_proc.v3.ExternalProcessor/Process',
-    requestStream: true,
-    responseStream: true,
-    requestSerialize: () => Buffer.alloc(0),
-    requestDeserialize: decodeRequest,
-    // A WireMessage has the part of Buffer's interface that grpc-js uses.
-    responseSerialize: (answer: Answer) => encodeResponse(answer) as Buffer,
-    responseDeserialize: (bytes: Buffer) => bytes,
-  },
-} as const;
+const PROCESS_PATH = '/envoy.service.ext_proc.v3.ExternalProcessor/Process';
 
 /** Serves ext_proc: decodes messages for sessions and encodes their answers. */
 export async function startExtProcServer(options: ExtProcServerOptions): Promise<ExtProcServer> {
   const health = new Health();
   const server = newGrpcServer(channelOptions(options.messageBytesMax, options.limits));
   health.addTo(server);
-  const prefix = randomBytes(6).toString('hex');
-  let requests = 0;
-  const streams = new OpenStreams(options.limits);
-  let onIdle = (): void => undefined;
-  const newRequestId = (): string => `${prefix}-${(requests++).toString(36)}`;
-  const newSession = sessionFactory(options.session, newRequestId);
-  server.addService(SERVICE, {
-    Process: (stream: Stream) => {
-      runSession(stream, { newSession, streams, now: options.clock.now() }, () => {
-        if (streams.count === 0) onIdle();
-      });
-    },
-  });
   const credentials = await credentialsFor(options.tls);
   const port = await bind(server, options.host, options.port, credentials);
-  skipResetStreams(server);
+  const { streams, idle } = serveProcess(server, options);
   if (options.onClientFault !== undefined) reportClientFaults(server, options.onClientFault);
   const healthServer = await startHealthServer(options, health).catch((error: unknown) => {
     server.forceShutdown();
@@ -109,15 +82,43 @@ export async function startExtProcServer(options: ExtProcServerOptions): Promise
         if (noticeMs > 0) options.clock.setTimer(noticeMs, resolve);
         else resolve();
       });
-      const idle = new Promise<void>((resolve) => {
-        if (streams.count === 0) resolve();
-        else onIdle = resolve;
-      });
-      await shutDown(server, { deadlineMs, idle });
+      await shutDown(server, { deadlineMs, idle: idle() });
       watch.stop();
       healthServer?.stop();
     },
   };
+}
+
+/** Call it after the server is bound. */
+function serveProcess(
+  server: Server,
+  { limits, messageBytesMax, session, clock }: ExtProcServerOptions,
+): { readonly streams: OpenStreams; readonly idle: () => Promise<void> } {
+  const prefix = randomBytes(6).toString('hex');
+  let requests = 0;
+  const newRequestId = (): string => `${prefix}-${(requests++).toString(36)}`;
+  const streams = new OpenStreams(limits);
+  const run = {
+    newSession: sessionFactory(session, newRequestId),
+    streams,
+    receivedBytesMax: receivedBytesMax(messageBytesMax, limits),
+    sentBytesMax: limits.sentBytesMax ?? Number.POSITIVE_INFINITY,
+    clock,
+  };
+  let onIdle = (): void => undefined;
+  const onClosed = (): void => {
+    if (streams.count === 0) onIdle();
+  };
+  takeStreams(server, {
+    path: PROCESS_PATH,
+    onCall: (stream, headers) => runSession(stream, headers, run, onClosed),
+  });
+  const idle = (): Promise<void> =>
+    new Promise((resolve) => {
+      if (streams.count === 0) resolve();
+      else onIdle = resolve;
+    });
+  return { streams, idle };
 }
 
 function sessionFactory(

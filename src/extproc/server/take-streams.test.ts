@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { openRawStream } from '../../../bench/support/ext-proc-frames.ts';
 import { exchange, requestBody, requestHeaders } from '../../../test/support/ext-proc-client.ts';
 import { startReservingServer } from '../../../test/support/reserving-server.ts';
-import { skipResetStreams } from './reset-streams.ts';
+import { takeStreams } from './take-streams.ts';
 
 const stops: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
@@ -13,17 +13,22 @@ afterEach(async () => {
 });
 
 describe('a stream that is reset in the read that opens it', () => {
-  it('[V17] costs no call', () => {
+  it('[V17][G6] costs no call, and other methods are left to grpc-js', () => {
     const http2 = new EventEmitter();
     const handled: object[] = [];
     http2.on('stream', (stream: object) => void handled.push(stream));
-    skipResetStreams({ http2Servers: new Map([[http2, {}]]) } as unknown as Server);
+    const taken: object[] = [];
+    const onCall = (stream: object): void => void taken.push(stream);
+    const grpc = { http2Servers: new Map([[http2, {}]]) } as unknown as Server;
+    takeStreams(grpc, { path: '/a/B', onCall });
     const stream = (closed: boolean): EventEmitter =>
       Object.assign(new EventEmitter(), { closed, destroyed: closed });
-    const [open, reset] = [stream(false), stream(true)];
-    http2.emit('stream', open, {});
-    http2.emit('stream', reset, {});
-    expect(handled).toEqual([open]);
+    const [open, reset, other] = [stream(false), stream(true), stream(false)];
+    const headers = { ':path': '/a/B', 'content-type': 'application/grpc' };
+    http2.emit('stream', open, headers);
+    http2.emit('stream', reset, headers);
+    http2.emit('stream', other, { ...headers, ':path': '/grpc.health.v1.Health/Check' });
+    expect([taken, handled]).toEqual([[open], [other]]);
     // What Node reports of it is no error of ours.
     expect(() => reset.emit('error', new Error('reset'))).not.toThrow();
   });
