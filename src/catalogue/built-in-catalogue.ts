@@ -1,5 +1,7 @@
 import { scorers } from '../../scorers/index.ts';
 import { acceptedSources } from '../config/reference-types.ts';
+import { maxSaturationDetector } from '../flow/control/detector-types.ts';
+import { policySources } from '../flow/control/policy-types.ts';
 import type {
   DataSourceDefinition,
   PluginCatalogue,
@@ -72,7 +74,7 @@ export function catalogueOf(
       pdProfiles,
     ],
     deciders: [alwaysDisaggregate, alwaysMultimodal, byCost, prefixBased],
-    dataSources: [...dataSources, ...acceptedSources],
+    dataSources: [...dataSources, ...acceptedSources, ...policySources, maxSaturationDetector],
     schedulers,
   };
 }

@@ -3,21 +3,11 @@ import type { ConfigIssue } from '../framework/error.ts';
 import type { ConfigNote } from '../picker/plan/config-note.ts';
 import type { PlannedProfile } from '../picker/plan/picker-plan.ts';
 import { replicaReferences } from './data-layer-schema.ts';
+import { FEATURE_GATES, gateSwitch, isGateOn } from './feature-gates.ts';
 import { idleParameters } from './idle-parameters.ts';
 import { coreInsteadOf, isWithoutEffect } from './reference-types.ts';
 import { API_VERSION, type EndpointPickerConfig, LEGACY_API_VERSION } from './schema.ts';
 import { unusedPlugins } from './unused-plugins.ts';
-
-/** The reference's feature gates and their defaults. */
-const FEATURE_GATES: ReadonlyMap<string, boolean> = new Map([
-  ['flowControl', false],
-  ['haPopulateNonLeaderDatastore', true],
-]);
-/** As Go's `strconv.ParseBool`, of text in lower case. */
-const SWITCHES: ReadonlyMap<string, boolean> = new Map([
-  ...['1', 't', 'true'].map((text) => [text, true] as const),
-  ...['0', 'f', 'false'].map((text) => [text, false] as const),
-]);
 
 const DEPRECATED_TYPES: ReadonlyMap<string, string> = new Map([
   ['by-label', 'label-selector-filter'],
@@ -44,16 +34,19 @@ export function configNotes(
 }
 
 function fieldNotes(config: EndpointPickerConfig): readonly ConfigNote[] {
-  const { apiVersion, flowControl, requestHandler, saturationDetector, parser } = config;
+  const { apiVersion, flowControl, requestHandler, parser } = config;
   const notes: ConfigNote[] = [];
   if (apiVersion === LEGACY_API_VERSION) {
     const text = `apiVersion ${apiVersion} is deprecated; write ${API_VERSION}`;
     notes.push({ path: 'apiVersion', reason: 'deprecated', text });
   }
+  if (flowControl && !isGateOn(config.featureGates, 'flowControl')) {
+    const text =
+      'flowControl has no effect, but for its saturationDetector, while the feature gate flowControl is off';
+    notes.push({ path: 'flowControl', reason: 'gate-off', text });
+  }
   for (const [path, value] of Object.entries({
-    flowControl,
     requestHandler,
-    saturationDetector,
     parser,
   })) {
     if (value === undefined || value === null) continue;
@@ -79,16 +72,15 @@ function dataLayerNotes({ dataLayer }: EndpointPickerConfig): readonly ConfigNot
 
 function gateNotes(gates: readonly string[], issues: ConfigIssue[]): readonly ConfigNote[] {
   return gates.flatMap((gate, index): readonly ConfigNote[] => {
-    const [name = '', value = 'true', ...rest] = gate.split('=');
+    const { name, wanted } = gateSwitch(gate);
     const path = `featureGates[${index}]`;
     const byDefault = FEATURE_GATES.get(name);
-    const wanted = SWITCHES.get(value.trim().toLowerCase());
     if (byDefault === undefined) {
       const hint = nearest(name, FEATURE_GATES.keys());
       issues.push({ path, message: `${name} is not a known feature gate${hint}` });
       return [];
     }
-    if (rest.length > 0 || wanted === undefined) {
+    if (wanted === undefined) {
       const message = `${gate} is not a valid gate; write ${name}, ${name}=true or ${name}=false`;
       issues.push({ path, message });
       return [];

@@ -21,6 +21,11 @@ const PARAMETERS: Readonly<Record<string, readonly string[]>> = {
   'label-selector-filter': ['{matchExpressions: [{key: role, operator: In, values: [decode]}]}'],
   'role-minimum-filter': ['{minReady: {decode: 1}}'],
   'utilization-filter': ['{conditions: [{metric: waiting-queue, maxValue: 20}]}'],
+  'priority-holdback-policy': [
+    '{minCeiling: 0.5}',
+    '{domain: explicit, ceilings: {"0": 0.5, "10": 1}}',
+  ],
+  'max-saturation-detector': ['{detectors: [utilization-detector]}'],
   'utilization-detector': ['{}', '{metricsStalenessThreshold: 1m30s}'],
   'session-id-producer': ['{headerName: x-chat}', '{cookieName: chat}'],
   'k8s-notification-source': ['{group: apps, version: v1, kind: Deployment}'],

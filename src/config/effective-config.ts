@@ -9,10 +9,10 @@ export function effectiveConfig({
   discovery,
   scheduler,
   ejection,
-}: Pick<
-  PickerPlan,
-  'plugins' | 'profiles' | 'discovery' | 'scheduler' | 'ejection'
->): EffectiveConfig {
+  flowControl,
+}: Pick<PickerPlan, 'plugins' | 'profiles' | 'discovery' | 'scheduler' | 'ejection'> & {
+  readonly flowControl: Partial<EffectiveConfig>;
+}): EffectiveConfig {
   const discoveries =
     discovery === undefined
       ? []
@@ -43,5 +43,6 @@ export function effectiveConfig({
       scheduler: { type: scheduler.definition.type, ...(scheduler.config as object) },
     }),
     ...(ejection && { ejection }),
+    ...flowControl,
   };
 }

@@ -325,8 +325,8 @@ dataLayer: {sorces: []}
     ],
     [
       'a plugin type that is not supported yet',
-      'plugins:\n- type: program-aware-fairness\n',
-      'plugins[0].type: program-aware-fairness is a plugin type of the reference picker that is not supported yet',
+      'plugins:\n- type: multicluster-queue-scorer\n',
+      'plugins[0].type: multicluster-queue-scorer is a plugin type of the reference picker that is not supported yet',
     ],
     [
       'a feature gate that is neither on nor off',
@@ -371,8 +371,6 @@ saturationDetector: {pluginRef: utilization-detector}
     );
     expect(plan.warnings).toEqual([
       'apiVersion inference.networking.x-k8s.io/v1alpha1 is deprecated; write llm-d.ai/v1alpha1',
-      'flowControl is accepted but has no effect yet',
-      'saturationDetector is accepted but has no effect yet',
       'feature gate flowControl has no effect yet',
       'plugins[0]: by-label is deprecated; write label-selector-filter',
       'schedulingProfiles[0].plugins[0].weight has no effect: by-label is a filter, and only scorers have weights',

@@ -13,6 +13,7 @@ import { configNotes } from './config-notes.ts';
 import { endpointDiscovery } from './data-layer-schema.ts';
 import { ZERO_KNOB } from './defaults.ts';
 import { effectiveConfig } from './effective-config.ts';
+import { planFlowControl } from './plan-flow-control.ts';
 import { planHandler, planProfiles } from './plan-profiles.ts';
 import { planSources } from './plan-sources.ts';
 import { FILE_DISCOVERY, PluginTable } from './plugin-table.ts';
@@ -43,13 +44,15 @@ export function loadConfig({ text, source, catalogue, featureGates }: LoadOption
   const discovery = planDiscovery(config, table);
   const scheduler = planScheduler(config.scheduler, catalogue.schedulers, issues);
   checkReferences(config, table);
+  const flow = planFlowControl(config, table, issues);
   notes.unshift(...configNotes(config, profiles, issues));
   if (issues.length > 0) throw new ConfigError(source, issues);
   const plugins = [...table.plugins()];
   const ejection = config.ejection ?? undefined;
-  const effective = effectiveConfig({ plugins, profiles, discovery, scheduler, ejection });
+  const decided = { plugins, profiles, scheduler, discovery, ejection };
+  const effective = effectiveConfig({ ...decided, flowControl: flow.written });
   const warnings = notes.map(({ text: sentence }) => sentence);
-  return { plugins, profiles, handler, scheduler, discovery, ejection, warnings, notes, effective };
+  return { ...decided, ...flow.plan, handler, warnings, notes, effective };
 }
 
 function withGates(

@@ -107,7 +107,11 @@ const BY_ROLE: Readonly<Record<ReferenceRole, readonly string[]>> = {
     'soft-reflective-ceiling-policy',
   ],
   'eviction policy': ['sheddable-eviction-filter', 'priority-then-time-eviction-order-policy'],
-  'saturation detector': ['utilization-detector', 'concurrency-detector'],
+  'saturation detector': [
+    'utilization-detector',
+    'concurrency-detector',
+    'max-saturation-detector',
+  ],
   'data source': [
     'metrics-data-source',
     'models-data-source',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { policySources } from '../flow/control/policy-types.ts';
 import { type DataSourceDefinition, defineDataSource } from '../framework/plugin.ts';
 
 /** Plugin types of the reference picker that are not built-in plugins here. */
@@ -69,26 +70,14 @@ const ACCEPTED: readonly AcceptedType[] = [
   { type: 'passthrough-parser', instead: BY_PATH, parameters: {} },
 ];
 
-/** Types of flow control, which has no effect yet: they load with a warning. */
-const WITHOUT_EFFECT: ReadonlyMap<string, z.ZodRawShape> = new Map([
-  ['fcfs-ordering-policy', {}],
-  ['edf-ordering-policy', {}],
-  ['slo-deadline-ordering-policy', {}],
-  ['global-strict-fairness-policy', {}],
-  ['round-robin-fairness-policy', {}],
-  ['static-usage-limit-policy', { threshold: z.number().optional() }],
-]);
-
 /** Data sources that do nothing, so that configurations with these types load unchanged. */
-export const acceptedSources: readonly DataSourceDefinition[] = [
-  ...ACCEPTED.map(({ type, parameters }) => [type, parameters] as const),
-  ...WITHOUT_EFFECT,
-].map(([type, parameters]) =>
-  defineDataSource({
-    type,
-    config: z.strictObject(parameters),
-    start: () => ({ stop: () => undefined }),
-  }),
+export const acceptedSources: readonly DataSourceDefinition[] = ACCEPTED.map(
+  ({ type, parameters }) =>
+    defineDataSource({
+      type,
+      config: z.strictObject(parameters),
+      start: () => ({ stop: () => undefined }),
+    }),
 );
 
 /** How the picker itself does the work of an accepted type; undefined for any other type. */
@@ -97,7 +86,7 @@ export function coreInsteadOf(type: string): string | undefined {
 }
 
 export function isWithoutEffect(type: string): boolean {
-  return WITHOUT_EFFECT.has(type);
+  return policySources.some((policy) => policy.type === type);
 }
 
 /** Types that are refused. They are listed so that the error is not a guess at a misspelt name. */
@@ -117,13 +106,8 @@ export const UNSUPPORTED_TYPES: ReadonlySet<string> = new Set([
   'multicluster-queue-scorer',
   'multicluster-session-affinity-filter',
   'p2p-source-producer',
-  'priority-holdback-policy',
-  'priority-then-time-eviction-order-policy',
-  'program-aware-fairness',
   'request-attribute-reporter',
   'sglanghttp-parser',
-  'sheddable-eviction-filter',
-  'soft-reflective-ceiling-policy',
   'vertexai-parser',
   'vllmgrpc-parser',
 ]);

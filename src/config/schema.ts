@@ -12,6 +12,7 @@ import {
   reference,
 } from './data-layer-schema.ts';
 import { ejection } from './ejection-schema.ts';
+import { type FlowControlEntry, flowControl } from './flow-control-schema.ts';
 
 export const API_VERSION = 'llm-d.ai/v1alpha1';
 /** The version's deprecated name, which the reference still accepts. */
@@ -40,22 +41,6 @@ const profile = z.strictObject({
   name,
   plugins: list(z.strictObject({ pluginRef: name, weight: z.number().nullish() })),
 });
-
-/** Its values have no effect yet. Its names are checked, so that a misspelt one is found today. */
-const flowControl = z
-  .strictObject({
-    maxBytes: z.unknown(),
-    maxRequests: z.unknown(),
-    defaultRequestTTL: z.unknown(),
-    noEndpointRequestTTL: z.unknown(),
-    defaultPriorityBand: z.unknown(),
-    defaultNegativePriorityBand: z.unknown(),
-    priorityBands: z.unknown(),
-    usageLimitPolicyPluginRef: z.unknown(),
-    saturationDetector: z.unknown(),
-    enableEviction: z.unknown(),
-  })
-  .partial();
 
 /** The other fields are parameters of the scheduler type. */
 const scheduler = z.looseObject({ type: name });
@@ -87,7 +72,7 @@ export interface EndpointPickerConfig {
   readonly scheduler?: SchedulerEntry | null | undefined;
   /** Our addition. */
   readonly ejection?: EjectionPlan | null | undefined;
-  readonly flowControl?: Readonly<Record<string, unknown>> | null | undefined;
+  readonly flowControl?: FlowControlEntry | null | undefined;
   readonly requestHandler?:
     | {
         readonly parsers: readonly PluginReference[];

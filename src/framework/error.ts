@@ -6,6 +6,7 @@ export type RoutingErrorCode =
   | 'upload-timeout'
   | 'not-cached'
   | 'saturated'
+  | 'shed'
   | 'queue-timeout'
   | 'evicted'
   | 'client-gone'
@@ -80,6 +81,7 @@ export const ERRORS: Readonly<Record<RoutingErrorCode, ErrorRow>> = {
     label: 'PreconditionFailed',
   },
   saturated: { ...EXHAUSTED, droppedReason: 'rejected-saturated' },
+  shed: EXHAUSTED,
   'queue-timeout': { ...EXHAUSTED, droppedReason: 'rejected-ttl-expired' },
   evicted: { ...EXHAUSTED, droppedReason: 'evicted' },
   'memory-full': { ...EXHAUSTED, droppedReason: 'rejected-memory-full' },

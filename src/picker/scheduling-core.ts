@@ -26,6 +26,7 @@ import { createContext } from './scheduling/context.ts';
 import { controlledScheduler } from './scheduling/controlled-scheduler.ts';
 import { type ReplacedScheduler, replacedScheduler } from './scheduling/replacement-scheduler.ts';
 import { createScheduler } from './scheduling/schedule.ts';
+import { shedding } from './scheduling/shedding.ts';
 
 export interface SchedulingCoreOptions {
   readonly plan: PickerPlan;
@@ -82,7 +83,8 @@ export function createSchedulingCore(options: SchedulingCoreOptions): Scheduling
   const parts = partsOf(options, () => {
     if (replacedBy !== options.before?.replacedBy) replacement?.stop?.();
   });
-  const profiles = createScheduler(parts.handler, faults);
+  const shed = options.plan.shedding && shedding(options.plan.shedding);
+  const profiles = createScheduler(parts.handler, faults, shed);
   const replaced = replacement && replacedScheduler(replacement, profiles, faults);
   const matchKey = bestPrefixMatch(parts.facts);
   return {

@@ -28,7 +28,6 @@ import type { Promotion } from '../lab/promotion/promotion.ts';
 import { registerPromotionMetrics } from '../lab/promotion/promotion-metrics.ts';
 import { registerShadowMetrics } from '../lab/shadow/shadow-metrics.ts';
 import type { Shadow } from '../lab/shadow/start-shadow.ts';
-import { DEFAULT_EJECTION, withEjection } from '../picker/ejection/ejection-plan.ts';
 import type { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import { createRealRuntime, type RealRuntime } from '../runtime/real-runtime.ts';
@@ -46,6 +45,7 @@ import { logStart } from './log-start.ts';
 import { PromotionControl, promotionActions } from './promotion-control.ts';
 import { readiness } from './readiness.ts';
 import type { ServeOptions, Serving } from './serve-options.ts';
+import { servingPlan } from './serving-plan.ts';
 import { startPicker } from './start-picker.ts';
 import { startTls } from './tls/start-tls.ts';
 import { type ProcessWatch, watchProcess } from './watch-process.ts';
@@ -212,7 +212,7 @@ function reloadOf(
 ): ConfigReload | undefined {
   const { registry } = metrics;
   const adopt = (next: PickerPlan): void => {
-    picker.adopt(withEjection(next, DEFAULT_EJECTION));
+    picker.adopt(servingPlan(next));
     registerSchedulerMetrics(registry, () => picker.replacement());
     metrics.observePrefixIndexes(picker.observers(), () => picker.pool.snapshot());
   };

@@ -4,13 +4,13 @@ import type { DecisionRecorder } from '../journal/explain/decision-recorder.ts';
 import { countPolls, type PickerMetrics } from '../journal/metrics/metrics.ts';
 import { metricsSubscriber } from '../journal/metrics/metrics-subscriber.ts';
 import { timedPlugins } from '../journal/metrics/timed-plugins.ts';
-import { DEFAULT_EJECTION, withEjection } from '../picker/ejection/ejection-plan.ts';
 import type { EjectionChange } from '../picker/ejection/ejector.ts';
 import { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { EndpointPickerOptions } from '../picker/endpoint-picker-options.ts';
 import type { RealRuntime } from '../runtime/real-runtime.ts';
 import type { PromotionControl } from './promotion-control.ts';
 import type { ServeOptions } from './serve-options.ts';
+import { servingPlan } from './serving-plan.ts';
 
 export interface StartPickerParts {
   /** The seed of all the picker's random numbers. */
@@ -33,7 +33,7 @@ export function startPicker(
   { seed, runtime, metrics, recorder, promotionControl }: StartPickerParts,
 ): StartedPicker {
   const { capture: captured, shadows = [], shadowPlans, log } = options;
-  const plan = withEjection(options.plan, DEFAULT_EJECTION);
+  const plan = servingPlan(options.plan);
   const start = (capture?: CaptureRecorder): EndpointPicker =>
     new EndpointPicker({
       plan,

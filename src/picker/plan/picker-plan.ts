@@ -1,3 +1,4 @@
+import type { DetectorPlan, FlowControlPlan } from '../../flow/control/flow-control-plan.ts';
 import type {
   DataSourceDefinition,
   DeciderDefinition,
@@ -7,7 +8,6 @@ import type {
   SchedulerDefinition,
   ScorerDefinition,
 } from '../../framework/plugin.ts';
-
 import type { EjectionPlan } from '../ejection/ejection-plan.ts';
 import type { ConfigNote } from './config-note.ts';
 
@@ -56,6 +56,10 @@ export interface PickerPlan {
   readonly discovery: FileDiscoveryPlan | undefined;
   /** Undefined where the configuration says nothing of it. */
   readonly ejection?: EjectionPlan | undefined;
+  /** Undefined where its feature gate is off. */
+  readonly flowControl?: FlowControlPlan | undefined;
+  /** By what requests with a priority below 0 are refused; undefined with flow control. */
+  readonly shedding?: DetectorPlan | undefined;
   /** The texts of `notes`. */
   readonly warnings: readonly string[];
   /** Every part that is accepted and has no effect, or should be written in another way. */
@@ -82,4 +86,7 @@ export interface EffectiveConfig {
   };
   readonly scheduler?: Readonly<Record<string, unknown>>;
   readonly ejection?: EjectionPlan;
+  readonly featureGates?: readonly string[];
+  readonly flowControl?: Readonly<Record<string, unknown>>;
+  readonly saturationDetector?: { readonly pluginRef: string };
 }

@@ -18,6 +18,7 @@ import {
   isScore,
 } from './checked-results.ts';
 import { best, inFlightScores, withoutHandler } from './fallbacks.ts';
+import type { Shed } from './shedding.ts';
 
 /** Encode, prefill and decode are three profiles. The bound ends an endless handler. */
 const PROFILES_MAX = 8;
@@ -27,14 +28,16 @@ const NO_SCORES: readonly number[] = [];
 /**
  * A scheduler that runs the profiles that the handler asks for. A plugin that throws, or whose
  * result cannot be used, is left out of the decision and reported. Throws only RoutingError, with
- * which a plugin refuses the request.
+ * which a plugin or `shed` refuses the request.
  */
 export function createScheduler(
   handler: ProfileHandler,
   faults: PluginFaults = new PluginFaults(),
+  shed?: Shed,
 ): Scheduler {
   return {
     schedule(endpoints, context) {
+      if (context.request.priority < 0) shed?.(endpoints, context);
       const done: ProfileResult[] = [];
       try {
         let profile = handler.next(done, context);

@@ -13,6 +13,8 @@ export const utilizationDetector: FilterDefinition = defineFilter({
     queueDepthThreshold: z.number().positive().default(5),
     kvCacheUtilThreshold: z.number().positive().max(1).default(0.8),
     metricsStalenessThreshold: duration.default(200),
+    /** For saturation only: the filter always drops endpoints with old samples. */
+    stalenessPolicy: z.enum(['saturated', 'ignore']).optional(),
     headroom: z.number().nonnegative().default(0),
   }),
   create: ({ queueDepthThreshold, kvCacheUtilThreshold, metricsStalenessThreshold, headroom }) => {

@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'vitest';
+import { FlowControlBench } from '../../../test/flow-control-bench.ts';
+import { NOW } from '../../../test/makers.ts';
+import type { Waiting } from '../discipline.ts';
+
+/** A full pool whose requests in flight have these priorities. */
+function fullPool(priorities: readonly number[], evicts = true) {
+  const bench = new FlowControlBench({ evicts }, priorities.length);
+  const running: Waiting[] = [];
+  for (const priority of priorities) {
+    bench.wait({ priority });
+    running.push(...bench.place());
+  }
+  return { bench, running };
+}
+
+const idsOf = (requests: readonly { readonly id: string }[]): readonly string[] =>
+  requests.map(({ id }) => id);
+
+describe('eviction', () => {
+  test('[Q58] the lowest priority goes first, of it the newest, and only what may be shed', () => {
+    const { bench } = fullPool([-1, -5, 0, -5, 3]);
+    bench.wait({ priority: 1 });
+    expect(idsOf(bench.control.evict(NOW))).toEqual(['r3']);
+    expect(bench.control.reclamation.target).toBe(0);
+  });
+
+  test('[Q58] nothing is evicted for its own band, for a lower one, or without demand', () => {
+    const { bench } = fullPool([-1, -1]);
+    expect(bench.control.evict(NOW)).toEqual([]);
+    bench.wait({ priority: -1 });
+    expect(bench.control.evict(NOW)).toEqual([]);
+    bench.wait({ priority: 0 });
+    expect(bench.control.evict(NOW)).toHaveLength(1);
+    const off = fullPool([-1], false).bench;
+    off.wait({ priority: 0 });
+    expect(off.control.evict(NOW)).toEqual([]);
+    const unsheddable = fullPool([0, 0]).bench;
+    unsheddable.wait({ priority: 9 });
+    expect(unsheddable.control.evict(NOW)).toEqual([]);
+  });
+
+  test('[Q58] an excess evicts as many as free it, two at most', () => {
+    const { bench } = fullPool([-1, -1, -1, -1]);
+    bench.inFlight = 8;
+    bench.wait({ priority: 0 });
+    expect(idsOf(bench.control.evict(NOW))).toEqual(['r3', 'r2']);
+  });
+
+  test('[Q59] the next step waits until the victims have ended and the detector can show it', () => {
+    const { bench, running } = fullPool([-1, -1, -1]);
+    for (let n = 0; n < 3; n++) bench.wait({ priority: 0 });
+    expect(idsOf(bench.control.evict(NOW))).toEqual(['r2']);
+    expect(bench.control.evict(NOW + 5000)).toEqual([]);
+    bench.end(running[2] as Waiting, NOW + 5000);
+    expect(bench.control.reclamation.counts).toEqual({ issued: 1, confirmed: 1, timedOut: 0 });
+    expect(bench.control.evict(NOW + 5009)).toEqual([]);
+    bench.place(NOW + 5009);
+    expect(idsOf(bench.control.evict(NOW + 5010))).toEqual(['r1']);
+  });
+
+  test('[Q59] a victim whose end is not seen for ten seconds does not stop eviction', () => {
+    const { bench } = fullPool([-1, -1]);
+    bench.wait({ priority: 0 });
+    expect(bench.control.evict(NOW)).toHaveLength(1);
+    expect(bench.control.evict(NOW + 10_000)).toEqual([]);
+    expect(bench.control.reclamation.counts.timedOut).toBe(1);
+    expect(idsOf(bench.control.evict(NOW + 10_010))).toEqual(['r0']);
+  });
+});

@@ -1,0 +1,61 @@
+import type { Millis } from '../../framework/runtime.ts';
+import type { Item } from './flows/flow.ts';
+import { IndexedHeap } from './flows/indexed-heap.ts';
+
+/**
+ * When waiting requests have waited long enough. One limit counts while there are endpoints, another
+ * while there are none; each change begins a new time for all, so that a request that has waited for
+ * the first endpoint is not refused when it comes.
+ */
+export class Expiry {
+  readonly #noEndpointTtlMs: Millis;
+  readonly #items = new IndexedHeap<Item>((a, b) => {
+    const [first, second] = [this.#endOf(a), this.#endOf(b)];
+    return first === second ? a.number < b.number : first < second;
+  });
+  #isEmpty = false;
+  #changedAt: Millis = Number.NEGATIVE_INFINITY;
+
+  constructor(noEndpointTtlMs: Millis) {
+    this.#noEndpointTtlMs = noEndpointTtlMs;
+  }
+
+  /** Whether the pool has no endpoint. */
+  get isEmpty(): boolean {
+    return this.#isEmpty;
+  }
+
+  /** When the first request has waited long enough; undefined for never. */
+  get next(): Millis | undefined {
+    const { first } = this.#items;
+    const end = first === undefined ? Number.POSITIVE_INFINITY : this.#endOf(first);
+    return end === Number.POSITIVE_INFINITY ? undefined : end;
+  }
+
+  /** The pool has endpoints, or none. */
+  see(isEmpty: boolean, at: Millis): void {
+    if (isEmpty === this.#isEmpty) return;
+    this.#isEmpty = isEmpty;
+    this.#changedAt = at;
+    this.#items.rebuild();
+  }
+
+  add(item: Item): void {
+    this.#items.update(item);
+  }
+
+  delete(item: Item): void {
+    this.#items.delete(item);
+  }
+
+  /** The first request whose time is over. */
+  due(at: Millis): Item | undefined {
+    const { next } = this;
+    return next !== undefined && next <= at ? this.#items.first : undefined;
+  }
+
+  #endOf({ waiting, ttlMs }: Item): Millis {
+    const ttl = this.#isEmpty ? this.#noEndpointTtlMs : ttlMs;
+    return Math.max(waiting.since, this.#changedAt) + ttl;
+  }
+}

@@ -1,0 +1,201 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { FlowControlBench, makeBand } from '../../../../test/flow-control-bench.ts';
+import { NOW } from '../../../../test/makers.ts';
+import { seededRandom } from '../../../runtime/seeded-random.ts';
+import type { Waiting } from '../../discipline.ts';
+
+const SEED = 19;
+
+function benchOf(fairness: string, capacity = 1): FlowControlBench {
+  return new FlowControlBench(
+    { defaultBand: makeBand({ fairness, maxRequests: 50_000 }) },
+    capacity,
+  );
+}
+
+const flowsOf = (waiting: readonly Waiting[]): string =>
+  waiting.map(({ request }) => request.fairnessId).join(' ');
+
+/** Jain's index: 1 where all are equal. */
+function jain(shares: readonly number[]): number {
+  const sum = shares.reduce((total, share) => total + share, 0);
+  return sum ** 2 / (shares.length * shares.reduce((total, share) => total + share ** 2, 0));
+}
+
+interface Tenant {
+  readonly id: string;
+  /** Requests that it has waiting at any time. */
+  readonly waiting: number;
+  readonly promptTokens: number;
+  readonly outputTokens: number;
+}
+
+/** Serves so many requests of tenants that always have some waiting; tokens by tenant. */
+function serve(
+  bench: FlowControlBench,
+  tenants: readonly Tenant[],
+  seed: number,
+): readonly number[] {
+  const random = seededRandom(seed);
+  const vary = (tokens: number): number => Math.ceil(tokens * (0.5 + random.next()));
+  const tokens = new Map(tenants.map(({ id }) => [id, 0]));
+  const send = ({ id, promptTokens }: Tenant, at: number): Waiting =>
+    bench.wait({ fairnessId: id, promptTokens: vary(promptTokens) }, at);
+  for (const tenant of tenants) for (let n = 0; n < tenant.waiting; n++) send(tenant, NOW);
+  let running: Waiting[] = [];
+  for (let round = 0; round < 1000; round++) {
+    const at = NOW + round;
+    for (const one of bench.place(at)) {
+      running.push(one);
+      send(tenants.find(({ id }) => id === one.request.fairnessId) as Tenant, at);
+    }
+    const [ended, rest] = [running.slice(0, 4), running.slice(4)];
+    running = rest;
+    for (const one of ended) {
+      const { fairnessId, promptTokens } = one.request;
+      const outputTokens = vary(tenants.find(({ id }) => id === fairnessId)?.outputTokens ?? 0);
+      tokens.set(fairnessId, (tokens.get(fairnessId) ?? 0) + promptTokens + outputTokens);
+      bench.end(one, at, { outputTokens });
+    }
+  }
+  return [...tokens.values()];
+}
+
+describe('global strict', () => {
+  test('[Q44] serves the first request of all flows, however many of one flow come before', () => {
+    const bench = benchOf('strict', 10);
+    for (const fairnessId of ['a', 'a', 'b', 'a']) bench.wait({ fairnessId });
+    expect(flowsOf(bench.place())).toBe('a a b a');
+  });
+});
+
+describe('round robin', () => {
+  test('[Q45] serves one request of each flow in turn, in the order of the ids', () => {
+    const bench = benchOf('robin', 100);
+    for (const fairnessId of ['b', 'b', 'b', 'a', 'c', 'a']) bench.wait({ fairnessId });
+    expect(flowsOf(bench.place(NOW, 2))).toBe('a b');
+    bench.wait({ fairnessId: 'a' });
+    expect(flowsOf(bench.place())).toBe('c a b a b');
+  });
+
+  test('[Q45] goes on with the next flow where a request cannot be placed', () => {
+    const bench = benchOf('robin', 100);
+    for (const fairnessId of ['a', 'a', 'b']) bench.wait({ fairnessId });
+    const seen: Waiting[] = [];
+    for (const { requests } of bench.control.ready(NOW)) seen.push(...requests);
+    expect(flowsOf(seen)).toBe('a b a');
+    expect(flowsOf(bench.place())).toBe('a b a');
+  });
+});
+
+const THREE: readonly Tenant[] = [
+  { id: 'small', waiting: 20, promptTokens: 100, outputTokens: 50 },
+  { id: 'large', waiting: 20, promptTokens: 2000, outputTokens: 400 },
+  { id: 'flood', waiting: 160, promptTokens: 300, outputTokens: 100 },
+];
+
+describe('shares by tokens', () => {
+  test('[Q46] equal weights get equal tokens, whatever a tenant sends and asks for', () => {
+    const shares = serve(benchOf('tokens', 12), THREE, SEED);
+    expect(jain(shares)).toBeGreaterThanOrEqual(0.98);
+  });
+
+  test('[Q46] weights 1, 2 and 4 get tokens in that ratio', () => {
+    const tenants = ['one', 'two', 'four'].map((id, at) => ({ ...(THREE[at] as Tenant), id }));
+    const [one = 0, two = 0, four = 0] = serve(benchOf('weighted', 12), tenants, SEED);
+    expect(Math.abs(two / one / 2 - 1)).toBeLessThan(0.03);
+    expect(Math.abs(four / one / 4 - 1)).toBeLessThan(0.03);
+  });
+
+  test('[Q47] a flow that comes back after a pause has saved nothing up', () => {
+    const bench = benchOf('tokens', 1);
+    for (let n = 0; n < 40; n++) bench.wait({ fairnessId: 'busy' });
+    for (let n = 0; n < 20; n++) for (const one of bench.place()) bench.end(one);
+    for (let n = 0; n < 20; n++) bench.wait({ fairnessId: 'back' });
+    const next: Waiting[] = [];
+    for (let n = 0; n < 10; n++) {
+      for (const one of bench.place()) {
+        next.push(one);
+        bench.end(one);
+      }
+    }
+    expect(
+      flowsOf(next)
+        .split(' ')
+        .filter((id) => id === 'back').length,
+    ).toBeLessThanOrEqual(6);
+  });
+});
+
+describe('programs', () => {
+  test('[Q48] the program that got the least service is next; half is forgotten in a half-life', () => {
+    const serveOne = (bench: FlowControlBench, at: number): string => {
+      const [one] = bench.place(at);
+      if (one === undefined) return '';
+      bench.end(one, at, { outputTokens: 100 });
+      return one.request.fairnessId;
+    };
+    const second = (pauseMs: number): string => {
+      const bench = benchOf('least', 1);
+      bench.wait({ fairnessId: 'heavy', promptTokens: 10_000 });
+      serveOne(bench, NOW);
+      const at = NOW + pauseMs;
+      bench.wait({ fairnessId: 'light', promptTokens: 1000 }, at);
+      serveOne(bench, at);
+      bench.wait({ fairnessId: 'heavy' }, at);
+      bench.wait({ fairnessId: 'light' }, at);
+      return serveOne(bench, at);
+    };
+    // 10,200 against 1,200: after four half-lives 638 are left.
+    expect(second(180_000)).toBe('light');
+    expect(second(240_000)).toBe('heavy');
+  });
+
+  test('[Q48] a first request that has waited long counts, too', () => {
+    const bench = benchOf('least', 1);
+    bench.wait({ fairnessId: 'new' }, NOW + 10);
+    bench.wait({ fairnessId: 'old' }, NOW);
+    expect(flowsOf(bench.place(NOW + 20))).toBe('old');
+  });
+
+  test('[Q49] a program with more turns is next, unless another has waited for as many seconds', () => {
+    const next = (waitedMs: number, pauseMs = 0): string => {
+      const bench = benchOf('turns', 1);
+      for (let turn = 0; turn < 4; turn++) {
+        bench.wait({ fairnessId: 'deep' });
+        for (const one of bench.place()) bench.end(one);
+      }
+      const at = NOW + pauseMs + waitedMs;
+      bench.wait({ fairnessId: 'new' }, NOW + pauseMs);
+      bench.wait({ fairnessId: 'deep' }, at);
+      return flowsOf(bench.place(at));
+    };
+    // Turn 5 against turn 1: at 0.05 turns a second, 80 seconds make up for four turns.
+    expect(next(79_000)).toBe('deep');
+    expect(next(81_000)).toBe('new');
+    // After a pause of two minutes a program begins at its first turn again.
+    expect(next(1000, 120_000)).toBe('new');
+  });
+});
+
+test('[Q43] any policy serves all requests of all flows', () => {
+  const policies = fc.constantFrom('strict', 'robin', 'tokens', 'weighted', 'least', 'turns');
+  const flows = fc.array(fc.constantFrom('one', 'two', 'four', 'a', 'b'), { maxLength: 60 });
+  fc.assert(
+    fc.property(policies, flows, (policy, ids) => {
+      const bench = benchOf(policy, 3);
+      const waiting = ids.map((fairnessId) => bench.wait({ fairnessId }));
+      const placed: Waiting[] = [];
+      for (let round = 0; round <= ids.length; round++) {
+        for (const one of bench.place()) {
+          placed.push(one);
+          bench.end(one);
+        }
+      }
+      expect(new Set(placed)).toEqual(new Set(waiting));
+      expect(placed).toHaveLength(waiting.length);
+    }),
+    { seed: SEED, numRuns: 200 },
+  );
+});

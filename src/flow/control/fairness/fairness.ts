@@ -1,0 +1,23 @@
+import type { InferenceRequest } from '../../../framework/request.ts';
+import type { Millis } from '../../../framework/runtime.ts';
+import type { Served } from '../../discipline.ts';
+import type { Before, Flow, Item } from '../flows/flow.ts';
+
+/** Which flow of one band is next. It names only flows that have a first request. */
+export interface BandFairness {
+  /** The first request of the flow is another one than before, or it has none. */
+  changed(flow: Flow): void;
+  /** A pass over the waiting requests begins. */
+  begin?(): void;
+  next(at: Millis): Flow | undefined;
+  placed?(item: Item, at: Millis): void;
+  /** The band is dropped. It has no requests. */
+  stop?(): void;
+}
+
+/** A fairness policy of a configuration. Bands that name the same plugin share what it learns. */
+export interface Fairness {
+  forBand(before: Before): BandFairness;
+  /** A request that waited in one of its bands has ended. */
+  ended?(request: InferenceRequest, served: Served, at: Millis): void;
+}

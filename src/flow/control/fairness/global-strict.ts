@@ -1,0 +1,20 @@
+import type { Flow, Item } from '../flows/flow.ts';
+import { IndexedHeap } from '../flows/indexed-heap.ts';
+import type { Fairness } from './fairness.ts';
+
+/** No fairness: the request that is first by the order of the band, of whatever flow. */
+export function globalStrict(): Fairness {
+  return {
+    forBand(before) {
+      const flows = new IndexedHeap<Flow>((a, b) => before(a.first as Item, b.first as Item));
+      return {
+        changed(flow) {
+          // It must leave before its first request is compared, of which it may have none.
+          if (flow.first === undefined) flows.delete(flow);
+          else flows.update(flow);
+        },
+        next: () => flows.first,
+      };
+    },
+  };
+}

@@ -1,0 +1,130 @@
+import type { InferenceRequest } from '../../../framework/request.ts';
+import type { Served } from '../../discipline.ts';
+import type { Flow, Item } from '../flows/flow.ts';
+import { IndexedHeap } from '../flows/indexed-heap.ts';
+import type { BandFairness, Fairness } from './fairness.ts';
+
+export interface TokenCountersConfig {
+  /** What one token of a prompt costs, and one of an answer. */
+  readonly inputTokenWeight: number;
+  readonly outputTokenWeight: number;
+  /** The share of a fairness id: twice the weight, twice the tokens under contention. */
+  readonly weightOf: (fairnessId: string) => number;
+}
+
+/** Length of an answer until the flow has had one. */
+const OUTPUT_TOKENS_PRIOR = 256;
+/** Weight of the newest answer of a flow. */
+const ANSWER_WEIGHT = 0.1;
+/** Accounts that nothing needs are looked for when there are so many more than before. */
+const ACCOUNTS_SWEPT = 1000;
+
+/** What a flow has been charged. It is kept while it says more than that nothing is owed. */
+interface Account {
+  /** Cost over weight: the flow with the least is next. */
+  counter: number;
+  outputTokens: number;
+  inFlight: number;
+  /** The flow, while it has a request that can be placed. */
+  waiting: Flow | undefined;
+}
+
+interface Charge {
+  readonly account: Account;
+  readonly cost: number;
+  readonly flows: IndexedHeap<Account>;
+}
+
+/**
+ * Shares by tokens: the flow whose tokens over its weight are least is next. A request is charged
+ * with its prompt and an expected answer when it is placed, and with its real tokens when it ends. A
+ * flow that comes back after a pause starts at the counter that is being served: it saves nothing up.
+ */
+export function tokenCounters({
+  inputTokenWeight,
+  outputTokenWeight,
+  weightOf,
+}: TokenCountersConfig): Fairness {
+  /** By request id. */
+  const charges = new Map<string, Charge>();
+  const costOf = (id: string, promptTokens: number, outputTokens: number): number =>
+    Math.max(1, inputTokenWeight * promptTokens + outputTokenWeight * outputTokens) / weightOf(id);
+
+  function expectedOutput(account: Account, { outputTokensMax }: InferenceRequest): number {
+    return Math.min(account.outputTokens, outputTokensMax ?? account.outputTokens);
+  }
+
+  return {
+    forBand: () => createBand(costOf, expectedOutput, charges),
+    ended(request, { promptTokens, outputTokens }: Served) {
+      const charge = charges.get(request.id);
+      if (charge === undefined) return;
+      charges.delete(request.id);
+      const { account, cost, flows } = charge;
+      account.inFlight -= 1;
+      account.counter += costOf(request.fairnessId, promptTokens, outputTokens) - cost;
+      account.outputTokens += ANSWER_WEIGHT * (outputTokens - account.outputTokens);
+      if (flows.has(account)) flows.update(account);
+    },
+  };
+}
+
+function createBand(
+  costOf: (id: string, promptTokens: number, outputTokens: number) => number,
+  expectedOutput: (account: Account, request: InferenceRequest) => number,
+  charges: Map<string, Charge>,
+): BandFairness {
+  /** By fairness id. */
+  const accounts = new Map<string, Account>();
+  const flows = new IndexedHeap<Account>((a, b) =>
+    a.counter === b.counter ? numberOf(a) < numberOf(b) : a.counter < b.counter,
+  );
+  let served = 0;
+  let sweptAt = ACCOUNTS_SWEPT;
+
+  function sweep(): void {
+    for (const [id, { counter, inFlight, waiting }] of accounts) {
+      if (waiting === undefined && inFlight === 0 && counter <= served) accounts.delete(id);
+    }
+    sweptAt = accounts.size + ACCOUNTS_SWEPT;
+  }
+
+  function accountOf(id: string): Account {
+    const known = accounts.get(id);
+    if (known !== undefined) return known;
+    if (accounts.size >= sweptAt) sweep();
+    const outputTokens = OUTPUT_TOKENS_PRIOR;
+    const made = { counter: served, outputTokens, inFlight: 0, waiting: undefined };
+    accounts.set(id, made);
+    return made;
+  }
+
+  return {
+    changed(flow) {
+      const account = accountOf(flow.id);
+      if (flow.first === undefined) {
+        flows.delete(account);
+        if (flow.size === 0) account.waiting = undefined;
+        return;
+      }
+      if (account.waiting === undefined) account.counter = Math.max(account.counter, served);
+      account.waiting = flow;
+      flows.update(account);
+    },
+    next: () => flows.first?.waiting,
+    placed({ flow, waiting: { request } }: Item) {
+      const account = accountOf(flow.id);
+      const cost = costOf(flow.id, request.promptTokens, expectedOutput(account, request));
+      served = Math.max(served, account.counter);
+      account.counter += cost;
+      account.inFlight += 1;
+      charges.set(request.id, { account, cost, flows });
+      if (flows.has(account)) flows.update(account);
+    },
+  };
+}
+
+/** The number of the request that an account's flow has first. */
+function numberOf({ waiting }: Account): number {
+  return waiting?.first?.number ?? 0;
+}

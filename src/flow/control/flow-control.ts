@@ -1,0 +1,189 @@
+import type { Endpoint } from '../../framework/endpoint.ts';
+import { RoutingError } from '../../framework/error.ts';
+import type { InFlightView } from '../../framework/keys.ts';
+import type { InferenceRequest } from '../../framework/request.ts';
+import type { Millis } from '../../framework/runtime.ts';
+import type { Dropped, QueueDiscipline, ReadyGroup, Served, Waiting } from '../discipline.ts';
+import type { Band } from './band.ts';
+import { Bands } from './bands.ts';
+import { Expiry } from './expiry.ts';
+import type { FlowControlParts } from './flow-control-parts.ts';
+import type { Item } from './flows/flow.ts';
+import { Gate } from './gate.ts';
+import { poolSaturation } from './pool-saturation.ts';
+import { Reclamation } from './reclamation.ts';
+import { requestTtlMs } from './request-ttl.ts';
+import { RunningRequests } from './running-requests.ts';
+
+/** What flow control asks of the picker. */
+export interface FlowControlDeps {
+  /** All endpoints of the pool. The array is another one when anything of it has changed. */
+  endpoints(): readonly Endpoint[];
+  readonly inFlight: InFlightView;
+}
+
+const NONE: readonly never[] = [];
+
+/** The reference's flow control: bands by priority, fairness in a band, and a gate by saturation. */
+export class FlowControl implements QueueDiscipline {
+  readonly bands: Bands;
+  readonly gate: Gate;
+  readonly reclamation: Reclamation;
+  readonly plan: FlowControlParts;
+  readonly #deps: FlowControlDeps;
+  readonly #expiry: Expiry;
+  readonly #running = new RunningRequests();
+  readonly #items = new Map<Waiting, readonly [Item, Band]>();
+  #bytes = 0;
+  #added = 0;
+  /** Counts what changes the saturation: the gate is looked at again. */
+  #changes = 0;
+
+  constructor(plan: FlowControlParts, deps: FlowControlDeps) {
+    this.plan = plan;
+    this.#deps = deps;
+    this.bands = new Bands(plan);
+    const measure = poolSaturation(plan.detector.create(deps.inFlight));
+    this.gate = new Gate(measure, plan.usageLimit());
+    this.#expiry = new Expiry(plan.noEndpointTtlMs);
+    this.reclamation = new Reclamation(this.#running, plan.detector.lagMs);
+  }
+
+  get size(): number {
+    return this.#items.size;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get nextExpiry(): Millis | undefined {
+    return this.#expiry.next;
+  }
+
+  add(waiting: Waiting, at: Millis): readonly Dropped[] {
+    this.#endpoints(at);
+    const { request, bytes } = waiting;
+    const band = this.bands.of(request.priority, at);
+    this.#refuseBeyondLimits(band, bytes);
+    const ttlMs = requestTtlMs(request, band.plan.requestTtlMs ?? this.plan.requestTtlMs);
+    const flow = band.flowOf(request.fairnessId);
+    const item: Item = { waiting, number: this.#added++, ttlMs, flow };
+    this.#items.set(waiting, [item, band]);
+    this.#bytes += bytes;
+    band.add(item);
+    this.#expiry.add(item);
+    return NONE;
+  }
+
+  remove(waiting: Waiting): void {
+    const taken = this.#take(waiting);
+    taken?.band.delete(taken.item);
+  }
+
+  *ready(at: Millis): Generator<ReadyGroup> {
+    const isOpen = this.#opener(at);
+    const { all } = this.bands;
+    for (let rank = 0; rank < all.length && isOpen(rank); rank++) {
+      const band = all[rank] as Band;
+      if (band.size === 0) continue;
+      yield { order: 'given', requests: band.inOrder(at, () => isOpen(rank)) };
+    }
+  }
+
+  expired(at: Millis): readonly Dropped[] {
+    this.#endpoints(at);
+    const dropped: Dropped[] = [];
+    for (let item = this.#expiry.due(at); item !== undefined; item = this.#expiry.due(at)) {
+      const { waiting } = item;
+      dropped.push({ waiting, error: this.#tooLong(waiting, at) });
+      this.remove(waiting);
+    }
+    return dropped;
+  }
+
+  placed(waiting: Waiting, at: Millis): void {
+    const taken = this.#take(waiting);
+    if (taken === undefined) return;
+    this.#changes += 1;
+    taken.band.placed(taken.item, at);
+    this.#running.add(waiting.request);
+  }
+
+  ended(request: InferenceRequest, served: Served, at: Millis): void {
+    this.#changes += 1;
+    this.#running.delete(request);
+    this.reclamation.ended(request, at);
+    this.bands.ended(request, served, at);
+  }
+
+  evict(at: Millis): readonly InferenceRequest[] {
+    if (!this.plan.evicts || this.size === 0 || !this.reclamation.isOpen(at)) return NONE;
+    const { victim } = this.#running;
+    if (victim === undefined) return NONE;
+    const { all, priorities } = this.bands;
+    const { gate } = this;
+    gate.look(this.#endpoints(at), priorities, at);
+    const saturation = gate.saturation.effective;
+    for (let rank = gate.open; rank < all.length; rank++) {
+      const { priority, size } = all[rank] as Band;
+      if (priority <= victim.priority) return NONE;
+      const ceiling = gate.ceilings[rank] ?? 0;
+      // A ceiling of 0 closes a band whatever is freed; one above the saturation is not blocked.
+      if (size === 0 || ceiling <= 0 || saturation < ceiling) continue;
+      return this.reclamation.reclaim({ priority, saturation, ceiling }, at);
+    }
+    return NONE;
+  }
+
+  /** Asks the gate again after each request that is placed, because that has raised saturation. */
+  #opener(at: Millis): (rank: number) => boolean {
+    let seen = -1;
+    return (rank) => {
+      if (seen !== this.#changes) {
+        seen = this.#changes;
+        this.gate.look(this.#endpoints(at), this.bands.priorities, at);
+      }
+      return rank < this.gate.open;
+    };
+  }
+
+  #take(waiting: Waiting): { readonly item: Item; readonly band: Band } | undefined {
+    const known = this.#items.get(waiting);
+    if (known === undefined) return undefined;
+    const [item, band] = known;
+    this.#items.delete(waiting);
+    this.#bytes -= waiting.bytes;
+    this.#expiry.delete(item);
+    return { item, band };
+  }
+
+  #endpoints(at: Millis): readonly Endpoint[] {
+    const endpoints = this.#deps.endpoints();
+    this.#expiry.see(endpoints.length === 0, at);
+    return endpoints;
+  }
+
+  #refuseBeyondLimits(band: Band, bytes: number): void {
+    const { maxBytes, maxRequests } = this.plan;
+    const limits: readonly (readonly [used: number, limit: number, what: string])[] = [
+      [this.#bytes + bytes, maxBytes, 'bytes in all bands'],
+      [this.size + 1, maxRequests, 'requests in all bands'],
+      [band.bytes + bytes, band.plan.maxBytes, `bytes with priority ${band.priority}`],
+      [band.size + 1, band.plan.maxRequests, `requests with priority ${band.priority}`],
+    ];
+    const reached = limits.find(([used, limit]) => used > limit);
+    if (reached === undefined) return;
+    const [, limit, what] = reached;
+    const full = `the queue is full: it holds at most ${limit} ${what}`;
+    if (!this.#expiry.isEmpty) throw new RoutingError('saturated', full);
+    throw new RoutingError('no-endpoints', `the pool has no endpoint, and ${full}`);
+  }
+
+  #tooLong({ since }: Waiting, at: Millis): RoutingError {
+    const waited = `the request has waited ${Math.round(at - since)} ms`;
+    return this.#expiry.isEmpty
+      ? new RoutingError('no-endpoints', `${waited}, and the pool has no endpoint`)
+      : new RoutingError('queue-timeout', `${waited} in the queue, as long as it may`);
+  }
+}

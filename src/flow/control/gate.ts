@@ -1,0 +1,33 @@
+import type { Endpoint } from '../../framework/endpoint.ts';
+import type { Millis } from '../../framework/runtime.ts';
+import type { PoolSaturation } from './pool-saturation.ts';
+import type { UsageLimit } from './usage-limits.ts';
+
+/** Which bands are served at the present saturation. */
+export class Gate {
+  readonly #measure: (endpoints: readonly Endpoint[], at: Millis) => PoolSaturation;
+  readonly #usageLimit: UsageLimit;
+  /** As it was measured last. */
+  saturation: PoolSaturation = { effective: 0, stages: new Map() };
+  /** One for each priority of the last measurement. */
+  ceilings: readonly number[] = [];
+  /** How many bands are open, from the highest priority on. */
+  open = 0;
+
+  constructor(
+    measure: (endpoints: readonly Endpoint[], at: Millis) => PoolSaturation,
+    usageLimit: UsageLimit,
+  ) {
+    this.#measure = measure;
+    this.#usageLimit = usageLimit;
+  }
+
+  /** A band that is closed closes all below it, so that they do not take what it waits for. */
+  look(endpoints: readonly Endpoint[], priorities: readonly number[], at: Millis): void {
+    this.saturation = this.#measure(endpoints, at);
+    const { effective } = this.saturation;
+    this.ceilings = this.#usageLimit.ceilings(effective, priorities);
+    const closed = this.ceilings.findIndex((ceiling) => effective >= ceiling);
+    this.open = closed < 0 ? priorities.length : closed;
+  }
+}

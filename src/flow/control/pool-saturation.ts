@@ -1,0 +1,44 @@
+import type { Endpoint } from '../../framework/endpoint.ts';
+import { servesRole } from '../../framework/roles.ts';
+import type { Millis } from '../../framework/runtime.ts';
+import { type Detector, STAGES, type Stage } from './detectors.ts';
+
+/** The saturation of some endpoints, such as one, a subset, or the pool. */
+export interface PoolSaturation {
+  /** That of the fuller stage: a request needs both. */
+  readonly effective: number;
+  /** Of the stages that have endpoints. */
+  readonly stages: ReadonlyMap<Stage, number>;
+}
+
+type Split = readonly (readonly [Stage, readonly Endpoint[]])[];
+
+/**
+ * Each stage is looked at by itself, because servers that are idle do not help where the others are
+ * full. Servers that only encode count in no stage. Where no server has a stage, all count together.
+ */
+export function poolSaturation(
+  detector: Detector,
+): (endpoints: readonly Endpoint[], at: Millis) => PoolSaturation {
+  // One array is asked about often: after each request that is placed.
+  let last: readonly Endpoint[] | undefined;
+  let split: Split = [];
+  return (endpoints, at) => {
+    if (endpoints !== last) [last, split] = [endpoints, splitByStage(endpoints)];
+    const stages = new Map<Stage, number>();
+    let effective = 0;
+    for (const [stage, serving] of split) {
+      const saturation = detector.saturation({ endpoints: serving, at, stage });
+      stages.set(stage, saturation);
+      effective = Math.max(effective, saturation);
+    }
+    if (split.length === 0) effective = detector.saturation({ endpoints, at });
+    return { effective, stages };
+  };
+}
+
+function splitByStage(endpoints: readonly Endpoint[]): Split {
+  return STAGES.map(
+    (stage) => [stage, endpoints.filter(({ labels }) => servesRole(labels, stage))] as const,
+  ).filter(([, serving]) => serving.length > 0);
+}
