@@ -18,6 +18,7 @@ const precise: Readonly<Record<string, Rule>> = {
   'indexerConfig.kvBlockIndexConfig': OWN_INDEX,
 };
 const tokens: Readonly<Record<string, Rule>> = {
+  backend: ['obsolete', 'vllm chooses the tokenizer by being there; leave it out'],
   estimate: ['own-way', 'lengths are estimated by one built-in rule'],
   udsTokenizerConfig: ['obsolete', 'its tokenizer is gone; give vllm.url'],
   'vllm.mmTimeout': ['own-way', 'vllm.timeout counts for every request'],

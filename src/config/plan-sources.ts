@@ -25,10 +25,8 @@ export function planSources(
     const wanted = { kinds: ['source'], wanted: 'data source' };
     table.resolve(pluginRef, { path: `${path}.pluginRef`, ...wanted });
     extractors.forEach((extractor, at) => {
-      table.resolve(extractor.pluginRef, {
-        path: `${path}.extractors[${at}].pluginRef`,
-        ...wanted,
-      });
+      // As in the reference, a plugin of any kind: a scorer may stand for its data source.
+      table.find(extractor.pluginRef, `${path}.extractors[${at}].pluginRef`);
     });
   });
   if (injectDefaults) {

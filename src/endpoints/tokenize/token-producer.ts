@@ -36,6 +36,8 @@ interface TokenProducerConfig {
 
 const config = z.strictObject({
   modelName: z.string().optional(),
+  /** Of older releases of the reference: what `vllm` being there says now. */
+  backend: z.string().optional(),
   /** Has no effect: tokens are not estimated. */
   estimate: z.record(z.string(), z.unknown()).optional(),
   vllm: z
