@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { StubOptions } from '../options/stub-options.ts';
 import { ApiError, parseBody } from './api-error.ts';
-import { promptTokenIds, textOrTokens } from './read-generation.ts';
+import { promptTokenIds } from './chat-prompt.ts';
+import { textOrTokens } from './read-generation.ts';
 
 const DIMENSIONS_DEFAULT = 384;
 /** Of all vectors of an answer; as JSON they take about 20 bytes each. */

@@ -1,33 +1,13 @@
-import type { ServerResponse } from 'node:http';
-import type { Millis } from '../../src/framework/runtime.ts';
 import type { SequenceUsage, Submission } from '../engine/sequence.ts';
 import { type KvLegs, nixlParams } from '../pd/kv-contract.ts';
-import { ApiError, sendJson } from './api-error.ts';
+import { ApiError } from './api-error.ts';
+import type { GenerateCall } from './generate-call.ts';
 import type { Answer } from './plan-answer.ts';
 import { type PlannedSequence, planSequences } from './plan-sequences.ts';
 import type { GenerationRequest, GenerationTerms } from './read-generation.ts';
 import type { Replica } from './replica.ts';
-import {
-  engineIdOf,
-  hitShare,
-  legsOfRequest,
-  type PromptKv,
-  type ReplicaDirectory,
-  remoteKvOf,
-} from './sequence-kv.ts';
-import { StreamReply } from './stream-reply.ts';
-import { type Envelope, wholeReply } from './whole-reply.ts';
-
-export interface GenerateCall {
-  readonly replica: Replica;
-  readonly response: ServerResponse;
-  readonly findReplica: ReplicaDirectory;
-  readonly requestId: string;
-  /** When the whole request was received, in model time. */
-  readonly receivedAt: Millis;
-  /** Exact number of output tokens, from a request header. */
-  readonly forcedTokens: number | undefined;
-}
+import { type Reply, replyTo } from './reply.ts';
+import { engineIdOf, hitShare, legsOfRequest, type PromptKv, remoteKvOf } from './sequence-kv.ts';
 
 /** Answers a request of a generating API through the engine. Throws ApiError before any output. */
 export function generate({ prompts, ...terms }: GenerationRequest, call: GenerateCall): void {
@@ -56,41 +36,12 @@ function sendEmpty(
 ): void {
   const text = (): string => '';
   const empty: Answer = { tokens: 0, end: 'cache_threshold', toolName: undefined, text };
-  const answers = sequences.map(() => empty);
-  const reply = replyTo(terms, call, answers);
-  for (const index of answers.keys()) reply.token(index, 0);
+  const unanswered = sequences.map((sequence) => ({ ...sequence, answer: empty }));
+  const reply = replyTo(terms, call, unanswered);
+  for (const index of unanswered.keys()) reply.token(index, 0);
   const counted = sequences.filter(({ countsPrompt }) => countsPrompt);
   const promptTokens = counted.reduce((sum, sequence) => sum + sequence.promptTokens, 0);
   reply.end({ promptTokens, completionTokens: 0, cachedTokens: 0 }, undefined);
-}
-
-/** The answer to a client, streamed or in one piece. */
-interface Reply {
-  /** `count` tokens of an answer are generated now. */
-  token(index: number, count: number): void;
-  end(usage: SequenceUsage, kvTransfer: object | undefined): void;
-  fail(message: string): void;
-}
-
-function replyTo(terms: GenerationTerms, call: GenerateCall, answers: readonly Answer[]): Reply {
-  const { replica, response, requestId } = call;
-  const envelope: Envelope = {
-    id: `${terms.api === 'chat' ? 'chatcmpl' : 'cmpl'}-${requestId}`,
-    created: Math.floor(replica.clock.wallTime() / 1000),
-    model: terms.model,
-  };
-  if (terms.stream) {
-    const lateMs = (): number => replica.engine.latenessMs / replica.options.speed;
-    return new StreamReply(terms, { response, envelope, answers, lateMs });
-  }
-  return {
-    token: () => undefined,
-    end: (usage, kvTransfer) => {
-      const body = wholeReply(terms, { envelope, answers, usage, kvTransfer });
-      sendJson(response, 200, body, { truncated: replica.faults.truncates });
-    },
-    fail: (message) => sendJson(response, 500, new ApiError(500, message).body),
-  };
 }
 
 /** The part of a sequence's KV that the prompt fills. */
@@ -119,8 +70,7 @@ class Generation {
     const { terms, call, sequences } = parts;
     this.#parts = parts;
     this.#left = sequences.length;
-    const answers = sequences.map(({ answer }) => answer);
-    this.#reply = replyTo(terms, call, answers);
+    this.#reply = replyTo(terms, call, sequences);
   }
 
   start(): void {

@@ -6,7 +6,14 @@ const LONG_BYTES = 16 * 1024;
 const MARK = '\u{f0000}long text ';
 const MARK_BYTES = Buffer.from(MARK);
 /** Keys of values that become part of the prompt. */
-const KEYS: readonly Buffer[] = ['prompt', 'content', 'text'].map((key) => Buffer.from(`"${key}"`));
+const KEYS: readonly Buffer[] = [
+  'prompt',
+  'content',
+  'text',
+  'input',
+  'instructions',
+  'system',
+].map((key) => Buffer.from(`"${key}"`));
 
 const QUOTE = 0x22;
 const COLON = 0x3a;

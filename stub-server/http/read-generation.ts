@@ -1,18 +1,15 @@
 import { z } from 'zod';
 import type { KvFields } from '../pd/kv-contract.ts';
-import { ApiError, parseBody } from './api-error.ts';
-import { tokenIdsOf } from './tokenizer.ts';
+import { parseBody } from './api-error.ts';
+import { type BytesOf, chatTokenIds, promptTokenIds, type TextOrTokens } from './chat-prompt.ts';
+import { type Tools, toolsOf } from './tools.ts';
 
-/** A tool the model may call. */
-interface ToolSpec {
-  readonly name: string;
-  /** JSON Schema of the arguments. */
-  readonly parameters: unknown;
-}
+/** `tokens` is `/inference/v1/generate`: token ids in and out. */
+export type GenerationApi = 'chat' | 'completions' | 'responses' | 'messages' | 'tokens';
 
 /** A request of a generating API without its prompts, which are long and not needed again. */
-export interface GenerationTerms {
-  readonly api: 'chat' | 'completions';
+export interface GenerationTerms extends Tools {
+  readonly api: GenerationApi;
   readonly model: string;
   readonly stream: boolean;
   readonly includeUsage: boolean;
@@ -28,9 +25,6 @@ export interface GenerationTerms {
   readonly seed: number | undefined;
   readonly priority: number;
   readonly cacheSalt: string;
-  readonly tools: readonly ToolSpec[];
-  /** Whether the model must call one of `tools`. */
-  readonly mustCallTool: boolean;
   readonly kv: KvFields;
   /** Nothing is generated if a smaller share of the prompt is cached; 0 by default. */
   readonly cacheHitThreshold: number | undefined;
@@ -60,7 +54,7 @@ const kvTransfer = z.looseObject({
 });
 
 /** Unknown fields are accepted, as in vLLM. */
-const shared = {
+const sharedFields = {
   model: z.string(),
   stream: flag,
   stream_options: z.looseObject({ include_usage: flag }).nullish(),
@@ -100,7 +94,7 @@ const message = z.looseObject({
 });
 
 const chatSchema = z.looseObject({
-  ...shared,
+  ...sharedFields,
   max_completion_tokens: z.int().positive().nullish(),
   messages: z.array(message).min(1),
   tools: z.array(tool).nullish(),
@@ -109,8 +103,6 @@ const chatSchema = z.looseObject({
   top_logprobs: z.int().min(0).max(20).nullish(),
 });
 const tokens = z.array(z.int().nonnegative()).min(1);
-type TextOrTokens = string | readonly string[] | readonly number[] | readonly (readonly number[])[];
-/** A text, several texts, the token ids of one, or those of several. */
 export const textOrTokens: z.ZodType<TextOrTokens> = z.union([
   z.string(),
   z.array(z.string()).min(1),
@@ -118,36 +110,28 @@ export const textOrTokens: z.ZodType<TextOrTokens> = z.union([
   z.array(tokens).min(1),
 ]);
 const completionSchema = z.looseObject({
-  ...shared,
+  ...sharedFields,
   prompt: textOrTokens,
   logprobs: z.int().min(0).max(20).nullish(),
 });
 
-type Chat = z.infer<typeof chatSchema>;
-type Completion = z.infer<typeof completionSchema>;
-
-export type BytesOf = (text: string) => Buffer;
-function utf8(text: string): Buffer {
-  return Buffer.from(text, 'utf8');
-}
-
 /** Reads a chat completion as vLLM does. Throws ApiError. */
-export function readChat(raw: unknown, bytesOf: BytesOf = utf8): GenerationRequest {
+export function readChat(raw: unknown, bytesOf?: BytesOf): GenerationRequest {
   const data = parseBody(chatSchema, raw);
   return {
-    ...common(data, 'chat'),
+    ...commonTerms(data, 'chat'),
     prompts: [chatTokenIds(data, bytesOf)],
     outputTokensMax: data.max_completion_tokens ?? data.max_tokens ?? undefined,
     logprobs: data.logprobs === true ? (data.top_logprobs ?? 0) : undefined,
-    ...toolsOf(data),
+    ...toolsOf(data.tools, data.tool_choice),
   };
 }
 
 /** Reads a completion as vLLM does. Throws ApiError. */
-export function readCompletion(raw: unknown, bytesOf: BytesOf = utf8): GenerationRequest {
+export function readCompletion(raw: unknown, bytesOf?: BytesOf): GenerationRequest {
   const data = parseBody(completionSchema, raw);
   return {
-    ...common(data, 'completions'),
+    ...commonTerms(data, 'completions'),
     prompts: promptTokenIds(data.prompt, bytesOf),
     // The default of the API and of vLLM.
     outputTokensMax: data.max_tokens ?? 16,
@@ -157,9 +141,16 @@ export function readCompletion(raw: unknown, bytesOf: BytesOf = utf8): Generatio
   };
 }
 
-type Common = Omit<GenerationRequest, 'prompts' | 'outputTokensMax' | 'logprobs' | keyof Tools>;
+type CommonTerms = Omit<GenerationTerms, 'outputTokensMax' | 'logprobs' | keyof Tools>;
 
-function common(data: Chat | Completion, api: GenerationRequest['api']): Common {
+const shared = z.looseObject(sharedFields);
+
+/** What a body of another API says in the fields that all APIs share. Throws ApiError. */
+export function readCommonTerms(raw: unknown, api: GenerationApi): CommonTerms {
+  return commonTerms(parseBody(shared, raw), api);
+}
+
+function commonTerms(data: z.infer<typeof shared>, api: GenerationApi): CommonTerms {
   const { stop } = data;
   return {
     api,
@@ -176,70 +167,4 @@ function common(data: Chat | Completion, api: GenerationRequest['api']): Common 
     kv: { params: data.kv_transfer_params ?? undefined, room: data.bootstrap_room ?? undefined },
     cacheHitThreshold: data.cache_hit_threshold ?? undefined,
   };
-}
-
-interface ChatMessage {
-  readonly role: string;
-  readonly content?: string | null | readonly { readonly text?: string | undefined }[] | undefined;
-  readonly tool_calls?:
-    | readonly { readonly function: { readonly arguments: string } }[]
-    | null
-    | undefined;
-}
-
-/** The parts of a chat that become the prompt. */
-interface ChatPrompt {
-  readonly messages: readonly ChatMessage[];
-  readonly tools?: readonly unknown[] | null | undefined;
-}
-
-/**
- * Renders a chat with a minimal template, as token ids: tools, each message after its role, and the
- * role of the next answer. Each piece begins with a new token, as after a special token. An answer
- * that is sent back as a message therefore has the tokens that were generated, and its KV is found.
- */
-export function chatTokenIds({ messages, tools }: ChatPrompt, bytesOf: BytesOf = utf8): Int32Array {
-  const pieces = tools === null || tools === undefined ? [] : [utf8(JSON.stringify(tools))];
-  for (const message of messages) {
-    pieces.push(roleOf(message.role), ...textsOf(message).map(bytesOf), END_OF_MESSAGE);
-  }
-  pieces.push(roleOf('assistant'));
-  return tokenIdsOf(...pieces);
-}
-
-const END_OF_MESSAGE = utf8('<|>\n');
-const roleOf = (role: string): Buffer => utf8(`<|${role}|>\n`);
-
-function textsOf({ content: text, tool_calls: calls }: ChatMessage): readonly string[] {
-  const texts = typeof text === 'string' ? [text] : (text ?? []).map(({ text }) => text ?? '');
-  return [...texts, ...(calls ?? []).map((call) => call.function.arguments)];
-}
-
-export function promptTokenIds(
-  prompt: TextOrTokens,
-  bytesOf: BytesOf = utf8,
-): readonly Int32Array[] {
-  if (typeof prompt === 'string') return [tokenIdsOf(bytesOf(prompt))];
-  if (typeof prompt[0] === 'number') return [Int32Array.from(prompt as readonly number[])];
-  return (prompt as readonly (string | readonly number[])[]).map((each) =>
-    typeof each === 'string' ? tokenIdsOf(bytesOf(each)) : Int32Array.from(each),
-  );
-}
-
-type Tools = Pick<GenerationRequest, 'tools' | 'mustCallTool'>;
-
-function toolsOf({ tools, tool_choice: choice }: Chat): Tools {
-  const known = (tools ?? []).map(({ function: { name, parameters } }) => ({ name, parameters }));
-  if (typeof choice === 'object' && choice !== null) {
-    const { name } = choice.function;
-    const named = known.filter((each) => each.name === name);
-    if (named.length > 0) return { tools: named, mustCallTool: true };
-    const message = `tool_choice names ${name}, which is not among the tools`;
-    throw new ApiError(400, message, 'tool_choice');
-  }
-  if (choice === 'none') return { tools: [], mustCallTool: false };
-  if (choice === 'required' && known.length === 0) {
-    throw new ApiError(400, 'tool_choice is required, and there are no tools', 'tool_choice');
-  }
-  return { tools: known, mustCallTool: choice === 'required' };
 }

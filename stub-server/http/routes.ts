@@ -2,11 +2,17 @@ import { z } from 'zod';
 import type { Engine } from '../engine/engine.ts';
 import { type FaultKind, faultSchema } from '../faults/fault.ts';
 import { ApiError, parseBody, sendJson } from './api-error.ts';
+import { type BytesOf, chatTokenIds } from './chat-prompt.ts';
 import { embeddings } from './embeddings.ts';
-import { type GenerateCall, generate } from './generate.ts';
+import { generate } from './generate.ts';
+import type { GenerateCall } from './generate-call.ts';
 import type { LongTexts } from './long-texts.ts';
 import type { GenerationRequest } from './read-generation.ts';
-import { type BytesOf, chatTokenIds, readChat, readCompletion } from './read-generation.ts';
+import { readChat, readCompletion } from './read-generation.ts';
+import { countMessageTokens, readMessages } from './read-messages.ts';
+import { readResponses } from './read-responses.ts';
+import { readTokens } from './read-tokens.ts';
+import { renderChat, renderCompletion } from './render.ts';
 import { stateOf } from './replica.ts';
 import { engineIdOf, PULL_PATH } from './sequence-kv.ts';
 import { textOf, tokenIdsOf } from './tokenizer.ts';
@@ -51,6 +57,12 @@ const loraSchema = z.looseObject({
 export const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['POST /v1/chat/completions', (call) => generateFrom(call, readChat)],
   ['POST /v1/completions', (call) => generateFrom(call, readCompletion)],
+  ['POST /v1/responses', (call) => generateFrom(call, readResponses)],
+  ['POST /v1/messages', (call) => generateFrom(call, readMessages)],
+  ['POST /v1/messages/count_tokens', ({ json }) => ({ input_tokens: countMessageTokens(json()) })],
+  ['POST /inference/v1/generate', generateTokens],
+  ['POST /v1/chat/completions/render', ({ json, requestId }) => renderChat(json(), requestId)],
+  ['POST /v1/completions/render', ({ json, requestId }) => renderCompletion(json(), requestId)],
   ['POST /v1/embeddings', (call) => embeddings(call.json(), call.replica.options, call.requestId)],
   ['GET /v1/models', modelList],
   ['POST /tokenize', tokenize],
@@ -89,6 +101,10 @@ function generateFrom(
 ): undefined {
   const { value, bytesOf } = call.longTexts();
   generate(read(value, bytesOf), call);
+}
+
+function generateTokens(call: Call): undefined {
+  generate(readTokens(call.json(), call.replica.options.model), call);
 }
 
 function health({ replica, response }: Call): undefined {

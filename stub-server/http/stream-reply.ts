@@ -4,10 +4,8 @@ import { ApiError } from './api-error.ts';
 import { chatLogprobs, completionLogprobs } from './logprobs.ts';
 import type { Answer } from './plan-answer.ts';
 import type { GenerationTerms } from './read-generation.ts';
+import { type Piece, TokenPieces } from './token-pieces.ts';
 import { type Envelope, toolCallId, usageObject } from './whole-reply.ts';
-
-/** Real lateness of the engine per further token in a chunk: timers alone are 1 or 2 ms late. */
-const LATE_MS = 20;
 
 interface StreamParts {
   readonly response: ServerResponse;
@@ -19,8 +17,7 @@ interface StreamParts {
 
 interface Choice {
   readonly answer: Answer;
-  sent: number;
-  characters: number;
+  readonly pieces: TokenPieces;
 }
 
 /** An answer as server-sent events, one chunk per token; more where client or server is slow. */
@@ -34,7 +31,8 @@ export class StreamReply {
     const { response, envelope, answers } = parts;
     this.#request = request;
     this.#parts = parts;
-    this.#choices = answers.map((answer) => ({ answer, sent: 0, characters: 0 }));
+    const pacing = { behind: () => response.writableNeedDrain, lateMs: parts.lateMs };
+    this.#choices = answers.map((answer) => ({ answer, pieces: new TokenPieces(answer, pacing) }));
     const object = request.api === 'chat' ? 'chat.completion.chunk' : 'text_completion';
     const { id, created, model } = envelope;
     // Built once: a chunk then costs only the joining of strings.
@@ -48,15 +46,10 @@ export class StreamReply {
   token(index: number, count: number): void {
     const choice = this.#choices[index];
     if (choice === undefined) return;
-    const last = count >= choice.answer.tokens;
-    // The client or the server is too slow: wait for more tokens, except at the end.
-    if (!last && (this.#parts.response.writableNeedDrain || this.#waits(choice, count))) return;
-    if (this.#request.api === 'chat' && choice.sent === 0)
-      this.#write(index, opening(index, choice));
-    const from = choice.sent;
-    choice.sent = count;
-    const tokens = Array.from({ length: count - from }, (_, at) => choice.answer.text(from + at));
-    this.#write(index, this.#piece(choice, { tokens, last }));
+    const piece = choice.pieces.next(count);
+    if (piece === undefined) return;
+    if (this.#request.api === 'chat' && piece.first) this.#write(index, opening(index, choice));
+    this.#write(index, this.#piece(choice, piece));
   }
 
   end(usage: SequenceUsage, kvTransfer: object | undefined): void {
@@ -79,24 +72,14 @@ export class StreamReply {
     this.#parts.response.end(`data: ${JSON.stringify(body)}\n\ndata: [DONE]\n\n`);
   }
 
-  /** Whether a token waits for the next. The first one does not: clients measure its time. */
-  #waits({ sent }: Choice, count: number): boolean {
-    return sent > 0 && count - sent < 1 + Math.floor(this.#parts.lateMs() / LATE_MS);
-  }
-
   #write(index: number, rest: string): void {
     this.#parts.response.write(`${this.#head}${index},${rest}}]}\n\n`);
   }
 
-  #piece(
-    choice: Choice,
-    { tokens, last }: { readonly tokens: readonly string[]; readonly last: boolean },
-  ): string {
+  #piece({ answer }: Choice, { tokens, last, offset }: Piece): string {
     const text = JSON.stringify(tokens.join(''));
     const { api, logprobs: top } = this.#request;
-    const finish = last ? `"${choice.answer.end}"` : 'null';
-    const offset = choice.characters;
-    choice.characters += tokens.reduce((sum, token) => sum + token.length, 0);
+    const finish = last ? `"${answer.end}"` : 'null';
     if (api === 'completions') {
       const logprobs =
         top === undefined ? 'null' : JSON.stringify(completionLogprobs(tokens, top, offset));
@@ -104,7 +87,7 @@ export class StreamReply {
     }
     const logprobs = top === undefined ? 'null' : JSON.stringify(chatLogprobs(tokens, top));
     const delta =
-      choice.answer.toolName === undefined
+      answer.toolName === undefined
         ? `{"content":${text}}`
         : `{"tool_calls":[{"index":0,"function":{"arguments":${text}}}]}`;
     return `"delta":${delta},"logprobs":${logprobs},"finish_reason":${finish}`;

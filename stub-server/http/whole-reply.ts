@@ -49,6 +49,11 @@ function choiceOf(request: GenerationTerms, answer: Answer, index: number): obje
   return { index, message, logprobs, ...end };
 }
 
+/** All of an answer's text. */
+export function textOfAnswer(answer: Answer): string {
+  return Array.from({ length: answer.tokens }, (_, at) => answer.text(at)).join('');
+}
+
 export function toolCallId(choice: number): string {
   return `chatcmpl-tool-${choice}`;
 }

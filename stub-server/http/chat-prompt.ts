@@ -1,0 +1,62 @@
+import { tokenIdsOf } from './tokenizer.ts';
+
+export type BytesOf = (text: string) => Buffer;
+
+function utf8(text: string): Buffer {
+  return Buffer.from(text, 'utf8');
+}
+
+/** A text, several texts, the token ids of one, or those of several. */
+export type TextOrTokens =
+  | string
+  | readonly string[]
+  | readonly number[]
+  | readonly (readonly number[])[];
+
+export interface ChatMessage {
+  readonly role: string;
+  readonly content?: string | null | readonly { readonly text?: string | undefined }[] | undefined;
+  readonly tool_calls?:
+    | readonly { readonly function: { readonly arguments: string } }[]
+    | null
+    | undefined;
+}
+
+/** The parts of a chat that become the prompt. */
+interface ChatPrompt {
+  readonly messages: readonly ChatMessage[];
+  readonly tools?: readonly unknown[] | null | undefined;
+}
+
+/**
+ * Renders a chat with a minimal template, as token ids: tools, each message after its role, and the
+ * role of the next answer. Each piece begins with a new token, as after a special token. An answer
+ * that is sent back as a message therefore has the tokens that were generated, and its KV is found.
+ */
+export function chatTokenIds({ messages, tools }: ChatPrompt, bytesOf: BytesOf = utf8): Int32Array {
+  const pieces = tools === null || tools === undefined ? [] : [utf8(JSON.stringify(tools))];
+  for (const message of messages) {
+    pieces.push(roleOf(message.role), ...textsOf(message).map(bytesOf), END_OF_MESSAGE);
+  }
+  pieces.push(roleOf('assistant'));
+  return tokenIdsOf(...pieces);
+}
+
+const END_OF_MESSAGE = utf8('<|>\n');
+const roleOf = (role: string): Buffer => utf8(`<|${role}|>\n`);
+
+function textsOf({ content: text, tool_calls: calls }: ChatMessage): readonly string[] {
+  const texts = typeof text === 'string' ? [text] : (text ?? []).map(({ text }) => text ?? '');
+  return [...texts, ...(calls ?? []).map((call) => call.function.arguments)];
+}
+
+export function promptTokenIds(
+  prompt: TextOrTokens,
+  bytesOf: BytesOf = utf8,
+): readonly Int32Array[] {
+  if (typeof prompt === 'string') return [tokenIdsOf(bytesOf(prompt))];
+  if (typeof prompt[0] === 'number') return [Int32Array.from(prompt as readonly number[])];
+  return (prompt as readonly (string | readonly number[])[]).map((each) =>
+    typeof each === 'string' ? tokenIdsOf(bytesOf(each)) : Int32Array.from(each),
+  );
+}

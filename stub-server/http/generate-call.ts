@@ -1,0 +1,16 @@
+import type { ServerResponse } from 'node:http';
+import type { Millis } from '../../src/framework/runtime.ts';
+import type { Replica } from './replica.ts';
+import type { ReplicaDirectory } from './sequence-kv.ts';
+
+/** A request of a generating API, apart from its body. */
+export interface GenerateCall {
+  readonly replica: Replica;
+  readonly response: ServerResponse;
+  readonly findReplica: ReplicaDirectory;
+  readonly requestId: string;
+  /** When the whole request was received, in model time. */
+  readonly receivedAt: Millis;
+  /** Exact number of output tokens, from a request header. */
+  readonly forcedTokens: number | undefined;
+}

@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import { parseBody } from './api-error.ts';
+import { type GenerationRequest, readCommonTerms } from './read-generation.ts';
+
+const tokensSchema = z.looseObject({
+  model: z.string().nullish(),
+  token_ids: z.array(z.int().nonnegative()).min(1),
+  sampling_params: z.looseObject({
+    max_tokens: z.int().positive().nullish(),
+    extra_args: z.looseObject({ kv_transfer_params: z.unknown() }).nullish(),
+  }),
+  kv_transfer_params: z.unknown().optional(),
+});
+
+/**
+ * Reads a request of `/inference/v1/generate` as vLLM does: token ids in and out, and what other APIs
+ * have at the top is in `sampling_params`. `model` is the server's where none is named. Throws
+ * ApiError.
+ */
+export function readTokens(raw: unknown, model: string): GenerationRequest {
+  const data = parseBody(tokensSchema, raw);
+  const { sampling_params: sampling, kv_transfer_params: kv, ...rest } = data;
+  const fields = {
+    ...sampling,
+    ...rest,
+    model: data.model ?? model,
+    kv_transfer_params: kv ?? sampling.extra_args?.kv_transfer_params,
+  };
+  return {
+    ...readCommonTerms(fields, 'tokens'),
+    prompts: [Int32Array.from(data.token_ids)],
+    // The default of vLLM's sampling parameters.
+    outputTokensMax: sampling.max_tokens ?? 16,
+    logprobs: undefined,
+    tools: [],
+    mustCallTool: false,
+  };
+}

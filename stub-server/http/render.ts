@@ -1,0 +1,34 @@
+import { ApiError } from './api-error.ts';
+import { type GenerationRequest, readChat, readCompletion } from './read-generation.ts';
+
+/** `/v1/chat/completions/render`: the request as `/inference/v1/generate` takes it. */
+export function renderChat(raw: unknown, requestId: string): object {
+  const [rendered] = rendering(readChat(raw), `chatcmpl-${requestId}`);
+  if (rendered === undefined) throw new ApiError(500, 'a chat has one prompt');
+  return rendered;
+}
+
+/** `/v1/completions/render`: one for each prompt. */
+export function renderCompletion(raw: unknown, requestId: string): readonly object[] {
+  return rendering(readCompletion(raw), `cmpl-${requestId}`);
+}
+
+function rendering(request: GenerationRequest, id: string): readonly object[] {
+  const { model, stream, n, outputTokensMax, outputTokensMin, ignoreEos, stop, seed } = request;
+  return request.prompts.map((prompt, index) => ({
+    request_id: request.prompts.length === 1 ? id : `${id}-${index}`,
+    token_ids: [...prompt],
+    model,
+    stream,
+    sampling_params: {
+      n,
+      max_tokens: outputTokensMax ?? null,
+      min_tokens: outputTokensMin,
+      ignore_eos: ignoreEos,
+      stop,
+      seed: seed ?? null,
+    },
+    cache_salt: request.cacheSalt || null,
+    priority: request.priority,
+  }));
+}
