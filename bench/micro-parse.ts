@@ -1,5 +1,5 @@
 import { Bench } from 'tinybench';
-import { createOpenBody } from '../src/openai/open-body.ts';
+import { createOpenBody } from '../src/openai/parsers/open-body.ts';
 
 /**
  * Measures the time to read a request: `node bench/micro-parse.ts [rounds]`. Compares it with the

@@ -45,11 +45,15 @@ function fieldNotes(config: EndpointPickerConfig): readonly ConfigNote[] {
       'flowControl has no effect, but for its saturationDetector, while the feature gate flowControl is off';
     notes.push({ path: 'flowControl', reason: 'gate-off', text });
   }
-  for (const [path, value] of Object.entries({
-    requestHandler,
-    parser,
-  })) {
-    if (value === undefined || value === null) continue;
+  if (parser) {
+    const listed = (requestHandler?.parsers ?? []).length > 0;
+    const text = listed
+      ? 'parser has no effect: requestHandler.parsers is in force; leave out parser'
+      : 'parser is deprecated; write requestHandler.parsers';
+    notes.push({ path: 'parser', reason: listed ? 'replaced' : 'deprecated', text });
+  }
+  if (requestHandler?.propagatePriority === true) {
+    const path = 'requestHandler.propagatePriority';
     notes.push({ path, reason: 'not-built', text: `${path} is accepted but has no effect yet` });
   }
   return [...notes, ...dataLayerNotes(config)];

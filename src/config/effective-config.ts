@@ -9,8 +9,9 @@ export function effectiveConfig({
   discovery,
   scheduler,
   ejection,
+  parsers = [],
   flowControl,
-}: Pick<PickerPlan, 'plugins' | 'profiles' | 'discovery' | 'scheduler' | 'ejection'> & {
+}: Pick<PickerPlan, 'plugins' | 'profiles' | 'discovery' | 'scheduler' | 'ejection' | 'parsers'> & {
   readonly flowControl: Partial<EffectiveConfig>;
 }): EffectiveConfig {
   const discoveries =
@@ -44,5 +45,13 @@ export function effectiveConfig({
     }),
     ...(ejection && { ejection }),
     ...flowControl,
+    ...(parsers.length > 0 && {
+      requestHandler: { parsers: parsers.map((type) => ({ pluginRef: nameOf(type, plugins) })) },
+    }),
   };
+}
+
+/** Plugins of one parser type are all the same. */
+function nameOf(type: string, plugins: PickerPlan['plugins']): string {
+  return plugins.find(({ definition }) => definition.type === type)?.name ?? type;
 }

@@ -129,9 +129,24 @@ requestHandler:
   - pluginRef: passthrough-parser
 `);
     expect(plan.warnings).toEqual([
-      'requestHandler is accepted but has no effect yet',
       'plugins[3].parameters have no effect on inflight-load-producer: the ledger always counts what is in flight',
     ]);
+    expect(plan.parsers).toEqual(['passthrough-parser']);
+  });
+
+  it('[D32] has the parsers that it names, by their types and in its order', () => {
+    const plugins = 'plugins: [{type: vllmgrpc-parser, name: mine}, {type: openai-parser}]\n';
+    const list = 'requestHandler: {parsers: [{pluginRef: mine}, {pluginRef: openai-parser}]}\n';
+    const { parsers, effective } = load(`${plugins}${list}`);
+    expect(parsers).toEqual(['vllmgrpc-parser', 'openai-parser']);
+    expect(effective.requestHandler).toEqual({
+      parsers: [{ pluginRef: 'mine' }, { pluginRef: 'openai-parser' }],
+    });
+    expect(load(`${plugins}parser: {pluginRef: mine}\n`).parsers).toEqual(['vllmgrpc-parser']);
+    const both = load(`${plugins}${list}parser: {pluginRef: mine}\n`);
+    expect(both.parsers).toEqual(parsers);
+    expect(load(plugins).parsers).toEqual([]);
+    expect(load(plugins).effective).not.toHaveProperty('requestHandler');
   });
 });
 

@@ -14,6 +14,7 @@ import { endpointDiscovery } from './data-layer-schema.ts';
 import { ZERO_KNOB } from './defaults.ts';
 import { effectiveConfig } from './effective-config.ts';
 import { planFlowControl } from './plan-flow-control.ts';
+import { planParsers } from './plan-parsers.ts';
 import { planHandler, planProfiles } from './plan-profiles.ts';
 import { planSources } from './plan-sources.ts';
 import { FILE_DISCOVERY, PluginTable } from './plugin-table.ts';
@@ -49,7 +50,8 @@ export function loadConfig({ text, source, catalogue, featureGates }: LoadOption
   if (issues.length > 0) throw new ConfigError(source, issues);
   const plugins = [...table.plugins()];
   const ejection = config.ejection ?? undefined;
-  const decided = { plugins, profiles, scheduler, discovery, ejection };
+  const parsers = planParsers(config);
+  const decided = { plugins, profiles, scheduler, discovery, ejection, parsers };
   const effective = effectiveConfig({ ...decided, flowControl: flow.written });
   const warnings = notes.map(({ text: sentence }) => sentence);
   return { ...decided, ...flow.plan, handler, warnings, notes, effective };

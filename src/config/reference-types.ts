@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { policySources } from '../flow/control/policy-types.ts';
+import { PARSER_TYPES } from '../framework/parser-type.ts';
 import { type DataSourceDefinition, defineDataSource } from '../framework/plugin.ts';
 
 /** Plugin types of the reference picker that are not built-in plugins here. */
@@ -7,7 +8,7 @@ import { type DataSourceDefinition, defineDataSource } from '../framework/plugin
 const LEDGER = 'the ledger always counts what is in flight';
 const BY_HANDLER = 'the profile handler itself sets the headers';
 const OWN_PREDICTION = 'the picker predicts latencies with the model that it learns';
-const BY_PATH = 'the path of a request decides how its body is read';
+const PARSER = 'a parser has no parameters';
 const BY_DISCOVERY = 'discovery reports each change of endpoints to every plugin';
 
 const prefillHeaders = {
@@ -64,10 +65,7 @@ const ACCEPTED: readonly AcceptedType[] = [
       kind: z.string().min(1),
     },
   },
-  { type: 'openai-parser', instead: BY_PATH, parameters: {} },
-  { type: 'anthropic-parser', instead: BY_PATH, parameters: {} },
-  { type: 'vllmhttp-parser', instead: BY_PATH, parameters: {} },
-  { type: 'passthrough-parser', instead: BY_PATH, parameters: {} },
+  ...PARSER_TYPES.map((type) => ({ type, instead: PARSER, parameters: {} })),
 ];
 
 /** Data sources that do nothing, so that configurations with these types load unchanged. */
@@ -107,7 +105,4 @@ export const UNSUPPORTED_TYPES: ReadonlySet<string> = new Set([
   'multicluster-session-affinity-filter',
   'p2p-source-producer',
   'request-attribute-reporter',
-  'sglanghttp-parser',
-  'vertexai-parser',
-  'vllmgrpc-parser',
 ]);

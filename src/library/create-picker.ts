@@ -2,13 +2,14 @@ import { NAMED_CONFIGS } from '../config/defaults.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Endpoint, EndpointId, EndpointMetrics } from '../framework/endpoint.ts';
 import type { PluginFault } from '../framework/error.ts';
+import type { HashSecret } from '../framework/keyed-hash.ts';
 import { CACHE_CONFIG, type CacheConfig, LORA, type LoraState } from '../framework/keys.ts';
 import type { DataSourceDefinition, Observer, PluginCatalogue } from '../framework/plugin.ts';
 import { type InferenceRequest, NO_BLOCKS } from '../framework/request.ts';
 import type { RoutedRequest, RouteOptions } from '../framework/routing.ts';
 import type { Clock } from '../framework/runtime.ts';
 import { chainBlockIds } from '../openai/chain-block-ids.ts';
-import { createOpenBody } from '../openai/open-body.ts';
+import { createOpenBody } from '../openai/parsers/open-body.ts';
 import { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { EndpointPool } from '../picker/endpoint-pool.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
@@ -124,7 +125,7 @@ export function createPickerFrom(
     subscribers: observers,
     onFault,
   });
-  const openBody = createOpenBody({ bodyBytesMax: BODY_BYTES_MAX, hashSeed: secret });
+  const openBody = openBodyOf(plan, secret);
   let requests = 0;
 
   return {
@@ -159,6 +160,13 @@ function planOf(catalogue: PluginCatalogue, config: string): PickerPlan {
     source: named === undefined ? 'config' : `built-in config ${config}`,
     catalogue: { ...catalogue, dataSources: catalogue.dataSources.map(withoutNetwork) },
   });
+}
+
+function openBodyOf(
+  { parsers = [] }: PickerPlan,
+  hashSeed: HashSecret,
+): ReturnType<typeof createOpenBody> {
+  return createOpenBody({ bodyBytesMax: BODY_BYTES_MAX, hashSeed, parsers: () => parsers });
 }
 
 /** Throws where no endpoint of the pool has the id that a call names. */

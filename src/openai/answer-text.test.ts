@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { PromptBlocks } from '../framework/request.ts';
 import { AnswerText } from './answer-text.ts';
 import type { BodyReader } from './body-reader.ts';
-import { createOpenBody } from './open-body.ts';
+import { createOpenBody } from './parsers/open-body.ts';
 
 const openBody = createOpenBody({ bodyBytesMax: 1_000_000, hashSeed: 7 });
 const QUESTION = { role: 'user', content: 'What is behind this door? '.repeat(20) };

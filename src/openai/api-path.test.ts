@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { apiPath } from './api-path.ts';
-import { requestShapeFor } from './request-shape.ts';
+import { selectReading } from './parsers/select-reading.ts';
 
 const CHAT = '/v1/chat/completions';
+const readingOf = selectReading();
 
 it.each([
   CHAT,
@@ -21,18 +22,18 @@ it.each([
   '/v1\\chat\\completions',
   '/proxy/v1/chat/completions%20',
 ])('[V55] %j is read as a chat completion', (path) => {
-  expect(requestShapeFor(path)?.name).toBe('a chat completion');
+  expect(readingOf(path)?.shape?.name).toBe('a chat completion');
 });
 
 it('[V55] a path is decoded once, and what is no API stays none', () => {
   expect(apiPath('/v1/%2563hat')).toBe('/v1/%63hat');
   expect(apiPath('/v1/%zz%2')).toBe('/v1/%zz%2');
   expect(apiPath('/v1/chat/completions%3Fa')).toBe('/v1/chat/completions?a');
-  for (const path of ['/', '', '/v1/files', `${CHAT}/render`, '/v1/chat%252Fcompletions']) {
-    expect(requestShapeFor(path)).toBeUndefined();
+  for (const path of ['/', '', '/v1/files', `${CHAT}/other`, '/v1/chat%252Fcompletions']) {
+    expect(readingOf(path)?.shape).toBeUndefined();
   }
-  expect(requestShapeFor('/%67enerate')?.name).toBe('a generate request');
-  expect(requestShapeFor('/v1/generate')).toBeUndefined();
+  expect(readingOf('/%67enerate')?.shape?.name).toBe('a generate request');
+  expect(readingOf('/v1/generate')?.shape).toBeUndefined();
 });
 
 it('[V55] any way to encode or detour a path leads to the same API', () => {

@@ -2,6 +2,7 @@ import { RoutingError } from '../framework/error.ts';
 import type { InferenceRequest } from '../framework/request.ts';
 import type { AnswerBlocks } from './answer-blocks.ts';
 import type { BodyEdit } from './body-edit.ts';
+import type { UsageReader } from './usage-reader.ts';
 
 export interface RequestHead {
   /** Made by the picker, unique in the process. */
@@ -13,6 +14,8 @@ export interface RequestHead {
 }
 
 export interface BodyReader {
+  /** Nothing of the body is looked at: the pick needs none of it, and any bytes may pass at once. */
+  readonly unread?: boolean;
   /** Whether the rest cannot matter: the JSON value is closed, or the body is not read at all. */
   readonly complete: boolean;
   /** The change to make to the body, as far as it is known yet. */
@@ -25,6 +28,8 @@ export interface BodyReader {
   end(): InferenceRequest;
   /** After `end`: hashes the answer; undefined if a later prompt cannot begin with it. */
   answerBlocks(): AnswerBlocks | undefined;
+  /** What finds the usage in the answer. */
+  usageReader(): UsageReader;
 }
 
 /** Throws RoutingError `body-too-large` if `bodyBytes` is over the bound. */

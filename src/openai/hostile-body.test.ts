@@ -4,8 +4,8 @@ import type { InferenceRequest } from '../framework/request.ts';
 import { editBody } from './body-edit.ts';
 import { BodyFields } from './body-fields.ts';
 import { JsonScanner } from './json-scanner.ts';
-import { createOpenBody, headerOnlyRequest } from './open-body.ts';
-import { requestShapeFor } from './request-shape.ts';
+import { createOpenBody, headerOnlyRequest } from './parsers/open-body.ts';
+import { selectReading } from './parsers/select-reading.ts';
 
 const CHAT = '/v1/chat/completions';
 
@@ -42,7 +42,7 @@ describe('a hostile body', () => {
   });
 
   it('[V52] leaves no trace of fields that are not read', () => {
-    const shape = requestShapeFor(CHAT);
+    const shape = selectReading()(CHAT)?.shape;
     if (shape === undefined) throw new Error(`no shape for ${CHAT}`);
     const fields = new BodyFields(shape, new KeyedHash(1));
     const scanner = new JsonScanner(fields);

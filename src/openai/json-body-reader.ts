@@ -1,26 +1,21 @@
-import type { KeyedHash } from '../framework/keyed-hash.ts';
 import type { InferenceRequest } from '../framework/request.ts';
 import { AnswerBlocks } from './answer-blocks.ts';
 import type { BodyEdit } from './body-edit.ts';
 import { BodyFields, MODEL_BYTES_MAX } from './body-fields.ts';
-import { type BodyReader, checkBodyBytes, type RequestHead } from './body-reader.ts';
+import { type BodyReader, checkBodyBytes } from './body-reader.ts';
 import { BYTES_PER_TOKEN, chainRuns } from './content-blocks.ts';
 import { ControlFields } from './control-fields.ts';
 import { readHeaderFields } from './header-fields.ts';
 import { JsonScanner } from './json-scanner.ts';
 import { invalidRequest } from './json-text.ts';
-import { ModelTarget, type RewriteOf } from './model-target.ts';
+import { ModelTarget } from './model-target.ts';
+import type { ReadParts } from './read-parts.ts';
 import type { FieldType, RequestShape } from './request-shape.ts';
+import type { UsageReader } from './usage-reader.ts';
+import { UsageTail } from './usage-tail.ts';
 
-interface JsonBodyOptions {
-  readonly head: RequestHead;
+interface JsonBodyOptions extends ReadParts {
   readonly shape: RequestShape;
-  readonly bodyBytesMax: number;
-  readonly hash: KeyedHash;
-  readonly priorityOf: (objective: string | undefined) => number;
-  readonly rewriteOf: RewriteOf;
-  /** Called for each control field of the body, which is then replaced; undefined keeps them. */
-  readonly onIgnored: ((control: string) => void) | undefined;
 }
 
 /** Checks and hashes a JSON request of a known shape while it arrives. Keeps none of its bytes. */
@@ -77,13 +72,16 @@ export class JsonBodyReader implements BodyReader {
     const { values, runs } = this.#fields;
     const run = runs.at(-1);
     const { shape, hash } = this.#options;
-    if (shape.answersAsMessage !== true || this.#read === undefined || run === undefined)
-      return undefined;
+    if (!shape.answersAsMessage || this.#read === undefined || run === undefined) return undefined;
     // One of several answers is continued, and a continued message begins no new one.
     if ((values.get('n') ?? 1) !== 1 || values.get('continue_final_message') === true) {
       return undefined;
     }
     return new AnswerBlocks({ prompt: this.#read.prompt, run, root: this.#root(), hash });
+  }
+
+  usageReader(): UsageReader {
+    return new UsageTail(this.#options.shape.usageKey);
   }
 
   /** The properties that give equal texts different hashes. */
@@ -126,7 +124,7 @@ export class JsonBodyReader implements BodyReader {
 
   #check(): void {
     const { shape } = this.#options;
-    const { types, values, lengths } = this.#fields;
+    const { types, values } = this.#fields;
     const given = this.#target.resolve(this.#fields, true).rewrite !== undefined;
     const needsModel = shape.needsModel && (types.has('model') || !given);
     if (needsModel) this.#expect('model', ['string'], `${shape.name} names its model`);
@@ -136,11 +134,7 @@ export class JsonBodyReader implements BodyReader {
         `field "model" is empty: it must name a model (up to ${MODEL_BYTES_MAX} bytes)`,
       );
     }
-    const what = `${shape.name} needs its ${shape.required}`;
-    this.#expect(shape.required, shape.requiredTypes, what);
-    if (types.get(shape.required) === 'array' && lengths.get(shape.required) === 0) {
-      throw invalidRequest(`field "${shape.required}" is an empty array: ${what}`);
-    }
+    this.#checkRequired(shape);
     if (types.has('stream') && types.get('stream') !== 'null') {
       this.#expect('stream', ['boolean'], 'it selects whether to stream the answer');
     }
@@ -150,6 +144,16 @@ export class JsonBodyReader implements BodyReader {
       if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) continue;
       const got = JSON.stringify(value);
       throw invalidRequest(`field "${path}" must be a whole number of tokens, got ${got}`);
+    }
+  }
+
+  #checkRequired({ name, required, requiredTypes }: RequestShape): void {
+    if (required === undefined) return;
+    const { types, lengths } = this.#fields;
+    const what = `${name} needs its ${required}`;
+    this.#expect(required, requiredTypes, what);
+    if (types.get(required) === 'array' && lengths.get(required) === 0) {
+      throw invalidRequest(`field "${required}" is an empty array: ${what}`);
     }
   }
 

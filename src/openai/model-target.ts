@@ -42,7 +42,7 @@ export class ModelTarget {
     const requestedModel = typeof value === 'string' ? value : '';
     const seen = fields.models.length > 0;
     // A missing name is replaced only in APIs that have one; others must not get a model.
-    const rewritable = seen || (complete && this.#options.shape.needsModel);
+    const rewritable = seen || (complete && this.#options.shape.takesModel);
     if (!rewritable) return { model: requestedModel, rewrite: undefined };
     if (this.#resolvedFor !== requestedModel) this.#lookUp(requestedModel);
     return this.#target;

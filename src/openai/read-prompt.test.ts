@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { makeRequest } from '../../test/makers.ts';
+import { framedRequest, VLLM_ENGINE } from '../../test/support/grpc-services.ts';
 import { type Prompt, readPrompt } from './read-prompt.ts';
 
 function read(body: unknown, path = ''): Prompt {
@@ -16,6 +17,17 @@ describe('the prompt of a body', () => {
     expect(read({ prompt: [[1, 2, 3]], cache_salt: 's' })).toEqual({ ...ids, salt: 's' });
     expect(read({ token_ids: [1, 2, 3] })).toEqual(ids);
     expect(read({ input_ids: [1, 2, 3] })).toEqual(ids);
+  });
+
+  it('[E9] is the token ids of a gRPC message', () => {
+    const headers = new Map([[':path', '/vllm.grpc.engine.VllmEngine/Generate']]);
+    const request = makeRequest({ headers });
+    const body = framedRequest(VLLM_ENGINE, 'Generate', { tokenized: { input_ids: [1, 300, 3] } });
+    const pieces = [body.subarray(0, 7), body.subarray(7)];
+    expect(readPrompt(request, pieces)).toEqual({ kind: 'ids', ids: [1, 300, 3], salt: '' });
+    const none = { kind: 'none', reason: 'unknown-body' };
+    expect(readPrompt(request, [body.subarray(0, 9)])).toEqual(none);
+    expect(readPrompt(request, [Buffer.from('{"prompt":[1]}')])).toEqual(none);
   });
 
   it('is what a tokenizer needs of it: nothing that leaves the tokens as they are', () => {

@@ -1,5 +1,7 @@
 import type { InferenceRequest } from '../framework/request.ts';
 import { apiPath } from './api-path.ts';
+import { requestPath } from './request-path.ts';
+import { isVllmGrpcPath, vllmGrpcIds } from './vllmgrpc-ids.ts';
 
 /** Why a request has no token ids. */
 export type NoTokensReason =
@@ -54,10 +56,14 @@ const utf8 = new TextDecoder();
 
 /** Reads the prompt from a whole body, given in pieces. */
 export function readPrompt(request: InferenceRequest, pieces: readonly Uint8Array[]): Prompt {
-  const body = parseObject(pieces);
-  if (body === undefined || OTHER_APIS.test(apiPath(request.headers.get(':path') ?? ''))) {
-    return none('unknown-body');
+  const { headers } = request;
+  const path = apiPath(requestPath({ path: headers.get(':path') ?? '', headers }));
+  if (isVllmGrpcPath(path)) {
+    const ids = vllmGrpcIds(pieces);
+    return ids === undefined ? none('unknown-body') : { kind: 'ids', ids, salt: '' };
   }
+  const body = parseObject(pieces);
+  if (body === undefined || OTHER_APIS.test(path)) return none('unknown-body');
   const salt = typeof body['cache_salt'] === 'string' ? body['cache_salt'] : '';
   if (Array.isArray(body['messages'])) {
     if (!body['messages'].every(isText)) return none('media');

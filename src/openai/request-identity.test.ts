@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { RequestHead } from './body-reader.ts';
-import { headerOnlyRequest } from './open-body.ts';
+import { headerOnlyRequest } from './parsers/open-body.ts';
 import { requestIdentity } from './request-identity.ts';
 
 function headOf(headers: Record<string, string>): RequestHead {

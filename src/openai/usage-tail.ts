@@ -1,17 +1,22 @@
 import type { Usage } from '../framework/observer.ts';
+import type { UsageReader } from './usage-reader.ts';
 
 /** Size of the answer's end that is kept: the usage object is there. */
 const TAIL_BYTES = 8 * 1024;
-
-const KEY = '"usage"';
 
 /**
  * Keeps the end of a response and reads its token usage at the end. Copies the bytes, as a view of
  * a small chunk would keep a large read in memory.
  */
-export class UsageTail {
+export class UsageTail implements UsageReader {
+  readonly #key: string;
   #ring: Buffer | undefined;
   #bytes = 0;
+
+  /** `key`: of the object that has the counts. */
+  constructor(key = 'usage') {
+    this.#key = key;
+  }
 
   push(chunk: Buffer): void {
     if (chunk.length === 0) return;
@@ -29,7 +34,7 @@ export class UsageTail {
     const text = this.#text();
     this.#ring = undefined;
     this.#bytes = 0;
-    return usageIn(text);
+    return usageIn(text, `"${this.#key}"`);
   }
 
   #text(): string {
@@ -41,15 +46,15 @@ export class UsageTail {
 }
 
 /** Anthropic's first event counts the prompt, its last the answer: earlier objects count, too. */
-function usageIn(text: string): Usage | undefined {
+function usageIn(text: string, key: string): Usage | undefined {
   let completionTokens: number | undefined;
   let cachedTokens: number | undefined;
   for (
-    let at = text.lastIndexOf(KEY);
+    let at = text.lastIndexOf(key);
     at >= 0;
-    at = at === 0 ? -1 : text.lastIndexOf(KEY, at - 1)
+    at = at === 0 ? -1 : text.lastIndexOf(key, at - 1)
   ) {
-    const counts = countsOf(objectAt(text, at + KEY.length));
+    const counts = countsOf(objectAt(text, at + key.length));
     completionTokens ??= counts?.completionTokens;
     cachedTokens ??= counts?.cachedTokens;
     if (completionTokens !== undefined && counts?.promptTokens !== undefined) {
@@ -91,7 +96,7 @@ function countsOf(
     completionTokens: count(object['completion_tokens'] ?? object['output_tokens']),
     cachedTokens:
       count((details as Record<string, unknown> | null | undefined)?.['cached_tokens']) ??
-      count(object['cache_read_input_tokens']),
+      count(object['cache_read_input_tokens'] ?? object['cached_tokens']),
   };
 }
 

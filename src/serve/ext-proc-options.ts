@@ -4,6 +4,7 @@ import type { ExtProcServerOptions } from '../extproc/server/server.ts';
 import type { ObserverSessionOptions } from '../extproc/session/observer-session.ts';
 import type { RoutingErrorCode } from '../framework/error.ts';
 import type { HashSecret } from '../framework/keyed-hash.ts';
+import type { ParserType } from '../framework/parser-type.ts';
 import type { Clock } from '../framework/runtime.ts';
 import type { PickerMetrics } from '../journal/metrics/metrics.ts';
 import type { EndpointPicker } from '../picker/endpoint-picker.ts';
@@ -25,6 +26,7 @@ export function extProcOptions(
     readonly metrics: PickerMetrics;
     readonly rules: RequestRules;
     readonly secret: HashSecret;
+    readonly parsers: () => readonly ParserType[];
     readonly tls: ServeTls;
     readonly clock: Clock;
   },

@@ -2,10 +2,11 @@ import type { Registry } from 'prom-client';
 import type { RequestRules } from '../endpoints/rewrites/request-rules.ts';
 import type { SessionOptions } from '../extproc/session/session.ts';
 import { type HashSecret, KeyedHash } from '../framework/keyed-hash.ts';
+import type { ParserType } from '../framework/parser-type.ts';
 import { countBy } from '../journal/metrics/refusal-metrics.ts';
 import { CONTROL_FIELDS } from '../openai/control-fields.ts';
 import { CONTROL_HEADERS, withoutControls } from '../openai/control-headers.ts';
-import { createOpenBody, headerOnlyRequest } from '../openai/open-body.ts';
+import { createOpenBody, headerOnlyRequest } from '../openai/parsers/open-body.ts';
 import { requestIdentity } from '../openai/request-identity.ts';
 import type { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { ServeOptions } from './serve-options.ts';
@@ -14,6 +15,8 @@ interface ReaderParts {
   readonly picker: EndpointPicker;
   readonly rules: RequestRules;
   readonly secret: HashSecret;
+  /** Those of the plan in charge. */
+  readonly parsers: () => readonly ParserType[];
   readonly registry: Registry;
 }
 

@@ -9,6 +9,7 @@ import { logScrapeErrors } from '../endpoints/scraping/log-scrape-errors.ts';
 import { SCRAPE_FAILURES, scrapeErrorsOf } from '../endpoints/scraping/scrape-errors.ts';
 import { type ExtProcServer, startExtProcServer } from '../extproc/server/server.ts';
 import type { Endpoint } from '../framework/endpoint.ts';
+import type { ParserType } from '../framework/parser-type.ts';
 import type { Clock } from '../framework/runtime.ts';
 import { DecisionRecorder } from '../journal/explain/decision-recorder.ts';
 import { registerEjectionMetrics } from '../journal/metrics/ejection-metrics.ts';
@@ -72,9 +73,11 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const states = logScheduler(() => picker.replacement(), { clock: runtime.clock, log });
   registerPool(options, { picker, metrics, runtime });
   const endpoints = await followEndpoints(options, { picker, metrics, runtime, rules });
-  const server = await startServer(options, { ...runtime, picker, metrics, rules, tls });
+  const deciding: { parsers: readonly ParserType[] } = { parsers: plan.parsers ?? [] };
+  const parsers = (): readonly ParserType[] => deciding.parsers;
+  const server = await startServer(options, { ...runtime, picker, metrics, rules, parsers, tls });
   const election = electionOf(options, { metrics, runtime, server });
-  const reload = reloadOf(options, { picker, metrics });
+  const reload = reloadOf(options, { picker, metrics, deciding });
   const observers = { recorder, shadows, promotion, process };
   const followers = { ...endpoints, election, reload };
   const drain = new Drain(options, server);
@@ -208,11 +211,18 @@ function recorderOf(
 
 function reloadOf(
   { configFile: file, plan, log }: ServeOptions,
-  { picker, metrics }: Pick<ServingParts, 'picker' | 'metrics'>,
+  {
+    picker,
+    metrics,
+    deciding,
+  }: Pick<ServingParts, 'picker' | 'metrics'> & {
+    readonly deciding: { parsers: readonly ParserType[] };
+  },
 ): ConfigReload | undefined {
   const { registry } = metrics;
   const adopt = (next: PickerPlan): void => {
     picker.adopt(servingPlan(next));
+    deciding.parsers = next.parsers ?? [];
     registerSchedulerMetrics(registry, () => picker.replacement());
     metrics.observePrefixIndexes(picker.observers(), () => picker.pool.snapshot());
   };

@@ -6,7 +6,7 @@ import { PrecisePrefixIndex } from '../../src/endpoints/kv-events/precise-prefix
 import type { EndpointId } from '../../src/framework/endpoint.ts';
 import type { Routed } from '../../src/framework/observer.ts';
 import type { Clock } from '../../src/framework/runtime.ts';
-import { createOpenBody } from '../../src/openai/open-body.ts';
+import { createOpenBody } from '../../src/openai/parsers/open-body.ts';
 import { EndpointPicker } from '../../src/picker/endpoint-picker.ts';
 import { createRealRuntime, type RealRuntime } from '../../src/runtime/real-runtime.ts';
 import type { KvEvent } from '../../stub-server/kv-events/kv-event.ts';

@@ -5,7 +5,7 @@ import type { StreamUsage } from '../../src/extproc/streams/open-streams.ts';
 import type { Endpoint } from '../../src/framework/endpoint.ts';
 import type { InferenceRequest } from '../../src/framework/request.ts';
 import type { RoutedRequest } from '../../src/framework/routing.ts';
-import { createOpenBody, headerOnlyRequest } from '../../src/openai/open-body.ts';
+import { createOpenBody, headerOnlyRequest } from '../../src/openai/parsers/open-body.ts';
 import { nodeClock } from '../../src/runtime/node-clock.ts';
 
 const MiB = 1024 * 1024;

@@ -13,7 +13,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { reservingRouter } from '../../../test/support/reserving-server.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
-import { createOpenBody, headerOnlyRequest } from '../../openai/open-body.ts';
+import { createOpenBody, headerOnlyRequest } from '../../openai/parsers/open-body.ts';
 import { nodeClock } from '../../runtime/node-clock.ts';
 import { type ExtProcServer, type ExtProcServerOptions, startExtProcServer } from './server.ts';
 import { limitsFor } from './server-limits.ts';

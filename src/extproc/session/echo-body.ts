@@ -1,4 +1,5 @@
 import type { StreamAction } from '../codec/stream-action.ts';
+import { BODY_MODE } from '../codec/stream-event.ts';
 
 /** Some proxies cap a chunk at 64 KiB, framing included. */
 const CHUNK_BYTES_MAX = 62_000;
@@ -37,4 +38,16 @@ export function echoBody(
     const pieces = groups[index] as readonly Uint8Array[];
     emit({ kind, pieces, endOfStream: endOfStream && index === groups.length - 1 });
   }
+}
+
+/** Answers a chunk of a request that nothing waits for, as the body mode asks. */
+export function passChunk(
+  emit: (action: StreamAction) => void,
+  chunk: Uint8Array,
+  endOfStream: boolean,
+  requestBodyMode: number,
+): void {
+  if (requestBodyMode === BODY_MODE.fullDuplex)
+    echoBody(emit, 'echo-request-body', [chunk], endOfStream);
+  else emit({ kind: 'answer-request-body', pick: undefined });
 }

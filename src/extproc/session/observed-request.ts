@@ -4,6 +4,7 @@ import type { BookingRouter, Destination, RoutedRequest } from '../../framework/
 import { PREFILL_HEADER } from '../../framework/routing.ts';
 import type { AnswerBlocks } from '../../openai/answer-blocks.ts';
 import type { BodyReader, RequestHead } from '../../openai/body-reader.ts';
+import type { UsageReader } from '../../openai/usage-reader.ts';
 import { BODY_MODE } from '../codec/stream-event.ts';
 
 export type UnbookedReason =
@@ -46,6 +47,7 @@ export class ObservedRequest {
   routed: RoutedRequest | undefined;
   /** Hashes the answer; undefined where no observer learns from it. */
   answer: AnswerBlocks | undefined;
+  usage: UsageReader | undefined;
   #over = false;
 
   constructor(options: ObservedRequestOptions) {
@@ -69,6 +71,7 @@ export class ObservedRequest {
       if (endOfStream && headers.get(':method') !== 'POST') this.#book(headerOnly(head), mode);
       else {
         this.#reader = openBody(head);
+        this.usage = this.#reader.usageReader();
         if (endOfStream) this.#end(mode);
         else if (mode.requestBodyMode === BODY_MODE.none) this.#book(this.#reader.peek(), mode);
       }

@@ -4,7 +4,7 @@ import type { Endpoint } from '../../framework/endpoint.ts';
 import type { Outcome } from '../../framework/observer.ts';
 import type { InferenceRequest, PromptBlocks } from '../../framework/request.ts';
 import type { Destination, RouteOptions } from '../../framework/routing.ts';
-import { createOpenBody, headerOnlyRequest } from '../../openai/open-body.ts';
+import { createOpenBody, headerOnlyRequest } from '../../openai/parsers/open-body.ts';
 import { HeaderBlock } from '../codec/header-block.ts';
 import type { StreamAction } from '../codec/stream-action.ts';
 import { BODY_MODE, type StreamEvent } from '../codec/stream-event.ts';

@@ -5,7 +5,7 @@ import {
   type ProtocolConfig,
   type StreamEvent,
 } from '../codec/stream-event.ts';
-import { echoBody } from './echo-body.ts';
+import { echoBody, passChunk } from './echo-body.ts';
 import {
   type BookingMode,
   ObservedRequest,
@@ -98,9 +98,7 @@ export class ObserverSession {
         this.#emit({ kind: 'answer-request-headers', pick: undefined });
         return;
       case 'request-body':
-        if (requestBodyMode === BODY_MODE.fullDuplex)
-          echoBody(this.#emit, 'echo-request-body', [event.chunk], event.endOfStream);
-        else this.#emit({ kind: 'answer-request-body', pick: undefined });
+        passChunk(this.#emit, event.chunk, event.endOfStream, requestBodyMode);
         return;
       case 'response-headers':
         this.#emit({ kind: 'answer-response-headers', setHeaders: [] });
@@ -138,8 +136,8 @@ export class ObserverSession {
         return this.#request.onTrailers(mode);
       case 'response-headers': {
         this.#request.onAnswered(mode);
-        const { routed, answer } = this.#request;
-        this.#response.onHeaders(event, routed, answer);
+        const { routed } = this.#request;
+        this.#response.onHeaders(event, this.#request);
         // The engine model predicts the end: this stream ends too late to show it.
         if (!mode.endSeen) this.#response.complete(routed);
         return;

@@ -1,30 +1,18 @@
 import type { InferenceRequest } from '../../framework/request.ts';
-import type { RoutedRequest, Router } from '../../framework/routing.ts';
+import type { RoutedRequest } from '../../framework/routing.ts';
 import type { AnswerBlocks } from '../../openai/answer-blocks.ts';
 import { byteGrowth, editBody } from '../../openai/body-edit.ts';
 import type { BodyReader, RequestHead } from '../../openai/body-reader.ts';
+import type { UsageReader } from '../../openai/usage-reader.ts';
 import type { PickMutation, StreamAction } from '../codec/stream-action.ts';
 import { BODY_MODE, type ProtocolConfig } from '../codec/stream-event.ts';
 import { type ByteAccount, freeChunk, KeptChunks } from '../streams/byte-account.ts';
 import type { StreamPhase } from '../streams/open-streams.ts';
-import { echoBody } from './echo-body.ts';
+import { echoBody, passChunk } from './echo-body.ts';
 import { PassingBody } from './passing-body.ts';
 import { isRenamed, pickMutation } from './pick-mutation.ts';
 import { lateEdit, lengthAfter, type PickTime, pickTimeOf, type ReadRequest } from './pick-time.ts';
-
-export interface RequestPhaseOptions {
-  readonly router: Router;
-  readonly openBody: (head: RequestHead) => BodyReader;
-  readonly headerOnly: (head: RequestHead) => InferenceRequest;
-  readonly newRequestId: () => string;
-  /**
-   * A body that streams past is picked for after so many bytes. Must be below the proxy's buffer
-   * limit (1 MiB by default), beyond which the proxy waits for the pick for ever.
-   */
-  readonly earlyPickBytes: number;
-  /** In full duplex, give up the response: output tokens cost nothing; their end is not seen. */
-  readonly halfCloseAfterPick: boolean;
-}
+import type { RequestPhaseOptions } from './request-phase-options.ts';
 
 /** The request's half of a session: reads the body, has the router pick, and answers. */
 export class RequestPhase {
@@ -45,7 +33,10 @@ export class RequestPhase {
   #ended = false;
   #routed: RoutedRequest | undefined;
   #preparing = false;
-  #answer: AnswerBlocks | undefined;
+  /** Hashes the answer; undefined where no observer learns from it. */
+  answer: AnswerBlocks | undefined;
+  /** Finds the usage in the answer. */
+  usage: UsageReader | undefined;
 
   constructor(
     options: RequestPhaseOptions,
@@ -71,11 +62,6 @@ export class RequestPhase {
 
   get routed(): RoutedRequest | undefined {
     return this.#routed;
-  }
-
-  /** Hashes the answer; undefined where no observer learns from it. */
-  get answer(): AnswerBlocks | undefined {
-    return this.#answer;
   }
 
   configure(protocol: ProtocolConfig): void {
@@ -109,8 +95,11 @@ export class RequestPhase {
       this.#ended = true;
       read = this.#readHeaders(head, this.#withoutBody(head));
     } else {
-      this.#reader = openBody(head);
-      if (this.#pickTime === 'headers') read = this.#readHeaders(head, this.#reader.peek());
+      const reader = openBody(head);
+      this.#reader = reader;
+      this.usage = reader.usageReader();
+      if (this.#pickTime === 'headers' || reader.unread === true)
+        read = this.#readHeaders(head, reader.peek());
       else if (this.#pickTime === 'body-message') this.#answerHeaders(undefined);
     }
     if (read !== undefined && !this.#waits(read)) this.#pick(read);
@@ -120,12 +109,11 @@ export class RequestPhase {
     if (this.#ended) return;
     const head = this.#head;
     const reader = this.#reader;
-    if (head === undefined || reader === undefined) {
-      // Its headers were never sent to us: there is nothing to pick for, so it passes as it is.
-      this.#ended = endOfStream;
-      if (this.#pickTime === 'body-end')
-        echoBody(this.#emit, 'echo-request-body', [chunk], endOfStream);
-      else this.#emit({ kind: 'answer-request-body', pick: undefined });
+    if (head === undefined || reader === undefined || reader.unread === true) {
+      // Without headers there is nothing to pick for; what is not read was picked for at them.
+      reader?.push(chunk);
+      passChunk(this.#emit, chunk, endOfStream, this.#mode);
+      if (endOfStream) this.#endUnread(reader, 'by-chunk');
       return;
     }
     this.#bodyBytes += chunk.length;
@@ -149,7 +137,8 @@ export class RequestPhase {
     const head = this.#head;
     const reader = this.#reader;
     let read: ReadRequest | undefined;
-    if (!this.#ended && head !== undefined && reader !== undefined) {
+    if (!this.#ended && reader?.unread === true) this.#endUnread(reader, 'by-trailers');
+    else if (!this.#ended && head !== undefined && reader !== undefined) {
       const duplex = this.#pickTime === 'body-end';
       read = duplex ? this.#readDuplex(head, reader, undefined) : this.#readEnd(head, reader);
       if (read !== undefined && !this.#waits(read)) this.#pick(read);
@@ -158,6 +147,15 @@ export class RequestPhase {
     }
     this.#ended = true;
     this.#emit({ kind: 'answer-request-trailers' });
+  }
+
+  #endUnread(reader: BodyReader | undefined, end: 'by-chunk' | 'by-trailers'): void {
+    this.#ended = true;
+    const request = reader?.end();
+    if (request === undefined) return;
+    // The pick was made by the announced size.
+    if (request.bodyBytes !== this.#routed?.request.bodyBytes) this.#routed?.bodyRead(request);
+    if (end === 'by-chunk' && this.#halfCloses(request)) this.#emit({ kind: 'half-close' });
   }
 
   #pick({ head, request, contentLength, answer }: ReadRequest): void {
@@ -198,7 +196,7 @@ export class RequestPhase {
 
   #read(reader: BodyReader): InferenceRequest {
     const request = reader.end();
-    if (this.#seesFirstToken) this.#answer = reader.answerBlocks();
+    if (this.#seesFirstToken) this.answer = reader.answerBlocks();
     return request;
   }
 

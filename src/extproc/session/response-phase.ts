@@ -3,7 +3,7 @@ import type { RoutedRequest } from '../../framework/routing.ts';
 import type { AnswerBlocks } from '../../openai/answer-blocks.ts';
 import { type AnswerText, answerTextFor } from '../../openai/answer-text.ts';
 import { ModelRestorer } from '../../openai/model-restorer.ts';
-import { UsageTail } from '../../openai/usage-tail.ts';
+import type { UsageReader } from '../../openai/usage-reader.ts';
 import type { HeaderBlock } from '../codec/header-block.ts';
 import type { StreamAction } from '../codec/stream-action.ts';
 import { BODY_MODE, type CloseReason } from '../codec/stream-event.ts';
@@ -14,13 +14,22 @@ const CLIENT_ERROR = 400;
 const SERVER_ERROR = 500;
 const TEXTUAL = /json|event-stream|^$/i;
 
+/** What a response needs to know of its request. */
+export interface AnsweredRequest {
+  readonly routed: RoutedRequest | undefined;
+  /** Hashes the answer; undefined where no observer learns from it. */
+  readonly answer: AnswerBlocks | undefined;
+  /** Finds the usage in the answer; undefined where the request did not come. */
+  readonly usage: UsageReader | undefined;
+}
+
 /**
  * The response's half of a session: passes everything at once, with the model under the client's
  * name for it, and reports the response's begin, end and token usage.
  */
 export class ResponsePhase {
   readonly #emit: (action: StreamAction) => void;
-  readonly #tail = new UsageTail();
+  #usage: UsageReader | undefined;
   #mode: number = BODY_MODE.fullDuplex;
   #status: number | undefined;
   #bodyBytes: number | undefined;
@@ -46,10 +55,9 @@ export class ResponsePhase {
 
   onHeaders(
     { headers, endOfStream }: { readonly headers: HeaderBlock; readonly endOfStream: boolean },
-    routed: RoutedRequest | undefined,
-    /** Hashes the answer; undefined where no observer learns from it. */
-    answer?: AnswerBlocks,
+    { routed, answer, usage }: AnsweredRequest,
   ): void {
+    this.#usage = usage;
     this.#status = Number(headers.get(':status') ?? 200);
     const setHeaders = [...(routed?.responseHeaders() ?? [])];
     if (!endOfStream && this.#mode !== BODY_MODE.none) {
@@ -70,7 +78,7 @@ export class ResponsePhase {
     this.#bodyBytes = (this.#bodyBytes ?? 0) + chunk.length;
     // The text of an error is no token: how fast it came says nothing about the engine.
     if (chunk.length > 0 && (this.#status ?? 200) < CLIENT_ERROR) routed.firstToken();
-    this.#tail.push(chunk);
+    this.#usage?.push(chunk);
     this.#text?.push(chunk);
     if (endOfStream) this.complete(routed);
   }
@@ -87,7 +95,7 @@ export class ResponsePhase {
     const conversation = this.#text?.end();
     this.#text = undefined;
     if (conversation !== undefined) routed?.answered(conversation);
-    routed?.done(failed ? 'failed' : 'completed', this.#tail.take(), this.#bodyBytes);
+    routed?.done(failed ? 'failed' : 'completed', this.#usage?.take(), this.#bodyBytes);
   }
 
   #restored(chunk: Buffer, ends: boolean): readonly Uint8Array[] | undefined {

@@ -5,7 +5,8 @@ import type { CloseReason, StreamEvent } from '../codec/stream-event.ts';
 import { type ByteAccount, UNCOUNTED } from '../streams/byte-account.ts';
 import type { StreamPhase } from '../streams/open-streams.ts';
 import { isGrpcType, rejection } from './rejection.ts';
-import { RequestPhase, type RequestPhaseOptions } from './request-phase.ts';
+import { RequestPhase } from './request-phase.ts';
+import type { RequestPhaseOptions } from './request-phase-options.ts';
 import { ResponsePhase } from './response-phase.ts';
 
 export interface SessionOptions extends RequestPhaseOptions {
@@ -98,7 +99,7 @@ export class Session {
         case 'request-trailers':
           return this.#request.onTrailers();
         case 'response-headers':
-          return this.#response.onHeaders(event, this.#request.routed, this.#request.answer);
+          return this.#response.onHeaders(event, this.#request);
         case 'response-body':
           return this.#response.onBody(event.chunk, event.endOfStream, this.#request.routed);
         case 'response-trailers':

@@ -1,4 +1,5 @@
 import type { DetectorPlan, FlowControlPlan } from '../../flow/control/flow-control-plan.ts';
+import type { ParserType } from '../../framework/parser-type.ts';
 import type {
   DataSourceDefinition,
   DeciderDefinition,
@@ -60,6 +61,8 @@ export interface PickerPlan {
   readonly flowControl?: FlowControlPlan | undefined;
   /** By what requests with a priority below 0 are refused; undefined with flow control. */
   readonly shedding?: DetectorPlan | undefined;
+  /** How requests are read; left out or empty for the usual parsers. */
+  readonly parsers?: readonly ParserType[] | undefined;
   /** The texts of `notes`. */
   readonly warnings: readonly string[];
   /** Every part that is accepted and has no effect, or should be written in another way. */
@@ -89,4 +92,5 @@ export interface EffectiveConfig {
   readonly featureGates?: readonly string[];
   readonly flowControl?: Readonly<Record<string, unknown>>;
   readonly saturationDetector?: { readonly pluginRef: string };
+  readonly requestHandler?: { readonly parsers: readonly { readonly pluginRef: string }[] };
 }

@@ -1,8 +1,9 @@
 import { apiPath } from '../../../src/openai/api-path.ts';
-import { requestShapeFor } from '../../../src/openai/request-shape.ts';
+import { selectReading } from '../../../src/openai/parsers/select-reading.ts';
 import { type FuzzTarget, promise, utf8 } from '../target.ts';
 
 const latin1 = new TextDecoder('latin1');
+const readingOf = selectReading();
 const CHAT = '/v1/chat/completions';
 
 /** The path as uvicorn gives it to its routes: without query and fragment, decoded once. */
@@ -23,7 +24,7 @@ export const apiPaths: FuzzTarget = {
   run: (input) => {
     const path = latin1.decode(input);
     const read = apiPath(path);
-    const shape = requestShapeFor(path);
+    const shape = readingOf(path)?.shape;
     // Python's `$` matches before a line feed at the end, too.
     if (/^\/v1\/chat\/completions\n?$/.test(uvicornPath(path))) {
       promise(shape?.name === 'a chat completion', () => `${JSON.stringify(path)} is ${read}`);

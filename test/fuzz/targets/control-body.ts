@@ -1,7 +1,7 @@
 import { RoutingError } from '../../../src/framework/error.ts';
 import { editBody } from '../../../src/openai/body-edit.ts';
 import { CONTROL_FIELDS } from '../../../src/openai/control-fields.ts';
-import { createOpenBody } from '../../../src/openai/open-body.ts';
+import { createOpenBody } from '../../../src/openai/parsers/open-body.ts';
 import { expected, type FuzzTarget, promise, utf8 } from '../target.ts';
 
 const PATH = '/v1/chat/completions';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { RoutingError } from '../../../src/framework/error.ts';
 import type { InferenceRequest } from '../../../src/framework/request.ts';
-import { createOpenBody } from '../../../src/openai/open-body.ts';
+import { createOpenBody } from '../../../src/openai/parsers/open-body.ts';
 import { expected, type FuzzTarget, promise, utf8 } from '../target.ts';
 
 const openBody = createOpenBody({ bodyBytesMax: 1_000_000, hashSeed: 7 });

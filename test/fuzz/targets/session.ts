@@ -6,7 +6,7 @@ import type { StreamEvent } from '../../../src/extproc/codec/stream-event.ts';
 import { WireWriter } from '../../../src/extproc/codec/wire-writer.ts';
 import { Session } from '../../../src/extproc/session/session.ts';
 import type { Router } from '../../../src/framework/routing.ts';
-import { createOpenBody, headerOnlyRequest } from '../../../src/openai/open-body.ts';
+import { createOpenBody, headerOnlyRequest } from '../../../src/openai/parsers/open-body.ts';
 import { startFuzzPicker } from '../picker.ts';
 import { type FuzzTarget, promise, utf8 } from '../target.ts';
 import { extProc } from './ext-proc.ts';

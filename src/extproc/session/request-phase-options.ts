@@ -1,0 +1,17 @@
+import type { InferenceRequest } from '../../framework/request.ts';
+import type { Router } from '../../framework/routing.ts';
+import type { BodyReader, RequestHead } from '../../openai/body-reader.ts';
+
+export interface RequestPhaseOptions {
+  readonly router: Router;
+  readonly openBody: (head: RequestHead) => BodyReader;
+  readonly headerOnly: (head: RequestHead) => InferenceRequest;
+  readonly newRequestId: () => string;
+  /**
+   * A body that streams past is picked for after so many bytes. Must be below the proxy's buffer
+   * limit (1 MiB by default), beyond which the proxy waits for the pick for ever.
+   */
+  readonly earlyPickBytes: number;
+  /** In full duplex, give up the response: output tokens cost nothing; their end is not seen. */
+  readonly halfCloseAfterPick: boolean;
+}

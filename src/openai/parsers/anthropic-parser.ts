@@ -1,0 +1,10 @@
+import { shapeOf } from '../request-shape.ts';
+import { jsonReading, type Parser, suffixParser, UNREAD } from './parser.ts';
+
+const shape = shapeOf({ name: 'a message', promptFields: ['tools', 'system', 'messages'] });
+
+/** Anthropic's Messages API. Counting the tokens of a message takes no engine: it is not read. */
+export const anthropicParser: Parser = suffixParser({
+  '/messages': jsonReading(shape),
+  '/messages/count_tokens': UNREAD,
+});

@@ -1,0 +1,79 @@
+import { type HashSecret, KeyedHash } from '../../framework/keyed-hash.ts';
+import type { ParserType } from '../../framework/parser-type.ts';
+import type { InferenceRequest } from '../../framework/request.ts';
+import { type BodyReader, checkBodyBytes, type RequestHead } from '../body-reader.ts';
+import { withoutControls } from '../control-headers.ts';
+import { invalidRequest } from '../json-text.ts';
+import type { RewriteOf } from '../model-target.ts';
+import { requestPath } from '../request-path.ts';
+import { UnreadBody } from '../unread-body.ts';
+import { selectReading } from './select-reading.ts';
+
+interface OpenBodyOptions {
+  /** A larger body is rejected with 413, if it is read. */
+  readonly bodyBytesMax: number;
+  /** Only who has it can find two prompts with equal block hashes other than by chance. */
+  readonly hashSeed: HashSecret;
+  readonly priorityOf?: PriorityOf;
+  readonly rewriteOf?: RewriteOf | undefined;
+  /** In the order of the configuration, which can change; empty for the usual ones. */
+  readonly parsers?: (() => readonly ParserType[]) | undefined;
+  /**
+   * Called with the name of each control header and control field that is ignored, see
+   * docs/model-rewrites.md. Undefined: clients are trusted with them.
+   */
+  readonly onIgnored?: ((control: string) => void) | undefined;
+}
+
+const USUAL: readonly ParserType[] = [];
+
+type PriorityOf = (objective: string | undefined) => number;
+
+/**
+ * Makes readers by path and content type. They throw RoutingError `body-too-large`, and
+ * `invalid-request` for a path that no parser reads.
+ */
+export function createOpenBody({
+  bodyBytesMax,
+  hashSeed,
+  priorityOf = () => 0,
+  rewriteOf = () => undefined,
+  parsers = () => USUAL,
+  onIgnored,
+}: OpenBodyOptions): (head: RequestHead) => BodyReader {
+  const hash = new KeyedHash(hashSeed);
+  let listed = parsers();
+  let readingOf = selectReading(listed);
+  return (given) => {
+    const head = onIgnored === undefined ? given : withoutControls(given, onIgnored);
+    const path = requestPath(head);
+    if (parsers() !== listed) {
+      listed = parsers();
+      readingOf = selectReading(listed);
+    }
+    const reading = readingOf(path);
+    if (reading === undefined) throw unclaimed(path, listed);
+    const parts = { head, bodyBytesMax, hash, priorityOf, rewriteOf, onIgnored };
+    const reader = reading.open(parts);
+    if (reader.unread !== true) {
+      checkBodyBytes(Number(head.headers.get('content-length') ?? 0), bodyBytesMax);
+    }
+    return reader;
+  };
+}
+
+function unclaimed(path: string, parsers: readonly ParserType[]): Error {
+  const shown = path.split('?')[0]?.slice(0, 200) ?? '';
+  return invalidRequest(
+    `path ${JSON.stringify(shown)} is read by none of this picker's parsers (${parsers.join(', ')}); with passthrough-parser it would pass unread`,
+  );
+}
+
+/** The request of a head alone: it has no body, or the body does not reach the picker. */
+export function headerOnlyRequest(
+  head: RequestHead,
+  priorityOf: PriorityOf = () => 0,
+  hash: KeyedHash = new KeyedHash(0),
+): InferenceRequest {
+  return new UnreadBody({ head, priorityOf, hash }).end();
+}

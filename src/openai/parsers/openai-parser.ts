@@ -1,0 +1,65 @@
+import { type RequestShape, shapeOf } from '../request-shape.ts';
+import { jsonReading, type Parser, suffixParser } from './parser.ts';
+
+const TEXT_OR_LIST = ['string', 'array'] as const;
+
+const CHAT = {
+  name: 'a chat completion',
+  promptFields: ['tools', 'messages'],
+  outputCaps: ['max_completion_tokens', 'max_tokens'],
+} as const;
+const COMPLETION = {
+  name: 'a completion',
+  promptFields: ['prompt'],
+  required: 'prompt',
+  requiredTypes: TEXT_OR_LIST,
+} as const;
+
+export const CHAT_SHAPE: RequestShape = shapeOf({ ...CHAT, answersAsMessage: true });
+export const RESPONSES_SHAPE: RequestShape = shapeOf({
+  name: 'a response',
+  promptFields: ['tools', 'instructions', 'input'],
+  required: 'input',
+  requiredTypes: TEXT_OR_LIST,
+  outputCaps: ['max_output_tokens'],
+});
+
+/** OpenAI's APIs, as vLLM and others have them. */
+export const openaiParser: Parser = suffixParser({
+  '/chat/completions': jsonReading(CHAT_SHAPE),
+  '/completions': jsonReading(shapeOf(COMPLETION)),
+  // They answer with the prompt's tokens: no conversation goes on from there.
+  '/chat/completions/render': jsonReading(shapeOf(CHAT)),
+  '/completions/render': jsonReading(shapeOf(COMPLETION)),
+  '/embeddings': jsonReading(
+    shapeOf({
+      name: 'an embedding',
+      promptFields: ['input'],
+      required: 'input',
+      requiredTypes: TEXT_OR_LIST,
+      outputCaps: [],
+    }),
+  ),
+  '/responses': jsonReading(RESPONSES_SHAPE),
+  '/conversations': jsonReading(
+    shapeOf({
+      name: 'a conversation',
+      promptFields: ['items'],
+      required: 'items',
+      needsModel: false,
+      takesModel: true,
+      outputCaps: [],
+    }),
+  ),
+  '/images/generations': jsonReading(
+    shapeOf({
+      name: 'an image generation',
+      promptFields: ['prompt'],
+      required: 'prompt',
+      requiredTypes: TEXT_OR_LIST,
+      needsModel: false,
+      takesModel: true,
+      outputCaps: [],
+    }),
+  ),
+});

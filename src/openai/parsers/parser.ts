@@ -1,0 +1,48 @@
+import type { BodyReader } from '../body-reader.ts';
+import { JsonBodyReader } from '../json-body-reader.ts';
+import type { ReadParts } from '../read-parts.ts';
+import type { RequestShape } from '../request-shape.ts';
+import { UnreadBody } from '../unread-body.ts';
+
+/** How the bodies of some paths are read. */
+export interface Reading {
+  /** Of JSON. */
+  readonly shape?: RequestShape | undefined;
+  open(parts: ReadParts): BodyReader;
+}
+
+export interface Claim {
+  /** Of several claims for a path the longest counts. In characters of the path. */
+  readonly length: number;
+  readonly reading: Reading;
+}
+
+/** Claims paths as `apiPath` gives them, in lower case; undefined for the others. */
+export type Parser = (path: string) => Claim | undefined;
+
+/** Claims the paths that end with these. */
+export function suffixParser(readings: Readonly<Record<string, Reading>>): Parser {
+  // The longest first: the first that fits is the one that counts.
+  const claims = Object.entries(readings)
+    .map(([suffix, reading]) => ({ suffix, length: suffix.length, reading }))
+    .sort((a, b) => b.length - a.length);
+  return (path) => claims.find(({ suffix }) => path.endsWith(suffix));
+}
+
+export const UNREAD: Reading = { open: (parts) => new UnreadBody(parts) };
+
+/** Reads JSON bodies of the shape, and none of another content type. */
+export function jsonReading(shape: RequestShape): Reading {
+  return {
+    shape,
+    open: (parts) =>
+      isJsonType(parts.head.headers.get('content-type'))
+        ? new JsonBodyReader({ ...parts, shape })
+        : new UnreadBody(parts),
+  };
+}
+
+/** Clients that send no content type send JSON to these paths, too. */
+function isJsonType(contentType: string | undefined): boolean {
+  return contentType === undefined || contentType === '' || /\bjson\b/i.test(contentType);
+}
