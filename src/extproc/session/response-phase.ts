@@ -1,5 +1,6 @@
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
+import { onlyAccepts } from '../../openai/accepting-events.ts';
 import type { AnswerBlocks } from '../../openai/answer-blocks.ts';
 import { type AnswerText, answerTextFor } from '../../openai/answer-text.ts';
 import { ModelRestorer } from '../../openai/model-restorer.ts';
@@ -77,7 +78,8 @@ export class ResponsePhase {
     if (routed === undefined) return;
     this.#bodyBytes = (this.#bodyBytes ?? 0) + chunk.length;
     // The text of an error is no token: how fast it came says nothing about the engine.
-    if (chunk.length > 0 && (this.#status ?? 200) < CLIENT_ERROR) routed.firstToken();
+    const answers = chunk.length > 0 && (this.#status ?? 200) < CLIENT_ERROR;
+    if (answers && !onlyAccepts(chunk)) routed.firstToken();
     this.#usage?.push(chunk);
     this.#text?.push(chunk);
     if (endOfStream) this.complete(routed);

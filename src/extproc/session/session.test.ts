@@ -405,6 +405,21 @@ describe('a session', () => {
     expect([firstTokens(), ended.length]).toEqual([0, 1]);
   });
 
+  it('[P15] sees no first token in the events of the Responses API that come before the engine begins', () => {
+    const event = (type: string): string => `event: ${type}\ndata: {"type":"${type}"}\n\n`;
+    const accepted = event('response.created') + event('response.in_progress');
+    const { send, firstTokens } = setUp();
+    send(requestHeaders(), requestBody(BODY), responseHeaders(200));
+    send(responseBody(accepted, false), responseBody(event('response.in_progress'), false));
+    expect(firstTokens()).toBe(0);
+    send(responseBody(event('response.output_item.added'), false));
+    expect(firstTokens()).toBe(1);
+    const together = setUp();
+    together.send(requestHeaders(), requestBody(BODY), responseHeaders(200));
+    together.send(responseBody(accepted + event('response.output_text.delta'), false));
+    expect(together.firstTokens()).toBe(1);
+  });
+
   it('[P13] sets the headers that plugins mark a response with, and otherwise none', () => {
     const { send, actions, responseMarks } = setUp();
     responseMarks.set('x-session-token', 'cG9kLTA=');
