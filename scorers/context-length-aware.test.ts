@@ -15,7 +15,8 @@ describe('context-length-aware', () => {
       0.3 / (1 + 1),
       0.3 / (1 + 3),
       0.5,
-      0.5,
+      // A label that is no range.
+      0,
     ];
     create({})
       .score(pool, context)
@@ -33,7 +34,7 @@ describe('context-length-aware', () => {
   it('drops those it does not fit only when told to filter', () => {
     expect(create({}).filter).toBeUndefined();
     const kept = create({ enableFiltering: true }).filter?.(pool, context);
-    expect(kept?.map(({ id }) => id)).toEqual(['pod-0', 'pod-3', 'pod-4']);
+    expect(kept?.map(({ id }) => id)).toEqual(['pod-0', 'pod-3']);
   });
 
   it('reads another label where told to', () => {

@@ -9,6 +9,8 @@ interface Range {
 
 /** The score of an endpoint without a label. */
 const UNLABELLED = 0.5;
+/** The score of an endpoint whose label is no range; as in the reference, filtering drops it. */
+const UNREADABLE = 0;
 
 /**
  * Prefers endpoints meant for prompts of this length, by a label such as `0-8192`: the narrower the
@@ -22,15 +24,18 @@ export const contextLengthAware: ScorerDefinition = defineScorer({
     enableFiltering: z.boolean().default(false),
   }),
   create({ label, enableFiltering }) {
-    const rangeOf = ({ labels }: Endpoint): Range | undefined => parseRange(labels.get(label));
+    const textOf = ({ labels }: Endpoint): string | undefined => labels.get(label);
     return {
       score: (endpoints, { request }) =>
-        endpoints.map((endpoint) => scoreOf(request.promptTokens, rangeOf(endpoint))),
+        endpoints.map((endpoint) => scoreOf(request.promptTokens, textOf(endpoint))),
       ...(enableFiltering && {
         filter: (endpoints, { request }) =>
           endpoints.filter((endpoint) => {
-            const range = rangeOf(endpoint);
-            return range === undefined || contains(range, request.promptTokens);
+            const text = textOf(endpoint);
+            const range = parseRange(text);
+            return (
+              text === undefined || (range !== undefined && contains(range, request.promptTokens))
+            );
           }),
       }),
     };
@@ -42,14 +47,17 @@ function contains({ min, max }: Range, tokens: number): boolean {
 }
 
 /** The reference's formula. */
-function scoreOf(tokens: number, range: Range | undefined): number {
-  if (range === undefined) return UNLABELLED;
+function scoreOf(tokens: number, text: string | undefined): number {
+  if (text === undefined) return UNLABELLED;
+  const range = parseRange(text);
+  if (range === undefined) return UNREADABLE;
   const { min, max } = range;
   if (!contains(range, tokens)) {
     const distance = tokens < min ? min - tokens : tokens - max;
     return 0.3 / (1 + distance / 1000);
   }
-  const width = Math.max(1, max - min);
+  const width = max - min;
+  if (width === 0) return 1;
   const headroom = (max - tokens) / width;
   return 0.3 + 0.7 * (0.7 / (1 + width / 10_000) + 0.3 * headroom);
 }

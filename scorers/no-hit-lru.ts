@@ -32,8 +32,10 @@ export const noHitLru: ScorerDefinition = defineScorer({
         const ranks = ranksOf(turns);
         return turns.map((turn) => 1 - (ranks.get(turn) ?? 0) / (endpoints.length - 1));
       },
-      onRouted({ endpoint, cachedTokens }) {
-        if (cachedTokens === 0) lastCold[endpoint.slot] = ++cold;
+      onRouted({ endpoint, prefill, cachedTokens }) {
+        if (cachedTokens > 0) return;
+        lastCold[endpoint.slot] = ++cold;
+        if (prefill !== undefined) lastCold[prefill.slot] = ++cold;
       },
       onEndpointRemoved({ slot }) {
         lastCold[slot] = undefined;

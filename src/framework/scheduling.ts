@@ -39,8 +39,9 @@ export interface Filter {
 export interface Scorer {
   /**
    * One score in [0, 1] for each endpoint, in the given order; higher is better. The array becomes
-   * part of the decision: the scorer must not change it afterwards. A scorer that throws, or whose
-   * scores are of another number or outside [0, 1], is left out.
+   * part of the decision: the scorer must not change it afterwards. A score below 0 counts as 0 and
+   * one above 1 as 1. A scorer that throws, or whose scores are of another number or not finite, is
+   * left out.
    */
   score(endpoints: readonly Endpoint[], context: SchedulingContext): readonly number[];
   /**

@@ -42,7 +42,6 @@ const BAD_SCORES: readonly (readonly [string, FaultyPlugins['scorer']])[] = [
   ['gives NaN for one endpoint', scoresOf(({ slot }) => (slot === 3 ? Number.NaN : 0))],
   ['gives an infinite score', scoresOf(({ slot }) => (slot === 3 ? Infinity : 0))],
   ['gives −Infinity', scoresOf(({ slot }) => (slot === 3 ? -Infinity : 0))],
-  ['gives a score above 1', scoresOf(({ slot }) => (slot === 3 ? 1.5 : 0))],
   ['gives a text', scoresOf(() => '1')],
   ['gives a big integer', scoresOf(() => 1n)],
   ['gives nothing', { score: () => undefined as never }],
@@ -69,7 +68,7 @@ describe('a scorer or filter that fails', () => {
       `${odd}\nschedulingProfiles: [{ name: default, plugins: [{ pluginRef: queue-scorer, weight: 0.1 }, ${refs} { pluginRef: kv-cache-utilization-scorer, weight: 0.7 }] }]\n`;
     const scores = (body: string): readonly (number | undefined)[] => {
       const { picker } = preferringE2(
-        { scorer: scoresOf(({ slot }) => slot / 3 - 0.5) ?? { score: boom } },
+        { scorer: scoresOf(({ slot }) => (slot === 3 ? Number.NaN : slot / 3)) ?? { score: boom } },
         body,
       );
       const cycle = picker.decide(makeRequest());

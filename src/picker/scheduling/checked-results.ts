@@ -17,18 +17,19 @@ export function faultOfFiltered(
   return fits ? undefined : 'it returned an endpoint that it was not given, or one twice';
 }
 
-/** Why the scores of a scorer cannot be used; undefined for a score in [0, 1] for each endpoint. */
+/** Why the scores of a scorer cannot be used; undefined for a finite score for each endpoint. */
 export function faultOfScores(given: readonly number[], endpoints: number): string | undefined {
   if (given.length !== endpoints)
     return `it gave ${given.length} scores for ${endpoints} endpoints`;
   for (const score of given) {
-    if (!isScore(score)) return `it gave ${String(score)}, which is not in [0, 1]`;
+    if (!Number.isFinite(score)) return `it gave ${String(score)}, which is no score`;
   }
   return undefined;
 }
 
-export function isScore(score: number | undefined): score is number {
-  return typeof score === 'number' && score >= 0 && score <= 1;
+/** A score below 0 counts as 0, and one above 1 as 1. */
+export function clampedScore(score: number): number {
+  return score < 0 ? 0 : score > 1 ? 1 : score;
 }
 
 /** Why the result of a picker cannot be used; undefined for one or more of the candidates. */

@@ -11,11 +11,11 @@ import type {
 } from '../../framework/scheduling.ts';
 import { PluginFaults } from '../faults/plugin-faults.ts';
 import {
+  clampedScore,
   faultOfDecision,
   faultOfFiltered,
   faultOfPicked,
   faultOfScores,
-  isScore,
 } from './checked-results.ts';
 import { best, inFlightScores, withoutHandler } from './fallbacks.ts';
 import type { Shed } from './shedding.ts';
@@ -117,8 +117,10 @@ function weighted(
     const { weight, scorer } = scorers[at] as WeightedScorer;
     const given = scores[at];
     if (given === undefined) continue;
-    if (add(given, weight, totals)) {
+    const added = add(given, weight, totals);
+    if (added !== 'unusable') {
       left += 1;
+      if (added === 'clamped') scores[at] = given.map(clampedScore);
       continue;
     }
     const fault = faultOfScores(given, endpoints.length) ?? 'its scores cannot be read';
@@ -134,15 +136,22 @@ function weighted(
   return endpoints.map((endpoint, index) => ({ endpoint, score: totals[index] ?? 0 }));
 }
 
-/** Returns false where the scores cannot be used. Then some of them may have been added. */
-function add(given: readonly number[], weight: number, totals: number[]): boolean {
-  if (given.length !== totals.length) return false;
+/** Adds scores, those outside [0, 1] clamped. Where one is unusable, some may have been added. */
+function add(
+  given: readonly number[],
+  weight: number,
+  totals: number[],
+): 'exact' | 'clamped' | 'unusable' {
+  if (given.length !== totals.length) return 'unusable';
+  let clamped = false;
   for (let index = 0; index < totals.length; index++) {
     const score = given[index];
-    if (!isScore(score)) return false;
-    totals[index] = (totals[index] ?? 0) + weight * score;
+    if (typeof score !== 'number' || !Number.isFinite(score)) return 'unusable';
+    const inRange = clampedScore(score);
+    if (inRange !== score) clamped = true;
+    totals[index] = (totals[index] ?? 0) + weight * inRange;
   }
-  return true;
+  return clamped ? 'clamped' : 'exact';
 }
 
 function byLoad(

@@ -38,10 +38,14 @@ describe('weighted-random-picker', () => {
     expect(counts([0, 0.01, 0])).toEqual([0, DRAWS, 0]);
   });
 
-  it('does not name a score of 0 as a fallback either', () => {
+  it('names a score of 0 only as the last fallback', () => {
     const config = weightedRandomPicker.config.parse({ maxNumOfEndpoints: 3 });
     const picker = weightedRandomPicker.create(config, makeRuntime());
-    const candidates = [0, 1].map((score) => ({ endpoint: makeEndpoint('a'), score }));
-    expect(picker.pick(candidates, makeContext())).toEqual([candidates[1]]);
+    const candidates = [0, 1, 0, 0].map((score) => ({ endpoint: makeEndpoint('a'), score }));
+    expect(picker.pick(candidates, makeContext())).toEqual([
+      candidates[1],
+      candidates[0],
+      candidates[2],
+    ]);
   });
 });

@@ -3,8 +3,8 @@ import { pickerConfig } from './picker-config.ts';
 
 /**
  * Draws candidates at random in proportion to their scores, without replacement (Efraimidis and
- * Spirakis, A-Res: the largest U^(1/score) win). Candidates with score 0 are left out; where all
- * have score 0, all are equally likely.
+ * Spirakis, A-Res: the largest U^(1/score) win). Candidates with score 0 come after all others, as
+ * fallbacks only; where all have score 0, all are equally likely.
  */
 export const weightedRandomPicker: PickerDefinition = definePicker({
   type: 'weighted-random-picker',
@@ -13,7 +13,7 @@ export const weightedRandomPicker: PickerDefinition = definePicker({
     pick(candidates, { random }) {
       const scored = candidates.filter(({ score }) => score > 0);
       const drawn = scored.length === 0 ? candidates : scored;
-      return drawn
+      const best = drawn
         .map((candidate) => ({
           candidate,
           // log U / score orders as U^(1/score) does and does not underflow for small scores.
@@ -22,6 +22,9 @@ export const weightedRandomPicker: PickerDefinition = definePicker({
         .sort((a, b) => b.key - a.key)
         .slice(0, maxNumOfEndpoints)
         .map(({ candidate }) => candidate);
+      const missing = maxNumOfEndpoints - best.length;
+      if (missing === 0 || best.length === candidates.length) return best;
+      return [...best, ...candidates.filter(({ score }) => !(score > 0)).slice(0, missing)];
     },
   }),
 });

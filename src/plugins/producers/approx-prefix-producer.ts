@@ -151,7 +151,7 @@ export class ApproxPrefixIndex implements DataSource {
     const limited = count < prompt.count ? { ...prompt, count } : prompt;
     const matched: (number | undefined)[] = [];
     return {
-      totalBlocks: prompt.count,
+      totalBlocks: limited.count,
       blockTokens: prompt.blockTokens,
       matchedBlocks: ({ slot }) => {
         const known = matched[slot];
