@@ -23,7 +23,7 @@ interface ReaderParts {
 /** How the requests of a listener are read. */
 export function requestReaders(
   { bodyBytesMax, trustClientControls = false, observe = false }: ServeOptions,
-  { picker, rules, secret, registry }: ReaderParts,
+  { picker, rules, secret, registry, parsers }: ReaderParts,
 ): Pick<SessionOptions, 'openBody' | 'headerOnly'> {
   const hash = new KeyedHash(secret);
   const priorityOf = rules.priorityOf.bind(rules);
@@ -34,7 +34,7 @@ export function requestReaders(
     plugins: () => picker.observers(),
     onFault: (plugin, error) => picker.faults.report(plugin, 'fairnessId', error),
   });
-  const reading = { bodyBytesMax, hashSeed: secret, priorityOf, rewriteOf, onIgnored };
+  const reading = { bodyBytesMax, hashSeed: secret, priorityOf, rewriteOf, parsers, onIgnored };
   const openBody = createOpenBody(reading);
   return {
     openBody: (head) => openBody(identified(head)),
