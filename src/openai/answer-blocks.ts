@@ -1,6 +1,7 @@
 import type { KeyedHash } from '../framework/keyed-hash.ts';
 import type { PromptBlocks } from '../framework/request.ts';
 import { type ContentBlocks, extendChain } from './content-blocks.ts';
+import type { AnswerKeys } from './request-shape.ts';
 
 /** Longest part of an answer that is hashed, many times a real one; its hashes take 32 KB. */
 const ANSWER_BYTES_MAX = 1024 * 1024;
@@ -13,6 +14,7 @@ interface AnswerBlocksParts {
   readonly run: ContentBlocks;
   readonly root: string;
   readonly hash: KeyedHash;
+  readonly keys: AnswerKeys;
 }
 
 /**
@@ -29,6 +31,11 @@ export class AnswerBlocks {
     this.#parts = parts;
     this.#run = parts.run.continuation();
     this.#run.push(OPENING);
+  }
+
+  /** Where the answer has its text. */
+  get keys(): AnswerKeys {
+    return this.#parts.keys;
   }
 
   /** Hashes the next piece of text; keeps no reference to it. */

@@ -123,6 +123,40 @@ describe('the text of an answer', () => {
     expect(begins(promptOf(after(LONG)), found)).toBe(true);
   });
 
+  it.each([
+    [
+      '/v1/responses',
+      'input',
+      { type: 'response.output_text.delta', delta: LONG, sequence_number: 4 },
+      {
+        output: [
+          { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: LONG }] },
+        ],
+      },
+    ],
+    [
+      '/v1/messages',
+      'messages',
+      { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: LONG } },
+      { type: 'message', role: 'assistant', content: [{ type: 'text', text: LONG }] },
+    ],
+  ])('[P35] is found in the answers of %s, whole and as events', (path, field, event, answer) => {
+    const open = (turns: readonly Message[]): BodyReader => {
+      const reader = openBody({ id: 'r', path, headers: new Map() });
+      reader.push(Buffer.from(JSON.stringify({ model: 'm', [field]: turns })));
+      return reader;
+    };
+    const next = open(after(LONG)).end().prompt;
+    const streamed = `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+    const cuts = [7, 60, 100, 300];
+    expect(begins(next, learned(open(ASKED), streamed, { cuts }))).toBe(true);
+    const options = { eventStream: false, cuts };
+    expect(begins(next, learned(open(ASKED), JSON.stringify(answer), options))).toBe(true);
+    const thought =
+      'event: response.reasoning_text.delta\ndata: {"type":"response.reasoning_text.delta","delta":"Hm."}\n\n';
+    if (field === 'input') expect(learned(open(ASKED), thought + streamed)).toBeUndefined();
+  });
+
   it('[P35] teaches nothing of a model that thinks aloud: templates drop its thoughts', () => {
     for (const name of ['reasoning_content', 'reasoning']) {
       const first = { role: 'assistant', [name]: 'Let me think.' };

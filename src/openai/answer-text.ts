@@ -1,10 +1,8 @@
 import type { PromptBlocks } from '../framework/request.ts';
 import type { AnswerBlocks } from './answer-blocks.ts';
 
-/** A JSON string cannot contain these quotes, so these bytes are always a key. */
-const KEY = Buffer.from('"content":');
 /** Reasoning: templates drop it from the next turn, whose blocks then differ from these. */
-const REASONING = /"reasoning(?:_content)?": ?"[^"]/;
+const REASONING = /"reasoning(?:_content)?": ?"[^"]|"response\.reasoning/;
 const THINKING = '<think>';
 
 const [QUOTE, BACKSLASH, SPACE, NEWLINE] = [0x22, 0x5c, 0x20, 0x0a];
@@ -16,10 +14,14 @@ const EVENT_STREAM = /event-stream/i;
 /** `value`: behind the key. `escape`: behind a backslash. `rest`: behind an event's text. */
 type State = 'outside' | 'value' | 'text' | 'escape' | 'rest' | 'given-up';
 
-/** Hashes a chat's generated text while its chunks pass. Searches for the key only. */
+/**
+ * Hashes a conversation's generated text while its chunks pass. Searches for the key only: a JSON
+ * string cannot contain its quotes, so these bytes are always a key.
+ */
 export class AnswerText {
   readonly #blocks: AnswerBlocks;
   readonly #eventStream: boolean;
+  readonly #key: Buffer;
   #state: State = 'outside';
   /** The key's offset in the last chunk: the events of an answer are equal up to their text. */
   #keyAt = 0;
@@ -31,6 +33,8 @@ export class AnswerText {
   constructor(blocks: AnswerBlocks, { eventStream }: { readonly eventStream: boolean }) {
     this.#blocks = blocks;
     this.#eventStream = eventStream;
+    const { whole, event } = blocks.keys;
+    this.#key = Buffer.from(eventStream ? event : whole);
   }
 
   push(chunk: Buffer): void {
@@ -70,28 +74,28 @@ export class AnswerText {
     if (this.#keyBytes > 0) return this.#cutKey(chunk, start);
     const found = this.#find(chunk, start);
     if (found < 0) {
-      this.#keyBytes = keyBytesAtEnd(chunk, start);
+      this.#keyBytes = keyBytesAtEnd(chunk, start, this.#key);
       return chunk.length;
     }
     if (start === 0) this.#keyAt = found;
     this.#state = 'value';
-    return found + KEY.length;
+    return found + this.#key.length;
   }
 
   #find(chunk: Buffer, start: number): number {
-    if (start === 0 && isKeyAt(chunk, this.#keyAt)) return this.#keyAt;
-    return chunk.length - start < KEY.length ? -1 : chunk.indexOf(KEY, start);
+    if (start === 0 && isKeyAt(chunk, this.#keyAt, this.#key)) return this.#keyAt;
+    return chunk.length - start < this.#key.length ? -1 : chunk.indexOf(this.#key, start);
   }
 
   /** Continues a possible key that began in the last chunk. */
   #cutKey(chunk: Buffer, start: number): number {
     let at = start;
-    while (at < chunk.length && chunk[at] === KEY[this.#keyBytes]) {
+    while (at < chunk.length && chunk[at] === this.#key[this.#keyBytes]) {
       at += 1;
       this.#keyBytes += 1;
     }
-    if (this.#keyBytes === KEY.length) this.#state = 'value';
-    if (this.#keyBytes === KEY.length || at < chunk.length) this.#keyBytes = 0;
+    if (this.#keyBytes === this.#key.length) this.#state = 'value';
+    if (this.#keyBytes === this.#key.length || at < chunk.length) this.#keyBytes = 0;
     return at;
   }
 
@@ -153,20 +157,20 @@ export function answerTextFor(
 }
 
 /** Only in a chunk that begins with an event: no other key can be before it. */
-function isKeyAt(chunk: Buffer, at: number): boolean {
+function isKeyAt(chunk: Buffer, at: number, key: Buffer): boolean {
   if (chunk[0] !== FIRST_OF_EVENT) return false;
-  for (let index = 0; index < KEY.length; index++) {
-    if (chunk[at + index] !== KEY[index]) return false;
+  for (let index = 0; index < key.length; index++) {
+    if (chunk[at + index] !== key[index]) return false;
   }
   return true;
 }
 
 /** How many bytes of the key the chunk ends with. */
-function keyBytesAtEnd(chunk: Buffer, start: number): number {
-  for (let at = Math.max(start, chunk.length - KEY.length + 1); at < chunk.length; at++) {
+function keyBytesAtEnd(chunk: Buffer, start: number, key: Buffer): number {
+  for (let at = Math.max(start, chunk.length - key.length + 1); at < chunk.length; at++) {
     if (chunk[at] !== QUOTE) continue;
     let length = 1;
-    while (at + length < chunk.length && chunk[at + length] === KEY[length]) length += 1;
+    while (at + length < chunk.length && chunk[at + length] === key[length]) length += 1;
     if (at + length === chunk.length) return length;
   }
   return 0;

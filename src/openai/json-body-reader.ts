@@ -72,12 +72,14 @@ export class JsonBodyReader implements BodyReader {
     const { values, runs } = this.#fields;
     const run = runs.at(-1);
     const { shape, hash } = this.#options;
-    if (!shape.answersAsMessage || this.#read === undefined || run === undefined) return undefined;
+    const { answerKeys: keys } = shape;
+    if (keys === undefined || this.#read === undefined || run === undefined) return undefined;
     // One of several answers is continued, and a continued message begins no new one.
     if ((values.get('n') ?? 1) !== 1 || values.get('continue_final_message') === true) {
       return undefined;
     }
-    return new AnswerBlocks({ prompt: this.#read.prompt, run, root: this.#root(), hash });
+    const { prompt } = this.#read;
+    return new AnswerBlocks({ prompt, run, root: this.#root(), hash, keys });
   }
 
   usageReader(): UsageReader {

@@ -1,6 +1,12 @@
 /** JSON type of a body's field. */
 export type FieldType = 'string' | 'number' | 'boolean' | 'null' | 'array' | 'object';
 
+/** Keys as they stand in JSON, with quotes and colon. */
+export interface AnswerKeys {
+  readonly whole: string;
+  readonly event: string;
+}
+
 /** One API's request body: the fields that make the prompt and those that bound the answer. */
 export interface RequestShape {
   /** With an article, for error messages. */
@@ -19,8 +25,11 @@ export interface RequestShape {
   readonly saltField: string;
   /** All top-level fields that are read. */
   readonly topFields: ReadonlySet<string>;
-  /** Whether a conversation's next request has the answer as a message with role `assistant`. */
-  readonly answersAsMessage: boolean;
+  /**
+   * Where an answer has its text, if a conversation's next request has it as a message with role
+   * `assistant`: the keys before the strings, in a whole answer and in its events.
+   */
+  readonly answerKeys: AnswerKeys | undefined;
   /** The key of the object in an answer that counts its tokens. */
   readonly usageKey: string;
 }
@@ -39,7 +48,7 @@ export function shapeOf(
     takesModel: given.needsModel ?? true,
     outputCaps: ['max_tokens'],
     saltField: 'cache_salt',
-    answersAsMessage: false,
+    answerKeys: undefined,
     usageKey: 'usage',
     ...given,
   } as const;

@@ -1,7 +1,11 @@
 import { shapeOf } from '../request-shape.ts';
 import { jsonReading, type Parser, suffixParser, UNREAD } from './parser.ts';
 
-const shape = shapeOf({ name: 'a message', promptFields: ['tools', 'system', 'messages'] });
+const shape = shapeOf({
+  name: 'a message',
+  promptFields: ['tools', 'system', 'messages'],
+  answerKeys: { whole: '"text":', event: '"text":' },
+});
 
 /** Anthropic's Messages API. Counting the tokens of a message takes no engine: it is not read. */
 export const anthropicParser: Parser = suffixParser({

@@ -15,13 +15,18 @@ const COMPLETION = {
   requiredTypes: TEXT_OR_LIST,
 } as const;
 
-export const CHAT_SHAPE: RequestShape = shapeOf({ ...CHAT, answersAsMessage: true });
+export const CHAT_SHAPE: RequestShape = shapeOf({
+  ...CHAT,
+  answerKeys: { whole: '"content":', event: '"content":' },
+});
 export const RESPONSES_SHAPE: RequestShape = shapeOf({
   name: 'a response',
   promptFields: ['tools', 'instructions', 'input'],
   required: 'input',
   requiredTypes: TEXT_OR_LIST,
   outputCaps: ['max_output_tokens'],
+  // The last events have all of the text again, under another key.
+  answerKeys: { whole: '"text":', event: '"delta":' },
 });
 
 /** OpenAI's APIs, as vLLM and others have them. */
