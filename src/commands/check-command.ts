@@ -1,50 +1,91 @@
 import { Command } from 'commander';
 import { planFromPlugins } from '../catalogue/plan.ts';
+import { planInWords } from '../config/plan-in-words.ts';
+import { referenceDifferences } from '../config/reference-differences.ts';
+import { ConfigError } from '../framework/error.ts';
+import type { ConfigNote } from '../picker/plan/config-note.ts';
+import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import { pluginOption } from './option-values.ts';
+
+interface CheckFlags {
+  readonly config?: string;
+  readonly json: boolean;
+  readonly likeReference: boolean;
+  readonly plugin: readonly string[];
+}
 
 /** `pointsman check`: reads a configuration as `serve` would, and prints what would run. */
 export function checkCommand(): Command {
   return new Command('check')
-    .description('check a configuration: list all its errors, or the plugins that it would run')
-    .argument('<file|name>', 'EndpointPickerConfig file, or name of a built-in configuration')
+    .description(
+      'check a configuration: list all its errors, or say what would run and which parts have no effect',
+    )
+    .argument('[file|name]', 'EndpointPickerConfig file, or name of a built-in configuration')
+    .option('--config <name|file>', 'the same, as serve and simulate name it')
     .addOption(pluginOption())
+    .option('--like-reference', 'also print what behaves otherwise than in llm-d-router', false)
     .option('--json', 'print one JSON document', false)
-    .action(async (config: string, flags: { json: boolean; plugin: readonly string[] }) => {
-      const plan = await planFromPlugins(config, flags.plugin);
-      const effective = {
-        plugins: plan.plugins.map(({ name, kind, definition, config: parameters }) => ({
-          name,
-          type: definition.type,
-          kind,
-          parameters,
-        })),
-        profiles: plan.profiles.map(({ name, plugins }) => ({
-          name,
-          plugins: plugins.map(({ plugin, weight }) => ({
-            name: plugin.name,
-            ...(plugin.kind === 'scorer' && { weight }),
-          })),
-        })),
-        handler: plan.handler.name,
-        discovery: plan.discovery,
-        warnings: plan.warnings,
-      };
-      const text = flags.json ? `${JSON.stringify(effective, undefined, 2)}\n` : asText(effective);
+    .action(async (file: string | undefined, flags: CheckFlags) => {
+      const plan = await planFromPlugins(configOf(file, flags.config), flags.plugin);
+      const shown = shownOf(plan, flags.likeReference);
+      const text = flags.json ? `${JSON.stringify(shown, undefined, 2)}\n` : asText(shown);
       process.stdout.write(text);
     });
 }
 
-interface Effective {
-  readonly plugins: readonly { name: string; kind: string; parameters: unknown }[];
+/** The configuration that is named in either way. Throws ConfigError for both, and for neither. */
+function configOf(file: string | undefined, config: string | undefined): string {
+  if (file !== undefined && config !== undefined) {
+    const message = `names ${config}, and ${file} is given, too; give one of them`;
+    throw new ConfigError('check', [{ path: '--config', message }]);
+  }
+  const given = file ?? config;
+  if (given !== undefined) return given;
+  const message = 'is missing; give a file or the name of a built-in configuration';
+  throw new ConfigError('check', [{ path: '--config', message }]);
+}
+
+interface Shown {
+  readonly plugins: readonly { name: string; type: string; kind: string; parameters: unknown }[];
   readonly profiles: readonly {
     readonly name: string;
     readonly plugins: readonly { name: string; weight?: number }[];
   }[];
+  readonly handler: string;
+  readonly discovery: PickerPlan['discovery'];
   readonly warnings: readonly string[];
+  readonly words: readonly string[];
+  readonly notes: readonly ConfigNote[];
+  /** Undefined unless asked for. */
+  readonly differences: readonly string[] | undefined;
 }
 
-function asText({ plugins, profiles, warnings }: Effective): string {
-  const lines = ['ok', '', 'plugins'];
+function shownOf(plan: PickerPlan, likeReference: boolean): Shown {
+  return {
+    plugins: plan.plugins.map(({ name, kind, definition, config: parameters }) => ({
+      name,
+      type: definition.type,
+      kind,
+      parameters,
+    })),
+    profiles: plan.profiles.map(({ name, plugins }) => ({
+      name,
+      plugins: plugins.map(({ plugin, weight }) => ({
+        name: plugin.name,
+        ...(plugin.kind === 'scorer' && { weight }),
+      })),
+    })),
+    handler: plan.handler.name,
+    discovery: plan.discovery,
+    warnings: plan.warnings,
+    words: planInWords(plan),
+    notes: plan.notes,
+    differences: likeReference ? referenceDifferences(plan) : undefined,
+  };
+}
+
+function asText({ plugins, profiles, words, notes, differences }: Shown): string {
+  const lines = ['ok', '', ...words, '', 'plugins'];
   for (const { name, kind, parameters } of plugins) {
     lines.push(`  ${kind.padEnd(8)} ${name.padEnd(32)} ${JSON.stringify(parameters)}`);
   }
@@ -54,6 +95,10 @@ function asText({ plugins, profiles, warnings }: Effective): string {
       lines.push(`  ${name}${weight === undefined ? '' : ` × ${weight}`}`);
     }
   }
-  for (const warning of warnings) lines.push('', `warning: ${warning}`);
+  for (const { reason, text } of notes) lines.push('', `warning (${reason}): ${text}`);
+  if (differences !== undefined) {
+    lines.push('', 'differs from llm-d-router', ...differences.map((text) => `  ${text}`));
+    if (differences.length === 0) lines.push('  nothing in this configuration');
+  }
   return `${lines.join('\n')}\n`;
 }
