@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { METRICS_STALE_MS } from '../framework/endpoint.ts';
 import { LOOP_DELAY_MAX_MS } from '../journal/metrics/loop-watchdog.ts';
+import { FAIRNESS_IDS_MAX } from '../journal/metrics/request-series.ts';
 import { IDLE_MS, LINES_MAX } from '../journal/metrics/series-limit.ts';
 import type { ServeOptions } from '../serve/serve-options.ts';
 import { atLeastOne, wholeNumber } from './option-values.ts';
@@ -8,7 +9,13 @@ import { atLeastOne, wholeNumber } from './option-values.ts';
 /** Flags of `serve` about its metrics page, which `startServe` takes as they are. */
 export type MetricsFlags = Pick<
   ServeOptions,
-  'metricsMaxSeries' | 'metricsIdleMs' | 'metricsStaleMs' | 'loopDelayMaxMs'
+  | 'metricsMaxSeries'
+  | 'metricsIdleMs'
+  | 'metricsMaxFairnessIds'
+  | 'metricsStaleMs'
+  | 'deprecatedMetrics'
+  | 'grpcStreamMetrics'
+  | 'loopDelayMaxMs'
 >;
 
 export function addMetricsOptions(command: Command): Command {
@@ -25,6 +32,18 @@ export function addMetricsOptions(command: Command): Command {
       atLeastOne,
       IDLE_MS,
     )
+    .option(
+      '--metrics-max-fairness-ids <n>',
+      'most fairness ids with lines of their own; further ones are `other`, and with 0 all are',
+      wholeNumber,
+      FAIRNESS_IDS_MAX,
+    )
+    .option(
+      '--deprecated-metrics',
+      'show metrics under former names of the reference picker, too; its own command line does',
+      false,
+    )
+    .option('--grpc-stream-metrics', 'show streams of gateways as the reference does', false)
     .option(
       '--metrics-stale-ms <ms>',
       'count a model server as ready in metrics and /readyz while its sample is at most this old',

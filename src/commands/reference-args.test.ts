@@ -3,12 +3,13 @@ import { ConfigError } from '../framework/error.ts';
 import { fromReferenceArgs } from './reference-args.ts';
 
 const pool = ['--pool-name', 'p', '--pool-namespace=ns'];
+const BY_DEFAULT = ['--as-reference', '--deprecated-metrics'];
 /** The arguments of ours beside those of the pool and the reference's defaults. */
 const ours = (...args: readonly string[]): readonly string[] => {
   const beside = ['--grpc-health-port=1', '--metrics-endpoint-auth=false', '--enable-pprof=false'];
   const translated = fromReferenceArgs([...pool, ...beside, ...args], {})?.args ?? [];
   const common = ['serve', '--pool-name=p', '--pool-namespace=ns', '--health-port=1'];
-  return translated.filter((arg) => !common.includes(arg) && arg !== '--as-reference');
+  return translated.filter((arg) => !common.includes(arg) && !BY_DEFAULT.includes(arg));
 };
 
 describe('the reference picker’s command line', () => {
@@ -22,13 +23,20 @@ describe('the reference picker’s command line', () => {
       '--extproc-port=9002',
       '--health-port=9003',
       '--as-reference',
+      '--deprecated-metrics',
       '--metrics-endpoint-auth',
     ]);
     expect(Object.keys(translated?.fixed ?? {})).toEqual(['--zap-encoder=json']);
   });
 
   it('has the reference’s defaults', () => {
-    const args = ['serve', '--pool-name=p', '--as-reference', '--health-port=9003'];
+    const args = [
+      'serve',
+      '--pool-name=p',
+      '--as-reference',
+      '--deprecated-metrics',
+      '--health-port=9003',
+    ];
     const of = (environment: Readonly<Record<string, string>>) =>
       fromReferenceArgs(['--pool-name=p'], environment)?.args;
     const rest = ['--metrics-endpoint-auth'];
@@ -85,6 +93,7 @@ describe('the reference picker’s command line', () => {
       '--endpoint-selector=app=x',
       '--endpoint-target-ports=8000,8001',
       '--as-reference',
+      '--deprecated-metrics',
       '--health-port=9003',
       '--metrics-endpoint-auth',
       '--pool-namespace=ns',

@@ -14,7 +14,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * Translates a command line of the reference picker, or of the conformance suite's, to one of
  * `serve`: their Deployments need another image and no other argument. Undefined for a command line
  * of ours: one that begins with a command, or has none of the reference's flags. The reference's
- * defaults hold: health on port 9003, metrics for whom the API server allows, and the pool in `$NAMESPACE`, otherwise in `default`. Throws ConfigError where
+ * defaults hold: health on port 9003, metrics for whom the API server allows, former
+ * names of metrics, and the pool in `$NAMESPACE`, otherwise in `default`. Throws ConfigError where
  * the reference refuses, too: for a value that cannot be read, a flag that it does not have, and
  * flags that cannot be combined.
  */
@@ -114,7 +115,7 @@ function defaultsBeside(
   names: ReadonlyMap<string, string>,
   environment: Environment,
 ): readonly string[] {
-  const defaults: string[] = ['--as-reference'];
+  const defaults: string[] = ['--as-reference', '--deprecated-metrics'];
   const add = (name: string, arg: string): void => {
     if (!names.has(name)) defaults.push(arg);
   };

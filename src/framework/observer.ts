@@ -16,6 +16,9 @@ export interface Routed {
   readonly cachedTokens: number;
   /** What was in flight at the endpoint when the pick was made, without this request. */
   readonly load: InFlightLoad;
+  /** What the engine model expected at the pick, where the picker itself decided. */
+  readonly expectedTtftMs?: Millis | undefined;
+  readonly expectedTpotMs?: Millis | undefined;
   /** Whether the first token will be seen: the response body is shown chunk by chunk. */
   readonly firstTokenSeen: boolean;
 }

@@ -31,7 +31,7 @@ export interface RoutedRequest {
   readonly headers: ReadonlyMap<string, string>;
   /** Headers to set on the response, once the serving endpoint is known. Lower-case names. */
   responseHeaders(): ReadonlyMap<string, string>;
-  /** The first piece of the response body has arrived. */
+  /** A piece of the response body has arrived. The first one has the first token. */
   firstToken(): void;
   /** The proxy reports the address that it used, which may be a fallback. */
   served(address: string): void;

@@ -42,6 +42,8 @@ export interface DecisionEvent {
 export interface JournalSubscriber extends RequestObserver, EndpointObserver {
   /** Once for each decision, before its reservation: the state is what the scheduler saw. */
   onDecision?(event: DecisionEvent): void;
+  /** A further piece of a stream has come, after the one with the first token. */
+  onToken?(routed: Routed, at: Millis): void;
   /** The proxy reports the address, `host:port`, that it really used. */
   onServed?(routed: Routed, address: string, at: Millis): void;
   /**

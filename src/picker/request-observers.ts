@@ -14,6 +14,8 @@ export class RequestObservers {
   readonly #faults: PluginFaults;
   /** Whether any of them needs `answered`. */
   readonly wantsAnswer: boolean;
+  /** Those that need `token`: few, as it is called for each piece of a stream. */
+  readonly #ofTokens: readonly JournalSubscriber[];
 
   constructor(
     subscribers: readonly JournalSubscriber[],
@@ -23,6 +25,7 @@ export class RequestObservers {
     this.#subscribers = subscribers;
     this.#all = [...subscribers, ...plugins];
     this.#faults = faults;
+    this.#ofTokens = subscribers.filter((each) => each.onToken !== undefined);
     this.wantsAnswer = this.#all.some((each) => each.onAnswered !== undefined);
   }
 
@@ -52,6 +55,20 @@ export class RequestObservers {
         each.onFirstToken?.(routed, at);
       } catch (error) {
         this.#faults.report(each, 'onFirstToken', error);
+      }
+    }
+  }
+
+  get wantsTokens(): boolean {
+    return this.#ofTokens.length > 0;
+  }
+
+  token(routed: Routed, at: Millis): void {
+    for (const each of this.#ofTokens) {
+      try {
+        each.onToken?.(routed, at);
+      } catch (error) {
+        this.#faults.report(each, 'onToken', error);
       }
     }
   }

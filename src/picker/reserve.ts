@@ -18,6 +18,7 @@ export interface Reserved {
   readonly load: InFlightLoad;
   /** Expected time to the first token, and from there to the end. */
   readonly ttftMs: Millis;
+  readonly tpotMs: Millis;
   readonly decodeMs: Millis;
   readonly reservation: Reservation;
 }
@@ -34,11 +35,13 @@ export function reserve(target: Endpoint, parts: ReservationParts): Reserved {
   const { requests, pendingPrefillTokens, contextTokens } = ledger.load(target);
   const prompt = { model: request.model, prefillTokens, contextTokens: request.promptTokens };
   const whole = { ...prompt, contextTokens: request.promptTokens + outputTokens };
+  const tpotMs = decodeStepMs(requests, contextTokens, engineModel.stepTime(target));
   return {
     // A copy, because the ledger changes its own object.
     load: { requests, pendingPrefillTokens, contextTokens },
     ttftMs: predictedTtftMs(ledger.load(computes), prefillTokens, engineModel.stepTime(computes)),
-    decodeMs: outputTokens * decodeStepMs(requests, contextTokens, engineModel.stepTime(target)),
+    tpotMs,
+    decodeMs: outputTokens * tpotMs,
     reservation: combined(
       ledger.reserve(target, prefill === undefined ? whole : { ...whole, prefillTokens: 0 }),
       [

@@ -51,11 +51,21 @@ export function reserveRequest(
   const cachedTokens = cachedAt(endpoint);
   const computes = prefill && { endpoint: prefill, cachedTokens: cachedAt(prefill) };
   const about = { request, prefill: computes, encoders, cachedTokens, ledger, engineModel };
-  const { load, ttftMs, decodeMs, reservation } = reserve(endpoint, about);
+  const { load, ttftMs, tpotMs, decodeMs, reservation } = reserve(endpoint, about);
   // A response in one piece shows only its end, and no first token.
   const seen = firstTokenSeen && request.streaming;
-  const timing = { at, firstTokenSeen: seen };
-  const routed = { number, request, endpoint, prefill, cachedTokens, load, ...timing };
+  const routed = {
+    number,
+    request,
+    endpoint,
+    prefill,
+    cachedTokens,
+    load,
+    at,
+    expectedTtftMs: ttftMs,
+    expectedTpotMs: tpotMs,
+    firstTokenSeen: seen,
+  };
   const reserved = new ReservedRequest({
     ...parts,
     routed,
@@ -130,9 +140,13 @@ export class ReservedRequest implements RoutedRequest, OpenReservation {
   }
 
   firstToken(): void {
-    if (this.#firstTokenSeen || this.#ended) return;
-    this.#firstTokenSeen = true;
+    if (this.#ended) return;
     const { clock, observers, reservation, routed, ejector } = this.#parts;
+    if (this.#firstTokenSeen) {
+      if (observers.wantsTokens && routed.request.streaming) observers.token(routed, clock.now());
+      return;
+    }
+    this.#firstTokenSeen = true;
     const at = clock.begin();
     reservation.prefilled();
     ejector.firstToken(routed, this.#servedBy, at);

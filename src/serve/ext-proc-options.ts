@@ -7,6 +7,7 @@ import type { HashSecret } from '../framework/keyed-hash.ts';
 import type { ParserType } from '../framework/parser-type.ts';
 import type { Clock } from '../framework/runtime.ts';
 import type { PickerMetrics } from '../journal/metrics/metrics.ts';
+import { streamTimes } from '../journal/metrics/stream-metrics.ts';
 import type { EndpointPicker } from '../picker/endpoint-picker.ts';
 import { limitedWarnings } from '../runtime/limited-log.ts';
 import type { Log } from '../runtime/log.ts';
@@ -58,6 +59,7 @@ export function extProcOptions(
     onClientFault: parts.tls.onClientFault,
     messageBytesMax: bodyBytesMax,
     limits: options.limits,
+    times: streamTimes(parts.metrics, options.grpcStreamMetrics),
     clock: parts.clock,
     session: observe
       ? {

@@ -47,6 +47,12 @@ export interface ServeOptions extends AdminAccessOptions, TlsOptions {
   /** The most lines of the metrics page with labels of clients, and when unused ones are dropped. */
   readonly metricsMaxSeries?: number | undefined;
   readonly metricsIdleMs?: Millis | undefined;
+  /** The most fairness ids with lines of their own on the metrics page; 0: none. */
+  readonly metricsMaxFairnessIds?: number | undefined;
+  /** Shows metrics under the reference's former names, too. */
+  readonly deprecatedMetrics?: boolean | undefined;
+  /** Shows metrics of the streams of gateways as the reference has them. */
+  readonly grpcStreamMetrics?: boolean | undefined;
   /** A sample that is older does not count as fresh in metrics and readiness. */
   readonly metricsStaleMs?: Millis | undefined;
   /** The picker is degraded while the event loop is later than this (p99); 0 for never. */

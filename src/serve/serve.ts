@@ -17,6 +17,7 @@ import {
   registerExpiredReservations,
   registerFaultMetrics,
 } from '../journal/metrics/fault-metrics.ts';
+import { registerInFlight } from '../journal/metrics/inflight-metrics.ts';
 import { registerKvEventMetrics } from '../journal/metrics/kv-event-metrics.ts';
 import { logScheduler } from '../journal/metrics/log-scheduler.ts';
 import { PickerMetrics } from '../journal/metrics/metrics.ts';
@@ -39,6 +40,7 @@ import { describeEndpoints } from './admin/describe-endpoints.ts';
 import { type ConfigReload, startConfigReload } from './config-reload.ts';
 import { Drain } from './drain.ts';
 import type { LeaderElection } from './election/leader-election.ts';
+import { startElection } from './election/start-election.ts';
 import { followEndpoints, type ListedEndpoints } from './endpoint-discovery.ts';
 import { extProcOptions } from './ext-proc-options.ts';
 import { logStart } from './log-start.ts';
@@ -75,7 +77,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const deciding: { parsers: readonly ParserType[] } = { parsers: plan.parsers ?? [] };
   const parsers = (): readonly ParserType[] => deciding.parsers;
   const server = await startServer(options, { ...runtime, picker, metrics, rules, parsers, tls });
-  const election = await electionOf(options, { metrics, runtime, server });
+  const election = electionOf(options, { metrics, runtime, server });
   const reload = reloadOf(options, { picker, metrics, deciding });
   const observers = { recorder, shadows, promotion, process };
   const followers = { ...endpoints, election, reload };
@@ -109,7 +111,7 @@ async function startServer(
   parts: Parameters<typeof extProcOptions>[1],
 ): Promise<ExtProcServer> {
   const server = await startExtProcServer(extProcOptions(options, parts));
-  registerStreamMetrics(parts.metrics.registry, () => server.usage());
+  registerStreamMetrics(parts.metrics.registry, () => server.usage(), options.grpcStreamMetrics);
   return server;
 }
 
@@ -172,13 +174,15 @@ function registerPool(
   registerEjectionMetrics(registry, picker);
   registerExpiredReservations(registry, () => picker.reservations?.expired ?? 0);
   const snapshot = (): readonly Endpoint[] => picker.pool.snapshot();
-  registerPoolMetrics({ registry, poolName, snapshot, inFlight: picker.ledger, clock, staleMs });
+  const { deprecated } = metrics;
+  registerPoolMetrics({ registry, poolName, snapshot, clock, staleMs, deprecated });
+  registerInFlight(registry, () => metrics.open.values(), snapshot);
   metrics.observePrefixIndexes(picker.observers(), snapshot);
   const roles = { observers: () => picker.observers(), clock };
   registerRoleMinimums(registry, roles);
   picker.pool.observeEndpoints(logRoleMinimums(roles, log));
   const failing = (): ReadonlyMap<string, number> => scrapeErrorsOf(picker.pool).failing();
-  const onFailure = registerScrapeFailures(registry, SCRAPE_FAILURES, failing);
+  const onFailure = registerScrapeFailures(metrics, SCRAPE_FAILURES, failing);
   logScrapeErrors(picker.pool, { log, clock, onFailure });
   logEventTroubles(picker.pool, log, kvEventCounters(registry, DROP_REASONS));
   registerKvEventMetrics(registry, () => eventReport(picker.observers(), snapshot()));
@@ -186,7 +190,8 @@ function registerPool(
 
 function metricsOf(options: ServeOptions, clock: Clock): Pick<ServingParts, 'metrics' | 'process'> {
   const { metricsMaxSeries: linesMax, metricsIdleMs: idleMs } = options;
-  const metrics = new PickerMetrics({ linesMax, idleMs, clock });
+  const { deprecatedMetrics: deprecated, metricsMaxFairnessIds: fairnessIdsMax } = options;
+  const metrics = new PickerMetrics({ linesMax, idleMs, clock, deprecated, fairnessIdsMax });
   return { metrics, process: watchProcess(options, { registry: metrics.registry, clock }) };
 }
 
@@ -228,12 +233,11 @@ function reloadOf(
   return file && startConfigReload({ file, plan, adopt, registry, log });
 }
 
-async function electionOf(
+function electionOf(
   { kubernetes, election, log }: ServeOptions,
   { metrics, runtime, server }: Pick<ServingParts, 'metrics' | 'runtime' | 'server'>,
-): Promise<LeaderElection | undefined> {
+): LeaderElection | undefined {
   if (election === undefined || kubernetes === undefined) return undefined;
-  const { startElection } = await import('./election/start-election.ts');
   return startElection({
     ...kubernetes,
     ...election,

@@ -1,6 +1,8 @@
 import type { CaptureRecorder } from '../journal/capture/capture-recorder.ts';
 import { inMicroseconds, startCapture } from '../journal/capture/start-capture.ts';
 import type { DecisionRecorder } from '../journal/explain/decision-recorder.ts';
+import { disaggregationSubscriber } from '../journal/metrics/disaggregation-metrics.ts';
+import { latencySubscriber } from '../journal/metrics/latency-metrics.ts';
 import { countPolls, type PickerMetrics } from '../journal/metrics/metrics.ts';
 import { metricsSubscriber } from '../journal/metrics/metrics-subscriber.ts';
 import { timedPlugins } from '../journal/metrics/timed-plugins.ts';
@@ -46,6 +48,8 @@ export function startPicker(
         ...(capture === undefined ? [] : [capture]),
         ...(recorder === undefined ? [] : [recorder]),
         metricsSubscriber(metrics),
+        disaggregationSubscriber(metrics, plan),
+        latencySubscriber(metrics, plan),
         ...(promotionControl?.subscribers ?? []),
       ],
       wrapPlugin: timedPlugins(metrics, runtime.clock),

@@ -16,6 +16,7 @@ import { AnswerWriter } from './answer-writer.ts';
 import { FramingError, MessageReader } from './message-reader.ts';
 import { decompressed, GRPC, ProcessCall, startDeadline } from './process-call.ts';
 import { releaseStreamOnClose } from './release-stream.ts';
+import { type StreamTimes, StreamWatch } from './stream-times.ts';
 import { type Destroyable, suppressResetStack } from './suppress-reset-stack.ts';
 
 export type NewSession = (
@@ -35,6 +36,8 @@ interface RunOptions {
   readonly receivedBytesMax: number;
   readonly sentBytesMax: number;
   readonly clock: Clock;
+  /** Undefined where nobody asks. */
+  readonly times: StreamTimes | undefined;
 }
 
 const afterTurn = (task: () => void): void => process.nextTick(task);
@@ -75,23 +78,28 @@ class RunningSession implements StreamOwner {
   readonly #streams: OpenStreams;
   /** Why the stream must not stay. */
   readonly #tooMany: RoutingError | undefined;
+  readonly #watch: StreamWatch | undefined;
   #reset = false;
   #closed = false;
 
   constructor(
     stream: ServerHttp2Stream,
     headers: IncomingHttpHeaders,
-    { newSession, streams, receivedBytesMax, sentBytesMax, clock }: RunOptions,
+    { newSession, streams, receivedBytesMax, sentBytesMax, clock, times }: RunOptions,
   ) {
     this.#call = new ProcessCall(stream, sentBytesMax);
     this.#reader = new MessageReader(receivedBytesMax);
     this.#encoding = headers['grpc-encoding'] as string | undefined;
     this.#receivedBytesMax = receivedBytesMax;
     this.#streams = streams;
-    this.account = streams.open(this, clock.now());
+    const now = clock.now();
+    this.account = streams.open(this, now);
+    const watch = times && new StreamWatch(times, clock, now);
+    this.#watch = watch;
     this.#tooMany = streams.tooMany();
     this.writer = new AnswerWriter(this.#call, afterTurn, this.account);
     this.session = newSession((action) => {
+      watch?.answering();
       if (action.kind === 'half-close') this.writer.end();
       else this.writer.write(action);
     }, this.account);
@@ -106,10 +114,12 @@ class RunningSession implements StreamOwner {
     if (this.#call.cancelled) return;
     this.account.received(piece.length);
     const reader = this.#reader;
+    this.#watch?.pieceBegins();
     reader.push(piece);
     try {
       for (let bytes = reader.next(); bytes !== undefined; bytes = reader.next()) {
         const event = this.#decoded(bytes);
+        if (event.kind === 'response-headers') this.#watch?.responseBegins();
         this.account.delivered(event.wireBytes);
         if (this.#tooMany !== undefined) this.refuse(this.#tooMany);
         else this.session.on(event);
@@ -118,6 +128,7 @@ class RunningSession implements StreamOwner {
       if (!(error instanceof FramingError)) throw error;
       this.#call.fail(error.status, error.message);
     }
+    this.#watch?.pieceEnds();
   };
 
   refuse(error: RoutingError): void {
@@ -147,6 +158,7 @@ class RunningSession implements StreamOwner {
     this.#closed = true;
     this.session.closed(reason);
     this.account.close();
+    this.#watch?.closed(reason);
     return true;
   }
 

@@ -12,6 +12,7 @@ import { Health } from './health.ts';
 import { type NewSession, runSession } from './run-session.ts';
 import type { ServerLimits } from './server-limits.ts';
 import { shutDown } from './shut-down.ts';
+import type { StreamTimes } from './stream-times.ts';
 import { takeStreams } from './take-streams.ts';
 import type { TlsCredentials } from './tls-credentials.ts';
 
@@ -35,6 +36,8 @@ export interface ExtProcServerOptions {
   readonly messageBytesMax: number;
   readonly limits: ServerLimits;
   readonly clock: Clock;
+  /** Gets what each stream took. */
+  readonly times?: StreamTimes | undefined;
 }
 
 export interface DrainTimes {
@@ -92,7 +95,7 @@ export async function startExtProcServer(options: ExtProcServerOptions): Promise
 /** Call it after the server is bound. */
 function serveProcess(
   server: Server,
-  { limits, messageBytesMax, session, clock }: ExtProcServerOptions,
+  { limits, messageBytesMax, session, clock, times }: ExtProcServerOptions,
 ): { readonly streams: OpenStreams; readonly idle: () => Promise<void> } {
   const prefix = randomBytes(6).toString('hex');
   let requests = 0;
@@ -104,6 +107,7 @@ function serveProcess(
     receivedBytesMax: receivedBytesMax(messageBytesMax, limits),
     sentBytesMax: limits.sentBytesMax ?? Number.POSITIVE_INFINITY,
     clock,
+    times,
   };
   let onIdle = (): void => undefined;
   const onClosed = (): void => {

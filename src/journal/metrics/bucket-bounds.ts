@@ -22,6 +22,22 @@ export const TPOT_SECONDS: readonly number[] = [
   0.8, 1, 2,
 ];
 
+export const ITL_SECONDS: readonly number[] = [
+  0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.15, 0.2, 0.3, 0.5, 0.75, 1, 2,
+];
+
+export const REQUEST_PROCESSING_SECONDS: readonly number[] = [
+  0.0005, 0.001, 0.002, 0.005, 0.01, 0.015, 0.025, 0.04, 0.06, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+];
+
+export const RESPONSE_PROCESSING_SECONDS: readonly number[] = [
+  0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
+];
+
+export const STREAM_SECONDS: readonly number[] = [
+  0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 120, 300, 600,
+];
+
 export const SCHEDULER_SECONDS: readonly number[] = [
   0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1,
 ];

@@ -1,6 +1,7 @@
 import type { Registry } from 'prom-client';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { HIT_BYTES, HIT_RATIO, SCHEDULER_SECONDS } from './bucket-bounds.ts';
+import type { ShowTwins } from './deprecated-names.ts';
 import { counters, eppPage, type Family, histograms } from './family.ts';
 import { createAttemptCells, createRewriteCells } from './label-counters.ts';
 import type { SeriesLimit } from './series-limit.ts';
@@ -33,13 +34,24 @@ export interface DecisionFamilies {
   readonly pollErrors: Family<Cell>;
 }
 
-/** `onFolded` is called for each count that has no line of its own for want of room. */
+interface DecisionOptions {
+  /** Called for each count that has no line of its own for want of room. */
+  readonly onFolded: Readonly<Record<'attempts' | 'rewrites', () => void>>;
+  readonly show: ShowTwins;
+}
+
 export function createDecisionFamilies(
   registry: Registry,
   limit: SeriesLimit,
-  onFolded: Readonly<Record<'attempts' | 'rewrites', () => void>>,
+  { onFolded, show }: DecisionOptions,
 ): DecisionFamilies {
-  const page = eppPage(registry);
+  const shown = eppPage(registry);
+  /** Their former names have only another prefix. */
+  const page: typeof shown = (family, name, help, labels) => {
+    shown(family, name, help, labels);
+    show(family, name, [`inference_extension_${name}`], labels);
+    return family;
+  };
   const counter = (name: string, help: string, labels: readonly string[] = []): Family<Cell> =>
     page(counters(), name, help, labels);
   const seconds = (name: string, help: string, labels: readonly string[]): Family<Tally> =>
@@ -57,17 +69,24 @@ export function createDecisionFamilies(
   const predicted = 'Prompt tokens thought to be in the prefix cache of the endpoint picked.';
   const reported =
     'Prompt tokens the model server found in its prefix cache, of the same requests.';
-  const polls = 'Polls of an endpoint that failed.';
   return {
     schedulerSeconds: seconds('scheduler_e2e_duration_seconds', cycle, []).child({}),
     pluginSeconds: ({ extensionPoint: extension_point, type: plugin_type, name: plugin_name }) =>
       pluginSeconds.child({ extension_point, plugin_type, plugin_name }),
-    ...createAttemptCells(registry, limit, onFolded.attempts),
-    rewrite: createRewriteCells(registry, limit, onFolded.rewrites),
+    ...createAttemptCells(registry, limit, { onFolded: onFolded.attempts, show }),
+    rewrite: createRewriteCells(registry, limit, { onFolded: onFolded.rewrites, show }),
     hitRatio: hits(HIT_RATIO, 'ratio', 'Share'),
     hitBytes: hits(HIT_BYTES, 'bytes', 'Bytes'),
     predictedCachedTokens: counter('prefix_predicted_tokens_total', predicted).child({}),
     reportedCachedTokens: counter('prefix_reported_tokens_total', reported).child({}),
-    pollErrors: counter('datalayer_poll_errors_total', polls, ['source_type']),
+    pollErrors: createPollErrors(registry, show),
   };
+}
+
+function createPollErrors(registry: Registry, show: ShowTwins): Family<Cell> {
+  const [name, labels] = ['datalayer_poll_errors_total', ['source_type']];
+  const help = 'Polls of an endpoint that failed.';
+  const family = eppPage(registry)(counters(), name, help, labels);
+  show(family, name, [`llm_d_inference_scheduler_${name}`], labels);
+  return family;
 }

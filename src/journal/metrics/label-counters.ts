@@ -1,5 +1,6 @@
 import type { Registry } from 'prom-client';
 import type { Endpoint } from '../../framework/endpoint.ts';
+import type { ShowTwins } from './deprecated-names.ts';
 import { counters, endpointLabels, eppPage, type Family, type Labels } from './family.ts';
 import { createNameCap, OTHER } from './name-cap.ts';
 import type { SeriesLimit } from './series-limit.ts';
@@ -9,6 +10,7 @@ import type { Cell } from './tally.ts';
 const ATTEMPT_MODELS_MAX = 100;
 /** Clients choose the models that a rule for all models applies to: the combinations are capped. */
 const REWRITES_MAX = 1000;
+const REWRITE_LABELS = ['model_rewrite_name', 'model_name', 'target_model'];
 
 /** A counter of one line, and the period in which it was last used. */
 interface UsedCell {
@@ -84,14 +86,17 @@ interface AttemptCells {
 export function createAttemptCells(
   registry: Registry,
   limit: SeriesLimit,
-  onFolded: () => void,
+  { onFolded, show }: { readonly onFolded: () => void; readonly show: ShowTwins },
 ): AttemptCells {
+  const name = 'scheduler_attempts_total';
   const family = eppPage(registry)(
     counters(),
-    'scheduler_attempts_total',
+    name,
     'Scheduling cycles by their outcome and the endpoint picked.',
     ['status', 'target_model_name', 'endpoint_name', 'namespace', 'port'],
   );
+  const former = ['status', 'target_model_name', 'pod_name', 'namespace', 'port'];
+  show(family, name, [`inference_extension_${name}`], former);
   const byEndpoint = new Map<Endpoint['id'] | undefined, CellTable>();
   const models = createNameCap(ATTEMPT_MODELS_MAX);
 
@@ -131,20 +136,33 @@ function labelsOf(target_model_name: string, endpoint: Endpoint | undefined): La
   if (endpoint === undefined) return { status: 'failure', target_model_name };
   const { id, address } = endpoint;
   const port = address.slice(address.lastIndexOf(':') + 1);
-  return { status: 'success', target_model_name, port, ...endpointLabels(id) };
+  const labels = endpointLabels(id);
+  return {
+    status: 'success',
+    target_model_name,
+    port,
+    ...labels,
+    pod_name: labels.endpoint_name,
+  };
 }
 
 /** Counts by the rule, the model that the client asked for, and the model that serves. */
 export function createRewriteCells(
   registry: Registry,
   limit: SeriesLimit,
-  onFolded: () => void,
+  { onFolded, show }: { readonly onFolded: () => void; readonly show: ShowTwins },
 ): (rule: string, model: string, targetModel: string) => Cell {
   const family = eppPage(registry)(
     counters(),
     'model_rewrite_decisions_total',
     'Requests whose model a rule decided.',
-    ['model_rewrite_name', 'model_name', 'target_model'],
+    REWRITE_LABELS,
+  );
+  show(
+    family,
+    'model_rewrite_decisions_total',
+    ['inference_extension_model_rewrite_decisions_total'],
+    REWRITE_LABELS,
   );
   const models = createNameCap(REWRITES_MAX);
   const cells = new CellTable(family, limit);

@@ -34,7 +34,7 @@ async function linesOf(metrics: PickerMetrics): Promise<readonly string[]> {
 
 describe('metricsSubscriber', () => {
   it('counts a request when it is routed and shows it running until it ends', async () => {
-    const metrics = new PickerMetrics();
+    const metrics = new PickerMetrics({ deprecated: true });
     const observer = metricsSubscriber(metrics);
     const routed = makeRouted(makeEndpoint('a'), { at: 0 });
     observer.onRouted?.(routed);
@@ -46,6 +46,18 @@ describe('metricsSubscriber', () => {
     const after = await linesOf(metrics);
     expect(after).toContain(`llm_d_epp_request_total{${MP}} 1`);
     expect(after).toContain(`llm_d_epp_request_running{${MP}} 0`);
+  });
+
+  it('measures the time between two pieces of a stream', async () => {
+    const metrics = new PickerMetrics();
+    const observer = metricsSubscriber(metrics);
+    const routed = makeRouted(makeEndpoint('a'), { at: 1000 });
+    observer.onRouted?.(routed);
+    observer.onFirstToken?.(routed, 1250);
+    for (const at of [1500, 1750]) observer.onToken?.(routed, at);
+    const lines = await linesOf(metrics);
+    expect(lines).toContain(`llm_d_epp_request_streaming_itl_seconds_sum{${MP}} 0.5`);
+    expect(lines).toContain(`llm_d_epp_request_streaming_itl_seconds_count{${MP}} 2`);
   });
 
   it('measures from the pick: duration, first token, time per token with and without the first', async () => {

@@ -3,7 +3,7 @@ import type { Outcome, Routed, Usage } from '../../framework/observer.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { DecisionEvent, JournalSubscriber } from '../../picker/journal.ts';
 import { SCHEDULER_SECONDS } from './bucket-bounds.ts';
-import type { PickerMetrics } from './metrics.ts';
+import type { OpenRequest, PickerMetrics } from './metrics.ts';
 import type { RequestSeries } from './request-series.ts';
 
 /** `error_code` of requests that had an endpoint. The reference has only the first of the two. */
@@ -13,34 +13,20 @@ const CLIENT_CLOSED = 'ClientClosed';
 /** Bytes of prompt that count as one token, as in the reference. */
 const BYTES_PER_TOKEN = 4;
 
-interface OpenRequest {
-  readonly series: RequestSeries;
-  bodyBytes: number;
-  firstTokenAt: Millis | undefined;
-}
-
 /**
  * Counts decisions and requests. Times run from the pick; only completed requests have durations.
  * Tokens are the model server's count, if the picker is shown the response body.
  */
 export function metricsSubscriber(metrics: PickerMetrics): JournalSubscriber {
   // No larger than the number of requests in flight: every routed request ends once.
-  const open = new Map<Routed, OpenRequest>();
+  const { open } = metrics;
   const waitSeconds = createWaitHistogram(metrics.registry);
   return {
     onPrepared: (_request, waitedMs) => waitSeconds.observe(waitedMs / 1000),
     onDecision: (event) => countAttempt(metrics, event),
     onRouted(routed) {
-      const { model: targetModel, rewrite, fairnessId, priority, bodyBytes } = routed.request;
-      const model = rewrite?.requestedModel ?? targetModel;
-      const series = metrics.requests.of({ model, targetModel, fairnessId, priority });
-      series.requests.value += 1;
-      series.running.value += 1;
-      open.set(routed, { series, bodyBytes, firstTokenAt: undefined });
+      open.set(routed, recordRouted(metrics, routed));
       recordHit(metrics, routed);
-      if (rewrite?.rule !== undefined) {
-        metrics.decisions.rewrite(rewrite.rule, model, targetModel).value += 1;
-      }
     },
     onBodyRead(routed, { bodyBytes }) {
       const entry = open.get(routed);
@@ -50,25 +36,58 @@ export function metricsSubscriber(metrics: PickerMetrics): JournalSubscriber {
       const entry = open.get(routed);
       if (entry === undefined || entry.firstTokenAt !== undefined) return;
       entry.firstTokenAt = at;
-      const { streamingTtftSeconds, wholeTtftSeconds } = entry.series;
-      const tally = routed.request.streaming ? streamingTtftSeconds : wholeTtftSeconds;
-      tally.observe((at - routed.at) / 1000);
+      entry.lastTokenAt = at;
+      recordFirstToken(entry, at);
+    },
+    onToken(routed, at) {
+      const entry = open.get(routed);
+      if (entry === undefined) return;
+      entry.series.itlSeconds.observe((at - entry.lastTokenAt) / 1000);
+      entry.lastTokenAt = at;
+    },
+    onServed(routed, address) {
+      const entry = open.get(routed);
+      if (entry !== undefined) entry.servedBy = address;
     },
     onDone(routed, at, outcome, usage, responseBytes) {
       const entry = open.get(routed);
       if (entry === undefined) return;
       open.delete(routed);
-      entry.series.running.value -= 1;
-      entry.series.requestBytes.observe(entry.bodyBytes);
-      recordOutcome(entry.series, outcome);
-      if (outcome === 'completed') recordTimes(entry, routed, at, usage);
-      if (responseBytes !== undefined) entry.series.responseBytes.observe(responseBytes);
+      const { series } = entry;
+      series.running.value -= 1;
+      series.requestBytes.observe(entry.bodyBytes);
+      recordOutcome(series, outcome);
+      if (outcome === 'completed') recordTimes(entry, at, usage);
+      if (responseBytes !== undefined) series.responseBytes.observe(responseBytes);
       if (usage === undefined) return;
-      recordTokens(entry.series, usage);
+      recordTokens(series, usage);
       recordPrediction(metrics, routed, usage);
     },
     onEndpointRemoved: (endpoint) => metrics.decisions.forgetEndpoint(endpoint),
   };
+}
+
+function recordRouted({ requests, decisions }: PickerMetrics, routed: Routed): OpenRequest {
+  const { model: targetModel, rewrite, fairnessId, priority, bodyBytes } = routed.request;
+  const model = rewrite?.requestedModel ?? targetModel;
+  const series = requests.of({ model, targetModel, fairnessId, priority });
+  series.requests.value += 1;
+  series.running.value += 1;
+  if (rewrite?.rule !== undefined) decisions.rewrite(rewrite.rule, model, targetModel).value += 1;
+  return {
+    routed,
+    series,
+    bodyBytes,
+    firstTokenAt: undefined,
+    lastTokenAt: 0,
+    servedBy: undefined,
+  };
+}
+
+function recordFirstToken({ series, routed }: OpenRequest, at: Millis): void {
+  const { streamingTtftSeconds, wholeTtftSeconds } = series;
+  const tally = routed.request.streaming ? streamingTtftSeconds : wholeTtftSeconds;
+  tally.observe((at - routed.at) / 1000);
 }
 
 function createWaitHistogram(registry: Registry): Histogram {
@@ -117,8 +136,7 @@ function recordOutcome(series: RequestSeries, outcome: Outcome): void {
 
 /** As the reference: NTPOT over all output tokens, TPOT over those after the first of a stream. */
 function recordTimes(
-  { series, firstTokenAt }: OpenRequest,
-  routed: Routed,
+  { series, firstTokenAt, routed }: OpenRequest,
   at: Millis,
   usage: Usage | undefined,
 ): void {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import {
   makeEndpoint,
   makePool,
@@ -36,6 +36,7 @@ describe('PickerMetrics', () => {
       llm_d_epp_request_cached_tokens: 'histogram',
       llm_d_epp_request_ttft_seconds: 'histogram',
       llm_d_epp_request_ntpot_seconds: 'histogram',
+      llm_d_epp_request_streaming_itl_seconds: 'histogram',
       llm_d_epp_request_streaming_tpot_seconds: 'histogram',
       llm_d_epp_scheduler_e2e_duration_seconds: 'histogram',
       llm_d_epp_scheduler_attempts_total: 'counter',
@@ -46,12 +47,6 @@ describe('PickerMetrics', () => {
       llm_d_epp_prefix_reported_tokens_total: 'counter',
       llm_d_epp_datalayer_poll_errors_total: 'counter',
       llm_d_epp_info: 'gauge',
-      inference_objective_request_total: 'counter',
-      inference_objective_request_error_total: 'counter',
-      inference_objective_request_duration_seconds: 'histogram',
-      inference_objective_input_tokens: 'histogram',
-      inference_objective_output_tokens: 'histogram',
-      inference_objective_running_requests: 'gauge',
       pointsman_metrics_series: 'gauge',
       pointsman_metrics_series_limit: 'gauge',
       pointsman_metrics_folded_total: 'counter',
@@ -211,4 +206,14 @@ it('counts polls that fail or are answered by an error, and passes every answer 
   expect((await counted.get(new URL('http://error/'), options)).status).toBe(500);
   await expect(counted.get(new URL('http://gone/'), options)).rejects.toThrow('connection refused');
   expect(await metrics.page()).toContain('{source_type="metrics-data-source"} 2\n');
+});
+
+test('[D101] with no fairness ids of their own all requests are counted as other', async () => {
+  const metrics = new PickerMetrics({ fairnessIdsMax: 0 });
+  const key = { model: 'm', targetModel: 'm', priority: 0 };
+  for (const fairnessId of ['a', 'b']) {
+    metrics.requests.of({ ...key, fairnessId }).requests.value += 1;
+  }
+  const labels = 'fairness_id="other",model_name="m",priority="0",target_model_name="m"';
+  expect(await metrics.page()).toContain(`llm_d_epp_request_total{${labels}} 2\n`);
 });

@@ -2,12 +2,18 @@ import { Registry } from 'prom-client';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { ERRORS, type RoutingErrorCode } from '../../framework/error.ts';
 import { DEFAULT_PREFIX_PRODUCER, prefixMatchKey } from '../../framework/keys.ts';
+import type { Routed } from '../../framework/observer.ts';
 import type { DataSource, Observer } from '../../framework/plugin.ts';
-import type { Network } from '../../framework/runtime.ts';
+import type { Millis, Network } from '../../framework/runtime.ts';
 import { createDecisionFamilies, type DecisionFamilies } from './decision-families.ts';
-import { showMetric } from './family.ts';
+import { showTwins, twinHelp } from './deprecated-names.ts';
+import { type Sample, showMetric } from './family.ts';
 import { MetricsPage } from './metrics-page.ts';
-import { createRequestSeries, type RequestSeriesTable } from './request-series.ts';
+import {
+  createRequestSeries,
+  type RequestSeries,
+  type RequestSeriesTable,
+} from './request-series.ts';
 import { SeriesLimit, type SeriesLimitOptions } from './series-limit.ts';
 import type { Cell, Tally } from './tally.ts';
 
@@ -20,6 +26,18 @@ interface BuildInfo {
 interface PrefixHits {
   readonly ratio: Tally;
   readonly bytes: Tally;
+}
+
+/** A routed request that has not ended. */
+export interface OpenRequest {
+  readonly routed: Routed;
+  readonly series: RequestSeries;
+  bodyBytes: number;
+  firstTokenAt: Millis | undefined;
+  /** When the last piece of its stream came. */
+  lastTokenAt: Millis;
+  /** The address that serves it, where the proxy says so. */
+  servedBy: string | undefined;
 }
 
 /** Errors of requests whose model may not exist. */
@@ -35,30 +53,44 @@ const UNREAD = { fairnessId: 'default-flow', priority: 0 };
 const OK = 200;
 const UNKNOWN_BUILD: BuildInfo = { commit: 'unknown', buildRef: 'unknown' };
 
+export interface PickerMetricsOptions extends SeriesLimitOptions {
+  readonly build?: BuildInfo;
+  /** Shows the reference's former names, too. */
+  readonly deprecated?: boolean | undefined;
+  /** The most fairness ids with a label value of their own; 0: none. */
+  readonly fairnessIdsMax?: number | undefined;
+}
+
 /** The reference's names, so that dashboards carry over; a registry for each picker. */
 export class PickerMetrics {
   readonly registry: Registry = new Registry();
   readonly requests: RequestSeriesTable;
   readonly decisions: DecisionFamilies;
+  readonly deprecated: boolean;
   readonly #limit: SeriesLimit;
   readonly #page = new MetricsPage(this.registry);
   readonly #pollErrors = new Map<string, Cell>();
+  /** The requests that have not ended. */
+  readonly open: Map<Routed, OpenRequest> = new Map<Routed, OpenRequest>();
   #prefixHits: PrefixHits | undefined;
   #prefixIndexes: readonly PrefixIndex[] = [];
 
   constructor({
     build = UNKNOWN_BUILD,
+    deprecated = false,
+    fairnessIdsMax,
     ...limits
-  }: { readonly build?: BuildInfo } & SeriesLimitOptions = {}) {
+  }: PickerMetricsOptions = {}) {
+    const { registry } = this;
+    this.deprecated = deprecated;
     this.#limit = new SeriesLimit(limits);
-    const folded = registerLimit(this.registry, this.#limit);
-    this.requests = createRequestSeries(this.registry, this.#limit, folded.requests);
-    this.decisions = createDecisionFamilies(this.registry, this.#limit, folded);
+    const folded = registerLimit(registry, this.#limit);
+    const requests = { onFolded: folded.requests, fairnessIdsMax, deprecated };
+    this.requests = createRequestSeries(registry, this.#limit, requests);
+    const show = showTwins(registry, deprecated);
+    this.decisions = createDecisionFamilies(registry, this.#limit, { onFolded: folded, show });
     const labels = { build_ref: build.buildRef, commit: build.commit };
-    const help = '[ALPHA] The build that is running.';
-    showMetric(this.registry, { name: 'llm_d_epp_info', help, type: 'gauge' }, () => [
-      { labels, value: 1 },
-    ]);
+    this.#gauge('info', 'The build that is running.', () => [{ labels, value: 1 }]);
   }
 
   /** Undefined without a prefix index: a pick is not a miss then. */
@@ -100,15 +132,22 @@ export class PickerMetrics {
     const labels = pluginLabels(DEFAULT_PREFIX_PRODUCER);
     const { hitRatio, hitBytes } = this.decisions;
     this.#prefixHits ??= { ratio: hitRatio.child(labels), bytes: hitBytes.child(labels) };
-    const name = 'llm_d_epp_prefix_indexer_size';
-    if (this.registry.getSingleMetric(name) !== undefined) return;
-    const help = '[ALPHA] Blocks in a prefix index, all endpoints together.';
-    showMetric(this.registry, { name, help, type: 'gauge' }, () =>
+    const name = 'prefix_indexer_size';
+    if (this.registry.getSingleMetric(`llm_d_epp_${name}`) !== undefined) return;
+    this.#gauge(name, 'Blocks in a prefix index, all endpoints together.', () =>
       this.#prefixIndexes.map((index) => ({
         labels: pluginLabels(index.name),
         value: snapshot().reduce((sum, endpoint) => sum + index.size(endpoint), 0),
       })),
     );
+  }
+
+  #gauge(name: string, what: string, samples: () => readonly Sample[]): void {
+    const shown = { name: `llm_d_epp_${name}`, help: `[ALPHA] ${what}`, type: 'gauge' } as const;
+    showMetric(this.registry, shown, samples);
+    if (!this.deprecated) return;
+    const former = { name: `inference_extension_${name}`, help: `[ALPHA] ${twinHelp(name)}` };
+    showMetric(this.registry, { ...shown, ...former }, samples);
   }
 }
 

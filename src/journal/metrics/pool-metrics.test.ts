@@ -2,17 +2,12 @@ import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import { makePool, makeRuntime, NEVER } from '../../../test/makers.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import type { InFlightView } from '../../framework/keys.ts';
 import { registerPoolMetrics } from './pool-metrics.ts';
-
-const busy: InFlightView = {
-  load: ({ slot }) => ({ requests: slot + 1, pendingPrefillTokens: 100 * slot, contextTokens: 0 }),
-};
 
 async function pageOf(snapshot: () => readonly Endpoint[]): Promise<string> {
   const registry = new Registry();
   const { clock } = makeRuntime();
-  registerPoolMetrics({ registry, poolName: 'pool', snapshot, inFlight: busy, clock });
+  registerPoolMetrics({ registry, poolName: 'pool', snapshot, clock, deprecated: true });
   return registry.metrics();
 }
 
@@ -47,15 +42,11 @@ describe('registerPoolMetrics', () => {
     let pool = makePool([{ waiting: 7 }, { waiting: 8 }]);
     const { clock } = makeRuntime();
     const snapshot = (): readonly Endpoint[] => pool;
-    registerPoolMetrics({ registry, poolName: 'pool', snapshot, inFlight: busy, clock });
+    registerPoolMetrics({ registry, poolName: 'pool', snapshot, clock, deprecated: true });
     const before = await registry.metrics();
     expect(before).toContain(
       'llm_d_epp_per_endpoint_queue_size{model_server_endpoint="pod-1",name="pool"} 8\n',
     );
-    const labels =
-      'endpoint_name="pod-1",namespace="",fairness_id="",priority="",producer_name="ledger"';
-    expect(before).toContain(`llm_d_epp_inflight_requests{${labels}} 2\n`);
-    expect(before).toContain(`llm_d_epp_inflight_tokens{${labels}} 100\n`);
     pool = pool.slice(0, 1);
     expect(await registry.metrics()).not.toContain('pod-1');
   });

@@ -1,22 +1,23 @@
 import type { Registry } from 'prom-client';
 import type { Endpoint, EndpointMetrics } from '../../framework/endpoint.ts';
 import { isFresh } from '../../framework/endpoint.ts';
-import type { InFlightView } from '../../framework/keys.ts';
 import type { Clock, Millis } from '../../framework/runtime.ts';
-import { endpointLabels, type Sample, showMetric } from './family.ts';
+import { twinHelp } from './deprecated-names.ts';
+import { type Sample, showMetric } from './family.ts';
+import type { PickerMetrics } from './metrics.ts';
 
 interface PoolMetricsOptions {
   readonly registry: Registry;
   /** Label `name` of the pool's gauges. */
   readonly poolName: string;
   readonly snapshot: () => readonly Endpoint[];
-  readonly inFlight: InFlightView;
   readonly clock: Clock;
   /** The age of a sample up to which it is fresh. */
   readonly staleMs?: Millis | undefined;
+  /** Shows the reference's former names, too. */
+  readonly deprecated?: boolean | undefined;
 }
 
-type ShowGauge = (metric: string, help: string, samples: () => readonly Sample[]) => void;
 type Read = (metrics: EndpointMetrics) => number;
 
 const kvCacheUsage: Read = (metrics) => metrics.kvCacheUsage;
@@ -25,68 +26,68 @@ const runningRequests: Read = (metrics) => metrics.runningRequests;
 
 /** Gauges of the pool at the moment of the scrape. Means are over endpoints with a fresh sample. */
 export function registerPoolMetrics(options: PoolMetricsOptions): void {
-  const { registry, poolName: name } = options;
-  const gauge: ShowGauge = (metric, help, samples) =>
-    showMetric(registry, { name: metric, help: `[ALPHA] ${help}`, type: 'gauge' }, samples);
-  const ofPool = (metric: string, help: string, read: () => number): void =>
-    gauge(metric, help, () => [{ labels: { name }, value: read() }]);
+  const { poolName: name, deprecated = false } = options;
   const meanOf = (read: Read) => () => mean(fresh(options).map(({ metrics }) => read(metrics)));
   const deviationOf = (read: Read) => () =>
     deviation(fresh(options).map(({ metrics }) => read(metrics)));
+  const ofPool = (metric: string, help: string, read: () => number): void =>
+    gauge(options, `llm_d_epp_${metric}`, help, () => [{ labels: { name }, value: read() }]);
   const ready = (): number => fresh(options).length;
-  for (const [metric, what, read] of [
-    ['kv_cache_utilization', 'KV-cache usage', kvCacheUsage],
-    ['queue_size', 'waiting requests', waitingQueueSize],
-    ['running_requests', 'running requests', runningRequests],
-  ] as const) {
-    ofPool(`llm_d_epp_average_${metric}`, `Mean ${what} of ready endpoints.`, meanOf(read));
+  for (const [metric, what, read] of MEANS) {
+    ofPool(`average_${metric}`, `Mean ${what} of ready endpoints.`, meanOf(read));
     const help = `Standard deviation of ${what} of ready endpoints.`;
-    ofPool(`llm_d_epp_std_dev_${metric}`, help, deviationOf(read));
+    ofPool(`std_dev_${metric}`, help, deviationOf(read));
   }
-  ofPool('llm_d_epp_ready_endpoints', 'Endpoints with a fresh sample.', ready);
-  const deprecated = (metric: string, use: string, read: () => number): void =>
-    ofPool(`inference_pool_${metric}`, `[Deprecated: Use llm_d_epp_${use}] The same.`, read);
-  for (const [metric, read] of [
-    ['average_kv_cache_utilization', kvCacheUsage],
-    ['average_queue_size', waitingQueueSize],
-  ] as const) {
-    deprecated(metric, metric, meanOf(read));
+  ofPool('ready_endpoints', 'Endpoints with a fresh sample.', ready);
+  gauge(options, 'llm_d_epp_per_endpoint_queue_size', QUEUES, queuesBy('model_server_endpoint'));
+  if (!deprecated) return;
+  const former = (names: readonly string[], use: string, read: () => readonly Sample[]): void => {
+    for (const each of names) gauge(options, each, twinHelp(use), read);
+  };
+  for (const [metric, , read] of MEANS) {
+    const average = `average_${metric}`;
+    const value = meanOf(read);
+    const both = [`inference_pool_${average}`, `llm_d_router_epp_${average}`];
+    former(both, average, () => [{ labels: { name }, value: value() }]);
   }
-  deprecated('ready_pods', 'ready_endpoints', ready);
-  registerEndpointGauges(options, gauge);
+  const readyNames = ['inference_pool_ready_pods', 'llm_d_router_epp_ready_endpoints'];
+  former(readyNames, 'ready_endpoints', () => [{ labels: { name }, value: ready() }]);
+  const use = 'per_endpoint_queue_size';
+  former(['inference_pool_per_pod_queue_size'], use, queuesBy('model_server_pod'));
+  former([`llm_d_router_epp_${use}`], use, queuesBy('model_server_endpoint'));
+
+  function queuesBy(label: string): () => readonly Sample[] {
+    return () =>
+      fresh(options).map(({ id, metrics }) => ({
+        labels: { [label]: id, name },
+        value: metrics.waitingQueueSize,
+      }));
+  }
 }
 
-/** Lines for the endpoints in the pool; the ready ones only where a sample is shown. */
-function registerEndpointGauges(options: PoolMetricsOptions, gauge: ShowGauge): void {
-  const { poolName: name, snapshot, inFlight } = options;
-  gauge('llm_d_epp_per_endpoint_queue_size', 'Waiting requests of each ready endpoint.', () =>
-    fresh(options).map(({ id, metrics }) => ({
-      labels: { model_server_endpoint: id, name },
-      value: metrics.waitingQueueSize,
-    })),
-  );
-  const ofEndpoints = (metric: string, help: string, read: (endpoint: Endpoint) => number): void =>
-    gauge(`llm_d_epp_inflight_${metric}`, help, () =>
-      snapshot().map((endpoint) => ({
-        labels: { ...endpointLabels(endpoint.id), ...LEDGER_LABELS },
-        value: read(endpoint),
-      })),
-    );
-  ofEndpoints(
-    'requests',
-    'Requests sent to an endpoint and not yet ended.',
-    (endpoint) => inFlight.load(endpoint).requests,
-  );
-  ofEndpoints(
-    'tokens',
-    'Uncached prompt tokens sent to an endpoint that wait for their first output token.',
-    (endpoint) => inFlight.load(endpoint).pendingPrefillTokens,
-  );
+const QUEUES = 'Waiting requests of each ready endpoint.';
+const MEANS = [
+  ['kv_cache_utilization', 'KV-cache usage', kvCacheUsage],
+  ['queue_size', 'waiting requests', waitingQueueSize],
+  ['running_requests', 'running requests', runningRequests],
+] as const;
+
+function gauge(
+  { registry }: Pick<PoolMetricsOptions, 'registry'>,
+  name: string,
+  help: string,
+  samples: () => readonly Sample[],
+): void {
+  showMetric(registry, { name, help: `[ALPHA] ${help}`, type: 'gauge' }, samples);
 }
+
+/** Failed scrapes whose page came whole, and could not be read. */
+const EXTRACT_ERRORS = ['no-series', 'bad-value'];
+const EXTRACTOR = { source_type: 'metrics-data-source', extractor_type: 'core-metrics-extractor' };
 
 /** Shows failed scrapes by reason, and failing endpoints. The returned function counts a scrape. */
 export function registerScrapeFailures(
-  registry: Registry,
+  { registry, deprecated }: Pick<PickerMetrics, 'registry' | 'deprecated'>,
   reasons: readonly string[],
   failing: () => ReadonlyMap<string, number>,
 ): (reason: string) => void {
@@ -97,6 +98,14 @@ export function registerScrapeFailures(
   showMetric(registry, { name: 'pointsman_scrape_failures_total', help, type: 'counter' }, () =>
     byReason(counts),
   );
+  const unread = 'Pages of endpoints that could not be read.';
+  for (const prefix of ['llm_d_epp', ...(deprecated ? ['llm_d_inference_scheduler'] : [])]) {
+    const name = `${prefix}_datalayer_extract_errors_total`;
+    showMetric(registry, { name, help: `[ALPHA] ${unread}`, type: 'counter' }, () => {
+      const value = EXTRACT_ERRORS.reduce((sum, reason) => sum + (counts.get(reason) ?? 0), 0);
+      return [{ labels: EXTRACTOR, value }];
+    });
+  }
   const now = 'Endpoints whose last scrape failed, by reason.';
   showMetric(registry, { name: 'pointsman_endpoints_failing', help: now, type: 'gauge' }, () =>
     byReason(failing()),
@@ -118,9 +127,6 @@ export function registerHostNames(
     ];
   });
 }
-
-/** The ledger counts an endpoint as a whole. */
-const LEDGER_LABELS = { fairness_id: '', priority: '', producer_name: 'ledger' };
 
 /** The load of an endpoint without a fresh sample is unknown: a zero would call it idle. */
 function fresh({ snapshot, clock, staleMs }: PoolMetricsOptions): readonly Endpoint[] {

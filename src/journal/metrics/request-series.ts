@@ -5,8 +5,9 @@ import { createRequestFamilies, type RequestFamilies } from './request-families.
 import type { SeriesLimit } from './series-limit.ts';
 import type { Cell, Tally } from './tally.ts';
 
-/** Values of a label that clients choose, as many as in the reference; the rest are `other`. */
+/** Values of labels that clients choose, as many as in the reference; the rest are `other`. */
 const NAMES_MAX = 1000;
+export const FAIRNESS_IDS_MAX = 1000;
 /** Error codes of requests, at most. */
 const CODES_MAX = 8;
 
@@ -42,6 +43,14 @@ export interface RequestSeriesTable {
   of(key: SeriesKey, options?: { readonly newNames: boolean }): RequestSeries;
 }
 
+interface RequestSeriesOptions {
+  readonly onFolded: () => void;
+  /** Default: as many as in the reference; 0 counts all as `other`. */
+  readonly fairnessIdsMax?: number | undefined;
+  /** Shows the reference's former names, too. */
+  readonly deprecated?: boolean | undefined;
+}
+
 const keyOf = (...labels: readonly string[]): string => labels.join('\n');
 const OVERFLOW_KEY = keyOf(OTHER, OTHER, OTHER, OTHER);
 
@@ -52,9 +61,10 @@ const OVERFLOW_KEY = keyOf(OTHER, OTHER, OTHER, OTHER);
 export function createRequestSeries(
   registry: Registry,
   limit: SeriesLimit,
-  onFolded: () => void,
+  options: RequestSeriesOptions,
 ): RequestSeriesTable {
-  const table = new SeriesTable(createRequestFamilies(registry), limit, onFolded);
+  const families = createRequestFamilies(registry, options.deprecated);
+  const table = new SeriesTable(families, limit, options);
   limit.register(table);
   return table;
 }
@@ -64,12 +74,17 @@ class SeriesTable implements RequestSeriesTable {
   readonly #limit: SeriesLimit;
   readonly #onFolded: () => void;
   readonly #models = createNameCap(NAMES_MAX);
-  readonly #fairnessIds = createNameCap(NAMES_MAX);
+  readonly #fairnessIds: ReturnType<typeof createNameCap>;
   readonly #table = new Map<string, Entry>();
   /** Of one series. */
   readonly #lines: number;
 
-  constructor(families: RequestFamilies, limit: SeriesLimit, onFolded: () => void) {
+  constructor(
+    families: RequestFamilies,
+    limit: SeriesLimit,
+    { onFolded, fairnessIdsMax = FAIRNESS_IDS_MAX }: RequestSeriesOptions,
+  ) {
+    this.#fairnessIds = createNameCap(fairnessIdsMax);
     this.#families = families;
     this.#limit = limit;
     this.#onFolded = onFolded;
@@ -153,6 +168,7 @@ function seriesOf(families: RequestFamilies, labels: Labels): Pick<Entry, 'serie
     wholeTtftSeconds: families.ttftSeconds.child({ ...labels, streaming: 'false' }),
     ntpotSeconds: families.ntpotSeconds.child(labels),
     tpotSeconds: families.tpotSeconds.child(labels),
+    itlSeconds: families.itlSeconds.child(labels),
     error(code) {
       let cell = errors.get(code);
       if (cell === undefined) {
@@ -176,6 +192,7 @@ function seriesOf(families: RequestFamilies, labels: Labels): Pick<Entry, 'serie
     families.ttftSeconds.drop(series.wholeTtftSeconds);
     families.ntpotSeconds.drop(series.ntpotSeconds);
     families.tpotSeconds.drop(series.tpotSeconds);
+    families.itlSeconds.drop(series.itlSeconds);
   };
   return { series, drop };
 }
