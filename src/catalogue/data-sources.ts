@@ -13,6 +13,7 @@ import { assignmentInformer } from '../plugins/producers/assignment-informer.ts'
 import { modelsResponder } from '../plugins/producers/models-responder.ts';
 import { servedVerifier } from '../plugins/producers/served-verifier.ts';
 import { sessionIdProducer } from '../plugins/producers/session-id.ts';
+import { requestAttributeReporter } from '../plugins/reporters/request-attribute-reporter.ts';
 
 /** Every data source: what learns from outside or from requests, and what controls requests. */
 export const dataSources: readonly DataSourceDefinition[] = [
@@ -32,4 +33,5 @@ export const dataSources: readonly DataSourceDefinition[] = [
   modelsSource,
   modelsExtractor,
   modelsResponder,
+  requestAttributeReporter,
 ];

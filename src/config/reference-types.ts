@@ -104,5 +104,4 @@ export const UNSUPPORTED_TYPES: ReadonlySet<string> = new Set([
   'multicluster-queue-scorer',
   'multicluster-session-affinity-filter',
   'p2p-source-producer',
-  'request-attribute-reporter',
 ]);

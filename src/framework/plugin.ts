@@ -1,6 +1,6 @@
 import type { AttributeKey, Endpoint, EndpointId, EndpointMetrics } from './endpoint.ts';
 import type { ConfigIssue } from './error.ts';
-import type { EndpointObserver, RequestObserver } from './observer.ts';
+import type { EndpointObserver, RequestObserver, Usage } from './observer.ts';
 import type { InferenceRequest } from './request.ts';
 import type { RequestControl } from './request-control.ts';
 import type { Millis, Runtime } from './runtime.ts';
@@ -60,8 +60,21 @@ export interface ResponseHeaderPlugin {
   ): Iterable<readonly [name: string, value: string]>;
 }
 
+/** A number for the proxy's dynamic metadata, such as what an answer costs. */
+export interface ReportedValue {
+  readonly namespace: string;
+  readonly name: string;
+  readonly value: number;
+}
+
+/** Reports numbers about an answer to the proxy, such as to its rate limiter. */
+export interface ResponseReporter {
+  /** Called at the end of an answer. Without a reported usage all its counts are 0. */
+  responseMetadata?(usage: Usage): Iterable<ReportedValue>;
+}
+
 /** A plugin learns only through these calls: nothing else may change its state. */
-export type Observer = RequestObserver & EndpointObserver & ResponseHeaderPlugin;
+export type Observer = RequestObserver & EndpointObserver & ResponseHeaderPlugin & ResponseReporter;
 
 export interface FilterDefinition<Config = unknown> extends Definition<Config> {
   create(config: Config, runtime: Runtime): Filter & Observer;

@@ -1,5 +1,6 @@
 import type { Endpoint } from './endpoint.ts';
 import type { Outcome, Usage } from './observer.ts';
+import type { ReportedValue } from './plugin.ts';
 import type { InferenceRequest, PromptBlocks } from './request.ts';
 
 /** Where another picker has sent a request. Addresses are `host:port`. */
@@ -41,6 +42,8 @@ export interface RoutedRequest {
   readonly wantsAnswer: boolean;
   /** The prompt with the answer: the next prompt of the conversation begins so. Before `done`. */
   answered(conversation: PromptBlocks): void;
+  /** What plugins report at the end of the answer. Undefined where no plugin reports anything. */
+  readonly responseMetadata?: ((usage: Usage | undefined) => readonly ReportedValue[]) | undefined;
   done(outcome: Outcome, usage?: Usage, responseBytes?: number): void;
 }
 

@@ -1,5 +1,5 @@
 import type { RequestObserver } from '../framework/observer.ts';
-import type { ResponseHeaderPlugin } from '../framework/plugin.ts';
+import type { ResponseHeaderPlugin, ResponseReporter } from '../framework/plugin.ts';
 import type { InferenceRequest } from '../framework/request.ts';
 import type { EndpointPool } from './endpoint-pool.ts';
 import type { PluginFaults } from './faults/plugin-faults.ts';
@@ -25,6 +25,7 @@ export interface Generation {
   readonly challenger: Challenger | undefined;
   readonly requestObservers: RequestObservers;
   readonly responseHeaderPlugins: readonly ResponseHeaderPlugin[];
+  readonly reporters: readonly ResponseReporter[];
 }
 
 interface ActiveGeneration extends Generation {
@@ -166,6 +167,7 @@ export class ActiveCores {
       challenger,
       requestObservers: new RequestObservers(subscribers, [...parts, lastObserver], faults),
       responseHeaderPlugins: core.observers.filter((part) => part.responseHeaders !== undefined),
+      reporters: core.observers.filter((part) => part.responseMetadata !== undefined),
       preparing: 0,
     };
     this.#active = [...this.#active, generation];

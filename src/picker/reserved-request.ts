@@ -1,6 +1,6 @@
 import type { Endpoint } from '../framework/endpoint.ts';
 import type { Outcome, Routed, Usage } from '../framework/observer.ts';
-import type { ResponseHeaderPlugin } from '../framework/plugin.ts';
+import type { ReportedValue, ResponseHeaderPlugin, ResponseReporter } from '../framework/plugin.ts';
 import type { InferenceRequest, PromptBlocks } from '../framework/request.ts';
 import type { RoutedRequest } from '../framework/routing.ts';
 import type { Millis, Timer } from '../framework/runtime.ts';
@@ -30,6 +30,7 @@ export interface ReservedRequestParts {
   readonly ejector: Ejector;
   readonly observers: RequestObservers;
   readonly responseHeaderPlugins: readonly ResponseHeaderPlugin[];
+  readonly reporters: readonly ResponseReporter[];
 }
 
 /** The parts of a picker that reservations need. */
@@ -74,6 +75,7 @@ export function reserveRequest(
     endsAt: endSeen ? undefined : at + ttftMs + decodeMs,
     observers: generation.requestObservers,
     responseHeaderPlugins: generation.responseHeaderPlugins,
+    reporters: generation.reporters,
   });
   parts.ejector.routed(routed, ttftMs);
   if (!seen) reserved.expectPrefill(ttftMs);
@@ -131,6 +133,24 @@ export class ReservedRequest implements RoutedRequest, OpenReservation {
       }
     }
     return headers;
+  }
+
+  get responseMetadata(): RoutedRequest['responseMetadata'] {
+    return this.#parts.reporters.length === 0 ? undefined : (usage) => this.#report(usage);
+  }
+
+  #report(usage: Usage | undefined): readonly ReportedValue[] {
+    const { reporters, faults } = this.#parts;
+    const credited = (usage && credible(usage)) ?? NO_USAGE;
+    const values: ReportedValue[] = [];
+    for (const reporter of reporters) {
+      try {
+        values.push(...(reporter.responseMetadata?.(credited) ?? []));
+      } catch (error) {
+        faults.report(reporter, 'responseMetadata', error);
+      }
+    }
+    return values;
   }
 
   /** Without a visible first token, the prefill counts as done when the engine model expects it. */
@@ -230,6 +250,8 @@ export class ReservedRequest implements RoutedRequest, OpenReservation {
     observers.done(routed, clock.now(), ending);
   }
 }
+
+const NO_USAGE: Usage = { promptTokens: 0, completionTokens: 0, cachedTokens: undefined };
 
 /** More than the tokens of any context; sums of counts stay exact far beyond it. */
 const COUNTED_TOKENS_MAX = 100_000_000;

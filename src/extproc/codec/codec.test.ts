@@ -137,6 +137,34 @@ describe('the codec', () => {
     expect(headers.get('bad')).toContain('A');
   });
 
+  it('[D61] adds reported numbers to any message of an answer', () => {
+    const metadata = [
+      { namespace: 'envoy.lb', name: 'cost', value: 1e9 },
+      { namespace: 'billing', name: 'tokens', value: -0.5 },
+      { namespace: 'envoy.lb', name: 'cached', value: 0 },
+    ];
+    const last: readonly StreamAction[] = [
+      { kind: 'echo-response-body', pieces: [Buffer.from('x')], endOfStream: true, metadata },
+      { kind: 'answer-response-body', body: [Buffer.from('y')], metadata },
+      { kind: 'answer-response-trailers', metadata },
+    ];
+    for (const action of last) {
+      if (action.kind === 'half-close') continue;
+      const decoded = decodeOracle(framed(encodeResponse(action)));
+      expect(decoded['response']).toBe(
+        action.kind.replace(/^(answer|echo)-/, '').replace('-', '_'),
+      );
+      const { fields } = decoded['dynamic_metadata'] as { fields: Record<string, unknown> };
+      expect(Object.keys(fields).sort()).toEqual(['billing', 'envoy.lb']);
+      expect(fields['envoy.lb']).toMatchObject({
+        structValue: { fields: { cost: { numberValue: 1e9 }, cached: { numberValue: 0 } } },
+      });
+      expect(fields['billing']).toMatchObject({
+        structValue: { fields: { tokens: { numberValue: -0.5 } } },
+      });
+    }
+  });
+
   it('encodes what protobufjs decodes', () => {
     fc.assert(
       fc.property(action, (each) => {

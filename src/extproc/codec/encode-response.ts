@@ -1,4 +1,6 @@
+import type { ReportedValue } from '../../framework/plugin.ts';
 import { EchoMessage, type WireMessage } from './echo-message.ts';
+import { writeReportedValues } from './reported-values.ts';
 import type { PickMutation, StreamAction } from './stream-action.ts';
 import { WireWriter } from './wire-writer.ts';
 
@@ -38,18 +40,35 @@ export function encodeResponse(
     case 'echo-request-body':
       return new EchoMessage(FIELD.requestBody, action);
     case 'echo-response-body':
-      return new EchoMessage(FIELD.responseBody, action);
+      return withMetadata(new EchoMessage(FIELD.responseBody, action), action.metadata);
     case 'answer-request-trailers':
       return emptyResponse(FIELD.requestTrailers);
     case 'answer-response-headers':
       return encodeResponseHeaders(action);
     case 'answer-response-body':
-      return encodeBody(FIELD.responseBody, action.body);
+      return withMetadata(encodeBody(FIELD.responseBody, action.body), action.metadata);
     case 'answer-response-trailers':
-      return emptyResponse(FIELD.responseTrailers);
+      return withMetadata(emptyResponse(FIELD.responseTrailers), action.metadata);
     case 'reject':
       return encodeReject(action);
   }
+}
+
+/** The fields of a message may be in any order: the metadata follows the response. */
+function withMetadata(
+  response: WireMessage,
+  metadata: readonly ReportedValue[] | undefined,
+): WireMessage {
+  if (metadata === undefined) return response;
+  writer.reset();
+  writeReportedValues(writer, metadata);
+  writer.message(FIELD.dynamicMetadata, 0);
+  const reported = writer.take();
+  return {
+    byteLength: response.byteLength + reported.byteLength,
+    copy: (target, start) =>
+      response.copy(target, start) + reported.copy(target, start + response.byteLength),
+  };
 }
 
 function emptyResponse(field: number): Buffer {

@@ -1,3 +1,5 @@
+import type { ReportedValue } from '../../framework/plugin.ts';
+
 export interface PickMutation {
   /** `host:port`, comma-separated if there are fallbacks; sent as header and as metadata. */
   readonly destination: string;
@@ -18,6 +20,8 @@ export type StreamAction =
       /** In order; together at most the chunk size of the protocol. */
       readonly pieces: readonly Uint8Array[];
       readonly endOfStream: boolean;
+      /** Of the last message of an answer: dynamic metadata for the proxy. */
+      readonly metadata?: readonly ReportedValue[] | undefined;
     }
   | {
       readonly kind: 'answer-response-headers';
@@ -28,8 +32,13 @@ export type StreamAction =
       readonly kind: 'answer-response-body';
       /** Replaces the chunk; undefined leaves it unchanged. */
       readonly body?: readonly Uint8Array[] | undefined;
+      readonly metadata?: readonly ReportedValue[] | undefined;
     }
-  | { readonly kind: 'answer-request-trailers' | 'answer-response-trailers' }
+  | { readonly kind: 'answer-request-trailers' }
+  | {
+      readonly kind: 'answer-response-trailers';
+      readonly metadata?: readonly ReportedValue[] | undefined;
+    }
   | {
       readonly kind: 'reject';
       readonly status: number;

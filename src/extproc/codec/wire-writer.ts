@@ -4,6 +4,7 @@ const CAPACITY_MIN = 4096;
 const SHORT_TEXT_CHARS = 48;
 
 const VARINT = 0;
+const FIXED_64 = 1;
 const BYTES = 2;
 
 /**
@@ -43,6 +44,13 @@ export class WireWriter {
   uint32(field: number, value: number): void {
     this.#varint(value);
     this.#byte((field << 3) | VARINT);
+  }
+
+  double(field: number, value: number): void {
+    this.#need(8);
+    this.#at -= 8;
+    this.#bytes.writeDoubleLE(value, this.#at);
+    this.#byte((field << 3) | FIXED_64);
   }
 
   /** Makes the bytes written since `end` the content of a length-delimited field. */

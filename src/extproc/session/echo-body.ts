@@ -1,3 +1,4 @@
+import type { ReportedValue } from '../../framework/plugin.ts';
 import type { StreamAction } from '../codec/stream-action.ts';
 import { BODY_MODE } from '../codec/stream-event.ts';
 
@@ -26,17 +27,20 @@ function chunked(body: readonly Uint8Array[]): readonly (readonly Uint8Array[])[
   return groups;
 }
 
-/** Sends a body back in pieces; the last one carries `endOfStream`. */
+/** Sends a body back in pieces; the last one carries `endOfStream` and the metadata. */
 export function echoBody(
   emit: (action: StreamAction) => void,
   kind: 'echo-request-body' | 'echo-response-body',
   body: readonly Uint8Array[],
   endOfStream: boolean,
+  metadata?: readonly ReportedValue[],
 ): void {
   const groups = chunked(body);
   for (let index = 0; index < groups.length; index++) {
     const pieces = groups[index] as readonly Uint8Array[];
-    emit({ kind, pieces, endOfStream: endOfStream && index === groups.length - 1 });
+    const isLast = index === groups.length - 1;
+    if (isLast && metadata !== undefined) emit({ kind, pieces, endOfStream, metadata });
+    else emit({ kind, pieces, endOfStream: endOfStream && isLast });
   }
 }
 

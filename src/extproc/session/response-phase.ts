@@ -1,3 +1,5 @@
+import type { Usage } from '../../framework/observer.ts';
+import type { ReportedValue } from '../../framework/plugin.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
 import { onlyAccepts } from '../../openai/accepting-events.ts';
@@ -36,6 +38,8 @@ export class ResponsePhase {
   #bodyBytes: number | undefined;
   #restorer: ModelRestorer | undefined;
   #text: AnswerText | undefined;
+  /** Where it was needed before the end of the answer was passed on. */
+  #reportedUsage: Usage | undefined;
 
   constructor(emit: (action: StreamAction) => void) {
     this.#emit = emit;
@@ -73,14 +77,16 @@ export class ResponsePhase {
 
   onBody(chunk: Buffer, endOfStream: boolean, routed: RoutedRequest | undefined): void {
     const restored = this.#restored(chunk, endOfStream);
-    if (this.#mode === BODY_MODE.fullDuplex) this.#echo(restored ?? [chunk], endOfStream);
-    else this.#emit({ kind: 'answer-response-body', body: restored });
+    const reports = endOfStream && routed?.responseMetadata !== undefined;
+    const metadata = reports ? this.#reported(routed, chunk) : undefined;
+    if (this.#mode === BODY_MODE.fullDuplex) this.#echo(restored ?? [chunk], endOfStream, metadata);
+    else this.#emit({ kind: 'answer-response-body', body: restored, metadata });
     if (routed === undefined) return;
     this.#bodyBytes = (this.#bodyBytes ?? 0) + chunk.length;
     // The text of an error is no token: how fast it came says nothing about the engine.
     const answers = chunk.length > 0 && (this.#status ?? 200) < CLIENT_ERROR;
     if (answers && !onlyAccepts(chunk)) routed.firstToken();
-    this.#usage?.push(chunk);
+    if (!reports) this.#usage?.push(chunk);
     this.#text?.push(chunk);
     if (endOfStream) this.complete(routed);
   }
@@ -88,7 +94,7 @@ export class ResponsePhase {
   onTrailers(routed: RoutedRequest | undefined): void {
     const held = this.#restorer?.end() ?? [];
     if (held.length > 0 && this.#mode === BODY_MODE.fullDuplex) this.#echo(held, false);
-    this.#emit({ kind: 'answer-response-trailers' });
+    this.#emit({ kind: 'answer-response-trailers', metadata: this.#reported(routed) });
     this.complete(routed);
   }
 
@@ -97,7 +103,21 @@ export class ResponsePhase {
     const conversation = this.#text?.end();
     this.#text = undefined;
     if (conversation !== undefined) routed?.answered(conversation);
-    routed?.done(failed ? 'failed' : 'completed', this.#usage?.take(), this.#bodyBytes);
+    const usage = this.#reportedUsage ?? this.#usage?.take();
+    routed?.done(failed ? 'failed' : 'completed', usage, this.#bodyBytes);
+  }
+
+  /** What plugins report of the answer, whose last chunk this is. */
+  #reported(
+    routed: RoutedRequest | undefined,
+    last?: Buffer,
+  ): readonly ReportedValue[] | undefined {
+    const report = routed?.responseMetadata;
+    if (report === undefined) return undefined;
+    if (last !== undefined) this.#usage?.push(last);
+    this.#reportedUsage = this.#usage?.take();
+    const values = report(this.#reportedUsage);
+    return values.length === 0 ? undefined : values;
   }
 
   #restored(chunk: Buffer, ends: boolean): readonly Uint8Array[] | undefined {
@@ -106,10 +126,10 @@ export class ResponsePhase {
     return ends ? [...passed, ...this.#restorer.end()] : passed;
   }
 
-  #echo(body: readonly Uint8Array[], ends: boolean): void {
+  #echo(body: readonly Uint8Array[], ends: boolean, metadata?: readonly ReportedValue[]): void {
     // The restorer holds all of it back: the next piece carries it.
     if (body.length === 0 && !ends) return;
-    echoBody(this.#emit, 'echo-response-body', body, ends);
+    echoBody(this.#emit, 'echo-response-body', body, ends, metadata);
   }
 }
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { RoutingError } from '../../framework/error.ts';
 import type { Outcome, Usage } from '../../framework/observer.ts';
+import type { ReportedValue } from '../../framework/plugin.ts';
 import type { InferenceRequest, PromptBlocks } from '../../framework/request.ts';
 import type { LocalResponse, RequestLine } from '../../framework/request-control.ts';
 import type { RoutedRequest, RouteOptions, Router } from '../../framework/routing.ts';
@@ -41,6 +42,7 @@ function setUp(
   overrides: Partial<SessionOptions> = {},
   destinations: readonly string[] = ['10.0.0.1:8000'],
   prepare?: NonNullable<Router['prepare']>,
+  responseMetadata?: RoutedRequest['responseMetadata'],
 ) {
   const actions: StreamAction[] = [];
   const responseMarks = new Map<string, string>();
@@ -69,6 +71,7 @@ function setUp(
       served: (address) => void served.push(address),
       bodyRead: (complete) => void read.push(complete),
       wantsAnswer: true,
+      responseMetadata,
       answered: (conversation) => void conversations.push(conversation),
       done: (outcome, usage) => {
         if (open) ended.push({ outcome, usage });
@@ -992,5 +995,49 @@ describe('answers of the picker itself', () => {
     });
     send(requestHeaders({ endOfStream: true }));
     expect(actions).toMatchObject([{ kind: 'reject', status: 503 }]);
+  });
+});
+
+describe('what plugins report of an answer', () => {
+  const metadata = [{ namespace: 'envoy.lb', name: 'cost', value: 3 }];
+  const usage = { promptTokens: 1, completionTokens: 2, cachedTokens: undefined };
+  const text = '{"usage":{"prompt_tokens":1,"completion_tokens":2}}';
+
+  const GET = requestHeaders({ pairs: { ':method': 'GET' }, endOfStream: true });
+
+  function setUpReporting(values: readonly ReportedValue[]) {
+    const reported: unknown[] = [];
+    const report = (seen: Usage | undefined): readonly ReportedValue[] => {
+      reported.push(seen);
+      return values;
+    };
+    return { ...setUp({}, undefined, undefined, report), reported };
+  }
+
+  it('[D61] goes with the last message of the body, and the usage is read once', () => {
+    const { send, actions, ended, reported } = setUpReporting(metadata);
+    send(GET, responseHeaders());
+    send(responseBody(text.slice(0, 20)), responseBody(text.slice(20), true));
+    const bodies = actions.filter(({ kind }) => kind === 'echo-response-body');
+    expect(bodies.map((each) => ('metadata' in each ? each.metadata : undefined))).toEqual([
+      undefined,
+      metadata,
+    ]);
+    expect(reported).toEqual([usage]);
+    expect(ended).toEqual([{ outcome: 'completed', usage }]);
+  });
+
+  it('[D61] goes with the trailers where there are any', () => {
+    const { send, actions, ended } = setUpReporting(metadata);
+    send(GET, responseHeaders());
+    send(responseBody(text), RESPONSE_TRAILERS);
+    expect(actions.at(-1)).toEqual({ kind: 'answer-response-trailers', metadata });
+    expect(ended).toEqual([{ outcome: 'completed', usage }]);
+  });
+
+  it('[D61] is left out where it is nothing', () => {
+    const { send, actions } = setUpReporting([]);
+    send(GET, responseHeaders(), responseBody(text, true));
+    expect(actions.at(-1)).not.toHaveProperty('metadata', expect.anything());
   });
 });
