@@ -11,9 +11,11 @@ import { agentIdentity } from '../plugins/producers/agent-identity.ts';
 import { approxPrefixProducer } from '../plugins/producers/approx-prefix-producer.ts';
 import { assignmentInformer } from '../plugins/producers/assignment-informer.ts';
 import { modelsResponder } from '../plugins/producers/models-responder.ts';
+import { p2pSourceProducer } from '../plugins/producers/p2p-source.ts';
 import { servedVerifier } from '../plugins/producers/served-verifier.ts';
 import { sessionIdProducer } from '../plugins/producers/session-id.ts';
 import { requestAttributeReporter } from '../plugins/reporters/request-attribute-reporter.ts';
+import { disaggregatedSetRollout } from '../plugins/screeners/disaggregatedset-rollout.ts';
 
 /** Every data source: what learns from outside or from requests, and what controls requests. */
 export const dataSources: readonly DataSourceDefinition[] = [
@@ -34,4 +36,6 @@ export const dataSources: readonly DataSourceDefinition[] = [
   modelsExtractor,
   modelsResponder,
   requestAttributeReporter,
+  p2pSourceProducer,
+  disaggregatedSetRollout,
 ];

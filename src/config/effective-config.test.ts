@@ -29,6 +29,9 @@ const PARAMETERS: Readonly<Record<string, readonly string[]>> = {
   'utilization-detector': ['{}', '{metricsStalenessThreshold: 1m30s}'],
   // Tested beside it: its parameters have defaults in a list, which are written out.
   'request-attribute-reporter': [],
+  'disaggregatedset-rollout-screener': [
+    '{scope: {labelSelector: set=a}, revisionGating: {mode: sum, requiredRoles: [decode]}}',
+  ],
   'session-id-producer': ['{headerName: x-chat}', '{cookieName: chat}'],
   'k8s-notification-source': ['{group: apps, version: v1, kind: Deployment}'],
   'metrics-data-source': ['{}', '{interval: 1s}'],

@@ -42,6 +42,10 @@ const IDLE: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
     predictedLatencyProducerName: OWN_MODEL,
     prefixMatchInfoProducerName: OWN_MODEL,
   },
+  'disaggregatedset-rollout-screener': {
+    'revisionGating.disableCoordination': ['own-way', 'each picker chooses revisions by itself'],
+  },
+  'latency-slo-admitter': { latencyPredictionInfoProducerName: OWN_MODEL },
   'no-hit-lru-scorer': {
     lruSize: ['own-way', 'one number is kept for each endpoint'],
     prefixPluginType: NEVER_USED,

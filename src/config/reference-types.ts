@@ -92,7 +92,6 @@ export const UNSUPPORTED_TYPES: ReadonlySet<string> = new Set([
   'burst-prefix-cache-producer',
   'dcgm-data-source',
   'dcgm-extractor',
-  'disaggregatedset-rollout-screener',
   'mm-embeddings-cache-producer',
   'mm-embeddings-cache-scorer',
   'multicluster-approx-prefix-cache-producer',
@@ -103,5 +102,4 @@ export const UNSUPPORTED_TYPES: ReadonlySet<string> = new Set([
   'multicluster-prefix-cache-scorer',
   'multicluster-queue-scorer',
   'multicluster-session-affinity-filter',
-  'p2p-source-producer',
 ]);

@@ -80,3 +80,5 @@ export interface BookingRouter {
 export const PREFILL_HEADER = 'x-prefiller-host-port';
 /** Request header for the sidecar: servers that encode media, separated by commas. */
 export const ENCODE_HEADER = 'x-encoder-hosts-ports';
+/** Request header for the sidecar: the `host:port` from which cached blocks can be taken. */
+export const KV_SOURCE_HEADER = 'x-kv-cache-source-host-port';

@@ -24,6 +24,7 @@ import { PickerMetrics } from '../journal/metrics/metrics.ts';
 import { registerPoolMetrics, registerScrapeFailures } from '../journal/metrics/pool-metrics.ts';
 import { kvEventCounters } from '../journal/metrics/refusal-metrics.ts';
 import { logRoleMinimums, registerRoleMinimums } from '../journal/metrics/role-minimums.ts';
+import { registerRollouts } from '../journal/metrics/rollout-metrics.ts';
 import { registerSchedulerMetrics } from '../journal/metrics/scheduler-metrics.ts';
 import { registerStreamMetrics } from '../journal/metrics/stream-metrics.ts';
 import type { Promotion } from '../lab/promotion/promotion.ts';
@@ -180,6 +181,7 @@ function registerPool(
   metrics.observePrefixIndexes(picker.observers(), snapshot);
   const roles = { observers: () => picker.observers(), clock };
   registerRoleMinimums(registry, roles);
+  registerRollouts(registry, roles.observers);
   picker.pool.observeEndpoints(logRoleMinimums(roles, log));
   const failing = (): ReadonlyMap<string, number> => scrapeErrorsOf(picker.pool).failing();
   const onFailure = registerScrapeFailures(metrics, SCRAPE_FAILURES, failing);

@@ -1,6 +1,6 @@
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
-import { ENCODE_HEADER, PREFILL_HEADER } from '../../framework/routing.ts';
+import { ENCODE_HEADER, KV_SOURCE_HEADER, PREFILL_HEADER } from '../../framework/routing.ts';
 import type { RequestHead } from '../../openai/body-reader.ts';
 import type { PickMutation } from '../codec/stream-action.ts';
 
@@ -15,7 +15,7 @@ const CONTROL_HEADERS: readonly string[] = [
   PREFILL_HEADER,
   ENCODE_HEADER,
   'x-data-parallel-host-port',
-  'x-kv-cache-source-host-port',
+  KV_SOURCE_HEADER,
 ];
 
 const REQUEST_ID = 'x-request-id';

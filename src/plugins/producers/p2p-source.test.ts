@@ -1,0 +1,96 @@
+import { describe, expect, test } from 'vitest';
+import { makeContext, makePool, makeRuntime } from '../../../test/makers.ts';
+import type { Endpoint } from '../../framework/endpoint.ts';
+import type { Decision, ProfileResult } from '../../framework/scheduling.ts';
+import { seededRandom } from '../../runtime/seeded-random.ts';
+import { p2pSourceProducer } from './p2p-source.ts';
+
+const SEED = 7;
+
+interface Case {
+  /** Matched blocks of 64 tokens, by endpoint. */
+  readonly matched: readonly number[];
+  readonly waiting?: readonly number[];
+  readonly decode: number;
+  readonly prefill?: number;
+  readonly parameters?: object;
+  readonly request?: string;
+}
+
+/** The endpoint that the header names; undefined where there is no header. */
+function sourceOf({ matched, waiting = [], decode, prefill, ...rest }: Case): string | undefined {
+  const pool = makePool(matched.map((_, at) => ({ waiting: waiting[at] ?? 0 })));
+  const result = (profile: string, at: number): ProfileResult => ({
+    kind: 'picked',
+    profile,
+    targets: [{ endpoint: pool[at] as Endpoint, score: 1 }],
+  });
+  const primary = result('decode', decode);
+  const profiles = prefill === undefined ? [primary] : [primary, result('prefill', prefill)];
+  const decision: Decision = { primary, profiles, headers: new Map() };
+  const random = seededRandom(SEED).fork(rest.request ?? 'r0');
+  const context = makeContext({ matchedBlocks: matched, random });
+  const config = p2pSourceProducer.config.parse(rest.parameters ?? {});
+  const host = { name: 'p2p', pool: { snapshot: () => pool } as never, runtime: makeRuntime() };
+  const source = p2pSourceProducer.start(config, host);
+  const headers = [...(source.requestHeaders?.(decision, pool, context) ?? [])];
+  expect(headers.every(([name]) => name === 'x-kv-cache-source-host-port')).toBe(true);
+  return headers[0]?.[1];
+}
+
+describe('p2p-source-producer', () => {
+  test.each<[string, Case, string | undefined]>([
+    ['names the server with the longest match', { matched: [0, 9, 3], decode: 0 }, 'pod-1:8000'],
+    ['names none where none holds anything', { matched: [0, 0], decode: 0 }, undefined],
+    [
+      'names none where the computing server holds as much',
+      { matched: [9, 8], decode: 0 },
+      undefined,
+    ],
+    ['never names the computing server', { matched: [9, 0], decode: 0 }, undefined],
+    [
+      'compares with the prefill server where there is one',
+      { matched: [0, 9, 9], decode: 0, prefill: 2 },
+      undefined,
+    ],
+    [
+      'counts the difference in tokens: 3 blocks are 192',
+      { matched: [0, 3], decode: 0, parameters: { minCachedTokenDelta: 192 } },
+      'pod-1:8000',
+    ],
+    [
+      'names none below the least difference',
+      { matched: [0, 3], decode: 0, parameters: { minCachedTokenDelta: 193 } },
+      undefined,
+    ],
+    [
+      'takes another name of the prefill profile',
+      { matched: [0, 9, 9], decode: 0, prefill: 2, parameters: { prefillProfileName: 'other' } },
+      'any',
+    ],
+  ])('[D63] %s', (_name, given, source) => {
+    if (source === 'any') expect(sourceOf(given)).toBeDefined();
+    else expect(sourceOf(given)).toBe(source);
+  });
+
+  test('[D63] draws among servers within one block, by the length of their queues', () => {
+    const counts = new Map<string | undefined, number>();
+    for (let at = 0; at < 4000; at++) {
+      const source = sourceOf({
+        matched: [0, 9, 8, 7],
+        waiting: [0, 0, 3, 0],
+        decode: 0,
+        request: `r${at}`,
+      });
+      counts.set(source, (counts.get(source) ?? 0) + 1);
+    }
+    // Weights 1 and 1/4; the fourth is two blocks short.
+    expect((counts.get('pod-1:8000') ?? 0) / 4000).toBeCloseTo(0.8, 1);
+    expect((counts.get('pod-2:8000') ?? 0) / 4000).toBeCloseTo(0.2, 1);
+    expect(counts.size).toBe(2);
+  });
+
+  test('[D63] the least difference is at least one token', () => {
+    expect(() => p2pSourceProducer.config.parse({ minCachedTokenDelta: 0 })).toThrow();
+  });
+});

@@ -1,0 +1,70 @@
+import { z } from 'zod';
+import type { Endpoint } from '../../framework/endpoint.ts';
+import { DEFAULT_PREFIX_PRODUCER, type PrefixMatch, prefixMatchKey } from '../../framework/keys.ts';
+import { type DataSourceDefinition, defineDataSource } from '../../framework/plugin.ts';
+import { KV_SOURCE_HEADER } from '../../framework/routing.ts';
+import type { Random } from '../../framework/runtime.ts';
+import type { Decision } from '../../framework/scheduling.ts';
+import { producerName } from '../parameters/producer-name.ts';
+
+/**
+ * Names a server from which the one that computes the prompt can take cached blocks, in a header
+ * for its sidecar. Among the servers within one block of the longest match, one is drawn with
+ * probability in proportion to `1 / (1 + waiting requests)`.
+ */
+export const p2pSourceProducer: DataSourceDefinition = defineDataSource({
+  type: 'p2p-source-producer',
+  config: z.strictObject({
+    prefixMatchInfoProducerName: producerName(DEFAULT_PREFIX_PRODUCER),
+    /** The least number of cached tokens by which the source must exceed the computing server. */
+    minCachedTokenDelta: z.int().min(1).default(1),
+    prefillProfileName: z
+      .string()
+      .optional()
+      .transform((name) => name || 'prefill'),
+  }),
+  needs: ({ prefixMatchInfoProducerName }) => [prefixMatchKey(prefixMatchInfoProducerName)],
+  start({ prefixMatchInfoProducerName, minCachedTokenDelta, prefillProfileName }, { name }) {
+    const key = prefixMatchKey(prefixMatchInfoProducerName);
+    return {
+      requestHeaders(decision, endpoints, context) {
+        const computing = computingEndpoint(decision, prefillProfileName);
+        if (computing === undefined) return [];
+        const match = context.get(key);
+        const source = sourceOf(match, endpoints, context.random.fork(name));
+        if (source === undefined || source.id === computing.id) return [];
+        const moreBlocks = match.matchedBlocks(source) - match.matchedBlocks(computing);
+        const isWorthIt = moreBlocks * match.blockTokens >= minCachedTokenDelta;
+        return isWorthIt ? [[KV_SOURCE_HEADER, source.address]] : [];
+      },
+      stop: () => undefined,
+    };
+  },
+});
+
+/** Where the prompt is computed: the pick of the prefill profile, or else the primary pick. */
+function computingEndpoint(
+  { primary, profiles }: Decision,
+  prefillProfile: string,
+): Endpoint | undefined {
+  const prefill = profiles.find(({ profile }) => profile === prefillProfile);
+  const picked = prefill?.kind === 'picked' ? prefill : primary;
+  return picked.kind === 'picked' ? picked.targets[0]?.endpoint : undefined;
+}
+
+function sourceOf(
+  match: PrefixMatch,
+  endpoints: readonly Endpoint[],
+  random: Random,
+): Endpoint | undefined {
+  const holding = endpoints.filter((endpoint) => match.matchedBlocks(endpoint) > 0);
+  const most = Math.max(0, ...holding.map((endpoint) => match.matchedBlocks(endpoint)));
+  const candidates = holding.filter((endpoint) => match.matchedBlocks(endpoint) + 1 >= most);
+  const weights = candidates.map(({ metrics }) => 1 / (1 + metrics.waitingQueueSize));
+  let left = random.next() * weights.reduce((sum, weight) => sum + weight, 0);
+  const drawn = weights.findIndex((weight) => {
+    left -= weight;
+    return left < 0;
+  });
+  return candidates.at(drawn);
+}
