@@ -63,6 +63,14 @@ const BENCHES: ReadonlyMap<string, { readonly file: string; readonly about: stri
     },
   ],
   [
+    'agreement',
+    {
+      file: 'agreement/main',
+      about:
+        'decisions beside the reference picker, behind a real Envoy: equal, ties, scrapes between',
+    },
+  ],
+  [
     'scrape',
     { file: 'scrape', about: 'CPU of scraping 8, 64 and 256 endpoints, without requests' },
   ],
