@@ -14,6 +14,9 @@ export type AccessFlags = Pick<
   | 'adminRemote'
   | 'metricsTokenFile'
   | 'metricsEndpointAuth'
+  | 'metricsCertDir'
+  | 'metricsClientCaFile'
+  | 'pprof'
   | 'trustClientControls'
 >;
 
@@ -42,6 +45,19 @@ export function addAccessOptions(command: Command): Command {
     .option(
       '--metrics-endpoint-auth',
       'answer /metrics only with a token that the API server allows to get it',
+    )
+    .option(
+      '--metrics-cert-dir <folder>',
+      'serve the metrics port by TLS with tls.crt and tls.key of this folder, read again when they change',
+    )
+    .option(
+      '--metrics-client-ca-file <file>',
+      'answer on the metrics port only clients with a certificate of the authorities in this file',
+    )
+    .option(
+      '--pprof',
+      'take profiles of CPU and heap at /debug/pprof/ of the metrics port, for whom may read /debug',
+      false,
     )
     .option(
       '--trust-client-controls',

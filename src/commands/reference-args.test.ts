@@ -25,6 +25,7 @@ describe('the reference picker’s command line', () => {
       '--as-reference',
       '--deprecated-metrics',
       '--metrics-endpoint-auth',
+      '--pprof',
     ]);
     expect(Object.keys(translated?.fixed ?? {})).toEqual(['--zap-encoder=json']);
   });
@@ -39,7 +40,7 @@ describe('the reference picker’s command line', () => {
     ];
     const of = (environment: Readonly<Record<string, string>>) =>
       fromReferenceArgs(['--pool-name=p'], environment)?.args;
-    const rest = ['--metrics-endpoint-auth'];
+    const rest = ['--metrics-endpoint-auth', '--pprof'];
     expect(of({ NAMESPACE: 'mine' })).toEqual([...args, ...rest, '--pool-namespace=mine']);
     expect(of({})).toEqual([...args, ...rest, '--pool-namespace=default']);
     expect(of({ NAMESPACE: '' })).toEqual([...args, ...rest, '--pool-namespace=default']);
@@ -96,6 +97,7 @@ describe('the reference picker’s command line', () => {
       '--deprecated-metrics',
       '--health-port=9003',
       '--metrics-endpoint-auth',
+      '--pprof',
       '--pool-namespace=ns',
       '--pool-name=router-epp',
     ]);

@@ -15,7 +15,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * `serve`: their Deployments need another image and no other argument. Undefined for a command line
  * of ours: one that begins with a command, or has none of the reference's flags. The reference's
  * defaults hold: health on port 9003, metrics for whom the API server allows, former
- * names of metrics, and the pool in `$NAMESPACE`, otherwise in `default`. Throws ConfigError where
+ * names of metrics, profiles, and the pool in `$NAMESPACE`, otherwise in `default`. Throws ConfigError where
  * the reference refuses, too: for a value that cannot be read, a flag that it does not have, and
  * flags that cannot be combined.
  */
@@ -121,6 +121,7 @@ function defaultsBeside(
   };
   add('grpc-health-port', '--health-port=9003');
   add('metrics-endpoint-auth', '--metrics-endpoint-auth');
+  add('enable-pprof', '--pprof');
   add('pool-namespace', `--pool-namespace=${environment['NAMESPACE'] || 'default'}`);
   // Without a pool, the reference is named for its Deployment.
   const deployment = deploymentOf(environment['POD_NAME']);

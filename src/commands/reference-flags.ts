@@ -67,7 +67,7 @@ export const REFERENCE_FLAGS: ReadonlyMap<string, ReferenceFlag> = new Map(
     'emit-endpoint-scores': fixed('switch', 'no scores are put into the metadata'),
     'enable-cert-reload': fixed('switch', 'certificates are read again whenever they change'),
     'enable-grpc-stream-metrics': sameSwitch('grpc-stream-metrics'),
-    'enable-pprof': fixed('switch', 'there are no profiles'),
+    'enable-pprof': sameSwitch('pprof'),
     'endpoint-selector': sameUnlessEmpty,
     'endpoint-target-ports': sameUnlessEmpty,
     'fairness-id-metric-label-limit': named('metrics-max-fairness-ids'),

@@ -10,10 +10,11 @@ import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import type { Log } from '../runtime/log.ts';
 import type { AdminAccessOptions } from './admin/admin-access.ts';
 import type { ElectionTiming } from './election/leader-election.ts';
+import type { MetricsTlsOptions } from './tls/metrics-tls.ts';
 import type { TlsOptions } from './tls/start-tls.ts';
 
 /** The options of `pointsman serve`, read and checked. */
-export interface ServeOptions extends AdminAccessOptions, TlsOptions {
+export interface ServeOptions extends AdminAccessOptions, TlsOptions, MetricsTlsOptions {
   readonly plan: PickerPlan;
   /** The file or name of `plan`, for the log. */
   readonly policy?: string | undefined;
@@ -53,6 +54,8 @@ export interface ServeOptions extends AdminAccessOptions, TlsOptions {
   readonly deprecatedMetrics?: boolean | undefined;
   /** Shows metrics of the streams of gateways as the reference has them. */
   readonly grpcStreamMetrics?: boolean | undefined;
+  /** Makes profiles of the process at `/debug/pprof/` of the metrics port. */
+  readonly pprof?: boolean | undefined;
   /** A sample that is older does not count as fresh in metrics and readiness. */
   readonly metricsStaleMs?: Millis | undefined;
   /** The picker is degraded while the event loop is later than this (p99); 0 for never. */

@@ -33,11 +33,13 @@ import { registerShadowMetrics } from '../lab/shadow/shadow-metrics.ts';
 import type { Shadow } from '../lab/shadow/start-shadow.ts';
 import type { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
+import { createProfiler } from '../runtime/profiler.ts';
 import { createRealRuntime, type RealRuntime } from '../runtime/real-runtime.ts';
 import { adminAccess } from './admin/admin-access.ts';
 import { startAdminServer } from './admin/admin-server.ts';
 import { debugDocuments } from './admin/debug-documents.ts';
 import { describeEndpoints } from './admin/describe-endpoints.ts';
+import { profilePages } from './admin/profiles.ts';
 import { type ConfigReload, startConfigReload } from './config-reload.ts';
 import { Drain } from './drain.ts';
 import type { LeaderElection } from './election/leader-election.ts';
@@ -50,6 +52,7 @@ import { readiness } from './readiness.ts';
 import type { ServeOptions, Serving } from './serve-options.ts';
 import { servingPlan } from './serving-plan.ts';
 import { startPicker } from './start-picker.ts';
+import { metricsTls } from './tls/metrics-tls.ts';
 import { startTls } from './tls/start-tls.ts';
 import { type ProcessWatch, watchProcess } from './watch-process.ts';
 import { openShadowLog, startCaptureWriter, startShadows, stopWatchers } from './watchers.ts';
@@ -152,6 +155,8 @@ function adminOptions(
       ...debugDocuments(parts),
     ]),
     actions: promotion && promotionActions(promotion),
+    slowPages: options.pprof === true ? profilePages(createProfiler(runtime.clock)) : undefined,
+    tls: metricsTls(options, options.log),
   };
 }
 

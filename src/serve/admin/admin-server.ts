@@ -1,8 +1,10 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { messageOf } from '../../framework/error.ts';
 import { closeServer, listen } from '../../runtime/listen.ts';
+import type { MetricsTls } from '../tls/metrics-tls.ts';
 import { Access, type Refusal, type Scope } from './access.ts';
 
 export interface Readiness {
@@ -28,6 +30,10 @@ export interface AdminServerOptions {
   readonly actions?: ReadonlyMap<string, AdminRoute> | undefined;
   /** Who may ask. Without it: documents only within this machine, and no actions. */
   readonly access?: Access | undefined;
+  /** Pages that take a while to make, such as profiles, by path: JSON. For those who may read. */
+  readonly slowPages?: ReadonlyMap<string, (query: URLSearchParams) => Promise<string>> | undefined;
+  /** Serves by TLS. Without it: without. */
+  readonly tls?: MetricsTls | undefined;
   /** Called for each request that is refused, with the path. */
   readonly onRefused?: ((path: string, refusal: Refusal) => void) | undefined;
   /** Default: 256. */
@@ -69,20 +75,42 @@ const PAGE_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 export async function startAdminServer(options: AdminServerOptions): Promise<AdminServer> {
   const { access = new Access({}), onRefused = () => undefined } = options;
   const pages: Pages = { routes: routesOf(options), access, onRefused };
-  const server = createServer(
-    {
-      maxHeaderSize: HEADER_BYTES_MAX,
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      requestTimeout: HEADERS_TIMEOUT_MS,
-      connectionsCheckingInterval: 1000,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-    },
+  const { server, following } = serverFor(
+    options.tls,
     (request, response) => void answer(pages, request, response),
   );
   server.on('connection', boundConnections(options.connectionsMax ?? CONNECTIONS_MAX));
   server.timeout = IDLE_TIMEOUT_MS;
   const port = await listen(server, options.host, options.port);
-  return { port, stop: () => closeServer(server) };
+  return {
+    port,
+    stop: async () => {
+      await following?.stop();
+      await closeServer(server);
+    },
+  };
+}
+
+const TIMES = {
+  maxHeaderSize: HEADER_BYTES_MAX,
+  headersTimeout: HEADERS_TIMEOUT_MS,
+  requestTimeout: HEADERS_TIMEOUT_MS,
+  connectionsCheckingInterval: 1000,
+  keepAliveTimeout: KEEP_ALIVE_MS,
+};
+
+/** The server, and what follows its certificate. */
+function serverFor(
+  tls: MetricsTls | undefined,
+  answers: (request: IncomingMessage, response: ServerResponse) => void,
+): { readonly server: Server; readonly following?: { stop(): Promise<void> } } {
+  if (tls === undefined) return { server: createServer(TIMES, answers) };
+  const { needsClientCertificate: needs } = tls;
+  const clients = { requestCert: needs, rejectUnauthorized: needs };
+  const handshakeTimeout = HEADERS_TIMEOUT_MS;
+  const context = { ...tls.context(), ...clients, handshakeTimeout };
+  const server = createTlsServer({ ...TIMES, ...context }, answers);
+  return { server, following: tls.follow((next) => server.setSecureContext(next)) };
 }
 
 /**
@@ -126,7 +154,7 @@ const READ = ['GET', 'HEAD'];
 const DO = ['POST'];
 
 function routesOf(options: AdminServerOptions): ReadonlyMap<string, Route> {
-  const { metricsPage, ready, documents, actions = new Map() } = options;
+  const { metricsPage, ready, documents, slowPages = new Map(), actions = new Map() } = options;
   const routes = new Map<string, Route>();
   const read = (path: string, scope: Scope, reply: Route['reply']) =>
     void routes.set(path, { scope, methods: READ, reply });
@@ -142,6 +170,14 @@ function routesOf(options: AdminServerOptions): ReadonlyMap<string, Route> {
   });
   for (const [path, document] of documents) {
     read(path, 'read', (query) => json(200, document(query)));
+  }
+  for (const [path, page] of slowPages) {
+    const reply = async (query: URLSearchParams): Promise<Reply> => ({
+      status: 200,
+      contentType: 'application/json',
+      body: await page(query),
+    });
+    read(path, 'read', reply);
   }
   for (const [path, act] of actions) {
     routes.set(path, { scope: 'change', methods: DO, reply: (query) => json(200, act(query)) });

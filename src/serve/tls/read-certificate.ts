@@ -9,13 +9,13 @@ import { ConfigError, messageOf } from '../../framework/error.ts';
  * Reads and checks `tls.crt` and `tls.key` of a folder. Throws the system's error for a file that
  * cannot be read, and ConfigError that names an invalid file.
  */
-export function readCertificate(folder: string): Certificate {
+export function readCertificate(folder: string, flag = '--cert-path'): Certificate {
   const [certPath, keyPath] = [join(folder, 'tls.crt'), join(folder, 'tls.key')];
   const cert = readFileSync(certPath);
   const key = readFileSync(keyPath);
-  attempt(certPath, () => createSecureContext({ cert }), whyNot(cert, 'CERTIFICATE'));
-  attempt(keyPath, () => createPrivateKey(key), whyNot(key, 'PRIVATE KEY'));
-  attempt(keyPath, () => createSecureContext({ cert, key }), `is not the key of ${certPath}`);
+  attempt(certPath, () => createSecureContext({ cert }), whyNot(cert, 'CERTIFICATE'), flag);
+  attempt(keyPath, () => createPrivateKey(key), whyNot(key, 'PRIVATE KEY'), flag);
+  attempt(keyPath, () => createSecureContext({ cert, key }), `is not the key of ${certPath}`, flag);
   return { cert, key };
 }
 
@@ -23,10 +23,9 @@ export function readCertificate(folder: string): Certificate {
  * Reads and checks the certificates of the authorities in `path`. Throws the system's error for a
  * file that cannot be read, and ConfigError for a file without certificates or with a damaged one.
  */
-export function readAuthorities(path: string): Buffer {
+export function readAuthorities(path: string, flag = '--client-ca-file'): Buffer {
   const pem = readFileSync(path);
   const blocks = pem.toString('latin1').match(CERTIFICATES) ?? [];
-  const flag = '--client-ca-file';
   if (blocks.length === 0) {
     throw new ConfigError(flag, [{ path, message: whyNot(pem, 'CERTIFICATE') }]);
   }
@@ -38,7 +37,7 @@ export function readAuthorities(path: string): Buffer {
 
 const CERTIFICATES = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
-function attempt(path: string, use: () => unknown, why: string, flag = '--cert-path'): void {
+function attempt(path: string, use: () => unknown, why: string, flag: string): void {
   try {
     use();
   } catch (error) {

@@ -1,0 +1,93 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { get, type RequestOptions } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TLSSocket } from 'node:tls';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { eventually } from '../../../bench/support/stack.ts';
+import { issue, newAuthority } from '../../../test/support/certificates.ts';
+import type { Certificate } from '../../extproc/server/tls-credentials.ts';
+import { createLog } from '../../runtime/log.ts';
+import { type AdminServer, startAdminServer } from '../admin/admin-server.ts';
+import { type MetricsTlsOptions, metricsTls } from './metrics-tls.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'pointsman-metrics-tls-'));
+const authorities = join(folder, 'clients.pem');
+const log = createLog('silent');
+let authority: Certificate;
+let first: Certificate;
+let second: Certificate;
+let server: AdminServer | undefined;
+
+function write({ cert, key }: Certificate): void {
+  writeFileSync(join(folder, 'tls.key'), key);
+  writeFileSync(join(folder, 'tls.crt'), cert);
+}
+
+beforeAll(async () => {
+  authority = await newAuthority('ours');
+  [first, second] = [await issue(authority, 'first.test'), await issue(authority, 'second.test')];
+  writeFileSync(authorities, authority.cert);
+});
+afterEach(async () => {
+  await server?.stop();
+  server = undefined;
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+async function start(options: MetricsTlsOptions): Promise<void> {
+  server = await startAdminServer({
+    host: '127.0.0.1',
+    port: 0,
+    metricsPage: () => Promise.resolve('a_total 1\n'),
+    ready: () => ({ ok: true, state: 'ready', reasons: [], detail: {} }),
+    documents: new Map(),
+    tls: metricsTls(options, log),
+  });
+}
+
+/** The page, and the name in the certificate of the server. */
+function page(options: RequestOptions = {}): Promise<readonly [text: string, name: unknown]> {
+  return new Promise((resolve, reject) => {
+    const asked = { ...options, port: server?.port, ca: authority.cert, agent: false };
+    const request = get({ ...asked, host: '127.0.0.1', path: '/metrics' }, (response) => {
+      const name = (response.socket as TLSSocket).getPeerCertificate().subject.CN;
+      let text = '';
+      response.on('data', (chunk: Buffer) => {
+        text += chunk.toString();
+      });
+      response.on('end', () => resolve([text, name]));
+      response.on('error', reject);
+    });
+    request.on('error', reject);
+  });
+}
+
+test('[D102] the metrics port answers by TLS, with a changed certificate once it is there', async () => {
+  write(first);
+  await start({ metricsCertDir: folder });
+  expect(await page()).toEqual(['a_total 1\n', 'first.test']);
+  write(second);
+  await eventually(page, ([, name]) => name === 'second.test');
+});
+
+test('[D102] it answers only clients with a certificate of its authorities', async () => {
+  write(first);
+  await start({ metricsCertDir: folder, metricsClientCaFile: authorities });
+  await expect(page()).rejects.toThrow();
+  expect((await page({ cert: second.cert, key: second.key }))[0]).toBe('a_total 1\n');
+  const stranger = await issue(await newAuthority('other'), 'stranger.test');
+  await expect(page({ cert: stranger.cert, key: stranger.key })).rejects.toThrow();
+});
+
+test('[D102] flags and files that cannot be used are refused by their names', () => {
+  write(first);
+  expect(() => metricsTls({ metricsClientCaFile: authorities }, log)).toThrow(
+    '--metrics-client-ca-file: needs --metrics-cert-dir',
+  );
+  const odd = { metricsCertDir: folder, metricsClientCaFile: join(folder, 'tls.key') };
+  expect(() => metricsTls(odd, log)).toThrow('--metrics-client-ca-file');
+  writeFileSync(join(folder, 'tls.key'), second.key);
+  expect(() => metricsTls({ metricsCertDir: folder }, log)).toThrow('--metrics-cert-dir');
+  expect(metricsTls({}, log)).toBeUndefined();
+});

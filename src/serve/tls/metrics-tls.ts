@@ -1,0 +1,69 @@
+import { join } from 'node:path';
+import type { SecureContextOptions } from 'node:tls';
+import { watchFile } from '../../files/watch-file.ts';
+import { ConfigError, messageOf } from '../../framework/error.ts';
+import type { Log } from '../../runtime/log.ts';
+import { readAuthorities, readCertificate } from './read-certificate.ts';
+
+const CERTIFICATE = '--metrics-cert-dir';
+const AUTHORITIES = '--metrics-client-ca-file';
+
+/** Flags about TLS of the metrics port. */
+export interface MetricsTlsOptions {
+  /** A folder with `tls.crt` and `tls.key`; without it the port has no TLS. */
+  readonly metricsCertDir?: string | undefined;
+  /** Clients must have a certificate of one of the authorities in this file. */
+  readonly metricsClientCaFile?: string | undefined;
+}
+
+/** TLS of the metrics port. */
+export interface MetricsTls {
+  /** As it is at the moment. Throws as `metricsTls`. */
+  readonly context: () => SecureContextOptions;
+  readonly needsClientCertificate: boolean;
+  /** Calls `use` with each valid change of the files, which counts for connections from then on. */
+  follow(use: (context: SecureContextOptions) => void): { stop(): Promise<void> };
+}
+
+/**
+ * TLS of the metrics port as the flags say; undefined without. Throws ConfigError for flags and
+ * files that cannot be used, and the system's error for files that cannot be read.
+ */
+export function metricsTls(
+  { metricsCertDir: folder, metricsClientCaFile: authorities }: MetricsTlsOptions,
+  log: Log,
+): MetricsTls | undefined {
+  if (folder === undefined) {
+    if (authorities === undefined) return undefined;
+    const message = `needs ${CERTIFICATE}: without TLS clients have no certificate`;
+    throw new ConfigError('command line', [{ path: AUTHORITIES, message }]);
+  }
+  const context = (): SecureContextOptions => ({
+    ...readCertificate(folder, CERTIFICATE),
+    ...(authorities !== undefined && { ca: readAuthorities(authorities, AUTHORITIES) }),
+    minVersion: 'TLSv1.2',
+  });
+  context();
+  const paths = [join(folder, 'tls.crt'), join(folder, 'tls.key')];
+  if (authorities !== undefined) paths.push(authorities);
+  return {
+    context,
+    needsClientCertificate: authorities !== undefined,
+    follow: (use) => follow(paths, () => use(context()), log),
+  };
+}
+
+function follow(paths: readonly string[], take: () => void, log: Log): { stop(): Promise<void> } {
+  const onChange = (): void => {
+    try {
+      take();
+    } catch (error) {
+      const reason = messageOf(error);
+      log.error({ reason }, 'certificate of the metrics port refused; the previous one serves on');
+    }
+  };
+  const onError = (error: unknown): void =>
+    log.error({ err: error }, 'the certificate of the metrics port cannot be watched');
+  const watches = paths.map((path) => watchFile(path, { onChange, onError }));
+  return { stop: async () => void (await Promise.all(watches.map((watch) => watch.stop()))) };
+}
