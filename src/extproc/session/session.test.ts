@@ -1003,7 +1003,7 @@ describe('what plugins report of an answer', () => {
   const usage = { promptTokens: 1, completionTokens: 2, cachedTokens: undefined };
   const text = '{"usage":{"prompt_tokens":1,"completion_tokens":2}}';
 
-  const GET = requestHeaders({ pairs: { ':method': 'GET' }, endOfStream: true });
+  const POST = [requestHeaders(), requestBody(BODY)];
 
   function setUpReporting(values: readonly ReportedValue[]) {
     const reported: unknown[] = [];
@@ -1016,7 +1016,7 @@ describe('what plugins report of an answer', () => {
 
   it('[D61] goes with the last message of the body, and the usage is read once', () => {
     const { send, actions, ended, reported } = setUpReporting(metadata);
-    send(GET, responseHeaders());
+    send(...POST, responseHeaders());
     send(responseBody(text.slice(0, 20)), responseBody(text.slice(20), true));
     const bodies = actions.filter(({ kind }) => kind === 'echo-response-body');
     expect(bodies.map((each) => ('metadata' in each ? each.metadata : undefined))).toEqual([
@@ -1029,7 +1029,7 @@ describe('what plugins report of an answer', () => {
 
   it('[D61] goes with the trailers where there are any', () => {
     const { send, actions, ended } = setUpReporting(metadata);
-    send(GET, responseHeaders());
+    send(...POST, responseHeaders());
     send(responseBody(text), RESPONSE_TRAILERS);
     expect(actions.at(-1)).toEqual({ kind: 'answer-response-trailers', metadata });
     expect(ended).toEqual([{ outcome: 'completed', usage }]);
@@ -1037,7 +1037,7 @@ describe('what plugins report of an answer', () => {
 
   it('[D61] is left out where it is nothing', () => {
     const { send, actions } = setUpReporting([]);
-    send(GET, responseHeaders(), responseBody(text, true));
+    send(...POST, responseHeaders(), responseBody(text, true));
     expect(actions.at(-1)).not.toHaveProperty('metadata', expect.anything());
   });
 });
