@@ -1,3 +1,4 @@
+import { dcgmExtractor, dcgmSource } from '../endpoints/gpu/dcgm-source.ts';
 import { precisePrefixProducer } from '../endpoints/kv-events/precise-prefix-producer.ts';
 import { modelsExtractor, modelsSource } from '../endpoints/models/models-source.ts';
 import { coreMetricsExtractor } from '../endpoints/scraping/core-metrics-extractor.ts';
@@ -38,4 +39,6 @@ export const dataSources: readonly DataSourceDefinition[] = [
   requestAttributeReporter,
   p2pSourceProducer,
   disaggregatedSetRollout,
+  dcgmSource,
+  dcgmExtractor,
 ];

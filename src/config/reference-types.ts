@@ -90,8 +90,6 @@ export function isWithoutEffect(type: string): boolean {
 /** Types that are refused. They are listed so that the error is not a guess at a misspelt name. */
 export const UNSUPPORTED_TYPES: ReadonlySet<string> = new Set([
   'burst-prefix-cache-producer',
-  'dcgm-data-source',
-  'dcgm-extractor',
   'mm-embeddings-cache-producer',
   'mm-embeddings-cache-scorer',
   'multicluster-approx-prefix-cache-producer',

@@ -25,6 +25,8 @@ export interface Endpoint {
   readonly address: string;
   /** The name that was listed, where `address` is one of its: the server's certificate has it. */
   readonly hostName?: string | undefined;
+  /** The IP address of the machine that it runs on, where it is known. */
+  readonly nodeAddress?: string | undefined;
   /**
    * A small integer that no other endpoint of the pool has. It is reused after the endpoint is
    * removed. State per endpoint can be kept in arrays indexed by it.

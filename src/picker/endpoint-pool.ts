@@ -8,6 +8,7 @@ export interface EndpointSpec {
   /** `host:port`, an IPv6 host in brackets. */
   readonly address: string;
   readonly hostName?: string | undefined;
+  readonly nodeAddress?: string | undefined;
   readonly labels: ReadonlyMap<string, string>;
 }
 
@@ -130,6 +131,7 @@ class PooledEndpoint implements Endpoint {
   readonly id: EndpointId;
   readonly address: string;
   readonly hostName: string | undefined;
+  readonly nodeAddress: string | undefined;
   readonly slot: number;
   readonly labels: ReadonlyMap<string, string>;
   readonly metrics: EndpointMetrics;
@@ -143,6 +145,7 @@ class PooledEndpoint implements Endpoint {
     this.id = spec.id;
     this.address = spec.address;
     this.hostName = spec.hostName;
+    this.nodeAddress = spec.nodeAddress;
     this.slot = spec.slot;
     this.labels = spec.labels;
     this.metrics = metrics;

@@ -20,6 +20,7 @@ export interface Pod extends KubeObject {
     | {
         readonly phase?: string | undefined;
         readonly podIP?: string | undefined;
+        readonly hostIP?: string | undefined;
         readonly conditions?:
           | readonly { readonly type: string; readonly status: string }[]
           | undefined;
@@ -65,6 +66,7 @@ export function leanPod({ metadata = {}, spec, status }: Pod, annotations: reado
     status: {
       phase: status?.phase,
       podIP: status?.podIP,
+      hostIP: status?.hostIP,
       conditions: status?.conditions?.map(({ type, status: is }) => ({ type, status: is })),
     },
   };

@@ -29,7 +29,8 @@ export function endpointsOf(pod: Pod, context: PodContext): readonly EndpointSpe
     const suffix = context.ports.length > 1 ? `-rank-${rank}` : '';
     const host = ip.includes(':') ? `[${ip}]` : ip;
     const id = `${namespace}/${name}${suffix}` as EndpointId;
-    return [{ id, address: `${host}:${port}`, labels: all }];
+    const nodeAddress = pod.status?.hostIP;
+    return [{ id, address: `${host}:${port}`, labels: all, ...(nodeAddress && { nodeAddress }) }];
   });
 }
 
