@@ -16,6 +16,7 @@ import { kvCacheUtilization } from './kv-cache-utilization.ts';
 import { latency } from './latency.ts';
 import { loadAware } from './load-aware.ts';
 import { loraAffinity } from './lora-affinity.ts';
+import { mmEmbeddingsCache } from './mm-embeddings-cache.ts';
 import { noHitLru } from './no-hit-lru.ts';
 import { precisePrefixCache } from './precise-prefix-cache.ts';
 import { predictedCost } from './predicted-cost.ts';
@@ -38,6 +39,7 @@ export const scorers: readonly ScorerDefinition[] = [
   latency,
   loadAware,
   loraAffinity,
+  mmEmbeddingsCache,
   noHitLru,
   precisePrefixCache,
   predictedCost,

@@ -10,8 +10,10 @@ import {
   IN_FLIGHT,
   type InFlightLoad,
   type InFlightView,
+  type MediaMatch,
   MODELS_IN_FLIGHT,
   type ModelsInFlightView,
+  mediaMatchKey,
   type PrefixMatch,
   prefixMatchKey,
   type TopologyView,
@@ -128,6 +130,7 @@ export function makeContext(fields: ContextFields = {}): SchedulingContext {
     demandRate: () => 1,
     expectedOutputTokens: ({ outputTokensMax = 256 }) => Math.min(256, outputTokensMax),
   };
+  const media: MediaMatch = { items: totalBlocks, matchedItems: match.matchedBlocks };
   const topology: TopologyView = {
     placeOf: ({ labels }) => {
       const zone = labels.get('zone');
@@ -151,6 +154,7 @@ export function makeContext(fields: ContextFields = {}): SchedulingContext {
       if (key.name === MODELS_IN_FLIGHT.name) return modelsInFlight as T;
       if (key.name === ENGINE_MODEL.name) return engineModel as T;
       if (key.name.startsWith(prefixMatchKey('').name)) return match as T;
+      if (key.name.startsWith(mediaMatchKey('').name)) return media as T;
       if (key.name.startsWith(topologyKey('').name)) return topology as T;
       if (key.name.startsWith(assignmentKey('').name)) return assignment as T;
       throw new Error(`makeContext has no fact ${key.name}: add it to test/makers.ts`);

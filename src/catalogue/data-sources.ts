@@ -1,5 +1,6 @@
 import { dcgmExtractor, dcgmSource } from '../endpoints/gpu/dcgm-source.ts';
 import { precisePrefixProducer } from '../endpoints/kv-events/precise-prefix-producer.ts';
+import { mediaCacheProducer } from '../endpoints/media/media-cache-producer.ts';
 import { modelsExtractor, modelsSource } from '../endpoints/models/models-source.ts';
 import { coreMetricsExtractor } from '../endpoints/scraping/core-metrics-extractor.ts';
 import { metricsSource } from '../endpoints/scraping/metrics-source.ts';
@@ -41,4 +42,5 @@ export const dataSources: readonly DataSourceDefinition[] = [
   disaggregatedSetRollout,
   dcgmSource,
   dcgmExtractor,
+  mediaCacheProducer,
 ];

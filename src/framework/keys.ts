@@ -87,6 +87,20 @@ export function prefixMatchKey(producer: string = DEFAULT_PREFIX_PRODUCER): Cycl
   return cycleKey(`prefix-match/${producer}`);
 }
 
+/** How many images, videos and sounds of this request each endpoint was sent before. */
+export interface MediaMatch {
+  /** Different items of the request. */
+  readonly items: number;
+  matchedItems(endpoint: Endpoint): number;
+}
+
+export const DEFAULT_MEDIA_PRODUCER = 'mm-embeddings-cache-producer';
+
+/** The media match of the producer with this name. */
+export function mediaMatchKey(producer: string = DEFAULT_MEDIA_PRODUCER): CycleKey<MediaMatch> {
+  return cycleKey(`media-match/${producer}`);
+}
+
 /** What this picker has in flight at an endpoint. It counts at once, before any scrape shows it. */
 export interface InFlightLoad {
   readonly requests: number;

@@ -70,26 +70,29 @@ describe('dcgm-data-source', () => {
     expect(utilization('n/a')).toBe(share);
   });
 
-  test('[D67] the scorer of attributes reads it', async () => {
-    const { clock, pool, serve, add } = setUp();
-    serve('10.0.0.1:9400', PAGE);
-    serve('10.0.0.2:9400', PAGE);
-    add('n/a', '10.0.0.1:8000');
-    add('n/b', '10.0.0.2:8000');
-    await clock.run(100);
-    for (const { id } of pool.snapshot()) {
-      const load = { waitingQueueSize: 0, runningRequests: 0, kvCacheUsage: 0 };
-      pool.observe(id, { ...load, sampledAt: clock.now() });
-    }
-    const parameters = {
-      attributeKey: 'GPUUtilization',
-      producer: 'dcgm-extractor',
-      algorithm: { type: 'linear_lower_is_better' },
-    };
-    const scorer = endpointAttribute.create(
-      endpointAttribute.config.parse(parameters),
-      makeRuntime(),
-    );
-    expect(scorer.score(pool.snapshot(), makeContext({ now: clock.now() }))).toEqual([1, 0]);
-  });
+  test.each(['GPUUtilization', 'GPUUtilization/dcgm-extractor'])(
+    '[D67] the scorer of attributes reads it as %s',
+    async (attributeKey) => {
+      const { clock, pool, serve, add } = setUp();
+      serve('10.0.0.1:9400', PAGE);
+      serve('10.0.0.2:9400', PAGE);
+      add('n/a', '10.0.0.1:8000');
+      add('n/b', '10.0.0.2:8000');
+      await clock.run(100);
+      for (const { id } of pool.snapshot()) {
+        const load = { waitingQueueSize: 0, runningRequests: 0, kvCacheUsage: 0 };
+        pool.observe(id, { ...load, sampledAt: clock.now() });
+      }
+      const parameters = {
+        attributeKey,
+        producer: 'dcgm-extractor',
+        algorithm: { type: 'linear_lower_is_better' },
+      };
+      const scorer = endpointAttribute.create(
+        endpointAttribute.config.parse(parameters),
+        makeRuntime(),
+      );
+      expect(scorer.score(pool.snapshot(), makeContext({ now: clock.now() }))).toEqual([1, 0]);
+    },
+  );
 });

@@ -24,5 +24,8 @@ export function numericAttribute(
   now: Millis,
 ): number | undefined {
   if (!isFresh(endpoint, now)) return undefined;
-  return endpoint.attribute(CUSTOM_METRICS).get(name) ?? STANDARD.get(name)?.(endpoint);
+  const custom = endpoint.attribute(CUSTOM_METRICS);
+  // The reference writes some names with the producer of the value: `GPUUtilization/dcgm-extractor`.
+  const [plain = name] = name.split('/', 1);
+  return custom.get(name) ?? custom.get(plain) ?? STANDARD.get(plain)?.(endpoint);
 }

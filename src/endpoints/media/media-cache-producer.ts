@@ -1,0 +1,132 @@
+import { z } from 'zod';
+import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
+import { KeyedHash } from '../../framework/keyed-hash.ts';
+import { type MediaMatch, mediaMatchKey } from '../../framework/keys.ts';
+import type { Routed } from '../../framework/observer.ts';
+import {
+  type DataSource,
+  type DataSourceDefinition,
+  type DataSourceHost,
+  defineDataSource,
+} from '../../framework/plugin.ts';
+import type { InferenceRequest } from '../../framework/request.ts';
+import type { Decision, SchedulingContext } from '../../framework/scheduling.ts';
+import { mediaItems } from '../../openai/media-items.ts';
+
+const CACHE_MIB_DEFAULT = 4096;
+/** What one item is taken to occupy in the encoder cache of a server. */
+const ITEM_MIB = 2;
+
+interface MediaCacheConfig {
+  readonly cacheSizeInMBPerServer: number;
+  readonly encodeProfile: string;
+}
+
+const config: z.ZodType<MediaCacheConfig> = z.strictObject({
+  cacheSizeInMBPerServer: z
+    .int()
+    .default(CACHE_MIB_DEFAULT)
+    .transform((mebibytes) => (mebibytes > 0 ? mebibytes : CACHE_MIB_DEFAULT)),
+  encodeProfile: z
+    .string()
+    .optional()
+    .transform((name) => name || 'encode'),
+});
+
+/**
+ * Remembers which images, videos and sounds were sent to which endpoint, whose encoder cache may
+ * hold them. The items sent to an endpoint least recently are forgotten first.
+ */
+export const mediaCacheProducer: DataSourceDefinition = defineDataSource({
+  type: 'mm-embeddings-cache-producer',
+  config,
+  provides: (_config, name) => [mediaMatchKey(name)],
+  start: (parsed, host) => new MediaCache(parsed, host),
+});
+
+class MediaCache implements DataSource {
+  readonly facts: Required<DataSource>['facts'];
+  readonly #encodeProfile: string;
+  readonly #capacity: number;
+  readonly #hash: KeyedHash;
+  /** By endpoint, the items sent there, in the order of last use. */
+  readonly #sent = new Map<EndpointId, Set<string>>();
+  readonly #items = new WeakMap<InferenceRequest, readonly string[]>();
+  /** Where the media of a request are encoded, from its decision until it is routed. */
+  readonly #encoders = new WeakMap<InferenceRequest, readonly Endpoint[]>();
+
+  constructor(
+    { cacheSizeInMBPerServer, encodeProfile }: MediaCacheConfig,
+    { name, runtime: { secret = 0 } }: DataSourceHost,
+  ) {
+    this.#encodeProfile = encodeProfile;
+    this.#capacity = Math.max(1, Math.floor(cacheSizeInMBPerServer / ITEM_MIB));
+    this.#hash = new KeyedHash(secret);
+    const compute = (_endpoints: readonly Endpoint[], context: SchedulingContext): MediaMatch =>
+      this.#matchOf(context.request);
+    this.facts = [{ key: mediaMatchKey(name), compute }];
+  }
+
+  /** Reads the media, and nothing has to be waited for. */
+  prepare(request: InferenceRequest, body: readonly Uint8Array[]): boolean {
+    if ((request.mediaItems ?? 0) === 0) return false;
+    const items = mediaItems(body).map(({ source }) => this.#hash.bounded(source));
+    if (items.length > 0) this.#items.set(request, items);
+    return false;
+  }
+
+  /** Adds no header: only here a source sees where another profile sends the media. */
+  requestHeaders(
+    { profiles }: Decision,
+    _endpoints: readonly Endpoint[],
+    { request }: SchedulingContext,
+  ): Iterable<readonly [string, string]> {
+    if (!this.#items.has(request)) return [];
+    const encode = profiles.find(({ profile }) => profile === this.#encodeProfile);
+    const targets = encode?.kind === 'picked' ? encode.targets : [];
+    this.#encoders.set(
+      request,
+      targets.map(({ endpoint }) => endpoint),
+    );
+    return [];
+  }
+
+  onRouted({ request, endpoint }: Routed): void {
+    const items = this.#items.get(request);
+    if (items === undefined) return;
+    const encoders = this.#encoders.get(request) ?? [];
+    for (const { id } of [endpoint, ...encoders]) this.#remember(id, items);
+  }
+
+  onEndpointRemoved({ id }: Endpoint): void {
+    this.#sent.delete(id);
+  }
+
+  stop(): void {
+    this.#sent.clear();
+  }
+
+  #matchOf(request: InferenceRequest): MediaMatch {
+    const items = this.#items.get(request) ?? [];
+    return {
+      items: items.length,
+      matchedItems: ({ id }) => {
+        const sent = this.#sent.get(id);
+        return sent === undefined ? 0 : items.filter((item) => sent.has(item)).length;
+      },
+    };
+  }
+
+  #remember(id: EndpointId, items: readonly string[]): void {
+    const sent = this.#sent.get(id) ?? new Set<string>();
+    this.#sent.set(id, sent);
+    for (const item of items) {
+      sent.delete(item);
+      sent.add(item);
+    }
+    for (const oldest of sent) {
+      if (sent.size <= this.#capacity) break;
+      sent.delete(oldest);
+    }
+  }
+}
