@@ -12,6 +12,7 @@ import { probabilisticAdmitter } from '../plugins/admitters/probabilistic.ts';
 import { agentIdentity } from '../plugins/producers/agent-identity.ts';
 import { approxPrefixProducer } from '../plugins/producers/approx-prefix-producer.ts';
 import { assignmentInformer } from '../plugins/producers/assignment-informer.ts';
+import { burstPrefixProducer } from '../plugins/producers/burst/burst-prefix-producer.ts';
 import { modelsResponder } from '../plugins/producers/models-responder.ts';
 import { p2pSourceProducer } from '../plugins/producers/p2p-source.ts';
 import { servedVerifier } from '../plugins/producers/served-verifier.ts';
@@ -43,4 +44,5 @@ export const dataSources: readonly DataSourceDefinition[] = [
   dcgmSource,
   dcgmExtractor,
   mediaCacheProducer,
+  burstPrefixProducer,
 ];

@@ -42,6 +42,9 @@ const IDLE: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
     predictedLatencyProducerName: OWN_MODEL,
     prefixMatchInfoProducerName: OWN_MODEL,
   },
+  'burst-prefix-cache-producer': {
+    blockSizeTokens: ['own-way', 'blocks have one size for all producers'],
+  },
   'disaggregatedset-rollout-screener': {
     'revisionGating.disableCoordination': ['own-way', 'each picker chooses revisions by itself'],
   },

@@ -89,7 +89,6 @@ export function isWithoutEffect(type: string): boolean {
 
 /** Types that are refused. They are listed so that the error is not a guess at a misspelt name. */
 export const UNSUPPORTED_TYPES: ReadonlySet<string> = new Set([
-  'burst-prefix-cache-producer',
   'multicluster-approx-prefix-cache-producer',
   'multicluster-file-discovery',
   'multicluster-kv-cache-utilization-scorer',

@@ -1,0 +1,123 @@
+import { z } from 'zod';
+import { type PrefixMatch, prefixMatchKey } from '../../../framework/keys.ts';
+import {
+  type DataSource,
+  type DataSourceDefinition,
+  type DataSourceHost,
+  defineDataSource,
+} from '../../../framework/plugin.ts';
+import type { InferenceRequest } from '../../../framework/request.ts';
+import type { Timer } from '../../../framework/runtime.ts';
+import { assignBatch, type BatchEntry } from './assign-batch.ts';
+
+const WINDOW_MS_MAX = 10_000;
+/** Without `maxPrefixTokensToMatch`. */
+const BLOCKS_MAX = 2048;
+
+interface BurstConfig {
+  readonly windowDurationMs: number;
+  readonly maxPerReplica: number;
+  readonly maxPrefixTokensToMatch: number;
+  readonly minColocateBlocks: number;
+  readonly maxBatchSize: number;
+  readonly balanceBy: 'requests' | 'tokens';
+}
+
+/** -1 is no limit. */
+const limit = z.union([z.literal(-1), z.int().min(1)], 'must be -1 for no limit, or at least 1');
+
+const config = z.strictObject({
+  windowDurationMs: z.int().min(1).max(WINDOW_MS_MAX).default(100),
+  maxPerReplica: limit.default(-1),
+  /** Accepted without effect: blocks have the size of those of the request. */
+  blockSizeTokens: z.int().min(1).default(64),
+  maxPrefixTokensToMatch: z.int().min(0).default(0),
+  minColocateBlocks: z.int().min(0).default(0),
+  maxBatchSize: limit.default(1000),
+  balanceBy: z.enum(['requests', 'tokens']).default('requests'),
+});
+
+/**
+ * Holds requests back for a short window and places those of one window together, so that prompts
+ * that begin alike are computed once. `prefix-cache-scorer` reads the place as a full match.
+ */
+export const burstPrefixProducer: DataSourceDefinition = defineDataSource({
+  type: 'burst-prefix-cache-producer',
+  config,
+  provides: (_config, name) => [prefixMatchKey(name)],
+  start: (parsed, host) => new BurstPrefixProducer(parsed, host),
+});
+
+interface Batch {
+  readonly entries: BatchEntry[];
+  readonly ready: (() => void)[];
+  readonly timer: Timer;
+}
+
+class BurstPrefixProducer implements DataSource {
+  readonly facts: Required<DataSource>['facts'];
+  readonly #config: BurstConfig;
+  readonly #host: DataSourceHost;
+  readonly #entries = new WeakMap<InferenceRequest, BatchEntry>();
+  #batch: Batch | undefined;
+
+  constructor(parsed: BurstConfig, host: DataSourceHost) {
+    this.#config = parsed;
+    this.#host = host;
+    this.facts = [
+      {
+        key: prefixMatchKey(host.name),
+        compute: (_endpoints, { request }) => this.#matchOf(request),
+      },
+    ];
+  }
+
+  prepare(request: InferenceRequest, _body: readonly Uint8Array[], ready: () => void): boolean {
+    const { maxBatchSize, windowDurationMs, balanceBy } = this.#config;
+    const batch = (this.#batch ??= {
+      entries: [],
+      ready: [],
+      timer: this.#host.runtime.clock.setTimer(windowDurationMs, () => this.#seal()),
+    });
+    // One that finds the batch full is placed by the other scorers alone.
+    if (maxBatchSize > 0 && batch.entries.length >= maxBatchSize) return false;
+    const { prompt, promptTokens } = request;
+    const weight = balanceBy === 'tokens' ? promptTokens : 1;
+    const entry = { prompt, blocks: this.#blocksOf(request), weight, assigned: undefined };
+    batch.entries.push(entry);
+    batch.ready.push(ready);
+    this.#entries.set(request, entry);
+    return true;
+  }
+
+  stop(): void {
+    this.#batch?.timer.cancel();
+    this.#seal();
+  }
+
+  #seal(): void {
+    const batch = this.#batch;
+    if (batch === undefined) return;
+    this.#batch = undefined;
+    const { maxPerReplica, minColocateBlocks } = this.#config;
+    assignBatch(batch.entries, this.#host.pool.snapshot(), {
+      maxPerReplica: maxPerReplica < 0 ? undefined : maxPerReplica,
+      minColocateBlocks,
+    });
+    for (const ready of batch.ready) ready();
+  }
+
+  #blocksOf({ prompt: { count, blockTokens } }: InferenceRequest): number {
+    const { maxPrefixTokensToMatch: tokens } = this.#config;
+    return Math.min(count, tokens > 0 ? Math.floor(tokens / blockTokens) : BLOCKS_MAX);
+  }
+
+  #matchOf(request: InferenceRequest): PrefixMatch {
+    const { blockTokens } = request.prompt;
+    const entry = this.#entries.get(request);
+    const totalBlocks = entry?.blocks ?? 0;
+    const matchedBlocks: PrefixMatch['matchedBlocks'] = ({ id }) =>
+      entry?.assigned === id ? totalBlocks : 0;
+    return { totalBlocks, blockTokens, matchedBlocks };
+  }
+}
