@@ -81,6 +81,7 @@ describe('the reference picker’s command line', () => {
     [['--model-server-metrics-https-insecure-skip-verify'], ['--scrape-skip-verify=true']],
     [['--feature-gates=flowControl=true'], ['--feature-gates=flowControl=true']],
     [['--disable-endpoint-subset-filter'], ['--disable-endpoint-subset-filter']],
+    [['--emit-endpoint-scores'], ['--emit-endpoint-scores']],
     [['--plugin-state-staleness-threshold=1h'], ['--max-reservation-age-ms=3600000']],
   ])('has %j as %j', (theirs, wanted) => {
     expect(ours(...theirs)).toEqual(wanted);

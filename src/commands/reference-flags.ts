@@ -64,7 +64,7 @@ export const REFERENCE_FLAGS: ReadonlyMap<string, ReferenceFlag> = new Map(
     'config-text': sameUnlessEmpty,
     'disable-endpoint-subset-filter': sameSwitch('disable-endpoint-subset-filter'),
     'drain-timeout': time('drain-timeout-ms'),
-    'emit-endpoint-scores': fixed('switch', 'no scores are put into the metadata'),
+    'emit-endpoint-scores': sameSwitch('emit-endpoint-scores'),
     'enable-cert-reload': fixed('switch', 'certificates are read again whenever they change'),
     'enable-grpc-stream-metrics': sameSwitch('grpc-stream-metrics'),
     'enable-pprof': sameSwitch('pprof'),

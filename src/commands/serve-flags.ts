@@ -47,6 +47,7 @@ type DirectFlag =
   | 'explainDecisions'
   | 'explainEndpoints'
   | 'disableEndpointSubsetFilter'
+  | 'emitEndpointScores'
   | 'seed';
 
 export interface ServeFlags
@@ -178,6 +179,11 @@ function addRequestOptions(command: Command): Command {
     .option(
       '--disable-endpoint-subset-filter',
       'route to all endpoints, also where the proxy names those that a request may go to',
+      false,
+    )
+    .option(
+      '--emit-endpoint-scores',
+      'tell the proxy the score of each endpoint, in dynamic metadata',
       false,
     )
     .option(

@@ -2,6 +2,7 @@ import type { Endpoint } from './endpoint.ts';
 import type { Outcome, Usage } from './observer.ts';
 import type { ReportedValue } from './plugin.ts';
 import type { InferenceRequest, PromptBlocks } from './request.ts';
+import type { ScoredEndpoint } from './scheduling.ts';
 
 /** Where another picker has sent a request. Addresses are `host:port`. */
 export interface Destination {
@@ -28,6 +29,8 @@ export interface RoutedRequest {
   readonly endpoint: Endpoint;
   /** `host:port` addresses: the primary first, then fallbacks in order. */
   readonly destinations: readonly string[];
+  /** What the picked endpoint was chosen from, by the profile that chose it. */
+  readonly scored?: readonly ScoredEndpoint[];
   /** Headers to set on the request, such as where to prefill. Lower-case names. */
   readonly headers: ReadonlyMap<string, string>;
   /** Headers to set on the response, once the serving endpoint is known. Lower-case names. */

@@ -4,7 +4,7 @@ import type { ReportedValue, ResponseHeaderPlugin, ResponseReporter } from '../f
 import type { InferenceRequest, PromptBlocks } from '../framework/request.ts';
 import type { RoutedRequest } from '../framework/routing.ts';
 import type { Millis, Timer } from '../framework/runtime.ts';
-import type { Decision } from '../framework/scheduling.ts';
+import type { Decision, ScoredEndpoint } from '../framework/scheduling.ts';
 import type { Cycle } from './cycle.ts';
 import type { Ejector } from './ejection/ejector.ts';
 import type { EndpointPool } from './endpoint-pool.ts';
@@ -115,6 +115,11 @@ export class ReservedRequest implements RoutedRequest, OpenReservation {
     const { primary, destinations } = this.#parts.decision;
     if (destinations !== undefined) return destinations;
     return primary.kind === 'picked' ? primary.targets.map(({ endpoint }) => endpoint.address) : [];
+  }
+
+  get scored(): readonly ScoredEndpoint[] {
+    const { primary } = this.#parts.decision;
+    return primary.kind === 'picked' ? (primary.run?.scored ?? primary.targets) : [];
   }
 
   get headers(): ReadonlyMap<string, string> {

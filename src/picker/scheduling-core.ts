@@ -22,6 +22,7 @@ import {
 import type { PickerPlan, PlannedScheduler } from './plan/picker-plan.ts';
 import { sameParameters } from './plan/same-parameters.ts';
 import { type Preparation, waitForAll } from './preparation.ts';
+import { cacheGate } from './scheduling/conditional-decode.ts';
 import { createContext } from './scheduling/context.ts';
 import { controlledScheduler } from './scheduling/controlled-scheduler.ts';
 import { type ReplacedScheduler, replacedScheduler } from './scheduling/replacement-scheduler.ts';
@@ -84,9 +85,10 @@ export function createSchedulingCore(options: SchedulingCoreOptions): Scheduling
     if (replacedBy !== options.before?.replacedBy) replacement?.stop?.();
   });
   const shed = options.plan.shedding && shedding(options.plan.shedding);
-  const profiles = createScheduler(parts.handler, faults, shed);
+  const cachedTokens = cachedTokensOf(parts.facts);
+  const gate = cacheGate(parts.instances, cachedTokens);
+  const profiles = createScheduler(parts.handler, faults, { shed, gate });
   const replaced = replacement && replacedScheduler(replacement, profiles, faults);
-  const matchKey = bestPrefixMatch(parts.facts);
   return {
     observers: [...parts.observers, ...(replacement === undefined ? [] : [replacement])],
     instances: parts.instances,
@@ -96,20 +98,25 @@ export function createSchedulingCore(options: SchedulingCoreOptions): Scheduling
       const random = runtime.random.fork(request.id);
       return createContext({ request, now, random }, endpoints, parts.facts);
     },
-    cachedTokens(endpoint, context) {
-      if (matchKey === undefined || context === undefined) return 0;
-      try {
-        const match = context.get(matchKey);
-        const cached = match.matchedBlocks(endpoint) * match.blockTokens;
-        // A number that is none must not enter the ledger.
-        return cached > 0 ? Math.min(context.request.promptTokens, cached) : 0;
-      } catch {
-        // The source of the fact has been reported.
-        return 0;
-      }
-    },
+    cachedTokens,
     prepare: prepareOf(parts, { ...options, replacement }),
     replacement: () => replaced && reportOf(replaced, replacement),
+  };
+}
+
+function cachedTokensOf(facts: PickerParts['facts']): SchedulingCore['cachedTokens'] {
+  const matchKey = bestPrefixMatch(facts);
+  return (endpoint, context) => {
+    if (matchKey === undefined || context === undefined) return 0;
+    try {
+      const match = context.get(matchKey);
+      const cached = match.matchedBlocks(endpoint) * match.blockTokens;
+      // A number that is none must not enter the ledger.
+      return cached > 0 ? Math.min(context.request.promptTokens, cached) : 0;
+    } catch {
+      // The source of the fact has been reported.
+      return 0;
+    }
   };
 }
 

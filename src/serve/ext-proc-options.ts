@@ -2,6 +2,7 @@ import { Counter, type Registry } from 'prom-client';
 import type { RequestRules } from '../endpoints/rewrites/request-rules.ts';
 import type { ExtProcServerOptions } from '../extproc/server/server.ts';
 import type { ObserverSessionOptions } from '../extproc/session/observer-session.ts';
+import type { SessionOptions } from '../extproc/session/session.ts';
 import type { RoutingErrorCode } from '../framework/error.ts';
 import type { HashSecret } from '../framework/keyed-hash.ts';
 import type { ParserType } from '../framework/parser-type.ts';
@@ -32,16 +33,14 @@ export function extProcOptions(
     readonly clock: Clock;
   },
 ): ExtProcServerOptions {
-  const { log, bodyBytesMax, earlyPickBytes, halfCloseAfterPick, observe = false } = options;
+  const { log, bodyBytesMax, observe = false } = options;
   const { registry } = parts.metrics;
   const reading = { router: parts.picker, ...requestReaders(options, { ...parts, registry }) };
   const warn = limitedWarnings(log, parts.clock);
   const session: ExtProcServerOptions['session'] = {
     ...reading,
     respond: localAnswers(parts.picker),
-    earlyPickBytes,
-    halfCloseAfterPick,
-    ignoreSubset: options.disableEndpointSubsetFilter,
+    ...wayOfAnswering(options),
     onFault: (error) =>
       log.error({ err: error }, 'a request failed in the picker and got status 500'),
     onRejected: ({ code, sentence }, model) => {
@@ -70,6 +69,19 @@ export function extProcOptions(
         }
       : session,
   };
+}
+
+/** How a session answers, as the flags say. */
+function wayOfAnswering({
+  earlyPickBytes,
+  halfCloseAfterPick,
+  disableEndpointSubsetFilter: ignoreSubset,
+  emitEndpointScores,
+}: ServeOptions): Pick<
+  SessionOptions,
+  'earlyPickBytes' | 'halfCloseAfterPick' | 'ignoreSubset' | 'emitEndpointScores'
+> {
+  return { earlyPickBytes, halfCloseAfterPick, ignoreSubset, emitEndpointScores };
 }
 
 /** Callbacks of an observer of another picker: the pool, a counter and the log. */

@@ -65,6 +65,8 @@ export interface ServeOptions extends AdminAccessOptions, TlsOptions, MetricsTls
   readonly halfCloseAfterPick: boolean;
   /** Requests may go to any endpoint, whatever subset the proxy names. */
   readonly disableEndpointSubsetFilter?: boolean | undefined;
+  /** Whether proxies get the score of each endpoint as metadata. */
+  readonly emitEndpointScores?: boolean | undefined;
   /** Control headers and fields of clients count, see docs/model-rewrites.md. */
   readonly trustClientControls?: boolean | undefined;
   /** After SIGTERM, requests are accepted for so long, while health says NOT_SERVING. */

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { loadSync } from '@grpc/proto-loader';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { Endpoint } from '../../framework/endpoint.ts';
 import { decodeRequest } from './decode-request.ts';
 import type { WireMessage } from './echo-message.ts';
 import { encodeResponse } from './encode-response.ts';
@@ -29,6 +30,16 @@ function framed(message: WireMessage): Buffer {
   const frame = Buffer.alloc(5 + message.byteLength);
   message.copy(frame, 5);
   return frame.subarray(5);
+}
+
+interface StructValue {
+  readonly stringValue?: string;
+  readonly numberValue?: number;
+  readonly structValue?: object;
+}
+
+function structOf(struct: unknown): Readonly<Record<string, StructValue>> {
+  return (struct as { readonly fields?: Record<string, StructValue> }).fields ?? {};
 }
 
 interface HeaderMutation {
@@ -203,6 +214,33 @@ describe('the codec', () => {
           );
         }
       }),
+    );
+  });
+
+  it('[D40] puts the score of each endpoint into the metadata, by its address', () => {
+    const scores = fc.array(
+      fc.record({
+        endpoint: fc.record({ address: fc.string() }).map((known) => known as Endpoint),
+        score: fc.double({ noNaN: true }),
+      }),
+      { maxLength: 300 },
+    );
+    fc.assert(
+      fc.property(scores, (scored) => {
+        const pick = { destination: 'a:1', setHeaders: [], removeHeaders: [], scores: scored };
+        const encoded = encodeResponse({ kind: 'answer-request-headers', pick });
+        const balancer = structOf(decodeOracle(framed(encoded))['dynamic_metadata'])['envoy.lb'];
+        const { 'x-gateway-destination-endpoint': destination, ...rest } = structOf(
+          balancer?.structValue,
+        );
+        expect(destination?.stringValue).toBe('a:1');
+        const given = structOf(rest['x-gateway-destination-endpoint-scores']?.structValue);
+        const expected = scored.map(({ endpoint, score }) => [endpoint.address, score]);
+        expect(Object.entries(given).map(([key, { numberValue: score }]) => [key, score])).toEqual(
+          Object.entries(Object.fromEntries(expected)),
+        );
+      }),
+      { seed: 40 },
     );
   });
 

@@ -1,4 +1,5 @@
 import type { ReportedValue } from '../../framework/plugin.ts';
+import type { ScoredEndpoint } from '../../framework/scheduling.ts';
 import { EchoMessage, type WireMessage } from './echo-message.ts';
 import { writeReportedValues } from './reported-values.ts';
 import type { PickMutation, StreamAction } from './stream-action.ts';
@@ -19,6 +20,7 @@ const FIELD = {
 
 const METADATA_NAMESPACE = 'envoy.lb';
 const DESTINATION = 'x-gateway-destination-endpoint';
+const SCORES = 'x-gateway-destination-endpoint-scores';
 
 /** By field number: a response without content, which is its key and a length of 0. */
 const EMPTY_RESPONSES: readonly Buffer[] = [0, 1, 2, 3, 4, 5, 6].map((field) =>
@@ -82,14 +84,16 @@ function encodePick(
   body: readonly Uint8Array[] | undefined,
 ): Buffer {
   if (pick === undefined) return encodeBody(field, body);
-  const { destination, setHeaders, removeHeaders } = pick;
+  const { destination, setHeaders, removeHeaders, scores } = pick;
   writer.reset();
-  // Struct { envoy.lb: Value { Struct { destination: Value } } }
+  // Struct { envoy.lb: Value { Struct { destination: Value, scores: Value } } }
   let end = writer.written;
+  if (scores !== undefined) writeScores(scores);
+  const entry = writer.written;
   writer.text(3, destination);
-  writer.message(2, end);
+  writer.message(2, entry);
   writer.text(1, DESTINATION);
-  writer.message(1, end);
+  writer.message(1, entry);
   writer.message(5, end);
   writer.message(2, end);
   writer.text(1, METADATA_NAMESPACE);
@@ -107,6 +111,22 @@ function encodePick(
   writer.message(1, end);
   writer.message(field, end);
   return writer.take();
+}
+
+/** Entry of a Struct: scores: Value { Struct { address: Value { number } } } */
+function writeScores(scores: readonly ScoredEndpoint[]): void {
+  const end = writer.written;
+  for (const { endpoint, score } of scores.toReversed()) {
+    const entry = writer.written;
+    writer.double(2, score);
+    writer.message(2, entry);
+    writer.text(1, endpoint.address);
+    writer.message(1, entry);
+  }
+  writer.message(5, end);
+  writer.message(2, end);
+  writer.text(1, SCORES);
+  writer.message(1, end);
 }
 
 /** BodyResponse { CommonResponse { BodyMutation } } */

@@ -1,10 +1,13 @@
 import type { ReportedValue } from '../../framework/plugin.ts';
+import type { ScoredEndpoint } from '../../framework/scheduling.ts';
 
 export interface PickMutation {
   /** `host:port`, comma-separated if there are fallbacks; sent as header and as metadata. */
   readonly destination: string;
   readonly setHeaders: readonly (readonly [name: string, value: string])[];
   readonly removeHeaders: readonly string[];
+  /** Sent as metadata: the score of each endpoint by its address. */
+  readonly scores?: readonly ScoredEndpoint[] | undefined;
 }
 
 export type StreamAction =

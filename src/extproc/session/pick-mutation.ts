@@ -22,12 +22,19 @@ const REQUEST_ID = 'x-request-id';
 /** A model name cannot be restored in an answer that is compressed. */
 const ACCEPT_ENCODING = 'accept-encoding';
 
-/** `contentLength` is in bytes; undefined leaves the header as it is. */
+interface MutationOptions {
+  /** In bytes; undefined leaves the header as it is. */
+  readonly contentLength: number | undefined;
+  /** Whether the proxy gets the score of each endpoint. */
+  readonly withScores: boolean | undefined;
+}
+
 export function pickMutation(
-  { request, destinations, headers }: RoutedRequest,
+  routed: RoutedRequest,
   { id, headers: sent }: RequestHead,
-  contentLength: number | undefined,
+  { contentLength, withScores }: MutationOptions,
 ): PickMutation {
+  const { request, destinations, headers } = routed;
   const setHeaders = [...headers];
   if (contentLength !== undefined) setHeaders.push(['content-length', String(contentLength)]);
   const named = (sent.get(REQUEST_ID) ?? '') !== '' || headers.has(REQUEST_ID);
@@ -38,6 +45,7 @@ export function pickMutation(
     removeHeaders: [...CONTROL_HEADERS, ...(isRenamed(request) ? [ACCEPT_ENCODING] : [])].filter(
       (name) => sent.has(name) && !headers.has(name),
     ),
+    ...(withScores === true && { scores: routed.scored }),
   };
 }
 

@@ -14,4 +14,6 @@ export interface RequestPhaseOptions {
   readonly earlyPickBytes: number;
   /** In full duplex, give up the response: output tokens cost nothing; their end is not seen. */
   readonly halfCloseAfterPick: boolean;
+  /** Whether the proxy gets the score of each endpoint as metadata. */
+  readonly emitEndpointScores?: boolean | undefined;
 }

@@ -167,7 +167,8 @@ export class RequestPhase {
     });
     // The answers count from here on.
     this.#kept.clear();
-    answer(pickMutation(this.#routed, head, contentLength));
+    const { emitEndpointScores: withScores } = this.#options;
+    answer(pickMutation(this.#routed, head, { contentLength, withScores }));
   }
 
   /** Whether the pick has to wait; it is made later then. */

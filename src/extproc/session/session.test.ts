@@ -37,6 +37,8 @@ const PLAIN = { metadata: undefined, observing: false, protocol: undefined, wire
 const REQUEST_TRAILERS: StreamEvent = { ...PLAIN, kind: 'request-trailers' };
 const RESPONSE_TRAILERS: StreamEvent = { ...PLAIN, kind: 'response-trailers' };
 
+const SCORED = [{ endpoint: { address: '10.0.0.1:8000' } as Endpoint, score: 0.5 }];
+
 /** A router that remembers everything and a session on it. */
 function setUp(
   overrides: Partial<SessionOptions> = {},
@@ -63,6 +65,7 @@ function setUp(
       request,
       endpoint: {} as Endpoint,
       destinations,
+      scored: SCORED,
       headers: new Map(),
       responseHeaders: () => responseMarks,
       firstToken: () => {
@@ -329,6 +332,16 @@ describe('a session', () => {
       error: { message: 'none of 3', type: 'server_error', param: null, code: 'no-endpoints' },
     });
     expect(rejected).toEqual(['no-endpoints']);
+  });
+
+  it('[D40] tells the proxy what the endpoint was chosen from, where that is asked for', () => {
+    const picks = [true, false, undefined].map((emitEndpointScores) => {
+      const { send, actions } = setUp({ emitEndpointScores });
+      send(requestHeaders(), requestBody(BODY));
+      const [first] = actions;
+      return first?.kind === 'answer-request-headers' ? first.pick?.scores : 'none';
+    });
+    expect(picks).toEqual([SCORED, undefined, undefined]);
   });
 
   it('[D30] refuses a gRPC request with a gRPC status', () => {

@@ -32,6 +32,12 @@ describe('headers in a capture', () => {
     expect(headersOf(BY_ID).redact(sent({ authorization: 'key' }))).toBeUndefined();
   });
 
+  it('[D41] have the one preference that decides, and no other', () => {
+    const prefer = 'secret; x, If-Available';
+    expect(headersOf(NONE).redact(sent({ prefer }))).toEqual({ prefer: 'if-available' });
+    expect(headersOf(NONE).redact(sent({ prefer: 'secret' }))).toBeUndefined();
+  });
+
   it('are hashes where only equality matters, names or not', () => {
     const redacted = headersOf(BY_ID);
     expect(redacted.redact(sent({ 'x-session-id': 'north' }))).toEqual({ 'x-session-id': '#h(5)' });

@@ -17,6 +17,7 @@ import {
   faultOfPicked,
   faultOfScores,
 } from './checked-results.ts';
+import type { CacheGate } from './conditional-decode.ts';
 import { best, inFlightScores, withoutHandler } from './fallbacks.ts';
 import type { Shed } from './shedding.ts';
 
@@ -28,12 +29,12 @@ const NO_SCORES: readonly number[] = [];
 /**
  * A scheduler that runs the profiles that the handler asks for. A plugin that throws, or whose
  * result cannot be used, is left out of the decision and reported. Throws only RoutingError, with
- * which a plugin or `shed` refuses the request.
+ * which a plugin, `shed` or `gate` refuses the request.
  */
 export function createScheduler(
   handler: ProfileHandler,
   faults: PluginFaults = new PluginFaults(),
-  shed?: Shed,
+  { shed, gate }: { readonly shed?: Shed | undefined; readonly gate?: CacheGate | undefined } = {},
 ): Scheduler {
   return {
     schedule(endpoints, context) {
@@ -50,7 +51,10 @@ export function createScheduler(
         }
         const decision = handler.conclude(done, context);
         const fault = faultOfDecision(decision, done, endpoints);
-        if (fault === undefined) return decision;
+        if (fault === undefined) {
+          gate?.(decision, context);
+          return decision;
+        }
         faults.report(handler, 'conclude', new Error(fault));
       } catch (error) {
         faults.reportOrRefuse(handler, 'next', error);
