@@ -1,5 +1,5 @@
 import type { CacheEvent, HashWords } from './cache-event.ts';
-import { decodeBatch } from './decode-batch.ts';
+import { decodeEvents } from './decode-batch.ts';
 import type { UnusableReason } from './event-health.ts';
 import { type BlockRoom, ResidentBlocks, TIERS_MAX } from './resident-blocks.ts';
 import type { StreamStats } from './stream-stats.ts';
@@ -19,6 +19,10 @@ const WHOLE_PREFIX: ReadonlySet<string> = new Set([
 const GROUPS_MAX = 64;
 /** The most adapter names kept for all endpoints; they come from engines, not from clients. */
 const ADAPTERS_MAX = 4096;
+/** Hashes, tokens and fields applied without a pause: about two milliseconds. */
+const SLICE_ELEMENTS = 10_000;
+/** What an event costs besides its hashes and tokens. */
+const EVENT_ELEMENTS = 10;
 /** No request can name a longer one. */
 const ADAPTER_CHARS_MAX = 512;
 
@@ -73,15 +77,28 @@ export class CacheView {
     this.knowledge = knowledge;
   }
 
-  /** Applies a batch. Throws DroppedBatch and changes nothing where the payload is not a batch. */
+  /** Applies a whole batch. Throws DroppedBatch where it cannot be read; then nothing is known. */
   apply(payload: Uint8Array): void {
+    for (const _slice of this.slices(payload)) continue;
+  }
+
+  /** Applies a batch in slices of some milliseconds, one for each step. Throws as `apply`. */
+  *slices(payload: Uint8Array): Generator<void, void> {
     const { stats, batchElementsMax } = this.#options;
-    const { events, unknown } = decodeBatch(payload, batchElementsMax);
+    let elements = 0;
+    for (const event of decodeEvents(payload, batchElementsMax)) {
+      stats.events += 1;
+      if (event === undefined) stats.skipped += 1;
+      else {
+        this.#apply(event);
+        elements += elementsOf(event);
+      }
+      if (elements < SLICE_ELEMENTS) continue;
+      elements = 0;
+      yield;
+    }
     stats.batches += 1;
-    stats.events += events.length + unknown;
-    stats.skipped += unknown;
     stats.bytes += payload.length;
-    for (const event of events) this.#apply(event);
   }
 
   /** The number of a chain's first blocks that are held, weighed by tier and rounded down. */
@@ -245,4 +262,10 @@ export class CacheView {
 
 function isZero(hash: HashWords): boolean {
   return hash[0] === 0 && hash[1] === 0;
+}
+
+function elementsOf(event: CacheEvent): number {
+  if (event.kind === 'cleared') return EVENT_ELEMENTS;
+  const tokens = event.kind === 'stored' ? event.tokenIds.length : 0;
+  return EVENT_ELEMENTS + event.hashes.length + tokens;
 }

@@ -40,26 +40,35 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = {
 
 /** Reads a batch in any layout of vLLM or SGLang. Throws DroppedBatch, which says what is wrong. */
 export function decodeBatch(payload: Uint8Array, elementsMax: number): CacheEventBatch {
-  checkStructure(payload, elementsMax);
-  try {
-    return readBatch(payload);
-  } catch (error) {
-    throw new DroppedBatch('not-a-batch', messageOf(error));
-  }
-}
-
-function readBatch(payload: Uint8Array): CacheEventBatch {
-  const batch = decoder.decode(payload);
-  const raw: unknown = Array.isArray(batch) ? batch[1] : record(batch, 'the batch')['events'];
-  const list = listOf(raw, 'the events of the batch');
   const events: CacheEvent[] = [];
   let unknown = 0;
-  for (const each of list) {
-    const event = eventOf(each);
+  for (const event of decodeEvents(payload, elementsMax)) {
     if (event === undefined) unknown += 1;
     else events.push(event);
   }
   return { events, unknown };
+}
+
+/**
+ * The events of a batch in order, each read when it is asked for; undefined for one of an unknown
+ * type. Throws DroppedBatch at the first one that cannot be read.
+ */
+export function* decodeEvents(
+  payload: Uint8Array,
+  elementsMax: number,
+): Generator<CacheEvent | undefined, void> {
+  checkStructure(payload, elementsMax);
+  try {
+    for (const each of rawEvents(payload)) yield eventOf(each);
+  } catch (error) {
+    throw error instanceof DroppedBatch ? error : new DroppedBatch('not-a-batch', messageOf(error));
+  }
+}
+
+function rawEvents(payload: Uint8Array): readonly unknown[] {
+  const batch = decoder.decode(payload);
+  const raw: unknown = Array.isArray(batch) ? batch[1] : record(batch, 'the batch')['events'];
+  return listOf(raw, 'the events of the batch');
 }
 
 function eventOf(raw: unknown): CacheEvent | undefined {

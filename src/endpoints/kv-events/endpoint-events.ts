@@ -10,6 +10,7 @@ import type { PrecisePrefixConfig } from './precise-config.ts';
 import { RecentBlocks } from './recent-blocks.ts';
 import type { ReplaySlots } from './replay.ts';
 import type { BlockRoom } from './resident-blocks.ts';
+import { SlicedWork } from './sliced-work.ts';
 import { StreamStats } from './stream-stats.ts';
 import type { TokenChain } from './token-chain.ts';
 
@@ -46,6 +47,8 @@ export class EndpointEvents {
   /** The prompts sent there lately, whose events may not have arrived yet. */
   readonly recent: RecentBlocks;
   readonly #stream: EventStream;
+  /** A large batch is applied in slices; what comes meanwhile waits. */
+  readonly #work: SlicedWork;
   readonly #client: KvEventClient | undefined;
   readonly #observer: EndpointEventsObserver;
   readonly #dropReasons = new Set<DropReason>();
@@ -66,6 +69,10 @@ export class EndpointEvents {
     this.#observer = observer;
     this.address = address;
     this.stats = new StreamStats(total);
+    this.#work = new SlicedWork(clock, (error) => {
+      this.#dropped(error);
+      this.#stream.batchFailed();
+    });
     this.recent = new RecentBlocks(config.speculativeMs);
     this.view = new CacheView({
       chain,
@@ -100,11 +107,12 @@ export class EndpointEvents {
       onConnected: () => {
         this.#connections += 1;
         this.stats.reconnections = this.#connections - 1;
-        this.#stream.connected();
+        this.#work.enter(() => this.#stream.connected());
       },
       onEvents: (topic, sequence, payload) => this.receive(topic, sequence, payload),
-      onReplayed: (sequence, payload) => this.#stream.replayed(sequence, payload),
-      onReplayEnd: () => this.#stream.replayEnded(),
+      onReplayed: (sequence, payload) =>
+        this.#work.enter(() => this.#stream.replayed(sequence, payload), payload.length),
+      onReplayEnd: () => this.#work.enter(() => this.#stream.replayEnded()),
       onFailed: (from, reason) => {
         this.socketFailures[from === address.replay ? 'replay-connect' : 'connect'] += 1;
         this.#observer.onSocketFailed(from, reason);
@@ -115,7 +123,7 @@ export class EndpointEvents {
   receive(topic: string, sequence: number, payload: Uint8Array): void {
     if (topic.length <= TOPIC_CHARS_MAX) this.model = modelIn(topic) ?? this.model;
     this.stats.messages += 1;
-    this.#stream.message(sequence, payload);
+    this.#work.enter(() => this.#stream.message(sequence, payload), payload.length);
   }
 
   /** A request whose prompt fills at least a block has ended here. */
@@ -125,13 +133,14 @@ export class EndpointEvents {
     this.#reportProblem();
   }
 
-  /** Messages that wait for a replay. */
+  /** Messages that wait for a replay, or for a large batch before them. */
   get held(): number {
-    return this.#stream.held;
+    return this.#stream.held + this.#work.waiting;
   }
 
   close(): void {
     this.#client?.close();
+    this.#work.close();
     this.#stream.close();
     this.stats.leave();
     this.view.reset('unknown');
@@ -139,17 +148,25 @@ export class EndpointEvents {
 
   #apply(payload: Uint8Array): boolean {
     try {
-      this.view.apply(payload);
-      this.#reportProblem();
+      this.#work.start(this.#applied(payload));
       return true;
     } catch (error) {
-      if (!(error instanceof DroppedBatch)) throw error;
-      const first = !this.#dropReasons.has(error.reason);
-      this.#dropReasons.add(error.reason);
-      this.#observer.onDropped(error, first);
+      this.#dropped(error);
       // The stream counts it, and discards what is known.
       return false;
     }
+  }
+
+  *#applied(payload: Uint8Array): Generator<void, void> {
+    yield* this.view.slices(payload);
+    this.#reportProblem();
+  }
+
+  #dropped(error: unknown): void {
+    if (!(error instanceof DroppedBatch)) throw error;
+    const first = !this.#dropReasons.has(error.reason);
+    this.#dropReasons.add(error.reason);
+    this.#observer.onDropped(error, first);
   }
 
   #reportProblem(): void {
@@ -160,6 +177,7 @@ export class EndpointEvents {
   }
 
   #reset(complete: boolean): void {
+    this.#work.cancel();
     this.view.reset(complete ? 'complete' : 'partial');
     if (this.stats.restarts === this.#restarts) return;
     this.stats.health.restart();

@@ -114,6 +114,12 @@ export class EventStream {
     this.#acceptHeld();
   }
 
+  /** The batch that was applied last turns out to be none: nothing known can be trusted. */
+  batchFailed(): void {
+    this.#options.stats.malformed += 1;
+    this.#discard();
+  }
+
   close(): void {
     this.#closed = true;
     this.#endReplay();
@@ -155,9 +161,7 @@ export class EventStream {
   #apply({ sequence, payload }: Batch): void {
     this.#fingerprints[sequence % FINGERPRINTS] = fingerprint(payload);
     this.#next = sequence + 1;
-    if (this.#options.sink.apply(payload)) return;
-    this.#options.stats.malformed += 1;
-    this.#discard();
+    if (!this.#options.sink.apply(payload)) this.batchFailed();
   }
 
   #begin(next: number, complete: boolean): void {

@@ -1,0 +1,95 @@
+import type { Clock, Timer } from '../../framework/runtime.ts';
+
+/** The bytes of calls that wait, before the work is finished in one go: memory has a bound. */
+const WAITING_BYTES_MAX = 16 * 1024 * 1024;
+/** A slice takes about two milliseconds: work takes no more than a fifth of the process. */
+const PAUSE_MS = 8;
+
+/**
+ * Does work in slices, between which other work gets a turn, and keeps the order: a call that comes
+ * meanwhile waits until the work is done. The first slice is done at once.
+ */
+export class SlicedWork {
+  readonly #clock: Clock;
+  readonly #onError: (error: unknown) => void;
+  #slices: Iterator<void> | undefined;
+  #timer: Timer | undefined;
+  #waiting: { readonly call: () => void; readonly bytes: number }[] = [];
+  #waitingBytes = 0;
+
+  /** `onError` gets what a later slice throws; what the first one throws is thrown by `start`. */
+  constructor(clock: Clock, onError: (error: unknown) => void) {
+    this.#clock = clock;
+    this.#onError = onError;
+  }
+
+  /** Calls that wait. */
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  /** Finishes the work before it, and starts this. */
+  start(slices: Iterator<void>): void {
+    this.finish();
+    if (slices.next().done !== true) this.#continueLater(slices);
+  }
+
+  /** Calls `call` now, or when the work is done; `bytes`: what it keeps in memory until then. */
+  enter(call: () => void, bytes = 0): void {
+    if (this.#slices === undefined && this.#waiting.length === 0) {
+      call();
+      return;
+    }
+    this.#waiting.push({ call, bytes });
+    this.#waitingBytes += bytes;
+    if (this.#waitingBytes < WAITING_BYTES_MAX) return;
+    this.finish();
+    this.#callWaiting();
+  }
+
+  /** Does the rest of the work at once. */
+  finish(): void {
+    while (this.#slices !== undefined) this.#step(this.#slices);
+  }
+
+  /** Leaves the rest of the work undone. */
+  cancel(): void {
+    this.#timer?.cancel();
+    this.#slices = undefined;
+  }
+
+  close(): void {
+    this.cancel();
+    this.#waiting = [];
+    this.#waitingBytes = 0;
+  }
+
+  #continueLater(slices: Iterator<void>): void {
+    this.#slices = slices;
+    this.#timer = this.#clock.setTimer(PAUSE_MS, () => {
+      this.#step(slices);
+      if (this.#slices === undefined) this.#callWaiting();
+      else this.#continueLater(slices);
+    });
+  }
+
+  #step(slices: Iterator<void>): void {
+    try {
+      if (slices.next().done !== true) return;
+      this.cancel();
+    } catch (error) {
+      this.cancel();
+      this.#onError(error);
+    }
+  }
+
+  /** One of them may begin other work: then the others wait on. */
+  #callWaiting(): void {
+    while (this.#slices === undefined) {
+      const next = this.#waiting.shift();
+      if (next === undefined) return;
+      this.#waitingBytes -= next.bytes;
+      next.call();
+    }
+  }
+}
