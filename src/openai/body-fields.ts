@@ -24,7 +24,8 @@ export class BodyFields implements JsonHandler {
   // Only fields that the shape reads are kept: a body can have millions of others.
   /** Type of each top-level field; the last one if a field is repeated. */
   readonly types: Map<string, FieldType> = new Map();
-  readonly lengths: Map<string, number> = new Map();
+  /** Fields that are an array without elements. */
+  readonly empty: Set<string> = new Set();
   /** Short scalars by path: `model`, `sampling_params.max_tokens`. */
   readonly values: Map<string, string | number | boolean> = new Map();
   readonly runs: readonly ContentBlocks[];
@@ -40,6 +41,8 @@ export class BodyFields implements JsonHandler {
   readonly #shape: RequestShape;
   readonly #controls: ControlFields | undefined;
   #depth = 0;
+  /** Whether a field's array is open and has no element so far. */
+  #isEmpty = false;
   #field = '';
   /** Whether the current top-level field is one that is kept. */
   #kept = false;
@@ -52,7 +55,6 @@ export class BodyFields implements JsonHandler {
   #beforeRole = NO_BYTES;
   #beforeRoleBytes = 0;
   #roleSeen = true;
-  readonly #idBytes = new Uint8Array(BYTES_PER_TOKEN);
 
   /** With `controls`, the fields that only a trusted client may set are found. */
   constructor(shape: RequestShape, hash: KeyedHash, controls?: ControlFields) {
@@ -75,7 +77,8 @@ export class BodyFields implements JsonHandler {
 
   beginArray(): void {
     this.#beginContainer('array');
-    if (this.#depth === 2 && this.#kept) this.lengths.set(this.#field, 0);
+    this.#isEmpty = this.#depth === 2 && this.#kept;
+    if (this.#isEmpty) this.empty.add(this.#field);
   }
 
   endArray(end: number): void {
@@ -100,7 +103,7 @@ export class BodyFields implements JsonHandler {
   }
 
   integer(value: number, end: number): void {
-    if (this.#run !== undefined && this.#depth > 1) this.#tokenId(this.#run, value);
+    if (this.#run !== undefined && this.#depth > 1) this.#run.pushId(value);
     else this.#setValue(value);
     this.#endScalar('number', end);
   }
@@ -141,8 +144,9 @@ export class BodyFields implements JsonHandler {
   }
 
   #countElement(): void {
-    if (this.#depth !== 2 || this.types.get(this.#field) !== 'array') return;
-    this.lengths.set(this.#field, (this.lengths.get(this.#field) ?? 0) + 1);
+    if (!this.#isEmpty || this.#depth !== 2) return;
+    this.#isEmpty = false;
+    this.empty.delete(this.#field);
   }
 
   #setValue(value: string | number | boolean): void {
@@ -207,13 +211,6 @@ export class BodyFields implements JsonHandler {
     }
     this.#beforeRole.set(text, this.#beforeRoleBytes);
     this.#beforeRoleBytes = bytes;
-  }
-
-  #tokenId(run: ContentBlocks, value: number): void {
-    for (let index = 0; index < BYTES_PER_TOKEN; index++) {
-      this.#idBytes[index] = (value / 2 ** (8 * index)) & 0xff;
-    }
-    run.push(this.#idBytes);
   }
 }
 

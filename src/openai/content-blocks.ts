@@ -62,6 +62,23 @@ export class ContentBlocks {
     if (at < text.length) this.#keep(text.subarray(at));
   }
 
+  /** Pushes the lower 32 bits of a token's id. */
+  pushId(id: number): void {
+    const partial = (this.#partial ??= new Uint8Array(BLOCK_BYTES));
+    const at = this.#partialBytes;
+    if (at + BYTES_PER_TOKEN > BLOCK_BYTES) {
+      this.push(Uint8Array.of(id, id >>> 8, id >>> 16, id >>> 24));
+      return;
+    }
+    partial[at] = id;
+    partial[at + 1] = id >>> 8;
+    partial[at + 2] = id >>> 16;
+    partial[at + 3] = id >>> 24;
+    this.#bytes += BYTES_PER_TOKEN;
+    this.#partialBytes = at + BYTES_PER_TOKEN;
+    if (this.#partialBytes === BLOCK_BYTES) this.flush();
+  }
+
   /** A run that continues this one's partial block, without the full blocks: for an answer. */
   continuation(): ContentBlocks {
     const next = new ContentBlocks(this.#hash, this.#tag);
@@ -72,9 +89,9 @@ export class ContentBlocks {
   /** Closes a partial block, padded with zeros, so that the next text starts a new block. */
   flush(): void {
     if (this.#partial === undefined || this.#partialBytes === 0) return;
-    scratch.fill(0);
-    scratch.set(this.#partial.subarray(0, this.#partialBytes));
     const bytes = this.#partialBytes;
+    scratch.set(this.#partial);
+    scratch.fill(0, bytes);
     this.#partialBytes = 0;
     this.#hashScratch(bytes);
   }

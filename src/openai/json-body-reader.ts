@@ -151,10 +151,10 @@ export class JsonBodyReader implements BodyReader {
 
   #checkRequired({ name, required, requiredTypes }: RequestShape): void {
     if (required === undefined) return;
-    const { types, lengths } = this.#fields;
+    const { types, empty } = this.#fields;
     const what = `${name} needs its ${required}`;
     this.#expect(required, requiredTypes, what);
-    if (types.get(required) === 'array' && lengths.get(required) === 0) {
+    if (types.get(required) === 'array' && empty.has(required)) {
       throw invalidRequest(`field "${required}" is an empty array: ${what}`);
     }
   }

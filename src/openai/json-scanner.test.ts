@@ -149,3 +149,51 @@ describe('JsonScanner', () => {
     expect(() => scan('['.repeat(129))).toThrow(/nests deeper than 128 levels/);
   });
 });
+
+/** What the scanner makes of a text in these pieces: the calls with their offsets, or the error. */
+function callsOf(pieces: readonly Uint8Array[]): readonly unknown[] {
+  const calls: unknown[] = [];
+  const note =
+    (kind: string) =>
+    (...given: readonly unknown[]): void => {
+      calls.push([kind, ...given.map((each) => (each instanceof Uint8Array ? 'text' : each))]);
+    };
+  const scanner = new JsonScanner({
+    beginObject: note('{'),
+    endObject: note('}'),
+    beginArray: note('['),
+    endArray: note(']'),
+    key: note('key'),
+    stringPart: note('string'),
+    integer: note('integer'),
+    scalar: note('scalar'),
+  });
+  try {
+    for (const piece of pieces) scanner.push(piece);
+    scanner.end();
+  } catch (error) {
+    calls.push(String(error));
+  }
+  return calls;
+}
+
+describe('arrays of integers', () => {
+  it('[G9] are read alike in one piece and byte by byte, sound or not', () => {
+    const item = fc.oneof(
+      { weight: 12, arbitrary: fc.nat(200_000).map(String) },
+      fc.constantFrom('0', '00', '01', '-1', '1.5', '1e3', '[]', '[7]', '{}', 'null', '', ' 3 '),
+      fc.integer({ min: 13, max: 18 }).map((digits) => '9'.repeat(digits)),
+    );
+    const array = fc
+      .tuple(fc.array(item, { maxLength: 30 }), fc.constantFrom(',', ', ', ' ,', ',,', ',\n'))
+      .map(([items, comma]) => `{"prompt":[${items.join(comma)}],"n":1}`);
+    fc.assert(
+      fc.property(array, (text) => {
+        const bytes = Buffer.from(text);
+        const single = Array.from(bytes, (byte) => Uint8Array.of(byte));
+        expect(callsOf([bytes])).toEqual(callsOf(single));
+      }),
+      { numRuns: 2000, seed: 16 },
+    );
+  });
+});

@@ -78,8 +78,9 @@ export class JsonScanner {
       if (this.#inText()) at = this.#inString(chunk, at);
       else if (this.#state === 'token') at = this.#inToken(chunk, at);
       else {
-        this.#structural(chunk[at] as number, at);
-        at += 1;
+        const behind = this.#integers(chunk, at);
+        if (behind === at) this.#structural(chunk[at++] as number, at - 1);
+        else at = behind;
       }
     }
     this.#offset += chunk.length;
@@ -95,6 +96,30 @@ export class JsonScanner {
 
   #inText(): boolean {
     return this.#state === 'string' || this.#state === 'escape' || this.#state === 'hex';
+  }
+
+  /**
+   * Passes the plain integers of an array on that are followed by a comma or the array's end, and
+   * returns where the first other byte is: a prompt of token ids has hundreds of thousands of them.
+   */
+  #integers(chunk: Uint8Array, start: number): number {
+    if (this.#state !== 'value' && this.#state !== 'first-value') return start;
+    if (!isDigit(chunk[start]) || this.#open.at(-1) !== false) return start;
+    let at = start;
+    for (;;) {
+      let end = at;
+      let value = 0;
+      for (; isDigit(chunk[end]); end++) value = 10 * value + ((chunk[end] as number) - 0x30);
+      const byte = chunk[end];
+      const digits = end - at;
+      const plain = digits === 1 || (digits <= INTEGER_DIGITS_MAX && chunk[at] !== 0x30);
+      if (digits === 0 || !plain || (byte !== 0x2c && byte !== 0x5d)) return at;
+      this.#handler.integer(value, this.#offset + end);
+      this.#state = 'comma';
+      if (byte === 0x5d) return end;
+      this.#state = 'value';
+      at = chunk[end + 1] === 0x20 ? end + 2 : end + 1;
+    }
   }
 
   #structural(byte: number, at: number): void {
@@ -244,7 +269,7 @@ export class JsonScanner {
 
   #addToToken(byte: number, at: number): void {
     const digit = byte - 0x30;
-    // Plain integers need no text: a prompt of token ids has hundreds of thousands of them.
+    // Plain integers need no text.
     if (this.#token === '' && digit >= 0 && digit <= 9 && this.#digits < INTEGER_DIGITS_MAX) {
       if (this.#digits === 1 && this.#integer === 0)
         this.#fail(byte, at, 'no digit after a leading 0');
@@ -271,6 +296,10 @@ export class JsonScanner {
     const where = `at byte ${this.#offset + at}`;
     throw invalidJson(`${byteName(byte)} ${where} where ${expected} was expected`);
   }
+}
+
+function isDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= 0x30 && byte <= 0x39;
 }
 
 function invalidJson(message: string): Error {
