@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander';
 import { reportOf } from './commands/command-errors.ts';
 import { endWithParent, untilSignal } from './runtime/process-end.ts';
+import { limitYoungGeneration } from './runtime/young-generation.ts';
 
 /** Each command is loaded when it is used: a pool of stubs does not need the picker, nor a picker the simulator. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
@@ -21,6 +22,9 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   calibrate: async () =>
     (await import('../stub-server/calibration/calibrate-command.ts')).calibrateCommand(),
 };
+
+/** Commands through which bodies pass. */
+const MOVES_BODIES: ReadonlySet<string> = new Set(['serve', 'gateway', 'sidecar']);
 
 /** Loaded only when the demo runs: its `--help` does not need the picker. */
 async function checkPolicy(policy: string): Promise<void> {
@@ -66,6 +70,9 @@ async function argumentsOf(given: readonly string[]): Promise<readonly string[]>
 endWithParent();
 try {
   const args = await argumentsOf(process.argv.slice(2));
+  if (MOVES_BODIES.has(args[0] ?? '')) {
+    limitYoungGeneration([...process.execArgv, process.env['NODE_OPTIONS'] ?? '']);
+  }
   await (await program(args[0] ?? '')).parseAsync(args, { from: 'user' });
 } catch (error) {
   // Commander has printed its message already, or the help that was asked for.

@@ -1,5 +1,12 @@
 import { invariant } from '../framework/error.ts';
-import { byteName, decodeJsonString, invalidRequest, isHexDigit } from './json-text.ts';
+import {
+  byteName,
+  decodeJsonString,
+  invalidJson,
+  invalidRequest,
+  isDigit,
+  isHexDigit,
+} from './json-text.ts';
 
 export interface JsonHandler {
   // `end` is an offset in the whole text: behind the brace, bracket, name or value.
@@ -296,12 +303,4 @@ export class JsonScanner {
     const where = `at byte ${this.#offset + at}`;
     throw invalidJson(`${byteName(byte)} ${where} where ${expected} was expected`);
   }
-}
-
-function isDigit(byte: number | undefined): boolean {
-  return byte !== undefined && byte >= 0x30 && byte <= 0x39;
-}
-
-function invalidJson(message: string): Error {
-  return invalidRequest(`the request body is not valid JSON: ${message}`);
 }

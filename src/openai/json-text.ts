@@ -26,3 +26,11 @@ export function byteName(byte: number): string {
 export function invalidRequest(message: string): RoutingError {
   return new RoutingError('invalid-request', message);
 }
+
+export function isDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= 0x30 && byte <= 0x39;
+}
+
+export function invalidJson(message: string): Error {
+  return invalidRequest(`the request body is not valid JSON: ${message}`);
+}

@@ -1,10 +1,7 @@
 import type { Registry } from 'prom-client';
 import { type Discovery, startFileDiscovery } from '../endpoints/discovery/file/file-discovery.ts';
 import { parseStaticEndpoints } from '../endpoints/discovery/file/static-discovery.ts';
-import {
-  type KubernetesDiscovery,
-  startKubernetes,
-} from '../endpoints/discovery/kubernetes/start-kubernetes.ts';
+import type { KubernetesDiscovery } from '../endpoints/discovery/kubernetes/start-kubernetes.ts';
 import { ResolvedEndpoints } from '../endpoints/discovery/names/resolved-endpoints.ts';
 import type { RequestRules } from '../endpoints/rewrites/request-rules.ts';
 import {
@@ -30,7 +27,7 @@ export async function followEndpoints(
   readonly kubernetes: KubernetesDiscovery | undefined;
   readonly discovery: ListedEndpoints | undefined;
 }> {
-  const kubernetes = startKubernetesDiscovery(options, picker, runtime, rules);
+  const kubernetes = await startKubernetesDiscovery(options, picker, runtime, rules);
   const discovery =
     kubernetes === undefined ? await startDiscovery(options, picker, runtime, rules) : undefined;
   registerHostNames(metrics.registry, () => discovery?.names.names() ?? []);
@@ -45,13 +42,15 @@ interface FollowParts {
 }
 
 /** Follows an InferencePool; undefined without --pool-namespace. */
-function startKubernetesDiscovery(
+async function startKubernetesDiscovery(
   { kubernetes, plan, log }: ServeOptions,
   picker: EndpointPicker,
   { clock, random: parent }: RealRuntime,
   rules: RequestRules,
-): KubernetesDiscovery | undefined {
+): Promise<KubernetesDiscovery | undefined> {
   if (kubernetes === undefined) return undefined;
+  // Loaded only where it is used: the client of Kubernetes takes longer than all else together.
+  const { startKubernetes } = await import('../endpoints/discovery/kubernetes/start-kubernetes.ts');
   const random = parent.fork('kubernetes');
   const parts = { endpoints: picker.pool, rules, clock, random, log };
   return startKubernetes({ ...kubernetes, nodeLabels: nodeLabels(plan), ...parts });

@@ -43,7 +43,6 @@ import { profilePages } from './admin/profiles.ts';
 import { type ConfigReload, startConfigReload } from './config-reload.ts';
 import { Drain } from './drain.ts';
 import type { LeaderElection } from './election/leader-election.ts';
-import { startElection } from './election/start-election.ts';
 import { followEndpoints, type ListedEndpoints } from './endpoint-discovery.ts';
 import { extProcOptions } from './ext-proc-options.ts';
 import { logStart } from './log-start.ts';
@@ -81,7 +80,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const deciding: { parsers: readonly ParserType[] } = { parsers: plan.parsers ?? [] };
   const parsers = (): readonly ParserType[] => deciding.parsers;
   const server = await startServer(options, { ...runtime, picker, metrics, rules, parsers, tls });
-  const election = electionOf(options, { metrics, runtime, server });
+  const election = await electionOf(options, { metrics, runtime, server });
   const reload = reloadOf(options, { picker, metrics, deciding });
   const observers = { recorder, shadows, promotion, process };
   const followers = { ...endpoints, election, reload };
@@ -240,11 +239,12 @@ function reloadOf(
   return file && startConfigReload({ file, plan, adopt, registry, log });
 }
 
-function electionOf(
+async function electionOf(
   { kubernetes, election, log }: ServeOptions,
   { metrics, runtime, server }: Pick<ServingParts, 'metrics' | 'runtime' | 'server'>,
-): LeaderElection | undefined {
+): Promise<LeaderElection | undefined> {
   if (election === undefined || kubernetes === undefined) return undefined;
+  const { startElection } = await import('./election/start-election.ts');
   return startElection({
     ...kubernetes,
     ...election,

@@ -1,5 +1,4 @@
 import { Server, ServerCredentials, type ServerOptions, setLogger } from '@grpc/grpc-js';
-import { generate } from 'selfsigned';
 import { ListenError } from '../../runtime/listen.ts';
 import { type Certificate, TlsCredentials } from './tls-credentials.ts';
 
@@ -54,6 +53,8 @@ export async function credentialsFor(
 
 /** A certificate for proxies that encrypt but do not verify, as the reference picker makes one. */
 export async function selfSignedCertificate(): Promise<Certificate> {
+  // Loaded only where it is used.
+  const { generate } = await import('selfsigned');
   const { cert, private: key } = await generate([{ name: 'commonName', value: 'pointsman' }], {
     keySize: 2048,
     algorithm: 'sha256',

@@ -8,8 +8,7 @@ import type { Log } from '../../runtime/log.ts';
 import { Access, type MetricsGuard, type Refusal } from './access.ts';
 import type { AdminServerOptions } from './admin-server.ts';
 import { BearerToken, tokenDigest } from './bearer-token.ts';
-import { kubernetesReview } from './kubernetes-review.ts';
-import { ReviewedTokens } from './reviewed-tokens.ts';
+import { type Review, ReviewedTokens } from './reviewed-tokens.ts';
 
 const ADMIN = '--admin-token-file';
 const METRICS = '--metrics-token-file';
@@ -79,10 +78,19 @@ function metricsGuard(
     const message = 'needs --pool-namespace: the API server of the pool knows the tokens';
     throw refusedFlag('--metrics-endpoint-auth', message);
   }
-  const review = kubernetesReview(kubernetes.config);
+  const review = reviewBy(kubernetes.config);
   const { guard } = new ReviewedTokens({ review, keyOf: tokenDigest, clock });
   if (byFile === undefined) return guard;
   return (token) => (byFile(token) === undefined ? undefined : guard(token));
+}
+
+/** Loads the client of Kubernetes for the first token. */
+function reviewBy(config: KubeConfig): (token: string) => Promise<Review> {
+  let loaded: Promise<(token: string) => Promise<Review>> | undefined;
+  return async (token) => {
+    loaded ??= import('./kubernetes-review.ts').then((module) => module.kubernetesReview(config));
+    return (await loaded)(token);
+  };
 }
 
 function refusedFlag(path: string, message: string): ConfigError {

@@ -1,0 +1,27 @@
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+
+/** The young generation's size in MB after much work, in a Node of its own. */
+function sizeAfterWork(flags: readonly string[]): number {
+  const source = join(import.meta.dirname, 'young-generation.ts');
+  const program = `
+    import { getHeapSpaceStatistics } from 'node:v8';
+    import { limitYoungGeneration } from ${JSON.stringify(source)};
+    limitYoungGeneration(process.execArgv);
+    let living = [];
+    for (let round = 0; round < 4000; round++) {
+      living.push(new Array(4096).fill(round));
+      if (living.length > 1000) living = [];
+    }
+    const { space_size } = getHeapSpaceStatistics().find((space) => space.space_name === 'new_space');
+    console.log(space_size / 2 ** 20);
+  `;
+  const args = [...flags, '--input-type=module', '--eval', program];
+  return Number(execFileSync(process.execPath, args, { encoding: 'utf8' }));
+}
+
+it('[G7] keeps the young generation small, unless Node was started with another size', () => {
+  expect(sizeAfterWork([])).toBe(8);
+  expect(sizeAfterWork(['--max-semi-space-size=2'])).toBe(4);
+});
