@@ -1,7 +1,7 @@
 import type { KeyedHash } from '../framework/keyed-hash.ts';
 import { BYTES_PER_TOKEN, ContentBlocks } from './content-blocks.ts';
 import { type ControlFields, checkRepeated } from './control-fields.ts';
-import type { JsonHandler } from './json-scanner.ts';
+import type { JsonHandler } from './json-text.ts';
 import { decodeJsonString, invalidRequest } from './json-text.ts';
 import type { FieldType, RequestShape } from './request-shape.ts';
 

@@ -6,21 +6,8 @@ import {
   invalidRequest,
   isDigit,
   isHexDigit,
+  type JsonHandler,
 } from './json-text.ts';
-
-export interface JsonHandler {
-  // `end` is an offset in the whole text: behind the brace, bracket, name or value.
-  beginObject(end: number): void;
-  endObject(end: number): void;
-  beginArray(): void;
-  endArray(end: number): void;
-  key(name: string, end: number): void;
-  /** A piece of a string, raw, valid during the call; `end`: before the quote, if it is the last. */
-  stringPart(text: Uint8Array, last: boolean, end: number): void;
-  integer(value: number, end: number): void;
-  /** `true`, `false`, `null`, or a number that is not a plain integer. */
-  scalar(text: string, end: number): void;
-}
 
 /** Deeper than any chat; bounds the memory that a hostile body can take. */
 const DEPTH_MAX = 128;

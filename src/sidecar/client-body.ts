@@ -1,5 +1,6 @@
 import { RoutingError } from '../framework/error.ts';
-import { type JsonHandler, JsonScanner } from '../openai/json-scanner.ts';
+import { JsonScanner } from '../openai/json-scanner.ts';
+import type { JsonHandler } from '../openai/json-text.ts';
 import { Refusal } from './refusal.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
