@@ -3,13 +3,14 @@ import { REFERENCE_TYPES } from './reference-table.ts';
 
 /** What a plan does with a request, in order, as sentences. */
 export function planInWords(plan: PickerPlan): readonly string[] {
-  const { discovery, scheduler, handler, profiles, plugins } = plan;
+  const { discovery, scheduler, handler, profiles, plugins, parsers = [] } = plan;
   const sources = plugins.filter(informs).map(({ name }) => name);
   return [
     discovery === undefined
       ? 'The endpoints are those of the pool in Kubernetes, or those that serve is started with.'
       : `The endpoints are those of the file ${discovery.path}${discovery.watchFile ? ', read again at each change' : ''}.`,
     ...(sources.length > 0 ? [`What is known of them comes from ${list(sources)}.`] : []),
+    ...(parsers.length > 0 ? [`Bodies are read by ${list(parsers)}.`] : []),
     ...waitingInWords(plan),
     ...(scheduler === undefined
       ? []
