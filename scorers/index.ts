@@ -17,10 +17,11 @@ import { latency } from './latency.ts';
 import { loadAware } from './load-aware.ts';
 import { loraAffinity } from './lora-affinity.ts';
 import { mmEmbeddingsCache } from './mm-embeddings-cache.ts';
+import { multiclusterKvCache, multiclusterQueue } from './multicluster.ts';
 import { noHitLru } from './no-hit-lru.ts';
 import { precisePrefixCache } from './precise-prefix-cache.ts';
 import { predictedCost } from './predicted-cost.ts';
-import { prefixCache } from './prefix-cache.ts';
+import { multiclusterPrefixCache, prefixCache } from './prefix-cache.ts';
 import { queueDepth } from './queue-depth.ts';
 import { roundRobin } from './round-robin.ts';
 import { runningRequests } from './running-requests.ts';
@@ -40,6 +41,9 @@ export const scorers: readonly ScorerDefinition[] = [
   loadAware,
   loraAffinity,
   mmEmbeddingsCache,
+  multiclusterKvCache,
+  multiclusterPrefixCache,
+  multiclusterQueue,
   noHitLru,
   precisePrefixCache,
   predictedCost,

@@ -8,24 +8,33 @@ import { producerName } from '../src/plugins/parameters/producer-name.ts';
  * (1−a)·matched/total blocks, a being `matchLengthWeight`. A prompt shorter than one block scores 0
  * everywhere.
  */
-export const prefixCache: ScorerDefinition = defineScorer({
-  type: 'prefix-cache-scorer',
-  config: z.strictObject({
-    prefixMatchInfoProducerName: producerName(DEFAULT_PREFIX_PRODUCER),
-    matchLengthWeight: z.number().min(0).max(1).default(0),
-    matchLengthScaleTokens: z.number().positive().default(8192),
-  }),
-  needs: ({ prefixMatchInfoProducerName }) => [prefixMatchKey(prefixMatchInfoProducerName)],
-  create: ({ prefixMatchInfoProducerName, matchLengthWeight, matchLengthScaleTokens }) => ({
-    score(endpoints, context) {
-      const match = context.get(prefixMatchKey(prefixMatchInfoProducerName));
-      if (match.totalBlocks === 0) return endpoints.map(() => 0);
-      return endpoints.map((endpoint) => {
-        const blocks = match.matchedBlocks(endpoint);
-        const length = Math.min(1, (blocks * match.blockTokens) / matchLengthScaleTokens);
-        const share = blocks / match.totalBlocks;
-        return matchLengthWeight * length ** 2 + (1 - matchLengthWeight) * share;
-      });
-    },
-  }),
-});
+export const prefixCache: ScorerDefinition = prefixScorer('prefix-cache-scorer');
+
+/** The same for endpoints that are clusters. */
+export const multiclusterPrefixCache: ScorerDefinition = prefixScorer(
+  'multicluster-prefix-cache-scorer',
+);
+
+function prefixScorer(type: string): ScorerDefinition {
+  return defineScorer({
+    type,
+    config: z.strictObject({
+      prefixMatchInfoProducerName: producerName(DEFAULT_PREFIX_PRODUCER),
+      matchLengthWeight: z.number().min(0).max(1).default(0),
+      matchLengthScaleTokens: z.number().positive().default(8192),
+    }),
+    needs: ({ prefixMatchInfoProducerName }) => [prefixMatchKey(prefixMatchInfoProducerName)],
+    create: ({ prefixMatchInfoProducerName, matchLengthWeight, matchLengthScaleTokens }) => ({
+      score(endpoints, context) {
+        const match = context.get(prefixMatchKey(prefixMatchInfoProducerName));
+        if (match.totalBlocks === 0) return endpoints.map(() => 0);
+        return endpoints.map((endpoint) => {
+          const blocks = match.matchedBlocks(endpoint);
+          const length = Math.min(1, (blocks * match.blockTokens) / matchLengthScaleTokens);
+          const share = blocks / match.totalBlocks;
+          return matchLengthWeight * length ** 2 + (1 - matchLengthWeight) * share;
+        });
+      },
+    }),
+  });
+}

@@ -23,7 +23,10 @@ import {
 import { prefixCacheAffinityFilter } from '../plugins/filters/prefix-cache-affinity.ts';
 import { decodeFilter, encodeFilter, prefillFilter } from '../plugins/filters/role.ts';
 import { roleMinimumFilter } from '../plugins/filters/role-minimum.ts';
-import { sessionAffinityFilter } from '../plugins/filters/session-affinity.ts';
+import {
+  multiclusterSessionAffinity,
+  sessionAffinityFilter,
+} from '../plugins/filters/session-affinity.ts';
 import { sloHeadroomTierFilter } from '../plugins/filters/slo-headroom-tier.ts';
 import { topologyAffinityFilter } from '../plugins/filters/topology-affinity.ts';
 import { utilizationFilter } from '../plugins/filters/utilization.ts';
@@ -59,6 +62,7 @@ export function catalogueOf(
       endpointAttributeFilter,
       headerBasedTestingFilter,
       sessionAffinityFilter,
+      multiclusterSessionAffinity,
       sloHeadroomTierFilter,
       topologyAffinityFilter,
       utilizationDetector,

@@ -1,3 +1,7 @@
+import {
+  clusterMetricsExtractor,
+  clusterMetricsSource,
+} from '../endpoints/clusters/cluster-metrics.ts';
 import { dcgmExtractor, dcgmSource } from '../endpoints/gpu/dcgm-source.ts';
 import { precisePrefixProducer } from '../endpoints/kv-events/precise-prefix-producer.ts';
 import { mediaCacheProducer } from '../endpoints/media/media-cache-producer.ts';
@@ -10,7 +14,10 @@ import type { DataSourceDefinition } from '../framework/plugin.ts';
 import { latencySloAdmitter } from '../plugins/admitters/latency-slo.ts';
 import { probabilisticAdmitter } from '../plugins/admitters/probabilistic.ts';
 import { agentIdentity } from '../plugins/producers/agent-identity.ts';
-import { approxPrefixProducer } from '../plugins/producers/approx-prefix-producer.ts';
+import {
+  approxPrefixProducer,
+  multiclusterPrefixProducer,
+} from '../plugins/producers/approx-prefix-producer.ts';
 import { assignmentInformer } from '../plugins/producers/assignment-informer.ts';
 import { burstPrefixProducer } from '../plugins/producers/burst/burst-prefix-producer.ts';
 import { modelsResponder } from '../plugins/producers/models-responder.ts';
@@ -45,4 +52,7 @@ export const dataSources: readonly DataSourceDefinition[] = [
   dcgmExtractor,
   mediaCacheProducer,
   burstPrefixProducer,
+  multiclusterPrefixProducer,
+  clusterMetricsSource,
+  clusterMetricsExtractor,
 ];

@@ -339,11 +339,6 @@ dataLayer: {sorces: []}
       'plugins[0].name: max-score-picker is the name of a built-in plugin; give this queue-scorer another name',
     ],
     [
-      'a plugin type that is not supported yet',
-      'plugins:\n- type: multicluster-queue-scorer\n',
-      'plugins[0].type: multicluster-queue-scorer is a plugin type of the reference picker that is not supported yet',
-    ],
-    [
       'a feature gate that is neither on nor off',
       'featureGates: [flowControl=maybe]\n',
       'featureGates[0]: flowControl=maybe is not a valid gate; write flowControl, flowControl=true or flowControl=false',

@@ -7,6 +7,7 @@ import type { PluginTable } from './plugin-table.ts';
 
 /** Started for every pool, unless `injectDefaults` is false. */
 const DEFAULT_SOURCES = ['metrics-data-source', 'core-metrics-extractor'];
+const CLUSTER_SOURCE = 'multicluster-metrics-data-source';
 /** Facts that the picker itself provides, without a data source. */
 const CORE_FACTS: ReadonlySet<string> = new Set([
   IN_FLIGHT.name,
@@ -31,7 +32,9 @@ export function planSources(
   });
   if (injectDefaults) {
     const present = new Set([...table.plugins()].map(({ definition }) => definition.type));
-    for (const type of DEFAULT_SOURCES) if (!present.has(type)) table.inject(type);
+    // Clusters have no metrics page of an engine.
+    const defaults = present.has(CLUSTER_SOURCE) ? [] : DEFAULT_SOURCES;
+    for (const type of defaults) if (!present.has(type)) table.inject(type);
   }
   // Injected producers have needs, too, and come up later in the same iteration.
   for (const plugin of table.plugins()) {

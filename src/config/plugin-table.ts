@@ -7,10 +7,11 @@ import type { ConfigNote } from '../picker/plan/config-note.ts';
 import type { FileDiscoveryPlan, KnownPlugin, PlannedPlugin } from '../picker/plan/picker-plan.ts';
 import { sameParameters } from '../picker/plan/same-parameters.ts';
 import { readParameters } from './read-parameters.ts';
-import { UNSUPPORTED_TYPES } from './reference-types.ts';
 import type { PluginEntry } from './schema.ts';
 
 export const FILE_DISCOVERY = 'file-discovery';
+/** The same for endpoints that are clusters: host names are taken by both. */
+const CLUSTER_DISCOVERY = 'multicluster-file-discovery';
 
 const fileDiscoverySchema: z.ZodType<FileDiscoveryPlan> = z.strictObject({
   path: z.string().min(1),
@@ -163,16 +164,14 @@ export class PluginTable {
 
   #add(name: string, entry: PluginEntry, path: string): void {
     const { type } = entry;
-    if (type === FILE_DISCOVERY) {
+    if (type === FILE_DISCOVERY || type === CLUSTER_DISCOVERY) {
       const plan = this.#read(fileDiscoverySchema, entry, path)?.parsed;
       if (plan !== undefined) this.#discoveries.set(name, plan);
       return;
     }
     const known = this.#types.get(type);
     if (known === undefined) {
-      const message = UNSUPPORTED_TYPES.has(type)
-        ? `${type} is a plugin type of the reference picker that is not supported yet`
-        : `${type} is not a known plugin type${nearest(type, this.#types.keys())}`;
+      const message = `${type} is not a known plugin type${nearest(type, this.#types.keys())}`;
       this.#issues.push({ path: `${path}.type`, message });
       return;
     }

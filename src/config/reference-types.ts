@@ -86,15 +86,3 @@ export function coreInsteadOf(type: string): string | undefined {
 export function isWithoutEffect(type: string): boolean {
   return policySources.some((policy) => policy.type === type);
 }
-
-/** Types that are refused. They are listed so that the error is not a guess at a misspelt name. */
-export const UNSUPPORTED_TYPES: ReadonlySet<string> = new Set([
-  'multicluster-approx-prefix-cache-producer',
-  'multicluster-file-discovery',
-  'multicluster-kv-cache-utilization-scorer',
-  'multicluster-metrics-data-source',
-  'multicluster-metrics-extractor',
-  'multicluster-prefix-cache-scorer',
-  'multicluster-queue-scorer',
-  'multicluster-session-affinity-filter',
-]);

@@ -70,6 +70,10 @@ export const GPU_UTILIZATION: AttributeKey<number | undefined> = attributeKey<nu
   undefined,
 );
 
+/** Names of custom metrics of endpoints that are clusters: what the cluster's picker reports. */
+export const CLUSTER_QUEUE_SIZE = 'llm-d.ai/multicluster-queue-size';
+export const CLUSTER_KV_CACHE_USAGE = 'llm-d.ai/multicluster-kv-cache-utilization';
+
 /** How much of this request's prompt each endpoint is expected to hold. */
 export interface PrefixMatch {
   readonly totalBlocks: number;

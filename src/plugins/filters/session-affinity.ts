@@ -7,19 +7,28 @@ import {
 } from '../parameters/session-affinity.ts';
 
 /** Keeps only the endpoint that a session is bound to, while it is a candidate. */
-export const sessionAffinityFilter: FilterDefinition = defineFilter({
-  type: 'session-affinity-filter',
-  config: sessionAffinityConfig,
-  needs: sessionNeeds,
-  headers: sessionHeaders,
-  create(config, runtime) {
-    const binding = sessionBindingOf(config, runtime);
-    return {
-      ...binding,
-      filter(endpoints, context) {
-        const home = endpoints.filter((endpoint) => binding.isHome(endpoint, context));
-        return home.length > 0 ? home : endpoints;
-      },
-    };
-  },
-});
+export const sessionAffinityFilter: FilterDefinition = affinityFilter('session-affinity-filter');
+
+/** The same for endpoints that are clusters. */
+export const multiclusterSessionAffinity: FilterDefinition = affinityFilter(
+  'multicluster-session-affinity-filter',
+);
+
+function affinityFilter(type: string): FilterDefinition {
+  return defineFilter({
+    type,
+    config: sessionAffinityConfig,
+    needs: sessionNeeds,
+    headers: sessionHeaders,
+    create(config, runtime) {
+      const binding = sessionBindingOf(config, runtime);
+      return {
+        ...binding,
+        filter(endpoints, context) {
+          const home = endpoints.filter((endpoint) => binding.isHome(endpoint, context));
+          return home.length > 0 ? home : endpoints;
+        },
+      };
+    },
+  });
+}

@@ -66,12 +66,23 @@ export const DEFAULT_APPROX_CONFIG: ApproxPrefixConfig = config.parse({});
  * seen. Each endpoint has an LRU index of the capacity that its engine reports, so that the index
  * forgets as the engine does.
  */
-export const approxPrefixProducer: DataSourceDefinition = defineDataSource<ApproxPrefixConfig>({
-  type: 'approx-prefix-cache-producer',
-  config,
-  provides: (_config, name) => [prefixMatchKey(name)],
-  start: (parsed, { name }) => new ApproxPrefixIndex(parsed, name),
-});
+export const approxPrefixProducer: DataSourceDefinition = approxProducer(
+  'approx-prefix-cache-producer',
+);
+
+/** The same for endpoints that are clusters. */
+export const multiclusterPrefixProducer: DataSourceDefinition = approxProducer(
+  'multicluster-approx-prefix-cache-producer',
+);
+
+function approxProducer(type: string): DataSourceDefinition {
+  return defineDataSource<ApproxPrefixConfig>({
+    type,
+    config,
+    provides: (_config, name) => [prefixMatchKey(name)],
+    start: (parsed, { name }) => new ApproxPrefixIndex(parsed, name),
+  });
+}
 
 export class ApproxPrefixIndex implements DataSource {
   readonly facts: NonNullable<DataSource['facts']>;

@@ -1,0 +1,62 @@
+import { describe, expect, test } from 'vitest';
+import { FakeServers } from '../../../test/support/fake-servers.ts';
+import type { EndpointId } from '../../framework/endpoint.ts';
+import { CUSTOM_METRICS } from '../../framework/keys.ts';
+import { EndpointPool } from '../../picker/endpoint-pool.ts';
+import { seededRandom } from '../../runtime/seeded-random.ts';
+import { SimulatedClock } from '../../runtime/simulated-clock.ts';
+import { clusterMetricsExtractor, clusterMetricsSource } from './cluster-metrics.ts';
+
+const SEED = 9;
+const ID = 'n/east' as EndpointId;
+
+async function read(
+  page: string,
+  {
+    source = {},
+    extractor = {},
+    labels = {},
+    at = 'east.example:443',
+  }: { source?: object; extractor?: object; labels?: Record<string, string>; at?: string } = {},
+) {
+  const clock = new SimulatedClock();
+  const network = new FakeServers(clock);
+  const pool = new EndpointPool();
+  const host = { name: 'm', pool, runtime: { clock, random: seededRandom(SEED), network } };
+  const started = clusterMetricsSource.start(clusterMetricsSource.config.parse(source), host);
+  clusterMetricsExtractor.start(clusterMetricsExtractor.config.parse(extractor), host);
+  pool.observeEndpoints(started);
+  network.servers.set(at, { delayMs: 1, dead: false, status: 200, page });
+  pool.upsert({
+    id: ID,
+    address: 'east.example:443',
+    labels: new Map(Object.entries(labels)),
+  });
+  await clock.run(100);
+  return Object.fromEntries(pool.get(ID)?.attribute(CUSTOM_METRICS) ?? []);
+}
+
+const PAGE = `llm_d_epp_average_kv_cache_utilization{name="pool"} 0.4
+llm_d_epp_average_queue_size{name="pool"} 7
+mine_kv 0.1
+`;
+const KV = 'llm-d.ai/multicluster-kv-cache-utilization';
+const QUEUE = 'llm-d.ai/multicluster-queue-size';
+
+describe('multicluster-metrics-data-source', () => {
+  test('[D73] reads the averages of a cluster’s picker by HTTPS', async () => {
+    const servers = { at: 'east.example' };
+    expect(await read(PAGE, servers)).toEqual({ [KV]: 0.4, [QUEUE]: 7 });
+  });
+
+  test('[D73] asks where the labels say', async () => {
+    const labels = { metricsAddress: '10.1.2.3', metricsPort: '9090' };
+    expect(await read(PAGE, { labels, at: '10.1.2.3:9090' })).toEqual({ [KV]: 0.4, [QUEUE]: 7 });
+  });
+
+  test('[D73] reads other metrics that the extractor names, and one where the other is missing', async () => {
+    const extractor = { kvCacheUtilizationMetric: 'mine_kv', queueSizeMetric: 'mine_queue' };
+    expect(await read(PAGE, { extractor, at: 'east.example' })).toEqual({ [KV]: 0.1 });
+    expect(await read('nothing 1\n', { at: 'east.example' })).toEqual({});
+  });
+});

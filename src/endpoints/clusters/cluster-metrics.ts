@@ -1,0 +1,115 @@
+import { z } from 'zod';
+import type { Endpoint } from '../../framework/endpoint.ts';
+import {
+  CLUSTER_KV_CACHE_USAGE,
+  CLUSTER_QUEUE_SIZE,
+  CUSTOM_METRICS,
+} from '../../framework/keys.ts';
+import {
+  type DataSourceDefinition,
+  type DataSourceHost,
+  defineDataSource,
+  type EndpointWriter,
+} from '../../framework/plugin.ts';
+import { CLIENT_PAIR, hasClientPair, httpTlsFields } from '../../plugins/parameters/http-tls.ts';
+import { PagePoller, type PollConfig } from '../scraping/page-poller.ts';
+import { pollInterval } from '../scraping/poll-interval.ts';
+import { SeriesFinder } from '../scraping/prometheus-scan.ts';
+
+const TYPE = 'multicluster-metrics-data-source';
+/** A picker brings its averages up to date every few seconds. */
+const INTERVAL_MS = 1000;
+const TIMEOUT_MS = 1000;
+const PAGE_BYTES_MAX = 8 * 1024 * 1024;
+
+interface ClusterMetricsConfig extends PollConfig {
+  readonly path: string;
+  readonly port?: number | undefined;
+}
+
+/** The metrics of a cluster's picker that say how loaded its pool is. */
+interface ClusterMetricNames {
+  readonly kvCacheUtilizationMetric: string;
+  readonly queueSizeMetric: string;
+}
+
+const config = z
+  .strictObject({
+    scheme: z.enum(['http', 'https']).default('https'),
+    path: z.string().startsWith('/').default('/metrics'),
+    port: z.int().min(1).max(65_535).optional(),
+    interval: pollInterval.default(INTERVAL_MS),
+    ...httpTlsFields,
+  })
+  .refine(hasClientPair, CLIENT_PAIR);
+
+const metricName = (byDefault: string): z.ZodType<string, string | undefined> =>
+  z
+    .string()
+    .regex(/^[A-Za-z_:][A-Za-z0-9_:]*$|^$/, 'must be the name of a metric, without labels')
+    .optional()
+    .transform((name) => name || byDefault);
+
+const names = z.strictObject({
+  kvCacheUtilizationMetric: metricName('llm_d_epp_average_kv_cache_utilization'),
+  queueSizeMetric: metricName('llm_d_epp_average_queue_size'),
+});
+
+// By pool, as the pool's metrics source may start before or after the extractor.
+const configured = new WeakMap<EndpointWriter, ClusterMetricNames>();
+
+/** Reads how loaded the pools of other clusters are, from the metrics pages of their pickers. */
+export const clusterMetricsSource: DataSourceDefinition = defineDataSource<ClusterMetricsConfig>({
+  type: TYPE,
+  config,
+  start: (parsed, host) =>
+    new PagePoller({
+      config: parsed,
+      host,
+      sourceType: TYPE,
+      timeoutMs: TIMEOUT_MS,
+      bodyBytesMax: PAGE_BYTES_MAX,
+      urlOf: (endpoint) => urlOf(parsed, endpoint),
+      take: (page, endpoint) => take(Buffer.from(page), endpoint, host),
+    }),
+});
+
+/** Says which metrics of the pages count. */
+export const clusterMetricsExtractor: DataSourceDefinition = defineDataSource({
+  type: 'multicluster-metrics-extractor',
+  config: names,
+  start(parsed, { pool }) {
+    configured.set(pool, parsed);
+    return { stop: () => void configured.delete(pool) };
+  },
+});
+
+/** Where the cluster's picker has its page: its labels, or else its own address. */
+function urlOf({ scheme, path, port }: ClusterMetricsConfig, { address, labels }: Endpoint): URL {
+  const url = new URL(`${scheme}://${address}${path}`);
+  const host = labels.get('metricsAddress') ?? '';
+  if (host !== '') url.hostname = host.includes(':') ? `[${host}]` : host;
+  url.port = labels.get('metricsPort') ?? String(port ?? url.port);
+  return url;
+}
+
+function take(page: Buffer, { id }: Endpoint, { pool, runtime }: DataSourceHost): void {
+  const { kvCacheUtilizationMetric, queueSizeMetric } = configured.get(pool) ?? names.parse({});
+  const kvCacheUsage = valueIn(page, kvCacheUtilizationMetric);
+  const waitingQueueSize = valueIn(page, queueSizeMetric);
+  const values: [string, number][] = [];
+  if (kvCacheUsage !== undefined) values.push([CLUSTER_KV_CACHE_USAGE, kvCacheUsage]);
+  if (waitingQueueSize !== undefined) values.push([CLUSTER_QUEUE_SIZE, waitingQueueSize]);
+  if (values.length === 0) {
+    throw new Error(`has neither ${kvCacheUtilizationMetric} nor ${queueSizeMetric}`);
+  }
+  pool.set(id, CUSTOM_METRICS, new Map(values));
+  const load = { kvCacheUsage: kvCacheUsage ?? 0, waitingQueueSize: waitingQueueSize ?? 0 };
+  pool.observe(id, { ...load, runningRequests: 0, sampledAt: runtime.clock.now() });
+}
+
+/** Undefined where the page has no such number, or one that cannot be. */
+function valueIn(page: Buffer, name: string): number | undefined {
+  const value = new SeriesFinder({ name, labels: new Map() }).first(page)?.value;
+  return value !== undefined && value >= 0 && Number.isFinite(value) ? value : undefined;
+}
