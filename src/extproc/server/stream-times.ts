@@ -10,7 +10,11 @@ export interface StreamTimes {
   closed(seconds: number, reason: CloseReason): void;
 }
 
-/** Takes the times of one stream: a few readings of the clock, one pair for each piece. */
+/** So many pieces of a response are all timed; of later ones every so many stand for the rest. */
+const ALL_TIMED = 8;
+const STANDS_FOR = 16;
+
+/** Takes the times of one stream. A long response costs a reading of the clock for some pieces. */
 export class StreamWatch {
   readonly #times: StreamTimes;
   readonly #clock: Pick<Clock, 'now'>;
@@ -18,6 +22,9 @@ export class StreamWatch {
   #answered = false;
   /** Undefined until the response begins. */
   #responseMs: Millis | undefined;
+  #pieces = 0;
+  /** The pieces for which the present one stands; 0 for one that is not timed. */
+  #weight = 0;
   #pieceAt: Millis = 0;
 
   constructor(times: StreamTimes, clock: Pick<Clock, 'now'>, openedAt: Millis) {
@@ -35,15 +42,20 @@ export class StreamWatch {
 
   responseBegins(): void {
     this.#responseMs = 0;
+    this.#weight = 1;
     this.#pieceAt = this.#clock.now();
   }
 
   pieceBegins(): void {
-    if (this.#responseMs !== undefined) this.#pieceAt = this.#clock.now();
+    if (this.#responseMs === undefined) return;
+    const piece = this.#pieces++;
+    this.#weight = piece < ALL_TIMED ? 1 : piece % STANDS_FOR === 0 ? STANDS_FOR : 0;
+    if (this.#weight > 0) this.#pieceAt = this.#clock.now();
   }
 
   pieceEnds(): void {
-    if (this.#responseMs !== undefined) this.#responseMs += this.#clock.now() - this.#pieceAt;
+    if (this.#responseMs === undefined || this.#weight === 0) return;
+    this.#responseMs += this.#weight * (this.#clock.now() - this.#pieceAt);
   }
 
   closed(reason: CloseReason): void {
