@@ -15,6 +15,7 @@ import type { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import type { RealRuntime } from '../runtime/real-runtime.ts';
 import type { ServeOptions } from './serve-options.ts';
+import type { ServingState } from './serving-state.ts';
 
 /** The picker serves without the addresses of names that take longer. */
 const NAMES_WAIT_MS = 2000;
@@ -22,12 +23,12 @@ const NAMES_WAIT_MS = 2000;
 /** Adds the endpoints and follows their source, which is one of two. Rejects with a ConfigError. */
 export async function followEndpoints(
   options: ServeOptions,
-  { picker, runtime, rules, metrics }: FollowParts,
+  { picker, runtime, rules, metrics, serving }: FollowParts,
 ): Promise<{
   readonly kubernetes: KubernetesDiscovery | undefined;
   readonly discovery: ListedEndpoints | undefined;
 }> {
-  const kubernetes = await startKubernetesDiscovery(options, picker, runtime, rules);
+  const kubernetes = await startKubernetesDiscovery(options, { picker, runtime, rules, serving });
   const discovery =
     kubernetes === undefined ? await startDiscovery(options, picker, runtime, rules) : undefined;
   registerHostNames(metrics.registry, () => discovery?.names.names() ?? []);
@@ -39,20 +40,20 @@ interface FollowParts {
   readonly runtime: RealRuntime;
   readonly rules: RequestRules;
   readonly metrics: { readonly registry: Registry };
+  readonly serving: Pick<ServingState, 'speak'>;
 }
 
 /** Follows an InferencePool; undefined without --pool-namespace. */
 async function startKubernetesDiscovery(
   { kubernetes, plan, log }: ServeOptions,
-  picker: EndpointPicker,
-  { clock, random: parent }: RealRuntime,
-  rules: RequestRules,
+  { picker, runtime, rules, serving }: Omit<FollowParts, 'metrics'>,
 ): Promise<KubernetesDiscovery | undefined> {
   if (kubernetes === undefined) return undefined;
   // Loaded only where it is used: the client of Kubernetes takes longer than all else together.
   const { startKubernetes } = await import('../endpoints/discovery/kubernetes/start-kubernetes.ts');
-  const random = parent.fork('kubernetes');
-  const parts = { endpoints: picker.pool, rules, clock, random, log };
+  const random = runtime.random.fork('kubernetes');
+  const onAppProtocol = (appProtocol?: string): void => serving.speak(appProtocol);
+  const parts = { endpoints: picker.pool, rules, clock: runtime.clock, random, log, onAppProtocol };
   return startKubernetes({ ...kubernetes, nodeLabels: nodeLabels(plan), ...parts });
 }
 

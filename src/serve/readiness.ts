@@ -27,6 +27,7 @@ export interface ReadinessParts {
   readonly kubernetes:
     | Pick<KubernetesDiscovery, 'synced' | 'ageMs' | 'troubles' | 'groups' | 'rulesSynced'>
     | undefined;
+  readonly serving?: { readonly trouble: string | undefined } | undefined;
   readonly process?: Pick<ProcessWatch, 'trouble'> | undefined;
   readonly election: Pick<LeaderElection, 'leading' | 'holder' | 'trouble'> | undefined;
 }
@@ -74,7 +75,7 @@ interface Numbers {
 }
 
 function whyNotReady(
-  { election, readyMinFresh }: ReadinessParts,
+  { election, readyMinFresh, serving }: ReadinessParts,
   { endpoints, fresh }: Numbers,
 ): readonly string[] {
   return [
@@ -83,6 +84,7 @@ function whyNotReady(
       ? [`${fresh} endpoints have a fresh sample; --ready-min-fresh is ${readyMinFresh}`]
       : []),
     ...((election?.leading ?? true) ? [] : ['another picker leads']),
+    ...(serving?.trouble === undefined ? [] : [serving.trouble]),
   ];
 }
 

@@ -50,6 +50,7 @@ import { PromotionControl, promotionActions } from './promotion-control.ts';
 import { readiness } from './readiness.ts';
 import type { ServeOptions, Serving } from './serve-options.ts';
 import { servingPlan } from './serving-plan.ts';
+import { ServingState } from './serving-state.ts';
 import { startPicker } from './start-picker.ts';
 import { metricsTls } from './tls/metrics-tls.ts';
 import { startTls } from './tls/start-tls.ts';
@@ -76,24 +77,24 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   registerSchedulers(metrics.registry, { picker, shadows, promotion });
   const states = logScheduler(() => picker.replacement(), { clock: runtime.clock, log });
   registerPool(options, { picker, metrics, runtime });
-  const endpoints = await followEndpoints(options, { picker, metrics, runtime, rules });
-  const deciding: { parsers: readonly ParserType[] } = { parsers: plan.parsers ?? [] };
-  const parsers = (): readonly ParserType[] => deciding.parsers;
+  const { deciding, parsers, serving } = servingOf(options);
+  const endpoints = await followEndpoints(options, { picker, metrics, runtime, rules, serving });
   const server = await startServer(options, { ...runtime, picker, metrics, rules, parsers, tls });
-  const election = await electionOf(options, { metrics, runtime, server });
+  const election = await electionOf(options, { metrics, runtime, serving });
   const reload = reloadOf(options, { picker, metrics, deciding });
   const observers = { recorder, shadows, promotion, process };
-  const followers = { ...endpoints, election, reload };
+  const followers = { ...endpoints, election, reload, serving };
   const drain = new Drain(options, server);
   const parts = { picker, metrics, runtime, rules, server, drain, ...observers, ...followers };
   const admin = await startAdminServer(adminOptions(options, parts));
-  if (election === undefined) server.setServing(true);
+  serving.attach(server);
   const { port, healthPort } = server;
   const ports = { extProcPort: port, healthPort, metricsPort: admin.port };
   logStart(options, { picker, tls, ports });
   return {
     ...ports,
     stop: async ({ notice } = { notice: true }) => {
+      serving.detach();
       // Another picker may already lead while requests in flight end here.
       await Promise.all([drain.run({ notice }), election?.stop()]);
       await reload?.stop();
@@ -107,6 +108,17 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
       await runtime.network.close();
     },
   };
+}
+
+/** The parsers in force, which a reload replaces, and what health says by them. */
+function servingOf({ plan, election, log }: ServeOptions): {
+  readonly deciding: { parsers: readonly ParserType[] };
+  readonly parsers: () => readonly ParserType[];
+  readonly serving: ServingState;
+} {
+  const deciding = { parsers: plan.parsers ?? [] };
+  const parsers = (): readonly ParserType[] => deciding.parsers;
+  return { deciding, parsers, serving: new ServingState(election === undefined, { parsers, log }) };
 }
 
 async function startServer(
@@ -132,6 +144,7 @@ interface ServingParts {
   readonly discovery: ListedEndpoints | undefined;
   readonly kubernetes: KubernetesDiscovery | undefined;
   readonly election: LeaderElection | undefined;
+  readonly serving: ServingState;
   readonly reload: ConfigReload | undefined;
 }
 
@@ -241,7 +254,7 @@ function reloadOf(
 
 async function electionOf(
   { kubernetes, election, log }: ServeOptions,
-  { metrics, runtime, server }: Pick<ServingParts, 'metrics' | 'runtime' | 'server'>,
+  { metrics, runtime, serving }: Pick<ServingParts, 'metrics' | 'runtime' | 'serving'>,
 ): Promise<LeaderElection | undefined> {
   if (election === undefined || kubernetes === undefined) return undefined;
   const { startElection } = await import('./election/start-election.ts');
@@ -252,6 +265,6 @@ async function electionOf(
     random: runtime.random.fork('election'),
     registry: metrics.registry,
     log,
-    onChange: (leading) => server.setServing(leading),
+    onChange: (leading) => serving.lead(leading),
   });
 }

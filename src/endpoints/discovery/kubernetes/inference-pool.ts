@@ -9,6 +9,8 @@ export interface PoolSpec {
   readonly selector: string;
   /** At least one. Several ports are data-parallel ranks. */
   readonly ports: readonly number[];
+  /** What its model servers speak, such as `http` or `kubernetes.io/h2c`. */
+  readonly appProtocol?: string | undefined;
 }
 
 /** Each port is an endpoint of each pod: a pool with thousands of ports is a mistake. */
@@ -16,7 +18,7 @@ const PORTS_MAX = 64;
 
 /** Reads a pool. `fault` is one sentence that says what to correct in it. */
 export function readPool({ spec }: InferencePool): PoolSpec | { readonly fault: string } {
-  const { selector, targetPorts } = fieldsOf(spec);
+  const { selector, targetPorts, appProtocol: speaks } = fieldsOf(spec);
   const labels = Object.entries(fieldsOf(fieldsOf(selector)['matchLabels']));
   // An empty selector would select every pod of the namespace.
   if (labels.length === 0) {
@@ -32,7 +34,8 @@ export function readPool({ spec }: InferencePool): PoolSpec | { readonly fault: 
   const ports = readPorts(targetPorts);
   if (!Array.isArray(ports)) return ports;
   const pairs = labels.map(([name, value]) => `${name}=${String(value)}`);
-  return { selector: pairs.sort().join(','), ports };
+  const appProtocol = typeof speaks === 'string' ? speaks : undefined;
+  return { selector: pairs.sort().join(','), ports, ...(appProtocol && { appProtocol }) };
 }
 
 function readPorts(targetPorts: unknown): number[] | { readonly fault: string } {

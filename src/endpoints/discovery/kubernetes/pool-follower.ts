@@ -24,6 +24,8 @@ interface PoolFollowerOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  /** Called with what the pool speaks, when that changes. */
+  readonly onAppProtocol?: ((appProtocol: string | undefined) => void) | undefined;
 }
 
 type Kind = 'pool' | 'pods' | 'workers' | 'nodes';
@@ -41,6 +43,7 @@ export class PoolFollower {
   #workers: Informer<Pod> | undefined;
   #selector: string | undefined;
   #exists = false;
+  #appProtocol: string | undefined;
   readonly #troubles: Troubles;
 
   constructor(options: PoolFollowerOptions) {
@@ -110,6 +113,9 @@ export class PoolFollower {
   #take(read: PoolSpec | undefined): void {
     if (read?.selector !== this.#selector) this.#select(read?.selector);
     this.#replicas.setPorts(read?.ports ?? []);
+    if (read?.appProtocol === this.#appProtocol) return;
+    this.#appProtocol = read?.appProtocol;
+    this.#options.onAppProtocol?.(this.#appProtocol);
   }
 
   #select(selector: string | undefined): void {

@@ -16,6 +16,8 @@ interface KubernetesOptions {
   readonly spec?: PoolSpec | undefined;
   /** Labels that endpoints take from the nodes of their pods. With none, nodes are not read. */
   readonly nodeLabels?: readonly string[] | undefined;
+  /** Called with what the pool speaks, when that changes. */
+  readonly onAppProtocol?: ((appProtocol: string | undefined) => void) | undefined;
   readonly endpoints: EndpointPool;
   /** Gets the InferenceObjectives and InferenceModelRewrites; undefined: they are not read. */
   readonly rules?: Pick<RequestRules, 'setObjectives' | 'setRewrites'> | undefined;
@@ -44,6 +46,7 @@ export function startKubernetes(options: KubernetesOptions): KubernetesDiscovery
     sources: poolSources(config, pool, { nodeLabels, spec }),
     poolName: pool,
     endpoints: held,
+    onAppProtocol: options.onAppProtocol,
     clock,
     random,
     log,

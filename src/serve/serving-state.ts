@@ -1,0 +1,67 @@
+import type { ParserType } from '../framework/parser-type.ts';
+import type { Log } from '../runtime/log.ts';
+
+/** Parsers that read only gRPC, which the pool's protocol `http` cannot carry. */
+const GRPC_ONLY: readonly ParserType[] = ['vllmgrpc-parser', 'vertexai-parser'];
+const HTTP = 'http';
+
+interface Health {
+  setServing(serving: boolean): void;
+}
+
+/**
+ * Decides what gRPC health says: SERVING while this picker leads, where pickers elect one, and
+ * while each parser that it names can read the protocol of the pool, as in the reference.
+ */
+export class ServingState {
+  readonly #parsers: () => readonly ParserType[];
+  readonly #log: Log;
+  #health: Health | undefined;
+  #leads: boolean;
+  #appProtocol: string | undefined;
+
+  constructor(
+    leads: boolean,
+    { parsers, log }: { readonly parsers: () => readonly ParserType[]; readonly log: Log },
+  ) {
+    this.#leads = leads;
+    this.#parsers = parsers;
+    this.#log = log;
+  }
+
+  /** Why it does not serve the pool; one sentence. */
+  get trouble(): string | undefined {
+    if (this.#appProtocol !== HTTP) return undefined;
+    const parser = this.#parsers().find((each) => GRPC_ONLY.includes(each));
+    if (parser === undefined) return undefined;
+    return `the pool’s appProtocol is ${HTTP}, and ${parser} reads only gRPC: make it kubernetes.io/h2c`;
+  }
+
+  /** From now on this server says it. */
+  attach(health: Health): void {
+    this.#health = health;
+    this.#say();
+  }
+
+  /** Changes nothing from now on: the server drains. */
+  detach(): void {
+    this.#health = undefined;
+  }
+
+  lead(leads: boolean): void {
+    this.#leads = leads;
+    this.#say();
+  }
+
+  /** `appProtocol` of the pool; undefined where it has none, and any parser fits. */
+  speak(appProtocol: string | undefined): void {
+    this.#appProtocol = appProtocol;
+    const { trouble: reason } = this;
+    if (reason !== undefined) this.#log.warn({ reason }, 'health says NOT_SERVING');
+    this.#say();
+  }
+
+  #say(): void {
+    this.#health?.setServing(this.#leads && this.trouble === undefined);
+  }
+}
