@@ -1,7 +1,7 @@
 import { SERVING_CATALOGUE } from '../src/catalogue/built-in-catalogue.ts';
 import { REFERENCE_FLAGS } from '../src/commands/reference-flags.ts';
 import { REFERENCE_TYPES, type ReferenceRole } from '../src/config/reference-table.ts';
-import { coreInsteadOf, isWithoutEffect } from '../src/config/reference-types.ts';
+import { coreInsteadOf } from '../src/config/reference-types.ts';
 import { NOTE_REASONS } from '../src/picker/plan/config-note.ts';
 import { REFERENCE_HEADERS, REFERENCE_METRICS } from './reference-names.ts';
 import { readText, sourceFiles } from './source-tree.ts';
@@ -109,7 +109,6 @@ function typeState(type: string, role: ReferenceRole): string {
   if (!all.some((definition) => definition.type === type)) return 'refused: not built';
   const instead = coreInsteadOf(type);
   if (instead !== undefined) return `by the picker itself: ${instead}`;
-  if (isWithoutEffect(type)) return 'loads, without effect';
   return role === 'parser' ? 'works, where `requestHandler` names it' : 'works';
 }
 

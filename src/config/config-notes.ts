@@ -5,7 +5,7 @@ import type { PlannedProfile } from '../picker/plan/picker-plan.ts';
 import { replicaReferences } from './data-layer-schema.ts';
 import { FEATURE_GATES, gateSwitch, isGateOn } from './feature-gates.ts';
 import { idleParameters } from './idle-parameters.ts';
-import { coreInsteadOf, isWithoutEffect } from './reference-types.ts';
+import { coreInsteadOf } from './reference-types.ts';
 import { API_VERSION, type EndpointPickerConfig, LEGACY_API_VERSION } from './schema.ts';
 import { unusedPlugins } from './unused-plugins.ts';
 
@@ -89,7 +89,7 @@ function gateNotes(gates: readonly string[], issues: ConfigIssue[]): readonly Co
       issues.push({ path, message });
       return [];
     }
-    if (byDefault === wanted) return [];
+    if (byDefault === wanted || name === 'flowControl') return [];
     return [{ path, reason: 'not-built', text: `feature gate ${gate} has no effect yet` }];
   });
 }
@@ -110,10 +110,6 @@ function pluginNotes({ plugins }: EndpointPickerConfig): readonly ConfigNote[] {
       notes.push({ path: given, reason: 'core', text });
     }
     notes.push(...unverified(parameters, given), ...idleParameters(type, parameters, given));
-    if (isWithoutEffect(type)) {
-      const text = `${path}: ${type} is accepted, but flow control has no effect yet`;
-      notes.push({ path, reason: 'not-built', text });
-    }
     return notes;
   });
 }

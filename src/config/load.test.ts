@@ -381,7 +381,6 @@ saturationDetector: {pluginRef: utilization-detector}
     );
     expect(plan.warnings).toEqual([
       'apiVersion inference.networking.x-k8s.io/v1alpha1 is deprecated; write llm-d.ai/v1alpha1',
-      'feature gate flowControl has no effect yet',
       'plugins[0]: by-label is deprecated; write label-selector-filter',
       'schedulingProfiles[0].plugins[0].weight has no effect: by-label is a filter, and only scorers have weights',
     ]);

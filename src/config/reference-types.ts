@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { policySources } from '../flow/control/policy-types.ts';
 import { PARSER_TYPES } from '../framework/parser-type.ts';
 import { type DataSourceDefinition, defineDataSource } from '../framework/plugin.ts';
 
@@ -81,8 +80,4 @@ export const acceptedSources: readonly DataSourceDefinition[] = ACCEPTED.map(
 /** How the picker itself does the work of an accepted type; undefined for any other type. */
 export function coreInsteadOf(type: string): string | undefined {
   return ACCEPTED.find((accepted) => accepted.type === type)?.instead;
-}
-
-export function isWithoutEffect(type: string): boolean {
-  return policySources.some((policy) => policy.type === type);
 }

@@ -1,4 +1,5 @@
 import type { Endpoint } from './endpoint.ts';
+import type { RoutingError } from './error.ts';
 import type { Outcome, Usage } from './observer.ts';
 import type { ReportedValue } from './plugin.ts';
 import type { InferenceRequest, PromptBlocks } from './request.ts';
@@ -50,6 +51,12 @@ export interface RoutedRequest {
   done(outcome: Outcome, usage?: Usage, responseBytes?: number): void;
 }
 
+/** What `prepare` may need of the stream of a request. */
+export interface PrepareOptions extends Pick<RouteOptions, 'subset'> {
+  /** Ends the request with an answer to the client, also after its pick, unless it is over. */
+  readonly refuse?: ((error: RoutingError) => void) | undefined;
+}
+
 /** The decision core as the protocol layers use it. */
 export interface Router {
   /**
@@ -63,9 +70,11 @@ export interface Router {
         request: InferenceRequest,
         body: readonly Uint8Array[],
         ready: () => void,
-        options?: Pick<RouteOptions, 'subset'>,
+        options?: PrepareOptions,
       ) => boolean)
     | undefined;
+  /** The client of a request that `prepare` keeps waiting is gone: `ready` need not be called. */
+  abandon?(request: InferenceRequest): void;
   /** Picks and reserves in one synchronous step. Throws RoutingError. */
   route(request: InferenceRequest, options?: RouteOptions): RoutedRequest;
 }

@@ -6,6 +6,7 @@ import type { SessionOptions } from '../extproc/session/session.ts';
 import type { RoutingErrorCode } from '../framework/error.ts';
 import type { HashSecret } from '../framework/keyed-hash.ts';
 import type { ParserType } from '../framework/parser-type.ts';
+import type { Router } from '../framework/routing.ts';
 import type { Clock } from '../framework/runtime.ts';
 import type { PickerMetrics } from '../journal/metrics/metrics.ts';
 import { streamTimes } from '../journal/metrics/stream-metrics.ts';
@@ -20,25 +21,27 @@ import type { ServeTls } from './tls/start-tls.ts';
 /** Refusals because of what all requests together take. */
 const LIMITS: ReadonlySet<RoutingErrorCode> = new Set(['memory-full', 'too-many-streams']);
 
+export interface ExtProcParts {
+  readonly picker: EndpointPicker;
+  /** The picker behind flow control. */
+  readonly router: Router;
+  readonly metrics: PickerMetrics;
+  readonly rules: RequestRules;
+  readonly secret: HashSecret;
+  readonly parsers: () => readonly ParserType[];
+  readonly tls: ServeTls;
+  readonly clock: Clock;
+}
+
 /** Options of the ext_proc server. */
-export function extProcOptions(
-  options: ServeOptions,
-  parts: {
-    readonly picker: EndpointPicker;
-    readonly metrics: PickerMetrics;
-    readonly rules: RequestRules;
-    readonly secret: HashSecret;
-    readonly parsers: () => readonly ParserType[];
-    readonly tls: ServeTls;
-    readonly clock: Clock;
-  },
-): ExtProcServerOptions {
+export function extProcOptions(options: ServeOptions, parts: ExtProcParts): ExtProcServerOptions {
   const { log, bodyBytesMax, observe = false } = options;
   const { registry } = parts.metrics;
   const reading = { router: parts.picker, ...requestReaders(options, { ...parts, registry }) };
   const warn = limitedWarnings(log, parts.clock);
   const session: ExtProcServerOptions['session'] = {
     ...reading,
+    router: parts.router,
     respond: localAnswers(parts.picker),
     ...wayOfAnswering(options),
     onFault: (error) =>

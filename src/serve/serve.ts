@@ -44,14 +44,14 @@ import { type ConfigReload, startConfigReload } from './config-reload.ts';
 import { Drain } from './drain.ts';
 import type { LeaderElection } from './election/leader-election.ts';
 import { followEndpoints, type ListedEndpoints } from './endpoint-discovery.ts';
-import { extProcOptions } from './ext-proc-options.ts';
+import { type ExtProcParts, extProcOptions } from './ext-proc-options.ts';
 import { logStart } from './log-start.ts';
 import { PromotionControl, promotionActions } from './promotion-control.ts';
 import { readiness } from './readiness.ts';
 import type { ServeOptions, Serving } from './serve-options.ts';
 import { servingPlan } from './serving-plan.ts';
 import { ServingState } from './serving-state.ts';
-import { startPicker } from './start-picker.ts';
+import { type StartedPicker, startPicker } from './start-picker.ts';
 import { metricsTls } from './tls/metrics-tls.ts';
 import { startTls } from './tls/start-tls.ts';
 import { type ProcessWatch, watchProcess } from './watch-process.ts';
@@ -68,7 +68,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const recorder = recorderOf(options, runtime.clock);
   const promotionControl = promotionControlOf(options, runtime);
   const started = startPicker(options, { seed, runtime, metrics, recorder, promotionControl });
-  const { picker } = started;
+  const { picker, router } = started;
   const rules = new RequestRules(runtime.random.fork('rules'));
   const capture = startCaptureWriter(options, { ...started, registry: metrics.registry });
   const shadowLog = openShadowLog(options);
@@ -79,9 +79,10 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   registerPool(options, { picker, metrics, runtime });
   const { deciding, parsers, serving } = servingOf(options);
   const endpoints = await followEndpoints(options, { picker, metrics, runtime, rules, serving });
-  const server = await startServer(options, { ...runtime, picker, metrics, rules, parsers, tls });
+  const served = { ...runtime, ...started, metrics, rules, parsers, tls };
+  const server = await startServer(options, served);
   const election = await electionOf(options, { metrics, runtime, serving });
-  const reload = reloadOf(options, { picker, metrics, deciding });
+  const reload = reloadOf(options, { ...started, metrics, deciding });
   const observers = { recorder, shadows, promotion, process };
   const followers = { ...endpoints, election, reload, serving };
   const drain = new Drain(options, server);
@@ -100,8 +101,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
       await reload?.stop();
       await endpoints.discovery?.stop();
       endpoints.kubernetes?.stop();
-      promotion?.stop();
-      picker.stop();
+      for (const part of [promotion, router, picker]) part?.stop();
       await stopWatchers({ capture, shadows, shadowLog, stops: [process, states] });
       await admin.stop();
       await tls.stop();
@@ -121,10 +121,7 @@ function servingOf({ plan, election, log }: ServeOptions): {
   return { deciding, parsers, serving: new ServingState(election === undefined, { parsers, log }) };
 }
 
-async function startServer(
-  options: ServeOptions,
-  parts: Parameters<typeof extProcOptions>[1],
-): Promise<ExtProcServer> {
+async function startServer(options: ServeOptions, parts: ExtProcParts): Promise<ExtProcServer> {
   const server = await startExtProcServer(extProcOptions(options, parts));
   registerStreamMetrics(parts.metrics.registry, () => server.usage(), options.grpcStreamMetrics);
   return server;
@@ -236,15 +233,19 @@ function reloadOf(
   { configFile: file, plan, log }: ServeOptions,
   {
     picker,
+    router,
     metrics,
     deciding,
-  }: Pick<ServingParts, 'picker' | 'metrics'> & {
-    readonly deciding: { parsers: readonly ParserType[] };
-  },
+  }: Pick<ServingParts, 'metrics'> &
+    StartedPicker & {
+      readonly deciding: { parsers: readonly ParserType[] };
+    },
 ): ConfigReload | undefined {
   const { registry } = metrics;
   const adopt = (next: PickerPlan): void => {
-    picker.adopt(servingPlan(next));
+    const adopted = servingPlan(next);
+    picker.adopt(adopted);
+    router.configure(adopted.flowControl);
     deciding.parsers = next.parsers ?? [];
     registerSchedulerMetrics(registry, () => picker.replacement());
     metrics.observePrefixIndexes(picker.observers(), () => picker.pool.snapshot());

@@ -2,10 +2,12 @@ import type { CaptureRecorder } from '../journal/capture/capture-recorder.ts';
 import { inMicroseconds, startCapture } from '../journal/capture/start-capture.ts';
 import type { DecisionRecorder } from '../journal/explain/decision-recorder.ts';
 import { disaggregationSubscriber } from '../journal/metrics/disaggregation-metrics.ts';
+import { FlowControlMetrics } from '../journal/metrics/flow-control-metrics.ts';
 import { latencySubscriber } from '../journal/metrics/latency-metrics.ts';
 import { countPolls, type PickerMetrics } from '../journal/metrics/metrics.ts';
 import { metricsSubscriber } from '../journal/metrics/metrics-subscriber.ts';
 import { timedPlugins } from '../journal/metrics/timed-plugins.ts';
+import { ControlledRouter } from '../picker/controlled-router.ts';
 import type { EjectionChange } from '../picker/ejection/ejector.ts';
 import { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { EndpointPickerOptions } from '../picker/endpoint-picker-options.ts';
@@ -25,6 +27,8 @@ export interface StartPickerParts {
 
 export interface StartedPicker {
   readonly picker: EndpointPicker;
+  /** The picker behind flow control. */
+  readonly router: ControlledRouter;
   /** What captures and shadows read. Undefined without either: then requests pay nothing for it. */
   readonly capture: CaptureRecorder | undefined;
 }
@@ -34,8 +38,11 @@ export function startPicker(
   options: ServeOptions,
   { seed, runtime, metrics, recorder, promotionControl }: StartPickerParts,
 ): StartedPicker {
-  const { capture: captured, shadows = [], shadowPlans, log } = options;
+  const { capture: captured, shadows = [], shadowPlans, log, poolName } = options;
   const plan = servingPlan(options.plan);
+  const { clock } = runtime;
+  const measured = new FlowControlMetrics({ metrics, poolName, stopwatch: clock }).wrap;
+  const router = new ControlledRouter({ clock, measured });
   const start = (capture?: CaptureRecorder): EndpointPicker =>
     new EndpointPicker({
       plan,
@@ -50,6 +57,7 @@ export function startPicker(
         metricsSubscriber(metrics),
         disaggregationSubscriber(metrics, plan),
         latencySubscriber(metrics, plan),
+        router.observer,
         ...(promotionControl?.subscribers ?? []),
       ],
       wrapPlugin: timedPlugins(metrics, runtime.clock),
@@ -60,9 +68,13 @@ export function startPicker(
       onFault: ({ error, ...fault }) =>
         log.error({ ...fault, err: error }, 'a plugin failed; requests go on without it'),
     });
-  if (captured === undefined && shadows.length === 0)
-    return { picker: start(), capture: undefined };
-  return startCapture({ plan, shadows: shadowPlans, seed }, start);
+  const isCaptured = captured !== undefined || shadows.length > 0;
+  const started = isCaptured
+    ? startCapture({ plan, shadows: shadowPlans, seed }, start)
+    : { picker: start(), capture: undefined };
+  router.attach(started.picker);
+  router.configure(plan.flowControl);
+  return { ...started, router };
 }
 
 function logEjection({ endpoint, ejected }: EjectionChange, log: ServeOptions['log']): void {

@@ -12,6 +12,7 @@ import { echoBody, passChunk } from './echo-body.ts';
 import { PassingBody } from './passing-body.ts';
 import { isRenamed, pickMutation } from './pick-mutation.ts';
 import { lateEdit, lengthAfter, type PickTime, pickTimeOf, type ReadRequest } from './pick-time.ts';
+import { prepareRead } from './prepare-read.ts';
 import type { RequestPhaseOptions } from './request-phase-options.ts';
 
 /** The request's half of a session: reads the body, has the router pick, and answers. */
@@ -32,7 +33,8 @@ export class RequestPhase {
   readonly #passing = new PassingBody();
   #ended = false;
   #routed: RoutedRequest | undefined;
-  #preparing = false;
+  /** The request whose pick waits for something. */
+  #waiting: InferenceRequest | undefined;
   /** Hashes the answer; undefined where no observer learns from it. */
   answer: AnswerBlocks | undefined;
   /** Finds the usage in the answer. */
@@ -51,13 +53,13 @@ export class RequestPhase {
   }
 
   get phase(): Exclude<StreamPhase, 'refused'> {
-    if (this.#ended || this.#routed !== undefined) return 'picked';
+    if (this.#ended || this.#routed !== undefined || this.preparing) return 'picked';
     return this.#pickTime === 'body-message' ? 'gathering' : 'uploading';
   }
 
   /** The pick waits for something; events that come meanwhile must wait, too. */
   get preparing(): boolean {
-    return this.#preparing;
+    return this.#waiting !== undefined;
   }
 
   get routed(): RoutedRequest | undefined {
@@ -75,6 +77,7 @@ export class RequestPhase {
   }
 
   drop(): void {
+    if (this.#waiting !== undefined) this.#options.router.abandon?.(this.#waiting);
     this.#kept.clear();
     // Only where no pick was prepared or made: then nothing else has these chunks.
     if (!this.#ended) for (const chunk of this.#withheld) freeChunk(chunk);
@@ -159,6 +162,7 @@ export class RequestPhase {
   }
 
   #pick({ head, request, contentLength, answer }: ReadRequest): void {
+    this.#waiting = undefined;
     const halfCloses = this.#halfCloses(request);
     this.#routed = this.#options.router.route(request, {
       subset: this.#subset,
@@ -175,13 +179,10 @@ export class RequestPhase {
   #waits(read: ReadRequest): boolean {
     const { prepare } = this.#options.router;
     if (prepare === undefined) return false;
-    const ready = (): void =>
-      this.#resume(() => {
-        this.#preparing = false;
-        this.#pick(read);
-      });
-    this.#preparing = prepare(read.request, read.body, ready, { subset: this.#subset });
-    return this.#preparing;
+    const go = (): void => this.#pick(read);
+    const waits = prepareRead(prepare, read, this.#subset, { go, resume: this.#resume });
+    this.#waiting = waits ? read.request : undefined;
+    return waits;
   }
 
   #readHeaders(head: RequestHead, request: InferenceRequest): ReadRequest {

@@ -23,6 +23,8 @@ export interface Detector {
   saturation(asked: Asked): number;
   /** How many of the endpoints have metrics that are too old; left out where none are read. */
   stale?(asked: Asked): number;
+  /** The detectors whose highest saturation it is; left out for one that measures itself. */
+  readonly combines?: readonly NamedDetector[];
 }
 
 export interface UtilizationConfig {
@@ -116,6 +118,7 @@ export function highest(detectors: readonly NamedDetector[]): Detector {
       ({ stages }) => stage === undefined || stages === undefined || stages.includes(stage),
     );
   return {
+    combines: detectors,
     saturation: (asked) =>
       askedFor(asked).reduce((most, { detector }) => Math.max(most, detector.saturation(asked)), 0),
     stale: (asked) =>

@@ -6,11 +6,12 @@ import type { Millis } from '../../framework/runtime.ts';
 import type { Dropped, QueueDiscipline, ReadyGroup, Served, Waiting } from '../discipline.ts';
 import type { Band } from './band.ts';
 import { Bands } from './bands.ts';
+import type { Detector } from './detectors.ts';
 import { Expiry } from './expiry.ts';
 import type { FlowControlParts } from './flow-control-parts.ts';
 import type { Item } from './flows/flow.ts';
 import { Gate } from './gate.ts';
-import { poolSaturation } from './pool-saturation.ts';
+import { type PoolSaturation, poolSaturation } from './pool-saturation.ts';
 import { Reclamation } from './reclamation.ts';
 import { requestTtlMs } from './request-ttl.ts';
 import { RunningRequests } from './running-requests.ts';
@@ -29,7 +30,8 @@ export class FlowControl implements QueueDiscipline {
   readonly bands: Bands;
   readonly gate: Gate;
   readonly reclamation: Reclamation;
-  readonly plan: FlowControlParts;
+  readonly parts: FlowControlParts;
+  readonly detector: Detector;
   readonly #deps: FlowControlDeps;
   readonly #expiry: Expiry;
   readonly #running = new RunningRequests();
@@ -39,14 +41,14 @@ export class FlowControl implements QueueDiscipline {
   /** Counts what changes the saturation: the gate is looked at again. */
   #changes = 0;
 
-  constructor(plan: FlowControlParts, deps: FlowControlDeps) {
-    this.plan = plan;
+  constructor(parts: FlowControlParts, deps: FlowControlDeps) {
+    this.parts = parts;
     this.#deps = deps;
-    this.bands = new Bands(plan);
-    const measure = poolSaturation(plan.detector.create(deps.inFlight));
-    this.gate = new Gate(measure, plan.usageLimit());
-    this.#expiry = new Expiry(plan.noEndpointTtlMs);
-    this.reclamation = new Reclamation(this.#running, plan.detector.lagMs);
+    this.bands = new Bands(parts);
+    this.detector = parts.detector.create(deps.inFlight);
+    this.gate = new Gate(poolSaturation(this.detector), parts.usageLimit());
+    this.#expiry = new Expiry(parts.noEndpointTtlMs);
+    this.reclamation = new Reclamation(this.#running, parts.detector.lagMs);
   }
 
   get size(): number {
@@ -61,12 +63,21 @@ export class FlowControl implements QueueDiscipline {
     return this.#expiry.next;
   }
 
+  get endpoints(): readonly Endpoint[] {
+    return this.#deps.endpoints();
+  }
+
+  /** The saturation of the pool now, as a detector measures it. */
+  saturationAt(at: Millis, detector: Detector = this.detector): PoolSaturation {
+    return poolSaturation(detector)(this.endpoints, at);
+  }
+
   add(waiting: Waiting, at: Millis): readonly Dropped[] {
     this.#endpoints(at);
     const { request, bytes } = waiting;
     const band = this.bands.of(request.priority, at);
     this.#refuseBeyondLimits(band, bytes);
-    const ttlMs = requestTtlMs(request, band.plan.requestTtlMs ?? this.plan.requestTtlMs);
+    const ttlMs = requestTtlMs(request, band.plan.requestTtlMs ?? this.parts.requestTtlMs);
     const flow = band.flowOf(request.fairnessId);
     const item: Item = { waiting, number: this.#added++, ttlMs, flow };
     this.#items.set(waiting, [item, band]);
@@ -118,7 +129,7 @@ export class FlowControl implements QueueDiscipline {
   }
 
   evict(at: Millis): readonly InferenceRequest[] {
-    if (!this.plan.evicts || this.size === 0 || !this.reclamation.isOpen(at)) return NONE;
+    if (!this.parts.evicts || this.size === 0 || !this.reclamation.isOpen(at)) return NONE;
     const { victim } = this.#running;
     if (victim === undefined) return NONE;
     const { all, priorities } = this.bands;
@@ -165,7 +176,7 @@ export class FlowControl implements QueueDiscipline {
   }
 
   #refuseBeyondLimits(band: Band, bytes: number): void {
-    const { maxBytes, maxRequests } = this.plan;
+    const { maxBytes, maxRequests } = this.parts;
     const limits: readonly (readonly [used: number, limit: number, what: string])[] = [
       [this.#bytes + bytes, maxBytes, 'bytes in all bands'],
       [this.size + 1, maxRequests, 'requests in all bands'],

@@ -67,7 +67,8 @@ export class PickerMetrics {
   readonly requests: RequestSeriesTable;
   readonly decisions: DecisionFamilies;
   readonly deprecated: boolean;
-  readonly #limit: SeriesLimit;
+  /** Bounds the lines of all families. */
+  readonly seriesLimit: SeriesLimit;
   readonly #page = new MetricsPage(this.registry);
   readonly #pollErrors = new Map<string, Cell>();
   /** The requests that have not ended. */
@@ -83,12 +84,12 @@ export class PickerMetrics {
   }: PickerMetricsOptions = {}) {
     const { registry } = this;
     this.deprecated = deprecated;
-    this.#limit = new SeriesLimit(limits);
-    const folded = registerLimit(registry, this.#limit);
+    this.seriesLimit = new SeriesLimit(limits);
+    const folded = registerLimit(registry, this.seriesLimit);
     const requests = { onFolded: folded.requests, fairnessIdsMax, deprecated };
-    this.requests = createRequestSeries(registry, this.#limit, requests);
+    this.requests = createRequestSeries(registry, this.seriesLimit, requests);
     const show = showTwins(registry, deprecated);
-    this.decisions = createDecisionFamilies(registry, this.#limit, { onFolded: folded, show });
+    this.decisions = createDecisionFamilies(registry, this.seriesLimit, { onFolded: folded, show });
     const labels = { build_ref: build.buildRef, commit: build.commit };
     this.#gauge('info', 'The build that is running.', () => [{ labels, value: 1 }]);
   }
@@ -100,7 +101,7 @@ export class PickerMetrics {
 
   /** The page's bytes in order, made in slices. Scrapes at the same time share them. */
   pageBytes(): Promise<readonly Uint8Array[]> {
-    this.#limit.dropIdle();
+    this.seriesLimit.dropIdle();
     return this.#page.bytes();
   }
 

@@ -2,6 +2,7 @@ import type { InferenceRequest } from '../../../framework/request.ts';
 import type { Millis } from '../../../framework/runtime.ts';
 import type { Served } from '../../discipline.ts';
 import type { Before, Flow, Item } from '../flows/flow.ts';
+import type { Programs } from './programs.ts';
 
 /** Which flow of one band is next. It names only flows that have a first request. */
 export interface BandFairness {
@@ -18,6 +19,8 @@ export interface BandFairness {
 /** A fairness policy of a configuration. Bands that name the same plugin share what it learns. */
 export interface Fairness {
   forBand(before: Before): BandFairness;
+  /** Its accounts of programs, where it keeps some: for metrics. */
+  readonly programs?: Programs;
   /** A request that waited in one of its bands has ended. */
   ended?(request: InferenceRequest, served: Served, at: Millis): void;
 }

@@ -1,6 +1,6 @@
 import type { Millis } from '../../../framework/runtime.ts';
 import type { Flow, Item } from '../flows/flow.ts';
-import type { ProgramFairness } from './program-fairness.ts';
+import type { Fairness } from './fairness.ts';
 import { Programs, type ProgramsConfig } from './programs.ts';
 
 export interface LeastServiceWeights {
@@ -15,7 +15,7 @@ export interface LeastServiceWeights {
 export function leastAttainedService(
   config: ProgramsConfig,
   weights: LeastServiceWeights,
-): ProgramFairness {
+): Fairness {
   const programs = new Programs(config);
   return {
     programs,

@@ -1,8 +1,7 @@
 import type { Millis } from '../../../framework/runtime.ts';
 import type { Flow, Item } from '../flows/flow.ts';
 import { IndexedHeap } from '../flows/indexed-heap.ts';
-import type { BandFairness } from './fairness.ts';
-import type { ProgramFairness } from './program-fairness.ts';
+import type { BandFairness, Fairness } from './fairness.ts';
 import { Programs, type ProgramsConfig } from './programs.ts';
 
 export interface TurnPriorityConfig {
@@ -19,7 +18,7 @@ export interface TurnPriorityConfig {
 export function turnPriority(
   config: ProgramsConfig,
   { timeWeight, inactivityMs }: TurnPriorityConfig,
-): ProgramFairness {
+): Fairness {
   const programs = new Programs(config);
   /** Turns less the waiting since time 0: its order does not change as time goes by. */
   const keyOf = (flow: Flow): number => {
