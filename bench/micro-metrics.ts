@@ -80,6 +80,7 @@ function decide(): void {
     context,
     decision: { primary, headers: new Map(), profiles: [primary] },
     error: undefined,
+    held: undefined,
     faults: [],
     durationMs: clock.now() - startedAt,
   });

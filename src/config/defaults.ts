@@ -26,6 +26,7 @@ schedulingProfiles:
   plugins:
   - pluginRef: decode-filter
   - pluginRef: predicted-cost-scorer
+hold: {enabled: true}
 `;
 
 function oneScorer(type: string): string {

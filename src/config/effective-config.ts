@@ -9,15 +9,16 @@ export function effectiveConfig({
   discovery,
   scheduler,
   ejection,
+  hold,
   parsers = [],
   flowControl,
-}: Pick<PickerPlan, 'plugins' | 'profiles' | 'discovery' | 'scheduler' | 'ejection' | 'parsers'> & {
+}: Pick<
+  PickerPlan,
+  'plugins' | 'profiles' | 'discovery' | 'scheduler' | 'ejection' | 'hold' | 'parsers'
+> & {
   readonly flowControl: Partial<EffectiveConfig>;
 }): EffectiveConfig {
-  const discoveries =
-    discovery === undefined
-      ? []
-      : [{ type: FILE_DISCOVERY, name: FILE_DISCOVERY, parameters: discovery }];
+  const discoveries = discoveriesOf(discovery);
   return {
     apiVersion: API_VERSION,
     kind: KIND,
@@ -44,6 +45,7 @@ export function effectiveConfig({
       scheduler: { type: scheduler.definition.type, ...(scheduler.config as object) },
     }),
     ...(ejection && { ejection }),
+    ...(hold && { hold }),
     ...flowControl,
     ...(parsers.length > 0 && {
       requestHandler: { parsers: parsers.map((type) => ({ pluginRef: nameOf(type, plugins) })) },
@@ -54,4 +56,9 @@ export function effectiveConfig({
 /** Plugins of one parser type are all the same. */
 function nameOf(type: string, plugins: PickerPlan['plugins']): string {
   return plugins.find(({ definition }) => definition.type === type)?.name ?? type;
+}
+
+function discoveriesOf(discovery: PickerPlan['discovery']): EffectiveConfig['plugins'] {
+  if (discovery === undefined) return [];
+  return [{ type: FILE_DISCOVERY, name: FILE_DISCOVERY, parameters: discovery }];
 }

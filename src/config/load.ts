@@ -50,8 +50,9 @@ export function loadConfig({ text, source, catalogue, featureGates }: LoadOption
   if (issues.length > 0) throw new ConfigError(source, issues);
   const plugins = [...table.plugins()];
   const ejection = config.ejection ?? undefined;
+  const hold = config.hold ?? undefined;
   const parsers = planParsers(config);
-  const decided = { plugins, profiles, scheduler, discovery, ejection, parsers };
+  const decided = { plugins, profiles, scheduler, discovery, ejection, hold, parsers };
   const effective = effectiveConfig({ ...decided, flowControl: flow.written });
   const warnings = notes.map(({ text: sentence }) => sentence);
   return { ...decided, ...flow.plan, handler, warnings, notes, effective };

@@ -3,6 +3,7 @@ import { readYaml } from '../files/read-yaml.ts';
 import { zodIssues } from '../files/zod-issues.ts';
 import { ConfigError } from '../framework/error.ts';
 import type { EjectionPlan } from '../picker/ejection/ejection-plan.ts';
+import type { HoldPlan } from '../picker/hold/hold-plan.ts';
 import {
   type DataLayerEntry,
   dataLayerAlpha,
@@ -13,6 +14,7 @@ import {
 } from './data-layer-schema.ts';
 import { ejection } from './ejection-schema.ts';
 import { type FlowControlEntry, flowControl } from './flow-control-schema.ts';
+import { hold } from './hold-schema.ts';
 
 export const API_VERSION = 'llm-d.ai/v1alpha1';
 /** The version's deprecated name, which the reference still accepts. */
@@ -72,6 +74,8 @@ export interface EndpointPickerConfig {
   readonly scheduler?: SchedulerEntry | null | undefined;
   /** Our addition. */
   readonly ejection?: EjectionPlan | null | undefined;
+  /** Our addition. */
+  readonly hold?: HoldPlan | null | undefined;
   readonly flowControl?: FlowControlEntry | null | undefined;
   readonly requestHandler?:
     | {
@@ -91,6 +95,7 @@ const shared = {
   schedulingProfiles: list(profile),
   scheduler: scheduler.nullish(),
   ejection: ejection.nullish(),
+  hold: hold.nullish(),
   flowControl: flowControl.nullish(),
   requestHandler: z
     .strictObject({ parsers: list(reference), propagatePriority: z.boolean().nullish() })

@@ -38,6 +38,10 @@ export interface Served {
  * has one. It is pure: time is an argument, and it learns only from the calls below.
  */
 export interface QueueDiscipline {
+  /**
+   * True where a request whose endpoint is open need not be added: nobody that waits is ahead of it.
+   */
+  readonly bypass?: boolean;
   /** Requests that wait. */
   readonly size: number;
   /** The bytes of their bodies. */

@@ -1,8 +1,9 @@
-import type { Endpoint } from './endpoint.ts';
+import type { Endpoint, EndpointId } from './endpoint.ts';
 import type { RoutingError } from './error.ts';
 import type { Outcome, Usage } from './observer.ts';
 import type { ReportedValue } from './plugin.ts';
 import type { InferenceRequest, PromptBlocks } from './request.ts';
+import type { Millis } from './runtime.ts';
 import type { ScoredEndpoint } from './scheduling.ts';
 
 /** Where another picker has sent a request. Addresses are `host:port`. */
@@ -12,6 +13,23 @@ export interface Destination {
   readonly prefill?: string | undefined;
 }
 
+/** What all requests that wait for one endpoint will bring to it. */
+export type HeldSum = readonly [
+  id: EndpointId,
+  requests: number,
+  prefillTokens: number,
+  contextTokens: number,
+];
+
+/** How long a request has waited at the picker, and for what. */
+export interface Waited {
+  readonly waitedMs: Millis;
+  /** The endpoint for which it has waited: the best for it. */
+  readonly endpoint: EndpointId | undefined;
+  /** Tokens of its prompt that this endpoint is expected to hold. */
+  readonly cachedTokens: number;
+}
+
 export interface RouteOptions {
   /** The `ip` or `ip:port` that the proxy allows; undefined for all. No match: `no-endpoints`. */
   readonly subset?: readonly string[] | undefined;
@@ -19,6 +37,10 @@ export interface RouteOptions {
   readonly firstTokenSeen?: boolean;
   /** False where the end of the response is not seen: then the engine model predicts it. */
   readonly endSeen?: boolean;
+  /** Set by the picker where the request has waited. */
+  readonly waited?: Waited;
+  /** For a decision of a capture: what waited then, as the capture has it. */
+  readonly held?: readonly HeldSum[] | undefined;
 }
 
 /**
@@ -57,6 +79,13 @@ export interface PrepareOptions extends Pick<RouteOptions, 'subset'> {
   readonly refuse?: ((error: RoutingError) => void) | undefined;
 }
 
+/** Waits for the endpoint of a request. One of the two is called, once, unless it is cancelled. */
+export interface Placement {
+  placed(routed: RoutedRequest): void;
+  /** The request is refused: what `route` would throw. */
+  refused(error: unknown): void;
+}
+
 /** The decision core as the protocol layers use it. */
 export interface Router {
   /**
@@ -77,6 +106,18 @@ export interface Router {
   abandon?(request: InferenceRequest): void;
   /** Picks and reserves in one synchronous step. Throws RoutingError. */
   route(request: InferenceRequest, options?: RouteOptions): RoutedRequest;
+  /**
+   * As `route` where the request's endpoint can begin it now. Else the request waits: returns
+   * undefined, and the placement is called later, never within this call. Undefined where requests
+   * never wait.
+   */
+  enqueue?(
+    request: InferenceRequest,
+    options: RouteOptions,
+    placement: Placement,
+  ): RoutedRequest | undefined;
+  /** The client of a request that waits is gone: its placement is not called any more. */
+  cancel?(placement: Placement): void;
 }
 
 /** The decision core while it follows another picker. */

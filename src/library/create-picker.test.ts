@@ -60,4 +60,21 @@ describe('createPicker', () => {
     const picker = createPicker({ seed: 1, clock: new SimulatedClock() });
     expect(() => picker.route({ model: 'm', promptTokens: 1 })).toThrow('[no-endpoints]');
   });
+
+  it('[Q14] lets a request wait for its endpoint with a promise, until it is placed or given up', async () => {
+    const picker = createPicker({ seed: 1, clock: new SimulatedClock() });
+    picker.addEndpoint({ id: 'a' });
+    const long = { model: 'm', promptTokens: 20_000 };
+    const first = await picker.enqueue(long);
+    const second = picker.enqueue(long);
+    const given = new AbortController();
+    const third = picker.enqueue(long, { signal: given.signal });
+    given.abort(new Error('enough'));
+    await expect(third).rejects.toThrow('enough');
+    first.firstToken();
+    expect((await second).endpoint.id).toBe('a');
+    await expect(picker.enqueue({ body: '{' })).rejects.toThrow('[invalid-request]');
+    // `route` waits for nothing.
+    expect(picker.route(long).endpoint.id).toBe('a');
+  });
 });

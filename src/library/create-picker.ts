@@ -6,7 +6,7 @@ import type { HashSecret } from '../framework/keyed-hash.ts';
 import { CACHE_CONFIG, type CacheConfig, LORA, type LoraState } from '../framework/keys.ts';
 import type { DataSourceDefinition, Observer, PluginCatalogue } from '../framework/plugin.ts';
 import { type InferenceRequest, NO_BLOCKS } from '../framework/request.ts';
-import type { RoutedRequest, RouteOptions } from '../framework/routing.ts';
+import type { Placement, RoutedRequest, RouteOptions } from '../framework/routing.ts';
 import type { Clock } from '../framework/runtime.ts';
 import { chainBlockIds } from '../openai/chain-block-ids.ts';
 import { createOpenBody } from '../openai/parsers/open-body.ts';
@@ -95,6 +95,24 @@ export interface EmbeddedPicker {
    * and must report `done(…)`. Throws RoutingError.
    */
   route(request: BodyRequest | CountedRequest, options?: RouteOptions): RoutedRequest;
+  /**
+   * As `route`, but the request waits until its endpoint can begin it. Rejects with RoutingError,
+   * or with the reason of `signal`, which ends the wait. Without `hold` in the configuration no
+   * request waits.
+   */
+  enqueue(
+    request: BodyRequest | CountedRequest,
+    options?: RouteOptions & { readonly signal?: AbortSignal },
+  ): Promise<RoutedRequest>;
+  /**
+   * As `enqueue`, without a promise: returns undefined where the request waits, and calls the
+   * placement later.
+   */
+  enqueueWith(
+    request: BodyRequest | CountedRequest,
+    placement: Placement,
+    options?: RouteOptions,
+  ): RoutedRequest | undefined;
   /** Stops data sources and their timers. Requests in flight can still be reported. */
   stop(): void;
 }
@@ -127,6 +145,10 @@ export function createPickerFrom(
   });
   const openBody = openBodyOf(plan, secret);
   let requests = 0;
+  const read = (request: BodyRequest | CountedRequest): InferenceRequest => {
+    const id = `r${requests++}`;
+    return 'body' in request ? readBody(request, id, openBody) : counted(request, id);
+  };
 
   return {
     addEndpoint: ({ id, address = id, labels = {}, cache }) => {
@@ -144,13 +166,35 @@ export function createPickerFrom(
       if (lora !== undefined) picker.pool.set(id, LORA, lora);
     },
     endpoints: () => picker.pool.snapshot(),
-    route: (request, options) => {
-      const id = `r${requests++}`;
-      const read = 'body' in request ? readBody(request, id, openBody) : counted(request, id);
-      return picker.route(read, { firstTokenSeen: true, ...options });
-    },
+    route: (request, options) => picker.route(read(request), { firstTokenSeen: true, ...options }),
+    enqueue: async (request, options) => placedBy(picker, read(request), options),
+    enqueueWith: (request, placement, options) =>
+      picker.enqueue(read(request), { firstTokenSeen: true, ...options }, placement),
     stop: () => picker.stop(),
   };
+}
+
+/** Waits until the request is placed, or the signal ends the wait. */
+async function placedBy(
+  picker: EndpointPicker,
+  request: InferenceRequest,
+  { signal, ...options }: RouteOptions & { readonly signal?: AbortSignal } = {},
+): Promise<RoutedRequest> {
+  signal?.throwIfAborted();
+  const { promise, resolve, reject } = Promise.withResolvers<RoutedRequest>();
+  const placement = { placed: resolve, refused: reject };
+  const routed = picker.enqueue(request, { firstTokenSeen: true, ...options }, placement);
+  if (routed !== undefined) return routed;
+  const cancel = (): void => {
+    picker.cancel(placement);
+    reject(signal?.reason);
+  };
+  signal?.addEventListener('abort', cancel, { once: true });
+  try {
+    return await promise;
+  } finally {
+    signal?.removeEventListener('abort', cancel);
+  }
 }
 
 function planOf(catalogue: PluginCatalogue, config: string): PickerPlan {

@@ -1,6 +1,6 @@
 import type { Endpoint } from '../framework/endpoint.ts';
 import { RoutingError } from '../framework/error.ts';
-import type { Destination } from '../framework/routing.ts';
+import type { Destination, HeldSum } from '../framework/routing.ts';
 import type { Decision, ProfileResult, SchedulingContext } from '../framework/scheduling.ts';
 import type { Generation } from './active-cores.ts';
 import type { EndpointPool } from './endpoint-pool.ts';
@@ -8,11 +8,14 @@ import type { DecisionEvent } from './journal.ts';
 
 /** One decision while it is made. It is complete when it is published. */
 export interface Cycle extends DecisionEvent {
+  /** Negative until the decision is published. */
+  number: number;
   readonly generation: Generation;
   /** The candidates and those that are ejected. */
   readonly all: readonly Endpoint[];
   decision: Decision | undefined;
   error: unknown;
+  held: readonly HeldSum[] | undefined;
   faults: readonly string[];
   durationMs: number | undefined;
 }
@@ -25,14 +28,11 @@ export type CycleInput = Pick<
 
 const NO_FAULTS: readonly string[] = [];
 
-export function newCycle(
-  { at, request, options, generation, all, candidates }: CycleInput,
-  number: number,
-): Cycle {
+export function newCycle({ at, request, options, generation, all, candidates }: CycleInput): Cycle {
   const context =
     candidates.length === 0 ? undefined : generation.core.contextOf(request, candidates, at);
   return {
-    number,
+    number: -1,
     at,
     request,
     options,
@@ -42,6 +42,7 @@ export function newCycle(
     context,
     decision: undefined,
     error: undefined,
+    held: undefined,
     faults: NO_FAULTS,
     durationMs: undefined,
   };

@@ -1,25 +1,18 @@
-import type { Endpoint } from '../framework/endpoint.ts';
+import { IN_FLIGHT } from '../framework/keys.ts';
 import type { Observer, ReplacementReport } from '../framework/plugin.ts';
 import type { InferenceRequest } from '../framework/request.ts';
 import type {
   BookingRouter,
   Destination,
+  Placement,
   RoutedRequest,
   RouteOptions,
   Router,
 } from '../framework/routing.ts';
-import type { Millis } from '../framework/runtime.ts';
-import type { Decision, SchedulingContext } from '../framework/scheduling.ts';
+import type { Decision } from '../framework/scheduling.ts';
 import { ActiveCores, type Challenger } from './active-cores.ts';
-import {
-  type Cycle,
-  type CycleInput,
-  type DecidedCycle,
-  newCycle,
-  noCandidates,
-  observedDecision,
-  primaryOf,
-} from './cycle.ts';
+import type { Cycle, DecidedCycle } from './cycle.ts';
+import { Cycles } from './cycles.ts';
 import { Ejector } from './ejection/ejector.ts';
 import type { EndpointPickerOptions } from './endpoint-picker-options.ts';
 import { EndpointPool } from './endpoint-pool.ts';
@@ -30,9 +23,9 @@ import { Journal } from './journal.ts';
 import { Ledger } from './ledger.ts';
 import { OpenReservations } from './open-reservations.ts';
 import type { PickerPlan } from './plan/picker-plan.ts';
-import { type ReserveParts, reserveRequest } from './reserved-request.ts';
 import { createSchedulingCore, type SchedulingCore } from './scheduling-core.ts';
-import { subsetOf } from './subset.ts';
+import { sameEndpoints, subsetOf } from './subset.ts';
+import { WaitingRoom } from './waiting-room.ts';
 
 /**
  * The decision core with running data sources: pool, ledger, plugins and scheduler, one synchronous
@@ -50,9 +43,9 @@ export class EndpointPicker implements Router, BookingRouter {
   readonly #options: EndpointPickerOptions;
   readonly #journal: Journal;
   readonly #engineModel = new EngineModel();
-  readonly #parts: ReserveParts;
+  readonly #cycles: Cycles;
+  readonly #room: WaitingRoom;
   readonly #cores: ActiveCores;
-  #decisions = 0;
 
   /** Throws what the plan's plugins throw when they are made, such as ConfigError. */
   constructor(options: EndpointPickerOptions) {
@@ -75,7 +68,26 @@ export class EndpointPicker implements Router, BookingRouter {
     ejector.configure(options.plan.ejection);
     this.ejector = ejector;
     const [engineModel, open] = [this.#engineModel, this.reservations];
-    this.#parts = { pool, ledger, clock, engineModel, faults, open, ejector };
+    this.#room = new WaitingRoom({
+      pool,
+      ledger,
+      engineModel,
+      clock,
+      timers: runtime.clock,
+      decide: ({ request }, asked) =>
+        this.#cycles.decide(request, asked, (all, at) => ejector.admissible(all, at)),
+      route: ({ request }, asked) => this.route(request, asked),
+      onError: (error) => faults.report(this, 'placement', error),
+    });
+    this.#room.configure(options.plan.hold);
+    const { backlog, loads } = this.#room;
+    this.#cycles = new Cycles({
+      journal: this.#journal,
+      cores: () => this.#cores,
+      parts: { pool, ledger, clock, engineModel, faults, open, ejector, backlog },
+      loads,
+      stopwatch: options.stopwatch,
+    });
     this.pool.observeEndpoints(this.ledger);
     this.pool.observeEndpoints(this.#engineModel);
     this.pool.observeEndpoints(ejector);
@@ -101,6 +113,7 @@ export class EndpointPicker implements Router, BookingRouter {
     this.clock.setUp((at) => {
       this.#cores.putInCharge(this.#createCore(plan, this.#cores.core));
       this.ejector.configure(plan.ejection);
+      this.#room.configure(plan.hold);
       this.#journal.adopted(plan, at);
     });
   }
@@ -119,6 +132,11 @@ export class EndpointPicker implements Router, BookingRouter {
     this.#cores.withdraw();
   }
 
+  /** The requests that wait for their endpoint, and the bytes of their bodies. */
+  get waiting(): { readonly requests: number; readonly bytes: number } {
+    return this.#room.waiting;
+  }
+
   /** Undefined where the profiles decide. */
   replacement(): ReplacementReport | undefined {
     return this.#cores.core.replacement();
@@ -127,6 +145,7 @@ export class EndpointPicker implements Router, BookingRouter {
   /** Stops the data sources. Requests in flight can still be reported. */
   stop(): void {
     this.reservations?.stop();
+    this.#room.stop();
     this.#cores.stop();
   }
 
@@ -137,33 +156,55 @@ export class EndpointPicker implements Router, BookingRouter {
 
   /** Decides, publishes the decision and reserves, in one step. Throws RoutingError. */
   route(request: InferenceRequest, options: RouteOptions = {}): RoutedRequest {
+    return this.enqueue(request, options) as RoutedRequest;
+  }
+
+  /** As `Router.enqueue`; without a placement, as `route`. */
+  enqueue(
+    request: InferenceRequest,
+    options: RouteOptions,
+    placement?: Placement,
+  ): RoutedRequest | undefined {
+    const cycles = this.#cycles;
     const at = this.clock.begin();
     try {
       let generation = this.#cores.generationFor(request);
       const all = subsetOf(this.pool.snapshot(), options.subset);
-      let candidates = this.ejector.admit(all, at);
+      // A request that may have to wait is decided twice in rare cases; only what is decided in the
+      // end may change the state of trials.
+      let mayWait = placement !== undefined && this.#room.holds(generation);
+      let candidates = mayWait ? this.ejector.admissible(all, at) : this.ejector.admit(all, at);
       for (;;) {
-        const cycle = this.#begin({ at, request, options, generation, all, candidates });
-        const context = this.#contextOf(cycle);
+        const cycle = cycles.begin({ at, request, options, generation, all, candidates });
+        const context = cycles.contextOf(cycle);
         const startedAt = this.#options.stopwatch?.now();
         let decision: Decision;
         try {
           decision = generation.core.scheduler.schedule(cycle.candidates, context);
         } catch (error) {
-          throw this.#refuse(cycle, error, startedAt);
+          throw cycles.refuse(cycle, error, startedAt);
         }
-        this.#measure(cycle, startedAt);
-        const wider = this.#widerThan(cycle, decision);
+        cycles.measure(cycle, startedAt);
+        const wider = cycles.widerThan(cycle, decision);
         if (wider !== undefined) {
           candidates = wider;
           continue;
         }
+        if (mayWait) {
+          if (this.#keeps(cycle, decision, placement)) return undefined;
+          mayWait = false;
+          const admitted = this.ejector.admit(all, at);
+          if (!sameEndpoints(admitted, candidates)) {
+            candidates = admitted;
+            continue;
+          }
+        }
         const { challenger } = generation;
-        if (challenger === undefined) return this.#conclude(cycle, decision);
+        if (challenger === undefined) return cycles.conclude(cycle, decision);
         if (cycle.faults.length === 0)
-          return this.#conclude(cycle, { ...decision, decidedBy: challenger.name });
+          return cycles.conclude(cycle, { ...decision, decidedBy: challenger.name });
         // The core in charge decides what the challenger has not decided as configured.
-        const error = this.#refuse(cycle, this.faults.lastError);
+        const error = cycles.refuse(cycle, this.faults.lastError);
         this.#cores.giveBack(challenger, request, error);
         generation = this.#cores.inCharge;
       }
@@ -172,62 +213,28 @@ export class EndpointPicker implements Router, BookingRouter {
     }
   }
 
+  /** The client of a request that waits is gone: its placement is not called any more. */
+  cancel(placement: Placement): void {
+    this.#room.cancel(placement);
+  }
+
   /** As `BookingRouter.book`. */
   book(
     request: InferenceRequest,
     destination: Destination,
     options: RouteOptions = {},
   ): RoutedRequest {
-    const at = this.clock.begin();
-    try {
-      const generation = this.#cores.generationFor(request);
-      const all = subsetOf(this.pool.snapshot(), options.subset);
-      const cycle = this.#begin({ at, request, options, generation, all, candidates: all });
-      this.#contextOf(cycle);
-      const startedAt = this.#options.stopwatch?.now();
-      let decision: Decision;
-      try {
-        decision = observedDecision(destination, cycle.candidates);
-      } catch (error) {
-        throw this.#refuse(cycle, error, startedAt);
-      }
-      this.#measure(cycle, startedAt);
-      return this.#conclude(cycle, decision);
-    } finally {
-      this.clock.end();
-    }
+    return this.#cycles.book(request, destination, options);
   }
 
   /** What `route` would decide now. Reserves and publishes nothing. Throws without candidates. */
   decide(request: InferenceRequest, options: RouteOptions = {}): DecidedCycle {
-    const at = this.clock.begin();
-    try {
-      const generation = this.#cores.generationFor(request);
-      const all = subsetOf(this.pool.snapshot(), options.subset);
-      let candidates = this.ejector.admit(all, at);
-      for (;;) {
-        const cycle = this.#begin({ at, request, options, generation, all, candidates });
-        const { context } = cycle;
-        if (context === undefined) throw noCandidates(cycle, this.pool);
-        const decision = generation.core.scheduler.schedule(candidates, context);
-        const wider = this.#widerThan(cycle, decision);
-        if (wider === undefined) return Object.assign(cycle, { context, decision });
-        candidates = wider;
-      }
-    } finally {
-      this.clock.end();
-    }
+    return this.#cycles.decide(request, options, (all, at) => this.ejector.admit(all, at));
   }
 
   /** Reserves for a cycle of `decide`. Publishes nothing. Throws where no endpoint is named. */
   place(cycle: Cycle, decision: Decision): RoutedRequest {
-    this.clock.begin();
-    try {
-      const endpoint = primaryOf(decision, cycle.candidates.length);
-      return reserveRequest(cycle, { decision, endpoint }, this.#parts);
-    } finally {
-      this.clock.end();
-    }
+    return this.#cycles.place(cycle, decision);
   }
 
   readonly #prepare: Required<Router>['prepare'] = (request, body, ready, { subset } = {}) => {
@@ -249,51 +256,22 @@ export class EndpointPicker implements Router, BookingRouter {
     );
   };
 
+  /** Whether the request waits. Publishes and throws where too many do. */
+  #keeps(cycle: Cycle, decision: Decision, placement: Placement | undefined): boolean {
+    if (placement === undefined) return false;
+    cycle.decision = decision;
+    try {
+      return this.#room.keeps(cycle, placement);
+    } catch (error) {
+      throw this.#cycles.refuse(cycle, error);
+    }
+  }
+
   #createCore(plan: PickerPlan, before?: SchedulingCore): SchedulingCore {
-    const coreFacts = [...this.ledger.facts, this.#engineModel.fact];
+    const { loads } = this.#room;
+    const inFlight = { key: IN_FLIGHT, compute: () => loads };
+    const coreFacts = [...this.ledger.facts, inFlight, this.#engineModel.fact];
     const { pool, faults } = this;
     return createSchedulingCore({ ...this.#options, plan, before, pool, faults, coreFacts });
-  }
-
-  #begin(input: CycleInput): Cycle {
-    this.faults.begin();
-    return newCycle(input, this.#decisions++);
-  }
-
-  /** More candidates, where the filters left none of those that are not ejected. */
-  #widerThan({ candidates, all }: Cycle, { primary }: Decision): readonly Endpoint[] | undefined {
-    return primary.kind === 'exhausted' ? this.ejector.widen(candidates, all) : undefined;
-  }
-
-  #measure(cycle: Cycle, startedAt: Millis | undefined): void {
-    cycle.faults = this.faults.recent;
-    if (startedAt === undefined) return;
-    cycle.durationMs = (this.#options.stopwatch?.now() ?? startedAt) - startedAt;
-  }
-
-  /** The context of the cycle. Publishes and throws where there is no candidate. */
-  #contextOf(cycle: Cycle): SchedulingContext {
-    if (cycle.context !== undefined) return cycle.context;
-    throw this.#refuse(cycle, noCandidates(cycle, this.pool));
-  }
-
-  /** Publishes the cycle as refused, and returns what to throw. */
-  #refuse(cycle: Cycle, error: unknown, startedAt?: Millis): unknown {
-    this.#measure(cycle, startedAt);
-    cycle.error = error;
-    this.#journal.decided(cycle);
-    return error;
-  }
-
-  #conclude(cycle: Cycle, decision: Decision): RoutedRequest {
-    cycle.decision = decision;
-    let endpoint: Endpoint;
-    try {
-      endpoint = primaryOf(decision, cycle.candidates.length);
-    } catch (error) {
-      throw this.#refuse(cycle, error);
-    }
-    this.#journal.decided(cycle);
-    return reserveRequest(cycle, { decision, endpoint }, this.#parts);
   }
 }

@@ -30,6 +30,8 @@ export class EndpointPool implements EndpointWriter {
   readonly #freeSlots: number[] = [];
   #slots = 0;
   #snapshot: readonly Endpoint[] | undefined;
+  /** Called after each change, when all observers know of it. */
+  afterChange: (() => void) | undefined;
 
   /** An observer that throws is reported to `faults`. */
   constructor(faults: PluginFaults = new PluginFaults()) {
@@ -58,6 +60,7 @@ export class EndpointPool implements EndpointWriter {
       this.#endpoints.set(spec.id, added);
       this.#snapshot = undefined;
       for (const observer of this.#observers) this.#added(observer, added);
+      this.afterChange?.();
     } else if (!sameLabels(kept.labels, spec.labels)) {
       this.#replace(
         kept,
@@ -81,6 +84,7 @@ export class EndpointPool implements EndpointWriter {
     // Only after the observers have cleared what they keep by slot may another endpoint get the
     // slot.
     this.#freeSlots.push(endpoint.slot);
+    this.afterChange?.();
   }
 
   observe(id: EndpointId, metrics: EndpointMetrics): void {
@@ -123,6 +127,7 @@ export class EndpointPool implements EndpointWriter {
         this.#faults.report(observer, 'onEndpointChanged', error);
       }
     }
+    this.afterChange?.();
   }
 }
 

@@ -15,6 +15,8 @@ export class EventClock implements Clock {
   #depth = 0;
   #settingUp = false;
   #timers = 0;
+  /** Called after each event. What it does is another event. */
+  afterEvent: (() => void) | undefined;
 
   /** `onError` gets what a timer throws. Without it, a real clock would end the process. */
   constructor(
@@ -73,6 +75,7 @@ export class EventClock implements Clock {
 
   end(): void {
     this.#depth -= 1;
+    if (this.#depth === 0) this.afterEvent?.();
   }
 
   /**

@@ -7,7 +7,7 @@ import type {
   Usage,
 } from '../framework/observer.ts';
 import type { InferenceRequest } from '../framework/request.ts';
-import type { RouteOptions } from '../framework/routing.ts';
+import type { HeldSum, RouteOptions } from '../framework/routing.ts';
 import type { Millis } from '../framework/runtime.ts';
 import type { Decision, SchedulingContext } from '../framework/scheduling.ts';
 import { type PluginFaults, typeNameOf } from './faults/plugin-faults.ts';
@@ -28,6 +28,8 @@ export interface DecisionEvent {
   readonly decision: Decision | undefined;
   /** What `route` throws. Undefined for a routed request. */
   readonly error: unknown;
+  /** What waited for each endpoint; undefined where nothing did. */
+  readonly held: readonly HeldSum[] | undefined;
   /** One sentence for each failure of a plugin, which the decision was made without. */
   readonly faults: readonly string[];
   /** Time that the scheduler took; undefined without a stopwatch. */

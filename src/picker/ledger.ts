@@ -30,6 +30,8 @@ export interface Reservation {
 /** What is in flight at one endpoint. */
 interface EndpointEntry {
   readonly load: { requests: number; pendingPrefillTokens: number; contextTokens: number };
+  /** Requests whose prompts are not computed yet. */
+  pendingRequests: number;
   /** Model → requests. */
   readonly models: Map<string, number>;
 }
@@ -45,6 +47,8 @@ const NOTHING: InFlightLoad = { requests: 0, pendingPrefillTokens: 0, contextTok
 export class Ledger implements EndpointObserver, InFlightView, ModelsInFlightView {
   /** By slot. */
   readonly #entries: (EndpointEntry | undefined)[] = [];
+  /** Counts what made an endpoint freer, so that who waits can see that something has changed. */
+  #freed = 0;
 
   /** The ledger as facts for scorers and filters. */
   readonly facts: readonly CycleFact<unknown>[] = [
@@ -56,7 +60,9 @@ export class Ledger implements EndpointObserver, InFlightView, ModelsInFlightVie
     this.#entries[endpoint.slot] = {
       load: { requests: 0, pendingPrefillTokens: 0, contextTokens: 0 },
       models: new Map(),
+      pendingRequests: 0,
     };
+    this.#freed += 1;
   }
 
   onEndpointRemoved(endpoint: Endpoint): void {
@@ -65,6 +71,15 @@ export class Ledger implements EndpointObserver, InFlightView, ModelsInFlightVie
 
   load(endpoint: Endpoint): InFlightLoad {
     return this.#entries[endpoint.slot]?.load ?? NOTHING;
+  }
+
+  get freed(): number {
+    return this.#freed;
+  }
+
+  /** Requests there whose prompts are not computed yet. */
+  pendingRequests(endpoint: Endpoint): number {
+    return this.#entries[endpoint.slot]?.pendingRequests ?? 0;
   }
 
   models(endpoint: Endpoint): ReadonlyMap<string, number> {
@@ -76,8 +91,11 @@ export class Ledger implements EndpointObserver, InFlightView, ModelsInFlightVie
     let prefillTokens = Math.ceil(size.prefillTokens);
     const contextTokens = Math.ceil(size.contextTokens);
     let open = true;
+    let pending: 0 | 1 = 1;
     const add = (sign: 1 | -1): void => {
+      if (sign < 0) this.#freed += 1;
       if (entry === undefined) return;
+      entry.pendingRequests += sign * pending;
       const { load, models } = entry;
       load.requests += sign;
       load.pendingPrefillTokens += sign * prefillTokens;
@@ -90,8 +108,13 @@ export class Ledger implements EndpointObserver, InFlightView, ModelsInFlightVie
     return {
       prefilled: () => {
         if (!open) return;
-        if (entry !== undefined) entry.load.pendingPrefillTokens -= prefillTokens;
+        if (entry !== undefined) {
+          entry.load.pendingPrefillTokens -= prefillTokens;
+          entry.pendingRequests -= pending;
+        }
         prefillTokens = 0;
+        pending = 0;
+        this.#freed += 1;
       },
       moveTo: (next) => {
         if (!open) return;

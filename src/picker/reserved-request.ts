@@ -7,6 +7,7 @@ import type { Millis, Timer } from '../framework/runtime.ts';
 import type { Decision, ScoredEndpoint } from '../framework/scheduling.ts';
 import type { Cycle } from './cycle.ts';
 import type { Ejector } from './ejection/ejector.ts';
+import type { EndpointBacklog } from './endpoint-backlog.ts';
 import type { EndpointPool } from './endpoint-pool.ts';
 import type { EngineModel } from './engine-model/engine-model.ts';
 import type { EventClock } from './event-clock.ts';
@@ -36,6 +37,7 @@ export interface ReservedRequestParts {
 /** The parts of a picker that reservations need. */
 export interface ReserveParts
   extends Pick<ReservedRequestParts, 'pool' | 'clock' | 'faults' | 'open' | 'ejector'> {
+  readonly backlog: EndpointBacklog;
   readonly ledger: Ledger;
   readonly engineModel: EngineModel;
 }
@@ -44,7 +46,7 @@ export interface ReserveParts
 export function reserveRequest(
   { number, at, request, context, generation, options }: Cycle,
   { decision, endpoint }: { readonly decision: Decision; readonly endpoint: Endpoint },
-  { ledger, engineModel, ...parts }: ReserveParts,
+  { ledger, engineModel, backlog, ...parts }: ReserveParts,
 ): ReservedRequest {
   const { firstTokenSeen = false, endSeen = true } = options;
   const { prefill, encoders = [] } = decision;
@@ -78,6 +80,7 @@ export function reserveRequest(
     reporters: generation.reporters,
   });
   parts.ejector.routed(routed, ttftMs);
+  backlog.routed(routed);
   if (!seen) reserved.expectPrefill(ttftMs);
   parts.open?.add(reserved);
   return reserved;

@@ -17,6 +17,13 @@ export function subsetOf(
   });
 }
 
+/** Whether two lists of candidates of one pool are the same. */
+export function sameEndpoints(a: readonly Endpoint[], b: readonly Endpoint[]): boolean {
+  return (
+    a === b || (a.length === b.length && a.every(({ slot }, index) => b[index]?.slot === slot))
+  );
+}
+
 /** The host of `host:port`, with its brackets. */
 function hostOf(address: string): string {
   const colon = address.lastIndexOf(':');

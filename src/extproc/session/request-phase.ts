@@ -12,15 +12,13 @@ import { echoBody, passChunk } from './echo-body.ts';
 import { PassingBody } from './passing-body.ts';
 import { isRenamed, pickMutation } from './pick-mutation.ts';
 import { lateEdit, lengthAfter, type PickTime, pickTimeOf, type ReadRequest } from './pick-time.ts';
-import { prepareRead } from './prepare-read.ts';
+import { PickWait } from './pick-wait.ts';
 import type { RequestPhaseOptions } from './request-phase-options.ts';
 
 /** The request's half of a session: reads the body, has the router pick, and answers. */
 export class RequestPhase {
   readonly #options: RequestPhaseOptions;
   readonly #emit: (action: StreamAction) => void;
-  /** Runs what follows a wait, unless the session is over. */
-  readonly #resume: (go: () => void) => void;
   #mode: number = BODY_MODE.fullDuplex;
   #pickTime: PickTime = 'body-end';
   #seesFirstToken = true;
@@ -33,8 +31,7 @@ export class RequestPhase {
   readonly #passing = new PassingBody();
   #ended = false;
   #routed: RoutedRequest | undefined;
-  /** The request whose pick waits for something. */
-  #waiting: InferenceRequest | undefined;
+  readonly #wait: PickWait;
   /** Hashes the answer; undefined where no observer learns from it. */
   answer: AnswerBlocks | undefined;
   /** Finds the usage in the answer. */
@@ -48,18 +45,22 @@ export class RequestPhase {
   ) {
     this.#options = options;
     this.#emit = emit;
-    this.#resume = resume;
     this.#kept = new KeptChunks(account);
+    this.#wait = new PickWait(options.router, {
+      resume,
+      pick: (read) => this.#pick(read),
+      answer: (routed, read) => this.#answerPick(routed, read),
+    });
   }
 
   get phase(): Exclude<StreamPhase, 'refused'> {
-    if (this.#ended || this.#routed !== undefined || this.preparing) return 'picked';
+    if (this.#ended || this.#routed !== undefined || this.#wait.waits) return 'picked';
     return this.#pickTime === 'body-message' ? 'gathering' : 'uploading';
   }
 
-  /** The pick waits for something; events that come meanwhile must wait, too. */
-  get preparing(): boolean {
-    return this.#waiting !== undefined;
+  /** Events that come while the pick waits must wait, too. */
+  get waits(): boolean {
+    return this.#wait.waits;
   }
 
   get routed(): RoutedRequest | undefined {
@@ -77,7 +78,7 @@ export class RequestPhase {
   }
 
   drop(): void {
-    if (this.#waiting !== undefined) this.#options.router.abandon?.(this.#waiting);
+    this.#wait.cancel();
     this.#kept.clear();
     // Only where no pick was prepared or made: then nothing else has these chunks.
     if (!this.#ended) for (const chunk of this.#withheld) freeChunk(chunk);
@@ -105,7 +106,7 @@ export class RequestPhase {
         read = this.#readHeaders(head, reader.peek());
       else if (this.#pickTime === 'body-message') this.#answerHeaders(undefined);
     }
-    if (read !== undefined && !this.#waits(read)) this.#pick(read);
+    if (read !== undefined && !this.#wait.prepares(read, this.#subset)) this.#pick(read);
   }
 
   onBody(chunk: Buffer, endOfStream: boolean): void {
@@ -132,7 +133,7 @@ export class RequestPhase {
       this.#passing.push(chunk);
       read = this.#readPassing(head, reader, endOfStream);
     }
-    if (read !== undefined && !this.#waits(read)) this.#pick(read);
+    if (read !== undefined && !this.#wait.prepares(read, this.#subset)) this.#pick(read);
   }
 
   /** Trailers complete the body. Where it was complete already, or never came, they only pass. */
@@ -144,7 +145,7 @@ export class RequestPhase {
     else if (!this.#ended && head !== undefined && reader !== undefined) {
       const duplex = this.#pickTime === 'body-end';
       read = duplex ? this.#readDuplex(head, reader, undefined) : this.#readEnd(head, reader);
-      if (read !== undefined && !this.#waits(read)) this.#pick(read);
+      if (read !== undefined && !this.#wait.prepares(read, this.#subset)) this.#pick(read);
       // The pick answers the trailers, too.
       if (duplex) return;
     }
@@ -161,28 +162,27 @@ export class RequestPhase {
     if (end === 'by-chunk' && this.#halfCloses(request)) this.#emit({ kind: 'half-close' });
   }
 
-  #pick({ head, request, contentLength, answer }: ReadRequest): void {
-    this.#waiting = undefined;
+  #pick(read: ReadRequest): void {
+    const { request } = read;
+    const { router } = this.#options;
     const halfCloses = this.#halfCloses(request);
-    this.#routed = this.#options.router.route(request, {
+    const options = {
       subset: this.#subset,
       firstTokenSeen: this.#seesFirstToken && !halfCloses,
       endSeen: !halfCloses,
-    });
-    // The answers count from here on.
-    this.#kept.clear();
-    const { emitEndpointScores: withScores } = this.#options;
-    answer(pickMutation(this.#routed, head, { contentLength, withScores }));
+    };
+    const routed = router.enqueue
+      ? router.enqueue(request, options, this.#wait)
+      : router.route(request, options);
+    if (routed === undefined) this.#wait.hold(read);
+    else this.#answerPick(routed, read);
   }
 
-  /** Whether the pick has to wait; it is made later then. */
-  #waits(read: ReadRequest): boolean {
-    const { prepare } = this.#options.router;
-    if (prepare === undefined) return false;
-    const go = (): void => this.#pick(read);
-    const waits = prepareRead(prepare, read, this.#subset, { go, resume: this.#resume });
-    this.#waiting = waits ? read.request : undefined;
-    return waits;
+  #answerPick(routed: RoutedRequest, { head, contentLength, answer }: ReadRequest): void {
+    this.#routed = routed;
+    this.#kept.clear();
+    const { emitEndpointScores: withScores } = this.#options;
+    answer(pickMutation(routed, head, { contentLength, withScores }));
   }
 
   #readHeaders(head: RequestHead, request: InferenceRequest): ReadRequest {

@@ -76,7 +76,7 @@ export class Session {
 
   on(event: StreamEvent): void {
     if (this.#state !== 'open') return;
-    if (this.#request.preparing) {
+    if (this.#request.waits) {
       this.#waiting.push(event);
       this.#account.hold(event.wireBytes);
       return;
@@ -137,6 +137,7 @@ export class Session {
     }
     for (const event of this.#waiting.splice(0)) {
       this.#account.release(event.wireBytes);
+      // Where it waits again, so do they.
       this.on(event);
     }
   }

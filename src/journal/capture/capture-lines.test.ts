@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { makeEndpoint, makeRequest } from '../../../test/makers.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
-import type { RouteOptions } from '../../framework/routing.ts';
+import type { HeldSum, RouteOptions } from '../../framework/routing.ts';
 import { chainBlockIds } from '../../openai/chain-block-ids.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { CaptureLines, type Redacted } from './capture-lines.ts';
@@ -32,14 +32,16 @@ function decided(
     options = SEEN,
     decision = PICKED,
     redacted = { headers: undefined, fairness: 'hash' },
+    held,
   }: {
     readonly options?: RouteOptions;
+    readonly held?: readonly HeldSum[];
     readonly decision?: CapturedDecision;
     readonly redacted?: Redacted;
   } = {},
 ): (lines: CaptureLines) => void {
   return (lines) =>
-    lines.decided(5000, 7, { request: makeRequest(request), redacted, options, decision });
+    lines.decided(5000, 7, { request: makeRequest(request), redacted, options, held, decision });
 }
 
 const readAgain = (...given: Parameters<typeof decided>): Decided =>

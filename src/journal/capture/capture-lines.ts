@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { Outcome, Usage } from '../../framework/observer.ts';
 import { DEFAULT_FLOW, type InferenceRequest, type PromptBlocks } from '../../framework/request.ts';
-import type { RouteOptions } from '../../framework/routing.ts';
+import type { HeldSum, RouteOptions } from '../../framework/routing.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import { BlockNumbers } from './block-numbers.ts';
 import type { CapturedDecision, CaptureRecord } from './capture-record.ts';
@@ -24,6 +24,7 @@ export interface Decided {
   readonly request: InferenceRequest;
   readonly redacted: Redacted;
   readonly options: RouteOptions;
+  readonly held: readonly HeldSum[] | undefined;
   readonly decision: CapturedDecision;
 }
 
@@ -62,6 +63,8 @@ const KEYS = {
   subset: utf8(',"subset":'),
   noFirstToken: utf8(',"firstTokenSeen":false'),
   noEnd: utf8(',"endSeen":false'),
+  waited: utf8(',"waitedMs":'),
+  held: utf8(',"held":'),
   endpoint: utf8(',"d":{"endpoint":'),
   error: utf8(',"d":{"error":'),
   score: utf8(',"score":'),
@@ -107,7 +110,7 @@ export class CaptureLines {
     this.#end(KEYS.newline);
   }
 
-  decided(t: Millis, n: number, { request, redacted, options, decision }: Decided): void {
+  decided(t: Millis, n: number, { request, redacted, options, held, decision }: Decided): void {
     const bytes = this.#bytes;
     this.#begin(KEYS.q, t, n);
     this.#request(request, redacted);
@@ -118,6 +121,11 @@ export class CaptureLines {
     }
     if (!firstTokenSeen) bytes.raw(KEYS.noFirstToken);
     if (!endSeen) bytes.raw(KEYS.noEnd);
+    this.#number(KEYS.waited, options.waited?.waitedMs);
+    if (held !== undefined) {
+      bytes.raw(KEYS.held);
+      bytes.json(held);
+    }
     this.#decision(decision);
     this.#end(KEYS.decisionEnd);
   }

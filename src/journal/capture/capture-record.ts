@@ -2,6 +2,7 @@ import type { RoutingErrorCode } from '../../framework/error.ts';
 import type { CacheConfig } from '../../framework/keys.ts';
 import type { Outcome } from '../../framework/observer.ts';
 import type { ModelRewrite } from '../../framework/request.ts';
+import type { HeldSum } from '../../framework/routing.ts';
 import type { Decision } from '../../framework/scheduling.ts';
 
 /** Readers refuse a capture of a later version. */
@@ -115,6 +116,10 @@ export type CaptureRecord =
       readonly subset?: readonly string[] | undefined;
       readonly firstTokenSeen: boolean;
       readonly endSeen: boolean;
+      /** Milliseconds that it has waited at the picker before this decision; left out for none. */
+      readonly waitedMs?: number | undefined;
+      /** What waited for each endpoint; left out where nothing did. */
+      readonly held?: readonly HeldSum[] | undefined;
       readonly d: CapturedDecision;
     }
   | { readonly e: 'body'; readonly t: number; readonly n: number; readonly r: CapturedRequest }

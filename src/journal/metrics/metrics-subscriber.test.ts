@@ -22,6 +22,7 @@ function decided(
     context: makeContext({ request }),
     decision: primary && { primary, headers: new Map(), profiles: [primary] },
     error: undefined,
+    held: undefined,
     faults: [],
     durationMs: 3,
     ...fields,

@@ -67,7 +67,14 @@ function capture(
     coreSeed = SEED,
     churn = 1,
     failing,
-  }: { readonly coreSeed?: number; readonly churn?: number; readonly failing?: string } = {},
+    tokensPerBlock = 64,
+  }: {
+    readonly coreSeed?: number;
+    readonly churn?: number;
+    readonly failing?: string;
+    /** More than 64: prompts are so long that requests wait for their endpoints. */
+    readonly tokensPerBlock?: number;
+  } = {},
 ): readonly CaptureRecord[] {
   const inert = { ...catalogue, dataSources: catalogue.dataSources.map(withoutNetwork) };
   const plans = [configs].flat().map((config) => {
@@ -134,12 +141,15 @@ function capture(
       model: `m${family % 2}`,
       fairnessId: `tenant ${family}`,
       streaming: random.next() < 0.7,
-      promptTokens: 64 * blocks + 7,
+      promptTokens: tokensPerBlock * blocks + 7,
       headers: headersOf(headerRandom),
       prompt,
     });
     try {
-      open.push(picker.route(request, { firstTokenSeen: true, endSeen: random.next() < 0.9 }));
+      const seen = { firstTokenSeen: true, endSeen: random.next() < 0.9 };
+      const placed = (routed: RoutedRequest): void => void open.push(routed);
+      const routed = picker.enqueue(request, seen, { placed, refused: () => undefined });
+      if (routed !== undefined) placed(routed);
     } catch (error) {
       if (!(error instanceof RoutingError)) throw error;
     }
@@ -235,6 +245,25 @@ const sameEndpoint = (a: CapturedDecision, b: CapturedDecision): boolean =>
   'endpoint' in a && 'endpoint' in b && a.endpoint === b.endpoint;
 
 describe('a capture decided again', async () => {
+  it.each([1, 2])(
+    '[Q15] gives the same decisions where requests have waited, seed %i',
+    async (seed) => {
+      const records = capture('default', 1500, seed, { tokensPerBlock: 4000 });
+      const asked = records.filter((record) => record.e === 'q');
+      const waited = asked.filter(({ waitedMs = 0 }) => waitedMs > 0);
+      expect(waited.length).toBeGreaterThan(50);
+      expect(asked.some(({ held = [] }) => held.length > 1)).toBe(true);
+      const decided = await all(records, options);
+      expect(decided.filter(({ was, is }) => !sameDecision(was, is))).toEqual([]);
+      // What waited is part of the decision: without it, some are others.
+      const forgotten = records.map((record) =>
+        record.e === 'q' ? { ...record, held: undefined } : record,
+      );
+      const without = await all(forgotten, options);
+      expect(without.some(({ was, is }) => !sameDecision(was, is))).toBe(true);
+    },
+  );
+
   it.each([1, 2, 3])(
     '[V132] ejects the same endpoints at the same requests, seed %i',
     async (seed) => {

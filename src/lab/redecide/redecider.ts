@@ -4,7 +4,7 @@ import { faultError, type PluginFault, RoutingError } from '../../framework/erro
 import { DEFAULT_PREFIX_PRODUCER } from '../../framework/keys.ts';
 import type { PluginCatalogue, ReplacementReport } from '../../framework/plugin.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
-import type { RoutedRequest } from '../../framework/routing.ts';
+import type { HeldSum, RoutedRequest } from '../../framework/routing.ts';
 import type { Millis, Random, Runtime } from '../../framework/runtime.ts';
 import type { Decision } from '../../framework/scheduling.ts';
 import { promptOfRuns } from '../../journal/capture/block-numbers.ts';
@@ -54,6 +54,8 @@ interface OpenRequest {
 
 type RequestRecord = Extract<CaptureRecord, { e: 'q' }>;
 type Comparison = Pick<Redecision, 'place' | 'standing' | 'ttftMs'>;
+
+const NOTHING_HELD: readonly HeldSum[] = [];
 
 /** A decision core that gets the recorded inputs of another one. */
 export class Redecider {
@@ -186,13 +188,13 @@ export class Redecider {
   }
 
   #decide(record: RequestRecord): Redecision {
-    const { n, r, subset, firstTokenSeen, endSeen, d: was } = record;
+    const { n, r, subset, firstTokenSeen, endSeen, held = NOTHING_HELD, d: was } = record;
     let own: Decision | undefined;
     let comparison: Comparison = {};
     let failed: RoutingError | undefined;
     try {
       const request = this.#prepared?.n === n ? this.#prepared.request : requestOf(r);
-      const cycle = this.#picker.decide(request, { subset, firstTokenSeen, endSeen });
+      const cycle = this.#picker.decide(request, { subset, firstTokenSeen, endSeen, held });
       const { all } = cycle;
       // What another process decided is taken from the capture.
       const recorded = this.#isOwn && 'endpoint' in was && was.by !== undefined;

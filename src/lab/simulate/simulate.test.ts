@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { PRESETS } from '../../../stub-server/presets/presets.ts';
+import { NAMED_CONFIGS } from '../../config/defaults.ts';
 import { createPicker } from '../../index.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import type { SimulationResult } from '../run-summary/run-result.ts';
@@ -92,5 +93,26 @@ describe('simulate', () => {
     const ours = summarize(run(workload, pool, 'default'));
     expect(ours.hitRate).toBeGreaterThan(turns.hitRate);
     expect(ours.ttftMeanMs).toBeLessThan(turns.ttftMeanMs);
+  });
+
+  it('[Q16] answers sooner under overload where requests wait for their endpoints, and as before at low load', () => {
+    const at = (everyMs: number, config: string): ReturnType<typeof summarize> => {
+      const { blockTokens, requests } = workloadOf(400);
+      const long = requests.map((request, index) => ({
+        ...request,
+        atMs: everyMs * index,
+        promptTokens: 12 * request.promptTokens,
+      }));
+      const pool = uniformPool(3, { ...SERVER, kvTokens: 1_000_000 });
+      return summarize(run({ blockTokens, requests: long }, pool, config));
+    };
+    const text = NAMED_CONFIGS.get('default') ?? '';
+    const without = text.replace('hold: {enabled: true}', 'hold: {enabled: false}');
+    expect(without).not.toBe(text);
+    const [held, bound] = [at(90, text), at(90, without)];
+    expect(held.failed + bound.failed).toBe(0);
+    expect(held.ttftMeanMs).toBeLessThan(0.95 * bound.ttftMeanMs);
+    const [calm, before] = [at(4000, text), at(4000, without)];
+    expect(calm.ttftMeanMs).toBe(before.ttftMeanMs);
   });
 });

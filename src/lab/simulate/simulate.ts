@@ -152,14 +152,20 @@ class Simulation {
     const { request } = result;
     const { blockTokens } = this.#options.workload;
     const { model, promptTokens, blockIds } = request;
-    let routed: RoutedRequest;
     result.attempts += 1;
+    const placed = (routed: RoutedRequest): void => this.#send(result, blockHashes, routed);
+    const refused = (): void => this.#retry(result, blockHashes);
+    let routed: RoutedRequest | undefined;
     try {
-      routed = this.#picker.route({ model, promptTokens, blockIds, blockTokens });
+      const counted = { model, promptTokens, blockIds, blockTokens };
+      routed = this.#picker.enqueueWith(counted, { placed, refused });
     } catch {
-      this.#retry(result, blockHashes);
-      return;
+      refused();
     }
+    if (routed !== undefined) placed(routed);
+  }
+
+  #send(result: RequestResult, blockHashes: Float64Array, routed: RoutedRequest): void {
     result.server = this.#indexOf.get(routed.endpoint.id) ?? -1;
     const prefiller =
       this.#servers[this.#indexOf.get(routed.headers.get(PREFILL_HEADER) ?? '') ?? -1];

@@ -74,6 +74,11 @@ export class Ejector implements EndpointObserver {
     const plan = this.#plan;
     if (plan === undefined) return candidates;
     if (at - this.#checkedAt >= STALL_CHECK_MS) this.#check(plan, at);
+    return this.admissible(candidates, at);
+  }
+
+  /** As `admit`, for a request that is not placed yet: changes nothing. */
+  admissible(candidates: readonly Endpoint[], at: Millis): readonly Endpoint[] {
     if (this.#out.size === 0) return candidates;
     const trial = candidates.find((endpoint) => this.#isTrialDue(endpoint, at));
     return trial === undefined ? this.remaining(candidates) : [trial];

@@ -10,6 +10,7 @@ import type {
   ScorerDefinition,
 } from '../../framework/plugin.ts';
 import type { EjectionPlan } from '../ejection/ejection-plan.ts';
+import type { HoldPlan } from '../hold/hold-plan.ts';
 import type { ConfigNote } from './config-note.ts';
 
 /** A plugin type by its kind. */
@@ -57,6 +58,8 @@ export interface PickerPlan {
   readonly discovery: FileDiscoveryPlan | undefined;
   /** Undefined where the configuration says nothing of it. */
   readonly ejection?: EjectionPlan | undefined;
+  /** Undefined where the configuration says nothing of it: then no request waits. */
+  readonly hold?: HoldPlan | undefined;
   /** Undefined where its feature gate is off. */
   readonly flowControl?: FlowControlPlan | undefined;
   /** By what requests with a priority below 0 are refused; undefined with flow control. */
@@ -89,6 +92,7 @@ export interface EffectiveConfig {
   };
   readonly scheduler?: Readonly<Record<string, unknown>>;
   readonly ejection?: EjectionPlan;
+  readonly hold?: HoldPlan;
   readonly featureGates?: readonly string[];
   readonly flowControl?: Readonly<Record<string, unknown>>;
   readonly saturationDetector?: { readonly pluginRef: string };

@@ -1,0 +1,161 @@
+import { describe, expect, it } from 'vitest';
+import type { Endpoint } from '../../framework/endpoint.ts';
+import { RoutingError } from '../../framework/error.ts';
+import type { Placement, RoutedRequest } from '../../framework/routing.ts';
+import { createOpenBody, headerOnlyRequest } from '../../openai/parsers/open-body.ts';
+import { HeaderBlock } from '../codec/header-block.ts';
+import type { StreamAction } from '../codec/stream-action.ts';
+import { BODY_MODE, type ProtocolConfig, type StreamEvent } from '../codec/stream-event.ts';
+import { Session } from './session.ts';
+
+const BODY = '{"model":"m","messages":[{"role":"user","content":"hello"}]}';
+const PLAIN = { metadata: undefined, observing: false, protocol: undefined, wireBytes: 7 } as const;
+
+/** A router whose requests all wait, and a session on it. */
+function setUp() {
+  const actions: StreamAction[] = [];
+  const placements: Placement[] = [];
+  const cancelled: Placement[] = [];
+  const ended: string[] = [];
+  const rejected: string[] = [];
+  let heldBytes = 0;
+  const unexpected = (): never => {
+    throw new Error('every request waits');
+  };
+  const session = new Session(
+    {
+      router: {
+        route: unexpected,
+        enqueue: (_request, _options, placement) => void placements.push(placement),
+        cancel: (placement) => void cancelled.push(placement),
+      },
+      openBody: createOpenBody({ bodyBytesMax: 10_000, hashSeed: 1 }),
+      headerOnly: headerOnlyRequest,
+      newRequestId: () => 'ours-1',
+      earlyPickBytes: 20,
+      halfCloseAfterPick: false,
+      onFault: unexpected,
+      onRejected: ({ code }) => void rejected.push(code),
+    },
+    (action) => void actions.push(action),
+    {
+      hold: (bytes) => {
+        heldBytes += bytes;
+      },
+      release: (bytes) => {
+        heldBytes -= bytes;
+      },
+    },
+  );
+  const routed: RoutedRequest = {
+    request: { id: 'ours-1', model: 'm' } as RoutedRequest['request'],
+    endpoint: {} as Endpoint,
+    destinations: ['10.0.0.1:80'],
+    headers: new Map(),
+    responseHeaders: () => new Map(),
+    firstToken: () => undefined,
+    served: () => undefined,
+    bodyRead: () => undefined,
+    wantsAnswer: false,
+    answered: () => undefined,
+    done: (outcome) => void ended.push(outcome),
+  };
+  return {
+    session,
+    placements,
+    cancelled,
+    ended,
+    rejected,
+    routed,
+    heldBytes: () => heldBytes,
+    kinds: () => actions.map(({ kind }) => kind),
+  };
+}
+
+function headersOf(requestBodyMode: number, sendsBodyWithoutWaiting = false): StreamEvent {
+  // A HeaderMap message with the path.
+  const encoded = Buffer.from(
+    '0a1d0a053a706174681a142f76312f636861742f636f6d706c6574696f6e73',
+    'hex',
+  );
+  const protocol: ProtocolConfig = {
+    requestBodyMode,
+    responseBodyMode: BODY_MODE.none,
+    sendsBodyWithoutWaiting,
+  };
+  const headers = new HeaderBlock(encoded);
+  return { ...PLAIN, kind: 'request-headers', headers, endOfStream: false, protocol };
+}
+
+const body = (text: string, endOfStream: boolean): StreamEvent => ({
+  ...PLAIN,
+  kind: 'request-body',
+  chunk: Buffer.from(text),
+  endOfStream,
+});
+
+const MODES: readonly (readonly [
+  string,
+  StreamEvent,
+  readonly StreamEvent[],
+  readonly string[],
+])[] = [
+  [
+    'full duplex',
+    headersOf(BODY_MODE.fullDuplex),
+    [body(BODY, true)],
+    ['answer-request-headers', 'echo-request-body'],
+  ],
+  [
+    'BUFFERED',
+    headersOf(BODY_MODE.buffered),
+    [body(BODY, true)],
+    ['answer-request-headers', 'answer-request-body'],
+  ],
+  [
+    'early pick',
+    headersOf(BODY_MODE.streamed, true),
+    [body(BODY.slice(0, 30), false), body(BODY.slice(30), true)],
+    ['answer-request-headers', 'answer-request-body', 'answer-request-body'],
+  ],
+];
+
+describe('a session whose request waits for an endpoint', () => {
+  it.each(MODES)('[Q13] answers once it is placed, in %s', (_name, head, chunks, kinds) => {
+    const { session, placements, kinds: sent, routed, ended, heldBytes } = setUp();
+    for (const event of [head, ...chunks]) session.on(event);
+    expect(placements.length).toBe(1);
+    const before = sent();
+    expect(before.length).toBeLessThan(kinds.length);
+    expect(session.phase).toBe('picked');
+    expect(heldBytes()).toBeGreaterThan(BODY.length);
+    placements[0]?.placed(routed);
+    expect(sent()).toEqual(kinds);
+    // The headers are kept to the end.
+    expect(heldBytes()).toBe(7);
+    session.closed('cancelled');
+    expect(ended.length).toBe(1);
+  });
+
+  it.each(MODES)('[Q13] forgets it at once when its client goes, in %s', (_name, head, chunks) => {
+    const { session, placements, cancelled, ended, kinds, routed } = setUp();
+    for (const event of [head, ...chunks]) session.on(event);
+    const before = kinds();
+    session.closed('cancelled');
+    expect(cancelled).toEqual(placements);
+    placements[0]?.placed(routed);
+    expect([kinds(), ended]).toEqual([before, ['aborted']]);
+  });
+
+  it('[Q13] answers a refusal with its status, and forgets a request that is refused meanwhile', () => {
+    const { session, placements, rejected, kinds } = setUp();
+    for (const event of [headersOf(BODY_MODE.fullDuplex), body(BODY, true)]) session.on(event);
+    placements[0]?.refused(new RoutingError('no-endpoints', 'gone'));
+    expect([kinds(), rejected]).toEqual([['reject'], ['no-endpoints']]);
+    const other = setUp();
+    for (const event of [headersOf(BODY_MODE.fullDuplex), body(BODY, true)])
+      other.session.on(event);
+    other.session.refuse(new RoutingError('memory-full', 'no room'));
+    expect(other.cancelled).toEqual(other.placements);
+  });
+});
