@@ -114,11 +114,16 @@ describe('the reference picker’s command line', () => {
     [['--lora-info-metric=x'], '--lora-info-metric: is refused by the reference, too'],
     [['--config-file=a', '--config-text=b'], 'cannot be used with --config-file'],
     [['--endpoint-selector=a=b'], 'cannot be used with --pool-name'],
-    [['--poolname=x'], 'did you mean pool-name?'],
     [['--config-file'], '--config-file: needs a value'],
   ])('[D91] refuses %j, which the reference refuses, and says why', (theirs, sentence) => {
     expect(() => ours(...theirs)).toThrow(ConfigError);
     expect(() => ours(...theirs)).toThrow(sentence);
+  });
+
+  it('[D91] passes flags of ours to serve, which may stand beside the reference’s', () => {
+    expect(ours('--json', '--capture=day/')).toEqual(
+      expect.arrayContaining(['--json', '--capture=day/']),
+    );
   });
 
   it('refuses a command line that names no pods', () => {

@@ -1,4 +1,3 @@
-import { nearest } from '../files/nearest.ts';
 import { flagError, REFERENCE_FLAGS } from './reference-flags.ts';
 
 /** A command line of `serve` with the effect of one of the reference picker. */
@@ -15,9 +14,10 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * `serve`: their Deployments need another image and no other argument. Undefined for a command line
  * of ours: one that begins with a command, or has none of the reference's flags. The reference's
  * defaults hold: health on port 9003, metrics for whom the API server allows, former
- * names of metrics, profiles, and the pool in `$NAMESPACE`, otherwise in `default`. Throws ConfigError where
- * the reference refuses, too: for a value that cannot be read, a flag that it does not have, and
- * flags that cannot be combined.
+ * names of metrics, profiles, and the pool in `$NAMESPACE`, otherwise in `default`. Flags that the
+ * reference does not have are passed to `serve`, which refuses those that it does not have either:
+ * `--capture=day/` and `--json` may stand beside the reference's. Throws ConfigError where the
+ * reference refuses, too: for a value that cannot be read, and flags that cannot be combined.
  */
 export function fromReferenceArgs(
   args: readonly string[],
@@ -34,7 +34,10 @@ export function fromReferenceArgs(
   const fixed: Record<string, string> = {};
   for (const [name, value] of values) {
     const known = REFERENCE_FLAGS.get(name);
-    if (known === undefined) throw unknownFlag(name);
+    if (known === undefined) {
+      serveArgs.push(value === SWITCHED_ON ? `--${name}` : `--${name}=${value}`);
+      continue;
+    }
     if (known.refused !== undefined) throw flagError(name, known.refused);
     if (known.fixed !== undefined) fixed[`--${name}=${value}`] = known.fixed;
     serveArgs.push(...(known.to?.(value, name) ?? []));
@@ -59,6 +62,9 @@ const LISTS: ReadonlySet<string> = new Set([
   'feature-gates',
   'tls-cipher-suites',
 ]);
+
+/** The value of a flag without one. */
+const SWITCHED_ON = 'true';
 
 interface GivenFlag {
   readonly name: string;
@@ -87,7 +93,7 @@ function readFlag(
   if (verbosity !== undefined) return { name: 'v', value: verbosity };
   if (value !== undefined) return { name, value };
   const { kind } = REFERENCE_FLAGS.get(name) ?? { kind: 'switch' };
-  if (kind === 'switch') return { name, value: 'true' };
+  if (kind === 'switch') return { name, value: SWITCHED_ON };
   const next = left.shift();
   if (next === undefined) throw flagError(name, 'needs a value');
   return { name, value: next };
@@ -104,11 +110,6 @@ function refuseCombinations(values: ReadonlyMap<string, string>): void {
   if (has('config-file') && has('config-text')) {
     throw flagError('config-text', 'cannot be used with --config-file: give one of them');
   }
-}
-
-function unknownFlag(name: string): Error {
-  const hint = nearest(name, REFERENCE_FLAGS.keys());
-  return flagError(name, `is no flag of the reference picker${hint}; for ours begin with serve`);
 }
 
 function defaultsBeside(
