@@ -111,13 +111,15 @@ export interface Router {
    * undefined, and the placement is called later, never within this call. Undefined where requests
    * never wait.
    */
-  enqueue?(
-    request: InferenceRequest,
-    options: RouteOptions,
-    placement: Placement,
-  ): RoutedRequest | undefined;
+  readonly enqueue?:
+    | ((
+        request: InferenceRequest,
+        options: RouteOptions,
+        placement: Placement,
+      ) => RoutedRequest | undefined)
+    | undefined;
   /** The client of a request that waits is gone: its placement is not called any more. */
-  cancel?(placement: Placement): void;
+  readonly cancel?: ((placement: Placement) => void) | undefined;
 }
 
 /** The decision core while it follows another picker. */

@@ -40,6 +40,7 @@ export class ControlledRouter implements Router {
   readonly #options: ControlledRouterOptions;
   #attached: ControlledPicker | undefined;
   #pickerRoute: Router['route'] = (request, options) => this.#picker.route(request, options);
+  #pickerEnqueue: Router['enqueue'];
   readonly #held = new Map<Waiting, Held>();
   readonly #byId = new Map<string, Held>();
   /** What `route` throws for requests that were dropped, by id. */
@@ -68,6 +69,7 @@ export class ControlledRouter implements Router {
   attach(picker: ControlledPicker): void {
     this.#attached = picker;
     this.#pickerRoute = picker.route.bind(picker);
+    this.#pickerEnqueue = picker.enqueue?.bind(picker);
     const changed = (): void => this.#lookSoon();
     picker.pool.observeEndpoints({
       onEndpointAdded: changed,
@@ -103,8 +105,18 @@ export class ControlledRouter implements Router {
 
   /** Without flow control the picker's own: the way from a message to a score stays short. */
   get route(): Router['route'] {
-    const isOff = this.#discipline === undefined && this.#unrouted.size + this.#dropped.size === 0;
-    return isOff ? this.#pickerRoute : this.#route;
+    return this.#isOff ? this.#pickerRoute : this.#route;
+  }
+
+  /** As `route`. What flow control lets go is bound at once, as in the reference. */
+  get enqueue(): Router['enqueue'] {
+    return this.#isOff ? this.#pickerEnqueue : undefined;
+  }
+
+  readonly cancel: Router['cancel'] = (placement) => this.#picker.cancel?.(placement);
+
+  get #isOff(): boolean {
+    return this.#discipline === undefined && this.#unrouted.size + this.#dropped.size === 0;
   }
 
   readonly #route = (request: InferenceRequest, options?: RouteOptions): RoutedRequest => {
