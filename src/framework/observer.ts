@@ -12,6 +12,8 @@ export interface Routed {
   /** Where its prompt is computed, if elsewhere. */
   readonly prefill?: Endpoint | undefined;
   readonly at: Millis;
+  /** How long it waited at the picker before, for its endpoint; left out for not at all. */
+  readonly waitedMs?: Millis | undefined;
   /** Prompt tokens that the endpoint was expected to hold when the pick was made. */
   readonly cachedTokens: number;
   /** What was in flight at the endpoint when the pick was made, without this request. */

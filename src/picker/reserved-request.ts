@@ -65,6 +65,7 @@ export function reserveRequest(
     cachedTokens,
     load,
     at,
+    waitedMs: options.waited?.waitedMs,
     expectedTtftMs: ttftMs,
     expectedTpotMs: tpotMs,
     firstTokenSeen: seen,

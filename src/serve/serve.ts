@@ -17,6 +17,7 @@ import {
   registerExpiredReservations,
   registerFaultMetrics,
 } from '../journal/metrics/fault-metrics.ts';
+import { registerHoldMetrics } from '../journal/metrics/hold-metrics.ts';
 import { registerInFlight } from '../journal/metrics/inflight-metrics.ts';
 import { registerKvEventMetrics } from '../journal/metrics/kv-event-metrics.ts';
 import { logScheduler } from '../journal/metrics/log-scheduler.ts';
@@ -187,6 +188,7 @@ function registerPool(
   const { registry } = metrics;
   registerFaultMetrics(registry, picker.faults);
   registerEjectionMetrics(registry, picker);
+  registerHoldMetrics(registry, picker);
   registerExpiredReservations(registry, () => picker.reservations?.expired ?? 0);
   const snapshot = (): readonly Endpoint[] => picker.pool.snapshot();
   const { deprecated } = metrics;

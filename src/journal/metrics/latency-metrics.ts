@@ -58,7 +58,8 @@ export function latencySubscriber(metrics: PickerMetrics, plan: PickerPlan): Jou
     onFirstToken(routed, at) {
       if (plugin === undefined) return;
       firstTokens.set(routed, at);
-      see(seriesOf(routed).ttft, at - routed.at, routed.request.ttftSloMs);
+      const ttftMs = at - routed.at + (routed.waitedMs ?? 0);
+      see(seriesOf(routed).ttft, ttftMs, routed.request.ttftSloMs);
     },
     onDone(routed, at, outcome, usage) {
       const firstTokenAt = firstTokens.get(routed);

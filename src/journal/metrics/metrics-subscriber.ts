@@ -2,7 +2,7 @@ import { Histogram, type Registry } from 'prom-client';
 import type { Outcome, Routed, Usage } from '../../framework/observer.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { DecisionEvent, JournalSubscriber } from '../../picker/journal.ts';
-import { SCHEDULER_SECONDS } from './bucket-bounds.ts';
+import { SCHEDULER_SECONDS, TTFT_SECONDS } from './bucket-bounds.ts';
 import type { OpenRequest, PickerMetrics } from './metrics.ts';
 import type { RequestSeries } from './request-series.ts';
 
@@ -14,19 +14,22 @@ const CLIENT_CLOSED = 'ClientClosed';
 const BYTES_PER_TOKEN = 4;
 
 /**
- * Counts decisions and requests. Times run from the pick; only completed requests have durations.
+ * Counts decisions and requests. Times run from when the request could be decided: they contain the
+ * wait for its endpoint. Only completed requests have durations.
  * Tokens are the model server's count, if the picker is shown the response body.
  */
 export function metricsSubscriber(metrics: PickerMetrics): JournalSubscriber {
   // No larger than the number of requests in flight: every routed request ends once.
   const { open } = metrics;
-  const waitSeconds = createWaitHistogram(metrics.registry);
+  const prepareSeconds = createPrepareHistogram(metrics.registry);
+  const holdSeconds = createHoldHistogram(metrics.registry);
   return {
-    onPrepared: (_request, waitedMs) => waitSeconds.observe(waitedMs / 1000),
+    onPrepared: (_request, waitedMs) => prepareSeconds.observe(waitedMs / 1000),
     onDecision: (event) => countAttempt(metrics, event),
     onRouted(routed) {
       open.set(routed, recordRouted(metrics, routed));
       recordHit(metrics, routed);
+      if (routed.waitedMs !== undefined) holdSeconds.observe(routed.waitedMs / 1000);
     },
     onBodyRead(routed, { bodyBytes }) {
       const entry = open.get(routed);
@@ -87,14 +90,27 @@ function recordRouted({ requests, decisions }: PickerMetrics, routed: Routed): O
 function recordFirstToken({ series, routed }: OpenRequest, at: Millis): void {
   const { streamingTtftSeconds, wholeTtftSeconds } = series;
   const tally = routed.request.streaming ? streamingTtftSeconds : wholeTtftSeconds;
-  tally.observe((at - routed.at) / 1000);
+  tally.observe(secondsSinceArrival(routed, at));
 }
 
-function createWaitHistogram(registry: Registry): Histogram {
+function secondsSinceArrival({ at: pickedAt, waitedMs = 0 }: Routed, at: Millis): number {
+  return (at - pickedAt + waitedMs) / 1000;
+}
+
+function createPrepareHistogram(registry: Registry): Histogram {
   return new Histogram({
     name: 'pointsman_prepare_duration_seconds',
     help: 'Time that requests waited for tokens, or for an answer from another process.',
     buckets: [...SCHEDULER_SECONDS],
+    registers: [registry],
+  });
+}
+
+function createHoldHistogram(registry: Registry): Histogram {
+  return new Histogram({
+    name: 'pointsman_hold_duration_seconds',
+    help: 'Time that requests waited at the picker until their endpoint could begin them.',
+    buckets: [...TTFT_SECONDS],
     registers: [registry],
   });
 }
@@ -140,7 +156,7 @@ function recordTimes(
   at: Millis,
   usage: Usage | undefined,
 ): void {
-  const seconds = (at - routed.at) / 1000;
+  const seconds = secondsSinceArrival(routed, at);
   series.durationSeconds.observe(seconds);
   const tokens = usage?.completionTokens ?? 0;
   if (tokens > 0) series.ntpotSeconds.observe(seconds / tokens);
