@@ -68,9 +68,15 @@ describe('versions and cipher suites', () => {
     expect(await shake(port, { ...anyCertificate, maxVersion: 'TLSv1.2' })).toMatch(/ERR_SSL/);
   });
 
+  it('[V27] offers no suite that HTTP/2 does not allow, also where the list names only such ones', async () => {
+    const { port } = await start({ tlsCipherSuites: 'TLS_RSA_WITH_RC4_128_SHA' });
+    expect(await shake(port, { ...anyCertificate, maxVersion: 'TLSv1.2' })).toMatch(/ERR_SSL/);
+    expect(await shake(port, { ...anyCertificate, minVersion: 'TLSv1.3' })).toMatch(/TLSv1\.3/);
+  });
+
   it.each([
     [{ tlsMinVersion: '1.1' }, /--tls-min-version: is 1\.1: it must be one of 1\.2, 1\.3, Version/],
-    [{ tlsCipherSuites: 'TLS_RSA_WITH_RC4_128_SHA' }, /has TLS_RSA_WITH_RC4_128_SHA: .*TLS_ECDHE_/],
+    [{ tlsCipherSuites: 'TLS_RSA_WITH_NULL_SHA' }, /has TLS_RSA_WITH_NULL_SHA: .*TLS_ECDHE_/],
   ])('refuses %j, and says what there is', async (options, said) => {
     await expect(start(options)).rejects.toThrow(said);
   });

@@ -10,6 +10,8 @@ const STEPS = 2;
 /** An endpoint that has begun nothing for so long, and twice what was predicted, is asked again. */
 const OVERDUE_MS: Millis = 1000;
 const OVERDUE_TIMES = 2;
+/** So long a request may take to the engine, and into its metrics. */
+const ON_ITS_WAY_MS: Millis = 100;
 /** Of the mean size of a prompt: each request counts so much. */
 const MEAN_SHARE = 0.02;
 
@@ -37,9 +39,9 @@ interface Places {
 /**
  * Says which endpoints can begin one more request. An endpoint is open while the prompts that are
  * not computed there do not fill the step that runs and the next: what comes on top would only
- * stand in the engine's queue, where nothing about it can be changed any more. One where nothing of ours is
- * in flight is always open, and so is one that should have been done long ago: what is not known
- * must not stop a pool.
+ * stand in the engine's queue, where nothing about it can be changed any more. One where nothing of
+ * ours is in flight is always open, and so are one that reports that it does nothing, and one that
+ * should have been done long ago: what is not known must not stop a pool.
  */
 export class EndpointBacklog implements EndpointObserver {
   readonly #options: EndpointBacklogOptions;
@@ -84,7 +86,7 @@ export class EndpointBacklog implements EndpointObserver {
   isOpen(endpoint: Endpoint, at: Millis): boolean {
     const { ledger, engineModel } = this.#options;
     const { requests, pendingPrefillTokens } = ledger.load(endpoint);
-    if (requests === 0) return true;
+    if (requests === 0 || this.#isIdle(endpoint)) return true;
     const tokens = pendingPrefillTokens + this.#othersTokens(endpoint, at);
     const { prefillTokensMax } = engineModel.stepTime(endpoint);
     return tokens < STEPS * prefillTokensMax || this.#isOverdue(endpoint, at);
@@ -110,6 +112,16 @@ export class EndpointBacklog implements EndpointObserver {
     const pending = this.#options.ledger.pendingRequests(endpoint);
     const ours = Math.max(pending, this.#work[endpoint.slot]?.pendingAtSample ?? 0);
     return this.#meanTokens * Math.max(0, waitingQueueSize - ours);
+  }
+
+  /**
+   * The engine reports that it does nothing, after what was sent last has reached it: where the ends
+   * of answers are not seen, what is in flight is only predicted.
+   */
+  #isIdle({ slot, metrics }: Endpoint): boolean {
+    const { runningRequests, waitingQueueSize, sampledAt } = metrics;
+    if (runningRequests > 0 || waitingQueueSize > 0) return false;
+    return sampledAt > (this.#work[slot]?.sentAt ?? Number.POSITIVE_INFINITY) + ON_ITS_WAY_MS;
   }
 
   #isOverdue({ slot }: Endpoint, at: Millis): boolean {

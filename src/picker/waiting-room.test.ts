@@ -212,6 +212,27 @@ describe('requests that wait for their endpoint', () => {
     expect(world.order).toEqual(['a', 'b']);
   });
 
+  it('[Q7] do not wait for an endpoint that reports to be idle after what was sent there last', () => {
+    const { picker, clock, send, order } = worldOf(1);
+    expect(send({ id: 'a' })).toBe(true);
+    expect(send({ id: 'b' })).toBe(false);
+    const report = (runningRequests: number): void =>
+      picker.pool.observe('e0' as EndpointId, {
+        waitingQueueSize: 0,
+        runningRequests,
+        kvCacheUsage: 0,
+        sampledAt: clock.now(),
+      });
+    clock.advanceTo(clock.now() + 10);
+    report(0);
+    expect(order).toEqual(['a']);
+    clock.advanceTo(clock.now() + 200);
+    report(1);
+    expect(order).toEqual(['a']);
+    report(0);
+    expect(order).toEqual(['a', 'b']);
+  });
+
   it('[Q8] go to their endpoint after the longest wait, by one timer', () => {
     const { send, order, clock } = worldOf(1, { maxWaitMs: 5000 });
     send({ id: 'a', promptTokens: 500_000 });
