@@ -181,7 +181,11 @@ describe.skipIf(binary === undefined)('shadows beside a picker behind a real Env
   it('one that sometimes gives invalid answers counts these as undecided', async () => {
     const shadow = await eventually(
       () => named(garbageConfig),
-      (status) => (status?.parity?.replacement?.undecided ?? 0) > 10,
+      (status) => {
+        const { name, undecided = 0 } = status?.parity?.replacement ?? {};
+        // It has its own name once it is connected.
+        return name === 'garbage' && undecided > 10;
+      },
     );
     expect(shadow?.parity?.replacement?.name).toBe('garbage');
   });
