@@ -1,5 +1,7 @@
 /** The plugin types of the reference picker, as facts: what each is, and how it reads parameters. */
 
+import { PARSER_TYPES } from '../framework/parser-type.ts';
+
 /** What a plugin of the reference picker is for. */
 export type ReferenceRole =
   | 'filter'
@@ -128,15 +130,7 @@ const BY_ROLE: Readonly<Record<ReferenceRole, readonly string[]>> = {
     'multicluster-metrics-extractor',
   ],
   discovery: ['file-discovery', 'multicluster-file-discovery'],
-  parser: [
-    'openai-parser',
-    'anthropic-parser',
-    'vllmhttp-parser',
-    'sglanghttp-parser',
-    'vllmgrpc-parser',
-    'vertexai-parser',
-    'passthrough-parser',
-  ],
+  parser: PARSER_TYPES,
 };
 
 /** Each plugin type of the reference, and what it is for. */

@@ -55,7 +55,7 @@ export class ControlledRouter implements Router {
   #timerAt: Millis = 0;
   #isBusy = false;
 
-  /** To be told of the requests of the picker. */
+  /** Observes the requests of the picker. */
   readonly observer: RequestObserver = {
     onFirstToken: () => this.#lookSoon(),
     onDone: (routed, at, _outcome, usage) => this.#ended(routed, at, usage),
@@ -65,7 +65,7 @@ export class ControlledRouter implements Router {
     this.#options = options;
   }
 
-  /** To be called once, before anything else. `observer` must be told of the picker's requests. */
+  /** Call once, before anything else; `observer` must observe the picker's requests. */
   attach(picker: ControlledPicker): void {
     this.#attached = picker;
     this.#pickerRoute = picker.route.bind(picker);

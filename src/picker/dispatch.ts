@@ -26,8 +26,8 @@ const REFRESH_MS = 2;
 /**
  * Places what can be placed. Each request waits for the endpoint that was best for it when it was
  * last decided. Where such an endpoint is open, the most urgent of its requests is decided anew and
- * placed. Where an endpoint is open that nobody waits for, those that were decided longest ago are
- * decided anew: it may have become the best for one of them.
+ * placed. Where an endpoint is open and no request waits for it, those that were decided longest
+ * ago are decided anew: it may have become the best for one of them.
  */
 export class Dispatch {
   readonly #options: DispatchOptions;

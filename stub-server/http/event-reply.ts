@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { SequenceUsage } from '../engine/sequence.ts';
+import { beginEventStream } from './begin-event-stream.ts';
 import type { Answer } from './plan-answer.ts';
 import { type PieceOptions, TokenPieces } from './token-pieces.ts';
 
@@ -37,8 +38,7 @@ export class EventReply {
     this.#format = format;
     this.#parts = parts;
     this.#pieces = new TokenPieces(answer, { behind: () => response.writableNeedDrain, lateMs });
-    response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
-    response.flushHeaders();
+    beginEventStream(response);
     this.#write(format.accepted());
   }
 

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { SequenceUsage } from '../engine/sequence.ts';
 import { ApiError } from './api-error.ts';
+import { beginEventStream } from './begin-event-stream.ts';
 import { chatLogprobs, completionLogprobs } from './logprobs.ts';
 import type { Answer } from './plan-answer.ts';
 import type { GenerationTerms } from './read-generation.ts';
@@ -37,9 +38,7 @@ export class StreamReply {
     const { id, created, model } = envelope;
     // Built once: a chunk then costs only the joining of strings.
     this.#head = `data: {"id":${JSON.stringify(id)},"object":"${object}","created":${created},"model":${JSON.stringify(model)},"choices":[{"index":`;
-    response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
-    // vLLM sends the headers as soon as it accepts the request, long before the first token.
-    response.flushHeaders();
+    beginEventStream(response);
   }
 
   /** `count` tokens of a choice are generated now. */

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { SequenceUsage } from '../engine/sequence.ts';
 import { ApiError } from './api-error.ts';
+import { beginEventStream } from './begin-event-stream.ts';
 import type { Answer } from './plan-answer.ts';
 import { type PieceOptions, TokenPieces } from './token-pieces.ts';
 import { tokenIdsOf } from './tokenizer.ts';
@@ -46,8 +47,7 @@ export class TokensReply {
     this.#response = response;
     const pacing = { behind: () => response.writableNeedDrain, lateMs };
     this.#choices = answers.map((answer) => ({ answer, pieces: new TokenPieces(answer, pacing) }));
-    response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
-    response.flushHeaders();
+    beginEventStream(response);
   }
 
   token(index: number, count: number): void {

@@ -2,11 +2,11 @@ import { type ExtProcServerOptions, startExtProcServer } from '../../src/extproc
 import { limitsFor } from '../../src/extproc/server/server-limits.ts';
 import type { SessionOptions } from '../../src/extproc/session/session.ts';
 import type { StreamUsage } from '../../src/extproc/streams/open-streams.ts';
-import type { Endpoint } from '../../src/framework/endpoint.ts';
 import type { InferenceRequest } from '../../src/framework/request.ts';
 import type { RoutedRequest } from '../../src/framework/routing.ts';
 import { createOpenBody, headerOnlyRequest } from '../../src/openai/parsers/open-body.ts';
 import { nodeClock } from '../../src/runtime/node-clock.ts';
+import { inertRouted } from './inert-routed.ts';
 
 const MiB = 1024 * 1024;
 
@@ -19,22 +19,14 @@ export function reservingRouter(): {
   const route = (request: InferenceRequest): RoutedRequest => {
     held += 1;
     let over = false;
-    return {
+    return inertRouted({
       request,
-      endpoint: {} as Endpoint,
       destinations: ['10.0.0.1:8000'],
-      headers: new Map(),
-      responseHeaders: () => new Map(),
-      firstToken: () => undefined,
-      served: () => undefined,
-      bodyRead: () => undefined,
-      wantsAnswer: false,
-      answered: () => undefined,
       done: () => {
         if (!over) held -= 1;
         over = true;
       },
-    };
+    });
   };
   return { route, held: () => held };
 }

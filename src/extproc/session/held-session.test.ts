@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Endpoint } from '../../framework/endpoint.ts';
+import { inertRouted } from '../../../test/support/inert-routed.ts';
 import { RoutingError } from '../../framework/error.ts';
 import type { Placement, RoutedRequest } from '../../framework/routing.ts';
 import { createOpenBody, headerOnlyRequest } from '../../openai/parsers/open-body.ts';
@@ -47,19 +47,11 @@ function setUp() {
       },
     },
   );
-  const routed: RoutedRequest = {
+  const routed = inertRouted({
     request: { id: 'ours-1', model: 'm' } as RoutedRequest['request'],
-    endpoint: {} as Endpoint,
     destinations: ['10.0.0.1:80'],
-    headers: new Map(),
-    responseHeaders: () => new Map(),
-    firstToken: () => undefined,
-    served: () => undefined,
-    bodyRead: () => undefined,
-    wantsAnswer: false,
-    answered: () => undefined,
     done: (outcome) => void ended.push(outcome),
-  };
+  });
   return {
     session,
     placements,
