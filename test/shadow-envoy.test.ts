@@ -77,6 +77,16 @@ describe.skipIf(binary === undefined)('shadows beside a picker behind a real Env
       (loaded) => loaded === 3 + own.length,
       4000,
     );
+    // A shadow waits for its scheduler when it starts, and then reports it under its own name.
+    for (const [config, name] of [
+      [remoteConfig, 'least-loaded-ts'],
+      [garbageConfig, 'garbage'],
+    ] as const) {
+      await eventually(
+        () => named(config),
+        (status) => status?.parity?.replacement?.name === name,
+      );
+    }
     let sent = 0;
     const client = async (): Promise<void> => {
       while (sent < REQUESTS) {
@@ -171,7 +181,7 @@ describe.skipIf(binary === undefined)('shadows beside a picker behind a real Env
   it('one in another process is asked, and its answers are compared', async () => {
     const shadow = await eventually(
       () => named(remoteConfig),
-      // On a busy machine it connects late, or the breaker leaves it out for a while.
+      // On a busy machine the breaker leaves it out for a while.
       (status) => (status?.parity?.all.decisions ?? 0) > 10,
     );
     expect(shadow?.parity?.replacement).toMatchObject({ name: 'least-loaded-ts' });

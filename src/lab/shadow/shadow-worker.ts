@@ -1,4 +1,5 @@
 import { constants, setPriority } from 'node:os';
+import { setTimeout } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { SERVING_CATALOGUE } from '../../catalogue/built-in-catalogue.ts';
 import { withPlugins } from '../../catalogue/load-plugins.ts';
@@ -29,6 +30,9 @@ let epochMs = 0;
 /** During a long batch this interval between reports shows that the thread does not hang. */
 const REPORT_INTERVAL_MS = 1000;
 let reportedAt = 0;
+/** Longest wait for a scheduler in another process when the thread starts. */
+const CONNECT_MS_MAX = 10_000;
+const CONNECT_LOOK_MS = 10;
 let batches = Promise.resolve();
 const utf8 = new TextDecoder();
 
@@ -61,6 +65,17 @@ function sendReport(ended: boolean): void {
   reportedAt = performance.now();
 }
 
+/**
+ * Requests that come while a scheduler in another process is being connected would count as
+ * undecided. They wait for it, up to a bound: a scheduler that is away must not stop the shadow.
+ */
+async function untilConnected(made: Redecider): Promise<void> {
+  const givesUpAt = performance.now() + CONNECT_MS_MAX;
+  while (made.replacement()?.connected === false && performance.now() < givesUpAt) {
+    await setTimeout(CONNECT_LOOK_MS);
+  }
+}
+
 async function processRecord(record: CaptureRecord): Promise<void> {
   if (record.e === 'capture') {
     const given = { text: config, source };
@@ -73,6 +88,7 @@ async function processRecord(record: CaptureRecord): Promise<void> {
       schedulerRuntime,
       onFirstToken: (token) => comparison.firstToken(token),
     });
+    await untilConnected(redecider);
     return;
   }
   if (redecider?.isReplaced === true && record.e === 'q') await redecider.prepare(record);
