@@ -31,13 +31,13 @@ describe('context-length-aware', () => {
     expect(narrow).toBeGreaterThan(wide);
   });
 
-  it('drops those it does not fit only when told to filter', () => {
+  it('drops those it does not fit only when configured to filter', () => {
     expect(create({}).filter).toBeUndefined();
     const kept = create({ enableFiltering: true }).filter?.(pool, context);
     expect(kept?.map(({ id }) => id)).toEqual(['pod-0', 'pod-3']);
   });
 
-  it('reads another label where told to', () => {
+  it('reads another label where configured to', () => {
     const [score] = create({ label: 'tokens' }).score(
       makePool([{ labels: { tokens: '3000-4000' } }]),
       context,

@@ -43,15 +43,15 @@ describe('endpoint-attribute-filter', () => {
     algorithm: { type: 'threshold', threshold: { operator: 'LessThan', value } },
   });
 
-  it('keeps what compares as told, and what has no such figure', () => {
+  it('keeps what compares as configured, and what has no such figure', () => {
     expect(kept(below(60))).toEqual(['pod-0', 'pod-3']);
   });
 
-  it('drops what has none where told to fail it', () => {
+  it('drops what has none where configured to fail it', () => {
     expect(kept({ ...below(60), onMissing: 'Fail' })).toEqual(['pod-0']);
   });
 
-  it('keeps nothing, or all where told to fall back', () => {
+  it('keeps nothing, or all where configured to fall back', () => {
     expect(kept({ ...below(0), onMissing: 'Fail' })).toEqual([]);
     expect(kept({ ...below(0), onMissing: 'Fail', fallbackOnEmpty: true })).toHaveLength(4);
   });

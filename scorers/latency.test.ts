@@ -25,13 +25,13 @@ describe('latency-scorer', () => {
     expect(scores({ ttftSloMs: 100, tpotSloMs: 50 })).toEqual([0.01, 1, 0]);
   });
 
-  it('prefers the widest where told so', () => {
+  it('prefers the widest where configured so', () => {
     expect(
       scores({ ttftSloMs: 100, tpotSloMs: 50 }, { headroomSelectionStrategy: 'most' }),
     ).toEqual([1, 0.01, 0]);
   });
 
-  it('prefers what has nothing in flight where nobody meets them', () => {
+  it('prefers what has nothing in flight where no other request meets them', () => {
     const idle = [load[0] ?? {}, { requests: 0, pendingPrefillTokens: 900 }, load[2] ?? {}];
     expect(scores({ ttftSloMs: 1, tpotSloMs: 1 }, {}, idle)).toEqual([0, 0.505, 0]);
   });

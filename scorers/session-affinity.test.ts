@@ -41,7 +41,7 @@ describe('session-affinity-scorer', () => {
     expect(scorer.score(pool, makeContext())).toEqual([0, 0, 0]);
   });
 
-  it('takes the first header present of those it is told, in any letter case', () => {
+  it('takes the first header present of those that are configured, in any letter case', () => {
     const sources = [{ header: 'X-Chat' }, { header: 'x-user' }];
     const scorer = create({ strategy: 'session_id', sessionIdConfig: { sources } });
     scorer.onRouted?.(makeRouted(second, { request: from('u1', 'x-user') }));
@@ -68,7 +68,7 @@ describe('session-affinity-scorer', () => {
     expect(scorer.score(pool, context)).toEqual([0, 0, 0]);
   });
 
-  it('follows a token that responses give, unless told to remember sessions', () => {
+  it('follows a token that responses give, unless configured to remember sessions', () => {
     const scorer = sessionAffinity.create(sessionAffinity.config.parse({}), makeRuntime());
     const request = makeRequest({ headers: new Map([['x-session-token', btoa('pod-2')]]) });
     expect(scorer.score(pool, makeContext({ request }))).toEqual([0, 0, 1]);

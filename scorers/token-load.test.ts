@@ -18,7 +18,7 @@ describe('token-load-scorer', () => {
     expect(scorer.score(makePool([{}, {}, {}, {}]), context)).toEqual([0.5, 1, 0.5, 0]);
   });
 
-  it('reaches nothing at four million tokens unless told otherwise', () => {
+  it('reaches nothing at four million tokens unless configured otherwise', () => {
     const scorer = tokenLoad.create(tokenLoad.config.parse({}), makeRuntime());
     const context = makeContext({
       request: makeRequest({ promptTokens: 0 }),

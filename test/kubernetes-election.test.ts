@@ -277,7 +277,7 @@ function checkedPickers(config: Document, port: number): void {
     config.createNode({ endpoint: { address } }),
   );
   const check = {
-    // Of a killed picker the connection breaks at once; a busy machine may answer late.
+    // The connection of a killed picker breaks at once; a busy machine may answer late.
     timeout: '20s',
     interval: '0.1s',
     no_traffic_interval: '0.1s',

@@ -118,7 +118,7 @@ describe.skipIf(binaries === undefined)('10,000 events on a real API server', ()
   }
 });
 
-/** Of four pods two are by themselves, and two a group. */
+/** Two of four pods are single, and two are a group. */
 function labelsOf(at: number): Readonly<Record<string, string>> {
   if (at % 4 < 2) return { app: 'vllm' };
   return {

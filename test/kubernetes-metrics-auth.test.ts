@@ -73,7 +73,7 @@ describe.skipIf(binaries === undefined || tools === undefined)(
     });
 
     it.each(['tokenreviews', 'subjectaccessreviews'])(
-      '[V23] answers nobody and says what to fix without create on %s',
+      '[V23] answers no caller and says what to fix without create on %s',
       async (resource) => {
         const needed = permissionsOf(rolesOf(await manifests)).find(
           (permission) => permission.resource === resource,

@@ -173,7 +173,7 @@ describe('pointsman redecide', () => {
         });
         expect(differing.length).toBeGreaterThan(REQUESTS / 2);
         expect(differing.every(({ is }) => is.by === 'least-loaded-ts')).toBe(true);
-        // It is told what really became of requests, and picks the endpoint with the fewest in
+        // It gets what really became of requests, and picks the endpoint with the fewest in
         // flight.
         for (const id of ENDPOINTS) expect(endpoints[id]?.is).toBeGreaterThan(REQUESTS / 10);
         const run = promisify(execFile);

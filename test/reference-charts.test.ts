@@ -136,7 +136,7 @@ beforeAll(() => {
 /** Starts ours on free ports. Resolves with its log up to the line that says that it serves. */
 async function started(values: Values): Promise<readonly string[]> {
   const main = join(import.meta.dirname, '..', 'src', 'main.ts');
-  // Of a flag given twice the last counts.
+  // The last value of a flag that is given twice counts.
   const ports = ['--grpc-port=0', '--grpc-health-port=0', '--metrics-port=0'];
   const child = spawn(process.execPath, [main, ...argsOf(values), ...ports], {
     env: { ...process.env, ...environmentOf(values), KUBECONFIG: join(folder, 'kubeconfig') },

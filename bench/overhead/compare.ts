@@ -11,7 +11,7 @@ export interface Comparison {
   readonly flags: { readonly without: readonly string[]; readonly with: readonly string[] };
   /** Pairs of processes: each is compiled anew, and no two alike. */
   readonly beds: number;
-  /** Of each, one window with and one without. */
+  /** Each pair has this many windows with the feature and as many without. */
   readonly rounds: number;
   readonly windowMs: number;
   readonly warmUpMs: number;
@@ -40,7 +40,10 @@ interface Window {
   readonly failed: number;
 }
 
-/** Both in turn, who is first in turn; whoever is not measured stands still. `after` is called before each bed ends. */
+/**
+ * Measures both in turn and changes which one is first. The side that is not measured is paused. `after`
+ * is called before each bed ends.
+ */
 export async function compare(
   comparison: Comparison,
   tools: Tools,

@@ -19,7 +19,7 @@ import { quantile } from './compare.ts';
  * differs by more from one second to the next, as on a machine with other work.
  */
 
-/** What a picker is made of, and how it is told of the end of a window: to finish what it still has to do. */
+/** Makes a picker. `settle` is called at the end of a window and finishes what is still to do. */
 export type MakePicker = (options: Pick<EndpointPickerOptions, 'plan' | 'runtime'>) => {
   readonly picker: EndpointPicker;
   readonly settle?: () => Promise<void>;
@@ -62,7 +62,7 @@ export async function addedBy(
   const more = windowsOf(having, plan, endpoints);
   const pairs: (readonly [number, number])[] = [];
   for (let pair = 0; pair < WARM_UP + PAIRS; pair++) {
-    // The later window sweeps up after the earlier one.
+    // A later window pays for garbage of the earlier one.
     const outer = [await bare()];
     const inner = [await more(), await more()];
     outer.push(await bare());
@@ -120,7 +120,7 @@ function windowsOf(make: MakePicker, plan: PickerPlan, endpoints: number): () =>
     ended?.done('aborted');
   };
   return async () => {
-    // What begins as others do and goes on as none did: tables grow as they do in earnest.
+    // Prompts begin alike and end differently, so that tables grow as they do while serving.
     const requests = Array.from({ length: WINDOW }, (_, at) => requestOf(turn + at, chance.next()));
     const before = process.cpuUsage();
     for (const request of requests) {
@@ -192,7 +192,7 @@ export function addedText({ addedMicros }: Added, requestMs: number): string {
   );
 }
 
-/** Of a request that takes so much. */
+/** As a share of a request that takes `requestMs`. */
 export function addedShare({ addedMicros }: Pick<Added, 'addedMicros'>, requestMs: number): number {
   return addedMicros.median / 1000 / requestMs;
 }

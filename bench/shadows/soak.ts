@@ -20,9 +20,9 @@ const SAMPLES = 40;
 
 interface Sample {
   readonly requests: number;
-  /** Of the whole process with its threads. */
+  /** The whole process with its threads. */
   readonly rssMb: number;
-  /** Of the main thread. */
+  /** The main thread. */
   readonly heapMb: number;
 }
 

@@ -17,7 +17,7 @@ describe('preble-scorer', () => {
     expect(best([6, 6, 0], [9000, 8000, 0])).toBe(1);
   });
 
-  it('explores where nobody holds half of it: least load and own prefill together', () => {
+  it('explores where no endpoint holds half of it: least load and own prefill together', () => {
     expect(best([5, 0, 0], [0, 0, 0])).toBe(0);
     expect(best([5, 0, 0], [400, 0, 10])).toBe(1);
   });

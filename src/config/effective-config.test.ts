@@ -8,7 +8,7 @@ const catalogue = SERVING_CATALOGUE;
 const load = (text: string): PickerPlan => loadConfig({ text, source: 'test', catalogue });
 const HEAD = 'apiVersion: llm-d.ai/v1alpha1\nkind: EndpointPickerConfig\n';
 
-/** Of types that need some, and wherever a parameter is read into something else. */
+/** Parameters for types that need some, and for those that read a parameter into something else. */
 const PARAMETERS: Readonly<Record<string, readonly string[]>> = {
   'endpoint-attribute-filter': [
     '{attribute: KVCacheUsagePercent, algorithm: {type: threshold, threshold: {operator: LessThan, value: 0.8}}}',

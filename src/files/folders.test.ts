@@ -17,7 +17,7 @@ describe('makeFolder', () => {
     }
   });
 
-  it.skipIf(!existsSync('/proc/self'))('throws where the system lets nobody make one', () => {
+  it.skipIf(!existsSync('/proc/self'))('throws where the system does not allow one', () => {
     expect(() => makeFolder('/proc/nope/deeper')).toThrow(/nope/);
   });
 });

@@ -39,7 +39,7 @@ export interface Served {
  */
 export interface QueueDiscipline {
   /**
-   * True where a request whose endpoint is open need not be added: nobody that waits is ahead of it.
+   * True where a request whose endpoint is open need not be added: no waiting request is ahead of it.
    */
   readonly bypass?: boolean;
   /** Requests that wait. */

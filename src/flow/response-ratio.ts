@@ -9,7 +9,7 @@ export interface Urgency {
   readonly ttftSloMs: Millis | undefined;
 }
 
-/** Of requests that have just come, none is ahead only because it came a moment before. */
+/** A request that has just come is not ahead of another only because it came a moment before. */
 const SAME_MOMENT_MS = 50;
 /** Prompts that take less than this are equally short. */
 const SHORT_MS = 20;

@@ -2,7 +2,7 @@ import type { Replacement } from './body-edit.ts';
 import { invalidRequest } from './json-text.ts';
 
 /**
- * Fields by which whoever sends a body chooses from where an engine takes a KV cache or encoded media:
+ * Fields by which the sender of a body chooses from where an engine takes a KV cache or encoded media:
  * vLLM's, and SGLang's names for the same.
  */
 export const CONTROL_FIELDS: readonly string[] = [

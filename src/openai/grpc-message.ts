@@ -21,7 +21,7 @@ export class GrpcMessage implements FrameHandler {
     return this.#bodyBytes;
   }
 
-  /** Of the message alone, as its frame says; 0 before it has begun. */
+  /** Bytes of the message alone, as its frame says; 0 before it has begun. */
   get messageBytes(): number {
     return this.#messageBytes;
   }

@@ -31,7 +31,7 @@ const FIXED64 = 1;
 const DELIMITED = 2;
 const FIXED32 = 5;
 
-/** Of a 64-bit number. */
+/** The most bytes of a 64-bit number. */
 const VARINT_BYTES_MAX = 10;
 const KEY_MAX = 0xffff_ffff;
 /** One more than the largest field number that a path can have. */
@@ -58,7 +58,7 @@ export class ProtoScanner {
   #value = 0;
   #scale = 1;
   #digits = 0;
-  /** Of the next chunk. */
+  /** The offset of the next chunk in the whole text. */
   #offset: number;
 
   /** `start`: the message's offset in the whole text. */

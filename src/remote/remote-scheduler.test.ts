@@ -96,7 +96,7 @@ function setUp(options: Partial<RemoteOptions> = {}, welcome: object | null = WE
 }
 
 describe('a scheduler in another process', () => {
-  it('[R1] is greeted first, and told of every endpoint once it has said what it wants', () => {
+  it('[R1] is greeted first, and gets every endpoint once it has said what it wants', () => {
     const { call, say } = setUp({}, null);
     expect(call().told.map((message) => Object.keys(message.hello ?? {}))).toEqual([
       ['headers', 'version', 'picker', 'deadlineMs'],
@@ -130,7 +130,7 @@ describe('a scheduler in another process', () => {
     expect(asked.decide()).toEqual([[1, 0], undefined]);
   });
 
-  it('[R2] may name where the prompt is computed, and the sidecar is told', () => {
+  it('[R2] may name where the prompt is computed, and the sidecar learns it', () => {
     const { ask, answer } = setUp();
     const asked = ask('r1');
     answer('r1', [1], { prefillSlot: 0 });
@@ -178,7 +178,7 @@ describe('a scheduler in another process', () => {
     expect([none.decide(), refused.decide()]).toEqual(['no-opinion', 'refused']);
   });
 
-  it('[R6] is not asked after five failures in a row, until a trial that nobody waits for succeeds', () => {
+  it('[R6] is not asked after five failures in a row, until a trial that no request waits for succeeds', () => {
     const { scheduler, clock, ask, answer } = setUp();
     for (let i = 0; i < 5; i++) ask(`late ${i}`);
     while (clock.step(5));
@@ -248,7 +248,7 @@ describe('a scheduler in another process', () => {
     expect([scheduler.status().breaker, ask('next').waits]).toEqual(['closed', true]);
   });
 
-  it('[R7] that goes away holds up nobody, and is told everything again when it is back', () => {
+  it('[R7] that goes away delays no request, and gets everything again when it is back', () => {
     const { clock, calls, call, say, ask } = setUp();
     const asked = ask('r1');
     call().options.onClosed('killed');
@@ -313,7 +313,7 @@ describe('a scheduler in another process', () => {
     expect(call().told.at(-1)?.requests?.[0]?.headers).toEqual({ 'x-a': '1' });
   });
 
-  it('[R11] hears what became of requests, in order, with the next it is asked', () => {
+  it('[R11] gets the outcomes of requests, in order, with the next it is asked', () => {
     const { call, scheduler, ask } = setUp();
     const request = makeRequest({ id: 'r0' });
     const load = { requests: 0, pendingPrefillTokens: 0, contextTokens: 0 };

@@ -50,7 +50,7 @@ async function serve(options: ServerOptions): Promise<Served> {
       response.end('page');
     });
   });
-  // Of clients that do not accept the certificate.
+  // Errors of clients that do not accept the certificate.
   https.on('tlsClientError', () => undefined);
   await new Promise<void>((resolve) => https.listen(0, '127.0.0.1', resolve));
   closers.push(() => {

@@ -141,7 +141,7 @@ describe('createNodeNetwork', () => {
     await expect(text(network(), url)).rejects.toThrow(url.href);
   });
 
-  it('rejects where nobody listens, and finds a server that comes later', async () => {
+  it('rejects where nothing listens, and finds a server that comes later', async () => {
     const { server, url } = await serve((_, response) => response.end('here'));
     await new Promise((resolve) => {
       server.close(resolve);
@@ -178,7 +178,7 @@ describe('createNodeNetwork', () => {
     await vi.waitFor(() => expect(open.size).toBe(0), 60_000);
   });
 
-  it('lets go of a connection nobody asked for in a while, not of one that is waited for', async () => {
+  it('lets go of a connection that was not used for a while, not of one that is waited for', async () => {
     const { server, url } = await serve((request, response) => {
       if (request.url === '/slow') setTimeout(() => response.end('slow'), 150);
       else response.end('fast');

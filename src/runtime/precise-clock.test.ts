@@ -101,7 +101,7 @@ describe('the precise clock', () => {
     expect(spent).toBeLessThan(100 + 0.2 * late.length * 3.2 + 5);
   });
 
-  it('stands on the machine’s own time unless told otherwise', async () => {
+  it('stands on the machine’s own time unless configured otherwise', async () => {
     const clock = preciseClock();
     const from = clock.now();
     await new Promise<void>((resolve) => void clock.setTimer(3, resolve));

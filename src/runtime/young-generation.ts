@@ -1,6 +1,6 @@
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 
-/** Of each of the two halves. By measurement: docs/performance.md. */
+/** The size of each of the two halves. By measurement: docs/performance.md. */
 const HALF_BYTES = 4 * 2 ** 20;
 /** Objects that live while the young generation grows to its size. */
 const ITEMS = 4096;

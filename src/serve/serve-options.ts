@@ -82,7 +82,7 @@ export interface ServeOptions extends AdminAccessOptions, TlsOptions, MetricsTls
   readonly observe?: boolean | undefined;
   /** The number of recent decisions that can be explained; 0 records none. */
   readonly explainDecisions: number;
-  /** Of larger pools only the scores of the best endpoints are kept for explanations. */
+  /** In larger pools only the scores of the best endpoints are kept for explanations. */
   readonly explainEndpoints?: number | undefined;
   /** Configurations that decide every request, too, without effect. */
   readonly shadows?: readonly ShadowData[] | undefined;

@@ -325,7 +325,7 @@ describe('TLS to a prefilling server', () => {
     ['is refused for another address', '127.0.0.2', { trusted: true, unverified: [] }, 0],
     ['is refused from an unknown CA', '127.0.0.1', { trusted: false, unverified: [] }, 0],
     [
-      'is not verified where the sidecar is told so',
+      'is not verified where a flag says so',
       '127.0.0.2',
       { trusted: false, unverified: ['prefiller' as const] },
       1,
@@ -394,7 +394,7 @@ describe('a client that leaves', () => {
     await visit.closed;
   });
 
-  it('[V61] and one that leaves within its upload asks nobody anything', async () => {
+  it('[V61] and one that leaves within its upload causes no request', async () => {
     const sidecar = await started();
     const upload = startUpload(sidecar, 100);
     upload.on('error', () => undefined);

@@ -5,7 +5,7 @@ import { promptTokenIds } from './chat-prompt.ts';
 import { textOrTokens } from './read-generation.ts';
 
 const DIMENSIONS_DEFAULT = 384;
-/** Of all vectors of an answer; as JSON they take about 20 bytes each. */
+/** The most numbers in all vectors of an answer; as JSON they take about 20 bytes each. */
 const VALUES_MAX = 4 * 1024 * 1024;
 const schema = z.looseObject({
   model: z.string(),

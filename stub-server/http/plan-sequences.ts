@@ -18,7 +18,7 @@ export interface PlannedSequence {
 
 /** A body of 1 MB could ask for 25 million sequences, which no process can hold. */
 const SEQUENCES_MAX = 4096;
-/** Of all prompts and answers of a request: as many as 256 answers that fill 128k tokens each. */
+/** The most tokens of all prompts and answers of a request: 256 answers of 128k tokens each. */
 const TOKENS_MAX = 32 * 1024 * 1024;
 
 /**

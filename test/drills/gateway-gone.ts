@@ -21,7 +21,7 @@ await drill('a gateway host is gone without a word', async ({ row, noneFailed })
   const proxy = await startCuttableProxy(picker.extProcPort);
   const vanishing = await startGateway({ pickers: [proxy.port] });
   const staying = await startGateway({ pickers: [picker.extProcPort] });
-  // Of a second or so, so that some are under way when the gateway vanishes.
+  // They take about a second, so that some are under way when the gateway vanishes.
   const lost = startLoad({
     url: vanishing.url,
     perSecond: PER_SECOND / 2,

@@ -134,7 +134,7 @@ interface LoadOptions {
   readonly requestsMax?: number;
   /** After this a client gives up. */
   readonly patienceMs?: number;
-  /** Of each answer. */
+  /** The length of each answer. */
   readonly tokens?: number;
 }
 

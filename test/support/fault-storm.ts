@@ -22,7 +22,7 @@ export interface Storm {
   readonly faults: ReadonlyMap<string, number>;
   /** Requests that were decided more than once, by mistake. */
   readonly twice: number;
-  /** Of endpoints, by the failures that the storm reports. */
+  /** Failures that the storm reports, by endpoint. */
   readonly ejections: number;
   /** What the ledger still holds in the end: `endpoint what amount`. */
   readonly drift: readonly string[];

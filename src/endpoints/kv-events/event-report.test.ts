@@ -12,7 +12,7 @@ describe('the report on KV events', () => {
     const publish = publisher('tcp://10.0.0.1:5557');
     publish(stored(IDS), stored(IDS.slice(0, 8)));
     publisher('tcp://10.0.0.2:5557')(stored(IDS.slice(0, 4)));
-    // Two blocks with a second copy, one without, and one that nobody knows.
+    // Two blocks with a second copy, one without, and one that is unknown.
     publish(['BlockRemoved', [1, 2, 3, 77], 'GPU']);
     publish(['BlockRemoved', [1], 'GPU', 5], ['BlockStored', [9], 8, [1, 2, 3, 4], 4]);
     const { matchedBlocks } = matchIds(IDS);

@@ -26,7 +26,7 @@ export class ModelRewrites {
   readonly #byName = new Map<string, ModelRewriteRule>();
   readonly #forAll: ModelRewriteRule | undefined;
 
-  /** Of several rules for the same model, the first applies. */
+  /** The first of several rules for the same model applies. */
   constructor(rules: readonly ModelRewriteRule[]) {
     for (const rule of rules) {
       for (const model of rule.models) {

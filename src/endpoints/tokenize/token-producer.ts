@@ -17,9 +17,9 @@ import {
 interface TokenizerChoice {
   /** A server with vLLM's render API; undefined: `/tokenize` of the pool's model servers. */
   readonly url: string | undefined;
-  /** Of the model servers, where they are asked. */
+  /** How model servers are reached, where they are asked. */
   readonly scheme: 'http' | 'https';
-  /** For HTTPS to whichever is asked. */
+  /** For HTTPS to the server that is asked. */
   readonly tls: HttpTls | undefined;
   readonly deadlineMs: Millis;
 }
@@ -36,7 +36,7 @@ interface TokenProducerConfig {
 
 const config = z.strictObject({
   modelName: z.string().optional(),
-  /** Of older releases of the reference: what `vllm` being there says now. */
+  /** Older releases of the reference have it; the presence of `vllm` says the same now. */
   backend: z.string().optional(),
   /** Has no effect: tokens are not estimated. */
   estimate: z.record(z.string(), z.unknown()).optional(),

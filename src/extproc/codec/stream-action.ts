@@ -23,7 +23,7 @@ export type StreamAction =
       /** In order; together at most the chunk size of the protocol. */
       readonly pieces: readonly Uint8Array[];
       readonly endOfStream: boolean;
-      /** Of the last message of an answer: dynamic metadata for the proxy. */
+      /** Dynamic metadata for the proxy, with the last message of an answer. */
       readonly metadata?: readonly ReportedValue[] | undefined;
     }
   | {

@@ -14,9 +14,9 @@ export function channelOptions(bodyBytesMax: number, limits: ServerLimits): Serv
   return {
     'grpc.max_receive_message_length': receivedBytesMax(bodyBytesMax, limits),
     'grpc.max_send_message_length': limits.sentBytesMax ?? -1,
-    // It would count each stream and message for a page that nobody serves.
+    // It would count each stream and message for a page that is not served.
     'grpc.enable_channelz': 0,
-    // Of one connection. All connections together have this limit, too, with an answer that says so.
+    // The limit of one connection. All connections together have this limit, too, with an answer that says so.
     'grpc.max_concurrent_streams': limits.streamsMax,
     'grpc.keepalive_time_ms': limits.keepaliveTimeMs,
     'grpc.keepalive_timeout_ms': limits.keepaliveTimeoutMs,

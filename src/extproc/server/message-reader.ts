@@ -1,6 +1,6 @@
 /** What a frame that breaks gRPC's rules is answered with. */
 export class FramingError extends Error {
-  /** Of gRPC. */
+  /** A status code of gRPC. */
   readonly status: number;
 
   constructor(status: number, message: string) {
@@ -28,7 +28,7 @@ export class MessageReader {
   /** Head and message as far as they have come, if they do not come in one piece. */
   #part: Buffer | undefined;
   #partBytes = 0;
-  /** Of the message that `next` has returned last. */
+  /** Whether the message that `next` has returned last was compressed. */
   #compressed = false;
   #owned = false;
 

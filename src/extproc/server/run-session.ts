@@ -36,7 +36,7 @@ interface RunOptions {
   readonly receivedBytesMax: number;
   readonly sentBytesMax: number;
   readonly clock: Clock;
-  /** Undefined where nobody asks. */
+  /** Undefined where it is not used. */
   readonly times: StreamTimes | undefined;
 }
 

@@ -252,7 +252,7 @@ describe('an observer’s books', () => {
     expect(unbooked).toEqual(['cut-short']);
   });
 
-  it('[B4] holds a request once its body has ended, or its answer comes; the complete one is told', () => {
+  it('[B4] holds a request once its body has ended, or its answer comes; the complete one is reported', () => {
     const { send, routed, read, ended, firstTokens } = setUp();
     send(requestHeaders(undefined, WATCHED), body('request-body', BODY.slice(0, 20), false));
     expect(routed).toHaveLength(0);

@@ -305,7 +305,7 @@ describe('a session', () => {
     expect(none.actions).toMatchObject([{ kind: 'reject', status: 503 }]);
   });
 
-  it('[D96] ignores every subset where it is told so', () => {
+  it('[D96] ignores every subset where it is configured so', () => {
     const { send, routed } = setUp({ ignoreSubset: true });
     const metadata = { metadata: { subset: ['b'], served: undefined } };
     send(requestHeaders(metadata), { ...requestBody(BODY), ...metadata });
@@ -486,7 +486,7 @@ describe('a session', () => {
     },
   );
 
-  it('[P18] hears which endpoint really served', () => {
+  it('[P18] learns which endpoint really served', () => {
     const { send, served } = setUp();
     send(requestHeaders(), requestBody(BODY), {
       ...responseHeaders(),
@@ -910,7 +910,7 @@ describe('a session', () => {
 });
 
 describe('a session whose request needs something first', () => {
-  /** Waits until it is told to go on. */
+  /** Waits until it may go on. */
   function setUpWaiting() {
     const waits: { request: InferenceRequest; body: string; ready: () => void }[] = [];
     const set = setUp({}, undefined, (request, body, ready) => {

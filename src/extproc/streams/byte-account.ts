@@ -9,7 +9,7 @@ export const UNCOUNTED: ByteAccount = { hold: () => undefined, release: () => un
 
 /** Objects around a chunk that is kept: a view, its memory block, and their place in a list. */
 const CHUNK_OVERHEAD_BYTES = 512;
-/** Of the body's size: the hashes of its blocks, while their array grows. */
+/** The hashes of a body's blocks, as a share of its size, while their array grows. */
 const HASHES_SHARE = 1 / 16;
 
 /** What a chunk costs while it is kept: one of a single byte costs hundreds. */

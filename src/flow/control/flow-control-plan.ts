@@ -24,7 +24,7 @@ export interface BandPlan {
 }
 
 export interface FlowControlPlan {
-  /** Of all bands together; infinity for no limit. */
+  /** The limit of all bands together; infinity for no limit. */
   readonly maxBytes: number;
   readonly maxRequests: number;
   /** How long a request may wait while there are endpoints; infinity for no limit. */

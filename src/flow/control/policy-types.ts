@@ -26,7 +26,7 @@ import {
 export interface PolicyType<Made> {
   readonly type: string;
   readonly config: Schema<unknown>;
-  /** Of a configuration that the schema has read. */
+  /** Makes the policy from parameters that the schema has read. */
   create(config: unknown): Made;
 }
 

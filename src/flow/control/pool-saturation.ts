@@ -7,7 +7,7 @@ import { type Detector, STAGES, type Stage } from './detectors.ts';
 export interface PoolSaturation {
   /** That of the fuller stage: a request needs both. */
   readonly effective: number;
-  /** Of the stages that have endpoints. */
+  /** The saturation of each stage that has endpoints. */
   readonly stages: ReadonlyMap<Stage, number>;
 }
 

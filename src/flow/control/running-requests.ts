@@ -38,7 +38,7 @@ export class RunningRequests {
     if (request.priority < 0) this.#evictable.update(running);
   }
 
-  /** It is told to end, and is in flight until it has. */
+  /** It was asked to end, and is in flight until it has ended. */
   evict({ id }: InferenceRequest): void {
     const running = this.#running.get(id);
     if (running !== undefined) this.#evictable.delete(running);

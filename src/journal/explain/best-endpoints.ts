@@ -12,7 +12,7 @@ export class BestEndpoints {
   count = 0;
   readonly #endpointsMax: number;
   readonly #most: number;
-  /** Of the best, in the order of `places`. */
+  /** The totals of the best, in the order of `places`. */
   readonly #totals: Float64Array;
 
   /** All are kept up to `endpointsMax`; of more the best, at least the pick and the runner-up. */

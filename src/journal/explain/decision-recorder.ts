@@ -13,7 +13,7 @@ interface RecorderOptions {
   /** At least so many of the last decisions are kept, unless they take more than `bytesMax`. */
   readonly decisionsMax?: number;
   readonly bytesMax?: number;
-  /** Of larger pools only the scores of the 16 best endpoints and of the targets are kept. */
+  /** In larger pools only the scores of the 16 best endpoints and of the targets are kept. */
   readonly endpointsMax?: number | undefined;
 }
 
@@ -35,7 +35,7 @@ export class DecisionRecorder implements JournalSubscriber {
   readonly #wallOffsetMs: () => Millis;
   readonly #runs: RunWriter;
   readonly #list = new SlotBuffer();
-  /** Of the last decision. */
+  /** The candidates of the last decision. */
   #candidates: Endpoint[] = [];
   #id = '';
   #model = '';

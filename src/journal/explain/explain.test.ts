@@ -310,7 +310,7 @@ describe('an explanation', () => {
     expect(test.explained('in time')).not.toHaveProperty('insteadOf');
   });
 
-  it('names what filters dropped, also where they left nobody', () => {
+  it('names what filters dropped, also where they left none', () => {
     const test = setUp(WITH_FILTERS);
     test.add('a1', 'a');
     test.add('b1', 'b');

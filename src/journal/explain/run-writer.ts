@@ -71,7 +71,7 @@ export class RunWriter {
   readonly #bestSlots = new SlotBuffer();
   #values = new Float64Array(TERMS_MAX);
 
-  /** Of pools of more than `endpointsMax` only the scores of the best are written. */
+  /** For pools of more than `endpointsMax` only the scores of the best are written. */
   constructor(ring: DecisionRing, endpointsMax: number) {
     this.#ring = ring;
     this.#best = new BestEndpoints(endpointsMax);

@@ -89,7 +89,7 @@ export class FlowSeriesTable {
   readonly #fairnessIds = createNameCap(NAMES_MAX);
   readonly #table = new Map<string, Entry>();
   readonly #outcomes = new Map<string, Cell>();
-  /** Of one series. */
+  /** The lines that one series has on the page. */
   readonly #lines: number;
 
   constructor(registry: Registry, limit: SeriesLimit, poolName: string) {

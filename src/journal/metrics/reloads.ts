@@ -3,7 +3,7 @@ import { messageOf } from '../../framework/error.ts';
 
 interface ReloadsOptions {
   readonly registry: Registry;
-  /** Of the counter, with its help text. */
+  /** The counter's name and help text. */
   readonly name: string;
   readonly help: string;
 }

@@ -76,7 +76,7 @@ class SeriesTable implements RequestSeriesTable {
   readonly #models = createNameCap(NAMES_MAX);
   readonly #fairnessIds: ReturnType<typeof createNameCap>;
   readonly #table = new Map<string, Entry>();
-  /** Of one series. */
+  /** The lines that one series has on the page. */
   readonly #lines: number;
 
   constructor(

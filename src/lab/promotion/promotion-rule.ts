@@ -68,7 +68,7 @@ export interface ShadowEvidence {
 export interface ArmReports {
   readonly challenger: ArmReport;
   readonly incumbent: ArmReport;
-  /** Of the configuration in charge also from before the promotion. */
+  /** Recent failures; those of the configuration in charge from before the promotion count, too. */
   readonly recent: { readonly challenger: FailureCount; readonly incumbent: FailureCount };
 }
 
@@ -115,7 +115,7 @@ function shareOf({ failed, requests }: FailureCount): number {
   return requests === 0 ? 0 : failed / requests;
 }
 
-/** Of the share. */
+/** The variance of the failed share, as of a binomial proportion. */
 function varianceOf(count: FailureCount): number {
   const share = shareOf(count);
   return count.requests === 0 ? 0 : (share * (1 - share)) / count.requests;

@@ -41,7 +41,7 @@ describe('AnswerReader', () => {
     expect(reader.chunks).toBe(2);
   });
 
-  it('hears an error before the first token and after it', () => {
+  it('reads an error before the first token and after it', () => {
     const error = event({ error: { message: 'gone', code: 500 } });
     for (const text of [error, token('a') + error]) expect(read(text).failure).toContain('gone');
   });

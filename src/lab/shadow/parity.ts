@@ -10,7 +10,7 @@ export interface Parity {
   disputed: number;
   /**
    * Counts how often the chosen endpoint has rank 1 to `PLACES` with the shadow, by rank minus 1.
-   * Of equal scores each has the best rank.
+   * Equal scores all have the best rank.
    */
   readonly placed: number[];
   /**

@@ -34,7 +34,7 @@ export class ShadowComparison {
     if (ttftMs !== undefined) this.#gain.add(ttftMs.was, ttftMs.is);
   }
 
-  /** Of any decision: how true a prediction was does not depend on who decided. */
+  /** Counts for any decision: the accuracy of a prediction does not depend on which scheduler decided. */
   firstToken(token: FirstToken): void {
     this.#tally.firstToken(token);
   }

@@ -38,7 +38,7 @@ const valueOf = (random: Random, depth = 0): unknown => {
 };
 
 describe('lines', () => {
-  it('are the same however the text is cut into chunks, those that are not UTF-8 told by their number', () => {
+  it('are the same however the text is cut into chunks, those that are not UTF-8 reported by their number', () => {
     const text = Buffer.from('é1\n\n😀 two\r\nbad\nlast');
     text[text.indexOf('bad')] = 0xff;
     for (const seed of SEEDS) {
@@ -104,7 +104,7 @@ describe('values', () => {
     expect(first).toEqual({ line: 1, text: '{"a":\n1}' });
   });
 
-  it('are told with their line where they are none, or cut off', () => {
+  it('are reported with their line where they are none, or cut off', () => {
     const pieces = [...splitValues([Buffer.from('[{}, nonsense\n, {"a":\n')])];
     expect(pieces).toEqual([
       { line: 1, text: '{}' },

@@ -12,7 +12,7 @@ export interface Reading {
 }
 
 export interface Claim {
-  /** Of several claims for a path the longest counts. In characters of the path. */
+  /** Where several parsers claim a path, the longest claim counts. In characters of the path. */
   readonly length: number;
   readonly reading: Reading;
 }

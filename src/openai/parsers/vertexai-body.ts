@@ -93,7 +93,7 @@ export class VertexAiBody implements BodyReader, ProtoHandler {
   }
 }
 
-/** Of a repeated field servers take the last one, or both: it cannot be known which is read. */
+/** Servers take the last of repeated fields, or both: it cannot be known which one is read. */
 function only(before: FieldPlace | undefined, place: FieldPlace, field: string): FieldPlace {
   if (before === undefined) return place;
   throw invalidRequest(`the message has ${field} more than once`);

@@ -26,7 +26,7 @@ import { sameParameters } from './same-parameters.ts';
 /** Where a plugin is used. Several profiles may name it. */
 export interface PluginUse {
   readonly profile: string;
-  /** Of a scorer; 1 for other plugins. */
+  /** A scorer's weight; 1 for other plugins. */
   readonly weight: number;
 }
 

@@ -23,7 +23,7 @@ import type { Shed } from './shedding.ts';
 
 /** Encode, prefill and decode are three profiles. The bound ends an endless handler. */
 const PROFILES_MAX = 8;
-/** Of a scorer that returned nothing. */
+/** The scores of a scorer that returned nothing. */
 const NO_SCORES: readonly number[] = [];
 
 /**

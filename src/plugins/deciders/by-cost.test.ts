@@ -25,7 +25,7 @@ function elsewhere(
 }
 
 describe('cost-pd-decider', () => {
-  it('computes at home where nobody is there to be held up', () => {
+  it('computes at home where no other request would be delayed', () => {
     expect(elsewhere([{}, {}])).toBe(false);
   });
 

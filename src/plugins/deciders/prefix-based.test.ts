@@ -15,7 +15,7 @@ function separates(parameters: object, matchedBlocks = 0): boolean | undefined {
 
 describe('prefix-based-pd-decider', () => {
   it.each([
-    ['never, unless told at how many tokens', {}, 0, false],
+    ['never, unless configured with a number of tokens', {}, 0, false],
     ['when so many are to be computed', { nonCachedTokens: 640 }, 0, true],
     ['not when the prompt is shorter than that', { nonCachedTokens: 641 }, 0, false],
     ['counts what the decoding endpoint holds', { nonCachedTokens: 500 }, 3, false],

@@ -14,7 +14,7 @@ describe('by-label', () => {
     expect(kept({ label: 'tier', validValues: ['gold', 'silver'] })).toEqual([0]);
   });
 
-  it('keeps endpoints without the label when told to', () => {
+  it('keeps endpoints without the label when configured to', () => {
     expect(kept({ label: 'tier', validValues: ['gold'], allowsNoLabel: true })).toEqual([0, 2]);
   });
 

@@ -26,7 +26,7 @@ describe('utilization-detector as a filter', () => {
     expect(kept(utilizationDetector)).toEqual(['pod-0']);
   });
 
-  it('leaves room above the bounds as told', () => {
+  it('leaves room above the bounds as configured', () => {
     expect(kept(utilizationDetector, { headroom: 0.1 })).toEqual(['pod-0', 'pod-1', 'pod-2']);
   });
 
@@ -55,7 +55,7 @@ describe('concurrency-detector as a filter', () => {
     expect(kept(concurrencyDetector, { concurrencyMode: 'hybrid' })).toEqual(['pod-3']);
   });
 
-  it('keeps nobody where nobody is below', () => {
+  it('keeps no endpoint where none is below', () => {
     const config = concurrencyDetector.config.parse({ maxConcurrency: 50 });
     const filter = concurrencyDetector.create(config, makeRuntime());
     expect(filter.filter(pool.slice(0, 3), makeContext({ load }))).toEqual([]);

@@ -16,7 +16,7 @@ function kept(
 }
 
 describe('prefix-cache-affinity-filter', () => {
-  it('keeps those that hold at least four fifths of the prompt, and all where nobody does', () => {
+  it('keeps those that hold at least four fifths of the prompt, and all where none does', () => {
     expect(kept({}, [8, 7, 10])).toEqual([0, 2]);
     expect(kept({}, [7, 7, 0])).toEqual([0, 1, 2]);
   });
@@ -27,7 +27,7 @@ describe('prefix-cache-affinity-filter', () => {
     expect(kept(parameters, [10, 0, 0], [2501, 600, 500])).toEqual([0, 1, 2]);
   });
 
-  it('explores when told to', () => {
+  it('explores when configured to', () => {
     expect(kept({ explorationProbability: 1 }, [10, 0, 0])).toEqual([0, 1, 2]);
   });
 });

@@ -51,7 +51,7 @@ describe('session-affinity-filter', () => {
     expect(kept(create(), { 'x-session-token': btoa('pod-1') }, [first])).toEqual(['pod-0']);
   });
 
-  it('gives the token of whoever answers on each response', () => {
+  it('gives the token of the endpoint that answers on each response', () => {
     const filter = create();
     const primary = picked('default', first);
     const result = { primary, headers: new Map(), profiles: [primary] };
@@ -60,7 +60,7 @@ describe('session-affinity-filter', () => {
     expect(kept(filter, Object.fromEntries(headers))).toEqual(['pod-1']);
   });
 
-  it('gives the pick of a profile instead where told so, and nothing where that did not run', () => {
+  it('gives the pick of a profile instead where configured so, and nothing where that did not run', () => {
     const filter = create({
       encodedEndpointHeaderConfig: { header: 'X-Home', profileName: 'prefill' },
     });
@@ -73,7 +73,7 @@ describe('session-affinity-filter', () => {
     expect([...(filter.responseHeaders?.(first, alone, undefined) ?? [])]).toEqual([]);
   });
 
-  it('remembers sessions by their id where told so', () => {
+  it('remembers sessions by their id where configured so', () => {
     const filter = create({ strategy: 'session_id' });
     const request = makeRequest({ headers: new Map([['x-session-id', 's']]) });
     filter.onRouted?.(makeRouted(second, { request }));

@@ -24,7 +24,7 @@ describe('slo-headroom-tier-filter', () => {
     expect(kept({})).toHaveLength(3);
   });
 
-  it('explores the others as often as it is told', () => {
+  it('explores the others as often as configured', () => {
     expect(kept({ ttftSloMs: 100, tpotSloMs: 50 }, 1)).toEqual(['pod-1']);
   });
 });

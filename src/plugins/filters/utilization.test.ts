@@ -29,7 +29,7 @@ describe('utilization-filter', () => {
     expect(kept(conditions)).toEqual(['pod-0', 'pod-2']);
   });
 
-  it('keeps nothing when nothing is within, or all where told to fall back', () => {
+  it('keeps nothing when nothing is within, or all where configured to fall back', () => {
     const never = [{ metric: 'waiting-queue', maxValue: -1 }];
     expect(kept(never)).toEqual([]);
     expect(kept(never, true)).toHaveLength(4);

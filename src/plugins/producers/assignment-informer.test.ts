@@ -90,7 +90,7 @@ describe('the assignment informer', () => {
     informer.stop();
   });
 
-  it('divides by shares, or by labels, where told to', () => {
+  it('divides by shares, or by labels, where configured to', () => {
     const shares = [
       { ...CLASSES[0], share: 3 },
       { ...CLASSES[1], share: 1 },
@@ -150,7 +150,7 @@ describe('assignment-filter', () => {
     ).toEqual(['pod-0', 'pod-2']);
   });
 
-  it('keeps all where the class has nobody, or is full', () => {
+  it('keeps all where the class has no endpoint, or is full', () => {
     const lone = pool.slice(1, 2);
     expect(filter({}).filter(lone, makeContext())).toEqual(lone);
     const load = [{ requests: 9 }, {}, { requests: 9 }];
@@ -158,7 +158,7 @@ describe('assignment-filter', () => {
     expect(filter({ spillRequests: 9 }).filter(pool, makeContext({ load }))).toHaveLength(2);
   });
 
-  it('asks for the division it is told to', () => {
+  it('asks for the division that is configured', () => {
     const asked: string[] = [];
     const base = makeContext();
     const context = {

@@ -20,7 +20,7 @@ const pool = [decode, prefill, encode];
 
 interface World {
   readonly ran: string[];
-  /** Profiles that find nobody. */
+  /** Profiles that find no endpoint. */
   readonly empty?: readonly string[];
   readonly deciders?: Readonly<Record<string, boolean>>;
   readonly profiles?: readonly string[];
@@ -99,14 +99,14 @@ describe('disagg-profile-handler', () => {
     }
   });
 
-  it('stops where nobody can decode', () => {
+  it('stops where no endpoint can decode', () => {
     const ran: string[] = [];
     const world = { ran, empty: ['decode'], deciders: { p: true, e: true } };
     expect(primaryOf(schedule(disaggregationProfiles, both, world))).toBe('exhausted');
     expect(ran).toEqual(['decode']);
   });
 
-  it('serves by decode alone where nobody can prefill', () => {
+  it('serves by decode alone where no endpoint can prefill', () => {
     const world = { ran: [], empty: ['prefill', 'encode'], deciders: { p: true, e: true } };
     const result = schedule(disaggregationProfiles, both, world);
     expect(primaryOf(result)).toBe('decoder');
@@ -121,7 +121,7 @@ describe('disagg-profile-handler', () => {
     expect(headersOf(result)).toEqual({ 'x-prefiller-host-port': 'prefiller:8000' });
   });
 
-  it('prefill first: decodes also where nobody can prefill', () => {
+  it('prefill first: decodes also where no endpoint can prefill', () => {
     const ran: string[] = [];
     const world = { ran, empty: ['prefill'] };
     const result = schedule(disaggregationProfiles, { stageOrder: 'prefill-first' }, world);
@@ -164,7 +164,7 @@ describe('data-parallel-profile-handler', () => {
     expect(headersOf(result)).toEqual({ 'x-data-parallel-host-port': 'decoder:8000' });
   });
 
-  it('says nothing where nobody was picked', () => {
+  it('says nothing where no endpoint was picked', () => {
     const world = { ran: [], profiles: ['decode'], empty: ['decode'] };
     const result: Decision = schedule(dataParallel, {}, world);
     const [primary]: readonly ProfileResult[] = result.profiles;

@@ -49,7 +49,7 @@ export class RolloutScreener implements DataSource {
   readonly #config: RolloutConfig;
   readonly #host: DataSourceHost;
   readonly #selectors: readonly HeaderSelector[];
-  /** Of the pool as it was when they were computed. */
+  /** Shares of the pool as it was at the last computation; undefined before the first. */
   #shares: ReadonlyMap<string, number> | undefined;
   readonly #unmatched = new Map<string, number>();
 

@@ -34,7 +34,7 @@ export function tokenDigest(token: string): string {
   return digest(token).toString('hex');
 }
 
-/** Of equal length for all tokens, so that the time of a comparison says nothing. */
+/** Digests have equal length for all tokens, so that the time of a comparison says nothing. */
 function digest(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }

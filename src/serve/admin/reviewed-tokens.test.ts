@@ -26,7 +26,7 @@ function setUp() {
 }
 
 describe('ReviewedTokens', () => {
-  it('[V23] answers 401 without a token, and asks nobody', async () => {
+  it('[V23] answers 401 without a token, and asks no authority', async () => {
     const { statusOf, asked } = setUp();
     expect([await statusOf(), asked]).toEqual([401, []]);
   });
@@ -45,7 +45,7 @@ describe('ReviewedTokens', () => {
     expect(asked).toEqual(['good', 'bad', 'bad', 'good']);
   });
 
-  it('[V23] lets readers in for five minutes while no verdict can be had, and nobody new', async () => {
+  it('[V23] lets readers in for five minutes while no verdict can be had, and no new one', async () => {
     const { statusOf, state, clock } = setUp();
     await statusOf('good');
     state.away = true;

@@ -22,7 +22,7 @@ interface Known extends Review {
 /** As long as the reference keeps verdicts. */
 const ALLOWED_FRESH_MS = 60_000;
 const REFUSED_FRESH_MS = 30_000;
-/** While the authority cannot be asked, whoever was allowed this recently still is. */
+/** While the authority cannot be asked, a caller that was allowed this recently still is. */
 const ALLOWED_STALE_MS = 300_000;
 /** Tokens in each of the two caches. Invented tokens cannot push out those that are allowed. */
 const KNOWN_MAX = 1000;

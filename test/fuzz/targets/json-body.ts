@@ -65,7 +65,7 @@ export const jsonBody: FuzzTarget = {
     const pieces: Uint8Array[] = [];
     for (let at = 0; at < body.length; at += step) pieces.push(body.slice(at, at + step));
     const cut = read(path, pieces);
-    // Of several faults another may be met first.
+    // Where a body has several faults, another one may be met first.
     const refused = typeof whole === 'string' && typeof cut === 'string';
     promise(
       refused || isDeepStrictEqual(whole, cut),

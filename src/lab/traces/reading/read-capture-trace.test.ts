@@ -132,7 +132,7 @@ describe('a capture read as a trace', () => {
     expect(notes).toContain('1 requests had not ended when the capture did');
   });
 
-  it('guesses answers that nobody counted: by their bytes as such answers have, else as the median, never above what was asked for', () => {
+  it('guesses answers that were not counted: by their bytes as such answers have, else as the median, never above what was asked for', () => {
     const ask = (n: number, more: Partial<CapturedRequest>): object =>
       asked(600 + n, n, { ...request(64, [[0, 1]]), ...more });
     const done = (n: number, more: object): object => ({

@@ -100,7 +100,7 @@ describe('readTrace', () => {
     expect([requests.length, repaired]).toEqual([2, 1]);
   });
 
-  it('leaves out what is bad and sorts what is out of order when told to, and counts both', () => {
+  it('leaves out what is bad and sorts what is out of order when configured to, and counts both', () => {
     const lines = [mooncake(10), 'not a request', mooncake(5), mooncake(20, 5000)];
     const { requests, repaired } = read(lines.join('\n'), true);
     expect(requests.map(({ atMs }) => atMs)).toEqual([0, 5]);
