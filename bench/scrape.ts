@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { metricsSource } from '../src/endpoints/scraping/metrics-source.ts';
 import type { EndpointId } from '../src/framework/endpoint.ts';
-import { EndpointPool } from '../src/picker/endpoint-pool.ts';
+import { EndpointPool } from '../src/picker/pool/endpoint-pool.ts';
 import { createRealRuntime } from '../src/runtime/real-runtime.ts';
 import { addressesOf, startUpstream } from './load/bed.ts';
 

@@ -14,7 +14,7 @@ import {
   startKubernetes,
 } from '../src/endpoints/discovery/kubernetes/start-kubernetes.ts';
 import type { Random } from '../src/framework/runtime.ts';
-import { EndpointPool } from '../src/picker/endpoint-pool.ts';
+import { EndpointPool } from '../src/picker/pool/endpoint-pool.ts';
 import { createLog } from '../src/runtime/log.ts';
 import { nodeClock } from '../src/runtime/node-clock.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';

@@ -18,7 +18,7 @@ import {
   type KubernetesDiscovery,
   startKubernetes,
 } from '../src/endpoints/discovery/kubernetes/start-kubernetes.ts';
-import { EndpointPool } from '../src/picker/endpoint-pool.ts';
+import { EndpointPool } from '../src/picker/pool/endpoint-pool.ts';
 import { createLog } from '../src/runtime/log.ts';
 import { nodeClock } from '../src/runtime/node-clock.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';

@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import { EndpointPool } from '../../src/picker/endpoint-pool.ts';
+import { EndpointPool } from '../../src/picker/pool/endpoint-pool.ts';
 import { createLog } from '../../src/runtime/log.ts';
 
 /** A process that only follows a pool, so that its memory and CPU are the cost of following. */

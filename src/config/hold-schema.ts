@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DEFAULT_HOLD, type HoldPlan } from '../picker/hold/hold-plan.ts';
+import { DEFAULT_HOLD, type HoldPlan } from '../picker/plan/hold-plan.ts';
 
 /** `hold` of a configuration: our addition. What is left out has its default. */
 export const hold: z.ZodType<HoldPlan> = z.strictObject({

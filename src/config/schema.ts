@@ -3,7 +3,7 @@ import { readYaml } from '../files/read-yaml.ts';
 import { zodIssues } from '../files/zod-issues.ts';
 import { ConfigError } from '../framework/error.ts';
 import type { EjectionPlan } from '../picker/ejection/ejection-plan.ts';
-import type { HoldPlan } from '../picker/hold/hold-plan.ts';
+import type { HoldPlan } from '../picker/plan/hold-plan.ts';
 import {
   type DataLayerEntry,
   dataLayerAlpha,

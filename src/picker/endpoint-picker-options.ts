@@ -1,8 +1,8 @@
 import type { PluginFault } from '../framework/error.ts';
 import type { Clock, Runtime } from '../framework/runtime.ts';
 import type { EjectionChange } from './ejection/ejector.ts';
-import type { JournalSubscriber } from './journal.ts';
-import type { OpenReservationsOptions } from './open-reservations.ts';
+import type { JournalSubscriber } from './events/journal.ts';
+import type { OpenReservationsOptions } from './load/open-reservations.ts';
 import type { PluginWrap } from './plan/instantiate.ts';
 import type { PickerPlan } from './plan/picker-plan.ts';
 

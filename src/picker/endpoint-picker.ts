@@ -10,22 +10,22 @@ import type {
   Router,
 } from '../framework/routing.ts';
 import type { Decision } from '../framework/scheduling.ts';
-import { ActiveCores, type Challenger } from './active-cores.ts';
-import type { Cycle, DecidedCycle } from './cycle.ts';
-import { Cycles } from './cycles.ts';
+import { ActiveCores, type Challenger } from './cores/active-cores.ts';
+import { createSchedulingCore, type SchedulingCore } from './cores/scheduling-core.ts';
+import type { Cycle, DecidedCycle } from './cycles/cycle.ts';
+import { Cycles } from './cycles/cycles.ts';
 import { Ejector } from './ejection/ejector.ts';
 import type { EndpointPickerOptions } from './endpoint-picker-options.ts';
-import { EndpointPool } from './endpoint-pool.ts';
 import { EngineModel } from './engine-model/engine-model.ts';
-import { EventClock } from './event-clock.ts';
+import { EventClock } from './events/event-clock.ts';
+import { Journal } from './events/journal.ts';
 import { PluginFaults } from './faults/plugin-faults.ts';
-import { Journal } from './journal.ts';
-import { Ledger } from './ledger.ts';
-import { OpenReservations } from './open-reservations.ts';
+import { Ledger } from './load/ledger.ts';
+import { OpenReservations } from './load/open-reservations.ts';
 import type { PickerPlan } from './plan/picker-plan.ts';
-import { createSchedulingCore, type SchedulingCore } from './scheduling-core.ts';
-import { sameEndpoints, subsetOf } from './subset.ts';
-import { WaitingRoom } from './waiting-room.ts';
+import { EndpointPool } from './pool/endpoint-pool.ts';
+import { sameEndpoints, subsetOf } from './pool/subset.ts';
+import { WaitingRoom } from './waiting/waiting-room.ts';
 
 /**
  * The decision core with running data sources: pool, ledger, plugins and scheduler, one synchronous

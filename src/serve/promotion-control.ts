@@ -14,7 +14,7 @@ import {
 } from '../lab/promotion/promotion-rule.ts';
 import type { Shadow } from '../lab/shadow/start-shadow.ts';
 import type { EndpointPicker } from '../picker/endpoint-picker.ts';
-import type { JournalSubscriber } from '../picker/journal.ts';
+import type { JournalSubscriber } from '../picker/events/journal.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import type { Log } from '../runtime/log.ts';
 import { HttpError } from './admin/admin-server.ts';

@@ -4,7 +4,7 @@ import { loadConfig } from '../../src/config/load.ts';
 import type { EndpointId } from '../../src/framework/endpoint.ts';
 import { withoutNetwork } from '../../src/library/create-picker.ts';
 import { EndpointPicker } from '../../src/picker/endpoint-picker.ts';
-import type { JournalSubscriber } from '../../src/picker/journal.ts';
+import type { JournalSubscriber } from '../../src/picker/events/journal.ts';
 import type { PickerPlan } from '../../src/picker/plan/picker-plan.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import { SimulatedClock } from '../../src/runtime/simulated-clock.ts';

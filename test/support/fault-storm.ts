@@ -7,7 +7,7 @@ import type { RoutedRequest } from '../../src/framework/routing.ts';
 import type { Random } from '../../src/framework/runtime.ts';
 import { DEFAULT_EJECTION, withEjection } from '../../src/picker/ejection/ejection-plan.ts';
 import { EndpointPicker } from '../../src/picker/endpoint-picker.ts';
-import type { JournalSubscriber } from '../../src/picker/journal.ts';
+import type { JournalSubscriber } from '../../src/picker/events/journal.ts';
 import type { PickerPlan } from '../../src/picker/plan/picker-plan.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
 import { SimulatedClock } from '../../src/runtime/simulated-clock.ts';

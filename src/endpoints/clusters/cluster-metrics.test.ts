@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { FakeServers } from '../../../test/support/fake-servers.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
 import { CUSTOM_METRICS } from '../../framework/keys.ts';
-import { EndpointPool } from '../../picker/endpoint-pool.ts';
+import { EndpointPool } from '../../picker/pool/endpoint-pool.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { SimulatedClock } from '../../runtime/simulated-clock.ts';
 import { clusterMetricsExtractor, clusterMetricsSource } from './cluster-metrics.ts';

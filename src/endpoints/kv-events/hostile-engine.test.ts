@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { makeEndpoint } from '../../../test/makers.ts';
 import { KeyedHash } from '../../framework/keyed-hash.ts';
 import type { MessageSocket, MessageSocketOptions } from '../../framework/runtime.ts';
-import { EndpointPool } from '../../picker/endpoint-pool.ts';
+import { EndpointPool } from '../../picker/pool/endpoint-pool.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { SimulatedClock } from '../../runtime/simulated-clock.ts';
 import { logEventTroubles } from './log-event-troubles.ts';

@@ -1,6 +1,6 @@
 import type { PromptBlocks } from '../../framework/request.ts';
 import type { Millis } from '../../framework/runtime.ts';
-import { BlockLru } from '../../picker/block-lru.ts';
+import { BlockLru } from '../../picker/prefix-index/block-lru.ts';
 
 /** A burst of two seconds to one endpoint; 24 bytes for each block. */
 const BLOCKS_MAX = 100_000;

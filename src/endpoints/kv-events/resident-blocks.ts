@@ -1,5 +1,5 @@
 import type { KeyedHash } from '../../framework/keyed-hash.ts';
-import { BlockTable } from '../../picker/block-table.ts';
+import { BlockTable } from '../../picker/prefix-index/block-table.ts';
 
 const NONE = -1;
 const INITIAL_BLOCKS = 256;

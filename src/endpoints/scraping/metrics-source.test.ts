@@ -3,7 +3,7 @@ import { type FakeServer, FakeServers, vllmPage } from '../../../test/support/fa
 import { type Endpoint, type EndpointId, isFresh } from '../../framework/endpoint.ts';
 import { CACHE_CONFIG, LORA } from '../../framework/keys.ts';
 import type { DataSource } from '../../framework/plugin.ts';
-import { EndpointPool } from '../../picker/endpoint-pool.ts';
+import { EndpointPool } from '../../picker/pool/endpoint-pool.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { SimulatedClock } from '../../runtime/simulated-clock.ts';
 import { coreMetricsExtractor } from './core-metrics-extractor.ts';

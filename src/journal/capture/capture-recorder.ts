@@ -5,8 +5,8 @@ import type { Outcome, Routed, Usage } from '../../framework/observer.ts';
 import { DEFAULT_FLOW, type InferenceRequest, type PromptBlocks } from '../../framework/request.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { Decision } from '../../framework/scheduling.ts';
-import type { EventClock } from '../../picker/event-clock.ts';
-import type { DecisionEvent, JournalSubscriber } from '../../picker/journal.ts';
+import type { EventClock } from '../../picker/events/event-clock.ts';
+import type { DecisionEvent, JournalSubscriber } from '../../picker/events/journal.ts';
 import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
 import { CaptureLines, type Redacted, type Sink } from './capture-lines.ts';
 import {

@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { Clock, Millis } from '../../framework/runtime.ts';
 import type { Decision } from '../../framework/scheduling.ts';
-import type { DecisionEvent, JournalSubscriber } from '../../picker/journal.ts';
+import type { DecisionEvent, JournalSubscriber } from '../../picker/events/journal.ts';
 import { TEXT_MAX } from './bytes.ts';
 import { DecisionRing } from './decision-ring.ts';
 import { writeNumbers } from './numbers.ts';

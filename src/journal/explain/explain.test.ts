@@ -9,7 +9,7 @@ import type { RoutedRequest } from '../../framework/routing.ts';
 import type { Decision } from '../../framework/scheduling.ts';
 import { chainBlockIds } from '../../openai/chain-block-ids.ts';
 import { EndpointPicker } from '../../picker/endpoint-picker.ts';
-import type { JournalSubscriber } from '../../picker/journal.ts';
+import type { JournalSubscriber } from '../../picker/events/journal.ts';
 import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { SimulatedClock } from '../../runtime/simulated-clock.ts';

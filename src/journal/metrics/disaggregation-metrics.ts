@@ -1,5 +1,5 @@
 import type { Decision } from '../../framework/scheduling.ts';
-import type { JournalSubscriber } from '../../picker/journal.ts';
+import type { JournalSubscriber } from '../../picker/events/journal.ts';
 import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
 import { showTwins } from './deprecated-names.ts';
 import { counters, eppPage } from './family.ts';

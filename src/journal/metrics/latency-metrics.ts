@@ -1,6 +1,6 @@
 import type { Routed } from '../../framework/observer.ts';
 import type { Millis } from '../../framework/runtime.ts';
-import type { JournalSubscriber } from '../../picker/journal.ts';
+import type { JournalSubscriber } from '../../picker/events/journal.ts';
 import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
 import { DURATION_SECONDS, TPOT_SECONDS } from './bucket-bounds.ts';
 import { showTwins } from './deprecated-names.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { makeContext, makeEndpoint, makeRequest, makeRouted, NOW } from '../../../test/makers.ts';
 import type { ProfileResult } from '../../framework/scheduling.ts';
-import type { DecisionEvent } from '../../picker/journal.ts';
+import type { DecisionEvent } from '../../picker/events/journal.ts';
 import { PickerMetrics } from './metrics.ts';
 import { metricsSubscriber } from './metrics-subscriber.ts';
 

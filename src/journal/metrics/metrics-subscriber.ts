@@ -1,7 +1,7 @@
 import { Histogram, type Registry } from 'prom-client';
 import type { Outcome, Routed, Usage } from '../../framework/observer.ts';
 import type { Millis } from '../../framework/runtime.ts';
-import type { DecisionEvent, JournalSubscriber } from '../../picker/journal.ts';
+import type { DecisionEvent, JournalSubscriber } from '../../picker/events/journal.ts';
 import { SCHEDULER_SECONDS, TTFT_SECONDS } from './bucket-bounds.ts';
 import type { OpenRequest, PickerMetrics } from './metrics.ts';
 import type { RequestSeries } from './request-series.ts';

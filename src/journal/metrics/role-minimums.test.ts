@@ -2,7 +2,7 @@ import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import { makeRuntime } from '../../../test/makers.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
-import { EndpointPool } from '../../picker/endpoint-pool.ts';
+import { EndpointPool } from '../../picker/pool/endpoint-pool.ts';
 import { roleMinimumFilter } from '../../plugins/filters/role-minimum.ts';
 import { SimulatedClock } from '../../runtime/simulated-clock.ts';
 import { logRoleMinimums, registerRoleMinimums } from './role-minimums.ts';

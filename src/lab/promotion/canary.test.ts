@@ -3,7 +3,7 @@ import { makeEndpoint, makeRequest } from '../../../test/makers.ts';
 import { RoutingError } from '../../framework/error.ts';
 import type { Routed } from '../../framework/observer.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
-import type { DecisionEvent } from '../../picker/journal.ts';
+import type { DecisionEvent } from '../../picker/events/journal.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { CANARY_HEADER, Canary } from './canary.ts';
 import { RecentFailures } from './recent-failures.ts';

@@ -2,7 +2,7 @@ import { RoutingError } from '../../framework/error.ts';
 import type { Outcome, Routed } from '../../framework/observer.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { Random } from '../../framework/runtime.ts';
-import type { DecisionEvent, JournalSubscriber } from '../../picker/journal.ts';
+import type { DecisionEvent, JournalSubscriber } from '../../picker/events/journal.ts';
 import { ArmTally } from './arm-tally.ts';
 import type { ArmReports } from './promotion-rule.ts';
 import { RecentFailures } from './recent-failures.ts';

@@ -17,7 +17,7 @@ import {
   decisionOf,
 } from '../../journal/capture/capture-record.ts';
 import { withoutNetwork } from '../../library/create-picker.ts';
-import type { DecidedCycle } from '../../picker/cycle.ts';
+import type { DecidedCycle } from '../../picker/cycles/cycle.ts';
 import { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
 import { applyEndpointRecord, applyRecordedDecision, requestOf } from './captured-inputs.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { EventClock } from '../../picker/event-clock.ts';
+import { EventClock } from '../../picker/events/event-clock.ts';
 import { SimulatedClock } from '../../runtime/simulated-clock.ts';
 import { ReplayClock } from './replay-clock.ts';
 

@@ -14,7 +14,7 @@ import type { RoutedRequest } from '../../framework/routing.ts';
 import type { Runtime } from '../../framework/runtime.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { SimulatedClock } from '../../runtime/simulated-clock.ts';
-import type { JournalSubscriber } from '../journal.ts';
+import type { JournalSubscriber } from '../events/journal.ts';
 
 const boom = (): never => {
   throw new Error('broken on purpose');

@@ -10,8 +10,8 @@ import type {
   ScorerDefinition,
 } from '../../framework/plugin.ts';
 import type { EjectionPlan } from '../ejection/ejection-plan.ts';
-import type { HoldPlan } from '../hold/hold-plan.ts';
 import type { ConfigNote } from './config-note.ts';
+import type { HoldPlan } from './hold-plan.ts';
 
 /** A plugin type by its kind. */
 export type KnownPlugin =

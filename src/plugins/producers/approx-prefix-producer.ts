@@ -14,7 +14,7 @@ import {
 } from '../../framework/plugin.ts';
 import type { InferenceRequest, PromptBlocks } from '../../framework/request.ts';
 import type { Millis } from '../../framework/runtime.ts';
-import { BlockLru } from '../../picker/block-lru.ts';
+import { BlockLru } from '../../picker/prefix-index/block-lru.ts';
 
 /** The capacity until an engine reports its cache: the reference's 31,250 blocks of 16 tokens. */
 const CAPACITY_TOKENS_DEFAULT = 500_000;

@@ -6,9 +6,9 @@ import type { Declined, ReplacementScheduler } from '../../framework/plugin.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { Runtime } from '../../framework/runtime.ts';
 import type { Decision } from '../../framework/scheduling.ts';
-import { EndpointPool } from '../../picker/endpoint-pool.ts';
 import { EngineModel } from '../../picker/engine-model/engine-model.ts';
-import { Ledger } from '../../picker/ledger.ts';
+import { Ledger } from '../../picker/load/ledger.ts';
+import { EndpointPool } from '../../picker/pool/endpoint-pool.ts';
 import { createContext, type FactTable } from '../../picker/scheduling/context.ts';
 import type {
   DecisionMessage,

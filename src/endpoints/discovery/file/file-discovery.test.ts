@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { EndpointId } from '../../../framework/endpoint.ts';
 import { ConfigError } from '../../../framework/error.ts';
-import { EndpointPool } from '../../../picker/endpoint-pool.ts';
+import { EndpointPool } from '../../../picker/pool/endpoint-pool.ts';
 import { type Discovery, startFileDiscovery } from './file-discovery.ts';
 
 let folder: string;

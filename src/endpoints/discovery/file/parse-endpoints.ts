@@ -3,7 +3,7 @@ import { readYaml } from '../../../files/read-yaml.ts';
 import { zodIssues } from '../../../files/zod-issues.ts';
 import type { EndpointId } from '../../../framework/endpoint.ts';
 import { ConfigError, type ConfigIssue } from '../../../framework/error.ts';
-import type { EndpointSpec } from '../../../picker/endpoint-pool.ts';
+import type { EndpointSpec } from '../../../picker/pool/endpoint-pool.ts';
 import { type ModelRewriteRule, priority, weight } from '../../rewrites/model-rewrites.ts';
 import { hostPort, isHost, isPort } from './host-port.ts';
 

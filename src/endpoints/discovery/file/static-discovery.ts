@@ -1,6 +1,6 @@
 import type { EndpointId } from '../../../framework/endpoint.ts';
 import { ConfigError } from '../../../framework/error.ts';
-import type { EndpointSpec } from '../../../picker/endpoint-pool.ts';
+import type { EndpointSpec } from '../../../picker/pool/endpoint-pool.ts';
 import { isHostPort } from './host-port.ts';
 
 /** Endpoints given as `host:port`. Throws ConfigError that lists every bad or repeated one. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { EndpointId } from '../../../framework/endpoint.ts';
-import { EndpointPool } from '../../../picker/endpoint-pool.ts';
+import { EndpointPool } from '../../../picker/pool/endpoint-pool.ts';
 import { HeldEndpoints } from './held-endpoints.ts';
 
 it('held endpoints come all at once, as they are by then, and later ones at once', () => {

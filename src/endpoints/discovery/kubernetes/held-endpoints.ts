@@ -1,5 +1,5 @@
 import type { EndpointId } from '../../../framework/endpoint.ts';
-import type { EndpointPool, EndpointSpec } from '../../../picker/endpoint-pool.ts';
+import type { EndpointPool, EndpointSpec } from '../../../picker/pool/endpoint-pool.ts';
 
 export type EndpointSink = Pick<EndpointPool, 'upsert' | 'remove'>;
 

@@ -1,5 +1,5 @@
 import type { EndpointId } from '../../../framework/endpoint.ts';
-import type { EndpointSpec } from '../../../picker/endpoint-pool.ts';
+import type { EndpointSpec } from '../../../picker/pool/endpoint-pool.ts';
 import { isServing, type Pod } from './kube-objects.ts';
 import { isWhole, memberOf } from './pod-group.ts';
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FakeResource } from '../../../../test/support/fake-resource.ts';
 import type { Random } from '../../../framework/runtime.ts';
-import { EndpointPool } from '../../../picker/endpoint-pool.ts';
+import { EndpointPool } from '../../../picker/pool/endpoint-pool.ts';
 import { createLog } from '../../../runtime/log.ts';
 import { seededRandom } from '../../../runtime/seeded-random.ts';
 import { SimulatedClock } from '../../../runtime/simulated-clock.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { EndpointId } from '../../../framework/endpoint.ts';
 import type { ResolvedName } from '../../../framework/runtime.ts';
-import { EndpointPool } from '../../../picker/endpoint-pool.ts';
+import { EndpointPool } from '../../../picker/pool/endpoint-pool.ts';
 import { SimulatedClock } from '../../../runtime/simulated-clock.ts';
 import { ResolvedEndpoints } from './resolved-endpoints.ts';
 

@@ -1,0 +1,206 @@
+import type { RequestObserver } from '../../framework/observer.ts';
+import type { ResponseHeaderPlugin, ResponseReporter } from '../../framework/plugin.ts';
+import type { InferenceRequest } from '../../framework/request.ts';
+import type { JournalSubscriber } from '../events/journal.ts';
+import { RequestObservers } from '../events/request-observers.ts';
+import type { PluginFaults } from '../faults/plugin-faults.ts';
+import type { PluginPart } from '../plan/instantiate.ts';
+import type { EndpointPool } from '../pool/endpoint-pool.ts';
+import type { SchedulingCore } from './scheduling-core.ts';
+
+/** A plan that decides some of the requests beside the plan in charge. */
+export interface Challenger {
+  /** `decidedBy` of what it decides. */
+  readonly name: string;
+  /** Whether the challenger decides this request. Asked several times, with equal answers. */
+  readonly takes: (request: InferenceRequest) => boolean;
+  /** Its scheduler threw: `takes` must now be false, so that the core in charge decides. */
+  readonly onThrown: (request: InferenceRequest, error: unknown) => void;
+}
+
+/** A core, from its first decision until nothing needs it, with the observers of its requests. */
+export interface Generation {
+  readonly core: SchedulingCore;
+  /** Undefined for the core in charge. */
+  readonly challenger: Challenger | undefined;
+  readonly requestObservers: RequestObservers;
+  readonly responseHeaderPlugins: readonly ResponseHeaderPlugin[];
+  readonly reporters: readonly ResponseReporter[];
+}
+
+interface ActiveGeneration extends Generation {
+  /** Requests that wait for something to be prepared. */
+  preparing: number;
+}
+
+export interface ActiveCoresOptions {
+  readonly pool: EndpointPool;
+  readonly subscribers: readonly JournalSubscriber[];
+  /** Observes all requests, after the plugins. */
+  readonly lastObserver: RequestObserver;
+  readonly faults: PluginFaults;
+}
+
+/**
+ * The core in charge, its challenger, and earlier cores that requests still wait for: the core that
+ * began to prepare for a request also decides it. A plugin is stopped when no active core has it
+ * any more.
+ */
+export class ActiveCores {
+  readonly #options: ActiveCoresOptions;
+  readonly #preparedBy = new WeakMap<InferenceRequest, ActiveGeneration>();
+  #active: readonly ActiveGeneration[] = [];
+  #inCharge: ActiveGeneration;
+  #challenging: ActiveGeneration | undefined;
+
+  constructor(first: SchedulingCore, options: ActiveCoresOptions) {
+    this.#options = options;
+    this.#inCharge = this.#activate(first);
+  }
+
+  /** The core in charge. */
+  get core(): SchedulingCore {
+    return this.#inCharge.core;
+  }
+
+  /** Whether any core that decides ever has to prepare something. */
+  get prepares(): boolean {
+    return (
+      this.#inCharge.core.prepare !== undefined || this.#challenging?.core.prepare !== undefined
+    );
+  }
+
+  /** Says to the challenger that it has failed on a request. */
+  giveBack(challenger: Challenger, request: InferenceRequest, error: unknown): void {
+    try {
+      challenger.onThrown(request, error);
+    } catch (fault) {
+      this.#options.faults.report(challenger, 'onThrown', fault);
+    }
+  }
+
+  /** Decides what a challenger has failed to decide. */
+  get inCharge(): Generation {
+    return this.#inCharge;
+  }
+
+  /** The generation that decides this request. */
+  generationFor(request: InferenceRequest): Generation {
+    const preparedBy = this.#preparedBy.get(request);
+    if (preparedBy === undefined || !this.#active.includes(preparedBy))
+      return this.#current(request);
+    // The challenger may have given the request back in the meantime.
+    return preparedBy === this.#challenging ? this.#current(request) : preparedBy;
+  }
+
+  /** As `Router.prepare`, by the core that decides now. `begin` returns whether to wait. */
+  prepare(
+    request: InferenceRequest,
+    begin: (core: SchedulingCore, ready: () => void) => boolean,
+    ready: () => void,
+  ): boolean {
+    const generation = this.#current(request);
+    const waits = begin(generation.core, () => {
+      try {
+        // `ready` decides the request, with all that was prepared for it.
+        ready();
+      } finally {
+        generation.preparing -= 1;
+        this.#retire();
+      }
+    });
+    if (!waits) return false;
+    generation.preparing += 1;
+    this.#preparedBy.set(request, generation);
+    return true;
+  }
+
+  /** Puts another core in charge. The challenger of the previous one is withdrawn. */
+  putInCharge(next: SchedulingCore): void {
+    this.withdraw();
+    const known = new Set(this.core.observers);
+    this.#inCharge = this.#activate(next);
+    this.#observeEndpoints(next, known);
+    this.#retire();
+  }
+
+  /** Lets a core decide what the challenger takes. Both cores observe all requests. */
+  challenge(core: SchedulingCore, challenger: Challenger): void {
+    this.withdraw();
+    const known = new Set(this.core.observers);
+    this.#challenging = this.#activate(core, { beside: this.core, challenger });
+    this.#inCharge = this.#activate(this.core, { beside: core });
+    this.#observeEndpoints(core, known);
+    this.#retire();
+  }
+
+  withdraw(): void {
+    if (this.#challenging === undefined) return;
+    this.#challenging = undefined;
+    this.#inCharge = this.#activate(this.core);
+    this.#retire();
+  }
+
+  stop(): void {
+    for (const part of partsOf(this.#active)) this.#stop(part);
+  }
+
+  #current(request: InferenceRequest): ActiveGeneration {
+    const challenging = this.#challenging;
+    return challenging?.challenger?.takes(request) === true ? challenging : this.#inCharge;
+  }
+
+  #observeEndpoints({ observers }: SchedulingCore, known: ReadonlySet<PluginPart>): void {
+    for (const part of observers) {
+      if (!known.has(part)) this.#options.pool.observeEndpoints(part);
+    }
+  }
+
+  #activate(
+    core: SchedulingCore,
+    { beside, challenger }: { beside?: SchedulingCore; challenger?: Challenger } = {},
+  ): ActiveGeneration {
+    const { subscribers, lastObserver, faults } = this.#options;
+    const parts = new Set([...core.observers, ...(beside?.observers ?? [])]);
+    const generation = {
+      core,
+      challenger,
+      requestObservers: new RequestObservers(subscribers, [...parts, lastObserver], faults),
+      responseHeaderPlugins: core.observers.filter((part) => part.responseHeaders !== undefined),
+      reporters: core.observers.filter((part) => part.responseMetadata !== undefined),
+      preparing: 0,
+    };
+    this.#active = [...this.#active, generation];
+    return generation;
+  }
+
+  #isNeeded(generation: ActiveGeneration): boolean {
+    return (
+      generation === this.#inCharge || generation === this.#challenging || generation.preparing > 0
+    );
+  }
+
+  #retire(): void {
+    const retired = this.#active.filter((each) => !this.#isNeeded(each));
+    if (retired.length === 0) return;
+    this.#active = this.#active.filter((each) => !retired.includes(each));
+    const needed = partsOf(this.#active);
+    for (const part of partsOf(retired)) {
+      if (needed.has(part)) continue;
+      this.#options.pool.forgetObserver(part);
+      this.#stop(part);
+    }
+  }
+
+  #stop(part: PluginPart): void {
+    try {
+      part.stop?.();
+    } catch (error) {
+      this.#options.faults.report(part, 'stop', error);
+    }
+  }
+}
+
+function partsOf(generations: readonly Generation[]): ReadonlySet<PluginPart> {
+  return new Set(generations.flatMap(({ core }) => core.observers));
+}

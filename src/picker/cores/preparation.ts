@@ -1,0 +1,58 @@
+import type { Clock, Millis } from '../../framework/runtime.ts';
+import type { PluginFaults } from '../faults/plugin-faults.ts';
+
+export interface Preparation {
+  /** The plugin, which is reported where it fails. */
+  readonly part: object;
+  /** Begins to prepare something. Returns whether the request has to wait until `done` is called. */
+  readonly begin: (done: () => void) => boolean;
+}
+
+/** Plugins have limits of their own, of milliseconds to seconds. This ends the wait without them. */
+export const PREPARATION_MS_MAX: Millis = 60_000;
+
+/**
+ * Begins all of them. Returns whether any has to be waited for; then `ready` is called once, later
+ * than this call and within a minute, whatever the plugins do: what calls `done` before it returns,
+ * or throws, is not waited for, and a second or unexpected `done` has no effect.
+ */
+export function waitForAll(
+  preparations: readonly Preparation[],
+  ready: () => void,
+  { faults, clock }: { readonly faults: PluginFaults; readonly clock: Clock },
+): boolean {
+  const waiting = new Set<Preparation>();
+  let timer: ReturnType<Clock['setTimer']> | undefined;
+  for (const preparation of preparations) {
+    const begun = attempt(preparation, faults, () => {
+      // While others begin, no one waits yet: the returned value says whether all is ready.
+      if (!waiting.delete(preparation) || waiting.size > 0 || timer === undefined) return;
+      timer.cancel();
+      ready();
+    });
+    if (begun) waiting.add(preparation);
+  }
+  if (waiting.size === 0) return false;
+  timer = clock.setTimer(PREPARATION_MS_MAX, () => {
+    const fault = new Error(`it did not call ready within ${PREPARATION_MS_MAX} ms`);
+    for (const { part } of waiting) faults.report(part, 'prepare', fault);
+    waiting.clear();
+    ready();
+  });
+  return true;
+}
+
+/** Returns whether the request has to wait. */
+function attempt({ part, begin }: Preparation, faults: PluginFaults, done: () => void): boolean {
+  let over = false;
+  try {
+    const waits = begin(() => {
+      over = true;
+      done();
+    });
+    return waits && !over;
+  } catch (error) {
+    faults.report(part, 'prepare', error);
+    return false;
+  }
+}

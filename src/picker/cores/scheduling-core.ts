@@ -1,0 +1,201 @@
+import type { Endpoint } from '../../framework/endpoint.ts';
+import { PRECISE_PREFIX_PRODUCER, type PrefixMatch, prefixMatchKey } from '../../framework/keys.ts';
+import type {
+  Candidates,
+  CycleFact,
+  ReplacementReport,
+  ReplacementScheduler,
+} from '../../framework/plugin.ts';
+import type { InferenceRequest } from '../../framework/request.ts';
+import type { Millis, Runtime } from '../../framework/runtime.ts';
+import type { CycleKey, Scheduler, SchedulingContext } from '../../framework/scheduling.ts';
+import { guardedRuntime } from '../faults/guarded-runtime.ts';
+import type { PluginFaults } from '../faults/plugin-faults.ts';
+import {
+  instantiate,
+  type PickerParts,
+  type PluginInstances,
+  type PluginPart,
+  type PluginWrap,
+} from '../plan/instantiate.ts';
+import type { PickerPlan, PlannedScheduler } from '../plan/picker-plan.ts';
+import { sameParameters } from '../plan/same-parameters.ts';
+import type { EndpointPool } from '../pool/endpoint-pool.ts';
+import { cacheGate } from '../scheduling/conditional-decode.ts';
+import { createContext } from '../scheduling/context.ts';
+import { controlledScheduler } from '../scheduling/controlled-scheduler.ts';
+import { type ReplacedScheduler, replacedScheduler } from '../scheduling/replacement-scheduler.ts';
+import { createScheduler } from '../scheduling/schedule.ts';
+import { shedding } from '../scheduling/shedding.ts';
+import { type Preparation, waitForAll } from './preparation.ts';
+
+export interface SchedulingCoreOptions {
+  readonly plan: PickerPlan;
+  readonly pool: EndpointPool;
+  readonly runtime: Runtime;
+  readonly coreFacts: readonly CycleFact<unknown>[];
+  readonly faults: PluginFaults;
+  readonly wrapPlugin?: PluginWrap | undefined;
+  readonly schedulerRuntime?: Runtime | undefined;
+  /** Its plugins with the same name, type and parameters in the new plan are used again. */
+  readonly before?: SchedulingCore | undefined;
+}
+
+/** The running plugins of a plan. It decides with the pool and the ledger of its picker. */
+export interface SchedulingCore {
+  /** All plugin instances, data sources included. The owner of the core stops them. */
+  readonly observers: readonly PluginPart[];
+  /** For the core that replaces this one. */
+  readonly instances: PluginInstances;
+  /** The replacement that the plan names, for the core that replaces this one. */
+  readonly replacedBy: Replacement | undefined;
+  readonly scheduler: Scheduler;
+  contextOf(
+    request: InferenceRequest,
+    endpoints: readonly Endpoint[],
+    now: Millis,
+  ): SchedulingContext;
+  /** Prompt tokens that the endpoint is expected to hold; 0 without a context. */
+  cachedTokens(endpoint: Endpoint, context: SchedulingContext | undefined): number;
+  /** As `Router.prepare`; undefined where no plugin ever prepares anything. */
+  readonly prepare:
+    | ((
+        request: InferenceRequest,
+        body: readonly Uint8Array[],
+        candidates: () => Candidates,
+        ready: () => void,
+      ) => boolean)
+    | undefined;
+  /** Undefined where the profiles decide. */
+  replacement(): ReplacementReport | undefined;
+}
+
+/** A scheduler in place of the profiles. */
+interface Replacement {
+  readonly planned: PlannedScheduler;
+  readonly scheduler: ReplacementScheduler;
+}
+
+/** Throws ConfigError when the plan's handler cannot run its profiles. */
+export function createSchedulingCore(options: SchedulingCoreOptions): SchedulingCore {
+  const { runtime, faults } = options;
+  const replacedBy = replacementOf(options);
+  const replacement = replacedBy?.scheduler;
+  const parts = partsOf(options, () => {
+    if (replacedBy !== options.before?.replacedBy) replacement?.stop?.();
+  });
+  const shed = options.plan.shedding && shedding(options.plan.shedding);
+  const cachedTokens = cachedTokensOf(parts.facts);
+  const gate = cacheGate(parts.instances, cachedTokens);
+  const profiles = createScheduler(parts.handler, faults, { shed, gate });
+  const replaced = replacement && replacedScheduler(replacement, profiles, faults);
+  return {
+    observers: [...parts.observers, ...(replacement === undefined ? [] : [replacement])],
+    instances: parts.instances,
+    replacedBy,
+    scheduler: controlledScheduler(replaced ?? profiles, parts.sources, faults),
+    contextOf(request, endpoints, now) {
+      const random = runtime.random.fork(request.id);
+      return createContext({ request, now, random }, endpoints, parts.facts);
+    },
+    cachedTokens,
+    prepare: prepareOf(parts, { ...options, replacement }),
+    replacement: () => replaced && reportOf(replaced, replacement),
+  };
+}
+
+function cachedTokensOf(facts: PickerParts['facts']): SchedulingCore['cachedTokens'] {
+  const matchKey = bestPrefixMatch(facts);
+  return (endpoint, context) => {
+    if (matchKey === undefined || context === undefined) return 0;
+    try {
+      const match = context.get(matchKey);
+      const cached = match.matchedBlocks(endpoint) * match.blockTokens;
+      // A number that is none must not enter the ledger.
+      return cached > 0 ? Math.min(context.request.promptTokens, cached) : 0;
+    } catch {
+      // The source of the fact has been reported.
+      return 0;
+    }
+  };
+}
+
+function partsOf(options: SchedulingCoreOptions, onFailed: () => void): PickerParts {
+  const { plan, pool, runtime, coreFacts, faults, before, wrapPlugin } = options;
+  try {
+    const kept = before?.instances;
+    return instantiate(plan, {
+      pool,
+      runtime,
+      coreFacts,
+      faults,
+      kept,
+      ...(wrapPlugin && { wrap: wrapPlugin }),
+    });
+  } catch (error) {
+    onFailed();
+    throw error;
+  }
+}
+
+function replacementOf({
+  plan: { scheduler: planned },
+  runtime,
+  schedulerRuntime = runtime,
+  faults,
+  before,
+}: SchedulingCoreOptions): Replacement | undefined {
+  if (planned === undefined) return undefined;
+  const known = before?.replacedBy;
+  const same =
+    known?.planned.definition.type === planned.definition.type &&
+    sameParameters(known.planned.config, planned.config);
+  if (same) return known;
+  const part = { kind: 'scheduler', name: planned.definition.type };
+  const guarded = guardedRuntime(schedulerRuntime, part, faults);
+  const host = { runtime: guarded, now: () => runtime.clock.now() };
+  const scheduler = planned.definition.create(planned.config, host);
+  faults.identify(scheduler, part);
+  return { planned, scheduler };
+}
+
+function reportOf(
+  { decided, declined }: ReplacedScheduler,
+  replacement: ReplacementScheduler | undefined,
+): ReplacementReport {
+  return { ...replacement?.status?.(), decided, declined };
+}
+
+function prepareOf(
+  { preparers }: PickerParts,
+  {
+    replacement,
+    faults,
+    runtime,
+    schedulerRuntime = runtime,
+  }: SchedulingCoreOptions & {
+    readonly replacement: ReplacementScheduler | undefined;
+  },
+): SchedulingCore['prepare'] {
+  const prepare = replacement?.prepare?.bind(replacement);
+  if (preparers.length === 0 && prepare === undefined) return undefined;
+  return (request, body, candidates, ready) => {
+    // Data sources read what they need from the body.
+    const sources = body.length === 0 ? [] : preparers;
+    const preparations: Preparation[] = sources.map((part) => ({
+      part,
+      begin: (done) => part.prepare(request, body, done),
+    }));
+    if (replacement !== undefined && prepare !== undefined) {
+      const begin: Preparation['begin'] = (done) => prepare(request, candidates(), done);
+      preparations.push({ part: replacement, begin });
+    }
+    return waitForAll(preparations, ready, { faults, clock: schedulerRuntime.clock });
+  };
+}
+
+/** Prefers what engines report themselves to what the picker expects them to hold. */
+function bestPrefixMatch(facts: PickerParts['facts']): CycleKey<PrefixMatch> | undefined {
+  const keys = [prefixMatchKey(PRECISE_PREFIX_PRODUCER), prefixMatchKey()];
+  return keys.find(({ name }) => facts.has(name));
+}

@@ -1,0 +1,114 @@
+import type { Endpoint } from '../../framework/endpoint.ts';
+import { RoutingError } from '../../framework/error.ts';
+import type { Destination, HeldSum } from '../../framework/routing.ts';
+import type { Decision, ProfileResult, SchedulingContext } from '../../framework/scheduling.ts';
+import type { Generation } from '../cores/active-cores.ts';
+import type { DecisionEvent } from '../events/journal.ts';
+import type { EndpointPool } from '../pool/endpoint-pool.ts';
+
+/** One decision while it is made. It is complete when it is published. */
+export interface Cycle extends DecisionEvent {
+  /** Negative until the decision is published. */
+  number: number;
+  readonly generation: Generation;
+  /** The candidates and those that are ejected. */
+  readonly all: readonly Endpoint[];
+  decision: Decision | undefined;
+  error: unknown;
+  held: readonly HeldSum[] | undefined;
+  faults: readonly string[];
+  durationMs: number | undefined;
+}
+
+/** What a cycle begins with. */
+export type CycleInput = Pick<
+  Cycle,
+  'at' | 'request' | 'options' | 'generation' | 'all' | 'candidates'
+>;
+
+const NO_FAULTS: readonly string[] = [];
+
+export function newCycle({ at, request, options, generation, all, candidates }: CycleInput): Cycle {
+  const context =
+    candidates.length === 0 ? undefined : generation.core.contextOf(request, candidates, at);
+  return {
+    number: -1,
+    at,
+    request,
+    options,
+    all,
+    candidates,
+    generation,
+    context,
+    decision: undefined,
+    error: undefined,
+    held: undefined,
+    faults: NO_FAULTS,
+    durationMs: undefined,
+  };
+}
+
+/** A cycle with a decision. */
+export type DecidedCycle = Cycle & {
+  readonly context: SchedulingContext;
+  readonly decision: Decision;
+};
+
+/** `decidedBy` of what another picker decided. */
+const OBSERVED = 'observed';
+
+/** Another picker's destination as a decision. Throws `no-endpoints` where it is no candidate. */
+export function observedDecision(
+  { destination, prefill }: Destination,
+  candidates: readonly Endpoint[],
+): Decision {
+  const at = (wanted: string): Endpoint | undefined =>
+    candidates.find(({ address }) => address === wanted);
+  const endpoint = at(destination);
+  if (endpoint === undefined) {
+    throw new RoutingError(
+      'no-endpoints',
+      `the picker in charge chose ${destination}, which is not among the ${candidates.length} endpoints that may serve this request`,
+    );
+  }
+  const primary: ProfileResult = {
+    kind: 'picked',
+    profile: OBSERVED,
+    targets: [{ endpoint, score: 0 }],
+  };
+  return {
+    primary,
+    profiles: [primary],
+    headers: new Map(),
+    decidedBy: OBSERVED,
+    prefill: prefill === undefined ? undefined : at(prefill),
+  };
+}
+
+export function noCandidates({ options: { subset } }: Cycle, pool: EndpointPool): RoutingError {
+  const pooled = pool.snapshot().length;
+  const why =
+    subset === undefined || pooled === 0
+      ? 'the pool has no endpoint'
+      : `none of the pool's ${pooled} endpoints is in the subset the proxy allows (${subset.length} entries)`;
+  return new RoutingError('no-endpoints', `no endpoint can serve this request: ${why}`);
+}
+
+/**
+ * The endpoint that serves the request. Throws `saturated` where the filters left none, and
+ * `no-endpoints` where screening did.
+ */
+export function primaryOf({ primary }: Decision, candidates: number): Endpoint {
+  const target = primary.kind === 'picked' ? primary.targets[0]?.endpoint : undefined;
+  if (target !== undefined) return target;
+  if (primary.kind === 'exhausted' && primary.screened === true) {
+    throw new RoutingError(
+      'no-endpoints',
+      `no endpoint can serve this request: screening left none of ${candidates} endpoints`,
+    );
+  }
+  throw new RoutingError(
+    'saturated',
+    `the filters of profile ${primary.profile} left none of ${candidates} endpoints for this request`,
+  );
+}

@@ -1,0 +1,154 @@
+import type { Endpoint } from '../../framework/endpoint.ts';
+import type { InferenceRequest } from '../../framework/request.ts';
+import type { Destination, RoutedRequest, RouteOptions } from '../../framework/routing.ts';
+import type { Clock, Millis } from '../../framework/runtime.ts';
+import type { Decision, SchedulingContext } from '../../framework/scheduling.ts';
+import type { ActiveCores } from '../cores/active-cores.ts';
+import type { Journal } from '../events/journal.ts';
+import type { HeldLoads } from '../load/held-loads.ts';
+import { subsetOf } from '../pool/subset.ts';
+import {
+  type Cycle,
+  type CycleInput,
+  type DecidedCycle,
+  newCycle,
+  noCandidates,
+  observedDecision,
+  primaryOf,
+} from './cycle.ts';
+import { type ReserveParts, reserveRequest } from './reserved-request.ts';
+
+export interface CyclesOptions {
+  readonly journal: Journal;
+  /** Asked at each call: the cores are made after this. */
+  readonly cores: () => ActiveCores;
+  readonly parts: ReserveParts;
+  readonly loads: HeldLoads;
+  readonly stopwatch?: Pick<Clock, 'now'> | undefined;
+}
+
+/** Which of the endpoints that a request could go to are candidates. */
+type Admit = (all: readonly Endpoint[], at: Millis) => readonly Endpoint[];
+
+/** What all decisions have in common: they begin, are measured, published, and reserve. */
+export class Cycles {
+  readonly #options: CyclesOptions;
+  #decisions = 0;
+
+  constructor(options: CyclesOptions) {
+    this.#options = options;
+  }
+
+  begin(input: CycleInput): Cycle {
+    this.#options.parts.faults.begin();
+    return newCycle(input);
+  }
+
+  /** More candidates, where the filters left none of those that are not ejected. */
+  widerThan({ candidates, all }: Cycle, { primary }: Decision): readonly Endpoint[] | undefined {
+    if (primary.kind !== 'exhausted') return undefined;
+    return this.#options.parts.ejector.widen(candidates, all);
+  }
+
+  measure(cycle: Cycle, startedAt: Millis | undefined): void {
+    const { parts, loads } = this.#options;
+    cycle.faults = parts.faults.recent;
+    cycle.held = loads.snapshot();
+    if (startedAt === undefined) return;
+    cycle.durationMs = (this.#options.stopwatch?.now() ?? startedAt) - startedAt;
+  }
+
+  /** The context of the cycle. Publishes and throws where there is no candidate. */
+  contextOf(cycle: Cycle): SchedulingContext {
+    if (cycle.context !== undefined) return cycle.context;
+    throw this.refuse(cycle, noCandidates(cycle, this.#options.parts.pool));
+  }
+
+  /** Publishes the cycle as refused, and returns what to throw. */
+  refuse(cycle: Cycle, error: unknown, startedAt?: Millis): unknown {
+    this.measure(cycle, startedAt);
+    cycle.decision = undefined;
+    return this.#refuseDecided(cycle, error);
+  }
+
+  /** Publishes the decision and reserves by it. Throws where it names no endpoint. */
+  conclude(cycle: Cycle, decision: Decision): RoutedRequest {
+    cycle.decision = decision;
+    let endpoint: Endpoint;
+    try {
+      endpoint = primaryOf(decision, cycle.candidates.length);
+    } catch (error) {
+      this.measure(cycle, undefined);
+      throw this.#refuseDecided(cycle, error);
+    }
+    cycle.number = this.#decisions++;
+    this.#options.journal.decided(cycle);
+    return reserveRequest(cycle, { decision, endpoint }, this.#options.parts);
+  }
+
+  /** As `BookingRouter.book`. */
+  book(request: InferenceRequest, destination: Destination, options: RouteOptions): RoutedRequest {
+    const { cores, parts, stopwatch } = this.#options;
+    const at = parts.clock.begin();
+    try {
+      const generation = cores().generationFor(request);
+      const all = subsetOf(parts.pool.snapshot(), options.subset);
+      const cycle = this.begin({ at, request, options, generation, all, candidates: all });
+      this.contextOf(cycle);
+      const startedAt = stopwatch?.now();
+      let decision: Decision;
+      try {
+        decision = observedDecision(destination, cycle.candidates);
+      } catch (error) {
+        throw this.refuse(cycle, error, startedAt);
+      }
+      this.measure(cycle, startedAt);
+      return this.conclude(cycle, decision);
+    } finally {
+      parts.clock.end();
+    }
+  }
+
+  /** What would be decided now. Reserves and publishes nothing. Throws without candidates. */
+  decide(request: InferenceRequest, options: RouteOptions, admit: Admit): DecidedCycle {
+    const { cores, parts, loads } = this.#options;
+    loads.assume(options.held);
+    const at = parts.clock.begin();
+    try {
+      const generation = cores().generationFor(request);
+      const all = subsetOf(parts.pool.snapshot(), options.subset);
+      let candidates = admit(all, at);
+      for (;;) {
+        const cycle = this.begin({ at, request, options, generation, all, candidates });
+        const { context } = cycle;
+        if (context === undefined) throw noCandidates(cycle, parts.pool);
+        const decision = generation.core.scheduler.schedule(candidates, context);
+        const wider = this.widerThan(cycle, decision);
+        if (wider === undefined) return Object.assign(cycle, { context, decision });
+        candidates = wider;
+      }
+    } finally {
+      parts.clock.end();
+    }
+  }
+
+  /** Reserves for a cycle of `decide`. Publishes nothing. Throws where no endpoint is named. */
+  place(cycle: Cycle, decision: Decision): RoutedRequest {
+    const { parts } = this.#options;
+    parts.clock.begin();
+    try {
+      const endpoint = primaryOf(decision, cycle.candidates.length);
+      cycle.number = this.#decisions++;
+      return reserveRequest(cycle, { decision, endpoint }, parts);
+    } finally {
+      parts.clock.end();
+    }
+  }
+
+  #refuseDecided(cycle: Cycle, error: unknown): unknown {
+    cycle.error = error;
+    cycle.number = this.#decisions++;
+    this.#options.journal.decided(cycle);
+    return error;
+  }
+}

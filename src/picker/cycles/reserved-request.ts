@@ -1,0 +1,279 @@
+import type { Endpoint } from '../../framework/endpoint.ts';
+import type { Outcome, Routed, Usage } from '../../framework/observer.ts';
+import type {
+  ReportedValue,
+  ResponseHeaderPlugin,
+  ResponseReporter,
+} from '../../framework/plugin.ts';
+import type { InferenceRequest, PromptBlocks } from '../../framework/request.ts';
+import type { RoutedRequest } from '../../framework/routing.ts';
+import type { Millis, Timer } from '../../framework/runtime.ts';
+import type { Decision, ScoredEndpoint } from '../../framework/scheduling.ts';
+import type { Ejector } from '../ejection/ejector.ts';
+import type { EngineModel } from '../engine-model/engine-model.ts';
+import type { EventClock } from '../events/event-clock.ts';
+import type { Ending, RequestObservers } from '../events/request-observers.ts';
+import type { PluginFaults } from '../faults/plugin-faults.ts';
+import type { EndpointBacklog } from '../load/endpoint-backlog.ts';
+import type { Ledger, Reservation } from '../load/ledger.ts';
+import type { OpenReservation, OpenReservations } from '../load/open-reservations.ts';
+import { reserve } from '../load/reserve.ts';
+import type { EndpointPool } from '../pool/endpoint-pool.ts';
+import type { Cycle } from './cycle.ts';
+
+export interface ReservedRequestParts {
+  readonly routed: Routed;
+  readonly decision: Decision;
+  readonly reservation: Reservation;
+  /** When a response whose end is not seen is taken to end; undefined where it is seen. */
+  readonly endsAt: Millis | undefined;
+  readonly pool: EndpointPool;
+  readonly clock: EventClock;
+  readonly faults: PluginFaults;
+  /** Undefined where reservations are kept until they are released, however old they are. */
+  readonly open: OpenReservations | undefined;
+  readonly ejector: Ejector;
+  readonly observers: RequestObservers;
+  readonly responseHeaderPlugins: readonly ResponseHeaderPlugin[];
+  readonly reporters: readonly ResponseReporter[];
+}
+
+/** The parts of a picker that reservations need. */
+export interface ReserveParts
+  extends Pick<ReservedRequestParts, 'pool' | 'clock' | 'faults' | 'open' | 'ejector'> {
+  readonly backlog: EndpointBacklog;
+  readonly ledger: Ledger;
+  readonly engineModel: EngineModel;
+}
+
+/** Reserves for a cycle by this decision, whose primary is `endpoint`. */
+export function reserveRequest(
+  { number, at, request, context, generation, options }: Cycle,
+  { decision, endpoint }: { readonly decision: Decision; readonly endpoint: Endpoint },
+  { ledger, engineModel, backlog, ...parts }: ReserveParts,
+): ReservedRequest {
+  const { firstTokenSeen = false, endSeen = true } = options;
+  const { prefill, encoders = [] } = decision;
+  const cachedAt = (held: Endpoint): number => generation.core.cachedTokens(held, context);
+  const cachedTokens = cachedAt(endpoint);
+  const computes = prefill && { endpoint: prefill, cachedTokens: cachedAt(prefill) };
+  const about = { request, prefill: computes, encoders, cachedTokens, ledger, engineModel };
+  const { load, ttftMs, tpotMs, decodeMs, reservation } = reserve(endpoint, about);
+  // A response in one piece shows only its end, and no first token.
+  const seen = firstTokenSeen && request.streaming;
+  const routed = {
+    number,
+    request,
+    endpoint,
+    prefill,
+    cachedTokens,
+    load,
+    at,
+    waitedMs: options.waited?.waitedMs,
+    expectedTtftMs: ttftMs,
+    expectedTpotMs: tpotMs,
+    firstTokenSeen: seen,
+  };
+  const reserved = new ReservedRequest({
+    ...parts,
+    routed,
+    decision,
+    reservation,
+    endsAt: endSeen ? undefined : at + ttftMs + decodeMs,
+    observers: generation.requestObservers,
+    responseHeaderPlugins: generation.responseHeaderPlugins,
+    reporters: generation.reporters,
+  });
+  parts.ejector.routed(routed, ttftMs);
+  backlog.routed(routed);
+  if (!seen) reserved.expectPrefill(ttftMs);
+  parts.open?.add(reserved);
+  return reserved;
+}
+
+/** One routed request. Calls after `done`, and a second first token, have no effect. */
+export class ReservedRequest implements RoutedRequest, OpenReservation {
+  readonly #parts: ReservedRequestParts;
+  #prefillTimer: Timer | undefined;
+  #firstTokenSeen = false;
+  #ended = false;
+  #servedBy: Endpoint;
+  /** The address that the proxy reports. */
+  #reported: string | undefined;
+
+  constructor(parts: ReservedRequestParts) {
+    this.#parts = parts;
+    this.#servedBy = parts.routed.endpoint;
+    parts.observers.routed(parts.routed);
+  }
+
+  get at(): Millis {
+    return this.#parts.routed.at;
+  }
+
+  get request(): InferenceRequest {
+    return this.#parts.routed.request;
+  }
+
+  get endpoint(): Endpoint {
+    return this.#parts.routed.endpoint;
+  }
+
+  get destinations(): readonly string[] {
+    const { primary, destinations } = this.#parts.decision;
+    if (destinations !== undefined) return destinations;
+    return primary.kind === 'picked' ? primary.targets.map(({ endpoint }) => endpoint.address) : [];
+  }
+
+  get scored(): readonly ScoredEndpoint[] {
+    const { primary } = this.#parts.decision;
+    return primary.kind === 'picked' ? (primary.run?.scored ?? primary.targets) : [];
+  }
+
+  get headers(): ReadonlyMap<string, string> {
+    return this.#parts.decision.headers;
+  }
+
+  responseHeaders(): ReadonlyMap<string, string> {
+    const { responseHeaderPlugins, decision, faults } = this.#parts;
+    const headers = new Map<string, string>();
+    for (const plugin of responseHeaderPlugins) {
+      try {
+        const added = plugin.responseHeaders?.(this.#servedBy, decision, this.#reported) ?? [];
+        for (const [name, value] of added) headers.set(name, value);
+      } catch (error) {
+        faults.report(plugin, 'responseHeaders', error);
+      }
+    }
+    return headers;
+  }
+
+  get responseMetadata(): RoutedRequest['responseMetadata'] {
+    return this.#parts.reporters.length === 0 ? undefined : (usage) => this.#report(usage);
+  }
+
+  #report(usage: Usage | undefined): readonly ReportedValue[] {
+    const { reporters, faults } = this.#parts;
+    const credited = (usage && credible(usage)) ?? NO_USAGE;
+    const values: ReportedValue[] = [];
+    for (const reporter of reporters) {
+      try {
+        values.push(...(reporter.responseMetadata?.(credited) ?? []));
+      } catch (error) {
+        faults.report(reporter, 'responseMetadata', error);
+      }
+    }
+    return values;
+  }
+
+  /** Without a visible first token, the prefill counts as done when the engine model expects it. */
+  expectPrefill(ttftMs: Millis): void {
+    const { clock, reservation } = this.#parts;
+    this.#prefillTimer = clock.setTimer(ttftMs, () => reservation.prefilled());
+  }
+
+  firstToken(): void {
+    if (this.#ended) return;
+    const { clock, observers, reservation, routed, ejector } = this.#parts;
+    if (this.#firstTokenSeen) {
+      if (observers.wantsTokens && routed.request.streaming) observers.token(routed, clock.now());
+      return;
+    }
+    this.#firstTokenSeen = true;
+    const at = clock.begin();
+    reservation.prefilled();
+    ejector.firstToken(routed, this.#servedBy, at);
+    observers.firstToken(routed, at);
+    clock.end();
+  }
+
+  served(address: string): void {
+    if (this.#ended) return;
+    const { clock, observers, routed } = this.#parts;
+    const at = clock.begin();
+    observers.served(routed, address, at);
+    this.#reported = address;
+    if (address !== this.destinations[0]) this.#moveTo(address, at);
+    clock.end();
+  }
+
+  bodyRead(request: InferenceRequest): void {
+    if (this.#ended) return;
+    const { clock, observers, routed } = this.#parts;
+    clock.begin();
+    observers.bodyRead(routed, request);
+    clock.end();
+  }
+
+  get wantsAnswer(): boolean {
+    return this.#parts.observers.wantsAnswer;
+  }
+
+  answered(conversation: PromptBlocks): void {
+    if (this.#ended) return;
+    const { clock, observers, routed } = this.#parts;
+    clock.begin();
+    observers.answered(routed, conversation);
+    clock.end();
+  }
+
+  done(outcome: Outcome, usage?: Usage, responseBytes?: number): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    const { clock, endsAt, observers, routed, open, ejector } = this.#parts;
+    open?.delete(this);
+    const ending = { outcome, usage: usage && credible(usage), responseBytes };
+    const at = clock.begin();
+    // Where the end of the response is not seen, its outcome says nothing about the endpoint.
+    ejector.done(routed, this.#servedBy, {
+      at,
+      outcome: endsAt === undefined ? outcome : 'aborted',
+    });
+    observers.ended(routed, at, ending);
+    const leftMs = outcome === 'completed' ? (endsAt ?? 0) - at : 0;
+    // What is predicted has a limit, too: nothing else would release the reservation.
+    const waitMs = Math.min(leftMs, open?.maxAgeMs ?? leftMs);
+    if (leftMs > 0) clock.setTimer(waitMs, () => this.#settle(ending));
+    else this.#settle(ending);
+    clock.end();
+  }
+
+  /** The stream that would report the end is lost: its gateway has vanished, or never ended it. */
+  expire(): void {
+    this.done('aborted');
+  }
+
+  /** The proxy may have used a fallback or an endpoint that was not named. */
+  #moveTo(address: string, at: Millis): void {
+    const { pool, reservation, decision, ejector, routed } = this.#parts;
+    const { primary } = decision;
+    const place = this.destinations.indexOf(address);
+    const target = primary.kind === 'picked' ? primary.targets[place]?.endpoint : undefined;
+    const actual = target ?? pool.snapshot().find((endpoint) => endpoint.address === address);
+    if (actual === undefined) return;
+    if (actual.slot !== routed.endpoint.slot) ejector.notReached(routed, at);
+    this.#servedBy = actual;
+    reservation.moveTo(actual);
+  }
+
+  #settle(ending: Ending): void {
+    const { clock, observers, reservation, routed } = this.#parts;
+    this.#prefillTimer?.cancel();
+    reservation.release();
+    observers.done(routed, clock.now(), ending);
+  }
+}
+
+const NO_USAGE: Usage = { promptTokens: 0, completionTokens: 0, cachedTokens: undefined };
+
+/** More than the tokens of any context; sums of counts stay exact far beyond it. */
+const COUNTED_TOKENS_MAX = 100_000_000;
+
+/** The usage that a server reports, unless one of its counts cannot be a number of tokens. */
+function credible(usage: Usage): Usage | undefined {
+  const { promptTokens, completionTokens, cachedTokens = 0 } = usage;
+  const counts = (tokens: number): boolean => tokens >= 0 && tokens <= COUNTED_TOKENS_MAX;
+  return counts(promptTokens) && counts(completionTokens) && counts(cachedTokens)
+    ? usage
+    : undefined;
+}

@@ -1,0 +1,114 @@
+import type { Endpoint } from '../../framework/endpoint.ts';
+import type {
+  EndpointObserver,
+  Outcome,
+  RequestObserver,
+  Routed,
+  Usage,
+} from '../../framework/observer.ts';
+import type { InferenceRequest } from '../../framework/request.ts';
+import type { HeldSum, RouteOptions } from '../../framework/routing.ts';
+import type { Millis } from '../../framework/runtime.ts';
+import type { Decision, SchedulingContext } from '../../framework/scheduling.ts';
+import { type PluginFaults, typeNameOf } from '../faults/plugin-faults.ts';
+import type { PickerPlan } from '../plan/picker-plan.ts';
+
+/** A decision as the picker publishes it: the request, and the decision or why there is none. */
+export interface DecisionEvent {
+  /** Counts the picker's decisions from 0. `Routed.number` of the same request is equal. */
+  readonly number: number;
+  readonly at: Millis;
+  readonly request: InferenceRequest;
+  readonly options: RouteOptions;
+  /** The endpoints that the request could go to, before any filter. */
+  readonly candidates: readonly Endpoint[];
+  /** Undefined where there was no candidate. */
+  readonly context: SchedulingContext | undefined;
+  /** Undefined where there was no candidate, or the scheduler threw. */
+  readonly decision: Decision | undefined;
+  /** What `route` throws. Undefined for a routed request. */
+  readonly error: unknown;
+  /** What waited for each endpoint; undefined where nothing did. */
+  readonly held: readonly HeldSum[] | undefined;
+  /** One sentence for each failure of a plugin, which the decision was made without. */
+  readonly faults: readonly string[];
+  /** Time that the scheduler took; undefined without a stopwatch. */
+  readonly durationMs: Millis | undefined;
+}
+
+/**
+ * Receives what happened, in order, and changes nothing. It is called before the plugins that
+ * observe the same event. It must return quickly, because requests wait for it. What it throws is
+ * reported and has no effect.
+ */
+export interface JournalSubscriber extends RequestObserver, EndpointObserver {
+  /** Once for each decision, before its reservation: the state is what the scheduler saw. */
+  onDecision?(event: DecisionEvent): void;
+  /** A further piece of a stream has come, after the one with the first token. */
+  onToken?(routed: Routed, at: Millis): void;
+  /** The proxy reports the address, `host:port`, that it really used. */
+  onServed?(routed: Routed, address: string, at: Millis): void;
+  /**
+   * The response or its stream has ended. `onDone` follows at once, or later where the end of the
+   * response is not seen and has to be predicted.
+   */
+  onEnded?(
+    routed: Routed,
+    at: Millis,
+    outcome: Outcome,
+    usage: Usage | undefined,
+    responseBytes?: number,
+  ): void;
+  /** A request has waited for what its decision needs, such as tokens. */
+  onPrepared?(request: InferenceRequest, waitedMs: Millis): void;
+  /** A numbered timer fires: see `EventClock`. */
+  onTimer?(timer: number, at: Millis): void;
+  /** Another configuration decides from now on. */
+  onAdopted?(plan: PickerPlan, at: Millis): void;
+}
+
+/** Publishes to the subscribers. One that throws is reported; the others are called all the same. */
+export class Journal {
+  readonly subscribers: readonly JournalSubscriber[];
+  readonly #faults: PluginFaults;
+
+  constructor(subscribers: readonly JournalSubscriber[], faults: PluginFaults) {
+    this.subscribers = subscribers;
+    this.#faults = faults;
+    for (const subscriber of subscribers) {
+      faults.identify(subscriber, { kind: 'subscriber', name: typeNameOf(subscriber) });
+    }
+  }
+
+  decided(event: DecisionEvent): void {
+    for (const subscriber of this.subscribers) {
+      try {
+        subscriber.onDecision?.(event);
+      } catch (error) {
+        this.#faults.report(subscriber, 'onDecision', error);
+      }
+    }
+  }
+
+  prepared(request: InferenceRequest, waitedMs: Millis): void {
+    this.#publish('onPrepared', (subscriber) => subscriber.onPrepared?.(request, waitedMs));
+  }
+
+  timerFired(timer: number, at: Millis): void {
+    this.#publish('onTimer', (subscriber) => subscriber.onTimer?.(timer, at));
+  }
+
+  adopted(plan: PickerPlan, at: Millis): void {
+    this.#publish('onAdopted', (subscriber) => subscriber.onAdopted?.(plan, at));
+  }
+
+  #publish(call: string, to: (subscriber: JournalSubscriber) => void): void {
+    for (const subscriber of this.subscribers) {
+      try {
+        to(subscriber);
+      } catch (error) {
+        this.#faults.report(subscriber, call, error);
+      }
+    }
+  }
+}

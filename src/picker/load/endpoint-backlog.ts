@@ -1,0 +1,133 @@
+import { decodeStepMs } from '../../cost-model/step-time.ts';
+import { type Endpoint, isFresh } from '../../framework/endpoint.ts';
+import type { EndpointObserver, Routed } from '../../framework/observer.ts';
+import type { Millis } from '../../framework/runtime.ts';
+import type { EngineModel } from '../engine-model/engine-model.ts';
+import type { Ledger } from './ledger.ts';
+
+/** Steps of prompts that an endpoint gets: the one that it computes, and the next. */
+const STEPS = 2;
+/** An endpoint that has begun nothing for so long, and twice what was predicted, is asked again. */
+const OVERDUE_MS: Millis = 1000;
+const OVERDUE_TIMES = 2;
+/** So long a request may take to the engine, and into its metrics. */
+const ON_ITS_WAY_MS: Millis = 100;
+/** Of the mean size of a prompt: each request counts so much. */
+const MEAN_SHARE = 0.02;
+
+export interface EndpointBacklogOptions {
+  readonly ledger: Ledger;
+  readonly engineModel: EngineModel;
+}
+
+/** What is known of one endpoint. */
+interface Work {
+  /** When the prompts that were sent there should be computed. */
+  until: Millis;
+  sentAt: Millis;
+  /** Our requests whose prompts were not computed when the last sample came. */
+  pendingAtSample: number;
+}
+
+/** Where a request would go. */
+interface Places {
+  readonly endpoint: Endpoint;
+  /** Where its prompt is computed, if elsewhere. */
+  readonly prefill: Endpoint | undefined;
+}
+
+/**
+ * Says which endpoints can begin one more request. An endpoint is open while the prompts that are
+ * not computed there do not fill the step that runs and the next: what comes on top would only
+ * stand in the engine's queue, where nothing about it can be changed any more. One where nothing of
+ * ours is in flight is always open, and so are one that reports that it does nothing, and one that
+ * should have been done long ago: what is not known must not stop a pool.
+ */
+export class EndpointBacklog implements EndpointObserver {
+  readonly #options: EndpointBacklogOptions;
+  /** By slot. */
+  readonly #work: (Work | undefined)[] = [];
+  #meanTokens = 0;
+
+  constructor(options: EndpointBacklogOptions) {
+    this.#options = options;
+  }
+
+  onEndpointChanged(endpoint: Endpoint, { metrics }: Endpoint): void {
+    const work = this.#work[endpoint.slot];
+    if (work === undefined || metrics === endpoint.metrics) return;
+    work.pendingAtSample = this.#options.ledger.pendingRequests(endpoint);
+  }
+
+  onEndpointRemoved({ slot }: Endpoint): void {
+    this.#work[slot] = undefined;
+  }
+
+  /** The request has been sent there. */
+  routed({ request, cachedTokens, endpoint, prefill, at }: Routed): void {
+    const computes = prefill ?? endpoint;
+    const { ledger, engineModel } = this.#options;
+    const engine = engineModel.stepTime(computes);
+    const { requests, contextTokens } = ledger.load(computes);
+    const tokens = Math.max(0, request.promptTokens - cachedTokens);
+    const ownMs = engine.perPrefillTokenMs * tokens + decodeStepMs(requests, contextTokens, engine);
+    this.#meanTokens += MEAN_SHARE * (tokens - this.#meanTokens);
+    const work = (this.#work[computes.slot] ??= { until: at, sentAt: at, pendingAtSample: 0 });
+    work.until = Math.max(work.until, at) + ownMs;
+    work.sentAt = at;
+  }
+
+  /** Whether the request can begin now. */
+  isOpenFor({ endpoint, prefill }: Places, at: Millis): boolean {
+    return prefill === undefined ? this.isOpen(endpoint, at) : this.#canPrefill(prefill, at);
+  }
+
+  /** For requests that are computed and answered there. */
+  isOpen(endpoint: Endpoint, at: Millis): boolean {
+    const { ledger, engineModel } = this.#options;
+    const { requests, pendingPrefillTokens } = ledger.load(endpoint);
+    if (requests === 0 || this.#isIdle(endpoint)) return true;
+    const tokens = pendingPrefillTokens + this.#othersTokens(endpoint, at);
+    const { prefillTokensMax } = engineModel.stepTime(endpoint);
+    return tokens < STEPS * prefillTokensMax || this.#isOverdue(endpoint, at);
+  }
+
+  /**
+   * For prompts that are computed there and answered elsewhere. Their first tokens come from
+   * elsewhere, too, and late, so the time that they should take counts as well.
+   */
+  #canPrefill(endpoint: Endpoint, at: Millis): boolean {
+    const { ledger, engineModel } = this.#options;
+    const { prefillTokensMax, perPrefillTokenMs } = engineModel.stepTime(endpoint);
+    const tokensMax = STEPS * prefillTokensMax;
+    if (ledger.load(endpoint).pendingPrefillTokens < tokensMax) return true;
+    const leftMs = (this.#work[endpoint.slot]?.until ?? at) - at;
+    return leftMs < tokensMax * perPrefillTokenMs;
+  }
+
+  /** What others, such as further pickers, have sent there, as far as the engine reports it. */
+  #othersTokens(endpoint: Endpoint, at: Millis): number {
+    const { waitingQueueSize } = endpoint.metrics;
+    if (waitingQueueSize === 0 || !isFresh(endpoint, at)) return 0;
+    const pending = this.#options.ledger.pendingRequests(endpoint);
+    const ours = Math.max(pending, this.#work[endpoint.slot]?.pendingAtSample ?? 0);
+    return this.#meanTokens * Math.max(0, waitingQueueSize - ours);
+  }
+
+  /**
+   * The engine reports that it does nothing, after what was sent last has reached it: where the ends
+   * of answers are not seen, what is in flight is only predicted.
+   */
+  #isIdle({ slot, metrics }: Endpoint): boolean {
+    const { runningRequests, waitingQueueSize, sampledAt } = metrics;
+    if (runningRequests > 0 || waitingQueueSize > 0) return false;
+    return sampledAt > (this.#work[slot]?.sentAt ?? Number.POSITIVE_INFINITY) + ON_ITS_WAY_MS;
+  }
+
+  #isOverdue({ slot }: Endpoint, at: Millis): boolean {
+    const work = this.#work[slot];
+    if (work === undefined) return true;
+    const dueMs = Math.max(0, work.until - work.sentAt);
+    return at - work.sentAt > OVERDUE_TIMES * dueMs + OVERDUE_MS;
+  }
+}

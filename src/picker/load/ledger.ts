@@ -1,0 +1,132 @@
+import type { Endpoint } from '../../framework/endpoint.ts';
+import {
+  IN_FLIGHT,
+  type InFlightLoad,
+  type InFlightView,
+  MODELS_IN_FLIGHT,
+  type ModelsInFlightView,
+} from '../../framework/keys.ts';
+import type { EndpointObserver } from '../../framework/observer.ts';
+import type { CycleFact } from '../../framework/plugin.ts';
+
+/** One request's load at an endpoint, in whole tokens, so that sums return to exactly zero. */
+export interface ReservationSize {
+  readonly model: string;
+  readonly prefillTokens: number;
+  /** Prompt and expected output. */
+  readonly contextTokens: number;
+}
+
+/** One request's reservation. Its methods may be called in any order and any number of times. */
+export interface Reservation {
+  /** The prefill is done: its tokens are no longer pending. */
+  prefilled(): void;
+  /** Moves the reservation to the endpoint that really serves the request. */
+  moveTo(endpoint: Endpoint): void;
+  /** Releases what is still reserved. */
+  release(): void;
+}
+
+/** What is in flight at one endpoint. */
+interface EndpointEntry {
+  readonly load: { requests: number; pendingPrefillTokens: number; contextTokens: number };
+  /** Requests whose prompts are not computed yet. */
+  pendingRequests: number;
+  /** Model → requests. */
+  readonly models: Map<string, number>;
+}
+
+const NO_MODELS: ReadonlyMap<string, number> = new Map();
+const NOTHING: InFlightLoad = { requests: 0, pendingPrefillTokens: 0, contextTokens: 0 };
+
+/**
+ * Counts what this picker has sent to each endpoint and what has not ended yet. The entry of an
+ * endpoint is dropped when the endpoint is removed: its requests are then released there, and not
+ * at the endpoint that gets the slot next.
+ */
+export class Ledger implements EndpointObserver, InFlightView, ModelsInFlightView {
+  /** By slot. */
+  readonly #entries: (EndpointEntry | undefined)[] = [];
+  /** Counts what made an endpoint freer, so that who waits can see that something has changed. */
+  #freed = 0;
+
+  /** The ledger as facts for scorers and filters. */
+  readonly facts: readonly CycleFact<unknown>[] = [
+    { key: IN_FLIGHT, compute: (): InFlightView => this },
+    { key: MODELS_IN_FLIGHT, compute: (): ModelsInFlightView => this },
+  ];
+
+  onEndpointAdded(endpoint: Endpoint): void {
+    this.#entries[endpoint.slot] = {
+      load: { requests: 0, pendingPrefillTokens: 0, contextTokens: 0 },
+      models: new Map(),
+      pendingRequests: 0,
+    };
+    this.#freed += 1;
+  }
+
+  onEndpointRemoved(endpoint: Endpoint): void {
+    this.#entries[endpoint.slot] = undefined;
+  }
+
+  load(endpoint: Endpoint): InFlightLoad {
+    return this.#entries[endpoint.slot]?.load ?? NOTHING;
+  }
+
+  get freed(): number {
+    return this.#freed;
+  }
+
+  /** Requests there whose prompts are not computed yet. */
+  pendingRequests(endpoint: Endpoint): number {
+    return this.#entries[endpoint.slot]?.pendingRequests ?? 0;
+  }
+
+  models(endpoint: Endpoint): ReadonlyMap<string, number> {
+    return this.#entries[endpoint.slot]?.models ?? NO_MODELS;
+  }
+
+  reserve(endpoint: Endpoint, size: ReservationSize): Reservation {
+    let entry = this.#entries[endpoint.slot];
+    let prefillTokens = Math.ceil(size.prefillTokens);
+    const contextTokens = Math.ceil(size.contextTokens);
+    let open = true;
+    let pending: 0 | 1 = 1;
+    const add = (sign: 1 | -1): void => {
+      if (sign < 0) this.#freed += 1;
+      if (entry === undefined) return;
+      entry.pendingRequests += sign * pending;
+      const { load, models } = entry;
+      load.requests += sign;
+      load.pendingPrefillTokens += sign * prefillTokens;
+      load.contextTokens += sign * contextTokens;
+      const count = (models.get(size.model) ?? 0) + sign;
+      if (count > 0) models.set(size.model, count);
+      else models.delete(size.model);
+    };
+    add(1);
+    return {
+      prefilled: () => {
+        if (!open) return;
+        if (entry !== undefined) {
+          entry.load.pendingPrefillTokens -= prefillTokens;
+          entry.pendingRequests -= pending;
+        }
+        prefillTokens = 0;
+        pending = 0;
+        this.#freed += 1;
+      },
+      moveTo: (next) => {
+        if (!open) return;
+        add(-1);
+        entry = this.#entries[next.slot];
+        add(1);
+      },
+      release: () => {
+        if (!open) return;
+        open = false;
+        add(-1);
+      },
+    };
+  }
+}

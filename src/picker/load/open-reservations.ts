@@ -1,0 +1,80 @@
+import type { Clock, Millis, Timer } from '../../framework/runtime.ts';
+
+export interface OpenReservationsOptions {
+  /** The real clock, not that of events: a capture must not number the sweeps. */
+  readonly clock: Clock;
+  /** A reservation that is still open at this age is released. */
+  readonly maxAgeMs: Millis;
+  /** Called after each sweep that has released something. */
+  readonly onExpired?: ((released: number) => void) | undefined;
+}
+
+/** What the sweep needs to know of a routed request. */
+export interface OpenReservation {
+  readonly at: Millis;
+  /** Releases the reservation, as if the client had gone. */
+  expire(): void;
+}
+
+/** The least time between sweeps: many reservations of one gateway expire at almost one time. */
+const SWEEP_MS_MIN = 1000;
+
+/**
+ * The requests whose end has not been seen, oldest first. A gateway that vanishes never reports an
+ * end, so a sweep releases what is older than any request can be.
+ */
+export class OpenReservations {
+  readonly maxAgeMs: Millis;
+  readonly #options: OpenReservationsOptions;
+  readonly #open = new Set<OpenReservation>();
+  #timer: Timer | undefined;
+  #expired = 0;
+
+  constructor(options: OpenReservationsOptions) {
+    this.#options = options;
+    this.maxAgeMs = options.maxAgeMs;
+  }
+
+  /** How many reservations all sweeps have released. */
+  get expired(): number {
+    return this.#expired;
+  }
+
+  /** To be called in the order of `at`. */
+  add(reservation: OpenReservation): void {
+    this.#open.add(reservation);
+    if (this.#timer === undefined) this.#wait(this.maxAgeMs);
+  }
+
+  delete(reservation: OpenReservation): void {
+    this.#open.delete(reservation);
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  #wait(delayMs: Millis): void {
+    this.#timer = this.#options.clock.setTimer(delayMs, () => this.#sweep());
+  }
+
+  #sweep(): void {
+    const { clock, maxAgeMs, onExpired } = this.#options;
+    const now = clock.now();
+    this.#timer = undefined;
+    let released = 0;
+    for (const reservation of this.#open) {
+      const leftMs = reservation.at + maxAgeMs - now;
+      if (leftMs > 0) {
+        this.#wait(Math.max(SWEEP_MS_MIN, leftMs));
+        break;
+      }
+      this.#open.delete(reservation);
+      reservation.expire();
+      released += 1;
+    }
+    this.#expired += released;
+    if (released > 0) onExpired?.(released);
+  }
+}

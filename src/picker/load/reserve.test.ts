@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { makePool, makeRequest } from '../../../test/makers.ts';
+import type { Endpoint } from '../../framework/endpoint.ts';
+import { EngineModel } from '../engine-model/engine-model.ts';
+import { Ledger } from './ledger.ts';
+import { reserve } from './reserve.ts';
+
+function setUp() {
+  const ledger = new Ledger();
+  const pool = makePool([{}, {}, {}, {}]);
+  for (const endpoint of pool) ledger.onEndpointAdded(endpoint);
+  const [decode, prefill, ...encoders] = pool as [Endpoint, Endpoint, ...Endpoint[]];
+  const request = makeRequest({ promptTokens: 1000, outputTokensMax: 10 });
+  const parts = { request, cachedTokens: 0, ledger, engineModel: new EngineModel() };
+  const requests = (): number[] => pool.map((endpoint) => ledger.load(endpoint).requests);
+  const held = (): number =>
+    pool.reduce((sum, endpoint) => {
+      const load = ledger.load(endpoint);
+      return sum + load.requests + load.pendingPrefillTokens + load.contextTokens;
+    }, 0);
+  return { ledger, decode, prefill, encoders, parts, requests, held };
+}
+
+describe('reserve', () => {
+  it('counts a request where it is encoded and computed until its first token, where it decodes until its end', () => {
+    const { ledger, decode, prefill, encoders, parts, requests, held } = setUp();
+    const computes = { endpoint: prefill, cachedTokens: 200 };
+    const { reservation } = reserve(decode, { ...parts, prefill: computes, encoders });
+    expect(requests()).toEqual([1, 1, 1, 1]);
+    expect(ledger.load(prefill).pendingPrefillTokens).toBe(800);
+    expect(ledger.load(decode).pendingPrefillTokens).toBe(0);
+    reservation.prefilled();
+    expect(requests()).toEqual([1, 0, 0, 0]);
+    reservation.release();
+    expect(held()).toBe(0);
+  });
+
+  it('counts a prompt on the decoder where only its media go elsewhere', () => {
+    const { ledger, decode, encoders, parts, requests, held } = setUp();
+    const { reservation } = reserve(decode, { ...parts, prefill: undefined, encoders });
+    expect(requests()).toEqual([1, 0, 1, 1]);
+    expect(ledger.load(decode).pendingPrefillTokens).toBe(1000);
+    reservation.prefilled();
+    expect(ledger.load(decode).pendingPrefillTokens).toBe(0);
+    expect(requests()).toEqual([1, 0, 0, 0]);
+    reservation.release();
+    expect(held()).toBe(0);
+  });
+
+  it('releases everything when a request ends before its first token, for any number of calls', () => {
+    const { decode, prefill, encoders, parts, held } = setUp();
+    const computes = { endpoint: prefill, cachedTokens: 0 };
+    const { reservation } = reserve(decode, { ...parts, prefill: computes, encoders });
+    reservation.release();
+    reservation.prefilled();
+    reservation.release();
+    expect(held()).toBe(0);
+  });
+});

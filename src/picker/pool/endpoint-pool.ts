@@ -1,0 +1,175 @@
+import type {
+  AttributeKey,
+  Endpoint,
+  EndpointId,
+  EndpointMetrics,
+} from '../../framework/endpoint.ts';
+import type { EndpointObserver } from '../../framework/observer.ts';
+import type { EndpointWriter } from '../../framework/plugin.ts';
+import { PluginFaults } from '../faults/plugin-faults.ts';
+
+export interface EndpointSpec {
+  readonly id: EndpointId;
+  /** `host:port`, an IPv6 host in brackets. */
+  readonly address: string;
+  readonly hostName?: string | undefined;
+  readonly nodeAddress?: string | undefined;
+  readonly labels: ReadonlyMap<string, string>;
+}
+
+const NEVER_SAMPLED: EndpointMetrics = {
+  waitingQueueSize: 0,
+  runningRequests: 0,
+  kvCacheUsage: 0,
+  sampledAt: Number.NEGATIVE_INFINITY,
+};
+
+type Attributes = ReadonlyMap<AttributeKey<unknown>, unknown>;
+const NO_ATTRIBUTES: Attributes = new Map();
+
+/** The endpoints of the pool. Sources write to it; cycles read a snapshot that never changes. */
+export class EndpointPool implements EndpointWriter {
+  readonly #endpoints = new Map<EndpointId, PooledEndpoint>();
+  #observers: readonly EndpointObserver[] = [];
+  readonly #faults: PluginFaults;
+  readonly #freeSlots: number[] = [];
+  #slots = 0;
+  #snapshot: readonly Endpoint[] | undefined;
+  /** Called after each change, when all observers know of it. */
+  afterChange: (() => void) | undefined;
+
+  /** An observer that throws is reported to `faults`. */
+  constructor(faults: PluginFaults = new PluginFaults()) {
+    this.#faults = faults;
+  }
+
+  /** Reports every present endpoint to the observer as added, then every change. */
+  observeEndpoints(observer: EndpointObserver): void {
+    this.#observers = [...this.#observers, observer];
+    for (const endpoint of this.#endpoints.values()) this.#added(observer, endpoint);
+  }
+
+  /** Reports nothing more to the observer. */
+  forgetObserver(observer: EndpointObserver): void {
+    this.#observers = this.#observers.filter((each) => each !== observer);
+  }
+
+  /** Adds an endpoint or changes its labels. A new address is a new server: all else is dropped. */
+  upsert(spec: EndpointSpec): void {
+    const known = this.#endpoints.get(spec.id);
+    if (known !== undefined && known.address !== spec.address) this.remove(spec.id);
+    const kept = this.#endpoints.get(spec.id);
+    if (kept === undefined) {
+      const slot = this.#freeSlots.pop() ?? this.#slots++;
+      const added = new PooledEndpoint({ ...spec, slot }, NEVER_SAMPLED, NO_ATTRIBUTES);
+      this.#endpoints.set(spec.id, added);
+      this.#snapshot = undefined;
+      for (const observer of this.#observers) this.#added(observer, added);
+      this.afterChange?.();
+    } else if (!sameLabels(kept.labels, spec.labels)) {
+      this.#replace(
+        kept,
+        new PooledEndpoint({ ...spec, slot: kept.slot }, kept.metrics, kept.attributes),
+      );
+    }
+  }
+
+  remove(id: EndpointId): void {
+    const endpoint = this.#endpoints.get(id);
+    if (endpoint === undefined) return;
+    this.#endpoints.delete(id);
+    this.#snapshot = undefined;
+    for (const observer of this.#observers) {
+      try {
+        observer.onEndpointRemoved?.(endpoint);
+      } catch (error) {
+        this.#faults.report(observer, 'onEndpointRemoved', error);
+      }
+    }
+    // Only after the observers have cleared what they keep by slot may another endpoint get the
+    // slot.
+    this.#freeSlots.push(endpoint.slot);
+    this.afterChange?.();
+  }
+
+  observe(id: EndpointId, metrics: EndpointMetrics): void {
+    const known = this.#endpoints.get(id);
+    if (known === undefined || metrics.sampledAt < known.metrics.sampledAt) return;
+    this.#replace(known, new PooledEndpoint(known, metrics, known.attributes));
+  }
+
+  set<T>(id: EndpointId, key: AttributeKey<T>, value: T): void {
+    const known = this.#endpoints.get(id);
+    if (known === undefined) return;
+    const attributes = new Map(known.attributes).set(key, value);
+    this.#replace(known, new PooledEndpoint(known, known.metrics, attributes));
+  }
+
+  get(id: EndpointId): Endpoint | undefined {
+    return this.#endpoints.get(id);
+  }
+
+  snapshot(): readonly Endpoint[] {
+    this.#snapshot ??= [...this.#endpoints.values()];
+    return this.#snapshot;
+  }
+
+  #added(observer: EndpointObserver, endpoint: Endpoint): void {
+    try {
+      observer.onEndpointAdded?.(endpoint);
+    } catch (error) {
+      this.#faults.report(observer, 'onEndpointAdded', error);
+    }
+  }
+
+  #replace(previous: PooledEndpoint, next: PooledEndpoint): void {
+    this.#endpoints.set(next.id, next);
+    this.#snapshot = undefined;
+    for (const observer of this.#observers) {
+      try {
+        observer.onEndpointChanged?.(next, previous);
+      } catch (error) {
+        this.#faults.report(observer, 'onEndpointChanged', error);
+      }
+    }
+    this.afterChange?.();
+  }
+}
+
+/** One object shape for all endpoints, so that scorers read its fields fast. */
+class PooledEndpoint implements Endpoint {
+  readonly id: EndpointId;
+  readonly address: string;
+  readonly hostName: string | undefined;
+  readonly nodeAddress: string | undefined;
+  readonly slot: number;
+  readonly labels: ReadonlyMap<string, string>;
+  readonly metrics: EndpointMetrics;
+  readonly attributes: Attributes;
+
+  constructor(
+    spec: EndpointSpec & { readonly slot: number },
+    metrics: EndpointMetrics,
+    attributes: Attributes,
+  ) {
+    this.id = spec.id;
+    this.address = spec.address;
+    this.hostName = spec.hostName;
+    this.nodeAddress = spec.nodeAddress;
+    this.slot = spec.slot;
+    this.labels = spec.labels;
+    this.metrics = metrics;
+    this.attributes = attributes;
+  }
+
+  attribute<T>(key: AttributeKey<T>): T {
+    const value = this.attributes.get(key);
+    return value === undefined ? key.initial : (value as T);
+  }
+}
+
+function sameLabels(a: ReadonlyMap<string, string>, b: ReadonlyMap<string, string>): boolean {
+  if (a.size !== b.size) return false;
+  for (const [name, value] of a) if (b.get(name) !== value) return false;
+  return true;
+}

@@ -1,0 +1,127 @@
+import type { PromptBlocks } from '../../framework/request.ts';
+import { BlockTable } from './block-table.ts';
+
+const NONE = -1;
+const INITIAL_ENTRIES = 256;
+
+/**
+ * The prefix blocks that one endpoint is expected to hold. Bounded: the least recently used block
+ * is forgotten first.
+ *
+ * A chain is always touched from its tail to its head, so a block is never older than its
+ * descendants and is never forgotten before them. Therefore binary search finds the matched prefix
+ * of a prompt: a prompt of a thousand blocks costs eleven look-ups per endpoint.
+ *
+ * 24 bytes a block in typed arrays, and no work for the garbage collector.
+ */
+export class BlockLru {
+  #capacity: number;
+  readonly #table = new BlockTable();
+  /** By entry of the table: its neighbours in the order of last use, or NONE. */
+  #older = new Int32Array(INITIAL_ENTRIES);
+  #newer = new Int32Array(INITIAL_ENTRIES);
+  #newest = NONE;
+  #oldest = NONE;
+
+  /** `capacity` in blocks, at least 1. */
+  constructor(capacity: number) {
+    this.#capacity = Math.max(1, Math.floor(capacity));
+  }
+
+  get size(): number {
+    return this.#table.size;
+  }
+
+  get capacity(): number {
+    return this.#capacity;
+  }
+
+  /** A smaller capacity forgets the oldest blocks at once. */
+  setCapacity(capacity: number): void {
+    this.#capacity = Math.max(1, Math.floor(capacity));
+    while (this.#table.size > this.#capacity) this.#forgetOldest();
+  }
+
+  clear(): void {
+    this.#table.clear();
+    this.#newest = NONE;
+    this.#oldest = NONE;
+  }
+
+  /** How many blocks of the chain are held without a gap, counted from the first. */
+  matchedBlocks({ count, words }: PromptBlocks): number {
+    return this.#table.matchedPrefix(words, count);
+  }
+
+  /** Makes the whole chain the most recent; keeps the head of one that exceeds the capacity. */
+  touch({ count, words }: PromptBlocks): void {
+    for (let block = Math.min(count, this.#capacity) - 1; block >= 0; block--) {
+      const low = words[2 * block] as number;
+      const high = words[2 * block + 1] as number;
+      const entry = this.#table.find(low, high);
+      if (entry === NONE) this.#add(low, high);
+      else this.#renew(entry);
+    }
+  }
+
+  #add(low: number, high: number): void {
+    if (this.#table.size === this.#capacity) this.#forgetOldest();
+    const entry = this.#table.size;
+    if (entry === this.#older.length) this.#grow();
+    this.#table.setKey(entry, low, high);
+    this.#table.insert(entry);
+    this.#link(entry);
+  }
+
+  #renew(entry: number): void {
+    if (entry === this.#newest) return;
+    this.#unlink(entry);
+    this.#link(entry);
+  }
+
+  #link(entry: number): void {
+    this.#older[entry] = this.#newest;
+    this.#newer[entry] = NONE;
+    if (this.#newest === NONE) this.#oldest = entry;
+    else this.#newer[this.#newest] = entry;
+    this.#newest = entry;
+  }
+
+  #unlink(entry: number): void {
+    const older = this.#older[entry] as number;
+    const newer = this.#newer[entry] as number;
+    if (older === NONE) this.#oldest = newer;
+    else this.#newer[older] = newer;
+    if (newer === NONE) this.#newest = older;
+    else this.#older[newer] = older;
+  }
+
+  #forgetOldest(): void {
+    const entry = this.#oldest;
+    this.#unlink(entry);
+    this.#table.remove(entry);
+    const last = this.#table.size;
+    if (entry !== last) this.#move(last, entry);
+  }
+
+  /** Entries stay dense: the last one takes the freed number. */
+  #move(from: number, to: number): void {
+    this.#table.renumber(from, to);
+    const older = this.#older[from] as number;
+    const newer = this.#newer[from] as number;
+    this.#older[to] = older;
+    this.#newer[to] = newer;
+    if (older === NONE) this.#oldest = to;
+    else this.#newer[older] = to;
+    if (newer === NONE) this.#newest = to;
+    else this.#older[newer] = to;
+  }
+
+  #grow(): void {
+    const [older, newer] = [this.#older, this.#newer];
+    this.#older = new Int32Array(2 * older.length);
+    this.#newer = new Int32Array(2 * newer.length);
+    this.#older.set(older);
+    this.#newer.set(newer);
+  }
+}

@@ -1,0 +1,169 @@
+import { describe, expect, test } from 'vitest';
+import { makeRequest } from '../../../test/makers.ts';
+import { DEFAULT_DETECTOR } from '../../flow/control/detector-types.ts';
+import type { FlowControlPlan } from '../../flow/control/flow-control-plan.ts';
+import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
+import { RoutingError } from '../../framework/error.ts';
+import type { Routed } from '../../framework/observer.ts';
+import type { InferenceRequest } from '../../framework/request.ts';
+import type { RoutedRequest } from '../../framework/routing.ts';
+import { SimulatedClock } from '../../runtime/simulated-clock.ts';
+import { Ledger } from '../load/ledger.ts';
+import { EndpointPool } from '../pool/endpoint-pool.ts';
+import type { ControlledPicker } from './controlled-picker.ts';
+import { ControlledRouter } from './controlled-router.ts';
+
+const policy = (type: string) => ({ name: type, type, config: {} });
+const band = {
+  maxBytes: 1e9,
+  maxRequests: 5000,
+  ordering: policy('fcfs-ordering-policy'),
+  fairness: policy('global-strict-fairness-policy'),
+};
+
+/** One request at a time. */
+const PLAN: FlowControlPlan = {
+  maxBytes: 1e9,
+  maxRequests: 100,
+  requestTtlMs: 1000,
+  noEndpointTtlMs: 1000,
+  bands: new Map(),
+  defaultBand: band,
+  negativeBand: band,
+  detector: {
+    ...DEFAULT_DETECTOR,
+    type: 'concurrency-detector',
+    config: { concurrencyMode: 'requests', maxConcurrency: 1, maxTokenConcurrency: 1 },
+  },
+  usageLimit: { ...policy('static-usage-limit-policy'), config: { threshold: 1 } },
+  evicts: false,
+};
+
+/** A picker whose endpoint takes every request, and streams that route when they may go on. */
+class Bench {
+  readonly clock = new SimulatedClock();
+  readonly router = new ControlledRouter({ clock: this.clock });
+  readonly routed: string[] = [];
+  readonly refused: string[] = [];
+  /** What the picker prepares: the requests go on when it is called. */
+  readonly prepared: (() => void)[] = [];
+  readonly #ledger = new Ledger();
+  readonly #ends = new Map<string, () => void>();
+
+  constructor({ plan = PLAN, prepares = false } = {}) {
+    const pool = new EndpointPool();
+    pool.observeEndpoints(this.#ledger);
+    pool.upsert({ id: 'pod' as EndpointId, address: 'pod:8000', labels: new Map() });
+    const [endpoint] = pool.snapshot() as [Endpoint];
+    const prepare: ControlledPicker['prepare'] = (_request, _body, ready) => {
+      this.prepared.push(ready);
+      return true;
+    };
+    this.router.attach({
+      pool,
+      ledger: this.#ledger,
+      prepare: prepares ? prepare : undefined,
+      route: (request) => {
+        const size = { model: 'm', prefillTokens: 1, contextTokens: 1 };
+        const reservation = this.#ledger.reserve(endpoint, size);
+        this.#ends.set(request.id, () => reservation.release());
+        return { request } as RoutedRequest;
+      },
+    });
+    this.router.configure(plan);
+  }
+
+  send(id: string, fields: Partial<InferenceRequest> = {}): InferenceRequest {
+    const headers = new Map([[':method', 'POST']]);
+    const request = makeRequest({ id, headers, ...fields });
+    const route = (): void => {
+      try {
+        this.router.route(request);
+        this.routed.push(id);
+      } catch (error) {
+        this.refused.push(`${id} ${error instanceof RoutingError ? error.code : String(error)}`);
+      }
+    };
+    if (this.router.prepare?.(request, [], route) !== true) route();
+    return request;
+  }
+
+  end(request: InferenceRequest): void {
+    this.#ends.get(request.id)?.();
+    const routed = { request, at: this.clock.now() } as Routed;
+    this.router.observer.onDone?.(routed, this.clock.now(), 'completed', undefined);
+    this.clock.advanceTo(this.clock.now());
+  }
+}
+
+describe('a router with flow control', () => {
+  test('[Q65] holds back what the detector does not let through, until a request ends', () => {
+    const bench = new Bench();
+    const first = bench.send('first');
+    bench.send('second');
+    expect(bench.routed).toEqual(['first']);
+    bench.end(first);
+    expect(bench.routed).toEqual(['first', 'second']);
+  });
+
+  test('[Q65] does nothing without a plan, and for requests without a body', () => {
+    const off = new Bench();
+    off.router.configure(undefined);
+    expect(off.router.prepare).toBeUndefined();
+    const bench = new Bench();
+    bench.send('first');
+    bench.send('models', { headers: new Map([[':method', 'GET']]) });
+    expect(bench.routed).toEqual(['first', 'models']);
+  });
+
+  test('[Q66] refuses what has waited too long, without any event', () => {
+    const bench = new Bench();
+    bench.send('first');
+    bench.send('late');
+    bench.clock.advanceTo(bench.clock.now() + 999);
+    expect(bench.refused).toEqual([]);
+    bench.clock.advanceTo(bench.clock.now() + 20);
+    expect(bench.refused).toEqual(['late queue-timeout']);
+  });
+
+  test('[Q67] lets go of a request whose client is gone, waiting or placed', () => {
+    const bench = new Bench({ prepares: true });
+    const first = bench.send('first');
+    const second = bench.send('second');
+    bench.send('third');
+    bench.router.abandon(second);
+    bench.router.abandon(first);
+    bench.clock.advanceTo(bench.clock.now() + 0);
+    for (const ready of bench.prepared) ready();
+    expect(bench.routed).toContain('third');
+    expect(bench.routed).not.toContain('second');
+  });
+
+  test('[Q69] a new configuration keeps what waits, as far as its limits let it', () => {
+    const bench = new Bench();
+    const first = bench.send('first');
+    for (const id of ['a', 'b', 'c']) bench.send(id);
+    bench.router.configure({ ...PLAN, maxRequests: 2 });
+    expect(bench.refused).toEqual(['c saturated']);
+    bench.end(first);
+    expect(bench.routed).toEqual(['first', 'a']);
+    bench.router.configure(undefined);
+    expect(bench.routed).toEqual(['first', 'a', 'b']);
+  });
+
+  test('[Q69] refuses what waits when the picker ends', () => {
+    const bench = new Bench();
+    bench.send('first');
+    bench.send('second');
+    bench.router.stop();
+    expect(bench.refused).toEqual(['second shutting-down']);
+  });
+
+  test('[Q70] what was let through counts before it is routed', () => {
+    const bench = new Bench({ prepares: true });
+    bench.send('first');
+    bench.send('second');
+    bench.clock.advanceTo(bench.clock.now() + 50);
+    expect(bench.prepared).toHaveLength(1);
+  });
+});

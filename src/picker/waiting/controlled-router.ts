@@ -1,0 +1,300 @@
+import { createFlowControl } from '../../flow/control/create-flow-control.ts';
+import type { FlowControl } from '../../flow/control/flow-control.ts';
+import type { FlowControlPlan } from '../../flow/control/flow-control-plan.ts';
+import type { QueueDiscipline, Served, Waiting } from '../../flow/discipline.ts';
+import type { Endpoint } from '../../framework/endpoint.ts';
+import { invariant, RoutingError } from '../../framework/error.ts';
+import type { RequestObserver, Routed, Usage } from '../../framework/observer.ts';
+import type { InferenceRequest } from '../../framework/request.ts';
+import type {
+  PrepareOptions,
+  RoutedRequest,
+  RouteOptions,
+  Router,
+} from '../../framework/routing.ts';
+import type { Clock, Millis, Timer } from '../../framework/runtime.ts';
+import { sameParameters } from '../plan/same-parameters.ts';
+import { type ControlledPicker, withUnrouted } from './controlled-picker.ts';
+
+export interface ControlledRouterOptions {
+  /** The real clock: what waits here is no event of a capture. */
+  readonly clock: Clock;
+  /** Puts meters around flow control. */
+  readonly measured?: ((control: FlowControl) => QueueDiscipline) | undefined;
+}
+
+/** A request that waits, with what the picker has to be asked for once it may go on. */
+interface Held {
+  readonly waiting: Waiting;
+  readonly body: readonly Uint8Array[];
+  readonly ready: () => void;
+  readonly options: PrepareOptions;
+  /** `new` during the call in which it came: nothing is called back then. */
+  state: 'new' | 'waiting' | 'placed' | 'gone';
+}
+
+/** What waits is looked at so often, also where no event is seen: samples age without one. */
+const LOOK_MS: Millis = 10;
+const NOTHING: Served = { promptTokens: 0, outputTokens: 0, latencyMs: 0 };
+
+/**
+ * The picker behind flow control: a request waits in `prepare` until it may be placed, and is
+ * decided right after. Without a plan for flow control it is the picker alone.
+ */
+export class ControlledRouter implements Router {
+  readonly #options: ControlledRouterOptions;
+  #attached: ControlledPicker | undefined;
+  #pickerRoute: Router['route'] = (request, options) => this.#picker.route(request, options);
+  #pickerEnqueue: Router['enqueue'];
+  readonly #held = new Map<Waiting, Held>();
+  readonly #byId = new Map<string, Held>();
+  /** What `route` throws for requests that were dropped, by id. */
+  readonly #dropped = new Map<string, RoutingError>();
+  /** Requests that may go on, and that the ledger does not have yet, by id. */
+  readonly #unrouted = new Set<string>();
+  /** Ends requests that were placed and have not ended, by id. */
+  readonly #placed = new Map<string, PrepareOptions['refuse']>();
+  #plan: FlowControlPlan | undefined;
+  #discipline: QueueDiscipline | undefined;
+  #timer: Timer | undefined;
+  #timerAt: Millis = 0;
+  #isBusy = false;
+
+  /** Observes the requests of the picker. */
+  readonly observer: RequestObserver = {
+    onFirstToken: () => this.#lookSoon(),
+    onDone: (routed, at, _outcome, usage) => this.#ended(routed, at, usage),
+  };
+
+  constructor(options: ControlledRouterOptions) {
+    this.#options = options;
+  }
+
+  /** Call once, before anything else; `observer` must observe the picker's requests. */
+  attach(picker: ControlledPicker): void {
+    this.#attached = picker;
+    this.#pickerRoute = picker.route.bind(picker);
+    this.#pickerEnqueue = picker.enqueue?.bind(picker);
+    const changed = (): void => this.#lookSoon();
+    picker.pool.observeEndpoints({
+      onEndpointAdded: changed,
+      onEndpointChanged: changed,
+      onEndpointRemoved: changed,
+    });
+  }
+
+  /** From now on. What waits already is kept, as far as the new limits let it. */
+  configure(plan: FlowControlPlan | undefined): void {
+    if (plan === this.#plan || (plan && this.#plan && sameParameters(plan, this.#plan))) return;
+    const { measured } = this.#options;
+    const { pool } = this.#picker;
+    this.#plan = plan;
+    const endpoints = (): readonly Endpoint[] => pool.snapshot();
+    const control =
+      plan &&
+      createFlowControl(plan, { endpoints, inFlight: withUnrouted(this.#picker, this.#unrouted) });
+    this.#discipline = control && (measured?.(control) ?? control);
+    const held = [...this.#held.values()];
+    for (const each of held) this.#addAgain(each);
+    this.#look();
+  }
+
+  get #picker(): ControlledPicker {
+    invariant(this.#attached !== undefined, 'a picker is attached first');
+    return this.#attached;
+  }
+
+  get prepare(): Router['prepare'] {
+    return this.#discipline === undefined ? this.#picker.prepare : this.#prepare;
+  }
+
+  /** Without flow control the picker's own: the way from a message to a score stays short. */
+  get route(): Router['route'] {
+    return this.#isOff ? this.#pickerRoute : this.#route;
+  }
+
+  /** As `route`. What flow control lets go is bound at once, as in the reference. */
+  get enqueue(): Router['enqueue'] {
+    return this.#isOff ? this.#pickerEnqueue : undefined;
+  }
+
+  readonly cancel: Router['cancel'] = (placement) => this.#picker.cancel?.(placement);
+
+  get #isOff(): boolean {
+    return this.#discipline === undefined && this.#unrouted.size + this.#dropped.size === 0;
+  }
+
+  readonly #route = (request: InferenceRequest, options?: RouteOptions): RoutedRequest => {
+    const dropped = this.#dropped.get(request.id);
+    if (dropped !== undefined) {
+      this.#dropped.delete(request.id);
+      throw dropped;
+    }
+    try {
+      return this.#picker.route(request, options);
+    } catch (error) {
+      this.#release(request);
+      throw error;
+    } finally {
+      this.#unrouted.delete(request.id);
+    }
+  };
+
+  /** The client of a request that `prepare` keeps waiting is gone. */
+  abandon(request: InferenceRequest): void {
+    const held = this.#byId.get(request.id);
+    if (held !== undefined) {
+      this.#forget(held);
+      held.state = 'gone';
+      this.#discipline?.remove(held.waiting, this.#options.clock.now());
+    } else if (this.#unrouted.delete(request.id)) this.#release(request);
+  }
+
+  /** Refuses what still waits. */
+  stop(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    const error = new RoutingError('shutting-down', 'the picker ends; try another one');
+    for (const held of this.#held.values()) this.#drop(held, error);
+  }
+
+  readonly #prepare: Required<Router>['prepare'] = (request, body, ready, options = {}) => {
+    const { clock } = this.#options;
+    const picker = this.#picker;
+    // As in the reference, requests without a body do not wait.
+    if (request.headers.get(':method') !== 'POST' || this.#discipline === undefined) {
+      return picker.prepare?.(request, body, ready, options) ?? false;
+    }
+    const at = clock.now();
+    const candidates = picker.pool.snapshot().length;
+    const waiting = { request, since: at, bytes: request.bodyBytes, candidates };
+    const held: Held = { waiting, body, ready, options, state: 'new' };
+    for (const { waiting: other, error } of this.#discipline.add(waiting, at)) {
+      this.#dropWaiting(other, error);
+    }
+    this.#held.set(waiting, held);
+    this.#byId.set(request.id, held);
+    this.#look();
+    if (held.state === 'placed') return picker.prepare?.(request, body, ready, options) ?? false;
+    const dropped = this.#dropped.get(request.id);
+    // `route` throws it.
+    if (dropped !== undefined) return false;
+    held.state = 'waiting';
+    return true;
+  };
+
+  /** Places and drops what may be, and what must be. */
+  #look(): void {
+    const discipline = this.#discipline;
+    if (this.#isBusy || discipline === undefined) return;
+    this.#isBusy = true;
+    const at = this.#options.clock.now();
+    try {
+      for (const { waiting, error } of discipline.expired(at)) this.#dropWaiting(waiting, error);
+      for (const { requests } of discipline.ready(at)) {
+        for (const waiting of requests) this.#place(waiting, at);
+      }
+      for (const victim of discipline.evict?.(at) ?? []) this.#evict(victim);
+    } finally {
+      this.#isBusy = false;
+    }
+    if (this.#held.size > 0) this.#lookAfter(LOOK_MS);
+  }
+
+  #place(waiting: Waiting, at: Millis): void {
+    const { request } = waiting;
+    const held = this.#held.get(waiting);
+    this.#discipline?.placed(waiting, at);
+    if (held === undefined) return;
+    this.#forget(held);
+    this.#placed.set(request.id, held.options.refuse);
+    this.#unrouted.add(request.id);
+    const isNew = held.state === 'new';
+    held.state = 'placed';
+    if (!isNew) this.#goOn(held);
+  }
+
+  /** The picker may have to prepare something, too. A request whose stream is over is not routed. */
+  #goOn({ waiting: { request }, body, ready, options }: Held): void {
+    const picker = this.#picker;
+    if (picker.prepare?.(request, body, ready, options) === true) return;
+    ready();
+    if (this.#unrouted.delete(request.id)) this.#release(request);
+  }
+
+  #evict({ id, priority }: InferenceRequest): void {
+    const refuse = this.#placed.get(id);
+    const sentence = `requests of a higher priority than ${priority} need the room of this one`;
+    refuse?.(new RoutingError('evicted', `the request was ended: ${sentence}`));
+  }
+
+  #ended({ request, at: routedAt }: Routed, at: Millis, usage: Usage | undefined): void {
+    if (!this.#placed.delete(request.id)) return;
+    const promptTokens = usage?.promptTokens ?? request.promptTokens;
+    const outputTokens = usage?.completionTokens ?? 0;
+    const served = { promptTokens, outputTokens, latencyMs: at - routedAt };
+    this.#discipline?.ended(request, served, this.#options.clock.now());
+    this.#lookSoon();
+  }
+
+  /** It was placed, and goes nowhere. */
+  #release(request: InferenceRequest): void {
+    if (!this.#placed.delete(request.id)) return;
+    this.#discipline?.ended(request, NOTHING, this.#options.clock.now());
+    this.#lookSoon();
+  }
+
+  #dropWaiting(waiting: Waiting, error: RoutingError): void {
+    const held = this.#held.get(waiting);
+    if (held !== undefined) this.#drop(held, error);
+  }
+
+  #drop(held: Held, error: RoutingError): void {
+    const { id } = held.waiting.request;
+    this.#forget(held);
+    const isNew = held.state === 'new';
+    held.state = 'gone';
+    this.#dropped.set(id, error);
+    if (isNew) return;
+    held.ready();
+    // The stream may have ended in the meantime.
+    this.#dropped.delete(id);
+  }
+
+  #addAgain(held: Held): void {
+    const at = this.#options.clock.now();
+    if (this.#discipline === undefined) {
+      this.#forget(held);
+      held.state = 'placed';
+      this.#goOn(held);
+      return;
+    }
+    try {
+      this.#discipline.add(held.waiting, at);
+    } catch (error) {
+      if (!(error instanceof RoutingError)) throw error;
+      this.#drop(held, error);
+    }
+  }
+
+  #forget({ waiting }: Held): void {
+    this.#held.delete(waiting);
+    this.#byId.delete(waiting.request.id);
+  }
+
+  #lookSoon(): void {
+    if (this.#held.size > 0) this.#lookAfter(0);
+  }
+
+  #lookAfter(delayMs: Millis): void {
+    const { clock } = this.#options;
+    const at = clock.now() + delayMs;
+    if (this.#timer !== undefined && this.#timerAt <= at) return;
+    this.#timer?.cancel();
+    this.#timerAt = at;
+    this.#timer = clock.setTimer(delayMs, () => {
+      this.#timer = undefined;
+      this.#look();
+    });
+  }
+}

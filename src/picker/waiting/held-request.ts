@@ -1,0 +1,44 @@
+import type { Waiting } from '../../flow/discipline.ts';
+import type { Endpoint } from '../../framework/endpoint.ts';
+import type { Placement, RouteOptions } from '../../framework/routing.ts';
+import type { Millis } from '../../framework/runtime.ts';
+import type { Decision } from '../../framework/scheduling.ts';
+import type { Cycle } from '../cycles/cycle.ts';
+import type { EngineModel } from '../engine-model/engine-model.ts';
+import type { HeldLoad } from '../load/held-loads.ts';
+
+/** Where a request would go, and what it would bring there. */
+export interface Target {
+  readonly endpoint: Endpoint;
+  /** Where its prompt is computed, if elsewhere. */
+  readonly prefill: Endpoint | undefined;
+  /** The time that its own prompt takes. */
+  readonly ownMs: Millis;
+  readonly load: HeldLoad;
+}
+
+/** A request that waits, with what was last decided about it. */
+export interface HeldRequest {
+  readonly waiting: Waiting;
+  readonly options: RouteOptions;
+  readonly placement: Placement;
+  /** Undefined while it is decided anew. */
+  target: Target | undefined;
+  decidedAt: Millis;
+}
+
+/** Undefined where the decision names no endpoint. */
+export function targetOf(
+  { primary, prefill }: Decision,
+  { request, context, generation }: Cycle,
+  engineModel: EngineModel,
+): Target | undefined {
+  const endpoint = primary.kind === 'picked' ? primary.targets[0]?.endpoint : undefined;
+  if (endpoint === undefined) return undefined;
+  const computes = prefill ?? endpoint;
+  const cached = generation.core.cachedTokens(computes, context);
+  const prefillTokens = Math.max(0, Math.ceil(request.promptTokens - cached));
+  const ownMs = engineModel.stepTime(computes).perPrefillTokenMs * prefillTokens;
+  const load = { endpoint: computes, prefillTokens, contextTokens: request.promptTokens };
+  return { endpoint, prefill, ownMs, load };
+}

@@ -1,0 +1,284 @@
+import { describe, expect, it } from 'vitest';
+import { makeRequest, makeRuntime } from '../../../test/makers.ts';
+import { EMBEDDED_CATALOGUE } from '../../catalogue/built-in-catalogue.ts';
+import { NAMED_CONFIGS } from '../../config/defaults.ts';
+import { loadConfig } from '../../config/load.ts';
+import type { EndpointId } from '../../framework/endpoint.ts';
+import type { InferenceRequest } from '../../framework/request.ts';
+import type { RoutedRequest } from '../../framework/routing.ts';
+import type { Millis, Timer } from '../../framework/runtime.ts';
+import { withoutNetwork } from '../../library/create-picker.ts';
+import { SimulatedClock } from '../../runtime/simulated-clock.ts';
+import { EndpointPicker } from '../endpoint-picker.ts';
+import type { DecisionEvent } from '../events/journal.ts';
+import { DEFAULT_HOLD, type HoldPlan } from '../plan/hold-plan.ts';
+
+/** More than an engine computes in two steps. */
+const LONG = 20_000;
+/** Nothing is scraped, so that no other timers are set. */
+const OFFLINE = {
+  ...EMBEDDED_CATALOGUE,
+  dataSources: EMBEDDED_CATALOGUE.dataSources.map(withoutNetwork),
+};
+const DEFAULT_CONFIG = NAMED_CONFIGS.get('default') ?? '';
+
+/** Counts the timers that are set and have neither fired nor been cancelled. */
+class CountingClock extends SimulatedClock {
+  timers = 0;
+
+  override setTimer(delay: Millis, callback: () => void): Timer {
+    let isSet = true;
+    const end = (): void => {
+      if (isSet) this.timers -= 1;
+      isSet = false;
+    };
+    this.timers += 1;
+    const timer = super.setTimer(delay, () => {
+      end();
+      callback();
+    });
+    return {
+      cancel: () => {
+        end();
+        timer.cancel();
+      },
+    };
+  }
+}
+
+interface World {
+  readonly picker: EndpointPicker;
+  readonly clock: CountingClock;
+  readonly decided: DecisionEvent[];
+  /** Ids in the order in which they were placed, `!` before those that were refused. */
+  readonly order: string[];
+  readonly routed: Map<string, RoutedRequest>;
+  /** Whether the request was placed in the call. */
+  send(fields: Partial<InferenceRequest> & { readonly id: string }): boolean;
+  readonly cancel: (id: string) => void;
+}
+
+function worldOf(endpoints: number, hold: Partial<HoldPlan> = {}): World {
+  const clock = new CountingClock();
+  const decided: DecisionEvent[] = [];
+  const plan = loadConfig({
+    text: DEFAULT_CONFIG,
+    source: 'test',
+    catalogue: OFFLINE,
+  });
+  const picker = new EndpointPicker({
+    plan: { ...plan, hold: { ...DEFAULT_HOLD, ...hold } },
+    runtime: { ...makeRuntime(), clock },
+    subscribers: [{ onDecision: (event) => void decided.push(event) }],
+  });
+  for (let n = 0; n < endpoints; n++) addEndpoint(picker, n);
+  const order: string[] = [];
+  const routed = new Map<string, RoutedRequest>();
+  const placements = new Map<string, Parameters<EndpointPicker['cancel']>[0]>();
+  const placed = (each: RoutedRequest): void => {
+    order.push(each.request.id);
+    routed.set(each.request.id, each);
+  };
+  return {
+    picker,
+    clock,
+    decided,
+    order,
+    routed,
+    send: (fields) => {
+      const request = makeRequest({ promptTokens: LONG, ...fields });
+      const refused = (): void => void order.push(`!${request.id}`);
+      const placement = { placed, refused };
+      placements.set(request.id, placement);
+      const now = picker.enqueue(request, { firstTokenSeen: true }, placement);
+      if (now !== undefined) placed(now);
+      return now !== undefined;
+    },
+    cancel: (id) => {
+      const placement = placements.get(id);
+      if (placement !== undefined) picker.cancel(placement);
+    },
+  };
+}
+
+const idOf = (n: number): EndpointId => `e${n}` as EndpointId;
+
+function addEndpoint(picker: EndpointPicker, n: number): void {
+  picker.pool.upsert({ id: idOf(n), address: `10.0.0.${n}:80`, labels: new Map() });
+}
+
+function sample(world: World, n: number, waitingQueueSize = 0): void {
+  const metrics = { waitingQueueSize, runningRequests: 1, kvCacheUsage: 0 };
+  world.picker.pool.observe(idOf(n), { ...metrics, sampledAt: world.clock.now() });
+}
+
+describe('requests that wait for their endpoint', () => {
+  it('[Q1] are those whose endpoint cannot begin them; others are placed in the call they came in', () => {
+    const { send, order } = worldOf(2);
+    expect([send({ id: 'a' }), send({ id: 'b' }), send({ id: 'c' })]).toEqual([true, true, false]);
+    expect(order).toEqual(['a', 'b']);
+  });
+
+  it('[Q2] are placed when a first token or an end has made room, not before', () => {
+    const { send, order, routed, picker } = worldOf(1);
+    for (const id of ['a', 'b', 'c']) send({ id });
+    expect([order, picker.waiting.requests]).toEqual([['a'], 2]);
+    routed.get('a')?.firstToken();
+    expect(order).toEqual(['a', 'b']);
+    routed.get('a')?.done('completed');
+    expect(order).toEqual(['a', 'b']);
+    routed.get('b')?.done('aborted');
+    expect([order, picker.waiting.requests]).toEqual([['a', 'b', 'c'], 0]);
+  });
+
+  it('[Q2] are placed when an endpoint comes', () => {
+    const { send, order, routed, picker, clock } = worldOf(1);
+    for (const id of ['a', 'b']) send({ id });
+    clock.advanceTo(10);
+    addEndpoint(picker, 1);
+    expect(order).toEqual(['a', 'b']);
+    expect(routed.get('b')?.endpoint.id).toBe('e1');
+  });
+
+  it('[Q3] wait for the endpoint that is best for them, even if another is free', () => {
+    const words = Uint32Array.from({ length: 2 * 320 }, (_, at) => at + 1);
+    const prompt = { count: 320, blockTokens: 64, words };
+    const world = worldOf(2);
+    const { send, routed, order } = world;
+    send({ id: 'first', promptTokens: 20_480, prompt });
+    routed.get('first')?.firstToken();
+    routed.get('first')?.done('completed');
+    const cachedAt = routed.get('first')?.endpoint.id;
+    // Fills the endpoint that has the prompt, by its bigger cached part.
+    send({ id: 'fills', promptTokens: 20_480 + 17_000, prompt });
+    expect(routed.get('fills')?.endpoint.id).toBe(cachedAt);
+    expect(send({ id: 'waits', promptTokens: 20_480, prompt })).toBe(false);
+    expect(send({ id: 'other', promptTokens: 64 })).toBe(true);
+    expect(routed.get('other')?.endpoint.id).not.toBe(cachedAt);
+    routed.get('fills')?.firstToken();
+    expect(order).toEqual(['first', 'fills', 'other', 'waits']);
+    expect(routed.get('waits')?.endpoint.id).toBe(cachedAt);
+  });
+
+  it('[Q3] count for those who come later at the endpoint that they wait for', () => {
+    const { send, decided, routed } = worldOf(2);
+    for (const id of ['a', 'b', 'c', 'd', 'e', 'f']) send({ id });
+    routed.get('a')?.firstToken();
+    routed.get('b')?.firstToken();
+    expect(decided.map(({ request }) => request.id)).toEqual(['a', 'b', 'c', 'd']);
+    const sums = decided.at(-1)?.held ?? [];
+    expect(sums.map(([, requests]) => requests).reduce((sum, each) => sum + each, 0)).toBe(2);
+    expect(new Set(sums.map(([id]) => id))).toEqual(new Set(['e0', 'e1']));
+  });
+
+  it('[Q5] go by priority first, then short ones before long ones that came at the same time', () => {
+    const { send, order, routed } = worldOf(1);
+    send({ id: 'a' });
+    send({ id: 'long', promptTokens: 40_000 });
+    send({ id: 'short', promptTokens: 20_000 });
+    send({ id: 'important', promptTokens: 60_000, priority: 1 });
+    for (const id of ['a', 'important', 'short', 'long']) routed.get(id)?.firstToken();
+    expect(order).toEqual(['a', 'important', 'short', 'long']);
+  });
+
+  it('[Q4] leave nothing behind when their clients go', () => {
+    const { send, order, routed, picker, cancel, clock } = worldOf(1);
+    send({ id: 'a' });
+    const before = clock.timers;
+    for (let n = 0; n < 2000; n++) send({ id: `w${n}` });
+    for (let n = 0; n < 2000; n++) cancel(`w${n}`);
+    cancel('w0');
+    expect(picker.waiting).toEqual({ requests: 0, bytes: 0 });
+    expect(clock.timers).toBe(before);
+    routed.get('a')?.done('completed');
+    expect(order).toEqual(['a']);
+    expect(send({ id: 'z' })).toBe(true);
+  });
+
+  it('[Q6] are bounded: one more is refused', () => {
+    const { send, decided } = worldOf(1, { maxRequests: 2 });
+    for (const id of ['a', 'b', 'c']) send({ id });
+    expect(() => send({ id: 'd' })).toThrow('[saturated] too many requests wait');
+    expect(decided.at(-1)?.error).toMatchObject({ code: 'saturated' });
+  });
+
+  it('[Q7] do not wait for an endpoint where nothing is in flight, or that is long overdue', () => {
+    const world = worldOf(1);
+    expect(world.send({ id: 'a', promptTokens: 500_000 })).toBe(true);
+    world.send({ id: 'b' });
+    world.clock.advanceTo(49_000);
+    expect(world.order).toEqual(['a']);
+    sample(world, 0);
+    expect(world.order).toEqual(['a', 'b']);
+  });
+
+  it('[Q7] do not wait for an endpoint that reports to be idle after what was sent there last', () => {
+    const { picker, clock, send, order } = worldOf(1);
+    expect(send({ id: 'a' })).toBe(true);
+    expect(send({ id: 'b' })).toBe(false);
+    const report = (runningRequests: number): void =>
+      picker.pool.observe('e0' as EndpointId, {
+        waitingQueueSize: 0,
+        runningRequests,
+        kvCacheUsage: 0,
+        sampledAt: clock.now(),
+      });
+    clock.advanceTo(clock.now() + 10);
+    report(0);
+    expect(order).toEqual(['a']);
+    clock.advanceTo(clock.now() + 200);
+    report(1);
+    expect(order).toEqual(['a']);
+    report(0);
+    expect(order).toEqual(['a', 'b']);
+  });
+
+  it('[Q8] go to their endpoint after the longest wait, by one timer', () => {
+    const { send, order, clock } = worldOf(1, { maxWaitMs: 5000 });
+    send({ id: 'a', promptTokens: 500_000 });
+    const before = clock.timers;
+    send({ id: 'b' });
+    clock.advanceTo(1000);
+    send({ id: 'c' });
+    expect(clock.timers - before).toBe(1);
+    clock.advanceTo(5000);
+    expect(order).toEqual(['a', 'b']);
+    clock.advanceTo(6000);
+    expect(order).toEqual(['a', 'b', 'c']);
+  });
+
+  it('[Q9] wait, too, for what others have sent there, as far as it is reported', () => {
+    const world = worldOf(1);
+    world.send({ id: 'a', promptTokens: 8000 });
+    sample(world, 0, 1);
+    expect(world.send({ id: 'b', promptTokens: 4000 })).toBe(true);
+    sample(world, 0, 300);
+    expect(world.send({ id: 'c', promptTokens: 64 })).toBe(false);
+    sample(world, 0, 0);
+    expect(world.order).toEqual(['a', 'b', 'c']);
+  });
+
+  it('[Q11] say in their decision how long they have waited, and for what', () => {
+    const { send, decided, routed, clock } = worldOf(1);
+    send({ id: 'a' });
+    send({ id: 'b' });
+    clock.advanceTo(120);
+    routed.get('a')?.firstToken();
+    expect(decided.at(-1)?.options.waited).toEqual({
+      waitedMs: 120,
+      endpoint: 'e0',
+      cachedTokens: 0,
+    });
+  });
+
+  it('[Q12] are none where the configuration says nothing of it, or switches it off', () => {
+    const { send, picker } = worldOf(1, { enabled: false });
+    send({ id: 'a' });
+    expect(send({ id: 'b' })).toBe(true);
+    const reference = NAMED_CONFIGS.get('reference-default') ?? '';
+    const plan = loadConfig({ text: reference, source: 'test', catalogue: EMBEDDED_CATALOGUE });
+    expect(plan.hold).toBeUndefined();
+    picker.adopt(plan);
+    expect(send({ id: 'c' })).toBe(true);
+  });
+});

@@ -1,0 +1,209 @@
+import { ByPriority } from '../../flow/by-priority.ts';
+import type { QueueDiscipline, Waiting } from '../../flow/discipline.ts';
+import type { Placement, RoutedRequest, RouteOptions, Waited } from '../../framework/routing.ts';
+import type { Clock, Millis, Timer } from '../../framework/runtime.ts';
+import type { Generation } from '../cores/active-cores.ts';
+import type { Cycle, DecidedCycle } from '../cycles/cycle.ts';
+import type { EngineModel } from '../engine-model/engine-model.ts';
+import type { EventClock } from '../events/event-clock.ts';
+import { EndpointBacklog } from '../load/endpoint-backlog.ts';
+import { HeldLoads } from '../load/held-loads.ts';
+import type { Ledger } from '../load/ledger.ts';
+import { DEFAULT_HOLD, type HoldPlan } from '../plan/hold-plan.ts';
+import type { EndpointPool } from '../pool/endpoint-pool.ts';
+import { Dispatch } from './dispatch.ts';
+import { type HeldRequest, targetOf } from './held-request.ts';
+
+export interface WaitingRoomOptions {
+  readonly pool: EndpointPool;
+  readonly ledger: Ledger;
+  readonly engineModel: EngineModel;
+  readonly clock: EventClock;
+  /** The real clock: a capture must not number the timer of the longest wait. */
+  readonly timers: Clock;
+  /** What would be decided now. Changes nothing. */
+  readonly decide: (waiting: Waiting, options: RouteOptions) => DecidedCycle;
+  readonly route: (waiting: Waiting, options: RouteOptions) => RoutedRequest;
+  /** A placement has thrown. */
+  readonly onError: (error: unknown) => void;
+}
+
+/**
+ * The requests that wait at the picker until their endpoint can begin them. Bound at once, a
+ * request would stand in its engine's queue, and what is learned later would come too late. What
+ * waits is looked at after each event, and one timer ends the longest wait.
+ */
+export class WaitingRoom {
+  readonly backlog: EndpointBacklog;
+  readonly loads: HeldLoads;
+  readonly #options: WaitingRoomOptions;
+  readonly #dispatch: Dispatch;
+  readonly #held = new Map<Placement, HeldRequest>();
+  readonly #byWaiting = new Map<Waiting, HeldRequest>();
+  readonly #discipline: QueueDiscipline = new ByPriority(() => this.#plan ?? DEFAULT_HOLD);
+  #plan: HoldPlan | undefined;
+  #timer: Timer | undefined;
+  #isBusy = false;
+  /** The ledger's count when it was last looked at. */
+  #freed = -1;
+  #poolChanged = false;
+
+  constructor(options: WaitingRoomOptions) {
+    const { pool, ledger, clock } = options;
+    this.#options = options;
+    this.backlog = new EndpointBacklog(options);
+    this.loads = new HeldLoads(ledger);
+    this.#dispatch = new Dispatch({
+      pool,
+      backlog: this.backlog,
+      heldOf: (waiting) => this.#byWaiting.get(waiting),
+      decideAnew: (held, at) => this.#decideAnew(held, at),
+      place: (held, at) => this.#place(held, at),
+    });
+    pool.observeEndpoints(this.backlog);
+    pool.observeEndpoints({ onEndpointRemoved: (endpoint) => this.loads.forget(endpoint) });
+    pool.afterChange = () => {
+      this.#poolChanged = true;
+      this.dispatch();
+    };
+    clock.afterEvent = () => this.dispatch();
+  }
+
+  /** Without a plan, or with one that is not enabled, what comes from now on does not wait. */
+  configure(plan: HoldPlan | undefined): void {
+    this.#plan = plan?.enabled === true ? plan : undefined;
+  }
+
+  /** How many wait, and the bytes of their bodies. */
+  get waiting(): { readonly requests: number; readonly bytes: number } {
+    const { size, bytes } = this.#discipline;
+    return { requests: size, bytes };
+  }
+
+  /** Whether requests that these cores decide may wait. */
+  holds({ challenger }: Generation): boolean {
+    return this.#plan !== undefined && challenger === undefined;
+  }
+
+  /** Takes a request in that cannot begin now. Throws `saturated` where too many wait. */
+  keeps(cycle: Cycle, placement: Placement): boolean {
+    const { at, request, options, all, decision } = cycle;
+    const target = decision && targetOf(decision, cycle, this.#options.engineModel);
+    if (target === undefined || this.backlog.isOpenFor(target, at)) return false;
+    const waiting = { request, since: at, bytes: request.bodyBytes, candidates: all.length };
+    this.#discipline.add(waiting, at);
+    const held = { waiting, options, placement, target, decidedAt: at };
+    this.#held.set(placement, held);
+    this.#byWaiting.set(waiting, held);
+    this.loads.add(target.load);
+    this.#arm();
+    return true;
+  }
+
+  cancel(placement: Placement): void {
+    const held = this.#held.get(placement);
+    if (held === undefined) return;
+    this.#discipline.remove(held.waiting, this.#options.clock.now());
+    this.#forget(held);
+  }
+
+  /** Places what can be placed now, if something has changed since the last call. */
+  dispatch(): void {
+    if (this.#isBusy || this.#held.size === 0) return;
+    const { ledger, clock } = this.#options;
+    if (ledger.freed === this.#freed && !this.#poolChanged) return;
+    this.#isBusy = true;
+    const at = clock.begin();
+    try {
+      this.#freed = ledger.freed;
+      this.#poolChanged = false;
+      this.#dispatch.run(this.#discipline, at);
+    } finally {
+      clock.end();
+      this.#isBusy = false;
+    }
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  #decideAnew(held: HeldRequest, at: Millis): void {
+    const { decide, engineModel } = this.#options;
+    held.decidedAt = at;
+    this.#letGo(held);
+    try {
+      const cycle = decide(held.waiting, held.options);
+      held.target = targetOf(cycle.decision, cycle, engineModel);
+    } catch {
+      // `route` throws the same, and publishes it.
+      return;
+    }
+    if (held.target !== undefined) this.loads.add(held.target.load);
+  }
+
+  #place(held: HeldRequest, at: Millis): void {
+    const { waiting, placement, options, target } = held;
+    const { route, onError } = this.#options;
+    this.#discipline.placed(waiting, at);
+    this.#forget(held);
+    const waited: Waited = {
+      waitedMs: at - waiting.since,
+      endpoint: target?.load.endpoint.id,
+      cachedTokens: waiting.request.promptTokens - (target?.load.prefillTokens ?? 0),
+    };
+    try {
+      let routed: RoutedRequest;
+      try {
+        routed = route(waiting, { ...options, waited });
+      } catch (error) {
+        placement.refused(error);
+        return;
+      }
+      placement.placed(routed);
+    } catch (error) {
+      onError(error);
+    }
+  }
+
+  #forget(held: HeldRequest): void {
+    this.#letGo(held);
+    this.#held.delete(held.placement);
+    this.#byWaiting.delete(held.waiting);
+    if (this.#held.size === 0) this.stop();
+  }
+
+  #letGo(held: HeldRequest): void {
+    if (held.target !== undefined) this.loads.remove(held.target.load);
+    held.target = undefined;
+  }
+
+  #arm(): void {
+    const [oldest] = this.#held.values();
+    if (this.#timer !== undefined || oldest === undefined) return;
+    const { timers, clock } = this.#options;
+    const endsAt = oldest.waiting.since + (this.#plan ?? DEFAULT_HOLD).maxWaitMs;
+    this.#timer = timers.setTimer(Math.max(0, endsAt - clock.now()), () => {
+      this.#timer = undefined;
+      this.#endLongWaits();
+      this.#arm();
+    });
+  }
+
+  /** Those that have waited for as long as is allowed go, whatever waits at their endpoints. */
+  #endLongWaits(): void {
+    const { clock } = this.#options;
+    const { maxWaitMs } = this.#plan ?? DEFAULT_HOLD;
+    const at = clock.begin();
+    try {
+      for (const held of this.#held.values()) {
+        if (at - held.waiting.since < maxWaitMs) break;
+        this.#decideAnew(held, at);
+        this.#place(held, at);
+      }
+    } finally {
+      clock.end();
+    }
+  }
+}
