@@ -169,9 +169,21 @@ export function createPickerFrom(
     route: (request, options) => picker.route(read(request), { firstTokenSeen: true, ...options }),
     enqueue: async (request, options) => placedBy(picker, read(request), options),
     enqueueWith: (request, placement, options) =>
-      picker.enqueue(read(request), { firstTokenSeen: true, ...options }, placement),
+      enqueued(picker, read(request), placement, options),
     stop: () => picker.stop(),
   };
+}
+
+/** Undefined where the request waits. */
+function enqueued(
+  picker: EndpointPicker,
+  request: InferenceRequest,
+  placement: Placement,
+  given?: RouteOptions,
+): RoutedRequest | undefined {
+  const options = { firstTokenSeen: true, ...given };
+  if (picker.enqueue === undefined) return picker.route(request, options);
+  return picker.enqueue(request, options, placement);
 }
 
 /** Waits until the request is placed, or the signal ends the wait. */
@@ -183,7 +195,7 @@ async function placedBy(
   signal?.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<RoutedRequest>();
   const placement = { placed: resolve, refused: reject };
-  const routed = picker.enqueue(request, { firstTokenSeen: true, ...options }, placement);
+  const routed = enqueued(picker, request, placement, options);
   if (routed !== undefined) return routed;
   const cancel = (): void => {
     picker.cancel(placement);

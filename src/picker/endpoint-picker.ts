@@ -76,6 +76,7 @@ export class EndpointPicker implements Router, BookingRouter {
       timers: runtime.clock,
       decide: ({ request }, asked) =>
         this.#cycles.decide(request, asked, (all, at) => ejector.admissible(all, at)),
+      conclude: (cycle) => this.#conclude(cycle),
       route: ({ request }, asked) => this.route(request, asked),
       onError: (error) => faults.report(this, 'placement', error),
     });
@@ -156,24 +157,12 @@ export class EndpointPicker implements Router, BookingRouter {
 
   /** Decides, publishes the decision and reserves, in one step. Throws RoutingError. */
   route(request: InferenceRequest, options: RouteOptions = {}): RoutedRequest {
-    return this.enqueue(request, options) as RoutedRequest;
-  }
-
-  /** As `Router.enqueue`; without a placement, as `route`. */
-  enqueue(
-    request: InferenceRequest,
-    options: RouteOptions,
-    placement?: Placement,
-  ): RoutedRequest | undefined {
     const cycles = this.#cycles;
     const at = this.clock.begin();
     try {
       let generation = this.#cores.generationFor(request);
       const all = subsetOf(this.pool.snapshot(), options.subset);
-      // A request that may have to wait is decided twice in rare cases; only what is decided in the
-      // end may change the state of trials.
-      let mayWait = placement !== undefined && this.#room.holds(generation);
-      let candidates = mayWait ? this.ejector.admissible(all, at) : this.ejector.admit(all, at);
+      let candidates = this.ejector.admit(all, at);
       for (;;) {
         const cycle = cycles.begin({ at, request, options, generation, all, candidates });
         const context = cycles.contextOf(cycle);
@@ -186,32 +175,54 @@ export class EndpointPicker implements Router, BookingRouter {
         }
         cycles.measure(cycle, startedAt);
         const wider = cycles.widerThan(cycle, decision);
-        if (wider !== undefined) {
-          candidates = wider;
-          continue;
-        }
-        if (mayWait) {
-          if (this.#keeps(cycle, decision, placement)) return undefined;
-          mayWait = false;
-          const admitted = this.ejector.admit(all, at);
-          if (!sameEndpoints(admitted, candidates)) {
-            candidates = admitted;
-            continue;
-          }
-        }
         const { challenger } = generation;
-        if (challenger === undefined) return cycles.conclude(cycle, decision);
-        if (cycle.faults.length === 0)
+        if (wider !== undefined) candidates = wider;
+        else if (challenger === undefined) return cycles.conclude(cycle, decision);
+        else if (cycle.faults.length === 0) {
           return cycles.conclude(cycle, { ...decision, decidedBy: challenger.name });
-        // The core in charge decides what the challenger has not decided as configured.
-        const error = cycles.refuse(cycle, this.faults.lastError);
-        this.#cores.giveBack(challenger, request, error);
-        generation = this.#cores.inCharge;
+        } else {
+          // The core in charge decides what the challenger has not decided as configured.
+          const error = cycles.refuse(cycle, this.faults.lastError);
+          this.#cores.giveBack(challenger, request, error);
+          generation = this.#cores.inCharge;
+        }
       }
     } finally {
       this.clock.end();
     }
   }
+
+  /** As `Router.enqueue`; undefined while no request waits: then `route` is called. */
+  get enqueue(): Router['enqueue'] {
+    return this.#room.isOn ? this.#enqueue : undefined;
+  }
+
+  /** It calls the scheduler itself, as `route` does: the way from a message to a score is short. */
+  readonly #enqueue: Required<Router>['enqueue'] = (request, options, placement) => {
+    const cycles = this.#cycles;
+    const at = this.clock.begin();
+    try {
+      const generation = this.#cores.generationFor(request);
+      if (generation.challenger !== undefined) return this.route(request, options);
+      const all = subsetOf(this.pool.snapshot(), options.subset);
+      // Only what is decided in the end may change the state of trials.
+      const candidates = this.ejector.admissible(all, at);
+      const cycle = cycles.begin({ at, request, options, generation, all, candidates });
+      const context = cycles.contextOf(cycle);
+      const startedAt = this.#options.stopwatch?.now();
+      let waits: boolean;
+      try {
+        cycle.decision = generation.core.scheduler.schedule(cycle.candidates, context);
+        cycles.measure(cycle, startedAt);
+        waits = this.#room.keeps(cycle, placement);
+      } catch (error) {
+        throw cycles.refuse(cycle, error, startedAt);
+      }
+      return waits ? undefined : this.#conclude(cycle);
+    } finally {
+      this.clock.end();
+    }
+  };
 
   /** The client of a request that waits is gone: its placement is not called any more. */
   cancel(placement: Placement): void {
@@ -256,15 +267,15 @@ export class EndpointPicker implements Router, BookingRouter {
     );
   };
 
-  /** Whether the request waits. Publishes and throws where too many do. */
-  #keeps(cycle: Cycle, decision: Decision, placement: Placement | undefined): boolean {
-    if (placement === undefined) return false;
-    cycle.decision = decision;
-    try {
-      return this.#room.keeps(cycle, placement);
-    } catch (error) {
-      throw this.#cycles.refuse(cycle, error);
-    }
+  /** Places by what was decided in this event, unless ejections ask for another decision. */
+  #conclude(cycle: Cycle): RoutedRequest {
+    const { at, request, options, generation, all, candidates, decision } = cycle;
+    const isFinal =
+      decision !== undefined &&
+      decision.primary.kind !== 'exhausted' &&
+      generation.challenger === undefined &&
+      sameEndpoints(this.ejector.admit(all, at), candidates);
+    return isFinal ? this.#cycles.conclude(cycle, decision) : this.route(request, options);
   }
 
   #createCore(plan: PickerPlan, before?: SchedulingCore): SchedulingCore {

@@ -148,7 +148,11 @@ function capture(
     try {
       const seen = { firstTokenSeen: true, endSeen: random.next() < 0.9 };
       const placed = (routed: RoutedRequest): void => void open.push(routed);
-      const routed = picker.enqueue(request, seen, { placed, refused: () => undefined });
+      const placement = { placed, refused: () => undefined };
+      const routed =
+        picker.enqueue === undefined
+          ? picker.route(request, seen)
+          : picker.enqueue(request, seen, placement);
       if (routed !== undefined) placed(routed);
     } catch (error) {
       if (!(error instanceof RoutingError)) throw error;

@@ -1,6 +1,6 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { RoutingError } from '../../framework/error.ts';
-import type { Destination, HeldSum } from '../../framework/routing.ts';
+import type { Destination, HeldSum, RouteOptions } from '../../framework/routing.ts';
 import type { Decision, ProfileResult, SchedulingContext } from '../../framework/scheduling.ts';
 import type { Generation } from '../cores/active-cores.ts';
 import type { DecisionEvent } from '../events/journal.ts';
@@ -10,6 +10,8 @@ import type { EndpointPool } from '../pool/endpoint-pool.ts';
 export interface Cycle extends DecisionEvent {
   /** Negative until the decision is published. */
   number: number;
+  /** Says how long the request has waited once it is placed. */
+  options: RouteOptions;
   readonly generation: Generation;
   /** The candidates and those that are ejected. */
   readonly all: readonly Endpoint[];

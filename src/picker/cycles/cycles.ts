@@ -51,9 +51,7 @@ export class Cycles {
   }
 
   measure(cycle: Cycle, startedAt: Millis | undefined): void {
-    const { parts, loads } = this.#options;
-    cycle.faults = parts.faults.recent;
-    cycle.held = loads.snapshot();
+    cycle.faults = this.#options.parts.faults.recent;
     if (startedAt === undefined) return;
     cycle.durationMs = (this.#options.stopwatch?.now() ?? startedAt) - startedAt;
   }
@@ -81,8 +79,7 @@ export class Cycles {
       this.measure(cycle, undefined);
       throw this.#refuseDecided(cycle, error);
     }
-    cycle.number = this.#decisions++;
-    this.#options.journal.decided(cycle);
+    this.#publish(cycle);
     return reserveRequest(cycle, { decision, endpoint }, this.#options.parts);
   }
 
@@ -111,7 +108,7 @@ export class Cycles {
 
   /** What would be decided now. Reserves and publishes nothing. Throws without candidates. */
   decide(request: InferenceRequest, options: RouteOptions, admit: Admit): DecidedCycle {
-    const { cores, parts, loads } = this.#options;
+    const { cores, parts, loads, stopwatch } = this.#options;
     loads.assume(options.held);
     const at = parts.clock.begin();
     try {
@@ -122,7 +119,9 @@ export class Cycles {
         const cycle = this.begin({ at, request, options, generation, all, candidates });
         const { context } = cycle;
         if (context === undefined) throw noCandidates(cycle, parts.pool);
+        const startedAt = stopwatch?.now();
         const decision = generation.core.scheduler.schedule(candidates, context);
+        this.measure(cycle, startedAt);
         const wider = this.widerThan(cycle, decision);
         if (wider === undefined) return Object.assign(cycle, { context, decision });
         candidates = wider;
@@ -147,8 +146,14 @@ export class Cycles {
 
   #refuseDecided(cycle: Cycle, error: unknown): unknown {
     cycle.error = error;
-    cycle.number = this.#decisions++;
-    this.#options.journal.decided(cycle);
+    this.#publish(cycle);
     return error;
+  }
+
+  #publish(cycle: Cycle): void {
+    const { journal, loads } = this.#options;
+    cycle.held = loads.snapshot();
+    cycle.number = this.#decisions++;
+    journal.decided(cycle);
   }
 }

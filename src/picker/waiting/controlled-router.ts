@@ -45,7 +45,6 @@ export class ControlledRouter implements Router {
   readonly #options: ControlledRouterOptions;
   #attached: ControlledPicker | undefined;
   #pickerRoute: Router['route'] = (request, options) => this.#picker.route(request, options);
-  #pickerEnqueue: Router['enqueue'];
   readonly #held = new Map<Waiting, Held>();
   readonly #byId = new Map<string, Held>();
   /** What `route` throws for requests that were dropped, by id. */
@@ -74,7 +73,6 @@ export class ControlledRouter implements Router {
   attach(picker: ControlledPicker): void {
     this.#attached = picker;
     this.#pickerRoute = picker.route.bind(picker);
-    this.#pickerEnqueue = picker.enqueue?.bind(picker);
     const changed = (): void => this.#lookSoon();
     picker.pool.observeEndpoints({
       onEndpointAdded: changed,
@@ -115,7 +113,7 @@ export class ControlledRouter implements Router {
 
   /** As `route`. What flow control lets go is bound at once, as in the reference. */
   get enqueue(): Router['enqueue'] {
-    return this.#isOff ? this.#pickerEnqueue : undefined;
+    return this.#isOff ? this.#picker.enqueue : undefined;
   }
 
   readonly cancel: Router['cancel'] = (placement) => this.#picker.cancel?.(placement);

@@ -56,8 +56,9 @@ it('[Q10] decides a bounded number of requests in one dispatch, and looks at a b
       decided += 1;
       each.decidedAt = at;
       each.target = targetOf(decided % 3 === 0 ? 0 : 2);
+      return undefined;
     },
-    place: (each, at) => {
+    place: (each, _cycle, at) => {
       placed.push(each);
       discipline.placed(each.waiting, at);
     },

@@ -2,6 +2,7 @@ import type { QueueDiscipline, ReadyGroup, Waiting } from '../../flow/discipline
 import { urgencyOf } from '../../flow/response-ratio.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { Millis } from '../../framework/runtime.ts';
+import type { DecidedCycle } from '../cycles/cycle.ts';
 import type { EndpointBacklog } from '../load/endpoint-backlog.ts';
 import type { EndpointPool } from '../pool/endpoint-pool.ts';
 import type { HeldRequest, Target } from './held-request.ts';
@@ -11,8 +12,9 @@ export interface DispatchOptions {
   readonly backlog: EndpointBacklog;
   readonly heldOf: (waiting: Waiting) => HeldRequest | undefined;
   /** Decides the request as of now, and keeps the new target in it. */
-  readonly decideAnew: (held: HeldRequest, at: Millis) => void;
-  readonly place: (held: HeldRequest, at: Millis) => void;
+  readonly decideAnew: (held: HeldRequest, at: Millis) => DecidedCycle | undefined;
+  /** Places by what was decided in this event; undefined where it could not be. */
+  readonly place: (held: HeldRequest, cycle: DecidedCycle | undefined, at: Millis) => void;
 }
 
 /** Requests of a group that are looked at, in the order of the discipline. */
@@ -97,10 +99,10 @@ export class Dispatch {
   #decide(held: HeldRequest, at: Millis): void {
     const { decideAnew, place } = this.#options;
     this.#decisionsLeft -= 1;
-    decideAnew(held, at);
+    const cycle = decideAnew(held, at);
     const { target } = held;
     if (!this.#canBegin(target, at)) return;
-    place(held, at);
+    place(held, cycle, at);
     if (target !== undefined) this.#open[target.endpoint.slot] = undefined;
   }
 

@@ -7,6 +7,7 @@ import type { EndpointId } from '../../framework/endpoint.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
 import type { Millis, Timer } from '../../framework/runtime.ts';
+import type { Picker } from '../../framework/scheduling.ts';
 import { withoutNetwork } from '../../library/create-picker.ts';
 import { SimulatedClock } from '../../runtime/simulated-clock.ts';
 import { EndpointPicker } from '../endpoint-picker.ts';
@@ -53,6 +54,8 @@ interface World {
   /** Ids in the order in which they were placed, `!` before those that were refused. */
   readonly order: string[];
   readonly routed: Map<string, RoutedRequest>;
+  /** Picks of the scheduler so far: one for each decision, also for those of waiting requests. */
+  readonly picks: () => number;
   /** Whether the request was placed in the call. */
   send(fields: Partial<InferenceRequest> & { readonly id: string }): boolean;
   readonly cancel: (id: string) => void;
@@ -61,6 +64,13 @@ interface World {
 function worldOf(endpoints: number, hold: Partial<HoldPlan> = {}): World {
   const clock = new CountingClock();
   const decided: DecisionEvent[] = [];
+  let picks = 0;
+  const counted = (picker: Picker): Picker => ({
+    pick: (...given) => {
+      picks += 1;
+      return picker.pick(...given);
+    },
+  });
   const plan = loadConfig({
     text: DEFAULT_CONFIG,
     source: 'test',
@@ -70,6 +80,11 @@ function worldOf(endpoints: number, hold: Partial<HoldPlan> = {}): World {
     plan: { ...plan, hold: { ...DEFAULT_HOLD, ...hold } },
     runtime: { ...makeRuntime(), clock },
     subscribers: [{ onDecision: (event) => void decided.push(event) }],
+    wrapPlugin: {
+      filter: (_plugin, filter) => filter,
+      scorer: (_plugin, scorer) => scorer,
+      picker: (_plugin, used) => counted(used),
+    },
   });
   for (let n = 0; n < endpoints; n++) addEndpoint(picker, n);
   const order: string[] = [];
@@ -85,12 +100,17 @@ function worldOf(endpoints: number, hold: Partial<HoldPlan> = {}): World {
     decided,
     order,
     routed,
+    picks: () => picks,
     send: (fields) => {
       const request = makeRequest({ promptTokens: LONG, ...fields });
       const refused = (): void => void order.push(`!${request.id}`);
       const placement = { placed, refused };
       placements.set(request.id, placement);
-      const now = picker.enqueue(request, { firstTokenSeen: true }, placement);
+      const seen = { firstTokenSeen: true };
+      const now =
+        picker.enqueue === undefined
+          ? picker.route(request, seen)
+          : picker.enqueue(request, seen, placement);
       if (now !== undefined) placed(now);
       return now !== undefined;
     },
@@ -269,6 +289,15 @@ describe('requests that wait for their endpoint', () => {
       endpoint: 'e0',
       cachedTokens: 0,
     });
+  });
+
+  it('[Q80] are decided once in the event that places them', () => {
+    const { send, order, routed, decided, picks } = worldOf(1);
+    for (const id of ['a', 'b']) send({ id });
+    expect([picks(), decided.length]).toEqual([2, 1]);
+    routed.get('a')?.firstToken();
+    expect([order, picks(), decided.length]).toEqual([['a', 'b'], 3, 2]);
+    expect(decided[1]?.options.waited?.waitedMs).toBe(0);
   });
 
   it('[Q12] are none where the configuration says nothing of it, or switches it off', () => {

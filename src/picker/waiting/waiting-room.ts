@@ -2,7 +2,6 @@ import { ByPriority } from '../../flow/by-priority.ts';
 import type { QueueDiscipline, Waiting } from '../../flow/discipline.ts';
 import type { Placement, RoutedRequest, RouteOptions, Waited } from '../../framework/routing.ts';
 import type { Clock, Millis, Timer } from '../../framework/runtime.ts';
-import type { Generation } from '../cores/active-cores.ts';
 import type { Cycle, DecidedCycle } from '../cycles/cycle.ts';
 import type { EngineModel } from '../engine-model/engine-model.ts';
 import type { EventClock } from '../events/event-clock.ts';
@@ -23,6 +22,8 @@ export interface WaitingRoomOptions {
   readonly timers: Clock;
   /** What would be decided now. Changes nothing. */
   readonly decide: (waiting: Waiting, options: RouteOptions) => DecidedCycle;
+  /** Places by what was decided in this event. Throws what `route` throws. */
+  readonly conclude: (cycle: DecidedCycle) => RoutedRequest;
   readonly route: (waiting: Waiting, options: RouteOptions) => RoutedRequest;
   /** A placement has thrown. */
   readonly onError: (error: unknown) => void;
@@ -58,7 +59,7 @@ export class WaitingRoom {
       backlog: this.backlog,
       heldOf: (waiting) => this.#byWaiting.get(waiting),
       decideAnew: (held, at) => this.#decideAnew(held, at),
-      place: (held, at) => this.#place(held, at),
+      place: (held, cycle, at) => this.#place(held, cycle, at),
     });
     pool.observeEndpoints(this.backlog);
     pool.observeEndpoints({ onEndpointRemoved: (endpoint) => this.loads.forget(endpoint) });
@@ -80,9 +81,9 @@ export class WaitingRoom {
     return { requests: size, bytes };
   }
 
-  /** Whether requests that these cores decide may wait. */
-  holds({ challenger }: Generation): boolean {
-    return this.#plan !== undefined && challenger === undefined;
+  /** Whether requests that come now may wait. */
+  get isOn(): boolean {
+    return this.#plan !== undefined;
   }
 
   /** Takes a request in that cannot begin now. Throws `saturated` where too many wait. */
@@ -129,23 +130,24 @@ export class WaitingRoom {
     this.#timer = undefined;
   }
 
-  #decideAnew(held: HeldRequest, at: Millis): void {
+  /** Undefined where it cannot be decided. */
+  #decideAnew(held: HeldRequest, at: Millis): DecidedCycle | undefined {
     const { decide, engineModel } = this.#options;
     held.decidedAt = at;
     this.#letGo(held);
     try {
       const cycle = decide(held.waiting, held.options);
       held.target = targetOf(cycle.decision, cycle, engineModel);
+      if (held.target !== undefined) this.loads.add(held.target.load);
+      return cycle;
     } catch {
       // `route` throws the same, and publishes it.
-      return;
+      return undefined;
     }
-    if (held.target !== undefined) this.loads.add(held.target.load);
   }
 
-  #place(held: HeldRequest, at: Millis): void {
-    const { waiting, placement, options, target } = held;
-    const { route, onError } = this.#options;
+  #place(held: HeldRequest, cycle: DecidedCycle | undefined, at: Millis): void {
+    const { waiting, placement, target } = held;
     this.#discipline.placed(waiting, at);
     this.#forget(held);
     const waited: Waited = {
@@ -156,15 +158,23 @@ export class WaitingRoom {
     try {
       let routed: RoutedRequest;
       try {
-        routed = route(waiting, { ...options, waited });
+        routed = this.#routed(held, cycle, waited);
       } catch (error) {
         placement.refused(error);
         return;
       }
       placement.placed(routed);
     } catch (error) {
-      onError(error);
+      this.#options.onError(error);
     }
+  }
+
+  #routed(held: HeldRequest, cycle: DecidedCycle | undefined, waited: Waited): RoutedRequest {
+    const { conclude, route } = this.#options;
+    const options = { ...held.options, waited };
+    if (cycle === undefined) return route(held.waiting, options);
+    cycle.options = options;
+    return conclude(cycle);
   }
 
   #forget(held: HeldRequest): void {
@@ -199,8 +209,7 @@ export class WaitingRoom {
     try {
       for (const held of this.#held.values()) {
         if (at - held.waiting.since < maxWaitMs) break;
-        this.#decideAnew(held, at);
-        this.#place(held, at);
+        this.#place(held, this.#decideAnew(held, at), at);
       }
     } finally {
       clock.end();
