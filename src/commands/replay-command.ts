@@ -12,11 +12,13 @@ import { compare } from '../lab/run-summary/compare.ts';
 import { curvesOf } from '../lab/run-summary/curves.ts';
 import { binLength, hitLadder } from '../lab/run-summary/hit-ladder.ts';
 import { renderComparison } from '../lab/run-summary/render-comparison.ts';
+import { verdictOf } from '../lab/run-summary/verdict.ts';
 import { loadTrace } from '../lab/traces/reading/load-trace.ts';
 import { describeReading } from '../lab/traces/trace.ts';
 import { speedUp } from '../lab/traces/workload.ts';
 import { above0, atLeastOne, wholeNumber } from './option-values.ts';
 import { startProgress } from './progress.ts';
+import { replayFacts } from './report-facts.ts';
 import { addTraceOptions, loadOptionsOf, type TraceFlags } from './trace-options.ts';
 
 interface ReplayFlags extends TraceFlags {
@@ -156,10 +158,11 @@ function notesOf({ job, figures }: Replayed, targets: number): readonly string[]
 }
 
 async function writeReport(
-  { report: file = '', trace, speed }: ReplayFlags,
+  flags: ReplayFlags,
   replays: readonly Replayed[],
   shown: Pick<ReportInput, 'reports' | 'notes'>,
 ): Promise<void> {
+  const { report: file = '', trace, speed } = flags;
   // Imported on demand, because the chart library is large.
   const { reportPage } = await import('../lab/report/report-page.ts');
   const [first] = replays;
@@ -170,6 +173,8 @@ async function writeReport(
   const page = reportPage({
     title: `${basename(trace)} sent to ${targets}${faster}`,
     ...shown,
+    verdict: verdictOf(replays),
+    facts: replayFacts(flags, replays),
     drawn: replays.map(({ job, requests, figures }) => ({
       name: job.name,
       curves: curvesOf({ requests }, figures),

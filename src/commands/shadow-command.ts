@@ -1,13 +1,14 @@
 import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
+import { refuseOverwriting } from '../files/refuse-overwriting.ts';
 import type { PromotionStatus } from '../lab/promotion/promotion.ts';
 import { promotionText } from '../lab/promotion/promotion-text.ts';
-import { parityPage } from '../lab/report/parity-page.ts';
 import type { Parity } from '../lab/shadow/parity.ts';
 import { parityFigures } from '../lab/shadow/parity-figures.ts';
 import type { ShadowReport, ShadowStatus } from '../lab/shadow/start-shadow.ts';
 import { type AdminFlags, addAdminOptions, askPicker } from './ask-picker.ts';
+import { originFacts } from './report-facts.ts';
 
 interface Flags extends AdminFlags {
   readonly json: boolean;
@@ -20,23 +21,30 @@ const CLEAR = '\u001b[2J\u001b[H';
 export function shadowCommand(): Command {
   const top = addAdminOptions(new Command('top'))
     .description('compare the shadows of a running picker with it, updated every second')
-    .option('--once', 'print once and exit', false)
+    .option('--once', 'print once and exit, as into a pipe', false)
     .option('--json', 'print one JSON document and exit', false)
     .action(async ({ once, json, ...flags }: Flags & { once: boolean }) => {
+      // A pipe gets one table: later ones would be appended to it.
+      const again = !once && !json && process.stdout.isTTY;
       do {
         const shadows = await ask(flags);
         if (json) process.stdout.write(`${JSON.stringify({ shadows })}\n`);
-        else process.stdout.write(`${once ? '' : CLEAR}${shadowTable(shadows)}`);
-        if (!once && !json) await sleep(REFRESH_MS);
-      } while (!once && !json);
+        else process.stdout.write(`${again ? CLEAR : ''}${shadowTable(shadows)}`);
+        if (again) await sleep(REFRESH_MS);
+      } while (again);
     });
   const report = addAdminOptions(new Command('report'))
     .description('write the comparison as one self-contained HTML page')
     .argument('<page>', 'file to write')
     .action(async (page: string, flags: AdminFlags) => {
+      const { adminTokenFile } = flags;
+      refuseOverwriting(page, adminTokenFile ? [adminTokenFile] : [], 'shadows.html');
       const shadows = await ask(flags);
-      const when = new Date().toISOString().slice(0, 16).replace('T', ' ');
-      writeFileSync(page, parityPage(`Shadows at ${flags.admin}, ${when} UTC`, shadows));
+      // Imported on demand, because the chart library is large.
+      const { parityPage } = await import('../lab/report/parity-page.ts');
+      const names = shadows.map(({ name }) => name).join(', ') || 'none';
+      const facts = [['Picker', flags.admin], ['Shadows', names], ...originFacts()] as const;
+      writeFileSync(page, parityPage(`Shadows at ${flags.admin}`, shadows, facts));
     });
   return new Command('shadow')
     .description('compare and promote the shadows of a picker, which `serve --shadow` starts')
@@ -74,7 +82,8 @@ async function ask(flags: AdminFlags): Promise<readonly ShadowStatus[]> {
   return (await askPicker<{ shadows: readonly ShadowStatus[] }>(question)).shadows;
 }
 
-const TTFT = 'predicted TTFT';
+/** The shadow's predicted time to first token minus that of the picker in charge. */
+const TTFT = 'TTFT difference';
 const HEADS: readonly string[] = [
   'shadow',
   'decisions',
@@ -106,8 +115,12 @@ export function shadowTable(shadows: readonly ShadowStatus[]): string {
   const widths = HEADS.map((_, at) => Math.max(...lines.map((line) => line[at]?.length ?? 0)));
   const padded = (cell: string, at: number): string =>
     at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0);
-  return `${lines.map((line) => line.map(padded).join('  ').trimEnd()).join('\n')}\n`;
+  const table = lines.map((line) => line.map(padded).join('  ').trimEnd());
+  return `${[...table, TABLE_NOTE].join('\n')}\n`;
 }
+
+const TABLE_NOTE =
+  'TTFT difference: predicted time to first token where the shadow would send requests, minus that where they went; below 0 the shadow is better';
 
 /** The cells over all decisions, with the 95 % interval. A kind often has too few for one. */
 function withInterval({ all, gain: { lowPercent, highPercent } }: ShadowReport): string[] {

@@ -6,8 +6,10 @@ import { refuseOverwriting } from '../files/refuse-overwriting.ts';
 import { ConfigError } from '../framework/error.ts';
 import { type ConfigReport, compare } from '../lab/run-summary/compare.ts';
 import { renderComparison } from '../lab/run-summary/render-comparison.ts';
+import { verdictOf } from '../lab/run-summary/verdict.ts';
 import { type CapacityPlan, capacityPlan, costPerHour } from '../lab/simulate/capacity-plan.ts';
 import { readPool } from '../lab/simulate/pool-file.ts';
+import type { PoolSpec } from '../lab/simulate/pool-spec.ts';
 import { renderPlan } from '../lab/simulate/render-plan.ts';
 import type { JobResult, SimulationJob } from '../lab/simulate/run-job.ts';
 import { runJobs } from '../lab/simulate/run-jobs.ts';
@@ -16,6 +18,7 @@ import { describeReading } from '../lab/traces/trace.ts';
 import { above0, atLeastOne, collect, notNegative, pluginOption } from './option-values.ts';
 import { addPlanningOptions, type PlanningFlags, planningOf } from './planning-options.ts';
 import { startProgress } from './progress.ts';
+import { simulationFacts } from './report-facts.ts';
 import { addTraceOptions, loadOptionsOf, type TraceFlags } from './trace-options.ts';
 
 interface SimulateFlags extends PlanningFlags, TraceFlags {
@@ -40,6 +43,7 @@ interface Outcome {
   readonly plan: CapacityPlan | undefined;
   /** Unit of the plan's costs. */
   readonly costUnit: string;
+  readonly servers: PoolSpec['servers'];
 }
 
 export function simulateCommand(): Command {
@@ -91,7 +95,7 @@ async function run(flags: SimulateFlags): Promise<void> {
     ? capacityPlan(results, { pool, prices: planning.prices, objective: planning.objective })
     : undefined;
   const costUnit = planning.priced ? 'the unit of --price' : 'accelerator-hours (see --price)';
-  await writeReport(flags, { reports, results, plan, costUnit });
+  await writeReport(flags, { reports, results, plan, costUnit, servers: pool.servers });
   const document = { trace: reading, reports, plan, results };
   const planText = plan === undefined ? '' : `\n${renderPlan(plan, costUnit)}`;
   process.stdout.write(
@@ -99,16 +103,18 @@ async function run(flags: SimulateFlags): Promise<void> {
   );
 }
 
-async function writeReport(
-  { report, trace, pool, speed }: SimulateFlags,
-  { reports, results, plan, costUnit }: Outcome,
-): Promise<void> {
+async function writeReport(flags: SimulateFlags, outcome: Outcome): Promise<void> {
+  const { report, trace, pool, speed } = flags;
+  const { reports, results, plan, costUnit, servers } = outcome;
   if (report === undefined) return;
   // Imported on demand, because the chart library is large.
   const { reportPage } = await import('../lab/report/report-page.ts');
   const faster = speed === 1 ? '' : `, ${speed} times as fast`;
+  const runs = results.filter(({ job }) => job.shape === undefined);
   const page = reportPage({
     title: `${basename(trace)} on ${basename(pool)}${faster}`,
+    verdict: verdictOf(runs),
+    facts: simulationFacts(flags, runs, servers),
     reports,
     drawn: results.flatMap(({ job, curves }) =>
       curves === undefined ? [] : [{ name: job.name, curves }],

@@ -4,11 +4,11 @@ import { type EChartsOption, init } from 'echarts';
 const COLOURS: readonly string[] = Array.from({ length: 8 }, (_, at) => `var(--c${at})`);
 
 /** Font size. On a phone, charts shrink by a third; on wide screens the page's style reduces it. */
-export const LETTERS = 17;
+const LETTERS = 17;
 
 /** The size of most charts, small so that text stays legible on a phone. */
 const FIGURE = { width: 540, height: 320 } as const;
-export const GRID = { left: 76, right: 28, top: 24, bottom: 68 } as const;
+const GRID = { left: 76, right: 28, top: 24, bottom: 68 } as const;
 
 /** A chart as SVG, with the colours of the page's style and the width of its container. */
 export function chart(option: EChartsOption, height: number = FIGURE.height): string {
@@ -36,6 +36,45 @@ export function curve(at: number, data: readonly (readonly number[])[]): object 
   return { type: 'line', showSymbol: false, lineStyle: lineStyle(at), data };
 }
 
+export interface Bar {
+  readonly name: string;
+  readonly value: number;
+  /** What stands at its end. */
+  readonly text: string;
+  readonly color: string;
+}
+
+/** Horizontal bars under each other with their names at the left, so that no label meets another. */
+export function barChart(name: string, bars: readonly Bar[]): string {
+  const names = axis('', {
+    type: 'category',
+    inverse: true,
+    data: bars.map((bar) => bar.name),
+    splitLine: { show: false },
+    axisLabel: {
+      color: 'var(--ink)',
+      fontSize: LETTERS,
+      width: 180,
+      overflow: 'break',
+      lineHeight: 19,
+      interval: 0,
+    },
+  });
+  const series = {
+    type: 'bar',
+    barMaxWidth: 26,
+    data: bars.map(({ value, color, text }) => ({
+      value,
+      itemStyle: { color },
+      label: { show: true, position: 'right', color: 'var(--ink)', formatter: text },
+    })),
+  };
+  const grid = { ...GRID, left: 204, right: 110 };
+  const height = Math.max(200, GRID.top + GRID.bottom + 44 * bars.length);
+  const xAxis = axis(name, { min: 0, splitNumber: 3 });
+  return chart({ grid, xAxis, yAxis: names, series: [series] as never }, height);
+}
+
 /** An axis in the page's colours, for numbers unless `more` has another type. */
 export function axis(name: string, more: object = {}): object {
   return {
@@ -45,7 +84,7 @@ export function axis(name: string, more: object = {}): object {
     nameGap: 42,
     nameTextStyle: { color: 'var(--faint)', fontSize: LETTERS },
     axisLine: { lineStyle: { color: 'var(--line)' } },
-    axisLabel: { color: 'var(--faint)', fontSize: LETTERS, hideOverlap: true },
+    axisLabel: { color: 'var(--faint)', fontSize: LETTERS, hideOverlap: true, margin: 12 },
     splitLine: { lineStyle: { color: 'var(--line)' } },
     ...more,
   };
@@ -54,6 +93,11 @@ export function axis(name: string, more: object = {}): object {
 /** The colour of the configuration with this index, the same in all charts. */
 export function colour(at: number): string {
   return COLOURS[at % COLOURS.length] ?? 'var(--ink)';
+}
+
+/** The mark of the configuration with this index, for readers who cannot tell the colours. */
+export function symbolOf(at: number): string {
+  return ['circle', 'rect', 'triangle', 'diamond'][at % 4] ?? 'circle';
 }
 
 /** The style of a curve, with dashes so that it is distinguishable without colours. */

@@ -1,7 +1,7 @@
 import type { ConfigReport } from '../run-summary/compare.ts';
 import type { SimulationCurves } from '../run-summary/curves.ts';
 import type { HitLadder, HitRate } from '../run-summary/hit-ladder.ts';
-import { axis, chart, colour, curve, figureChart, GRID, LETTERS } from './chart.ts';
+import { axis, barChart, chart, colour, curve, figureChart, symbolOf } from './chart.ts';
 
 /** One configuration with the data of its charts. */
 export interface Drawn {
@@ -68,32 +68,10 @@ export function hitLadderBars(reports: readonly ConfigReport[], ladder: HitLadde
   const ours = reports.map(({ name, figures: { hitRate } }, at) => {
     return { name, share: hitRate.mean, color: colour(at) };
   });
-  const bars = [...steps, ...ours];
-  return figureChart(
-    [
-      axis('prompt tokens found, %', { min: 0 }),
-      axis('', {
-        type: 'category',
-        inverse: true,
-        data: bars.map(({ name }) => name),
-        splitLine: { show: false },
-        axisLabel: { color: 'var(--ink)', fontSize: LETTERS, width: 190, overflow: 'truncate' },
-      }),
-    ],
-    [
-      {
-        type: 'bar',
-        data: bars.map(({ share, color }) => ({ value: 100 * share, itemStyle: { color } })),
-        label: {
-          show: true,
-          position: 'right',
-          color: 'var(--ink)',
-          formatter: ({ value }: { readonly value: unknown }) => `${Number(value).toFixed(1)} %`,
-        },
-      },
-    ],
-    { ...GRID, left: 204, right: 76 },
-  );
+  const bars = [...steps, ...ours].map(({ share, ...rest }) => {
+    return { ...rest, value: 100 * share, text: `${(100 * share).toFixed(1)} %` };
+  });
+  return barChart('prompt tokens found, %', bars);
 }
 
 /** Mean TTFT and mean TPOT of each configuration, with a line through the Pareto frontier. */
@@ -112,16 +90,14 @@ export function pareto(reports: readonly ConfigReport[]): string {
         lineStyle: { width: 1, color: 'var(--faint)' },
         data: frontier(points),
       },
-      ...reports.map(({ name }, at) => ({
+      ...reports.map((_, at) => ({
         type: 'scatter',
         symbolSize: 14,
         itemStyle: { color: colour(at) },
-        labelLayout: { moveOverlap: 'shiftY' },
-        label: { show: true, position: 'right', formatter: name, color: 'var(--ink)' },
+        symbol: symbolOf(at),
         data: [points[at] ?? []],
       })),
     ],
-    { ...GRID, right: 120 },
   );
 }
 

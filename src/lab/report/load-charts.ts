@@ -1,6 +1,6 @@
 import type { CapacityPlan } from '../simulate/capacity-plan.ts';
 import type { LoadProbe } from '../simulate/saturate.ts';
-import { axis, colour, curve, figureChart, GRID } from './chart.ts';
+import { axis, barChart, colour, curve, figureChart, symbolOf } from './chart.ts';
 import type { Drawn } from './charts.ts';
 
 /** The figures of a configuration under each load of a search. */
@@ -15,7 +15,7 @@ export function goodputCurves(curves: readonly LoadCurve[], share: number): stri
     silent: true,
     symbol: 'none',
     lineStyle: { color: 'var(--faint)', type: 'dotted' },
-    label: { formatter: 'objective', position: 'insideStartBottom', color: 'var(--faint)' },
+    label: { show: false },
     data: [{ yAxis: 100 * share }],
   };
   return figureChart(
@@ -26,7 +26,7 @@ export function goodputCurves(curves: readonly LoadCurve[], share: number): stri
         probes.map(({ requestsPerSecond, summary }) => [requestsPerSecond, 100 * summary.goodput]),
       ),
       showSymbol: true,
-      symbol: 'circle',
+      symbol: symbolOf(at),
       symbolSize: 6,
       itemStyle: { color: colour(at) },
       ...(at === 0 && { markLine: objective }),
@@ -45,23 +45,20 @@ export function waitingOverTime(drawn: readonly Drawn[]): string {
   );
 }
 
-/** The limit of each shape of the pool and the cost of its tokens. */
-export function planChart({ rows }: CapacityPlan, configs: readonly string[]): string {
-  const label = { show: true, position: 'right', color: 'var(--ink)' };
-  return figureChart(
-    [axis('limit, requests/s', { scale: true }), axis('cost of a million tokens', { scale: true })],
-    configs.map((config, at) => ({
-      type: 'scatter',
-      symbolSize: 11,
-      itemStyle: { color: colour(at) },
-      labelLayout: { moveOverlap: 'shiftY' },
-      data: rows
-        .filter((row) => row.config === config && row.limitPerSecond.mean > 0)
-        .map(({ shape, limitPerSecond, costPerMillion }) => ({
-          value: [limitPerSecond.mean, costPerMillion.mean],
-          label: { ...label, formatter: shape === '' ? 'as it is' : shape },
-        })),
-    })),
-    { ...GRID, right: 110 },
-  );
+/** One figure of each row of a plan as bars, without rows that have no limit. */
+export function planBars(
+  { rows }: CapacityPlan,
+  configs: readonly string[],
+  figure: 'limitPerSecond' | 'costPerMillion',
+  name: string,
+): string {
+  const bars = rows
+    .filter(({ limitPerSecond }) => limitPerSecond.mean > 0)
+    .map(({ shape, config, [figure]: { mean, plusMinus } }) => ({
+      name: `${shape === '' ? 'as it is' : shape}${configs.length > 1 ? `, ${config}` : ''}`,
+      value: mean,
+      text: `${mean.toPrecision(3)}${plusMinus > 0 ? ` ±${plusMinus.toPrecision(2)}` : ''}`,
+      color: colour(configs.indexOf(config)),
+    }));
+  return barChart(name, bars);
 }

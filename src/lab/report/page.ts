@@ -31,12 +31,42 @@ export function htmlTable([head = [], ...body]: readonly (readonly string[])[]):
   return `<table><thead><tr>${heads.join('')}</tr></thead><tbody>${rows.join('\n')}</tbody></table>`;
 }
 
-/** The names of curves beside their colours. */
-export function legend(drawn: readonly { readonly name: string }[]): string {
-  const items = drawn.map(
-    ({ name }, at) => `<li><i style="background: var(--c${at % 8})"></i>${escaped(name)}</li>`,
+/** A chart under its name, with a sentence that says how to read it. */
+export function figure(caption: string, reading: string, svg: string): string {
+  return `<figure><figcaption>${escaped(caption)}<span>${escaped(reading)}</span></figcaption>${svg}</figure>`;
+}
+
+/** Names and values of what a page is about. */
+export type Facts = readonly (readonly [name: string, value: string])[];
+
+/** A box of facts. */
+export function factBox(facts: Facts): string {
+  const items = facts.map(
+    ([name, value]) => `<div><dt>${escaped(name)}</dt><dd>${escaped(value)}</dd></div>`,
   );
+  return `<dl class="facts">${items.join('')}</dl>`;
+}
+
+/** The names of curves beside their colours, dashes and marks. */
+export function legend(drawn: readonly { readonly name: string }[]): string {
+  const items = drawn.map(({ name }, at) => `<li>${keyOf(at)}${escaped(name)}</li>`);
   return `<ul class="legend">${items.join('')}</ul>`;
+}
+
+const DASHES: readonly string[] = ['', ' stroke-dasharray="6 4"', ' stroke-dasharray="2 3"'];
+/** The marks of `symbolOf`, around the middle of the key. */
+const MARKS: readonly string[] = [
+  '<circle cx="16" cy="7" r="5"/>',
+  '<path d="M11 2h10v10h-10z"/>',
+  '<path d="M16 1l6 11h-12z"/>',
+  '<path d="M16 1l6 6-6 6-6-6z"/>',
+];
+
+/** The line and the mark of the configuration with this index. */
+function keyOf(at: number): string {
+  const line = `<path d="M0 7h32" stroke="var(--c${at % 8})" stroke-width="2"${DASHES[at % DASHES.length] ?? ''}/>`;
+  const mark = (MARKS[at % MARKS.length] ?? '').replace('/>', ` fill="var(--c${at % 8})"/>`);
+  return `<svg class="key" viewBox="0 0 32 14" aria-hidden="true">${line}${mark}</svg>`;
 }
 
 /** Text with HTML's special characters escaped. */
@@ -59,13 +89,20 @@ p { max-width: 46rem; color: var(--faint); }
   linear-gradient(270deg, var(--shade), transparent) 100% 0 / 1.2rem 100% scroll no-repeat; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { text-align: right; padding: .4rem .8rem; border-bottom: 1px solid var(--line); white-space: nowrap; font-weight: 400; }
-thead th { color: var(--faint); font-size: .9rem; } tbody th { text-align: left; font-weight: 600; }
+thead th { color: var(--faint); font-size: .85rem; vertical-align: bottom; white-space: normal; min-width: 5.5rem; line-height: 1.3; }
+thead th:first-child, tbody th:first-child { text-align: left; } tbody th { font-weight: 600; }
+.told th:nth-child(2), .told td:nth-child(2) { text-align: left; white-space: normal; min-width: 11rem; }
 small { color: var(--faint); }
 .legend { display: flex; flex-wrap: wrap; gap: .3rem 1.4rem; list-style: none; padding: 0; margin: 1.6rem 0 .6rem; }
-.legend i { display: inline-block; width: .8rem; height: .8rem; border-radius: 2px; margin-right: .5rem; }
+.legend .key { display: inline-block; width: 32px; height: 14px; margin-right: .5rem; vertical-align: -1px; }
+.verdict { color: var(--ink); font-size: 1.25rem; line-height: 1.4; max-width: 60rem; margin: 1rem 0; }
+.caution { color: var(--ink); border-left: 4px solid var(--c1); padding: .3rem .8rem; }
+.facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 17rem), 1fr)); gap: .6rem 1.6rem; border: 1px solid var(--line); border-radius: 6px; padding: .9rem 1rem; margin: 1.2rem 0; }
+.facts dt { color: var(--faint); font-size: .85rem; } .facts dd { margin: 0; overflow-wrap: anywhere; }
 .scroll + section { margin-top: 1.5rem; }
 section { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 30rem), 1fr)); gap: 1.5rem; }
 figure { margin: 0; min-width: 0; container-type: inline-size; } figcaption { font-weight: 600; margin-bottom: .3rem; }
+figcaption span { display: block; font-weight: 400; color: var(--faint); font-size: .9rem; }
 svg { display: block; width: 100%; height: auto; }
 @container (min-width: 500px) { svg text { font-size: 13px !important; } }
 @media print { body { max-width: none; } figure { break-inside: avoid; } }

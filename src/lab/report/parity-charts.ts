@@ -1,5 +1,5 @@
 import type { CalibrationRow, Parity } from '../shadow/parity.ts';
-import { axis, colour, figureChart, lineStyle } from './chart.ts';
+import { axis, colour, figureChart, lineStyle, symbolOf } from './chart.ts';
 
 /** One shadow with the data of its charts. */
 export interface DrawnShadow {
@@ -52,7 +52,14 @@ export function calibrationChart(drawn: readonly DrawnShadow[]): string {
 /** A curve with a symbol at each point. */
 function marked(at: number, data: readonly unknown[]): object {
   const itemStyle = { color: colour(at) };
-  return { type: 'line', symbolSize: 7, lineStyle: lineStyle(at), itemStyle, data };
+  return {
+    type: 'line',
+    symbol: symbolOf(at),
+    symbolSize: 8,
+    lineStyle: lineStyle(at),
+    itemStyle,
+    data,
+  };
 }
 
 function sharesUpTo({ placed, decisions }: Parity): number[] {

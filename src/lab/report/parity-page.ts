@@ -1,7 +1,7 @@
 import type { Parity } from '../shadow/parity.ts';
 import { type ParityFigures, parityFigures } from '../shadow/parity-figures.ts';
 import type { ShadowStatus } from '../shadow/start-shadow.ts';
-import { escaped, htmlPage, htmlTable, legend } from './page.ts';
+import { escaped, type Facts, factBox, figure, htmlPage, htmlTable, legend } from './page.ts';
 import { calibrationChart, type DrawnShadow, placesChart } from './parity-charts.ts';
 
 interface Column {
@@ -13,17 +13,23 @@ interface Column {
 const COLUMNS: readonly Column[] = [
   { head: 'same endpoint', figure: 'agreement', unit: '%' },
   { head: 'in its best 3', figure: 'topThree', unit: '%' },
-  { head: 'its picks later', figure: 'ttftDifferenceMs', unit: 'ms' },
-  { head: 'regret, done', figure: 'primaryRegretMs', unit: 'ms' },
-  { head: 'regret, its picks', figure: 'shadowRegretMs', unit: 'ms' },
-  { head: 'observed', figure: 'observedOverPredicted', unit: '× predicted' },
-  { head: 'off by', figure: 'predictionErrorMs', unit: 'ms' },
+  { head: 'first token, later by', figure: 'ttftDifferenceMs', unit: 'ms' },
+  { head: 'in charge, behind the best endpoint', figure: 'primaryRegretMs', unit: 'ms' },
+  { head: 'shadow, behind the best endpoint', figure: 'shadowRegretMs', unit: 'ms' },
+  { head: 'first tokens, observed', figure: 'observedOverPredicted', unit: '× predicted' },
+  { head: 'prediction off by', figure: 'predictionErrorMs', unit: 'ms' },
 ];
 
 const HEAD = ['', 'decisions', ...COLUMNS.map(({ head, unit }) => `${head},\n${unit}`)];
 
-/** How shadows compare with the primary: over all, and by model, objective and prompt length. */
-export function parityPage(title: string, shadows: readonly ShadowStatus[]): string {
+/** Fewer decisions than this give no interval (see PairedGain). */
+const DECISIONS_MIN = 5000;
+
+/**
+ * How shadows compare with the picker in charge: over all, and by model, objective and prompt
+ * length. `facts` say where the figures come from.
+ */
+export function parityPage(title: string, shadows: readonly ShadowStatus[], facts: Facts): string {
   const drawn = shadows.flatMap(({ name, parity }): readonly DrawnShadow[] =>
     parity === undefined ? [] : [{ name, ...parity }],
   );
@@ -35,18 +41,42 @@ export function parityPage(title: string, shadows: readonly ShadowStatus[]): str
   });
   return htmlPage(
     title,
-    `<p>Each shadow has made the same decisions as the primary, without effect. Times to first token are predictions of its own
-learned model: how much later (below 0: sooner) its picks would have answered than those of the primary, and how much later each
-of the two is than the best endpoint (regret). The last two columns show how reliable the model is: observed over predicted times
-to first token, and the mean error of a prediction.</p>
+    `${shadows.map((shadow) => `<p class="verdict">${escaped(headlineOf(shadow))}</p>`).join('\n')}
+<p class="caution"><b>Caution.</b> The times are predictions of each shadow’s own learned model, not measurements: no request went where a shadow would have sent it. The last two columns say how reliable the model is.</p>
+${factBox(facts)}
 <div class="scroll">${htmlTable([HEAD, ...shadows.map(overall)])}</div>
+<p>${escaped(TABLE_LEGEND)}</p>
 ${legend(drawn)}
 <section>
-<figure><figcaption>Where the chosen endpoint is in a shadow’s ranking</figcaption>${placesChart(drawn)}</figure>
-<figure><figcaption>First tokens, as predicted and as they came</figcaption>${calibrationChart(drawn)}</figure>
+${figure('Where the chosen endpoint is in a shadow’s ranking', 'In how many of 100 decisions the chosen endpoint is the shadow’s best, one of its best two, and so on.', placesChart(drawn))}
+${figure('First tokens, as predicted and as they came', 'Each mark is a range of predictions. On the dotted line they are right; above it, first tokens come later than predicted.', calibrationChart(drawn))}
 </section>
 ${kinds.join('\n')}`,
   );
+}
+
+const TABLE_LEGEND =
+  '“First token, later by”: the predicted difference on average, below 0 where the shadow’s endpoints would have answered sooner. “Behind the best endpoint”: how much later than the best endpoint the endpoint in charge, and the shadow’s endpoint, would answer.';
+
+/** What the comparison says in a sentence, and how sure it is. */
+function headlineOf({ name, parity }: ShadowStatus): string {
+  if (parity === undefined || parity.all.decisions === 0) return `${name} has decided nothing yet.`;
+  const { all, gain } = parity;
+  const agreement = figureText(parityFigures(all).agreement, '%');
+  const same = `${name} chooses the same endpoint in ${agreement} % of ${all.decisions.toLocaleString('en')} decisions`;
+  if (!Number.isFinite(gain.percent)) return `${same}.`;
+  const way = gain.percent < 0 ? 'later' : 'sooner';
+  const size = Math.abs(gain.percent).toFixed(1);
+  const { lowPercent: low, highPercent: high } = gain;
+  // Not yet known is NaN, which JSON turns into null.
+  if (!Number.isFinite(low) || !Number.isFinite(high)) {
+    return `${same}; its first tokens would come ${size} % ${way}, which may be chance: an interval needs ${DECISIONS_MIN.toLocaleString('en')} decisions.`;
+  }
+  const interval = `95 % interval of the gain: ${low.toFixed(1)} to ${high.toFixed(1)} %`;
+  if (low <= 0 && high >= 0) {
+    return `${same}; no difference of first tokens beyond chance (${interval}).`;
+  }
+  return `${same}; its first tokens would come ${size} % ${way} (${interval}).`;
 }
 
 function overall({ name, running, parity, restarts, dropped }: ShadowStatus): readonly string[] {

@@ -39,13 +39,28 @@ function run(shape?: string, seed = 1): JobResult {
   );
 }
 
+/** A result whose million tokens cost so much on two servers at 3 an hour each. */
+function withCost(shape: string, seed: number, cost: number): JobResult {
+  const base = results[0] as JobResult;
+  if (base.saturation?.outcome !== 'found') throw new Error('no limit found');
+  const goodTokensPerSecond = (2 * 3 * 1e6) / (3600 * cost);
+  const best = { ...base.saturation.best, goodTokensPerSecond };
+  const { shape: _shape, ...job } = base.job;
+  return {
+    ...base,
+    job: { ...job, seed, ...(shape !== '' && { shape }) },
+    saturation: { ...base.saturation, best },
+  };
+}
+
 function plan(results: readonly JobResult[], price = 3): CapacityPlan {
   const prices = new Map([['', price]]);
   return capacityPlan(results, { pool: POOL, prices, objective: STUDY_OBJECTIVE });
 }
 
+const results = [run(), run('remove-replica'), run('speed×0.05')];
+
 describe('capacityPlan', () => {
-  const results = [run(), run('remove-replica'), run('speed×0.05')];
   const told = plan(results);
   const [two, one, slow] = told.rows;
 
@@ -92,6 +107,34 @@ describe('capacityPlan', () => {
     const [row] = plan([run('remove-replica'), run('remove-replica', 2)]).rows;
     expect(row?.limitPerSecond.plusMinus).toBeGreaterThanOrEqual(0);
     expect(row?.costPerMillion.plusMinus).not.toBeNaN();
+  });
+
+  it('[O42] calls a pool cheapest only where no other is as cheap within the noise', () => {
+    const priced = (shape: string, costs: readonly number[]): readonly JobResult[] =>
+      costs.map((cost, index) => withCost(shape, index + 1, cost));
+    const clear = plan([...priced('', [10, 12, 11]), ...priced('kv×2', [20, 22, 21])]);
+    expect(clear).toMatchObject({ cheapestPerToken: 0, asCheap: [] });
+    expect(renderPlan(clear, '$')).toMatch(/, cheapest per token\n/);
+    const noisy = plan([...priced('', [10, 12, 11]), ...priced('kv×2', [11, 11, 12])]);
+    expect(noisy).toMatchObject({ cheapestPerToken: 0, asCheap: [1] });
+    const text = renderPlan(noisy, '$');
+    expect(text).not.toContain('cheapest per token');
+    expect(text).toContain('lowest cost per token, within the noise');
+    expect(text).toContain('as cheap per token, within the noise');
+    const once = plan([...priced('', [10]), ...priced('kv×2', [20])]);
+    expect(renderPlan(once, '$')).toContain('lowest cost per token in this one draw');
+  });
+
+  it('[O42] calls no pool the cheapest for a load that it carries by chance', () => {
+    const at = (seed: number, goodput: number): JobResult => {
+      const { summary, ...rest } = withCost('', seed, 1);
+      return { ...rest, summary: { ...summary, goodput } };
+    };
+    const [row] = plan([at(1, 0.99), at(2, 0.92)]).rows;
+    expect(row).toMatchObject({ meets: true, mayBeChance: true });
+    const text = renderPlan(plan([at(1, 0.99), at(2, 0.92)]), '$');
+    expect(text).toContain('meets the objective, which may be chance');
+    expect(text).not.toContain('cheapest that carries');
   });
 
   it('takes each accelerator at the price of its preset, and wants one for each', () => {

@@ -53,10 +53,22 @@ function estimateText({ mean, plusMinus }: Estimate): string {
 }
 
 /** What stands out about the row with this index. */
-function noteOn({ meets }: PlanRow, place: number, plan: CapacityPlan): string {
+function noteOn(row: PlanRow, place: number, plan: CapacityPlan): string {
+  const { meets, mayBeChance } = row;
+  const { rows, cheapestForLoad = -1, cheapestPerToken, asCheap } = plan;
+  const chance = mayBeChance ? ', which may be chance' : '';
+  const leastPerHour = meets && row.costPerHour === rows[cheapestForLoad]?.costPerHour;
   return [
-    ...(meets ? [] : ['misses the objective']),
-    ...(place === plan.cheapestForLoad ? ['cheapest that carries this load'] : []),
-    ...(place === plan.cheapestPerToken ? ['cheapest per token'] : []),
+    ...(meets ? [] : [`misses the objective${chance}`]),
+    ...(meets && mayBeChance ? [`meets the objective${chance}`] : []),
+    ...(leastPerHour && !mayBeChance ? ['cheapest that carries this load'] : []),
+    ...(place === cheapestPerToken ? [perTokenNote(row, plan)] : []),
+    ...(asCheap.includes(place) ? ['as cheap per token, within the noise'] : []),
   ].join(', ');
+}
+
+/** No row is called cheapest within the noise. */
+function perTokenNote({ draws }: PlanRow, { asCheap }: CapacityPlan): string {
+  if (draws === 1) return 'lowest cost per token in this one draw';
+  return asCheap.length > 0 ? 'lowest cost per token, within the noise' : 'cheapest per token';
 }

@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import type { Run } from './compare.ts';
+import { verdictOf } from './verdict.ts';
+
+interface Shown {
+  readonly goodput?: number;
+  readonly failed?: number;
+}
+
+/** One run for each time, with seeds 1, 2, … */
+function runs(name: string, ttftsMs: readonly number[], shown: Shown = {}): readonly Run[] {
+  return ttftsMs.map((ttftMeanMs, index) => ({
+    job: { name, seed: index + 1 },
+    summary: {
+      requests: 1000,
+      failed: 0,
+      ttftMeanMs,
+      ttftP50Ms: 0,
+      ttftP99Ms: 0,
+      tpotMeanMs: 0,
+      e2eMeanMs: 0,
+      goodput: 0.9,
+      hitRate: 0,
+      preemptions: 0,
+      ...shown,
+    },
+  }));
+}
+
+const SLOW = [200, 210, 190, 205, 195];
+
+describe('[O40] the verdict of a report', () => {
+  it('names the soonest, by how much, and the interval of the difference from the next', () => {
+    const { headline, cautions, rows } = verdictOf([
+      ...runs('first', [300, 310, 290, 305, 295]),
+      ...runs('next', SLOW),
+      ...runs('best', [100, 105, 95, 103, 97]),
+    ]);
+    expect(headline).toMatch(
+      /^best gives the first token soonest, after 100 ms on average: 50\.0 % sooner than next, the next \(95 % interval: 4\d\.\d to 5\d\.\d %, 5 draws\)\.$/,
+    );
+    expect(cautions).toEqual([]);
+    expect(rows[0]).toBe('the measure');
+    expect(rows[1]).toMatch(/^33\.3 ±\d\.\d % sooner$/);
+  });
+
+  it('says so where the difference may be chance, in the headline and in the row', () => {
+    const { headline, rows } = verdictOf([
+      ...runs('a', SLOW),
+      ...runs('b', [195, 215, 185, 210, 190]),
+    ]);
+    expect(headline).toMatch(/^No configuration is clearly soonest: b gives .* may be chance/);
+    expect(rows[1]).toMatch(/^no clear difference \(−\d\.\d to \d\.\d %\)$/);
+  });
+
+  it('warns below five draws, and does not judge by one', () => {
+    const one = verdictOf([...runs('a', [200]), ...runs('b', [100])]);
+    expect(one.headline).toContain('One draw cannot say whether that is chance.');
+    expect(one.rows[1]).toBe('50.0 % sooner, one draw');
+    expect(one.cautions[0]).toMatch(/^There is one draw.*--seeds 5/);
+    const four = verdictOf(runs('a', [200, 210, 190, 205]));
+    expect(four.cautions[0]).toMatch(/^There are only 4 draws/);
+    expect(verdictOf(runs('a', SLOW)).cautions).toEqual([]);
+  });
+
+  it('names good answers and failures that speak against the soonest', () => {
+    const { headline } = verdictOf([
+      ...runs('a', SLOW, { goodput: 0.95 }),
+      ...runs('b', [100, 105, 95, 103, 97], { goodput: 0.85, failed: 40 }),
+    ]);
+    expect(headline).toContain('But a has more good answers: 95.0 % against 85.0 %.');
+    expect(headline).toContain('40 of 1,000 requests fail with b, 0 with a.');
+  });
+
+  it('speaks of what has answered where others, or all, have not', () => {
+    const none = runs('none', [Number.NaN], { goodput: 0, failed: 1000 });
+    expect(verdictOf(none).headline).toBe('No configuration has answered a request.');
+    const { headline, rows } = verdictOf([...none, ...runs('a', [100])]);
+    expect(headline).toBe('Only a has answered: the first token comes after 100 ms on average.');
+    expect(rows).toEqual(['no answers', 'not comparable']);
+  });
+});

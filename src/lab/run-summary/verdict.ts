@@ -1,0 +1,157 @@
+import { type ConfigReport, compare, type Estimate, type Run } from './compare.ts';
+
+/** What a comparison says in words, and how sure it is. */
+export interface Verdict {
+  /** Which configuration answers soonest, by how much, and how sure that is. */
+  readonly headline: string;
+  /** What a reader must know before trusting the headline. */
+  readonly cautions: readonly string[];
+  /** For each configuration, in the order of `compare`: how it compares with the first. */
+  readonly rows: readonly string[];
+}
+
+/** With fewer draws, the 95 % interval depends on too few values. */
+const DRAWS_MIN = 5;
+
+const INTERVAL = '95 % interval';
+
+/** The verdict of runs by their mean time to first token. */
+export function verdictOf(runs: readonly Run[]): Verdict {
+  const reports = compare(runs);
+  const best = soonest(reports);
+  const headline =
+    best === undefined
+      ? 'No configuration has answered a request.'
+      : [mainSentence(runs, reports, best), ...drawbacks(runs, reports, best)].join(' ');
+  return {
+    headline,
+    cautions: cautionsOf(reports),
+    rows: reports.map((each) => row(each, reports)),
+  };
+}
+
+/** The lowest mean time to first token; undefined where nothing was answered. */
+function soonest(reports: readonly ConfigReport[]): ConfigReport | undefined {
+  const [best] = reports
+    .filter(({ figures }) => Number.isFinite(figures.ttftMeanMs.mean))
+    .toSorted((a, b) => a.figures.ttftMeanMs.mean - b.figures.ttftMeanMs.mean);
+  return best;
+}
+
+function mainSentence(
+  runs: readonly Run[],
+  reports: readonly ConfigReport[],
+  best: ConfigReport,
+): string {
+  const { mean, plusMinus } = best.figures.ttftMeanMs;
+  const after = `${milliseconds(mean)} on average`;
+  if (reports.length === 1) {
+    const interval = Number.isNaN(plusMinus) ? '' : ` (±${milliseconds(plusMinus)}, ${INTERVAL})`;
+    const good = percent(best.figures.goodput.mean);
+    return `${best.name} gives the first token after ${after}${interval}; ${good} of its answers are good.`;
+  }
+  const next = soonest(reports.filter((each) => each !== best));
+  if (next === undefined)
+    return `Only ${best.name} has answered: the first token comes after ${after}.`;
+  const later = relative(differenceFrom(best, next, runs), next);
+  const sooner = `${percent(-later.mean)} sooner than ${next.name}, the next`;
+  if (best.seeds === 1) {
+    return `In this one draw ${best.name} gives the first token soonest, after ${after}, ${sooner}. One draw cannot say whether that is chance.`;
+  }
+  const range = rangeText({ ...later, mean: -later.mean });
+  if (!isClear(later)) {
+    return `No configuration is clearly soonest: ${best.name} gives the first token after ${after}, ${next.name} after ${milliseconds(next.figures.ttftMeanMs.mean)}, which may be chance (${INTERVAL} of the difference: ${range}, ${best.seeds} draws).`;
+  }
+  return `${best.name} gives the first token soonest, after ${after}: ${sooner} (${INTERVAL}: ${range}, ${best.seeds} draws).`;
+}
+
+/** The time to first token of `best` minus that of `other`, paired by draw. */
+function differenceFrom(best: ConfigReport, other: ConfigReport, runs: readonly Run[]): Estimate {
+  const of = (name: string): readonly Run[] => runs.filter(({ job }) => job.name === name);
+  const [, against] = compare([...of(other.name), ...of(best.name)]);
+  return against?.againstFirst?.ttftMeanMs ?? { mean: Number.NaN, plusMinus: Number.NaN };
+}
+
+/** Figures in which the soonest configuration is behind another one. */
+function drawbacks(
+  runs: readonly Run[],
+  reports: readonly ConfigReport[],
+  best: ConfigReport,
+): readonly string[] {
+  const { goodput, failed } = best.figures;
+  const [better] = reports.toSorted((a, b) => b.figures.goodput.mean - a.figures.goodput.mean);
+  const [fewest] = reports.toSorted((a, b) => a.figures.failed.mean - b.figures.failed.mean);
+  const fails = Math.round(failed.mean);
+  const least = Math.round(fewest?.figures.failed.mean ?? 0);
+  const requests = runs[0]?.summary.requests ?? 0;
+  return [
+    ...(better !== undefined && better.figures.goodput.mean - goodput.mean >= 0.001
+      ? [
+          `But ${better.name} has more good answers: ${percent(better.figures.goodput.mean)} against ${percent(goodput.mean)}.`,
+        ]
+      : []),
+    ...(fails > 0
+      ? [
+          `${count(fails)} of ${count(requests)} requests fail with ${best.name}${fewest !== undefined && least < fails ? `, ${count(least)} with ${fewest.name}` : ''}.`,
+        ]
+      : []),
+  ];
+}
+
+function cautionsOf(reports: readonly ConfigReport[]): readonly string[] {
+  const draws = reports[0]?.seeds ?? 0;
+  if (draws === 0 || draws >= DRAWS_MIN) return [];
+  const number = draws === 1 ? 'There is one draw' : `There are only ${draws} draws`;
+  const why =
+    draws === 1
+      ? 'so differences may be chance and no interval can be given'
+      : 'so the intervals rest on few values';
+  return [`${number}, ${why}: use at least ${DRAWS_MIN} (--seeds ${DRAWS_MIN}).`];
+}
+
+function row(report: ConfigReport, reports: readonly ConfigReport[]): string {
+  const [first] = reports;
+  const { againstFirst, figures, seeds } = report;
+  if (!Number.isFinite(figures.ttftMeanMs.mean)) return 'no answers';
+  if (first === undefined || againstFirst === undefined) return 'the measure';
+  if (!Number.isFinite(againstFirst.ttftMeanMs.mean)) return 'not comparable';
+  const later = relative(againstFirst.ttftMeanMs, first);
+  if (seeds > 1 && !isClear(later)) return `no clear difference (${rangeText(later)})`;
+  const way = later.mean < 0 ? 'sooner' : 'later';
+  const size = (100 * Math.abs(later.mean)).toFixed(1);
+  return seeds === 1
+    ? `${size} % ${way}, one draw`
+    : `${size} ±${(100 * later.plusMinus).toFixed(1)} % ${way}`;
+}
+
+/** As a share of the other configuration's time. */
+function relative({ mean, plusMinus }: Estimate, { figures }: ConfigReport): Estimate {
+  const base = figures.ttftMeanMs.mean;
+  return { mean: mean / base, plusMinus: plusMinus / base };
+}
+
+/** Whether 0 is outside the interval. */
+export function isClear({ mean, plusMinus }: Estimate): boolean {
+  return Math.abs(mean) > plusMinus;
+}
+
+function rangeText({ mean, plusMinus }: Estimate): string {
+  const [low, high] = [mean - plusMinus, mean + plusMinus].map((value) => signed(100 * value));
+  return `${low} to ${high} %`;
+}
+
+function signed(value: number): string {
+  return `${value < 0 ? '−' : ''}${Math.abs(value).toFixed(1)}`;
+}
+
+function percent(share: number): string {
+  return `${(100 * share).toFixed(1)} %`;
+}
+
+function milliseconds(value: number): string {
+  return `${value < 100 ? value.toFixed(1) : count(Math.round(value))} ms`;
+}
+
+function count(value: number): string {
+  return value.toLocaleString('en');
+}
