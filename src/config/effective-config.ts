@@ -10,11 +10,12 @@ export function effectiveConfig({
   scheduler,
   ejection,
   hold,
+  capacity,
   parsers = [],
   flowControl,
 }: Pick<
   PickerPlan,
-  'plugins' | 'profiles' | 'discovery' | 'scheduler' | 'ejection' | 'hold' | 'parsers'
+  'plugins' | 'profiles' | 'discovery' | 'scheduler' | 'ejection' | 'hold' | 'capacity' | 'parsers'
 > & {
   readonly flowControl: Partial<EffectiveConfig>;
 }): EffectiveConfig {
@@ -30,13 +31,7 @@ export function effectiveConfig({
       })),
       ...discoveries,
     ],
-    schedulingProfiles: profiles.map((profile) => ({
-      name: profile.name,
-      plugins: profile.plugins.map(({ plugin, weight }) => ({
-        pluginRef: plugin.name,
-        ...(plugin.kind === 'scorer' && { weight }),
-      })),
-    })),
+    schedulingProfiles: profilesOf(profiles),
     dataLayer: {
       injectDefaults: false,
       ...(discovery !== undefined && { discovery: { pluginRef: FILE_DISCOVERY } }),
@@ -46,11 +41,22 @@ export function effectiveConfig({
     }),
     ...(ejection && { ejection }),
     ...(hold && { hold }),
+    ...(capacity && { capacity }),
     ...flowControl,
     ...(parsers.length > 0 && {
       requestHandler: { parsers: parsers.map((type) => ({ pluginRef: nameOf(type, plugins) })) },
     }),
   };
+}
+
+function profilesOf(profiles: PickerPlan['profiles']): EffectiveConfig['schedulingProfiles'] {
+  return profiles.map((profile) => ({
+    name: profile.name,
+    plugins: profile.plugins.map(({ plugin, weight }) => ({
+      pluginRef: plugin.name,
+      ...(plugin.kind === 'scorer' && { weight }),
+    })),
+  }));
 }
 
 /** Plugins of one parser type are all the same. */

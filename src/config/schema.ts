@@ -3,7 +3,9 @@ import { readYaml } from '../files/read-yaml.ts';
 import { zodIssues } from '../files/zod-issues.ts';
 import { ConfigError } from '../framework/error.ts';
 import type { EjectionPlan } from '../picker/ejection/ejection-plan.ts';
+import type { CapacityPlan } from '../picker/plan/capacity-plan.ts';
 import type { HoldPlan } from '../picker/plan/hold-plan.ts';
+import { capacity } from './capacity-schema.ts';
 import {
   type DataLayerEntry,
   dataLayerAlpha,
@@ -76,6 +78,8 @@ export interface EndpointPickerConfig {
   readonly ejection?: EjectionPlan | null | undefined;
   /** Our addition. */
   readonly hold?: HoldPlan | null | undefined;
+  /** Our addition. */
+  readonly capacity?: CapacityPlan | null | undefined;
   readonly flowControl?: FlowControlEntry | null | undefined;
   readonly requestHandler?:
     | {
@@ -96,6 +100,7 @@ const shared = {
   scheduler: scheduler.nullish(),
   ejection: ejection.nullish(),
   hold: hold.nullish(),
+  capacity: capacity.nullish(),
   flowControl: flowControl.nullish(),
   requestHandler: z
     .strictObject({ parsers: list(reference), propagatePriority: z.boolean().nullish() })

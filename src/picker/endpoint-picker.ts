@@ -12,6 +12,7 @@ import type {
 import type { Decision } from '../framework/scheduling.ts';
 import { ActiveCores, type Challenger } from './cores/active-cores.ts';
 import { createSchedulingCore, type SchedulingCore } from './cores/scheduling-core.ts';
+import { Candidates } from './cycles/candidates.ts';
 import type { Cycle, DecidedCycle } from './cycles/cycle.ts';
 import { Cycles } from './cycles/cycles.ts';
 import { Ejector } from './ejection/ejector.ts';
@@ -20,6 +21,7 @@ import { EngineModel } from './engine-model/engine-model.ts';
 import { EventClock } from './events/event-clock.ts';
 import { Journal } from './events/journal.ts';
 import { PluginFaults } from './faults/plugin-faults.ts';
+import { ConcurrencyLimit } from './load/concurrency-limit.ts';
 import { Ledger } from './load/ledger.ts';
 import { OpenReservations } from './load/open-reservations.ts';
 import type { PickerPlan } from './plan/picker-plan.ts';
@@ -39,12 +41,15 @@ export class EndpointPicker implements Router, BookingRouter {
   /** The requests in flight, where they have a maximum age. */
   readonly reservations: OpenReservations | undefined;
   readonly ejector: Ejector;
+  /** How many requests may be in flight at each endpoint. */
+  readonly limit: ConcurrencyLimit = new ConcurrencyLimit(this.ledger);
   readonly clock: EventClock;
   readonly #options: EndpointPickerOptions;
   readonly #journal: Journal;
   readonly #engineModel = new EngineModel();
   readonly #cycles: Cycles;
   readonly #room: WaitingRoom;
+  readonly #candidates: Candidates;
   readonly #cores: ActiveCores;
 
   /** Throws what the plan's plugins throw when they are made, such as ConfigError. */
@@ -60,22 +65,22 @@ export class EndpointPicker implements Router, BookingRouter {
       (error) => faults.report(this, 'timer', error),
     );
     this.#options = { ...options, runtime: { ...runtime, clock: this.clock } };
-    const { pool, ledger, clock } = this;
+    const { pool, ledger, clock, limit } = this;
     this.reservations =
       options.reservations &&
       new OpenReservations({ ...options.reservations, clock: runtime.clock });
     const ejector = new Ejector({ pool, onChange: options.onEjection });
     ejector.configure(options.plan.ejection);
     this.ejector = ejector;
+    limit.configure(options.plan.capacity);
+    this.#candidates = new Candidates(ejector, limit);
+    const candidates = this.#candidates;
     const [engineModel, open] = [this.#engineModel, this.reservations];
+    const known = { pool, ledger, engineModel, limit, clock };
     this.#room = new WaitingRoom({
-      pool,
-      ledger,
-      engineModel,
-      clock,
+      ...known,
       timers: runtime.clock,
-      decide: ({ request }, asked) =>
-        this.#cycles.decide(request, asked, (all, at) => ejector.admissible(all, at)),
+      decide: ({ request }, asked) => this.#cycles.decide(request, asked, true),
       conclude: (cycle) => this.#conclude(cycle),
       route: ({ request }, asked) => this.route(request, asked),
       onError: (error) => faults.report(this, 'placement', error),
@@ -87,16 +92,14 @@ export class EndpointPicker implements Router, BookingRouter {
       cores: () => this.#cores,
       parts: { pool, ledger, clock, engineModel, faults, open, ejector, backlog },
       loads,
+      candidates,
       stopwatch: options.stopwatch,
     });
-    this.pool.observeEndpoints(this.ledger);
-    this.pool.observeEndpoints(this.#engineModel);
-    this.pool.observeEndpoints(ejector);
-    for (const subscriber of subscribers) this.pool.observeEndpoints(subscriber);
+    const observers = [ledger, engineModel, ejector, ...subscribers];
+    for (const observer of observers) pool.observeEndpoints(observer);
     const first = this.#createCore(options.plan);
-    for (const observer of first.observers) this.pool.observeEndpoints(observer);
-    const lastObserver = this.#engineModel;
-    this.#cores = new ActiveCores(first, { pool, subscribers, lastObserver, faults });
+    for (const observer of first.observers) pool.observeEndpoints(observer);
+    this.#cores = new ActiveCores(first, { pool, subscribers, lastObserver: engineModel, faults });
   }
 
   /** Plugin instances that observe requests and endpoints, data sources included. */
@@ -114,6 +117,7 @@ export class EndpointPicker implements Router, BookingRouter {
     this.clock.setUp((at) => {
       this.#cores.putInCharge(this.#createCore(plan, this.#cores.core));
       this.ejector.configure(plan.ejection);
+      this.limit.configure(plan.capacity);
       this.#room.configure(plan.hold);
       this.#journal.adopted(plan, at);
     });
@@ -162,7 +166,7 @@ export class EndpointPicker implements Router, BookingRouter {
     try {
       let generation = this.#cores.generationFor(request);
       const all = subsetOf(this.pool.snapshot(), options.subset);
-      let candidates = this.ejector.admit(all, at);
+      let candidates = this.#candidates.toPlace(all, at);
       for (;;) {
         const cycle = cycles.begin({ at, request, options, generation, all, candidates });
         const context = cycles.contextOf(cycle);
@@ -174,7 +178,7 @@ export class EndpointPicker implements Router, BookingRouter {
           throw cycles.refuse(cycle, error, startedAt);
         }
         cycles.measure(cycle, startedAt);
-        const wider = cycles.widerThan(cycle, decision);
+        const wider = cycles.widerThan(cycle, decision, false);
         const { challenger } = generation;
         if (wider !== undefined) candidates = wider;
         else if (challenger === undefined) return cycles.conclude(cycle, decision);
@@ -206,7 +210,7 @@ export class EndpointPicker implements Router, BookingRouter {
       if (generation.challenger !== undefined) return this.route(request, options);
       const all = subsetOf(this.pool.snapshot(), options.subset);
       // Only what is decided in the end may change the state of trials.
-      const candidates = this.ejector.admissible(all, at);
+      const candidates = this.#candidates.toWaitFor(all, at);
       const cycle = cycles.begin({ at, request, options, generation, all, candidates });
       const context = cycles.contextOf(cycle);
       const startedAt = this.#options.stopwatch?.now();
@@ -214,7 +218,10 @@ export class EndpointPicker implements Router, BookingRouter {
       try {
         cycle.decision = generation.core.scheduler.schedule(cycle.candidates, context);
         cycles.measure(cycle, startedAt);
-        waits = this.#room.keeps(cycle, placement);
+        // An endpoint that is full may be the only one that the filters leave.
+        const isExhausted = cycle.decision.primary.kind === 'exhausted';
+        const waiting = isExhausted ? cycles.decide(request, options, true) : cycle;
+        waits = this.#room.keeps(waiting, placement);
       } catch (error) {
         throw cycles.refuse(cycle, error, startedAt);
       }
@@ -240,7 +247,7 @@ export class EndpointPicker implements Router, BookingRouter {
 
   /** What `route` would decide now. Reserves and publishes nothing. Throws without candidates. */
   decide(request: InferenceRequest, options: RouteOptions = {}): DecidedCycle {
-    return this.#cycles.decide(request, options, (all, at) => this.ejector.admit(all, at));
+    return this.#cycles.decide(request, options, false);
   }
 
   /** Reserves for a cycle of `decide`. Publishes nothing. Throws where no endpoint is named. */
@@ -274,7 +281,7 @@ export class EndpointPicker implements Router, BookingRouter {
       decision !== undefined &&
       decision.primary.kind !== 'exhausted' &&
       generation.challenger === undefined &&
-      sameEndpoints(this.ejector.admit(all, at), candidates);
+      sameEndpoints(this.#candidates.toPlace(all, at), candidates);
     return isFinal ? this.#cycles.conclude(cycle, decision) : this.route(request, options);
   }
 

@@ -21,6 +21,8 @@ export interface FlowControlDeps {
   /** All endpoints of the pool. The array is another one when anything of it has changed. */
   endpoints(): readonly Endpoint[];
   readonly inFlight: InFlightView;
+  /** Whether the capacity of the endpoints allows one more request; left out for always. */
+  readonly hasRoom?: ((endpoints: readonly Endpoint[]) => boolean) | undefined;
 }
 
 const NONE: readonly never[] = [];
@@ -46,7 +48,7 @@ export class FlowControl implements QueueDiscipline {
     this.#deps = deps;
     this.bands = new Bands(parts);
     this.detector = parts.detector.create(deps.inFlight);
-    this.gate = new Gate(poolSaturation(this.detector), parts.usageLimit());
+    this.gate = new Gate(poolSaturation(this.detector, deps.hasRoom), parts.usageLimit());
     this.#expiry = new Expiry(parts.noEndpointTtlMs);
     this.reclamation = new Reclamation(this.#running, parts.detector.lagMs);
   }

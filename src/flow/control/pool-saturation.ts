@@ -19,6 +19,8 @@ type Split = readonly (readonly [Stage, readonly Endpoint[]])[];
  */
 export function poolSaturation(
   detector: Detector,
+  /** Whether one more request may be sent there; a stage without room counts as saturated. */
+  hasRoom: (endpoints: readonly Endpoint[]) => boolean = () => true,
 ): (endpoints: readonly Endpoint[], at: Millis) => PoolSaturation {
   // One array is asked about often: after each request that is placed.
   let last: readonly Endpoint[] | undefined;
@@ -28,7 +30,8 @@ export function poolSaturation(
     const stages = new Map<Stage, number>();
     let effective = 0;
     for (const [stage, serving] of split) {
-      const saturation = detector.saturation({ endpoints: serving, at, stage });
+      const measured = detector.saturation({ endpoints: serving, at, stage });
+      const saturation = hasRoom(serving) ? measured : Math.max(1, measured);
       stages.set(stage, saturation);
       effective = Math.max(effective, saturation);
     }

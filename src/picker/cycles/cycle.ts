@@ -87,7 +87,16 @@ export function observedDecision(
   };
 }
 
-export function noCandidates({ options: { subset } }: Cycle, pool: EndpointPool): RoutingError {
+export function noCandidates(
+  { all, options: { subset } }: Cycle,
+  pool: EndpointPool,
+): RoutingError {
+  if (all.length > 0) {
+    return new RoutingError(
+      'saturated',
+      `all ${all.length} endpoints that may serve this request have as many requests in flight as they may; try again`,
+    );
+  }
   const pooled = pool.snapshot().length;
   const why =
     subset === undefined || pooled === 0

@@ -7,6 +7,7 @@ import type { ActiveCores } from '../cores/active-cores.ts';
 import type { Journal } from '../events/journal.ts';
 import type { HeldLoads } from '../load/held-loads.ts';
 import { subsetOf } from '../pool/subset.ts';
+import type { Candidates } from './candidates.ts';
 import {
   type Cycle,
   type CycleInput,
@@ -24,11 +25,9 @@ export interface CyclesOptions {
   readonly cores: () => ActiveCores;
   readonly parts: ReserveParts;
   readonly loads: HeldLoads;
+  readonly candidates: Candidates;
   readonly stopwatch?: Pick<Clock, 'now'> | undefined;
 }
-
-/** Which of the endpoints that a request could go to are candidates. */
-type Admit = (all: readonly Endpoint[], at: Millis) => readonly Endpoint[];
 
 /** What all decisions have in common: they begin, are measured, published, and reserve. */
 export class Cycles {
@@ -44,10 +43,14 @@ export class Cycles {
     return newCycle(input);
   }
 
-  /** More candidates, where the filters left none of those that are not ejected. */
-  widerThan({ candidates, all }: Cycle, { primary }: Decision): readonly Endpoint[] | undefined {
+  /** More candidates, where the filters left none of those that were tried. */
+  widerThan(
+    { candidates, all }: Cycle,
+    { primary }: Decision,
+    mayWait: boolean,
+  ): readonly Endpoint[] | undefined {
     if (primary.kind !== 'exhausted') return undefined;
-    return this.#options.parts.ejector.widen(candidates, all);
+    return this.#options.candidates.wider(candidates, all, mayWait);
   }
 
   measure(cycle: Cycle, startedAt: Millis | undefined): void {
@@ -106,15 +109,18 @@ export class Cycles {
     }
   }
 
-  /** What would be decided now. Reserves and publishes nothing. Throws without candidates. */
-  decide(request: InferenceRequest, options: RouteOptions, admit: Admit): DecidedCycle {
-    const { cores, parts, loads, stopwatch } = this.#options;
+  /**
+   * What would be decided now, for a request that may wait or is placed. Reserves and publishes
+   * nothing. Throws without candidates.
+   */
+  decide(request: InferenceRequest, options: RouteOptions, mayWait: boolean): DecidedCycle {
+    const { cores, parts, loads, candidates: from, stopwatch } = this.#options;
     loads.assume(options.held);
     const at = parts.clock.begin();
     try {
       const generation = cores().generationFor(request);
       const all = subsetOf(parts.pool.snapshot(), options.subset);
-      let candidates = admit(all, at);
+      let candidates = mayWait ? from.toWaitFor(all, at) : from.toPlace(all, at);
       for (;;) {
         const cycle = this.begin({ at, request, options, generation, all, candidates });
         const { context } = cycle;
@@ -122,7 +128,7 @@ export class Cycles {
         const startedAt = stopwatch?.now();
         const decision = generation.core.scheduler.schedule(candidates, context);
         this.measure(cycle, startedAt);
-        const wider = this.widerThan(cycle, decision);
+        const wider = this.widerThan(cycle, decision, mayWait);
         if (wider === undefined) return Object.assign(cycle, { context, decision });
         candidates = wider;
       }

@@ -3,6 +3,7 @@ import { type Endpoint, isFresh } from '../../framework/endpoint.ts';
 import type { EndpointObserver, Routed } from '../../framework/observer.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { EngineModel } from '../engine-model/engine-model.ts';
+import type { ConcurrencyLimit } from './concurrency-limit.ts';
 import type { Ledger } from './ledger.ts';
 
 /** Steps of prompts that an endpoint gets: the one that it computes, and the next. */
@@ -18,6 +19,7 @@ const MEAN_SHARE = 0.02;
 export interface EndpointBacklogOptions {
   readonly ledger: Ledger;
   readonly engineModel: EngineModel;
+  readonly limit: ConcurrencyLimit;
 }
 
 /** What is known of one endpoint. */
@@ -40,7 +42,7 @@ interface Places {
  * Says which endpoints can begin one more request. An endpoint is open while the prompts that are
  * not computed there do not fill the step that runs and the next: what comes on top would only
  * stand in the engine's queue, where nothing about it can be changed any more. One where nothing of
- * ours is in flight is always open, and so are one that reports that it does nothing, and one that
+ * ours is in flight is open unless it is full, and so are one that reports that it does nothing, and one that
  * should have been done long ago: what is not known must not stop a pool.
  */
 export class EndpointBacklog implements EndpointObserver {
@@ -79,12 +81,15 @@ export class EndpointBacklog implements EndpointObserver {
 
   /** Whether the request can begin now. */
   isOpenFor({ endpoint, prefill }: Places, at: Millis): boolean {
-    return prefill === undefined ? this.isOpen(endpoint, at) : this.#canPrefill(prefill, at);
+    if (prefill === undefined) return this.isOpen(endpoint, at);
+    const { limit } = this.#options;
+    return !limit.isFull(endpoint) && !limit.isFull(prefill) && this.#canPrefill(prefill, at);
   }
 
   /** For requests that are computed and answered there. */
   isOpen(endpoint: Endpoint, at: Millis): boolean {
-    const { ledger, engineModel } = this.#options;
+    const { ledger, engineModel, limit } = this.#options;
+    if (limit.isFull(endpoint)) return false;
     const { requests, pendingPrefillTokens } = ledger.load(endpoint);
     if (requests === 0 || this.#isIdle(endpoint)) return true;
     const tokens = pendingPrefillTokens + this.#othersTokens(endpoint, at);

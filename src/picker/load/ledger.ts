@@ -34,6 +34,8 @@ interface EndpointEntry {
   pendingRequests: number;
   /** Model → requests. */
   readonly models: Map<string, number>;
+  /** Of an endpoint with this address that left the pool, where requests of it have not ended. */
+  readonly former: EndpointEntry | undefined;
 }
 
 const NO_MODELS: ReadonlyMap<string, number> = new Map();
@@ -49,6 +51,8 @@ export class Ledger implements EndpointObserver, InFlightView, ModelsInFlightVie
   readonly #entries: (EndpointEntry | undefined)[] = [];
   /** Counts what made an endpoint freer, so that who waits can see that something has changed. */
   #freed = 0;
+  /** By address: endpoints that left the pool while they had requests. */
+  readonly #left = new Map<string, EndpointEntry>();
 
   /** The ledger as facts for scorers and filters. */
   readonly facts: readonly CycleFact<unknown>[] = [
@@ -61,16 +65,30 @@ export class Ledger implements EndpointObserver, InFlightView, ModelsInFlightVie
       load: { requests: 0, pendingPrefillTokens: 0, contextTokens: 0 },
       models: new Map(),
       pendingRequests: 0,
+      former: this.#left.get(endpoint.address),
     };
+    this.#left.delete(endpoint.address);
     this.#freed += 1;
   }
 
-  onEndpointRemoved(endpoint: Endpoint): void {
-    this.#entries[endpoint.slot] = undefined;
+  onEndpointRemoved({ slot, address }: Endpoint): void {
+    const entry = this.#entries[slot];
+    this.#entries[slot] = undefined;
+    for (const [each, left] of this.#left) if (openIn(left) === 0) this.#left.delete(each);
+    if (entry !== undefined && openIn(entry) > 0) this.#left.set(address, entry);
   }
 
   load(endpoint: Endpoint): InFlightLoad {
     return this.#entries[endpoint.slot]?.load ?? NOTHING;
+  }
+
+  /**
+   * The requests in flight at the address of the endpoint, with those that were sent there before it
+   * left the pool and came back: its server may still work on them.
+   */
+  occupied({ slot }: Endpoint): number {
+    const entry = this.#entries[slot];
+    return entry === undefined ? 0 : openIn(entry);
   }
 
   get freed(): number {
@@ -129,4 +147,10 @@ export class Ledger implements EndpointObserver, InFlightView, ModelsInFlightVie
       },
     };
   }
+}
+
+function openIn({ load, former }: EndpointEntry): number {
+  let open = load.requests;
+  for (let each = former; each !== undefined; each = each.former) open += each.load.requests;
+  return open;
 }

@@ -10,6 +10,7 @@ import type {
   ScorerDefinition,
 } from '../../framework/plugin.ts';
 import type { EjectionPlan } from '../ejection/ejection-plan.ts';
+import type { CapacityPlan } from './capacity-plan.ts';
 import type { ConfigNote } from './config-note.ts';
 import type { HoldPlan } from './hold-plan.ts';
 
@@ -60,6 +61,8 @@ export interface PickerPlan {
   readonly ejection?: EjectionPlan | undefined;
   /** Undefined where the configuration says nothing of it: then no request waits. */
   readonly hold?: HoldPlan | undefined;
+  /** Undefined for any number of requests in flight. */
+  readonly capacity?: CapacityPlan | undefined;
   /** Undefined where its feature gate is off. */
   readonly flowControl?: FlowControlPlan | undefined;
   /** By what requests with a priority below 0 are refused; undefined with flow control. */
@@ -93,6 +96,7 @@ export interface EffectiveConfig {
   readonly scheduler?: Readonly<Record<string, unknown>>;
   readonly ejection?: EjectionPlan;
   readonly hold?: HoldPlan;
+  readonly capacity?: CapacityPlan;
   readonly featureGates?: readonly string[];
   readonly flowControl?: Readonly<Record<string, unknown>>;
   readonly saturationDetector?: { readonly pluginRef: string };

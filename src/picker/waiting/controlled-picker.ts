@@ -1,5 +1,7 @@
+import type { Endpoint } from '../../framework/endpoint.ts';
 import type { InFlightLoad, InFlightView } from '../../framework/keys.ts';
 import type { Router } from '../../framework/routing.ts';
+import type { ConcurrencyLimit } from '../load/concurrency-limit.ts';
 import type { Ledger } from '../load/ledger.ts';
 import type { EndpointPool } from '../pool/endpoint-pool.ts';
 
@@ -7,6 +9,15 @@ import type { EndpointPool } from '../pool/endpoint-pool.ts';
 export interface ControlledPicker extends Router {
   readonly pool: EndpointPool;
   readonly ledger: Ledger;
+  readonly limit: ConcurrencyLimit;
+}
+
+/** Whether the capacity of endpoints allows one more request than those that the ledger lacks. */
+export function roomBeyond(
+  { limit }: ControlledPicker,
+  unrouted: ReadonlySet<string>,
+): (endpoints: readonly Endpoint[]) => boolean {
+  return (endpoints) => limit.roomAt(endpoints) > unrouted.size;
 }
 
 /** The load in flight with requests that the ledger does not have yet, spread over the pool. */

@@ -8,7 +8,9 @@ import type { Routed } from '../../framework/observer.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
 import { SimulatedClock } from '../../runtime/simulated-clock.ts';
+import { ConcurrencyLimit } from '../load/concurrency-limit.ts';
 import { Ledger } from '../load/ledger.ts';
+import type { CapacityPlan } from '../plan/capacity-plan.ts';
 import { EndpointPool } from '../pool/endpoint-pool.ts';
 import type { ControlledPicker } from './controlled-picker.ts';
 import { ControlledRouter } from './controlled-router.ts';
@@ -20,6 +22,8 @@ const band = {
   ordering: policy('fcfs-ordering-policy'),
   fairness: policy('global-strict-fairness-policy'),
 };
+
+const DETECTOR = { concurrencyMode: 'requests', maxConcurrency: 1, maxTokenConcurrency: 1 };
 
 /** One request at a time. */
 const PLAN: FlowControlPlan = {
@@ -33,7 +37,7 @@ const PLAN: FlowControlPlan = {
   detector: {
     ...DEFAULT_DETECTOR,
     type: 'concurrency-detector',
-    config: { concurrencyMode: 'requests', maxConcurrency: 1, maxTokenConcurrency: 1 },
+    config: DETECTOR,
   },
   usageLimit: { ...policy('static-usage-limit-policy'), config: { threshold: 1 } },
   evicts: false,
@@ -50,7 +54,11 @@ class Bench {
   readonly #ledger = new Ledger();
   readonly #ends = new Map<string, () => void>();
 
-  constructor({ plan = PLAN, prepares = false } = {}) {
+  constructor({
+    plan = PLAN,
+    prepares = false,
+    capacity,
+  }: { plan?: FlowControlPlan; prepares?: boolean; capacity?: CapacityPlan } = {}) {
     const pool = new EndpointPool();
     pool.observeEndpoints(this.#ledger);
     pool.upsert({ id: 'pod' as EndpointId, address: 'pod:8000', labels: new Map() });
@@ -59,9 +67,12 @@ class Bench {
       this.prepared.push(ready);
       return true;
     };
+    const limit = new ConcurrencyLimit(this.#ledger);
+    limit.configure(capacity);
     this.router.attach({
       pool,
       ledger: this.#ledger,
+      limit,
       prepare: prepares ? prepare : undefined,
       route: (request) => {
         const size = { model: 'm', prefillTokens: 1, contextTokens: 1 };
@@ -104,6 +115,17 @@ describe('a router with flow control', () => {
     expect(bench.routed).toEqual(['first']);
     bench.end(first);
     expect(bench.routed).toEqual(['first', 'second']);
+  });
+
+  test('[Q103] holds back what the capacity of the endpoints does not allow', () => {
+    const detector = { ...PLAN.detector, config: { ...DETECTOR, maxConcurrency: 10 } };
+    const bench = new Bench({ plan: { ...PLAN, detector }, capacity: { maxConcurrency: 2 } });
+    const first = bench.send('first');
+    bench.send('second');
+    bench.send('third');
+    expect(bench.routed).toEqual(['first', 'second']);
+    bench.end(first);
+    expect(bench.routed).toEqual(['first', 'second', 'third']);
   });
 
   test('[Q65] does nothing without a plan, and for requests without a body', () => {

@@ -14,7 +14,7 @@ import type {
 } from '../../framework/routing.ts';
 import type { Clock, Millis, Timer } from '../../framework/runtime.ts';
 import { sameParameters } from '../plan/same-parameters.ts';
-import { type ControlledPicker, withUnrouted } from './controlled-picker.ts';
+import { type ControlledPicker, roomBeyond, withUnrouted } from './controlled-picker.ts';
 
 export interface ControlledRouterOptions {
   /** The real clock: what waits here is no event of a capture. */
@@ -88,9 +88,9 @@ export class ControlledRouter implements Router {
     const { pool } = this.#picker;
     this.#plan = plan;
     const endpoints = (): readonly Endpoint[] => pool.snapshot();
-    const control =
-      plan &&
-      createFlowControl(plan, { endpoints, inFlight: withUnrouted(this.#picker, this.#unrouted) });
+    const [picker, unrouted] = [this.#picker, this.#unrouted];
+    const [inFlight, hasRoom] = [withUnrouted(picker, unrouted), roomBeyond(picker, unrouted)];
+    const control = plan && createFlowControl(plan, { endpoints, inFlight, hasRoom });
     this.#discipline = control && (measured?.(control) ?? control);
     const held = [...this.#held.values()];
     for (const each of held) this.#addAgain(each);

@@ -3,6 +3,7 @@ import { makeEndpoint, makeRequest } from '../../../test/makers.ts';
 import { ByPriority } from '../../flow/by-priority.ts';
 import type { Waiting } from '../../flow/discipline.ts';
 import { EngineModel } from '../engine-model/engine-model.ts';
+import { ConcurrencyLimit } from '../load/concurrency-limit.ts';
 import { EndpointBacklog } from '../load/endpoint-backlog.ts';
 import { Ledger } from '../load/ledger.ts';
 import { EndpointPool } from '../pool/endpoint-pool.ts';
@@ -21,7 +22,8 @@ it('[Q10] decides a bounded number of requests in one dispatch, and looks at a b
   for (const endpoint of endpoints.slice(1)) {
     ledger.reserve(endpoint, { model: 'm', prefillTokens: 1e6, contextTokens: 1e6 });
   }
-  const backlog = new EndpointBacklog({ ledger, engineModel: new EngineModel() });
+  const limit = new ConcurrencyLimit(ledger);
+  const backlog = new EndpointBacklog({ ledger, engineModel: new EngineModel(), limit });
   // So that the others are not overdue.
   const request = makeRequest({ promptTokens: 1e6 });
   for (const endpoint of endpoints) {

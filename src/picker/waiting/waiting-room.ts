@@ -5,6 +5,7 @@ import type { Clock, Millis, Timer } from '../../framework/runtime.ts';
 import type { Cycle, DecidedCycle } from '../cycles/cycle.ts';
 import type { EngineModel } from '../engine-model/engine-model.ts';
 import type { EventClock } from '../events/event-clock.ts';
+import type { ConcurrencyLimit } from '../load/concurrency-limit.ts';
 import { EndpointBacklog } from '../load/endpoint-backlog.ts';
 import { HeldLoads } from '../load/held-loads.ts';
 import type { Ledger } from '../load/ledger.ts';
@@ -17,6 +18,7 @@ export interface WaitingRoomOptions {
   readonly pool: EndpointPool;
   readonly ledger: Ledger;
   readonly engineModel: EngineModel;
+  readonly limit: ConcurrencyLimit;
   readonly clock: EventClock;
   /** The real clock: a capture must not number the timer of the longest wait. */
   readonly timers: Clock;

@@ -1,0 +1,49 @@
+import type { Endpoint } from '../../framework/endpoint.ts';
+import type { Millis } from '../../framework/runtime.ts';
+import type { Ejector } from '../ejection/ejector.ts';
+import type { ConcurrencyLimit } from '../load/concurrency-limit.ts';
+import { sameEndpoints } from '../pool/subset.ts';
+
+/**
+ * Which of the endpoints that a request could go to are candidates: those that do not fail and have
+ * room. A request that may wait has full ones, too, where nothing else is left: it waits there.
+ */
+export class Candidates {
+  readonly #ejector: Ejector;
+  readonly #limit: ConcurrencyLimit;
+
+  constructor(ejector: Ejector, limit: ConcurrencyLimit) {
+    this.#ejector = ejector;
+    this.#limit = limit;
+  }
+
+  /** For a request that is placed now. Empty where all endpoints are full. */
+  toPlace(all: readonly Endpoint[], at: Millis): readonly Endpoint[] {
+    return this.#withRoom(this.#ejector.admit(all, at), all);
+  }
+
+  /** For a request that may wait. Changes nothing. Empty only where there is no endpoint. */
+  toWaitFor(all: readonly Endpoint[], at: Millis): readonly Endpoint[] {
+    const healthy = this.#ejector.admissible(all, at);
+    const open = this.#withRoom(healthy, all);
+    return open.length === 0 ? healthy : open;
+  }
+
+  /** More of `all` where the filters left none of `tried`; undefined where there is no more. */
+  wider(
+    tried: readonly Endpoint[],
+    all: readonly Endpoint[],
+    mayWait: boolean,
+  ): readonly Endpoint[] | undefined {
+    const wider = this.#ejector.widen(tried, all);
+    if (wider === undefined || mayWait) return wider;
+    const open = this.#limit.withRoom(wider);
+    return open.length === 0 || sameEndpoints(open, tried) ? undefined : open;
+  }
+
+  /** A trial at an ejected endpoint that is full is left for later. */
+  #withRoom(healthy: readonly Endpoint[], all: readonly Endpoint[]): readonly Endpoint[] {
+    const open = this.#limit.withRoom(healthy);
+    return open.length > 0 ? open : this.#limit.withRoom(this.#ejector.remaining(all));
+  }
+}
