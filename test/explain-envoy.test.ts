@@ -72,11 +72,20 @@ describe.skipIf(binary === undefined)('pointsman explain, behind a real Envoy', 
     expect((JSON.parse(stdout) as Explanation).candidates.length).toBe(4);
   });
 
-  it('lists the latest requests if none is named', async () => {
+  it('[O46] lists the latest requests if none is named', async () => {
     const { stdout } = await pointsman('explain', '--admin', admin());
-    const [, ...lines] = stdout.trimEnd().split('\n');
-    expect(lines.map((line) => line.trim().split(/\s+/)[1])).toEqual(
+    const [head, ...lines] = stdout.trimEnd().split('\n').slice(0, -1);
+    expect(head?.split(/\s+/)).toEqual(
+      'request age endpoint model tokens predicted observed waited'.split(' '),
+    );
+    expect(lines.map((line) => line.split(/\s+/)[0])).toEqual(
       listed.slice(0, 20).map(({ requestId }) => requestId),
+    );
+    const number = String.raw`[\d.,]+`;
+    expect(lines[0]).toMatch(
+      new RegExp(
+        `${number} s  default/\\S+ +\\S+ +${number} +${number} ms +(${number} ms|–) +${number} ms$`,
+      ),
     );
   });
 

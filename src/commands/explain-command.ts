@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import type { Explanation } from '../journal/explain/explanation.ts';
-import { explanationText, outcomeText, textTable } from '../journal/explain/explanation-text.ts';
-import type { DecisionLine, DecisionList } from '../serve/admin/decision-documents.ts';
+import { explanationText, outcomeText } from '../journal/explain/explanation-text.ts';
+import type { DecisionList } from '../serve/admin/decision-documents.ts';
 import { type AdminFlags, addAdminOptions, askPicker } from './ask-picker.ts';
 
 interface ExplainFlags extends AdminFlags {
@@ -34,19 +34,48 @@ export function explainCommand(): Command {
     });
 }
 
+const HEAD = ['request', 'age', 'endpoint', 'model', 'tokens', 'predicted', 'observed', 'waited'];
+const LIST_NOTE =
+  'predicted, observed: time from arrival to the first token; waited: the part of it at the picker; –: not known';
+
 /** A line for each decision, latest first. */
-function listText({ decisions }: DecisionList): string {
+function listText({ decisions, wallMs }: DecisionList): string {
   if (decisions.length === 0) return 'no decisions yet\n';
   const rows = decisions.map((line) => [
-    timeOf(line),
     line.requestId || line.id,
+    ageText(wallMs - line.wallMs),
+    line.outcome.kind === 'picked' ? line.outcome.endpoint : outcomeText(line.outcome),
     line.model || '?',
-    outcomeText(line.outcome),
+    line.promptTokens.toLocaleString('en'),
+    durationText(line.times?.predictedTtftMs),
+    durationText(line.times?.observedTtftMs),
+    durationText(line.times?.waitedMs),
   ]);
-  const table = textTable([['asked', 'request', 'model', 'went to'], ...rows], 4);
-  return `${table.join('\n')}\n`;
+  const isLeft = (at: number): boolean => at === 0 || at === 2 || at === 3;
+  const widths = HEAD.map((head, at) =>
+    Math.max(head.length, ...rows.map((row) => row[at]?.length ?? 0)),
+  );
+  const lines = [HEAD, ...rows].map((row) =>
+    row
+      .map((cell, at) =>
+        isLeft(at) ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0),
+      )
+      .join('  '),
+  );
+  return `${[...lines, LIST_NOTE].join('\n')}\n`;
 }
 
-function timeOf({ wallMs }: Pick<DecisionLine, 'wallMs'>): string {
+function ageText(ms: number): string {
+  const seconds = Math.max(0, ms) / 1000;
+  if (seconds < 120) return `${seconds.toFixed(1)} s`;
+  return seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`;
+}
+
+function durationText(ms: number | undefined): string {
+  if (ms === undefined) return '–';
+  return ms < 10 ? `${ms.toFixed(1)} ms` : `${Math.round(ms).toLocaleString('en')} ms`;
+}
+
+function timeOf({ wallMs }: Pick<Explanation, 'wallMs'>): string {
   return new Date(wallMs).toISOString();
 }

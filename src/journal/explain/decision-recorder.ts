@@ -1,4 +1,5 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
+import type { Routed } from '../../framework/observer.ts';
 import type { Clock, Millis } from '../../framework/runtime.ts';
 import type { Decision } from '../../framework/scheduling.ts';
 import type { DecisionEvent, JournalSubscriber } from '../../picker/events/journal.ts';
@@ -6,6 +7,7 @@ import { TEXT_MAX } from './bytes.ts';
 import { DecisionRing } from './decision-ring.ts';
 import { writeNumbers } from './numbers.ts';
 import { ENDING, FLAG, HEAD, NO_SLOT, NONE, SCORE } from './record-format.ts';
+import { LastRequestTimes } from './request-times.ts';
 import { RunWriter, SlotBuffer, writeSlots } from './run-writer.ts';
 
 interface RecorderOptions {
@@ -32,6 +34,8 @@ const HEAD_BYTES_MAX = 5 * (TEXT_MAX + 1) + 64;
  */
 export class DecisionRecorder implements JournalSubscriber {
   readonly ring: DecisionRing;
+  readonly times: LastRequestTimes = new LastRequestTimes();
+  readonly #clock: Clock;
   readonly #wallOffsetMs: () => Millis;
   readonly #runs: RunWriter;
   readonly #list = new SlotBuffer();
@@ -46,8 +50,22 @@ export class DecisionRecorder implements JournalSubscriber {
   constructor(options: RecorderOptions) {
     const { clock, decisionsMax = DECISIONS_MAX, bytesMax = BYTES_MAX } = options;
     this.ring = new DecisionRing({ decisionsMax, bytesMax });
+    this.#clock = clock;
     this.#wallOffsetMs = (): Millis => clock.wallTime() - clock.now();
     this.#runs = new RunWriter(this.ring, options.endpointsMax ?? ENDPOINTS_MAX);
+  }
+
+  /** Milliseconds since the epoch. */
+  wallMs(): Millis {
+    return this.#clock.wallTime();
+  }
+
+  onRouted(routed: Routed): void {
+    this.times.onRouted(routed);
+  }
+
+  onFirstToken(routed: Routed, at: Millis): void {
+    this.times.onFirstToken(routed, at);
   }
 
   onDecision(event: DecisionEvent): void {

@@ -78,6 +78,8 @@ function setUp(
         ...event,
         decision: event.decision && decisions.change(event.decision),
       }),
+    onRouted: (routed) => recorder.onRouted(routed),
+    onFirstToken: (routed, at) => recorder.onFirstToken(routed, at),
   };
   const picker = new EndpointPicker({
     plan: planOf(config),
@@ -409,6 +411,23 @@ describe('/debug/decisions', () => {
     }
     expect(numbers).toEqual(Array.from({ length: 700 }, (_, at) => 699 - at));
     expect(page.held.decisions).toBe(700);
+  });
+
+  it('[O46] says when first tokens were expected and came, and how long requests waited', () => {
+    const test = setUp('default');
+    test.add('pod');
+    const routed = test.picker.route(makeRequest({ id: 'a' }), {
+      firstTokenSeen: true,
+      waited: { waitedMs: 30, endpoint: undefined, cachedTokens: 0 },
+    });
+    test.picker.route(makeRequest({ id: 'b' }));
+    test.clock.advanceTo(test.clock.now() + 70);
+    routed.firstToken();
+    const [b, a] = ask(test, 'limit=2').decisions.map(({ times }) => times);
+    expect(a).toMatchObject({ waitedMs: 30, observedTtftMs: 100 });
+    expect(a?.predictedTtftMs).toBeGreaterThan(30);
+    expect(b).toMatchObject({ waitedMs: 0 });
+    expect(b).not.toHaveProperty('observedTtftMs');
   });
 
   it('leaves out what was not asked for', () => {

@@ -2,15 +2,20 @@ import type { DecisionRecorder } from '../../journal/explain/decision-recorder.t
 import type { Segment } from '../../journal/explain/decision-ring.ts';
 import { type Explanation, explain, outcomeOf } from '../../journal/explain/explanation.ts';
 import { findDecision } from '../../journal/explain/find-decision.ts';
+import type { RequestTimes } from '../../journal/explain/request-times.ts';
 import { type RecordedDecision, SegmentReader } from '../../journal/explain/segment-reader.ts';
 import { HttpError } from './admin-server.ts';
 
 /** An explanation without its details. */
 export interface DecisionLine extends Omit<Explanation, 'streaming' | 'candidates' | 'profiles'> {
   readonly candidates: number;
+  /** Left out where no request was routed, or long ago. */
+  readonly times?: RequestTimes;
 }
 
 export interface DecisionList {
+  /** The picker's time, in milliseconds since the epoch. */
+  readonly wallMs: number;
   /** The number of decisions held, and of their bytes. */
   readonly held: { readonly decisions: number; readonly bytes: number };
   /** Latest first. */
@@ -26,13 +31,26 @@ const READ_MAX = 2048;
 const PARAMETERS = ['limit', 'before', 'endpoint', 'model', 'outcome'];
 
 /** The metrics port's documents about decisions, by path. They throw HttpError. */
-export function decisionDocuments({
-  ring,
-}: DecisionRecorder): ReadonlyMap<string, (query: URLSearchParams) => unknown> {
+export function decisionDocuments(
+  recorder: DecisionRecorder,
+): ReadonlyMap<string, (query: URLSearchParams) => unknown> {
+  const { ring, times } = recorder;
   return new Map<string, (query: URLSearchParams) => unknown>([
     [
       '/debug/decisions',
-      (query): DecisionList => ({ held: ring.stats(), ...listed(ring.segments(), query) }),
+      (query): DecisionList => {
+        const { decisions, ...rest } = listed(ring.segments(), query);
+        const known = times.byId();
+        return {
+          wallMs: recorder.wallMs(),
+          held: ring.stats(),
+          ...rest,
+          decisions: decisions.map((line) => {
+            const found = known.get(line.id);
+            return found === undefined ? line : { ...line, times: found };
+          }),
+        };
+      },
     ],
     [
       '/debug/explain',
@@ -52,7 +70,10 @@ export function decisionDocuments({
   ]);
 }
 
-function listed(segments: readonly Segment[], query: URLSearchParams): Omit<DecisionList, 'held'> {
+function listed(
+  segments: readonly Segment[],
+  query: URLSearchParams,
+): Pick<DecisionList, 'decisions' | 'before'> {
   const unknown = [...query.keys()].find((key) => !PARAMETERS.includes(key));
   if (unknown !== undefined) {
     throw new HttpError(

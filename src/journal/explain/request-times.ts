@@ -1,0 +1,53 @@
+import type { Routed } from '../../framework/observer.ts';
+import type { Millis } from '../../framework/runtime.ts';
+
+/** When the first token of a request was expected and came, in milliseconds from its arrival. */
+export interface RequestTimes {
+  /** How long the request waited at the picker. */
+  readonly waitedMs: Millis;
+  /** Left out where the picker predicts nothing. */
+  readonly predictedTtftMs?: Millis;
+  /** Left out until the first token comes, and where it is not seen. */
+  readonly observedTtftMs?: Millis;
+}
+
+/** A list shows no more; at 24 bytes and an id each they take some 300 KB. */
+const REQUESTS_MAX = 4096;
+
+/** The times of the last requests, in memory of fixed size. */
+export class LastRequestTimes {
+  readonly #ids: string[] = [];
+  readonly #waited = new Float64Array(REQUESTS_MAX);
+  readonly #predicted = new Float64Array(REQUESTS_MAX);
+  readonly #observed = new Float64Array(REQUESTS_MAX);
+
+  onRouted({ number, request, waitedMs = 0, expectedTtftMs = Number.NaN }: Routed): void {
+    const place = number % REQUESTS_MAX;
+    this.#ids[place] = request.id;
+    this.#waited[place] = waitedMs;
+    this.#predicted[place] = waitedMs + expectedTtftMs;
+    this.#observed[place] = Number.NaN;
+  }
+
+  onFirstToken({ number, request, at: pickedAt, waitedMs = 0 }: Routed, at: Millis): void {
+    const place = number % REQUESTS_MAX;
+    // The place belongs to a later request if so many have come meanwhile.
+    if (this.#ids[place] === request.id) this.#observed[place] = at - pickedAt + waitedMs;
+  }
+
+  /** By our own id of the request; reads all of them. */
+  byId(): ReadonlyMap<string, RequestTimes> {
+    const entries = this.#ids.map((id, place): [string, RequestTimes] => [id, this.#at(place)]);
+    return new Map(entries);
+  }
+
+  #at(place: number): RequestTimes {
+    const predictedTtftMs = this.#predicted[place] ?? Number.NaN;
+    const observedTtftMs = this.#observed[place] ?? Number.NaN;
+    return {
+      waitedMs: this.#waited[place] ?? 0,
+      ...(Number.isFinite(predictedTtftMs) && { predictedTtftMs }),
+      ...(Number.isFinite(observedTtftMs) && { observedTtftMs }),
+    };
+  }
+}
