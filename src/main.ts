@@ -12,7 +12,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   scheduler: async () => (await import('./commands/scheduler-command.ts')).schedulerCommand(),
   explain: async () => (await import('./commands/explain-command.ts')).explainCommand(),
   gateway: async () => (await import('./commands/gateway-command.ts')).gatewayCommand(),
-  sidecar: async () => (await import('./commands/sidecar-command.ts')).sidecarCommand(),
+  sidecar: async () => (await import('./commands/sidecar/sidecar-command.ts')).sidecarCommand(),
   demo: async () => (await import('./commands/demo-command.ts')).demoCommand(checkPolicy),
   check: async () => (await import('./commands/check-command.ts')).checkCommand(),
   simulate: async () => (await import('./commands/simulate-command.ts')).simulateCommand(),
@@ -50,18 +50,22 @@ function throwErrors(command: Command): void {
   for (const each of command.commands) throwErrors(each);
 }
 
-/** The arguments as ours: a command line of the reference picker is translated, and what has no effect is logged. */
+/**
+ * The arguments as ours: a command line of the reference picker or of its sidecar is translated, and
+ * what has no effect is logged.
+ */
 async function argumentsOf(given: readonly string[]): Promise<readonly string[]> {
-  if (given[0]?.startsWith('-') !== true) return given;
+  if (given[0]?.startsWith('-') !== true && given[0] !== 'sidecar') return given;
+  const { fromSidecarArgs } = await import('./commands/sidecar/sidecar-args.ts');
   const { fromReferenceArgs } = await import('./commands/reference-args.ts');
-  const translated = fromReferenceArgs(given, process.env);
+  const translated = fromSidecarArgs(given, process.env) ?? fromReferenceArgs(given, process.env);
   if (translated === undefined) return given;
   const { args, fixed } = translated;
   if (Object.keys(fixed).length > 0) {
     const { createLog } = await import('./runtime/log.ts');
     createLog('warn').warn(
       { fixed },
-      'flags and variables of the reference picker that change nothing here, and what holds instead',
+      'flags and variables of the reference that change nothing here, and what holds instead',
     );
   }
   return args;

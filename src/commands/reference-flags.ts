@@ -140,7 +140,7 @@ function zapLevelOf(text: string, name: string): string {
 }
 
 /** The texts that Go reads as a truth value. */
-function isTrue(text: string, name: string): boolean {
+export function isTrue(text: string, name: string): boolean {
   if (/^(?:1|t|true)$/i.test(text)) return true;
   if (/^(?:0|f|false)$/i.test(text)) return false;
   throw flagError(name, `is ${text}: it must be true or false`);

@@ -1,4 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer, Server as SecureServer } from 'node:https';
+import type { SecureContextOptions } from 'node:tls';
 import type { Clock, Millis } from '../framework/runtime.ts';
 import { closeServer, listen } from './listen.ts';
 
@@ -12,6 +14,8 @@ export interface FrontExchange {
 
 interface HttpFrontOptions {
   readonly clock: Clock;
+  /** Undefined: the port has no TLS. */
+  readonly tls?: SecureContextOptions | undefined;
   /** Requests beyond this many at once are refused with 503. */
   readonly requestsMax: number;
   readonly onRequest: (exchange: FrontExchange) => void;
@@ -59,7 +63,12 @@ export class HttpFront {
       requestTimeout: 0,
       keepAliveTimeout: KEEP_ALIVE_MS,
     };
-    this.#server = createServer(bounds, (request, response) => this.#accept(request, response));
+    const accept = (request: IncomingMessage, response: ServerResponse): void =>
+      this.#accept(request, response);
+    this.#server =
+      options.tls === undefined
+        ? createServer(bounds, accept)
+        : createSecureServer({ ...bounds, ...options.tls }, accept);
     this.#server.maxConnections = options.requestsMax + IDLE_CONNECTIONS_MAX;
   }
 
@@ -75,6 +84,11 @@ export class HttpFront {
   /** Resolves to the port. Rejects with a ListenError. */
   listen(host: string, port: number): Promise<number> {
     return listen(this.#server, host, port);
+  }
+
+  /** Takes another certificate for new connections. Without effect where the port has no TLS. */
+  setTls(context: SecureContextOptions): void {
+    if (this.#server instanceof SecureServer) this.#server.setSecureContext(context);
   }
 
   /**

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import type { Dispatcher } from 'undici';
+import type { Readable } from 'node:stream';
 import type { Clock, Millis } from '../framework/runtime.ts';
 import { Deadline, TimeoutError } from './deadline.ts';
 
@@ -20,7 +20,7 @@ interface PassOptions {
  * the server breaks off or is silent for too long, and when the client has gone.
  */
 export async function passAnswer(
-  { body }: Dispatcher.ResponseData,
+  { body }: { readonly body: Readable },
   { response, signal, clock, idleTimeoutMs, clientIdleTimeoutMs }: PassOptions,
 ): Promise<void> {
   const silent = new TimeoutError(`sent nothing for ${idleTimeoutMs} ms`);

@@ -1,4 +1,4 @@
-import type { Json } from './client-body.ts';
+import { elementsOf, entriesOf, memberOf, valueOf, withMembers } from '../openai/json-members.ts';
 import { postJson } from './post-json.ts';
 import type { Upstreams } from './upstreams.ts';
 
@@ -8,6 +8,8 @@ interface EncodeOptions {
   readonly encoders: readonly string[];
   /** With `x-request-id`, which gets a suffix for each item. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Whether the request takes on where the results are, which the answers say. */
+  readonly collects: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -18,12 +20,14 @@ const PATH = '/v1/chat/completions';
 export const REQUEST_ID = 'x-request-id';
 /** Types of message parts that an encoder turns into embeddings. */
 const MEDIA: ReadonlySet<unknown> = new Set(['image_url', 'audio_url', 'video_url', 'input_audio']);
+/** Fields of the client's request that change what an encoder makes of an item. */
+const KEPT: readonly string[] = ['model', 'mm_processor_kwargs'];
 
-/** Undefined without media. Throws at the first failure, and aborts the other requests. */
+/** Undefined without media. Rejects at the first failure, and aborts the other requests. */
 export async function encodeMedia(
-  chat: Json,
-  { upstreams, encoders, headers, signal }: EncodeOptions,
-): Promise<Json | undefined> {
+  chat: Buffer,
+  { upstreams, encoders, headers, collects, signal }: EncodeOptions,
+): Promise<Buffer | undefined> {
   const items = mediaIn(chat);
   if (items.length === 0) return undefined;
   if (items.length > ITEMS_MAX) throw new Error(`${items.length} items, more than ${ITEMS_MAX}`);
@@ -41,38 +45,47 @@ export async function encodeMedia(
         }),
       ),
     );
-    return withTransferParams(chat, answers);
+    return collects ? withTransferParams(chat, answers) : chat;
   } catch (error) {
     stop.abort();
     throw error;
   }
 }
 
-/** The media parts of all messages in order, without duplicates. */
-function mediaIn({ messages }: Json): readonly Json[] {
-  const found = new Map<string, Json>();
-  for (const message of objectsIn(messages)) {
-    for (const part of objectsIn(message['content'])) {
-      const { type } = part;
-      if (MEDIA.has(type)) found.set(JSON.stringify([type, part[String(type)]]), part);
+/** The media parts of all messages in order, in their bytes, without duplicates. */
+function mediaIn(chat: Buffer): readonly Buffer[] {
+  const found = new Map<string, Buffer>();
+  for (const message of elementsOf(memberOf(chat, 'messages') ?? EMPTY)) {
+    for (const part of elementsOf(memberOf(message, 'content') ?? EMPTY)) {
+      const type = valueOf(part, 'type');
+      if (!MEDIA.has(type)) continue;
+      found.set(`${String(type)} ${memberOf(part, String(type))?.toString('latin1')}`, part);
     }
   }
   return [...found.values()];
 }
 
+const EMPTY = Buffer.from('[]');
+
 /** A request that encodes one item and generates as little as possible. */
-function encodeRequest({ model }: Json, item: Json): Json {
-  const messages = [{ role: 'user', content: [item] }];
-  return { model, messages, max_tokens: 1, max_completion_tokens: 1, stream: false };
+function encodeRequest(chat: Buffer, item: Buffer): Buffer {
+  const kept = KEPT.map((name) => [name, memberOf(chat, name)] as const);
+  return withMembers(Buffer.from('{}'), {
+    ...Object.fromEntries(kept),
+    messages: Buffer.concat([Buffer.from('[{"role":"user","content":['), item, Buffer.from(']}]')]),
+    max_tokens: '1',
+    max_completion_tokens: '1',
+    stream: 'false',
+  });
 }
 
 /** By item hash. Encoders that share storage with the decoding server return none. */
-function withTransferParams(chat: Json, answers: readonly Json[]): Json {
-  const params = objectsIn(answers.map((answer) => answer['ec_transfer_params']));
-  return params.length === 0 ? chat : { ...chat, ec_transfer_params: Object.assign({}, ...params) };
-}
-
-function objectsIn(value: unknown): readonly Json[] {
-  if (!Array.isArray(value)) return [];
-  return value.filter((each): each is Json => typeof each === 'object' && each !== null);
+function withTransferParams(chat: Buffer, answers: readonly Buffer[]): Buffer {
+  const params = answers.flatMap((answer) => {
+    const found = memberOf(answer, 'ec_transfer_params');
+    return found === undefined ? [] : entriesOf(found);
+  });
+  if (params.length === 0) return chat;
+  const merged = withMembers(Buffer.from('{}'), Object.fromEntries(params));
+  return withMembers(chat, { ec_transfer_params: merged });
 }

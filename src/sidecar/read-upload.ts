@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../framework/runtime.ts';
 import { Deadline } from '../runtime/deadline.ts';
-import { Refusal } from './refusal.ts';
+import { Refusal } from './body/refusal.ts';
 import type { SidecarBounds } from './sidecar-options.ts';
 
 /** The bytes that all open requests hold. */

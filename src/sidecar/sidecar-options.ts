@@ -1,5 +1,7 @@
+import type { SecureContextOptions } from 'node:tls';
 import type { Clock, Millis } from '../framework/runtime.ts';
 import type { AllowedServers } from './allowed-servers.ts';
+import type { MoriIoOptions } from './contracts/mori-io.ts';
 
 /** What one request, one client or another server may take. A time of 0 is no limit. */
 export interface SidecarBounds {
@@ -40,6 +42,46 @@ export const SIDECAR_BOUNDS: SidecarBounds = {
   idleTimeoutMs: 300_000,
 };
 
+/** How engines pass KV to each other. */
+export type KvConnector = 'nixlv2' | 'shared-storage' | 'sglang' | 'mooncake' | 'offloading';
+export const KV_CONNECTORS: readonly KvConnector[] = [
+  'nixlv2',
+  'shared-storage',
+  'sglang',
+  'mooncake',
+  'offloading',
+];
+/**
+ * How encoders pass embeddings on: `auto` does what their answers say, `ec-example` takes them to
+ * share a storage, `none` leaves all media to the engines.
+ */
+export type EcConnector = 'auto' | 'ec-nixl' | 'ec-example' | 'none';
+export const EC_CONNECTORS: readonly EcConnector[] = ['auto', 'ec-nixl', 'ec-example', 'none'];
+
+/** The two legs of a request. */
+export interface KvOptions {
+  readonly connector: KvConnector;
+  readonly ecConnector: EcConnector;
+  /** Whether engines under NIXL can take cached blocks from peers, too. */
+  readonly p2pPull: boolean;
+  /** Where engines give blocks to peers: the port of the first data-parallel rank. */
+  readonly p2pPort: number;
+  /** Port of SGLang's bootstrap server on prefilling servers. */
+  readonly sglangBootstrapPort: number;
+  /** The same of Mooncake's. */
+  readonly mooncakeBootstrapPort: number;
+  /** Undefined: NIXL reads KV, and does not write it. */
+  readonly moriIo: MoriIoOptions | undefined;
+}
+
+export interface PrefillOptions {
+  /** Whether one of several servers that a request names is drawn; else the first is taken. */
+  readonly samplePrefillers: boolean;
+  /** How often a server that may recover is asked again, and how long after its answer. */
+  readonly prefillRetries: number;
+  readonly prefillRetryBackoffMs: Millis;
+}
+
 /** The servers that a sidecar sends requests to. */
 export type UpstreamRole = 'prefiller' | 'decoder' | 'encoder';
 
@@ -52,12 +94,28 @@ export interface UpstreamTls {
   readonly ca?: string | undefined;
 }
 
-export interface SidecarOptions {
+/** TLS of the port itself. */
+export interface ServingTls {
+  /** As it is at the moment. */
+  readonly context: () => SecureContextOptions;
+  /** Calls `use` with each valid change, which counts for connections from then on. */
+  follow(use: (context: SecureContextOptions) => void): { stop(): Promise<void> };
+}
+
+export interface SidecarOptions extends KvOptions, PrefillOptions {
   readonly host: string;
-  /** 0 selects a free port. */
+  /** The port of the first data-parallel rank, each next has the next; 0 selects free ones. */
   readonly port: number;
-  /** The decoding server, `host:port`. */
+  /** The decoding server's first data-parallel rank, `host:port`; each next has the next port. */
   readonly engine: string;
+  /** Ranks of the decoding server: so many ports are served, one for each rank. */
+  readonly dataParallelSize: number;
+  /** The most tokens that the engine decodes at once in a chat; 0 is no bound. */
+  readonly decodeChunkTokens: number;
+  /** This pod's address, as other pods reach it. */
+  readonly podIp: string | undefined;
+  /** Undefined: the port has no TLS. */
+  readonly serving?: ServingTls | undefined;
   /** The prefilling servers that a request may name. */
   readonly prefillers: AllowedServers;
   /** The encoders that a request may name. */
@@ -67,3 +125,23 @@ export interface SidecarOptions {
   readonly clock: Clock;
   readonly log: (line: string) => void;
 }
+
+/** What holds where an operator says nothing. */
+export const SIDECAR_DEFAULTS: Omit<
+  SidecarOptions,
+  'host' | 'port' | 'engine' | 'prefillers' | 'encoders' | 'clock' | 'log'
+> = {
+  connector: 'nixlv2',
+  ecConnector: 'auto',
+  p2pPull: false,
+  p2pPort: 7777,
+  sglangBootstrapPort: 8998,
+  mooncakeBootstrapPort: 8998,
+  moriIo: undefined,
+  samplePrefillers: false,
+  prefillRetries: 0,
+  prefillRetryBackoffMs: 200,
+  decodeChunkTokens: 0,
+  dataParallelSize: 1,
+  podIp: undefined,
+};

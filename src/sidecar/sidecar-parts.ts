@@ -1,5 +1,7 @@
 import type { Clock, Millis } from '../framework/runtime.ts';
 import { LineLimit } from '../runtime/limited-log.ts';
+import type { KvContract } from './contracts/kv-contract.ts';
+import type { PeerPorts } from './contracts/kv-source.ts';
 import type { BufferBudget } from './read-upload.ts';
 import type { SidecarMetrics } from './sidecar-metrics.ts';
 import type { SidecarBounds, SidecarOptions } from './sidecar-options.ts';
@@ -20,12 +22,18 @@ export type SparseLog = (kind: string, line: string) => void;
 /** What all requests of a sidecar share. */
 export interface SidecarParts {
   readonly options: SidecarOptions;
+  /** The decoding server's data-parallel ranks, `host:port` each. */
+  readonly engines: readonly string[];
   readonly bounds: SidecarBounds;
   readonly upstreams: Upstreams;
   readonly budget: BufferBudget;
   readonly counts: SidecarCounts;
   readonly metrics: SidecarMetrics;
   readonly log: SparseLog;
+  readonly contract: KvContract;
+  /** Parameters that only the sidecar may set. */
+  readonly reserved: ReadonlySet<string>;
+  readonly peerPorts: PeerPorts;
 }
 
 /** A server that is down fails every request: a line for each would fill a disk. */

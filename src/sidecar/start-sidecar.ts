@@ -1,8 +1,10 @@
 import type { Registry } from 'prom-client';
 import type { Millis } from '../framework/runtime.ts';
 import { type FrontExchange, HttpFront } from '../runtime/http-front.ts';
+import { reservedFor } from './body/client-body.ts';
+import { respondError } from './body/refusal.ts';
+import { chooseContract, peerPortsOf } from './choose-contract.ts';
 import { BufferBudget } from './read-upload.ts';
-import { respondError } from './refusal.ts';
 import { serveRequest } from './serve-request.ts';
 import { SidecarMetrics } from './sidecar-metrics.ts';
 import { SIDECAR_BOUNDS, type SidecarOptions } from './sidecar-options.ts';
@@ -10,8 +12,10 @@ import { type SidecarCounts, type SidecarParts, sparseLog } from './sidecar-part
 import { Upstreams } from './upstreams.ts';
 
 export interface Sidecar {
-  /** `host:port`. */
+  /** `host:port` of the first data-parallel rank. */
   readonly address: string;
+  /** The same of every rank. */
+  readonly addresses: readonly string[];
   readonly counts: Readonly<SidecarCounts>;
   readonly registry: Registry;
   /** Whether it ends and clients should go elsewhere. */
@@ -25,54 +29,87 @@ export interface Sidecar {
 const HEALTH_PATH = '/health';
 
 /**
- * Starts the proxy in front of a decoding server. A generation request goes first to the encoders
- * that a header names, item by item, then for one token to the prefilling server of another header,
- * then on with the answer about the KV (NIXL's contract). A stage that fails is left to the
- * decoding server. All other requests are forwarded unchanged. Rejects with a ListenError.
+ * Starts the proxy in front of a decoding server, with a port for each data-parallel rank. A
+ * generation request goes first to the encoders that a header names, item by item, then to the
+ * prefilling server of another header, as the connector of the engines wants it. A stage that fails
+ * is left to the decoding server. All other requests are forwarded unchanged. Rejects with a
+ * ListenError.
  */
 export async function startSidecar(options: SidecarOptions): Promise<Sidecar> {
-  const { host, port, clock, tls, log } = options;
+  const { host, port, clock, serving } = options;
+  const ranks = Array.from({ length: options.dataParallelSize }, (_, rank) => rank);
+  const parts = partsOf(options, () => fronts.reduce((sum, each) => sum + each.openRequests, 0));
+  const { metrics, upstreams } = parts;
+  const fronts = ranks.map((rank) => {
+    const front: HttpFront = new HttpFront({
+      clock,
+      tls: serving?.context(),
+      requestsMax: parts.bounds.requestsMax,
+      onRefused: (response, status, message) => {
+        metrics.onRequest('refused');
+        respondError(response, status, message);
+      },
+      onRequest: (exchange) => {
+        if (front.draining && isHealthCheck(exchange)) {
+          respondError(exchange.response, 503, 'the sidecar ends');
+        } else void serveRequest(exchange, parts, rank);
+      },
+    });
+    return front;
+  });
+  const addresses: string[] = [];
+  for (const [rank, front] of fronts.entries()) {
+    const bound = await front.listen(host, port === 0 ? 0 : port + rank);
+    addresses.push(`${host}:${bound}`);
+  }
+  const following = serving?.follow((context) => {
+    for (const front of fronts) front.setTls(context);
+  });
+  const end = async (endFront: (front: HttpFront) => Promise<void>): Promise<void> => {
+    await Promise.all(fronts.map(endFront));
+    await upstreams.close();
+    await following?.stop();
+  };
+  return {
+    address: addresses[0] ?? '',
+    addresses,
+    counts: parts.counts,
+    registry: metrics.registry,
+    get draining() {
+      return fronts.some(({ draining }) => draining);
+    },
+    drain: (times) => end((front) => front.drain(times)),
+    stop: () => end((front) => front.stop()),
+  };
+}
+
+function partsOf(options: SidecarOptions, openRequests: () => number): SidecarParts {
+  const { clock, tls, log, connector, ecConnector } = options;
   const bounds = { ...SIDECAR_BOUNDS, ...options.bounds };
   const budget = new BufferBudget(bounds.bufferedBytesMax);
   const upstreams = new Upstreams({ tls, connectTimeoutMs: bounds.connectTimeoutMs, clock });
-  const counts: SidecarCounts = { prefilled: 0, encoded: 0, fellBack: 0 };
-  const metrics = new SidecarMetrics({
-    openRequests: () => front.openRequests,
-    bufferedBytes: () => budget.bytes,
-  });
-  const lines = sparseLog(log, clock);
-  const parts: SidecarParts = { options, bounds, upstreams, budget, counts, metrics, log: lines };
-  const front: HttpFront = new HttpFront({
-    clock,
-    requestsMax: bounds.requestsMax,
-    onRefused: (response, status, message) => {
-      metrics.onRequest('refused');
-      respondError(response, status, message);
-    },
-    onRequest: (exchange) => {
-      if (front.draining && isHealthCheck(exchange)) {
-        respondError(exchange.response, 503, 'the sidecar ends');
-      } else void serveRequest(exchange, parts);
-    },
-  });
-  const bound = await front.listen(host, port);
-  const stop = async (): Promise<void> => {
-    await front.stop();
-    await upstreams.close();
-  };
+  const bufferedBytes = (): number => budget.bytes;
+  const peerPorts = peerPortsOf(options);
   return {
-    address: `${host}:${bound}`,
-    counts,
-    registry: metrics.registry,
-    get draining() {
-      return front.draining;
-    },
-    drain: async (times) => {
-      await front.drain(times);
-      await upstreams.close();
-    },
-    stop,
+    options,
+    engines: enginesOf(options),
+    bounds,
+    upstreams,
+    budget,
+    counts: { prefilled: 0, encoded: 0, fellBack: 0 },
+    metrics: new SidecarMetrics({ openRequests, bufferedBytes, connector, ecConnector }),
+    log: sparseLog(log, clock),
+    contract: chooseContract(options, upstreams, peerPorts),
+    reserved: reservedFor(connector),
+    peerPorts,
   };
+}
+
+/** One engine for each rank, on consecutive ports. */
+function enginesOf({ engine, dataParallelSize }: SidecarOptions): readonly string[] {
+  const colon = engine.lastIndexOf(':');
+  const [host, port] = [engine.slice(0, colon), Number(engine.slice(colon + 1))];
+  return Array.from({ length: dataParallelSize }, (_, rank) => `${host}:${port + rank}`);
 }
 
 function isHealthCheck({ request }: FrontExchange): boolean {

@@ -24,23 +24,25 @@ interface UpstreamRequest {
 const IDLE_MS = 4_000;
 /** Servers with open connections at once. Requests name the servers, so their number is bounded. */
 const ORIGINS_MAX = 1024;
-const ROLES: readonly UpstreamRole[] = ['prefiller', 'decoder', 'encoder'];
+/** The servers that are asked; a bootstrap server is one of a prefilling pod, without TLS. */
+export type UpstreamServer = UpstreamRole | 'bootstrap';
+const SERVERS: readonly UpstreamServer[] = ['prefiller', 'decoder', 'encoder', 'bootstrap'];
 
 /** The connections to model servers, by the part that they play. Redirects are not followed. */
 export class Upstreams {
   readonly #options: UpstreamsOptions;
-  readonly #agents: ReadonlyMap<UpstreamRole, Agent>;
+  readonly #agents: ReadonlyMap<UpstreamServer, Agent>;
 
   constructor(options: UpstreamsOptions) {
     this.#options = options;
-    this.#agents = new Map(ROLES.map((role) => [role, agentOf(role, options)]));
+    this.#agents = new Map(SERVERS.map((role) => [role, agentOf(role, options)]));
   }
 
   request(
-    role: UpstreamRole,
+    role: UpstreamServer,
     { server, body, headers, ...request }: UpstreamRequest,
   ): Promise<Dispatcher.ResponseData> {
-    const scheme = this.#options.tls?.roles.includes(role) === true ? 'https' : 'http';
+    const scheme = this.#isSecure(role) ? 'https' : 'http';
     const agent = this.#agents.get(role);
     if (agent === undefined) throw new Error(`there are no connections to a ${role}`);
     const origin = `${scheme}://${server}`;
@@ -52,6 +54,10 @@ export class Upstreams {
       headers: sized,
       body: inOnePiece(body),
     });
+  }
+
+  #isSecure(role: UpstreamServer): boolean {
+    return role !== 'bootstrap' && this.#options.tls?.roles.includes(role) === true;
   }
 
   /** Aborts everything under way. */
@@ -68,10 +74,10 @@ function inOnePiece(body: Buffer): Readable {
   return stream;
 }
 
-function agentOf(role: UpstreamRole, { tls, connectTimeoutMs, clock }: UpstreamsOptions): Agent {
+function agentOf(role: UpstreamServer, { tls, connectTimeoutMs, clock }: UpstreamsOptions): Agent {
   const connect = buildConnector({
     timeout: 0,
-    rejectUnauthorized: tls?.unverified.includes(role) !== true,
+    rejectUnauthorized: role === 'bootstrap' || tls?.unverified.includes(role) !== true,
     ...(tls?.ca !== undefined && { ca: tls.ca }),
   });
   return new Agent({

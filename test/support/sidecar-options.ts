@@ -1,12 +1,13 @@
 import { nodeClock } from '../../src/runtime/node-clock.ts';
 import { privateServers } from '../../src/sidecar/allowed-servers.ts';
-import type { SidecarOptions } from '../../src/sidecar/sidecar-options.ts';
+import { SIDECAR_DEFAULTS, type SidecarOptions } from '../../src/sidecar/sidecar-options.ts';
 
 /** Options of a sidecar on the loopback that may use any server there. */
 export function sidecarOptions(
   overrides: Partial<SidecarOptions> & Pick<SidecarOptions, 'engine'>,
 ): SidecarOptions {
   return {
+    ...SIDECAR_DEFAULTS,
     host: '127.0.0.1',
     port: 0,
     prefillers: privateServers(),

@@ -1,6 +1,11 @@
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
-import { ENCODE_HEADER, KV_SOURCE_HEADER, PREFILL_HEADER } from '../../framework/routing.ts';
+import {
+  ENCODE_HEADER,
+  KV_SOURCE_HEADER,
+  NEWER_SERVER_HEADERS,
+  PREFILL_HEADER,
+} from '../../framework/routing.ts';
 import type { RequestHead } from '../../openai/body-reader.ts';
 import type { PickMutation } from '../codec/stream-action.ts';
 
@@ -16,6 +21,7 @@ const CONTROL_HEADERS: readonly string[] = [
   ENCODE_HEADER,
   'x-data-parallel-host-port',
   KV_SOURCE_HEADER,
+  ...Object.values(NEWER_SERVER_HEADERS),
 ];
 
 const REQUEST_ID = 'x-request-id';

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { checkedBody, objectIn } from './client-body.ts';
+import { checkedBody, objectIn, reservedFor } from './client-body.ts';
 
-const checked = (text: string): unknown => JSON.parse(checkedBody(Buffer.from(text)).toString());
+const RESERVED = reservedFor('nixlv2');
+const checked = (text: string): unknown =>
+  JSON.parse(checkedBody(Buffer.from(text), RESERVED).toString());
 
 describe('the body of a client', () => {
   it.each([
@@ -20,7 +22,19 @@ describe('the body of a client', () => {
 
   it('[V64] stays the same to the byte where there are none', () => {
     const body = Buffer.from('{ "seed": 12345678901234567890, "prompt": "kv_transfer_params" }');
-    expect(checkedBody(body)).toBe(body);
+    expect(checkedBody(body, RESERVED)).toBe(body);
+  });
+
+  it('[B60] keeps every digit and the order of the rest where it has some', () => {
+    const text = '{"seed":12345678901234567890,"kv_transfer_params":{},"b":1.0,"a":1,"a":2e5}';
+    const kept = '{"seed":12345678901234567890,"b":1.0,"a":1,"a":2e5}';
+    expect(checkedBody(Buffer.from(text), RESERVED).toString()).toBe(kept);
+  });
+
+  it('[B62] loses the rooms of SGLang only where its engines read them', () => {
+    const body = Buffer.from('{"bootstrap_host":"evil","bootstrap_room":1}');
+    expect(checkedBody(body, RESERVED)).toBe(body);
+    expect(checkedBody(body, reservedFor('sglang')).toString()).toBe('{}');
   });
 
   it('[V64] keeps text and tools that only mention them', () => {
@@ -37,7 +51,7 @@ describe('the body of a client', () => {
     ['200 levels', Buffer.from('['.repeat(200) + ']'.repeat(200))],
     ['more arrays than memory should hold', Buffer.from(`[${'[],'.repeat(500_000)}[]]`)],
   ])('[V64] is refused with 400 where it is %s', (_, body) => {
-    expect(() => checkedBody(body)).toThrow(expect.objectContaining({ status: 400 }));
+    expect(() => checkedBody(body, RESERVED)).toThrow(expect.objectContaining({ status: 400 }));
   });
 });
 

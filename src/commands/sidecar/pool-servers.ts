@@ -1,0 +1,46 @@
+import { startKubernetes } from '../../endpoints/discovery/kubernetes/start-kubernetes.ts';
+import { ConfigError } from '../../framework/error.ts';
+import { EndpointPool } from '../../picker/pool/endpoint-pool.ts';
+import { createLog } from '../../runtime/log.ts';
+import { nodeClock } from '../../runtime/node-clock.ts';
+import { randomSeed } from '../../runtime/random-seed.ts';
+import { seededRandom } from '../../runtime/seeded-random.ts';
+import type { AllowedServers } from '../../sidecar/allowed-servers.ts';
+import { loadKubeconfig } from '../load-kubeconfig.ts';
+
+export interface PoolServers {
+  readonly allowed: AllowedServers;
+  stop(): void;
+}
+
+const GROUP = 'inference.networking.k8s.io';
+
+/**
+ * The ready pods of an InferencePool, `namespace/name` or a name in `default`, on its target ports:
+ * none until they are listed. Rejects with a ConfigError.
+ */
+export async function followPool(
+  pool: string,
+  kubeconfig: string | undefined,
+): Promise<PoolServers> {
+  const [, namespace = 'default', name = ''] = /^(?:([^/]+)\/)?([^/]+)$/.exec(pool) ?? [];
+  if (name === '') {
+    const message = `is ${pool}: it must be namespace/name, or the name of a pool in default`;
+    throw new ConfigError('command line', [{ path: '--inference-pool', message }]);
+  }
+  const endpoints = new EndpointPool();
+  const servers = new Set<string>();
+  endpoints.observeEndpoints({
+    onEndpointAdded: ({ address }) => void servers.add(address),
+    onEndpointRemoved: ({ address }) => void servers.delete(address),
+  });
+  const following = startKubernetes({
+    config: await loadKubeconfig(kubeconfig),
+    pool: { namespace, name, group: GROUP, version: 'v1' },
+    endpoints,
+    clock: nodeClock(),
+    random: seededRandom(randomSeed()),
+    log: createLog('info'),
+  });
+  return { allowed: (server) => servers.has(server), stop: () => following.stop() };
+}

@@ -1,0 +1,140 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { fromSidecarArgs } from './sidecar-args.ts';
+
+/** The arguments of `sidecar` that a line gives, sorted. */
+function ours(line: string, environment: Record<string, string> = {}): readonly string[] {
+  const translated = fromSidecarArgs(line.split(' ').filter(Boolean), environment);
+  expect(translated?.args[0]).toBe('sidecar');
+  return (translated?.args ?? []).slice(1).toSorted();
+}
+
+/** What the reference holds where nothing is said. */
+const DEFAULTS = ['--ec-connector=none', '--secure-serving'];
+
+describe('a command line of the reference’s sidecar', () => {
+  it.each([
+    [
+      '--port=8000 --vllm-port=8200 --connector=nixlv2 -v=5 --secure-proxy=false',
+      ['--ec-connector=none', '--engine=127.0.0.1:8200', '--kv-connector=nixlv2', '--port=8000'],
+    ],
+    [
+      '--model-server-port 8203 --enable-tls=prefiller,decoder --enable-tls encoder',
+      [
+        ...DEFAULTS,
+        '--enable-tls=encoder',
+        '--enable-tls=prefiller,decoder',
+        '--engine=127.0.0.1:8203',
+      ],
+    ],
+    [
+      '--prefiller-use-tls=true --decoder-use-tls=0 --prefiller-tls-insecure-skip-verify',
+      [...DEFAULTS, '--enable-tls=prefiller', '--tls-insecure-skip-verify=prefiller'],
+    ],
+    [
+      '--prefill-max-retries=2 --prefill-retry-backoff=1.5s --metrics-port=0 --ec-connector=ec-nixl',
+      [
+        '--ec-connector=ec-nixl',
+        '--prefill-max-retries=2',
+        '--prefill-retry-backoff-ms=1500',
+        '--secure-serving',
+      ],
+    ],
+    [
+      '--enable-ssrf-protection --inference-pool=ns/pool --pool-group=inference.networking.k8s.io',
+      [...DEFAULTS, '--inference-pool=ns/pool'],
+    ],
+    ['--inference-pool=ns/pool --secure-serving=false', ['--ec-connector=none']],
+    ['--kv-connector=sglang --kv-connector=mooncake', [...DEFAULTS, '--kv-connector=mooncake']],
+    [
+      '--moriio-write-mode --moriio-dp-size=8 --moriio-parallel-decode-wait-timeout=5s',
+      [...DEFAULTS, '--moriio-dp-size=8', '--moriio-write-mode', '--prefill-timeout-ms=5000'],
+    ],
+  ])('[B80] %s has the same effect here', (line, expected) => {
+    expect(ours(line)).toEqual([...expected].toSorted());
+  });
+
+  it('[B80] names what changes nothing, and what holds instead', () => {
+    const line = ['--kv-connector=nixlv2', '--max-idle-conns-per-host=9', '--tracing', '-v4'];
+    expect(Object.keys(fromSidecarArgs(line, {})?.fixed ?? {})).toEqual([
+      '--max-idle-conns-per-host=9',
+      '--tracing=true',
+      '--v=4',
+    ]);
+  });
+
+  it('[B81] reads its variables, which flags replace', () => {
+    const environment = {
+      INFERENCE_POOL: 'ns/pool',
+      ENABLE_PREFILLER_SAMPLING: 'true',
+      MOONCAKE_BOOTSTRAP_PORT: '9001',
+      P2P_CONNECTOR_PORT: 'x',
+      SGLANG_BOOTSTRAP_PORT: '9003',
+      POD_IP: '10.0.0.1',
+    };
+    expect(ours('--enable-ssrf-protection --mooncake-bootstrap-port=7', environment)).toEqual([
+      '--ec-connector=none',
+      '--enable-prefiller-sampling',
+      '--inference-pool=ns/pool',
+      '--mooncake-bootstrap-port=7',
+      '--pod-ip=10.0.0.1',
+      '--secure-serving',
+      '--sglang-bootstrap-port=9003',
+    ]);
+  });
+
+  it('[B82] reads flags from YAML, inline or in a file, which flags replace', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'pointsman-sidecar-args-'));
+    const file = join(folder, 'sidecar.yaml');
+    writeFileSync(
+      file,
+      'port: 8100\nkv-connector: sglang\nenable-tls: [prefiller, decoder]\nsecure-proxy: false\nvllm-port: 1\nmodel-server-port: 2\n',
+    );
+    expect(ours(`--configuration-file=${file} --port=9000 --connector=mooncake`)).toEqual([
+      '--ec-connector=none',
+      '--enable-tls=prefiller,decoder',
+      '--engine=127.0.0.1:1',
+      '--engine=127.0.0.1:2',
+      '--kv-connector=mooncake',
+      '--port=9000',
+    ]);
+    rmSync(folder, { recursive: true });
+    const inline = fromSidecarArgs(['--configuration={port: 8085, decode-chunk-size: 64}'], {});
+    expect(inline?.args).toContain('--decode-chunk-size=64');
+  });
+
+  it.each([
+    ['--configuration={a:\u00a01}', 'a: is no flag of the sidecar'],
+    [
+      '--configuration={port: 1} --configuration-file=x',
+      'cannot be used with --configuration-file',
+    ],
+    ['--enable-ssrf-protection', 'needs --inference-pool'],
+    ['--secure-proxy=maybe', 'must be true or false'],
+    ['--kv-connector', 'needs a value'],
+    ['--kv-connector=nixlv2 --pool-group=x', 'only inference.networking.k8s.io'],
+    ['--prefill-retry-backoff=soon', 'must be a time'],
+    ['--vllm-port=http', 'must be a port'],
+  ])('[B80] %s is refused', (line, message) => {
+    const args = line.split(' ').map((each) => each.replaceAll('\u00a0', ' '));
+    expect(() => fromSidecarArgs(args, {})).toThrow(message);
+  });
+
+  it('[B80] is not taken for one where it is meant for the picker or is ours', () => {
+    for (const line of ['--pool-name=p --metrics-port=1', '--port=1 --model=m', 'serve --port=1']) {
+      expect(fromSidecarArgs(line.split(' '), {})).toBeUndefined();
+    }
+  });
+});
+
+describe('a command line of `sidecar`', () => {
+  it('[B80] may mix flags of both, and has our defaults', () => {
+    expect(
+      ours('sidecar --host 127.0.0.1 --engine a:1 --secure-proxy=false --metrics-port 0 --json'),
+    ).toEqual(['--engine', '--host', '--json', '--metrics-port=0', '127.0.0.1', 'a:1']);
+    expect(ours('sidecar', { INFERENCE_POOL: 'ns/pool' })).toEqual([]);
+    expect(ours('sidecar --inference-pool ns/pool')).toEqual(['--inference-pool=ns/pool']);
+  });
+});

@@ -1,0 +1,76 @@
+import type { IncomingMessage } from 'node:http';
+import { checkedBody, isJsonObject } from './body/client-body.ts';
+import { apiOf, type GenerationApi, withTransfer } from './body/generation-api.ts';
+import { kvSourceParams } from './contracts/kv-source.ts';
+import { decode, forward } from './decode.ts';
+import { encodedElsewhere } from './encode-elsewhere.ts';
+import type { EngineAnswer, Exchange } from './exchange.ts';
+import { fallBackToHere, SERVER_ERROR } from './fall-back.ts';
+import { namedEncoders, namedKvSource, namedPrefiller } from './named-servers.ts';
+import { prefilledElsewhere } from './prefill-elsewhere.ts';
+import { readUpload } from './read-upload.ts';
+
+/** Holds the request's body until the engine has the whole of it and answers. */
+export async function askEngine(exchange: Exchange): Promise<EngineAnswer> {
+  const { request, bounds, budget, options, signal, reserved } = exchange;
+  const upload = await readUpload(request, { bounds, budget, clock: options.clock, signal });
+  try {
+    const api = request.method === 'POST' ? apiOf(pathOf(request)) : undefined;
+    const isJson = api !== undefined || /[/+]json\b/i.test(request.headers['content-type'] ?? '');
+    const body = isJson && upload.length > 0 ? checkedBody(upload, reserved) : upload;
+    if (api === undefined) return await forward({ body, headers: {} }, exchange);
+    exchange.metrics.onGeneration(api.name);
+    return await generate(body, api, exchange);
+  } finally {
+    budget.giveBack(upload.length);
+  }
+}
+
+async function generate(
+  body: Buffer,
+  api: GenerationApi,
+  exchange: Exchange,
+): Promise<EngineAnswer> {
+  const prefiller = namedPrefiller(exchange);
+  const encoders = namedEncoders(exchange);
+  const kvSource = namedKvSource(exchange);
+  const here = (): Promise<EngineAnswer> => decode({ body, headers: {} }, api, exchange);
+  const apart = prefiller !== undefined || encoders.length > 0 || kvSource !== undefined;
+  // Reading the body takes time in proportion to it: only where other servers have a part.
+  if (!apart || !isJsonObject(body)) return here();
+  const encoded = encoders.length > 0 ? await encodedElsewhere(body, encoders, exchange) : body;
+  if (prefiller !== undefined) {
+    const asked = { body: encoded, api, prefiller, kvSource, signal: exchange.signal };
+    const answer = await prefilledElsewhere(asked, exchange, here);
+    if (answer !== undefined) return answer;
+  }
+  const sent = prefiller === undefined ? fromPeer(encoded, api, kvSource, exchange) : encoded;
+  if (sent === body) return here();
+  const decodedSince = exchange.options.clock.now();
+  const answer = await decode({ body: sent, headers: {} }, api, exchange);
+  if (answer.statusCode >= SERVER_ERROR) return fallBackToHere(answer, exchange, here);
+  return { ...answer, decodedSince };
+}
+
+/** The request by which the engine takes cached blocks from a peer; unchanged without another one. */
+function fromPeer(
+  body: Buffer,
+  api: GenerationApi,
+  source: string | undefined,
+  { options, peerPorts }: Exchange,
+): Buffer {
+  const own = options.podIp !== undefined && source === `${options.podIp}:${options.port}`;
+  if (source === undefined || own) return body;
+  const params = JSON.stringify(kvSourceParams(source, peerPorts));
+  return withTransfer(body, api, { kv_transfer_params: params });
+}
+
+/** The path as servers read it: without a query, and with no characters encoded. */
+function pathOf({ url = '' }: IncomingMessage): string {
+  const [path = ''] = url.split('?', 1);
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}

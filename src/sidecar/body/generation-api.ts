@@ -1,0 +1,66 @@
+import { memberOf, withMembers } from '../../openai/json-members.ts';
+
+/** An API that generates tokens, as far as its two legs differ from those of other APIs. */
+export interface GenerationApi {
+  /** As the reference counts requests by. */
+  readonly name: string;
+  /** Fields that bound the answer. */
+  readonly caps: readonly string[];
+  /** Whether the caps are in `sampling_params`. */
+  readonly nested: boolean;
+  /** Whether a server stores the answer unless `store` is false. */
+  readonly stores: boolean;
+}
+
+const plain = { nested: false, stores: false };
+
+const APIS: ReadonlyMap<string, GenerationApi> = new Map([
+  [
+    '/v1/chat/completions',
+    { ...plain, name: 'chat_completions', caps: ['max_tokens', 'max_completion_tokens'] },
+  ],
+  ['/v1/completions', { ...plain, name: 'completions', caps: ['max_tokens'] }],
+  ['/v1/responses', { ...plain, name: 'responses', caps: ['max_output_tokens'], stores: true }],
+  ['/v1/messages', { ...plain, name: 'messages', caps: ['max_tokens'] }],
+  ['/inference/v1/generate', { ...plain, name: 'generate', caps: ['max_tokens'], nested: true }],
+  ['/generate', { ...plain, name: 'sglang_generate', caps: ['max_new_tokens'], nested: true }],
+]);
+
+/** Names of all generating APIs. */
+export const API_NAMES: readonly string[] = [...APIS.values()].map(({ name }) => name);
+
+/** The API of a path without a query; undefined for a path that generates nothing. */
+export function apiOf(path: string): GenerationApi | undefined {
+  return APIS.get(path);
+}
+
+/** The request for one token in one piece: what a server is asked that only computes a prompt. */
+export function cappedToOneToken(body: Buffer, { caps, nested, stores }: GenerationApi): Buffer {
+  const whole = {
+    stream: 'false',
+    stream_options: undefined,
+    ...(stores && { store: 'false' }),
+  };
+  // `min_tokens` would be above the cap.
+  const limits = { ...Object.fromEntries(caps.map((cap) => [cap, '1'])), min_tokens: undefined };
+  if (!nested) return withMembers(body, { ...whole, ...limits });
+  return withMembers(body, { ...whole, sampling_params: withMembers(objectAt(body), limits) });
+}
+
+/** The request with parameters of a transfer, a JSON text, where servers of this API read them. */
+export function withTransfer(
+  body: Buffer,
+  api: GenerationApi,
+  transfer: Readonly<Record<string, Buffer | string>>,
+): Buffer {
+  if (!api.nested) return withMembers(body, transfer);
+  const sampling = objectAt(body);
+  const extra = withMembers(objectAt(sampling, 'extra_args'), transfer);
+  const nested = withMembers(sampling, { extra_args: extra });
+  return withMembers(body, { ...transfer, sampling_params: nested });
+}
+
+function objectAt(body: Buffer, name = 'sampling_params'): Buffer {
+  const found = memberOf(body, name);
+  return found?.[0] === 0x7b ? found : Buffer.from('{}');
+}

@@ -1,0 +1,80 @@
+import { randomInt, randomUUID } from 'node:crypto';
+import { isObject, objectIn } from '../body/client-body.ts';
+import { cappedToOneToken, withTransfer } from '../body/generation-api.ts';
+import { type Asked, hostOf, type KvContract, type Legs } from './kv-contract.ts';
+
+/** GETs `/query` of a bootstrap server, `host:port`. Rejects unless it answers 200 in time. */
+export type BootstrapQuery = (server: string, signal: AbortSignal) => Promise<Buffer>;
+
+interface Rank {
+  readonly rank: string;
+  readonly engineId: string;
+}
+
+/** Requests name the servers, so their number is bounded. */
+const SERVERS_MAX = 1024;
+/** Pins a request to a data-parallel rank of vLLM. */
+export const RANK_HEADER = 'x-data-parallel-rank';
+
+/**
+ * Mooncake: both legs are sent at once and share an id. The decode leg names the engine that
+ * computes the prompt, which the bootstrap server of the prefilling pod knows.
+ */
+export function mooncakeContract(bootstrapPort: number, query: BootstrapQuery): KvContract {
+  const known = new Map<string, readonly Rank[]>();
+
+  async function ranksOf(prefiller: string, bootstrap: string, signal: AbortSignal) {
+    const found = known.get(prefiller);
+    if (found !== undefined) return found;
+    const ranks = ranksIn(await query(bootstrap, signal));
+    if (known.size >= SERVERS_MAX) known.delete([...known.keys()][0] ?? '');
+    known.set(prefiller, ranks);
+    return ranks;
+  }
+
+  async function legsOf({ body, api, prefiller, signal }: Asked): Promise<Legs> {
+    const host = prefiller.slice(0, prefiller.lastIndexOf(':'));
+    const bootstrap = `${host}:${bootstrapPort}`;
+    const ranks = await ranksOf(prefiller, bootstrap, signal);
+    const chosen = ranks[randomInt(ranks.length)];
+    if (chosen === undefined) throw new Error(`${hostOf(prefiller)} has no ranks`);
+    const transfer = { transfer_id: `xfer-${randomUUID()}` };
+    const prefill = { do_remote_prefill: false, do_remote_decode: true, ...transfer };
+    const decode = {
+      do_remote_prefill: true,
+      do_remote_decode: false,
+      ...transfer,
+      remote_bootstrap_addr: `http://${bootstrap}`,
+      remote_engine_id: chosen.engineId,
+    };
+    const withParams = (leg: Buffer, params: object): Buffer =>
+      withTransfer(leg, api, { kv_transfer_params: JSON.stringify(params) });
+    return {
+      atOnce: true,
+      prefill: {
+        body: withParams(cappedToOneToken(body, api), prefill),
+        headers: { [RANK_HEADER]: chosen.rank },
+      },
+      decode: () => ({ body: withParams(body, decode), headers: {} }),
+    };
+  }
+
+  return {
+    name: 'mooncake',
+    decodesFirst: false,
+    countsCached: false,
+    legsOf,
+    // An engine that has started again has another id.
+    forget: (prefiller) => void known.delete(prefiller),
+  };
+}
+
+/** Throws where the bootstrap server names no engine. */
+function ranksIn(answer: Buffer): readonly Rank[] {
+  const ranks = Object.entries(objectIn(answer) ?? {}).flatMap(([rank, entry]) => {
+    const engineId = isObject(entry) ? entry['engine_id'] : undefined;
+    return typeof engineId === 'string' ? [{ rank, engineId }] : [];
+  });
+  if (ranks.length === 0) throw new Error('the bootstrap server names no engine_id');
+  return ranks;
+}

@@ -1,0 +1,47 @@
+import { memberOf } from '../../openai/json-members.ts';
+import { cappedToOneToken, withTransfer } from '../body/generation-api.ts';
+import type { KvContract } from './kv-contract.ts';
+import { kvSourceParams, type PeerPorts } from './kv-source.ts';
+
+/** What NIXL's connector expects in a request whose KV another server will read. */
+export const KEEP_KV_FOR_DECODER = {
+  do_remote_decode: true,
+  do_remote_prefill: false,
+  remote_engine_id: null,
+  remote_block_ids: null,
+  remote_host: null,
+  remote_port: null,
+};
+
+/**
+ * vLLM's NIXL connector: the prefilling server answers where it keeps the KV, and the decoding one
+ * gets this answer to the byte.
+ */
+export function nixlContract(ports: PeerPorts): KvContract {
+  return {
+    name: 'nixlv2',
+    decodesFirst: false,
+    countsCached: true,
+    legsOf: ({ body, api, kvSource }) => {
+      const kept = JSON.stringify({ ...KEEP_KV_FOR_DECODER, ...kvSourceParams(kvSource, ports) });
+      return {
+        atOnce: false,
+        prefill: {
+          body: withTransfer(cappedToOneToken(body, api), api, { kv_transfer_params: kept }),
+          headers: {},
+        },
+        decode: (answer) => {
+          const params = transferParamsOf(answer);
+          return { body: withTransfer(body, api, { kv_transfer_params: params }), headers: {} };
+        },
+      };
+    },
+  };
+}
+
+/** Throws where the answer does not say where the KV is. */
+export function transferParamsOf(answer: Buffer): Buffer {
+  const params = memberOf(answer, 'kv_transfer_params');
+  if (params?.[0] !== 0x7b) throw new Error('answered without kv_transfer_params');
+  return params;
+}
