@@ -26,6 +26,7 @@ const DEFAULT_CONFIG = NAMED_CONFIGS.get('default') ?? '';
 /** Counts the timers that are set and have neither fired nor been cancelled. */
 class CountingClock extends SimulatedClock {
   timers = 0;
+  set = 0;
 
   override setTimer(delay: Millis, callback: () => void): Timer {
     let isSet = true;
@@ -34,6 +35,8 @@ class CountingClock extends SimulatedClock {
       isSet = false;
     };
     this.timers += 1;
+    this.set += 1;
+    if (this.set > 1000) throw new Error('timers are set again and again');
     const timer = super.setTimer(delay, () => {
       end();
       callback();
@@ -289,6 +292,20 @@ describe('requests that wait for their endpoint', () => {
       endpoint: 'e0',
       cachedTokens: 0,
     });
+  });
+
+  it('[Q81] end their longest wait by few timers, whatever fractions of a millisecond there are', () => {
+    for (let n = 1; n <= 100; n++) {
+      const { send, clock, order } = worldOf(1);
+      clock.advanceTo(n * 731.0585786);
+      send({ id: 'a' });
+      send({ id: 'b' });
+      clock.advanceTo(clock.now() + 100 / n);
+      send({ id: 'c' });
+      clock.advanceTo(clock.now() + DEFAULT_HOLD.maxWaitMs + 1);
+      expect(order.toSorted()).toEqual(['a', 'b', 'c']);
+      expect(clock.set).toBeLessThan(10);
+    }
   });
 
   it('[Q80] are decided once in the event that places them', () => {

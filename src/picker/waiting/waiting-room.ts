@@ -196,7 +196,9 @@ export class WaitingRoom {
     if (this.#timer !== undefined || oldest === undefined) return;
     const { timers, clock } = this.#options;
     const endsAt = oldest.waiting.since + (this.#plan ?? DEFAULT_HOLD).maxWaitMs;
-    this.#timer = timers.setTimer(Math.max(0, endsAt - clock.now()), () => {
+    // In whole milliseconds: a sum of fractions may come out a little before the end.
+    const delay = Math.max(0, Math.ceil(endsAt - clock.now()));
+    this.#timer = timers.setTimer(delay, () => {
       this.#timer = undefined;
       this.#endLongWaits();
       this.#arm();
@@ -210,7 +212,8 @@ export class WaitingRoom {
     const at = clock.begin();
     try {
       for (const held of this.#held.values()) {
-        if (at - held.waiting.since < maxWaitMs) break;
+        // As the timer computes it, or a rounding would have it set again and again.
+        if (at < held.waiting.since + maxWaitMs) break;
         this.#place(held, this.#decideAnew(held, at), at);
       }
     } finally {
