@@ -52,10 +52,12 @@ function throwErrors(command: Command): void {
 
 /**
  * The arguments as ours: a command line of the reference picker or of its sidecar is translated, and
- * what has no effect is logged.
+ * what has no effect is logged; one of llm-d-inference-sim goes to the stub.
  */
 async function argumentsOf(given: readonly string[]): Promise<readonly string[]> {
   if (given[0]?.startsWith('-') !== true && given[0] !== 'sidecar') return given;
+  const { isSimulatorLine } = await import('../stub-server/engine-args/is-simulator-line.ts');
+  if (isSimulatorLine(given, process.env)) return ['stub', '--as-simulator', ...given];
   const { fromSidecarArgs } = await import('./commands/sidecar/sidecar-args.ts');
   const { fromReferenceArgs } = await import('./commands/reference-args.ts');
   const translated = fromSidecarArgs(given, process.env) ?? fromReferenceArgs(given, process.env);

@@ -2,11 +2,18 @@ import type { Clock } from '../src/framework/runtime.ts';
 import { Engine } from './engine/engine.ts';
 import { latencyModel, type StepLoad, slowed } from './engine/latency-model.ts';
 import { LORA_DEFAULTS } from './engine/lora-slots.ts';
+import type { ModelEngine } from './engine/model-engine.ts';
+import { TimedEngine } from './engine/timed-engine.ts';
+import { NO_TIME } from './engine/timings.ts';
 import { ActiveFaults } from './faults/active-faults.ts';
+import { LiveSettings } from './http/live-settings.ts';
 import type { Replica } from './http/replica.ts';
 import { EventRecorder } from './kv-events/event-recorder.ts';
 import { KvEventPublisher } from './kv-events/kv-event-publisher.ts';
 import { EngineStats } from './metrics/engine-stats.ts';
+import { fakeSource } from './metrics/fake-metrics.ts';
+import type { MetricsSource } from './metrics/family.ts';
+import { lorasInUse } from './metrics/loras-in-use.ts';
 import { createMetricsPage, DIALECTS } from './metrics/metrics-page.ts';
 import type { EngineAddress } from './options/engine-addresses.ts';
 import type { StubOptions } from './options/stub-options.ts';
@@ -14,7 +21,7 @@ import { KvExchange } from './pd/kv-exchange.ts';
 import { KvFabric, KvPort } from './pd/kv-fabric.ts';
 import { SharedStore } from './pd/shared-store.ts';
 
-interface ReplicaParts extends Pick<Replica, 'options' | 'clock' | 'random' | 'ranks'> {
+interface ReplicaParts extends Pick<Replica, 'options' | 'clock' | 'random' | 'ranks' | 'texts'> {
   readonly place: EngineAddress;
   readonly events: KvEvents | undefined;
   readonly kvNetwork: KvNetwork;
@@ -22,30 +29,24 @@ interface ReplicaParts extends Pick<Replica, 'options' | 'clock' | 'random' | 'r
 
 /** Creates an engine and everything around it except its sockets. */
 export function createReplica(name: string, parts: ReplicaParts): Replica {
-  const { options, place, clock, random, events, kvNetwork, ranks } = parts;
+  const { options, place, clock, random, events, kvNetwork, ranks, texts } = parts;
   const { exchange } = kvNetwork;
   const { server, rank } = place;
   const port = new KvPort(options.kvLink);
   let startedAt = clock.wallTime();
   const stats = new PublishingStats(options.kvBlocks * options.blockTokens, events);
-  const engine = new Engine({
-    ...options,
-    clock,
-    latency: slowed(latencyModel(options.latency), options.slowdown),
-    random: random.fork('steps'),
-    observer: stats,
-    blockSink: events?.recorder,
-    loras: { ...LORA_DEFAULTS, slots: options.lorasMax, hostSlots: options.lorasMax },
-  });
-  const metricsPage = createMetricsPage(DIALECTS[options.engine], {
+  const live = ranks[0]?.live ?? new LiveSettings(options);
+  const engine = engineOf(parts, { live, stats });
+  const metricsPage = pageOf(options, live, {
     ...options,
     rank,
     engine,
     stats,
     // A server started without adapters can load some later, but does not report any.
     lorasMax: options.loras.length === 0 ? 0 : options.lorasMax,
-    wallSeconds: () => clock.wallTime() / 1000,
+    lorasInUse: () => lorasInUse(engine, () => clock.wallTime() / 1000),
     startSeconds: () => startedAt / 1000,
+    sinceStartMs: () => clock.wallTime() - startedAt,
   });
   const onCrash = (): void => {
     exchange.forget(port);
@@ -63,11 +64,59 @@ export function createReplica(name: string, parts: ReplicaParts): Replica {
     options,
     clock,
     random,
-    loras: new Map(options.loras.map((lora) => [lora, lora])),
+    contextTokensMax: Math.min(engine.contextTokensMax, options.contextTokensMax ?? Infinity),
+    live,
+    texts,
+    loras: new Map(options.loras.map((lora) => [lora, options.loraPaths[lora] ?? lora])),
     readyAt: clock.now() + options.startupMs,
     exchange,
     port,
     store: options.sharedStorage ? kvNetwork.storeOf(options.model) : undefined,
+  };
+}
+
+/** An engine of steps, or one of fixed times where the options have any. */
+function engineOf(
+  { options, clock, random, events }: ReplicaParts,
+  { live, stats }: { readonly live: LiveSettings; readonly stats: EngineStats },
+): ModelEngine {
+  const { lorasMax, hostLorasMax = lorasMax } = options;
+  const shared = {
+    ...options,
+    clock,
+    random: random.fork('steps'),
+    observer: stats,
+    blockSink: events?.recorder,
+    loras: { ...LORA_DEFAULTS, slots: lorasMax, hostSlots: hostLorasMax },
+  };
+  if (options.timings !== undefined) {
+    return new TimedEngine({ ...shared, timings: () => live.timings ?? NO_TIME });
+  }
+  return new Engine({
+    ...shared,
+    latency: slowed(latencyModel(options.latency), options.slowdown),
+  });
+}
+
+/** The page of /metrics, with the fake values of the moment where there are any. */
+function pageOf(
+  { engine }: StubOptions,
+  live: LiveSettings,
+  source: MetricsSource & { readonly sinceStartMs: () => number },
+): () => string {
+  const truth = createMetricsPage(DIALECTS[engine], source);
+  let shown = live.fakeMetrics;
+  const faked = (): (() => string) =>
+    shown === undefined
+      ? truth
+      : createMetricsPage(DIALECTS[engine], fakeSource(shown, source, source.sinceStartMs));
+  let page = faked();
+  return () => {
+    if (shown !== live.fakeMetrics) {
+      shown = live.fakeMetrics;
+      page = faked();
+    }
+    return page();
   };
 }
 
@@ -94,24 +143,54 @@ interface KvEvents {
 
 /** Creates the publisher of an engine's KV events, not open yet; undefined if there is none. */
 export function kvEventsOf(
-  { kvEventsPort, kvEventsReplayPort, kvEventsFormat, model, blockTokens }: StubOptions,
-  { host, port, portOffset, rank }: EngineAddress,
+  options: StubOptions,
+  place: EngineAddress,
   clock: Clock,
 ): KvEvents | undefined {
-  if (kvEventsPort === undefined) return undefined;
-  const bound = (first: number): string =>
-    `tcp://${host}:${first === 0 ? '*' : first + portOffset}`;
+  const addresses = kvEventAddresses(options, place);
+  if (addresses === undefined) return undefined;
+  const { kvEventsFormat, model, modelRoot = model, blockTokens, podIp } = options;
+  const { host, port, portOffset, rank } = place;
+  const topic = `kv@${podIp ?? host}:${port === 0 ? portOffset : port}@${modelRoot}`;
   const publisher = new KvEventPublisher({
-    endpoint: bound(kvEventsPort),
-    bind: true,
-    replayEndpoint: kvEventsReplayPort === undefined ? undefined : bound(kvEventsReplayPort),
-    topic: `kv@${host}:${port === 0 ? portOffset : port}@${model}`,
+    ...addresses,
+    topic: options.kvEventsTarget?.topic || topic,
     format: kvEventsFormat,
     dataParallelRank: rank,
     wallSeconds: () => clock.wallTime() / 1000,
   });
   const recorder = new EventRecorder(blockTokens, (events) => publisher.publish(events));
   return { recorder, publisher };
+}
+
+type KvEventAddresses = Pick<
+  ConstructorParameters<typeof KvEventPublisher>[0],
+  'endpoint' | 'bind' | 'replayEndpoint' | 'replayBatches'
+>;
+
+/** A port for each rank, after the first server's port or the address that is given. */
+function kvEventAddresses(
+  { kvEventsTarget, kvEventsPort, kvEventsReplayPort }: StubOptions,
+  { host, portOffset, rank }: EngineAddress,
+): KvEventAddresses | undefined {
+  if (kvEventsTarget !== undefined) {
+    const { endpoint, replayEndpoint, replayBatches } = kvEventsTarget;
+    const ofRank = (address: string): string =>
+      address.replace(/:(\d+)$/, (_, first) => `:${Number(first) + rank}`);
+    return {
+      endpoint: ofRank(endpoint),
+      replayEndpoint: replayEndpoint === undefined ? undefined : ofRank(replayEndpoint),
+      replayBatches,
+    };
+  }
+  if (kvEventsPort === undefined) return undefined;
+  const bound = (first: number): string =>
+    `tcp://${host}:${first === 0 ? '*' : first + portOffset}`;
+  return {
+    endpoint: bound(kvEventsPort),
+    bind: true,
+    replayEndpoint: kvEventsReplayPort === undefined ? undefined : bound(kvEventsReplayPort),
+  };
 }
 
 /** Publishes the events of the prefix cache, if there are any, after each step. */

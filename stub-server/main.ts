@@ -2,15 +2,32 @@ import { readFileSync } from 'node:fs';
 import { Command, InvalidArgumentError } from 'commander';
 import { readYaml } from '../src/files/read-yaml.ts';
 import { ConfigError } from '../src/framework/error.ts';
+import { createLog } from '../src/runtime/log.ts';
+import { readCommandLine } from './engine-args/read-command-line.ts';
 import { parseOptions, type StubOptions, stubOptions } from './options/stub-options.ts';
 import { readPoolFile } from './options/stub-pool-file.ts';
 import { startMixedPool } from './pool.ts';
 
-interface StubFlags extends Readonly<Record<string, unknown>> {
+/** Flags of this command that vLLM has, too. */
+const SHARED: ReadonlySet<string> = new Set([
+  'model',
+  'host',
+  'port',
+  'seed',
+  'engine',
+  'data-parallel-size',
+]);
+
+interface ServerFlags extends Readonly<Record<string, unknown>> {
+  readonly calibrated?: string;
+  readonly config?: string;
+  readonly asSimulator: boolean;
+}
+
+interface StubFlags extends ServerFlags {
   readonly json: boolean;
   readonly pool?: string;
   readonly control?: number;
-  readonly calibrated?: string;
 }
 
 /** Creates `pointsman stub`. The pool stops when `untilSignal` resolves. */
@@ -19,7 +36,18 @@ export function stubCommand(untilSignal: () => Promise<unknown>): Command {
     .description(
       'run a pool of model servers without accelerators: the HTTP API and metrics of vLLM, a simulated engine',
     )
+    .allowUnknownOption()
+    .allowExcessArguments()
     .option('--pool <file>', 'a YAML file with servers that differ; see docs/stub.md')
+    .option(
+      '--config <file>',
+      'a YAML file with settings as vLLM and llm-d-inference-sim name them',
+    )
+    .option(
+      '--as-simulator',
+      'defaults of llm-d-inference-sim: one server, fixed times, all 0',
+      false,
+    )
     .option('--control <port>', 'serve the state and faults of the pool on this port', number)
     .option('--count <n>', 'number of model servers', number, 8)
     .option('--host <address>', 'listen on this address', '127.0.0.1')
@@ -27,11 +55,9 @@ export function stubCommand(untilSignal: () => Promise<unknown>): Command {
     .option('--spread <how>', 'give servers consecutive `ports`, or consecutive `addresses`')
     .option('--json', 'print the addresses as one JSON document on stdout', false);
   return withServerOptions(command).action(
-    async ({ json, pool: file, control, calibrated, ...flags }: StubFlags) => {
+    async ({ json, pool: file, control, ...flags }: StubFlags) => {
       const servers =
-        file === undefined
-          ? equalServers({ ...coefficientsIn(calibrated), ...flags })
-          : readPoolFile(readFileSync(file, 'utf8'), file);
+        file === undefined ? equalServers(flags, command) : readPool(file, command.args);
       const pool = await startMixedPool(servers, { controlPort: control });
       const addresses = pool.endpoints.map(({ address }) => address);
       process.stdout.write(
@@ -72,8 +98,41 @@ function withServerOptions(command: Command): Command {
     .option('--kv-events-format <name>', 'array (2025), map or map-batch (newer)');
 }
 
-function equalServers(flags: object): readonly StubOptions[] {
-  const options = parseOptions(stubOptions, flags, { source: 'stub', fallback: 'stub' });
+/** Throws ConfigError, also for settings beside the file: they belong to no server. */
+function readPool(file: string, others: readonly string[]): readonly StubOptions[] {
+  const [first] = others;
+  if (first === undefined) return readPoolFile(readFileSync(file, 'utf8'), file);
+  const message = 'cannot be used with --pool: put the options of servers into the file';
+  throw new ConfigError('command line', [{ path: first, message }]);
+}
+
+/** Servers with the flags of this command and, beside them, of vLLM and llm-d-inference-sim. */
+function equalServers(
+  { calibrated, config, asSimulator, ...flags }: ServerFlags,
+  command: Command,
+): readonly StubOptions[] {
+  const given = Object.keys(flags).filter((name) => command.getOptionValueSource(name) === 'cli');
+  const shared = command.options.filter(
+    (option) => given.includes(option.attributeName()) && SHARED.has(option.name()),
+  );
+  const { options: settings, idle } = readCommandLine({
+    args: command.args,
+    own: Object.fromEntries(shared.map((each) => [each.name(), flags[each.attributeName()]])),
+    ownNames: command.options.map((option) => option.name()),
+    environment: process.env,
+    file: config === undefined ? undefined : { name: config, text: readFileSync(config, 'utf8') },
+    asSimulator,
+  });
+  if (idle.length > 0) createLog('warn').warn({ idle }, 'settings that change nothing here');
+  const all = {
+    ...coefficientsIn(calibrated),
+    ...flags,
+    ...settings,
+    ...Object.fromEntries(given.map((name) => [name, flags[name]])),
+    // The name that is served, which is not always the one of --model.
+    ...(settings['model'] !== undefined && { model: settings['model'] }),
+  };
+  const options = parseOptions(stubOptions, all, { source: 'stub', fallback: 'stub' });
   return Array.from({ length: options.count }, () => options);
 }
 

@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
+import { Server as SecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Clock, Random } from '../src/framework/runtime.ts';
 import { ListenError } from '../src/runtime/listen.ts';
@@ -7,11 +9,14 @@ import { seededRandom } from '../src/runtime/seeded-random.ts';
 import { createControlServer } from './control-server.ts';
 import { createReplica, KvNetwork, kvEventsOf } from './create-replica.ts';
 import { scheduleFaults } from './faults/active-faults.ts';
+import { type AnswerTexts, ECHO, textsOf } from './http/answer-texts.ts';
+import { readDataset } from './http/read-dataset.ts';
 import type { Replica } from './http/replica.ts';
 import { createStubServer } from './http/server.ts';
 import type { KvEventPublisher } from './kv-events/kv-event-publisher.ts';
 import { type EngineAddress, engineAddresses } from './options/engine-addresses.ts';
 import type { StubOptions } from './options/stub-options.ts';
+import { type PoolTls, startTls } from './tls.ts';
 
 type StubEndpoint = Pick<Replica, 'address' | 'rank' | 'engine'>;
 
@@ -48,6 +53,7 @@ export async function startMixedPool(
     byAddress: new Map(),
     listening: [],
     publishers: [],
+    tls: await startTls(common.tls),
   };
   for (const place of engineAddresses(servers)) {
     await startReplica(pool, place, servers[place.server] ?? common);
@@ -70,6 +76,7 @@ export async function startMixedPool(
       schedule.stop();
       await Promise.all(listening.map(close));
       await Promise.all(publishers.map((publisher) => publisher.close()));
+      await pool.tls?.stop();
     },
   };
 }
@@ -83,6 +90,7 @@ interface StartingPool {
   readonly byAddress: Map<string, Replica>;
   readonly listening: Server[];
   readonly publishers: KvEventPublisher[];
+  readonly tls: PoolTls | undefined;
 }
 
 /** Starts one engine and adds it to the pool. */
@@ -97,15 +105,25 @@ async function startReplica(
   const name = `stub-${index}`;
   const own = random.fork(rank === 0 ? name : `${name} rank ${rank}`);
   const events = kvEventsOf(options, place, clock);
-  const parts = { options, place, clock, random: own, events, kvNetwork, ranks };
+  const texts = answerTexts(options);
+  const parts = { options, place, clock, random: own, events, kvNetwork, ranks, texts };
   const replica = createReplica(name, parts);
   ranks.push(replica);
   await events?.publisher.open();
-  const server = createStubServer(replica, (address) => byAddress.get(address));
+  const findReplica = (address: string): Replica | undefined => byAddress.get(address);
+  const server = createStubServer(replica, findReplica, pool.tls?.pair);
+  if (server instanceof SecureServer) pool.tls?.follow(server);
   replica.address = await listen(server, host, port);
   listening.push(server);
   if (events !== undefined) publishers.push(events.publisher);
   byAddress.set(replica.address, replica);
+}
+
+/** Reads the data set, if there is one. Throws ConfigError. */
+function answerTexts({ mode, dataset }: StubOptions): AnswerTexts | undefined {
+  if (mode === 'echo') return ECHO;
+  if (dataset === undefined) return undefined;
+  return textsOf(readDataset(readFileSync(dataset, 'utf8'), dataset));
 }
 
 /** Model time that runs `ratio` times as fast as `clock`. */

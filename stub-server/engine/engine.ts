@@ -3,6 +3,8 @@ import type { Clock, Millis, Random, Timer } from '../../src/framework/runtime.t
 import { type BlockSink, KvCache } from './kv-cache.ts';
 import type { LatencyModel, StepLoad } from './latency-model.ts';
 import { LORA_DEFAULTS, type LoraOptions, LoraSlots } from './lora-slots.ts';
+import type { ModelEngine } from './model-engine.ts';
+import { normal } from './normal.ts';
 import { Scheduler, type SchedulerOptions } from './scheduler.ts';
 import { type FinishReason, Sequence, type SequenceRequest, type Submission } from './sequence.ts';
 import { Speculation, type SpeculationOptions } from './speculation.ts';
@@ -36,7 +38,7 @@ export interface EngineOptions extends SchedulerParts {
  * vLLM's continuous batching without the model: a latency model gives the duration of each step. A
  * step begins at the exact model time at which the one before ends: late timers do not add up.
  */
-export class Engine {
+export class Engine implements ModelEngine {
   readonly kv: KvCache;
   readonly loras: LoraSlots;
   readonly speculation: Speculation | undefined;
@@ -235,9 +237,4 @@ export class Engine {
     if (completionMs === 0 || reason === 'abort') request.onDone(reason, usage, at);
     else clock.setTimer(completionMs, () => request.onDone?.(reason, usage, at + completionMs));
   }
-}
-
-/** A standard normal draw by the method of Box and Muller. */
-function normal(random: Random): number {
-  return Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next());
 }

@@ -112,7 +112,8 @@ describe('speculative decoding', () => {
       const source = { ...sizes, engine, stats, model: 'm', rank: 0, lorasMax: 0 };
       return createMetricsPage(DIALECTS.vllm, {
         ...source,
-        wallSeconds: () => 0,
+        prefixCaching: true,
+        lorasInUse: () => [],
         startSeconds: () => 0,
       })();
     };

@@ -1,11 +1,11 @@
 import type { Clock, Random } from '../../src/framework/runtime.ts';
-import type { Engine } from '../engine/engine.ts';
+import type { ModelEngine } from '../engine/model-engine.ts';
 import type { Fault, FaultKind, TimedFault } from './fault.ts';
 
 type SharedFault<Kind> = Fault & { readonly kind: Kind; readonly share: number };
 
 interface FaultyParts {
-  readonly engine: Engine;
+  readonly engine: ModelEngine;
   readonly random: Random;
   readonly metricsPage: () => string;
   /** Resets the state of the server around the engine. */

@@ -50,6 +50,20 @@ function textsOf({ content: text, tool_calls: calls }: ChatMessage): readonly st
   return [...texts, ...(calls ?? []).map((call) => call.function.arguments)];
 }
 
+/** The text of the last message. */
+export function lastTextOf(messages: readonly ChatMessage[], bytesOf: BytesOf = utf8): string {
+  const last = messages.at(-1);
+  const texts = last === undefined ? [] : textsOf(last);
+  return texts.map((text) => bytesOf(text).toString('utf8')).join('');
+}
+
+/** The text of one of the prompts; of token ids, the ids. */
+export function promptTextAt(prompt: TextOrTokens, index: number, bytesOf: BytesOf = utf8): string {
+  if (typeof prompt === 'string') return bytesOf(prompt).toString('utf8');
+  const each = typeof prompt[0] === 'number' ? prompt : prompt[index];
+  return typeof each === 'string' ? bytesOf(each).toString('utf8') : String(each ?? '');
+}
+
 export function promptTokenIds(
   prompt: TextOrTokens,
   bytesOf: BytesOf = utf8,

@@ -1,10 +1,9 @@
 import { z } from 'zod';
-import type { StubOptions } from '../options/stub-options.ts';
 import { ApiError, parseBody } from './api-error.ts';
 import { promptTokenIds } from './chat-prompt.ts';
 import { textOrTokens } from './read-generation.ts';
+import { isModel, type Replica } from './replica.ts';
 
-const DIMENSIONS_DEFAULT = 384;
 /** The most numbers in all vectors of an answer; as JSON they take about 20 bytes each. */
 const VALUES_MAX = 4 * 1024 * 1024;
 const schema = z.looseObject({
@@ -15,13 +14,13 @@ const schema = z.looseObject({
 });
 
 /** The answer to a request for embeddings: unit vectors that depend only on the input's tokens. */
-export function embeddings(raw: unknown, options: StubOptions, id: string): object {
+export function embeddings(raw: unknown, replica: Replica, id: string): object {
   const { model, input, encoding_format: format, dimensions } = parseBody(schema, raw);
-  if (model !== options.model) {
+  if (!isModel(replica, model)) {
     throw new ApiError(404, `The model \`${model}\` does not exist.`, 'model');
   }
   const inputs = promptTokenIds(input);
-  const length = dimensions ?? DIMENSIONS_DEFAULT;
+  const length = dimensions ?? replica.options.embeddingDimensions;
   if (inputs.length * length > VALUES_MAX) {
     const asked = `${inputs.length} inputs with ${length} dimensions each`;
     throw new ApiError(400, `${asked} are more than the ${VALUES_MAX} values of an answer`);

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { Millis } from '../../src/framework/runtime.ts';
 import type { Replica } from './replica.ts';
 import type { ReplicaDirectory } from './sequence-kv.ts';
@@ -9,8 +9,7 @@ export interface GenerateCall {
   readonly response: ServerResponse;
   readonly findReplica: ReplicaDirectory;
   readonly requestId: string;
+  readonly headers: IncomingHttpHeaders;
   /** When the whole request was received, in model time. */
   readonly receivedAt: Millis;
-  /** Exact number of output tokens, from a request header. */
-  readonly forcedTokens: number | undefined;
 }

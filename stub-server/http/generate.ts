@@ -1,31 +1,46 @@
 import type { SequenceUsage, Submission } from '../engine/sequence.ts';
 import { type KvLegs, nixlParams } from '../pd/kv-contract.ts';
 import { ApiError } from './api-error.ts';
+import { askedError, asksForCacheThreshold, forcedTokens } from './asked-outcome.ts';
 import type { GenerateCall } from './generate-call.ts';
 import type { Answer } from './plan-answer.ts';
 import { type PlannedSequence, planSequences } from './plan-sequences.ts';
 import type { GenerationRequest, GenerationTerms } from './read-generation.ts';
-import type { Replica } from './replica.ts';
+import { isModel, type Replica } from './replica.ts';
 import { type Reply, replyTo } from './reply.ts';
 import { engineIdOf, hitShare, legsOfRequest, type PromptKv, remoteKvOf } from './sequence-kv.ts';
 
 /** Answers a request of a generating API through the engine. Throws ApiError before any output. */
-export function generate({ prompts, ...terms }: GenerationRequest, call: GenerateCall): void {
+export function generate(request: GenerationRequest, call: GenerateCall): void {
+  const { prompts, asked, ...terms } = request;
   const { replica } = call;
-  if (terms.model !== replica.options.model && !replica.loras.has(terms.model)) {
-    throw new ApiError(404, `The model \`${terms.model}\` does not exist.`, 'model');
-  }
-  const status = replica.faults.errorStatus;
-  if (status !== undefined) throw new ApiError(status, 'injected fault');
+  refuse(terms.model, call);
   const kv = legsOfRequest(terms, call);
-  const forcedTokens = kv.prefill?.onlyPrefill === true ? 1 : call.forcedTokens;
-  const sequences = planSequences(terms, { replica, prompts, forcedTokens });
+  const tokens = kv.prefill?.onlyPrefill === true ? 1 : forcedTokens(call.headers);
+  const sequences = planSequences(terms, { replica, prompts, asked, forcedTokens: tokens });
   replica.stats.onParameters(terms.n, terms.outputTokensMax);
-  const { cacheHitThreshold = 0 } = terms;
+  const { cacheHitThreshold = replica.options.cacheHitThreshold } = terms;
   const missesCache = (each: PlannedSequence): boolean =>
     hitShare(promptKv(each, replica), replica) < cacheHitThreshold;
-  if (cacheHitThreshold > 0 && sequences.some(missesCache)) sendEmpty(terms, call, sequences);
+  const misses = cacheHitThreshold > 0 && sequences.some(missesCache);
+  if (misses || asksForCacheThreshold(call.headers)) sendEmpty(terms, call, sequences);
   else new Generation({ terms, call, kv, sequences }).start();
+}
+
+/** Throws ApiError for a request that is to fail, names no model, or finds the queue full. */
+function refuse(model: string, { replica, headers }: GenerateCall): void {
+  const { faults, live, options, random, loras, engine } = replica;
+  const failure = askedError(headers) ?? live.drawnFailure(random);
+  if (failure !== undefined) throw failure;
+  if (!isModel(replica, model) && !loras.has(model)) {
+    throw new ApiError(404, `The model \`${model}\` does not exist.`, 'model');
+  }
+  const status = faults.errorStatus;
+  if (status !== undefined) throw new ApiError(status, 'injected fault');
+  const { waitingMax } = options;
+  if (waitingMax !== undefined && engine.waitingCount >= waitingMax) {
+    throw new ApiError(429, `${engine.waitingCount} requests wait already, the maximum`);
+  }
 }
 
 /** Answers without tokens because too little of the prompt is in the cache. */

@@ -1,4 +1,5 @@
 import type { Random } from '../../src/framework/runtime.ts';
+import type { AnswerTexts } from './answer-texts.ts';
 import type { GenerationTerms } from './read-generation.ts';
 import { TOKEN_BYTES, wordAt } from './tokenizer.ts';
 import { valueFor } from './tool-arguments.ts';
@@ -27,17 +28,23 @@ interface AnswerLimits {
   readonly forcedTokens: number | undefined;
   /** Tokens left in the model's context. */
   readonly contextLeft: number;
+  /** Gives the text of the answer, if it is not made up. */
+  readonly texts?: AnswerTexts | undefined;
+  /** What was asked last. */
+  readonly asked: () => string;
 }
 
 /** Plans an answer; equal requests and equal random numbers give equal answers. */
 export function planAnswer(
   request: GenerationTerms,
   random: Random,
-  { forcedTokens, contextLeft }: AnswerLimits,
+  { forcedTokens, contextLeft, texts, asked }: AnswerLimits,
 ): Answer {
   const { outputTokensMax = OUTPUT_TOKENS_MAX, outputTokensMin, ignoreEos } = request;
   const cap = Math.max(1, Math.min(outputTokensMax, contextLeft));
   if (callsTool(request, random)) return toolCall(request, random, cap);
+  const given = texts?.(asked, random);
+  if (given !== undefined) return cutAt(request.stop, givenAnswer(given, forcedTokens, cap));
   const drawn = Math.max(1, Math.round(-Math.log(1 - random.next()) * OUTPUT_TOKENS_MEAN));
   const seed = Math.floor(random.next() * 2 ** 31);
   const text = (index: number): string => wordAt(seed, index);
@@ -48,7 +55,7 @@ export function planAnswer(
   const end: AnswerEnd =
     wanted < cap || (wanted === drawn && !ignoreEos && wanted === cap) ? 'stop' : 'length';
   const answer: Answer = { tokens: Math.min(wanted, cap), end, toolName: undefined, text };
-  return request.stop.length === 0 ? answer : cutAt(request.stop, answer);
+  return cutAt(request.stop, answer);
 }
 
 function callsTool({ tools, mustCallTool }: GenerationTerms, random: Random): boolean {
@@ -67,9 +74,22 @@ function toolCall({ tools }: GenerationTerms, random: Random, cap: number): Answ
   };
 }
 
+/** An answer of known text, as far as the limits let it go. */
+function givenAnswer(given: string, forcedTokens: number | undefined, cap: number): Answer {
+  const wanted = Math.max(1, Math.ceil(given.length / TOKEN_BYTES));
+  const tokens = Math.min(wanted, forcedTokens ?? wanted, cap);
+  return {
+    tokens,
+    end: tokens < wanted ? 'length' : 'stop',
+    toolName: undefined,
+    text: (index) => given.slice(TOKEN_BYTES * index, TOKEN_BYTES * (index + 1)),
+  };
+}
+
 /** Cuts the answer before the first stop string. */
 function cutAt(stop: readonly string[], answer: Answer): Answer {
   const stops = stop.filter((each) => each !== '');
+  if (stops.length === 0) return answer;
   let generated = '';
   for (let index = 0; index < answer.tokens; index++) {
     generated += answer.text(index);

@@ -16,6 +16,8 @@ export interface PlannedSequence {
   readonly countsPrompt: boolean;
 }
 
+/** Without hashes nothing is found in the cache. */
+const NO_HASHES = new Float64Array(0);
 /** A body of 1 MB could ask for 25 million sequences, which no process can hold. */
 const SEQUENCES_MAX = 4096;
 /** The most tokens of all prompts and answers of a request: 256 answers of 128k tokens each. */
@@ -30,12 +32,14 @@ export function planSequences(
   parts: {
     readonly replica: Replica;
     readonly prompts: GenerationRequest['prompts'];
+    readonly asked: GenerationRequest['asked'];
     readonly forcedTokens: number | undefined;
   },
 ): readonly PlannedSequence[] {
-  const { replica, prompts, forcedTokens } = parts;
-  const { engine, random, options } = replica;
+  const { replica, prompts, asked, forcedTokens } = parts;
+  const { random, options, contextTokensMax } = replica;
   const { blockTokens } = options;
+  const publishes = (options.kvEventsTarget ?? options.kvEventsPort) !== undefined;
   const root = `${replica.loras.has(terms.model) ? terms.model : ''}\n${terms.cacheSalt}`;
   if (prompts.length * terms.n > SEQUENCES_MAX) {
     const asked = `${prompts.length} prompts with ${terms.n} answers each`;
@@ -43,7 +47,7 @@ export function planSequences(
   }
   let tokens = 0;
   return prompts.flatMap((prompt, place) => {
-    checkLength(terms, prompt.length, engine.contextTokensMax);
+    checkLength(terms, prompt.length, contextTokensMax);
     return Array.from({ length: terms.n }, (_, choice) => {
       const seed =
         terms.seed === undefined
@@ -51,7 +55,9 @@ export function planSequences(
           : `seed ${terms.seed}`;
       const answer = planAnswer(terms, random.fork(`${seed} ${choice}`), {
         forcedTokens,
-        contextLeft: engine.contextTokensMax - prompt.length,
+        contextLeft: contextTokensMax - prompt.length,
+        texts: replica.texts,
+        asked: () => asked(place),
       });
       tokens += prompt.length + answer.tokens;
       if (tokens > TOKENS_MAX)
@@ -59,8 +65,10 @@ export function planSequences(
       const answerIds = answerTokenIds(answer);
       return {
         promptTokens: prompt.length,
-        tokenIds: options.kvEventsPort === undefined ? undefined : joined(prompt, answerIds),
-        hashes: chainedHashes(prompt, { blockTokens, root, answer: answerIds }),
+        tokenIds: publishes ? joined(prompt, answerIds) : undefined,
+        hashes: options.prefixCaching
+          ? chainedHashes(prompt, { blockTokens, root, answer: answerIds })
+          : NO_HASHES,
         answer,
         countsPrompt: choice === 0,
       };

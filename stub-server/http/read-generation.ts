@@ -1,7 +1,14 @@
 import { z } from 'zod';
 import type { KvFields } from '../pd/kv-contract.ts';
 import { parseBody } from './api-error.ts';
-import { type BytesOf, chatTokenIds, promptTokenIds, type TextOrTokens } from './chat-prompt.ts';
+import {
+  type BytesOf,
+  chatTokenIds,
+  lastTextOf,
+  promptTextAt,
+  promptTokenIds,
+  type TextOrTokens,
+} from './chat-prompt.ts';
 import { type Tools, toolsOf } from './tools.ts';
 
 /** `tokens` is `/inference/v1/generate`: token ids in and out. */
@@ -33,6 +40,8 @@ export interface GenerationTerms extends Tools {
 export interface GenerationRequest extends GenerationTerms {
   /** Token ids of the rendered prompts; the chat API has one. */
   readonly prompts: readonly Int32Array[];
+  /** What was asked last in the prompt at this index, as text. */
+  readonly asked: (index: number) => string;
 }
 
 const optionalInt = z.int().nullish();
@@ -121,6 +130,7 @@ export function readChat(raw: unknown, bytesOf?: BytesOf): GenerationRequest {
   return {
     ...commonTerms(data, 'chat'),
     prompts: [chatTokenIds(data, bytesOf)],
+    asked: () => lastTextOf(data.messages, bytesOf),
     outputTokensMax: data.max_completion_tokens ?? data.max_tokens ?? undefined,
     logprobs: data.logprobs === true ? (data.top_logprobs ?? 0) : undefined,
     ...toolsOf(data.tools, data.tool_choice),
@@ -133,6 +143,7 @@ export function readCompletion(raw: unknown, bytesOf?: BytesOf): GenerationReque
   return {
     ...commonTerms(data, 'completions'),
     prompts: promptTokenIds(data.prompt, bytesOf),
+    asked: (index) => promptTextAt(data.prompt, index, bytesOf),
     // The default of the API and of vLLM.
     outputTokensMax: data.max_tokens ?? 16,
     logprobs: data.logprobs ?? undefined,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { parseBody } from './api-error.ts';
-import { type BytesOf, type ChatMessage, chatTokenIds } from './chat-prompt.ts';
+import { type BytesOf, type ChatMessage, chatTokenIds, lastTextOf } from './chat-prompt.ts';
 import { type GenerationRequest, readCommonTerms } from './read-generation.ts';
 import { chooseTools, type ToolChoice } from './tools.ts';
 
@@ -40,6 +40,7 @@ export function readMessages(raw: unknown, bytesOf?: BytesOf): GenerationRequest
   return {
     ...readCommonTerms({ ...data, n: 1 }, 'messages'),
     prompts: [promptOf(data, bytesOf)],
+    asked: () => lastTextOf(data.messages.flatMap(chatOf), bytesOf),
     outputTokensMax: data.max_tokens,
     stop: data.stop_sequences ?? [],
     logprobs: undefined,

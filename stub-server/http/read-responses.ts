@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ApiError, parseBody } from './api-error.ts';
-import { type BytesOf, type ChatMessage, chatTokenIds } from './chat-prompt.ts';
+import { type BytesOf, type ChatMessage, chatTokenIds, lastTextOf } from './chat-prompt.ts';
 import { type GenerationRequest, readCommonTerms } from './read-generation.ts';
 import { chooseTools } from './tools.ts';
 
@@ -42,6 +42,7 @@ export function readResponses(raw: unknown, bytesOf?: BytesOf): GenerationReques
   return {
     ...readCommonTerms(raw, 'responses'),
     prompts: [chatTokenIds({ messages, tools }, bytesOf)],
+    asked: () => lastTextOf(messages, bytesOf),
     outputTokensMax: data.max_output_tokens ?? undefined,
     logprobs: undefined,
     ...chooseTools(functions, choice ?? undefined),

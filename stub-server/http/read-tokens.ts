@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { parseBody } from './api-error.ts';
 import { type GenerationRequest, readCommonTerms } from './read-generation.ts';
+import { textOf } from './tokenizer.ts';
 
 const tokensSchema = z.looseObject({
   model: z.string().nullish(),
@@ -29,6 +30,7 @@ export function readTokens(raw: unknown, model: string): GenerationRequest {
   return {
     ...readCommonTerms(fields, 'tokens'),
     prompts: [Int32Array.from(data.token_ids)],
+    asked: () => textOf(data.token_ids),
     // The default of vLLM's sampling parameters.
     outputTokensMax: sampling.max_tokens ?? 16,
     logprobs: undefined,

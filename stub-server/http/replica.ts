@@ -1,11 +1,13 @@
 import type { Clock, Random } from '../../src/framework/runtime.ts';
-import type { Engine } from '../engine/engine.ts';
+import type { ModelEngine } from '../engine/model-engine.ts';
 import type { ActiveFaults } from '../faults/active-faults.ts';
 import type { EngineStats } from '../metrics/engine-stats.ts';
 import type { StubOptions } from '../options/stub-options.ts';
 import type { KvExchange } from '../pd/kv-exchange.ts';
 import type { KvPort } from '../pd/kv-fabric.ts';
 import type { SharedStore } from '../pd/shared-store.ts';
+import type { AnswerTexts } from './answer-texts.ts';
+import type { LiveSettings } from './live-settings.ts';
 
 /** One model server: an engine and the state of its API server. */
 export interface Replica {
@@ -18,13 +20,19 @@ export interface Replica {
   readonly ranks: readonly Replica[];
   /** `host:port`; empty until it listens. */
   address: string;
-  readonly engine: Engine;
+  readonly engine: ModelEngine;
   readonly stats: EngineStats;
   /** Also renders the page of /metrics. */
   readonly faults: ActiveFaults;
   readonly options: StubOptions;
   readonly clock: Clock;
   readonly random: Random;
+  /** What `/admin/config` can change; the same for all ranks. */
+  readonly live: LiveSettings;
+  /** The texts of answers; undefined where they are made up. */
+  readonly texts: AnswerTexts | undefined;
+  /** Maximum tokens of prompt and answer. */
+  readonly contextTokensMax: number;
   /** Loaded adapters: name → path. */
   readonly loras: Map<string, string>;
   /** The end of start-up, in model time. */
@@ -32,6 +40,11 @@ export interface Replica {
   readonly exchange: KvExchange;
   readonly port: KvPort;
   readonly store: SharedStore | undefined;
+}
+
+/** Whether requests for `model` are for the server's model; those for an adapter are not. */
+export function isModel({ options }: Replica, model: string): boolean {
+  return model === options.model || options.aliases.includes(model);
 }
 
 export function stateOf(replica: Replica): object {

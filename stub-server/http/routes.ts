@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import type { Engine } from '../engine/engine.ts';
+import type { ModelEngine } from '../engine/model-engine.ts';
 import { type FaultKind, faultSchema } from '../faults/fault.ts';
+import { adminConfig, changeConfig } from './admin-config.ts';
 import { ApiError, parseBody, sendJson } from './api-error.ts';
 import { type BytesOf, chatTokenIds } from './chat-prompt.ts';
 import { embeddings } from './embeddings.ts';
@@ -63,13 +64,16 @@ export const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['POST /inference/v1/generate', generateTokens],
   ['POST /v1/chat/completions/render', ({ json, requestId }) => renderChat(json(), requestId)],
   ['POST /v1/completions/render', ({ json, requestId }) => renderCompletion(json(), requestId)],
-  ['POST /v1/embeddings', (call) => embeddings(call.json(), call.replica.options, call.requestId)],
+  ['POST /v1/embeddings', (call) => embeddings(call.json(), call.replica, call.requestId)],
   ['GET /v1/models', modelList],
   ['POST /tokenize', tokenize],
   ['POST /detokenize', ({ json }) => ({ prompt: textOf(parseBody(tokensSchema, json()).tokens) })],
   ['POST /v1/load_lora_adapter', loadLora],
   ['POST /v1/unload_lora_adapter', unloadLora],
   ['GET /health', health],
+  ['GET /health/ready', ready],
+  // The path of the probe in llm-d-inference-sim's chart.
+  ['GET /ready', ready],
   ['GET /ping', health],
   ['POST /ping', health],
   ['GET /version', () => ({ version: VERSION })],
@@ -77,6 +81,9 @@ export const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   [`POST ${PULL_PATH}`, sendKv],
   // Mooncake's bootstrap server, by data-parallel rank.
   ['GET /query', ({ replica }) => ({ 0: { engine_id: engineIdOf(replica) } })],
+  // Of llm-d-inference-sim.
+  ['GET /admin/config', ({ replica }) => adminConfig(replica)],
+  ['POST /admin/config', ({ replica, json }) => changeConfig(json(), replica)],
   // Not in vLLM: the state of this server, and its faults.
   ['POST /stub/faults', beginFault],
   ['DELETE /stub/faults', endFaults],
@@ -88,7 +95,7 @@ export const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
 ]);
 
 /** A route that changes the engine and answers with an empty object. */
-function changing(change: (engine: Engine) => unknown): Route {
+function changing(change: (engine: ModelEngine) => unknown): Route {
   return ({ replica }) => {
     change(replica.engine);
     return {};
@@ -108,8 +115,14 @@ function generateTokens(call: Call): undefined {
 }
 
 function health({ replica, response }: Call): undefined {
-  const ready = replica.clock.now() >= replica.readyAt;
-  response.writeHead(ready ? 200 : 503).end();
+  const started = replica.clock.now() >= replica.readyAt;
+  response.writeHead(started ? 200 : 503).end();
+}
+
+/** Ready for requests; with llm-d-inference-sim's start-up time, later than healthy. */
+function ready({ replica, response }: Call): undefined {
+  const { clock, readyAt, options } = replica;
+  response.writeHead(clock.now() >= readyAt + options.readyAfterMs ? 200 : 503).end();
 }
 
 function metrics({ replica, response }: Call): undefined {
@@ -137,7 +150,7 @@ function sendKv({ replica, response, json }: Call): undefined {
   replica.exchange.fetch(key, { tokens, to: undefined, ready, fail }, { patient });
 }
 
-function modelList({ replica: { options, loras, clock, engine } }: Call): object {
+function modelList({ replica: { options, loras, clock, contextTokensMax } }: Call): object {
   const created = Math.floor(clock.wallTime() / 1000);
   const entry = (id: string, root: string, parent: string | null): object => ({
     id,
@@ -146,13 +159,14 @@ function modelList({ replica: { options, loras, clock, engine } }: Call): object
     owned_by: 'vllm',
     root,
     parent,
-    max_model_len: engine.contextTokensMax,
+    max_model_len: contextTokensMax,
   });
+  const { model, aliases, modelRoot = model } = options;
   return {
     object: 'list',
     data: [
-      entry(options.model, options.model, null),
-      ...[...loras].map(([name, path]) => entry(name, path, options.model)),
+      ...[model, ...aliases].map((name) => entry(name, modelRoot, null)),
+      ...[...loras].map(([name, path]) => entry(name, path, model)),
     ],
   };
 }
@@ -168,7 +182,7 @@ function tokenize({ replica, json }: Call): object {
       : chatTokenIds({ messages });
   return {
     count: ids.length,
-    max_model_len: replica.engine.contextTokensMax,
+    max_model_len: replica.contextTokensMax,
     tokens: [...ids],
     token_strs: null,
   };

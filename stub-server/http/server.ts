@@ -1,4 +1,5 @@
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import { createServer as createSecureServer, type ServerOptions } from 'node:https';
 import { endUpload } from '../../src/runtime/http-front.ts';
 import { nodeClock } from '../../src/runtime/node-clock.ts';
 import { ApiError, sendError, sendJson } from './api-error.ts';
@@ -13,8 +14,6 @@ const BODY_BYTES_MAX = 64 * 1024 * 1024;
 const UPLOAD_TIMEOUT_MS = 300_000;
 /** Connections do not become faster with the model's time. */
 const realTime = nodeClock();
-/** Sets the exact number of output tokens, for tests. */
-const FORCED_TOKENS_HEADER = 'x-stub-output-tokens';
 /** vLLM's header for the data-parallel rank. */
 const RANK_HEADER = 'x-data-parallel-rank';
 const REQUEST_ID_MAX = 256;
@@ -24,21 +23,34 @@ const KEPT_BYTES_MAX = 1024 * 1024;
 /** Smaller buffers are cheap to allocate. */
 const KEPT_BYTES_MIN = 64 * 1024;
 
-/** Creates the HTTP server of one model server, with vLLM's answers. The caller makes it listen. */
-export function createStubServer(replica: Replica, findReplica: ReplicaDirectory): Server {
+/**
+ * Creates the HTTP server of one model server, with vLLM's answers; of HTTPS with `tls`. The caller
+ * makes it listen.
+ */
+export function createStubServer(
+  replica: Replica,
+  findReplica: ReplicaDirectory,
+  tls?: Pick<ServerOptions, 'cert' | 'key'>,
+): Server {
   let requests = 0;
   const times = { keepAliveTimeout: 120_000, requestTimeout: UPLOAD_TIMEOUT_MS };
-  return createServer(times, (request, response) => {
+  const listener: RequestListener = (request, response) => {
     requests += 1;
     const requestId = idFrom(request) ?? `${replica.name}-${requests}`;
     const separator = replica.address.lastIndexOf(':');
-    response.setHeader('x-inference-pod', replica.name);
+    const { pod = replica.name, podNamespace, requestIdHeaders } = replica.options;
+    response.setHeader('x-inference-pod', pod);
     response.setHeader('x-inference-port', replica.address.slice(separator + 1));
+    if (podNamespace !== undefined) response.setHeader('x-inference-namespace', podNamespace);
+    if (requestIdHeaders) response.setHeader('x-request-id', requestId);
     serve(request, { replica, findReplica, response, requestId }).catch((error: unknown) => {
       endUpload(request, response, realTime);
       sendError(response, error, 500);
     });
-  });
+  };
+  return tls === undefined
+    ? createServer(times, listener)
+    : createSecureServer({ ...times, ...tls }, listener);
 }
 
 type Parts = Pick<Call, 'replica' | 'findReplica' | 'response' | 'requestId'>;
@@ -55,6 +67,7 @@ async function serve(request: IncomingMessage, parts: Parts): Promise<void> {
   }
   const route = ROUTES.get(name);
   if (route === undefined) throw notFound(path);
+  checkKey(request, path, parts.replica.options.apiKeys);
   const memory = buffers.take(announcedBytes(request));
   const body = request.method === 'POST' ? await bodyOf(request, memory) : NO_BODY;
   const query = new URLSearchParams(search);
@@ -74,11 +87,18 @@ function answer(
     ...parts,
     replica: rankOf(request, parts.replica),
     receivedAt: parts.replica.clock.now(),
-    forcedTokens: forcedTokens(request),
+    headers: request.headers,
     json: () => parsed(body, (bytes) => JSON.parse(bytes.toString('utf8'))),
     longTexts: () => parsed(body, (bytes) => new LongTexts(bytes)),
   });
   if (json !== undefined) sendJson(parts.response, 200, json);
+}
+
+/** As in vLLM, a key protects the API and neither health nor metrics. */
+function checkKey({ headers }: IncomingMessage, path: string, keys: readonly string[]): void {
+  if (keys.length === 0 || !path.startsWith('/v1/')) return;
+  const [, key = ''] = /^Bearer (.*)$/.exec(headers.authorization ?? '') ?? [];
+  if (!keys.includes(key)) throw new ApiError(401, 'Unauthorized');
 }
 
 function notFound(path: string): ApiError {
@@ -89,15 +109,6 @@ function notFound(path: string): ApiError {
 function idFrom({ headers }: IncomingMessage): string | undefined {
   const id = headers['x-request-id'];
   return typeof id === 'string' && id !== '' ? id.slice(0, REQUEST_ID_MAX) : undefined;
-}
-
-function forcedTokens({ headers }: IncomingMessage): number | undefined {
-  const text = headers[FORCED_TOKENS_HEADER];
-  if (text === undefined) return undefined;
-  const tokens = Number(text);
-  if (Number.isInteger(tokens) && tokens > 0) return tokens;
-  const value = String(text);
-  throw new ApiError(400, `${FORCED_TOKENS_HEADER}: ${value} is not a positive whole number`);
 }
 
 /** The rank that the header names. Each port of a server accepts requests for any of its ranks. */

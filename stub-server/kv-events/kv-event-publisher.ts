@@ -9,6 +9,8 @@ interface KvPublisherOptions {
   readonly bind?: boolean;
   /** Address to bind for replays of past batches; none by default. */
   readonly replayEndpoint?: string | undefined;
+  /** Batches that are kept for replays; vLLM's default if it is left out. */
+  readonly replayBatches?: number | undefined;
   /** Keys of a CURVE server, for both sockets. */
   readonly curve?: { readonly secretKey: string } | undefined;
   readonly topic: string;
@@ -69,13 +71,13 @@ export class KvEventPublisher {
   /** Sends a batch, unless it is empty. */
   publish(events: readonly KvEvent[]): void {
     if (events.length === 0) return;
-    const { format, dataParallelRank, wallSeconds } = this.#options;
+    const { format, dataParallelRank, wallSeconds, replayBatches } = this.#options;
     const batch = { timestampS: wallSeconds(), events, dataParallelRank };
     const payload = encodeBatch(batch, format);
     const sequence = this.#sequence;
     this.#sequence += 1;
     this.#sent.push({ sequence, payload });
-    if (this.#sent.length > REPLAY_BATCHES) this.#sent.shift();
+    if (this.#sent.length > (replayBatches ?? REPLAY_BATCHES)) this.#sent.shift();
     this.#sending = this.#sending
       .then(() => this.#publisher.send([this.#topic, numbered(sequence), payload]))
       .catch(() => undefined);

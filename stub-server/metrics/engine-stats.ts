@@ -5,6 +5,11 @@ import type { FinishReason, Sequence } from '../engine/sequence.ts';
 import * as buckets from './buckets.ts';
 import { Histogram } from './histogram.ts';
 
+/** Names of the histograms. */
+export type HistogramName = {
+  [Key in keyof EngineStats]: EngineStats[Key] extends Histogram ? Key : never;
+}[keyof EngineStats];
+
 /** Counts of an engine since its start, as vLLM V1 counts them. */
 export class EngineStats implements EngineObserver {
   requests = 0;
@@ -72,7 +77,7 @@ export class EngineStats implements EngineObserver {
     const { decodeSequences, prefillTokens, draftTokens = 0, acceptedTokens = 0 } = load;
     this.stepTokens.observe(decodeSequences + prefillTokens + draftTokens);
     const generatedTokens = decodeSequences + acceptedTokens;
-    this.tokensPerSecond = (1000 * generatedTokens) / durationMs;
+    if (durationMs > 0) this.tokensPerSecond = (1000 * generatedTokens) / durationMs;
     if (decodeSequences === 0) return;
     this.generatedTokens += generatedTokens;
     // As in vLLM: the time between outputs of the engine, however many tokens each has.

@@ -1,19 +1,34 @@
-import type { Engine } from '../engine/engine.ts';
+import type { ModelEngine } from '../engine/model-engine.ts';
 import type { FinishReason } from '../engine/sequence.ts';
 import type { EngineStats } from './engine-stats.ts';
 import type { Histogram } from './histogram.ts';
 
+/** What metrics read of an engine. */
+export interface EngineView
+  extends Pick<ModelEngine, 'runningCount' | 'waitingCount' | 'speculation' | 'asleep'> {
+  readonly kv: { readonly pool: Readonly<Record<'usage' | 'held' | 'free', number>> };
+}
+
+/** Adapters in use. */
+export interface LorasInUse {
+  readonly running: string;
+  readonly waiting: string;
+  /** Seconds since the epoch. */
+  readonly timestamp: number;
+}
+
 export interface MetricsSource {
-  readonly engine: Engine;
+  readonly engine: EngineView;
+  /** As many series as there are entries: stale ones stay, as in vLLM. */
+  readonly lorasInUse: () => readonly LorasInUse[];
   readonly stats: EngineStats;
   readonly model: string;
   readonly rank: number;
   readonly blockTokens: number;
   readonly kvBlocks: number;
+  readonly prefixCaching: boolean;
   /** Maximum number of adapters that the server can load; 0 if it serves none. */
   readonly lorasMax: number;
-  /** The current time in seconds since the epoch, in model time. */
-  readonly wallSeconds: () => number;
   /** The start of the server's process, in the same unit. */
   readonly startSeconds: () => number;
 }
@@ -45,10 +60,10 @@ export interface HistogramFamily extends Named {
   readonly field: StatsField<Histogram>;
 }
 
-/** A gauge whose labels change. It brings all its labels, and is not printed if undefined. */
+/** A gauge whose labels change. It brings all its labels, and is not printed without a series. */
 export interface InfoFamily extends Named {
   readonly type: 'info';
-  readonly info: (source: MetricsSource) => { labels: Labels; value: number } | undefined;
+  readonly info: (source: MetricsSource) => readonly { labels: Labels; value: number }[];
 }
 
 export type Family = SeriesFamily | HistogramFamily | InfoFamily;

@@ -6,6 +6,7 @@ import { latencyModel } from '../engine/latency-model.ts';
 import { LORA_DEFAULTS } from '../engine/lora-slots.ts';
 import { PRESETS } from '../presets/presets.ts';
 import { EngineStats } from './engine-stats.ts';
+import { lorasInUse } from './loras-in-use.ts';
 import { createMetricsPage, DIALECTS, type DialectName } from './metrics-page.ts';
 
 /**
@@ -37,7 +38,8 @@ function pageOf(dialect: DialectName): string {
   };
   const page = createMetricsPage(DIALECTS[dialect], {
     ...source,
-    wallSeconds: () => clock.wallTime() / 1000,
+    prefixCaching: true,
+    lorasInUse: () => lorasInUse(engine, () => clock.wallTime() / 1000),
     startSeconds: () => 0,
   });
   const blockHashes = Array.from({ length: 20 }, (_, index) => index + 1);
@@ -177,7 +179,8 @@ describe('a metrics page', () => {
     };
     const page = createMetricsPage(DIALECTS.vllm, {
       ...source,
-      wallSeconds: () => 0,
+      prefixCaching: true,
+      lorasInUse: () => [],
       startSeconds: () => 0,
     })();
 

@@ -122,8 +122,11 @@ function histogramRenderer(
 
 function infoRenderer(head: string, { name, info }: InfoFamily): Renderer {
   return (source) => {
-    const { labels, value } = info(source) ?? {};
-    return labels && value !== undefined ? `${head}${name}${braced(labels)} ${float(value)}\n` : '';
+    let text = head;
+    for (const { labels, value } of info(source)) {
+      text += `${name}${braced(labels)} ${float(value)}\n`;
+    }
+    return text.length > head.length ? text : '';
   };
 }
 

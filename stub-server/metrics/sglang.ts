@@ -51,9 +51,8 @@ export const SGLANG: Dialect = {
       inter_token_latency_seconds: ['sglangInterToken', 'inter-token latency in seconds.'],
       e2e_request_latency_seconds: ['sglangRequest', 'end-to-end request latency in seconds.'],
     }),
-    info('cache_config_info', 'Information of the cache.', ({ blockTokens, kvBlocks }) => ({
-      value: 1,
-      labels: { num_pages: String(kvBlocks), page_size: String(blockTokens) },
-    })),
+    info('cache_config_info', 'Information of the cache.', ({ blockTokens, kvBlocks }) => [
+      { value: 1, labels: { num_pages: String(kvBlocks), page_size: String(blockTokens) } },
+    ]),
   ],
 };

@@ -176,39 +176,33 @@ export const VLLM_2025: Dialect = {
   ],
 };
 
-function loraInfo({ engine, lorasMax, wallSeconds }: MetricsSource): Info {
-  if (lorasMax === 0) return undefined;
-  const waitingLoras = new Set<string>();
-  engine.forEachWaiting(({ request }) => {
-    if (request.lora !== undefined) waitingLoras.add(request.lora);
-  });
-  return {
+function loraInfo({ lorasInUse, lorasMax }: MetricsSource): Info {
+  if (lorasMax === 0) return [];
+  return lorasInUse().map(({ running: used, waiting: wanted, timestamp }) => ({
     labels: {
       max_lora: String(lorasMax),
-      running_lora_adapters: [...engine.loras.running].join(','),
-      waiting_lora_adapters: [...waitingLoras].join(','),
+      running_lora_adapters: used,
+      waiting_lora_adapters: wanted,
     },
-    value: wallSeconds(),
-  };
+    value: timestamp,
+  }));
 }
 
 /** Without model_name, as in vLLM. */
-function cacheConfig({ blockTokens, kvBlocks, rank }: MetricsSource): Info {
-  return {
-    value: 1,
-    labels: {
-      block_size: String(blockTokens),
-      cache_dtype: 'auto',
-      enable_prefix_caching: 'True',
-      engine: String(rank),
-      gpu_memory_utilization: '0.92',
-      is_attention_free: 'False',
-      num_cpu_blocks: 'None',
-      num_gpu_blocks: String(kvBlocks),
-      num_gpu_blocks_override: 'None',
-      prefix_caching_hash_algo: 'sha256',
-      sliding_window: 'None',
-      swap_space: '4',
-    },
+function cacheConfig({ blockTokens, kvBlocks, rank, prefixCaching }: MetricsSource): Info {
+  const labels = {
+    block_size: String(blockTokens),
+    cache_dtype: 'auto',
+    enable_prefix_caching: prefixCaching ? 'True' : 'False',
+    engine: String(rank),
+    gpu_memory_utilization: '0.92',
+    is_attention_free: 'False',
+    num_cpu_blocks: 'None',
+    num_gpu_blocks: String(kvBlocks),
+    num_gpu_blocks_override: 'None',
+    prefix_caching_hash_algo: 'sha256',
+    sliding_window: 'None',
+    swap_space: '4',
   };
+  return [{ value: 1, labels }];
 }

@@ -10,9 +10,10 @@ import type { ServerRole } from '../pd/kv-contract.ts';
 import { KV_LINK_DEFAULT, type KvLink } from '../pd/kv-fabric.ts';
 import { hardwarePreset } from '../presets/hardware-preset.ts';
 import { PRESETS, type Preset, type PresetName } from '../presets/presets.ts';
+import { SERVED_FIELDS, type ServedOptions } from './served-options.ts';
 
 /** Options of one stub server, or of a pool of equal ones. Times are model time. */
-export interface StubOptions extends Omit<Preset, 'accelerators'> {
+export interface StubOptions extends Omit<Preset, 'accelerators'>, ServedOptions {
   readonly count: number;
   readonly host: string;
   /** The first of consecutive ports, one per server and rank; 0 takes free ones. */
@@ -148,7 +149,7 @@ const POOL_FIELDS = {
   faults: z.array(timedFaultSchema).default([]),
 };
 
-const schema = z.strictObject({ ...SERVER_FIELDS, ...POOL_FIELDS });
+const schema = z.strictObject({ ...SERVER_FIELDS, ...SERVED_FIELDS, ...POOL_FIELDS });
 
 const DOES_NOT_FIT = {
   path: ['hardware'],
@@ -180,7 +181,8 @@ export const stubOptions: z.ZodType<StubOptions> = schema.transform(
       kvBlocks: input.kvBlocks ?? preset.kvBlocks,
       sequencesMax: input.sequencesMax ?? preset.sequencesMax,
       batchedTokensMax: input.batchedTokensMax ?? preset.batchedTokensMax,
-      admissionMs: input.admissionMs ?? preset.admissionMs,
+      // Fixed times say all that a request takes.
+      admissionMs: input.admissionMs ?? (input.timings === undefined ? preset.admissionMs : 0),
     };
   },
 ) as z.ZodType<StubOptions>;

@@ -8,6 +8,7 @@ import { encodeBatch } from '../../stub-server/kv-events/encode-batch.ts';
 import { EventRecorder } from '../../stub-server/kv-events/event-recorder.ts';
 import type { KvEvent } from '../../stub-server/kv-events/kv-event.ts';
 import { EngineStats } from '../../stub-server/metrics/engine-stats.ts';
+import { lorasInUse } from '../../stub-server/metrics/loras-in-use.ts';
 import { createMetricsPage, DIALECTS } from '../../stub-server/metrics/metrics-page.ts';
 import { PRESETS } from '../../stub-server/presets/presets.ts';
 
@@ -45,7 +46,8 @@ function run(seed: number): Run {
     ...sizes,
     engine,
     stats,
-    wallSeconds,
+    prefixCaching: true,
+    lorasInUse: () => lorasInUse(engine, wallSeconds),
     startSeconds: () => 0,
     model: 'm',
     rank: 0,

@@ -1,0 +1,300 @@
+import type { Clock, Millis, Random, Timer } from '../../src/framework/runtime.ts';
+import type { EngineObserver } from './engine-observer.ts';
+import { type BlockSink, KvCache } from './kv-cache.ts';
+import type { StepLoad } from './latency-model.ts';
+import { type LoraOptions, LoraSlots } from './lora-slots.ts';
+import type { ModelEngine } from './model-engine.ts';
+import { type FinishReason, Sequence, type SequenceRequest, type Submission } from './sequence.ts';
+import { DrawnTimes, type Timings } from './timings.ts';
+import { type QueuePolicy, WaitingQueue } from './waiting-queue.ts';
+
+/** Late tokens per timer callback: a process that cannot keep up must still answer requests. */
+const CATCH_UP_TOKENS_MAX = 64;
+
+const DECODE: StepLoad = {
+  prefillTokens: 0,
+  prefillSequences: 0,
+  decodeSequences: 1,
+  contextTokens: 0,
+  attendedSquares: 0,
+};
+
+interface TimedEngineOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** The times in force; read anew for each request and token. */
+  readonly timings: () => Timings;
+  readonly sequencesMax: number;
+  readonly kvBlocks: number;
+  readonly blockTokens: number;
+  readonly policy: QueuePolicy;
+  readonly loras: LoraOptions;
+  readonly observer: EngineObserver;
+  readonly blockSink?: BlockSink | undefined;
+}
+
+/** A sequence with memory, on its way to its next token. */
+interface Run {
+  /** Tokens of prompt to compute before the next token; 0 while it decodes. */
+  prefillTokens: number;
+  dueAt: Millis;
+  waitMs: Millis;
+  timer: Timer | undefined;
+}
+
+/**
+ * An engine without steps: each sequence takes the configured times, whatever runs beside it, as in
+ * llm-d-inference-sim. Queue, KV memory, prefix cache and preemption are those of the other engine.
+ */
+export class TimedEngine implements ModelEngine {
+  readonly kv: KvCache;
+  readonly loras: LoraSlots;
+  readonly speculation: undefined = undefined;
+  readonly #options: TimedEngineOptions;
+  readonly #waiting: WaitingQueue;
+  readonly #receiving = new Set<Sequence>();
+  /** In order of admission. */
+  readonly #running = new Map<Sequence, Run>();
+  readonly #times: DrawnTimes;
+  #latenessMs: Millis = 0;
+  /** Number of crashes, which release all blocks. */
+  #crashes = 0;
+  #asleep = false;
+
+  constructor(options: TimedEngineOptions) {
+    const { kvBlocks, blockTokens, blockSink, policy, loras } = options;
+    this.#options = options;
+    this.kv = new KvCache({ blocks: kvBlocks, blockTokens, sink: blockSink });
+    this.loras = new LoraSlots(loras);
+    this.#waiting = new WaitingQueue(policy);
+    this.#times = new DrawnTimes(options);
+  }
+
+  get runningCount(): number {
+    return this.#running.size;
+  }
+
+  get waitingCount(): number {
+    return this.#waiting.length + this.#receiving.size;
+  }
+
+  get contextTokensMax(): number {
+    return this.#options.kvBlocks * this.#options.blockTokens;
+  }
+
+  get latenessMs(): Millis {
+    return this.#latenessMs;
+  }
+
+  get asleep(): boolean {
+    return this.#asleep;
+  }
+
+  forEachWaiting(visit: (sequence: Sequence) => void): void {
+    this.#waiting.forEach(visit);
+  }
+
+  submit(request: SequenceRequest): Submission {
+    const { clock, observer } = this.#options;
+    const sequence = new Sequence(request, request.arrivedAt ?? clock.now());
+    const crashes = this.#crashes;
+    observer.onArrived(sequence, sequence.arrivedAt);
+    this.#waiting.push(sequence);
+    this.#admitWaiting();
+    return {
+      abort: () => {
+        if (!sequence.finished) this.#end(sequence, 'abort', clock.now());
+        this.#admitWaiting();
+      },
+      release: () => {
+        if (!sequence.finished || crashes !== this.#crashes) return;
+        this.kv.release(sequence);
+        this.#admitWaiting();
+      },
+    };
+  }
+
+  /** Waits that have begun keep their length, unless the accelerator hangs or hung. */
+  set slowdown(factor: number) {
+    const { hung } = this.#times;
+    this.#times.slowdown = factor;
+    for (const [sequence, run] of this.#running) {
+      if (this.#times.hung) run.timer?.cancel();
+      else if (hung) this.#arm(sequence, run, this.#options.clock.now());
+    }
+  }
+
+  sleep(): void {
+    this.#asleep = true;
+    this.kv.clear();
+  }
+
+  wakeUp(): void {
+    this.#asleep = false;
+    this.#admitWaiting();
+  }
+
+  resetPrefixCache(): boolean {
+    return this.kv.clear();
+  }
+
+  crash(): void {
+    const at = this.#options.clock.now();
+    const lost = [...this.#running.keys(), ...this.#waiting.takeAll(), ...this.#receiving];
+    this.#crashes += 1;
+    for (const sequence of lost) this.#end(sequence, 'error', at);
+    this.kv.reset();
+    this.loras.forgetAll();
+  }
+
+  #admitWaiting(): void {
+    const { clock, sequencesMax } = this.#options;
+    const at = clock.now();
+    let index = 0;
+    while (!this.#asleep && this.#running.size < sequencesMax) {
+      const sequence = this.#waiting.at(index);
+      if (sequence === undefined) return;
+      if (!this.loras.admits(sequence.request.lora)) index += 1;
+      else if (sequence.needsRemoteKv) {
+        if (!this.#beginRemote(sequence, index)) return;
+      } else if (this.#takeMemory(sequence)) {
+        this.#waiting.removeAt(index);
+        this.#start(sequence, at);
+      } else return;
+    }
+  }
+
+  /** Takes memory for the prompt, or what is left of it. Returns whether there was enough. */
+  #takeMemory(sequence: Sequence): boolean {
+    if (sequence.remoteKv !== 'here') return this.kv.admit(sequence, Number.POSITIVE_INFINITY) > 0;
+    return this.kv.extend(sequence, sequence.targetTokens - sequence.computedTokens);
+  }
+
+  /** Takes memory for remote KV and starts its transfer. Returns false without enough memory. */
+  #beginRemote(sequence: Sequence, index: number): boolean {
+    const { clock } = this.#options;
+    const missing = this.kv.admitRemote(sequence, sequence.remotePromptTokens);
+    if (missing < 0) return false;
+    sequence.remoteTokens = missing;
+    sequence.remoteKv = 'coming';
+    this.#waiting.removeAt(index);
+    this.#receiving.add(sequence);
+    const waitMs = this.#times.transferMs(sequence.request.promptTokens);
+    const ready = (): void => void clock.setTimer(waitMs, () => this.#arrived(sequence));
+    const fail = (): void => {
+      if (this.#receiving.has(sequence)) this.#end(sequence, 'error', clock.now());
+    };
+    if (missing === 0) ready();
+    else sequence.request.remote?.start(missing, ready, fail);
+    return true;
+  }
+
+  #arrived(sequence: Sequence): void {
+    if (!this.#receiving.delete(sequence)) return;
+    sequence.remoteKv = 'here';
+    this.kv.arrived(sequence, sequence.remotePromptTokens);
+    this.#waiting.pushBack(sequence);
+    this.#admitWaiting();
+  }
+
+  #start(sequence: Sequence, at: Millis): void {
+    const { observer } = this.#options;
+    const tokens = sequence.targetTokens - sequence.computedTokens;
+    const run: Run = { prefillTokens: tokens, dueAt: at, waitMs: 0, timer: undefined };
+    this.#running.set(sequence, run);
+    this.loras.join(sequence.request.lora);
+    if (Number.isNaN(sequence.scheduledAt)) {
+      sequence.scheduledAt = at;
+      sequence.cachedTokens = sequence.computedTokens;
+    }
+    observer.onScheduled(sequence, at);
+    // The time of transferred KV has passed already.
+    if (sequence.remoteKv !== 'here') {
+      run.waitMs = this.#times.prefillMs(tokens, this.#running.size);
+    }
+    this.#arm(sequence, run, at);
+  }
+
+  #arm(sequence: Sequence, run: Run, from: Millis): void {
+    const { clock } = this.#options;
+    run.dueAt = from + run.waitMs;
+    if (this.#times.hung) return;
+    run.timer = clock.setTimer(run.dueAt - clock.now(), () => this.#due(sequence, run));
+  }
+
+  /** Gives all tokens that are due. */
+  #due(sequence: Sequence, run: Run): void {
+    const { clock } = this.#options;
+    this.#latenessMs = Math.max(0, clock.now() - run.dueAt);
+    for (let tokens = 1; this.#running.get(sequence) === run; tokens++) {
+      this.#token(sequence, run);
+      if (this.#running.get(sequence) !== run || !this.#prepareNext(sequence, run)) return;
+      if (run.dueAt + run.waitMs > clock.now() || tokens === CATCH_UP_TOKENS_MAX) {
+        this.#arm(sequence, run, run.dueAt);
+        return;
+      }
+      run.dueAt += run.waitMs;
+    }
+  }
+
+  /** Takes memory for the next token and draws its time. Returns false where it was preempted. */
+  #prepareNext(sequence: Sequence, run: Run): boolean {
+    while (!this.kv.extend(sequence, 1)) {
+      const victim = [...this.#running.keys()].at(-1) ?? sequence;
+      this.#preempt(victim, run.dueAt);
+      if (victim === sequence) return false;
+    }
+    run.waitMs = this.#times.interTokenMs(this.#running.size);
+    return true;
+  }
+
+  #token(sequence: Sequence, run: Run): void {
+    const { observer } = this.#options;
+    const { prefillTokens, dueAt: at, waitMs } = run;
+    const { request } = sequence;
+    sequence.computedTokens += Math.max(1, prefillTokens);
+    sequence.generatedTokens += 1;
+    sequence.targetTokens += 1;
+    if (sequence.generatedTokens === 1) sequence.firstTokenAt = at;
+    if (prefillTokens > 0) {
+      const load = { ...DECODE, decodeSequences: 0, prefillTokens, prefillSequences: 1 };
+      observer.onStep(load, waitMs, at);
+      observer.onPrefilled(sequence, at);
+    } else observer.onStep(DECODE, waitMs, at);
+    run.prefillTokens = 0;
+    sequence.lastTokenAt = at;
+    if (sequence.generatedTokens === 1) request.onFirstToken?.(at);
+    request.onToken?.(sequence.generatedTokens, at);
+    if (sequence.generatedTokens < request.outputTokens) return;
+    this.#end(sequence, sequence.outcome, at);
+    this.#admitWaiting();
+  }
+
+  #preempt(sequence: Sequence, at: Millis): void {
+    this.#leaveBatch(sequence);
+    this.kv.release(sequence);
+    sequence.remoteKv = 'none';
+    sequence.preemptions += 1;
+    this.#options.observer.onPreempted(sequence, at);
+    this.#waiting.pushBack(sequence);
+  }
+
+  #leaveBatch(sequence: Sequence): boolean {
+    this.#running.get(sequence)?.timer?.cancel();
+    if (!this.#running.delete(sequence)) return false;
+    this.loras.leave(sequence.request.lora);
+    return true;
+  }
+
+  #end(sequence: Sequence, reason: FinishReason, at: Millis): void {
+    const { request } = sequence;
+    if (!this.#leaveBatch(sequence) && !this.#receiving.delete(sequence)) {
+      this.#waiting.remove(sequence);
+    }
+    sequence.finished = true;
+    const keeps = request.holdBlocks === true && (reason === 'stop' || reason === 'length');
+    if (!keeps) this.kv.release(sequence);
+    this.#options.observer.onFinished(sequence, reason, at);
+    request.onDone?.(reason, sequence.usage, at);
+  }
+}

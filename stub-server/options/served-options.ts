@@ -1,0 +1,149 @@
+import { z } from 'zod';
+import { NO_TIME, type Timings } from '../engine/timings.ts';
+import { FAILURE_TYPES, type FailureType } from '../faults/failure-types.ts';
+import { type FakeMetrics, fakeMetricsSchema } from '../metrics/fake-metrics.ts';
+
+/** Failures that are drawn for requests of generating APIs. */
+export interface FailureInjection {
+  /** In percent. */
+  readonly rate: number;
+  /** Drawn from evenly; all where it is empty. */
+  readonly types: readonly FailureType[];
+}
+
+/** Where KV events go, where it is not one port for each server. */
+export interface KvEventsTarget {
+  /** A ZMQ address; vLLM's rule says whether to bind or to connect. Ranks add to its port. */
+  readonly endpoint: string;
+  readonly replayEndpoint?: string | undefined;
+  /** Batches that are kept for replays. */
+  readonly replayBatches?: number | undefined;
+  /** Empty: `kv@host:port@model`. */
+  readonly topic: string;
+}
+
+export interface TlsFiles {
+  readonly certFile: string;
+  readonly keyFile: string;
+}
+
+/** What a server does beside its engine, as vLLM and llm-d-inference-sim have it. */
+export interface ServedOptions {
+  /** Further names of the model. */
+  readonly aliases: readonly string[];
+  /** The model's path or repository; `model` where it is left out. */
+  readonly modelRoot?: string | undefined;
+  /** Paths of adapters by name; its name where an adapter has none. */
+  readonly loraPaths: Readonly<Record<string, string>>;
+  /** Adapters in host memory; `lorasMax` where it is left out. */
+  readonly hostLorasMax?: number | undefined;
+  /** Fixed times instead of the engine's steps. */
+  readonly timings?: Timings | undefined;
+  /** Tokens of prompt and answer; bounded by the KV memory in any case. */
+  readonly contextTokensMax?: number | undefined;
+  /** Waiting requests above which others are answered with 429. */
+  readonly waitingMax?: number | undefined;
+  readonly prefixCaching: boolean;
+  /** For requests that do not say one themselves. */
+  readonly cacheHitThreshold: number;
+  readonly mode: 'random' | 'echo';
+  /** A file of answers, JSON Lines. */
+  readonly dataset?: string | undefined;
+  readonly failures: FailureInjection;
+  readonly fakeMetrics?: FakeMetrics | undefined;
+  readonly requestIdHeaders: boolean;
+  /** The pod's name and namespace, for headers of answers. */
+  readonly pod?: string | undefined;
+  readonly podNamespace?: string | undefined;
+  /** The address in topics of KV events, where it is not `host`. */
+  readonly podIp?: string | undefined;
+  readonly embeddingDimensions: number;
+  /** Of which clients must send one as a bearer token, if there are any. */
+  readonly apiKeys: readonly string[];
+  /** Time after the start until /health/ready answers 200. */
+  readonly readyAfterMs: number;
+  readonly tls?: TlsFiles | 'self-signed' | undefined;
+  readonly kvEventsTarget?: KvEventsTarget | undefined;
+}
+
+const ms = z.number().nonnegative();
+/** More than this share of the mean is refused, as by llm-d-inference-sim; 3.3 of 11 is not. */
+const DEVIATION_MAX = 0.3 + 1e-9;
+
+const timingsSchema: z.ZodType<Timings> = z
+  .strictObject({
+    calculator: z.enum(['', 'constant', 'per-token']).default(NO_TIME.calculator),
+    firstTokenMs: ms.default(0),
+    firstTokenDeviationMs: ms.default(0),
+    prefillOverheadMs: ms.default(0),
+    prefillPerTokenMs: ms.default(0),
+    prefillDeviationMs: ms.default(0),
+    interTokenMs: ms.default(0),
+    interTokenDeviationMs: ms.default(0),
+    transferMs: ms.default(0),
+    transferDeviationMs: ms.default(0),
+    transferPerTokenMs: ms.default(0),
+    transferTokensDeviationMs: ms.default(0),
+    loadFactor: z.number().min(1).default(1),
+  })
+  .superRefine((timings, context) => {
+    const pairs = [
+      ['firstTokenDeviationMs', 'firstTokenMs'],
+      ['interTokenDeviationMs', 'interTokenMs'],
+      ['transferDeviationMs', 'transferMs'],
+    ] as const;
+    for (const [deviation, mean] of pairs) {
+      if (timings[deviation] <= DEVIATION_MAX * timings[mean]) continue;
+      const message = `is ${timings[deviation]} ms, more than 30 % of ${mean} (${timings[mean]} ms): lower it`;
+      context.addIssue({ code: 'custom', path: [deviation], message });
+    }
+  });
+
+/** Checks times as a whole. Throws ZodError. */
+export function checkTimings(given: unknown): Timings {
+  return timingsSchema.parse(given);
+}
+
+export const SERVED_FIELDS: Readonly<{
+  [Key in keyof ServedOptions]-?: z.ZodType<ServedOptions[Key]>;
+}> = {
+  aliases: z.array(z.string().min(1)).default([]),
+  modelRoot: z.string().min(1).optional(),
+  loraPaths: z.record(z.string(), z.string()).default({}),
+  hostLorasMax: z.int().positive().optional(),
+  timings: timingsSchema.optional(),
+  contextTokensMax: z.int().positive().optional(),
+  waitingMax: z.int().positive().optional(),
+  prefixCaching: z.boolean().default(true),
+  cacheHitThreshold: z.number().min(0).max(1).default(0),
+  mode: z.enum(['random', 'echo']).default('random'),
+  dataset: z.string().min(1).optional(),
+  failures: z
+    .strictObject({
+      rate: z.number().min(0).max(100).default(0),
+      types: z.array(z.enum(FAILURE_TYPES)).default([]),
+    })
+    .default({ rate: 0, types: [] }),
+  fakeMetrics: fakeMetricsSchema.optional(),
+  requestIdHeaders: z.boolean().default(false),
+  pod: z.string().min(1).optional(),
+  podNamespace: z.string().min(1).optional(),
+  podIp: z.string().min(1).optional(),
+  embeddingDimensions: z.int().positive().max(16_384).default(384),
+  apiKeys: z.array(z.string().min(1)).default([]),
+  readyAfterMs: ms.default(0),
+  tls: z
+    .union([
+      z.literal('self-signed'),
+      z.strictObject({ certFile: z.string().min(1), keyFile: z.string().min(1) }),
+    ])
+    .optional(),
+  kvEventsTarget: z
+    .strictObject({
+      endpoint: z.string().min(1),
+      replayEndpoint: z.string().min(1).optional(),
+      replayBatches: z.int().positive().optional(),
+      topic: z.string().default(''),
+    })
+    .optional(),
+};
