@@ -14,6 +14,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   gateway: async () => (await import('./commands/gateway-command.ts')).gatewayCommand(),
   sidecar: async () => (await import('./commands/sidecar/sidecar-command.ts')).sidecarCommand(),
   demo: async () => (await import('./commands/demo-command.ts')).demoCommand(checkPolicy),
+  doctor: async () => (await import('./commands/doctor-command.ts')).doctorCommand(),
   check: async () => (await import('./commands/check-command.ts')).checkCommand(),
   simulate: async () => (await import('./commands/simulate-command.ts')).simulateCommand(),
   trace: async () => (await import('./commands/trace-command.ts')).traceCommand(),

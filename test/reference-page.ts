@@ -1,6 +1,7 @@
 import type { Argument, Command, Option } from 'commander';
 import { checkCommand } from '../src/commands/check-command.ts';
 import { demoCommand } from '../src/commands/demo-command.ts';
+import { doctorCommand } from '../src/commands/doctor-command.ts';
 import { explainCommand } from '../src/commands/explain-command.ts';
 import { gatewayCommand } from '../src/commands/gateway-command.ts';
 import { redecideCommand } from '../src/commands/redecide-command.ts';
@@ -18,6 +19,7 @@ import { stubCommand } from '../stub-server/main.ts';
 const GUIDES: Readonly<Record<string, readonly string[]>> = {
   serve: ['configuration', 'kubernetes', 'metrics'],
   check: ['configuration'],
+  doctor: ['doctor', 'troubleshooting'],
   simulate: ['simulate'],
   redecide: ['trace-format'],
   trace: ['trace-format'],
@@ -43,6 +45,7 @@ export function allCommands(): readonly NamedCommand[] {
   const top = [
     serveCommand(),
     checkCommand(),
+    doctorCommand(),
     simulateCommand(),
     redecideCommand(),
     replayCommand(),

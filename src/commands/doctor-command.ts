@@ -1,0 +1,174 @@
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { Command } from 'commander';
+import { planFromPlugins } from '../catalogue/plan.ts';
+import type { ClockAhead } from '../doctor/check-clocks.ts';
+import { dateFindings } from '../doctor/check-envoy-state.ts';
+import type { DescribedEndpoint } from '../doctor/check-picker.ts';
+import { diagnose, type Seen } from '../doctor/diagnose.ts';
+import { type Finding, findingsText } from '../doctor/finding.ts';
+import { readToken } from '../files/token-file.ts';
+import { ConfigError, messageOf } from '../framework/error.ts';
+import { adminTokenOption } from './ask-picker.ts';
+import { CommandFailure } from './command-errors.ts';
+import { accessFindings } from './doctor-access.ts';
+import { type Page, pageAt } from './doctor-pages.ts';
+import { collect, pluginOption } from './option-values.ts';
+
+interface DoctorFlags {
+  readonly envoy?: string;
+  readonly admin?: string;
+  readonly adminTokenFile?: string;
+  readonly config?: string;
+  readonly plugin: readonly string[];
+  readonly certificate: readonly string[];
+  readonly kubeconfig?: string;
+  readonly namespace: string;
+  readonly serviceAccount: string;
+  readonly json: boolean;
+}
+
+const DAY_MS = 86_400_000;
+
+/** `pointsman doctor`: reads what Envoy, picker and Kubernetes say, and changes nothing. */
+export function doctorCommand(): Command {
+  return new Command('doctor')
+    .description(
+      'say what is wrong with the set-up of Envoy, picker and cluster, with lines to paste; exit code 1 where something breaks',
+    )
+    .option('--envoy <address>', 'Envoy’s admin port: host:port, or a URL')
+    .option('--admin <address>', 'the picker’s metrics port: host:port, or a URL')
+    .addOption(adminTokenOption('the picker’s token, for pickers elsewhere'))
+    .option('--config <name|file>', 'a configuration of the picker')
+    .addOption(pluginOption())
+    .option('--certificate <file>', 'a certificate in PEM; may be repeated', collect, [])
+    .option('--kubeconfig <file>', 'ask this cluster what the picker may do')
+    .option('--namespace <name>', 'with --kubeconfig: where the picker runs', 'default')
+    .option('--service-account <name>', 'with --kubeconfig: as whom', 'pointsman')
+    .option('--json', 'print one JSON document', false)
+    .action(run);
+}
+
+async function run(flags: DoctorFlags): Promise<void> {
+  const { envoy, admin, config, certificate, kubeconfig } = flags;
+  if ([envoy, admin, config, kubeconfig, ...certificate].every((given) => given === undefined)) {
+    const message =
+      'is missing; give at least one of --envoy, --admin, --config, --certificate, --kubeconfig';
+    throw new ConfigError('doctor', [{ path: '--envoy', message }]);
+  }
+  const seenEnvoy = envoy === undefined ? undefined : await askEnvoy(envoy);
+  const seenPicker = admin === undefined ? undefined : await askPickerState(admin, flags);
+  const found: readonly (readonly Finding[])[] = [
+    diagnose({
+      ...(seenEnvoy && { envoy: seenEnvoy.envoy }),
+      ...(seenPicker && { picker: seenPicker.picker }),
+      clocks: [...(seenEnvoy?.clocks ?? []), ...(seenPicker?.clocks ?? [])],
+    }),
+    config === undefined ? [] : await configFindings(config, flags.plugin),
+    ...certificate.map((file) => certificateFindings(file)),
+    kubeconfig === undefined ? [] : await accessFindings(kubeconfig, flags),
+  ];
+  const findings = found.flat();
+  const lookedAt = [
+    ...(envoy === undefined ? [] : [`Envoy ${seenEnvoy?.version ?? ''} at ${envoy}`]),
+    ...(admin === undefined
+      ? []
+      : [`picker at ${admin} with ${seenPicker?.picker.endpoints.length ?? 0} endpoints`]),
+    ...(config === undefined ? [] : [`configuration ${config}`]),
+    ...certificate.map((file) => `certificate ${file}`),
+    ...(kubeconfig === undefined ? [] : [`rights in namespace ${flags.namespace}`]),
+  ];
+  const text = flags.json
+    ? `${JSON.stringify({ lookedAt, findings }, undefined, 2)}\n`
+    : findingsText(findings, lookedAt);
+  process.stdout.write(text);
+  if (findings.some(({ severity }) => severity === 'error')) process.exitCode = 1;
+}
+
+interface Asked {
+  readonly clocks: readonly ClockAhead[];
+}
+
+async function askEnvoy(
+  address: string,
+): Promise<Asked & { readonly envoy: NonNullable<Seen['envoy']>; readonly version: string }> {
+  const of = (path: string): Promise<Page> => pageAt(address, path, { hint: 'Envoy’s admin port' });
+  const info = await of('/server_info');
+  const [dump, stats, certs] = await Promise.all([
+    of('/config_dump'),
+    of('/stats?format=json&filter=overflow|ext_proc|membership|too_large|timeout'),
+    of('/certs'),
+  ]);
+  const server = jsonOf<NonNullable<Seen['envoy']>['info']>(info, address);
+  return {
+    version: server.version?.split('/')[1] ?? '',
+    envoy: {
+      info: server,
+      configDump: jsonOf(dump, address),
+      stats: jsonOf(stats, address),
+      certs: jsonOf(certs, address),
+    },
+    clocks: clockOf(`Envoy at ${address}`, info),
+  };
+}
+
+async function askPickerState(
+  address: string,
+  { adminTokenFile }: DoctorFlags,
+): Promise<Asked & { readonly picker: NonNullable<Seen['picker']> }> {
+  const token = adminTokenFile && readToken('--admin-token-file', adminTokenFile);
+  const of = (path: string): Promise<Page> =>
+    pageAt(address, path, { hint: 'the picker’s --metrics-port', token });
+  const endpoints = await of('/debug/endpoints');
+  const { status, text } = await of('/readyz');
+  const { endpoints: described } = jsonOf<{ readonly endpoints?: readonly DescribedEndpoint[] }>(
+    endpoints,
+    address,
+  );
+  if (described === undefined) {
+    throw new CommandFailure(`${address} is no picker: ${endpoints.text.slice(0, 200)}`);
+  }
+  return {
+    picker: { ready: { status, text }, endpoints: described },
+    clocks: clockOf(`picker at ${address}`, endpoints),
+  };
+}
+
+/** HTTP dates are cut to seconds: half a second later is the best guess. */
+function clockOf(where: string, { date, askedMs }: Page): readonly ClockAhead[] {
+  const there = Date.parse(date ?? '');
+  return Number.isNaN(there) ? [] : [{ where, aheadMs: there + 500 - askedMs }];
+}
+
+function jsonOf<T>({ text, status }: Page, address: string): T {
+  try {
+    return JSON.parse(text) as T;
+  } catch {
+    throw new CommandFailure(`${address} answered ${status} without JSON: ${text.slice(0, 100)}`);
+  }
+}
+
+async function configFindings(
+  config: string,
+  plugins: readonly string[],
+): Promise<readonly Finding[]> {
+  const where = `configuration ${config}`;
+  try {
+    const { warnings } = await planFromPlugins(config, plugins);
+    return warnings.map((what) => ({ severity: 'warning', id: 'configuration-note', where, what }));
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return [{ severity: 'error', id: 'configuration', where, what: messageOf(error) }];
+  }
+}
+
+function certificateFindings(file: string): readonly Finding[] {
+  const where = `certificate ${file}`;
+  try {
+    const { validTo } = new X509Certificate(readFileSync(file));
+    return dateFindings(where, (Date.parse(validTo) - Date.now()) / DAY_MS, validTo);
+  } catch (error) {
+    const what = `it cannot be read: ${messageOf(error)}.`;
+    return [{ severity: 'error', id: 'certificate', where, what, mend: 'Give a file in PEM.' }];
+  }
+}

@@ -1,0 +1,187 @@
+import { clusterNames } from './check-route.ts';
+import type { EnvoySetup } from './envoy-setup.ts';
+import { type Cluster, type Http2Options, type HttpOptions, secondsOf } from './envoy-types.ts';
+import { type Finding, when } from './finding.ts';
+
+const HTTP_OPTIONS = 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions';
+/** Envoy's limit of connections, waiting and running requests where a cluster has no thresholds. */
+const BREAKER_DEFAULT = 1024;
+const BREAKER_MIN = 10_000;
+/** Envoy's own. */
+const UPSTREAM_IDLE_S = 3600;
+const CLEANUP_S = 5;
+/** uvicorn, and with it vLLM and SGLang, closes idle connections after so long. */
+const SERVER_IDLE_S = 5;
+const WINDOW_MIN = 256 * 1024;
+
+const BREAKER_LINES = [
+  'circuit_breakers:',
+  '  thresholds:',
+  '    - { max_connections: 40000, max_pending_requests: 40000, max_requests: 40000 }',
+];
+
+/** What is wrong with the clusters of the picker and of the model servers. */
+export function checkClusters({ routes, clusters }: EnvoySetup): readonly Finding[] {
+  const used = (names: readonly (string | undefined)[]): readonly Cluster[] =>
+    [...new Set(names)].flatMap((name) => clusters.get(name ?? '') ?? []);
+  const pickers = used(routes.map(({ filter }) => filter.grpc_service?.envoy_grpc?.cluster_name));
+  const servers = used(
+    routes
+      .filter(({ filter }) => filter.observability_mode !== true)
+      .flatMap(({ route }) => clusterNames(route.route ?? {})),
+  );
+  return [
+    ...pickers.flatMap((cluster) => [...breakerFindings(cluster), ...pickerFindings(cluster)]),
+    ...servers.flatMap((cluster) => [...breakerFindings(cluster), ...serverFindings(cluster)]),
+  ];
+}
+
+function breakerFindings({ name, circuit_breakers: breakers }: Cluster): readonly Finding[] {
+  const usual = (breakers?.thresholds ?? []).find(
+    ({ priority = 'DEFAULT' }) => priority === 'DEFAULT',
+  );
+  const least = Math.min(
+    usual?.max_connections ?? BREAKER_DEFAULT,
+    usual?.max_pending_requests ?? BREAKER_DEFAULT,
+    usual?.max_requests ?? BREAKER_DEFAULT,
+  );
+  if (least >= BREAKER_MIN) return [];
+  return [
+    {
+      severity: 'warning',
+      id: 'circuit-breaker',
+      where: `cluster ${name}`,
+      what: `its circuit breaker opens at ${least.toLocaleString('en')} requests or connections at once${usual === undefined ? ', Envoy’s default' : ''}: more fail with 503.`,
+      lines: BREAKER_LINES,
+    },
+  ];
+}
+
+function http2Of(cluster: Cluster): Http2Options | undefined {
+  const { explicit_http_config: explicit } = optionsOf(cluster);
+  return explicit?.http2_protocol_options ?? cluster.http2_protocol_options;
+}
+
+function optionsOf({ typed_extension_protocol_options: options }: Cluster): HttpOptions {
+  return options?.[HTTP_OPTIONS] ?? {};
+}
+
+function http2Lines(...lines: readonly string[]): readonly string[] {
+  return [
+    'typed_extension_protocol_options:',
+    `  ${HTTP_OPTIONS}:`,
+    `    "@type": type.googleapis.com/${HTTP_OPTIONS}`,
+    '    explicit_http_config:',
+    '      http2_protocol_options:',
+    ...lines.map((line) => `        ${line}`),
+  ];
+}
+
+const KEEPALIVE = 'connection_keepalive: { interval: 10s, timeout: 5s }';
+
+function pickerFindings(cluster: Cluster): readonly Finding[] {
+  const where = `cluster ${cluster.name}, of the picker`;
+  const http2 = http2Of(cluster);
+  if (http2 === undefined) {
+    return [
+      {
+        severity: 'error',
+        id: 'picker-without-http2',
+        where,
+        what: 'it has no HTTP/2: gRPC does not work, and every request fails or passes without a pick.',
+        lines: http2Lines(KEEPALIVE),
+      },
+    ];
+  }
+  return [...keepaliveFindings(http2, where), ...healthFindings(cluster, where)];
+}
+
+function keepaliveFindings(http2: Http2Options, where: string): readonly Finding[] {
+  const window = http2.initial_stream_window_size ?? Number.POSITIVE_INFINITY;
+  return [
+    ...when(http2.connection_keepalive === undefined, {
+      severity: 'warning',
+      id: 'no-keepalive',
+      where,
+      what: 'it has no connection_keepalive: when the host of the picker vanishes, requests hang until message_timeout.',
+      lines: http2Lines(KEEPALIVE),
+    }),
+    ...when(window < WINDOW_MIN, {
+      severity: 'warning',
+      id: 'small-http2-window',
+      where,
+      what: `initial_stream_window_size is ${window.toLocaleString('en')} bytes: a long prompt reaches the picker in many round trips.`,
+      lines: http2Lines(
+        'initial_stream_window_size: 1048576',
+        'initial_connection_window_size: 16777216',
+      ),
+    }),
+  ];
+}
+
+function healthFindings(
+  { health_checks: checks = [], common_lb_config: common }: Cluster,
+  where: string,
+): readonly Finding[] {
+  if (checks.length === 0) {
+    return [
+      {
+        severity: 'warning',
+        id: 'no-health-check',
+        where,
+        what: 'it has no health check: requests still go to a picker that is draining or gone.',
+        lines: [
+          'health_checks:',
+          '  - timeout: 2s',
+          '    interval: 2s',
+          '    unhealthy_threshold: 2',
+          '    healthy_threshold: 1',
+          '    grpc_health_check: { service_name: envoy.service.ext_proc.v3.ExternalProcessor }',
+        ],
+      },
+    ];
+  }
+  const panic = common?.healthy_panic_threshold;
+  // A threshold without value is 0: JSON leaves zeros out.
+  if (panic !== undefined && (panic.value ?? 0) === 0) return [];
+  return [
+    {
+      severity: 'warning',
+      id: 'panic-threshold',
+      where,
+      what: 'its healthy_panic_threshold is not 0: when half of the pickers are down, requests go to those as well.',
+      lines: ['common_lb_config: { healthy_panic_threshold: { value: 0 } }'],
+    },
+  ];
+}
+
+function serverFindings(cluster: Cluster): readonly Finding[] {
+  const where = `cluster ${cluster.name}, of the model servers`;
+  const idle = secondsOf(
+    optionsOf(cluster).common_http_protocol_options?.idle_timeout,
+    UPSTREAM_IDLE_S,
+  );
+  const cleanup = secondsOf(cluster.cleanup_interval, CLEANUP_S);
+  return [
+    ...when(idle === 0 || idle >= SERVER_IDLE_S, {
+      severity: 'warning',
+      id: 'upstream-idle-timeout',
+      where,
+      what: `connections stay open ${idle === 0 ? 'without limit' : `for ${idle} s without use`}, and uvicorn (vLLM, SGLang) closes them after ${SERVER_IDLE_S} s: now and then a request uses one that is just being closed, and fails with 503.`,
+      lines: [
+        'typed_extension_protocol_options:',
+        `  ${HTTP_OPTIONS}:`,
+        `    "@type": type.googleapis.com/${HTTP_OPTIONS}`,
+        '    common_http_protocol_options: { idle_timeout: 4s }',
+        '    explicit_http_config: { http_protocol_options: {} }',
+      ],
+    }),
+    ...when(cluster.type === 'ORIGINAL_DST' && cleanup < 30, {
+      severity: 'warning',
+      id: 'cleanup-interval',
+      where,
+      what: `cleanup_interval is ${cleanup} s: Envoy forgets an endpoint and its connections after so long without use, and connects anew.`,
+      lines: ['cleanup_interval: 60s'],
+    }),
+  ];
+}

@@ -1,0 +1,145 @@
+import { type Finding, when } from './finding.ts';
+
+/** What Envoy's admin port says besides its configuration. */
+export interface EnvoyState {
+  /** `/server_info`. */
+  readonly info: { readonly state?: string; readonly version?: string };
+  /** `/stats?format=json`. */
+  readonly stats: {
+    readonly stats?: readonly { readonly name?: string; readonly value?: unknown }[];
+  };
+  /** `/certs`. */
+  readonly certs: { readonly certificates?: readonly Certificate[] };
+}
+
+interface Certificate {
+  readonly ca_cert?: readonly CertificateFile[];
+  readonly cert_chain?: readonly CertificateFile[];
+}
+
+interface CertificateFile {
+  readonly path?: string;
+  /** Left out where it is 0. */
+  readonly days_until_expiration?: string;
+  readonly expiration_time?: string;
+}
+
+/** Counters that stay at 0 in a sound Envoy, and what it means that one does not. */
+const COUNTERS: readonly {
+  readonly pattern: RegExp;
+  readonly id: string;
+  readonly means: string;
+  readonly mend: string;
+}[] = [
+  {
+    pattern: /^cluster\.(.+)\.upstream_(rq_pending|cx)_overflow$/,
+    id: 'circuit-breaker-opened',
+    means: 'requests failed because the circuit breaker of the cluster was open',
+    mend: 'Raise its thresholds: see the finding circuit-breaker, or ask for fewer requests at once.',
+  },
+  {
+    pattern: /\.ext_proc\.message_timeouts$/,
+    id: 'picker-answered-late',
+    means: 'requests failed because the picker had not answered within message_timeout',
+    mend: 'Raise message_timeout to 1000s, and see docs/troubleshooting.md#requests-fail-with-504.',
+  },
+  {
+    pattern: /\.ext_proc\.failure_mode_allowed$/,
+    id: 'passed-without-pick',
+    means: 'requests passed without a pick because the picker failed',
+    mend: 'See whether the picker restarts, and why.',
+  },
+  {
+    pattern: /\.downstream_rq_too_large$/,
+    id: 'body-too-large',
+    means: 'requests were answered with 413',
+    mend: 'Raise per_connection_buffer_limit_bytes of the listener, or use FULL_DUPLEX_STREAMED.',
+  },
+  {
+    pattern: /\.downstream_rq_idle_timeout$/,
+    id: 'request-idle',
+    means: 'requests failed because nothing was sent within the idle timeout',
+    mend: 'Raise idle_timeout of the route to 86400s.',
+  },
+  {
+    pattern: /^cluster\.(.+)\.upstream_rq_timeout$/,
+    id: 'answer-cut',
+    means: 'answers failed because they took longer than the timeout of their route',
+    mend: 'Set timeout of the route to 0s.',
+  },
+];
+
+const DAYS_MIN = 14;
+
+/** What Envoy's counters, health checks and certificates say. `pickers` are names of clusters. */
+export function checkEnvoyState(
+  { info, stats, certs }: EnvoyState,
+  pickers: readonly string[],
+): readonly Finding[] {
+  const values = new Map(
+    (stats.stats ?? []).flatMap(({ name, value }) =>
+      name === undefined || typeof value !== 'number' ? [] : [[name, value] as const],
+    ),
+  );
+  return [
+    ...when(info.state !== undefined && info.state !== 'LIVE', {
+      severity: 'warning',
+      id: 'envoy-not-live',
+      where: 'Envoy',
+      what: `it is ${info.state}, and takes no new requests.`,
+      mend: 'Wait until it is LIVE, and ask again.',
+    }),
+    ...pickers.flatMap((name) => healthFinding(name, values)),
+    ...counterFindings(values),
+    ...(certs.certificates ?? []).flatMap(({ ca_cert: roots = [], cert_chain: chain = [] }) =>
+      [...roots, ...chain].flatMap(certificateFindings),
+    ),
+  ];
+}
+
+function healthFinding(name: string, values: ReadonlyMap<string, number>): readonly Finding[] {
+  const total = values.get(`cluster.${name}.membership_total`) ?? 0;
+  const healthy = values.get(`cluster.${name}.membership_healthy`) ?? total;
+  if (healthy > 0) return [];
+  return [
+    {
+      severity: 'error',
+      id: 'picker-down',
+      where: `cluster ${name}`,
+      what:
+        total === 0
+          ? 'Envoy knows no address of the picker: every request fails or passes without a pick.'
+          : `none of ${total} pickers passes its health check: every request fails or passes without a pick.`,
+      mend: 'Start the picker, correct its address, or make TLS the same on both sides: without --insecure the picker speaks TLS.',
+    },
+  ];
+}
+
+function counterFindings(values: ReadonlyMap<string, number>): readonly Finding[] {
+  return [...values].flatMap(([name, value]) => {
+    const found = value > 0 ? COUNTERS.find(({ pattern }) => pattern.test(name)) : undefined;
+    if (found === undefined) return [];
+    const { id, means, mend } = found;
+    const what = `since Envoy started, ${value.toLocaleString('en')} ${means}.`;
+    return [{ severity: 'warning', id, where: `counter ${name}`, what, mend } as const];
+  });
+}
+
+function certificateFindings(file: CertificateFile): readonly Finding[] {
+  const { path = 'without a path', days_until_expiration: days = '0', expiration_time: end } = file;
+  return dateFindings(`certificate ${path} of Envoy`, Number(days), end ?? 'soon');
+}
+
+/** `days` until `end`. */
+export function dateFindings(where: string, days: number, end: string): readonly Finding[] {
+  if (days >= DAYS_MIN) return [];
+  return [
+    {
+      severity: days <= 0 ? 'error' : 'warning',
+      id: 'certificate-ends',
+      where,
+      what: `it ${days <= 0 ? 'is no longer valid since' : 'is valid until'} ${end}.`,
+      mend: 'Renew it; a certificate in a file is read again without a restart.',
+    },
+  ];
+}

@@ -1,0 +1,83 @@
+import { type Finding, when } from './finding.ts';
+
+/** What a picker's metrics port says. */
+export interface PickerState {
+  /** `/readyz`: its status and text. */
+  readonly ready: { readonly status: number; readonly text: string };
+  /** `/debug/endpoints`. */
+  readonly endpoints: readonly DescribedEndpoint[];
+}
+
+export interface DescribedEndpoint {
+  readonly id: string;
+  readonly address: string;
+  /** Left out for an endpoint that was never scraped. */
+  readonly metricsAgeMs?: number;
+  readonly ejected: false | { readonly reason: string; readonly since: string };
+  readonly scrapes: {
+    readonly state: string;
+    readonly lastError?: { readonly failure: string; readonly reason: string };
+  };
+}
+
+/** Twenty scrapes that have brought nothing. */
+const AGE_MS_MAX = 1000;
+/** More endpoints with one fault are counted. */
+const NAMES_SHOWN = 3;
+
+/** What is wrong with the pool as the picker sees it. */
+export function checkPicker({ ready, endpoints }: PickerState): readonly Finding[] {
+  const never = endpoints.filter(({ metricsAgeMs }) => metricsAgeMs === undefined);
+  const old = endpoints.filter(({ metricsAgeMs = 0 }) => metricsAgeMs > AGE_MS_MAX);
+  const ejected = endpoints.filter((endpoint) => endpoint.ejected !== false);
+  return [
+    ...when(ready.status !== 200, {
+      severity: 'error',
+      id: 'picker-not-ready',
+      where: 'picker',
+      what: `/readyz answers ${ready.status}: ${ready.text.trim().slice(0, 200)}`,
+      mend: 'See docs/troubleshooting.md#the-picker-is-not-ready.',
+    }),
+    ...when(endpoints.length === 0, {
+      severity: 'error',
+      id: 'no-endpoints',
+      where: 'picker',
+      what: 'its pool is empty: every request is refused with 503.',
+      mend: 'Give --endpoints or --endpoints-file, or correct the selector of the InferencePool.',
+    }),
+    ...group(never, 'error', 'metrics-unreachable', 'no metrics page was ever read', endpoints),
+    ...group(old, 'warning', 'metrics-old', 'metrics are old', endpoints),
+    ...group(ejected, 'warning', 'endpoint-ejected', 'ejected', endpoints),
+  ];
+}
+
+function group(
+  found: readonly DescribedEndpoint[],
+  severity: Finding['severity'],
+  id: string,
+  what: string,
+  all: readonly DescribedEndpoint[],
+): readonly Finding[] {
+  if (found.length === 0) return [];
+  const shown = found.slice(0, NAMES_SHOWN).map((each) => `${each.address} (${reasonOf(each)})`);
+  const more = found.length > NAMES_SHOWN ? ` and ${found.length - NAMES_SHOWN} more` : '';
+  return [
+    {
+      severity,
+      id,
+      where: `${found.length} of ${all.length} endpoints`,
+      what: `${what}: ${shown.join(', ')}${more}.`,
+      mend:
+        id === 'endpoint-ejected'
+          ? 'See docs/troubleshooting.md#an-endpoint-gets-no-requests.'
+          : 'Let the picker reach /metrics of the model servers: port, network policy, --scrape-scheme and the token; see docs/troubleshooting.md#an-endpoint-has-no-metrics.',
+    },
+  ];
+}
+
+function reasonOf({ ejected, metricsAgeMs, scrapes }: DescribedEndpoint): string {
+  if (ejected !== false) return `${ejected.reason}, since ${ejected.since}`;
+  const age = metricsAgeMs === undefined ? '' : `${(metricsAgeMs / 1000).toFixed(1)} s old, `;
+  const { failure, reason } = scrapes.lastError ?? { failure: scrapes.state, reason: '' };
+  return `${age}${failure}${reason === '' ? '' : `: ${reason}`}`;
+}

@@ -1,0 +1,201 @@
+import { describe, expect, it } from 'vitest';
+import { type AccessNeed, checkAccess } from './check-access.ts';
+import { checkClocks } from './check-clocks.ts';
+import { checkEnvoyState, dateFindings } from './check-envoy-state.ts';
+import { checkPicker, type DescribedEndpoint } from './check-picker.ts';
+import { diagnose } from './diagnose.ts';
+import { type Finding, findingsText } from './finding.ts';
+
+const idsOf = (findings: readonly Finding[]): readonly string[] =>
+  findings.map(({ severity, id }) => `${severity} ${id}`);
+
+const endpoint = (more: Partial<DescribedEndpoint>): DescribedEndpoint => ({
+  id: 'pod',
+  address: '10.0.0.1:8000',
+  metricsAgeMs: 20,
+  ejected: false,
+  scrapes: { state: 'working' },
+  ...more,
+});
+const READY = { status: 200, text: 'ok' };
+
+describe('[O53] what the doctor finds in a running set-up', () => {
+  it('names endpoints whose metrics were never read or are old, and ejected ones, with the reason', () => {
+    const { metricsAgeMs: _age, ...never } = endpoint({
+      scrapes: { state: 'failing', lastError: { failure: 'refused', reason: 'ECONNREFUSED' } },
+    });
+    const findings = checkPicker({
+      ready: READY,
+      endpoints: [
+        never,
+        endpoint({ metricsAgeMs: 5000 }),
+        endpoint({ ejected: { reason: '5 failures', since: 'noon' } }),
+        endpoint({}),
+      ],
+    });
+    expect(idsOf(findings)).toEqual([
+      'error metrics-unreachable',
+      'warning metrics-old',
+      'warning endpoint-ejected',
+    ]);
+    expect(findings[0]?.what).toContain('10.0.0.1:8000 (refused: ECONNREFUSED)');
+    expect(findings[1]?.what).toContain('5.0 s old');
+    expect(findings[2]?.what).toContain('5 failures, since noon');
+  });
+
+  it('says that a picker is not ready, and that its pool is empty', () => {
+    const ready = { status: 503, text: 'no endpoints' };
+    expect(idsOf(checkPicker({ ready, endpoints: [] }))).toEqual([
+      'error picker-not-ready',
+      'error no-endpoints',
+    ]);
+  });
+
+  it('reads counters, health and certificates of Envoy', () => {
+    const stats = [
+      { name: 'cluster.ext_proc.membership_total', value: 2 },
+      { name: 'cluster.ext_proc.membership_healthy', value: 0 },
+      { name: 'cluster.picked.upstream_rq_pending_overflow', value: 7 },
+      { name: 'http.inference.ext_proc.message_timeouts', value: 3 },
+      { name: 'http.inference.downstream_rq_too_large', value: 0 },
+    ];
+    const certs = {
+      certificates: [
+        { ca_cert: [{ path: 'ca.pem', days_until_expiration: '400' }] },
+        { cert_chain: [{ path: 'tls.pem', days_until_expiration: '3', expiration_time: 'soon' }] },
+      ],
+    };
+    const found = checkEnvoyState({ info: { state: 'DRAINING' }, stats: { stats }, certs }, [
+      'ext_proc',
+    ]);
+    expect(idsOf(found)).toEqual([
+      'warning envoy-not-live',
+      'error picker-down',
+      'warning circuit-breaker-opened',
+      'warning picker-answered-late',
+      'warning certificate-ends',
+    ]);
+    expect(dateFindings('x', -1, 'yesterday')[0]).toMatchObject({ severity: 'error' });
+  });
+
+  it('compares clocks, within the second to which HTTP cuts them', () => {
+    const clocks = [
+      { where: 'a', aheadMs: 900 },
+      { where: 'b', aheadMs: -61_000 },
+    ];
+    expect(checkClocks(clocks).map(({ what }) => what)).toEqual([
+      expect.stringContaining('61.0 s behind'),
+    ]);
+  });
+
+  it('asks for each right, and gives the rule that grants it', async () => {
+    const may = ({ resource, verb }: AccessNeed): Promise<boolean> =>
+      Promise.resolve(resource !== 'pods' || verb === 'list');
+    const [finding, ...others] = await checkAccess({ namespace: 'ns', serviceAccount: 'sa' }, may);
+    expect(others).toEqual([]);
+    expect(finding).toMatchObject({ severity: 'error', id: 'missing-right' });
+    expect(finding?.what).toContain('may not watch pods');
+    expect(finding?.lines?.join('\n')).toContain('resources: [pods], verbs: [list, watch]');
+  });
+});
+
+describe('[O51] findings', () => {
+  const duration = (timeout: string): unknown => ({
+    configs: [
+      {
+        static_listeners: [
+          {
+            listener: {
+              name: 'l',
+              filter_chains: [
+                {
+                  filters: [
+                    {
+                      typed_config: {
+                        '@type': 'x/HttpConnectionManager',
+                        http_filters: [
+                          {
+                            name: 'picker',
+                            disabled: true,
+                            typed_config: { '@type': 'x/ext_proc.v3.ExternalProcessor' },
+                          },
+                        ],
+                        rds: { route_config_name: 'r' },
+                      },
+                    },
+                  ],
+                },
+              ],
+            },
+          },
+        ],
+      },
+      {
+        dynamic_route_configs: [
+          {
+            route_config: {
+              name: 'r',
+              virtual_hosts: [
+                {
+                  name: 'h',
+                  routes: [
+                    { route: { cluster: 'other' } },
+                    { route: { cluster: 'a', timeout }, typed_per_filter_config: { picker: {} } },
+                    { route: { cluster: 'b', timeout }, typed_per_filter_config: { picker: {} } },
+                  ],
+                },
+              ],
+            },
+          },
+        ],
+      },
+    ],
+  });
+  const state = { info: {}, stats: {}, certs: {} };
+
+  it('are about routes from xDS where the filter is on only, once for all routes', () => {
+    const findings = diagnose({ envoy: { configDump: duration('10s'), ...state }, clocks: [] });
+    const timeouts = findings.filter(({ id }) => id === 'route-timeout');
+    expect(timeouts.map(({ where }) => where)).toEqual(['route h[1] of listener l and 1 more']);
+    expect(idsOf(findings)).not.toContain('error destination-not-read');
+  });
+
+  it('begin with the errors, and end with their number and what was looked at', () => {
+    const warning = {
+      severity: 'warning',
+      id: 'w',
+      where: 'here',
+      what: 'This.',
+      mend: 'Do that.',
+    } as const;
+    const error = {
+      severity: 'error',
+      id: 'e',
+      where: 'there',
+      what: 'That.',
+      lines: ['a: 1'],
+    } as const;
+    expect(findingsText([warning, error, warning], ['Envoy'])).toBe(
+      `ERROR e: there
+  That.
+  change it to:
+    a: 1
+
+WARNING w: here
+  This.
+  Do that.
+
+WARNING w: here
+  This.
+  Do that.
+
+looked at Envoy: 1 error, 2 warnings
+`,
+    );
+  });
+
+  it('say where no route asks a picker', () => {
+    const findings = diagnose({ envoy: { configDump: { configs: [] }, ...state }, clocks: [] });
+    expect(idsOf(findings)).toEqual(['error no-ext-proc']);
+  });
+});

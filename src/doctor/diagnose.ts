@@ -1,0 +1,59 @@
+import { type ClockAhead, checkClocks } from './check-clocks.ts';
+import { checkClusters } from './check-clusters.ts';
+import { checkEnvoyState, type EnvoyState } from './check-envoy-state.ts';
+import { checkFilter } from './check-filter.ts';
+import { checkPicker, type PickerState } from './check-picker.ts';
+import { checkRoute } from './check-route.ts';
+import { readSetup } from './envoy-setup.ts';
+import type { Finding } from './finding.ts';
+
+/** Everything that the doctor looks at, as far as it was given. */
+export interface Seen {
+  /** Envoy's `/config_dump` and its state. */
+  readonly envoy?: EnvoyState & { readonly configDump: unknown };
+  readonly picker?: PickerState;
+  readonly clocks: readonly ClockAhead[];
+}
+
+/** All findings; each once, however many routes share it. */
+export function diagnose({ envoy, picker, clocks }: Seen): readonly Finding[] {
+  return [
+    ...(envoy === undefined ? [] : checkEnvoy(envoy)),
+    ...(picker === undefined ? [] : checkPicker(picker)),
+    ...checkClocks(clocks),
+  ];
+}
+
+function checkEnvoy({ configDump, ...state }: NonNullable<Seen['envoy']>): readonly Finding[] {
+  const setup = readSetup(configDump);
+  const pickers = new Set(
+    setup.routes.flatMap(({ filter }) => filter.grpc_service?.envoy_grpc?.cluster_name ?? []),
+  );
+  if (setup.routes.length === 0) {
+    return [
+      {
+        severity: 'error',
+        id: 'no-ext-proc',
+        where: `${setup.listeners} HTTP listeners of Envoy`,
+        what: 'no route passes an ext_proc filter: Envoy asks no picker.',
+        mend: 'Add the filter of deploy/envoy.yaml before the router, or ask the Envoy that the model requests pass.',
+      },
+    ];
+  }
+  const findings = [
+    ...setup.routes.flatMap((picked) => [...checkFilter(picked), ...checkRoute(picked, setup)]),
+    ...checkClusters(setup),
+    ...checkEnvoyState(state, [...pickers]),
+  ];
+  return firstOfEach(findings);
+}
+
+/** A gateway has many routes with one fault: the first of them is enough to mend it. */
+function firstOfEach(findings: readonly Finding[]): readonly Finding[] {
+  const groups = Map.groupBy(findings, ({ id, what }) => `${id}\n${what}`);
+  return [...groups.values()].flatMap(([first, ...others]) => {
+    if (first === undefined) return [];
+    const more = others.length === 0 ? '' : ` and ${others.length} more`;
+    return [{ ...first, where: `${first.where}${more}` }];
+  });
+}

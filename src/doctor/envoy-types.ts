@@ -1,0 +1,131 @@
+/** The parts of Envoy's configuration that are read here, as its admin port prints them in JSON. */
+
+/** Such as `15s`; left out for Envoy's default. */
+type ProtoDuration = string | undefined;
+
+export interface ExtProc {
+  readonly grpc_service?: {
+    readonly envoy_grpc?: { readonly cluster_name?: string };
+    readonly timeout?: ProtoDuration;
+    readonly retry_policy?: unknown;
+  };
+  readonly processing_mode?: ProcessingMode;
+  readonly message_timeout?: ProtoDuration;
+  readonly failure_mode_allow?: boolean;
+  readonly observability_mode?: boolean;
+  readonly send_body_without_waiting_for_header_response?: boolean;
+  readonly metadata_options?: {
+    readonly forwarding_namespaces?: { readonly untyped?: readonly string[] };
+  };
+}
+
+export interface ProcessingMode {
+  readonly request_header_mode?: string;
+  readonly request_body_mode?: string;
+  readonly request_trailer_mode?: string;
+  readonly response_header_mode?: string;
+  readonly response_body_mode?: string;
+  readonly response_trailer_mode?: string;
+}
+
+export interface TypedConfig {
+  readonly '@type'?: string;
+}
+
+/** What a route says about the filter of the same name. */
+export interface PerRoute extends TypedConfig {
+  readonly disabled?: boolean;
+  readonly overrides?: Partial<ExtProc>;
+}
+
+export interface HttpFilter {
+  readonly name: string;
+  readonly disabled?: boolean;
+  readonly typed_config?: TypedConfig & ExtProc;
+}
+
+export interface ConnectionManager extends TypedConfig {
+  readonly stat_prefix?: string;
+  readonly route_config?: RouteConfig;
+  readonly rds?: { readonly route_config_name?: string };
+  readonly http_filters?: readonly HttpFilter[];
+  readonly stream_idle_timeout?: ProtoDuration;
+  readonly request_timeout?: ProtoDuration;
+  readonly common_http_protocol_options?: { readonly max_stream_duration?: ProtoDuration };
+  readonly early_header_mutation_extensions?: readonly unknown[];
+}
+
+export interface Listener {
+  readonly name?: string;
+  readonly per_connection_buffer_limit_bytes?: number;
+  readonly filter_chains?: readonly FilterChain[];
+  readonly default_filter_chain?: FilterChain;
+}
+
+interface FilterChain {
+  readonly filters?: readonly { readonly typed_config?: TypedConfig }[];
+}
+
+export interface RouteConfig {
+  readonly name?: string;
+  readonly virtual_hosts?: readonly VirtualHost[];
+}
+
+interface VirtualHost {
+  readonly name?: string;
+  readonly routes?: readonly Route[];
+  readonly typed_per_filter_config?: Readonly<Record<string, PerRoute>>;
+}
+
+export interface Route {
+  readonly name?: string;
+  readonly match?: unknown;
+  readonly route?: RouteAction;
+  readonly typed_per_filter_config?: Readonly<Record<string, PerRoute>>;
+}
+
+export interface RouteAction {
+  readonly cluster?: string;
+  readonly weighted_clusters?: { readonly clusters?: readonly { readonly name?: string }[] };
+  readonly timeout?: ProtoDuration;
+  readonly idle_timeout?: ProtoDuration;
+  readonly max_stream_duration?: { readonly max_stream_duration?: ProtoDuration };
+}
+
+export interface Cluster {
+  readonly name: string;
+  readonly type?: string;
+  readonly cleanup_interval?: ProtoDuration;
+  readonly original_dst_lb_config?: {
+    readonly use_http_header?: boolean;
+    readonly http_header_name?: string;
+  };
+  readonly load_balancing_policy?: unknown;
+  readonly circuit_breakers?: {
+    readonly thresholds?: readonly {
+      readonly priority?: string;
+      readonly max_connections?: number;
+      readonly max_pending_requests?: number;
+      readonly max_requests?: number;
+    }[];
+  };
+  readonly common_lb_config?: { readonly healthy_panic_threshold?: { readonly value?: number } };
+  readonly health_checks?: readonly unknown[];
+  readonly http2_protocol_options?: Http2Options;
+  readonly typed_extension_protocol_options?: Readonly<Record<string, HttpOptions>>;
+}
+
+export interface Http2Options {
+  readonly connection_keepalive?: unknown;
+  readonly initial_stream_window_size?: number;
+}
+
+export interface HttpOptions extends TypedConfig {
+  readonly common_http_protocol_options?: { readonly idle_timeout?: ProtoDuration };
+  readonly explicit_http_config?: { readonly http2_protocol_options?: Http2Options };
+}
+
+/** Seconds of a duration as Envoy prints it, otherwise those of its default. */
+export function secondsOf(duration: ProtoDuration, otherwise: number): number {
+  return duration === undefined ? otherwise : Number.parseFloat(duration);
+}
