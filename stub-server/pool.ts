@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import type { Server } from 'node:http';
+import type { Server as HttpServer } from 'node:http';
 import { Server as SecureServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Server, Socket } from 'node:net';
 import type { Clock, Random } from '../src/framework/runtime.ts';
 import { ListenError } from '../src/runtime/listen.ts';
 import { preciseClock } from '../src/runtime/precise-clock.ts';
@@ -12,7 +12,9 @@ import { scheduleFaults } from './faults/active-faults.ts';
 import { type AnswerTexts, ECHO, textsOf } from './http/answer-texts.ts';
 import { readDataset } from './http/read-dataset.ts';
 import type { Replica } from './http/replica.ts';
+import type { ReplicaDirectory } from './http/sequence-kv.ts';
 import { createStubServer } from './http/server.ts';
+import { sharePort } from './http/share-port.ts';
 import type { KvEventPublisher } from './kv-events/kv-event-publisher.ts';
 import { type EngineAddress, engineAddresses } from './options/engine-addresses.ts';
 import type { StubOptions } from './options/stub-options.ts';
@@ -64,7 +66,7 @@ export async function startMixedPool(
   if (controlPort !== undefined) {
     const server = createControlServer(replicas);
     control = await listen(server, common.host, controlPort);
-    listening.push(server);
+    listening.push(closing(server, server));
   }
   const faults = ranks.map((siblings) => siblings.map((replica) => replica.faults));
   const schedule = scheduleFaults(common.faults, faults, clock);
@@ -74,7 +76,7 @@ export async function startMixedPool(
     kvEvents: publishers.map(({ endpoint, replayEndpoint }) => ({ endpoint, replayEndpoint })),
     stop: async () => {
       schedule.stop();
-      await Promise.all(listening.map(close));
+      await Promise.all(listening.map((each) => each.close()));
       await Promise.all(publishers.map((publisher) => publisher.close()));
       await pool.tls?.stop();
     },
@@ -88,7 +90,7 @@ interface StartingPool {
   /** The replicas by server, then by rank. */
   readonly ranks: Replica[][];
   readonly byAddress: Map<string, Replica>;
-  readonly listening: Server[];
+  readonly listening: Listening[];
   readonly publishers: KvEventPublisher[];
   readonly tls: PoolTls | undefined;
 }
@@ -113,8 +115,9 @@ async function startReplica(
   const findReplica = (address: string): Replica | undefined => byAddress.get(address);
   const server = createStubServer(replica, findReplica, pool.tls?.pair);
   if (server instanceof SecureServer) pool.tls?.follow(server);
-  replica.address = await listen(server, host, port);
-  listening.push(server);
+  const front = server instanceof SecureServer ? server : withGrpc(server, replica, findReplica);
+  replica.address = await listen(front, host, port);
+  listening.push(closing(front, server));
   if (events !== undefined) publishers.push(events.publisher);
   byAddress.set(replica.address, replica);
 }
@@ -146,9 +149,46 @@ function listen(server: Server, host: string, port: number): Promise<string> {
   });
 }
 
-function close(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
+interface Listening {
+  close(): Promise<void>;
+}
+
+/** What closes a server and the connections of `http`, which may share its port with gRPC. */
+function closing(server: Server, http: HttpServer): Listening {
+  const sockets = new Set<Socket>();
+  if (server !== http) {
+    server.on('connection', (socket: Socket) => {
+      sockets.add(socket);
+      socket.once('close', () => sockets.delete(socket));
+    });
+  }
+  return {
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        http.closeAllConnections();
+        for (const socket of sockets) socket.destroy();
+      }),
+  };
+}
+
+/** The server beside vLLM's gRPC service, which is loaded with the first client of HTTP/2. */
+function withGrpc(http: HttpServer, replica: Replica, findReplica: ReplicaDirectory): Server {
+  let service: Promise<{ readonly connections: { injectConnection(socket: Socket): void } }>;
+  const start = async (): ReturnType<() => typeof service> =>
+    (await import('./grpc/engine-service.ts')).startEngineService(replica, findReplica);
+  const front = sharePort({
+    http1: (socket) => void http.emit('connection', socket),
+    http2: (socket) => {
+      service ??= start();
+      service.then(
+        ({ connections }) => connections.injectConnection(socket),
+        () => socket.destroy(),
+      );
+    },
   });
+  // With these events it watches the times of its connections, as if it listened itself.
+  front.once('listening', () => http.emit('listening'));
+  front.once('close', () => http.close());
+  return front;
 }

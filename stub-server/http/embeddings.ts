@@ -40,7 +40,8 @@ export function embeddings(raw: unknown, replica: Replica, id: string): object {
   };
 }
 
-function vectorOf(ids: Int32Array, dimensions: number): Float32Array {
+/** A unit vector that depends only on the tokens. */
+export function vectorOf(ids: Int32Array, dimensions: number): Float32Array {
   let state = 0x811c9dc5;
   for (let index = 0; index < ids.length; index++) {
     state = Math.imul(state ^ (ids[index] as number), 0x01000193);

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Millis } from '../../src/framework/runtime.ts';
 import type { Replica } from './replica.ts';
 import type { ReplicaDirectory } from './sequence-kv.ts';
@@ -6,7 +6,6 @@ import type { ReplicaDirectory } from './sequence-kv.ts';
 /** A request of a generating API, apart from its body. */
 export interface GenerateCall {
   readonly replica: Replica;
-  readonly response: ServerResponse;
   readonly findReplica: ReplicaDirectory;
   readonly requestId: string;
   readonly headers: IncomingHttpHeaders;

@@ -6,12 +6,17 @@ import type { GenerateCall } from './generate-call.ts';
 import type { Answer } from './plan-answer.ts';
 import { type PlannedSequence, planSequences } from './plan-sequences.ts';
 import type { GenerationRequest, GenerationTerms } from './read-generation.ts';
+import type { Recipient } from './recipient.ts';
 import { isModel, type Replica } from './replica.ts';
-import { type Reply, replyTo } from './reply.ts';
+import type { Reply } from './reply.ts';
 import { engineIdOf, hitShare, legsOfRequest, type PromptKv, remoteKvOf } from './sequence-kv.ts';
 
 /** Answers a request of a generating API through the engine. Throws ApiError before any output. */
-export function generate(request: GenerationRequest, call: GenerateCall): void {
+export function generate(
+  request: GenerationRequest,
+  call: GenerateCall,
+  recipient: Recipient,
+): void {
   const { prompts, asked, ...terms } = request;
   const { replica } = call;
   refuse(terms.model, call);
@@ -23,8 +28,9 @@ export function generate(request: GenerationRequest, call: GenerateCall): void {
   const missesCache = (each: PlannedSequence): boolean =>
     hitShare(promptKv(each, replica), replica) < cacheHitThreshold;
   const misses = cacheHitThreshold > 0 && sequences.some(missesCache);
-  if (misses || asksForCacheThreshold(call.headers)) sendEmpty(terms, call, sequences);
-  else new Generation({ terms, call, kv, sequences }).start();
+  if (misses || asksForCacheThreshold(call.headers))
+    sendEmpty(recipient.begin(terms, asEmpty(sequences)), sequences);
+  else new Generation({ terms, call, recipient, kv, sequences }).start();
 }
 
 /** Throws ApiError for a request that is to fail, names no model, or finds the queue full. */
@@ -43,17 +49,15 @@ function refuse(model: string, { replica, headers }: GenerateCall): void {
   }
 }
 
-/** Answers without tokens because too little of the prompt is in the cache. */
-function sendEmpty(
-  terms: GenerationTerms,
-  call: GenerateCall,
-  sequences: readonly PlannedSequence[],
-): void {
+/** Answers without tokens, because too little of the prompt is in the cache. */
+function asEmpty(sequences: readonly PlannedSequence[]): readonly PlannedSequence[] {
   const text = (): string => '';
-  const empty: Answer = { tokens: 0, end: 'cache_threshold', toolName: undefined, text };
-  const unanswered = sequences.map((sequence) => ({ ...sequence, answer: empty }));
-  const reply = replyTo(terms, call, unanswered);
-  for (const index of unanswered.keys()) reply.token(index, 0);
+  const answer: Answer = { tokens: 0, end: 'cache_threshold', toolName: undefined, text };
+  return sequences.map((sequence) => ({ ...sequence, answer }));
+}
+
+function sendEmpty(reply: Reply, sequences: readonly PlannedSequence[]): void {
+  for (const index of sequences.keys()) reply.token(index, 0);
   const counted = sequences.filter(({ countsPrompt }) => countsPrompt);
   const promptTokens = counted.reduce((sum, sequence) => sum + sequence.promptTokens, 0);
   reply.end({ promptTokens, completionTokens: 0, cachedTokens: 0 }, undefined);
@@ -68,6 +72,7 @@ function promptKv({ promptTokens, hashes }: PlannedSequence, { options }: Replic
 interface GenerationParts {
   readonly terms: GenerationTerms;
   readonly call: GenerateCall;
+  readonly recipient: Recipient;
   readonly kv: KvLegs;
   readonly sequences: readonly PlannedSequence[];
 }
@@ -82,26 +87,25 @@ class Generation {
   #submissions: readonly Submission[] = [];
 
   constructor(parts: GenerationParts) {
-    const { terms, call, sequences } = parts;
+    const { terms, recipient, sequences } = parts;
     this.#parts = parts;
     this.#left = sequences.length;
-    this.#reply = replyTo(terms, call, sequences);
+    this.#reply = recipient.begin(terms, sequences);
   }
 
   start(): void {
-    const { terms, call, kv, sequences } = this.#parts;
-    const { replica, response } = call;
+    const { terms, call, recipient, kv, sequences } = this.#parts;
+    const { replica } = call;
     const { prefill } = kv;
     if (prefill !== undefined) replica.exchange.begin(prefill.key, replica.port);
     const dropsAfter = terms.stream ? replica.faults.dropsAfterTokens : undefined;
     this.#submissions = sequences.map((sequence, index) =>
       this.#submit(sequence, (count) => {
-        // `destroySoon` still sends the tokens before.
-        if (dropsAfter !== undefined && count > dropsAfter) response.socket?.destroySoon();
+        if (dropsAfter !== undefined && count > dropsAfter) recipient.cut();
         else this.#reply.token(index, count);
       }),
     );
-    response.on('close', () => {
+    recipient.onClosed(() => {
       for (const submission of this.#submissions) submission.abort();
       if (prefill !== undefined) replica.exchange.abandon(prefill.key);
     });

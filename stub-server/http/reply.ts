@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import type { SequenceUsage } from '../engine/sequence.ts';
 import { ApiError, sendJson } from './api-error.ts';
 import { type EventFormat, EventReply } from './event-reply.ts';
@@ -18,7 +19,9 @@ export interface Reply {
   fail(message: string): void;
 }
 
-type ReplyCall = Pick<GenerateCall, 'replica' | 'response' | 'requestId'>;
+export interface ReplyCall extends Pick<GenerateCall, 'replica' | 'requestId'> {
+  readonly response: ServerResponse;
+}
 
 /** What an API puts before the id of a request to name its answer. */
 const ID_PREFIX: Readonly<Record<GenerationApi, string>> = {

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { z } from 'zod';
 import type { ModelEngine } from '../engine/model-engine.ts';
 import { type FaultKind, faultSchema } from '../faults/fault.ts';
@@ -13,6 +14,7 @@ import { readChat, readCompletion } from './read-generation.ts';
 import { countMessageTokens, readMessages } from './read-messages.ts';
 import { readResponses } from './read-responses.ts';
 import { readTokens } from './read-tokens.ts';
+import { httpRecipient } from './recipient.ts';
 import { renderChat, renderCompletion } from './render.ts';
 import { stateOf } from './replica.ts';
 import { engineIdOf, PULL_PATH } from './sequence-kv.ts';
@@ -23,6 +25,7 @@ const VERSION = '0.11.0';
 
 /** A request whose body is read. */
 export interface Call extends GenerateCall {
+  readonly response: ServerResponse;
   readonly query: URLSearchParams;
   /** Parses the body as JSON. Throws ApiError. */
   readonly json: () => unknown;
@@ -107,11 +110,11 @@ function generateFrom(
   read: (raw: unknown, bytesOf: BytesOf) => GenerationRequest,
 ): undefined {
   const { value, bytesOf } = call.longTexts();
-  generate(read(value, bytesOf), call);
+  generate(read(value, bytesOf), call, httpRecipient(call));
 }
 
 function generateTokens(call: Call): undefined {
-  generate(readTokens(call.json(), call.replica.options.model), call);
+  generate(readTokens(call.json(), call.replica.options.model), call, httpRecipient(call));
 }
 
 function health({ replica, response }: Call): undefined {

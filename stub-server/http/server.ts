@@ -4,6 +4,7 @@ import { endUpload } from '../../src/runtime/http-front.ts';
 import { nodeClock } from '../../src/runtime/node-clock.ts';
 import { ApiError, sendError, sendJson } from './api-error.ts';
 import { LongTexts } from './long-texts.ts';
+import { rankOf } from './rank-of.ts';
 import type { Replica } from './replica.ts';
 import { ALWAYS_SERVED, type Call, ROUTES, type Route } from './routes.ts';
 import type { ReplicaDirectory } from './sequence-kv.ts';
@@ -14,8 +15,6 @@ const BODY_BYTES_MAX = 64 * 1024 * 1024;
 const UPLOAD_TIMEOUT_MS = 300_000;
 /** Connections do not become faster with the model's time. */
 const realTime = nodeClock();
-/** vLLM's header for the data-parallel rank. */
-const RANK_HEADER = 'x-data-parallel-rank';
 const REQUEST_ID_MAX = 256;
 /** Number and size of the buffers that are kept for the next body: at most 16 MiB in total. */
 const KEPT_MAX = 16;
@@ -85,7 +84,7 @@ function answer(
 ): void {
   const json = route({
     ...parts,
-    replica: rankOf(request, parts.replica),
+    replica: rankOf(request.headers, parts.replica),
     receivedAt: parts.replica.clock.now(),
     headers: request.headers,
     json: () => parsed(body, (bytes) => JSON.parse(bytes.toString('utf8'))),
@@ -109,16 +108,6 @@ function notFound(path: string): ApiError {
 function idFrom({ headers }: IncomingMessage): string | undefined {
   const id = headers['x-request-id'];
   return typeof id === 'string' && id !== '' ? id.slice(0, REQUEST_ID_MAX) : undefined;
-}
-
-/** The rank that the header names. Each port of a server accepts requests for any of its ranks. */
-function rankOf({ headers }: IncomingMessage, replica: Replica): Replica {
-  const text = headers[RANK_HEADER];
-  if (text === undefined) return replica;
-  const rank = replica.ranks[text === '' ? -1 : Number(text)];
-  if (rank !== undefined) return rank;
-  const message = `${RANK_HEADER}: ${String(text)} is no rank of this server, which has 0 to ${replica.ranks.length - 1}`;
-  throw new ApiError(400, message);
 }
 
 function parsed<T>(body: Buffer, parse: (body: Buffer) => T): T {

@@ -80,6 +80,6 @@ export class TokensReply {
 }
 
 /** A generated token has at most four bytes of text, and so one id. */
-function idsOf(texts: readonly string[]): number[] {
+export function idsOf(texts: readonly string[]): number[] {
   return texts.flatMap((text) => [...tokenIdsOf(Buffer.from(text))]);
 }
