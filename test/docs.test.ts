@@ -341,7 +341,7 @@ describe('docs/architecture.md', () => {
   const layers = picture
     .trimEnd()
     .split('\n')
-    .map((line) => line.match(/(?:src\/[\w./-]+|scorers|stub-server)(?=\s|$)/g) ?? []);
+    .map((line) => line.match(/(?:src\/[\w./-]+|scorers|stub-server|(?<=\s)ui)(?=\s|$)/g) ?? []);
   const rooms = [...page.matchAll(/^\| `([^`]+)` *\|[^|]*\|([^|]*)\|$/gm)];
 
   it('draws every room on a line above those it imports', () => {

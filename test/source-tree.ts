@@ -21,9 +21,9 @@ export function allFiles(): readonly string[] {
     .sort();
 }
 
-/** TypeScript only. */
+/** TypeScript, and what a browser runs as it is. */
 export function sourceFiles(): readonly string[] {
-  return allFiles().filter((path) => path.endsWith('.ts'));
+  return allFiles().filter((path) => path.endsWith('.ts') || /^ui\/.*\.js$/.test(path));
 }
 
 export function readText(path: string): string {

@@ -46,6 +46,8 @@ import { Drain } from './drain.ts';
 import type { LeaderElection } from './election/leader-election.ts';
 import { followEndpoints, type ListedEndpoints } from './endpoint-discovery.ts';
 import { type ExtProcParts, extProcOptions } from './ext-proc-options.ts';
+import type { LiveCounts } from './live/live-counts.ts';
+import { livePage } from './live/live-page.ts';
 import { logStart } from './log-start.ts';
 import { PromotionControl, promotionActions } from './promotion-control.ts';
 import { readiness } from './readiness.ts';
@@ -69,7 +71,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const recorder = recorderOf(options, runtime.clock);
   const promotionControl = promotionControlOf(options, runtime);
   const started = startPicker(options, { seed, runtime, metrics, recorder, promotionControl });
-  const { picker, router } = started;
+  const { picker, router, live } = started;
   const rules = new RequestRules(runtime.random.fork('rules'));
   const capture = startCaptureWriter(options, { ...started, registry: metrics.registry });
   const shadowLog = openShadowLog(options);
@@ -84,7 +86,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const server = await startServer(options, served);
   const election = await electionOf(options, { metrics, runtime, serving });
   const reload = reloadOf(options, { ...started, metrics, deciding });
-  const observers = { recorder, shadows, promotion, process };
+  const observers = { recorder, live, shadows, promotion, process };
   const followers = { ...endpoints, election, reload, serving };
   const drain = new Drain(options, server);
   const parts = { picker, metrics, runtime, rules, server, drain, ...observers, ...followers };
@@ -132,6 +134,7 @@ interface ServingParts {
   readonly picker: EndpointPicker;
   readonly metrics: PickerMetrics;
   readonly recorder: DecisionRecorder | undefined;
+  readonly live: LiveCounts;
   readonly runtime: RealRuntime;
   readonly rules: RequestRules;
   readonly server: ExtProcServer;
@@ -150,20 +153,24 @@ function adminOptions(
   options: ServeOptions,
   parts: ServingParts,
 ): Parameters<typeof startAdminServer>[0] {
-  const { host, metricsPort } = options;
+  const { host, metricsPort, poolName: pool, policy = '' } = options;
   const { metrics, runtime, rules, promotion } = parts;
-  const now = (): number => runtime.clock.now();
+  const { clock } = runtime;
+  const now = (): number => clock.now();
+  const documents = new Map([
+    ['/debug/endpoints', () => describeEndpoints(parts, now())],
+    ['/debug/rules', () => rules.describe()],
+    ...debugDocuments(parts),
+  ]);
+  const about = { pool, policy, documents: [...documents.keys()] };
   return {
     host,
     port: metricsPort,
     ...adminAccess(options, { registry: metrics.registry, clock: runtime.clock, log: options.log }),
     metricsPage: () => metrics.pageBytes(),
     ready: () => parts.drain.readiness ?? readiness({ ...options, ...parts }, now()),
-    documents: new Map([
-      ['/debug/endpoints', () => describeEndpoints(parts, now())],
-      ['/debug/rules', () => rules.describe()],
-      ...debugDocuments(parts),
-    ]),
+    documents,
+    ...livePage({ ...parts, counts: parts.live, clock, about }),
     actions: promotion && promotionActions(promotion),
     slowPages: options.pprof === true ? profilePages(createProfiler(runtime.clock)) : undefined,
     tls: metricsTls(options, options.log),

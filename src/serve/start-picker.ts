@@ -12,6 +12,7 @@ import { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { EndpointPickerOptions } from '../picker/endpoint-picker-options.ts';
 import { ControlledRouter } from '../picker/waiting/controlled-router.ts';
 import type { RealRuntime } from '../runtime/real-runtime.ts';
+import { LiveCounts } from './live/live-counts.ts';
 import type { PromotionControl } from './promotion-control.ts';
 import type { ServeOptions } from './serve-options.ts';
 import { servingPlan } from './serving-plan.ts';
@@ -31,6 +32,8 @@ export interface StartedPicker {
   readonly router: ControlledRouter;
   /** What captures and shadows read. Undefined without either: then requests pay nothing for it. */
   readonly capture: CaptureRecorder | undefined;
+  /** What the live page counts. */
+  readonly live: LiveCounts;
 }
 
 /** Starts the decision core with the real clock and network, and its subscribers. */
@@ -42,6 +45,7 @@ export function startPicker(
   const plan = servingPlan(options.plan);
   const { clock } = runtime;
   const measured = new FlowControlMetrics({ metrics, poolName, stopwatch: clock }).wrap;
+  const live = new LiveCounts(clock);
   const router = new ControlledRouter({ clock, measured });
   const start = (capture?: CaptureRecorder): EndpointPicker =>
     new EndpointPicker({
@@ -58,6 +62,7 @@ export function startPicker(
         disaggregationSubscriber(metrics, plan),
         latencySubscriber(metrics, plan),
         router.observer,
+        live,
         ...(promotionControl?.subscribers ?? []),
       ],
       wrapPlugin: timedPlugins(metrics, runtime.clock),
@@ -74,7 +79,7 @@ export function startPicker(
     : { picker: start(), capture: undefined };
   router.attach(started.picker);
   router.configure(plan.flowControl);
-  return { ...started, router };
+  return { ...started, router, live };
 }
 
 function logEjection({ endpoint, ejected }: EjectionChange, log: ServeOptions['log']): void {

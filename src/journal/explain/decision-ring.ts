@@ -58,6 +58,11 @@ export class DecisionRing {
     return this.#first;
   }
 
+  /** The number of the next decision. */
+  get next(): number {
+    return this.#first + this.#count;
+  }
+
   /** Call before a decision is written whose candidates have changed, for each of them. */
   name({ id, address, slot }: Endpoint): void {
     const known = this.#endpoints[slot];

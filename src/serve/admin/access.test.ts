@@ -70,6 +70,16 @@ describe('Access', () => {
     },
   );
 
+  it('[O6] gives the files of the live page, which hold no data, to all that it may answer', async () => {
+    const fromLink = { 'sec-fetch-site': 'cross-site', host: 'picker.example' };
+    expect(await ask('file', { headers: fromLink })).toBe(200);
+    expect(await ask('file', { socket: REMOTE })).toBe(403);
+    expect(await ask('file', { headers: { via: 'proxy' } })).toBe(403);
+    const options = admins({ remote: true });
+    expect(await ask('file', { socket: REMOTE, options })).toBe(200);
+    expect(await ask('read', { socket: REMOTE, options })).toBe(401);
+  });
+
   it('[V20] answers other machines with --admin-remote and the token', async () => {
     const options = admins({ remote: true });
     const question = { socket: REMOTE, options };

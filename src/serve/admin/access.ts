@@ -1,7 +1,11 @@
 import { type BearerToken, bearerToken } from './bearer-token.ts';
 
-/** Who may ask for a page: anyone, readers of metrics, or administrators who read or change. */
-export type Scope = 'open' | 'metrics' | 'read' | 'change';
+/**
+ * Who may ask for a page: anyone, readers of metrics, or administrators who read or change. `file`:
+ * files without any data, for all whom the port answers at all, because a browser that opens a page
+ * sends no token.
+ */
+export type Scope = 'open' | 'metrics' | 'file' | 'read' | 'change';
 
 /** Why a request is not answered, with what to do about it. */
 export interface Refusal {
@@ -56,8 +60,9 @@ export class Access {
     if (scope === 'open') return undefined;
     const token = bearerToken(caller.headers.authorization);
     if (scope === 'metrics') return this.#options.metrics?.(token);
-    if (isForeign(caller)) return refused('a page of another origin may not ask this');
     const { adminToken, remote = false } = this.#options;
+    if (scope === 'file' && (remote || isLocal(caller))) return undefined;
+    if (isForeign(caller)) return refused('a page of another origin may not ask this');
     const isAdmin = adminToken?.accepts(token) === true;
     if (!isLocal(caller) && !remote) {
       return refused(

@@ -32,6 +32,10 @@ export interface AdminServerOptions {
   readonly access?: Access | undefined;
   /** Pages that take a while to make, such as profiles, by path: JSON. For those who may read. */
   readonly slowPages?: ReadonlyMap<string, (query: URLSearchParams) => Promise<string>> | undefined;
+  /** Files that hold nothing of the picker, by path. */
+  readonly files?: ReadonlyMap<string, AdminFile> | undefined;
+  /** Answers that go on until the client leaves, by path. For those who may read. */
+  readonly streams?: ReadonlyMap<string, AdminStream> | undefined;
   /** Serves by TLS. Without it: without. */
   readonly tls?: MetricsTls | undefined;
   /** Called for each request that is refused, with the path. */
@@ -42,6 +46,15 @@ export interface AdminServerOptions {
 
 /** Answers a request with a JSON value. */
 export type AdminRoute = (query: URLSearchParams) => unknown;
+
+export interface AdminFile {
+  readonly contentType: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly bytes: () => Uint8Array;
+}
+
+/** Takes over an answer of server-sent events. Undefined, or why it does not. */
+export type AdminStream = (response: ServerResponse) => string | undefined;
 
 export interface AdminServer {
   readonly port: number;
@@ -140,8 +153,9 @@ interface Reply {
   readonly status: number;
   readonly contentType: string;
   readonly body: string | readonly Uint8Array[];
-  /** The allowed methods, of a 405. */
-  readonly allow?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Writes the answer in place of `body`. */
+  readonly stream?: AdminStream;
 }
 
 interface Route {
@@ -179,6 +193,18 @@ function routesOf(options: AdminServerOptions): ReadonlyMap<string, Route> {
     });
     read(path, 'read', reply);
   }
+  for (const [path, { contentType, headers, bytes }] of options.files ?? []) {
+    read(path, 'file', () => ({ status: 200, contentType, headers, body: [bytes()] }));
+  }
+  for (const [path, stream] of options.streams ?? []) {
+    const reply = (): Reply => ({
+      status: 200,
+      contentType: 'text/event-stream',
+      body: '',
+      stream,
+    });
+    routes.set(path, { scope: 'read', methods: ['GET'], reply });
+  }
   for (const [path, act] of actions) {
     routes.set(path, { scope: 'change', methods: DO, reply: (query) => json(200, act(query)) });
   }
@@ -191,7 +217,8 @@ async function answer(
   response: ServerResponse,
 ): Promise<void> {
   const reply = await replyTo(pages, request);
-  if (reply.allow !== undefined) response.setHeader('allow', reply.allow);
+  if (reply.stream !== undefined) return answerStream(reply.stream, response);
+  for (const [name, value] of Object.entries(reply.headers ?? {})) response.setHeader(name, value);
   if (reply.status === 401) response.setHeader('www-authenticate', 'Bearer');
   // A body is not read: the connection ends instead of waiting for it.
   if (hasBody(request)) response.setHeader('connection', 'close');
@@ -204,6 +231,17 @@ async function answer(
   // One chunk after another as the client takes them: writing all at once would hold up the loop.
   else if (request.method === 'HEAD') response.end();
   else await pipeline(reply.body, response).catch(() => response.destroy());
+}
+
+/** The head is written by the stream's first bytes, unless it refuses. */
+function answerStream(stream: AdminStream, response: ServerResponse): void {
+  response.setHeader('content-type', 'text/event-stream');
+  response.setHeader('cache-control', 'no-store');
+  response.setHeader('x-content-type-options', 'nosniff');
+  const refused = stream(response);
+  if (refused === undefined) return;
+  response.writeHead(503, { 'content-type': 'application/json' });
+  response.end(`${JSON.stringify({ error: refused })}\n`);
 }
 
 function bytesOf(body: Reply['body']): number {
@@ -223,7 +261,10 @@ async function replyTo(
   }
   if (!route.methods.includes(method)) {
     const allow = route.methods.join(', ');
-    return { ...json(405, { error: `${path} answers ${allow}, not ${method}` }), allow };
+    return {
+      ...json(405, { error: `${path} answers ${allow}, not ${method}` }),
+      headers: { allow },
+    };
   }
   try {
     const refusal = await access.refusal(route.scope, request);

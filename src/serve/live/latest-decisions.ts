@@ -1,0 +1,78 @@
+import type { DecisionRing, Segment } from '../../journal/explain/decision-ring.ts';
+import { type ExplainedProfile, explain } from '../../journal/explain/explanation.ts';
+import { type RecordedDecision, SegmentReader } from '../../journal/explain/segment-reader.ts';
+import type { LiveDecision, LiveProfile } from './live-message.ts';
+import type { RecentPicks } from './recent-picks.ts';
+
+/** More would neither be read nor fit on a screen. */
+export const SHOWN_MAX = 10;
+/** The pick, the runner-up and some more. */
+const ENDPOINTS_MAX = 6;
+
+/** The latest decisions from number `from` on, newest first, and the number of the next one. */
+export function latestDecisions(
+  ring: DecisionRing,
+  picks: RecentPicks,
+  from: number,
+): { readonly next: number; readonly shown: readonly LiveDecision[] } {
+  const segments = ring.segments().slice(-2);
+  const last = segments.at(-1);
+  const next = last === undefined ? 0 : last.first + last.count;
+  const first = Math.max(from, next - SHOWN_MAX);
+  const shown = segments.flatMap((segment) => decisionsFrom(segment, first, picks)).reverse();
+  return { next, shown };
+}
+
+function decisionsFrom(segment: Segment, first: number, picks: RecentPicks): LiveDecision[] {
+  const found: LiveDecision[] = [];
+  if (segment.first + segment.count <= first) return found;
+  const reader = new SegmentReader(segment);
+  for (let at = 0; at < segment.count; at++) {
+    const number = segment.first + at;
+    const isShown = number >= first;
+    const decision = reader.next(isShown);
+    if (isShown) found.push(describe(segment, number, decision, picks));
+  }
+  return found;
+}
+
+function describe(
+  segment: Segment,
+  number: number,
+  decision: RecordedDecision,
+  picks: RecentPicks,
+): LiveDecision {
+  const {
+    candidates,
+    profiles,
+    streaming: _streaming,
+    ...rest
+  } = explain({ segment, number, decision });
+  const pick = picks.find(decision.id);
+  const { waited, expectedTtftMs } = pick ?? {};
+  return {
+    ...rest,
+    candidates: candidates.length,
+    profiles: profiles.map(shortened),
+    ...(waited !== undefined && {
+      held: {
+        ms: waited.waitedMs,
+        ...(waited.endpoint !== undefined && { endpoint: waited.endpoint }),
+      },
+    }),
+    ...(expectedTtftMs !== undefined && { expectedTtftMs }),
+  };
+}
+
+function shortened({ filters, endpoints, picked, ...rest }: ExplainedProfile): LiveProfile {
+  const best = endpoints.slice(0, ENDPOINTS_MAX);
+  const told = [picked[0], rest.runnerUp?.endpoint];
+  const others = endpoints.slice(ENDPOINTS_MAX).filter(({ endpoint }) => told.includes(endpoint));
+  const shown = [...best, ...others];
+  return {
+    ...rest,
+    filters: filters.map(({ filter, dropped }) => ({ filter, dropped: dropped.length })),
+    endpoints: shown,
+    notKept: rest.notKept + endpoints.length - shown.length,
+  };
+}

@@ -1,0 +1,106 @@
+import type { ExplainedProfile, Explanation } from '../../journal/explain/explanation.ts';
+
+/** What the live page and `pointsman top` read from `/debug/live`: one object for each event. */
+export interface LiveMessage {
+  /** Milliseconds since the epoch. */
+  readonly wallMs: number;
+  /** Only in the first message of a viewer. */
+  readonly picker?: LivePicker;
+  readonly totals: LiveTotals;
+  /** Steps that have ended since the last message, oldest first; all that are kept in the first. */
+  readonly steps: readonly LiveStep[];
+  /** Left out where the pool is large and was sent a moment ago. */
+  readonly pool?: LivePool;
+  readonly decisions: LiveDecisions;
+}
+
+export interface LivePicker {
+  readonly version: string;
+  readonly pool: string;
+  readonly policy: string;
+  readonly stepMs: number;
+  /** The paths of `/debug/…` that this picker answers. */
+  readonly documents: readonly string[];
+  /** False where `--explain-decisions 0` keeps none. */
+  readonly explains: boolean;
+}
+
+export interface LiveTotals {
+  readonly endpoints: number;
+  /** Requests that were sent and whose end was not seen. */
+  readonly inFlight: number;
+  /** Requests that wait at the picker. */
+  readonly waiting: number;
+  readonly viewers: number;
+}
+
+/** What happened in one step of time. */
+export interface LiveStep {
+  /** The beginning, in milliseconds since the epoch. */
+  readonly wallMs: number;
+  /** Decisions with an endpoint, and those without one. */
+  readonly picked: number;
+  readonly refused: number;
+  /** Requests that waited at the picker before their decision. */
+  readonly held: number;
+  /** Of streamed answers; null where none began in this step. */
+  readonly ttftMs: LiveTtft | null;
+}
+
+/** Time to first token. Quantiles of a histogram: within 5 % of the right value. */
+export interface LiveTtft {
+  readonly count: number;
+  readonly median: number;
+  readonly p95: number;
+  /** What was predicted at the picks of the same requests, with the wait; null for none. */
+  readonly predictedMedian: number | null;
+}
+
+export interface LivePool {
+  readonly rows: readonly LiveEndpoint[];
+  /** Endpoints beyond the rows: the least loaded ones without trouble. */
+  readonly notShown: number;
+}
+
+export interface LiveEndpoint {
+  readonly id: string;
+  readonly address: string;
+  readonly role?: string;
+  /** As `name=value`; only in some messages, because they seldom change. */
+  readonly labels?: readonly string[];
+  /** What this picker has sent there and whose end it has not seen. */
+  readonly inFlight: number;
+  /** Prompt tokens of those that are not computed yet. */
+  readonly prefillTokens: number;
+  /** By the last sample; null where there is none. */
+  readonly sample: {
+    readonly ageMs: number;
+    readonly running: number;
+    readonly waiting: number;
+    readonly kv: number;
+  } | null;
+  /** Share of prompt tokens that were expected in the cache, about the last minute. */
+  readonly hitRate: number | null;
+  readonly state: 'ok' | 'new' | 'stale' | 'not scraped' | 'ejected';
+  /** Why it is in this state, where it is not `ok`. */
+  readonly why?: string;
+}
+
+export interface LiveDecisions {
+  /** Decisions since the last message, of which `shown` has the latest few. */
+  readonly made: number;
+  readonly shown: readonly LiveDecision[];
+}
+
+/** An explanation with the best endpoints only, and how long the request was held. */
+export interface LiveDecision extends Omit<Explanation, 'candidates' | 'profiles' | 'streaming'> {
+  readonly candidates: number;
+  readonly profiles: readonly LiveProfile[];
+  /** How long the request waited at the picker, and for which endpoint. */
+  readonly held?: { readonly ms: number; readonly endpoint?: string };
+  readonly expectedTtftMs?: number;
+}
+
+export interface LiveProfile extends Omit<ExplainedProfile, 'filters' | 'picked'> {
+  readonly filters: readonly { readonly filter: string; readonly dropped: number }[];
+}

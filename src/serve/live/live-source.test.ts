@@ -1,0 +1,105 @@
+import { expect, it } from 'vitest';
+import { makeRequest } from '../../../test/makers.ts';
+import { type FakeServer, FakeServers, vllmPage } from '../../../test/support/fake-servers.ts';
+import { planFrom } from '../../catalogue/plan.ts';
+import type { EndpointId } from '../../framework/endpoint.ts';
+import { DecisionRecorder } from '../../journal/explain/decision-recorder.ts';
+import { EndpointPicker } from '../../picker/endpoint-picker.ts';
+import { seededRandom } from '../../runtime/seeded-random.ts';
+import { SimulatedClock } from '../../runtime/simulated-clock.ts';
+import { LiveCounts } from './live-counts.ts';
+import { LiveSource } from './live-source.ts';
+
+function setUp(servers: Readonly<Record<string, Partial<FakeServer>>>) {
+  const clock = new SimulatedClock({ epoch: Date.UTC(2030, 0, 1) });
+  const network = new FakeServers(clock);
+  const counts = new LiveCounts(clock);
+  const recorder = new DecisionRecorder({ clock });
+  const picker = new EndpointPicker({
+    plan: planFrom('default'),
+    runtime: { clock, random: seededRandom(1), network },
+    subscribers: [recorder, counts],
+  });
+  for (const [name, server] of Object.entries(servers)) {
+    const up = { delayMs: 0, dead: false, status: 200, page: vllmPage(1) };
+    network.servers.set(`${name}:8000`, { ...up, ...server });
+    const labels = new Map([
+      ['llm-d.ai/role', 'decode'],
+      ['zone', 'a'],
+    ]);
+    picker.pool.upsert({ id: name as EndpointId, address: `${name}:8000`, labels });
+  }
+  const about = { pool: 'p', policy: 'default', documents: ['/debug/shadows'] };
+  const source = new LiveSource({ picker, counts, recorder, clock, viewers: () => 1, about });
+  return { clock, picker, source };
+}
+
+it('[O2] says of each endpoint why it is not scraped', async () => {
+  const { clock, picker, source } = setUp({
+    good: {},
+    refusing: { status: 503 },
+    new: { dead: true },
+  });
+  source.begin();
+  const rows = () => new Map(source.first().pool?.rows.map((row) => [row.id, row]));
+  expect(rows().get('new')).toMatchObject({ state: 'new', why: 'no scrape has ended yet' });
+  await clock.run(1500);
+  expect(rows().get('good')).toMatchObject({
+    state: 'ok',
+    role: 'decode',
+    labels: ['zone=a'],
+    sample: { running: expect.any(Number) },
+  });
+  expect(rows().get('refusing')).toMatchObject({
+    state: 'not scraped',
+    why: 'http://refusing:8000/metrics answered 503',
+    sample: null,
+  });
+  picker.stop();
+});
+
+it('[O7] sends at most ten of the decisions of a second, the latest, and says how many there were', async () => {
+  const { clock, picker, source } = setUp({ a: {}, b: {}, c: {} });
+  await clock.run(200);
+  source.begin();
+  expect(source.first()).toMatchObject({
+    picker: { pool: 'p', stepMs: 2000, explains: true },
+    decisions: { made: 0, shown: [] },
+  });
+  const decide = (from: number, to: number): void => {
+    for (let n = from; n < to; n++) picker.route(makeRequest({ id: `r${n}` })).done('completed');
+  };
+  decide(0, 7);
+  expect(source.next().decisions).toMatchObject({ made: 7, shown: { length: 7 } });
+  decide(7, 500);
+  const { made, shown } = source.next().decisions;
+  expect(made).toBe(493);
+  expect(shown.map(({ id }) => id)).toEqual(Array.from({ length: 10 }, (_, at) => `r${499 - at}`));
+  const [latest] = shown;
+  expect(latest).toMatchObject({ candidates: 3, expectedTtftMs: expect.any(Number) });
+  expect(latest?.profiles[0]?.scorers[0]?.terms).toContain('costMs');
+  expect(latest?.profiles[0]?.runnerUp?.costs[0]?.more).toBeGreaterThanOrEqual(0);
+  expect(source.next().decisions).toEqual({ made: 0, shown: [] });
+  picker.stop();
+});
+
+it('[O7] sends large pools less often, and of more than 1,000 endpoints those that say most', async () => {
+  const names = Array.from({ length: 1200 }, (_, at) => [
+    `e${at}`,
+    { status: at === 1199 ? 500 : 200 },
+  ]);
+  const { clock, picker, source } = setUp(Object.fromEntries(names));
+  await clock.run(100);
+  const [busy] = picker.pool.snapshot();
+  if (busy !== undefined) picker.route(makeRequest(), { subset: [busy.address] });
+  picker.stop();
+  source.begin();
+  const { pool } = source.first();
+  expect(pool).toMatchObject({ notShown: 200, rows: { length: 1000 } });
+  expect(pool?.rows.slice(0, 2).map(({ id }) => id)).toEqual(['e1199', busy?.id]);
+  expect(JSON.stringify(pool).length).toBeLessThan(500_000);
+  clock.advanceTo(1100);
+  expect(source.next()).not.toHaveProperty('pool');
+  clock.advanceTo(2100);
+  expect(source.next()).toHaveProperty('pool');
+});

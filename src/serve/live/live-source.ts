@@ -1,0 +1,108 @@
+import { packageVersion } from '../../files/folders.ts';
+import type { Clock, Millis } from '../../framework/runtime.ts';
+import type { DecisionRecorder } from '../../journal/explain/decision-recorder.ts';
+import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
+import { latestDecisions } from './latest-decisions.ts';
+import { type LiveCounts, STEP_MS } from './live-counts.ts';
+import type { LiveMessage, LivePicker, LivePool } from './live-message.ts';
+import { poolRows } from './pool-rows.ts';
+import type { MessageSource } from './viewers.ts';
+
+/** So many endpoints are sent in a second at most: 100 KB. */
+const ROWS_PER_SECOND = 500;
+/** Labels seldom change. */
+const LABELS_EVERY_MS: Millis = 30_000;
+
+export interface LiveSourceParts {
+  readonly picker: EndpointPicker;
+  readonly counts: LiveCounts;
+  readonly recorder: DecisionRecorder | undefined;
+  readonly clock: Clock;
+  readonly viewers: () => number;
+  readonly about: Omit<LivePicker, 'version' | 'stepMs' | 'explains'>;
+}
+
+/** Makes the messages of the live page from what the picker knows. */
+export class LiveSource implements MessageSource {
+  readonly #parts: LiveSourceParts;
+  #nextStep = 0;
+  #nextDecision = 0;
+  #poolAt: Millis = Number.NEGATIVE_INFINITY;
+  #labelsAt: Millis = Number.NEGATIVE_INFINITY;
+
+  constructor(parts: LiveSourceParts) {
+    this.#parts = parts;
+  }
+
+  begin(): void {
+    const { counts, clock, recorder } = this.#parts;
+    counts.picks.watch(true);
+    this.#nextStep = counts.step;
+    this.#nextDecision = recorder === undefined ? 0 : recorder.ring.next;
+    this.#poolAt = clock.now();
+  }
+
+  end(): void {
+    this.#parts.counts.picks.watch(false);
+  }
+
+  first(): LiveMessage {
+    const { counts, recorder, about } = this.#parts;
+    const explains = recorder !== undefined;
+    return {
+      ...this.#frame(),
+      picker: { version: packageVersion(), stepMs: STEP_MS, explains, ...about },
+      steps: counts.ended(0),
+      pool: this.#pool(true),
+      decisions: { made: 0, shown: this.#shown(0).shown },
+    };
+  }
+
+  next(): LiveMessage {
+    const { counts, picker, clock } = this.#parts;
+    const steps = counts.ended(this.#nextStep);
+    this.#nextStep = counts.step;
+    const before = this.#nextDecision;
+    const { next, shown } = this.#shown(before);
+    this.#nextDecision = next;
+    const now = clock.now();
+    const pause = (1000 * Math.min(1000, picker.pool.snapshot().length)) / ROWS_PER_SECOND;
+    const isDue = now - this.#poolAt >= pause;
+    return {
+      ...this.#frame(),
+      steps,
+      ...(isDue && { pool: this.#pool(now - this.#labelsAt >= LABELS_EVERY_MS) }),
+      decisions: { made: next - before, shown },
+    };
+  }
+
+  #frame(): Pick<LiveMessage, 'wallMs' | 'totals'> {
+    const { picker, clock, viewers } = this.#parts;
+    const endpoints = picker.pool.snapshot();
+    const inFlight = endpoints.reduce((sum, each) => sum + picker.ledger.load(each).requests, 0);
+    return {
+      wallMs: Math.round(clock.wallTime()),
+      totals: {
+        endpoints: endpoints.length,
+        inFlight,
+        waiting: picker.waiting.requests,
+        viewers: viewers(),
+      },
+    };
+  }
+
+  #pool(labels: boolean): LivePool {
+    const { picker, counts, clock } = this.#parts;
+    const now = clock.now();
+    this.#poolAt = now;
+    if (labels) this.#labelsAt = now;
+    return poolRows(picker, counts.hits, { now, labels });
+  }
+
+  #shown(from: number): ReturnType<typeof latestDecisions> {
+    const { recorder, counts } = this.#parts;
+    return recorder === undefined
+      ? { next: 0, shown: [] }
+      : latestDecisions(recorder.ring, counts.picks, from);
+  }
+}

@@ -1,0 +1,186 @@
+/**
+ * The page: what is live at the top, then the pool beside the decisions, then what only some
+ * pickers have.
+ *
+ * @import { PickerConnection } from './connection.js'
+ * @import { State } from './state.js'
+ */
+import { h } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { RequestsChart, TtftChart } from './charts.js';
+import { Decisions } from './decisions.js';
+import { Documents } from './documents.js';
+import { count, duration, rate } from './format.js';
+import { PoolTable } from './pool-table.js';
+import { pace } from './state.js';
+
+/**
+ * @typedef {object} PageProps
+ * @property {PickerConnection} connection
+ * @property {State} state
+ * @property {() => void} changed
+ */
+
+/** @param {PageProps} props */
+export function App({ connection, state, changed }) {
+  useKeys(state, changed);
+  const isReady = state.totals !== undefined;
+  return h(
+    'div',
+    { class: 'page' },
+    h(Header, { state }),
+    h(Notice, { connection, state }),
+    isReady &&
+      h(
+        'main',
+        null,
+        h(Tiles, { state }),
+        h('div', { class: 'charts' }, h(RequestsChart, { state }), h(TtftChart, { state })),
+        h(
+          'div',
+          { class: 'columns' },
+          h('div', { class: 'left' }, h(PoolTable, { state, changed }), h(Documents, { state })),
+          h(Decisions, { state, changed }),
+        ),
+      ),
+    h(Footer, { state }),
+  );
+}
+
+/**
+ * @param {State} state
+ * @param {() => void} changed
+ */
+function useKeys(state, changed) {
+  useEffect(() => {
+    const onKey = (/** @type {KeyboardEvent} */ event) => {
+      const isTyping = event.target instanceof HTMLInputElement;
+      if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.key === '/') {
+        event.preventDefault();
+        /** @type {HTMLElement | null} */ (document.querySelector('#filter'))?.focus();
+      }
+      if (event.key === 'p') {
+        state.paused = !state.paused;
+        changed();
+      }
+    };
+    document.addEventListener('keydown', onKey);
+    return () => document.removeEventListener('keydown', onKey);
+  }, []);
+}
+
+const CONNECTION_WORDS = {
+  connecting: 'connecting',
+  live: 'live',
+  lost: 'connection lost, trying again',
+  token: 'token needed',
+  refused: 'refused',
+};
+
+/** @param {{ state: State }} props */
+function Header({ state: { connection, picker } }) {
+  const about = picker && [picker.pool, picker.policy].filter((text) => text !== '').join(' · ');
+  return h(
+    'header',
+    { class: 'top' },
+    h('h1', null, 'Pointsman'),
+    about !== undefined && h('span', { class: 'about' }, about),
+    h(
+      'span',
+      { class: `connection ${connection}`, role: 'status' },
+      h('span', { class: 'dot', 'aria-hidden': 'true' }),
+      CONNECTION_WORDS[connection],
+    ),
+  );
+}
+
+/** @param {{ connection: PickerConnection, state: State }} props */
+function Notice({ connection, state }) {
+  if (state.connection === 'live' || state.connection === 'connecting') return null;
+  if (state.connection === 'token') return h(TokenForm, { connection, reason: state.reason });
+  const old = state.totals === undefined ? '' : ' What is shown is from before.';
+  return h('p', { class: 'notice', role: 'alert' }, `${state.reason}.${old}`);
+}
+
+/** @param {{ connection: PickerConnection, reason: string }} props */
+function TokenForm({ connection, reason }) {
+  const onSubmit = (/** @type {SubmitEvent} */ event) => {
+    event.preventDefault();
+    const form = /** @type {HTMLFormElement} */ (event.target);
+    const token = new FormData(form).get('token');
+    if (typeof token === 'string') connection.useToken(token);
+  };
+  return h(
+    'form',
+    { class: 'notice', onSubmit },
+    h('label', { for: 'token' }, `${reason}.`),
+    h('input', { id: 'token', name: 'token', type: 'password', autocomplete: 'off' }),
+    h('button', { type: 'submit' }, 'Use this token'),
+  );
+}
+
+/** @param {{ state: State }} props */
+function Tiles({ state }) {
+  const { totals, steps, pool, picker } = state;
+  const last = steps.at(-1);
+  const seconds = (picker?.stepMs ?? 1000) / 1000;
+  const ttft = steps.findLast(({ ttftMs }) => ttftMs !== null)?.ttftMs;
+  const troubled = pool.rows.filter((row) => row.state !== 'ok').length;
+  const refused = (last?.refused ?? 0) / seconds;
+  return h(
+    'ul',
+    { class: 'tiles', 'aria-label': 'Now' },
+    h(Tile, {
+      name: 'Decisions',
+      value: `${rate(pace(state).perSecond)}/s`,
+      note: refused > 0 ? `${rate(refused)}/s refused` : 'none refused',
+      tone: refused > 0 ? 'bad' : '',
+    }),
+    h(Tile, { name: 'In flight', value: count(totals?.inFlight ?? 0), note: 'sent and not ended' }),
+    h(Tile, { name: 'Waiting', value: count(totals?.waiting ?? 0), note: 'at the picker' }),
+    h(Tile, {
+      name: 'First token',
+      value: duration(ttft?.median),
+      note: ttft ? `predicted ${duration(ttft.predictedMedian)}` : 'no streamed answers yet',
+    }),
+    h(Tile, {
+      name: 'Endpoints',
+      value: count(totals?.endpoints ?? 0),
+      note: troubled === 0 ? 'all well' : `${count(troubled)} with trouble`,
+      tone: troubled === 0 ? '' : 'bad',
+    }),
+  );
+}
+
+/** @param {{ name: string, value: string, note: string, tone?: string }} props */
+function Tile({ name, value, note, tone = '' }) {
+  return h(
+    'li',
+    { class: 'tile' },
+    h('span', { class: 'name' }, name),
+    h('span', { class: 'value' }, value),
+    h('span', { class: `note ${tone}` }, note),
+  );
+}
+
+/** @param {{ state: State }} props */
+function Footer({ state: { picker, totals } }) {
+  const viewers = totals === undefined || totals.viewers < 2 ? '' : ` · ${totals.viewers} viewers`;
+  return h(
+    'footer',
+    null,
+    h('span', null, picker === undefined ? '' : `Pointsman ${picker.version}${viewers}`),
+    h(
+      'span',
+      { class: 'keys' },
+      h('kbd', null, '/'),
+      ' filter · ',
+      h('kbd', null, 'p'),
+      ' pause · ',
+      h('kbd', null, '↑'),
+      h('kbd', null, '↓'),
+      ' decisions',
+    ),
+  );
+}

@@ -1,0 +1,170 @@
+/**
+ * The charts of the last minutes.
+ *
+ * @import { State } from './state.js'
+ * @typedef {{ label: string, colour: string, values: (number | null)[], dashed?: boolean }} Line
+ */
+import { h } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import uPlot from 'uplot';
+import { duration, rate } from './format.js';
+
+const HEIGHT = 180;
+
+/** @param {{ state: State }} props */
+export function RequestsChart({ state: { steps, picker } }) {
+  const seconds = (picker?.stepMs ?? 1000) / 1000;
+  const lines = [
+    { label: 'decided', colour: '--series-1', values: steps.map((step) => step.picked / seconds) },
+    {
+      label: 'held before',
+      colour: '--series-2',
+      values: steps.map((step) => step.held / seconds),
+    },
+    { label: 'refused', colour: '--series-3', values: steps.map((step) => step.refused / seconds) },
+  ];
+  const times = steps.map((step) => step.wallMs / 1000);
+  return h(Chart, { title: 'Requests each second', times, lines, format: perSecond });
+}
+
+/** @param {{ state: State }} props */
+export function TtftChart({ state: { steps } }) {
+  const times = steps.map((step) => step.wallMs / 1000);
+  const lines = [
+    {
+      label: 'observed median',
+      colour: '--series-1',
+      values: steps.map(({ ttftMs }) => ttftMs?.median ?? null),
+    },
+    {
+      label: 'predicted median',
+      colour: '--series-2',
+      values: steps.map(({ ttftMs }) => ttftMs?.predictedMedian ?? null),
+      dashed: true,
+    },
+    {
+      label: 'observed 95th percentile',
+      colour: '--series-4',
+      values: steps.map(({ ttftMs }) => ttftMs?.p95 ?? null),
+    },
+  ];
+  return h(Chart, { title: 'Time to first token', times, lines, format: duration });
+}
+
+/** @param {number | null | undefined} value */
+function perSecond(value) {
+  return value === null || value === undefined ? '–' : `${rate(value)}/s`;
+}
+
+/**
+ * @param {object} props
+ * @param {string} props.title
+ * @param {number[]} props.times in seconds
+ * @param {Line[]} props.lines
+ * @param {(value: number | null | undefined) => string} props.format
+ */
+function Chart({ title, times, lines, format }) {
+  const holder = useRef(/** @type {HTMLDivElement | null} */ (null));
+  const plot = useRef(/** @type {uPlot | null} */ (null));
+  const [cursor, setCursor] = useState(/** @type {number | null} */ (null));
+  useEffect(() => {
+    const element = /** @type {HTMLDivElement} */ (holder.current);
+    const options = optionsFor(lines, format, setCursor);
+    const made = new uPlot({ ...options, width: element.clientWidth || 300 }, [[]], element);
+    plot.current = made;
+    const resized = new ResizeObserver(() =>
+      made.setSize({ width: element.clientWidth, height: HEIGHT }),
+    );
+    resized.observe(element);
+    const scheme = matchMedia('(prefers-color-scheme: dark)');
+    const recolour = () => made.redraw(false, true);
+    scheme.addEventListener('change', recolour);
+    return () => {
+      resized.disconnect();
+      scheme.removeEventListener('change', recolour);
+      made.destroy();
+    };
+  }, []);
+  useEffect(() => plot.current?.setData([times, ...lines.map(({ values }) => values)]), [times]);
+  const at = cursor ?? times.length - 1;
+  const latest = lines.map(({ label, values }) => `${label} ${format(values[at])}`).join(', ');
+  return h(
+    'section',
+    { class: 'card chart' },
+    h('h2', null, title),
+    h(
+      'ul',
+      { class: 'legend' },
+      lines.map(({ label, colour, values, dashed }) =>
+        h(
+          'li',
+          { key: label },
+          h('span', {
+            class: `key ${dashed ? 'dashed' : ''}`,
+            style: { borderColor: `var(${colour})` },
+          }),
+          `${label} `,
+          h('b', null, format(values[at])),
+        ),
+      ),
+    ),
+    h('div', { ref: holder, class: 'plot', role: 'img', 'aria-label': `${title}: ${latest}` }),
+  );
+}
+
+/**
+ * @param {Line[]} lines
+ * @param {(value: number) => string} format
+ * @param {(at: number | null) => void} setCursor
+ * @returns {Omit<uPlot.Options, 'width'>}
+ */
+function optionsFor(lines, format, setCursor) {
+  const muted = () => colourOf('--muted');
+  const grid = { stroke: () => colourOf('--line'), width: 1 };
+  const ticks = { show: false };
+  const font = '12px system-ui, sans-serif';
+  return {
+    height: HEIGHT,
+    legend: { show: false },
+    cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false } },
+    hooks: { setCursor: [({ cursor }) => setCursor(cursor.idx ?? null)] },
+    scales: { y: { range: (_plot, _min, max) => [0, max > 0 ? 1.1 * max : 1] } },
+    axes: [
+      { stroke: muted, grid: { show: false }, ticks, font, values: TIMES, space: 80, size: 26 },
+      {
+        stroke: muted,
+        grid,
+        ticks,
+        font,
+        size: 58,
+        values: (_plot, values) => values.map((value) => format(value)),
+        space: 36,
+      },
+    ],
+    series: [
+      {},
+      ...lines.map(({ label, colour, dashed }) => ({
+        label,
+        stroke: () => colourOf(colour),
+        width: 1.75,
+        spanGaps: true,
+        points: { show: false },
+        ...(dashed && { dash: [5, 4] }),
+      })),
+    ],
+  };
+}
+
+const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
+const CLOCK_SECONDS = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
+
+/** @type {(plot: uPlot, values: number[]) => string[]} */
+function TIMES(_plot, values) {
+  const isFine = values.length > 1 && (values[1] ?? 0) - (values[0] ?? 0) < 60;
+  return values.map((value) => (isFine ? CLOCK_SECONDS : CLOCK).format(1000 * value));
+}
+
+/** A colour of the style sheet, which differs between light and dark. @param {string} name */
+function colourOf(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(name);
+}

@@ -1,0 +1,122 @@
+/**
+ * The latest decisions, and why one of them was made.
+ *
+ * @import { LiveDecision } from '../src/serve/live/live-message.ts'
+ * @import { State } from './state.js'
+ */
+import { h } from 'preact';
+import { useRef } from 'preact/hooks';
+import { Explained } from './explained.js';
+import { clock, count, duration, rate, sharedStart } from './format.js';
+import { pace } from './state.js';
+
+const LISTED = 12;
+
+/** @param {{ state: State, changed: () => void }} props */
+export function Decisions({ state, changed }) {
+  const { decisions, selected, paused, picker } = state;
+  const onPause = () => {
+    state.paused = !state.paused;
+    changed();
+  };
+  return h(
+    'section',
+    { class: 'card decisions' },
+    h(
+      'div',
+      { class: 'head' },
+      h('h2', null, 'Decisions'),
+      h('span', { class: 'hint' }, sampling(state)),
+      h('button', { type: 'button', 'aria-pressed': paused, onClick: onPause }, 'Pause'),
+    ),
+    picker?.explains === false
+      ? h('p', { class: 'hint' }, 'This picker keeps no decisions: --explain-decisions is 0.')
+      : h(List, { state, changed }),
+    decisions.length === 0 && picker?.explains === true
+      ? h('p', { class: 'hint' }, 'No requests yet.')
+      : null,
+    selected !== undefined && h(Explained, { decision: selected }),
+  );
+}
+
+/** @param {State} state */
+function sampling(state) {
+  if (state.paused) return 'paused';
+  const { perSecond, made, shown } = pace(state);
+  if (made <= shown) return '';
+  return `a sample: ${rate((perSecond * shown) / made)} of ${rate(perSecond)} each second`;
+}
+
+/** @param {{ state: State, changed: () => void }} props */
+function List({ state, changed }) {
+  const list = useRef(/** @type {HTMLUListElement | null} */ (null));
+  const { decisions, selected } = state;
+  const listed = decisions.slice(0, LISTED);
+  const start = sharedStart(state.pool.rows.map(({ id }) => id));
+  const models = new Set(listed.map(({ model }) => model)).size;
+  const select = (/** @type {LiveDecision} */ decision) => {
+    state.selected = decision;
+    state.follows = false;
+    changed();
+  };
+  const onKeyDown = (/** @type {KeyboardEvent} */ event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    // The list would move under the keys.
+    state.paused = true;
+    const at = listed.findIndex(({ id }) => id === selected?.id);
+    const next = Math.max(0, Math.min(listed.length - 1, at + step));
+    const decision = listed[next];
+    if (decision === undefined) return;
+    select(decision);
+    list.current?.querySelectorAll('button')[next]?.focus();
+  };
+  return h(
+    'ul',
+    { class: 'list', ref: list, onKeyDown, 'aria-label': 'Latest decisions' },
+    listed.map((decision) =>
+      h(
+        'li',
+        { key: decision.id },
+        h(
+          'button',
+          {
+            type: 'button',
+            'aria-pressed': decision.id === selected?.id,
+            onClick: () => select(decision),
+          },
+          h('span', { class: 'time' }, clock(decision.wallMs)),
+          h('span', { class: 'what' }, whatOf(decision, start, models > 1)),
+          h('span', { class: 'because' }, becauseOf(decision)),
+        ),
+      ),
+    ),
+  );
+}
+
+/**
+ * @param {LiveDecision} decision
+ * @param {string} start what all names begin with
+ * @param {boolean} withModel
+ */
+function whatOf({ outcome, promptTokens, model }, start, withModel) {
+  const size = `${count(promptTokens)} tokens${withModel ? `, ${model}` : ''}`;
+  if (outcome.kind === 'threw') return `no decision · ${size}`;
+  if (outcome.kind === 'exhausted') return `no endpoint was left · ${size}`;
+  const { endpoint } = outcome;
+  return `→ ${endpoint.startsWith(start) ? endpoint.slice(start.length) : endpoint} · ${size}`;
+}
+
+/** The main reason in a few words. @param {LiveDecision} decision */
+function becauseOf({ outcome, profiles, held }) {
+  const wait = held === undefined ? '' : `held ${duration(held.ms)} · `;
+  if (outcome.kind !== 'picked') return `${wait}refused`;
+  if (outcome.decidedBy !== undefined) return `${wait}by ${outcome.decidedBy}`;
+  const { runnerUp } = profiles.find(({ profile }) => profile === outcome.profile) ?? {};
+  if (runnerUp === undefined) return `${wait}the only one`;
+  const cost = runnerUp.costs[0];
+  if (cost === undefined) return `${wait}ahead by ${runnerUp.scoreBehind.toFixed(3)}`;
+  const isTie = Math.abs(cost.more) < 0.05;
+  return `${wait}${isTie ? 'as good as the next' : `${duration(cost.more)} less than the next`}`;
+}

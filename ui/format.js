@@ -1,0 +1,72 @@
+/** Numbers as people read them: three digits are enough to judge by. */
+
+const THOUSANDS = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
+const CLOCK = new Intl.DateTimeFormat('en-GB', {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+});
+
+/** @param {number} value */
+export function count(value) {
+  return THOUSANDS.format(value);
+}
+
+/** @param {number} value */
+export function rate(value) {
+  return value < 10 && value > 0 ? value.toFixed(1) : count(value);
+}
+
+/**
+ * A duration with its unit; a dash where there is none.
+ * @param {number | null | undefined} ms
+ */
+export function duration(ms) {
+  if (ms === null || ms === undefined || !Number.isFinite(ms)) return '–';
+  const size = Math.abs(ms);
+  if (size >= 60_000) return `${(ms / 60_000).toFixed(1)} min`;
+  if (size >= 1000) return `${(ms / 1000).toFixed(size >= 10_000 ? 0 : 1)} s`;
+  if (size >= 100) return `${ms.toFixed(0)} ms`;
+  if (size >= 1) return `${ms.toFixed(1)} ms`;
+  return size === 0 ? '0 ms' : `${ms.toFixed(2)} ms`;
+}
+
+/** @param {number} ms */
+export function age(ms) {
+  return ms < 1000 ? `${Math.round(ms)} ms` : duration(ms);
+}
+
+/** @param {number | null | undefined} share */
+export function percent(share) {
+  return share === null || share === undefined ? '–' : `${Math.round(100 * share)} %`;
+}
+
+/** @param {number} wallMs */
+export function clock(wallMs) {
+  return CLOCK.format(wallMs);
+}
+
+/**
+ * The words of a name such as `queueingDelayForOthersMs`, without its unit.
+ * @param {string} name
+ */
+export function words(name) {
+  return name
+    .replace(/(?:Ms|Tokens)$/, (unit) => (unit === 'Ms' ? '' : ' tokens'))
+    .replace(/([a-z])([A-Z])/g, '$1 $2')
+    .toLowerCase();
+}
+
+/**
+ * Names with the beginning that all of them share left out, such as the namespace.
+ * @param {readonly string[]} names
+ */
+export function sharedStart(names) {
+  const [first = '', ...others] = names;
+  if (others.length === 0) return '';
+  let length = first.lastIndexOf('/') + 1;
+  while (length > 0 && !others.every((name) => name.startsWith(first.slice(0, length)))) {
+    length = first.lastIndexOf('/', length - 2) + 1;
+  }
+  return first.slice(0, length);
+}

@@ -1,0 +1,144 @@
+/**
+ * What the page shows. Messages and actions change it in place, and every change draws the page
+ * anew, at most once a frame.
+ *
+ * @import {
+ *   LiveDecision, LiveEndpoint, LiveMessage, LivePicker, LivePool, LiveStep, LiveTotals
+ * } from '../src/serve/live/live-message.ts'
+ */
+
+const STEPS_MAX = 300;
+const DECISIONS_MAX = 200;
+/** Over so many seconds the rate of decisions is taken. */
+const RATE_MESSAGES = 5;
+
+/**
+ * @typedef {'connecting' | 'live' | 'lost' | 'token' | 'refused'} Connection
+ *
+ * @typedef {object} State
+ * @property {Connection} connection
+ * @property {string} reason why it is not live
+ * @property {LivePicker | undefined} picker
+ * @property {LiveTotals | undefined} totals
+ * @property {LiveStep[]} steps
+ * @property {LivePool} pool
+ * @property {Map<string, readonly string[]>} labels by endpoint
+ * @property {LiveDecision[]} decisions latest first
+ * @property {{ made: number, shown: number, wallMs: number }[]} paces of the latest messages
+ * @property {LiveDecision | undefined} selected
+ * @property {boolean} follows whether the latest decision is selected
+ * @property {boolean} paused whether the list of decisions stands still
+ * @property {Map<string, unknown>} documents by path
+ * @property {{ text: string, sort: string, down: boolean, all: boolean, labels: boolean }} table
+ */
+
+/** @returns {State} */
+export function emptyState() {
+  return {
+    connection: 'connecting',
+    reason: '',
+    picker: undefined,
+    totals: undefined,
+    steps: [],
+    pool: { rows: [], notShown: 0 },
+    labels: new Map(),
+    decisions: [],
+    paces: [],
+    selected: undefined,
+    follows: true,
+    paused: false,
+    documents: new Map(),
+    table: { text: '', sort: 'state', down: true, all: false, labels: false },
+  };
+}
+
+/**
+ * @param {State} state
+ * @param {LiveMessage} message
+ */
+export function receive(state, message) {
+  const { picker, totals, steps, pool, decisions, wallMs } = message;
+  if (picker !== undefined) {
+    // Perhaps another process: its steps follow those that were seen of the one before.
+    const first = steps[0]?.wallMs ?? wallMs;
+    state.steps = state.steps.filter((step) => step.wallMs < first);
+    state.picker = picker;
+    state.paces = [];
+    state.documents = new Map();
+  }
+  state.totals = totals;
+  // A viewer that has just come may get a step twice.
+  const last = (state.steps.at(-1)?.wallMs ?? 0) + (state.picker?.stepMs ?? 0) / 2;
+  const news = steps.filter((step) => step.wallMs > last);
+  state.steps = [...state.steps, ...news].slice(-STEPS_MAX);
+  if (pool !== undefined) receivePool(state, pool);
+  if (picker === undefined) {
+    const pace = { made: decisions.made, shown: decisions.shown.length, wallMs };
+    state.paces = [...state.paces, pace].slice(-RATE_MESSAGES);
+  }
+  if (!state.paused) {
+    const known = new Set(state.decisions.map(({ id }) => id));
+    const news = decisions.shown.filter(({ id }) => !known.has(id));
+    state.decisions = [...news, ...state.decisions].slice(0, DECISIONS_MAX);
+    if (state.follows) state.selected = state.decisions[0];
+  }
+}
+
+/**
+ * @param {State} state
+ * @param {LivePool} pool
+ */
+function receivePool(state, pool) {
+  state.pool = pool;
+  if (!pool.rows.some(({ labels }) => labels !== undefined)) return;
+  state.labels = new Map(pool.rows.map(({ id, labels }) => [id, labels ?? []]));
+}
+
+/**
+ * How many decisions were made in the last seconds, and how many of them came here.
+ * @param {State} state
+ */
+export function pace({ paces }) {
+  const made = paces.reduce((sum, each) => sum + each.made, 0);
+  const shown = paces.reduce((sum, each) => sum + each.shown, 0);
+  return { perSecond: paces.length === 0 ? 0 : made / paces.length, made, shown };
+}
+
+/**
+ * The endpoints that fit the filter, in the order of the table.
+ * @param {State} state
+ * @returns {readonly LiveEndpoint[]}
+ */
+export function sortedRows({ pool, labels, table }) {
+  const wanted = table.text.trim().toLowerCase();
+  const fits = (/** @type {LiveEndpoint} */ row) =>
+    [row.id, row.address, row.role ?? '', row.state, ...(labels.get(row.id) ?? [])].some((text) =>
+      text.toLowerCase().includes(wanted),
+    );
+  const rows = wanted === '' ? [...pool.rows] : pool.rows.filter(fits);
+  const valueOf = SORTS[table.sort] ?? SORTS['state'];
+  const sign = table.down ? -1 : 1;
+  return rows.sort((a, b) => {
+    const [left, right] = [valueOf?.(a) ?? 0, valueOf?.(b) ?? 0];
+    if (typeof left === 'string' || typeof right === 'string') {
+      return -sign * String(left).localeCompare(String(right), 'en', { numeric: true });
+    }
+    return sign * (left - right);
+  });
+}
+
+const STATE_RANKS = { ok: 0, new: 1, stale: 2, 'not scraped': 3, ejected: 4 };
+
+/** @type {Readonly<Record<string, (row: LiveEndpoint) => number | string>>} */
+const SORTS = {
+  id: ({ id }) => id,
+  state: (row) => 1e6 * STATE_RANKS[row.state] + row.inFlight,
+  role: ({ role = '' }) => role,
+  inFlight: ({ inFlight }) => inFlight,
+  prefillTokens: ({ prefillTokens }) => prefillTokens,
+  running: ({ sample }) => sample?.running ?? -1,
+  waiting: ({ sample }) => sample?.waiting ?? -1,
+  kv: ({ sample }) => sample?.kv ?? -1,
+  hitRate: ({ hitRate }) => hitRate ?? -1,
+  age: ({ sample }) => sample?.ageMs ?? Number.MAX_SAFE_INTEGER,
+};
