@@ -3,6 +3,7 @@ import { ENDPOINTS_MAX } from '../journal/explain/decision-recorder.ts';
 import type { ShadowData } from '../lab/shadow/shadow-data.ts';
 import type { ServeOptions } from '../serve/serve-options.ts';
 import { type AccessFlags, addAccessOptions } from './access-options.ts';
+import { type AutoscalingFlags, addAutoscalingOptions } from './autoscaling-options.ts';
 import { addLimitOptions, type LimitFlags } from './limit-options.ts';
 import { addMetricsOptions, type MetricsFlags } from './metrics-options.ts';
 import { atLeastOne, collect, pluginOption, port, wholeNumber } from './option-values.ts';
@@ -52,6 +53,7 @@ type DirectFlag =
 
 export interface ServeFlags
   extends AccessFlags,
+    AutoscalingFlags,
     LimitFlags,
     PoolFlags,
     ScrapeFlags,
@@ -83,7 +85,7 @@ export function addServeOptions(command: Command): Command {
   const serving = addScrapeOptions(
     addPoolOptions(addServerOptions(addEndpointOptions(addConfigOptions(command)))),
   );
-  return addMetricsOptions(addRecordingOptions(addShadowOptions(serving)));
+  return addAutoscalingOptions(addMetricsOptions(addRecordingOptions(addShadowOptions(serving))));
 }
 
 function addConfigOptions(command: Command): Command {

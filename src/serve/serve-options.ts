@@ -9,12 +9,17 @@ import type { ShadowData } from '../lab/shadow/shadow-data.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import type { Log } from '../runtime/log.ts';
 import type { AdminAccessOptions } from './admin/admin-access.ts';
+import type { AutoscalingOptions } from './autoscaling/start-autoscaling.ts';
 import type { ElectionTiming } from './election/leader-election.ts';
 import type { MetricsTlsOptions } from './tls/metrics-tls.ts';
 import type { TlsOptions } from './tls/start-tls.ts';
 
 /** The options of `pointsman serve`, read and checked. */
-export interface ServeOptions extends AdminAccessOptions, TlsOptions, MetricsTlsOptions {
+export interface ServeOptions
+  extends AdminAccessOptions,
+    TlsOptions,
+    MetricsTlsOptions,
+    Partial<AutoscalingOptions> {
   readonly plan: PickerPlan;
   /** The file or name of `plan`, for the log. */
   readonly policy?: string | undefined;
@@ -101,6 +106,7 @@ export interface Serving {
   readonly extProcPort: number;
   readonly healthPort: number | undefined;
   readonly metricsPort: number;
+  readonly scalerPort: number | undefined;
   /**
    * Reports NOT_SERVING, accepts requests until gateways have noticed (at once, `notice: false`),
    * waits for streams in flight up to the time-out, then closes all.

@@ -12,6 +12,7 @@ import type { Endpoint } from '../framework/endpoint.ts';
 import type { ParserType } from '../framework/parser-type.ts';
 import type { Clock } from '../framework/runtime.ts';
 import { DecisionRecorder } from '../journal/explain/decision-recorder.ts';
+import type { Headroom } from '../journal/headroom/headroom.ts';
 import { registerEjectionMetrics } from '../journal/metrics/ejection-metrics.ts';
 import {
   registerExpiredReservations,
@@ -41,6 +42,7 @@ import { startAdminServer } from './admin/admin-server.ts';
 import { debugDocuments } from './admin/debug-documents.ts';
 import { describeEndpoints } from './admin/describe-endpoints.ts';
 import { profilePages } from './admin/profiles.ts';
+import { startAutoscaling } from './autoscaling/start-autoscaling.ts';
 import { type ConfigReload, startConfigReload } from './config-reload.ts';
 import { Drain } from './drain.ts';
 import type { LeaderElection } from './election/leader-election.ts';
@@ -62,8 +64,8 @@ import { openShadowLog, startCaptureWriter, startShadows, stopWatchers } from '.
 
 /** Starts all parts of a serving picker. Throws ConfigError for files that cannot be used. */
 export async function startServe(options: ServeOptions): Promise<Serving> {
-  const { log, plan } = options;
-  for (const warning of plan.warnings) log.warn({ warning }, 'configuration');
+  const { log } = options;
+  for (const warning of options.plan.warnings) log.warn({ warning }, 'configuration');
   const seed = options.seed ?? randomInt(2 ** 31);
   const runtime = createRealRuntime({ seed });
   const { metrics, process } = metricsOf(options, runtime.clock);
@@ -71,7 +73,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const recorder = recorderOf(options, runtime.clock);
   const promotionControl = promotionControlOf(options, runtime);
   const started = startPicker(options, { seed, runtime, metrics, recorder, promotionControl });
-  const { picker, router, live } = started;
+  const { picker, router, live, headroom } = started;
   const rules = new RequestRules(runtime.random.fork('rules'));
   const capture = startCaptureWriter(options, { ...started, registry: metrics.registry });
   const shadowLog = openShadowLog(options);
@@ -80,20 +82,20 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   registerSchedulers(metrics.registry, { picker, shadows, promotion });
   const states = logScheduler(() => picker.replacement(), { clock: runtime.clock, log });
   registerPool(options, { picker, metrics, runtime });
+  const scaling = await startAutoscaling(options, { headroom, metrics, clock: runtime.clock });
   const { deciding, parsers, serving } = servingOf(options);
   const endpoints = await followEndpoints(options, { picker, metrics, runtime, rules, serving });
   const served = { ...runtime, ...started, metrics, rules, parsers, tls };
   const server = await startServer(options, served);
   const election = await electionOf(options, { metrics, runtime, serving });
   const reload = reloadOf(options, { ...started, metrics, deciding });
-  const observers = { recorder, live, shadows, promotion, process };
+  const observers = { recorder, live, shadows, promotion, process, headroom };
   const followers = { ...endpoints, election, reload, serving };
   const drain = new Drain(options, server);
   const parts = { picker, metrics, runtime, rules, server, drain, ...observers, ...followers };
   const admin = await startAdminServer(adminOptions(options, parts));
   serving.attach(server);
-  const { port, healthPort } = server;
-  const ports = { extProcPort: port, healthPort, metricsPort: admin.port };
+  const ports = portsOf(server, { metricsPort: admin.port, ...scaling });
   logStart(options, { picker, tls, ports });
   return {
     ...ports,
@@ -105,12 +107,19 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
       await endpoints.discovery?.stop();
       endpoints.kubernetes?.stop();
       for (const part of [promotion, router, picker]) part?.stop();
-      await stopWatchers({ capture, shadows, shadowLog, stops: [process, states] });
+      await stopWatchers({ capture, shadows, shadowLog, stops: [process, states, scaling] });
       await admin.stop();
       await tls.stop();
       await runtime.network.close();
     },
   };
+}
+
+function portsOf(
+  { port, healthPort }: Pick<ExtProcServer, 'port' | 'healthPort'>,
+  { metricsPort, scalerPort }: Pick<Serving, 'metricsPort' | 'scalerPort'>,
+): Omit<Serving, 'stop'> {
+  return { extProcPort: port, healthPort, metricsPort, scalerPort };
 }
 
 /** The parsers in force, which a reload replaces, and what health says by them. */
@@ -147,6 +156,7 @@ interface ServingParts {
   readonly election: LeaderElection | undefined;
   readonly serving: ServingState;
   readonly reload: ConfigReload | undefined;
+  readonly headroom: Headroom;
 }
 
 function adminOptions(

@@ -1,6 +1,7 @@
 import type { CaptureRecorder } from '../journal/capture/capture-recorder.ts';
 import { inMicroseconds, startCapture } from '../journal/capture/start-capture.ts';
 import type { DecisionRecorder } from '../journal/explain/decision-recorder.ts';
+import type { Headroom } from '../journal/headroom/headroom.ts';
 import { disaggregationSubscriber } from '../journal/metrics/disaggregation-metrics.ts';
 import { FlowControlMetrics } from '../journal/metrics/flow-control-metrics.ts';
 import { latencySubscriber } from '../journal/metrics/latency-metrics.ts';
@@ -12,6 +13,7 @@ import { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { EndpointPickerOptions } from '../picker/endpoint-picker-options.ts';
 import { ControlledRouter } from '../picker/waiting/controlled-router.ts';
 import type { RealRuntime } from '../runtime/real-runtime.ts';
+import { createHeadroom } from './autoscaling/start-autoscaling.ts';
 import { LiveCounts } from './live/live-counts.ts';
 import type { PromotionControl } from './promotion-control.ts';
 import type { ServeOptions } from './serve-options.ts';
@@ -30,6 +32,7 @@ export interface StartedPicker {
   readonly picker: EndpointPicker;
   /** The picker behind flow control. */
   readonly router: ControlledRouter;
+  readonly headroom: Headroom;
   /** What captures and shadows read. Undefined without either: then requests pay nothing for it. */
   readonly capture: CaptureRecorder | undefined;
   /** What the live page counts. */
@@ -47,6 +50,7 @@ export function startPicker(
   const measured = new FlowControlMetrics({ metrics, poolName, stopwatch: clock }).wrap;
   const live = new LiveCounts(clock);
   const router = new ControlledRouter({ clock, measured });
+  const headroom = createHeadroom(options, clock, () => ({ picker: started.picker, router }));
   const start = (capture?: CaptureRecorder): EndpointPicker =>
     new EndpointPicker({
       plan,
@@ -63,6 +67,7 @@ export function startPicker(
         latencySubscriber(metrics, plan),
         router.observer,
         live,
+        headroom,
         ...(promotionControl?.subscribers ?? []),
       ],
       wrapPlugin: timedPlugins(metrics, runtime.clock),
@@ -79,7 +84,7 @@ export function startPicker(
     : { picker: start(), capture: undefined };
   router.attach(started.picker);
   router.configure(plan.flowControl);
-  return { ...started, router, live };
+  return { ...started, router, live, headroom };
 }
 
 function logEjection({ endpoint, ejected }: EjectionChange, log: ServeOptions['log']): void {

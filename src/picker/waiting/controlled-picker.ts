@@ -1,6 +1,7 @@
+import type { Waiting } from '../../flow/discipline.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { InFlightLoad, InFlightView } from '../../framework/keys.ts';
-import type { Router } from '../../framework/routing.ts';
+import type { PrepareOptions, Router } from '../../framework/routing.ts';
 import type { ConcurrencyLimit } from '../load/concurrency-limit.ts';
 import type { Ledger } from '../load/ledger.ts';
 import type { EndpointPool } from '../pool/endpoint-pool.ts';
@@ -10,6 +11,16 @@ export interface ControlledPicker extends Router {
   readonly pool: EndpointPool;
   readonly ledger: Ledger;
   readonly limit: ConcurrencyLimit;
+}
+
+/** A request that waits, with what the picker has to be asked for once it may go on. */
+export interface Held {
+  readonly waiting: Waiting;
+  readonly body: readonly Uint8Array[];
+  readonly ready: () => void;
+  readonly options: PrepareOptions;
+  /** `new` during the call in which it came: nothing is called back then. */
+  state: 'new' | 'waiting' | 'placed' | 'gone';
 }
 
 /** Whether the capacity of endpoints allows one more request than those that the ledger lacks. */

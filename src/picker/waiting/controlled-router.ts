@@ -14,23 +14,13 @@ import type {
 } from '../../framework/routing.ts';
 import type { Clock, Millis, Timer } from '../../framework/runtime.ts';
 import { sameParameters } from '../plan/same-parameters.ts';
-import { type ControlledPicker, roomBeyond, withUnrouted } from './controlled-picker.ts';
+import { type ControlledPicker, type Held, roomBeyond, withUnrouted } from './controlled-picker.ts';
 
 export interface ControlledRouterOptions {
   /** The real clock: what waits here is no event of a capture. */
   readonly clock: Clock;
   /** Puts meters around flow control. */
   readonly measured?: ((control: FlowControl) => QueueDiscipline) | undefined;
-}
-
-/** A request that waits, with what the picker has to be asked for once it may go on. */
-interface Held {
-  readonly waiting: Waiting;
-  readonly body: readonly Uint8Array[];
-  readonly ready: () => void;
-  readonly options: PrepareOptions;
-  /** `new` during the call in which it came: nothing is called back then. */
-  state: 'new' | 'waiting' | 'placed' | 'gone';
 }
 
 /** What waits is looked at so often, also where no event is seen: samples age without one. */
@@ -95,6 +85,11 @@ export class ControlledRouter implements Router {
     const held = [...this.#held.values()];
     for (const each of held) this.#addAgain(each);
     this.#look();
+  }
+
+  /** Requests that wait here. */
+  get waiting(): number {
+    return this.#held.size;
   }
 
   get #picker(): ControlledPicker {

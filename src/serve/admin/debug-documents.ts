@@ -1,9 +1,11 @@
 import type { ReplacementReport } from '../../framework/plugin.ts';
 import type { DecisionRecorder } from '../../journal/explain/decision-recorder.ts';
+import type { Headroom } from '../../journal/headroom/headroom.ts';
 import type { Promotion } from '../../lab/promotion/promotion.ts';
 import type { Shadow } from '../../lab/shadow/start-shadow.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import { isoTime } from '../../runtime/log.ts';
+import { headroomDocument } from '../autoscaling/headroom-document.ts';
 import type { AdminRoute } from './admin-server.ts';
 import { decisionDocuments } from './decision-documents.ts';
 
@@ -13,14 +15,17 @@ export function debugDocuments({
   shadows,
   recorder,
   promotion,
+  headroom,
 }: {
   readonly picker: EndpointPicker;
   readonly shadows: readonly Shadow[];
   readonly recorder: DecisionRecorder | undefined;
   readonly promotion: Promotion | undefined;
+  readonly headroom: Headroom;
 }): ReadonlyMap<string, AdminRoute> {
   return new Map<string, AdminRoute>([
     ['/debug/scheduler', () => describeReplacement(picker.replacement())],
+    ['/debug/headroom', () => headroomDocument(headroom)],
     ['/debug/shadows', () => ({ shadows: shadows.map((shadow) => shadow.status()) })],
     ...(recorder === undefined ? [] : decisionDocuments(recorder)),
     ...(promotion === undefined ? [] : ([['/debug/promotion', () => promotion.status()]] as const)),

@@ -1,0 +1,43 @@
+import type { CapacityLimit } from '../../cost-model/capacity.ts';
+import type { EndpointId } from '../../framework/endpoint.ts';
+
+/** What is used, what could be, and the difference; per second. */
+export interface Rates {
+  readonly used: number;
+  readonly capacity: number;
+  readonly left: number;
+}
+
+/** `all` where every server computes prompts and answers. */
+export type HeadroomStage = 'all' | 'prefill' | 'decode';
+
+/** The headroom of the servers of one stage. */
+export interface StageHeadroom {
+  readonly stage: HeadroomStage;
+  readonly endpoints: number;
+  /** Pods, or groups of pods: the unit of an autoscaler. */
+  readonly replicas: number;
+  /** At the present mix of requests. Undefined until a request has come. */
+  readonly requestsPerSecond: Rates | undefined;
+  /** Tokens of prompts, cached ones included, and of answers. */
+  readonly tokensPerSecond: Rates | undefined;
+  /** What is used over the capacity; 0 until a request has come. */
+  readonly utilization: number;
+  /** Above 1, one more request lowers goodput. That of the least saturated endpoint. */
+  readonly saturation: number;
+  /** Undefined where demand does not grow towards the capacity. */
+  readonly secondsToSaturation: number | undefined;
+  readonly desiredReplicas: number;
+  /** What would end goodput first. */
+  readonly limit: CapacityLimit | undefined;
+}
+
+export interface HeadroomReport {
+  /** Requests that wait at the picker. */
+  readonly waiting: number;
+  /** Whether anything came in the last minute, waits, or is in flight. */
+  readonly active: boolean;
+  readonly stages: readonly StageHeadroom[];
+  /** The saturation of each endpoint, by id. */
+  readonly endpoints: ReadonlyMap<EndpointId, number>;
+}

@@ -1,0 +1,208 @@
+import { capacityOf, type LatencyObjective, saturationOf } from '../../cost-model/capacity.ts';
+import { type Endpoint, type EndpointId, isFresh } from '../../framework/endpoint.ts';
+import {
+  CACHE_CONFIG,
+  ENGINE_MODEL,
+  type EngineModelView,
+  IN_FLIGHT,
+  type InFlightView,
+} from '../../framework/keys.ts';
+import type { Routed } from '../../framework/observer.ts';
+import { servesRole } from '../../framework/roles.ts';
+import type { Clock, Millis, Timer } from '../../framework/runtime.ts';
+import type { DecisionEvent, JournalSubscriber } from '../../picker/events/journal.ts';
+import { ArrivalTrend } from './arrival-trend.ts';
+import type { HeadroomReport, HeadroomStage, StageHeadroom } from './headroom-report.ts';
+import { replicasOf, stageHeadroom } from './stage-headroom.ts';
+import { StageMix } from './stage-mix.ts';
+
+export interface HeadroomOptions {
+  readonly clock: Clock;
+  readonly endpoints: () => readonly Endpoint[];
+  /** How many requests may be in flight there; infinity for any number. */
+  readonly limitOf: (endpoint: Endpoint) => number;
+  /** Requests that wait at the picker. */
+  readonly waiting: () => number;
+  readonly objective?: LatencyObjective | undefined;
+  /** The share of the capacity that autoscaling aims at, above 0 and at most 1. */
+  readonly target?: number | undefined;
+  /** How long a new replica takes to serve: demand is foreseen for so long. */
+  readonly leadMs?: Millis | undefined;
+}
+
+export const DEFAULT_OBJECTIVE: LatencyObjective = { ttftMs: 2000, tpotMs: 100 };
+export const DEFAULT_TARGET = 0.8;
+export const DEFAULT_LEAD_MS: Millis = 60_000;
+
+const SECOND_MS: Millis = 1000;
+const ACTIVE_MS: Millis = 60_000;
+const STAGES = ['prefill', 'decode'] as const;
+
+/**
+ * How much more the pool can serve, for autoscalers and people. It counts what arrives, placed or
+ * not, and what an arriving request is on average. The picker's own model of its engines and its
+ * ledger say the rest; it reads both as the last decision had them.
+ */
+export class Headroom implements JournalSubscriber {
+  readonly #options: HeadroomOptions;
+  readonly #trend = new ArrivalTrend();
+  readonly #all = new StageMix();
+  readonly #mixes: Readonly<Record<(typeof STAGES)[number], StageMix>> = {
+    prefill: new StageMix(),
+    decode: new StageMix(),
+  };
+  #engines: EngineModelView | undefined;
+  #loads: InFlightView | undefined;
+  #arrived = 0;
+  #waited = 0;
+  #arrivedAt: Millis = Number.NEGATIVE_INFINITY;
+  #timer: Timer | undefined;
+
+  constructor(options: HeadroomOptions) {
+    this.#options = options;
+  }
+
+  /** Counts arrivals second by second, until it is stopped. */
+  start(): { stop(): void } {
+    const { clock, waiting } = this.#options;
+    const tick = (): void => {
+      const now = waiting();
+      // What waits has arrived and is not decided yet.
+      this.#trend.add(Math.max(0, this.#arrived + now - this.#waited));
+      if (now > 0) this.#arrivedAt = clock.now();
+      [this.#arrived, this.#waited] = [0, now];
+      this.#timer = clock.setTimer(SECOND_MS, tick);
+    };
+    this.#timer = clock.setTimer(SECOND_MS, tick);
+    return { stop: () => this.#timer?.cancel() };
+  }
+
+  onDecision({ context, at }: DecisionEvent): void {
+    this.#arrived += 1;
+    this.#arrivedAt = at;
+    if (context === undefined || this.#engines !== undefined) return;
+    this.#engines = context.get(ENGINE_MODEL);
+    this.#loads = context.get(IN_FLIGHT);
+  }
+
+  onRouted({ request, cachedTokens, prefill, at }: Routed): void {
+    const { promptTokens } = request;
+    const uncachedTokens = Math.max(0, promptTokens - cachedTokens);
+    const outputTokens = this.#engines?.expectedOutputTokens(request) ?? 0;
+    this.#all.add({ promptTokens, uncachedTokens, outputTokens }, at);
+    if (prefill !== undefined) {
+      this.#mixes.prefill.add({ promptTokens, uncachedTokens, outputTokens: 0 }, at);
+    }
+    const computed = prefill === undefined ? uncachedTokens : 0;
+    this.#mixes.decode.add({ promptTokens, uncachedTokens: computed, outputTokens }, at);
+  }
+
+  /** As of now. */
+  report(): HeadroomReport {
+    const { clock, waiting, endpoints } = this.#options;
+    const at = clock.now();
+    const pool = endpoints();
+    const saturations = new Map<EndpointId, number>();
+    const stages = stagesOf(pool).map(([stage, serving]) =>
+      this.#stage(stage, serving, { at, saturations }),
+    );
+    const inFlight = pool.some((each) => (this.#loads?.load(each).requests ?? 0) > 0);
+    return {
+      waiting: waiting(),
+      active: inFlight || waiting() > 0 || at - this.#arrivedAt < ACTIVE_MS,
+      stages,
+      endpoints: saturations,
+    };
+  }
+
+  /** That of some endpoints, such as a subset: one more request goes to the least saturated. */
+  saturation(endpoints: readonly Endpoint[], stage: HeadroomStage = 'all'): number {
+    const at = this.#options.clock.now();
+    return Math.min(...endpoints.map((each) => this.#saturationOf(each, stage, at)));
+  }
+
+  #stage(
+    stage: HeadroomStage,
+    serving: readonly Endpoint[],
+    { at, saturations }: { readonly at: Millis; readonly saturations: Map<EndpointId, number> },
+  ): StageHeadroom {
+    const { waiting, target = DEFAULT_TARGET, leadMs = DEFAULT_LEAD_MS } = this.#options;
+    const mix = this.#mixOf(stage);
+    const all = this.#all.requests(at);
+    const share = all === 0 ? 0 : Math.min(1, mix.requests(at) / all);
+    for (const each of serving) saturations.set(each.id, this.#saturationOf(each, stage, at));
+    const trend = this.#trend;
+    return stageHeadroom({
+      stage,
+      endpoints: serving.length,
+      replicas: replicasOf(serving),
+      saturation: Math.min(...serving.map(({ id }) => saturations.get(id) ?? 0)),
+      mix: mix.mean,
+      capacities: serving.map((each) => this.#capacityOf(each, stage, serving.length)),
+      demand: { rate: share * trend.rate, slope: share * trend.slope },
+      waiting: share * waiting(),
+      isWarm: trend.seconds >= leadMs / SECOND_MS,
+      objective: this.#objective,
+      target,
+      leadS: leadMs / SECOND_MS,
+    });
+  }
+
+  get #objective(): LatencyObjective {
+    return this.#options.objective ?? DEFAULT_OBJECTIVE;
+  }
+
+  #mixOf(stage: HeadroomStage): StageMix {
+    return stage === 'all' ? this.#all : this.#mixes[stage];
+  }
+
+  #capacityOf(
+    endpoint: Endpoint,
+    stage: HeadroomStage,
+    endpoints: number,
+  ): ReturnType<typeof capacityOf> | undefined {
+    const mix = this.#mixOf(stage).mean;
+    if (mix === undefined || this.#engines === undefined) return undefined;
+    return capacityOf({
+      engine: this.#engines.stepTime(endpoint),
+      mix,
+      objective: this.#objective,
+      endpoints,
+      capacityTokens: memoryTokens(endpoint),
+      maxConcurrency: this.#options.limitOf(endpoint),
+    });
+  }
+
+  #saturationOf(endpoint: Endpoint, stage: HeadroomStage, at: Millis): number {
+    const mix = this.#mixOf(stage).mean;
+    if (mix === undefined || this.#engines === undefined || this.#loads === undefined) return 0;
+    const load = this.#loads.load(endpoint);
+    const capacityTokens = memoryTokens(endpoint);
+    // Our own count is used only where the engine reports none.
+    const heldTokens =
+      isFresh(endpoint, at) && Number.isFinite(capacityTokens)
+        ? endpoint.metrics.kvCacheUsage * capacityTokens
+        : load.contextTokens;
+    const about = { engine: this.#engines.stepTime(endpoint), mix, objective: this.#objective };
+    const byCount = (load.requests + 1) / this.#options.limitOf(endpoint);
+    return Math.max(byCount, saturationOf(load, { heldTokens, capacityTokens }, about));
+  }
+}
+
+function memoryTokens(endpoint: Endpoint): number {
+  const cache = endpoint.attribute(CACHE_CONFIG);
+  return cache === undefined
+    ? Number.POSITIVE_INFINITY
+    : Math.max(1, cache.blocks * cache.blockTokens);
+}
+
+/** Two stages where some servers only compute prompts, else one. */
+function stagesOf(
+  pool: readonly Endpoint[],
+): readonly (readonly [HeadroomStage, readonly Endpoint[]])[] {
+  const serving = (role: (typeof STAGES)[number]): readonly Endpoint[] =>
+    pool.filter(({ labels }) => servesRole(labels, role));
+  const isSplit = serving('prefill').some(({ labels }) => !servesRole(labels, 'decode'));
+  if (!isSplit) return [['all', pool]];
+  return STAGES.map((stage) => [stage, serving(stage)] as const);
+}

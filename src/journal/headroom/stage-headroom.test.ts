@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest';
+import { makePool } from '../../../test/makers.ts';
+import type { EndpointId } from '../../framework/endpoint.ts';
+import { seededRandom } from '../../runtime/seeded-random.ts';
+import { ArrivalTrend } from './arrival-trend.ts';
+import { replicasOf, type StageState, stageHeadroom } from './stage-headroom.ts';
+
+const MIX = { promptTokens: 900, uncachedTokens: 900, uncachedSquares: 1e6, outputTokens: 100 };
+/** Four endpoints with 10 requests per second each. */
+const STATE: StageState = {
+  stage: 'all',
+  endpoints: 4,
+  replicas: 4,
+  saturation: 0.3,
+  mix: MIX,
+  capacities: Array.from({ length: 4 }, () => ({ requestsPerMs: 0.01, limit: 'memory' as const })),
+  demand: { rate: 16, slope: 0 },
+  waiting: 0,
+  isWarm: true,
+  objective: { ttftMs: 2000, tpotMs: 100 },
+  target: 0.8,
+  leadS: 60,
+};
+
+describe('the headroom of a stage', () => {
+  it('[Q106] is the capacity that demand leaves, in requests and tokens', () => {
+    const { requestsPerSecond, tokensPerSecond, utilization } = stageHeadroom(STATE);
+    expect(requestsPerSecond).toEqual({ used: 16, capacity: 40, left: 24 });
+    expect(tokensPerSecond?.left).toBeCloseTo(24_000, 6);
+    expect(utilization).toBe(0.4);
+  });
+
+  it('[Q106] asks for the replicas that foreseen demand and what waits need at the target', () => {
+    const wanted = (fields: Partial<StageState>): number =>
+      stageHeadroom({ ...STATE, ...fields }).desiredReplicas;
+    expect(wanted({})).toBe(2);
+    expect(wanted({ demand: { rate: 16.1, slope: 0 } })).toBe(3);
+    expect(wanted({ demand: { rate: 16, slope: 0.4 } })).toBe(5);
+    expect(wanted({ waiting: 2000 })).toBe(7);
+    expect(wanted({ demand: { rate: 0, slope: 0 } })).toBe(0);
+  });
+
+  it('[Q106] asks for no fewer replicas than there are before it has watched demand', () => {
+    expect(stageHeadroom({ ...STATE, isWarm: false }).desiredReplicas).toBe(4);
+    const unknown = { ...STATE, mix: undefined, capacities: [undefined] };
+    expect(stageHeadroom(unknown).desiredReplicas).toBe(4);
+    expect(stageHeadroom(unknown).requestsPerSecond).toBeUndefined();
+  });
+
+  it('[Q106] asks for the first replica where requests wait and there is none', () => {
+    const none = { ...STATE, endpoints: 0, replicas: 0, capacities: [] };
+    expect(stageHeadroom({ ...none, waiting: 1 }).desiredReplicas).toBe(1);
+    const idle = { ...none, demand: { rate: 0, slope: 0 } };
+    expect(stageHeadroom(idle).desiredReplicas).toBe(0);
+  });
+
+  it('[Q107] says when demand that grows reaches the capacity, or what waits the objective', () => {
+    const seconds = (fields: Partial<StageState>): number | undefined =>
+      stageHeadroom({ ...STATE, ...fields }).secondsToSaturation;
+    expect(seconds({})).toBeUndefined();
+    expect(seconds({ demand: { rate: 16, slope: 0.1 } })).toBeCloseTo(240, 6);
+    // 80 requests may wait for two seconds, and 10 more come in each second than can be served.
+    expect(seconds({ demand: { rate: 50, slope: 0 }, waiting: 30 })).toBeCloseTo(5, 6);
+    expect(seconds({ saturation: 1.2 })).toBe(0);
+  });
+
+  it('[Q106] counts the ranks of a pod as one replica', () => {
+    const [pod] = makePool([{}]);
+    const named = (id: string) => ({ ...pod, id: id as EndpointId }) as NonNullable<typeof pod>;
+    expect(replicasOf(['a-rank-0', 'a-rank-1', 'b'].map(named))).toBe(2);
+  });
+});
+
+describe('the trend of arrivals', () => {
+  const fed = (rateAt: (second: number) => number, seed = 3): ArrivalTrend => {
+    const trend = new ArrivalTrend();
+    const random = seededRandom(seed);
+    for (let second = 0; second < 120; second++) {
+      // The sum of twelve draws, less six, is nearly normal.
+      let noise = -6;
+      for (let draw = 0; draw < 12; draw++) noise += random.next();
+      const rate = rateAt(second);
+      trend.add(rate + noise * Math.sqrt(rate));
+    }
+    return trend;
+  };
+
+  it('[Q107] grows with demand that grows for two minutes, and not with a step or with chance', () => {
+    expect(fed((second) => 10 + second / 4).slope).toBeGreaterThan(0.1);
+    expect(fed((second) => (second < 90 ? 10 : 50)).slope).toBeLessThan(0.05);
+    expect(fed(() => 20).slope).toBeLessThan(0.05);
+    expect(fed(() => 20).rate).toBeGreaterThan(17);
+  });
+});

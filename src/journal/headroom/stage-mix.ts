@@ -1,0 +1,52 @@
+import type { RequestMix } from '../../cost-model/capacity.ts';
+import type { Millis } from '../../framework/runtime.ts';
+
+/** After this time a request counts for 1/e. */
+const MEMORY_MS = 60_000;
+
+/** The mean of the requests that a stage was sent, the recent ones foremost. */
+export class StageMix {
+  #requests = 0;
+  #promptTokens = 0;
+  #uncachedTokens = 0;
+  #uncachedSquares = 0;
+  #outputTokens = 0;
+  #asOf: Millis = 0;
+
+  /** The requests, each with its weight. */
+  requests(at: Millis): number {
+    return this.#requests * fading(this.#asOf, at);
+  }
+
+  add(
+    {
+      promptTokens,
+      uncachedTokens,
+      outputTokens,
+    }: Pick<RequestMix, 'promptTokens' | 'uncachedTokens' | 'outputTokens'>,
+    at: Millis,
+  ): void {
+    const kept = fading(this.#asOf, at);
+    this.#asOf = Math.max(at, this.#asOf);
+    this.#requests = this.#requests * kept + 1;
+    this.#promptTokens = this.#promptTokens * kept + promptTokens;
+    this.#uncachedTokens = this.#uncachedTokens * kept + uncachedTokens;
+    this.#uncachedSquares = this.#uncachedSquares * kept + uncachedTokens ** 2;
+    this.#outputTokens = this.#outputTokens * kept + outputTokens;
+  }
+
+  /** Undefined before the first request. */
+  get mean(): RequestMix | undefined {
+    if (this.#requests === 0) return undefined;
+    return {
+      promptTokens: this.#promptTokens / this.#requests,
+      uncachedTokens: this.#uncachedTokens / this.#requests,
+      uncachedSquares: this.#uncachedSquares / this.#requests,
+      outputTokens: this.#outputTokens / this.#requests,
+    };
+  }
+}
+
+function fading(from: Millis, to: Millis): number {
+  return Math.exp(Math.min(0, from - to) / MEMORY_MS);
+}

@@ -1,0 +1,128 @@
+import {
+  loadPackageDefinition,
+  Server,
+  ServerCredentials,
+  type ServerUnaryCall,
+  type ServerWritableStream,
+  type ServiceClientConstructor,
+  type sendUnaryData,
+  status,
+} from '@grpc/grpc-js';
+import { loadSync } from '@grpc/proto-loader';
+import { packageFile } from '../../files/folders.ts';
+import { messageOf } from '../../framework/error.ts';
+import type { Clock, Millis, Timer } from '../../framework/runtime.ts';
+import type { Headroom } from '../../journal/headroom/headroom.ts';
+import type { HeadroomStage } from '../../journal/headroom/headroom-report.ts';
+import { ListenError } from '../../runtime/listen.ts';
+
+const PROTO = 'proto/keda/externalscaler.proto';
+const STAGES: readonly string[] = ['all', 'prefill', 'decode'] satisfies readonly HeadroomStage[];
+/** How often streams look whether the pool has become active. */
+const LOOK_MS: Millis = 1000;
+/** KEDA sends names and a few settings. */
+const MESSAGE_BYTES_MAX = 64 * 1024;
+
+interface ScaledObjectRef {
+  readonly scalerMetadata?: Readonly<Record<string, string>>;
+}
+
+interface MetricsRequest {
+  readonly scaledObjectRef?: ScaledObjectRef | null;
+}
+
+type Asked = { readonly stage: string; readonly metricName: string };
+
+export interface ExternalScalerOptions {
+  readonly host: string;
+  /** 0 for a free one. */
+  readonly port: number;
+  readonly headroom: Headroom;
+  readonly clock: Clock;
+}
+
+/**
+ * KEDA's external scaler, without TLS: one metric, the replicas that are wanted, with the target 1,
+ * so that the autoscaler makes exactly as many. `stage` in the metadata of the trigger names the
+ * servers: `prefill`, `decode`, or left out for all. Throws ListenError.
+ */
+export async function startExternalScaler(
+  options: ExternalScalerOptions,
+): Promise<{ readonly port: number; stop(): void }> {
+  const loaded = loadPackageDefinition(
+    loadSync(packageFile(PROTO), { keepCase: true, longs: Number, defaults: true }),
+  );
+  const { ExternalScaler } = loaded['externalscaler'] as unknown as {
+    readonly ExternalScaler: ServiceClientConstructor;
+  };
+  const server = new Server({ 'grpc.max_receive_message_length': MESSAGE_BYTES_MAX });
+  const { headroom, clock, host } = options;
+  server.addService(ExternalScaler.service, {
+    IsActive: unary<ScaledObjectRef>((ref) => {
+      askedOf(ref);
+      return { result: headroom.report().active };
+    }),
+    StreamIsActive: (call: ServerWritableStream<ScaledObjectRef, object>) =>
+      streamActive(call, headroom, clock),
+    GetMetricSpec: unary<ScaledObjectRef>((ref) => ({
+      metricSpecs: [{ metricName: askedOf(ref).metricName, targetSize: 1, targetSizeFloat: 1 }],
+    })),
+    GetMetrics: unary<MetricsRequest>(({ scaledObjectRef }) => {
+      const { stage, metricName } = askedOf(scaledObjectRef ?? {});
+      const found = headroom.report().stages.find((each) => each.stage === stage);
+      if (found === undefined) throw new Error(`the pool has no servers of stage ${stage}`);
+      const value = found.desiredReplicas;
+      return { metricValues: [{ metricName, metricValue: value, metricValueFloat: value }] };
+    }),
+  });
+  const address = `${host.includes(':') ? `[${host}]` : host}:${options.port}`;
+  const port = await new Promise<number>((resolve, reject) => {
+    server.bindAsync(address, ServerCredentials.createInsecure(), (error, bound) => {
+      if (error === null) resolve(bound);
+      else reject(new ListenError(address, error));
+    });
+  });
+  return { port, stop: () => server.forceShutdown() };
+}
+
+/** Throws for a stage that there is not. */
+function askedOf({ scalerMetadata = {} }: ScaledObjectRef): Asked {
+  const { stage = 'all' } = scalerMetadata;
+  if (!STAGES.includes(stage)) {
+    throw new Error(`stage ${stage} is not known; it is one of ${STAGES.join(', ')}`);
+  }
+  return { stage, metricName: `pointsman-desired-replicas-${stage}` };
+}
+
+function unary<Q>(answer: (asked: Q) => object) {
+  return ({ request }: ServerUnaryCall<Q, object>, reply: sendUnaryData<object>): void => {
+    let answered: object;
+    try {
+      answered = answer(request);
+    } catch (error) {
+      reply({ code: status.INVALID_ARGUMENT, details: messageOf(error) });
+      return;
+    }
+    reply(null, answered);
+  };
+}
+
+/** Says at once whether the pool is active, and again with each change. */
+function streamActive(
+  call: ServerWritableStream<ScaledObjectRef, object>,
+  headroom: Headroom,
+  clock: Clock,
+): void {
+  let last: boolean | undefined;
+  let timer: Timer | undefined;
+  const look = (): void => {
+    const { active } = headroom.report();
+    if (active !== last) call.write({ result: active });
+    last = active;
+    timer = clock.setTimer(LOOK_MS, look);
+  };
+  const end = (): void => timer?.cancel();
+  call.on('cancelled', end);
+  call.on('close', end);
+  look();
+}
