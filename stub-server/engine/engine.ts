@@ -1,5 +1,6 @@
 import { ConfigError } from '../../src/framework/error.ts';
 import type { Clock, Millis, Random, Timer } from '../../src/framework/runtime.ts';
+import { ENCODER_DEFAULTS, Encoder, type EncoderOptions } from './encoder.ts';
 import { type BlockSink, KvCache } from './kv-cache.ts';
 import type { LatencyModel, StepLoad } from './latency-model.ts';
 import { LORA_DEFAULTS, type LoraOptions, LoraSlots } from './lora-slots.ts';
@@ -26,6 +27,7 @@ export interface EngineOptions extends SchedulerParts {
   readonly completionMs?: Millis;
   readonly policy?: QueuePolicy;
   readonly loras?: LoraOptions;
+  readonly encoder?: EncoderOptions | undefined;
   readonly blockSink?: BlockSink | undefined;
   /** Speculative decoding; none by default. Needs `random`. */
   readonly speculative?: SpeculationOptions | undefined;
@@ -42,6 +44,7 @@ export class Engine implements ModelEngine {
   readonly kv: KvCache;
   readonly loras: LoraSlots;
   readonly speculation: Speculation | undefined;
+  readonly encoder: Encoder;
   readonly #options: EngineOptions;
   readonly #scheduler: Scheduler;
   readonly #onTimer = (): void => this.#catchUp();
@@ -68,8 +71,10 @@ export class Engine implements ModelEngine {
     this.loras = new LoraSlots(options.loras ?? LORA_DEFAULTS);
     this.speculation =
       speculative && random && new Speculation(speculative, random.fork('speculation'));
+    this.encoder = new Encoder(options.encoder ?? ENCODER_DEFAULTS);
     this.#scheduler = new Scheduler({
       ...options,
+      encoder: this.encoder,
       speculation: this.speculation,
       policy: options.policy ?? 'fcfs',
       kv: this.kv,
@@ -172,6 +177,7 @@ export class Engine implements ModelEngine {
     this.#scheduler.failAll(this.#options.clock.now());
     this.kv.reset();
     this.loras.forgetAll();
+    this.encoder.clear();
   }
 
   #wake(at: Millis = this.#options.clock.now()): void {
@@ -185,7 +191,7 @@ export class Engine implements ModelEngine {
     const plan = this.#asleep ? undefined : this.#scheduler.plan(at);
     this.#stepping = plan !== undefined;
     if (plan === undefined) return;
-    const stepMs = this.#durationOf(plan) + plan.loraMs;
+    const stepMs = this.#durationOf(plan) + plan.loadMs;
     this.#stuckMs = this.#slowdown === Number.POSITIVE_INFINITY ? stepMs : undefined;
     this.#stepMs = stepMs * this.#slowdown;
     this.#stepEndsAt = at + this.#stepMs;

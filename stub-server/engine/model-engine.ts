@@ -1,4 +1,5 @@
 import type { Millis } from '../../src/framework/runtime.ts';
+import type { Encoder } from './encoder.ts';
 import type { KvCache } from './kv-cache.ts';
 import type { LoraSlots } from './lora-slots.ts';
 import type { Sequence, SequenceRequest, Submission } from './sequence.ts';
@@ -9,6 +10,7 @@ export interface ModelEngine {
   readonly kv: KvCache;
   readonly loras: LoraSlots;
   readonly speculation: Speculation | undefined;
+  readonly encoder: Encoder;
   readonly runningCount: number;
   readonly waitingCount: number;
   /** Maximum tokens of one sequence, prompt and output, whose KV fits in memory. */

@@ -1,4 +1,5 @@
 import type { Millis } from '../../src/framework/runtime.ts';
+import type { Encoder } from './encoder.ts';
 import type { EngineObserver } from './engine-observer.ts';
 import type { KvCache } from './kv-cache.ts';
 import { RunningBatch, type RunningBatchOptions } from './running-batch.ts';
@@ -12,6 +13,8 @@ export interface SchedulerOptions extends RunningBatchOptions {
   readonly sequencesMax: number;
   readonly kv: KvCache;
   readonly observer: EngineObserver;
+  /** Of media; without one they cost nothing. */
+  readonly encoder?: Encoder | undefined;
   /** Called when memory for `tokens` tokens of remote KV is taken; `remoteDone` must follow. */
   readonly onRemote: (sequence: Sequence, tokens: number) => void;
   /** Called when a request has ended, after the observer. */
@@ -185,7 +188,11 @@ export class Scheduler {
   }
 
   #start(sequence: Sequence, tokens: number, at: Millis): void {
-    this.#plan.loraMs += this.running.add(sequence);
+    const { media } = sequence.request;
+    this.#plan.loadMs += this.running.add(sequence);
+    if (media !== undefined) {
+      this.#plan.loadMs += this.#options.encoder?.encode(media, sequence.computedTokens) ?? 0;
+    }
     if (Number.isNaN(sequence.scheduledAt)) {
       sequence.scheduledAt = at;
       sequence.cachedTokens = sequence.computedTokens;

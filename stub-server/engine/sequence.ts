@@ -1,4 +1,5 @@
 import type { Millis } from '../../src/framework/runtime.ts';
+import type { EncodedItem } from './encoder.ts';
 import type { Link } from './linked-list.ts';
 
 /** In this order: reached its cap, ended by the model, client left, crash or failed transfer. */
@@ -26,6 +27,8 @@ export interface SequenceRequest {
   /** The tokens behind `blockHashes`, for KV events. The engine does not read them. */
   readonly tokenIds?: ArrayLike<number> | undefined;
   readonly lora?: string | undefined;
+  /** Images, videos and sounds of the prompt, which the encoder computes first. */
+  readonly media?: readonly EncodedItem[] | undefined;
   /** The lowest goes first under the priority policy; 0 by default. */
   readonly priority?: number | undefined;
   /** True for a prefill leg: its blocks stay held after the end, until `Submission.release`. */

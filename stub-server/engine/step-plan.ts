@@ -11,7 +11,7 @@ export class StepPlan implements StepLoad {
   attendedSquares = 0;
   draftTokens = 0;
   acceptedTokens = 0;
-  loraMs: Millis = 0;
+  loadMs: Millis = 0;
   /** Sequences with a prompt chunk in this step. */
   readonly #chunks: Sequence[] = [];
   /** By the index in `#chunks`. */
@@ -22,7 +22,7 @@ export class StepPlan implements StepLoad {
     this.prefillTokens = 0;
     this.prefillSequences = 0;
     this.attendedSquares = 0;
-    this.loraMs = 0;
+    this.loadMs = 0;
     this.#chunkTokens.length = 0;
     this.dropChunks();
   }

@@ -1,23 +1,16 @@
-import type { Clock, Millis, Random, Timer } from '../../src/framework/runtime.ts';
+import type { Clock, Millis, Random } from '../../src/framework/runtime.ts';
+import { ENCODER_DEFAULTS, Encoder, type EncoderOptions } from './encoder.ts';
 import type { EngineObserver } from './engine-observer.ts';
 import { type BlockSink, KvCache } from './kv-cache.ts';
-import type { StepLoad } from './latency-model.ts';
 import { type LoraOptions, LoraSlots } from './lora-slots.ts';
 import type { ModelEngine } from './model-engine.ts';
 import { type FinishReason, Sequence, type SequenceRequest, type Submission } from './sequence.ts';
+import { giveToken, type TimedRun } from './timed-run.ts';
 import { DrawnTimes, type Timings } from './timings.ts';
 import { type QueuePolicy, WaitingQueue } from './waiting-queue.ts';
 
 /** Late tokens per timer callback: a process that cannot keep up must still answer requests. */
 const CATCH_UP_TOKENS_MAX = 64;
-
-const DECODE: StepLoad = {
-  prefillTokens: 0,
-  prefillSequences: 0,
-  decodeSequences: 1,
-  contextTokens: 0,
-  attendedSquares: 0,
-};
 
 interface TimedEngineOptions {
   readonly clock: Clock;
@@ -29,17 +22,9 @@ interface TimedEngineOptions {
   readonly blockTokens: number;
   readonly policy: QueuePolicy;
   readonly loras: LoraOptions;
+  readonly encoder?: EncoderOptions | undefined;
   readonly observer: EngineObserver;
   readonly blockSink?: BlockSink | undefined;
-}
-
-/** A sequence with memory, on its way to its next token. */
-interface Run {
-  /** Tokens of prompt to compute before the next token; 0 while it decodes. */
-  prefillTokens: number;
-  dueAt: Millis;
-  waitMs: Millis;
-  timer: Timer | undefined;
 }
 
 /**
@@ -49,12 +34,13 @@ interface Run {
 export class TimedEngine implements ModelEngine {
   readonly kv: KvCache;
   readonly loras: LoraSlots;
+  readonly encoder: Encoder;
   readonly speculation: undefined = undefined;
   readonly #options: TimedEngineOptions;
   readonly #waiting: WaitingQueue;
   readonly #receiving = new Set<Sequence>();
   /** In order of admission. */
-  readonly #running = new Map<Sequence, Run>();
+  readonly #running = new Map<Sequence, TimedRun>();
   readonly #times: DrawnTimes;
   #latenessMs: Millis = 0;
   /** Number of crashes, which release all blocks. */
@@ -66,6 +52,7 @@ export class TimedEngine implements ModelEngine {
     this.#options = options;
     this.kv = new KvCache({ blocks: kvBlocks, blockTokens, sink: blockSink });
     this.loras = new LoraSlots(loras);
+    this.encoder = new Encoder(options.encoder ?? ENCODER_DEFAULTS);
     this.#waiting = new WaitingQueue(policy);
     this.#times = new DrawnTimes(options);
   }
@@ -145,6 +132,7 @@ export class TimedEngine implements ModelEngine {
     for (const sequence of lost) this.#end(sequence, 'error', at);
     this.kv.reset();
     this.loras.forgetAll();
+    this.encoder.clear();
   }
 
   #admitWaiting(): void {
@@ -200,7 +188,7 @@ export class TimedEngine implements ModelEngine {
   #start(sequence: Sequence, at: Millis): void {
     const { observer } = this.#options;
     const tokens = sequence.targetTokens - sequence.computedTokens;
-    const run: Run = { prefillTokens: tokens, dueAt: at, waitMs: 0, timer: undefined };
+    const run: TimedRun = { prefillTokens: tokens, dueAt: at, waitMs: 0, timer: undefined };
     this.#running.set(sequence, run);
     this.loras.join(sequence.request.lora);
     if (Number.isNaN(sequence.scheduledAt)) {
@@ -212,10 +200,12 @@ export class TimedEngine implements ModelEngine {
     if (sequence.remoteKv !== 'here') {
       run.waitMs = this.#times.prefillMs(tokens, this.#running.size);
     }
+    const { media } = sequence.request;
+    if (media !== undefined) run.waitMs += this.encoder.encode(media, sequence.computedTokens);
     this.#arm(sequence, run, at);
   }
 
-  #arm(sequence: Sequence, run: Run, from: Millis): void {
+  #arm(sequence: Sequence, run: TimedRun, from: Millis): void {
     const { clock } = this.#options;
     run.dueAt = from + run.waitMs;
     if (this.#times.hung) return;
@@ -223,7 +213,7 @@ export class TimedEngine implements ModelEngine {
   }
 
   /** Gives all tokens that are due. */
-  #due(sequence: Sequence, run: Run): void {
+  #due(sequence: Sequence, run: TimedRun): void {
     const { clock } = this.#options;
     this.#latenessMs = Math.max(0, clock.now() - run.dueAt);
     for (let tokens = 1; this.#running.get(sequence) === run; tokens++) {
@@ -238,7 +228,7 @@ export class TimedEngine implements ModelEngine {
   }
 
   /** Takes memory for the next token and draws its time. Returns false where it was preempted. */
-  #prepareNext(sequence: Sequence, run: Run): boolean {
+  #prepareNext(sequence: Sequence, run: TimedRun): boolean {
     while (!this.kv.extend(sequence, 1)) {
       const victim = [...this.#running.keys()].at(-1) ?? sequence;
       this.#preempt(victim, run.dueAt);
@@ -248,25 +238,10 @@ export class TimedEngine implements ModelEngine {
     return true;
   }
 
-  #token(sequence: Sequence, run: Run): void {
-    const { observer } = this.#options;
-    const { prefillTokens, dueAt: at, waitMs } = run;
-    const { request } = sequence;
-    sequence.computedTokens += Math.max(1, prefillTokens);
-    sequence.generatedTokens += 1;
-    sequence.targetTokens += 1;
-    if (sequence.generatedTokens === 1) sequence.firstTokenAt = at;
-    if (prefillTokens > 0) {
-      const load = { ...DECODE, decodeSequences: 0, prefillTokens, prefillSequences: 1 };
-      observer.onStep(load, waitMs, at);
-      observer.onPrefilled(sequence, at);
-    } else observer.onStep(DECODE, waitMs, at);
-    run.prefillTokens = 0;
-    sequence.lastTokenAt = at;
-    if (sequence.generatedTokens === 1) request.onFirstToken?.(at);
-    request.onToken?.(sequence.generatedTokens, at);
-    if (sequence.generatedTokens < request.outputTokens) return;
-    this.#end(sequence, sequence.outcome, at);
+  #token(sequence: Sequence, run: TimedRun): void {
+    giveToken(sequence, run, this.#options.observer);
+    if (sequence.generatedTokens < sequence.request.outputTokens) return;
+    this.#end(sequence, sequence.outcome, run.dueAt);
     this.#admitWaiting();
   }
 

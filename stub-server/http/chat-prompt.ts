@@ -1,4 +1,5 @@
-import { tokenIdsOf } from './tokenizer.ts';
+import { mediaIn, type PromptMedia, placeholdersOf } from './media.ts';
+import { TOKEN_BYTES, tokenIdsOf } from './tokenizer.ts';
 
 export type BytesOf = (text: string) => Buffer;
 
@@ -28,32 +29,60 @@ interface ChatPrompt {
   readonly tools?: readonly unknown[] | null | undefined;
 }
 
+/** A chat as token ids, and where its media are. */
+export interface RenderedChat {
+  readonly ids: Int32Array;
+  readonly media: readonly PromptMedia[];
+}
+
 /**
  * Renders a chat with a minimal template, as token ids: tools, each message after its role, and the
  * role of the next answer. Each piece begins with a new token, as after a special token. An answer
  * that is sent back as a message therefore has the tokens that were generated, and its KV is found.
+ * A medium becomes placeholder tokens where it stands.
  */
-export function chatTokenIds({ messages, tools }: ChatPrompt, bytesOf: BytesOf = utf8): Int32Array {
+export function renderChat({ messages, tools }: ChatPrompt, bytesOf: BytesOf = utf8): RenderedChat {
   const pieces = tools === null || tools === undefined ? [] : [utf8(JSON.stringify(tools))];
+  const media: PromptMedia[] = [];
   for (const message of messages) {
-    pieces.push(roleOf(message.role), ...textsOf(message).map(bytesOf), END_OF_MESSAGE);
+    pieces.push(roleOf(message.role));
+    for (const part of partsOf(message)) {
+      const found = typeof part === 'string' ? undefined : mediaIn(part);
+      if (found === undefined) {
+        pieces.push(bytesOf(typeof part === 'string' ? part : (part.text ?? '')));
+        continue;
+      }
+      const { hash, bytes } = placeholdersOf(found);
+      const offset = pieces.reduce((sum, { length }) => sum + Math.ceil(length / TOKEN_BYTES), 0);
+      media.push({ modality: found.modality, hash, offset, tokens: bytes.length / TOKEN_BYTES });
+      pieces.push(bytes);
+    }
+    pieces.push(END_OF_MESSAGE);
   }
   pieces.push(roleOf('assistant'));
-  return tokenIdsOf(...pieces);
+  return { ids: tokenIdsOf(...pieces), media };
+}
+
+/** The token ids of a chat. */
+export function chatTokenIds(chat: ChatPrompt, bytesOf?: BytesOf): Int32Array {
+  return renderChat(chat, bytesOf).ids;
 }
 
 const END_OF_MESSAGE = utf8('<|>\n');
 const roleOf = (role: string): Buffer => utf8(`<|${role}|>\n`);
 
-function textsOf({ content: text, tool_calls: calls }: ChatMessage): readonly string[] {
-  const texts = typeof text === 'string' ? [text] : (text ?? []).map(({ text }) => text ?? '');
-  return [...texts, ...(calls ?? []).map((call) => call.function.arguments)];
+type Part = Exclude<ChatMessage['content'], string | null | undefined>[number];
+
+function partsOf({ content, tool_calls: calls }: ChatMessage): readonly (string | Part)[] {
+  const parts = typeof content === 'string' ? [content] : (content ?? []);
+  return [...parts, ...(calls ?? []).map((call) => call.function.arguments)];
 }
 
 /** The text of the last message. */
 export function lastTextOf(messages: readonly ChatMessage[], bytesOf: BytesOf = utf8): string {
   const last = messages.at(-1);
-  const texts = last === undefined ? [] : textsOf(last);
+  const parts = last === undefined ? [] : partsOf(last);
+  const texts = parts.map((part) => (typeof part === 'string' ? part : (part.text ?? '')));
   return texts.map((text) => bytesOf(text).toString('utf8')).join('');
 }
 

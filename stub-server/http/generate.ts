@@ -3,6 +3,7 @@ import { type KvLegs, nixlParams } from '../pd/kv-contract.ts';
 import { ApiError } from './api-error.ts';
 import { askedError, asksForCacheThreshold, forcedTokens } from './asked-outcome.ts';
 import type { GenerateCall } from './generate-call.ts';
+import type { PromptMedia } from './media.ts';
 import type { Answer } from './plan-answer.ts';
 import { type PlannedSequence, planSequences } from './plan-sequences.ts';
 import type { GenerationRequest, GenerationTerms } from './read-generation.ts';
@@ -17,7 +18,7 @@ export function generate(
   call: GenerateCall,
   recipient: Recipient,
 ): void {
-  const { prompts, asked, ...terms } = request;
+  const { prompts, asked, media, ...terms } = request;
   const { replica } = call;
   refuse(terms.model, call);
   const kv = legsOfRequest(terms, call);
@@ -30,7 +31,7 @@ export function generate(
   const misses = cacheHitThreshold > 0 && sequences.some(missesCache);
   if (misses || asksForCacheThreshold(call.headers))
     sendEmpty(recipient.begin(terms, asEmpty(sequences)), sequences);
-  else new Generation({ terms, call, recipient, kv, sequences }).start();
+  else new Generation({ terms, call, recipient, kv, sequences, media }).start();
 }
 
 /** Throws ApiError for a request that is to fail, names no model, or finds the queue full. */
@@ -75,6 +76,7 @@ interface GenerationParts {
   readonly recipient: Recipient;
   readonly kv: KvLegs;
   readonly sequences: readonly PlannedSequence[];
+  readonly media: readonly PromptMedia[] | undefined;
 }
 
 /** The sequences of one request in the engine. */
@@ -112,7 +114,7 @@ class Generation {
   }
 
   #submit(sequence: PlannedSequence, onToken: (count: number) => void): Submission {
-    const { terms, call, kv } = this.#parts;
+    const { terms, call, kv, media } = this.#parts;
     const { replica, receivedAt, findReplica } = call;
     const { promptTokens, tokenIds, hashes, answer } = sequence;
     const { decode, prefill } = kv;
@@ -124,6 +126,7 @@ class Generation {
       outputTokens: answer.tokens,
       finishReason: answer.end === 'length' ? 'length' : 'stop',
       lora: replica.loras.has(terms.model) ? terms.model : undefined,
+      ...(media !== undefined && media.length > 0 && { media }),
       priority: terms.priority,
       holdBlocks: prefill !== undefined,
       remote: remoteKvOf(promptKv(sequence, replica), { replica, decode, findReplica }),

@@ -3,12 +3,13 @@ import type { KvFields } from '../pd/kv-contract.ts';
 import { parseBody } from './api-error.ts';
 import {
   type BytesOf,
-  chatTokenIds,
   lastTextOf,
   promptTextAt,
   promptTokenIds,
+  renderChat,
   type TextOrTokens,
 } from './chat-prompt.ts';
+import type { PromptMedia } from './media.ts';
 import { type Tools, toolsOf } from './tools.ts';
 
 /** `tokens` is `/inference/v1/generate`: token ids in and out. */
@@ -40,6 +41,8 @@ export interface GenerationTerms extends Tools {
 export interface GenerationRequest extends GenerationTerms {
   /** Token ids of the rendered prompts; the chat API has one. */
   readonly prompts: readonly Int32Array[];
+  /** Media of the prompt; none of APIs that take text alone. */
+  readonly media?: readonly PromptMedia[];
   /** What was asked last in the prompt at this index, as text. */
   readonly asked: (index: number) => string;
 }
@@ -127,9 +130,11 @@ const completionSchema = z.looseObject({
 /** Reads a chat completion as vLLM does. Throws ApiError. */
 export function readChat(raw: unknown, bytesOf?: BytesOf): GenerationRequest {
   const data = parseBody(chatSchema, raw);
+  const { ids, media } = renderChat(data, bytesOf);
   return {
     ...commonTerms(data, 'chat'),
-    prompts: [chatTokenIds(data, bytesOf)],
+    prompts: [ids],
+    media,
     asked: () => lastTextOf(data.messages, bytesOf),
     outputTokensMax: data.max_completion_tokens ?? data.max_tokens ?? undefined,
     logprobs: data.logprobs === true ? (data.top_logprobs ?? 0) : undefined,

@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import { parseBody } from './api-error.ts';
-import { type BytesOf, type ChatMessage, chatTokenIds, lastTextOf } from './chat-prompt.ts';
+import {
+  type BytesOf,
+  type ChatMessage,
+  lastTextOf,
+  type RenderedChat,
+  renderChat,
+} from './chat-prompt.ts';
 import { type GenerationRequest, readCommonTerms } from './read-generation.ts';
 import { chooseTools, type ToolChoice } from './tools.ts';
 
@@ -37,9 +43,11 @@ export function readMessages(raw: unknown, bytesOf?: BytesOf): GenerationRequest
     name,
     parameters,
   }));
+  const { ids, media } = promptOf(data, bytesOf);
   return {
     ...readCommonTerms({ ...data, n: 1 }, 'messages'),
-    prompts: [promptOf(data, bytesOf)],
+    prompts: [ids],
+    media,
     asked: () => lastTextOf(data.messages.flatMap(chatOf), bytesOf),
     outputTokensMax: data.max_tokens,
     stop: data.stop_sequences ?? [],
@@ -50,17 +58,17 @@ export function readMessages(raw: unknown, bytesOf?: BytesOf): GenerationRequest
 
 /** The number of tokens of a request without an answer. Throws ApiError. */
 export function countMessageTokens(raw: unknown): number {
-  return promptOf(parseBody(promptSchema, raw)).length;
+  return promptOf(parseBody(promptSchema, raw)).ids.length;
 }
 
 function promptOf(
   { system, messages, tools }: z.infer<typeof promptSchema>,
   bytesOf?: BytesOf,
-): Int32Array {
+): RenderedChat {
   const before =
     system === null || system === undefined ? [] : [{ role: 'system', content: system }];
   const chat = [...before, ...messages.flatMap(chatOf)];
-  return chatTokenIds({ messages: chat, tools }, bytesOf);
+  return renderChat({ messages: chat, tools }, bytesOf);
 }
 
 /** A message, before it the results of tools that it has: in a chat they have a role of their own. */
@@ -80,7 +88,7 @@ function chatOf({
       : [
           {
             role,
-            content: texts.map(({ text }) => ({ text: text ?? '' })),
+            content: texts.map((part) => ({ ...part, text: part.text ?? '' })),
             tool_calls: calls.map(({ input }) => ({
               function: { arguments: JSON.stringify(input ?? {}) },
             })),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ApiError, parseBody } from './api-error.ts';
-import { type BytesOf, type ChatMessage, chatTokenIds, lastTextOf } from './chat-prompt.ts';
+import { type BytesOf, type ChatMessage, lastTextOf, renderChat } from './chat-prompt.ts';
 import { type GenerationRequest, readCommonTerms } from './read-generation.ts';
 import { chooseTools } from './tools.ts';
 
@@ -39,9 +39,11 @@ export function readResponses(raw: unknown, bytesOf?: BytesOf): GenerationReques
     ...(typeof instructions === 'string' ? [{ role: 'system', content: instructions }] : []),
     ...(typeof input === 'string' ? [{ role: 'user', content: input }] : input.flatMap(messageOf)),
   ];
+  const { ids, media } = renderChat({ messages, tools }, bytesOf);
   return {
     ...readCommonTerms(raw, 'responses'),
-    prompts: [chatTokenIds({ messages, tools }, bytesOf)],
+    prompts: [ids],
+    media,
     asked: () => lastTextOf(messages, bytesOf),
     outputTokensMax: data.max_output_tokens ?? undefined,
     logprobs: undefined,
@@ -61,5 +63,5 @@ function messageOf(given: z.infer<typeof item>): readonly ChatMessage[] {
 
 function plain(content: z.infer<typeof item>['content']): ChatMessage['content'] {
   if (typeof content !== 'object' || content === null) return content;
-  return content.map(({ text: part }) => ({ text: part ?? '' }));
+  return content.map((part) => ({ ...part, text: part.text ?? undefined }));
 }

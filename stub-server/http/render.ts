@@ -1,4 +1,5 @@
 import { ApiError } from './api-error.ts';
+import type { Modality, PromptMedia } from './media.ts';
 import { type GenerationRequest, readChat, readCompletion } from './read-generation.ts';
 
 /** `/v1/chat/completions/render`: the request as `/inference/v1/generate` takes it. */
@@ -14,10 +15,12 @@ export function renderCompletion(raw: unknown, requestId: string): readonly obje
 }
 
 function rendering(request: GenerationRequest, id: string): readonly object[] {
+  const { media = [] } = request;
   const { model, stream, n, outputTokensMax, outputTokensMin, ignoreEos, stop, seed } = request;
   return request.prompts.map((prompt, index) => ({
     request_id: request.prompts.length === 1 ? id : `${id}-${index}`,
     token_ids: [...prompt],
+    ...(media.length > 0 && { features: featuresOf(media) }),
     model,
     stream,
     sampling_params: {
@@ -31,4 +34,15 @@ function rendering(request: GenerationRequest, id: string): readonly object[] {
     cache_salt: request.cacheSalt || null,
     priority: request.priority,
   }));
+}
+
+/** The media of a prompt by modality, as vLLM gives them. */
+function featuresOf(media: readonly PromptMedia[]): object {
+  const hashes: Partial<Record<Modality, string[]>> = {};
+  const places: Partial<Record<Modality, object[]>> = {};
+  for (const { modality, hash, offset, tokens } of media) {
+    (hashes[modality] ??= []).push(hash);
+    (places[modality] ??= []).push({ offset, length: tokens });
+  }
+  return { mm_hashes: hashes, mm_placeholders: places };
 }

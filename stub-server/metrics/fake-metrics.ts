@@ -83,6 +83,7 @@ export function fakeSource(
     lorasMax: fake.loras === undefined ? 0 : Math.max(1, source.lorasMax),
     engine: {
       speculation: undefined,
+      encoder: { queries: 0, hits: 0 },
       asleep: false,
       get runningCount() {
         return Math.round(now(fake['running-requests']));

@@ -6,6 +6,7 @@ import type { Histogram } from './histogram.ts';
 /** What metrics read of an engine. */
 export interface EngineView
   extends Pick<ModelEngine, 'runningCount' | 'waitingCount' | 'speculation' | 'asleep'> {
+  readonly encoder: Readonly<Record<'queries' | 'hits', number>>;
   readonly kv: { readonly pool: Readonly<Record<'usage' | 'held' | 'free', number>> };
 }
 

@@ -87,6 +87,8 @@ const VLLM_2026: Readonly<Record<string, string>> = {
   'vllm:prefix_cache_hits_total': `counter(${ENGINE})`,
   'vllm:external_prefix_cache_queries_total': `counter(${ENGINE})`,
   'vllm:external_prefix_cache_hits_total': `counter(${ENGINE})`,
+  'vllm:mm_cache_queries_total': `counter(${ENGINE})`,
+  'vllm:mm_cache_hits_total': `counter(${ENGINE})`,
   'vllm:num_preemptions_total': `counter(${ENGINE})`,
   'vllm:prompt_tokens_total': `counter(${ENGINE})`,
   'vllm:prompt_tokens_by_source_total': `counter(${ENGINE} source)`,

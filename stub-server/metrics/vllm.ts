@@ -37,6 +37,16 @@ const COMMON: readonly Family[] = [
     prompt_tokens_total: ['promptTokens', 'Number of prefill tokens processed.'],
     generation_tokens_total: ['generatedTokens', 'Number of generation tokens processed.'],
   }),
+  ...series('counter', {
+    mm_cache_queries_total: [
+      ({ engine }) => engine.encoder.queries,
+      'Multi-modal cache queries, in terms of number of queried items.',
+    ],
+    mm_cache_hits_total: [
+      ({ engine }) => engine.encoder.hits,
+      'Multi-modal cache hits, in terms of number of cached items.',
+    ],
+  }),
   requestSuccess('Count of successfully processed requests.'),
   ...histogramsOf({
     iteration_tokens_total: ['stepTokens', 'number of tokens per engine_step.'],

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ENCODER_DEFAULTS, type EncoderOptions } from '../engine/encoder.ts';
 import { NO_TIME, type Timings } from '../engine/timings.ts';
 import { FAILURE_TYPES, type FailureType } from '../faults/failure-types.ts';
 import { type FakeMetrics, fakeMetricsSchema } from '../metrics/fake-metrics.ts';
@@ -64,6 +65,7 @@ export interface ServedOptions {
   readonly readyAfterMs: number;
   readonly tls?: TlsFiles | 'self-signed' | undefined;
   readonly kvEventsTarget?: KvEventsTarget | undefined;
+  readonly encoder: EncoderOptions;
 }
 
 const ms = z.number().nonnegative();
@@ -138,6 +140,13 @@ export const SERVED_FIELDS: Readonly<{
       z.strictObject({ certFile: z.string().min(1), keyFile: z.string().min(1) }),
     ])
     .optional(),
+  encoder: z
+    .strictObject({
+      itemMs: ms.default(ENCODER_DEFAULTS.itemMs),
+      perTokenMs: ms.default(ENCODER_DEFAULTS.perTokenMs),
+      cacheTokens: z.int().nonnegative().default(ENCODER_DEFAULTS.cacheTokens),
+    })
+    .default(ENCODER_DEFAULTS),
   kvEventsTarget: z
     .strictObject({
       endpoint: z.string().min(1),
