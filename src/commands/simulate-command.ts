@@ -31,6 +31,8 @@ interface SimulateFlags extends PlanningFlags, TraceFlags {
   readonly speed: number;
   readonly spread: number;
   readonly scrapeInterval: number;
+  readonly replicas: number;
+  readonly shareDelayMs?: number;
   readonly parallel?: number;
   readonly report?: string;
   readonly json: boolean;
@@ -58,6 +60,18 @@ export function simulateCommand(): Command {
     .option('--closed-loop', 'turns of a conversation wait for the answer before them', false)
     .option('--spread <ms>', 'with several seeds, move arrivals by up to this', notNegative, 10_000)
     .option('--scrape-interval <ms>', 'time between two scrapes of a server', above0, 50)
+    .option(
+      '--replicas <n>',
+      'pickers in front of the pool, among which requests are divided',
+      atLeastOne,
+      1,
+    )
+    .option(
+      '--share-delay-ms <ms>',
+      'replicas share what they do, and it takes this long to the others; without it they share ' +
+        'nothing',
+      notNegative,
+    )
     .option('--parallel <n>', 'simulations at once; one per processor if not given', atLeastOne)
     .option('--report <file>', 'write a self-contained HTML page with charts to this file')
     .option('--json', 'print one JSON document', false);
@@ -139,7 +153,7 @@ function mustExist(option: string, path: string): void {
 }
 
 function jobsOf(
-  { config, seeds, speed, spread, scrapeInterval, report }: SimulateFlags,
+  { config, seeds, speed, spread, scrapeInterval, replicas, shareDelayMs, report }: SimulateFlags,
   { shapes, objective, findSaturation }: ReturnType<typeof planningOf>,
 ): SimulationJob[] {
   const names = shapes.length > 1 ? ['default'] : ['round-robin', 'reference-default', 'default'];
@@ -153,6 +167,8 @@ function jobsOf(
         speed,
         spreadMs: seeds === 1 ? 0 : spread,
         scrapeIntervalMs: scrapeInterval,
+        replicas,
+        ...(shareDelayMs !== undefined && { shareDelayMs }),
         ...(shape !== undefined && { shape }),
         objective,
         findSaturation,

@@ -67,3 +67,13 @@ export interface EndpointObserver {
   /** The same endpoint with a new sample, attribute or label. */
   onEndpointChanged?(endpoint: Endpoint, previous: Endpoint): void;
 }
+
+/** A plugin that can give another replica of the picker what it knows of prompts. */
+export interface PrefixSharing {
+  /** The number of blocks that the endpoint is expected to hold. */
+  size(endpoint: Endpoint): number;
+  /** The words of its most recently used blocks, newest first. */
+  heldBlocks(endpoint: Endpoint, blocksMax: number): Uint32Array;
+  /** Adds such blocks as older than all that is known of the endpoint, as far as there is room. */
+  addOlderBlocks(endpoint: Endpoint, words: Uint32Array): void;
+}

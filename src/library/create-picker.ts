@@ -10,13 +10,13 @@ import type { Placement, RoutedRequest, RouteOptions } from '../framework/routin
 import type { Clock } from '../framework/runtime.ts';
 import { chainBlockIds } from '../openai/chain-block-ids.ts';
 import { createOpenBody } from '../openai/parsers/open-body.ts';
-import { EndpointPicker } from '../picker/endpoint-picker.ts';
+import type { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import type { EndpointPool } from '../picker/pool/endpoint-pool.ts';
 import { warnOfFault } from '../runtime/fault-warning.ts';
 import { nodeClock } from '../runtime/node-clock.ts';
 import { randomSecret, randomSeed } from '../runtime/random-seed.ts';
-import { seededRandom } from '../runtime/seeded-random.ts';
+import { type EmbeddedReplica, startPicker } from './start-picker.ts';
 
 export interface PickerOptions {
   /** A configuration as text, or the name of a built-in one; `default` when left out. */
@@ -36,6 +36,8 @@ export interface PickerOptions {
    * out.
    */
   readonly onFault?: (fault: PluginFault) => void;
+  /** Shares with the pickers of other processes what each of them does; see docs/replicas.md. */
+  readonly replica?: EmbeddedReplica;
 }
 
 export interface EndpointOptions {
@@ -131,18 +133,13 @@ export function createPickerFrom(
     clock = nodeClock(),
     observers = [],
     onFault = warnOfFault,
+    replica: shared,
   }: PickerOptions = {},
 ): EmbeddedPicker {
   const plan = planOf(catalogue, config);
-  const random = seededRandom(seed);
   const secret = randomSecret();
-  const network = { get: () => Promise.reject(new Error('an embedded picker has no network')) };
-  const picker = new EndpointPicker({
-    plan,
-    runtime: { clock, random, network, secret },
-    subscribers: observers,
-    onFault,
-  });
+  const options = { plan, seed, clock, observers, onFault, replica: shared, secret };
+  const { picker, replica } = startPicker(options);
   const openBody = openBodyOf(plan, secret);
   let requests = 0;
   const read = (request: BodyRequest | CountedRequest): InferenceRequest => {
@@ -170,7 +167,10 @@ export function createPickerFrom(
     enqueue: async (request, options) => placedBy(picker, read(request), options),
     enqueueWith: (request, placement, options) =>
       enqueued(picker, read(request), placement, options),
-    stop: () => picker.stop(),
+    stop: () => {
+      void replica?.stop();
+      picker.stop();
+    },
   };
 }
 

@@ -15,6 +15,7 @@ import { createSchedulingCore, type SchedulingCore } from './cores/scheduling-co
 import { Candidates } from './cycles/candidates.ts';
 import type { Cycle, DecidedCycle } from './cycles/cycle.ts';
 import { Cycles } from './cycles/cycles.ts';
+import { Elsewhere } from './cycles/elsewhere.ts';
 import { Ejector } from './ejection/ejector.ts';
 import type { EndpointPickerOptions } from './endpoint-picker-options.ts';
 import { EngineModel } from './engine-model/engine-model.ts';
@@ -44,6 +45,8 @@ export class EndpointPicker implements Router, BookingRouter {
   /** How many requests may be in flight at each endpoint. */
   readonly limit: ConcurrencyLimit = new ConcurrencyLimit(this.ledger);
   readonly clock: EventClock;
+  /** What other replicas of this picker do. */
+  readonly elsewhere: Elsewhere;
   readonly #options: EndpointPickerOptions;
   readonly #journal: Journal;
   readonly #engineModel = new EngineModel();
@@ -87,16 +90,17 @@ export class EndpointPicker implements Router, BookingRouter {
     });
     this.#room.configure(options.plan.hold);
     const { backlog, loads } = this.#room;
+    const parts = { pool, ledger, clock, engineModel, faults, open, ejector, backlog };
+    this.elsewhere = new Elsewhere({ ...options, parts, cores: () => this.#cores });
     this.#cycles = new Cycles({
       journal: this.#journal,
       cores: () => this.#cores,
-      parts: { pool, ledger, clock, engineModel, faults, open, ejector, backlog },
+      parts,
       loads,
       candidates,
       stopwatch: options.stopwatch,
     });
-    const observers = [ledger, engineModel, ejector, ...subscribers];
-    for (const observer of observers) pool.observeEndpoints(observer);
+    for (const each of [ledger, engineModel, ejector, ...subscribers]) pool.observeEndpoints(each);
     const first = this.#createCore(options.plan);
     for (const observer of first.observers) pool.observeEndpoints(observer);
     this.#cores = new ActiveCores(first, { pool, subscribers, lastObserver: engineModel, faults });
@@ -150,6 +154,7 @@ export class EndpointPicker implements Router, BookingRouter {
   /** Stops the data sources. Requests in flight can still be reported. */
   stop(): void {
     this.reservations?.stop();
+    this.elsewhere.stop();
     this.#room.stop();
     this.#cores.stop();
   }

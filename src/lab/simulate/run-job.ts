@@ -23,6 +23,9 @@ export interface SimulationJob {
   /** Each seed moves arrivals by up to this, in the trace's own time; 0 for no move. */
   readonly spreadMs: number;
   readonly scrapeIntervalMs: number;
+  /** As in `SimulationOptions`. */
+  readonly replicas?: number;
+  readonly shareDelayMs?: number;
   /** The change of the pool, as `reshape` takes it. */
   readonly shape?: string;
   readonly objective: ServiceObjective;
@@ -50,11 +53,12 @@ export function runJob(
   job: SimulationJob,
   { workload, pool, createPicker }: Pick<SimulationOptions, 'workload' | 'pool' | 'createPicker'>,
 ): JobResult {
-  const { seed, spreadMs, config, scrapeIntervalMs, objective } = job;
+  const { seed, spreadMs, config, scrapeIntervalMs, objective, replicas, shareDelayMs } = job;
   const drawn =
     spreadMs === 0 ? workload : jittered(workload, seededRandom(seed).fork('arrivals'), spreadMs);
   const shaped = reshape(pool, job.shape);
-  const shared = { pool: shaped, config, createPicker, seed, scrapeIntervalMs };
+  const pickers = { config, createPicker, scrapeIntervalMs, shareDelayMs };
+  const shared = { ...pickers, ...(replicas && { replicas }), pool: shaped, seed };
   const run = (speed: number): SimulationResult =>
     simulate({ ...shared, workload: speedUp(drawn, speed) });
   const result = run(job.speed);

@@ -2,8 +2,8 @@ import type { RemoteKv, Submission } from '../../../stub-server/engine/sequence.
 import { KvFabric } from '../../../stub-server/pd/kv-fabric.ts';
 import { faultError, type PluginFault } from '../../framework/error.ts';
 import { PREFILL_HEADER, type RoutedRequest } from '../../framework/routing.ts';
-import type { Clock, Millis } from '../../framework/runtime.ts';
-import type { EmbeddedPicker, PickerOptions } from '../../library/create-picker.ts';
+import type { Clock, Millis, Random } from '../../framework/runtime.ts';
+import type { EmbeddedPicker } from '../../library/create-picker.ts';
 import { chainBlockIds } from '../../openai/chain-block-ids.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { SimulatedClock } from '../../runtime/simulated-clock.ts';
@@ -11,16 +11,13 @@ import type { RequestResult, SimulationResult } from '../run-summary/run-result.
 import { Arrivals } from '../traces/arrivals.ts';
 import type { TraceRequest } from '../traces/trace.ts';
 import type { Workload } from '../traces/workload.ts';
+import { openPickers, type PickersOptions } from './open-pickers.ts';
 import type { PoolSpec } from './pool-spec.ts';
 import { SimulatedServer } from './simulated-server.ts';
 
-export interface SimulationOptions {
+export interface SimulationOptions extends PickersOptions {
   readonly workload: Workload;
   readonly pool: PoolSpec;
-  /** A configuration as text or by name. */
-  readonly config: string;
-  readonly createPicker: (options: PickerOptions) => EmbeddedPicker;
-  readonly seed: number;
   readonly scrapeIntervalMs?: Millis;
 }
 
@@ -49,7 +46,8 @@ export function simulate(options: SimulationOptions): SimulationResult {
 class Simulation {
   readonly #options: SimulationOptions;
   readonly #clock = new SimulatedClock();
-  readonly #picker: EmbeddedPicker;
+  readonly #pickers: readonly EmbeddedPicker[];
+  readonly #gateway: Random;
   readonly #servers: readonly SimulatedServer[];
   readonly #indexOf: ReadonlyMap<string, number>;
   readonly #results: RequestResult[] = [];
@@ -59,14 +57,15 @@ class Simulation {
   #fault: PluginFault | undefined;
 
   constructor(options: SimulationOptions) {
-    const { pool, workload, seed, config } = options;
+    const { pool, workload, seed } = options;
     const clock: Clock = this.#clock;
     const random = seededRandom(seed);
     this.#options = options;
     const onFault = (fault: PluginFault): void => {
       this.#fault ??= fault;
     };
-    this.#picker = options.createPicker({ config, seed, clock, onFault });
+    this.#pickers = openPickers({ ...options, clock, onFault });
+    this.#gateway = random.fork('gateway');
     const { blockTokens } = workload;
     this.#servers = pool.servers.map(
       (spec) => new SimulatedServer(spec, { clock, random: random.fork(spec.id), blockTokens }),
@@ -84,7 +83,7 @@ class Simulation {
       // The result would not be that of the configuration.
       if (this.#fault !== undefined) throw faultError(this.#fault);
     }
-    this.#picker.stop();
+    for (const picker of this.#pickers) picker.stop();
     return {
       requests: this.#results,
       durationMs: this.#clock.now(),
@@ -95,25 +94,36 @@ class Simulation {
   #openPool(): void {
     const { blockTokens } = this.#options.workload;
     const { scrapeIntervalMs = 50 } = this.#options;
-    this.#servers.forEach((server, index) => {
-      const { id, labels, kvTokens } = server.spec;
-      const cache = { blockTokens, blocks: Math.floor(kvTokens / blockTokens) };
-      this.#picker.addEndpoint({ id, labels, cache });
-      const scrape = (): void => {
-        this.#scrape(server);
-        this.#clock.setTimer(scrapeIntervalMs, scrape);
-      };
-      this.#scrape(server);
-      // Scrapes are spread over the interval, as in the real scraper.
-      this.#clock.setTimer((scrapeIntervalMs * (index + 1)) / this.#servers.length, scrape);
+    this.#pickers.forEach((picker, replica) => {
+      const ahead = replica / this.#pickers.length;
+      this.#servers.forEach((server, index) => {
+        const { id, labels, kvTokens } = server.spec;
+        const cache = { blockTokens, blocks: Math.floor(kvTokens / blockTokens) };
+        picker.addEndpoint({ id, labels, cache });
+        const scrape = (): void => {
+          this.#scrape(picker, server);
+          this.#clock.setTimer(scrapeIntervalMs, scrape);
+        };
+        this.#scrape(picker, server);
+        // Scrapes are spread over the interval, as in the real scraper.
+        const place = (index + 1 - ahead) / this.#servers.length;
+        this.#clock.setTimer(scrapeIntervalMs * place, scrape);
+      });
     });
   }
 
-  #scrape(server: SimulatedServer): void {
+  #scrape(picker: EmbeddedPicker, server: SimulatedServer): void {
     const sampledAt = this.#clock.now();
     const sample = server.sample();
     if (sample === undefined) return;
-    this.#later(() => this.#picker.setMetrics(server.spec.id, { ...sample, sampledAt }));
+    this.#later(() => picker.setMetrics(server.spec.id, { ...sample, sampledAt }));
+  }
+
+  /** The picker that decides the next request. */
+  #nextPicker(): EmbeddedPicker {
+    const { length } = this.#pickers;
+    const place = length === 1 ? 0 : Math.floor(length * this.#gateway.next());
+    return this.#pickers[place] as EmbeddedPicker;
   }
 
   #scheduleFaults(): void {
@@ -158,7 +168,7 @@ class Simulation {
     let routed: RoutedRequest | undefined;
     try {
       const counted = { model, promptTokens, blockIds, blockTokens };
-      routed = this.#picker.enqueueWith(counted, { placed, refused });
+      routed = this.#nextPicker().enqueueWith(counted, { placed, refused });
     } catch {
       refused();
     }

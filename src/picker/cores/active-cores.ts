@@ -24,6 +24,8 @@ export interface Generation {
   /** Undefined for the core in charge. */
   readonly challenger: Challenger | undefined;
   readonly requestObservers: RequestObservers;
+  /** Those of requests that another replica has decided: the plugins, and not the journal. */
+  readonly elsewhereObservers: RequestObservers;
   readonly responseHeaderPlugins: readonly ResponseHeaderPlugin[];
   readonly reporters: readonly ResponseReporter[];
 }
@@ -162,10 +164,12 @@ export class ActiveCores {
   ): ActiveGeneration {
     const { subscribers, lastObserver, faults } = this.#options;
     const parts = new Set([...core.observers, ...(beside?.observers ?? [])]);
+    const plugins = [...parts, lastObserver];
     const generation = {
       core,
       challenger,
-      requestObservers: new RequestObservers(subscribers, [...parts, lastObserver], faults),
+      requestObservers: new RequestObservers(subscribers, plugins, faults),
+      elsewhereObservers: new RequestObservers([], plugins, faults),
       responseHeaderPlugins: core.observers.filter((part) => part.responseHeaders !== undefined),
       reporters: core.observers.filter((part) => part.responseMetadata !== undefined),
       preparing: 0,

@@ -17,7 +17,7 @@ import {
   observedDecision,
   primaryOf,
 } from './cycle.ts';
-import { type ReserveParts, reserveRequest } from './reserved-request.ts';
+import { type ReserveParts, reserveRequest } from './place-request.ts';
 
 export interface CyclesOptions {
   readonly journal: Journal;

@@ -10,16 +10,12 @@ import type { RoutedRequest } from '../../framework/routing.ts';
 import type { Millis, Timer } from '../../framework/runtime.ts';
 import type { Decision, ScoredEndpoint } from '../../framework/scheduling.ts';
 import type { Ejector } from '../ejection/ejector.ts';
-import type { EngineModel } from '../engine-model/engine-model.ts';
 import type { EventClock } from '../events/event-clock.ts';
 import type { Ending, RequestObservers } from '../events/request-observers.ts';
 import type { PluginFaults } from '../faults/plugin-faults.ts';
-import type { EndpointBacklog } from '../load/endpoint-backlog.ts';
-import type { Ledger, Reservation } from '../load/ledger.ts';
+import type { Reservation } from '../load/ledger.ts';
 import type { OpenReservation, OpenReservations } from '../load/open-reservations.ts';
-import { reserve } from '../load/reserve.ts';
 import type { EndpointPool } from '../pool/endpoint-pool.ts';
-import type { Cycle } from './cycle.ts';
 
 export interface ReservedRequestParts {
   readonly routed: Routed;
@@ -36,59 +32,6 @@ export interface ReservedRequestParts {
   readonly observers: RequestObservers;
   readonly responseHeaderPlugins: readonly ResponseHeaderPlugin[];
   readonly reporters: readonly ResponseReporter[];
-}
-
-/** The parts of a picker that reservations need. */
-export interface ReserveParts
-  extends Pick<ReservedRequestParts, 'pool' | 'clock' | 'faults' | 'open' | 'ejector'> {
-  readonly backlog: EndpointBacklog;
-  readonly ledger: Ledger;
-  readonly engineModel: EngineModel;
-}
-
-/** Reserves for a cycle by this decision, whose primary is `endpoint`. */
-export function reserveRequest(
-  { number, at, request, context, generation, options }: Cycle,
-  { decision, endpoint }: { readonly decision: Decision; readonly endpoint: Endpoint },
-  { ledger, engineModel, backlog, ...parts }: ReserveParts,
-): ReservedRequest {
-  const { firstTokenSeen = false, endSeen = true } = options;
-  const { prefill, encoders = [] } = decision;
-  const cachedAt = (held: Endpoint): number => generation.core.cachedTokens(held, context);
-  const cachedTokens = cachedAt(endpoint);
-  const computes = prefill && { endpoint: prefill, cachedTokens: cachedAt(prefill) };
-  const about = { request, prefill: computes, encoders, cachedTokens, ledger, engineModel };
-  const { load, ttftMs, tpotMs, decodeMs, reservation } = reserve(endpoint, about);
-  // A response in one piece shows only its end, and no first token.
-  const seen = firstTokenSeen && request.streaming;
-  const routed = {
-    number,
-    request,
-    endpoint,
-    prefill,
-    cachedTokens,
-    load,
-    at,
-    waitedMs: options.waited?.waitedMs,
-    expectedTtftMs: ttftMs,
-    expectedTpotMs: tpotMs,
-    firstTokenSeen: seen,
-  };
-  const reserved = new ReservedRequest({
-    ...parts,
-    routed,
-    decision,
-    reservation,
-    endsAt: endSeen ? undefined : at + ttftMs + decodeMs,
-    observers: generation.requestObservers,
-    responseHeaderPlugins: generation.responseHeaderPlugins,
-    reporters: generation.reporters,
-  });
-  parts.ejector.routed(routed, ttftMs);
-  backlog.routed(routed);
-  if (!seen) reserved.expectPrefill(ttftMs);
-  parts.open?.add(reserved);
-  return reserved;
 }
 
 /** One routed request. Calls after `done`, and a second first token, have no effect. */

@@ -42,6 +42,8 @@ export interface DecisionEvent {
  * reported and has no effect.
  */
 export interface JournalSubscriber extends RequestObserver, EndpointObserver {
+  /** Its `onAnswered` is called where answers are read anyway, and is no reason to read them. */
+  readonly answersOptional?: boolean;
   /** Once for each decision, before its reservation: the state is what the scheduler saw. */
   onDecision?(event: DecisionEvent): void;
   /** A further piece of a stream has come, after the one with the first token. */

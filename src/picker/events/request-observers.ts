@@ -26,7 +26,8 @@ export class RequestObservers {
     this.#all = [...subscribers, ...plugins];
     this.#faults = faults;
     this.#ofTokens = subscribers.filter((each) => each.onToken !== undefined);
-    this.wantsAnswer = this.#all.some((each) => each.onAnswered !== undefined);
+    const wanting = [...subscribers.filter((each) => each.answersOptional !== true), ...plugins];
+    this.wantsAnswer = wanting.some((each) => each.onAnswered !== undefined);
   }
 
   routed(routed: Routed): void {

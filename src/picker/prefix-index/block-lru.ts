@@ -64,13 +64,48 @@ export class BlockLru {
     }
   }
 
+  /** The words of the `count` newest blocks, newest first. */
+  newest(count: number): Uint32Array {
+    const words = new Uint32Array(2 * Math.min(count, this.#table.size));
+    let entry = this.#newest;
+    for (let at = 0; at < words.length; at += 2) {
+      words[at] = this.#table.low(entry);
+      words[at + 1] = this.#table.high(entry);
+      entry = this.#older[entry] as number;
+    }
+    return words;
+  }
+
+  /**
+   * Adds the blocks of another index, in the order of its `newest`, as older than all that is here,
+   * as far as there is room. Blocks that are here keep their place.
+   */
+  addOlder(words: Uint32Array): void {
+    for (let at = 0; at + 1 < words.length && this.#table.size < this.#capacity; at += 2) {
+      const low = words[at] as number;
+      const high = words[at + 1] as number;
+      if (this.#table.find(low, high) !== NONE) continue;
+      const entry = this.#insert(low, high);
+      this.#newer[entry] = this.#oldest;
+      this.#older[entry] = NONE;
+      if (this.#oldest === NONE) this.#newest = entry;
+      else this.#older[this.#oldest] = entry;
+      this.#oldest = entry;
+    }
+  }
+
   #add(low: number, high: number): void {
     if (this.#table.size === this.#capacity) this.#forgetOldest();
+    this.#link(this.#insert(low, high));
+  }
+
+  /** The number of the new entry, which has no neighbours yet. */
+  #insert(low: number, high: number): number {
     const entry = this.#table.size;
     if (entry === this.#older.length) this.#grow();
     this.#table.setKey(entry, low, high);
     this.#table.insert(entry);
-    this.#link(entry);
+    return entry;
   }
 
   #renew(entry: number): void {

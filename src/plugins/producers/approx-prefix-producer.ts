@@ -6,7 +6,7 @@ import {
   prefixMatchKey,
   STARTED_AT,
 } from '../../framework/keys.ts';
-import type { Outcome, Routed, Usage } from '../../framework/observer.ts';
+import type { Outcome, PrefixSharing, Routed, Usage } from '../../framework/observer.ts';
 import {
   type DataSource,
   type DataSourceDefinition,
@@ -84,7 +84,7 @@ function approxProducer(type: string): DataSourceDefinition {
   });
 }
 
-export class ApproxPrefixIndex implements DataSource {
+export class ApproxPrefixIndex implements DataSource, PrefixSharing {
   readonly facts: NonNullable<DataSource['facts']>;
   readonly #config: ApproxPrefixConfig;
   readonly #indexes: (BlockLru | undefined)[] = [];
@@ -104,6 +104,16 @@ export class ApproxPrefixIndex implements DataSource {
   /** The number of blocks in the endpoint's index, for metrics and debugging. */
   size(endpoint: Endpoint): number {
     return this.#indexes[endpoint.slot]?.size ?? 0;
+  }
+
+  /** As `PrefixSharing`. */
+  heldBlocks({ slot }: Endpoint, blocksMax: number): Uint32Array {
+    return this.#indexes[slot]?.newest(blocksMax) ?? new Uint32Array(0);
+  }
+
+  /** As `PrefixSharing`. */
+  addOlderBlocks({ slot }: Endpoint, words: Uint32Array): void {
+    this.#indexes[slot]?.addOlder(words);
   }
 
   onEndpointAdded(endpoint: Endpoint): void {

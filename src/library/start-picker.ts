@@ -1,0 +1,51 @@
+import type { PluginFault } from '../framework/error.ts';
+import type { HashSecret } from '../framework/keyed-hash.ts';
+import type { Observer } from '../framework/plugin.ts';
+import type { Clock, Random } from '../framework/runtime.ts';
+import { EndpointPicker } from '../picker/endpoint-picker.ts';
+import type { PickerPlan } from '../picker/plan/picker-plan.ts';
+import { Replica, type ReplicaOptions } from '../replicas/replica.ts';
+import { seededRandom } from '../runtime/seeded-random.ts';
+
+/** What a picker needs to share with others. */
+export type EmbeddedReplica = Pick<ReplicaOptions, 'id' | 'openLink' | 'intervalMs'>;
+
+interface StartOptions {
+  readonly seed: number;
+  readonly clock: Clock;
+  readonly plan: PickerPlan;
+  readonly observers: readonly Observer[];
+  readonly onFault: (fault: PluginFault) => void;
+  readonly replica: EmbeddedReplica | undefined;
+  readonly secret: HashSecret;
+}
+
+/** Starts the decision core without network, and lets it share where a link is given. */
+export function startPicker({
+  plan,
+  seed,
+  clock,
+  observers,
+  onFault,
+  secret,
+  ...rest
+}: StartOptions): {
+  readonly picker: EndpointPicker;
+  readonly replica: Replica | undefined;
+} {
+  const random = seededRandom(seed);
+  const network = { get: () => Promise.reject(new Error('an embedded picker has no network')) };
+  const replica = rest.replica && new Replica({ ...rest.replica, boot: bootOf(random), clock });
+  const picker = new EndpointPicker({
+    plan,
+    runtime: { clock, random, network, secret },
+    subscribers: replica === undefined ? observers : [...observers, replica.subscriber],
+    onFault,
+  });
+  replica?.start(picker);
+  return { picker, replica };
+}
+
+function bootOf(random: Random): number {
+  return Math.floor(random.fork('replica').next() * Number.MAX_SAFE_INTEGER);
+}

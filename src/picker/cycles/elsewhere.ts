@@ -1,0 +1,126 @@
+import type { Endpoint } from '../../framework/endpoint.ts';
+import type { InFlightLoad } from '../../framework/keys.ts';
+import type { InferenceRequest } from '../../framework/request.ts';
+import type { RoutedRequest } from '../../framework/routing.ts';
+import type { Clock, Millis, Runtime } from '../../framework/runtime.ts';
+import type { Decision } from '../../framework/scheduling.ts';
+import type { ActiveCores } from '../cores/active-cores.ts';
+import { EventClock } from '../events/event-clock.ts';
+import { OpenReservations } from '../load/open-reservations.ts';
+import { type ReserveParts, reservePlaced } from './place-request.ts';
+
+/** A request that another replica has sent to an endpoint. Times are those of this process. */
+export interface RequestElsewhere {
+  /** As the other replica counts its decisions. */
+  readonly number: number;
+  readonly request: InferenceRequest;
+  readonly endpoint: Endpoint;
+  readonly prefill: Endpoint | undefined;
+  /** Tokens of its prompt that the other replica expects where the prompt is computed. */
+  readonly cachedTokens: number;
+  /** What was in flight at the endpoint as the other replica saw it. */
+  readonly load: InFlightLoad;
+  readonly firstTokenSeen: boolean;
+}
+
+export interface ElsewhereOptions {
+  readonly runtime: Pick<Runtime, 'clock'>;
+  readonly reservations?: { readonly maxAgeMs: Millis } | undefined;
+  readonly parts: ReserveParts;
+  /** Asked at each request: they change with the configuration. */
+  readonly cores: () => ActiveCores;
+}
+
+/** Above the time limit of any request, as in `serve`. */
+const AGE_MS_MAX: Millis = 90_000_000;
+const NO_HEADERS: ReadonlyMap<string, string> = new Map();
+const DECIDED_BY = 'replica';
+
+/**
+ * Books what other replicas have sent to the endpoints of this picker, by the same calls as its own
+ * requests: ledger, backlog, ejection, engine model and plugins. Journal and metrics count only what
+ * this picker decides. Each call says when its event has happened, which is in the past.
+ */
+export class Elsewhere {
+  readonly #options: ElsewhereOptions;
+  readonly #parts: ReserveParts;
+  /** Apart from the picker's own, which say something about gateways. */
+  readonly #open: OpenReservations;
+  #at: Millis = 0;
+
+  constructor(options: ElsewhereOptions) {
+    const { parts, reservations: { maxAgeMs } = { maxAgeMs: AGE_MS_MAX } } = options;
+    const timers = options.runtime.clock;
+    this.#options = options;
+    this.#open = new OpenReservations({ clock: timers, maxAgeMs });
+    const setTimer: Clock['setTimer'] = (delay, callback) =>
+      timers.setTimer(delay, () => this.events(callback));
+    const past: Clock = { now: () => this.#at, wallTime: () => timers.wallTime(), setTimer };
+    const clock = new EventClock(
+      past,
+      () => undefined,
+      (error) => parts.faults.report(this, 'timer', error),
+    );
+    this.#parts = { ...parts, clock, open: this.#open };
+  }
+
+  /** Runs `apply` as one event: requests that wait are looked at once, after it. */
+  events(apply: () => void): void {
+    const { clock } = this.#options.parts;
+    clock.begin();
+    try {
+      apply();
+    } finally {
+      clock.end();
+    }
+  }
+
+  /** What is called within `happen` has happened at this time, or now where that is earlier. */
+  happened(at: Millis, happen: () => void): void {
+    this.#at = Math.min(at, this.#options.parts.clock.now());
+    happen();
+  }
+
+  /** Reserves. To be called within `happened`, like the methods of what it returns. */
+  book(booked: RequestElsewhere): RoutedRequest {
+    const { number, request, endpoint, prefill, cachedTokens, load, firstTokenSeen } = booked;
+    const primary: Decision['primary'] = {
+      kind: 'picked',
+      profile: DECIDED_BY,
+      targets: [{ endpoint, score: 0 }],
+    };
+    const decision: Decision = {
+      primary,
+      profiles: [],
+      headers: NO_HEADERS,
+      decidedBy: DECIDED_BY,
+      prefill,
+    };
+    return reservePlaced(
+      {
+        number,
+        at: this.#at,
+        request,
+        endpoint,
+        prefill,
+        waitedMs: undefined,
+        cachedTokens,
+        prefillCachedTokens: cachedTokens,
+        firstTokenSeen,
+        endSeen: true,
+        decision,
+        load,
+      },
+      {
+        requestObservers: this.#options.cores().inCharge.elsewhereObservers,
+        responseHeaderPlugins: [],
+        reporters: [],
+      },
+      this.#parts,
+    );
+  }
+
+  stop(): void {
+    this.#open.stop();
+  }
+}

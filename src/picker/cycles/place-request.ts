@@ -1,0 +1,100 @@
+import type { Endpoint } from '../../framework/endpoint.ts';
+import type { InFlightLoad } from '../../framework/keys.ts';
+import type { Routed } from '../../framework/observer.ts';
+import type { Decision } from '../../framework/scheduling.ts';
+import type { Generation } from '../cores/active-cores.ts';
+import type { EngineModel } from '../engine-model/engine-model.ts';
+import type { EndpointBacklog } from '../load/endpoint-backlog.ts';
+import type { Ledger } from '../load/ledger.ts';
+import { reserve } from '../load/reserve.ts';
+import type { Cycle } from './cycle.ts';
+import { ReservedRequest, type ReservedRequestParts } from './reserved-request.ts';
+
+/** The parts of a picker that reservations need. */
+export interface ReserveParts
+  extends Pick<ReservedRequestParts, 'pool' | 'clock' | 'faults' | 'open' | 'ejector'> {
+  readonly backlog: EndpointBacklog;
+  readonly ledger: Ledger;
+  readonly engineModel: EngineModel;
+}
+
+/** Reserves for a cycle by this decision, whose primary is `endpoint`. */
+export function reserveRequest(
+  { number, at, request, context, generation, options }: Cycle,
+  { decision, endpoint }: { readonly decision: Decision; readonly endpoint: Endpoint },
+  parts: ReserveParts,
+): ReservedRequest {
+  const { firstTokenSeen = false, endSeen = true, waited } = options;
+  const { prefill } = decision;
+  const cachedAt = (held: Endpoint): number => generation.core.cachedTokens(held, context);
+  // A response in one piece shows only its end, and no first token.
+  const seen = firstTokenSeen && request.streaming;
+  const cachedTokens = cachedAt(endpoint);
+  const prefillCachedTokens = prefill === undefined ? 0 : cachedAt(prefill);
+  const waitedMs = waited?.waitedMs;
+  const placed = { number, at, request, endpoint, prefill, waitedMs, firstTokenSeen: seen };
+  return reservePlaced(
+    { ...placed, decision, cachedTokens, prefillCachedTokens, endSeen },
+    generation,
+    parts,
+  );
+}
+
+/** A request and where it goes, with what is known about it there. */
+export interface PlacedRequest
+  extends Pick<
+    Routed,
+    'number' | 'at' | 'request' | 'endpoint' | 'prefill' | 'waitedMs' | 'cachedTokens'
+  > {
+  readonly decision: Decision;
+  readonly prefillCachedTokens: number;
+  readonly firstTokenSeen: boolean;
+  readonly endSeen: boolean;
+  /** What was in flight at the endpoint when it was decided elsewhere; else what is so now. */
+  readonly load?: InFlightLoad | undefined;
+}
+
+/** Who learns of a request, and adds to its response. */
+type PlacedObservers = Pick<Generation, 'requestObservers' | 'responseHeaderPlugins' | 'reporters'>;
+
+/** Reserves for a request whose endpoint is known. */
+export function reservePlaced(
+  placed: PlacedRequest,
+  { requestObservers: observers, responseHeaderPlugins, reporters }: PlacedObservers,
+  { ledger, engineModel, backlog, ...parts }: ReserveParts,
+): ReservedRequest {
+  const { number, at, request, endpoint, prefill, cachedTokens, decision } = placed;
+  const { waitedMs, firstTokenSeen, endSeen } = placed;
+  const { encoders = [] } = decision;
+  const computes = prefill && { endpoint: prefill, cachedTokens: placed.prefillCachedTokens };
+  const about = { request, prefill: computes, encoders, cachedTokens, ledger, engineModel };
+  const { load, ttftMs, tpotMs, decodeMs, reservation } = reserve(endpoint, about);
+  const routed = {
+    number,
+    request,
+    endpoint,
+    prefill,
+    cachedTokens,
+    load: placed.load ?? load,
+    at,
+    waitedMs,
+    expectedTtftMs: ttftMs,
+    expectedTpotMs: tpotMs,
+    firstTokenSeen,
+  };
+  const reserved = new ReservedRequest({
+    ...parts,
+    routed,
+    decision,
+    reservation,
+    endsAt: endSeen ? undefined : at + ttftMs + decodeMs,
+    observers,
+    responseHeaderPlugins,
+    reporters,
+  });
+  parts.ejector.routed(routed, ttftMs);
+  backlog.routed(routed);
+  if (!firstTokenSeen) reserved.expectPrefill(ttftMs);
+  parts.open?.add(reserved);
+  return reserved;
+}

@@ -1,0 +1,268 @@
+import type { InFlightLoad } from '../framework/keys.ts';
+import type { Outcome, Routed, Usage } from '../framework/observer.ts';
+import type { PromptBlocks } from '../framework/request.ts';
+import type { Millis } from '../framework/runtime.ts';
+import type { TextTable } from './message.ts';
+import { type ByteReader, type ByteWriter, WireError } from './wire.ts';
+
+/** What has become of a request of another replica. Its time counts from the message's origin. */
+export type Entry = RoutedEntry | ChangeEntry | PromptEntry | DoneEntry;
+
+export interface RoutedEntry {
+  readonly kind: 'routed';
+  readonly number: number;
+  readonly afterMs: Millis;
+  readonly endpoint: string;
+  readonly prefill: string | undefined;
+  readonly model: string;
+  readonly objective: string | undefined;
+  readonly fairnessId: string;
+  readonly streaming: boolean;
+  readonly firstTokenSeen: boolean;
+  readonly promptTokens: number;
+  readonly cachedTokens: number;
+  readonly outputTokensMax: number | undefined;
+  readonly bodyBytes: number;
+  readonly load: InFlightLoad;
+  readonly prompt: PromptBlocks;
+}
+
+export interface ChangeEntry {
+  readonly kind: 'first-token' | 'served';
+  readonly number: number;
+  readonly afterMs: Millis;
+  /** Who serves it, as `host:port`; empty for a first token. */
+  readonly address: string;
+}
+
+/** The prompt is known to its end, or its answer is. */
+export interface PromptEntry {
+  readonly kind: 'body-read' | 'answered';
+  readonly number: number;
+  readonly promptTokens: number;
+  /** So many blocks are those of the prompt that was sent when the request was routed. */
+  readonly from: number;
+  readonly words: Uint32Array;
+}
+
+export interface DoneEntry {
+  readonly kind: 'done';
+  readonly number: number;
+  readonly afterMs: Millis;
+  readonly outcome: Outcome;
+  readonly usage: Usage | undefined;
+}
+
+const CODE = { routed: 1, 'first-token': 2, served: 3, 'body-read': 4, answered: 5, done: 6 };
+const OUTCOMES: readonly Outcome[] = ['completed', 'aborted', 'failed'];
+const [STREAMING, TOKEN_SEEN] = [1, 2];
+/** Times are written in tenths of a millisecond, and are at most a day. */
+const TENTHS = 10;
+const TENTHS_MAX = 864_000_000;
+const TOKENS_MAX = 100_000_000;
+const BLOCK_TOKENS_MAX = 65_536;
+const COUNT_MAX = 10_000_000;
+/** Blocks of one prompt: four million tokens. What comes after is not sent. */
+const BLOCKS_MAX = 65_536;
+
+export function writeRouted(
+  writer: ByteWriter,
+  texts: TextTable,
+  { routed, afterMs, blocks }: { routed: Routed; afterMs: Millis; blocks: number },
+): void {
+  const { request, endpoint, prefill, load } = routed;
+  const { objective, outputTokensMax, prompt } = request;
+  const start = writer.beginEntry(CODE.routed);
+  writer.number(routed.number);
+  writeTime(writer, afterMs);
+  writer.number(texts.numberOf(endpoint.id));
+  writer.number(prefill === undefined ? 0 : texts.numberOf(prefill.id) + 1);
+  writer.number(texts.numberOf(request.model));
+  writer.number(objective === undefined ? 0 : texts.numberOf(objective) + 1);
+  writer.number(texts.numberOf(request.fairnessId));
+  writer.byte((request.streaming ? STREAMING : 0) | (routed.firstTokenSeen ? TOKEN_SEEN : 0));
+  writer.number(request.promptTokens);
+  writer.number(routed.cachedTokens);
+  writer.number(outputTokensMax === undefined ? 0 : outputTokensMax + 1);
+  writer.number(request.bodyBytes);
+  writer.number(load.requests);
+  writer.number(load.pendingPrefillTokens);
+  writer.number(load.contextTokens);
+  writer.number(prompt.blockTokens);
+  writer.hashes(prompt.words, 0, Math.min(blocks, prompt.count, BLOCKS_MAX));
+  writer.endEntry(start);
+}
+
+export function writeChange(
+  writer: ByteWriter,
+  texts: TextTable,
+  { kind, number, afterMs, address }: ChangeEntry,
+): void {
+  const start = writer.beginEntry(CODE[kind]);
+  writer.number(number);
+  writeTime(writer, afterMs);
+  if (kind === 'served') writer.number(texts.numberOf(address));
+  writer.endEntry(start);
+}
+
+/** `known` is the prompt that was sent when the request was routed. */
+export function writePrompt(
+  writer: ByteWriter,
+  {
+    kind,
+    number,
+    promptTokens,
+    prompt,
+    known,
+  }: Pick<PromptEntry, 'kind' | 'number' | 'promptTokens'> & {
+    readonly prompt: PromptBlocks;
+    readonly known: PromptBlocks;
+  },
+): void {
+  const from = continues(prompt, known) ? known.count : 0;
+  const start = writer.beginEntry(CODE[kind]);
+  writer.number(number);
+  writer.number(promptTokens);
+  writer.number(from);
+  writer.hashes(prompt.words, from, Math.min(prompt.count, from + BLOCKS_MAX));
+  writer.endEntry(start);
+}
+
+export function writeDone(
+  writer: ByteWriter,
+  { number, afterMs, outcome, usage }: Omit<DoneEntry, 'kind'>,
+): void {
+  const start = writer.beginEntry(CODE.done);
+  writer.number(number);
+  writeTime(writer, afterMs);
+  writer.byte(OUTCOMES.indexOf(outcome));
+  writer.byte(usage === undefined ? 0 : 1);
+  if (usage !== undefined) {
+    writer.number(usage.promptTokens);
+    writer.number(usage.completionTokens);
+    writer.number(usage.cachedTokens === undefined ? 0 : usage.cachedTokens + 1);
+  }
+  writer.endEntry(start);
+}
+
+/** Undefined for a kind that a later version has. Throws WireError. */
+export function readEntry(reader: ByteReader, texts: readonly string[]): Entry | undefined {
+  let entry: Entry | undefined;
+  reader.entry((code) => {
+    entry = READERS.get(code)?.(reader, texts);
+  });
+  return entry;
+}
+
+type ReadEntry = (reader: ByteReader, texts: readonly string[]) => Entry;
+
+const READERS: ReadonlyMap<number, ReadEntry> = new Map<number, ReadEntry>([
+  [CODE.routed, readRouted],
+  [CODE['first-token'], (reader) => readChange(reader, 'first-token', [])],
+  [CODE.served, (reader, texts) => readChange(reader, 'served', texts)],
+  [CODE['body-read'], (reader) => readPrompt(reader, 'body-read')],
+  [CODE.answered, (reader) => readPrompt(reader, 'answered')],
+  [CODE.done, readDone],
+]);
+
+function readRouted(reader: ByteReader, texts: readonly string[]): RoutedEntry {
+  const number = reader.number();
+  const afterMs = readTime(reader);
+  const endpoint = textAt(texts, reader.number());
+  const prefill = optional(reader.number(), (at) => textAt(texts, at));
+  const model = textAt(texts, reader.number());
+  const objective = optional(reader.number(), (at) => textAt(texts, at));
+  const fairnessId = textAt(texts, reader.number());
+  const flags = reader.byte();
+  const promptTokens = reader.number(TOKENS_MAX);
+  const cachedTokens = Math.min(promptTokens, reader.number());
+  const outputTokensMax = optional(reader.number(), (count) => count);
+  const bodyBytes = reader.number();
+  const load = {
+    requests: reader.number(COUNT_MAX),
+    pendingPrefillTokens: reader.number(),
+    contextTokens: reader.number(),
+  };
+  const blockTokens = Math.max(1, reader.number(BLOCK_TOKENS_MAX));
+  const words = reader.hashes(BLOCKS_MAX);
+  return {
+    kind: 'routed',
+    number,
+    afterMs,
+    endpoint,
+    prefill,
+    model,
+    objective,
+    fairnessId,
+    streaming: (flags & STREAMING) !== 0,
+    firstTokenSeen: (flags & TOKEN_SEEN) !== 0,
+    promptTokens,
+    cachedTokens,
+    outputTokensMax,
+    bodyBytes,
+    load,
+    prompt: { count: words.length / 2, blockTokens, words },
+  };
+}
+
+function readChange(
+  reader: ByteReader,
+  kind: ChangeEntry['kind'],
+  texts: readonly string[],
+): ChangeEntry {
+  const number = reader.number();
+  const afterMs = readTime(reader);
+  const address = kind === 'served' ? textAt(texts, reader.number()) : '';
+  return { kind, number, afterMs, address };
+}
+
+function readPrompt(reader: ByteReader, kind: PromptEntry['kind']): PromptEntry {
+  const number = reader.number();
+  const promptTokens = reader.number(TOKENS_MAX);
+  const from = reader.number(BLOCKS_MAX);
+  return { kind, number, promptTokens, from, words: reader.hashes(BLOCKS_MAX) };
+}
+
+function readDone(reader: ByteReader): DoneEntry {
+  const number = reader.number();
+  const afterMs = readTime(reader);
+  const outcome = OUTCOMES[reader.byte()];
+  if (outcome === undefined) throw new WireError('an outcome is none of those that are known');
+  const hasUsage = reader.byte() !== 0;
+  const usage = hasUsage
+    ? {
+        promptTokens: reader.number(),
+        completionTokens: reader.number(),
+        cachedTokens: optional(reader.number(), (count) => count),
+      }
+    : undefined;
+  return { kind: 'done', number, afterMs, outcome, usage };
+}
+
+/** Earlier than the origin counts as at the origin. */
+export function writeTime(writer: ByteWriter, afterMs: Millis): void {
+  writer.number(Math.min(TENTHS_MAX, TENTHS * afterMs));
+}
+
+export function readTime(reader: ByteReader): Millis {
+  return reader.number(TENTHS_MAX) / TENTHS;
+}
+
+/** Zero stands for what is not there. */
+function optional<T>(value: number, read: (value: number) => T): T | undefined {
+  return value === 0 ? undefined : read(value - 1);
+}
+
+function textAt(texts: readonly string[], number: number): string {
+  const text = texts[number];
+  if (text === undefined) throw new WireError('a message names a text that it does not have');
+  return text;
+}
+
+/** Whether the blocks of `prompt` begin with those of `known`. Hashes are chained: one decides. */
+function continues(prompt: PromptBlocks, known: PromptBlocks): boolean {
+  const { count } = known;
+  if (count === 0 || count > Math.min(prompt.count, BLOCKS_MAX)) return false;
+  const at = 2 * count - 2;
+  return prompt.words[at] === known.words[at] && prompt.words[at + 1] === known.words[at + 1];
+}

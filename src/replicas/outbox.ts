@@ -1,0 +1,299 @@
+import type { Outcome, Routed, Usage } from '../framework/observer.ts';
+import type { InferenceRequest, PromptBlocks } from '../framework/request.ts';
+import type { Clock, Millis, Timer } from '../framework/runtime.ts';
+import type { JournalSubscriber } from '../picker/events/journal.ts';
+import { writeChange, writeDone, writePrompt, writeRouted, writeTime } from './entries.ts';
+import { KIND, MESSAGE_BYTES_MAX, type MessageHead, TextTable, writeHead } from './message.ts';
+import { ByteWriter } from './wire.ts';
+
+/** A batch this long is sent before its time. */
+const BATCH_BYTES = 256 * 1024;
+/**
+ * Prompt tokens to compute that the others must know of soon: a server takes a tenth of a second for
+ * them. Smaller prompts wait for the batch, because one message for each would cost too much.
+ */
+const URGENT_TOKENS = 2048;
+const URGENT_MS: Millis = 1;
+/** A batch can exceed that by one entry and its texts, and stays far below what is sent. */
+const WAITING_BYTES_MAX = 4 * 1024 * 1024;
+/** One open request is shorter: its texts are counted apart. */
+const OPEN_ENTRY_BYTES_MAX = 4096;
+
+export interface OutboxOptions {
+  readonly id: string;
+  readonly boot: number;
+  readonly clock: Clock;
+  /** So long an event waits for others at most. */
+  readonly intervalMs: Millis;
+  /** False where the message cannot be sent now. */
+  readonly send: (message: Uint8Array, to?: string) => boolean;
+}
+
+interface OpenRequest {
+  readonly routed: Routed;
+  firstTokenAt: Millis | undefined;
+  served: string | undefined;
+}
+
+/** Counts since the start. */
+export interface SentCounts {
+  readonly messages: number;
+  readonly bytes: number;
+  readonly events: number;
+  /** Messages that were dropped because they could not be sent in time. */
+  readonly dropped: number;
+}
+
+/**
+ * Tells other replicas what this picker does. It subscribes to the picker's journal, writes what
+ * happens at once into the batch of the moment, and sends the batch after a short time. Where the
+ * link takes nothing, batches wait up to a bound, and the oldest are dropped: who misses one asks
+ * for the open requests.
+ */
+export class Outbox implements JournalSubscriber {
+  readonly answersOptional = true;
+  readonly #options: OutboxOptions;
+  readonly #open = new Map<number, OpenRequest>();
+  readonly #entries = new ByteWriter();
+  readonly #texts = new TextTable();
+  readonly #message = new ByteWriter();
+  #waiting: Uint8Array[] = [];
+  #waitingBytes = 0;
+  #timer: Timer | undefined;
+  /** When the timer fires. */
+  #dueAt: Millis = 0;
+  #sequence = 0;
+  #connected = false;
+  /** The origin of times in the batch: when it began. */
+  #begunAt: Millis = 0;
+  #batchEvents = 0;
+  #batchTokens = 0;
+  readonly #sent = { messages: 0, bytes: 0, events: 0, dropped: 0 };
+
+  constructor(options: OutboxOptions) {
+    this.#options = options;
+  }
+
+  get sent(): SentCounts {
+    return this.#sent;
+  }
+
+  /** Requests of this picker that have not ended. */
+  get open(): number {
+    return this.#open.size;
+  }
+
+  get sequence(): number {
+    return this.#sequence;
+  }
+
+  /** Without a connection nothing is kept: the others release what this replica has open. */
+  connected(is: boolean): void {
+    this.#connected = is;
+    // What happened in between was not sent: the others shall see that a batch is missing.
+    if (is) this.#sequence += 1;
+    if (is) return;
+    this.#sent.dropped += this.#waiting.length;
+    this.#waiting = [];
+    this.#waitingBytes = 0;
+    this.#clear();
+  }
+
+  onRouted(routed: Routed): void {
+    this.#open.set(routed.number, { routed, firstTokenAt: undefined, served: undefined });
+    const afterMs = this.#begin(routed.at);
+    if (afterMs === undefined) return;
+    writeRouted(this.#entries, this.#texts, { routed, afterMs, blocks: Number.POSITIVE_INFINITY });
+    this.#batchTokens += routed.request.promptTokens - routed.cachedTokens;
+    if (this.#batchTokens >= URGENT_TOKENS) this.#flushIn(URGENT_MS);
+    this.#written();
+  }
+
+  onBodyRead({ number, request: { prompt: known } }: Routed, request: InferenceRequest): void {
+    const { promptTokens, prompt } = request;
+    this.#write(() =>
+      writePrompt(this.#entries, { kind: 'body-read', number, promptTokens, prompt, known }),
+    );
+  }
+
+  onFirstToken({ number }: Routed, at: Millis): void {
+    const open = this.#open.get(number);
+    if (open !== undefined) open.firstTokenAt = at;
+    this.#change('first-token', number, at);
+  }
+
+  onAnswered({ number, request }: Routed, prompt: PromptBlocks): void {
+    const { promptTokens, prompt: known } = request;
+    this.#write(() =>
+      writePrompt(this.#entries, { kind: 'answered', number, promptTokens, prompt, known }),
+    );
+  }
+
+  onServed({ number, endpoint }: Routed, address: string, at: Millis): void {
+    if (address === endpoint.address) return;
+    const open = this.#open.get(number);
+    if (open !== undefined) open.served = address;
+    this.#change('served', number, at, address);
+  }
+
+  onDone({ number }: Routed, at: Millis, outcome: Outcome, usage: Usage | undefined): void {
+    this.#open.delete(number);
+    const afterMs = this.#begin(at);
+    if (afterMs === undefined) return;
+    writeDone(this.#entries, { number, afterMs, outcome, usage });
+    this.#written();
+  }
+
+  /** Sends what has happened; without anything new, an empty batch. */
+  flush(): void {
+    if (!this.#connected) return;
+    const originAgeMs = this.#batchEvents === 0 ? 0 : this.#options.clock.now() - this.#begunAt;
+    this.#sequence += 1;
+    const message = this.#compose(KIND.batch, (writer) => {
+      writer.number(this.#open.size);
+      writeTime(writer, originAgeMs);
+      this.#texts.write(writer);
+      writer.bytes(this.#entries.view());
+    });
+    this.#sent.events += this.#batchEvents;
+    this.#clear();
+    this.#waiting.push(message.slice());
+    this.#waitingBytes += message.length;
+    this.#sendWaiting();
+  }
+
+  /** Sends what is open to one replica, in ranges of numbers that fit into messages. */
+  sendOpen(to: string, uptimeMs: Millis, heldBlocks: number): void {
+    // What has happened before must arrive before.
+    this.flush();
+    const now = this.#options.clock.now();
+    const [oldest] = this.#open.values();
+    const origin = oldest?.routed.at ?? now;
+    const texts = new TextTable();
+    const entries = new ByteWriter();
+    let from = 0;
+    let last = 0;
+    const send = (end: number): void => {
+      this.#sendNow(to, KIND.open, (writer) => {
+        for (const value of [from, end, uptimeMs, heldBlocks]) writer.number(value);
+        writeTime(writer, now - origin);
+        texts.write(writer);
+        writer.bytes(entries.view());
+      });
+      from = end;
+      entries.clear();
+      texts.clear();
+    };
+    for (const [number, { routed, firstTokenAt, served: address }] of this.#open) {
+      if (entries.length > MESSAGE_BYTES_MAX / 2 - OPEN_ENTRY_BYTES_MAX || texts.isFull) send(last);
+      writeRouted(entries, texts, { routed, afterMs: routed.at - origin, blocks: 0 });
+      if (firstTokenAt !== undefined) {
+        const afterMs = firstTokenAt - origin;
+        writeChange(entries, texts, { kind: 'first-token', number, afterMs, address: '' });
+      }
+      if (address !== undefined)
+        writeChange(entries, texts, { kind: 'served', number, afterMs: now - origin, address });
+      last = number;
+    }
+    send(Number.MAX_SAFE_INTEGER);
+  }
+
+  /** Sends another kind of message at once; false where it is not sent. */
+  sendOther(kind: number, to: string | undefined, write?: (writer: ByteWriter) => void): boolean {
+    return this.#sendNow(to, kind, write ?? (() => undefined));
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  #change(kind: 'first-token' | 'served', number: number, at: Millis, address = ''): void {
+    const afterMs = this.#begin(at);
+    if (afterMs === undefined) return;
+    writeChange(this.#entries, this.#texts, { kind, number, afterMs, address });
+    this.#written();
+  }
+
+  #write(write: () => void): void {
+    if (this.#begin(0) === undefined) return;
+    write();
+    this.#written();
+  }
+
+  /** When it has happened, counted from the batch's origin; undefined where nothing is sent. */
+  #begin(at: Millis): Millis | undefined {
+    if (!this.#connected) return undefined;
+    if (this.#batchEvents === 0) {
+      this.#begunAt = this.#options.clock.now();
+      this.#flushIn(this.#options.intervalMs);
+    }
+    return at - this.#begunAt;
+  }
+
+  /** Sends the batch after so long at the latest. */
+  #flushIn(delayMs: Millis): void {
+    const { clock } = this.#options;
+    const dueAt = clock.now() + delayMs;
+    if (this.#timer !== undefined && this.#dueAt <= dueAt) return;
+    this.#timer?.cancel();
+    this.#dueAt = dueAt;
+    this.#timer = clock.setTimer(delayMs, () => {
+      this.#timer = undefined;
+      if (this.#batchEvents > 0) this.flush();
+    });
+  }
+
+  #written(): void {
+    this.#batchEvents += 1;
+    if (this.#entries.length >= BATCH_BYTES || this.#texts.isFull) this.flush();
+  }
+
+  #clear(): void {
+    this.#entries.clear();
+    this.#texts.clear();
+    this.#batchEvents = 0;
+    this.#batchTokens = 0;
+  }
+
+  #compose(kind: number, write: (writer: ByteWriter) => void): Uint8Array {
+    const { id, boot, clock } = this.#options;
+    const head: MessageHead = {
+      kind,
+      id,
+      boot,
+      sequence: this.#sequence,
+      sentAt: clock.wallTime(),
+    };
+    this.#message.clear();
+    writeHead(this.#message, head);
+    write(this.#message);
+    return this.#message.view();
+  }
+
+  #sendNow(to: string | undefined, kind: number, write: (writer: ByteWriter) => void): boolean {
+    const message = this.#compose(kind, write);
+    const sent = this.#options.send(message, to);
+    this.#count(sent, message);
+    return sent;
+  }
+
+  #sendWaiting(): void {
+    while (this.#waiting.length > 0) {
+      const [oldest] = this.#waiting as [Uint8Array];
+      const sent = this.#options.send(oldest);
+      if (!sent && this.#waitingBytes <= WAITING_BYTES_MAX) return;
+      this.#waiting.shift();
+      this.#waitingBytes -= oldest.length;
+      this.#count(sent, oldest);
+    }
+  }
+
+  #count(sent: boolean, { length }: Uint8Array): void {
+    if (!sent) this.#sent.dropped += 1;
+    else {
+      this.#sent.messages += 1;
+      this.#sent.bytes += length;
+    }
+  }
+}

@@ -1,0 +1,206 @@
+import type { EndpointId } from '../framework/endpoint.ts';
+import type { InferenceRequest, PromptBlocks } from '../framework/request.ts';
+import type { RoutedRequest } from '../framework/routing.ts';
+import type { Millis } from '../framework/runtime.ts';
+import type { Elsewhere } from '../picker/cycles/elsewhere.ts';
+import type { EndpointPool } from '../picker/pool/endpoint-pool.ts';
+import type { ChangeEntry, DoneEntry, Entry, PromptEntry, RoutedEntry } from './entries.ts';
+
+/** The picker as others' requests reach it. */
+export interface SharedPicker {
+  readonly pool: Pick<EndpointPool, 'get' | 'snapshot'>;
+  readonly elsewhere: Pick<Elsewhere, 'book' | 'happened' | 'events'>;
+}
+
+/** What one replica may have open here. A picker with more is far beyond what it can serve. */
+export const OPEN_MAX = 200_000;
+/** Batches that are missing and may still come: a link that reorders does so within a few. */
+const MISSING_MAX = 64;
+/** Requests whose end is known, in case a message from before comes late. */
+const ENDED_MAX = 4096;
+
+/** A request of the peer. */
+interface OpenElsewhere {
+  readonly prompt: PromptBlocks;
+  /** Undefined where its endpoint is not known here. */
+  readonly routed: RoutedRequest | undefined;
+}
+
+/** Counts since the peer was first heard. */
+export interface PeerCounts {
+  batches: number;
+  events: number;
+  bytes: number;
+  duplicates: number;
+  /** Batches that have not come. */
+  missed: number;
+  /** Requests whose endpoint is not known here. */
+  unknownEndpoints: number;
+  /** Requests beyond what one replica may have open. */
+  refused: number;
+}
+
+/** What is known of one other replica, and its requests that are booked here. */
+export class Peer {
+  readonly id: string;
+  readonly boot: number;
+  readonly counts: PeerCounts = {
+    batches: 0,
+    events: 0,
+    bytes: 0,
+    duplicates: 0,
+    missed: 0,
+    unknownEndpoints: 0,
+    refused: 0,
+  };
+  heardAt: Millis;
+  /** How long its last message took, by the clocks of both machines. */
+  lagMs: Millis = 0;
+  /** When it was last asked for what it has open. */
+  askedAt: Millis = Number.NEGATIVE_INFINITY;
+  readonly #picker: SharedPicker;
+  readonly #open = new Map<number, OpenElsewhere>();
+  readonly #ended = new Set<number>();
+  readonly #missing = new Set<number>();
+  #sequence: number | undefined;
+
+  constructor(
+    { id, boot }: { readonly id: string; readonly boot: number },
+    picker: SharedPicker,
+    now: Millis,
+  ) {
+    this.id = id;
+    this.boot = boot;
+    this.#picker = picker;
+    this.heardAt = now;
+  }
+
+  get open(): number {
+    return this.#open.size;
+  }
+
+  /** Whether the batch is new. Counts what is missing before it. */
+  takes(sequence: number): boolean {
+    const last = this.#sequence ?? sequence - 1;
+    this.counts.batches += 1;
+    if (sequence <= last) {
+      if (this.#missing.delete(sequence)) {
+        this.counts.missed -= 1;
+        return true;
+      }
+      this.counts.duplicates += 1;
+      return false;
+    }
+    this.counts.missed += sequence - last - 1;
+    for (let each = Math.max(last + 1, sequence - MISSING_MAX); each < sequence; each++)
+      addBounded(this.#missing, each, MISSING_MAX);
+    this.#sequence = sequence;
+    return true;
+  }
+
+  /** Applies what has happened. `origin` is the time here from which its times count. */
+  apply(entries: Iterable<Entry>, origin: Millis): void {
+    for (const entry of entries) {
+      this.counts.events += 1;
+      if (entry.kind === 'routed') this.#routed(entry, origin + entry.afterMs);
+      else if ('words' in entry) this.#prompt(entry);
+      else this.#change(entry, origin + entry.afterMs);
+    }
+  }
+
+  /** Releases what is booked in this range of numbers, from the first to before the last. */
+  keepOnly(numbers: ReadonlySet<number>, from: number, to: number, now: Millis): void {
+    for (const [number, { routed }] of this.#open) {
+      if (number < from || number >= to || numbers.has(number)) continue;
+      this.#end(number);
+      this.#picker.elsewhere.happened(now, () => routed?.done('aborted'));
+    }
+  }
+
+  /** The peer is gone: releases all that it has open. */
+  release(now: Millis): void {
+    this.#picker.elsewhere.events(() => this.keepOnly(new Set(), 0, Number.POSITIVE_INFINITY, now));
+  }
+
+  #routed(entry: RoutedEntry, at: Millis): void {
+    const { number, prompt } = entry;
+    if (this.#open.has(number) || this.#ended.has(number)) return;
+    if (this.#open.size >= OPEN_MAX) {
+      this.counts.refused += 1;
+      return;
+    }
+    const { pool, elsewhere } = this.#picker;
+    const endpoint = pool.get(entry.endpoint as EndpointId);
+    if (endpoint === undefined) {
+      this.counts.unknownEndpoints += 1;
+      this.#open.set(number, { prompt, routed: undefined });
+      return;
+    }
+    const prefill = entry.prefill === undefined ? undefined : pool.get(entry.prefill as EndpointId);
+    const { cachedTokens, load, firstTokenSeen } = entry;
+    const request = requestOf(this.id, entry);
+    elsewhere.happened(at, () => {
+      const booked = { number, request, endpoint, prefill, cachedTokens, load, firstTokenSeen };
+      this.#open.set(number, { prompt, routed: elsewhere.book(booked) });
+    });
+  }
+
+  #prompt({ kind, number, promptTokens, from, words: added }: PromptEntry): void {
+    const open = this.#open.get(number);
+    if (open?.routed === undefined || from > open.prompt.count) return;
+    const { routed, prompt } = open;
+    const words = new Uint32Array(2 * from + added.length);
+    words.set(prompt.words.subarray(0, 2 * from));
+    words.set(added, 2 * from);
+    const whole = { count: words.length / 2, blockTokens: prompt.blockTokens, words };
+    if (kind === 'answered') routed.answered(whole);
+    else routed.bodyRead({ ...routed.request, promptTokens, prompt: whole });
+  }
+
+  #change(entry: ChangeEntry | DoneEntry, at: Millis): void {
+    const routed = this.#open.get(entry.number)?.routed;
+    if (entry.kind === 'done') this.#end(entry.number);
+    if (routed === undefined) return;
+    this.#picker.elsewhere.happened(at, () => {
+      if (entry.kind === 'done') routed.done(entry.outcome, entry.usage);
+      else if ('address' in entry && entry.address !== '') routed.served(entry.address);
+      else routed.firstToken();
+    });
+  }
+
+  /** Remembers the end, so that what comes late does not open the request again. */
+  #end(number: number): void {
+    this.#open.delete(number);
+    addBounded(this.#ended, number, ENDED_MAX);
+  }
+}
+
+function addBounded(numbers: Set<number>, number: number, max: number): void {
+  numbers.add(number);
+  if (numbers.size <= max) return;
+  const [oldest] = numbers;
+  if (oldest !== undefined) numbers.delete(oldest);
+}
+
+const NO_HEADERS: ReadonlyMap<string, string> = new Map();
+
+/** What is sent of a request is what the load, the prefix index and the speeds need. */
+function requestOf(peer: string, entry: RoutedEntry): InferenceRequest {
+  const { number, model, streaming, outputTokensMax, promptTokens, prompt } = entry;
+  const { fairnessId, objective, bodyBytes } = entry;
+  return {
+    id: `${peer}/${number}`,
+    model,
+    streaming,
+    outputTokensMax,
+    promptTokens,
+    prompt,
+    priority: 0,
+    fairnessId,
+    objective,
+    ttftSloMs: undefined,
+    tpotSloMs: undefined,
+    headers: NO_HEADERS,
+    bodyBytes,
+  };
+}

@@ -1,0 +1,194 @@
+import { describe, expect, it } from 'vitest';
+import { blocksOf, type SharedPicker, startPicker } from '../../test/replicas/pickers.ts';
+import type { EndpointId } from '../framework/endpoint.ts';
+import type { Millis } from '../framework/runtime.ts';
+import { seededRandom } from '../runtime/seeded-random.ts';
+import { SimulatedClock } from '../runtime/simulated-clock.ts';
+import { GONE_MS, HEARTBEAT_MS } from './replica.ts';
+import { SimulatedNetwork } from './simulated-network.ts';
+
+interface Setup {
+  readonly clock: SimulatedClock;
+  readonly network: SimulatedNetwork;
+  readonly pickers: readonly SharedPicker[];
+  readonly start: (id: string, boot?: number) => SharedPicker;
+  readonly pass: (ms: Millis) => void;
+}
+
+function setUp(
+  count = 2,
+  delays?: (message: Uint8Array) => readonly Millis[],
+  endpoints = 4,
+): Setup {
+  const clock = new SimulatedClock();
+  const network = new SimulatedNetwork({ clock, delayMs: 1, delays });
+  const start = (id: string, boot = 1): SharedPicker =>
+    startPicker(id, { clock, openLink: network.open, boot, endpoints });
+  const pickers = Array.from({ length: count }, (_, index) => start(`p${index}`));
+  const pass = (ms: Millis): void => clock.advanceTo(clock.now() + ms);
+  pass(100);
+  return { clock, network, pickers, start, pass };
+}
+
+const total = (picker: SharedPicker | undefined): number =>
+  picker?.loads().reduce((sum, load) => sum + load, 0) ?? Number.NaN;
+
+describe('replicas', () => {
+  it('[O140] counts the load that other replicas have placed, until it ends', () => {
+    const { pickers, pass } = setUp(3);
+    const [a, b, c] = pickers as [SharedPicker, SharedPicker, SharedPicker];
+    const routed = [a, b, a].map((each) => each.route(blocksOf(10)));
+    pass(60);
+    expect(b.loads()).toEqual(a.loads());
+    expect(c.loads()).toEqual(a.loads());
+    expect(c.pendingTokens()).toBe(a.pendingTokens());
+    for (const each of routed) each.firstToken();
+    pass(60);
+    expect(c.pendingTokens()).toBe(0);
+    for (const each of routed) each.done('completed');
+    pass(60);
+    for (const each of pickers) expect(total(each)).toBe(0);
+  });
+
+  it('[O141] sends a prompt where another replica has sent its prefix', () => {
+    const { pickers, pass } = setUp();
+    const [a, b] = pickers as [SharedPicker, SharedPicker];
+    for (let n = 0; n < 6; n++) {
+      const first = a.route(blocksOf(40, 1000 * n));
+      first.done('completed');
+      pass(60);
+      const second = b.route(blocksOf(40, 1000 * n));
+      expect(second.endpoint.id).toBe(first.endpoint.id);
+      second.done('completed');
+      pass(60);
+    }
+  });
+
+  it('[O142] ejects an endpoint that fails the requests of all replicas together', () => {
+    const { pickers, pass } = setUp(4);
+    for (let n = 0; n < 60; n++) {
+      for (const each of pickers) {
+        const routed = each.route();
+        const failed = routed.endpoint.id === '10.0.0.0:8000';
+        routed.done(failed ? 'failed' : 'completed');
+      }
+      pass(60);
+    }
+    for (const { picker } of pickers) {
+      const bad = picker.pool.get('10.0.0.0:8000' as EndpointId);
+      expect(bad && picker.ejector.ejected(bad)).toBeDefined();
+    }
+  });
+
+  it('[O143] gives a new replica what is open and the known prompts of another', () => {
+    const { pickers, pass, start } = setUp(2);
+    const [a] = pickers as [SharedPicker];
+    const homes = blocksOf(30).map((n) => {
+      const routed = a.route(blocksOf(40, 1000 * n));
+      if (n > 4) routed.done('completed');
+      return routed.endpoint.id;
+    });
+    pass(60);
+    const c = start('p2');
+    pass(200);
+    expect(c.loads()).toEqual(a.loads());
+    const found = homes.map((_, n) => c.route(blocksOf(40, 1000 * n)));
+    const equal = found.filter(({ endpoint }, n) => endpoint.id === homes[n]).length;
+    expect(equal).toBeGreaterThanOrEqual(27);
+    expect(c.replica.status().received.prefixBlocks).toBe(30 * 40);
+  });
+
+  it('[O144] releases what a silent, restarted or ended replica had open', async () => {
+    const { pickers, pass, start, network } = setUp(3);
+    const [a, b, c] = pickers as [SharedPicker, SharedPicker, SharedPicker];
+    for (const each of [b, c]) for (let n = 0; n < 5; n++) each.route();
+    pass(60);
+    expect(total(a)).toBe(10);
+    network.cut('p1', true);
+    pass(GONE_MS + 2 * HEARTBEAT_MS);
+    expect(total(a)).toBe(5);
+    start('p2', 2);
+    pass(100);
+    expect(total(a)).toBe(0);
+    network.cut('p1', false);
+    pass(100);
+    expect(total(a)).toBe(5);
+    await b.stop();
+    pass(10);
+    expect(total(a)).toBe(0);
+    expect(a.notices.map((notice) => ('reason' in notice ? notice.reason : ''))).toContain(
+      'silent',
+    );
+  });
+
+  it('[O145] knows nothing wrong after a partition, and fails no request in it', () => {
+    const { pickers, pass, network } = setUp();
+    const [a, b] = pickers as [SharedPicker, SharedPicker];
+    const before = [a.route(), b.route()];
+    pass(60);
+    network.cut('p0', true);
+    for (let second = 0; second < 60; second++) {
+      a.route(blocksOf(10, 100 * second)).done('completed');
+      b.route(blocksOf(10, 100 * second)).done('completed');
+      pass(1000);
+    }
+    expect([total(a), total(b)]).toEqual([1, 1]);
+    expect(a.replica.status().connected).toBe(false);
+    const during = a.route();
+    network.cut('p0', false);
+    pass(HEARTBEAT_MS + 200);
+    expect([total(a), total(b)]).toEqual([3, 3]);
+    for (const each of [...before, during]) each.done('completed');
+    pass(60);
+    expect([total(a), total(b)]).toEqual([0, 0]);
+  });
+
+  it('[O146] comes to the same loads where messages are lost, repeated and reordered', () => {
+    for (const seed of [1, 2, 3]) {
+      const random = seededRandom(seed);
+      let isBad = true;
+      const { pickers, pass } = setUp(3, () => {
+        if (!isBad || random.next() < 0.5) return [1];
+        const copies = Math.floor(3 * random.next());
+        return Array.from({ length: copies }, () => 1 + 80 * random.next());
+      });
+      const open = new Set<ReturnType<SharedPicker['route']>>();
+      for (let n = 0; n < 600; n++) {
+        const picker = pickers[Math.floor(3 * random.next())] as SharedPicker;
+        if (open.size < 20 || random.next() < 0.5) open.add(picker.route(blocksOf(5, n)));
+        for (const each of open) {
+          if (random.next() > 0.1) continue;
+          if (random.next() < 0.5) each.firstToken();
+          else {
+            open.delete(each);
+            each.done('completed');
+          }
+        }
+        pass(7);
+      }
+      isBad = false;
+      pass(5 * HEARTBEAT_MS);
+      for (const each of pickers) expect(total(each), `seed ${seed}`).toBe(open.size);
+      for (const each of open) each.done('aborted');
+      pass(100);
+      for (const each of pickers) expect(total(each), `seed ${seed}`).toBe(0);
+      expect(pickers[0]?.pendingTokens()).toBe(0);
+    }
+  });
+
+  it('[O148] counts requests for endpoints that it does not know apart', () => {
+    const clock = new SimulatedClock();
+    const network = new SimulatedNetwork({ clock, delayMs: 1 });
+    const small = startPicker('p0', { clock, openLink: network.open, endpoints: 1 });
+    const large = startPicker('p1', { clock, openLink: network.open, endpoints: 2 });
+    clock.advanceTo(100);
+    const routed = blocksOf(4).map(() => large.route());
+    clock.advanceTo(200);
+    expect(total(small)).toBe(2);
+    expect(small.replica.status().peers[0]?.unknownEndpoints).toBe(2);
+    for (const each of routed) each.done('completed');
+    clock.advanceTo(300);
+    expect(total(small)).toBe(0);
+    expect(small.replica.status().peers[0]?.open).toBe(0);
+  });
+});

@@ -1,0 +1,96 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { blocksOf, type SharedPicker, startPicker } from '../../test/replicas/pickers.ts';
+import { SimulatedClock } from '../runtime/simulated-clock.ts';
+import type { LinkEvents } from './link.ts';
+import { KIND, readHead, VersionError, WIRE_VERSION, writeHead } from './message.ts';
+import { ByteReader, ByteWriter, WireError } from './wire.ts';
+
+const HEAD = { kind: KIND.batch, id: 'other', boot: 7, sequence: 1, sentAt: 0 };
+
+/** A picker whose link only receives. */
+function listener(): { readonly picker: SharedPicker; receive(message: Uint8Array): void } {
+  const clock = new SimulatedClock();
+  const links: LinkEvents[] = [];
+  const picker = startPicker('own', {
+    clock,
+    openLink: (_id, events) => {
+      links.push(events);
+      return { send: () => true, close: () => Promise.resolve() };
+    },
+  });
+  return { picker, receive: (message) => links[0]?.onMessage(message) };
+}
+
+function batch(version: number = WIRE_VERSION, write?: (writer: ByteWriter) => void): Uint8Array {
+  const writer = new ByteWriter();
+  writeHead(writer, HEAD);
+  for (const value of [0, 0, 0]) writer.number(value);
+  write?.(writer);
+  const message = writer.view().slice();
+  message[1] = version;
+  return message;
+}
+
+describe('messages between replicas', () => {
+  it('reads the numbers, texts and hashes that were written', () => {
+    const number = fc.nat({ max: Number.MAX_SAFE_INTEGER });
+    fc.assert(
+      fc.property(number, fc.string({ maxLength: 60 }), fc.uint32Array(), (value, text, words) => {
+        const even = words.subarray(0, 2 * Math.floor(words.length / 2));
+        const writer = new ByteWriter();
+        writer.number(value);
+        writer.text(text);
+        writer.hashes(even, 0, even.length / 2);
+        const reader = new ByteReader(writer.view());
+        expect(reader.number()).toBe(value);
+        expect(reader.text(60)).toBe(new TextDecoder().decode(new TextEncoder().encode(text)));
+        expect([...reader.hashes(1000)]).toEqual([...even]);
+        expect(reader.left).toBe(0);
+      }),
+      { seed: 22, numRuns: 300 },
+    );
+  });
+
+  it('[O149] leaves out what a later version adds, and refuses messages of another version', () => {
+    const { picker, receive } = listener();
+    receive(batch());
+    receive(
+      batch(WIRE_VERSION, (writer) => {
+        const start = writer.beginEntry(99);
+        writer.text('later');
+        writer.endEntry(start);
+      }),
+    );
+    expect(picker.replica.status().received).toMatchObject({ malformed: 0, otherVersions: 0 });
+    receive(batch(WIRE_VERSION + 1));
+    expect(picker.replica.status().received).toMatchObject({ malformed: 0, otherVersions: 1 });
+    expect(() => readHead(new ByteReader(batch(0)))).toThrow(VersionError);
+  });
+
+  it('[O147] takes nothing from another process with its own id, and says so', () => {
+    const { picker, receive } = listener();
+    const writer = new ByteWriter();
+    writeHead(writer, { ...HEAD, id: 'own', boot: 99 });
+    receive(writer.view());
+    expect(picker.replica.status()).toMatchObject({ peers: [], received: { sameId: 1 } });
+    expect(picker.notices).toContainEqual({ kind: 'same-id', peer: 'own' });
+  });
+
+  it('[O150] survives any bytes, and applies no message in part', () => {
+    const { picker, receive } = listener();
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
+        const writer = new ByteWriter();
+        writeHead(writer, { ...HEAD, kind: 1 + ((bytes[0] ?? 0) % 6) });
+        writer.bytes(bytes);
+        receive(writer.view());
+        receive(bytes);
+      }),
+      { seed: 22, numRuns: 2000 },
+    );
+    expect(picker.replica.status().received.malformed).toBeGreaterThan(1000);
+    for (let n = 0; n < 8; n++) picker.route(blocksOf(5, 100 * n)).done('completed');
+    expect(() => new ByteReader(new Uint8Array([0xff, 0xff])).number()).toThrow(WireError);
+  });
+});

@@ -1,0 +1,157 @@
+/** What is read is not what a replica of this version writes. */
+export class WireError extends Error {
+  override readonly name = 'WireError';
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+/** UTF-16 units become at most three bytes each. */
+const BYTES_PER_UNIT = 3;
+const INITIAL_BYTES = 4096;
+/** The length of an entry is written after it, in a place of this size: up to 2 MB. */
+const LENGTH_BYTES = 3;
+
+/**
+ * Writes numbers, texts and block hashes into one growing array. Numbers are whole, not negative,
+ * and take seven bits a byte. Hashes are written as they are in memory: replicas run on processors
+ * of one byte order, which all of today's are.
+ */
+export class ByteWriter {
+  #bytes = new Uint8Array(INITIAL_BYTES);
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  byte(value: number): void {
+    this.#reserve(1);
+    this.#bytes[this.#length++] = value;
+  }
+
+  number(value: number): void {
+    this.#reserve(8);
+    let rest = value > 0 ? Math.min(Math.round(value), Number.MAX_SAFE_INTEGER) : 0;
+    while (rest >= 0x80) {
+      this.#bytes[this.#length++] = (rest % 0x80) | 0x80;
+      rest = Math.floor(rest / 0x80);
+    }
+    this.#bytes[this.#length++] = rest;
+  }
+
+  text(value: string): void {
+    const bytes = encoder.encode(value);
+    this.number(bytes.length);
+    this.bytes(bytes);
+  }
+
+  bytes(value: Uint8Array): void {
+    this.#reserve(value.length);
+    this.#bytes.set(value, this.#length);
+    this.#length += value.length;
+  }
+
+  /** 64-bit hashes, two words each, from the one with index `from` up to `to`. */
+  hashes(words: Uint32Array, from: number, to: number): void {
+    this.number(to - from);
+    this.bytes(new Uint8Array(words.buffer, words.byteOffset + 8 * from, 8 * (to - from)));
+  }
+
+  /** Begins an entry that readers can skip; to be ended with `endEntry` of what it returns. */
+  beginEntry(kind: number): number {
+    this.byte(kind);
+    this.#reserve(LENGTH_BYTES);
+    this.#length += LENGTH_BYTES;
+    return this.#length;
+  }
+
+  endEntry(start: number): void {
+    const length = this.#length - start;
+    this.#bytes[start - 3] = (length & 0x7f) | 0x80;
+    this.#bytes[start - 2] = ((length >>> 7) & 0x7f) | 0x80;
+    this.#bytes[start - 1] = (length >>> 14) & 0x7f;
+  }
+
+  clear(): void {
+    this.#length = 0;
+  }
+
+  /** Valid until the next call. */
+  view(): Uint8Array {
+    return this.#bytes.subarray(0, this.#length);
+  }
+
+  #reserve(more: number): void {
+    const needed = this.#length + more;
+    if (needed <= this.#bytes.length) return;
+    const grown = new Uint8Array(Math.max(needed, 2 * this.#bytes.length));
+    grown.set(this.view());
+    this.#bytes = grown;
+  }
+}
+
+/** Reads what ByteWriter writes. Throws WireError for what is cut off or exceeds a bound. */
+export class ByteReader {
+  readonly #bytes: Uint8Array;
+  #at = 0;
+  #end: number;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+    this.#end = bytes.length;
+  }
+
+  get left(): number {
+    return this.#end - this.#at;
+  }
+
+  byte(): number {
+    if (this.#at >= this.#end) throw new WireError('a message is cut off');
+    return this.#bytes[this.#at++] as number;
+  }
+
+  number(max: number = Number.MAX_SAFE_INTEGER): number {
+    let value = 0;
+    let factor = 1;
+    for (let count = 0; count < 8; count++) {
+      const byte = this.byte();
+      value += (byte & 0x7f) * factor;
+      if (byte < 0x80) {
+        if (value > max) throw new WireError(`a number is ${value} and may be ${max}`);
+        return value;
+      }
+      factor *= 0x80;
+    }
+    throw new WireError('a number has more than 56 bits');
+  }
+
+  text(unitsMax: number): string {
+    return decoder.decode(this.bytes(this.number(BYTES_PER_UNIT * unitsMax)));
+  }
+
+  bytes(length: number): Uint8Array {
+    if (length > this.left) throw new WireError('a message is cut off');
+    this.#at += length;
+    return this.#bytes.subarray(this.#at - length, this.#at);
+  }
+
+  hashes(countMax: number): Uint32Array {
+    const bytes = this.bytes(8 * this.number(countMax));
+    const words = new Uint32Array(bytes.length / 4);
+    new Uint8Array(words.buffer).set(bytes);
+    return words;
+  }
+
+  /** Limits reading to the next entry while `read` runs, and goes on after the entry. */
+  entry(read: (kind: number) => void): void {
+    const kind = this.byte();
+    const length = this.number(this.left);
+    const outer = this.#end;
+    this.#end = this.#at + length;
+    if (this.#end > outer) throw new WireError('a message is cut off');
+    const after = this.#end;
+    read(kind);
+    this.#at = after;
+    this.#end = outer;
+  }
+}
