@@ -10,6 +10,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   stub: async () => (await import('../stub-server/main.ts')).stubCommand(untilSignal),
   shadow: async () => (await import('./commands/shadow-command.ts')).shadowCommand(),
   scheduler: async () => (await import('./commands/scheduler-command.ts')).schedulerCommand(),
+  top: async () => (await import('./commands/top-command.ts')).topCommand(),
   explain: async () => (await import('./commands/explain-command.ts')).explainCommand(),
   gateway: async () => (await import('./commands/gateway-command.ts')).gatewayCommand(),
   sidecar: async () => (await import('./commands/sidecar/sidecar-command.ts')).sidecarCommand(),

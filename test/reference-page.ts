@@ -11,6 +11,7 @@ import { serveCommand } from '../src/commands/serve-command.ts';
 import { shadowCommand } from '../src/commands/shadow-command.ts';
 import { sidecarCommand } from '../src/commands/sidecar/sidecar-command.ts';
 import { simulateCommand } from '../src/commands/simulate-command.ts';
+import { topCommand } from '../src/commands/top-command.ts';
 import { traceCommand } from '../src/commands/trace-command.ts';
 import { calibrateCommand } from '../stub-server/calibration/calibrate-command.ts';
 import { stubCommand } from '../stub-server/main.ts';
@@ -51,6 +52,7 @@ export function allCommands(): readonly NamedCommand[] {
     replayCommand(),
     traceCommand(),
     shadowCommand(),
+    topCommand(),
     explainCommand(),
     schedulerCommand(),
     sidecarCommand(),

@@ -57,7 +57,7 @@ export async function askPicker<T>({
     status = response.status;
     text = await response.text();
   } catch (error) {
-    throw new CommandFailure(`no picker at ${admin} (${reasonOf(error)}); ${HINT}`);
+    throw noPicker(admin, error);
   }
   const document = parsedObject(text);
   if (document === undefined) {
@@ -66,6 +66,10 @@ export async function askPicker<T>({
   if (status === 200) return document as T;
   const { error } = document;
   throw new CommandFailure(typeof error === 'string' ? error : `${admin} answered ${status}`);
+}
+
+export function noPicker(admin: string, error: unknown): CommandFailure {
+  return new CommandFailure(`no picker at ${admin} (${reasonOf(error)}); ${HINT}`);
 }
 
 /** The cause says more than `fetch failed`. */

@@ -120,7 +120,7 @@ function termsTable(
 }
 
 /** Pads the cells of each column to one width; the first `left` columns are left-aligned. */
-function textTable(rows: readonly (readonly string[])[], left: number): readonly string[] {
+export function textTable(rows: readonly (readonly string[])[], left: number): readonly string[] {
   const widths = (rows[0] ?? []).map((_, at) =>
     Math.max(...rows.map((row) => row[at]?.length ?? 0)),
   );

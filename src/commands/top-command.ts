@@ -1,0 +1,76 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Command } from 'commander';
+import type { LiveMessage } from '../serve/live/live-message.ts';
+import { type AdminFlags, addAdminOptions } from './ask-picker.ts';
+import { CommandFailure } from './command-errors.ts';
+import { readEvents } from './read-events.ts';
+import { afterMessage, type TopState, topText } from './top-text.ts';
+
+const STREAM = '/debug/live';
+const RETRY_MS = 1000;
+const HOME = '\u001b[H';
+const CLEAR = '\u001b[2J';
+const CLEAR_LINE = '\u001b[K';
+const CLEAR_REST = '\u001b[J';
+/** Lines beside those of the pool. */
+const OTHER_LINES = 20;
+const ROWS_MIN = 5;
+/** Some terminals do not say how large they are. */
+const LINES_DEFAULT = 40;
+const COLUMNS_DEFAULT = 160;
+
+interface TopFlags extends AdminFlags {
+  readonly once: boolean;
+  readonly json: boolean;
+}
+
+/** `pointsman top`: the live page in a terminal. */
+export function topCommand(): Command {
+  return addAdminOptions(new Command('top'))
+    .description('show what a running picker does and why, updated every second')
+    .option('--once', 'print once and exit, as into a pipe', false)
+    .option('--json', 'print one JSON document and exit', false)
+    .action(async ({ once, json, ...flags }: TopFlags) => {
+      if (json || once || !process.stdout.isTTY) await printOnce(flags, json);
+      else await follow(flags);
+    });
+}
+
+/** A pipe gets one page: later ones would be appended to it. */
+async function printOnce(flags: AdminFlags, json: boolean): Promise<void> {
+  await readEvents<LiveMessage>(flags, STREAM, (message) => {
+    const state = afterMessage(undefined, message);
+    if (json) process.stdout.write(`${JSON.stringify(message)}\n`);
+    else if (state !== undefined) process.stdout.write(topText(state, Number.POSITIVE_INFINITY));
+    return false;
+  });
+}
+
+/** Draws in place until the user ends it. A picker that has gone is asked again. */
+async function follow(flags: AdminFlags): Promise<never> {
+  let state: TopState | undefined;
+  process.stdout.write(CLEAR);
+  const draw = (note: string): void => {
+    const rows = Math.max(ROWS_MIN, (process.stdout.rows || LINES_DEFAULT) - OTHER_LINES);
+    const text = state === undefined ? '' : topText(state, rows);
+    const width = process.stdout.columns || COLUMNS_DEFAULT;
+    const lines = `${text}${note}`.split('\n').map((line) => line.slice(0, width) + CLEAR_LINE);
+    process.stdout.write(`${HOME}${lines.join('\n')}${CLEAR_REST}`);
+  };
+  for (;;) {
+    let note = 'the picker has ended the stream, trying again';
+    try {
+      await readEvents<LiveMessage>(flags, STREAM, (message) => {
+        state = afterMessage(state, message);
+        draw('');
+        return true;
+      });
+    } catch (error) {
+      // What was wrong from the beginning does not mend itself.
+      if (state === undefined) throw error;
+      if (error instanceof CommandFailure) note = error.message;
+    }
+    draw(note);
+    await sleep(RETRY_MS);
+  }
+}
