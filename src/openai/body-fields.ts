@@ -1,12 +1,11 @@
 import type { KeyedHash } from '../framework/keyed-hash.ts';
-import { BYTES_PER_TOKEN, ContentBlocks } from './content-blocks.ts';
+import { ContentBlocks } from './content-blocks.ts';
 import { type ControlFields, checkRepeated } from './control-fields.ts';
 import type { JsonHandler } from './json-text.ts';
 import { decodeJsonString, invalidRequest } from './json-text.ts';
+import { MediaPlaceholder } from './media-placeholder.ts';
 import type { FieldType, RequestShape } from './request-shape.ts';
 
-/** For each image, video and sound: the reference's 640 × 360 image, 1,024 pixels a token. */
-const TOKENS_PER_MEDIA = 225;
 /** Longest name of a model; a longer one counts as empty. Metrics and memories keep the names. */
 export const MODEL_BYTES_MAX = 512;
 /** Longest other string that is kept as a value, such as a cache salt. */
@@ -16,7 +15,7 @@ const SEPARATOR: Uint8Array = Uint8Array.of(0x0a);
 const NO_BYTES = new Uint8Array(0);
 /** Properties of message parts whose values are no prompt text. */
 const LABEL_KEYS: ReadonlySet<string> = new Set(['type', 'cache_control', 'detail']);
-/** Properties that hold or name media: hashed, but not counted as text. */
+/** Properties that hold or name media: a placeholder stands for each. */
 const MEDIA_KEYS: ReadonlySet<string> = new Set(['url', 'data', 'image_url', 'file_data']);
 
 /** Collects a body's top-level fields and hashes its prompt. */
@@ -33,13 +32,14 @@ export class BodyFields implements JsonHandler {
   readonly models: { readonly start: number; readonly end: number }[] = [];
   /** Byte offset behind the brace that opens the body. */
   firstField = 0;
-  /** Prompt tokens given as ids or estimated for media. */
-  exactTokens = 0;
   /** Number of images, videos and sounds in the prompt. */
   mediaItems = 0;
 
   readonly #shape: RequestShape;
   readonly #controls: ControlFields | undefined;
+  readonly #hash: KeyedHash;
+  /** The medium that is being read. */
+  #medium: MediaPlaceholder | undefined;
   #depth = 0;
   /** Whether a field's array is open and has no element so far. */
   #isEmpty = false;
@@ -60,6 +60,7 @@ export class BodyFields implements JsonHandler {
   constructor(shape: RequestShape, hash: KeyedHash, controls?: ControlFields) {
     this.#shape = shape;
     this.#controls = controls;
+    this.#hash = hash;
     this.runs = shape.promptFields.map((_, index) => new ContentBlocks(hash, index));
   }
 
@@ -174,7 +175,11 @@ export class BodyFields implements JsonHandler {
 
   #promptText(run: ContentBlocks, text: Uint8Array, last: boolean): void {
     if (this.#depth > 1 && LABEL_KEYS.has(this.#key)) return;
-    if (this.#depth > 1 && MEDIA_KEYS.has(this.#key)) this.#countMedia(text, last);
+    if (this.#depth > 1 && MEDIA_KEYS.has(this.#key)) this.#media(run, text, last);
+    else this.#plainText(run, text, last);
+  }
+
+  #plainText(run: ContentBlocks, text: Uint8Array, last: boolean): void {
     if (this.#roleSeen) run.push(text);
     else if (this.#key === 'role' && this.#depth === 3) {
       run.push(text);
@@ -184,12 +189,13 @@ export class BodyFields implements JsonHandler {
     else if (last) this.#keepBeforeRole(SEPARATOR);
   }
 
-  /** Media are hashed as text, but their tokens do not depend on the number of bytes. */
-  #countMedia(text: Uint8Array, last: boolean): void {
-    this.exactTokens -= text.length / BYTES_PER_TOKEN;
+  #media(run: ContentBlocks, piece: Uint8Array, last: boolean): void {
+    const medium = (this.#medium ??= new MediaPlaceholder(this.#hash));
+    medium.push(piece);
     if (!last) return;
-    this.exactTokens += TOKENS_PER_MEDIA;
+    this.#medium = undefined;
     this.mediaItems += 1;
+    this.#plainText(run, medium.end(), true);
   }
 
   #endMessage(): void {

@@ -94,7 +94,7 @@ export class JsonBodyReader implements BodyReader {
 
   #request(bodyBytes: number, unreadTokens: number): InferenceRequest {
     const { head, hash, priorityOf } = this.#options;
-    const { values, runs, exactTokens, mediaItems } = this.#fields;
+    const { values, runs, mediaItems } = this.#fields;
     const { model, rewrite } = this.#target.resolve(this.#fields, this.complete);
     const named = readHeaderFields(head.headers, hash);
     let promptBytes = 0;
@@ -105,8 +105,7 @@ export class JsonBodyReader implements BodyReader {
       rewrite,
       streaming: values.get('stream') === true,
       outputTokensMax: this.#outputCap(),
-      promptTokens:
-        Math.max(1, Math.ceil(promptBytes / BYTES_PER_TOKEN + exactTokens)) + unreadTokens,
+      promptTokens: Math.max(1, Math.ceil(promptBytes / BYTES_PER_TOKEN)) + unreadTokens,
       prompt: chainRuns(runs, this.#root(), hash),
       ...(mediaItems > 0 && { mediaItems }),
       priority: priorityOf(named.objective),
