@@ -128,7 +128,7 @@ describe.skipIf(binaries === undefined || tools === undefined)(
           expect(readyz).toMatchObject({ detail: { endpoints: 1, leading: true } });
           expect(await health(picker.healthPort, 'inference-extension')).toBe('SERVING');
           const { fixed } = JSON.parse(picker.warnings()[0] ?? '{}') as { fixed: object };
-          expect(Object.keys(fixed)).toEqual(['--zap-encoder=json', '--tracing=false']);
+          expect(Object.keys(fixed)).toEqual(['--zap-encoder=json']);
         } finally {
           await picker.stop();
         }

@@ -136,12 +136,29 @@ describe('the reference picker’s command line', () => {
     const environment = { OTEL_SERVICE_NAME: 'x', LATENCY_MAX_SAMPLE_SIZE: '1', PATH: '/bin' };
     const fixed = fromReferenceArgs([...pool, ...flags], environment)?.fixed;
     expect(fixed).toEqual({
-      '--tracing=false': 'no traces are written',
       '--enable-cert-reload=true': 'certificates are read again whenever they change',
       '--zap-encoder=console': expect.stringMatching(/JSON/),
-      $OTEL_SERVICE_NAME: 'no traces are written',
+      $OTEL_SERVICE_NAME: expect.stringMatching(/no traces are sent/),
       $LATENCY_MAX_SAMPLE_SIZE: expect.stringMatching(/learned in the picker/),
     });
+  });
+
+  test.each([
+    [{ OTEL_TRACES_EXPORTER: 'otlp' }, [], true],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://otel:4317' }, ['--tracing'], true],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://otel:4317' }, ['--tracing=false'], false],
+    [
+      { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://otel:4317', OTEL_TRACES_EXPORTER: 'console' },
+      [],
+      false,
+    ],
+    [{}, ['--tracing=true'], false],
+  ])('[O80] with %j and %j sends traces: %s', (environment, flags, sends) => {
+    const translated = fromReferenceArgs([...pool, ...flags], environment);
+    expect(translated?.args.includes('--tracing')).toBe(sends);
+    expect(Object.keys(translated?.fixed ?? {}).length > 0).toBe(
+      !sends && Object.keys(environment).length > 0,
+    );
   });
 
   it.each([[['serve', ...pool]], [['--help']], [[]], [['stub', '--pool-name', 'x']]])(

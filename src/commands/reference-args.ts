@@ -1,4 +1,4 @@
-import { flagError, REFERENCE_FLAGS } from './reference-flags.ts';
+import { flagError, isTrue, REFERENCE_FLAGS } from './reference-flags.ts';
 
 /** A command line of `serve` with the effect of one of the reference picker. */
 export interface Translated {
@@ -43,7 +43,8 @@ export function fromReferenceArgs(
     serveArgs.push(...(known.to?.(value, name) ?? []));
   }
   const defaults = defaultsBeside(values, environment);
-  return { args: ['serve', ...serveArgs, ...defaults], fixed: { ...fixed, ...idle(environment) } };
+  const unused = idle(environment, sendsTraces(values, environment));
+  return { args: ['serve', ...serveArgs, ...defaults], fixed: { ...fixed, ...unused } };
 }
 
 /** The value of each flag: the last where it is given several times, but lists add up. */
@@ -124,6 +125,7 @@ function defaultsBeside(
   add('metrics-endpoint-auth', '--metrics-endpoint-auth');
   add('enable-pprof', '--pprof');
   add('pool-namespace', `--pool-namespace=${environment['NAMESPACE'] || 'default'}`);
+  if (sendsTraces(names, environment)) defaults.push('--tracing');
   // Without a pool, the reference is named for its Deployment.
   const deployment = deploymentOf(environment['POD_NAME']);
   if (names.has('endpoint-selector') && deployment !== undefined) {
@@ -137,16 +139,33 @@ function deploymentOf(pod: string | undefined): string | undefined {
   return /^(.+)-[a-z0-9]+-[a-z0-9]+$/.exec(pod ?? '')?.[1];
 }
 
+/**
+ * Whether traces go to a collector. The reference is always traced, and prints its traces unless
+ * the environment names the exporter; here they are sent, or not made at all.
+ */
+function sendsTraces(flags: ReadonlyMap<string, string>, environment: Environment): boolean {
+  const exporter = environment['OTEL_TRACES_EXPORTER'] ?? '';
+  const named = Object.keys(environment).some((name) =>
+    /^OTEL_EXPORTER_OTLP_(?:TRACES_)?ENDPOINT$/.test(name),
+  );
+  const sends = exporter === 'otlp' || (exporter === '' && named);
+  return sends && isTrue(flags.get('tracing') ?? SWITCHED_ON, 'tracing');
+}
+
+const NOT_SENT =
+  'no traces are sent: OTEL_TRACES_EXPORTER must be otlp, or OTEL_EXPORTER_OTLP_ENDPOINT be given, ' +
+  'and --tracing not be false';
+
 /** Variables that the reference reads and that have no effect here. */
 const IDLE_VARIABLES: readonly (readonly [pattern: RegExp, instead: string])[] = [
   [/^LATENCY_/, 'latencies are learned in the picker: no prediction server is asked'],
   [/^(?:PREDICTION|TRAINING)_SERVER_URL$/, 'no prediction or training server is asked'],
-  [/^OTEL_/, 'no traces are written'],
 ];
 
-function idle(environment: Environment): Readonly<Record<string, string>> {
+function idle(environment: Environment, traced: boolean): Readonly<Record<string, string>> {
+  const variables = traced ? IDLE_VARIABLES : [...IDLE_VARIABLES, [/^OTEL_/, NOT_SENT] as const];
   const found = Object.keys(environment).flatMap((name) => {
-    const [, instead] = IDLE_VARIABLES.find(([pattern]) => pattern.test(name)) ?? [];
+    const [, instead] = variables.find(([pattern]) => pattern.test(name)) ?? [];
     return instead === undefined ? [] : [[`$${name}`, instead] as const];
   });
   return Object.fromEntries(found);

@@ -106,7 +106,8 @@ export const REFERENCE_FLAGS: ReadonlyMap<string, ReferenceFlag> = new Map(
     'tls-min-version': same,
     'total-queued-requests-metric': oldMetric,
     'total-running-requests-metric': oldMetric,
-    tracing: fixed('switch', 'no traces are written'),
+    // `fromReferenceArgs` switches traces on, which also needs the environment.
+    tracing: switched(() => []),
     v: value((text, name) => [`--log-level=${levelOf(text, name)}`]),
     'watch-config-file': fixed('switch', 'the configuration file is always followed'),
     'zap-devel': fixed('switch', ZAP),

@@ -12,6 +12,7 @@ import { limitsFrom } from './limit-options.ts';
 import { poolFrom } from './pool-options.ts';
 import { withScrapeFlags, withScrapeFlagsOf } from './scrape-options.ts';
 import { addServeOptions, CONFIG_BY_DEFAULT, type ServeFlags } from './serve-flags.ts';
+import { telemetryFrom } from './telemetry-options.ts';
 
 /** What stopping takes at most beside the drain. */
 const STOP_MS = 5000;
@@ -66,6 +67,7 @@ async function serveOptions(given: ServeFlags, log: Log): Promise<ServeOptions> 
     extProcPort: flags.extprocPort,
     bodyBytesMax: flags.maxBodyBytes,
     limits: limitsFrom(flags),
+    ...telemetryFrom(flags, process.env),
     capture: capture === undefined ? undefined : { folder: capture, bytesMax: captureMaxBytes },
     log,
   };

@@ -9,6 +9,7 @@ import { addMetricsOptions, type MetricsFlags } from './metrics-options.ts';
 import { atLeastOne, collect, pluginOption, port, wholeNumber } from './option-values.ts';
 import { addPoolOptions, type PoolFlags } from './pool-options.ts';
 import { addScrapeOptions, type ScrapeFlags } from './scrape-options.ts';
+import { addTelemetryOptions, type TelemetryFlags } from './telemetry-options.ts';
 
 /** Below Envoy's default buffer of 1 MiB, and enough text to recognize a prompt. */
 const EARLY_PICK_BYTES = 128 * 1024;
@@ -58,6 +59,7 @@ export interface ServeFlags
     PoolFlags,
     ScrapeFlags,
     MetricsFlags,
+    TelemetryFlags,
     Pick<ServeOptions, DirectFlag> {
   readonly config: string;
   readonly configText?: string;
@@ -85,7 +87,8 @@ export function addServeOptions(command: Command): Command {
   const serving = addScrapeOptions(
     addPoolOptions(addServerOptions(addEndpointOptions(addConfigOptions(command)))),
   );
-  return addAutoscalingOptions(addMetricsOptions(addRecordingOptions(addShadowOptions(serving))));
+  const recording = addMetricsOptions(addRecordingOptions(addShadowOptions(serving)));
+  return addAutoscalingOptions(addTelemetryOptions(recording));
 }
 
 function addConfigOptions(command: Command): Command {

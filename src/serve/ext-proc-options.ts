@@ -13,6 +13,7 @@ import { streamTimes } from '../journal/metrics/stream-metrics.ts';
 import type { EndpointPicker } from '../picker/endpoint-picker.ts';
 import { limitedWarnings } from '../runtime/limited-log.ts';
 import type { Log } from '../runtime/log.ts';
+import type { Telemetry } from '../telemetry/start-telemetry.ts';
 import { localAnswers } from './local-answers.ts';
 import { requestReaders } from './request-readers.ts';
 import type { ServeOptions } from './serve-options.ts';
@@ -31,6 +32,7 @@ export interface ExtProcParts {
   readonly parsers: () => readonly ParserType[];
   readonly tls: ServeTls;
   readonly clock: Clock;
+  readonly telemetry: Telemetry | undefined;
 }
 
 /** Options of the ext_proc server. */
@@ -44,8 +46,9 @@ export function extProcOptions(options: ServeOptions, parts: ExtProcParts): ExtP
     router: parts.router,
     respond: localAnswers(parts.picker),
     ...wayOfAnswering(options),
-    onFault: (error) =>
-      log.error({ err: error }, 'a request failed in the picker and got status 500'),
+    follow: parts.telemetry?.follow,
+    onFault: (error, about) =>
+      log.error({ err: error, ...about }, 'a request failed in the picker and got status 500'),
     onRejected: ({ code, sentence }, model) => {
       parts.metrics.countError(code, model);
       log.debug({ code, sentence }, 'request refused');

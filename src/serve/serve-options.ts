@@ -8,6 +8,7 @@ import type { PromotionRule } from '../lab/promotion/promotion-rule.ts';
 import type { ShadowData } from '../lab/shadow/shadow-data.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import type { Log } from '../runtime/log.ts';
+import type { TelemetryOptions } from '../telemetry/start-telemetry.ts';
 import type { AdminAccessOptions } from './admin/admin-access.ts';
 import type { AutoscalingOptions } from './autoscaling/start-autoscaling.ts';
 import type { ElectionTiming } from './election/leader-election.ts';
@@ -19,6 +20,7 @@ export interface ServeOptions
   extends AdminAccessOptions,
     TlsOptions,
     MetricsTlsOptions,
+    Pick<TelemetryOptions, 'tracing' | 'accessLog'>,
     Partial<AutoscalingOptions> {
   readonly plan: PickerPlan;
   /** The file or name of `plan`, for the log. */

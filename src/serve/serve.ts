@@ -8,6 +8,7 @@ import { RequestRules } from '../endpoints/rewrites/request-rules.ts';
 import { logScrapeErrors } from '../endpoints/scraping/log-scrape-errors.ts';
 import { SCRAPE_FAILURES, scrapeErrorsOf } from '../endpoints/scraping/scrape-errors.ts';
 import { type ExtProcServer, startExtProcServer } from '../extproc/server/server.ts';
+import { packageVersion } from '../files/folders.ts';
 import type { Endpoint } from '../framework/endpoint.ts';
 import type { ParserType } from '../framework/parser-type.ts';
 import type { Clock } from '../framework/runtime.ts';
@@ -37,6 +38,7 @@ import type { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import { createProfiler } from '../runtime/profiler.ts';
 import { createRealRuntime, type RealRuntime } from '../runtime/real-runtime.ts';
+import { startTelemetry, type Telemetry } from '../telemetry/start-telemetry.ts';
 import { adminAccess } from './admin/admin-access.ts';
 import { startAdminServer } from './admin/admin-server.ts';
 import { debugDocuments } from './admin/debug-documents.ts';
@@ -72,7 +74,9 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const tls = await startTls(options, { registry: metrics.registry, clock: runtime.clock, log });
   const recorder = recorderOf(options, runtime.clock);
   const promotionControl = promotionControlOf(options, runtime);
-  const started = startPicker(options, { seed, runtime, metrics, recorder, promotionControl });
+  const telemetry = await telemetryOf(options, { metrics, runtime });
+  const observing = { metrics, recorder, promotionControl, telemetry };
+  const started = startPicker(options, { seed, runtime, ...observing });
   const { picker, router, live, headroom } = started;
   const rules = new RequestRules(runtime.random.fork('rules'));
   const capture = startCaptureWriter(options, { ...started, registry: metrics.registry });
@@ -85,7 +89,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const scaling = await startAutoscaling(options, { headroom, metrics, clock: runtime.clock });
   const { deciding, parsers, serving } = servingOf(options);
   const endpoints = await followEndpoints(options, { picker, metrics, runtime, rules, serving });
-  const served = { ...runtime, ...started, metrics, rules, parsers, tls };
+  const served = { ...runtime, ...started, metrics, rules, parsers, tls, telemetry };
   const server = await startServer(options, served);
   const election = await electionOf(options, { metrics, runtime, serving });
   const reload = reloadOf(options, { ...started, metrics, deciding });
@@ -103,13 +107,11 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
       serving.detach();
       // Another picker may already lead while requests in flight end here.
       await Promise.all([drain.run({ notice }), election?.stop()]);
-      await reload?.stop();
-      await endpoints.discovery?.stop();
+      await Promise.all([reload?.stop(), endpoints.discovery?.stop()]);
       endpoints.kubernetes?.stop();
       for (const part of [promotion, router, picker]) part?.stop();
       await stopWatchers({ capture, shadows, shadowLog, stops: [process, states, scaling] });
-      await admin.stop();
-      await tls.stop();
+      await Promise.all([admin.stop(), tls.stop(), telemetry?.stop()]);
       await runtime.network.close();
     },
   };
@@ -228,6 +230,13 @@ function metricsOf(options: ServeOptions, clock: Clock): Pick<ServingParts, 'met
   const { deprecatedMetrics: deprecated, metricsMaxFairnessIds: fairnessIdsMax } = options;
   const metrics = new PickerMetrics({ linesMax, idleMs, clock, deprecated, fairnessIdsMax });
   return { metrics, process: watchProcess(options, { registry: metrics.registry, clock }) };
+}
+
+function telemetryOf(
+  options: ServeOptions,
+  { metrics: { registry }, runtime: { clock } }: Pick<ServingParts, 'metrics' | 'runtime'>,
+): Promise<Telemetry | undefined> {
+  return startTelemetry({ ...options, version: packageVersion(), registry, clock });
 }
 
 function promotionControlOf(

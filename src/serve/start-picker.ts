@@ -13,6 +13,7 @@ import { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { EndpointPickerOptions } from '../picker/endpoint-picker-options.ts';
 import { ControlledRouter } from '../picker/waiting/controlled-router.ts';
 import type { RealRuntime } from '../runtime/real-runtime.ts';
+import type { Telemetry } from '../telemetry/start-telemetry.ts';
 import { createHeadroom } from './autoscaling/start-autoscaling.ts';
 import { LiveCounts } from './live/live-counts.ts';
 import type { PromotionControl } from './promotion-control.ts';
@@ -26,6 +27,7 @@ export interface StartPickerParts {
   readonly metrics: PickerMetrics;
   readonly recorder: DecisionRecorder | undefined;
   readonly promotionControl: PromotionControl | undefined;
+  readonly telemetry: Telemetry | undefined;
 }
 
 export interface StartedPicker {
@@ -42,7 +44,7 @@ export interface StartedPicker {
 /** Starts the decision core with the real clock and network, and its subscribers. */
 export function startPicker(
   options: ServeOptions,
-  { seed, runtime, metrics, recorder, promotionControl }: StartPickerParts,
+  { seed, runtime, metrics, recorder, promotionControl, telemetry }: StartPickerParts,
 ): StartedPicker {
   const { capture: captured, shadows = [], shadowPlans, log, poolName } = options;
   const plan = servingPlan(options.plan);
@@ -62,6 +64,7 @@ export function startPicker(
       subscribers: [
         ...(capture === undefined ? [] : [capture]),
         ...(recorder === undefined ? [] : [recorder]),
+        ...(telemetry === undefined ? [] : [telemetry.subscriber]),
         metricsSubscriber(metrics),
         disaggregationSubscriber(metrics, plan),
         latencySubscriber(metrics, plan),

@@ -22,6 +22,7 @@ import { type Destroyable, suppressResetStack } from './suppress-reset-stack.ts'
 export type NewSession = (
   emit: (action: StreamAction) => void,
   account: ByteAccount,
+  traceparent: string | undefined,
 ) => Pick<Session, 'on' | 'closed' | 'refuse' | 'phase'>;
 
 /** As much of a message as a peer that streams bodies may have sent. */
@@ -98,11 +99,13 @@ class RunningSession implements StreamOwner {
     this.#watch = watch;
     this.#tooMany = streams.tooMany();
     this.writer = new AnswerWriter(this.#call, afterTurn, this.account);
-    this.session = newSession((action) => {
+    const emit = (action: StreamAction): void => {
       watch?.answering();
       if (action.kind === 'half-close') this.writer.end();
       else this.writer.write(action);
-    }, this.account);
+    };
+    const traceparent = headers['traceparent'] as string | undefined;
+    this.session = newSession(emit, this.account, traceparent);
   }
 
   get phase(): StreamPhase {

@@ -134,7 +134,7 @@ function sessionFactory(
     return (emit) => new ObserverSession(observer, emit);
   }
   const own = { ...options, newRequestId };
-  return (emit, account) => new Session(own, emit, account);
+  return (emit, account, traceparent) => new Session(own, emit, account, traceparent);
 }
 
 async function startHealthServer(

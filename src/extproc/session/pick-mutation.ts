@@ -6,8 +6,8 @@ import {
   NEWER_SERVER_HEADERS,
   PREFILL_HEADER,
 } from '../../framework/routing.ts';
-import type { RequestHead } from '../../openai/body-reader.ts';
 import type { PickMutation } from '../codec/stream-action.ts';
+import type { SessionHead } from './read-request.ts';
 
 /**
  * Headers besides the destination that steer a request: a client could send it, or a model server's
@@ -37,7 +37,7 @@ interface MutationOptions {
 
 export function pickMutation(
   routed: RoutedRequest,
-  { id, headers: sent }: RequestHead,
+  { id, headers: sent, followed }: SessionHead,
   { contentLength, withScores }: MutationOptions,
 ): PickMutation {
   const { request, destinations, headers } = routed;
@@ -45,6 +45,8 @@ export function pickMutation(
   if (contentLength !== undefined) setHeaders.push(['content-length', String(contentLength)]);
   const named = (sent.get(REQUEST_ID) ?? '') !== '' || headers.has(REQUEST_ID);
   if (!named) setHeaders.push([REQUEST_ID, id]);
+  const traceparent = followed?.traceparent;
+  if (traceparent !== undefined) setHeaders.push(['traceparent', traceparent]);
   return {
     destination: destinations.join(','),
     setHeaders,

@@ -1,9 +1,7 @@
 import { RoutingError } from '../../framework/error.ts';
-import type { InferenceRequest } from '../../framework/request.ts';
 import type { BodyEdit } from '../../openai/body-edit.ts';
 import { byteGrowth } from '../../openai/body-edit.ts';
 import type { RequestHead } from '../../openai/body-reader.ts';
-import type { PickMutation } from '../codec/stream-action.ts';
 import { BODY_MODE, type ProtocolConfig } from '../codec/stream-event.ts';
 
 /** When the pick is made, and what the proxy gets before it, by the request's body mode. */
@@ -16,18 +14,6 @@ export type PickTime =
   | 'early'
   /** The body comes after our answer to the headers, or never. */
   | 'headers';
-
-/** A request that is read as far as its pick needs. */
-export interface ReadRequest {
-  readonly head: RequestHead;
-  readonly request: InferenceRequest;
-  /** For what reads the body before the pick; empty where the whole body is not at hand. */
-  readonly body: readonly Uint8Array[];
-  /** In bytes; undefined where the length does not change or is not known. */
-  readonly contentLength: number | undefined;
-  /** Answers the proxy once the pick is made. */
-  readonly answer: (pick: PickMutation) => void;
-}
 
 /** Undefined where the body is not edited, or no length was announced. */
 export function lengthAfter(

@@ -1,7 +1,7 @@
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { Placement, RoutedRequest, Router } from '../../framework/routing.ts';
-import type { ReadRequest } from './pick-time.ts';
 import { prepareRead } from './prepare-read.ts';
+import type { ReadRequest } from './read-request.ts';
 
 /** What a session does when a wait is over. */
 export interface AfterWait {
@@ -30,6 +30,7 @@ export class PickWait implements Placement {
 
   /** Whether something has to be prepared for the pick; it is made later then. */
   prepares(read: ReadRequest, subset: readonly string[] | undefined): boolean {
+    read.head.followed?.bodyRead(read.request);
     const { prepare } = this.#router;
     if (prepare === undefined) return false;
     const go = (): void => {

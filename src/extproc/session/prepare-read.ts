@@ -1,6 +1,6 @@
 import type { RoutingError } from '../../framework/error.ts';
 import type { Router } from '../../framework/routing.ts';
-import type { ReadRequest } from './pick-time.ts';
+import type { ReadRequest } from './read-request.ts';
 
 /** How a session goes on after a wait. */
 export interface AfterWait {

@@ -6,7 +6,6 @@ export interface RequestPhaseOptions {
   readonly router: Router;
   readonly openBody: (head: RequestHead) => BodyReader;
   readonly headerOnly: (head: RequestHead) => InferenceRequest;
-  readonly newRequestId: () => string;
   /**
    * A body that streams past is picked for after so many bytes. Must be below the proxy's buffer
    * limit (1 MiB by default), beyond which the proxy waits for the pick for ever.

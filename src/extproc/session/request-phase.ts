@@ -2,7 +2,7 @@ import type { InferenceRequest } from '../../framework/request.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
 import type { AnswerBlocks } from '../../openai/answer-blocks.ts';
 import { byteGrowth, editBody } from '../../openai/body-edit.ts';
-import type { BodyReader, RequestHead } from '../../openai/body-reader.ts';
+import type { BodyReader } from '../../openai/body-reader.ts';
 import type { UsageReader } from '../../openai/usage-reader.ts';
 import type { PickMutation, StreamAction } from '../codec/stream-action.ts';
 import { BODY_MODE, type ProtocolConfig } from '../codec/stream-event.ts';
@@ -11,8 +11,9 @@ import type { StreamPhase } from '../streams/open-streams.ts';
 import { echoBody, passChunk } from './echo-body.ts';
 import { PassingBody } from './passing-body.ts';
 import { isRenamed, pickMutation } from './pick-mutation.ts';
-import { lateEdit, lengthAfter, type PickTime, pickTimeOf, type ReadRequest } from './pick-time.ts';
+import { lateEdit, lengthAfter, type PickTime, pickTimeOf } from './pick-time.ts';
 import { PickWait } from './pick-wait.ts';
+import type { ReadRequest, SessionHead } from './read-request.ts';
 import type { RequestPhaseOptions } from './request-phase-options.ts';
 
 /** The request's half of a session: reads the body, has the router pick, and answers. */
@@ -23,7 +24,7 @@ export class RequestPhase {
   #pickTime: PickTime = 'body-end';
   #seesFirstToken = true;
   #subset: readonly string[] | undefined;
-  #head: RequestHead | undefined;
+  #head: SessionHead | undefined;
   #reader: BodyReader | undefined;
   #withheld: Buffer[] = [];
   readonly #kept: KeptChunks;
@@ -89,17 +90,15 @@ export class RequestPhase {
 
   // The three methods below pick themselves: the way from a message to a score stays short.
 
-  onHeaders(headers: ReadonlyMap<string, string>, endOfStream: boolean): void {
-    if (this.#head !== undefined) return;
-    const { newRequestId, openBody } = this.#options;
-    const head = { id: newRequestId(), path: headers.get(':path') ?? '/', headers };
+  /** Call it once. */
+  onHeaders(head: SessionHead, endOfStream: boolean): void {
     this.#head = head;
     let read: ReadRequest | undefined;
     if (endOfStream) {
       this.#ended = true;
       read = this.#readHeaders(head, this.#withoutBody(head));
     } else {
-      const reader = openBody(head);
+      const reader = this.#options.openBody(head);
       this.#reader = reader;
       this.usage = reader.usageReader();
       if (this.#pickTime === 'headers' || reader.unread === true)
@@ -185,13 +184,13 @@ export class RequestPhase {
     answer(pickMutation(routed, head, { contentLength, withScores }));
   }
 
-  #readHeaders(head: RequestHead, request: InferenceRequest): ReadRequest {
+  #readHeaders(head: SessionHead, request: InferenceRequest): ReadRequest {
     const answer = (pick: PickMutation): void => this.#answerHeaders(pick);
     return { head, request, body: [], contentLength: undefined, answer };
   }
 
   /** A POST without a body has an empty one, which some paths refuse; others have none. */
-  #withoutBody(head: RequestHead): InferenceRequest {
+  #withoutBody(head: SessionHead): InferenceRequest {
     const { openBody, headerOnly } = this.#options;
     return head.headers.get(':method') === 'POST' ? openBody(head).end() : headerOnly(head);
   }
@@ -203,7 +202,7 @@ export class RequestPhase {
   }
 
   /** Without a length the body was ended by trailers. */
-  #readDuplex(head: RequestHead, reader: BodyReader, bodyBytes: number | undefined): ReadRequest {
+  #readDuplex(head: SessionHead, reader: BodyReader, bodyBytes: number | undefined): ReadRequest {
     this.#ended = true;
     const request = this.#read(reader);
     const { edit } = reader;
@@ -224,7 +223,7 @@ export class RequestPhase {
 
   /** One message holds the body, or what fitted; with trailers it is not marked as the end. */
   #readMessage(
-    head: RequestHead,
+    head: SessionHead,
     reader: BodyReader,
     { body, endOfStream }: { readonly body: Buffer; readonly endOfStream: boolean },
   ): ReadRequest {
@@ -241,7 +240,7 @@ export class RequestPhase {
 
   /** Nothing is answered until the pick, then every chunk at once. */
   #readPassing(
-    head: RequestHead,
+    head: SessionHead,
     reader: BodyReader,
     endOfStream: boolean,
   ): ReadRequest | undefined {
@@ -255,7 +254,7 @@ export class RequestPhase {
     return enough ? this.#readEarly(head, reader, reader.peek()) : undefined;
   }
 
-  #readEnd(head: RequestHead, reader: BodyReader): ReadRequest | undefined {
+  #readEnd(head: SessionHead, reader: BodyReader): ReadRequest | undefined {
     this.#ended = true;
     const request = this.#read(reader);
     if (this.#routed === undefined) return this.#readEarly(head, reader, request);
@@ -265,7 +264,7 @@ export class RequestPhase {
     return undefined;
   }
 
-  #readEarly(head: RequestHead, { edit }: BodyReader, request: InferenceRequest): ReadRequest {
+  #readEarly(head: SessionHead, { edit }: BodyReader, request: InferenceRequest): ReadRequest {
     this.#passing.settle(edit);
     const answer = (pick: PickMutation): void => {
       this.#answerHeaders(pick);

@@ -45,6 +45,11 @@ export class ResponsePhase {
     this.#emit = emit;
   }
 
+  /** Undefined until its headers have come. */
+  get status(): number | undefined {
+    return this.#status;
+  }
+
   configure(mode: number): void {
     this.#mode = mode;
   }

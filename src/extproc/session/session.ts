@@ -1,22 +1,34 @@
 import { RoutingError } from '../../framework/error.ts';
+import type { FollowRequest } from '../../framework/following.ts';
 import type { LocalResponse, RequestLine } from '../../framework/request-control.ts';
 import type { StreamAction } from '../codec/stream-action.ts';
 import type { CloseReason, StreamEvent } from '../codec/stream-event.ts';
 import { type ByteAccount, UNCOUNTED } from '../streams/byte-account.ts';
 import type { StreamPhase } from '../streams/open-streams.ts';
+import type { SessionHead } from './read-request.ts';
 import { isGrpcType, rejection } from './rejection.ts';
 import { RequestPhase } from './request-phase.ts';
 import type { RequestPhaseOptions } from './request-phase-options.ts';
 import { ResponsePhase } from './response-phase.ts';
 
 export interface SessionOptions extends RequestPhaseOptions {
+  readonly newRequestId: () => string;
   /** Called for an error of ours. The request has been answered with 500, unless it was over. */
-  readonly onFault: (error: unknown) => void;
-  readonly onRejected: (error: RoutingError, model: string) => void;
+  readonly onFault: (error: unknown, about: AboutRequest) => void;
+  readonly onRejected: (error: RoutingError, model: string, about: AboutRequest) => void;
+  /** Notes what becomes of requests. Undefined where no trace or log needs it. */
+  readonly follow?: FollowRequest | undefined;
   /** Requests may go to any endpoint, whatever subset the proxy names. */
   readonly ignoreSubset?: boolean | undefined;
   /** Answers some requests without a body in place of a model server. Throws RoutingError. */
   readonly respond?: ((request: RequestLine) => LocalResponse | undefined) | undefined;
+}
+
+/** What names a request in the log. */
+export interface AboutRequest {
+  /** The client's `x-request-id`, or the picker's own id. */
+  readonly requestId?: string;
+  readonly traceId?: string;
 }
 
 /**
@@ -35,7 +47,9 @@ export class Session {
   readonly #request: RequestPhase;
   readonly #response: ResponsePhase;
   readonly #account: ByteAccount;
-  #headers: ReadonlyMap<string, string> | undefined;
+  /** Of the proxy's call to the picker. */
+  readonly #traceparent: string | undefined;
+  #head: SessionHead | undefined;
   #state: State = 'open';
   #begun = false;
   #closed = false;
@@ -46,10 +60,12 @@ export class Session {
     options: SessionOptions,
     emit: (action: StreamAction) => void,
     account: ByteAccount = UNCOUNTED,
+    traceparent?: string,
   ) {
     this.#options = options;
     this.#emit = emit;
     this.#account = account;
+    this.#traceparent = traceparent;
     this.#request = new RequestPhase(
       options,
       (action) => {
@@ -91,9 +107,7 @@ export class Session {
         case 'request-headers':
           // Kept to the end: observers of the request may read them.
           this.#account.hold(event.wireBytes);
-          this.#headers = event.headers.toMap();
-          if (event.endOfStream && this.#answers(this.#headers)) return;
-          return this.#request.onHeaders(this.#headers, event.endOfStream);
+          return this.#begin(event.headers.toMap(), event.endOfStream);
         case 'request-body':
           return this.#request.onBody(event.chunk, event.endOfStream);
         case 'request-trailers':
@@ -121,10 +135,18 @@ export class Session {
       if (this.#state === 'half-closed') routed?.done('completed');
       else this.#response.closed(reason, routed);
     } catch (error) {
-      this.#options.onFault(error);
+      this.#options.onFault(error, this.#about);
     }
     this.#state = 'over';
     this.#request.drop();
+    this.#head?.followed?.closed(this.#response.status);
+  }
+
+  get #about(): AboutRequest {
+    const { id, headers, followed } = this.#head ?? {};
+    const requestId = headers?.get('x-request-id') || id;
+    const traceId = followed?.traceId;
+    return { ...(requestId && { requestId }), ...(traceId && { traceId }) };
   }
 
   /** The wait before a pick is over. Nothing is left to do when the request is over, too. */
@@ -140,6 +162,17 @@ export class Session {
       // Where it waits again, so do they.
       this.on(event);
     }
+  }
+
+  /** A second time, headers are ignored. */
+  #begin(headers: ReadonlyMap<string, string>, endOfStream: boolean): void {
+    if (this.#head !== undefined) return;
+    const { newRequestId, follow } = this.#options;
+    const head = { id: newRequestId(), path: headers.get(':path') ?? '/', headers };
+    this.#head = head;
+    if (endOfStream && this.#answers(headers)) return;
+    if (follow !== undefined) this.#head = { ...head, followed: follow(head, this.#traceparent) };
+    this.#request.onHeaders(this.#head, endOfStream);
   }
 
   /** Returns whether the picker itself has answered; the request is over then. */
@@ -177,13 +210,16 @@ export class Session {
     const shown = expected
       ? error
       : new RoutingError('internal', 'the endpoint picker failed on this request; see its log');
-    this.#emit(rejection(shown, isGrpcType(this.#headers?.get('content-type'))));
-    if (!expected) onFault(error);
+    this.#emit(rejection(shown, isGrpcType(this.#head?.headers.get('content-type'))));
+    const about = this.#about;
+    this.#head?.followed?.refused(shown);
+    if (!expected) onFault(error, about);
     try {
       routed?.done('aborted');
-      onRejected(shown, routed?.request.rewrite?.requestedModel ?? routed?.request.model ?? '');
+      const { model = '', rewrite } = routed?.request ?? {};
+      onRejected(shown, rewrite?.requestedModel ?? model, about);
     } catch (fault) {
-      onFault(fault);
+      onFault(fault, about);
     }
   }
 }

@@ -1,0 +1,21 @@
+import type { FollowedRequest } from '../../framework/following.ts';
+import type { InferenceRequest } from '../../framework/request.ts';
+import type { RequestHead } from '../../openai/body-reader.ts';
+import type { PickMutation } from '../codec/stream-action.ts';
+
+/** The head of a session's request, and what follows the request for traces and logs. */
+export interface SessionHead extends RequestHead {
+  readonly followed?: FollowedRequest;
+}
+
+/** A request that is read as far as its pick needs. */
+export interface ReadRequest {
+  readonly head: SessionHead;
+  readonly request: InferenceRequest;
+  /** For what reads the body before the pick; empty where the whole body is not at hand. */
+  readonly body: readonly Uint8Array[];
+  /** In bytes; undefined where the length does not change or is not known. */
+  readonly contentLength: number | undefined;
+  /** Answers the proxy once the pick is made. */
+  readonly answer: (pick: PickMutation) => void;
+}
