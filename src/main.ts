@@ -21,6 +21,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   trace: async () => (await import('./commands/trace-command.ts')).traceCommand(),
   replay: async () => (await import('./commands/replay-command.ts')).replayCommand(),
   redecide: async () => (await import('./commands/redecide-command.ts')).redecideCommand(),
+  completion: async () =>
+    (await import('./commands/completion-command.ts')).completionCommand(() => program('')),
   calibrate: async () =>
     (await import('../stub-server/calibration/calibrate-command.ts')).calibrateCommand(),
 };

@@ -114,6 +114,34 @@ async function redecided(captured: string, ...args: readonly string[]): Promise<
 
 // Each test starts processes, on machines that may be busy.
 describe('pointsman redecide', () => {
+  it.each([
+    ['"seed":1', '"seed":"x"', /damaged\.jsonl:1:\s+record\.seed: /],
+    ['"config":{', '"config":null,"was":{', /damaged\.jsonl:1:\s+record\.config: /],
+    ['"e":"capture"', '"e":"captured"', /damaged\.jsonl:1:\s+record: `e` is no kind of record/],
+    [/"version":\d+/, '"version":999', /the capture: has version 999/],
+    [/"t":\d+(\.\d+)?,/, '', /damaged\.jsonl:1:\s+record\.t: is missing/],
+  ])(
+    '[O55] names file, line and field where %s of the first record is %s',
+    async (was, is, message) => {
+      const line = { e: 'capture', version: 1, seed: 1, config: {}, wallMs: 5, t: 0, file: 0 };
+      const path = join(folder, 'damaged.jsonl');
+      const text = `${JSON.stringify(line)}\n`;
+      const damaged = text.replace(was, is);
+      expect(damaged).not.toBe(text);
+      writeFileSync(path, damaged);
+      const { code, stderr } = (await promisify(execFile)(process.execPath, [
+        main,
+        'redecide',
+        path,
+      ]).catch(
+        (error: unknown) => error as { readonly code: number; readonly stderr: string },
+      )) as { readonly code?: number; readonly stderr: string };
+      expect(stderr).toMatch(message);
+      expect(stderr).not.toContain('    at ');
+      expect(code).toBe(2);
+    },
+  );
+
   it('decides each run of a restarted picker by its own configuration, and says how many there are', async () => {
     expect(await redecided(capture)).toMatchObject({
       runs: 2,

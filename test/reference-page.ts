@@ -1,5 +1,6 @@
 import type { Argument, Command, Option } from 'commander';
 import { checkCommand } from '../src/commands/check-command.ts';
+import { completionCommand } from '../src/commands/completion-command.ts';
 import { demoCommand } from '../src/commands/demo-command.ts';
 import { doctorCommand } from '../src/commands/doctor-command.ts';
 import { explainCommand } from '../src/commands/explain-command.ts';
@@ -60,6 +61,7 @@ export function allCommands(): readonly NamedCommand[] {
     stubCommand(nothing),
     calibrateCommand(),
     demoCommand(nothing),
+    completionCommand(nothing),
   ];
   return top.flatMap((command) => named(command, ''));
 }

@@ -1,5 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { zstdDecompressSync } from 'node:zlib';
+import { z } from 'zod';
+import { zodIssues } from '../../files/zod-issues.ts';
 import { ConfigError, messageOf } from '../../framework/error.ts';
 import { captureFiles } from './capture-files.ts';
 import {
@@ -36,6 +38,32 @@ const KINDS: Readonly<Record<CaptureRecord['e'], true>> = {
   adopt: true,
   gap: true,
 };
+
+/** The records of endpoints at the beginning of a file. */
+const endpointRecord = z.discriminatedUnion('e', [
+  z.looseObject({
+    e: z.literal('+'),
+    id: z.string(),
+    address: z.string(),
+    labels: z.record(z.string(), z.string()),
+  }),
+  z.looseObject({ e: z.literal('m'), id: z.string(), m: z.looseObject({}) }),
+  z.looseObject({
+    e: z.enum(['-', 'labels', 'cache', 'lora', 'started', 'custom', 'models', 'gpu']),
+    id: z.string(),
+  }),
+]);
+const head = z.looseObject({
+  version: z.number(),
+  seed: z.number(),
+  config: z.looseObject({}),
+  wallMs: z.number(),
+  timers: z.number().optional(),
+  t: z.number(),
+  file: z.int().nonnegative(),
+  pool: z.array(endpointRecord).optional(),
+  afterFailure: z.boolean().optional(),
+});
 
 interface CaptureReading {
   /** In order. */
@@ -172,7 +200,16 @@ function parsed(line: string, place: string): CaptureRecord {
   }
   const kind =
     typeof record === 'object' && record !== null && 'e' in record ? record.e : undefined;
+  if (kind === 'capture') checkHead(record, place);
   if (typeof kind === 'string' && Object.hasOwn(KINDS, kind)) return record as CaptureRecord;
   const message = `\`e\` is no kind of record that version ${CAPTURE_VERSION} of the format has`;
   throw new ConfigError(place, [{ path: 'record', message }]);
+}
+
+/** Everything in the file is read by its first record, so a damaged one must not pass. */
+function checkHead(record: unknown, place: string): void {
+  const { error } = head.safeParse(record);
+  if (error === undefined) return;
+  const issues = zodIssues(error, { schema: head, at: 'record' });
+  throw new ConfigError(place, issues);
 }

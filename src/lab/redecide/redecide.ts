@@ -48,7 +48,8 @@ export async function* redecide(
         continue;
       }
       if (current === undefined) {
-        throw new Error('the capture has no beginning: its first record must be of kind capture');
+        const message = 'has no beginning: its first record must be of kind capture';
+        throw new ConfigError('redecide', [{ path: 'the capture', message }]);
       }
       if (record.e === 'q' && current.asks) await current.ask(record);
       const decided = current.redecider.take(record);

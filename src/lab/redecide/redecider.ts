@@ -1,6 +1,6 @@
 import { headroomOf } from '../../cost-model/slo-headroom.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import { faultError, type PluginFault, RoutingError } from '../../framework/error.ts';
+import { ConfigError, faultError, type PluginFault, RoutingError } from '../../framework/error.ts';
 import { DEFAULT_PREFIX_PRODUCER } from '../../framework/keys.ts';
 import type { PluginCatalogue, ReplacementReport } from '../../framework/plugin.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
@@ -76,9 +76,8 @@ export class Redecider {
   constructor(head: CaptureHead, options: RedecideOptions) {
     const { version, seed, config: captured, timers, t, pool = [] } = head;
     if (version > CAPTURE_VERSION) {
-      throw new Error(
-        `the capture has version ${version}; this Pointsman reads versions up to ${CAPTURE_VERSION}`,
-      );
+      const message = `has version ${version}; this Pointsman reads versions up to ${CAPTURE_VERSION}: use a newer one`;
+      throw new ConfigError('redecide', [{ path: 'the capture', message }]);
     }
     const { catalogue, config, randomOf, schedulerRuntime } = options;
     this.#options = options;
