@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http';
 import { z } from 'zod';
 import type { ModelEngine } from '../engine/model-engine.ts';
 import { type FaultKind, faultSchema } from '../faults/fault.ts';
@@ -7,8 +6,7 @@ import { ApiError, parseBody, sendJson } from './api-error.ts';
 import { type BytesOf, chatTokenIds } from './chat-prompt.ts';
 import { embeddings } from './embeddings.ts';
 import { generate } from './generate.ts';
-import type { GenerateCall } from './generate-call.ts';
-import type { LongTexts } from './long-texts.ts';
+import { generateImages, speak, transcribe } from './media-apis.ts';
 import type { GenerationRequest } from './read-generation.ts';
 import { readChat, readCompletion } from './read-generation.ts';
 import { countMessageTokens, readMessages } from './read-messages.ts';
@@ -17,24 +15,13 @@ import { readTokens } from './read-tokens.ts';
 import { httpRecipient } from './recipient.ts';
 import { renderChat, renderCompletion } from './render.ts';
 import { stateOf } from './replica.ts';
+import type { Call, Route } from './route.ts';
 import { engineIdOf, PULL_PATH } from './sequence-kv.ts';
+import { readSglang, sglangRecipient } from './sglang-generate.ts';
 import { textOf, tokenIdsOf } from './tokenizer.ts';
 
 /** The version of vLLM that is emulated. */
 const VERSION = '0.11.0';
-
-/** A request whose body is read. */
-export interface Call extends GenerateCall {
-  readonly response: ServerResponse;
-  readonly query: URLSearchParams;
-  /** Parses the body as JSON. Throws ApiError. */
-  readonly json: () => unknown;
-  /** As `json`, but long prompts stay outside the JSON; for the generating APIs. */
-  readonly longTexts: () => LongTexts;
-}
-
-/** Returns the JSON of a 200 answer, or undefined if it answers itself. Throws ApiError. */
-export type Route = (call: Call) => object | undefined;
 
 /** Paths that are served whatever faults are active. */
 export const ALWAYS_SERVED: ReadonlySet<string> = new Set([
@@ -67,6 +54,10 @@ export const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['POST /inference/v1/generate', generateTokens],
   ['POST /v1/chat/completions/render', ({ json, requestId }) => renderChat(json(), requestId)],
   ['POST /v1/completions/render', ({ json, requestId }) => renderCompletion(json(), requestId)],
+  ['POST /generate', generateSglang],
+  ['POST /v1/images/generations', generateImages],
+  ['POST /v1/audio/speech', speak],
+  ['POST /v1/audio/transcriptions', transcribe],
   ['POST /v1/embeddings', (call) => embeddings(call.json(), call.replica, call.requestId)],
   ['GET /v1/models', modelList],
   ['POST /tokenize', tokenize],
@@ -115,6 +106,10 @@ function generateFrom(
 
 function generateTokens(call: Call): undefined {
   generate(readTokens(call.json(), call.replica.options.model), call, httpRecipient(call));
+}
+
+function generateSglang(call: Call): undefined {
+  generate(readSglang(call.json(), call.replica.options.model), call, sglangRecipient(call));
 }
 
 function health({ replica, response }: Call): undefined {

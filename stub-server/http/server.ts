@@ -6,7 +6,8 @@ import { ApiError, sendError, sendJson } from './api-error.ts';
 import { LongTexts } from './long-texts.ts';
 import { rankOf } from './rank-of.ts';
 import type { Replica } from './replica.ts';
-import { ALWAYS_SERVED, type Call, ROUTES, type Route } from './routes.ts';
+import type { Call, Route } from './route.ts';
+import { ALWAYS_SERVED, ROUTES } from './routes.ts';
 import type { ReplicaDirectory } from './sequence-kv.ts';
 
 /** Enough for a chat of a million tokens. */
@@ -87,6 +88,7 @@ function answer(
     replica: rankOf(request.headers, parts.replica),
     receivedAt: parts.replica.clock.now(),
     headers: request.headers,
+    body,
     json: () => parsed(body, (bytes) => JSON.parse(bytes.toString('utf8'))),
     longTexts: () => parsed(body, (bytes) => new LongTexts(bytes)),
   });
