@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { checkedBody, isJsonObject } from './body/client-body.ts';
+import { checkedBody } from './body/client-body.ts';
 import { apiOf, type GenerationApi, withTransfer } from './body/generation-api.ts';
 import { kvSourceParams } from './contracts/kv-source.ts';
 import { decode, forward } from './decode.ts';
@@ -37,7 +37,7 @@ async function generate(
   const here = (): Promise<EngineAnswer> => decode({ body, headers: {} }, api, exchange);
   const apart = prefiller !== undefined || encoders.length > 0 || kvSource !== undefined;
   // Reading the body takes time in proportion to it: only where other servers have a part.
-  if (!apart || !isJsonObject(body)) return here();
+  if (!apart || !isObjectText(body)) return here();
   const encoded = encoders.length > 0 ? await encodedElsewhere(body, encoders, exchange) : body;
   if (prefiller !== undefined) {
     const asked = { body: encoded, api, prefiller, kvSource, signal: exchange.signal };
@@ -63,6 +63,11 @@ function fromPeer(
   if (source === undefined || own) return body;
   const params = JSON.stringify(kvSourceParams(source, peerPorts));
   return withTransfer(body, api, { kv_transfer_params: params });
+}
+
+/** Whether a text that has been checked is an object. */
+function isObjectText(json: Buffer): boolean {
+  return json.find((byte) => byte > 0x20) === 0x7b;
 }
 
 /** The path as servers read it: without a query, and with no characters encoded. */

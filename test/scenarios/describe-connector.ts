@@ -19,8 +19,8 @@ export interface Connector {
 
 export const CONNECTORS: readonly Connector[] = [
   { name: 'nixlv2', flags: () => [] },
-  { name: 'sglang', flags: () => [] },
   { name: 'mooncake', flags: (port) => [`--mooncake-bootstrap-port=${port}`] },
+  { name: 'sglang', flags: () => [] },
   { name: 'offloading', flags: (port) => [`--p2p-connector-port=${port}`] },
   { name: 'shared-storage', flags: () => [], stub: { sharedStorage: true } },
   {

@@ -34,30 +34,44 @@ export function apiOf(path: string): GenerationApi | undefined {
   return APIS.get(path);
 }
 
-/** The request for one token in one piece: what a server is asked that only computes a prompt. */
-export function cappedToOneToken(body: Buffer, { caps, nested, stores }: GenerationApi): Buffer {
+/** Parameters of a transfer by their names, as JSON texts. */
+type Transfer = Readonly<Record<string, Buffer | string>>;
+
+/**
+ * The request for one token in one piece: what a server is asked that only computes a prompt. With
+ * the parameters of a transfer as in `withTransfer`.
+ */
+export function cappedToOneToken(
+  body: Buffer,
+  api: GenerationApi,
+  transfer: Transfer = {},
+): Buffer {
+  const { caps, nested, stores } = api;
   const whole = {
     stream: 'false',
     stream_options: undefined,
     ...(stores && { store: 'false' }),
+    ...transfer,
   };
   // `min_tokens` would be above the cap.
   const limits = { ...Object.fromEntries(caps.map((cap) => [cap, '1'])), min_tokens: undefined };
+  // Each edit reads the whole body, so there is one for all.
   if (!nested) return withMembers(body, { ...whole, ...limits });
-  return withMembers(body, { ...whole, sampling_params: withMembers(objectAt(body), limits) });
+  const sampling = withExtra(withMembers(objectAt(body), limits), transfer);
+  return withMembers(body, { ...whole, sampling_params: sampling });
 }
 
-/** The request with parameters of a transfer, a JSON text, where servers of this API read them. */
-export function withTransfer(
-  body: Buffer,
-  api: GenerationApi,
-  transfer: Readonly<Record<string, Buffer | string>>,
-): Buffer {
+/** The request with parameters of a transfer where servers of this API read them. */
+export function withTransfer(body: Buffer, api: GenerationApi, transfer: Transfer): Buffer {
   if (!api.nested) return withMembers(body, transfer);
-  const sampling = objectAt(body);
+  const sampling = withExtra(objectAt(body), transfer);
+  return withMembers(body, { ...transfer, sampling_params: sampling });
+}
+
+function withExtra(sampling: Buffer, transfer: Transfer): Buffer {
+  if (Object.keys(transfer).length === 0) return sampling;
   const extra = withMembers(objectAt(sampling, 'extra_args'), transfer);
-  const nested = withMembers(sampling, { extra_args: extra });
-  return withMembers(body, { ...transfer, sampling_params: nested });
+  return withMembers(sampling, { extra_args: extra });
 }
 
 function objectAt(body: Buffer, name = 'sampling_params'): Buffer {

@@ -47,15 +47,14 @@ export function mooncakeContract(bootstrapPort: number, query: BootstrapQuery): 
       remote_bootstrap_addr: `http://${bootstrap}`,
       remote_engine_id: chosen.engineId,
     };
-    const withParams = (leg: Buffer, params: object): Buffer =>
-      withTransfer(leg, api, { kv_transfer_params: JSON.stringify(params) });
+    const transferOf = (params: object) => ({ kv_transfer_params: JSON.stringify(params) });
     return {
       atOnce: true,
       prefill: {
-        body: withParams(cappedToOneToken(body, api), prefill),
+        body: cappedToOneToken(body, api, transferOf(prefill)),
         headers: { [RANK_HEADER]: chosen.rank },
       },
-      decode: () => ({ body: withParams(body, decode), headers: {} }),
+      decode: () => ({ body: withTransfer(body, api, transferOf(decode)), headers: {} }),
     };
   }
 

@@ -57,7 +57,7 @@ function legsOf(asked: Asked, options: MoriIoOptions, ports: PeerPorts): Legs {
   return {
     atOnce: options.atOnce,
     prefill: {
-      body: withTransfer(cappedToOneToken(body, api), api, { kv_transfer_params: params }),
+      body: cappedToOneToken(body, api, { kv_transfer_params: params }),
       headers: rankHeader(rank, options),
     },
     decode: (answer) =>

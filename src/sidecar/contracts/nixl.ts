@@ -27,7 +27,7 @@ export function nixlContract(ports: PeerPorts): KvContract {
       return {
         atOnce: false,
         prefill: {
-          body: withTransfer(cappedToOneToken(body, api), api, { kv_transfer_params: kept }),
+          body: cappedToOneToken(body, api, { kv_transfer_params: kept }),
           headers: {},
         },
         decode: (answer) => {

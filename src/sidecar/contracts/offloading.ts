@@ -18,13 +18,12 @@ export function offloadingContract(ports: PeerPorts): KvContract {
       const remote_host = hostOf(prefiller);
       const remote_port = peerPortOf(prefiller, ports);
       const take = { remote_prefiller: { kv_request_id, remote_host, remote_port } };
-      const withParams = (leg: Buffer, params: object): Buffer =>
-        withTransfer(leg, api, { kv_transfer_params: JSON.stringify(params) });
+      const transferOf = (params: object) => ({ kv_transfer_params: JSON.stringify(params) });
       return {
         // Blocks that are asked for before they are stored cost a time-out in the decoding engine.
         atOnce: false,
-        prefill: { body: withParams(cappedToOneToken(body, api), store), headers: {} },
-        decode: () => ({ body: withParams(body, take), headers: {} }),
+        prefill: { body: cappedToOneToken(body, api, transferOf(store)), headers: {} },
+        decode: () => ({ body: withTransfer(body, api, transferOf(take)), headers: {} }),
       };
     },
   };

@@ -17,7 +17,7 @@ export const sharedStorageContract: KvContract = {
     const whatever = withMembers(body, { [HIT_THRESHOLD]: '0' });
     return {
       atOnce: false,
-      prefill: { body: cappedToOneToken(whatever, api), headers: {} },
+      prefill: { body: cappedToOneToken(body, api, { [HIT_THRESHOLD]: '0' }), headers: {} },
       decode: () => ({ body: whatever, headers: {} }),
     };
   },
