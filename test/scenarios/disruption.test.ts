@@ -14,11 +14,11 @@ describe.skipIf(binary === undefined)('a deployment that loses a part', () => {
   });
   afterEach(() => scenario.stop());
 
-  /** Each in a process of its own. */
-  async function start(count: number): Promise<Server[]> {
-    const starting = Array.from({ length: count }, () => scenario.startServers(['decode']));
-    return (await Promise.all(starting)).flat();
-  }
+  const start = (count: number): Promise<readonly Server[]> =>
+    scenario.startSimulators(
+      Array.from({ length: count }, () => 'decode'),
+      ['--inter-token-latency=50'],
+    );
 
   async function succeedsAgain(): Promise<void> {
     let inARow = 0;
@@ -32,7 +32,7 @@ describe.skipIf(binary === undefined)('a deployment that loses a part', () => {
   }
 
   it('[B97] a killed server is left out, and another takes its place', async () => {
-    const [lost, kept, spare] = (await start(3)) as [Server, Server, Server];
+    const [lost, kept, spare] = (await start(3)) as readonly [Server, Server, Server];
     await scenario.start(simple, [lost, kept]);
     await lost.program.kill();
     // Until the picker has noticed, single requests may fail.
@@ -58,7 +58,7 @@ describe.skipIf(binary === undefined)('a deployment that loses a part', () => {
       );
     const response = await scenario.complete(PROMPT, {
       stream: true,
-      max_tokens: 20_000,
+      max_tokens: 900,
       ignore_eos: true,
     });
     const reader = response.body?.getReader();
@@ -74,7 +74,7 @@ describe.skipIf(binary === undefined)('a deployment that loses a part', () => {
   });
 
   it('[B98] without servers requests are refused with 503, and served when one is back', async () => {
-    const [first, second] = (await start(2)) as [Server, Server];
+    const [first, second] = (await start(2)) as readonly [Server, Server];
     await scenario.start(simple, [first]);
     let [succeeded, failed] = [0, 0];
     let ended = false;

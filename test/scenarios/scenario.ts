@@ -46,7 +46,7 @@ export class Scenario {
     roles: readonly string[],
     options: Readonly<Record<string, unknown>> = {},
   ): Promise<readonly Server[]> {
-    if (isReplaced(SIMULATOR)) return Promise.all(roles.map((role) => this.#startSimulator(role)));
+    if (isReplaced(SIMULATOR)) return this.startSimulators(roles);
     // One process for all: with twenty of them the tests would take minutes.
     const known = (role: string): string => (/^(?:prefill|decode)$/.test(role) ? role : 'both');
     const servers = roles.map((role) => ({ role: known(role) }));
@@ -61,10 +61,18 @@ export class Scenario {
     }));
   }
 
-  async #startSimulator(role: string): Promise<Server> {
+  /** Starts servers in processes of their own, by the command line of llm-d-inference-sim. */
+  startSimulators(
+    roles: readonly string[],
+    flags: readonly string[] = [],
+  ): Promise<readonly Server[]> {
+    return Promise.all(roles.map((role) => this.#startSimulator(role, flags)));
+  }
+
+  async #startSimulator(role: string, flags: readonly string[]): Promise<Server> {
     const port = await freePort();
-    const args = ['--model', MODEL, '--port', String(port), '--mode', 'random'];
-    const program = this.#keep(startProgram(SIMULATOR, args));
+    const args = ['--model', MODEL, '--port', String(port), '--mode', 'random', ...flags];
+    const program = this.#keep(startProgram(SIMULATOR, args, []));
     await answers(`http://127.0.0.1:${port}/health`);
     return { address: `127.0.0.1:${port}`, role, program };
   }

@@ -36,10 +36,9 @@ describe.skipIf(binary === undefined)('a pool that grows and shrinks', () => {
   afterAll(() => scenario.stop());
 
   it('[B90] uses a new server, and after it has gone only the other', async () => {
-    const [first, second] = [
-      ...(await scenario.startServers(['decode'])),
-      ...(await scenario.startServers(['decode'])),
-    ] as [Server, Server];
+    const roles = ['decode', 'decode'];
+    const pool = await scenario.startSimulators(roles);
+    const [first, second] = pool as readonly [Server, Server];
     const both = [first, second];
     await scenario.start(anyServer, [first]);
     for (let count = 0; count < 5; count++) {
