@@ -12,6 +12,7 @@ const BENCHES: ReadonlyMap<string, { readonly file: string; readonly about: stri
       about: 'the default policy and every other, tuned and untuned, in simulation',
     },
   ],
+  ['overload', { file: 'overload/main', about: 'what must hold under overload, in simulation' }],
   ['explain', { file: 'overhead/explain', about: 'the cost of keeping decisions for `explain`' }],
   ['capture', { file: 'overhead/capture', about: 'the cost of --capture' }],
   ['pick', { file: 'pick', about: 'one decision over 100 endpoints with five scorers' }],

@@ -1,6 +1,6 @@
 import { scorers } from '../../scorers/index.ts';
 import { acceptedSources } from '../config/reference-types.ts';
-import { maxSaturationDetector } from '../flow/control/detector-types.ts';
+import { backlogDetector, maxSaturationDetector } from '../flow/control/detector-types.ts';
 import { policySources } from '../flow/control/policy-types.ts';
 import type {
   DataSourceDefinition,
@@ -78,7 +78,13 @@ export function catalogueOf(
       pdProfiles,
     ],
     deciders: [alwaysDisaggregate, alwaysMultimodal, byCost, prefixBased],
-    dataSources: [...dataSources, ...acceptedSources, ...policySources, maxSaturationDetector],
+    dataSources: [
+      ...dataSources,
+      ...acceptedSources,
+      ...policySources,
+      backlogDetector,
+      maxSaturationDetector,
+    ],
     schedulers,
   };
 }

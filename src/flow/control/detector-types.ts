@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { type DataSourceDefinition, defineDataSource } from '../../framework/plugin.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import {
+  type BacklogConfig,
+  backlog,
   type ConcurrencyConfig,
   concurrency,
   highest,
@@ -50,6 +52,16 @@ export const maxSaturationDetector: DataSourceDefinition = defineDataSource({
   start: () => ({ stop: () => undefined }),
 });
 
+/** Our own. */
+export const backlogDetector: DataSourceDefinition = defineDataSource({
+  type: 'backlog-detector',
+  config: z.strictObject({
+    maxPendingTokens: z.int().positive().default(512),
+    maxConcurrency: z.int().positive().default(256),
+  }),
+  start: () => ({ stop: () => undefined }),
+});
+
 /** The names of the detectors that it combines; none for a detector that measures itself. */
 export function combinedBy({ type, config }: PlannedPolicy): readonly string[] {
   if (type !== maxSaturationDetector.type) return [];
@@ -72,6 +84,13 @@ const CREATE: ReadonlyMap<string, Create> = new Map<string, Create>([
     ({ name, config }) => {
       const given = config as ConcurrencyConfig;
       return { name, lagMs: COUNTED_LAG_MS, create: (inFlight) => concurrency(given, inFlight) };
+    },
+  ],
+  [
+    backlogDetector.type,
+    ({ name, config }) => {
+      const given = config as BacklogConfig;
+      return { name, lagMs: COUNTED_LAG_MS, create: (inFlight) => backlog(given, inFlight) };
     },
   ],
   [

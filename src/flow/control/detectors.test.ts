@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { makePool, NEVER, NOW } from '../../../test/makers.ts';
 import type { InFlightLoad, InFlightView } from '../../framework/keys.ts';
-import { concurrency, highest, utilization } from './detectors.ts';
+import { backlog, concurrency, highest, utilization } from './detectors.ts';
 import { poolSaturation } from './pool-saturation.ts';
 
 const DEFAULTS = {
@@ -110,4 +110,16 @@ describe('several detectors and stages', () => {
     expect(measure(makePool([role('encode', 5)]), NOW).effective).toBe(1);
     expect(measure([], NOW).effective).toBe(1);
   });
+});
+
+test('[Q111] by backlog, saturation is that of the least loaded endpoint', () => {
+  const pool = makePool([{}, {}]);
+  const loads = inFlight(
+    { requests: 8, pendingPrefillTokens: 6000 },
+    { requests: 4, pendingPrefillTokens: 256 },
+  );
+  const detector = backlog({ maxPendingTokens: 512, maxConcurrency: 16 }, loads);
+  expect(detector.saturation({ endpoints: pool, at: 0 })).toBe(0.5);
+  expect(detector.saturation({ endpoints: pool.slice(0, 1), at: 0 })).toBeGreaterThan(10);
+  expect(detector.saturation({ endpoints: [], at: 0 })).toBe(1);
 });

@@ -104,6 +104,33 @@ export function concurrency(
   };
 }
 
+export interface BacklogConfig {
+  readonly maxPendingTokens: number;
+  readonly maxConcurrency: number;
+}
+
+/**
+ * That of the least loaded endpoint, because the next request goes there: prompt tokens that are
+ * not computed, or requests in flight. The mean over endpoints closes a pool whose one server
+ * computes a long prompt while the others wait for work.
+ */
+export function backlog(
+  { maxPendingTokens, maxConcurrency }: BacklogConfig,
+  inFlight: InFlightView,
+): Detector {
+  return {
+    saturation({ endpoints }) {
+      let least = Number.POSITIVE_INFINITY;
+      for (const endpoint of endpoints) {
+        const { requests, pendingPrefillTokens } = inFlight.load(endpoint);
+        const load = Math.max(requests / maxConcurrency, pendingPrefillTokens / maxPendingTokens);
+        least = Math.min(least, load);
+      }
+      return Number.isFinite(least) ? least : 1;
+    },
+  };
+}
+
 export interface NamedDetector {
   readonly name: string;
   readonly detector: Detector;

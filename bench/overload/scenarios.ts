@@ -1,0 +1,217 @@
+import { uniformPool } from '../../src/lab/simulate/pool-spec.ts';
+import { studyServer } from '../scenarios/pools.ts';
+import { type Ended, runBed } from './bed.ts';
+import { type FlowConfig, withFlowControl } from './configs.ts';
+import {
+  among,
+  atLeast,
+  atMost,
+  goodPerSecond,
+  jain,
+  lost,
+  type Row,
+  servedTokens,
+  ttft,
+} from './figures.ts';
+import { headroomLead } from './headroom-lead.ts';
+import { requestsOf, steady, type Traffic } from './traffic.ts';
+
+const POOL = uniformPool(4, studyServer());
+/** Requests of these sizes per second that the pool serves with goodput: found by simulation. */
+const CAPACITY = 38;
+const SIZES = { promptTokens: 1500, outputTokens: 150 };
+const SHARE_HIGH = 0.1;
+
+export interface Scale {
+  /** Simulated seconds of each run; 600 as quoted. */
+  readonly seconds: number;
+  readonly seed: number;
+}
+
+type Source = Pick<Traffic, 'tenant' | 'priority'> & { readonly rate: number } & Partial<Traffic>;
+
+function run(flow: FlowConfig, sources: readonly Source[], scale: Scale): readonly Ended[] {
+  const untilMs = 1000 * scale.seconds;
+  const traffic = sources.map(({ rate, ...source }) => ({
+    ...steady(rate, { ...SIZES, fromMs: 0, untilMs, ...source }),
+    ...source,
+  }));
+  const requests = requestsOf(traffic, scale.seed);
+  return runBed({ config: withFlowControl(flow), pool: POOL, requests, seed: scale.seed });
+}
+
+/** Twice what the pool can serve, for as long as the scale says. */
+export function overload(scale: Scale): readonly Row[] {
+  const flow = { ttl: '1s' };
+  const at = (load: number): readonly Ended[] =>
+    run(
+      flow,
+      [
+        { tenant: 'high', priority: 10, rate: SHARE_HIGH * CAPACITY },
+        { tenant: 'low', priority: 0, rate: load * CAPACITY - SHARE_HIGH * CAPACITY },
+      ],
+      scale,
+    );
+  const [full, twice] = [at(1), at(2)];
+  const plain = runBed({
+    config: 'default',
+    pool: POOL,
+    requests: full.map(({ sent }) => sent),
+    seed: scale.seed,
+  });
+  const alone = run(flow, [{ tenant: 'high', priority: 10, rate: SHARE_HIGH * CAPACITY }], scale);
+  const high = among(twice, ({ tenant }) => tenant === 'high');
+  // Of flow control or of the default policy, whichever is better at the capacity.
+  const best = Math.max(...[full, plain].map((each) => goodPerSecond(each, scale.seconds)));
+  const good = goodPerSecond(twice, scale.seconds) / best;
+  return [
+    atLeast('overload × 2: goodput over that at capacity', good, 0.95, 3),
+    atMost(
+      'overload × 2: p99 TTFT of high priority over unloaded',
+      ttft(high, 0.99) / ttft(alone, 0.99),
+      1.3,
+    ),
+    atMost(
+      'overload × 2: high priority refused',
+      high.filter(({ refused }) => refused).length,
+      0,
+      0,
+    ),
+    atMost('overload × 2: lost, or answered twice', lost(twice), 0, 0),
+  ];
+}
+
+/** Half of the capacity interactively, and batch requests at once that fill the pool for minutes. */
+export function batchFlood(scale: Scale): readonly Row[] {
+  const chat = { tenant: 'chat', priority: 10, rate: CAPACITY / 2 };
+  const flow = { ttl: '0s' };
+  const at = 20_000;
+  const rate = (CAPACITY / 4) * (scale.seconds / 10);
+  const batch = { tenant: 'batch', priority: -10, rate, fromMs: at, untilMs: at + 10_000 };
+  const both = run(flow, [chat, batch], scale);
+  const alone = run(flow, [chat], scale);
+  const p95 =
+    ttft(
+      among(both, ({ tenant }) => tenant === 'chat'),
+      0.95,
+    ) / ttft(alone, 0.95);
+  const undone = among(both, ({ tenant }) => tenant === 'batch').filter(({ ttftMs }) => !ttftMs);
+  return [
+    atMost('batch flood: p95 TTFT of interactive requests over without it', p95, 1.3),
+    atMost('batch flood: batch requests not done', undone.length, 0, 0),
+    atMost('batch flood: lost, or answered twice', lost(both), 0, 0),
+  ];
+}
+
+/** The time in which shares are measured: all tenants wait, from after the start to the end. */
+function measured({ seconds }: Scale): readonly [number, number] {
+  return [20_000, 1000 * seconds];
+}
+
+/** Tenants on one pool, each with more than its share. */
+export function tenants(scale: Scale): readonly Row[] {
+  const wfq = (parameters: string): FlowConfig => ({
+    fairness: ['weighted-fair-queueing-policy', parameters],
+    ttl: '2s',
+  });
+  const three = (rates: readonly number[]): readonly Source[] =>
+    ['a', 'b', 'c'].map((tenant, n) => ({ tenant, priority: 0, rate: rates[n] ?? 0 }));
+  const part = CAPACITY / 2;
+  const equal = run(wfq('{}'), three([part, part, 8 * part]), scale);
+  const shares = [...servedTokens(equal, measured(scale)).values()];
+  const weighted = run(
+    wfq('{weights: {a: 1, b: 2, c: 4}}'),
+    three([part, 2 * part, 4 * part]),
+    scale,
+  );
+  const tokens = servedTokens(weighted, measured(scale));
+  const all = [...tokens.values()].reduce((sum, each) => sum + each, 0);
+  const off = (['a', 'b', 'c'] as const).map((tenant, n) =>
+    Math.abs((tokens.get(tenant) ?? 0) / all / (2 ** n / 7) - 1),
+  );
+  return [
+    atLeast('tenants 1 : 1 : 8, equal weights: Jain of served tokens', jain(shares), 0.98, 3),
+    atMost('weights 1 : 2 : 4: largest error of a share', Math.max(...off), 0.03, 3),
+    atMost('tenants: lost, or answered twice', lost(equal) + lost(weighted), 0, 0),
+  ];
+}
+
+/** A neighbour who sends ten times as much for half a minute. */
+export function neighbour(scale: Scale): readonly Row[] {
+  const rate = CAPACITY / 4;
+  const flow: FlowConfig = { fairness: ['weighted-fair-queueing-policy', '{}'], ttl: '2s' };
+  const bursts = (by: number): readonly Ended[] =>
+    run(
+      flow,
+      [
+        { tenant: 'quiet', priority: 0, rate },
+        {
+          tenant: 'loud',
+          priority: 0,
+          rate,
+          perSecond: (at) => rate * (at >= 30_000 && at < 60_000 ? by : 1),
+          perSecondMax: rate * by,
+        },
+      ],
+      scale,
+    );
+  const p99 = (ended: readonly Ended[]): number =>
+    ttft(
+      among(ended, ({ tenant, atMs }) => tenant === 'quiet' && atMs >= 30_000 && atMs < 60_000),
+      0.99,
+    );
+  const ratio = p99(bursts(10)) / p99(bursts(1));
+  return [
+    atMost('a neighbour’s burst × 10: p99 TTFT of the other tenant over without it', ratio, 1.2),
+  ];
+}
+
+/** Twenty programs with different numbers of turns, together more than the pool can serve. */
+export function programs(scale: Scale): readonly Row[] {
+  const flow: FlowConfig = { fairness: ['program-aware-fairness', '{strategy: las}'], ttl: '0s' };
+  const sources = Array.from({ length: 20 }, (_, n) => ({
+    tenant: `program-${n}`,
+    priority: 0,
+    rate: (CAPACITY / 20) * (1.1 + (n % 5) / 4),
+  }));
+  const ended = run(flow, sources, { ...scale, seconds: Math.min(scale.seconds, 120) });
+  const served = servedTokens(ended, [20_000, 1000 * Math.min(scale.seconds, 120)]);
+  return [
+    atLeast(
+      '20 programs under saturation: Jain of served tokens',
+      jain([...served.values()]),
+      0.95,
+      3,
+    ),
+    atMost('programs: lost, or answered twice', lost(ended), 0, 0),
+  ];
+}
+
+/** How long before the first missed objectives more replicas are asked for. */
+export function leads({ seed }: Scale): readonly Row[] {
+  const lead = (claim: string, perSecond: number, overMs: number, forMs: number): Row => {
+    const sizes = SIZES;
+    const run = {
+      pool: POOL,
+      config: 'default',
+      seed,
+      perSecond,
+      stepAtMs: 130_000,
+      overMs,
+      forMs,
+      sizes,
+    };
+    const { askedAtMs = Number.POSITIVE_INFINITY, missedAtMs = run.stepAtMs + forMs } =
+      headroomLead(run);
+    return atLeast(
+      `headroom, ${claim}: seconds before the first misses`,
+      (missedAtMs - askedAtMs) / 1000,
+      60,
+      0,
+    );
+  };
+  return [
+    lead('× 5 at once to 95 % of the capacity', 0.95 * CAPACITY, 0, 400_000),
+    lead('× 5 in five minutes to 130 %', 1.3 * CAPACITY, 300_000, 300_000),
+  ];
+}
