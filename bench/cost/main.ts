@@ -30,6 +30,7 @@ reference picker's figures and with a bare Go echo (the yardstick).
   --against <folder> compare with the picker of another checkout in place of the yardstick;
                      a ratio is ours divided by the other's
   --pairs <n>        pairs of processes for --against (${PAIRS_DEFAULT})
+  --ours-flags=<…>   flags of serve for our side only, such as "--tracing" with --against .
   --verbose          print the output of the processes
 `;
 
@@ -46,6 +47,7 @@ const OPTIONS = {
   profile: { type: 'string' },
   'node-flags': { type: 'string', default: '' },
   against: { type: 'string' },
+  'ours-flags': { type: 'string', default: '' },
   pairs: { type: 'string', default: String(PAIRS_DEFAULT) },
   verbose: { type: 'boolean', default: false },
 } as const;
@@ -69,9 +71,11 @@ async function main(): Promise<number> {
   }
   const { json, profile } = values;
   const timing = values.quick ? QUICK : TIMING;
-  const nodeFlags = values['node-flags'].split(' ').filter((flag) => flag !== '');
+  const words = (text: string): string[] => text.split(' ').filter((flag) => flag !== '');
+  const nodeFlags = words(values['node-flags']);
+  const oursFlags = words(values['ours-flags']);
   const log = values.verbose ? say : () => undefined;
-  const common = { envoyPath: envoy.path, envoyVersion: envoy.version, nodeFlags, log };
+  const common = { envoyPath: envoy.path, envoyVersion: envoy.version, nodeFlags, oursFlags, log };
   if (values.against !== undefined) {
     const other = { kind: 'picker', folder: resolve(values.against) } as const;
     requireCheckout(other.folder);

@@ -13,6 +13,8 @@ export interface Tools {
   readonly log: (line: string) => void;
   /** Flags of the picker's Node, such as `--cpu-prof`. */
   readonly nodeFlags: readonly string[];
+  /** Flags of `serve` for our picker only. */
+  readonly oursFlags?: readonly string[];
 }
 
 /** A bare Go ext_proc echo, or the picker of another checkout with installed packages. */
@@ -54,7 +56,8 @@ export async function startBed(options: BedOptions, tools: Tools): Promise<Bed> 
     const upstream = keep(await startUpstream(options, tools));
     const addresses = addressesOf(upstream);
     const scrapes = (): Promise<number> => scrapesSeen(addresses[0] ?? '');
-    const picker = keep(await startPicker(options, addresses, tools));
+    const { oursFlags: flags = [] } = tools;
+    const picker = keep(await startPicker({ ...options, flags }, addresses, tools));
     const { extProcPort } = picker.said as { readonly extProcPort: number };
     const ours = await behindEnvoy(picker, extProcPort, tools, keep);
     if (tools.other === undefined) return { ours, other: undefined, scrapes };
