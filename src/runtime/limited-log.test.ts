@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { limitedWarnings } from './limited-log.ts';
+import { limitedWarnings, linesPerSecond } from './limited-log.ts';
 import type { Log } from './log.ts';
 import { SimulatedClock } from './simulated-clock.ts';
 
@@ -22,4 +22,17 @@ it('warns once a minute for each message, and says how many were left out', () =
     ['a', { i: 5, leftOut: 4 }],
     ['a', { i: 6 }],
   ]);
+});
+
+it('[O92] writes so many lines a second, and says how many were left out', () => {
+  const clock = new SimulatedClock();
+  const lines: unknown[] = [];
+  const write = linesPerSecond((fields) => void lines.push(fields), clock, 2);
+  for (let n = 0; n < 5; n++) write({ n }, 'refused');
+  clock.advanceTo(999);
+  write({ n: 5 }, 'refused');
+  clock.advanceTo(1000);
+  write({ n: 6 }, 'refused');
+  write({ n: 7 }, 'refused');
+  expect(lines).toEqual([{ n: 0 }, { n: 1 }, { n: 6, leftOut: 4 }, { n: 7 }]);
 });

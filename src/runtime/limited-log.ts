@@ -48,3 +48,32 @@ export function limitedWarnings(log: Log, clock: Clock): (fields: object, messag
     log.warn({ ...fields, ...(leftOut > 0 && { leftOut }) }, message);
   };
 }
+
+const SECOND_MS: Millis = 1000;
+
+/**
+ * Lets so many lines through in a second, of any kind. The next line says how many were left out.
+ */
+export function linesPerSecond(
+  write: (fields: object, message: string) => void,
+  clock: Pick<Clock, 'now'>,
+  linesMax: number,
+): (fields: object, message: string) => void {
+  let since: Millis = Number.NEGATIVE_INFINITY;
+  let lines = 0;
+  let leftOut = 0;
+  return (fields, message) => {
+    const now = clock.now();
+    if (now - since >= SECOND_MS) {
+      since = now;
+      lines = 0;
+    }
+    lines += 1;
+    if (lines > linesMax) {
+      leftOut += 1;
+      return;
+    }
+    write({ ...fields, ...(leftOut > 0 && { leftOut }) }, message);
+    leftOut = 0;
+  };
+}

@@ -11,8 +11,17 @@ export interface Log {
   readonly error: Write;
 }
 
+/** The levels of the log, the most talkative first. */
+export const LOG_LEVELS: readonly string[] = ['debug', 'info', 'warn', 'error', 'silent'];
+
+/** A log whose lowest level can be changed while it is written. */
+export interface LevelledLog extends Log {
+  /** One of `LOG_LEVELS`. */
+  level: string;
+}
+
 /** JSON lines on stderr, as stdout is for results. `level` is the lowest that is written. */
-export function createLog(level: string): Log {
+export function createLog(level: string): LevelledLog {
   return pino(
     { level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
     pino.destination({ dest: 2, sync: true }),

@@ -11,7 +11,7 @@ import type { Clock } from '../framework/runtime.ts';
 import type { PickerMetrics } from '../journal/metrics/metrics.ts';
 import { streamTimes } from '../journal/metrics/stream-metrics.ts';
 import type { EndpointPicker } from '../picker/endpoint-picker.ts';
-import { limitedWarnings } from '../runtime/limited-log.ts';
+import { limitedWarnings, linesPerSecond } from '../runtime/limited-log.ts';
 import type { Log } from '../runtime/log.ts';
 import type { Telemetry } from '../telemetry/start-telemetry.ts';
 import { localAnswers } from './local-answers.ts';
@@ -21,6 +21,9 @@ import type { ServeTls } from './tls/start-tls.ts';
 
 /** Refusals because of what all requests together take. */
 const LIMITS: ReadonlySet<RoutingErrorCode> = new Set(['memory-full', 'too-many-streams']);
+
+/** A flood of refused requests must not fill the log; each is counted in metrics anyway. */
+const REFUSED_LINES_PER_SECOND = 10;
 
 export interface ExtProcParts {
   readonly picker: EndpointPicker;
@@ -41,6 +44,7 @@ export function extProcOptions(options: ServeOptions, parts: ExtProcParts): ExtP
   const { registry } = parts.metrics;
   const reading = { router: parts.picker, ...requestReaders(options, { ...parts, registry }) };
   const warn = limitedWarnings(log, parts.clock);
+  const refused = linesPerSecond(log.info.bind(log), parts.clock, REFUSED_LINES_PER_SECOND);
   const session: ExtProcServerOptions['session'] = {
     ...reading,
     router: parts.router,
@@ -49,9 +53,9 @@ export function extProcOptions(options: ServeOptions, parts: ExtProcParts): ExtP
     follow: parts.telemetry?.follow,
     onFault: (error, about) =>
       log.error({ err: error, ...about }, 'a request failed in the picker and got status 500'),
-    onRejected: ({ code, sentence }, model) => {
+    onRejected: ({ code, sentence }, model, about) => {
       parts.metrics.countError(code, model);
-      log.debug({ code, sentence }, 'request refused');
+      refused({ code, sentence, ...(model !== '' && { model }), ...about }, 'request refused');
       // It affects many clients, and an operator can change the limit.
       if (LIMITS.has(code)) warn({ code, sentence }, `requests are refused: ${code}`);
     },

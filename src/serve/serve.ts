@@ -43,6 +43,7 @@ import { adminAccess } from './admin/admin-access.ts';
 import { startAdminServer } from './admin/admin-server.ts';
 import { debugDocuments } from './admin/debug-documents.ts';
 import { describeEndpoints } from './admin/describe-endpoints.ts';
+import { withLogLevel } from './admin/log-level.ts';
 import { profilePages } from './admin/profiles.ts';
 import { startAutoscaling } from './autoscaling/start-autoscaling.ts';
 import { type ConfigReload, startConfigReload } from './config-reload.ts';
@@ -183,7 +184,7 @@ function adminOptions(
     ready: () => parts.drain.readiness ?? readiness({ ...options, ...parts }, now()),
     documents,
     ...livePage({ ...parts, counts: parts.live, clock, about }),
-    actions: promotion && promotionActions(promotion),
+    actions: withLogLevel(options.log, promotion && promotionActions(promotion)),
     slowPages: options.pprof === true ? profilePages(createProfiler(runtime.clock)) : undefined,
     tls: metricsTls(options, options.log),
   };
