@@ -14,6 +14,7 @@ const BENCHES: ReadonlyMap<string, { readonly file: string; readonly about: stri
   ],
   ['overload', { file: 'overload/main', about: 'what must hold under overload, in simulation' }],
   ['explain', { file: 'overhead/explain', about: 'the cost of keeping decisions for `explain`' }],
+  ['live-page', { file: 'overhead/live-page', about: 'the cost of the live page with one viewer' }],
   ['capture', { file: 'overhead/capture', about: 'the cost of --capture' }],
   ['pick', { file: 'pick', about: 'one decision over 100 endpoints with five scorers' }],
   [

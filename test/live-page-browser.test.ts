@@ -18,6 +18,54 @@ const pictures = process.env['POINTSMAN_SCREENSHOTS'];
 const launch = await chromiumOrSkip('the live page in a real browser');
 const TOKEN = 'a-token-of-administrators';
 
+/** Documents of pickers that have these parts, and what the page shows of each. The last is left out. */
+const PARTS: Readonly<Record<string, { readonly document: unknown; readonly shows: string }>> = {
+  '/debug/waiting': {
+    document: {
+      requests: 3,
+      bytes: 91_520,
+      oldestMs: 1250,
+      groups: [{ priority: 5, fairnessId: 'team-b', requests: 3, bytes: 91_520, oldestMs: 1250 }],
+      endpoints: [{ endpoint: 'pod-c', requests: 2, prefillTokens: 41_000 }],
+    },
+    shows: 'team-b',
+  },
+  '/debug/headroom': {
+    document: {
+      active: true,
+      stages: [
+        {
+          stage: 'all',
+          endpoints: 4,
+          replicas: 4,
+          requestsPerSecond: { used: 5, capacity: 12, left: 7 },
+          utilization: 0.42,
+          saturation: 0.3,
+          secondsToSaturation: 540,
+          desiredReplicas: 6,
+          limit: 'first-token',
+        },
+      ],
+    },
+    shows: '6 for 4',
+  },
+  '/debug/replicas': {
+    document: {
+      id: 'picker-a',
+      connected: false,
+      sinceMs: 65_000,
+      open: 1,
+      peers: [{ id: 'picker-b', open: 9, lagMs: 3, silentMs: 40 }],
+    },
+    shows: 'picker-b',
+  },
+  '/debug/shadows': {
+    document: { shadows: [{ name: 'mine.yaml', running: false, restarts: 2, dropped: 0 }] },
+    shows: 'mine.yaml (down)',
+  },
+  '/debug/promotion': { document: {}, shows: '' },
+};
+
 it('[O5] the files of the page are free of type errors', async () => {
   await run(join(root, 'node_modules', '.bin', 'tsc'), ['-p', join(root, 'ui'), '--noEmit']);
 });
@@ -141,6 +189,33 @@ describe.skipIf(launch === undefined)('the live page', () => {
       await close();
     },
   );
+
+  it('[O11] shows what waits, headroom, replicas and shadows where the picker answers their documents', async () => {
+    const context = await browser.newContext({ locale: 'en-GB', colorScheme: 'dark' });
+    const page = await context.newPage();
+    const first = await fetch(`http://${stack.admin}/debug/live`);
+    const reader = first.body?.pipeThrough(new TextDecoderStream()).getReader();
+    const { value = '' } = (await reader?.read()) ?? {};
+    await reader?.cancel();
+    const paths = Object.keys(PARTS);
+    const documents = JSON.stringify(paths.slice(0, -1));
+    const body = value.replace(/"documents":\[[^\]]*\]/, `"documents":${documents}`);
+    await page.route('**/debug/live', (route) =>
+      route.fulfill({ contentType: 'text/event-stream', body }),
+    );
+    for (const [path, { document }] of Object.entries(PARTS)) {
+      await page.route(`**${path}`, (route) => route.fulfill({ json: document }));
+    }
+    await page.goto(`http://${stack.admin}/ui`);
+    for (const path of paths.slice(0, -1)) {
+      await page.getByText(PARTS[path]?.shows ?? '?', { exact: true }).waitFor();
+    }
+    expect(await page.getByText('Promotion', { exact: true }).count()).toBe(0);
+    await page.evaluate(axe);
+    const { violations } = await page.evaluate<{ violations: unknown[] }>('axe.run()');
+    expect(violations).toEqual([]);
+    await context.close();
+  });
 
   it('[O4] goes on by itself after the picker has started anew', async () => {
     const { page, close } = await open();

@@ -4,10 +4,17 @@
  *
  * @import { ShadowStatus } from '../src/lab/shadow/start-shadow.ts'
  * @import { PromotionStatus } from '../src/lab/promotion/promotion.ts'
+ * @import { StageHeadroom } from '../src/journal/headroom/headroom-report.ts'
+ * @import { ReplicaStatus } from '../src/replicas/replica-status.ts'
  * @import { State } from './state.js'
+ * @import { WaitingDocument } from './waiting.js'
  */
 import { h } from 'preact';
 import { count, duration, percent } from './format.js';
+import { Headroom } from './headroom.js';
+import { Replicas } from './replicas.js';
+import { TableCard } from './table-card.js';
+import { Waiting } from './waiting.js';
 
 /** @param {{ state: State }} props */
 export function Documents({ state: { documents } }) {
@@ -15,56 +22,19 @@ export function Documents({ state: { documents } }) {
     documents.get('/debug/shadows')
   )?.shadows;
   const promotion = /** @type {PromotionStatus | undefined} */ (documents.get('/debug/promotion'));
+  const waiting = /** @type {WaitingDocument | undefined} */ (documents.get('/debug/waiting'));
+  const headroom = /** @type {{ active: boolean, stages: StageHeadroom[] } | undefined} */ (
+    documents.get('/debug/headroom')
+  );
+  const replicas = /** @type {ReplicaStatus | undefined} */ (documents.get('/debug/replicas'));
   return h(
     'div',
     { class: 'parts' },
+    waiting !== undefined && waiting.requests > 0 && h(Waiting, { waiting }),
+    headroom?.active === true && h(Headroom, { stages: headroom.stages }),
+    replicas !== undefined && h(Replicas, { status: replicas }),
     shadows !== undefined && shadows.length > 0 && h(Shadows, { shadows }),
     promotion !== undefined && h(Promotion, { promotion }),
-  );
-}
-
-/**
- * @param {object} props
- * @param {string} props.title
- * @param {readonly string[]} props.heads
- * @param {readonly (readonly string[])[]} props.rows the first cell of each names it
- * @param {import('preact').ComponentChildren} [props.children]
- */
-export function TableCard({ title, heads, rows, children }) {
-  return h(
-    'section',
-    { class: 'card' },
-    h('div', { class: 'head' }, h('h2', null, title)),
-    children,
-    h(
-      'div',
-      { class: 'scroll', tabIndex: 0, role: 'region', 'aria-label': title },
-      h(
-        'table',
-        null,
-        h(
-          'thead',
-          null,
-          h(
-            'tr',
-            null,
-            heads.map((head) => h('th', { scope: 'col', key: head }, head)),
-          ),
-        ),
-        h(
-          'tbody',
-          null,
-          rows.map(([name = '', ...cells]) =>
-            h(
-              'tr',
-              { key: name },
-              h('th', { scope: 'row' }, name),
-              cells.map((cell, at) => h('td', { key: at, class: 'number' }, cell)),
-            ),
-          ),
-        ),
-      ),
-    ),
   );
 }
 

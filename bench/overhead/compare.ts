@@ -15,6 +15,8 @@ export interface Comparison {
   readonly rounds: number;
   readonly windowMs: number;
   readonly warmUpMs: number;
+  /** Begins what is with one side and no flag; returns what ends it. */
+  readonly attach?: (pair: Pair) => Promise<() => void>;
 }
 
 export interface Overhead {
@@ -54,6 +56,7 @@ export async function compare(
     const { endpoints, flags, rounds, windowMs, warmUpMs } = comparison;
     const options = { config: 'default', endpoints, page: 'small', answerChunks: 0 } as const;
     const pair = await startPair(options, flags, tools);
+    const detach = await comparison.attach?.(pair);
     try {
       const prompts = { bodyBytes: BODY_BYTES, stream: false, random: seededRandom(SEED + bed) };
       const next = createPrompts(prompts);
@@ -72,6 +75,7 @@ export async function compare(
       pair.with.resume();
       await after(pair, (ms) => measure(pair.with, next, ms).finally(() => pair.with.resume()));
     } finally {
+      detach?.();
       await pair.stop();
     }
   }

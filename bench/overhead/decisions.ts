@@ -156,7 +156,8 @@ function otherWork(): () => void {
 }
 
 /** About a kilobyte of text, the first half of it known. */
-function requestOf(turn: number, chance: number): InferenceRequest {
+/** A request of one of 50 families of prompts, chosen by a number in [0, 1). */
+export function requestOf(turn: number, chance: number): InferenceRequest {
   const family = Math.floor(chance * FAMILIES);
   const promptTokens = 256 + (turn % 20) * 8;
   const blocks = Math.floor(promptTokens / BLOCK_TOKENS);

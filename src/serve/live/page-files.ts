@@ -18,8 +18,12 @@ const OWN: Readonly<Record<string, string>> = {
   'documents.js': SCRIPT,
   'explained.js': SCRIPT,
   'format.js': SCRIPT,
+  'headroom.js': SCRIPT,
   'pool-table.js': SCRIPT,
+  'replicas.js': SCRIPT,
   'state.js': SCRIPT,
+  'table-card.js': SCRIPT,
+  'waiting.js': SCRIPT,
   'page.css': STYLE,
 };
 

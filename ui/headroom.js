@@ -1,0 +1,31 @@
+/**
+ * How much more the pool can serve, for each stage.
+ *
+ * @import { StageHeadroom } from '../src/journal/headroom/headroom-report.ts'
+ */
+import { h } from 'preact';
+import { count, duration, percent, rate } from './format.js';
+import { TableCard } from './table-card.js';
+
+/** @param {{ stages: readonly StageHeadroom[] }} props */
+export function Headroom({ stages }) {
+  const rows = stages.map((stage) => {
+    const { used, capacity } = stage.requestsPerSecond ?? {};
+    const seconds = stage.secondsToSaturation;
+    return [
+      stage.stage,
+      `${perSecond(used)} of ${perSecond(capacity)}`,
+      percent(stage.utilization),
+      stage.limit ?? '–',
+      duration(seconds === undefined ? undefined : 1000 * seconds),
+      `${count(stage.desiredReplicas)} for ${count(stage.replicas)}`,
+    ];
+  });
+  const heads = ['Stage', 'Requests', 'Used', 'Ends by', 'Full in', 'Replicas wanted'];
+  return h(TableCard, { title: 'Headroom', heads, rows });
+}
+
+/** A rate that is not known, or without a bound, is a dash. @param {number | null | undefined} value */
+function perSecond(value) {
+  return value === null || value === undefined ? '–' : `${rate(value)}/s`;
+}
