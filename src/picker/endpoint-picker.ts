@@ -1,9 +1,11 @@
+import type { Waiting } from '../flow/discipline.ts';
 import { IN_FLIGHT } from '../framework/keys.ts';
 import type { Observer, ReplacementReport } from '../framework/plugin.ts';
 import type { InferenceRequest } from '../framework/request.ts';
 import type {
   BookingRouter,
   Destination,
+  HeldSum,
   Placement,
   RoutedRequest,
   RouteOptions,
@@ -144,6 +146,16 @@ export class EndpointPicker implements Router, BookingRouter {
   /** The requests that wait for their endpoint, and the bytes of their bodies. */
   get waiting(): { readonly requests: number; readonly bytes: number } {
     return this.#room.waiting;
+  }
+
+  /** Those requests, the oldest first. */
+  get waitingRequests(): Iterable<Waiting> {
+    return this.#room.requests;
+  }
+
+  /** What waits for each endpoint, as sums. */
+  get waitedFor(): readonly HeldSum[] {
+    return this.#room.loads.snapshot() ?? [];
   }
 
   /** Undefined where the profiles decide. */

@@ -36,6 +36,7 @@ import { registerShadowMetrics } from '../lab/shadow/shadow-metrics.ts';
 import type { Shadow } from '../lab/shadow/start-shadow.ts';
 import type { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
+import type { ControlledRouter } from '../picker/waiting/controlled-router.ts';
 import { createProfiler } from '../runtime/profiler.ts';
 import { createRealRuntime, type RealRuntime } from '../runtime/real-runtime.ts';
 import { startTelemetry, type Telemetry } from '../telemetry/start-telemetry.ts';
@@ -97,7 +98,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const observers = { recorder, live, shadows, promotion, process, headroom };
   const followers = { ...endpoints, election, reload, serving };
   const drain = new Drain(options, server);
-  const parts = { picker, metrics, runtime, rules, server, drain, ...observers, ...followers };
+  const parts = { ...started, metrics, runtime, rules, server, drain, ...observers, ...followers };
   const admin = await startAdminServer(adminOptions(options, parts));
   serving.attach(server);
   const ports = portsOf(server, { metricsPort: admin.port, ...scaling });
@@ -144,6 +145,7 @@ async function startServer(options: ServeOptions, parts: ExtProcParts): Promise<
 
 interface ServingParts {
   readonly picker: EndpointPicker;
+  readonly router: ControlledRouter;
   readonly metrics: PickerMetrics;
   readonly recorder: DecisionRecorder | undefined;
   readonly live: LiveCounts;
@@ -173,7 +175,7 @@ function adminOptions(
   const documents = new Map([
     ['/debug/endpoints', () => describeEndpoints(parts, now())],
     ['/debug/rules', () => rules.describe()],
-    ...debugDocuments(parts),
+    ...debugDocuments({ ...parts, now }),
   ]);
   const about = { pool, policy, documents: [...documents.keys()] };
   return {

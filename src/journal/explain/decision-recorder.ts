@@ -1,5 +1,6 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { Routed } from '../../framework/observer.ts';
+import type { Waited } from '../../framework/routing.ts';
 import type { Clock, Millis } from '../../framework/runtime.ts';
 import type { Decision } from '../../framework/scheduling.ts';
 import type { DecisionEvent, JournalSubscriber } from '../../picker/events/journal.ts';
@@ -24,7 +25,7 @@ const BYTES_MAX = 256 * 1024 * 1024;
 /** Up to here it takes less time to keep all than to find the best. */
 export const ENDPOINTS_MAX = 64;
 /** All texts of a decision, and its parts of fixed length. */
-const HEAD_BYTES_MAX = 5 * (TEXT_MAX + 1) + 64;
+const HEAD_BYTES_MAX = 5 * (TEXT_MAX + 1) + 96;
 
 /**
  * Keeps the last decisions in memory, so that they can be explained: the candidates, what each
@@ -70,6 +71,7 @@ export class DecisionRecorder implements JournalSubscriber {
 
   onDecision(event: DecisionEvent): void {
     const { request, candidates, context, decision, faults } = event;
+    const { waited } = event.options;
     // A slot is written in two bytes.
     if (context === undefined || candidates.length >= NO_SLOT) return;
     const insteadOf = decision?.insteadOf;
@@ -86,7 +88,8 @@ export class DecisionRecorder implements JournalSubscriber {
         (sameModel ? FLAG.sameModel : 0) |
         (request.streaming ? FLAG.streaming : 0) |
         (faults.length > 0 ? FLAG.faulty : 0) |
-        (insteadOf === undefined ? 0 : FLAG.instead),
+        (insteadOf === undefined ? 0 : FLAG.instead) |
+        (waited === undefined ? 0 : FLAG.waited),
     );
     const shared = inFull ? 0 : sharedLength(request.id, this.#id);
     this.#id = request.id;
@@ -96,6 +99,7 @@ export class DecisionRecorder implements JournalSubscriber {
     if (!sameModel) log.text(request.model);
     if (faults.length > 0) log.text(faults.join('; '));
     if (insteadOf !== undefined) log.text(`${insteadOf.scheduler}: ${insteadOf.reason}`);
+    if (waited !== undefined) this.#writeWaited(waited, candidates);
     this.#head[0] = request.promptTokens;
     this.#head[1] = event.at;
     writeNumbers(log, this.#head, HEAD, this.#lastHead);
@@ -109,6 +113,17 @@ export class DecisionRecorder implements JournalSubscriber {
     if (decision === undefined) log.u8(ENDING.threw);
     else this.#writeEnding(decision);
     this.ring.end(idHash, requestIdHash);
+  }
+
+  #writeWaited(
+    { waitedMs, endpoint, cachedTokens }: Waited,
+    candidates: readonly Endpoint[],
+  ): void {
+    const { log } = this.ring;
+
+    log.f64(waitedMs);
+    log.u16(candidates.find(({ id }) => id === endpoint)?.slot ?? NO_SLOT);
+    log.f64(cachedTokens);
   }
 
   #writeEnding({ primary, prefill, decidedBy = '' }: Decision): void {

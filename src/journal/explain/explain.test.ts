@@ -312,6 +312,24 @@ describe('an explanation', () => {
     expect(test.explained('in time')).not.toHaveProperty('insteadOf');
   });
 
+  it('[Q82] says how long a request has waited, for which endpoint, and what that has of its prompt', () => {
+    const test = setUp('default');
+    test.add('pod-a');
+    test.add('pod-b');
+    const waited = { waitedMs: 1234.5, endpoint: 'pod-b' as EndpointId, cachedTokens: 30_000 };
+    test.picker.route(makeRequest({ id: 'late' }), { waited });
+    test.picker.route(makeRequest({ id: 'at once' }));
+    const late = test.explained('late');
+    expect(late).toMatchObject({ waited });
+    expect(late && explanationText(late, { all: false, time: '' })).toContain(
+      '\nwaited     1,235 ms for pod-b, which has 30,000 of its tokens\n',
+    );
+    expect(test.explained('at once')).not.toHaveProperty('waited');
+    const gone = { ...waited, endpoint: undefined };
+    test.picker.route(makeRequest({ id: 'unknown' }), { waited: gone });
+    expect(test.explained('unknown')?.waited).toEqual({ waitedMs: 1234.5, cachedTokens: 30_000 });
+  });
+
   it('names what filters dropped, also where they left none', () => {
     const test = setUp(WITH_FILTERS);
     test.add('a1', 'a');

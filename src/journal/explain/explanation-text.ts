@@ -1,6 +1,7 @@
 import type {
   ExplainedProfile,
   ExplainedScorer,
+  ExplainedWait,
   Explanation,
   Outcome,
   RunnerUp,
@@ -19,12 +20,13 @@ interface TextOptions {
 
 /** A decision as a page for a terminal. */
 export function explanationText(explanation: Explanation, options: TextOptions): string {
-  const { id, requestId, model, promptTokens, faults, insteadOf, candidates, profiles } =
+  const { id, requestId, model, promptTokens, faults, insteadOf, waited, candidates, profiles } =
     explanation;
   const also = requestId === '' || requestId === id ? '' : ` (${id})`;
   const lines = [
     `request    ${requestId || id}${also}, decision ${explanation.number}`,
     `asked      ${options.time}  model ${model || '?'}  ${promptTokens} prompt tokens`,
+    ...(waited === undefined ? [] : [`waited     ${waitText(waited)}`]),
     `went to    ${outcomeText(explanation.outcome)}`,
     ...(insteadOf === undefined ? [] : [`by         the profiles, in place of ${insteadOf}`]),
     ...(faults === undefined ? [] : [`without    ${faults}`]),
@@ -32,6 +34,14 @@ export function explanationText(explanation: Explanation, options: TextOptions):
     ...profiles.flatMap((profile) => profileLines(profile, options)),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+/** How long a request waited at the picker, and for what. */
+function waitText({ waitedMs, endpoint, cachedTokens }: ExplainedWait): string {
+  const duration = `${Math.round(waitedMs).toLocaleString('en')} ms`;
+  if (endpoint === undefined) return duration;
+  const holds = Math.round(cachedTokens).toLocaleString('en');
+  return `${duration} for ${endpoint}, which has ${holds} of its tokens`;
 }
 
 /** The endpoint that was picked, or why none was. */

@@ -1,7 +1,7 @@
 import type { EndpointName, Segment } from './decision-ring.ts';
 import type { FoundDecision } from './find-decision.ts';
 import type { ProfileLayout, ScorerLayout } from './layout.ts';
-import type { RecordedEnding, RecordedRun } from './segment-reader.ts';
+import type { RecordedEnding, RecordedRun, RecordedWait } from './segment-reader.ts';
 
 /** As `ScoreTerms` has it. */
 const COST_TERM = 'costMs';
@@ -22,9 +22,19 @@ export interface Explanation {
   readonly faults?: string;
   /** The scheduler in whose place the profiles decided, and why. Left out where they did not. */
   readonly insteadOf?: string;
+  /** How long the request waited at the picker, and for what. Left out where it did not wait. */
+  readonly waited?: ExplainedWait;
   readonly candidates: readonly EndpointName[];
   readonly outcome: Outcome;
   readonly profiles: readonly ExplainedProfile[];
+}
+
+export interface ExplainedWait {
+  readonly waitedMs: number;
+  /** The endpoint for which it waited: the best for it when it was placed. */
+  readonly endpoint?: string;
+  /** Tokens of its prompt that this endpoint was expected to hold. */
+  readonly cachedTokens: number;
 }
 
 export type Outcome =
@@ -95,7 +105,7 @@ export interface RunnerUp {
 
 export function explain({ segment, number, decision }: FoundDecision): Explanation {
   const { id, requestId, at, model, promptTokens, streaming, candidates, runs, ending } = decision;
-  const { faults, insteadOf } = decision;
+  const { faults, insteadOf, waited } = decision;
   return {
     number,
     id,
@@ -106,10 +116,16 @@ export function explain({ segment, number, decision }: FoundDecision): Explanati
     streaming,
     ...(faults !== '' && { faults }),
     ...(insteadOf !== '' && { insteadOf }),
+    ...(waited !== undefined && { waited: waitOf(waited, segment) }),
     candidates: Array.from(candidates, (slot) => nameOf(segment, slot)),
     outcome: outcomeOf(ending, segment),
     profiles: runs.map((run) => profileOf(run, segment)),
   };
+}
+
+function waitOf({ waitedMs, slot, cachedTokens }: RecordedWait, segment: Segment): ExplainedWait {
+  const endpoint = slot !== undefined && { endpoint: nameOf(segment, slot).id };
+  return { waitedMs, ...endpoint, cachedTokens };
 }
 
 export function outcomeOf(ending: RecordedEnding, segment: Segment): Outcome {

@@ -7,6 +7,7 @@ import type { SlotList } from './numbers.ts';
  * - u8 `FLAG`s; u8 how many characters of our id are those of the decision before, text of the others; texts: the client's
  *   id, the model unless it is that of the decision before, what failed if something did, and in
  *   whose place the profiles decided if so
+ * - where the request has waited: f64 milliseconds, u16 slot for which or `NO_SLOT`, f64 tokens of its prompt there
  * - numbers: prompt tokens and the time; the slot list of the candidates unless it is that of the decision before
  * - for each profile that ran: u8 number of the profile in the layout, then
  *   - for each filter that dropped endpoints: u8 filter, slot list of those it kept; then u8 `NONE`
@@ -15,7 +16,14 @@ import type { SlotList } from './numbers.ts';
  *     terms and, unless that is 0, numbers: those of the pick, and those of the runner-up if there is one
  * - u8 `NONE`, u8 `ENDING`, and what belongs to the ending
  */
-export const FLAG = { sameList: 1, sameModel: 2, streaming: 4, faulty: 8, instead: 16 } as const;
+export const FLAG = {
+  sameList: 1,
+  sameModel: 2,
+  streaming: 4,
+  faulty: 8,
+  instead: 16,
+  waited: 32,
+} as const;
 
 export const ENDING = {
   /**

@@ -16,11 +16,22 @@ export interface RecordedDecision {
   readonly faults: string;
   /** Empty where the profiles did not decide in place of a scheduler. */
   readonly insteadOf: string;
+  /** Undefined where the request did not wait. */
+  readonly waited: RecordedWait | undefined;
   /** On the picker's clock. */
   readonly at: number;
   readonly candidates: Uint16Array;
   readonly runs: readonly RecordedRun[];
   readonly ending: RecordedEnding;
+}
+
+/** How long a request has waited at the picker, and for what. */
+export interface RecordedWait {
+  readonly waitedMs: number;
+  /** Of the endpoint that it has waited for. */
+  readonly slot: number | undefined;
+  /** Tokens of its prompt that this endpoint was expected to hold. */
+  readonly cachedTokens: number;
 }
 
 /** What one profile did. */
@@ -86,6 +97,7 @@ export class SegmentReader {
     if ((flags & FLAG.sameModel) === 0) this.#model = reader.text();
     const faults = (flags & FLAG.faulty) === 0 ? '' : reader.text();
     const insteadOf = (flags & FLAG.instead) === 0 ? '' : reader.text();
+    const waited = (flags & FLAG.waited) === 0 ? undefined : this.#waited();
     readNumbers(reader, HEAD, this.#head);
     const [promptTokens = 0, at = 0] = this.#head;
     if ((flags & FLAG.sameList) === 0) this.#candidates = this.#slots();
@@ -96,8 +108,15 @@ export class SegmentReader {
       runs.push(this.#run(profile, full));
     }
     const candidates = this.#candidates;
-    const what = { streaming, faults, insteadOf, candidates, runs };
+    const what = { streaming, faults, insteadOf, waited, candidates, runs };
     return { ...head, ...what, ending: this.#ending() };
+  }
+
+  #waited(): RecordedWait {
+    const waitedMs = this.#reader.f64();
+    const slot = this.#reader.u16();
+    const cachedTokens = this.#reader.f64();
+    return { waitedMs, slot: slot === NO_SLOT ? undefined : slot, cachedTokens };
   }
 
   #run(profile: number, full: boolean): RecordedRun {

@@ -143,6 +143,11 @@ export class ControlledRouter implements Router {
     } else if (this.#unrouted.delete(request.id)) this.#release(request);
   }
 
+  /** All that flow control keeps waiting, the oldest first. */
+  get waitingRequests(): Iterable<Waiting> {
+    return this.#held.keys();
+  }
+
   /** Refuses what still waits. */
   stop(): void {
     this.#timer?.cancel();

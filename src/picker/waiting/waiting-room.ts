@@ -88,6 +88,11 @@ export class WaitingRoom {
     return this.#plan !== undefined;
   }
 
+  /** All that wait, the oldest first. */
+  get requests(): Iterable<Waiting> {
+    return this.#byWaiting.keys();
+  }
+
   /** Takes a request in that cannot begin now. Throws `saturated` where too many wait. */
   keeps(cycle: Cycle, placement: Placement): boolean {
     const { at, request, options, all, decision } = cycle;

@@ -1,23 +1,31 @@
 import type { ReplacementReport } from '../../framework/plugin.ts';
+import type { Millis } from '../../framework/runtime.ts';
 import type { DecisionRecorder } from '../../journal/explain/decision-recorder.ts';
 import type { Headroom } from '../../journal/headroom/headroom.ts';
 import type { Promotion } from '../../lab/promotion/promotion.ts';
 import type { Shadow } from '../../lab/shadow/start-shadow.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
+import type { ControlledRouter } from '../../picker/waiting/controlled-router.ts';
 import { isoTime } from '../../runtime/log.ts';
 import { headroomDocument } from '../autoscaling/headroom-document.ts';
 import type { AdminRoute } from './admin-server.ts';
 import { decisionDocuments } from './decision-documents.ts';
+import { describeWaiting } from './describe-waiting.ts';
 
 /** Documents about schedulers, shadows, recent decisions and a promotion, by path. */
 export function debugDocuments({
   picker,
+  router,
   shadows,
+  now,
   recorder,
   promotion,
   headroom,
 }: {
   readonly picker: EndpointPicker;
+  /** The picker behind flow control. */
+  readonly router: Pick<ControlledRouter, 'waitingRequests'>;
+  readonly now: () => Millis;
   readonly shadows: readonly Shadow[];
   readonly recorder: DecisionRecorder | undefined;
   readonly promotion: Promotion | undefined;
@@ -26,6 +34,13 @@ export function debugDocuments({
   return new Map<string, AdminRoute>([
     ['/debug/scheduler', () => describeReplacement(picker.replacement())],
     ['/debug/headroom', () => headroomDocument(headroom)],
+    [
+      '/debug/waiting',
+      () => {
+        const waiting = [...router.waitingRequests, ...picker.waitingRequests];
+        return describeWaiting(waiting, picker.waitedFor, now());
+      },
+    ],
     ['/debug/shadows', () => ({ shadows: shadows.map((shadow) => shadow.status()) })],
     ...(recorder === undefined ? [] : decisionDocuments(recorder)),
     ...(promotion === undefined ? [] : ([['/debug/promotion', () => promotion.status()]] as const)),
