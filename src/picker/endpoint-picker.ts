@@ -1,11 +1,9 @@
-import type { Waiting } from '../flow/discipline.ts';
 import { IN_FLIGHT } from '../framework/keys.ts';
 import type { Observer, ReplacementReport } from '../framework/plugin.ts';
 import type { InferenceRequest } from '../framework/request.ts';
 import type {
   BookingRouter,
   Destination,
-  HeldSum,
   Placement,
   RoutedRequest,
   RouteOptions,
@@ -13,6 +11,7 @@ import type {
 } from '../framework/routing.ts';
 import type { Decision } from '../framework/scheduling.ts';
 import { ActiveCores, type Challenger } from './cores/active-cores.ts';
+import { preparing } from './cores/preparing.ts';
 import { createSchedulingCore, type SchedulingCore } from './cores/scheduling-core.ts';
 import { Candidates } from './cycles/candidates.ts';
 import type { Cycle, DecidedCycle } from './cycles/cycle.ts';
@@ -30,7 +29,7 @@ import { OpenReservations } from './load/open-reservations.ts';
 import type { PickerPlan } from './plan/picker-plan.ts';
 import { EndpointPool } from './pool/endpoint-pool.ts';
 import { sameEndpoints, subsetOf } from './pool/subset.ts';
-import { WaitingRoom } from './waiting/waiting-room.ts';
+import { WaitingRoom, type Waits } from './waiting/waiting-room.ts';
 
 /**
  * The decision core with running data sources: pool, ledger, plugins and scheduler, one synchronous
@@ -56,24 +55,24 @@ export class EndpointPicker implements Router, BookingRouter {
   readonly #room: WaitingRoom;
   readonly #candidates: Candidates;
   readonly #cores: ActiveCores;
+  readonly #preparing: Required<Router>['prepare'];
 
   /** Throws what the plan's plugins throw when they are made, such as ConfigError. */
   constructor(options: EndpointPickerOptions) {
-    const { runtime, subscribers = [], onFault } = options;
+    const { runtime, subscribers = [], onFault, stopwatch } = options;
     const faults = new PluginFaults({ now: () => runtime.clock.now(), onFault });
     this.faults = faults;
-    this.#journal = new Journal(subscribers, faults);
+    const journal = new Journal(subscribers, faults);
+    this.#journal = journal;
     this.pool = new EndpointPool(faults);
     this.clock = new EventClock(
       runtime.clock,
-      (timer, at) => this.#journal.timerFired(timer, at),
+      (timer, at) => journal.timerFired(timer, at),
       (error) => faults.report(this, 'timer', error),
     );
     this.#options = { ...options, runtime: { ...runtime, clock: this.clock } };
     const { pool, ledger, clock, limit } = this;
-    this.reservations =
-      options.reservations &&
-      new OpenReservations({ ...options.reservations, clock: runtime.clock });
+    this.reservations = reservationsOf(options);
     const ejector = new Ejector({ pool, onChange: options.onEjection });
     ejector.configure(options.plan.ejection);
     this.ejector = ejector;
@@ -95,17 +94,19 @@ export class EndpointPicker implements Router, BookingRouter {
     const parts = { pool, ledger, clock, engineModel, faults, open, ejector, backlog };
     this.elsewhere = new Elsewhere({ ...options, parts, cores: () => this.#cores });
     this.#cycles = new Cycles({
-      journal: this.#journal,
+      journal,
       cores: () => this.#cores,
       parts,
       loads,
       candidates,
-      stopwatch: options.stopwatch,
+      stopwatch,
     });
     for (const each of [ledger, engineModel, ejector, ...subscribers]) pool.observeEndpoints(each);
     const first = this.#createCore(options.plan);
     for (const observer of first.observers) pool.observeEndpoints(observer);
-    this.#cores = new ActiveCores(first, { pool, subscribers, lastObserver: engineModel, faults });
+    const cores = new ActiveCores(first, { pool, subscribers, lastObserver: engineModel, faults });
+    this.#cores = cores;
+    this.#preparing = preparing({ cores, pool, ejector, journal, stopwatch });
   }
 
   /** Plugin instances that observe requests and endpoints, data sources included. */
@@ -148,14 +149,9 @@ export class EndpointPicker implements Router, BookingRouter {
     return this.#room.waiting;
   }
 
-  /** Those requests, the oldest first. */
-  get waitingRequests(): Iterable<Waiting> {
-    return this.#room.requests;
-  }
-
-  /** What waits for each endpoint, as sums. */
-  get waitedFor(): readonly HeldSum[] {
-    return this.#room.loads.snapshot() ?? [];
+  /** All of them, and what waits for each endpoint. */
+  get waits(): Waits {
+    return this.#room.waits;
   }
 
   /** Undefined where the profiles decide. */
@@ -173,7 +169,7 @@ export class EndpointPicker implements Router, BookingRouter {
 
   /** As `Router.prepare`; undefined while no plugin prepares anything. */
   get prepare(): Router['prepare'] {
-    return this.#cores.prepares ? this.#prepare : undefined;
+    return this.#cores.prepares ? this.#preparing : undefined;
   }
 
   /** Decides, publishes the decision and reserves, in one step. Throws RoutingError. */
@@ -272,25 +268,6 @@ export class EndpointPicker implements Router, BookingRouter {
     return this.#cycles.place(cycle, decision);
   }
 
-  readonly #prepare: Required<Router>['prepare'] = (request, body, ready, { subset } = {}) => {
-    const { stopwatch } = this.#options;
-    const startedAt = stopwatch?.now() ?? 0;
-    const done = (): void => {
-      if (stopwatch !== undefined) this.#journal.prepared(request, stopwatch.now() - startedAt);
-      ready();
-    };
-    const all = subset === undefined;
-    const candidates = () => {
-      const endpoints = this.ejector.remaining(subsetOf(this.pool.snapshot(), subset));
-      return { endpoints, all };
-    };
-    return this.#cores.prepare(
-      request,
-      (core, coreReady) => core.prepare?.(request, body, candidates, coreReady) ?? false,
-      done,
-    );
-  };
-
   /** Places by what was decided in this event, unless ejections ask for another decision. */
   #conclude(cycle: Cycle): RoutedRequest {
     const { at, request, options, generation, all, candidates, decision } = cycle;
@@ -309,4 +286,9 @@ export class EndpointPicker implements Router, BookingRouter {
     const { pool, faults } = this;
     return createSchedulingCore({ ...this.#options, plan, before, pool, faults, coreFacts });
   }
+}
+
+function reservationsOf(options: EndpointPickerOptions): OpenReservations | undefined {
+  const { reservations, runtime } = options;
+  return reservations && new OpenReservations({ ...reservations, clock: runtime.clock });
 }

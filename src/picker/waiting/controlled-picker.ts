@@ -26,7 +26,7 @@ export interface Held {
 /** Whether the capacity of endpoints allows one more request than those that the ledger lacks. */
 export function roomBeyond(
   { limit }: ControlledPicker,
-  unrouted: ReadonlySet<string>,
+  unrouted: { readonly size: number },
 ): (endpoints: readonly Endpoint[]) => boolean {
   return (endpoints) => limit.roomAt(endpoints) > unrouted.size;
 }
@@ -34,7 +34,7 @@ export function roomBeyond(
 /** The load in flight with requests that the ledger does not have yet, spread over the pool. */
 export function withUnrouted(
   { ledger, pool }: ControlledPicker,
-  unrouted: ReadonlySet<string>,
+  unrouted: { readonly size: number },
 ): InFlightView {
   return {
     load(endpoint): InFlightLoad {

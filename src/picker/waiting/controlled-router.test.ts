@@ -49,6 +49,8 @@ class Bench {
   readonly router = new ControlledRouter({ clock: this.clock });
   readonly routed: string[] = [];
   readonly refused: string[] = [];
+  /** How long each routed request has waited, as its decision says; 0 for not at all. */
+  readonly waitedMs: number[] = [];
   /** What the picker prepares: the requests go on when it is called. */
   readonly prepared: (() => void)[] = [];
   readonly #ledger = new Ledger();
@@ -74,7 +76,8 @@ class Bench {
       ledger: this.#ledger,
       limit,
       prepare: prepares ? prepare : undefined,
-      route: (request) => {
+      route: (request, options) => {
+        this.waitedMs.push(options?.waited?.waitedMs ?? 0);
         const size = { model: 'm', prefillTokens: 1, contextTokens: 1 };
         const reservation = this.#ledger.reserve(endpoint, size);
         this.#ends.set(request.id, () => reservation.release());
@@ -179,6 +182,19 @@ describe('a router with flow control', () => {
     bench.send('second');
     bench.router.stop();
     expect(bench.refused).toEqual(['second shutting-down']);
+  });
+
+  test('[Q84] a request that has waited is routed with the time that it waited', () => {
+    const bench = new Bench();
+    const first = bench.send('a');
+    bench.send('b');
+    bench.clock.advanceTo(bench.clock.now() + 250);
+    bench.end(first);
+    expect([bench.routed, bench.waitedMs]).toEqual([
+      ['a', 'b'],
+      [0, 250],
+    ]);
+    expect([...bench.router.waitingRequests]).toEqual([]);
   });
 
   test('[Q70] what was let through counts before it is routed', () => {

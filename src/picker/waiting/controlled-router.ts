@@ -6,15 +6,12 @@ import type { Endpoint } from '../../framework/endpoint.ts';
 import { invariant, RoutingError } from '../../framework/error.ts';
 import type { RequestObserver, Routed, Usage } from '../../framework/observer.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
-import type {
-  PrepareOptions,
-  RoutedRequest,
-  RouteOptions,
-  Router,
-} from '../../framework/routing.ts';
-import type { Clock, Millis, Timer } from '../../framework/runtime.ts';
+import type { RoutedRequest, RouteOptions, Router } from '../../framework/routing.ts';
+import type { Clock, Millis } from '../../framework/runtime.ts';
 import { sameParameters } from '../plan/same-parameters.ts';
 import { type ControlledPicker, type Held, roomBeyond, withUnrouted } from './controlled-picker.ts';
+import { LetThrough } from './let-through.ts';
+import { NextLook } from './next-look.ts';
 
 export interface ControlledRouterOptions {
   /** The real clock: what waits here is no event of a capture. */
@@ -39,14 +36,10 @@ export class ControlledRouter implements Router {
   readonly #byId = new Map<string, Held>();
   /** What `route` throws for requests that were dropped, by id. */
   readonly #dropped = new Map<string, RoutingError>();
-  /** Requests that may go on, and that the ledger does not have yet, by id. */
-  readonly #unrouted = new Set<string>();
-  /** Ends requests that were placed and have not ended, by id. */
-  readonly #placed = new Map<string, PrepareOptions['refuse']>();
+  readonly #let = new LetThrough();
   #plan: FlowControlPlan | undefined;
   #discipline: QueueDiscipline | undefined;
-  #timer: Timer | undefined;
-  #timerAt: Millis = 0;
+  readonly #next: NextLook;
   #isBusy = false;
 
   /** Observes the requests of the picker. */
@@ -57,6 +50,7 @@ export class ControlledRouter implements Router {
 
   constructor(options: ControlledRouterOptions) {
     this.#options = options;
+    this.#next = new NextLook(options.clock, () => this.#look());
   }
 
   /** Call once, before anything else; `observer` must observe the picker's requests. */
@@ -78,7 +72,7 @@ export class ControlledRouter implements Router {
     const { pool } = this.#picker;
     this.#plan = plan;
     const endpoints = (): readonly Endpoint[] => pool.snapshot();
-    const [picker, unrouted] = [this.#picker, this.#unrouted];
+    const [picker, { unrouted }] = [this.#picker, this.#let];
     const [inFlight, hasRoom] = [withUnrouted(picker, unrouted), roomBeyond(picker, unrouted)];
     const control = plan && createFlowControl(plan, { endpoints, inFlight, hasRoom });
     this.#discipline = control && (measured?.(control) ?? control);
@@ -114,7 +108,7 @@ export class ControlledRouter implements Router {
   readonly cancel: Router['cancel'] = (placement) => this.#picker.cancel?.(placement);
 
   get #isOff(): boolean {
-    return this.#discipline === undefined && this.#unrouted.size + this.#dropped.size === 0;
+    return this.#discipline === undefined && this.#let.unrouted.size + this.#dropped.size === 0;
   }
 
   readonly #route = (request: InferenceRequest, options?: RouteOptions): RoutedRequest => {
@@ -123,13 +117,15 @@ export class ControlledRouter implements Router {
       this.#dropped.delete(request.id);
       throw dropped;
     }
+    const waitedMs = this.#let.waitedMs(request) ?? 0;
+    const waited = { waitedMs, endpoint: undefined, cachedTokens: 0 };
     try {
-      return this.#picker.route(request, options);
+      return this.#picker.route(request, waitedMs > 0 ? { ...options, waited } : options);
     } catch (error) {
       this.#release(request);
       throw error;
     } finally {
-      this.#unrouted.delete(request.id);
+      this.#let.routed(request);
     }
   };
 
@@ -140,7 +136,7 @@ export class ControlledRouter implements Router {
       this.#forget(held);
       held.state = 'gone';
       this.#discipline?.remove(held.waiting, this.#options.clock.now());
-    } else if (this.#unrouted.delete(request.id)) this.#release(request);
+    } else if (this.#let.routed(request)) this.#release(request);
   }
 
   /** All that flow control keeps waiting, the oldest first. */
@@ -150,8 +146,7 @@ export class ControlledRouter implements Router {
 
   /** Refuses what still waits. */
   stop(): void {
-    this.#timer?.cancel();
-    this.#timer = undefined;
+    this.#next.cancel();
     const error = new RoutingError('shutting-down', 'the picker ends; try another one');
     for (const held of this.#held.values()) this.#drop(held, error);
   }
@@ -192,11 +187,11 @@ export class ControlledRouter implements Router {
       for (const { requests } of discipline.ready(at)) {
         for (const waiting of requests) this.#place(waiting, at);
       }
-      for (const victim of discipline.evict?.(at) ?? []) this.#evict(victim);
+      for (const victim of discipline.evict?.(at) ?? []) this.#let.evict(victim);
     } finally {
       this.#isBusy = false;
     }
-    if (this.#held.size > 0) this.#lookAfter(LOOK_MS);
+    if (this.#held.size > 0) this.#next.after(LOOK_MS);
   }
 
   #place(waiting: Waiting, at: Millis): void {
@@ -205,8 +200,7 @@ export class ControlledRouter implements Router {
     this.#discipline?.placed(waiting, at);
     if (held === undefined) return;
     this.#forget(held);
-    this.#placed.set(request.id, held.options.refuse);
-    this.#unrouted.add(request.id);
+    this.#let.add(request, { refuse: held.options.refuse, waitedMs: at - waiting.since });
     const isNew = held.state === 'new';
     held.state = 'placed';
     if (!isNew) this.#goOn(held);
@@ -217,17 +211,11 @@ export class ControlledRouter implements Router {
     const picker = this.#picker;
     if (picker.prepare?.(request, body, ready, options) === true) return;
     ready();
-    if (this.#unrouted.delete(request.id)) this.#release(request);
-  }
-
-  #evict({ id, priority }: InferenceRequest): void {
-    const refuse = this.#placed.get(id);
-    const sentence = `requests of a higher priority than ${priority} need the room of this one`;
-    refuse?.(new RoutingError('evicted', `the request was ended: ${sentence}`));
+    if (this.#let.routed(request)) this.#release(request);
   }
 
   #ended({ request, at: routedAt }: Routed, at: Millis, usage: Usage | undefined): void {
-    if (!this.#placed.delete(request.id)) return;
+    if (!this.#let.ended(request)) return;
     const promptTokens = usage?.promptTokens ?? request.promptTokens;
     const outputTokens = usage?.completionTokens ?? 0;
     const served = { promptTokens, outputTokens, latencyMs: at - routedAt };
@@ -237,7 +225,7 @@ export class ControlledRouter implements Router {
 
   /** It was placed, and goes nowhere. */
   #release(request: InferenceRequest): void {
-    if (!this.#placed.delete(request.id)) return;
+    if (!this.#let.ended(request)) return;
     this.#discipline?.ended(request, NOTHING, this.#options.clock.now());
     this.#lookSoon();
   }
@@ -281,18 +269,6 @@ export class ControlledRouter implements Router {
   }
 
   #lookSoon(): void {
-    if (this.#held.size > 0) this.#lookAfter(0);
-  }
-
-  #lookAfter(delayMs: Millis): void {
-    const { clock } = this.#options;
-    const at = clock.now() + delayMs;
-    if (this.#timer !== undefined && this.#timerAt <= at) return;
-    this.#timer?.cancel();
-    this.#timerAt = at;
-    this.#timer = clock.setTimer(delayMs, () => {
-      this.#timer = undefined;
-      this.#look();
-    });
+    if (this.#held.size > 0) this.#next.after(0);
   }
 }

@@ -1,6 +1,12 @@
 import { ByPriority } from '../../flow/by-priority.ts';
 import type { QueueDiscipline, Waiting } from '../../flow/discipline.ts';
-import type { Placement, RoutedRequest, RouteOptions, Waited } from '../../framework/routing.ts';
+import type {
+  HeldSum,
+  Placement,
+  RoutedRequest,
+  RouteOptions,
+  Waited,
+} from '../../framework/routing.ts';
 import type { Clock, Millis, Timer } from '../../framework/runtime.ts';
 import type { Cycle, DecidedCycle } from '../cycles/cycle.ts';
 import type { EngineModel } from '../engine-model/engine-model.ts';
@@ -29,6 +35,14 @@ export interface WaitingRoomOptions {
   readonly route: (waiting: Waiting, options: RouteOptions) => RoutedRequest;
   /** A placement has thrown. */
   readonly onError: (error: unknown) => void;
+}
+
+/** What waits now, for documents. */
+export interface Waits {
+  /** The oldest first. */
+  readonly requests: Iterable<Waiting>;
+  /** What waits for each endpoint, as sums. */
+  readonly byEndpoint: readonly HeldSum[];
 }
 
 /**
@@ -88,9 +102,8 @@ export class WaitingRoom {
     return this.#plan !== undefined;
   }
 
-  /** All that wait, the oldest first. */
-  get requests(): Iterable<Waiting> {
-    return this.#byWaiting.keys();
+  get waits(): Waits {
+    return { requests: this.#byWaiting.keys(), byEndpoint: this.loads.snapshot() ?? [] };
   }
 
   /** Takes a request in that cannot begin now. Throws `saturated` where too many wait. */

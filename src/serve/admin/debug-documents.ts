@@ -37,8 +37,8 @@ export function debugDocuments({
     [
       '/debug/waiting',
       () => {
-        const waiting = [...router.waitingRequests, ...picker.waitingRequests];
-        return describeWaiting(waiting, picker.waitedFor, now());
+        const { requests, byEndpoint } = picker.waits;
+        return describeWaiting([...router.waitingRequests, ...requests], byEndpoint, now());
       },
     ],
     ['/debug/shadows', () => ({ shadows: shadows.map((shadow) => shadow.status()) })],
