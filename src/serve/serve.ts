@@ -34,9 +34,7 @@ import type { Promotion } from '../lab/promotion/promotion.ts';
 import { registerPromotionMetrics } from '../lab/promotion/promotion-metrics.ts';
 import { registerShadowMetrics } from '../lab/shadow/shadow-metrics.ts';
 import type { Shadow } from '../lab/shadow/start-shadow.ts';
-import type { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
-import type { ControlledRouter } from '../picker/waiting/controlled-router.ts';
 import { createProfiler } from '../runtime/profiler.ts';
 import { createRealRuntime, type RealRuntime } from '../runtime/real-runtime.ts';
 import { startTelemetry, type Telemetry } from '../telemetry/start-telemetry.ts';
@@ -143,9 +141,7 @@ async function startServer(options: ServeOptions, parts: ExtProcParts): Promise<
   return server;
 }
 
-interface ServingParts {
-  readonly picker: EndpointPicker;
-  readonly router: ControlledRouter;
+interface ServingParts extends Pick<StartedPicker, 'picker' | 'router'> {
   readonly metrics: PickerMetrics;
   readonly recorder: DecisionRecorder | undefined;
   readonly live: LiveCounts;
