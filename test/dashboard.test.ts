@@ -36,14 +36,17 @@ describe('the Grafana dashboard', () => {
   let documented = '';
 
   beforeAll(async () => {
-    const config = join(import.meta.dirname, '../deploy/disaggregation.yaml');
-    const configFile = await configFileOf(config, []);
-    const options = serveOptions({ endpoints: ['127.0.0.1:1'], configFile }, config);
-    const serving = await startServe(options);
-    const page = await (await fetch(`http://127.0.0.1:${serving.metricsPort}/metrics`)).text();
-    await serving.stop();
-    for (const [, name = '', type = ''] of page.matchAll(/^# TYPE (\S+) (\S+)$/gm)) {
-      exported.set(name, type);
+    // Flow control has metrics only where it is on.
+    for (const path of ['../deploy/disaggregation.yaml', 'fixtures/guides/flow-control.yaml']) {
+      const config = join(import.meta.dirname, path);
+      const configFile = await configFileOf(config, []);
+      const options = serveOptions({ endpoints: ['127.0.0.1:1'], configFile }, config);
+      const serving = await startServe(options);
+      const page = await (await fetch(`http://127.0.0.1:${serving.metricsPort}/metrics`)).text();
+      await serving.stop();
+      for (const [, name = '', type = ''] of page.matchAll(/^# TYPE (\S+) (\S+)$/gm)) {
+        exported.set(name, type);
+      }
     }
     documented = readFileSync(join(import.meta.dirname, '../docs/metrics.md'), 'utf8');
   });
