@@ -12,6 +12,7 @@ import type { PluginCatalogue, ScorerDefinition } from '../src/framework/plugin.
 import { promotionRule } from '../src/lab/promotion/promotion-rule.ts';
 import { readPool } from '../src/lab/simulate/pool-file.ts';
 import { readPoolFile } from '../stub-server/options/stub-pool-file.ts';
+import { configurationReferencePage } from './configuration-reference-page.ts';
 import { type CodeBlock, codeBlocks, runDocumented, typeErrors } from './doc-code.ts';
 import { allCommands, referencePage } from './reference-page.ts';
 import { allFiles, readText } from './source-tree.ts';
@@ -320,6 +321,17 @@ describe('shell blocks', () => {
 describe('docs/reference.md', () => {
   it('has every command and flag as the commands have them', async () => {
     await expect(referencePage()).toMatchFileSnapshot(join(root, 'docs/reference.md'));
+  });
+});
+
+describe('docs/configuration-reference.md', () => {
+  it('[O57] has every plugin type and parameter as the schemas have them', async () => {
+    const page = configurationReferencePage();
+    const lists = Object.values(SERVING_CATALOGUE).filter((list) => Array.isArray(list));
+    for (const { type } of lists.flat() as readonly { readonly type: string }[]) {
+      expect(page).toMatch(new RegExp(`(### ${type}\\n|\`${type}\`)`));
+    }
+    await expect(page).toMatchFileSnapshot(join(root, 'docs/configuration-reference.md'));
   });
 });
 
