@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { NAMED_CONFIGS } from '../../src/config/defaults.ts';
 import { packageFile } from '../../src/files/folders.ts';
 import type { Scenario } from '../scenarios/scenario.ts';
 import { BASELINES, type Baseline } from './baselines.ts';
@@ -8,6 +9,17 @@ import type { Figure } from './standings.ts';
 /** As shipped: for end-to-end times, which need evenly full decoders (docs/disaggregation.md). */
 const DECIDER = '- type: cost-pd-decider\n';
 const EVENLY_FULL = '      - { pluginRef: active-request-scorer }\n';
+
+/** A configuration by name or text, whose requests wait for their endpoint as ours do. */
+export function waiting(config: string): string {
+  const text = NAMED_CONFIGS.get(config) ?? config;
+  return /^hold:/m.test(text) ? text : `${text}\nhold: {enabled: true}\n`;
+}
+
+/** A configuration by name or text, whose requests are placed at once. */
+export function placedAtOnce(config: string): string {
+  return (NAMED_CONFIGS.get(config) ?? config).replace(/^hold:.*$/m, 'hold: {enabled: false}');
+}
 
 /** The policies that are compared on a scenario. */
 export interface Contest {

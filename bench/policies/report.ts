@@ -34,6 +34,11 @@ export const COLUMNS: readonly Column[] = [
   { head: 'best untuned', cell: ({ bestUntuned }) => bestUntuned.policy, isName: true },
   { head: 'its, ms', cell: ({ bestUntuned }) => ms(bestUntuned.ms) },
   {
+    head: 'its with waiting',
+    cell: ({ rivalWaitingMs = Number.NaN }) => ms(rivalWaitingMs),
+  },
+  { head: 'ours without', cell: ({ oursAtOnceMs = Number.NaN }) => ms(oursAtOnceMs) },
+  {
     head: 'goodput ours / its',
     cell: (each) =>
       `${(100 * each.goodput).toFixed(1)} / ${(100 * each.bestTuned.goodput).toFixed(1)} %`,

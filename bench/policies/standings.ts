@@ -26,6 +26,10 @@ export interface Standing {
   readonly untuned: Readonly<Record<string, number>>;
   /** Our figure over that of the best tuned baseline, seed by seed. */
   readonly ratio: Estimate;
+  /** The figure of the best untuned baseline where its requests wait as ours do. */
+  readonly rivalWaitingMs?: number | undefined;
+  /** Our figure where requests are placed at once. */
+  readonly oursAtOnceMs?: number | undefined;
 }
 
 export interface Placed {
@@ -82,6 +86,32 @@ export function overall(standings: readonly Standing[]): {
   });
   const best = ratios.reduce((a, b) => (b.ratio > a.ratio ? b : a), { name: '', ratio: 0 });
   return { bestSingle: best.name, ratio: best.ratio };
+}
+
+/** Our geometric mean over that of the best single baseline untuned. */
+const OVERALL_MAX = 0.82;
+/** Our figure over that of the best tuned baseline, in each scenario. */
+const RATIO_MAX = 1.01;
+
+/** A sentence for each bound that is missed. */
+export function missedBounds({
+  standings,
+  overall: { ratio, bestSingle },
+}: {
+  readonly standings: readonly Standing[];
+  readonly overall: ReturnType<typeof overall>;
+}): readonly string[] {
+  return [
+    ...(ratio > OVERALL_MAX
+      ? [`over all scenarios: ${ratio.toFixed(3)} of ${bestSingle}, at most ${OVERALL_MAX}`]
+      : []),
+    ...standings
+      .filter((each) => each.ratio.mean > RATIO_MAX)
+      .map(
+        (each) =>
+          `${each.scenario}: ${each.ratio.mean.toFixed(3)} of the best tuned, at most ${RATIO_MAX}`,
+      ),
+  ];
 }
 
 export function mean({ summaries }: Entry, figure: keyof SimulationSummary): number {
