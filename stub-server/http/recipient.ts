@@ -15,10 +15,14 @@ export interface Recipient {
 /** A client of HTTP. */
 export function httpRecipient(call: ReplyCall): Recipient {
   const { response } = call;
+  let isCut = false;
   return {
     begin: (terms, sequences) => replyTo(terms, call, sequences),
-    // It still sends the tokens before.
-    cut: () => response.socket?.destroySoon(),
+    cut: () => {
+      // It still sends the tokens before. Each call would add a listener.
+      if (!isCut) response.socket?.destroySoon();
+      isCut = true;
+    },
     onClosed: (callback) => void response.on('close', callback),
   };
 }
