@@ -10,6 +10,7 @@ import { startServe } from '../serve/serve.ts';
 import type { ServeOptions } from '../serve/serve-options.ts';
 import { limitsFrom } from './limit-options.ts';
 import { poolFrom } from './pool-options.ts';
+import { replicasFrom } from './replica-options.ts';
 import { withScrapeFlags, withScrapeFlagsOf } from './scrape-options.ts';
 import { addServeOptions, CONFIG_BY_DEFAULT, type ServeFlags } from './serve-flags.ts';
 import { telemetryFrom } from './telemetry-options.ts';
@@ -67,6 +68,7 @@ async function serveOptions(given: ServeFlags, log: Log): Promise<ServeOptions> 
     extProcPort: flags.extprocPort,
     bodyBytesMax: flags.maxBodyBytes,
     limits: limitsFrom(flags),
+    replicas: replicasFrom(flags),
     ...telemetryFrom(flags, process.env),
     capture: capture === undefined ? undefined : { folder: capture, bytesMax: captureMaxBytes },
     log,

@@ -8,6 +8,7 @@ import { addLimitOptions, type LimitFlags } from './limit-options.ts';
 import { addMetricsOptions, type MetricsFlags } from './metrics-options.ts';
 import { atLeastOne, collect, pluginOption, port, wholeNumber } from './option-values.ts';
 import { addPoolOptions, type PoolFlags } from './pool-options.ts';
+import { addReplicaOptions, type ReplicaFlags } from './replica-options.ts';
 import { addScrapeOptions, type ScrapeFlags } from './scrape-options.ts';
 import { addTelemetryOptions, type TelemetryFlags } from './telemetry-options.ts';
 
@@ -29,7 +30,6 @@ const DRAIN_TIMEOUT_MS = 30_000;
 /** 25 hours: longer than the longest limit of a request in deploy/envoy.yaml, which is a day. */
 const RESERVATION_AGE_MS_MAX = 90_000_000;
 const EXPLAIN_DECISIONS = 100_000;
-
 export const CONFIG_BY_DEFAULT = 'default';
 
 /** Flags that `startServe` takes as they are. */
@@ -57,6 +57,7 @@ export interface ServeFlags
     AutoscalingFlags,
     LimitFlags,
     PoolFlags,
+    ReplicaFlags,
     ScrapeFlags,
     MetricsFlags,
     TelemetryFlags,
@@ -87,7 +88,9 @@ export function addServeOptions(command: Command): Command {
   const serving = addScrapeOptions(
     addPoolOptions(addServerOptions(addEndpointOptions(addConfigOptions(command)))),
   );
-  const recording = addMetricsOptions(addRecordingOptions(addShadowOptions(serving)));
+  const recording = addMetricsOptions(
+    addRecordingOptions(addShadowOptions(addReplicaOptions(serving))),
+  );
   return addAutoscalingOptions(addTelemetryOptions(recording));
 }
 

@@ -12,6 +12,8 @@ export interface ReplicaLink {
 export interface LinkEvents {
   onMessage(message: Uint8Array): void;
   onConnected(): void;
+  /** A message was not taken: who sent it does not have the key. */
+  onForged?(): void;
   /** Nothing is sent or received from now on, until `onConnected`. */
   onDisconnected(reason: string): void;
 }

@@ -1,5 +1,6 @@
 import type { Endpoint, EndpointId } from '../framework/endpoint.ts';
 import type { PrefixSharing } from '../framework/observer.ts';
+import type { Observer } from '../framework/plugin.ts';
 import type { Clock, Timer } from '../framework/runtime.ts';
 import type { ByteReader, ByteWriter } from './wire.ts';
 
@@ -128,4 +129,9 @@ interface Sending {
   /** Not sent yet. */
   next: PrefixMessage | undefined;
   retries: number;
+}
+
+/** Whether a plugin can share what it knows of prompts. */
+export function isPrefixSharing(observer: Observer): observer is Observer & PrefixSharing {
+  return 'addOlderBlocks' in observer && 'heldBlocks' in observer;
 }

@@ -21,6 +21,8 @@ export interface ReceivedCounts {
   /** Messages that could not be read, and those of another version. */
   readonly malformed: number;
   readonly otherVersions: number;
+  /** Messages of who does not have the key. */
+  readonly forged: number;
   /** Messages of another process with the id of this one. */
   readonly sameId: number;
   readonly refusedPeers: number;

@@ -1,4 +1,3 @@
-import type { PrefixSharing } from '../framework/observer.ts';
 import type { Observer } from '../framework/plugin.ts';
 import type { Clock, Millis, Timer } from '../framework/runtime.ts';
 import type { JournalSubscriber } from '../picker/events/journal.ts';
@@ -7,7 +6,7 @@ import type { OpenReplicaLink, ReplicaLink } from './link.ts';
 import { KIND, type MessageHead, readHead, readTexts, VersionError } from './message.ts';
 import { Outbox } from './outbox.ts';
 import { OPEN_MAX, Peer, type SharedPicker } from './peer.ts';
-import { PrefixExchange } from './prefix-exchange.ts';
+import { isPrefixSharing, PrefixExchange } from './prefix-exchange.ts';
 import type { ReplicaNotice, ReplicaStatus } from './replica-status.ts';
 import { ByteReader, WireError } from './wire.ts';
 
@@ -56,6 +55,7 @@ export class Replica {
     messages: 0,
     bytes: 0,
     malformed: 0,
+    forged: 0,
     otherVersions: 0,
     sameId: 0,
     refusedPeers: 0,
@@ -100,6 +100,9 @@ export class Replica {
     this.#link = openLink(id, {
       onMessage: (message) => this.#onMessage(message),
       onConnected: () => this.#onConnected(),
+      onForged: () => {
+        this.#received.forged += 1;
+      },
       onDisconnected: (reason) => this.#onDisconnected(reason),
     });
     this.#beat();
@@ -291,8 +294,4 @@ export class Replica {
     peer.release(this.#options.clock.now());
     this.#options.onNotice?.({ kind: 'left', peer: peer.id, reason });
   }
-}
-
-function isPrefixSharing(observer: Observer): observer is Observer & PrefixSharing {
-  return 'addOlderBlocks' in observer && 'heldBlocks' in observer;
 }

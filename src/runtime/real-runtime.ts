@@ -9,12 +9,21 @@ export interface RealRuntime extends Runtime {
   readonly secret: Uint32Array;
 }
 
-/** The real clock and network, and a secret of its own. Random numbers come from the seed. */
-export function createRealRuntime({ seed }: { readonly seed: number }): RealRuntime {
+/**
+ * The real clock and network. Random numbers come from the seed. The secret is one of its own,
+ * unless several processes have one together.
+ */
+export function createRealRuntime({
+  seed,
+  secret = randomSecret(),
+}: {
+  readonly seed: number;
+  readonly secret?: Uint32Array | undefined;
+}): RealRuntime {
   return {
     clock: nodeClock(),
     random: seededRandom(seed),
     network: createNodeNetwork(),
-    secret: randomSecret(),
+    secret,
   };
 }

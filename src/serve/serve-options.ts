@@ -12,6 +12,7 @@ import type { TelemetryOptions } from '../telemetry/start-telemetry.ts';
 import type { AdminAccessOptions } from './admin/admin-access.ts';
 import type { AutoscalingOptions } from './autoscaling/start-autoscaling.ts';
 import type { ElectionTiming } from './election/leader-election.ts';
+import type { ReplicasOptions } from './replicas/create-replica.ts';
 import type { MetricsTlsOptions } from './tls/metrics-tls.ts';
 import type { TlsOptions } from './tls/start-tls.ts';
 
@@ -47,6 +48,8 @@ export interface ServeOptions
   readonly election?:
     | { readonly identity: string; readonly timing?: ElectionTiming | undefined }
     | undefined;
+  /** Shares with other pickers over NATS; undefined: with none. */
+  readonly replicas?: ReplicasOptions | undefined;
   readonly host: string;
   /** 0 selects a free port, here and below. */
   readonly extProcPort: number;

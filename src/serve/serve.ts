@@ -35,6 +35,7 @@ import { registerPromotionMetrics } from '../lab/promotion/promotion-metrics.ts'
 import { registerShadowMetrics } from '../lab/shadow/shadow-metrics.ts';
 import type { Shadow } from '../lab/shadow/start-shadow.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
+import type { Replica } from '../replicas/replica.ts';
 import { createProfiler } from '../runtime/profiler.ts';
 import { createRealRuntime, type RealRuntime } from '../runtime/real-runtime.ts';
 import { startTelemetry, type Telemetry } from '../telemetry/start-telemetry.ts';
@@ -48,6 +49,7 @@ import { startAutoscaling } from './autoscaling/start-autoscaling.ts';
 import { type ConfigReload, startConfigReload } from './config-reload.ts';
 import { Drain } from './drain.ts';
 import type { LeaderElection } from './election/leader-election.ts';
+import { electionOf } from './election-of.ts';
 import { followEndpoints, type ListedEndpoints } from './endpoint-discovery.ts';
 import { type ExtProcParts, extProcOptions } from './ext-proc-options.ts';
 import type { LiveCounts } from './live/live-counts.ts';
@@ -55,6 +57,7 @@ import { livePage } from './live/live-page.ts';
 import { logStart } from './log-start.ts';
 import { PromotionControl, promotionActions } from './promotion-control.ts';
 import { readiness } from './readiness.ts';
+import { sharedSecret } from './replicas/create-replica.ts';
 import type { ServeOptions, Serving } from './serve-options.ts';
 import { servingPlan } from './serving-plan.ts';
 import { ServingState } from './serving-state.ts';
@@ -69,7 +72,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const { log } = options;
   for (const warning of options.plan.warnings) log.warn({ warning }, 'configuration');
   const seed = options.seed ?? randomInt(2 ** 31);
-  const runtime = createRealRuntime({ seed });
+  const runtime = createRealRuntime({ seed, secret: sharedSecret(options) });
   const { metrics, process } = metricsOf(options, runtime.clock);
   const tls = await startTls(options, { registry: metrics.registry, clock: runtime.clock, log });
   const recorder = recorderOf(options, runtime.clock);
@@ -77,7 +80,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const telemetry = await telemetryOf(options, { metrics, runtime });
   const observing = { metrics, recorder, promotionControl, telemetry };
   const started = startPicker(options, { seed, runtime, ...observing });
-  const { picker, router, live, headroom } = started;
+  const { picker, router, live, headroom, replica } = started;
   const rules = new RequestRules(runtime.random.fork('rules'));
   const capture = startCaptureWriter(options, { ...started, registry: metrics.registry });
   const shadowLog = openShadowLog(options);
@@ -93,7 +96,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const server = await startServer(options, served);
   const election = await electionOf(options, { metrics, runtime, serving });
   const reload = reloadOf(options, { ...started, metrics, deciding });
-  const observers = { recorder, live, shadows, promotion, process, headroom };
+  const observers = { recorder, live, shadows, promotion, process, headroom, replica };
   const followers = { ...endpoints, election, reload, serving };
   const drain = new Drain(options, server);
   const parts = { ...started, metrics, runtime, rules, server, drain, ...observers, ...followers };
@@ -107,7 +110,7 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
       serving.detach();
       // Another picker may already lead while requests in flight end here.
       await Promise.all([drain.run({ notice }), election?.stop()]);
-      await Promise.all([reload?.stop(), endpoints.discovery?.stop()]);
+      await Promise.all([reload?.stop(), endpoints.discovery?.stop(), replica?.stop()]);
       endpoints.kubernetes?.stop();
       for (const part of [promotion, router, picker]) part?.stop();
       await stopWatchers({ capture, shadows, shadowLog, stops: [process, states, scaling] });
@@ -135,7 +138,12 @@ function servingOf({ plan, election, log }: ServeOptions): {
   return { deciding, parsers, serving: new ServingState(election === undefined, { parsers, log }) };
 }
 
-async function startServer(options: ServeOptions, parts: ExtProcParts): Promise<ExtProcServer> {
+async function startServer(
+  options: ServeOptions,
+  parts: ExtProcParts & StartedPicker,
+): Promise<ExtProcServer> {
+  // Others' requests can be booked now that the endpoints are known.
+  parts.replica?.start(parts.picker);
   const server = await startExtProcServer(extProcOptions(options, parts));
   registerStreamMetrics(parts.metrics.registry, () => server.usage(), options.grpcStreamMetrics);
   return server;
@@ -151,6 +159,7 @@ interface ServingParts extends Pick<StartedPicker, 'picker' | 'router'> {
   readonly drain: Drain;
   readonly process: ProcessWatch;
   readonly shadows: readonly Shadow[];
+  readonly replica: Replica | undefined;
   readonly promotion: Promotion | undefined;
   readonly discovery: ListedEndpoints | undefined;
   readonly kubernetes: KubernetesDiscovery | undefined;
@@ -278,21 +287,4 @@ function reloadOf(
     metrics.observePrefixIndexes(picker.observers(), () => picker.pool.snapshot());
   };
   return file && startConfigReload({ file, plan, adopt, registry, log });
-}
-
-async function electionOf(
-  { kubernetes, election, log }: ServeOptions,
-  { metrics, runtime, serving }: Pick<ServingParts, 'metrics' | 'runtime' | 'serving'>,
-): Promise<LeaderElection | undefined> {
-  if (election === undefined || kubernetes === undefined) return undefined;
-  const { startElection } = await import('./election/start-election.ts');
-  return startElection({
-    ...kubernetes,
-    ...election,
-    clock: runtime.clock,
-    random: runtime.random.fork('election'),
-    registry: metrics.registry,
-    log,
-    onChange: (leading) => serving.lead(leading),
-  });
 }

@@ -12,11 +12,13 @@ import type { EjectionChange } from '../picker/ejection/ejector.ts';
 import { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { EndpointPickerOptions } from '../picker/endpoint-picker-options.ts';
 import { ControlledRouter } from '../picker/waiting/controlled-router.ts';
+import type { Replica } from '../replicas/replica.ts';
 import type { RealRuntime } from '../runtime/real-runtime.ts';
 import type { Telemetry } from '../telemetry/start-telemetry.ts';
 import { createHeadroom } from './autoscaling/start-autoscaling.ts';
 import { LiveCounts } from './live/live-counts.ts';
 import type { PromotionControl } from './promotion-control.ts';
+import { createReplica } from './replicas/create-replica.ts';
 import type { ServeOptions } from './serve-options.ts';
 import { servingPlan } from './serving-plan.ts';
 
@@ -37,6 +39,8 @@ export interface StartedPicker {
   readonly headroom: Headroom;
   /** What captures and shadows read. Undefined without either: then requests pay nothing for it. */
   readonly capture: CaptureRecorder | undefined;
+  /** Shares with other pickers, once it is started; undefined where nothing is shared. */
+  readonly replica: Replica | undefined;
   /** What the live page counts. */
   readonly live: LiveCounts;
 }
@@ -51,6 +55,7 @@ export function startPicker(
   const { clock } = runtime;
   const measured = new FlowControlMetrics({ metrics, poolName, stopwatch: clock }).wrap;
   const live = new LiveCounts(clock);
+  const replica = createReplica(options, { registry: metrics.registry, clock });
   const router = new ControlledRouter({ clock, measured });
   const headroom = createHeadroom(options, clock, () => ({ picker: started.picker, router }));
   const start = (capture?: CaptureRecorder): EndpointPicker =>
@@ -72,6 +77,7 @@ export function startPicker(
         live,
         headroom,
         ...(promotionControl?.subscribers ?? []),
+        ...(replica === undefined ? [] : [replica.subscriber]),
       ],
       wrapPlugin: timedPlugins(metrics, runtime.clock),
       stopwatch: runtime.clock,
@@ -87,7 +93,7 @@ export function startPicker(
     : { picker: start(), capture: undefined };
   router.attach(started.picker);
   router.configure(plan.flowControl);
-  return { ...started, router, live, headroom };
+  return { ...started, router, live, replica, headroom };
 }
 
 function logEjection({ endpoint, ejected }: EjectionChange, log: ServeOptions['log']): void {

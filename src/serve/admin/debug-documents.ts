@@ -6,6 +6,7 @@ import type { Promotion } from '../../lab/promotion/promotion.ts';
 import type { Shadow } from '../../lab/shadow/start-shadow.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import type { ControlledRouter } from '../../picker/waiting/controlled-router.ts';
+import type { Replica } from '../../replicas/replica.ts';
 import { isoTime } from '../../runtime/log.ts';
 import { headroomDocument } from '../autoscaling/headroom-document.ts';
 import type { AdminRoute } from './admin-server.ts';
@@ -21,6 +22,7 @@ export function debugDocuments({
   recorder,
   promotion,
   headroom,
+  replica,
 }: {
   readonly picker: EndpointPicker;
   /** The picker behind flow control. */
@@ -30,9 +32,11 @@ export function debugDocuments({
   readonly recorder: DecisionRecorder | undefined;
   readonly promotion: Promotion | undefined;
   readonly headroom: Headroom;
+  readonly replica: Replica | undefined;
 }): ReadonlyMap<string, AdminRoute> {
   return new Map<string, AdminRoute>([
     ['/debug/scheduler', () => describeReplacement(picker.replacement())],
+    ['/debug/replicas', () => replica?.status() ?? { shares: false }],
     ['/debug/headroom', () => headroomDocument(headroom)],
     [
       '/debug/waiting',

@@ -1,0 +1,155 @@
+import type { NatsConnection } from '@nats-io/transport-node';
+import { messageOf } from '../../framework/error.ts';
+import type { LinkEvents, OpenReplicaLink, ReplicaLink } from '../link.ts';
+import { MESSAGE_BYTES_MAX } from '../message.ts';
+import { Seal } from './seal.ts';
+
+export interface NatsLinkOptions {
+  /** `nats://host:port` or `tls://host:port`; several of one cluster, separated by commas. */
+  readonly servers: string;
+  /** The replicas of a pool have the same, and those of other pools another. */
+  readonly subject: string;
+  /** A file of NATS credentials. */
+  readonly credentials?: Uint8Array | undefined;
+  readonly tls?:
+    | {
+        readonly caFile?: string | undefined;
+        readonly certFile?: string | undefined;
+        readonly keyFile?: string | undefined;
+      }
+    | undefined;
+  /** All replicas have it: only messages that are marked with it are taken. */
+  readonly key?: Uint8Array | undefined;
+}
+
+/** Between two tries to connect, and what is added by chance. */
+const RECONNECT_MS = 500;
+const RECONNECT_JITTER_MS = 500;
+/** A connection that falls silent is found within three of these. */
+const PING_MS = 2000;
+const PINGS_OPEN_MAX = 2;
+/** What NATS has not confirmed: it is asked beyond the first, and beyond the second nothing more is sent. */
+const CONFIRM_BYTES = 1024 * 1024;
+const UNCONFIRMED_BYTES_MAX = 8 * 1024 * 1024;
+
+/** A link over NATS. It loads the client of NATS when it is opened. */
+export function natsLink(options: NatsLinkOptions): OpenReplicaLink {
+  return (id, events) => new NatsLink(options, id, events);
+}
+
+class NatsLink implements ReplicaLink {
+  readonly #options: NatsLinkOptions;
+  readonly #events: LinkEvents;
+  readonly #id: string;
+  readonly #seal: Seal | undefined;
+  #connection: NatsConnection | undefined;
+  #connected = false;
+  #closed = false;
+  #unconfirmed = 0;
+  #confirming = false;
+
+  constructor(options: NatsLinkOptions, id: string, events: LinkEvents) {
+    this.#options = options;
+    this.#events = events;
+    this.#id = id;
+    this.#seal = options.key && new Seal(options.key);
+    this.#connect().catch((error: unknown) => this.#lost(messageOf(error)));
+  }
+
+  send(message: Uint8Array, to?: string): boolean {
+    const connection = this.#connection;
+    if (connection === undefined || !this.#connected) return false;
+    if (this.#unconfirmed > UNCONFIRMED_BYTES_MAX) return false;
+    const { subject } = this.#options;
+    // A copy, because the client of NATS sends later.
+    const bytes = this.#seal?.close(message) ?? message.slice();
+    try {
+      connection.publish(to === undefined ? `${subject}.all` : directTo(subject, to), bytes);
+    } catch {
+      return false;
+    }
+    this.#unconfirmed += bytes.length;
+    if (this.#unconfirmed > CONFIRM_BYTES) this.#confirm(connection);
+    return true;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#connected = false;
+    const connection = this.#connection;
+    if (connection === undefined) return;
+    await connection.flush().catch(() => undefined);
+    await connection.close();
+  }
+
+  async #connect(): Promise<void> {
+    const { connect, credsAuthenticator } = await import('@nats-io/transport-node');
+    const { servers, subject, credentials, tls } = this.#options;
+    const connection = await connect({
+      servers: servers.split(',').map((each) => each.trim()),
+      name: `pointsman ${this.#id}`,
+      noEcho: true,
+      waitOnFirstConnect: true,
+      maxReconnectAttempts: -1,
+      ignoreAuthErrorAbort: true,
+      reconnectTimeWait: RECONNECT_MS,
+      reconnectJitter: RECONNECT_JITTER_MS,
+      pingInterval: PING_MS,
+      maxPingOut: PINGS_OPEN_MAX,
+      ...(credentials && { authenticator: credsAuthenticator(credentials) }),
+      ...(tls && { tls: definedOf(tls) }),
+    });
+    if (this.#closed) return connection.close();
+    this.#connection = connection;
+    const callback = (error: Error | null, { data }: { data: Uint8Array }): void => {
+      if (error === null) this.#received(data);
+    };
+    connection.subscribe(`${subject}.all`, { callback });
+    connection.subscribe(directTo(subject, this.#id), { callback });
+    this.#found();
+    for await (const { type } of connection.status()) {
+      if (type === 'disconnect' || type === 'staleConnection') this.#lost('the connection is lost');
+      else if (type === 'reconnect') this.#found();
+    }
+  }
+
+  #found(): void {
+    if (this.#closed) return;
+    this.#connected = true;
+    this.#unconfirmed = 0;
+    this.#events.onConnected();
+  }
+
+  #lost(reason: string): void {
+    this.#connected = false;
+    if (!this.#closed) this.#events.onDisconnected(reason);
+  }
+
+  #received(data: Uint8Array): void {
+    if (data.length > MESSAGE_BYTES_MAX) return this.#events.onForged?.();
+    const message = this.#seal === undefined ? data : this.#seal.open(data);
+    if (message === undefined) this.#events.onForged?.();
+    else this.#events.onMessage(message);
+  }
+
+  #confirm(connection: NatsConnection): void {
+    if (this.#confirming) return;
+    this.#confirming = true;
+    const sent = this.#unconfirmed;
+    const confirmed = (): void => {
+      this.#confirming = false;
+      this.#unconfirmed = Math.max(0, this.#unconfirmed - sent);
+    };
+    connection.flush().then(confirmed, confirmed);
+  }
+}
+
+/** A part of a subject may not have dots, spaces and wildcards. */
+function directTo(subject: string, id: string): string {
+  return `${subject}.to.${id.replaceAll(/[^\w-]/g, '_')}`;
+}
+
+function definedOf(tls: NonNullable<NatsLinkOptions['tls']>): Record<string, string> {
+  const given = Object.entries(tls).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given) as Record<string, string>;
+}

@@ -1,0 +1,67 @@
+import type { Registry } from 'prom-client';
+import type { Clock } from '../../framework/runtime.ts';
+import { type NatsLinkOptions, natsLink } from '../../replicas/nats/nats-link.ts';
+import { hashSecretOf } from '../../replicas/nats/seal.ts';
+import { Replica } from '../../replicas/replica.ts';
+import type { ReplicaNotice } from '../../replicas/replica-status.ts';
+import { limitedWarnings } from '../../runtime/limited-log.ts';
+import type { Log } from '../../runtime/log.ts';
+import { randomSeed } from '../../runtime/random-seed.ts';
+import { registerReplicaMetrics } from './replica-metrics.ts';
+
+export interface ReplicasOptions extends NatsLinkOptions {
+  readonly id: string;
+  readonly intervalMs: number;
+}
+
+/** Those options of `serve` that sharing needs. */
+interface SharingOptions {
+  readonly replicas?: ReplicasOptions | undefined;
+  readonly log: Log;
+}
+
+/** Undefined where the picker shares nothing. It connects when it is started. */
+export function createReplica(
+  { replicas, log }: SharingOptions,
+  { registry, clock }: { readonly registry: Registry; readonly clock: Clock },
+): Replica | undefined {
+  if (replicas === undefined) return undefined;
+  const { id, intervalMs, servers, subject } = replicas;
+  log.info({ id, servers, subject }, 'shares what it does with the replicas of its pool');
+  if (replicas.key === undefined) {
+    log.warn(
+      { subject },
+      'whoever may write to this subject can change decisions, and prompt hashes have no secret: ' +
+        'give --replicas-key-file',
+    );
+  }
+  const onNotice = noticeLog(log, clock);
+  const openLink = natsLink(replicas);
+  const replica = new Replica({ id, boot: randomSeed(), clock, intervalMs, openLink, onNotice });
+  registerReplicaMetrics(registry, replica);
+  return replica;
+}
+
+/** Replicas hash prompts alike. Undefined where the picker shares nothing. */
+export function sharedSecret({
+  replicas,
+}: Pick<SharingOptions, 'replicas'>): Uint32Array | undefined {
+  return replicas && hashSecretOf(replicas.key, replicas.subject);
+}
+
+function noticeLog(log: Log, clock: Clock): (notice: ReplicaNotice) => void {
+  const warn = limitedWarnings(log, clock);
+  return (notice) => {
+    if (notice.kind === 'connected') log.info({}, 'connected to the other replicas');
+    else if (notice.kind === 'disconnected') {
+      const { reason } = notice;
+      log.warn({ reason }, 'lost the other replicas: decides by what it knows itself, and retries');
+    } else if (notice.kind === 'joined') log.info({ replica: notice.peer }, 'a replica is there');
+    else if (notice.kind === 'left') {
+      const { peer, reason } = notice;
+      log.info({ replica: peer, reason }, 'a replica is gone; its load is released');
+    } else if (notice.kind === 'same-id') {
+      warn({ replica: notice.peer }, 'another replica has the id of this one: set --replica-id');
+    } else warn({ reason: notice.reason }, 'a message of a replica cannot be read');
+  };
+}

@@ -1,0 +1,155 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { natsLink } from '../../src/replicas/nats/nats-link.ts';
+import { GONE_MS } from '../../src/replicas/replica.ts';
+import { nodeClock } from '../../src/runtime/node-clock.ts';
+import { type CuttableProxy, startCuttableProxy } from '../support/cuttable-proxy.ts';
+import { type NatsServer, startNatsServer } from '../support/nats-server.ts';
+import { blocksOf, type SharedPicker, startPicker } from './pickers.ts';
+
+const clock = nodeClock();
+const SUBJECT = 'pointsman.test';
+const key = (text: string): Uint8Array => new TextEncoder().encode(text.padEnd(16, '.'));
+
+let server: NatsServer;
+let boots = 0;
+const started: SharedPicker[] = [];
+
+beforeAll(async () => {
+  server = await startNatsServer();
+}, 330_000);
+
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((each) => each.stop()));
+});
+
+afterAll(() => server.kill());
+
+interface StartOptions {
+  readonly url?: string;
+  readonly subject?: string;
+  readonly keyText?: string;
+}
+
+function start(
+  id: string,
+  { url = server.url, subject = SUBJECT, keyText }: StartOptions = {},
+): SharedPicker {
+  const openLink = natsLink({ servers: url, subject, key: keyText ? key(keyText) : undefined });
+  const picker = startPicker(id, { clock, openLink, boot: ++boots });
+  started.push(picker);
+  return picker;
+}
+
+const peersOf = ({ replica }: SharedPicker): number => replica.status().peers.length;
+const total = (picker: SharedPicker): number => picker.loads().reduce((sum, load) => sum + load, 0);
+const until = (check: () => void, timeout = 20_000): Promise<void> =>
+  vi.waitFor(check, { timeout, interval: 10 });
+
+async function startAll(count: number, options: StartOptions = {}): Promise<SharedPicker[]> {
+  const pickers = Array.from({ length: count }, (_, index) => start(`p${index}`, options));
+  await until(() => {
+    for (const each of pickers) expect(peersOf(each)).toBe(count - 1);
+  });
+  return pickers;
+}
+
+describe('replicas over a real NATS server', () => {
+  it.each([2, 4])(
+    '[O152] %i pickers see the load of all',
+    async (count) => {
+      const pickers = await startAll(count, { subject: `pointsman.load${count}` });
+      const routed = pickers.flatMap((each, n) => [
+        each.route(blocksOf(20, 100 * n)),
+        each.route(blocksOf(20, 5000 + 100 * n)),
+      ]);
+      await until(() => {
+        for (const each of pickers) expect(total(each)).toBe(2 * count);
+      });
+      for (const each of routed) each.done('completed');
+      await until(() => {
+        for (const each of pickers) expect(total(each)).toBe(0);
+      });
+    },
+    60_000,
+  );
+
+  it('[O153] a picker that is killed and started again knows its prompts within seconds', async () => {
+    const subject = 'pointsman.warm';
+    const proxy = await startCuttableProxy(server.port);
+    const first = start('p0', { subject });
+    const killed = start('p1', { subject, url: `nats://127.0.0.1:${proxy.port}` });
+    await until(() => expect([peersOf(first), peersOf(killed)]).toEqual([1, 1]));
+    const homes = blocksOf(60).map((n) => {
+      const routed = first.route(blocksOf(40, 1000 * n));
+      routed.done('completed');
+      return routed.endpoint.id;
+    });
+    // Its connection ends without a goodbye, as that of a process that is killed.
+    killed.route();
+    await until(() => expect(total(first)).toBe(1));
+    await proxy.stop();
+    const again = start('p1', { subject });
+    await until(() => expect(again.replica.status().received.prefixBlocks).toBe(60 * 40), 10_000);
+    const found = homes.filter((home, n) => {
+      const routed = again.route(blocksOf(40, 1000 * n));
+      routed.done('completed');
+      return routed.endpoint.id === home;
+    });
+    expect(found.length).toBeGreaterThanOrEqual(54);
+    await until(() => expect(total(first)).toBe(0));
+  }, 60_000);
+
+  it('[O154] goes on without NATS, and shares again when it is back', async () => {
+    const own = await startNatsServer();
+    const pickers = await startAll(2, { url: own.url });
+    const [a, b] = pickers as [SharedPicker, SharedPicker];
+    const open = [a.route(), b.route()];
+    await until(() => expect([total(a), total(b)]).toEqual([2, 2]));
+    await own.kill();
+    await until(() => expect(a.replica.status().connected).toBe(false));
+    for (let n = 0; n < 500; n++) a.route(blocksOf(5, n)).done('completed');
+    await until(() => expect([total(a), total(b)]).toEqual([1, 1]), GONE_MS + 10_000);
+    const back = await startNatsServer(own.port);
+    try {
+      await until(() => expect([total(a), total(b)]).toEqual([2, 2]));
+      for (const each of open) each.done('completed');
+      await until(() => expect([total(a), total(b)]).toEqual([0, 0]));
+      const kinds = a.notices.map(({ kind }) => kind);
+      expect(kinds.filter((kind) => kind === 'disconnected')).toHaveLength(1);
+    } finally {
+      await back.kill();
+    }
+  }, 90_000);
+
+  it('[O154] finds a connection that falls silent, and mends what was lost', async () => {
+    const proxy: CuttableProxy = await startCuttableProxy(server.port);
+    try {
+      const subject = 'pointsman.silent';
+      const a = start('p0', { subject });
+      const b = start('p1', { subject, url: `nats://127.0.0.1:${proxy.port}` });
+      await until(() => expect([peersOf(a), peersOf(b)]).toEqual([1, 1]));
+      proxy.silence();
+      const open = [a.route(), b.route(), b.route()];
+      await until(() => expect(total(a)).toBe(1));
+      await until(() => expect([total(a), total(b)]).toEqual([3, 3]), 40_000);
+      for (const each of open) each.done('completed');
+      await until(() => expect([total(a), total(b)]).toEqual([0, 0]));
+    } finally {
+      await Promise.all(started.splice(0).map((each) => each.stop()));
+      await proxy.stop();
+    }
+  }, 90_000);
+
+  it('[O155] takes only messages that are marked with its key', async () => {
+    const subject = 'pointsman.key';
+    const a = start('p0', { subject, keyText: 'right' });
+    const b = start('p1', { subject, keyText: 'right' });
+    await until(() => expect([peersOf(a), peersOf(b)]).toEqual([1, 1]));
+    const other = start('p2', { subject, keyText: 'wrong' });
+    const without = start('p3', { subject });
+    for (const each of [other, without]) each.route();
+    await until(() => expect(a.replica.status().received.forged).toBeGreaterThan(3));
+    expect([peersOf(a), peersOf(b)]).toEqual([1, 1]);
+    expect([total(a), total(b)]).toEqual([0, 0]);
+  }, 60_000);
+});
