@@ -170,7 +170,7 @@ describe.skipIf(binary === undefined)('shadows beside a picker behind a real Env
     const main = join(import.meta.dirname, '../src/main.ts');
     await promisify(execFile)(process.execPath, [main, 'shadow', 'report', page, admin]);
     const html = readFileSync(page, 'utf8');
-    expect(html.match(/<svg /g)).toHaveLength(2);
+    expect(html.match(/<figure>/g)).toHaveLength(2);
     expect(html).toContain('reference-default');
     const references = html
       .replace(/http:\/\/www\.w3\.org\/[\w/]+/g, '')
