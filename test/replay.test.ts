@@ -125,7 +125,7 @@ describe('against the stub', () => {
       // Two blocks of Mooncake are 64 blocks of the engine, after the template of the chat.
       expect(summary.hitRate).toBeCloseTo(1024 / 3400, 2);
       expect(replay.servers).toEqual([{ name: 'stub-0', requests: 3 }]);
-      expect(readFileSync(page, 'utf8').match(/<svg /g)).toHaveLength(7 + 1);
+      expect(readFileSync(page, 'utf8').match(/<figure>/g)).toHaveLength(7 + 1);
     }
   });
 });
