@@ -2,7 +2,7 @@ import type { EnvoySetup, PickedRoute } from './envoy-setup.ts';
 import { type Cluster, type RouteAction, secondsOf } from './envoy-types.ts';
 import { type Finding, when } from './finding.ts';
 
-export const DESTINATION_HEADER = 'x-gateway-destination-endpoint';
+const DESTINATION_HEADER = 'x-gateway-destination-endpoint';
 /** Envoy's own. */
 const ROUTE_TIMEOUT_S = 15;
 const IDLE_TIMEOUT_S = 300;

@@ -51,7 +51,7 @@ const config = z.strictObject({});
 const observes = { onRouted: () => undefined };
 
 /** The built-in plugins and `test-filter`, `test-scorer` and so on, which behave as given. */
-export function catalogueWith(plugins: FaultyPlugins): PluginCatalogue {
+function catalogueWith(plugins: FaultyPlugins): PluginCatalogue {
   const scorer = plugins.scorer ?? { score: (endpoints) => endpoints.map(() => 0) };
   const source = defineDataSource({
     type: 'test-source',

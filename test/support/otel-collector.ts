@@ -216,7 +216,7 @@ interface Otlp {
 }
 
 /** The spans of an OTLP request in JSON. */
-export function spansIn({ resourceSpans }: Otlp): readonly CollectedSpan[] {
+function spansIn({ resourceSpans }: Otlp): readonly CollectedSpan[] {
   return resourceSpans.flatMap(({ resource, scopeSpans }) =>
     scopeSpans.flatMap(({ spans }) =>
       spans.map(({ startTimeUnixNano, endTimeUnixNano, attributes, ...span }) => ({

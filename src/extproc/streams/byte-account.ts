@@ -13,7 +13,7 @@ const CHUNK_OVERHEAD_BYTES = 512;
 const HASHES_SHARE = 1 / 16;
 
 /** What a chunk costs while it is kept: one of a single byte costs hundreds. */
-export function chunkCostBytes(chunkBytes: number): number {
+function chunkCostBytes(chunkBytes: number): number {
   return CHUNK_OVERHEAD_BYTES + chunkBytes + Math.ceil(chunkBytes * HASHES_SHARE);
 }
 

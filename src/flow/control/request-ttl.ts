@@ -3,7 +3,7 @@ import type { InferenceRequest } from '../../framework/request.ts';
 import type { Millis } from '../../framework/runtime.ts';
 
 /** How long the client wants to wait at most, as a duration in Go's notation. */
-export const TTL_HEADER = 'x-llm-d-inference-ttl';
+const TTL_HEADER = 'x-llm-d-inference-ttl';
 
 /** The configured time, or the client's where that is shorter. Text that is no time has no effect. */
 export function requestTtlMs({ headers }: InferenceRequest, configuredMs: Millis): Millis {

@@ -131,7 +131,7 @@ function relative({ mean, plusMinus }: Estimate, { figures }: ConfigReport): Est
 }
 
 /** Whether 0 is outside the interval. */
-export function isClear({ mean, plusMinus }: Estimate): boolean {
+function isClear({ mean, plusMinus }: Estimate): boolean {
   return Math.abs(mean) > plusMinus;
 }
 

@@ -5,7 +5,7 @@ import type { LiveDecision, LiveProfile } from './live-message.ts';
 import type { RecentPicks } from './recent-picks.ts';
 
 /** More would neither be read nor fit on a screen. */
-export const SHOWN_MAX = 10;
+const SHOWN_MAX = 10;
 /** The pick, the runner-up and some more. */
 const ENDPOINTS_MAX = 6;
 
