@@ -145,6 +145,7 @@ function costCycle(
 ): CostCycle {
   const inFlight = context.get(IN_FLIGHT);
   const match = context.get(matchKey);
+  const sharedAt = inFlight.sharedWith?.(context.request);
   const model = context.get(ENGINE_MODEL);
   const { now } = context;
   const outputTokens = model.expectedOutputTokens(context.request);
@@ -153,22 +154,12 @@ function costCycle(
   const adapter = asksForAdapter(scored, context)
     ? { model: context.request.model, inFlight: context.get(MODELS_IN_FLIGHT), outputTokens }
     : undefined;
-  const state: Mutable<EndpointState> = {
-    load: NO_LOAD,
-    engine: PRIOR_STEP_TIME,
-    demand: NO_DEMAND,
-    cachedTokens: 0,
-    capacityTokens: 0,
-    heldTokens: 0,
-    adapterMs: 0,
-    suspectMs: 0,
-    stale: false,
-  };
+  const state = emptyState();
   const stateOf = (endpoint: Endpoint): EndpointState => {
     const load = inFlight.load(endpoint);
     state.load = load;
     state.engine = model.stepTime(endpoint);
-    state.cachedTokens = match.matchedBlocks(endpoint) * match.blockTokens;
+    state.cachedTokens = cachedTokens(endpoint, match, sharedAt);
     state.capacityTokens = capacityTokens(endpoint);
     state.adapterMs = adapter === undefined ? 0 : adapterWaitMs(endpoint, state, adapter);
     state.suspectMs = now < (streaks[endpoint.slot]?.suspectUntil ?? 0) ? SUSPECT_COST_MS : 0;
@@ -182,6 +173,30 @@ function costCycle(
     return state;
   };
   return { context, request, stateOf };
+}
+
+function emptyState(): Mutable<EndpointState> {
+  return {
+    load: NO_LOAD,
+    engine: PRIOR_STEP_TIME,
+    demand: NO_DEMAND,
+    cachedTokens: 0,
+    capacityTokens: 0,
+    heldTokens: 0,
+    adapterMs: 0,
+    suspectMs: 0,
+    stale: false,
+  };
+}
+
+/** What it holds, or will have computed for a prompt that waits for it and begins alike. */
+function cachedTokens(
+  endpoint: Endpoint,
+  match: PrefixMatch,
+  sharedAt: ((endpoint: Endpoint) => number) | undefined,
+): number {
+  const held = match.matchedBlocks(endpoint) * match.blockTokens;
+  return sharedAt === undefined ? held : Math.max(held, sharedAt(endpoint));
 }
 
 /** Whether some endpoint reports the model of the request as an adapter. */

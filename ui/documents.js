@@ -26,13 +26,17 @@ export function Documents({ state: { documents } }) {
   const headroom = /** @type {{ active: boolean, stages: StageHeadroom[] } | undefined} */ (
     documents.get('/debug/headroom')
   );
-  const replicas = /** @type {ReplicaStatus | undefined} */ (documents.get('/debug/replicas'));
+  // Without sharing the document says only that.
+  const replicas = /** @type {Partial<ReplicaStatus> | undefined} */ (
+    documents.get('/debug/replicas')
+  );
   return h(
     'div',
     { class: 'parts' },
     waiting !== undefined && waiting.requests > 0 && h(Waiting, { waiting }),
     headroom?.active === true && h(Headroom, { stages: headroom.stages }),
-    replicas !== undefined && h(Replicas, { status: replicas }),
+    replicas?.peers !== undefined &&
+      h(Replicas, { status: /** @type {ReplicaStatus} */ (replicas) }),
     shadows !== undefined && shadows.length > 0 && h(Shadows, { shadows }),
     promotion !== undefined && h(Promotion, { promotion }),
   );

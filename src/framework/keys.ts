@@ -116,6 +116,11 @@ export interface InFlightLoad {
 
 export interface InFlightView {
   load(endpoint: Endpoint): InFlightLoad;
+  /**
+   * Tokens that the request's prompt has in common, from the first on, with a prompt that waits at
+   * the picker for an endpoint: they will be computed there. Undefined while nothing waits.
+   */
+  sharedWith?(request: InferenceRequest): ((endpoint: Endpoint) => number) | undefined;
 }
 
 /** Always provided, by the picker's ledger. */

@@ -13,12 +13,16 @@ export interface Destination {
   readonly prefill?: string | undefined;
 }
 
-/** What all requests that wait for one endpoint will bring to it. */
+/**
+ * What all requests that wait for one endpoint will bring to it, and how many tokens the prompt of
+ * the request that is decided has in common with one of theirs; left out for none.
+ */
 export type HeldSum = readonly [
   id: EndpointId,
   requests: number,
   prefillTokens: number,
   contextTokens: number,
+  sharedTokens?: number,
 ];
 
 /** How long a request has waited at the picker, and for what. */

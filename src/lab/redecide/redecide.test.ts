@@ -68,12 +68,15 @@ function capture(
     churn = 1,
     failing,
     tokensPerBlock = 64,
+    commonBlocks = 6,
   }: {
     readonly coreSeed?: number;
     readonly churn?: number;
     readonly failing?: string;
     /** More than 64: prompts are so long that requests wait for their endpoints. */
     readonly tokensPerBlock?: number;
+    /** With which all prompts of a family begin. */
+    readonly commonBlocks?: number;
   } = {},
 ): readonly CaptureRecord[] {
   const inert = { ...catalogue, dataSources: catalogue.dataSources.map(withoutNetwork) };
@@ -131,7 +134,7 @@ function capture(
     const family = Math.floor(random.next() * 8);
     const blocks = 1 + Math.floor(random.next() * 20);
     const ids = Array.from({ length: blocks }, (_, at) =>
-      at < 6 ? `${family}-${at}` : `${n}-${at}`,
+      at < commonBlocks ? `${family}-${at}` : `${n}-${at}`,
     );
     const prompt = chainBlockIds(ids, { seedText: 'secret', blockTokens: 64 });
     // What may be answered to prompts with the same beginning.
@@ -252,11 +255,16 @@ describe('a capture decided again', async () => {
   it.each([1, 2])(
     '[Q15] gives the same decisions where requests have waited, seed %i',
     async (seed) => {
-      const records = capture('default', 1500, seed, { tokensPerBlock: 4000 });
+      const long = { tokensPerBlock: 4000, commonBlocks: 9 };
+      const records = capture('default', 1500, seed, long);
       const asked = records.filter((record) => record.e === 'q');
       const waited = asked.filter(({ waitedMs = 0 }) => waitedMs > 0);
       expect(waited.length).toBeGreaterThan(50);
       expect(asked.some(({ held = [] }) => held.length > 1)).toBe(true);
+      // Prompts of others that wait are part of it.
+      expect(asked.some(({ held = [] }) => held.some(([, , , , shared]) => shared === 512))).toBe(
+        true,
+      );
       const decided = await all(records, options);
       expect(decided.filter(({ was, is }) => !sameDecision(was, is))).toEqual([]);
       // What waited is part of the decision: without it, some are others.

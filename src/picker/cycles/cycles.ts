@@ -158,7 +158,7 @@ export class Cycles {
 
   #publish(cycle: Cycle): void {
     const { journal, loads } = this.#options;
-    cycle.held = loads.snapshot();
+    cycle.held = loads.snapshot(cycle.request);
     cycle.number = this.#decisions++;
     journal.decided(cycle);
   }

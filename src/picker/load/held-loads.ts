@@ -1,12 +1,15 @@
 import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
 import type { InFlightLoad, InFlightView } from '../../framework/keys.ts';
+import type { InferenceRequest, PromptBlocks } from '../../framework/request.ts';
 import type { HeldSum } from '../../framework/routing.ts';
+import { HeldPrompts } from './held-prompts.ts';
 
 /** What one request that waits will bring to the endpoint that computes its prompt. */
 export interface HeldLoad {
   readonly endpoint: Endpoint;
   readonly prefillTokens: number;
   readonly contextTokens: number;
+  readonly prompt: PromptBlocks;
 }
 
 interface Sums {
@@ -14,6 +17,7 @@ interface Sums {
   requests: number;
   prefillTokens: number;
   contextTokens: number;
+  readonly prompts: HeldPrompts;
 }
 
 /**
@@ -37,21 +41,31 @@ export class HeldLoads implements InFlightView {
     return sums === undefined ? load : plus(load, summary(sums));
   }
 
-  add({ endpoint: { id, slot }, prefillTokens, contextTokens }: HeldLoad): void {
-    const sums = this.#sums.get(slot) ?? { id, requests: 0, prefillTokens: 0, contextTokens: 0 };
+  /** As `InFlightView`; undefined while nothing waits. */
+  sharedWith({ prompt }: InferenceRequest): ((endpoint: Endpoint) => number) | undefined {
+    const assumed = this.#assumed;
+    if (assumed !== undefined) return ({ id }) => assumed.get(id)?.[4] ?? 0;
+    if (this.#sums.size === 0) return undefined;
+    return ({ slot }) => this.#sums.get(slot)?.prompts.sharedTokens(prompt) ?? 0;
+  }
+
+  add({ endpoint: { id, slot }, prefillTokens, contextTokens, prompt }: HeldLoad): void {
+    const sums = this.#sums.get(slot) ?? emptySums(id);
     sums.requests += 1;
     sums.prefillTokens += prefillTokens;
     sums.contextTokens += contextTokens;
+    sums.prompts.add(prompt);
     this.#sums.set(slot, sums);
   }
 
-  remove({ endpoint: { id, slot }, prefillTokens, contextTokens }: HeldLoad): void {
+  remove({ endpoint: { id, slot }, prefillTokens, contextTokens, prompt }: HeldLoad): void {
     const sums = this.#sums.get(slot);
     // The endpoint may have gone, and another may have its slot.
     if (sums?.id !== id) return;
     sums.requests -= 1;
     sums.prefillTokens -= prefillTokens;
     sums.contextTokens -= contextTokens;
+    sums.prompts.remove(prompt);
     if (sums.requests <= 0) this.#sums.delete(slot);
   }
 
@@ -59,9 +73,13 @@ export class HeldLoads implements InFlightView {
     this.#sums.delete(slot);
   }
 
-  /** Undefined where nothing waits. */
-  snapshot(): readonly HeldSum[] | undefined {
-    return this.#sums.size === 0 ? undefined : [...this.#sums.values()].map(summary);
+  /** With what the request's prompt shares with those that wait. Undefined where nothing waits. */
+  snapshot(request?: InferenceRequest): readonly HeldSum[] | undefined {
+    if (this.#sums.size === 0) return undefined;
+    return [...this.#sums.values()].map((sums): HeldSum => {
+      const shared = request === undefined ? 0 : sums.prompts.sharedTokens(request.prompt);
+      return shared === 0 ? summary(sums) : [...summary(sums), shared];
+    });
   }
 
   /** Takes what a capture says in place of what waits here; undefined for what waits here. */
@@ -70,7 +88,13 @@ export class HeldLoads implements InFlightView {
   }
 }
 
-function summary({ id, requests, prefillTokens, contextTokens }: Sums): HeldSum {
+function emptySums(id: EndpointId): Sums {
+  return { id, requests: 0, prefillTokens: 0, contextTokens: 0, prompts: new HeldPrompts() };
+}
+
+type Summary = readonly [EndpointId, number, number, number];
+
+function summary({ id, requests, prefillTokens, contextTokens }: Sums): Summary {
   return [id, requests, prefillTokens, contextTokens];
 }
 

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { makeEndpoint, makeRequest } from '../../../test/makers.ts';
 import { ByPriority } from '../../flow/by-priority.ts';
 import type { Waiting } from '../../flow/discipline.ts';
+import { NO_BLOCKS } from '../../framework/request.ts';
 import { EngineModel } from '../engine-model/engine-model.ts';
 import { ConcurrencyLimit } from '../load/concurrency-limit.ts';
 import { EndpointBacklog } from '../load/endpoint-backlog.ts';
@@ -33,7 +34,7 @@ it('[Q10] decides a bounded number of requests in one dispatch, and looks at a b
   }
   const targetOf = (slot: number): Target => {
     const endpoint = endpoints[slot] ?? makeEndpoint('none');
-    const load = { endpoint, prefillTokens: 100, contextTokens: 100 };
+    const load = { endpoint, prefillTokens: 100, contextTokens: 100, prompt: NO_BLOCKS };
     return { endpoint, prefill: undefined, ownMs: 4, load };
   };
   const discipline = new ByPriority(() => ({ maxRequests: WAITING, maxBytes: 1e12 }));

@@ -5,7 +5,7 @@ import type { Millis } from '../../framework/runtime.ts';
 import type { Decision } from '../../framework/scheduling.ts';
 import type { Cycle } from '../cycles/cycle.ts';
 import type { EngineModel } from '../engine-model/engine-model.ts';
-import type { HeldLoad } from '../load/held-loads.ts';
+import type { HeldLoad, HeldLoads } from '../load/held-loads.ts';
 
 /** Where a request would go, and what it would bring there. */
 export interface Target {
@@ -32,13 +32,18 @@ export function targetOf(
   { primary, prefill }: Decision,
   { request, context, generation }: Cycle,
   engineModel: EngineModel,
+  loads: HeldLoads,
 ): Target | undefined {
   const endpoint = primary.kind === 'picked' ? primary.targets[0]?.endpoint : undefined;
   if (endpoint === undefined) return undefined;
   const computes = prefill ?? endpoint;
   const cached = generation.core.cachedTokens(computes, context);
-  const prefillTokens = Math.max(0, Math.ceil(request.promptTokens - cached));
-  const ownMs = engineModel.stepTime(computes).perPrefillTokenMs * prefillTokens;
-  const load = { endpoint: computes, prefillTokens, contextTokens: request.promptTokens };
+  const { promptTokens, prompt } = request;
+  const uncachedTokens = Math.max(0, Math.ceil(promptTokens - cached));
+  const ownMs = engineModel.stepTime(computes).perPrefillTokenMs * uncachedTokens;
+  // A beginning that several waiting prompts have is computed once.
+  const sharedTokens = loads.sharedWith(request)?.(computes) ?? 0;
+  const prefillTokens = Math.min(uncachedTokens, Math.max(0, promptTokens - sharedTokens));
+  const load = { endpoint: computes, prefillTokens, contextTokens: promptTokens, prompt };
   return { endpoint, prefill, ownMs, load };
 }

@@ -3,7 +3,7 @@ import { makeRequest, makeRuntime } from '../../../test/makers.ts';
 import { EMBEDDED_CATALOGUE } from '../../catalogue/built-in-catalogue.ts';
 import { NAMED_CONFIGS } from '../../config/defaults.ts';
 import { loadConfig } from '../../config/load.ts';
-import type { EndpointId } from '../../framework/endpoint.ts';
+import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
 import type { Millis, Timer } from '../../framework/runtime.ts';
@@ -181,6 +181,24 @@ describe('requests that wait for their endpoint', () => {
     routed.get('fills')?.firstToken();
     expect(order).toEqual(['first', 'fills', 'other', 'waits']);
     expect(routed.get('waits')?.endpoint.id).toBe(cachedAt);
+  });
+
+  it('[Q85] wait where another with the same beginning waits, which is computed once', () => {
+    const words = Uint32Array.from({ length: 2 * 320 }, (_, at) => at + 1);
+    const prompt = { count: 320, blockTokens: 64, words };
+    const { send, picker, order, routed } = worldOf(2);
+    for (const id of ['a', 'b']) send({ id });
+    const same = { promptTokens: 20_480, prompt };
+    expect([send({ id: 'c', ...same }), send({ id: 'd', ...same })]).toEqual([false, false]);
+    const [[id, ...sums] = [], ...others] = picker.waits.byEndpoint;
+    expect([sums, others]).toEqual([[2, 20_480, 40_960], []]);
+    const busy = routed.get('a')?.endpoint.id === id ? 'a' : 'b';
+    routed.get(busy)?.firstToken();
+    expect(order).toEqual(['a', 'b', 'c']);
+    // Nothing of it is computed before: the load of the first one counts in full.
+    expect(picker.ledger.load(picker.pool.get(id as EndpointId) as Endpoint)).toMatchObject({
+      pendingPrefillTokens: 20_480,
+    });
   });
 
   it('[Q3] count for those who come later at the endpoint that they wait for', () => {

@@ -109,7 +109,7 @@ export class WaitingRoom {
   /** Takes a request in that cannot begin now. Throws `saturated` where too many wait. */
   keeps(cycle: Cycle, placement: Placement): boolean {
     const { at, request, options, all, decision } = cycle;
-    const target = decision && targetOf(decision, cycle, this.#options.engineModel);
+    const target = decision && targetOf(decision, cycle, this.#options.engineModel, this.loads);
     if (target === undefined || this.backlog.isOpenFor(target, at)) return false;
     const waiting = { request, since: at, bytes: request.bodyBytes, candidates: all.length };
     this.#discipline.add(waiting, at);
@@ -157,7 +157,7 @@ export class WaitingRoom {
     this.#letGo(held);
     try {
       const cycle = decide(held.waiting, held.options);
-      held.target = targetOf(cycle.decision, cycle, engineModel);
+      held.target = targetOf(cycle.decision, cycle, engineModel, this.loads);
       if (held.target !== undefined) this.loads.add(held.target.load);
       return cycle;
     } catch {
