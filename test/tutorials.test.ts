@@ -22,7 +22,11 @@ import { envoyBinary } from '../bench/support/stack.ts';
 
 const root = dirname(import.meta.dirname);
 const folder = join(root, 'docs/tutorials');
-const tutorials = readdirSync(folder).filter((file) => file.endsWith('.md'));
+const isLong = process.env['POINTSMAN_LONG_TESTS'] === '1';
+/** The others take one and a half minutes: `npm run test:tutorials` and `npm run test:long`. */
+const tutorials = readdirSync(folder).filter(
+  (file) => file.endsWith('.md') && (isLong || file === 'first-decision.md'),
+);
 const envoy = await envoyBinary();
 const work = mkdtempSync(join(tmpdir(), 'pointsman-tutorials-'));
 afterAll(() => rmSync(work, { recursive: true, force: true }));
