@@ -1,15 +1,11 @@
 import { readFileSync } from 'node:fs';
 import type { Server } from 'node:https';
 import { createSecureContext } from 'node:tls';
-import { watchFile } from '../src/files/watch-file.ts';
+import { followFiles } from '../src/files/follow-files.ts';
 import { ConfigError, messageOf } from '../src/framework/error.ts';
 import { createLog } from '../src/runtime/log.ts';
+import { type KeyPair, selfSignedCertificate } from '../src/runtime/self-signed-certificate.ts';
 import type { StubOptions } from './options/stub-options.ts';
-
-interface KeyPair {
-  readonly cert: Buffer | string;
-  readonly key: Buffer | string;
-}
 
 /** The certificate of a pool's servers. */
 export interface PoolTls {
@@ -27,29 +23,29 @@ export interface PoolTls {
 export async function startTls(tls: StubOptions['tls']): Promise<PoolTls | undefined> {
   if (tls === undefined) return undefined;
   if (tls === 'self-signed') {
-    return { pair: await selfSigned(), follow: () => undefined, stop: () => Promise.resolve() };
+    const pair = await selfSignedCertificate('pointsman-stub');
+    return { pair, follow: () => undefined, stop: () => Promise.resolve() };
   }
   const { certFile, keyFile } = tls;
   const servers: Server[] = [];
   let pair = readPair(certFile, keyFile);
   const log = createLog('warn');
-  const onChange = (): void => {
-    try {
+  const { stop } = followFiles([certFile, keyFile], {
+    take: () => {
       pair = readPair(certFile, keyFile);
       for (const server of servers) server.setSecureContext(pair);
-    } catch (error) {
-      log.warn({ certFile, error: messageOf(error) }, 'certificate refused; the last one stays');
-    }
-  };
-  const onError = (error: unknown): void =>
-    log.warn({ certFile, error: messageOf(error) }, 'the certificate cannot be watched');
-  const watches = [certFile, keyFile].map((path) => watchFile(path, { onChange, onError }));
+    },
+    onRefused: (error) =>
+      log.warn({ certFile, error: messageOf(error) }, 'certificate refused; the last one stays'),
+    onUnwatched: (error) =>
+      log.warn({ certFile, error: messageOf(error) }, 'the certificate cannot be watched'),
+  });
   return {
     get pair() {
       return pair;
     },
     follow: (server) => void servers.push(server),
-    stop: async () => void (await Promise.all(watches.map((watch) => watch.stop()))),
+    stop,
   };
 }
 
@@ -63,14 +59,4 @@ function readPair(certFile: string, keyFile: string): KeyPair {
     const message = `is no certificate with the key of ${keyFile}: ${messageOf(error)}`;
     throw new ConfigError('ssl-certfile', [{ path: certFile, message }]);
   }
-}
-
-async function selfSigned(): Promise<KeyPair> {
-  // Loaded only where it is used.
-  const { generate } = await import('selfsigned');
-  const { cert, private: key } = await generate([{ name: 'commonName', value: 'pointsman-stub' }], {
-    keySize: 2048,
-    algorithm: 'sha256',
-  });
-  return { cert, key };
 }

@@ -1,15 +1,4 @@
-/** Milliseconds in each unit of Go's durations. */
-const UNITS: Readonly<Record<string, number>> = {
-  ns: 1e-6,
-  us: 1e-3,
-  µs: 1e-3,
-  ms: 1,
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
-};
-const DURATION = /^\+?(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|ms|s|m|h)/;
-const PART = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)/g;
+import { goDuration } from '../../src/framework/go-duration.ts';
 
 /**
  * Milliseconds of one of Go's durations, such as `1m30s` or `250us`; a bare number has `bareMs`
@@ -20,16 +9,11 @@ export function durationMs(value: unknown, bareMs: number): number | undefined {
   if (typeof value !== 'string') return undefined;
   const text = value.trim();
   if (/^\+?\d+(\.\d+)?$/.test(text)) return Number(text) * bareMs;
-  if (!DURATION.test(text) || text.replace(PART, '').replace('+', '') !== '') return undefined;
-  let sum = 0;
-  for (const [, number, unit = ''] of text.matchAll(PART)) {
-    sum += Number(number) * (UNITS[unit] ?? 0);
-  }
-  return sum;
+  return goDuration(text);
 }
 
 /** A duration as Go prints it, for settings that are read back. */
-export function goDuration(ms: number): string {
+export function goDurationText(ms: number): string {
   if (ms === 0) return '0s';
   if (ms < 1) return `${Number((ms * 1000).toFixed(3))}µs`;
   return ms < 1000 ? `${Number(ms.toFixed(6))}ms` : `${Number((ms / 1000).toFixed(9))}s`;

@@ -4,7 +4,7 @@ import { NO_TIME } from '../engine/timings.ts';
 import { checkEngineArgs } from '../engine-args/check-engine-args.ts';
 import type { EngineArgs } from '../engine-args/engine-args.ts';
 import { TIMING_ARGS, timingChanges } from '../engine-args/timings-from-args.ts';
-import { goDuration } from '../go-values/flag-values.ts';
+import { goDurationText } from '../go-values/flag-values.ts';
 import { changedFakes } from '../metrics/fake-metrics.ts';
 import { checkTimings } from '../options/served-options.ts';
 import { ApiError, parseBody } from './api-error.ts';
@@ -27,7 +27,7 @@ export function adminConfig({ options, live, loras, address, contextTokensMax }:
   const timings = live.timings ?? NO_TIME;
   const times = Object.entries(TIMING_ARGS).map(([name, field]) => {
     const value = timings[field];
-    return [name, PLAIN_TIMES.has(name) ? value : goDuration(Number(value))];
+    return [name, PLAIN_TIMES.has(name) ? value : goDurationText(Number(value))];
   });
   return {
     model: options.modelRoot ?? options.model,

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { SecureContextOptions } from 'node:tls';
-import { selfSignedCertificate } from '../../extproc/server/grpc-server.ts';
-import { watchFile } from '../../files/watch-file.ts';
+import { followFiles } from '../../files/follow-files.ts';
 import { messageOf } from '../../framework/error.ts';
+import { selfSignedCertificate } from '../../runtime/self-signed-certificate.ts';
 import { readCertificate } from '../../serve/tls/read-certificate.ts';
 import { ciphersOf, minVersionOf } from '../../serve/tls/tls-flags.ts';
 import type { ServingTls } from '../../sidecar/sidecar-options.ts';
@@ -31,31 +31,20 @@ export async function servingTls(
     ...(ciphers !== undefined && { ciphers }),
   });
   context();
+  // A certificate that was made here is in no file.
+  const paths =
+    made === undefined ? ['tls.crt', 'tls.key'].map((file) => join(certPath, file)) : [];
   return {
     context,
     follow: (use) =>
-      followFiles(made === undefined ? certPath : undefined, () => use(context()), log),
+      followFiles(paths, {
+        take: () => {
+          use(context());
+          log('certificate replaced; new connections use it');
+        },
+        onRefused: (error) =>
+          log(`certificate refused; the previous one continues to serve: ${messageOf(error)}`),
+        onUnwatched: (error) => log(`the certificate cannot be watched: ${messageOf(error)}`),
+      }),
   };
-}
-
-function followFiles(
-  folder: string | undefined,
-  take: () => void,
-  log: (line: string) => void,
-): { stop(): Promise<void> } {
-  if (folder === undefined) return { stop: () => Promise.resolve() };
-  const onChange = (): void => {
-    try {
-      take();
-      log('certificate replaced; new connections use it');
-    } catch (error) {
-      log(`certificate refused; the previous one continues to serve: ${messageOf(error)}`);
-    }
-  };
-  const onError = (error: unknown): void =>
-    log(`the certificate cannot be watched: ${messageOf(error)}`);
-  const watches = ['tls.crt', 'tls.key'].map((file) =>
-    watchFile(join(folder, file), { onChange, onError }),
-  );
-  return { stop: async () => void (await Promise.all(watches.map((watch) => watch.stop()))) };
 }

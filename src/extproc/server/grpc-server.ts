@@ -1,6 +1,7 @@
 import { Server, ServerCredentials, type ServerOptions, setLogger } from '@grpc/grpc-js';
 import { ListenError } from '../../runtime/listen.ts';
-import { type Certificate, TlsCredentials } from './tls-credentials.ts';
+import { selfSignedCertificate } from '../../runtime/self-signed-certificate.ts';
+import { TlsCredentials } from './tls-credentials.ts';
 
 /**
  * Envoy resets nearly every stream once it needs nothing more. Node takes that for the rapid-reset
@@ -49,15 +50,4 @@ export async function credentialsFor(
 ): Promise<ServerCredentials> {
   if (tls === 'plaintext') return ServerCredentials.createInsecure();
   return tls === 'self-signed' ? new TlsCredentials(await selfSignedCertificate()) : tls;
-}
-
-/** A certificate for proxies that encrypt but do not verify, as the reference picker makes one. */
-export async function selfSignedCertificate(): Promise<Certificate> {
-  // Loaded only where it is used.
-  const { generate } = await import('selfsigned');
-  const { cert, private: key } = await generate([{ name: 'commonName', value: 'pointsman' }], {
-    keySize: 2048,
-    algorithm: 'sha256',
-  });
-  return { cert: Buffer.from(cert), key: Buffer.from(key) };
 }

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
 import { Gauge, type Registry } from 'prom-client';
 import type { TlsContext } from '../../extproc/server/tls-credentials.ts';
-import { watchFile } from '../../files/watch-file.ts';
+import { followFiles } from '../../files/follow-files.ts';
 import type { Clock, Timer } from '../../framework/runtime.ts';
 import { Reloads } from '../../journal/metrics/reloads.ts';
 import type { Log } from '../../runtime/log.ts';
@@ -47,6 +47,9 @@ export function followCertificate(following: Following, parts: Parts): () => Pro
     ...(clientCaFile === undefined ? [] : [clientCaFile]),
   ];
 
+  const refused = (error: unknown): void =>
+    log.error({ error }, 'certificate refused; the previous one continues to serve');
+
   function take(): void {
     const next = read();
     if (isSame(next, used)) return;
@@ -57,19 +60,15 @@ export function followCertificate(following: Following, parts: Parts): () => Pro
     expiry.check();
   }
 
-  const onChange = (): void =>
-    reloads.attempt(take, (error) =>
-      log.error({ error }, 'certificate refused; the previous one continues to serve'),
-    );
-  const watches = paths.map((path) =>
-    watchFile(path, {
-      onChange,
-      onError: (error) => log.error({ path, err: error }, 'the certificate cannot be watched'),
-    }),
-  );
+  const files = followFiles(paths, {
+    take: () => reloads.attempt(take, refused),
+    onRefused: refused,
+    onUnwatched: (error, path) =>
+      log.error({ path, err: error }, 'the certificate cannot be watched'),
+  });
   return async () => {
     expiry.stop();
-    await Promise.all(watches.map((watch) => watch.stop()));
+    await files.stop();
   };
 }
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { SecureContextOptions } from 'node:tls';
-import { watchFile } from '../../files/watch-file.ts';
+import { followFiles } from '../../files/follow-files.ts';
 import { ConfigError, messageOf } from '../../framework/error.ts';
 import type { Log } from '../../runtime/log.ts';
 import { readAuthorities, readCertificate } from './read-certificate.ts';
@@ -49,21 +49,16 @@ export function metricsTls(
   return {
     context,
     needsClientCertificate: authorities !== undefined,
-    follow: (use) => follow(paths, () => use(context()), log),
+    follow: (use) =>
+      followFiles(paths, {
+        take: () => use(context()),
+        onRefused: (error) =>
+          log.error(
+            { reason: messageOf(error) },
+            'certificate of the metrics port refused; the previous one serves on',
+          ),
+        onUnwatched: (error) =>
+          log.error({ err: error }, 'the certificate of the metrics port cannot be watched'),
+      }),
   };
-}
-
-function follow(paths: readonly string[], take: () => void, log: Log): { stop(): Promise<void> } {
-  const onChange = (): void => {
-    try {
-      take();
-    } catch (error) {
-      const reason = messageOf(error);
-      log.error({ reason }, 'certificate of the metrics port refused; the previous one serves on');
-    }
-  };
-  const onError = (error: unknown): void =>
-    log.error({ err: error }, 'the certificate of the metrics port cannot be watched');
-  const watches = paths.map((path) => watchFile(path, { onChange, onError }));
-  return { stop: async () => void (await Promise.all(watches.map((watch) => watch.stop()))) };
 }

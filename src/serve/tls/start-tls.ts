@@ -1,10 +1,10 @@
 import type { Registry } from 'prom-client';
 import type { ClientFault } from '../../extproc/server/client-faults.ts';
-import { selfSignedCertificate } from '../../extproc/server/grpc-server.ts';
 import { type TlsContext, TlsCredentials } from '../../extproc/server/tls-credentials.ts';
 import { ConfigError } from '../../framework/error.ts';
 import type { Clock } from '../../framework/runtime.ts';
 import type { Log } from '../../runtime/log.ts';
+import { selfSignedCertificate } from '../../runtime/self-signed-certificate.ts';
 import { clientFaultLog } from './client-fault-log.ts';
 import { followCertificate } from './follow-certificate.ts';
 import { readAuthorities, readCertificate } from './read-certificate.ts';
