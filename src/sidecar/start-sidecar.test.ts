@@ -14,12 +14,12 @@ import { runInNewContext } from 'node:vm';
 import { generate } from 'selfsigned';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../../bench/support/stack.ts';
-import { type ScriptedServer, startScriptedServer } from '../../test/support/scripted-server.ts';
-import { sidecarOptions } from '../../test/support/sidecar-options.ts';
-import { SimulatedClock } from '../runtime/simulated-clock.ts';
+import type { ScriptedServer } from '../../test/support/scripted-server.ts';
+import { SidecarBed } from '../../test/support/sidecar-bed.ts';
+import type { SimulatedClock } from '../runtime/simulated-clock.ts';
 import { listedServers } from './allowed-servers.ts';
-import { SIDECAR_BOUNDS, type SidecarOptions } from './sidecar-options.ts';
-import { type Sidecar, startSidecar } from './start-sidecar.ts';
+import { SIDECAR_BOUNDS } from './sidecar-options.ts';
+import type { Sidecar } from './start-sidecar.ts';
 
 const ASKED = { model: 'm', prompt: 'a prompt', max_tokens: 20 };
 const KV = { do_remote_prefill: true, remote_host: '10.0.0.9', remote_port: 5600 };
@@ -27,27 +27,14 @@ const KV = { do_remote_prefill: true, remote_host: '10.0.0.9', remote_port: 5600
 let engine: ScriptedServer;
 let prefiller: ScriptedServer;
 let clock: SimulatedClock;
-const logged: string[] = [];
-const stops: (() => Promise<void>)[] = [];
+const bed = new SidecarBed();
+const { logged, stops } = bed;
+const started = bed.started.bind(bed);
 
 beforeEach(async () => {
-  engine = await startScriptedServer();
-  prefiller = await startScriptedServer();
-  clock = new SimulatedClock();
-  logged.length = 0;
-  stops.push(engine.stop, prefiller.stop);
+  ({ engine, prefiller, clock } = await bed.begin());
 });
-afterEach(async () => {
-  for (const stop of stops.splice(0)) await stop();
-});
-
-async function started(overrides: Partial<SidecarOptions> = {}): Promise<Sidecar> {
-  const log = (line: string): void => void logged.push(line);
-  const options = { engine: engine.address, clock, log, ...overrides };
-  const sidecar = await startSidecar(sidecarOptions(options));
-  stops.unshift(() => sidecar.stop());
-  return sidecar;
-}
+afterEach(() => bed.end());
 
 interface Sent {
   readonly body?: unknown;

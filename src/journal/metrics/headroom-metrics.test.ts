@@ -1,26 +1,14 @@
 import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';
-import { makeRequest, makeRuntime } from '../../../test/makers.ts';
-import { planFrom } from '../../catalogue/plan.ts';
+import { makeRequest } from '../../../test/makers.ts';
+import { headroomBed } from '../../../test/support/headroom-bed.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
-import { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import { SimulatedClock } from '../../runtime/simulated-clock.ts';
-import { Headroom } from '../headroom/headroom.ts';
 import { registerHeadroomMetrics } from './headroom-metrics.ts';
 
 it('[Q110] shows the headroom of prefill and decode servers apart', async () => {
   const clock = new SimulatedClock();
-  const headroom: Headroom = new Headroom({
-    clock,
-    endpoints: () => picker.pool.snapshot(),
-    limitOf: () => Number.POSITIVE_INFINITY,
-    waiting: () => 0,
-  });
-  const picker = new EndpointPicker({
-    plan: planFrom('round-robin'),
-    runtime: { ...makeRuntime(), clock },
-    subscribers: [headroom],
-  });
+  const { headroom, picker } = headroomBed(clock);
   const registry = new Registry();
   registerHeadroomMetrics(registry, headroom);
   for (const [id, role] of [

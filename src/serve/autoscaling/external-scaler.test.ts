@@ -1,12 +1,10 @@
 import { credentials, loadPackageDefinition, type ServiceClientConstructor } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 import { expect, it } from 'vitest';
-import { makeRequest, makeRuntime } from '../../../test/makers.ts';
-import { planFrom } from '../../catalogue/plan.ts';
+import { makeRequest } from '../../../test/makers.ts';
+import { headroomBed } from '../../../test/support/headroom-bed.ts';
 import { packageFile } from '../../files/folders.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
-import { Headroom } from '../../journal/headroom/headroom.ts';
-import { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import { SimulatedClock } from '../../runtime/simulated-clock.ts';
 import { startExternalScaler } from './external-scaler.ts';
 
@@ -25,17 +23,7 @@ type Client = Record<
 
 it('[Q109] answers a gRPC client as KEDA’s external scaler, with the replicas that are wanted', async () => {
   const clock = new SimulatedClock();
-  const headroom: Headroom = new Headroom({
-    clock,
-    endpoints: () => picker.pool.snapshot(),
-    limitOf: () => Number.POSITIVE_INFINITY,
-    waiting: () => 0,
-  });
-  const picker = new EndpointPicker({
-    plan: planFrom('round-robin'),
-    runtime: { ...makeRuntime(), clock },
-    subscribers: [headroom],
-  });
+  const { headroom, picker } = headroomBed(clock);
   const watch = headroom.start();
   const scaler = await startExternalScaler({ host: '127.0.0.1', port: 0, headroom, clock });
   const loaded = loadPackageDefinition(
