@@ -1,3 +1,4 @@
+import { type GivenFlag, goFlagName, readGoFlag, SWITCHED_ON } from './go-flags.ts';
 import { flagError, isTrue, REFERENCE_FLAGS } from './reference-flags.ts';
 
 /** A command line of `serve` with the effect of one of the reference picker. */
@@ -64,40 +65,19 @@ const LISTS: ReadonlySet<string> = new Set([
   'tls-cipher-suites',
 ]);
 
-/** The value of a flag without one. */
-const SWITCHED_ON = 'true';
-
-interface GivenFlag {
-  readonly name: string;
-  readonly value: string;
-}
-
-/** Flags as Go's pflag reads them. A single dash is the same as two, as in Go's flag package. */
 function flagsOf(args: readonly string[]): readonly GivenFlag[] {
   const flags: GivenFlag[] = [];
   const left = [...args];
   for (let arg = left.shift(); arg !== undefined && arg !== '--'; arg = left.shift()) {
-    const [, name, value] = /^--?([^=\s-][^=\s]*)(?:=(.*))?$/s.exec(arg) ?? [];
     // The reference has no arguments but flags, and does not look at others.
-    if (name === undefined) continue;
-    flags.push(readFlag(arg, { name, value }, left));
+    if (goFlagName(arg) !== undefined) flags.push(readGoFlag(arg, left, isSwitch));
   }
   return flags;
 }
 
-function readFlag(
-  arg: string,
-  { name, value }: { readonly name: string; readonly value: string | undefined },
-  left: string[],
-): GivenFlag {
-  const [, verbosity] = /^-v(\d+)$/.exec(arg) ?? [];
-  if (verbosity !== undefined) return { name: 'v', value: verbosity };
-  if (value !== undefined) return { name, value };
-  const { kind } = REFERENCE_FLAGS.get(name) ?? { kind: 'switch' };
-  if (kind === 'switch') return { name, value: SWITCHED_ON };
-  const next = left.shift();
-  if (next === undefined) throw flagError(name, 'needs a value');
-  return { name, value: next };
+/** One that the reference does not have is passed on alone. */
+function isSwitch(name: string): boolean {
+  return REFERENCE_FLAGS.get(name)?.kind !== 'value';
 }
 
 function refuseCombinations(values: ReadonlyMap<string, string>): void {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { readYaml } from '../../files/read-yaml.ts';
 import { ConfigError } from '../../framework/error.ts';
+import { goFlagName, readGoFlag } from '../go-flags.ts';
 import type { Translated } from '../reference-args.ts';
 import { flagError, isTrue } from '../reference-flags.ts';
 import { SIDECAR_REFERENCE_FLAGS } from './sidecar-reference-flags.ts';
@@ -68,7 +69,7 @@ const SYNONYMS: readonly (readonly string[])[] = [
 
 function isMeantForSidecar(args: readonly string[]): boolean {
   if (args[0]?.startsWith('-') !== true) return false;
-  const names = args.map((arg) => /^--?([^=\s-][^=\s]*)/.exec(arg)?.[1] ?? '');
+  const names = args.map((arg) => goFlagName(arg) ?? '');
   if (names.includes('pool-name') || names.includes('endpoint-selector')) return false;
   return names.some(
     (name) => SIDECAR_REFERENCE_FLAGS.get(name)?.only === true || PROCESSED.has(name),
@@ -79,17 +80,8 @@ function read(args: readonly string[]): readonly Given[] {
   const given: Given[] = [];
   const left = [...args];
   for (let arg = left.shift(); arg !== undefined; arg = left.shift()) {
-    const [, verbosity] = /^-v(\d+)$/.exec(arg) ?? [];
-    const [, name = '', value] = /^--?([^=\s-][^=\s]*)(?:=(.*))?$/s.exec(arg) ?? [];
-    if (verbosity !== undefined) given.push({ name: 'v', value: verbosity });
-    else if (!isKnown(name)) given.push({ name: undefined, value: arg });
-    else if (value !== undefined) given.push({ name, value });
-    else if (isSwitch(name)) given.push({ name, value: 'true' });
-    else {
-      const next = left.shift();
-      if (next === undefined) throw flagError(name, 'needs a value');
-      given.push({ name, value: next });
-    }
+    const isFlag = isKnown(goFlagName(arg) ?? '');
+    given.push(isFlag ? readGoFlag(arg, left, isSwitch) : { name: undefined, value: arg });
   }
   return given;
 }

@@ -1,0 +1,37 @@
+import { flagError } from './reference-flags.ts';
+
+export interface GivenFlag {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** The value of a flag without one. */
+export const SWITCHED_ON = 'true';
+
+const VERBOSITY = /^-v(\d+)$/;
+/** A single dash is the same as two, as in Go's flag package. */
+const FLAG = /^--?([^=\s-][^=\s]*)(?:=(.*))?$/s;
+
+/** The name of the flag that a word is; undefined for another word. */
+export function goFlagName(word: string): string | undefined {
+  return VERBOSITY.test(word) ? 'v' : FLAG.exec(word)?.[1];
+}
+
+/**
+ * Reads a flag as Go's pflag does. Takes its value from `left`, the words behind it, where it needs
+ * one and has none. Throws ConfigError where there is none to take.
+ */
+export function readGoFlag(
+  word: string,
+  left: string[],
+  isSwitch: (name: string) => boolean,
+): GivenFlag {
+  const [, verbosity] = VERBOSITY.exec(word) ?? [];
+  if (verbosity !== undefined) return { name: 'v', value: verbosity };
+  const [, name = '', value] = FLAG.exec(word) ?? [];
+  if (value !== undefined) return { name, value };
+  if (isSwitch(name)) return { name, value: SWITCHED_ON };
+  const next = left.shift();
+  if (next === undefined) throw flagError(name, 'needs a value');
+  return { name, value: next };
+}
