@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { makeRequest } from '../../test/makers.ts';
 import { ByPriority } from './by-priority.ts';
 import type { Waiting } from './discipline.ts';
-import { urgencyOf } from './response-ratio.ts';
+import { urgencyOf } from './order.ts';
 
 const waiting = (priority: number, bytes = 10): Waiting => ({
   request: makeRequest({ priority }),

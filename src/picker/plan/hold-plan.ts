@@ -1,3 +1,4 @@
+import type { WaitingOrder } from '../../flow/order.ts';
 import type { Millis } from '../../framework/runtime.ts';
 
 /** Whether requests wait at the picker until an endpoint can begin them, and how many may. */
@@ -9,6 +10,8 @@ export interface HoldPlan {
   readonly maxBytes: number;
   /** A request that has waited so long goes to its best endpoint, free or not. */
   readonly maxWaitMs: Millis;
+  /** Who goes first among those of one priority whose endpoint can begin them. */
+  readonly order: WaitingOrder;
 }
 
 export const DEFAULT_HOLD: HoldPlan = {
@@ -16,4 +19,5 @@ export const DEFAULT_HOLD: HoldPlan = {
   maxRequests: 20_000,
   maxBytes: 512 * 1024 * 1024,
   maxWaitMs: 60_000,
+  order: 'response-ratio',
 };

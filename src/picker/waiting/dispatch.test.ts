@@ -66,7 +66,7 @@ it('[Q10] decides a bounded number of requests in one dispatch, and looks at a b
       discipline.placed(each.waiting, at);
     },
   });
-  dispatch.run(discipline, 10);
+  dispatch.run(discipline, 'response-ratio', 10);
   expect(placed.length).toBeGreaterThan(0);
   expect(decided).toBeLessThanOrEqual(16);
   expect(looked).toBeLessThanOrEqual(20 * 256);

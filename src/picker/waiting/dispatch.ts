@@ -1,5 +1,5 @@
 import type { QueueDiscipline, ReadyGroup, Waiting } from '../../flow/discipline.ts';
-import { urgencyOf } from '../../flow/response-ratio.ts';
+import { type Urgency, urgencyBy, type WaitingOrder } from '../../flow/order.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { DecidedCycle } from '../cycles/cycle.ts';
@@ -37,14 +37,16 @@ export class Dispatch {
   /** By slot: what was found out in this dispatch. */
   #open: (boolean | undefined)[] = [];
   #decisionsLeft = 0;
+  #urgencyOf: (urgency: Urgency) => number = urgencyBy('response-ratio');
 
   constructor(options: DispatchOptions) {
     this.#options = options;
   }
 
-  run(discipline: QueueDiscipline, at: Millis): void {
+  run(discipline: QueueDiscipline, order: WaitingOrder, at: Millis): void {
     const endpoints = this.#options.pool.snapshot();
     this.#open = [];
+    this.#urgencyOf = urgencyBy(order);
     const affordable = Math.floor(SCORED_MAX / Math.max(1, endpoints.length));
     this.#decisionsLeft = Math.max(1, Math.min(DECISIONS_MAX, affordable));
     const mayRefresh = at - this.#refreshedAt >= REFRESH_MS;
@@ -67,7 +69,7 @@ export class Dispatch {
       if (looked++ >= LOOKED_AT) break;
       const held = this.#options.heldOf(waiting);
       if (held === undefined || !this.#canBegin(held.target, at)) continue;
-      const urgency = urgencyOf({
+      const urgency = this.#urgencyOf({
         waitedMs: at - waiting.since,
         ownMs: held.target?.ownMs ?? 0,
         ttftSloMs: waiting.request.ttftSloMs,

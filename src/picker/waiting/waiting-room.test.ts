@@ -222,6 +222,16 @@ describe('requests that wait for their endpoint', () => {
     expect(order).toEqual(['a', 'important', 'short', 'long']);
   });
 
+  it('[Q113] go in the order of arrival where the order is fcfs, but by priority first', () => {
+    const { send, order, routed } = worldOf(1, { order: 'fcfs' });
+    send({ id: 'a' });
+    send({ id: 'long', promptTokens: 40_000 });
+    send({ id: 'short', promptTokens: 20_000 });
+    send({ id: 'important', promptTokens: 60_000, priority: 1 });
+    for (const id of ['a', 'important', 'long', 'short']) routed.get(id)?.firstToken();
+    expect(order).toEqual(['a', 'important', 'long', 'short']);
+  });
+
   it('[Q4] leave nothing behind when their clients go', () => {
     const { send, order, routed, picker, cancel, clock } = worldOf(1);
     send({ id: 'a' });

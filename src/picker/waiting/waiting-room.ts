@@ -138,7 +138,7 @@ export class WaitingRoom {
     try {
       this.#freed = ledger.freed;
       this.#poolChanged = false;
-      this.#dispatch.run(this.#discipline, at);
+      this.#dispatch.run(this.#discipline, (this.#plan ?? DEFAULT_HOLD).order, at);
     } finally {
       clock.end();
       this.#isBusy = false;

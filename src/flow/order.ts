@@ -1,5 +1,9 @@
 import type { Millis } from '../framework/runtime.ts';
 
+/** Orders among requests of one priority. */
+export const WAITING_ORDERS = ['response-ratio', 'fcfs'] as const;
+export type WaitingOrder = (typeof WAITING_ORDERS)[number];
+
 /** What the order of a request depends on. */
 export interface Urgency {
   readonly waitedMs: Millis;
@@ -16,8 +20,13 @@ const SHORT_MS = 20;
 /** Above any ratio. */
 const DUE = 1e9;
 
+/** Who goes first by this order: the greater, the sooner. */
+export function urgencyBy(order: WaitingOrder): (urgency: Urgency) => number {
+  return order === 'fcfs' ? ({ waitedMs }) => waitedMs : urgencyOf;
+}
+
 /**
- * Who goes first: the greater, the sooner. It is the highest response ratio: the waiting time in
+ * Who goes first by response ratio. It is the highest response ratio: the waiting time in
  * relation to the request's own time. Short requests pass long ones at first, and every request's
  * turn comes, the sooner the shorter it is; no constant says how fast that is. A request whose
  * deadline can only just be met goes before all others; one whose deadline has passed, or that has
