@@ -5,13 +5,13 @@ import type { Endpoint, EndpointId } from '../src/framework/endpoint.ts';
 import type { Routed, Usage } from '../src/framework/observer.ts';
 import { type InferenceRequest, NO_BLOCKS } from '../src/framework/request.ts';
 import type { Filter, Picker, Scorer } from '../src/framework/scheduling.ts';
-import { DURATION_SECONDS } from '../src/journal/metrics/bucket-bounds.ts';
 import { PickerMetrics } from '../src/journal/metrics/metrics.ts';
 import { metricsSubscriber } from '../src/journal/metrics/metrics-subscriber.ts';
+import { DURATION_SECONDS } from '../src/journal/metrics/page/bucket-bounds.ts';
 import { timedPlugins } from '../src/journal/metrics/timed-plugins.ts';
 import type { PluginUse } from '../src/picker/plan/instantiate.ts';
 import type { PlannedPlugin } from '../src/picker/plan/picker-plan.ts';
-import { nodeClock } from '../src/runtime/node-clock.ts';
+import { nodeClock } from '../src/runtime/clock/node-clock.ts';
 
 /**
  * Measures the time that our metrics add to a request: `node bench/micro-metrics.ts`. The first two

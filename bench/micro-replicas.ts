@@ -1,7 +1,7 @@
 import type { EmbeddedPicker } from '../src/library/create-picker.ts';
 import { createPicker } from '../src/library/picker-maker.ts';
 import { SimulatedNetwork } from '../src/replicas/simulated-network.ts';
-import { SimulatedClock } from '../src/runtime/simulated-clock.ts';
+import { SimulatedClock } from '../src/runtime/clock/simulated-clock.ts';
 
 /**
  * Measures the CPU that sharing adds to a request, in one process with two pickers, in virtual time

@@ -5,10 +5,10 @@ import { NAMED_CONFIGS } from '../src/config/defaults.ts';
 import { loadConfig } from '../src/config/load.ts';
 import type { EndpointId } from '../src/framework/endpoint.ts';
 import type { InferenceRequest } from '../src/framework/request.ts';
-import { chainBlockIds } from '../src/openai/chain-block-ids.ts';
+import { chainBlockIds } from '../src/openai/prompts/chain-block-ids.ts';
 import { EndpointPicker } from '../src/picker/endpoint-picker.ts';
+import { SimulatedClock } from '../src/runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
-import { SimulatedClock } from '../src/runtime/simulated-clock.ts';
 
 /**
  * Measures one decision: the whole of `route`, which makes the context and its facts, filters,

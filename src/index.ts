@@ -101,6 +101,6 @@ export type {
   PickerOptions,
 } from './library/create-picker.ts';
 export { createPicker, pickerMaker } from './library/picker-maker.ts';
-export { nodeClock } from './runtime/node-clock.ts';
+export { nodeClock } from './runtime/clock/node-clock.ts';
+export { SimulatedClock } from './runtime/clock/simulated-clock.ts';
 export { seededRandom } from './runtime/seeded-random.ts';
-export { SimulatedClock } from './runtime/simulated-clock.ts';

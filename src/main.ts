@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
-import { reportOf } from './commands/command-errors.ts';
-import { endWithParent, untilSignal } from './runtime/process-end.ts';
-import { limitYoungGeneration } from './runtime/young-generation.ts';
+import { reportOf } from './commands/admin-client/command-errors.ts';
+import { endWithParent, untilSignal } from './runtime/process/process-end.ts';
+import { limitYoungGeneration } from './runtime/process/young-generation.ts';
 
 /** Each command is loaded when it is used: a pool of stubs does not need the picker, nor a picker the simulator. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
@@ -13,7 +13,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   top: async () => (await import('./commands/top-command.ts')).topCommand(),
   explain: async () => (await import('./commands/explain-command.ts')).explainCommand(),
   gateway: async () => (await import('./commands/gateway-command.ts')).gatewayCommand(),
-  sidecar: async () => (await import('./commands/sidecar/sidecar-command.ts')).sidecarCommand(),
+  sidecar: async () => (await import('./commands/sidecar-command.ts')).sidecarCommand(),
   demo: async () => (await import('./commands/demo-command.ts')).demoCommand(checkPolicy),
   doctor: async () => (await import('./commands/doctor-command.ts')).doctorCommand(),
   check: async () => (await import('./commands/check-command.ts')).checkCommand(),
@@ -63,12 +63,12 @@ async function argumentsOf(given: readonly string[]): Promise<readonly string[]>
   const { isSimulatorLine } = await import('../stub-server/engine-args/is-simulator-line.ts');
   if (isSimulatorLine(given, process.env)) return ['stub', '--as-simulator', ...given];
   const { fromSidecarArgs } = await import('./commands/sidecar/sidecar-args.ts');
-  const { fromReferenceArgs } = await import('./commands/reference-args.ts');
+  const { fromReferenceArgs } = await import('./commands/go-flags/reference-args.ts');
   const translated = fromSidecarArgs(given, process.env) ?? fromReferenceArgs(given, process.env);
   if (translated === undefined) return given;
   const { args, fixed } = translated;
   if (Object.keys(fixed).length > 0) {
-    const { createLog } = await import('./runtime/log.ts');
+    const { createLog } = await import('./runtime/log/log.ts');
     createLog('warn').warn(
       { fixed },
       'flags and variables of the reference that change nothing here, and what holds instead',

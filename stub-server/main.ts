@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Command, InvalidArgumentError } from 'commander';
 import { readYaml } from '../src/files/read-yaml.ts';
 import { ConfigError } from '../src/framework/error.ts';
-import { createLog } from '../src/runtime/log.ts';
+import { createLog } from '../src/runtime/log/log.ts';
 import { readCommandLine } from './engine-args/read-command-line.ts';
 import { parseOptions, type StubOptions, stubOptions } from './options/stub-options.ts';
 import { readPoolFile } from './options/stub-pool-file.ts';

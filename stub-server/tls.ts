@@ -3,8 +3,11 @@ import type { Server } from 'node:https';
 import { createSecureContext } from 'node:tls';
 import { followFiles } from '../src/files/follow-files.ts';
 import { ConfigError, messageOf } from '../src/framework/error.ts';
-import { createLog } from '../src/runtime/log.ts';
-import { type KeyPair, selfSignedCertificate } from '../src/runtime/self-signed-certificate.ts';
+import { createLog } from '../src/runtime/log/log.ts';
+import {
+  type KeyPair,
+  selfSignedCertificate,
+} from '../src/runtime/network/self-signed-certificate.ts';
 import type { StubOptions } from './options/stub-options.ts';
 
 /** The certificate of a pool's servers. */

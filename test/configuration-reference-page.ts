@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { SERVING_CATALOGUE } from '../src/catalogue/built-in-catalogue.ts';
-import { capacity } from '../src/config/capacity-schema.ts';
-import { ejection } from '../src/config/ejection-schema.ts';
-import { flowControl } from '../src/config/flow-control-schema.ts';
-import { hold } from '../src/config/hold-schema.ts';
+import { capacity } from '../src/config/schema/capacity-schema.ts';
+import { ejection } from '../src/config/schema/ejection-schema.ts';
+import { flowControl } from '../src/config/schema/flow-control-schema.ts';
+import { hold } from '../src/config/schema/hold-schema.ts';
 
 /** The parts of a JSON schema that the page shows. */
 interface Schema {

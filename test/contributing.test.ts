@@ -4,7 +4,7 @@ import { catalogueOf } from '../src/catalogue/built-in-catalogue.ts';
 import { dataSources } from '../src/catalogue/data-sources.ts';
 import type { ScorerDefinition } from '../src/framework/plugin.ts';
 import { createPickerFrom } from '../src/library/create-picker.ts';
-import { SimulatedClock } from '../src/runtime/simulated-clock.ts';
+import { SimulatedClock } from '../src/runtime/clock/simulated-clock.ts';
 import { codeBlock, runDocumented } from './doc-code.ts';
 import { makeContext, makePool, makeRuntime } from './makers.ts';
 

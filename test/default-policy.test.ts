@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createPicker } from '../src/index.ts';
-import { SimulatedClock } from '../src/runtime/simulated-clock.ts';
+import { SimulatedClock } from '../src/runtime/clock/simulated-clock.ts';
 import { tellFigure } from './support/figure.ts';
 
 describe('the default policy', () => {

@@ -4,7 +4,7 @@ import { request as httpRequest } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { eventually, inFlightAt, serveOptions } from '../bench/support/stack.ts';
 import { type Gateway, startGateway } from '../src/gateway/start-gateway.ts';
-import { nodeClock } from '../src/runtime/node-clock.ts';
+import { nodeClock } from '../src/runtime/clock/node-clock.ts';
 import { startServe } from '../src/serve/serve.ts';
 import type { Serving } from '../src/serve/serve-options.ts';
 import { startUpstream, type Upstream } from './support/upstream.ts';

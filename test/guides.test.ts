@@ -7,8 +7,8 @@ import { loadConfig } from '../src/config/load.ts';
 import type { EndpointId } from '../src/framework/endpoint.ts';
 import { EndpointPicker } from '../src/picker/endpoint-picker.ts';
 import type { PickerPlan } from '../src/picker/plan/picker-plan.ts';
+import { SimulatedClock } from '../src/runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
-import { SimulatedClock } from '../src/runtime/simulated-clock.ts';
 import { makeRequest } from './makers.ts';
 
 /** The configurations in the reference picker's guides load unchanged and route a request. */

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { planFrom } from '../src/catalogue/plan.ts';
 import { type EndpointId, isFresh } from '../src/framework/endpoint.ts';
 import { EndpointPicker } from '../src/picker/endpoint-picker.ts';
+import { SimulatedClock } from '../src/runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
-import { SimulatedClock } from '../src/runtime/simulated-clock.ts';
 import { makeRequest } from './makers.ts';
 import { type FakeServer, FakeServers, vllmPage } from './support/fake-servers.ts';
 

@@ -15,8 +15,8 @@ import {
 } from '../src/endpoints/discovery/kubernetes/start-kubernetes.ts';
 import type { Random } from '../src/framework/runtime.ts';
 import { EndpointPool } from '../src/picker/pool/endpoint-pool.ts';
-import { createLog } from '../src/runtime/log.ts';
-import { nodeClock } from '../src/runtime/node-clock.ts';
+import { nodeClock } from '../src/runtime/clock/node-clock.ts';
+import { createLog } from '../src/runtime/log/log.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
 import { type CuttableProxy, startCuttableProxy } from './support/cuttable-proxy.ts';
 

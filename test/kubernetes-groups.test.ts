@@ -19,8 +19,8 @@ import {
   startKubernetes,
 } from '../src/endpoints/discovery/kubernetes/start-kubernetes.ts';
 import { EndpointPool } from '../src/picker/pool/endpoint-pool.ts';
-import { createLog } from '../src/runtime/log.ts';
-import { nodeClock } from '../src/runtime/node-clock.ts';
+import { nodeClock } from '../src/runtime/clock/node-clock.ts';
+import { createLog } from '../src/runtime/log/log.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
 
 /** Groups of pods, nodes and faults, against a real kube-apiserver that asks who may do what. */

@@ -17,7 +17,7 @@ import {
 import { RULE_GROUPS } from '../src/endpoints/discovery/kubernetes/rule-source.ts';
 import { RequestRules } from '../src/endpoints/rewrites/request-rules.ts';
 import type { Clock } from '../src/framework/runtime.ts';
-import { nodeClock } from '../src/runtime/node-clock.ts';
+import { nodeClock } from '../src/runtime/clock/node-clock.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
 import { installRuleCrds, removeRuleCrds } from './support/rule-crds.ts';
 import { startUpstream, type Upstream } from './support/upstream.ts';

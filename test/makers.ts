@@ -23,8 +23,8 @@ import type { Routed } from '../src/framework/observer.ts';
 import { type InferenceRequest, NO_BLOCKS } from '../src/framework/request.ts';
 import type { Random, Runtime } from '../src/framework/runtime.ts';
 import type { CycleKey, SchedulingContext } from '../src/framework/scheduling.ts';
+import { SimulatedClock } from '../src/runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
-import { SimulatedClock } from '../src/runtime/simulated-clock.ts';
 
 /** Time of the contexts made here, and of the samples of endpoints unless they set another. */
 export const NOW: number = 10_000;

@@ -1,7 +1,7 @@
 import { SERVING_CATALOGUE } from '../src/catalogue/built-in-catalogue.ts';
-import { REFERENCE_FLAGS } from '../src/commands/reference-flags.ts';
-import { REFERENCE_TYPES, type ReferenceRole } from '../src/config/reference-table.ts';
-import { coreInsteadOf } from '../src/config/reference-types.ts';
+import { REFERENCE_FLAGS } from '../src/commands/go-flags/reference-flags.ts';
+import { REFERENCE_TYPES, type ReferenceRole } from '../src/config/reference/reference-table.ts';
+import { coreInsteadOf } from '../src/config/reference/reference-types.ts';
 import { NOTE_REASONS } from '../src/picker/plan/config-note.ts';
 import { REFERENCE_HEADERS, REFERENCE_METRICS } from './reference-names.ts';
 import { readText, sourceFiles } from './source-tree.ts';

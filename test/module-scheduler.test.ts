@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import { pickerMaker } from '../src/index.ts';
-import { SimulatedClock } from '../src/runtime/simulated-clock.ts';
+import { SimulatedClock } from '../src/runtime/clock/simulated-clock.ts';
 
 const root = join(import.meta.dirname, '..');
 // Modules in this folder find `zod`, as in a user's project.

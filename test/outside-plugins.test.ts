@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { planFromPlugins } from '../src/catalogue/plan.ts';
 import { pickerMaker } from '../src/index.ts';
-import { SimulatedClock } from '../src/runtime/simulated-clock.ts';
+import { SimulatedClock } from '../src/runtime/clock/simulated-clock.ts';
 
 const example = join(import.meta.dirname, '../deploy/examples/plugin');
 const folder = mkdtempSync(join(tmpdir(), 'pointsman-plugins-'));

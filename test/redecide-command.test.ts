@@ -12,10 +12,10 @@ import type { EndpointId } from '../src/framework/endpoint.ts';
 import type { RoutedRequest } from '../src/framework/routing.ts';
 import { CaptureWriter } from '../src/journal/capture/capture-writer.ts';
 import { startCapture } from '../src/journal/capture/start-capture.ts';
-import { chainBlockIds } from '../src/openai/chain-block-ids.ts';
+import { chainBlockIds } from '../src/openai/prompts/chain-block-ids.ts';
 import { EndpointPicker } from '../src/picker/endpoint-picker.ts';
+import { SimulatedClock } from '../src/runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
-import { SimulatedClock } from '../src/runtime/simulated-clock.ts';
 import { makeRequest } from './makers.ts';
 
 const root = join(import.meta.dirname, '..');

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { SERVING_CATALOGUE } from '../src/catalogue/built-in-catalogue.ts';
 import { loadConfig } from '../src/config/load.ts';
-import { REFERENCE_TYPES } from '../src/config/reference-table.ts';
+import { REFERENCE_TYPES } from '../src/config/reference/reference-table.ts';
 import { ConfigError, type ConfigIssue } from '../src/framework/error.ts';
 import { NOTE_REASONS } from '../src/picker/plan/config-note.ts';
 import type { PickerPlan } from '../src/picker/plan/picker-plan.ts';

@@ -10,7 +10,7 @@ import { replayCommand } from '../src/commands/replay-command.ts';
 import { schedulerCommand } from '../src/commands/scheduler-command.ts';
 import { serveCommand } from '../src/commands/serve-command.ts';
 import { shadowCommand } from '../src/commands/shadow-command.ts';
-import { sidecarCommand } from '../src/commands/sidecar/sidecar-command.ts';
+import { sidecarCommand } from '../src/commands/sidecar-command.ts';
 import { simulateCommand } from '../src/commands/simulate-command.ts';
 import { topCommand } from '../src/commands/top-command.ts';
 import { traceCommand } from '../src/commands/trace-command.ts';

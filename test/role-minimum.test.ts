@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { EMBEDDED_CATALOGUE } from '../src/catalogue/built-in-catalogue.ts';
 import { RoutingError } from '../src/framework/error.ts';
 import { createPickerFrom } from '../src/library/create-picker.ts';
-import { SimulatedClock } from '../src/runtime/simulated-clock.ts';
+import { SimulatedClock } from '../src/runtime/clock/simulated-clock.ts';
 import { codeBlock } from './doc-code.ts';
 
 /** The configuration in docs/disaggregation.md. */

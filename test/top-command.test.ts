@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '../bench/support/stack.ts';
-import { readEvents } from '../src/commands/read-events.ts';
-import { afterMessage, type TopState, topText } from '../src/commands/top-text.ts';
+import { readEvents } from '../src/commands/admin-client/read-events.ts';
+import { afterMessage, type TopState, topText } from '../src/commands/output/top-text.ts';
 import type { LiveMessage } from '../src/serve/live/live-message.ts';
 import { LiveStack } from './support/live-stack.ts';
 

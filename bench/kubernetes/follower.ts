@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { EndpointPool } from '../../src/picker/pool/endpoint-pool.ts';
-import { createLog } from '../../src/runtime/log.ts';
+import { createLog } from '../../src/runtime/log/log.ts';
 
 /** A process that only follows a pool, so that its memory and CPU are the cost of following. */
 
@@ -30,7 +30,7 @@ async function follow({ kubeconfig, pool, endpoints: wanted }: FollowOrder): Pro
   const [{ KubeConfig }, { startKubernetes }, { nodeClock }, { seededRandom }] = await Promise.all([
     import('@kubernetes/client-node'),
     import('../../src/endpoints/discovery/kubernetes/start-kubernetes.ts'),
-    import('../../src/runtime/node-clock.ts'),
+    import('../../src/runtime/clock/node-clock.ts'),
     import('../../src/runtime/seeded-random.ts'),
   ]);
   const config = new KubeConfig();

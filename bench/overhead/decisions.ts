@@ -6,12 +6,12 @@ import type { EndpointId } from '../../src/framework/endpoint.ts';
 import type { Usage } from '../../src/framework/observer.ts';
 import type { InferenceRequest } from '../../src/framework/request.ts';
 import type { RoutedRequest } from '../../src/framework/routing.ts';
-import { chainBlockIds } from '../../src/openai/chain-block-ids.ts';
+import { chainBlockIds } from '../../src/openai/prompts/chain-block-ids.ts';
 import type { EndpointPicker } from '../../src/picker/endpoint-picker.ts';
 import type { EndpointPickerOptions } from '../../src/picker/endpoint-picker-options.ts';
 import type { PickerPlan } from '../../src/picker/plan/picker-plan.ts';
+import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
-import { SimulatedClock } from '../../src/runtime/simulated-clock.ts';
 import { quantile } from './compare.ts';
 
 /**

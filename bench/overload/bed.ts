@@ -13,8 +13,8 @@ import { SimulatedServer } from '../../src/lab/simulate/simulated-server.ts';
 import { withoutNetwork } from '../../src/library/create-picker.ts';
 import { EndpointPicker } from '../../src/picker/endpoint-picker.ts';
 import { ControlledRouter } from '../../src/picker/waiting/controlled-router.ts';
+import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
-import { SimulatedClock } from '../../src/runtime/simulated-clock.ts';
 
 /** One request of an overload: who sends it, when, and how large it is. */
 export interface Sent {

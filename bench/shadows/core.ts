@@ -9,9 +9,9 @@ import { startCapture } from '../../src/journal/capture/start-capture.ts';
 import { shadowFrom } from '../../src/lab/shadow/shadow-data.ts';
 import { type Shadow, startShadow } from '../../src/lab/shadow/start-shadow.ts';
 import { withoutNetwork } from '../../src/library/create-picker.ts';
-import { chainBlockIds } from '../../src/openai/chain-block-ids.ts';
+import { chainBlockIds } from '../../src/openai/prompts/chain-block-ids.ts';
 import { EndpointPicker } from '../../src/picker/endpoint-picker.ts';
-import { createLog } from '../../src/runtime/log.ts';
+import { createLog } from '../../src/runtime/log/log.ts';
 import { createRealRuntime } from '../../src/runtime/real-runtime.ts';
 
 const ENDPOINTS = 16;

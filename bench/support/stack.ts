@@ -3,7 +3,7 @@ import { limitsFor } from '../../src/extproc/server/server-limits.ts';
 import { fetchEnvoy } from '../../src/lab/envoy/fetch-envoy.ts';
 import { type EnvoyConfigOptions, renderEnvoyConfig } from '../../src/lab/envoy/render-config.ts';
 import { startEnvoy } from '../../src/lab/envoy/run-envoy.ts';
-import { createLog } from '../../src/runtime/log.ts';
+import { createLog } from '../../src/runtime/log/log.ts';
 import { startServe } from '../../src/serve/serve.ts';
 import type { ServeOptions, Serving } from '../../src/serve/serve-options.ts';
 

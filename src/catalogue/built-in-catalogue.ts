@@ -1,5 +1,5 @@
 import { scorers } from '../../scorers/index.ts';
-import { acceptedSources } from '../config/reference-types.ts';
+import { acceptedSources } from '../config/reference/reference-types.ts';
 import { backlogDetector, maxSaturationDetector } from '../flow/control/detector-types.ts';
 import { policySources } from '../flow/control/policy-types.ts';
 import type {

@@ -1,11 +1,11 @@
 import { Command } from 'commander';
 import { planFromPlugins } from '../catalogue/plan.ts';
-import { planInWords } from '../config/plan-in-words.ts';
-import { referenceDifferences } from '../config/reference-differences.ts';
+import { planInWords } from '../config/notes/plan-in-words.ts';
+import { referenceDifferences } from '../config/reference/reference-differences.ts';
 import { ConfigError } from '../framework/error.ts';
 import type { ConfigNote } from '../picker/plan/config-note.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
-import { pluginOption } from './option-values.ts';
+import { pluginOption } from './options/option-values.ts';
 
 interface CheckFlags {
   readonly config?: string;

@@ -1,5 +1,5 @@
 import { Argument, Command } from 'commander';
-import { completionScript } from './completion-script.ts';
+import { completionScript } from './output/completion-script.ts';
 
 /** `pointsman completion`: `all` makes the program with every command. */
 export function completionCommand(all: () => Promise<Command>): Command {

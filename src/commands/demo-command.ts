@@ -7,8 +7,8 @@ import type { PolicyResult } from '../lab/demo/policy-result.ts';
 import { type RunPolicyOptions, runPolicy } from '../lab/demo/run-policy.ts';
 import { fetchEnvoy } from '../lab/envoy/fetch-envoy.ts';
 import { readTrace } from '../lab/traces/reading/read-trace.ts';
-import { above0, atLeastOne } from './option-values.ts';
-import { startProgress } from './progress.ts';
+import { above0, atLeastOne } from './options/option-values.ts';
+import { startProgress } from './output/progress.ts';
 
 interface DemoFlags {
   readonly arrivals: number;

@@ -9,11 +9,11 @@ import { diagnose, type Seen } from '../doctor/diagnose.ts';
 import { type Finding, findingsText } from '../doctor/finding.ts';
 import { readToken } from '../files/token-file.ts';
 import { ConfigError, messageOf } from '../framework/error.ts';
-import { adminTokenOption } from './ask-picker.ts';
-import { CommandFailure } from './command-errors.ts';
-import { accessFindings } from './doctor-access.ts';
-import { type Page, pageAt } from './doctor-pages.ts';
-import { collect, pluginOption } from './option-values.ts';
+import { adminTokenOption } from './admin-client/ask-picker.ts';
+import { CommandFailure } from './admin-client/command-errors.ts';
+import { accessFindings } from './doctor/doctor-access.ts';
+import { type Page, pageAt } from './doctor/doctor-pages.ts';
+import { collect, pluginOption } from './options/option-values.ts';
 
 interface DoctorFlags {
   readonly envoy?: string;

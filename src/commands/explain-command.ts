@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import type { Explanation } from '../journal/explain/explanation.ts';
 import { explanationText, outcomeText } from '../journal/explain/explanation-text.ts';
 import type { DecisionList } from '../serve/admin/decision-documents.ts';
-import { type AdminFlags, addAdminOptions, askPicker } from './ask-picker.ts';
+import { type AdminFlags, addAdminOptions, askPicker } from './admin-client/ask-picker.ts';
 
 interface ExplainFlags extends AdminFlags {
   readonly all: boolean;

@@ -1,9 +1,9 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { GATEWAY_BOUNDS } from '../gateway/gateway-bounds.ts';
 import { startGateway } from '../gateway/start-gateway.ts';
-import { nodeClock } from '../runtime/node-clock.ts';
-import { untilSignal } from '../runtime/process-end.ts';
-import { addTimeLimit, atLeastOne, port, wholeNumber } from './option-values.ts';
+import { nodeClock } from '../runtime/clock/node-clock.ts';
+import { untilSignal } from '../runtime/process/process-end.ts';
+import { addTimeLimit, atLeastOne, port, wholeNumber } from './options/option-values.ts';
 
 interface GatewayFlags {
   readonly host: string;

@@ -9,7 +9,7 @@ import { type RunOptions, redecide } from '../lab/redecide/redecide.ts';
 import { RedecideTally } from '../lab/redecide/redecide-tally.ts';
 import { createRealRuntime } from '../runtime/real-runtime.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
-import { pluginOption, wholeNumber } from './option-values.ts';
+import { pluginOption, wholeNumber } from './options/option-values.ts';
 
 interface RedecideFlags {
   readonly config?: string;

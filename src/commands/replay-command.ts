@@ -16,10 +16,10 @@ import { verdictOf } from '../lab/run-summary/verdict.ts';
 import { loadTrace } from '../lab/traces/reading/load-trace.ts';
 import { describeReading } from '../lab/traces/trace.ts';
 import { speedUp } from '../lab/traces/workload.ts';
-import { above0, atLeastOne, wholeNumber } from './option-values.ts';
-import { startProgress } from './progress.ts';
-import { replayFacts } from './report-facts.ts';
-import { addTraceOptions, loadOptionsOf, type TraceFlags } from './trace-options.ts';
+import { above0, atLeastOne, wholeNumber } from './options/option-values.ts';
+import { addTraceOptions, loadOptionsOf, type TraceFlags } from './options/trace-options.ts';
+import { startProgress } from './output/progress.ts';
+import { replayFacts } from './output/report-facts.ts';
 
 interface ReplayFlags extends TraceFlags {
   /** At least one. */

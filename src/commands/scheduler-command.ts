@@ -7,7 +7,7 @@ import { checkScheduler, type RuleResult } from '../remote/contract/check-schedu
 import { moduleSessionOpener } from '../remote/contract/module-session.ts';
 import { remoteSessionOpener } from '../remote/contract/remote-session.ts';
 import { createRealRuntime } from '../runtime/real-runtime.ts';
-import { pluginOption } from './option-values.ts';
+import { pluginOption } from './options/option-values.ts';
 
 interface CheckFlags {
   readonly plugin: readonly string[];

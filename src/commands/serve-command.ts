@@ -3,17 +3,17 @@ import { configFileOf, type PlanAdditions, planFromPlugins } from '../catalogue/
 import { ConfigError } from '../framework/error.ts';
 import { shadowFrom } from '../lab/shadow/shadow-data.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
-import { createLog, type Log } from '../runtime/log.ts';
-import { exitAtLatest, untilSignal, untilUncaught } from '../runtime/process-end.ts';
+import { createLog, type Log } from '../runtime/log/log.ts';
+import { exitAtLatest, untilSignal, untilUncaught } from '../runtime/process/process-end.ts';
 import { readPromotionRule } from '../serve/promotion-control.ts';
 import { startServe } from '../serve/serve.ts';
 import type { ServeOptions } from '../serve/serve-options.ts';
-import { limitsFrom } from './limit-options.ts';
-import { poolFrom } from './pool-options.ts';
-import { replicasFrom } from './replica-options.ts';
-import { withScrapeFlags, withScrapeFlagsOf } from './scrape-options.ts';
-import { addServeOptions, CONFIG_BY_DEFAULT, type ServeFlags } from './serve-flags.ts';
-import { telemetryFrom } from './telemetry-options.ts';
+import { limitsFrom } from './options/limit-options.ts';
+import { poolFrom } from './options/pool-options.ts';
+import { replicasFrom } from './options/replica-options.ts';
+import { withScrapeFlags, withScrapeFlagsOf } from './options/scrape-options.ts';
+import { addServeOptions, CONFIG_BY_DEFAULT, type ServeFlags } from './options/serve-flags.ts';
+import { telemetryFrom } from './options/telemetry-options.ts';
 
 /** What stopping takes at most beside the drain. */
 const STOP_MS = 5000;

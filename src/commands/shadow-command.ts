@@ -7,8 +7,8 @@ import { promotionText } from '../lab/promotion/promotion-text.ts';
 import type { Parity } from '../lab/shadow/parity.ts';
 import { parityFigures } from '../lab/shadow/parity-figures.ts';
 import type { ShadowReport, ShadowStatus } from '../lab/shadow/start-shadow.ts';
-import { type AdminFlags, addAdminOptions, askPicker } from './ask-picker.ts';
-import { originFacts } from './report-facts.ts';
+import { type AdminFlags, addAdminOptions, askPicker } from './admin-client/ask-picker.ts';
+import { originFacts } from './output/report-facts.ts';
 
 interface Flags extends AdminFlags {
   readonly json: boolean;

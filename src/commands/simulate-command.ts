@@ -15,11 +15,11 @@ import type { JobResult, SimulationJob } from '../lab/simulate/run-job.ts';
 import { runJobs } from '../lab/simulate/run-jobs.ts';
 import { reshape } from '../lab/simulate/what-if.ts';
 import { describeReading } from '../lab/traces/trace.ts';
-import { above0, atLeastOne, collect, notNegative, pluginOption } from './option-values.ts';
-import { addPlanningOptions, type PlanningFlags, planningOf } from './planning-options.ts';
-import { startProgress } from './progress.ts';
-import { simulationFacts } from './report-facts.ts';
-import { addTraceOptions, loadOptionsOf, type TraceFlags } from './trace-options.ts';
+import { above0, atLeastOne, collect, notNegative, pluginOption } from './options/option-values.ts';
+import { addPlanningOptions, type PlanningFlags, planningOf } from './options/planning-options.ts';
+import { addTraceOptions, loadOptionsOf, type TraceFlags } from './options/trace-options.ts';
+import { startProgress } from './output/progress.ts';
+import { simulationFacts } from './output/report-facts.ts';
 
 interface SimulateFlags extends PlanningFlags, TraceFlags {
   readonly closedLoop: boolean;

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import type { LiveMessage } from '../serve/live/live-message.ts';
-import { type AdminFlags, addAdminOptions } from './ask-picker.ts';
-import { CommandFailure } from './command-errors.ts';
-import { readEvents } from './read-events.ts';
-import { afterMessage, type TopState, topText } from './top-text.ts';
+import { type AdminFlags, addAdminOptions } from './admin-client/ask-picker.ts';
+import { CommandFailure } from './admin-client/command-errors.ts';
+import { readEvents } from './admin-client/read-events.ts';
+import { afterMessage, type TopState, topText } from './output/top-text.ts';
 
 const STREAM = '/debug/live';
 const RETRY_MS = 1000;

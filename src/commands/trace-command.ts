@@ -5,7 +5,7 @@ import { loadTrace } from '../lab/traces/reading/load-trace.ts';
 import type { Trace, TraceReading, TraceRequest } from '../lab/traces/trace.ts';
 import type { OptionalField, TraceFormat } from '../lab/traces/trace-format.ts';
 import { writeTrace } from '../lab/traces/write-trace.ts';
-import { addTraceOptions, loadOptionsOf, type TraceFlags } from './trace-options.ts';
+import { addTraceOptions, loadOptionsOf, type TraceFlags } from './options/trace-options.ts';
 
 interface ConvertFlags extends TraceFlags {
   readonly to: string;

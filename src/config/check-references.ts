@@ -1,7 +1,7 @@
-import { replicaReferences } from './data-layer-schema.ts';
-import type { PluginTable } from './plugin-table.ts';
-import { REFERENCE_TYPES } from './reference-table.ts';
-import type { EndpointPickerConfig } from './schema.ts';
+import type { PluginTable } from './plan/plugin-table.ts';
+import { REFERENCE_TYPES } from './reference/reference-table.ts';
+import { replicaReferences } from './schema/data-layer-schema.ts';
+import type { EndpointPickerConfig } from './schema/schema.ts';
 
 /**
  * Checks the references that no plan follows, by the rules of the reference picker: each names a

@@ -1,6 +1,6 @@
 import type { EffectiveConfig, PickerPlan } from '../picker/plan/picker-plan.ts';
-import { FILE_DISCOVERY } from './plugin-table.ts';
-import { API_VERSION, KIND } from './schema.ts';
+import { FILE_DISCOVERY } from './plan/plugin-table.ts';
+import { API_VERSION, KIND } from './schema/schema.ts';
 
 /** The plan as a configuration, with everything that was injected or set by default. */
 export function effectiveConfig({

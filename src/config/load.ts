@@ -9,16 +9,16 @@ import type {
   PlannedScheduler,
 } from '../picker/plan/picker-plan.ts';
 import { checkReferences } from './check-references.ts';
-import { configNotes } from './config-notes.ts';
-import { endpointDiscovery } from './data-layer-schema.ts';
 import { ZERO_KNOB } from './defaults.ts';
 import { effectiveConfig } from './effective-config.ts';
-import { planFlowControl } from './plan-flow-control.ts';
-import { planParsers } from './plan-parsers.ts';
-import { planHandler, planProfiles } from './plan-profiles.ts';
-import { planSources } from './plan-sources.ts';
-import { FILE_DISCOVERY, PluginTable } from './plugin-table.ts';
-import { type EndpointPickerConfig, readConfig, type SchedulerEntry } from './schema.ts';
+import { configNotes } from './notes/config-notes.ts';
+import { planFlowControl } from './plan/plan-flow-control.ts';
+import { planParsers } from './plan/plan-parsers.ts';
+import { planHandler, planProfiles } from './plan/plan-profiles.ts';
+import { planSources } from './plan/plan-sources.ts';
+import { FILE_DISCOVERY, PluginTable } from './plan/plugin-table.ts';
+import { endpointDiscovery } from './schema/data-layer-schema.ts';
+import { type EndpointPickerConfig, readConfig, type SchedulerEntry } from './schema/schema.ts';
 
 interface LoadOptions {
   /** YAML or JSON. */

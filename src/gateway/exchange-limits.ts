@@ -1,5 +1,5 @@
 import type { Clock } from '../framework/runtime.ts';
-import { Deadline } from '../runtime/deadline.ts';
+import { Deadline } from '../runtime/clock/deadline.ts';
 import type { GatewayBounds } from './gateway-bounds.ts';
 
 interface LimitsOptions {

@@ -12,7 +12,7 @@ import {
   startScriptedPicker,
 } from '../../test/support/scripted-picker.ts';
 import { type ScriptedServer, startScriptedServer } from '../../test/support/scripted-server.ts';
-import { SimulatedClock } from '../runtime/simulated-clock.ts';
+import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import { GATEWAY_BOUNDS, type GatewayBounds } from './gateway-bounds.ts';
 import { type Gateway, startGateway } from './start-gateway.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SimulatedClock } from '../runtime/simulated-clock.ts';
+import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import { createPicker } from './picker-maker.ts';
 
 const IDLE = { waitingQueueSize: 0, runningRequests: 0, kvCacheUsage: 0 };

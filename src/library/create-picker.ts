@@ -8,13 +8,13 @@ import type { DataSourceDefinition, Observer, PluginCatalogue } from '../framewo
 import { type InferenceRequest, NO_BLOCKS } from '../framework/request.ts';
 import type { Placement, RoutedRequest, RouteOptions } from '../framework/routing.ts';
 import type { Clock } from '../framework/runtime.ts';
-import { chainBlockIds } from '../openai/chain-block-ids.ts';
 import { createOpenBody } from '../openai/parsers/open-body.ts';
+import { chainBlockIds } from '../openai/prompts/chain-block-ids.ts';
 import type { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import type { EndpointPool } from '../picker/pool/endpoint-pool.ts';
-import { warnOfFault } from '../runtime/fault-warning.ts';
-import { nodeClock } from '../runtime/node-clock.ts';
+import { nodeClock } from '../runtime/clock/node-clock.ts';
+import { warnOfFault } from '../runtime/log/fault-warning.ts';
 import { randomSecret, randomSeed } from '../runtime/random-seed.ts';
 import { type EmbeddedReplica, startPicker } from './start-picker.ts';
 

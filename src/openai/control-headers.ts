@@ -1,4 +1,4 @@
-import type { RequestHead } from './body-reader.ts';
+import type { RequestHead } from './body/body-reader.ts';
 
 /** Headers by which a request chooses what operators choose. They count from trusted clients only. */
 export const CONTROL_HEADERS: readonly string[] = [

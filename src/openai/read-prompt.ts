@@ -1,7 +1,7 @@
 import type { InferenceRequest } from '../framework/request.ts';
 import { apiPath } from './api-path.ts';
+import { isVllmGrpcPath, vllmGrpcIds } from './grpc/vllmgrpc-ids.ts';
 import { requestPath } from './request-path.ts';
-import { isVllmGrpcPath, vllmGrpcIds } from './vllmgrpc-ids.ts';
 
 /** Why a request has no token ids. */
 export type NoTokensReason =

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { RequestHead } from './body-reader.ts';
+import type { RequestHead } from './body/body-reader.ts';
 import { headerOnlyRequest } from './parsers/open-body.ts';
 import { requestIdentity } from './request-identity.ts';
 

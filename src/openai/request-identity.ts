@@ -1,6 +1,6 @@
 import type { RequestControl } from '../framework/request-control.ts';
-import type { RequestHead } from './body-reader.ts';
-import { FAIRNESS_HEADERS } from './header-fields.ts';
+import type { RequestHead } from './body/body-reader.ts';
+import { FAIRNESS_HEADERS } from './body/header-fields.ts';
 
 interface IdentityOptions {
   /** The plugins in charge; another array after a change of the configuration. */

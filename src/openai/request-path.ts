@@ -1,4 +1,4 @@
-import type { RequestHead } from './body-reader.ts';
+import type { RequestHead } from './body/body-reader.ts';
 
 /** The path that says what a request asks for: where a gateway hides it, its headers have it. */
 export function requestPath({ path, headers }: Omit<RequestHead, 'id'>): string {

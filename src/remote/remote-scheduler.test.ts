@@ -6,8 +6,8 @@ import type { Endpoint } from '../framework/endpoint.ts';
 import type { Candidates } from '../framework/plugin.ts';
 import type { CallOptions, Runtime } from '../framework/runtime.ts';
 import { createContext } from '../picker/scheduling/context.ts';
+import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
-import { SimulatedClock } from '../runtime/simulated-clock.ts';
 import type { PickerMessage } from './messages.ts';
 import { type RemoteOptions, RemoteScheduler } from './remote-scheduler.ts';
 

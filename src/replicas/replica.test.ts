@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { blocksOf, type SharedPicker, startPicker } from '../../test/replicas/pickers.ts';
 import type { EndpointId } from '../framework/endpoint.ts';
 import type { Millis } from '../framework/runtime.ts';
+import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
-import { SimulatedClock } from '../runtime/simulated-clock.ts';
 import { GONE_MS, HEARTBEAT_MS } from './replica.ts';
 import { SimulatedNetwork } from './simulated-network.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { blocksOf, type SharedPicker, startPicker } from '../../test/replicas/pickers.ts';
-import { SimulatedClock } from '../runtime/simulated-clock.ts';
+import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import type { LinkEvents } from './link.ts';
 import { KIND, readHead, VersionError, WIRE_VERSION, writeHead } from './message.ts';
 import { ByteReader, ByteWriter, WireError } from './wire.ts';

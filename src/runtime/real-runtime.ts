@@ -1,6 +1,6 @@
 import type { Runtime } from '../framework/runtime.ts';
-import { nodeClock } from './node-clock.ts';
-import { createNodeNetwork, type NodeNetwork } from './node-network.ts';
+import { nodeClock } from './clock/node-clock.ts';
+import { createNodeNetwork, type NodeNetwork } from './network/node-network.ts';
 import { randomSecret } from './random-seed.ts';
 import { seededRandom } from './seeded-random.ts';
 

@@ -1,10 +1,10 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { ConfigFile } from '../catalogue/plan.ts';
 import { watchFile } from '../files/watch-file.ts';
-import { Reloads } from '../journal/metrics/reloads.ts';
+import { Reloads } from '../journal/metrics/process/reloads.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import { sameParameters } from '../picker/plan/same-parameters.ts';
-import type { Log } from '../runtime/log.ts';
+import type { Log } from '../runtime/log/log.ts';
 
 export interface ConfigReloadOptions {
   readonly file: ConfigFile;

@@ -10,7 +10,7 @@ import {
   topologyExtractor,
 } from '../endpoints/scraping/topology-extractor.ts';
 import type { ResolvedName } from '../framework/runtime.ts';
-import { registerHostNames } from '../journal/metrics/pool-metrics.ts';
+import { registerHostNames } from '../journal/metrics/pool/pool-metrics.ts';
 import type { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import type { RealRuntime } from '../runtime/real-runtime.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { serveOptions } from '../../bench/support/stack.ts';
-import type { Log } from '../runtime/log.ts';
+import type { Log } from '../runtime/log/log.ts';
 import { startServe } from './serve.ts';
 
 it('[V28] says at the start what serves: version, policy, TLS, ports and endpoints', async () => {

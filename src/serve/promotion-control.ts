@@ -16,7 +16,7 @@ import type { Shadow } from '../lab/shadow/start-shadow.ts';
 import type { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { JournalSubscriber } from '../picker/events/journal.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
-import type { Log } from '../runtime/log.ts';
+import type { Log } from '../runtime/log/log.ts';
 import { HttpError } from './admin/admin-server.ts';
 
 export interface PromotionControlOptions {

@@ -7,7 +7,7 @@ import type { Millis } from '../framework/runtime.ts';
 import type { PromotionRule } from '../lab/promotion/promotion-rule.ts';
 import type { ShadowData } from '../lab/shadow/shadow-data.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
-import type { LevelledLog, Log } from '../runtime/log.ts';
+import type { LevelledLog, Log } from '../runtime/log/log.ts';
 import type { TelemetryOptions } from '../telemetry/start-telemetry.ts';
 import type { AdminAccessOptions } from './admin/admin-access.ts';
 import type { AutoscalingOptions } from './autoscaling/start-autoscaling.ts';

@@ -14,29 +14,32 @@ import type { ParserType } from '../framework/parser-type.ts';
 import type { Clock } from '../framework/runtime.ts';
 import { DecisionRecorder } from '../journal/explain/decision-recorder.ts';
 import type { Headroom } from '../journal/headroom/headroom.ts';
-import { registerEjectionMetrics } from '../journal/metrics/ejection-metrics.ts';
+import { registerStreamMetrics } from '../journal/metrics/answers/stream-metrics.ts';
+import { PickerMetrics } from '../journal/metrics/metrics.ts';
+import { registerEjectionMetrics } from '../journal/metrics/pool/ejection-metrics.ts';
+import { registerInFlight } from '../journal/metrics/pool/inflight-metrics.ts';
+import { registerKvEventMetrics } from '../journal/metrics/pool/kv-event-metrics.ts';
+import {
+  registerPoolMetrics,
+  registerScrapeFailures,
+} from '../journal/metrics/pool/pool-metrics.ts';
+import { logRoleMinimums, registerRoleMinimums } from '../journal/metrics/pool/role-minimums.ts';
+import { registerRollouts } from '../journal/metrics/pool/rollout-metrics.ts';
 import {
   registerExpiredReservations,
   registerFaultMetrics,
-} from '../journal/metrics/fault-metrics.ts';
-import { registerHoldMetrics } from '../journal/metrics/hold-metrics.ts';
-import { registerInFlight } from '../journal/metrics/inflight-metrics.ts';
-import { registerKvEventMetrics } from '../journal/metrics/kv-event-metrics.ts';
-import { logScheduler } from '../journal/metrics/log-scheduler.ts';
-import { PickerMetrics } from '../journal/metrics/metrics.ts';
-import { registerPoolMetrics, registerScrapeFailures } from '../journal/metrics/pool-metrics.ts';
-import { kvEventCounters } from '../journal/metrics/refusal-metrics.ts';
-import { logRoleMinimums, registerRoleMinimums } from '../journal/metrics/role-minimums.ts';
-import { registerRollouts } from '../journal/metrics/rollout-metrics.ts';
-import { registerSchedulerMetrics } from '../journal/metrics/scheduler-metrics.ts';
-import { registerStreamMetrics } from '../journal/metrics/stream-metrics.ts';
+} from '../journal/metrics/process/fault-metrics.ts';
+import { logScheduler } from '../journal/metrics/process/log-scheduler.ts';
+import { kvEventCounters } from '../journal/metrics/process/refusal-metrics.ts';
+import { registerSchedulerMetrics } from '../journal/metrics/process/scheduler-metrics.ts';
+import { registerHoldMetrics } from '../journal/metrics/waiting/hold-metrics.ts';
 import type { Promotion } from '../lab/promotion/promotion.ts';
 import { registerPromotionMetrics } from '../lab/promotion/promotion-metrics.ts';
 import { registerShadowMetrics } from '../lab/shadow/shadow-metrics.ts';
 import type { Shadow } from '../lab/shadow/start-shadow.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import type { Replica } from '../replicas/replica.ts';
-import { createProfiler } from '../runtime/profiler.ts';
+import { createProfiler } from '../runtime/process/profiler.ts';
 import { createRealRuntime, type RealRuntime } from '../runtime/real-runtime.ts';
 import { startTelemetry, type Telemetry } from '../telemetry/start-telemetry.ts';
 import { adminAccess } from './admin/admin-access.ts';

@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';
-import { SimulatedClock } from '../runtime/simulated-clock.ts';
+import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import { watchProcess } from './watch-process.ts';
 
 it('[V79] puts the process and its event loop on the metrics page', async () => {

@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, type Registry } from 'prom-client';
 import type { Clock } from '../framework/runtime.ts';
-import { LOOP_DELAY_MAX_MS, LoopWatchdog } from '../journal/metrics/loop-watchdog.ts';
-import { measureLoopDelay } from '../runtime/loop-delay.ts';
+import { LOOP_DELAY_MAX_MS, LoopWatchdog } from '../journal/metrics/process/loop-watchdog.ts';
+import { measureLoopDelay } from '../runtime/clock/loop-delay.ts';
 import type { ServeOptions } from './serve-options.ts';
 
 export interface ProcessWatch {

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { elementsOf, memberOf, valueOf } from '../openai/json-members.ts';
+import { elementsOf, memberOf, valueOf } from '../openai/json/json-members.ts';
 import { eventIn, isEventStream, isPlain } from './answer-lines.ts';
 import { isJsonObject } from './body/client-body.ts';
 import type { EngineAnswer } from './exchange.ts';

@@ -1,4 +1,4 @@
-import { memberOf, withMembers } from '../openai/json-members.ts';
+import { memberOf, withMembers } from '../openai/json/json-members.ts';
 import { editedAnswer } from './answer-lines.ts';
 import { isJsonObject } from './body/client-body.ts';
 import type { GenerationApi } from './body/generation-api.ts';

@@ -1,4 +1,4 @@
-import { within } from '../runtime/deadline.ts';
+import { within } from '../runtime/clock/deadline.ts';
 import type { KvContract } from './contracts/kv-contract.ts';
 import type { PeerPorts } from './contracts/kv-source.ts';
 import { mooncakeContract } from './contracts/mooncake.ts';

@@ -1,5 +1,11 @@
 import { Readable } from 'node:stream';
-import { elementsOf, memberOf, valueOf, withElement, withMembers } from '../openai/json-members.ts';
+import {
+  elementsOf,
+  memberOf,
+  valueOf,
+  withElement,
+  withMembers,
+} from '../openai/json/json-members.ts';
 import { isJsonObject } from './body/client-body.ts';
 import type { EngineAnswer } from './exchange.ts';
 

@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import { within } from '../runtime/deadline.ts';
+import { within } from '../runtime/clock/deadline.ts';
 import type { GenerationApi } from './body/generation-api.ts';
 import { chunkedDecode } from './chunked-decode.ts';
 import type { Leg } from './contracts/kv-contract.ts';

@@ -1,5 +1,5 @@
-import { withMembers } from '../openai/json-members.ts';
-import { within } from '../runtime/deadline.ts';
+import { withMembers } from '../openai/json/json-members.ts';
+import { within } from '../runtime/clock/deadline.ts';
 import { HIT_THRESHOLD } from './contracts/shared-storage.ts';
 import { encodeMedia } from './encode-media.ts';
 import type { Exchange } from './exchange.ts';

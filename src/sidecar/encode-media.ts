@@ -1,4 +1,10 @@
-import { elementsOf, entriesOf, memberOf, valueOf, withMembers } from '../openai/json-members.ts';
+import {
+  elementsOf,
+  entriesOf,
+  memberOf,
+  valueOf,
+  withMembers,
+} from '../openai/json/json-members.ts';
 import { postJson } from './post-json.ts';
 import type { Upstreams } from './upstreams.ts';
 

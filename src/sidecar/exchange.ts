@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { Millis } from '../framework/runtime.ts';
-import type { FrontExchange } from '../runtime/http-front.ts';
+import type { FrontExchange } from '../runtime/network/http-front.ts';
 import type { SidecarParts } from './sidecar-parts.ts';
 
 /** One request of a client, and all that serving it takes. */

@@ -1,4 +1,4 @@
-import { TimeoutError } from '../runtime/deadline.ts';
+import { TimeoutError } from '../runtime/clock/deadline.ts';
 import { messageOf } from './body/refusal.ts';
 import type { EngineAnswer, Exchange } from './exchange.ts';
 import type { Stage } from './sidecar-metrics.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { ResolvedName } from '../framework/runtime.ts';
-import { SimulatedClock } from '../runtime/simulated-clock.ts';
+import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import { followHosts } from './host-addresses.ts';
 
 const logged: string[] = [];

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { within } from '../runtime/deadline.ts';
+import { within } from '../runtime/clock/deadline.ts';
 import type { Asked, Leg, Legs } from './contracts/kv-contract.ts';
 import { forward } from './decode.ts';
 import type { EngineAnswer, Exchange } from './exchange.ts';

@@ -1,5 +1,5 @@
-import { memberOf } from '../openai/json-members.ts';
-import { within } from '../runtime/deadline.ts';
+import { memberOf } from '../openai/json/json-members.ts';
+import { within } from '../runtime/clock/deadline.ts';
 import { answeredFromCache } from './answered-from-cache.ts';
 import { cachedTokensIn, withCachedTokens } from './cached-tokens.ts';
 import type { Asked, Legs } from './contracts/kv-contract.ts';

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../framework/runtime.ts';
-import { Deadline } from '../runtime/deadline.ts';
+import { Deadline } from '../runtime/clock/deadline.ts';
 import { Refusal } from './body/refusal.ts';
 import type { SidecarBounds } from './sidecar-options.ts';
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { TimeoutError } from '../runtime/deadline.ts';
-import { ClientGone, endUpload, type FrontExchange } from '../runtime/http-front.ts';
-import { breakOff, passAnswer } from '../runtime/pass-answer.ts';
+import { TimeoutError } from '../runtime/clock/deadline.ts';
+import { ClientGone, endUpload, type FrontExchange } from '../runtime/network/http-front.ts';
+import { breakOff, passAnswer } from '../runtime/network/pass-answer.ts';
 import { askEngine } from './ask-engine.ts';
 import { messageOf, Refusal, respondError } from './body/refusal.ts';
 import { REQUEST_ID } from './encode-media.ts';

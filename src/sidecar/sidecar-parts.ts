@@ -1,5 +1,5 @@
 import type { Clock, Millis } from '../framework/runtime.ts';
-import { LineLimit } from '../runtime/limited-log.ts';
+import { LineLimit } from '../runtime/log/limited-log.ts';
 import type { KvContract } from './contracts/kv-contract.ts';
 import type { PeerPorts } from './contracts/kv-source.ts';
 import type { BufferBudget } from './read-upload.ts';

@@ -16,7 +16,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../../bench/support/stack.ts';
 import type { ScriptedServer } from '../../test/support/scripted-server.ts';
 import { SidecarBed } from '../../test/support/sidecar-bed.ts';
-import type { SimulatedClock } from '../runtime/simulated-clock.ts';
+import type { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import { listedServers } from './allowed-servers.ts';
 import { SIDECAR_BOUNDS } from './sidecar-options.ts';
 import type { Sidecar } from './start-sidecar.ts';

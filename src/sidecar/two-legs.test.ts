@@ -3,7 +3,7 @@ import { eventually } from '../../bench/support/stack.ts';
 import { type ScriptedServer, startScriptedServer } from '../../test/support/scripted-server.ts';
 import { SidecarBed } from '../../test/support/sidecar-bed.ts';
 import { startUpstream } from '../../test/support/upstream.ts';
-import type { SimulatedClock } from '../runtime/simulated-clock.ts';
+import type { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import { listedServers } from './allowed-servers.ts';
 import type { Sidecar } from './start-sidecar.ts';
 

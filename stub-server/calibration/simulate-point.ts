@@ -1,6 +1,6 @@
 import type { Clock, Random } from '../../src/framework/runtime.ts';
+import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
-import { SimulatedClock } from '../../src/runtime/simulated-clock.ts';
 import { Engine } from '../engine/engine.ts';
 import { type RooflineLatency, rooflineLatency } from '../engine/latency-model.ts';
 import { EngineStats } from '../metrics/engine-stats.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { SimulatedClock } from '../../src/runtime/simulated-clock.ts';
+import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 import { type NaiveOptions, type NaiveRequest, runNaively } from '../../test/stub/naive-engine.ts';
 import { EngineStats } from '../metrics/engine-stats.ts';
 import { PRESETS } from '../presets/presets.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
-import { SimulatedClock } from '../../src/runtime/simulated-clock.ts';
 import { EngineStats } from '../metrics/engine-stats.ts';
 import { createMetricsPage, DIALECTS } from '../metrics/metrics-page.ts';
 import { PRESETS } from '../presets/presets.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
-import { SimulatedClock } from '../../src/runtime/simulated-clock.ts';
 import { EngineStats } from '../metrics/engine-stats.ts';
 import { LORA_DEFAULTS } from './lora-slots.ts';
 import type { SequenceRequest } from './sequence.ts';

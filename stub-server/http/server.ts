@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { createServer as createSecureServer, type ServerOptions } from 'node:https';
-import { endUpload } from '../../src/runtime/http-front.ts';
-import { nodeClock } from '../../src/runtime/node-clock.ts';
+import { nodeClock } from '../../src/runtime/clock/node-clock.ts';
+import { endUpload } from '../../src/runtime/network/http-front.ts';
 import { ApiError, sendError, sendJson } from './api-error.ts';
 import { LongTexts } from './long-texts.ts';
 import { rankOf } from './rank-of.ts';

@@ -1,5 +1,5 @@
 import { Publisher, Router } from 'zeromq';
-import { ListenError } from '../../src/runtime/listen.ts';
+import { ListenError } from '../../src/runtime/network/listen.ts';
 import { encodeBatch } from './encode-batch.ts';
 import type { KvEvent, KvEventFormat } from './kv-event.ts';
 

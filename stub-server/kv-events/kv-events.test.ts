@@ -2,7 +2,7 @@ import { decode } from '@msgpack/msgpack';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Dealer, Subscriber } from 'zeromq';
-import { SimulatedClock } from '../../src/runtime/simulated-clock.ts';
+import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 import { Engine } from '../engine/engine.ts';
 import { EngineStats } from '../metrics/engine-stats.ts';
 import { encodeBatch } from './encode-batch.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SimulatedClock } from '../../src/runtime/simulated-clock.ts';
+import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 import { checkMetrics, fetchPromtool } from '../../test/support/promtool.ts';
 import { Engine } from '../engine/engine.ts';
 import { latencyModel } from '../engine/latency-model.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SimulatedClock } from '../../src/runtime/simulated-clock.ts';
+import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 import { KvExchange } from './kv-exchange.ts';
 import { KV_LINK_DEFAULT, KvFabric, KvPort } from './kv-fabric.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SimulatedClock } from '../../src/runtime/simulated-clock.ts';
+import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 import { KvFabric, KvPort, type KvTransfer } from './kv-fabric.ts';
 
 /** 1,000 tokens take 100 ms when alone. */

@@ -6,8 +6,8 @@ import { withoutNetwork } from '../../src/library/create-picker.ts';
 import { EndpointPicker } from '../../src/picker/endpoint-picker.ts';
 import type { JournalSubscriber } from '../../src/picker/events/journal.ts';
 import type { PickerPlan } from '../../src/picker/plan/picker-plan.ts';
+import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
-import { SimulatedClock } from '../../src/runtime/simulated-clock.ts';
 
 export const PLAN: PickerPlan = loadConfig({
   text: NAMED_CONFIGS.get('default') ?? '',

@@ -5,7 +5,7 @@ import { EventStream } from '../../src/endpoints/kv-events/event-stream.ts';
 import { ReplaySlots } from '../../src/endpoints/kv-events/replay.ts';
 import { StreamStats } from '../../src/endpoints/kv-events/stream-stats.ts';
 import { chainKeys, TokenChain } from '../../src/endpoints/kv-events/token-chain.ts';
-import { SimulatedClock } from '../../src/runtime/simulated-clock.ts';
+import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 import { Engine } from '../../stub-server/engine/engine.ts';
 import { chainedHashes } from '../../stub-server/http/tokenizer.ts';
 import { encodeBatch } from '../../stub-server/kv-events/encode-batch.ts';

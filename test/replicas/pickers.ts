@@ -6,7 +6,7 @@ import type { InferenceRequest } from '../../src/framework/request.ts';
 import type { RoutedRequest } from '../../src/framework/routing.ts';
 import type { Clock } from '../../src/framework/runtime.ts';
 import { withoutNetwork } from '../../src/library/create-picker.ts';
-import { chainBlockIds } from '../../src/openai/chain-block-ids.ts';
+import { chainBlockIds } from '../../src/openai/prompts/chain-block-ids.ts';
 import { EndpointPicker } from '../../src/picker/endpoint-picker.ts';
 import type { OpenReplicaLink } from '../../src/replicas/link.ts';
 import { Replica } from '../../src/replicas/replica.ts';

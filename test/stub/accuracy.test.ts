@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SimulatedClock } from '../../src/runtime/simulated-clock.ts';
+import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 import { Engine } from '../../stub-server/engine/engine.ts';
 import { latencyModel, type StepLoad } from '../../stub-server/engine/latency-model.ts';
 import { EngineStats } from '../../stub-server/metrics/engine-stats.ts';

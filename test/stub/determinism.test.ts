@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
+import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
-import { SimulatedClock } from '../../src/runtime/simulated-clock.ts';
 import { Engine } from '../../stub-server/engine/engine.ts';
 import { latencyModel } from '../../stub-server/engine/latency-model.ts';
 import { encodeBatch } from '../../stub-server/kv-events/encode-batch.ts';

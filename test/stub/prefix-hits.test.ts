@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { readTrace } from '../../src/lab/traces/reading/read-trace.ts';
-import { SimulatedClock } from '../../src/runtime/simulated-clock.ts';
+import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 import { Engine } from '../../stub-server/engine/engine.ts';
 import { EngineStats } from '../../stub-server/metrics/engine-stats.ts';
 import { tellFigure } from '../support/figure.ts';

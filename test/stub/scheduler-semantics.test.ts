@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SimulatedClock } from '../../src/runtime/simulated-clock.ts';
+import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 import { Engine, type EngineOptions } from '../../stub-server/engine/engine.ts';
 import type { StepLoad } from '../../stub-server/engine/latency-model.ts';
 import { LORA_DEFAULTS } from '../../stub-server/engine/lora-slots.ts';

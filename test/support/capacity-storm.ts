@@ -1,7 +1,7 @@
 import type { RoutedRequest } from '../../src/framework/routing.ts';
 import { createPicker } from '../../src/index.ts';
+import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
-import { SimulatedClock } from '../../src/runtime/simulated-clock.ts';
 
 export interface CapacityStorm {
   readonly seed: number;

@@ -3,7 +3,7 @@ import type {
   WatchObserver,
 } from '../../src/endpoints/discovery/kubernetes/informer.ts';
 import type { KubeObject } from '../../src/endpoints/discovery/kubernetes/kube-objects.ts';
-import type { SimulatedClock } from '../../src/runtime/simulated-clock.ts';
+import type { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 
 interface Change<T> {
   readonly version: number;

@@ -5,7 +5,7 @@ import {
   type HttpTls,
   type Network,
 } from '../../src/framework/runtime.ts';
-import type { SimulatedClock } from '../../src/runtime/simulated-clock.ts';
+import type { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 
 export interface FakeServer {
   delayMs: number;

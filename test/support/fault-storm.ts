@@ -9,8 +9,8 @@ import { DEFAULT_EJECTION, withEjection } from '../../src/picker/ejection/ejecti
 import { EndpointPicker } from '../../src/picker/endpoint-picker.ts';
 import type { JournalSubscriber } from '../../src/picker/events/journal.ts';
 import type { PickerPlan } from '../../src/picker/plan/picker-plan.ts';
+import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
-import { SimulatedClock } from '../../src/runtime/simulated-clock.ts';
 import { makeRequest } from '../makers.ts';
 import { type FaultyPlugins, planWith, TEST_FACT } from './faulty-plugins.ts';
 

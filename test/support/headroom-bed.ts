@@ -1,7 +1,7 @@
 import { planFrom } from '../../src/catalogue/plan.ts';
 import { Headroom } from '../../src/journal/headroom/headroom.ts';
 import { EndpointPicker } from '../../src/picker/endpoint-picker.ts';
-import type { SimulatedClock } from '../../src/runtime/simulated-clock.ts';
+import type { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 import { makeRuntime } from '../makers.ts';
 
 /** A picker that goes round, and the headroom of its pool, without waiting and capacity bounds. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { serveOptions } from '../../bench/support/stack.ts';
 import { GATEWAY_BOUNDS } from '../../src/gateway/gateway-bounds.ts';
 import { startGateway } from '../../src/gateway/start-gateway.ts';
-import { nodeClock } from '../../src/runtime/node-clock.ts';
+import { nodeClock } from '../../src/runtime/clock/node-clock.ts';
 import { startServe } from '../../src/serve/serve.ts';
 import type { ServeOptions, Serving } from '../../src/serve/serve-options.ts';
 import { stubOptions } from '../../stub-server/options/stub-options.ts';

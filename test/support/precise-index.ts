@@ -12,8 +12,8 @@ import type {
   MessageSocket,
   MessageSocketOptions,
 } from '../../src/framework/runtime.ts';
+import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
-import { SimulatedClock } from '../../src/runtime/simulated-clock.ts';
 import { type EndpointFields, makeContext, makeEndpoint, makeRequest } from '../makers.ts';
 
 const NAME = 'precise-prefix-cache-producer';

@@ -5,7 +5,7 @@ import type { StreamUsage } from '../../src/extproc/streams/open-streams.ts';
 import type { InferenceRequest } from '../../src/framework/request.ts';
 import type { RoutedRequest } from '../../src/framework/routing.ts';
 import { createOpenBody, headerOnlyRequest } from '../../src/openai/parsers/open-body.ts';
-import { nodeClock } from '../../src/runtime/node-clock.ts';
+import { nodeClock } from '../../src/runtime/clock/node-clock.ts';
 import { inertRouted } from './inert-routed.ts';
 
 const MiB = 1024 * 1024;

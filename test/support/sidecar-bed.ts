@@ -1,4 +1,4 @@
-import { SimulatedClock } from '../../src/runtime/simulated-clock.ts';
+import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 import type { SidecarOptions } from '../../src/sidecar/sidecar-options.ts';
 import { type Sidecar, startSidecar } from '../../src/sidecar/start-sidecar.ts';
 import { type ScriptedServer, startScriptedServer } from './scripted-server.ts';

@@ -1,4 +1,4 @@
-import { nodeClock } from '../../src/runtime/node-clock.ts';
+import { nodeClock } from '../../src/runtime/clock/node-clock.ts';
 import { privateServers } from '../../src/sidecar/allowed-servers.ts';
 import { SIDECAR_DEFAULTS, type SidecarOptions } from '../../src/sidecar/sidecar-options.ts';
 

@@ -3,8 +3,8 @@ import { Server, type ServerDuplexStream } from '@grpc/grpc-js';
 import { Registry } from 'prom-client';
 import { reportClientFaults } from '../../src/extproc/server/client-faults.ts';
 import { bind, credentialsFor } from '../../src/extproc/server/grpc-server.ts';
-import type { Log } from '../../src/runtime/log.ts';
-import { SimulatedClock } from '../../src/runtime/simulated-clock.ts';
+import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
+import type { Log } from '../../src/runtime/log/log.ts';
 import { startTls, type TlsOptions } from '../../src/serve/tls/start-tls.ts';
 
 /** A line of the log. */

@@ -1,12 +1,12 @@
 import { startKubernetes } from '../../endpoints/discovery/kubernetes/start-kubernetes.ts';
 import { ConfigError } from '../../framework/error.ts';
 import { EndpointPool } from '../../picker/pool/endpoint-pool.ts';
-import { createLog } from '../../runtime/log.ts';
-import { nodeClock } from '../../runtime/node-clock.ts';
+import { nodeClock } from '../../runtime/clock/node-clock.ts';
+import { createLog } from '../../runtime/log/log.ts';
 import { randomSeed } from '../../runtime/random-seed.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import type { AllowedServers } from '../../sidecar/allowed-servers.ts';
-import { loadKubeconfig } from '../load-kubeconfig.ts';
+import { loadKubeconfig } from '../options/load-kubeconfig.ts';
 
 export interface PoolServers {
   readonly allowed: AllowedServers;

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { SecureContextOptions } from 'node:tls';
 import { followFiles } from '../../files/follow-files.ts';
 import { messageOf } from '../../framework/error.ts';
-import { selfSignedCertificate } from '../../runtime/self-signed-certificate.ts';
+import { selfSignedCertificate } from '../../runtime/network/self-signed-certificate.ts';
 import { readCertificate } from '../../serve/tls/read-certificate.ts';
 import { ciphersOf, minVersionOf } from '../../serve/tls/tls-flags.ts';
 import type { ServingTls } from '../../sidecar/sidecar-options.ts';

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { readYaml } from '../../files/read-yaml.ts';
 import { ConfigError } from '../../framework/error.ts';
-import { goFlagName, readGoFlag } from '../go-flags.ts';
-import type { Translated } from '../reference-args.ts';
-import { flagError, isTrue } from '../reference-flags.ts';
+import { goFlagName, readGoFlag } from '../go-flags/go-flags.ts';
+import type { Translated } from '../go-flags/reference-args.ts';
+import { flagError, isTrue } from '../go-flags/reference-flags.ts';
 import { SIDECAR_REFERENCE_FLAGS } from './sidecar-reference-flags.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;

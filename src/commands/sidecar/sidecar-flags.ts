@@ -11,7 +11,7 @@ import {
   SIDECAR_DEFAULTS,
   type UpstreamRole,
 } from '../../sidecar/sidecar-options.ts';
-import { addTimeLimit, atLeastOne, port, wholeNumber } from '../option-values.ts';
+import { addTimeLimit, atLeastOne, port, wholeNumber } from '../options/option-values.ts';
 import { addMoriIoOptions, type MoriIoFlags } from './mori-io-flags.ts';
 
 export interface SidecarFlags extends MoriIoFlags {

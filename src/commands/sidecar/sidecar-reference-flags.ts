@@ -1,5 +1,5 @@
 import { duration } from '../../plugins/parameters/duration.ts';
-import { flagError, isTrue } from '../reference-flags.ts';
+import { flagError, isTrue } from '../go-flags/reference-flags.ts';
 
 /** A flag of the reference's sidecar that is written or named otherwise here. */
 export interface SidecarReferenceFlag {

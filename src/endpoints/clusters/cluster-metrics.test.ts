@@ -3,8 +3,8 @@ import { FakeServers } from '../../../test/support/fake-servers.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
 import { CUSTOM_METRICS } from '../../framework/keys.ts';
 import { EndpointPool } from '../../picker/pool/endpoint-pool.ts';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
-import { SimulatedClock } from '../../runtime/simulated-clock.ts';
 import { clusterMetricsExtractor, clusterMetricsSource } from './cluster-metrics.ts';
 
 const SEED = 9;

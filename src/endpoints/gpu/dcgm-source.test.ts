@@ -5,8 +5,8 @@ import { FakeServers } from '../../../test/support/fake-servers.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
 import { GPU_UTILIZATION } from '../../framework/keys.ts';
 import { EndpointPool } from '../../picker/pool/endpoint-pool.ts';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
-import { SimulatedClock } from '../../runtime/simulated-clock.ts';
 import { dcgmSource } from './dcgm-source.ts';
 
 const SEED = 3;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { SimulatedClock } from '../../runtime/simulated-clock.ts';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { EventStream } from './event-stream.ts';
 import { ReplaySlots } from './replay.ts';
 import { StreamStats } from './stream-stats.ts';

@@ -1,5 +1,5 @@
 import type { EndpointWriter } from '../../framework/plugin.ts';
-import type { Log } from '../../runtime/log.ts';
+import type { Log } from '../../runtime/log/log.ts';
 import { UNUSABLE_ADVICE } from './event-health.ts';
 import { observeEventTroubles } from './event-troubles.ts';
 

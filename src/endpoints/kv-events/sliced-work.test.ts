@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { startPreciseIndex } from '../../../test/support/precise-index.ts';
-import { SimulatedClock } from '../../runtime/simulated-clock.ts';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { SlicedWork } from './sliced-work.ts';
 
 /** A batch of so many events of a block of one token, which are applied in several slices. */

@@ -11,7 +11,7 @@ import type { MediaMatch } from '../../framework/keys.ts';
 import type { DataSource } from '../../framework/plugin.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { Decision } from '../../framework/scheduling.ts';
-import { mediaItems } from '../../openai/media-items.ts';
+import { mediaItems } from '../../openai/prompts/media-items.ts';
 import { mediaCacheProducer } from './media-cache-producer.ts';
 
 const pool = makePool([{}, {}, {}]);

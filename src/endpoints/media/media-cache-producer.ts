@@ -11,7 +11,7 @@ import {
 } from '../../framework/plugin.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { Decision, SchedulingContext } from '../../framework/scheduling.ts';
-import { mediaItems } from '../../openai/media-items.ts';
+import { mediaItems } from '../../openai/prompts/media-items.ts';
 
 const CACHE_MIB_DEFAULT = 4096;
 /** What one item is taken to occupy in the encoder cache of a server. */

@@ -3,8 +3,8 @@ import { type FakeServer, FakeServers } from '../../../test/support/fake-servers
 import type { EndpointId } from '../../framework/endpoint.ts';
 import { MODELS } from '../../framework/keys.ts';
 import { EndpointPool } from '../../picker/pool/endpoint-pool.ts';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
-import { SimulatedClock } from '../../runtime/simulated-clock.ts';
 import { type ScrapeError, scrapeErrorsOf } from '../scraping/scrape-errors.ts';
 import { modelsSource } from './models-source.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
 import { EndpointPool } from '../../picker/pool/endpoint-pool.ts';
-import { SimulatedClock } from '../../runtime/simulated-clock.ts';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { logScrapeErrors } from './log-scrape-errors.ts';
 import { type ScrapeFailure, scrapeErrorsOf } from './scrape-errors.ts';
 

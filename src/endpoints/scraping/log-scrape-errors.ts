@@ -1,8 +1,8 @@
 import type { EndpointId } from '../../framework/endpoint.ts';
 import type { Clock } from '../../framework/runtime.ts';
 import type { EndpointPool } from '../../picker/pool/endpoint-pool.ts';
-import type { Log } from '../../runtime/log.ts';
-import { PacedLines } from '../../runtime/paced-lines.ts';
+import type { Log } from '../../runtime/log/log.ts';
+import { PacedLines } from '../../runtime/log/paced-lines.ts';
 import {
   type ScrapeError,
   type ScrapeFailure,

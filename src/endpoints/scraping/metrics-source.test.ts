@@ -4,8 +4,8 @@ import { type Endpoint, type EndpointId, isFresh } from '../../framework/endpoin
 import { CACHE_CONFIG, LORA } from '../../framework/keys.ts';
 import type { DataSource } from '../../framework/plugin.ts';
 import { EndpointPool } from '../../picker/pool/endpoint-pool.ts';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
-import { SimulatedClock } from '../../runtime/simulated-clock.ts';
 import { coreMetricsExtractor } from './core-metrics-extractor.ts';
 import { metricsSource } from './metrics-source.ts';
 import { type ScrapeError, scrapeErrorsOf } from './scrape-errors.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { HttpResponse, HttpTls } from '../../framework/runtime.ts';
 import type { NoTokensReason, Prompt } from '../../openai/read-prompt.ts';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
-import { SimulatedClock } from '../../runtime/simulated-clock.ts';
 import { RemoteTokenizer } from './remote-tokenizer.ts';
 
 type Text = Extract<Prompt, { readonly kind: 'text' }>;

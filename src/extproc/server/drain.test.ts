@@ -7,7 +7,7 @@ import {
 } from '../../../test/support/ext-proc-client.ts';
 import { health } from '../../../test/support/grpc-health.ts';
 import { startReservingServer } from '../../../test/support/reserving-server.ts';
-import { SimulatedClock } from '../../runtime/simulated-clock.ts';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 
 const stops: (() => Promise<void> | void)[] = [];
 afterEach(async () => {

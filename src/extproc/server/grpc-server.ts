@@ -1,6 +1,6 @@
 import { Server, ServerCredentials, type ServerOptions, setLogger } from '@grpc/grpc-js';
-import { ListenError } from '../../runtime/listen.ts';
-import { selfSignedCertificate } from '../../runtime/self-signed-certificate.ts';
+import { ListenError } from '../../runtime/network/listen.ts';
+import { selfSignedCertificate } from '../../runtime/network/self-signed-certificate.ts';
 import { TlsCredentials } from './tls-credentials.ts';
 
 /**

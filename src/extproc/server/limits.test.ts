@@ -15,7 +15,7 @@ import {
   type ReservingServer,
   startReservingServer,
 } from '../../../test/support/reserving-server.ts';
-import { SimulatedClock } from '../../runtime/simulated-clock.ts';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { limitsFor, type ServerLimits } from './server-limits.ts';
 
 const MiB = 2 ** 20;

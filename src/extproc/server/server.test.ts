@@ -14,7 +14,7 @@ import { reservingRouter } from '../../../test/support/reserving-server.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
 import { createOpenBody, headerOnlyRequest } from '../../openai/parsers/open-body.ts';
-import { nodeClock } from '../../runtime/node-clock.ts';
+import { nodeClock } from '../../runtime/clock/node-clock.ts';
 import { type ExtProcServer, type ExtProcServerOptions, startExtProcServer } from './server.ts';
 import { limitsFor } from './server-limits.ts';
 

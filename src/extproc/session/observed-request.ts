@@ -2,9 +2,9 @@ import { RoutingError } from '../../framework/error.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { BookingRouter, Destination, RoutedRequest } from '../../framework/routing.ts';
 import { PREFILL_HEADER } from '../../framework/routing.ts';
-import type { AnswerBlocks } from '../../openai/answer-blocks.ts';
-import type { BodyReader, RequestHead } from '../../openai/body-reader.ts';
-import type { UsageReader } from '../../openai/usage-reader.ts';
+import type { AnswerBlocks } from '../../openai/answers/answer-blocks.ts';
+import type { UsageReader } from '../../openai/answers/usage-reader.ts';
+import type { BodyReader, RequestHead } from '../../openai/body/body-reader.ts';
 import { BODY_MODE } from '../codec/stream-event.ts';
 
 export type UnbookedReason =

@@ -4,7 +4,7 @@ import {
   newReplacement,
   type Replacement,
   touchesChunk,
-} from '../../openai/body-edit.ts';
+} from '../../openai/body/body-edit.ts';
 
 /** A body that streams past: chunks wait until it is known how to edit them. */
 export class PassingBody {

@@ -1,7 +1,7 @@
 import { RoutingError } from '../../framework/error.ts';
-import type { BodyEdit } from '../../openai/body-edit.ts';
-import { byteGrowth } from '../../openai/body-edit.ts';
-import type { RequestHead } from '../../openai/body-reader.ts';
+import type { BodyEdit } from '../../openai/body/body-edit.ts';
+import { byteGrowth } from '../../openai/body/body-edit.ts';
+import type { RequestHead } from '../../openai/body/body-reader.ts';
 import { BODY_MODE, type ProtocolConfig } from '../codec/stream-event.ts';
 
 /** When the pick is made, and what the proxy gets before it, by the request's body mode. */

@@ -1,6 +1,6 @@
 import type { FollowedRequest } from '../../framework/following.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
-import type { RequestHead } from '../../openai/body-reader.ts';
+import type { RequestHead } from '../../openai/body/body-reader.ts';
 import type { PickMutation } from '../codec/stream-action.ts';
 
 /** The head of a session's request, and what follows the request for traces and logs. */

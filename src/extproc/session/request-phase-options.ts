@@ -1,6 +1,6 @@
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { Router } from '../../framework/routing.ts';
-import type { BodyReader, RequestHead } from '../../openai/body-reader.ts';
+import type { BodyReader, RequestHead } from '../../openai/body/body-reader.ts';
 
 export interface RequestPhaseOptions {
   readonly router: Router;

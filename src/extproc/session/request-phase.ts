@@ -1,9 +1,9 @@
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
-import type { AnswerBlocks } from '../../openai/answer-blocks.ts';
-import { byteGrowth, editBody } from '../../openai/body-edit.ts';
-import type { BodyReader } from '../../openai/body-reader.ts';
-import type { UsageReader } from '../../openai/usage-reader.ts';
+import type { AnswerBlocks } from '../../openai/answers/answer-blocks.ts';
+import type { UsageReader } from '../../openai/answers/usage-reader.ts';
+import { byteGrowth, editBody } from '../../openai/body/body-edit.ts';
+import type { BodyReader } from '../../openai/body/body-reader.ts';
 import type { PickMutation, StreamAction } from '../codec/stream-action.ts';
 import { BODY_MODE, type ProtocolConfig } from '../codec/stream-event.ts';
 import { type ByteAccount, freeChunk, KeptChunks } from '../streams/byte-account.ts';

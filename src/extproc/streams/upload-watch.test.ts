@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SimulatedClock } from '../../runtime/simulated-clock.ts';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { OpenStreams, type StreamAccount, type StreamPhase } from './open-streams.ts';
 import { UploadWatch } from './upload-watch.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { makeEndpoint, makeRequest } from '../../../test/makers.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { HeldSum, RouteOptions } from '../../framework/routing.ts';
-import { chainBlockIds } from '../../openai/chain-block-ids.ts';
+import { chainBlockIds } from '../../openai/prompts/chain-block-ids.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import { CaptureLines, type Redacted } from './capture-lines.ts';
 import type { CapturedDecision, CaptureRecord } from './capture-record.ts';

@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Registry } from 'prom-client';
 import { afterAll, describe, expect, it } from 'vitest';
-import { registerCaptureMetrics } from '../metrics/capture-metrics.ts';
+import { registerCaptureMetrics } from '../metrics/process/capture-metrics.ts';
 import { CAPTURE_VERSION, type CaptureHead, type CaptureRecord } from './capture-record.ts';
 import { CaptureWriter } from './capture-writer.ts';
 import { utf8 } from './line-bytes.ts';

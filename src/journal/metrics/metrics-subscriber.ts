@@ -2,9 +2,9 @@ import { Histogram, type Registry } from 'prom-client';
 import type { Outcome, Routed, Usage } from '../../framework/observer.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { DecisionEvent, JournalSubscriber } from '../../picker/events/journal.ts';
-import { SCHEDULER_SECONDS, TTFT_SECONDS } from './bucket-bounds.ts';
 import type { OpenRequest, PickerMetrics } from './metrics.ts';
-import type { RequestSeries } from './request-series.ts';
+import { SCHEDULER_SECONDS, TTFT_SECONDS } from './page/bucket-bounds.ts';
+import type { RequestSeries } from './requests/request-series.ts';
 
 /** `error_code` of requests that had an endpoint. The reference has only the first of the two. */
 const MODEL_SERVER_ERROR = 'ModelServerError';

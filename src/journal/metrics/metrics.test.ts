@@ -9,9 +9,9 @@ import {
 import type { EndpointWriter } from '../../framework/plugin.ts';
 import type { HttpResponse, Network } from '../../framework/runtime.ts';
 import { approxPrefixProducer } from '../../plugins/producers/approx-prefix-producer.ts';
-import { showMetric } from './family.ts';
 import { countPolls, PickerMetrics } from './metrics.ts';
 import { metricsSubscriber } from './metrics-subscriber.ts';
+import { showMetric } from './page/family.ts';
 
 const usage = { promptTokens: 600, completionTokens: 11, cachedTokens: 0 };
 const errorLine = (model: string, code: string, count: number): string =>

@@ -5,17 +5,17 @@ import { DEFAULT_PREFIX_PRODUCER, prefixMatchKey } from '../../framework/keys.ts
 import type { Routed } from '../../framework/observer.ts';
 import type { DataSource, Observer } from '../../framework/plugin.ts';
 import type { Millis, Network } from '../../framework/runtime.ts';
-import { createDecisionFamilies, type DecisionFamilies } from './decision-families.ts';
-import { showTwins, twinHelp } from './deprecated-names.ts';
-import { type Sample, showMetric } from './family.ts';
-import { MetricsPage } from './metrics-page.ts';
+import { showTwins, twinHelp } from './page/deprecated-names.ts';
+import { type Sample, showMetric } from './page/family.ts';
+import { MetricsPage } from './page/metrics-page.ts';
+import { SeriesLimit, type SeriesLimitOptions } from './page/series-limit.ts';
+import type { Cell, Tally } from './page/tally.ts';
+import { createDecisionFamilies, type DecisionFamilies } from './requests/decision-families.ts';
 import {
   createRequestSeries,
   type RequestSeries,
   type RequestSeriesTable,
-} from './request-series.ts';
-import { SeriesLimit, type SeriesLimitOptions } from './series-limit.ts';
-import type { Cell, Tally } from './tally.ts';
+} from './requests/request-series.ts';
 
 interface BuildInfo {
   readonly commit: string;

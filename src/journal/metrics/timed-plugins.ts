@@ -2,9 +2,9 @@ import type { Clock } from '../../framework/runtime.ts';
 import type { SchedulingContext } from '../../framework/scheduling.ts';
 import type { PluginWrap } from '../../picker/plan/instantiate.ts';
 import type { PlannedPlugin } from '../../picker/plan/picker-plan.ts';
-import type { ExtensionPoint } from './decision-families.ts';
 import type { PickerMetrics } from './metrics.ts';
-import type { Tally } from './tally.ts';
+import type { Tally } from './page/tally.ts';
+import type { ExtensionPoint } from './requests/decision-families.ts';
 
 /** Times each call of each plugin: two readings of the clock, no allocation and no look-up. */
 export function timedPlugins(metrics: PickerMetrics, clock: Pick<Clock, 'now'>): PluginWrap {

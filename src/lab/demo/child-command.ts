@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { extname, join } from 'node:path';
 import { ConfigError } from '../../framework/error.ts';
-import { ENDS_WITH_PARENT } from '../../runtime/process-end.ts';
+import { ENDS_WITH_PARENT } from '../../runtime/process/process-end.ts';
 import { endProcess } from '../envoy/run-envoy.ts';
 
 export interface ChildCommand {

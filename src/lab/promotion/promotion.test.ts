@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SimulatedClock } from '../../runtime/simulated-clock.ts';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import type { ArmReport } from './arm-tally.ts';
 import { Promotion, type PromotionEvent } from './promotion.ts';
 import { type ArmReports, promotionRule, type ShadowEvidence } from './promotion-rule.ts';

@@ -1,5 +1,5 @@
-import { ejection } from '../../config/ejection-schema.ts';
 import { loadConfig } from '../../config/load.ts';
+import { ejection } from '../../config/schema/ejection-schema.ts';
 import type { PluginCatalogue } from '../../framework/plugin.ts';
 import { withEjection } from '../../picker/ejection/ejection-plan.ts';
 import type { PickerPlan } from '../../picker/plan/picker-plan.ts';

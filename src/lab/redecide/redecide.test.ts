@@ -12,10 +12,10 @@ import { type CapturedDecision, type CaptureRecord } from '../../journal/capture
 import { recordOf } from '../../journal/capture/record-of.ts';
 import { inMicroseconds, startCapture } from '../../journal/capture/start-capture.ts';
 import { withoutNetwork } from '../../library/create-picker.ts';
-import { chainBlockIds } from '../../openai/chain-block-ids.ts';
+import { chainBlockIds } from '../../openai/prompts/chain-block-ids.ts';
 import { EndpointPicker } from '../../picker/endpoint-picker.ts';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
-import { SimulatedClock } from '../../runtime/simulated-clock.ts';
 import { type RunRedecision, redecide } from './redecide.ts';
 import { type FirstToken, sameDecision } from './redecision.ts';
 

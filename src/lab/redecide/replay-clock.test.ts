@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { EventClock } from '../../picker/events/event-clock.ts';
-import { SimulatedClock } from '../../runtime/simulated-clock.ts';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { ReplayClock } from './replay-clock.ts';
 
 it('fires the timers of a replay that begins in the middle by the numbers of the capture', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SimulatedClock } from '../../runtime/simulated-clock.ts';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import type { TraceRequest } from '../traces/trace.ts';
 import type { AnswerHooks, LostKind } from './answer-exchange.ts';
 import {

@@ -1,6 +1,6 @@
 import { ConfigError, messageOf } from '../../framework/error.ts';
 import type { Clock } from '../../framework/runtime.ts';
-import { preciseClock } from '../../runtime/precise-clock.ts';
+import { preciseClock } from '../../runtime/clock/precise-clock.ts';
 import { type SimulationSummary, summarize } from '../run-summary/summarize.ts';
 import type { TraceRequest } from '../traces/trace.ts';
 import type { Workload } from '../traces/workload.ts';

@@ -8,9 +8,9 @@ import { loadConfig } from '../../config/load.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
 import { startCapture } from '../../journal/capture/start-capture.ts';
 import { EndpointPicker } from '../../picker/endpoint-picker.ts';
-import { createLog } from '../../runtime/log.ts';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
+import { createLog } from '../../runtime/log/log.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
-import { SimulatedClock } from '../../runtime/simulated-clock.ts';
 import { shadowFrom } from './shadow-data.ts';
 import { type Shadow, startShadow } from './start-shadow.ts';
 

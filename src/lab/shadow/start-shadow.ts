@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import type { Log } from '../../runtime/log.ts';
+import type { Log } from '../../runtime/log/log.ts';
 import type { GainReport } from '../promotion/paired-gain.ts';
 import type { ParityReport } from './parity.ts';
 import type { ShadowData } from './shadow-data.ts';

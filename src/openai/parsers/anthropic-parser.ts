@@ -1,4 +1,4 @@
-import { shapeOf } from '../request-shape.ts';
+import { shapeOf } from '../prompts/request-shape.ts';
 import { jsonReading, type Parser, suffixParser, UNREAD } from './parser.ts';
 
 const shape = shapeOf({

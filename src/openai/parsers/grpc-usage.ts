@@ -1,7 +1,7 @@
 import type { Usage } from '../../framework/observer.ts';
-import { type FrameHandler, GrpcFrames } from '../grpc-frames.ts';
-import { type FieldContent, type ProtoHandler, ProtoScanner } from '../proto-scanner.ts';
-import type { UsageReader } from '../usage-reader.ts';
+import type { UsageReader } from '../answers/usage-reader.ts';
+import { type FrameHandler, GrpcFrames } from '../grpc/grpc-frames.ts';
+import { type FieldContent, type ProtoHandler, ProtoScanner } from '../grpc/proto-scanner.ts';
 
 type Count = 'prompt' | 'completion' | 'cached';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { InferenceRequest } from '../../framework/request.ts';
-import { editBody } from '../body-edit.ts';
+import { editBody } from '../body/body-edit.ts';
 import { createOpenBody, headerOnlyRequest } from './open-body.ts';
 
 const openBody = createOpenBody({ bodyBytesMax: 1_000_000, hashSeed: 7 });

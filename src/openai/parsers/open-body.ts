@@ -1,12 +1,12 @@
 import { type HashSecret, KeyedHash } from '../../framework/keyed-hash.ts';
 import type { ParserType } from '../../framework/parser-type.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
-import { type BodyReader, checkBodyBytes, type RequestHead } from '../body-reader.ts';
+import { type BodyReader, checkBodyBytes, type RequestHead } from '../body/body-reader.ts';
+import type { RewriteOf } from '../body/model-target.ts';
+import { UnreadBody } from '../body/unread-body.ts';
 import { withoutControls } from '../control-headers.ts';
-import { invalidRequest } from '../json-text.ts';
-import type { RewriteOf } from '../model-target.ts';
+import { invalidRequest } from '../json/json-text.ts';
 import { requestPath } from '../request-path.ts';
-import { UnreadBody } from '../unread-body.ts';
 import { selectReading } from './select-reading.ts';
 
 interface OpenBodyOptions {

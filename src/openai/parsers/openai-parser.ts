@@ -1,4 +1,4 @@
-import { type RequestShape, shapeOf } from '../request-shape.ts';
+import { type RequestShape, shapeOf } from '../prompts/request-shape.ts';
 import { jsonReading, type Parser, suffixParser } from './parser.ts';
 
 const TEXT_OR_LIST = ['string', 'array'] as const;

@@ -1,8 +1,8 @@
-import type { BodyReader } from '../body-reader.ts';
-import { JsonBodyReader } from '../json-body-reader.ts';
-import type { ReadParts } from '../read-parts.ts';
-import type { RequestShape } from '../request-shape.ts';
-import { UnreadBody } from '../unread-body.ts';
+import type { BodyReader } from '../body/body-reader.ts';
+import { JsonBodyReader } from '../body/json-body-reader.ts';
+import type { ReadParts } from '../body/read-parts.ts';
+import { UnreadBody } from '../body/unread-body.ts';
+import type { RequestShape } from '../prompts/request-shape.ts';
 
 /** How the bodies of some paths are read. */
 export interface Reading {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { PARSER_TYPES, type ParserType } from '../../framework/parser-type.ts';
-import type { BodyReader } from '../body-reader.ts';
+import type { BodyReader } from '../body/body-reader.ts';
 import { createOpenBody } from './open-body.ts';
 import { selectReading } from './select-reading.ts';
 

@@ -6,8 +6,8 @@ import {
   methodOf,
   PREDICTION_SERVICE,
 } from '../../../test/support/grpc-services.ts';
-import { editBody } from '../body-edit.ts';
-import type { BodyReader } from '../body-reader.ts';
+import { editBody } from '../body/body-edit.ts';
+import type { BodyReader } from '../body/body-reader.ts';
 import { createOpenBody } from './open-body.ts';
 
 const SERVICE = '/google.cloud.aiplatform.v1beta1.PredictionService';

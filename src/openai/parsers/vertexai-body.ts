@@ -1,15 +1,15 @@
 import type { InferenceRequest } from '../../framework/request.ts';
-import type { BodyEdit, Replacement } from '../body-edit.ts';
-import { byteGrowth } from '../body-edit.ts';
-import type { BodyReader } from '../body-reader.ts';
-import { FRAME_HEAD_BYTES } from '../grpc-frames.ts';
-import { GrpcMessage } from '../grpc-message.ts';
-import { JsonBodyReader } from '../json-body-reader.ts';
-import { invalidRequest } from '../json-text.ts';
-import type { FieldContent, FieldPlace, ProtoHandler } from '../proto-scanner.ts';
-import type { ReadParts } from '../read-parts.ts';
-import type { RequestShape } from '../request-shape.ts';
-import type { UsageReader } from '../usage-reader.ts';
+import type { UsageReader } from '../answers/usage-reader.ts';
+import type { BodyEdit, Replacement } from '../body/body-edit.ts';
+import { byteGrowth } from '../body/body-edit.ts';
+import type { BodyReader } from '../body/body-reader.ts';
+import { JsonBodyReader } from '../body/json-body-reader.ts';
+import type { ReadParts } from '../body/read-parts.ts';
+import { FRAME_HEAD_BYTES } from '../grpc/grpc-frames.ts';
+import { GrpcMessage } from '../grpc/grpc-message.ts';
+import type { FieldContent, FieldPlace, ProtoHandler } from '../grpc/proto-scanner.ts';
+import { invalidRequest } from '../json/json-text.ts';
+import type { RequestShape } from '../prompts/request-shape.ts';
 
 /** Paths in the requests of Vertex AI's PredictionService that hold an HTTP body. */
 const HTTP_BODY = 2;

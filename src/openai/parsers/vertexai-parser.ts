@@ -1,4 +1,4 @@
-import type { RequestShape } from '../request-shape.ts';
+import type { RequestShape } from '../prompts/request-shape.ts';
 import { CHAT_SHAPE, RESPONSES_SHAPE } from './openai-parser.ts';
 import { type Claim, type Parser, type Reading, suffixParser, UNREAD } from './parser.ts';
 import { VertexAiBody } from './vertexai-body.ts';

@@ -7,8 +7,8 @@ import {
   VLLM_ENGINE,
 } from '../../../test/support/grpc-services.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
-import { editBody } from '../body-edit.ts';
-import type { BodyReader } from '../body-reader.ts';
+import { editBody } from '../body/body-edit.ts';
+import type { BodyReader } from '../body/body-reader.ts';
 import { createOpenBody } from './open-body.ts';
 
 const GENERATE = '/vllm.grpc.engine.VllmEngine/Generate';

@@ -1,14 +1,14 @@
 import type { InferenceRequest } from '../../framework/request.ts';
-import type { Replacement } from '../body-edit.ts';
-import type { BodyReader } from '../body-reader.ts';
-import { BYTES_PER_TOKEN, ContentBlocks, chainRuns } from '../content-blocks.ts';
-import { checkRepeated } from '../control-fields.ts';
-import { GrpcMessage } from '../grpc-message.ts';
-import { readHeaderFields } from '../header-fields.ts';
-import { invalidRequest } from '../json-text.ts';
-import type { FieldContent, FieldPlace, ProtoHandler } from '../proto-scanner.ts';
-import type { ReadParts } from '../read-parts.ts';
-import type { UsageReader } from '../usage-reader.ts';
+import type { UsageReader } from '../answers/usage-reader.ts';
+import type { Replacement } from '../body/body-edit.ts';
+import type { BodyReader } from '../body/body-reader.ts';
+import { checkRepeated } from '../body/control-fields.ts';
+import { readHeaderFields } from '../body/header-fields.ts';
+import type { ReadParts } from '../body/read-parts.ts';
+import { GrpcMessage } from '../grpc/grpc-message.ts';
+import type { FieldContent, FieldPlace, ProtoHandler } from '../grpc/proto-scanner.ts';
+import { invalidRequest } from '../json/json-text.ts';
+import { BYTES_PER_TOKEN, ContentBlocks, chainRuns } from '../prompts/content-blocks.ts';
 import { GrpcUsage } from './grpc-usage.ts';
 
 /** Paths in GenerateRequest; the first two are also those of EmbedRequest. */

@@ -1,4 +1,4 @@
-import { shapeOf } from '../request-shape.ts';
+import { shapeOf } from '../prompts/request-shape.ts';
 import { openaiParser } from './openai-parser.ts';
 import { jsonReading, type Parser, suffixParser } from './parser.ts';
 

@@ -12,9 +12,9 @@ import { defineDataSource, defineScorer } from '../../framework/plugin.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import { cycleKey } from '../../framework/scheduling.ts';
 import { withoutNetwork } from '../../library/create-picker.ts';
-import { chainBlockIds } from '../../openai/chain-block-ids.ts';
+import { chainBlockIds } from '../../openai/prompts/chain-block-ids.ts';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
-import { SimulatedClock } from '../../runtime/simulated-clock.ts';
 import { EndpointPicker } from '../endpoint-picker.ts';
 import type { PickerPlan } from '../plan/picker-plan.ts';
 

@@ -6,8 +6,8 @@ import type { EndpointId } from '../../framework/endpoint.ts';
 import { RoutingError } from '../../framework/error.ts';
 import { NO_BLOCKS } from '../../framework/request.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
-import { SimulatedClock } from '../../runtime/simulated-clock.ts';
 import { EndpointPicker } from '../endpoint-picker.ts';
 import { DEFAULT_EJECTION, type EjectionPlan, withEjection } from './ejection-plan.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { inMicroseconds } from '../../journal/capture/start-capture.ts';
-import { SimulatedClock } from '../../runtime/simulated-clock.ts';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { EventClock } from './event-clock.ts';
 
 describe('the event clock', () => {

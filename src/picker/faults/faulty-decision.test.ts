@@ -15,7 +15,7 @@ import { DecisionRecorder } from '../../journal/explain/decision-recorder.ts';
 import { explain } from '../../journal/explain/explanation.ts';
 import { explanationText } from '../../journal/explain/explanation-text.ts';
 import { findDecision } from '../../journal/explain/find-decision.ts';
-import { SimulatedClock } from '../../runtime/simulated-clock.ts';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 
 const boom = (): never => {
   throw new Error('broken on purpose');

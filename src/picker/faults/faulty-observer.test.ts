@@ -12,8 +12,8 @@ import type { Observer } from '../../framework/plugin.ts';
 import { NO_BLOCKS } from '../../framework/request.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
 import type { Runtime } from '../../framework/runtime.ts';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
-import { SimulatedClock } from '../../runtime/simulated-clock.ts';
 import type { JournalSubscriber } from '../events/journal.ts';
 
 const boom = (): never => {

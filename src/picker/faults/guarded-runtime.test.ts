@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
-import { SimulatedClock } from '../../runtime/simulated-clock.ts';
 import { guardedRuntime } from './guarded-runtime.ts';
 import { PluginFaults } from './plugin-faults.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { runCapacityStorm } from '../../../test/support/capacity-storm.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
 import { createPicker } from '../../library/picker-maker.ts';
-import { SimulatedClock } from '../../runtime/simulated-clock.ts';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 
 const CONFIG = (more: string): string => `
 apiVersion: llm-d.ai/v1alpha1

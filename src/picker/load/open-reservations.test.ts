@@ -5,8 +5,8 @@ import { makeRequest } from '../../../test/makers.ts';
 import { allInFlight, faultyPicker, profileOf } from '../../../test/support/faulty-plugins.ts';
 import { serveCommand } from '../../commands/serve-command.ts';
 import type { Observer } from '../../framework/plugin.ts';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
-import { SimulatedClock } from '../../runtime/simulated-clock.ts';
 
 const DEPLOY = join(import.meta.dirname, '../../../deploy');
 const MAX_AGE_MS = 10_000;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { EMBEDDED_CATALOGUE } from '../../catalogue/built-in-catalogue.ts';
 import { createPickerFrom, type EmbeddedPicker } from '../../library/create-picker.ts';
-import { SimulatedClock } from '../../runtime/simulated-clock.ts';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 
 const HEAD = 'apiVersion: llm-d.ai/v1alpha1\nkind: EndpointPickerConfig\n';
 const DECIDER = `${HEAD}plugins:

@@ -7,7 +7,7 @@ import { RoutingError } from '../../framework/error.ts';
 import type { Routed } from '../../framework/observer.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
-import { SimulatedClock } from '../../runtime/simulated-clock.ts';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { ConcurrencyLimit } from '../load/concurrency-limit.ts';
 import { Ledger } from '../load/ledger.ts';
 import type { CapacityPlan } from '../plan/capacity-plan.ts';

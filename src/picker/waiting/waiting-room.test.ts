@@ -9,7 +9,7 @@ import type { RoutedRequest } from '../../framework/routing.ts';
 import type { Millis, Timer } from '../../framework/runtime.ts';
 import type { Picker } from '../../framework/scheduling.ts';
 import { withoutNetwork } from '../../library/create-picker.ts';
-import { SimulatedClock } from '../../runtime/simulated-clock.ts';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { EndpointPicker } from '../endpoint-picker.ts';
 import type { DecisionEvent } from '../events/journal.ts';
 import { DEFAULT_HOLD, type HoldPlan } from '../plan/hold-plan.ts';

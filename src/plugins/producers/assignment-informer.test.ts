@@ -10,7 +10,7 @@ import {
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { assignmentKey } from '../../framework/keys.ts';
 import type { CycleKey } from '../../framework/scheduling.ts';
-import { SimulatedClock } from '../../runtime/simulated-clock.ts';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { assignmentFilter } from '../filters/assignment.ts';
 import { apportion } from './apportion.ts';
 import {

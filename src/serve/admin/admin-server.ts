@@ -3,7 +3,7 @@ import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { messageOf } from '../../framework/error.ts';
-import { closeServer, listen } from '../../runtime/listen.ts';
+import { closeServer, listen } from '../../runtime/network/listen.ts';
 import type { MetricsTls } from '../tls/metrics-tls.ts';
 import { Access, type Refusal, type Scope } from './access.ts';
 

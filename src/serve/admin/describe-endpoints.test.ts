@@ -3,8 +3,8 @@ import { type FakeServer, FakeServers, vllmPage } from '../../../test/support/fa
 import { planFrom } from '../../catalogue/plan.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
 import { EndpointPicker } from '../../picker/endpoint-picker.ts';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
-import { SimulatedClock } from '../../runtime/simulated-clock.ts';
 import { describeEndpoints } from './describe-endpoints.ts';
 
 const SERVERS: Readonly<Record<string, Partial<FakeServer>>> = {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createLog, type LevelledLog } from '../../runtime/log.ts';
+import { createLog, type LevelledLog } from '../../runtime/log/log.ts';
 import { HttpError } from './admin-server.ts';
 import { withLogLevel } from './log-level.ts';
 

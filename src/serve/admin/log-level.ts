@@ -1,4 +1,4 @@
-import { type LevelledLog, LOG_LEVELS, type Log } from '../../runtime/log.ts';
+import { type LevelledLog, LOG_LEVELS, type Log } from '../../runtime/log/log.ts';
 import { type AdminRoute, HttpError } from './admin-server.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { nodeClock } from '../../runtime/node-clock.ts';
-import { createProfiler, type Profiler } from '../../runtime/profiler.ts';
+import { nodeClock } from '../../runtime/clock/node-clock.ts';
+import { createProfiler, type Profiler } from '../../runtime/process/profiler.ts';
 import { profilePages } from './profiles.ts';
 
 const asked: [kind: string, ms: number][] = [];

@@ -1,4 +1,4 @@
-import type { Profiler } from '../../runtime/profiler.ts';
+import type { Profiler } from '../../runtime/process/profiler.ts';
 import { HttpError } from './admin-server.ts';
 
 /** The paths at which the reference has Go's profiles. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SimulatedClock } from '../../runtime/simulated-clock.ts';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import type { Refusal } from './access.ts';
 import { type Review, ReviewedTokens } from './reviewed-tokens.ts';
 

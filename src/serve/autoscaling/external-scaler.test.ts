@@ -5,7 +5,7 @@ import { makeRequest } from '../../../test/makers.ts';
 import { headroomBed } from '../../../test/support/headroom-bed.ts';
 import { packageFile } from '../../files/folders.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
-import { SimulatedClock } from '../../runtime/simulated-clock.ts';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { startExternalScaler } from './external-scaler.ts';
 
 type Answer = Readonly<Record<string, unknown>>;

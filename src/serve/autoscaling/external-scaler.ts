@@ -14,7 +14,7 @@ import { messageOf } from '../../framework/error.ts';
 import type { Clock, Millis, Timer } from '../../framework/runtime.ts';
 import type { Headroom } from '../../journal/headroom/headroom.ts';
 import type { HeadroomStage } from '../../journal/headroom/headroom-report.ts';
-import { ListenError } from '../../runtime/listen.ts';
+import { ListenError } from '../../runtime/network/listen.ts';
 
 const PROTO = 'proto/keda/externalscaler.proto';
 const STAGES: readonly string[] = ['all', 'prefill', 'decode'] satisfies readonly HeadroomStage[];

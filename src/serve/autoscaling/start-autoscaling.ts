@@ -1,10 +1,10 @@
 import type { Clock, Millis } from '../../framework/runtime.ts';
 import { DEFAULT_OBJECTIVE, Headroom } from '../../journal/headroom/headroom.ts';
-import { registerHeadroomMetrics } from '../../journal/metrics/headroom-metrics.ts';
 import type { PickerMetrics } from '../../journal/metrics/metrics.ts';
+import { registerHeadroomMetrics } from '../../journal/metrics/pool/headroom-metrics.ts';
 import type { EndpointPicker } from '../../picker/endpoint-picker.ts';
 import type { ControlledRouter } from '../../picker/waiting/controlled-router.ts';
-import type { Log } from '../../runtime/log.ts';
+import type { Log } from '../../runtime/log/log.ts';
 
 /** What autoscaling aims at. */
 export interface AutoscalingOptions {

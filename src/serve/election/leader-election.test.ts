@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
-import { SimulatedClock } from '../../runtime/simulated-clock.ts';
 import {
   LeaderElection,
   type Lease,

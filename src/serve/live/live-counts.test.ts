@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { makeEndpoint, makeRequest, makeRouted } from '../../../test/makers.ts';
 import type { DecisionEvent } from '../../picker/events/journal.ts';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
-import { SimulatedClock } from '../../runtime/simulated-clock.ts';
 import { LiveCounts, STEP_MS } from './live-counts.ts';
 
 const EPOCH = Date.UTC(2030, 0, 1);

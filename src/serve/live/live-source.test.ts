@@ -5,8 +5,8 @@ import { planFrom } from '../../catalogue/plan.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
 import { DecisionRecorder } from '../../journal/explain/decision-recorder.ts';
 import { EndpointPicker } from '../../picker/endpoint-picker.ts';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
-import { SimulatedClock } from '../../runtime/simulated-clock.ts';
 import { LiveCounts } from './live-counts.ts';
 import { LiveSource } from './live-source.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { SimulatedClock } from '../../runtime/simulated-clock.ts';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { VIEWERS_MAX, type ViewerStream, Viewers } from './viewers.ts';
 
 class FakeStream implements ViewerStream {

@@ -4,8 +4,8 @@ import { type NatsLinkOptions, natsLink } from '../../replicas/nats/nats-link.ts
 import { hashSecretOf } from '../../replicas/nats/seal.ts';
 import { Replica } from '../../replicas/replica.ts';
 import type { ReplicaNotice } from '../../replicas/replica-status.ts';
-import { limitedWarnings } from '../../runtime/limited-log.ts';
-import type { Log } from '../../runtime/log.ts';
+import { limitedWarnings } from '../../runtime/log/limited-log.ts';
+import type { Log } from '../../runtime/log/log.ts';
 import { randomSeed } from '../../runtime/random-seed.ts';
 import { registerReplicaMetrics } from './replica-metrics.ts';
 

@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import { showMetric } from '../../journal/metrics/family.ts';
+import { showMetric } from '../../journal/metrics/page/family.ts';
 import type { ReplicaStatus } from '../../replicas/replica-status.ts';
 
 type Read = (status: ReplicaStatus) => number;

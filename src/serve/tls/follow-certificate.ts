@@ -4,8 +4,8 @@ import { Gauge, type Registry } from 'prom-client';
 import type { TlsContext } from '../../extproc/server/tls-credentials.ts';
 import { followFiles } from '../../files/follow-files.ts';
 import type { Clock, Timer } from '../../framework/runtime.ts';
-import { Reloads } from '../../journal/metrics/reloads.ts';
-import type { Log } from '../../runtime/log.ts';
+import { Reloads } from '../../journal/metrics/process/reloads.ts';
+import type { Log } from '../../runtime/log/log.ts';
 
 interface Following {
   /** Undefined for a certificate that is in no file. */

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { SecureContextOptions } from 'node:tls';
 import { followFiles } from '../../files/follow-files.ts';
 import { ConfigError, messageOf } from '../../framework/error.ts';
-import type { Log } from '../../runtime/log.ts';
+import type { Log } from '../../runtime/log/log.ts';
 import { readAuthorities, readCertificate } from './read-certificate.ts';
 
 const CERTIFICATE = '--metrics-cert-dir';

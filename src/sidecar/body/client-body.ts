@@ -1,7 +1,7 @@
 import { RoutingError } from '../../framework/error.ts';
-import { memberOf, withMembers } from '../../openai/json-members.ts';
-import { JsonScanner } from '../../openai/json-scanner.ts';
-import type { JsonHandler } from '../../openai/json-text.ts';
+import { memberOf, withMembers } from '../../openai/json/json-members.ts';
+import { JsonScanner } from '../../openai/json/json-scanner.ts';
+import type { JsonHandler } from '../../openai/json/json-text.ts';
 import { Refusal } from './refusal.ts';
 
 export type Json = Readonly<Record<string, unknown>>;

@@ -1,4 +1,4 @@
-import { memberOf, withMembers } from '../../openai/json-members.ts';
+import { memberOf, withMembers } from '../../openai/json/json-members.ts';
 
 /** An API that generates tokens, as far as its two legs differ from those of other APIs. */
 export interface GenerationApi {

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { memberOf, withMembers } from '../../openai/json-members.ts';
+import { memberOf, withMembers } from '../../openai/json/json-members.ts';
 import { cappedToOneToken, withTransfer } from '../body/generation-api.ts';
 import { type Asked, hostOf, type KvContract, type Leg, type Legs } from './kv-contract.ts';
 import { kvSourceParams, type PeerPorts } from './kv-source.ts';

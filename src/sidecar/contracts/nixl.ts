@@ -1,4 +1,4 @@
-import { memberOf } from '../../openai/json-members.ts';
+import { memberOf } from '../../openai/json/json-members.ts';
 import { cappedToOneToken, withTransfer } from '../body/generation-api.ts';
 import type { KvContract } from './kv-contract.ts';
 import { kvSourceParams, type PeerPorts } from './kv-source.ts';

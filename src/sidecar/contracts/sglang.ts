@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { withMembers } from '../../openai/json-members.ts';
+import { withMembers } from '../../openai/json/json-members.ts';
 import { hostOf, type KvContract } from './kv-contract.ts';
 
 /** Readers of JSON keep every digit of it, and two requests do not get the same by chance. */

@@ -1,4 +1,4 @@
-import { withMembers } from '../../openai/json-members.ts';
+import { withMembers } from '../../openai/json/json-members.ts';
 import { cappedToOneToken } from '../body/generation-api.ts';
 import type { KvContract } from './kv-contract.ts';
 

@@ -1,6 +1,6 @@
 import type { ReadableSpan, SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { messageOf } from '../../framework/error.ts';
-import type { Log } from '../../runtime/log.ts';
+import type { Log } from '../../runtime/log/log.ts';
 
 /** How many spans went where since the start. */
 export interface SpanCounts {

@@ -1,7 +1,7 @@
 import type { SpanExporter } from '@opentelemetry/sdk-trace-base';
 import type { FollowedHead } from '../../framework/following.ts';
 import type { Clock } from '../../framework/runtime.ts';
-import type { Log } from '../../runtime/log.ts';
+import type { Log } from '../../runtime/log/log.ts';
 import { hasFailed, type RequestRecord } from '../requests/request-record.ts';
 import type { RequestTrace } from '../requests/trace-context.ts';
 import { beginTrace } from './request-tracer.ts';

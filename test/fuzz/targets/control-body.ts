@@ -1,6 +1,6 @@
 import { RoutingError } from '../../../src/framework/error.ts';
-import { editBody } from '../../../src/openai/body-edit.ts';
-import { CONTROL_FIELDS } from '../../../src/openai/control-fields.ts';
+import { editBody } from '../../../src/openai/body/body-edit.ts';
+import { CONTROL_FIELDS } from '../../../src/openai/body/control-fields.ts';
 import { createOpenBody } from '../../../src/openai/parsers/open-body.ts';
 import { expected, type FuzzTarget, promise, utf8 } from '../target.ts';
 

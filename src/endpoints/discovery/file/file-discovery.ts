@@ -4,7 +4,7 @@ import { watchFile } from '../../../files/watch-file.ts';
 import type { EndpointId } from '../../../framework/endpoint.ts';
 import { ConfigError, messageOf } from '../../../framework/error.ts';
 import type { EndpointPool } from '../../../picker/pool/endpoint-pool.ts';
-import type { Log } from '../../../runtime/log.ts';
+import type { Log } from '../../../runtime/log/log.ts';
 import type { RequestRules } from '../../rewrites/request-rules.ts';
 import { FILE_BYTES_MAX, parseEndpoints } from './parse-endpoints.ts';
 

@@ -1,5 +1,5 @@
 import type { Clock, Millis, Random } from '../../../framework/runtime.ts';
-import type { Log } from '../../../runtime/log.ts';
+import type { Log } from '../../../runtime/log/log.ts';
 import type { EndpointSink } from './held-endpoints.ts';
 import { type InferencePool, type PoolSpec, readPool } from './inference-pool.ts';
 import { Informer, type ResourceSource } from './informer.ts';

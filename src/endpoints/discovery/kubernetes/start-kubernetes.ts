@@ -1,7 +1,7 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { Clock, Random } from '../../../framework/runtime.ts';
 import type { EndpointPool } from '../../../picker/pool/endpoint-pool.ts';
-import type { Log } from '../../../runtime/log.ts';
+import type { Log } from '../../../runtime/log/log.ts';
 import type { RequestRules } from '../../rewrites/request-rules.ts';
 import { followRules } from './follow-rules.ts';
 import { HeldEndpoints } from './held-endpoints.ts';

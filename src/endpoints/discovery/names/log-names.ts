@@ -1,6 +1,6 @@
 import type { Clock } from '../../../framework/runtime.ts';
-import type { Log } from '../../../runtime/log.ts';
-import { PacedLines } from '../../../runtime/paced-lines.ts';
+import type { Log } from '../../../runtime/log/log.ts';
+import { PacedLines } from '../../../runtime/log/paced-lines.ts';
 import type { FollowedName } from './follow-name.ts';
 
 /** Addresses of a name that a line shows. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { EndpointId } from '../../../framework/endpoint.ts';
 import type { ResolvedName } from '../../../framework/runtime.ts';
 import { EndpointPool } from '../../../picker/pool/endpoint-pool.ts';
-import { SimulatedClock } from '../../../runtime/simulated-clock.ts';
+import { SimulatedClock } from '../../../runtime/clock/simulated-clock.ts';
 import { ResolvedEndpoints } from './resolved-endpoints.ts';
 
 const KEEP_MS = 300_000;

@@ -1,7 +1,7 @@
 import type { EndpointId } from '../../../framework/endpoint.ts';
 import type { Clock, Millis, Network } from '../../../framework/runtime.ts';
 import type { EndpointPool, EndpointSpec } from '../../../picker/pool/endpoint-pool.ts';
-import type { Log } from '../../../runtime/log.ts';
+import type { Log } from '../../../runtime/log/log.ts';
 import { hostPort, isAddress, splitHostPort } from '../file/host-port.ts';
 import { type FollowedName, NameFollower } from './follow-name.ts';
 import { NameLog } from './log-names.ts';

@@ -3,7 +3,7 @@ import { makeContext, makePool, makeRequest, makeRuntime } from '../../../../tes
 import type { PrefixMatch } from '../../../framework/keys.ts';
 import type { DataSource } from '../../../framework/plugin.ts';
 import type { InferenceRequest, PromptBlocks } from '../../../framework/request.ts';
-import { SimulatedClock } from '../../../runtime/simulated-clock.ts';
+import { SimulatedClock } from '../../../runtime/clock/simulated-clock.ts';
 import { type AssignOptions, assignBatch, type BatchEntry } from './assign-batch.ts';
 import { burstPrefixProducer } from './burst-prefix-producer.ts';
 

@@ -1,0 +1,88 @@
+import { type Command, Option } from 'commander';
+import { readToken } from '../../files/token-file.ts';
+import { CommandFailure } from './command-errors.ts';
+
+const ANSWER_TIMEOUT_MS = 10_000;
+const HINT = 'give the address of its --metrics-port with --admin';
+
+/** Where a running picker is. */
+export interface AdminFlags {
+  /** The picker's metrics port: `host:port`, or a URL. */
+  readonly admin: string;
+  /** The file with its administrators' token. */
+  readonly adminTokenFile?: string | undefined;
+}
+
+interface PickerQuestion extends AdminFlags {
+  readonly path: string;
+  readonly method?: 'GET' | 'POST' | undefined;
+}
+
+/** Adds `--admin <address>`, a picker on this machine by default, and `--admin-token-file`. */
+export function addAdminOptions(command: Command): Command {
+  return command
+    .addOption(
+      new Option('--admin <address>', 'the picker’s metrics port').default('127.0.0.1:9090'),
+    )
+    .addOption(adminTokenOption('the picker’s token, for changes and for pickers elsewhere'));
+}
+
+/** The same for `serve` and the commands that ask it, so that one variable serves both. */
+export function adminTokenOption(description: string): Option {
+  return new Option('--admin-token-file <file>', description).env('POINTSMAN_ADMIN_TOKEN_FILE');
+}
+
+/**
+ * The document at a path of a running picker's metrics port. Throws CommandFailure if there is no
+ * picker, and with its message if it refuses.
+ */
+export async function askPicker<T>({
+  admin,
+  adminTokenFile,
+  path,
+  method = 'GET',
+}: PickerQuestion): Promise<T> {
+  const token = adminTokenFile && readToken('--admin-token-file', adminTokenFile);
+  const headers = token === undefined ? undefined : { authorization: `Bearer ${token}` };
+  let status: number;
+  let text: string;
+  try {
+    const base = /^https?:\/\//.test(admin) ? admin : `http://${admin}`;
+    const signal = AbortSignal.timeout(ANSWER_TIMEOUT_MS);
+    const response = await fetch(new URL(path, base), {
+      method,
+      signal,
+      ...(headers && { headers }),
+    });
+    status = response.status;
+    text = await response.text();
+  } catch (error) {
+    throw noPicker(admin, error);
+  }
+  const document = parsedObject(text);
+  if (document === undefined) {
+    throw new CommandFailure(`${admin} answered ${status} without JSON; ${HINT}`);
+  }
+  if (status === 200) return document as T;
+  const { error } = document;
+  throw new CommandFailure(typeof error === 'string' ? error : `${admin} answered ${status}`);
+}
+
+export function noPicker(admin: string, error: unknown): CommandFailure {
+  return new CommandFailure(`no picker at ${admin} (${reasonOf(error)}); ${HINT}`);
+}
+
+/** The cause says more than `fetch failed`. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? error.cause.message : error.message;
+}
+
+function parsedObject(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return value instanceof Object ? (value as Readonly<Record<string, unknown>>) : undefined;
+  } catch {
+    return undefined;
+  }
+}

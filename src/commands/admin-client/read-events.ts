@@ -1,0 +1,54 @@
+import { createParser } from 'eventsource-parser';
+import { readToken } from '../../files/token-file.ts';
+import { type AdminFlags, noPicker } from './ask-picker.ts';
+import { CommandFailure } from './command-errors.ts';
+
+const CONNECT_TIMEOUT_MS = 10_000;
+const EVENT_CHARS_MAX = 16 * 1024 * 1024;
+
+/**
+ * Calls back with each event of a running picker's stream, as JSON, until it ends or the callback
+ * returns false. Throws CommandFailure if there is no picker, and with its message if it refuses.
+ */
+export async function readEvents<T>(
+  { admin, adminTokenFile }: AdminFlags,
+  path: string,
+  onEvent: (event: T) => boolean,
+): Promise<void> {
+  const token = adminTokenFile && readToken('--admin-token-file', adminTokenFile);
+  const abort = new AbortController();
+  const timer = setTimeout(() => abort.abort(), CONNECT_TIMEOUT_MS);
+  const base = /^https?:\/\//.test(admin) ? admin : `http://${admin}`;
+  const response = await fetch(new URL(path, base), {
+    signal: abort.signal,
+    ...(token !== undefined && { headers: { authorization: `Bearer ${token}` } }),
+  }).catch((error: unknown) => {
+    throw noPicker(admin, error);
+  });
+  clearTimeout(timer);
+  if (!response.ok || response.body === null) throw await refused(admin, response);
+  let wanted = true;
+  const parser = createParser({
+    onEvent: ({ data }) => {
+      wanted = wanted && onEvent(JSON.parse(data) as T);
+    },
+    maxBufferSize: EVENT_CHARS_MAX,
+  });
+  const decoder = new TextDecoder();
+  for await (const chunk of response.body) {
+    parser.feed(decoder.decode(chunk as Uint8Array, { stream: true }));
+    if (!wanted) break;
+  }
+  abort.abort();
+}
+
+async function refused(admin: string, response: Response): Promise<CommandFailure> {
+  const text = await response.text();
+  try {
+    const { error } = JSON.parse(text) as { readonly error?: unknown };
+    if (typeof error === 'string') return new CommandFailure(error);
+  } catch {
+    // It is no picker that answers, or an older one.
+  }
+  return new CommandFailure(`${admin} answered ${response.status}; is it the --metrics-port?`);
+}

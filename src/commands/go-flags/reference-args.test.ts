@@ -1,0 +1,170 @@
+import { describe, expect, it, test } from 'vitest';
+import { ConfigError } from '../../framework/error.ts';
+import { fromReferenceArgs } from './reference-args.ts';
+
+const pool = ['--pool-name', 'p', '--pool-namespace=ns'];
+const BY_DEFAULT = ['--as-reference', '--deprecated-metrics'];
+/** The arguments of ours beside those of the pool and the reference's defaults. */
+const ours = (...args: readonly string[]): readonly string[] => {
+  const beside = ['--grpc-health-port=1', '--metrics-endpoint-auth=false', '--enable-pprof=false'];
+  const translated = fromReferenceArgs([...pool, ...beside, ...args], {})?.args ?? [];
+  const common = ['serve', '--pool-name=p', '--pool-namespace=ns', '--health-port=1'];
+  return translated.filter((arg) => !common.includes(arg) && !BY_DEFAULT.includes(arg));
+};
+
+describe('the reference picker’s command line', () => {
+  it('is one of serve, as the conformance suite has it', () => {
+    const suite = ['--zap-encoder', 'json', '--grpc-port', '9002', '--grpc-health-port', '9003'];
+    const translated = fromReferenceArgs([...pool, ...suite], {});
+    expect(translated?.args).toEqual([
+      'serve',
+      '--pool-name=p',
+      '--pool-namespace=ns',
+      '--extproc-port=9002',
+      '--health-port=9003',
+      '--as-reference',
+      '--deprecated-metrics',
+      '--metrics-endpoint-auth',
+      '--pprof',
+    ]);
+    expect(Object.keys(translated?.fixed ?? {})).toEqual(['--zap-encoder=json']);
+  });
+
+  it('has the reference’s defaults', () => {
+    const args = [
+      'serve',
+      '--pool-name=p',
+      '--as-reference',
+      '--deprecated-metrics',
+      '--health-port=9003',
+    ];
+    const of = (environment: Readonly<Record<string, string>>) =>
+      fromReferenceArgs(['--pool-name=p'], environment)?.args;
+    const rest = ['--metrics-endpoint-auth', '--pprof'];
+    expect(of({ NAMESPACE: 'mine' })).toEqual([...args, ...rest, '--pool-namespace=mine']);
+    expect(of({})).toEqual([...args, ...rest, '--pool-namespace=default']);
+    expect(of({ NAMESPACE: '' })).toEqual([...args, ...rest, '--pool-namespace=default']);
+  });
+
+  it.each([
+    [['--config-file=/config/a.yaml'], ['--config=/config/a.yaml']],
+    [['--config-text', '--- \nkind: x'], ['--config-text=--- \nkind: x']],
+    [['--secure-serving=false'], ['--insecure']],
+    [['--secure-serving=0'], ['--insecure']],
+    [['--secure-serving'], []],
+    [['--secure-serving', '--v=5'], ['--log-level=debug']],
+    [['-v', '2'], ['--log-level=info']],
+    [['-v=4'], ['--log-level=debug']],
+    [['-v5'], ['--log-level=debug']],
+    [['--zap-log-level=debug'], ['--log-level=debug']],
+    [['--zap-log-level', '5'], ['--log-level=debug']],
+    [['--zap-log-level', '1'], ['--log-level=info']],
+    [['--zap-log-level', 'error', '-v=5'], ['--log-level=error']],
+    [['--drain-timeout', '1m30s'], ['--drain-timeout-ms=90000']],
+    [['--drain-timeout=1s', '--drain-timeout=2s'], ['--drain-timeout-ms=2000']],
+    [['--ha-enable-leader-election'], ['--ha-enable-leader-election']],
+    [['--ha-enable-leader-election=false'], []],
+    [['-ha-enable-leader-election=true'], ['--ha-enable-leader-election']],
+    [['--metrics-endpoint-auth'], ['--metrics-endpoint-auth']],
+    [['--tls-min-version=VersionTLS13'], ['--tls-min-version=VersionTLS13']],
+    [['--tls-cipher-suites', 'A', '--tls-cipher-suites=B'], ['--tls-cipher-suites=A,B']],
+    [
+      ['--cert-path=/certs', '--metrics-port', '9090'],
+      ['--cert-path=/certs', '--metrics-port=9090'],
+    ],
+    [['--grpc-max-recv-msg-size=10MiB'], ['--max-message-bytes=10485760']],
+    [['--grpc-max-send-msg-size', '25MB'], ['--max-sent-message-bytes=25000000']],
+    [['--grpc-max-send-msg-size', ''], []],
+    [['--refresh-metrics-interval=100ms'], ['--scrape-interval-ms=100']],
+    [['--metrics-staleness-threshold=3s'], ['--metrics-stale-ms=3000']],
+    [['--model-server-metrics-scheme', 'https'], ['--scrape-scheme=https']],
+    [['--model-server-metrics-https-insecure-skip-verify'], ['--scrape-skip-verify=true']],
+    [['--feature-gates=flowControl=true'], ['--feature-gates=flowControl=true']],
+    [['--disable-endpoint-subset-filter'], ['--disable-endpoint-subset-filter']],
+    [['--emit-endpoint-scores'], ['--emit-endpoint-scores']],
+    [['--plugin-state-staleness-threshold=1h'], ['--max-reservation-age-ms=3600000']],
+  ])('has %j as %j', (theirs, wanted) => {
+    expect(ours(...theirs)).toEqual(wanted);
+  });
+
+  test('[D90] without a pool follows the pods of its selector, and is named for its Deployment', () => {
+    const theirs = ['--endpoint-selector', 'app=x', '--endpoint-target-ports', '8000,8001'];
+    const environment = { NAMESPACE: 'ns', POD_NAME: 'router-epp-7d4b9c-x2x9z' };
+    expect(fromReferenceArgs(theirs, environment)?.args).toEqual([
+      'serve',
+      '--endpoint-selector=app=x',
+      '--endpoint-target-ports=8000,8001',
+      '--as-reference',
+      '--deprecated-metrics',
+      '--health-port=9003',
+      '--metrics-endpoint-auth',
+      '--pprof',
+      '--pool-namespace=ns',
+      '--pool-name=router-epp',
+    ]);
+  });
+
+  test.each([
+    [['--drain-timeout=soon'], '--drain-timeout: is soon'],
+    [['--secure-serving=maybe'], '--secure-serving: is maybe'],
+    [['--grpc-max-recv-msg-size=lots'], '--grpc-max-recv-msg-size: is lots'],
+    [['--grpc-max-recv-msg-size=-1'], '--grpc-max-recv-msg-size: is -1'],
+    [['--metrics-staleness-threshold=0s'], '--metrics-staleness-threshold: is 0s'],
+    [['--zap-log-level=loud'], '--zap-log-level: is loud'],
+    [['--lora-info-metric=x'], '--lora-info-metric: is refused by the reference, too'],
+    [['--config-file=a', '--config-text=b'], 'cannot be used with --config-file'],
+    [['--endpoint-selector=a=b'], 'cannot be used with --pool-name'],
+    [['--config-file'], '--config-file: needs a value'],
+  ])('[D91] refuses %j, which the reference refuses, and says why', (theirs, sentence) => {
+    expect(() => ours(...theirs)).toThrow(ConfigError);
+    expect(() => ours(...theirs)).toThrow(sentence);
+  });
+
+  it('[D91] passes flags of ours to serve, which may stand beside the reference’s', () => {
+    expect(ours('--json', '--capture=day/')).toEqual(
+      expect.arrayContaining(['--json', '--capture=day/']),
+    );
+  });
+
+  it('refuses a command line that names no pods', () => {
+    expect(() => fromReferenceArgs(['--grpc-port=9002'], {})).toThrow('--endpoint-selector');
+    expect(() => fromReferenceArgs(['--endpoint-selector='], {})).toThrow('--endpoint-selector');
+  });
+
+  test('[D91] says what holds instead of each flag and variable without an effect', () => {
+    const flags = ['--tracing=false', '--enable-cert-reload', '--zap-encoder', 'console'];
+    const environment = { OTEL_SERVICE_NAME: 'x', LATENCY_MAX_SAMPLE_SIZE: '1', PATH: '/bin' };
+    const fixed = fromReferenceArgs([...pool, ...flags], environment)?.fixed;
+    expect(fixed).toEqual({
+      '--enable-cert-reload=true': 'certificates are read again whenever they change',
+      '--zap-encoder=console': expect.stringMatching(/JSON/),
+      $OTEL_SERVICE_NAME: expect.stringMatching(/no traces are sent/),
+      $LATENCY_MAX_SAMPLE_SIZE: expect.stringMatching(/learned in the picker/),
+    });
+  });
+
+  test.each([
+    [{ OTEL_TRACES_EXPORTER: 'otlp' }, [], true],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://otel:4317' }, ['--tracing'], true],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://otel:4317' }, ['--tracing=false'], false],
+    [
+      { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://otel:4317', OTEL_TRACES_EXPORTER: 'console' },
+      [],
+      false,
+    ],
+    [{}, ['--tracing=true'], false],
+  ])('[O80] with %j and %j sends traces: %s', (environment, flags, sends) => {
+    const translated = fromReferenceArgs([...pool, ...flags], environment);
+    expect(translated?.args.includes('--tracing')).toBe(sends);
+    expect(Object.keys(translated?.fixed ?? {}).length > 0).toBe(
+      !sends && Object.keys(environment).length > 0,
+    );
+  });
+
+  it.each([[['serve', ...pool]], [['--help']], [[]], [['stub', '--pool-name', 'x']]])(
+    'is not %j, which is ours',
+    (args) => {
+      expect(fromReferenceArgs(args, {})).toBeUndefined();
+    },
+  );
+});

@@ -1,0 +1,152 @@
+import { ConfigError } from '../../framework/error.ts';
+import { duration } from '../../plugins/parameters/duration.ts';
+import { bytesOf } from './byte-quantity.ts';
+
+/** A flag of the reference picker, and what it does here. */
+export interface ReferenceFlag {
+  /** A switch never takes the next word as its value; a value flag always does, as in Go's pflag. */
+  readonly kind: 'switch' | 'value';
+  /** The arguments of `serve` that have its effect. Throws ConfigError for an unusable value. */
+  readonly to?: (value: string, name: string) => readonly string[];
+  /** Why it has no effect: what holds here whether it is given or not. */
+  readonly fixed?: string;
+  /** Why it is refused, as the reference does: what to do instead. */
+  readonly refused?: string;
+}
+
+const value = (to: NonNullable<ReferenceFlag['to']>): ReferenceFlag => ({ kind: 'value', to });
+const named = (flag: string): ReferenceFlag => value((text) => [`--${flag}=${text}`]);
+const same: ReferenceFlag = value((text, name) => [`--${name}=${text}`]);
+/** Empty is the reference's default: as if it were not given. */
+const sameUnlessEmpty: ReferenceFlag = value((text, name) =>
+  text === '' ? [] : [`--${name}=${text}`],
+);
+const time = (flag: string, least: 'any' | 'positive' = 'any'): ReferenceFlag =>
+  value((text, name) => {
+    const read = duration.safeParse(text);
+    if (!read.success) throw flagError(name, `is ${text}: it must be a time such as 30s`);
+    if (least === 'positive' && read.data <= 0) {
+      throw flagError(name, `is ${text}: it must be above 0`);
+    }
+    return [`--${flag}=${Math.round(read.data)}`];
+  });
+const bytes = (flag: string): ReferenceFlag =>
+  value((text, name) => {
+    if (text === '') return [];
+    const read = bytesOf(text);
+    if (read === undefined) {
+      throw flagError(name, `is ${text}: it must be a number of bytes such as 10MiB`);
+    }
+    // For the reference, 0 is the same as not given.
+    return read === 0 ? [] : [`--${flag}=${read}`];
+  });
+const switched = (to: (on: boolean) => readonly string[]): ReferenceFlag => ({
+  kind: 'switch',
+  to: (text, name) => to(isTrue(text, name)),
+});
+const sameSwitch = (flag: string): ReferenceFlag => switched((on) => (on ? [`--${flag}`] : []));
+const fixed = (kind: ReferenceFlag['kind'], what: string): ReferenceFlag => ({ kind, fixed: what });
+const oldMetric: ReferenceFlag = {
+  kind: 'value',
+  refused:
+    'is refused by the reference, too: name metrics in engineConfigs of core-metrics-extractor',
+};
+
+const ZAP = 'log lines are JSON with times by ISO 8601, and errors have their stack';
+
+/** Every flag of the reference picker by name, its former flags that KServe still gives included. */
+export const REFERENCE_FLAGS: ReadonlyMap<string, ReferenceFlag> = new Map(
+  Object.entries({
+    'allow-experimental-plugins': fixed('switch', 'every plugin type is allowed'),
+    'cache-info-metric': oldMetric,
+    'cert-path': same,
+    'config-file': value((text) => (text === '' ? [] : [`--config=${text}`])),
+    'config-text': sameUnlessEmpty,
+    'disable-endpoint-subset-filter': sameSwitch('disable-endpoint-subset-filter'),
+    'drain-timeout': time('drain-timeout-ms'),
+    'emit-endpoint-scores': sameSwitch('emit-endpoint-scores'),
+    'enable-cert-reload': fixed('switch', 'certificates are read again whenever they change'),
+    'enable-grpc-stream-metrics': sameSwitch('grpc-stream-metrics'),
+    'enable-pprof': sameSwitch('pprof'),
+    'endpoint-selector': sameUnlessEmpty,
+    'endpoint-target-ports': sameUnlessEmpty,
+    'fairness-id-metric-label-limit': named('metrics-max-fairness-ids'),
+    'feature-gates': sameUnlessEmpty,
+    'grpc-health-port': named('health-port'),
+    'grpc-max-recv-msg-size': bytes('max-message-bytes'),
+    'grpc-max-send-msg-size': bytes('max-sent-message-bytes'),
+    'grpc-port': named('extproc-port'),
+    'ha-enable-leader-election': sameSwitch('ha-enable-leader-election'),
+    'health-checking': fixed('switch', 'the ext_proc port always answers health checks'),
+    kubeconfig: sameUnlessEmpty,
+    'kv-cache-usage-percentage-metric': oldMetric,
+    'lora-info-metric': oldMetric,
+    'metrics-cert-dir': sameUnlessEmpty,
+    'metrics-client-ca-file': sameUnlessEmpty,
+    'metrics-endpoint-auth': sameSwitch('metrics-endpoint-auth'),
+    'metrics-port': same,
+    'metrics-staleness-threshold': time('metrics-stale-ms', 'positive'),
+    'model-server-metrics-https-insecure-skip-verify': switched((on) => [
+      `--scrape-skip-verify=${on}`,
+    ]),
+    'model-server-metrics-path': named('scrape-path'),
+    'model-server-metrics-port': value((text) => (text === '0' ? [] : [`--scrape-port=${text}`])),
+    'model-server-metrics-scheme': named('scrape-scheme'),
+    'plugin-state-staleness-threshold': time('max-reservation-age-ms', 'positive'),
+    'pool-group': same,
+    'pool-name': sameUnlessEmpty,
+    'pool-namespace': sameUnlessEmpty,
+    'refresh-metrics-interval': time('scrape-interval-ms'),
+    'refresh-prometheus-metrics-interval': fixed(
+      'value',
+      'metrics of the pool are computed whenever the page is asked for',
+    ),
+    'secure-serving': switched((on) => (on ? [] : ['--insecure'])),
+    'tls-cipher-suites': same,
+    'tls-min-version': same,
+    'total-queued-requests-metric': oldMetric,
+    'total-running-requests-metric': oldMetric,
+    // `fromReferenceArgs` switches traces on, which also needs the environment.
+    tracing: switched(() => []),
+    v: value((text, name) => [`--log-level=${levelOf(text, name)}`]),
+    'watch-config-file': fixed('switch', 'the configuration file is always followed'),
+    'zap-devel': fixed('switch', ZAP),
+    'zap-encoder': fixed('value', ZAP),
+    'zap-log-level': value((text, name) => [`--log-level=${zapLevelOf(text, name)}`]),
+    'zap-stacktrace-level': fixed('value', ZAP),
+    'zap-time-encoding': fixed('value', ZAP),
+  } satisfies Record<string, ReferenceFlag>),
+);
+
+/** The verbosity that the reference calls debug. */
+const VERBOSE = 4;
+
+function levelOf(text: string, name: string): string {
+  if (!/^-?\d+$/.test(text)) throw flagError(name, `is ${text}: it must be a whole number`);
+  return Number(text) >= VERBOSE ? 'debug' : 'info';
+}
+
+/** `debug` is verbosity 1 there, which shows what `info` shows here. A panic is an error here. */
+function zapLevelOf(text: string, name: string): string {
+  const known: Readonly<Record<string, string>> = {
+    debug: 'debug',
+    info: 'info',
+    error: 'error',
+    panic: 'error',
+  };
+  const level = known[text.toLowerCase()];
+  if (level !== undefined) return level;
+  if (/^[1-9]\d*$/.test(text)) return levelOf(text, name);
+  throw flagError(name, `is ${text}: it must be debug, info, error, panic or a number above 0`);
+}
+
+/** The texts that Go reads as a truth value. */
+export function isTrue(text: string, name: string): boolean {
+  if (/^(?:1|t|true)$/i.test(text)) return true;
+  if (/^(?:0|f|false)$/i.test(text)) return false;
+  throw flagError(name, `is ${text}: it must be true or false`);
+}
+
+export function flagError(name: string, message: string): ConfigError {
+  return new ConfigError('command line', [{ path: `--${name}`, message }]);
+}

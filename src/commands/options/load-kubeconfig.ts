@@ -1,0 +1,42 @@
+import type { KubeConfig } from '@kubernetes/client-node';
+import { ConfigError, messageOf } from '../../framework/error.ts';
+
+/** The server that Kubernetes' client assumes where nothing names one. */
+const ASSUMED_SERVER = 'http://localhost:8080';
+
+/**
+ * How to reach the API server: by this kubeconfig, otherwise by the service account of the pod,
+ * otherwise by the user's kubeconfig. Throws ConfigError with one sentence that says what to do.
+ */
+export async function loadKubeconfig(file: string | undefined): Promise<KubeConfig> {
+  // Loaded only when needed: it is a large library.
+  const { KubeConfig } = await import('@kubernetes/client-node');
+  const config = new KubeConfig();
+  try {
+    if (file === undefined) config.loadFromDefault();
+    else config.loadFromFile(file);
+  } catch (error) {
+    const [why = ''] = messageOf(error).split('\n');
+    throw kubeconfigError(file, `cannot be read (${why}): give a kubeconfig that kubectl accepts`);
+  }
+  const server = config.getCurrentCluster()?.server;
+  if (server === undefined || !URL.canParse(server)) {
+    throw kubeconfigError(
+      file,
+      'has no current context with the server of a cluster: set one with kubectl config use-context',
+    );
+  }
+  if (file === undefined && server === ASSUMED_SERVER) {
+    throw kubeconfigError(
+      file,
+      'is missing; this is not a pod, and the user has no kubeconfig: give --kubeconfig <file>',
+    );
+  }
+  return config;
+}
+
+function kubeconfigError(file: string | undefined, message: string): ConfigError {
+  return new ConfigError('command line', [
+    { path: file === undefined ? '--kubeconfig' : `--kubeconfig ${file}`, message },
+  ]);
+}

@@ -1,0 +1,96 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import type { Command } from 'commander';
+import { ConfigError, messageOf } from '../../framework/error.ts';
+import { INTERVAL_MS } from '../../replicas/replica.ts';
+import type { ServeOptions } from '../../serve/serve-options.ts';
+import { atLeastOne } from './option-values.ts';
+
+export interface ReplicaFlags {
+  readonly replicasNats?: string;
+  readonly replicaId?: string;
+  readonly replicasSubject?: string;
+  readonly replicasIntervalMs: number;
+  readonly replicasKeyFile?: string;
+  readonly replicasNatsCreds?: string;
+  readonly replicasNatsCa?: string;
+  readonly replicasNatsCert?: string;
+  readonly replicasNatsKey?: string;
+  readonly poolName?: string;
+}
+
+/** The most that decisions of others may wait for their message. */
+const INTERVAL_MS_MAX = 50;
+const KEY_BYTES_MIN = 16;
+
+export function addReplicaOptions(command: Command): Command {
+  return command
+    .option(
+      '--replicas-nats <urls>',
+      'share load, prompts and failures with the other pickers of the pool over this NATS server; ' +
+        'see docs/replicas.md',
+    )
+    .option('--replica-id <id>', 'name of this picker among them (default: host name and chance)')
+    .option(
+      '--replicas-subject <subject>',
+      'NATS subject of the pool’s pickers (default: "pointsman." and the pool’s name)',
+    )
+    .option(
+      '--replicas-key-file <file>',
+      'a key that all pickers of the pool have: other messages are not taken',
+    )
+    .option(
+      '--replicas-interval-ms <ms>',
+      'time within which what happened is sent, up to 50',
+      atLeastOne,
+      INTERVAL_MS,
+    )
+    .option('--replicas-nats-creds <file>', 'credentials for NATS')
+    .option('--replicas-nats-ca <file>', 'authorities that NATS’s certificate is verified with')
+    .option('--replicas-nats-cert <file>', 'certificate of this picker for NATS')
+    .option('--replicas-nats-key <file>', 'key of that certificate');
+}
+
+/** Undefined without `--replicas-nats`. Throws ConfigError for files that cannot be used. */
+export function replicasFrom(flags: ReplicaFlags): ServeOptions['replicas'] {
+  const { replicasNats: servers, replicasIntervalMs: intervalMs, poolName = 'default' } = flags;
+  if (servers === undefined) return undefined;
+  if (intervalMs > INTERVAL_MS_MAX)
+    throw flagError('--replicas-interval-ms', `is ${intervalMs}; it may be ${INTERVAL_MS_MAX}`);
+  const subject = flags.replicasSubject ?? `pointsman.${poolName}`;
+  if (!/^[\w-]+(\.[\w-]+)*$/.test(subject))
+    throw flagError('--replicas-subject', `${subject} is not words separated by dots`);
+  const key = readKey(flags.replicasKeyFile);
+  const { replicasNatsCa: caFile, replicasNatsCert: certFile, replicasNatsKey: keyFile } = flags;
+  const hasTls = caFile !== undefined || certFile !== undefined;
+  return {
+    id: flags.replicaId ?? `${hostname()}-${randomBytes(4).toString('hex')}`,
+    intervalMs,
+    servers,
+    subject,
+    key,
+    credentials: read('--replicas-nats-creds', flags.replicasNatsCreds),
+    tls: hasTls ? { caFile, certFile, keyFile } : undefined,
+  };
+}
+
+function readKey(file: string | undefined): Uint8Array | undefined {
+  const key = read('--replicas-key-file', file);
+  if (key === undefined || key.length >= KEY_BYTES_MIN) return key;
+  const message = `${file} has ${key.length} bytes; a key has at least ${KEY_BYTES_MIN}`;
+  throw flagError('--replicas-key-file', message);
+}
+
+function read(flag: string, file: string | undefined): Uint8Array | undefined {
+  if (file === undefined) return undefined;
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    throw flagError(flag, `cannot read ${file}: ${messageOf(error)}`);
+  }
+}
+
+function flagError(flag: string, message: string): ConfigError {
+  return new ConfigError('command line', [{ path: flag, message }]);
+}

@@ -1,0 +1,81 @@
+import { type Command, Option } from 'commander';
+import type { ConfigFile } from '../../catalogue/plan.ts';
+import { metricsSource } from '../../endpoints/scraping/metrics-source.ts';
+import type { PickerPlan, PlannedPlugin } from '../../picker/plan/picker-plan.ts';
+import { atLeastOne, port } from './option-values.ts';
+
+/** Flags of `serve` about metrics pages of model servers. */
+export interface ScrapeFlags {
+  readonly scrapeIntervalMs?: number;
+  readonly scrapeScheme?: 'http' | 'https';
+  readonly scrapePath?: string;
+  readonly scrapePort?: number;
+  readonly scrapeSkipVerify?: 'true' | 'false';
+}
+
+/** As the reference and the parameter: engines update their gauges once in a step. */
+const INTERVAL_MS_MIN = 10;
+
+export function addScrapeOptions(command: Command): Command {
+  return command
+    .option(
+      '--scrape-interval-ms <ms>',
+      'read the metrics page of each model server this often, unless the configuration says how often',
+      atLeastOne,
+    )
+    .addOption(
+      new Option(
+        '--scrape-scheme <scheme>',
+        'how metrics pages are read, unless the configuration says so; this and the next three are ' +
+          'for the reference’s former flags --model-server-metrics-*',
+      ).choices(['http', 'https']),
+    )
+    .option('--scrape-path <path>', 'path of metrics pages, likewise')
+    .option('--scrape-port <port>', 'port of metrics pages, likewise', port)
+    .addOption(
+      new Option(
+        '--scrape-skip-verify <bool>',
+        'read metrics pages by https without verifying certificates, likewise',
+      ).choices(['true', 'false']),
+    );
+}
+
+/** The parameters of `metrics-data-source` that flags give: those that a configuration leaves out. */
+export function withScrapeFlags(plan: PickerPlan, flags: ScrapeFlags): PickerPlan {
+  const given = parametersOf(flags);
+  if (Object.keys(given).length === 0) return plan;
+  const plugins = plan.plugins.map((plugin) => withDefaults(plugin, given));
+  return { ...plan, plugins };
+}
+
+/** The same for a file that is read again. */
+export function withScrapeFlagsOf(
+  file: ConfigFile | undefined,
+  flags: ScrapeFlags,
+): ConfigFile | undefined {
+  return file && { ...file, load: (text) => withScrapeFlags(file.load(text), flags) };
+}
+
+type Parameters = Readonly<Record<string, unknown>>;
+
+function parametersOf(flags: ScrapeFlags): Parameters {
+  const { scrapeIntervalMs, scrapeScheme, scrapePath, scrapePort, scrapeSkipVerify } = flags;
+  return {
+    ...(scrapeIntervalMs !== undefined && {
+      interval: Math.max(INTERVAL_MS_MIN, scrapeIntervalMs),
+    }),
+    ...(scrapeScheme !== undefined && { scheme: scrapeScheme }),
+    ...(scrapePath !== undefined && { path: scrapePath }),
+    ...(scrapePort !== undefined && { port: scrapePort }),
+    ...(scrapeSkipVerify !== undefined && { insecureSkipVerify: scrapeSkipVerify === 'true' }),
+  };
+}
+
+function withDefaults(plugin: PlannedPlugin, given: Parameters): PlannedPlugin {
+  if (plugin.kind !== 'source' || plugin.definition.type !== metricsSource.type) return plugin;
+  const { definition } = plugin;
+  const byDefault = definition.config.parse({}) as Parameters;
+  const own = plugin.config as Parameters;
+  const left = Object.entries(given).filter(([name]) => own[name] === byDefault[name]);
+  return { ...plugin, config: definition.config.parse({ ...own, ...Object.fromEntries(left) }) };
+}

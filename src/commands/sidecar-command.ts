@@ -1,0 +1,188 @@
+import { readFileSync } from 'node:fs';
+import { createSecureContext } from 'node:tls';
+import { Command } from 'commander';
+import { ConfigError } from '../framework/error.ts';
+import { nodeClock } from '../runtime/clock/node-clock.ts';
+import { createLog } from '../runtime/log/log.ts';
+import { untilSignal } from '../runtime/process/process-end.ts';
+import { type Readiness, startAdminServer } from '../serve/admin/admin-server.ts';
+import { metricsTls } from '../serve/tls/metrics-tls.ts';
+import { type AllowedServers, privateServers } from '../sidecar/allowed-servers.ts';
+import type { SidecarBounds, SidecarOptions } from '../sidecar/sidecar-options.ts';
+import { type Sidecar, startSidecar } from '../sidecar/start-sidecar.ts';
+import { moriIoFrom } from './sidecar/mori-io-flags.ts';
+import { servingTls } from './sidecar/serving-tls.ts';
+import { addSidecarOptions, type SidecarFlags } from './sidecar/sidecar-flags.ts';
+
+export function sidecarCommand(): Command {
+  const command = new Command('sidecar').description(
+    'run the proxy of a decoding server, which has prompts prefilled elsewhere',
+  );
+  return addSidecarOptions(command).action(run);
+}
+
+async function run(flags: SidecarFlags): Promise<void> {
+  const log = (line: string): void => void process.stderr.write(`${line}\n`);
+  const { engine } = flags;
+  const made = await optionsFrom(flags, log);
+  const sidecar = await startSidecar(made.options);
+  const metricsPort = await startMetrics(flags, sidecar);
+  const { address, addresses } = sidecar;
+  if (flags.json) process.stdout.write(`${JSON.stringify({ address, addresses, metricsPort })}\n`);
+  else log(`sidecar of ${engine} listens on ${addresses.join(', ')}`);
+  const signal = await untilSignal();
+  log(`${signal}: draining, a second one ends at once`);
+  // Ctrl-C is a person who waits; nothing else needs to notice.
+  await sidecar.drain(signal === 'SIGINT' ? { ...flags, drainNoticeMs: 0 } : flags);
+  made.stop();
+  process.exit(0);
+}
+
+async function optionsFrom(
+  flags: SidecarFlags,
+  log: (line: string) => void,
+): Promise<{ readonly options: SidecarOptions; stop(): void }> {
+  const clock = nodeClock();
+  checkCombinations(flags);
+  const serving = await servingTls(flags, log);
+  const moriIo = await moriIoFrom(flags, { clock, log });
+  const pool = await serversOf(flags);
+  const options: SidecarOptions = {
+    ...legOptions(flags),
+    moriIo: moriIo.options,
+    host: flags.host,
+    port: flags.port,
+    engine: flags.engine,
+    dataParallelSize: flags.dataParallelSize,
+    prefillers: flags.prefillers ?? pool.allowed,
+    encoders: flags.encoders ?? pool.allowed,
+    podIp: flags.podIp,
+    bounds: boundsOf(flags),
+    serving,
+    tls: {
+      roles: flags.enableTls,
+      unverified: flags.tlsInsecureSkipVerify,
+      ca: flags.tlsCa === undefined ? undefined : readCa(flags.tlsCa),
+    },
+    clock,
+    log,
+  };
+  const stop = (): void => {
+    moriIo.stop();
+    pool.stop();
+  };
+  return { options, stop };
+}
+
+function legOptions(
+  flags: SidecarFlags,
+): Omit<
+  SidecarOptions,
+  | 'moriIo'
+  | 'host'
+  | 'port'
+  | 'engine'
+  | 'dataParallelSize'
+  | 'prefillers'
+  | 'encoders'
+  | 'podIp'
+  | 'clock'
+  | 'log'
+> {
+  return {
+    connector: flags.kvConnector,
+    ecConnector: flags.ecConnector,
+    p2pPull: flags.enableP2pPull,
+    p2pPort: flags.p2pConnectorPort,
+    mooncakeBootstrapPort: flags.mooncakeBootstrapPort,
+    sglangBootstrapPort: flags.sglangBootstrapPort,
+    samplePrefillers: flags.enablePrefillerSampling,
+    prefillRetries: flags.prefillMaxRetries,
+    prefillRetryBackoffMs: flags.prefillRetryBackoffMs,
+    decodeChunkTokens: flags.decodeChunkSize,
+  };
+}
+
+/** The servers that requests may name where no flag lists them. */
+async function serversOf({
+  inferencePool,
+  kubeconfig,
+}: SidecarFlags): Promise<{ readonly allowed: AllowedServers; stop(): void }> {
+  if (inferencePool === undefined) return { allowed: privateServers(), stop: () => undefined };
+  // Loaded only where it is used: the client of Kubernetes takes longer than all else together.
+  const { followPool } = await import('./sidecar/pool-servers.ts');
+  return followPool(inferencePool, kubeconfig);
+}
+
+const PORT_MAX = 65_535;
+
+/** Throws ConfigError for flags that cannot be combined. */
+function checkCombinations(flags: SidecarFlags): void {
+  const { kvConnector, enableP2pPull, dataParallelSize: ranks, port, engine } = flags;
+  const refuse = (path: string, message: string): never => {
+    throw new ConfigError('command line', [{ path, message }]);
+  };
+  if (enableP2pPull && kvConnector !== 'nixlv2') {
+    refuse('--enable-p2p-pull', `needs --kv-connector nixlv2, but that is ${kvConnector}`);
+  }
+  const enginePort = Number(engine.slice(engine.lastIndexOf(':') + 1));
+  const ports = {
+    '--port': port,
+    '--engine': enginePort,
+    '--p2p-connector-port': flags.p2pConnectorPort,
+  };
+  for (const [flag, first] of Object.entries(ports)) {
+    if (first + ranks - 1 <= PORT_MAX) continue;
+    const message = `is ${first}: with --data-parallel-size ${ranks} the last port would be above ${PORT_MAX}`;
+    refuse(flag, message);
+  }
+}
+
+function boundsOf({
+  maxBodyBytes,
+  maxBufferedBytes,
+  maxRequests,
+  ...times
+}: SidecarFlags): SidecarBounds {
+  const sizes = { bodyBytesMax: maxBodyBytes, bufferedBytesMax: maxBufferedBytes };
+  return { ...times, ...sizes, requestsMax: maxRequests };
+}
+
+/** Throws ConfigError for a file that holds no certificates. */
+function readCa(path: string): string {
+  const ca = readFileSync(path, 'utf8');
+  try {
+    createSecureContext({ ca });
+    if (ca.includes('-----BEGIN CERTIFICATE-----')) return ca;
+  } catch {
+    // Damaged: the message is the same.
+  }
+  const message = 'holds no PEM certificates: give the file of a CA';
+  throw new ConfigError('command line', [{ path: `--tls-ca ${path}`, message }]);
+}
+
+/** The port of the metrics page, if there is to be one. */
+async function startMetrics(
+  { host, metricsPort, metricsCertDir }: SidecarFlags,
+  sidecar: Sidecar,
+): Promise<number | undefined> {
+  if (metricsPort === undefined) return undefined;
+  const admin = await startAdminServer({
+    host,
+    port: metricsPort,
+    metricsPage: () => sidecar.registry.metrics(),
+    ready: () => readinessOf(sidecar),
+    documents: new Map(),
+    tls: metricsTls({ metricsCertDir }, createLog('info')),
+  });
+  return admin.port;
+}
+
+function readinessOf({ draining }: Sidecar): Readiness {
+  return {
+    ok: !draining,
+    state: draining ? 'not ready' : 'ready',
+    reasons: draining ? ['the sidecar is draining'] : [],
+    detail: { draining },
+  };
+}

@@ -1,0 +1,102 @@
+import type { ConfigNote, NoteReason } from '../../picker/plan/config-note.ts';
+
+type Rule = readonly [reason: NoteReason, why: string];
+
+const ONE_LEDGER: Rule = ['own-way', 'the picker counts what is in flight in one place'];
+const OWN_MODEL: Rule = ['own-way', 'latencies are predicted by the model that the picker learns'];
+const OWN_INDEX: Rule = ['own-way', 'the index is built in, in memory'];
+const NEVER_USED: Rule = ['obsolete', 'the reference does not use it; leave it out'];
+const NO_SWEEP: Rule = ['own-way', 'what is too old is dropped when it is met'];
+const ANY_PRODUCER: Rule = ['own-way', 'attributes are found by their names alone'];
+
+const sessionAffinity: Readonly<Record<string, Rule>> = {
+  'sessionIdConfig.evictionSweepSeconds': NO_SWEEP,
+};
+const precise: Readonly<Record<string, Rule>> = {
+  'tokenProcessorConfig.hashAlgorithm': ['own-way', 'blocks are named by the engine’s own hashes'],
+  'kvEventsConfig.concurrency': ['own-way', 'one process reads all events'],
+  'indexerConfig.kvBlockIndexConfig': OWN_INDEX,
+};
+const tokens: Readonly<Record<string, Rule>> = {
+  backend: ['obsolete', 'vllm chooses the tokenizer by being there; leave it out'],
+  estimate: ['own-way', 'lengths are estimated by one built-in rule'],
+  udsTokenizerConfig: ['obsolete', 'its tokenizer is gone; give vllm.url'],
+  'vllm.mmTimeout': ['own-way', 'vllm.timeout counts for every request'],
+};
+
+/** By type and path, the parameters that are read and have no effect. */
+const IDLE: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
+  'active-request-scorer': {
+    requestTimeout: NEVER_USED,
+    inFlightLoadProducerName: ONE_LEDGER,
+  },
+  'approx-prefix-cache-producer': {},
+  'concurrency-detector': { inFlightLoadProducerName: ONE_LEDGER },
+  'endpoint-attribute-filter': { producer: ANY_PRODUCER },
+  'endpoint-attribute-scorer': { producer: ANY_PRODUCER },
+  'latency-scorer': {
+    compositeKVWeight: OWN_MODEL,
+    compositeQueueWeight: OWN_MODEL,
+    compositePrefixWeight: OWN_MODEL,
+    latencyPredictionInfoProducerName: OWN_MODEL,
+    predictedLatencyProducerName: OWN_MODEL,
+    prefixMatchInfoProducerName: OWN_MODEL,
+  },
+  'burst-prefix-cache-producer': {
+    blockSizeTokens: ['own-way', 'blocks have one size for all producers'],
+  },
+  'disaggregatedset-rollout-screener': {
+    'revisionGating.disableCoordination': ['own-way', 'each picker chooses revisions by itself'],
+  },
+  'latency-slo-admitter': { latencyPredictionInfoProducerName: OWN_MODEL },
+  'no-hit-lru-scorer': {
+    lruSize: ['own-way', 'one number is kept for each endpoint'],
+    prefixPluginType: NEVER_USED,
+    prefixPluginName: NEVER_USED,
+  },
+  'pd-profile-handler': {
+    prefixPluginType: NEVER_USED,
+    prefixPluginName: NEVER_USED,
+    hashBlockSize: NEVER_USED,
+    prefixMatchInfoProducerName: ['own-way', 'the decider names the producer that it reads'],
+  },
+  'precise-prefix-cache-producer': precise,
+  'precise-prefix-cache-scorer': precise,
+  'prefix-cache-affinity-filter': {
+    inFlightLoadProducerName: ONE_LEDGER,
+    latencyPredictionInfoProducerName: OWN_MODEL,
+  },
+  'session-affinity-filter': sessionAffinity,
+  'session-affinity-scorer': sessionAffinity,
+  'slo-headroom-tier-filter': {
+    latencyPredictionInfoProducerName: OWN_MODEL,
+    predictedLatencyProducerName: OWN_MODEL,
+  },
+  'token-load-scorer': { inFlightLoadProducerName: ONE_LEDGER },
+  'token-producer': tokens,
+  tokenizer: tokens,
+  'utilization-filter': { inFlightLoadProducerName: ONE_LEDGER },
+};
+
+/** A note for each parameter that this plugin type reads without an effect. */
+export function idleParameters(
+  type: string,
+  parameters: unknown,
+  path: string,
+): readonly ConfigNote[] {
+  return Object.entries(IDLE[type] ?? {}).flatMap(([name, [reason, why]]) => {
+    const value = valueAt(parameters, name);
+    if (value === undefined || value === null || value === '') return [];
+    const at = `${path}.${name}`;
+    return [{ path: at, reason, text: `${at} has no effect: ${why}` }];
+  });
+}
+
+function valueAt(value: unknown, path: string): unknown {
+  let found: unknown = value;
+  for (const key of path.split('.')) {
+    if (typeof found !== 'object' || found === null) return undefined;
+    found = (found as Readonly<Record<string, unknown>>)[key];
+  }
+  return found;
+}

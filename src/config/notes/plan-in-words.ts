@@ -1,0 +1,71 @@
+import type { PickerPlan, PlannedPlugin, PlannedProfile } from '../../picker/plan/picker-plan.ts';
+import { REFERENCE_TYPES } from '../reference/reference-table.ts';
+
+/** What a plan does with a request, in order, as sentences. */
+export function planInWords(plan: PickerPlan): readonly string[] {
+  const { discovery, scheduler, handler, profiles, plugins, parsers = [] } = plan;
+  const sources = plugins.filter(informs).map(({ name }) => name);
+  return [
+    discovery === undefined
+      ? 'The endpoints are those of the pool in Kubernetes, or those that serve is started with.'
+      : `The endpoints are those of the file ${discovery.path}${discovery.watchFile ? ', read again at each change' : ''}.`,
+    ...(sources.length > 0 ? [`What is known of them comes from ${list(sources)}.`] : []),
+    ...(parsers.length > 0 ? [`Bodies are read by ${list(parsers)}.`] : []),
+    ...waitingInWords(plan),
+    ...(scheduler === undefined
+      ? []
+      : [
+          `The scheduler ${scheduler.definition.type} decides; what it leaves is decided as follows.`,
+        ]),
+    profiles.length === 1
+      ? `${handler.name} runs the profile ${profiles[0]?.name ?? ''}.`
+      : `${handler.name} chooses which of the profiles ${list(profiles.map(({ name }) => name))} run.`,
+    ...profiles.flatMap(profileInWords),
+  ];
+}
+
+/** Roles of the reference's plugins that learn something about endpoints or requests. */
+const INFORMING: ReadonlySet<string> = new Set(['producer', 'data source', 'extractor']);
+
+function informs({ kind, definition }: PlannedPlugin): boolean {
+  const role = REFERENCE_TYPES.get(definition.type);
+  return kind === 'source' && (role === undefined || INFORMING.has(role));
+}
+
+function waitingInWords({ flowControl, shedding }: PickerPlan): readonly string[] {
+  if (flowControl !== undefined) {
+    const bands = [...flowControl.bands.keys()].toSorted((a, b) => b - a);
+    const own = bands.length > 0 ? ` Priorities ${list(bands.map(String))} have bands.` : '';
+    return [
+      `Requests wait while ${flowControl.detector.name} says that the pool is saturated, higher priorities first.${own}`,
+    ];
+  }
+  if (shedding === undefined) return [];
+  return [
+    `No request waits. Those with a priority below 0 are refused while ${shedding.name} says that the pool is saturated.`,
+  ];
+}
+
+function profileInWords({ name, plugins }: PlannedProfile): readonly string[] {
+  const ofKind = (kind: PlannedPlugin['kind']): readonly PlannedProfile['plugins'][number][] =>
+    plugins.filter(({ plugin }) => plugin.kind === kind);
+  const filters = ofKind('filter').map(({ plugin }) => plugin.name);
+  const scorers = ofKind('scorer').map(({ plugin, weight }) => `${weight} × ${plugin.name}`);
+  const [picker] = ofKind('picker');
+  return [
+    `Profile ${name}:`,
+    filters.length === 0
+      ? '  1. All endpoints are candidates.'
+      : `  1. ${list(filters)} ${filters.length === 1 ? 'keeps' : 'keep, one after another,'} some of the endpoints.`,
+    scorers.length === 0
+      ? '  2. No scorer rates them.'
+      : `  2. Each is rated by ${scorers.join(' + ')}.`,
+    `  3. ${picker?.plugin.name ?? 'the picker'} picks among them.`,
+  ];
+}
+
+/** `a`, `a and b`, `a, b and c`. */
+function list(names: readonly string[]): string {
+  if (names.length < 2) return names.join('');
+  return `${names.slice(0, -1).join(', ')} and ${names.at(-1) ?? ''}`;
+}

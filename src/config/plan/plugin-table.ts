@@ -1,0 +1,241 @@
+import { z } from 'zod';
+import { nearest } from '../../files/nearest.ts';
+import type { ConfigIssue } from '../../framework/error.ts';
+import { PRECISE_PREFIX_PRODUCER } from '../../framework/keys.ts';
+import type { PluginCatalogue, Schema } from '../../framework/plugin.ts';
+import type { ConfigNote } from '../../picker/plan/config-note.ts';
+import type {
+  FileDiscoveryPlan,
+  KnownPlugin,
+  PlannedPlugin,
+} from '../../picker/plan/picker-plan.ts';
+import { sameParameters } from '../../picker/plan/same-parameters.ts';
+import type { PluginEntry } from '../schema/schema.ts';
+import { readParameters } from './read-parameters.ts';
+
+export const FILE_DISCOVERY = 'file-discovery';
+/** The same for endpoints that are clusters: host names are taken by both. */
+const CLUSTER_DISCOVERY = 'multicluster-file-discovery';
+
+const fileDiscoverySchema: z.ZodType<FileDiscoveryPlan> = z.strictObject({
+  path: z.string().min(1),
+  watchFile: z.boolean().default(false),
+});
+
+/** By type, another type that it adds with its own parameters, as the reference's wrappers do. */
+const COMPANIONS: ReadonlyMap<string, string> = new Map([
+  ['precise-prefix-cache-scorer', PRECISE_PREFIX_PRODUCER],
+]);
+
+/** Plugins that the reference adds to every configuration; the picker only where none is listed. */
+const INJECTED: ReadonlySet<string> = new Set([
+  'max-score-picker',
+  'metrics-data-source',
+  'core-metrics-extractor',
+  'utilization-detector',
+  'fcfs-ordering-policy',
+  'global-strict-fairness-policy',
+  'static-usage-limit-policy',
+]);
+
+/** A configuration's plugins by name: the listed ones, then those added. Errors go to `issues`. */
+export class PluginTable {
+  readonly #entries: readonly PluginEntry[];
+  readonly #types: ReadonlyMap<string, KnownPlugin>;
+  readonly #issues: ConfigIssue[];
+  readonly #notes: ConfigNote[];
+  readonly #plugins = new Map<string, PlannedPlugin>();
+  readonly #companions = new Map<string, unknown>();
+  readonly #discoveries = new Map<string, FileDiscoveryPlan>();
+
+  constructor(
+    entries: readonly PluginEntry[],
+    {
+      catalogue,
+      issues,
+      notes,
+    }: {
+      readonly catalogue: PluginCatalogue;
+      readonly issues: ConfigIssue[];
+      readonly notes: ConfigNote[];
+    },
+  ) {
+    this.#entries = entries;
+    this.#types = typesOf(catalogue);
+    this.#issues = issues;
+    this.#notes = notes;
+    const names = new Set<string>();
+    entries.forEach((entry, index) => {
+      const name = nameOf(entry);
+      const path = `plugins[${index}]`;
+      if (names.has(name)) {
+        const message = `two plugins are named ${name}; give one of them another name`;
+        issues.push({ path: `${path}.name`, message });
+      }
+      names.add(name);
+      this.#add(name, entry, path);
+    });
+  }
+
+  /** A plugin injected during an iteration comes up later in the same iteration. */
+  plugins(): MapIterator<PlannedPlugin> {
+    return this.#plugins.values();
+  }
+
+  types(): MapIterator<KnownPlugin> {
+    return this.#types.values();
+  }
+
+  discovery(name: string): FileDiscoveryPlan | undefined {
+    return this.#discoveries.get(name);
+  }
+
+  /** The path of a plugin in the configuration, for messages; `(injected)` if it is not listed. */
+  pathOf(name: string): string {
+    const index = this.#entries.findIndex((entry) => nameOf(entry) === name);
+    return index < 0 ? '(injected)' : `plugins[${index}]`;
+  }
+
+  /** Undefined, with an issue, where none is of `kinds`; a plugin with errors has its issue. */
+  resolve(
+    pluginRef: string,
+    {
+      path,
+      kinds,
+      wanted,
+    }: { readonly path: string; readonly kinds: readonly string[]; readonly wanted: string },
+  ): PlannedPlugin | undefined {
+    const found = this.find(pluginRef, path);
+    if (found === undefined) return undefined;
+    if (!kinds.includes(found.kind)) {
+      this.#issues.push({ path, message: `${pluginRef} is a ${found.kind}, not a ${wanted}` });
+      return undefined;
+    }
+    return found.kind === 'discovery' ? undefined : found;
+  }
+
+  /** As `resolve`, for plugins of every kind. */
+  find(
+    pluginRef: string,
+    path: string,
+  ): PlannedPlugin | { readonly kind: 'discovery' } | undefined {
+    const plugin = this.#plugins.get(pluginRef);
+    if (plugin !== undefined) return plugin;
+    if (this.#discoveries.has(pluginRef)) return { kind: 'discovery' };
+    if (this.typeOf(pluginRef) !== undefined) return undefined;
+    if (this.#isInjected(pluginRef)) return this.inject(pluginRef);
+    const hint = nearest(pluginRef, this.#entries.map(nameOf));
+    const message = `${pluginRef} is not the name of a plugin in plugins${hint}`;
+    this.#issues.push({ path, message });
+    return undefined;
+  }
+
+  /** The type of the listed plugin of that name. */
+  typeOf(name: string): string | undefined {
+    return this.#entries.find((entry) => nameOf(entry) === name)?.type;
+  }
+
+  /** Whether the reference adds this plugin by itself, so that it need not be listed. */
+  #isInjected(name: string): boolean {
+    if (!INJECTED.has(name) || !this.#types.has(name)) return false;
+    const isPicker = this.#types.get(name)?.kind === 'picker';
+    return !isPicker || ![...this.plugins()].some((each) => each.kind === 'picker');
+  }
+
+  issue(path: string, message: string): void {
+    this.#issues.push({ path, message });
+  }
+
+  /** The plugin named as its type. Adds it, with default parameters, where there is none. */
+  inject(type: string): PlannedPlugin {
+    const present = this.#plugins.get(type);
+    if (present?.definition.type === type) return present;
+    const known = this.#types.get(type);
+    if (known === undefined) throw new Error(`the catalogue lacks ${type}, which every plan needs`);
+    if (present !== undefined) {
+      const message = `${type} is the name of a built-in plugin; give this ${present.definition.type} another name`;
+      this.#issues.push({ path: `${this.pathOf(type)}.name`, message });
+    }
+    return this.#plan(known, type, known.definition.config.parse({}), {});
+  }
+
+  #plan(known: KnownPlugin, name: string, config: unknown, given: object): PlannedPlugin {
+    const written = writtenParameters(known.definition.config, { parsed: config, given });
+    const plugin: PlannedPlugin = { ...known, name, config, written };
+    this.#plugins.set(name, plugin);
+    return plugin;
+  }
+
+  #add(name: string, entry: PluginEntry, path: string): void {
+    const { type } = entry;
+    if (type === FILE_DISCOVERY || type === CLUSTER_DISCOVERY) {
+      const plan = this.#read(fileDiscoverySchema, entry, path)?.parsed;
+      if (plan !== undefined) this.#discoveries.set(name, plan);
+      return;
+    }
+    const known = this.#types.get(type);
+    if (known === undefined) {
+      const message = `${type} is not a known plugin type${nearest(type, this.#types.keys())}`;
+      this.#issues.push({ path: `${path}.type`, message });
+      return;
+    }
+    const read = this.#read(known.definition.config, entry, path);
+    if (read === undefined) return;
+    this.#plan(known, name, read.parsed, read.given);
+    this.#addCompanion(COMPANIONS.get(type), entry, path);
+  }
+
+  /** Adds the companion that a type has, unless the configuration lists it itself. */
+  #addCompanion(type: string | undefined, { parameters }: PluginEntry, path: string): void {
+    if (type === undefined) return;
+    const given = parameters ?? {};
+    const listed = this.#entries.find((entry) => nameOf(entry) === type);
+    const before = listed === undefined ? this.#companions.get(type) : (listed.parameters ?? {});
+    if (before === undefined) {
+      this.#companions.set(type, given);
+      this.#add(type, { type, parameters }, path);
+    } else if (!sameParameters(given, {}) && !sameParameters(given, before)) {
+      const message = `differ from the parameters that ${type} has already; give them only once`;
+      this.#issues.push({ path: `${path}.parameters`, message });
+    }
+  }
+
+  #read<T>(
+    schema: Schema<T>,
+    entry: PluginEntry,
+    path: string,
+  ): { readonly parsed: T; readonly given: object } | undefined {
+    const at = `${path}.parameters`;
+    return readParameters(schema, entry, { path: at, issues: this.#issues, notes: this.#notes });
+  }
+}
+
+function nameOf({ name, type }: PluginEntry): string {
+  return name ?? type;
+}
+
+function typesOf(catalogue: PluginCatalogue): ReadonlyMap<string, KnownPlugin> {
+  const { filters, scorers, pickers, profileHandlers, deciders, dataSources } = catalogue;
+  const known: readonly KnownPlugin[] = [
+    ...filters.map((definition) => ({ kind: 'filter' as const, definition })),
+    ...scorers.map((definition) => ({ kind: 'scorer' as const, definition })),
+    ...pickers.map((definition) => ({ kind: 'picker' as const, definition })),
+    ...deciders.map((definition) => ({ kind: 'decider' as const, definition })),
+    ...profileHandlers.map((definition) => ({ kind: 'handler' as const, definition })),
+    ...dataSources.map((definition) => ({ kind: 'source' as const, definition })),
+  ];
+  return new Map(known.map((each) => [each.definition.type, each]));
+}
+
+/** As parsed, where the schema reads that back alike; else as given, such as durations. */
+function writtenParameters(
+  schema: Schema<unknown>,
+  { parsed, given }: { readonly parsed: unknown; readonly given: unknown },
+): unknown {
+  try {
+    const again = schema.parse(JSON.parse(JSON.stringify(parsed)));
+    return sameParameters(again, parsed) ? parsed : given;
+  } catch {
+    return given;
+  }
+}

@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import { parseOrReport, unwrapped } from '../../files/zod-issues.ts';
+import type { ConfigIssue } from '../../framework/error.ts';
+import type { Schema } from '../../framework/plugin.ts';
+import type { ConfigNote } from '../../picker/plan/config-note.ts';
+import { REFERENCE_TYPES, WITHOUT_PARAMETERS } from '../reference/reference-table.ts';
+import type { PluginEntry } from '../schema/schema.ts';
+
+interface ReadOptions {
+  /** Such as `plugins[0].parameters`. */
+  readonly path: string;
+  readonly issues: ConfigIssue[];
+  readonly notes: ConfigNote[];
+}
+
+/**
+ * Reads a plugin's parameters. Those of a type that the reference picker has are read as it does:
+ * names in any case, null for what is not set, and no error about any parameter of a type that
+ * reads none. Adds errors to `issues` and returns undefined.
+ */
+export function readParameters<T>(
+  schema: Schema<T>,
+  { type, parameters }: PluginEntry,
+  { path, issues, notes }: ReadOptions,
+): { readonly parsed: T; readonly given: object } | undefined {
+  const written = parameters ?? {};
+  if (!REFERENCE_TYPES.has(type)) return withGiven(schema, written, path, issues);
+  const named = asGoReads(written, schema) as Readonly<Record<string, unknown>>;
+  if (!WITHOUT_PARAMETERS.has(type)) return withGiven(schema, named, path, issues);
+  const object = unwrapped(schema);
+  const known = object instanceof z.ZodObject ? Object.keys(object.shape) : [];
+  for (const name of Object.keys(named).filter((each) => !known.includes(each))) {
+    const at = `${path}.${name}`;
+    const text = `${at} has no effect: ${type} has no such parameter; leave it out`;
+    notes.push({ path: at, reason: 'no-such-parameter', text });
+  }
+  const kept = Object.entries(named).filter(([name]) => known.includes(name));
+  return withGiven(schema, Object.fromEntries(kept), path, issues);
+}
+
+function withGiven<T>(
+  schema: Schema<T>,
+  given: object,
+  path: string,
+  issues: ConfigIssue[],
+): { readonly parsed: T; readonly given: object } | undefined {
+  const read = parseOrReport(schema, given, path, issues);
+  return read && { parsed: read.parsed, given };
+}
+
+/** Go's JSON reader takes names in any case, and leaves a field alone where the value is null. */
+function asGoReads(value: unknown, schema: unknown): unknown {
+  const shape = unwrapped(schema);
+  if (Array.isArray(value)) {
+    const element: unknown = shape instanceof z.ZodArray ? shape.element : undefined;
+    return value.map((each) => asGoReads(each, element));
+  }
+  if (typeof value !== 'object' || value === null || !(shape instanceof z.ZodObject)) return value;
+  const fields = shape.shape as Readonly<Record<string, unknown>>;
+  const names = new Map(Object.keys(fields).map((name) => [name.toLowerCase(), name]));
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, each]) => {
+      if (each === null) return [];
+      const name = key in fields ? key : (names.get(key.toLowerCase()) ?? key);
+      return [[name, asGoReads(each, fields[name])]];
+    }),
+  );
+}

@@ -1,0 +1,96 @@
+import type { PickerPlan, PlannedPlugin } from '../../picker/plan/picker-plan.ts';
+
+type Rule = readonly [types: readonly string[], text: string];
+
+const UNKNOWN =
+  'an endpoint without a fresh sample is unknown and rated behind the others; there it counts as idle';
+const PREDICTION =
+  'latencies are predicted by a model that the picker learns from its own requests; there a service beside the picker predicts them';
+const HISTORY =
+  'prompts are compared in blocks of 64 tokens at four bytes, answers count as cached too, and capacities follow what engines report; there blocks of another size are compared, without answers';
+
+/** What behaves in another way here, by the types that are concerned. */
+const RULES: readonly Rule[] = [
+  [
+    [
+      'queue-scorer',
+      'running-requests-size-scorer',
+      'kv-cache-utilization-scorer',
+      'load-aware-scorer',
+      'utilization-filter',
+    ],
+    UNKNOWN,
+  ],
+  [['approx-prefix-cache-producer'], HISTORY],
+  [
+    ['precise-prefix-cache-producer'],
+    'blocks are found by the engines’ own hashes, and where an index is incomplete the match is estimated; there such a prompt counts as not cached',
+  ],
+  [
+    [
+      'latency-scorer',
+      'slo-headroom-tier-filter',
+      'predicted-latency-producer',
+      'latency-slo-admitter',
+    ],
+    PREDICTION,
+  ],
+  [
+    ['active-request-scorer', 'token-load-scorer', 'concurrency-detector'],
+    'a request counts from the decision on, in the same step; there it counts a moment later, so that decisions at the same time may not see each other',
+  ],
+  [
+    ['token-producer', 'tokenizer'],
+    'lengths of images, video and sound are estimated by one rule; there by the parameters of estimate',
+  ],
+];
+
+/** One sentence for each behaviour of this configuration that differs from the reference's. */
+export function referenceDifferences(plan: PickerPlan): readonly string[] {
+  const { plugins, ejection } = plan;
+  const types = new Set<string>(plugins.map(({ definition }) => definition.type));
+  const named = RULES.flatMap(([concerned, text]) => {
+    const present = concerned.filter((type) => types.has(type));
+    return present.length === 0 ? [] : [`${present.join(', ')}: ${text}`];
+  });
+  return [
+    ...named,
+    ...plugins.flatMap(pluginDifferences),
+    ...(ejection?.enabled === false
+      ? []
+      : [
+          'serve leaves endpoints that fail out of the candidates, until trials succeed; there they stay candidates (ejection: {enabled: false} turns it off)',
+        ]),
+  ];
+}
+
+function pluginDifferences({ name, definition, config }: PlannedPlugin): readonly string[] {
+  const { type } = definition;
+  const given = (config ?? {}) as Readonly<Record<string, unknown>>;
+  if (type === 'metrics-data-source') {
+    const isHttps = given['scheme'] === 'https' && given['insecureSkipVerify'] === undefined;
+    return [
+      ...(isHttps
+        ? [
+            `${name}: the certificates of model servers are verified; there they are not unless insecureSkipVerify is false`,
+          ]
+        : []),
+      ...(name === type
+        ? []
+        : [
+            `${name}: it scrapes in place of the default source; there it does so only where dataLayer.sources names it`,
+          ]),
+    ];
+  }
+  if (type.startsWith('session-affinity-') && given['strategy'] === 'session_id') {
+    return [
+      `${name}: a session moves to where its last request went; there it moves only when its endpoint is no candidate`,
+    ];
+  }
+  if (type === 'prefix-cache-affinity-filter' && given['ttftSource'] === 'latencyPredictor') {
+    return [
+      `${name}: the time to the first token is tokens in flight over peakPrefillThroughput; there the predictor says it`,
+    ];
+  }
+  return [];
+}

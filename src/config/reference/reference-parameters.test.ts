@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest';
+import { EMBEDDED_CATALOGUE } from '../../catalogue/built-in-catalogue.ts';
+import { ConfigError } from '../../framework/error.ts';
+import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
+import { loadConfig } from '../load.ts';
+
+function load(type: string, parameters: object, others: readonly object[] = []): PickerPlan {
+  const plugins = [{ type, parameters }, ...others];
+  const head = { apiVersion: 'llm-d.ai/v1alpha1', kind: 'EndpointPickerConfig' };
+  const text = JSON.stringify({ ...head, plugins });
+  return loadConfig({ text, source: 'test', catalogue: EMBEDDED_CATALOGUE });
+}
+
+function parsed(type: string, parameters: object): unknown {
+  return load(type, parameters).plugins.find(({ name }) => name === type)?.config;
+}
+
+/** Parameters that the reference reads, by type, and the reason of the note that each gets. */
+const IDLE: readonly (readonly [type: string, parameters: object, reason: string])[] = [
+  ['prefix-cache-affinity-filter', { latencyPredictionInfoProducerName: 'x' }, 'own-way'],
+  ['prefix-cache-affinity-filter', { inFlightLoadProducerName: 'x' }, 'own-way'],
+  ['slo-headroom-tier-filter', { latencyPredictionInfoProducerName: 'x' }, 'own-way'],
+  ['active-request-scorer', { requestTimeout: '2m' }, 'obsolete'],
+  ['active-request-scorer', { inFlightLoadProducerName: 'x' }, 'own-way'],
+  ['token-load-scorer', { inFlightLoadProducerName: 'x' }, 'own-way'],
+  ['no-hit-lru-scorer', { prefixPluginType: 'x' }, 'obsolete'],
+  ['no-hit-lru-scorer', { prefixPluginName: 'x' }, 'obsolete'],
+  ['latency-scorer', { latencyPredictionInfoProducerName: 'x' }, 'own-way'],
+  ['latency-scorer', { prefixMatchInfoProducerName: 'x' }, 'own-way'],
+  ['token-producer', { estimate: { imageTokens: 1 } }, 'own-way'],
+  ['predicted-latency-producer', { contextTTL: 300_000_000_000 }, 'core'],
+  ['predicted-latency-producer', { encoderCacheMatchInfoProducerName: 'x' }, 'core'],
+];
+
+describe("the reference's parameters", () => {
+  test.each(IDLE)('[D7] %s reads %j, with a note', (type, parameters, reason) => {
+    const { notes } = load(type, parameters);
+    expect(notes.map((note) => note.reason)).toEqual([reason]);
+    expect(notes[0]?.path).toContain('plugins[0].parameters');
+  });
+
+  test.each([
+    ['active-request-scorer', { idleThreshold: -1, maxBusyScore: 7 }, {}],
+    ['max-score-picker', { maxNumOfEndpoints: 0 }, {}],
+    ['metrics-data-source', { port: 0, interval: '', caCertPath: '' }, {}],
+    ['prefix-cache-scorer', { prefixMatchInfoProducerName: '' }, {}],
+    ['session-affinity-filter', { strategy: '', sessionIdConfig: { evictionTtlSeconds: 0 } }, {}],
+    ['topology-extractor', { hostname: '' }, {}],
+    ['topology-extractor', { hostname: 'h', rack: 'r' }, { hostLabel: 'h', rackLabel: 'r' }],
+  ])('[D7] %s reads %j as %j', (type, given, meant) => {
+    expect(parsed(type, given)).toEqual(parsed(type, meant));
+  });
+
+  test('[D7] durations are texts in Go’s notation or numbers of nanoseconds', () => {
+    const minute = parsed('utilization-detector', { metricsStalenessThreshold: '1m' });
+    for (const metricsStalenessThreshold of [60_000_000_000, '+1m', '.5m30s', '60.s']) {
+      expect(parsed('utilization-detector', { metricsStalenessThreshold })).toEqual(minute);
+    }
+    const interval = { kvBlockIndexConfig: { metricsLoggingInterval: 60_000_000_000 } };
+    expect(
+      load('precise-prefix-cache-producer', { indexerConfig: interval }).plugins,
+    ).toBeDefined();
+  });
+
+  test('[D7] the disaggregation handler reads the older flat names, but not beside the newer ones', () => {
+    const type = 'disagg-profile-handler';
+    const others = [{ type: 'always-disagg-pd-decider' }];
+    const decider = 'always-disagg-pd-decider';
+    const handler = (parameters: object): unknown => {
+      const head = { apiVersion: 'llm-d.ai/v1alpha1', kind: 'EndpointPickerConfig' };
+      const schedulingProfiles = [{ name: 'd' }, { name: 'p' }];
+      const plugins = [{ type, parameters }, ...others];
+      const text = JSON.stringify({ ...head, plugins, schedulingProfiles });
+      return loadConfig({ text, source: 'test', catalogue: EMBEDDED_CATALOGUE }).handler.config;
+    };
+    const meant = handler({
+      profiles: { decode: 'd', prefill: 'p' },
+      deciders: { prefill: decider },
+    });
+    const flat = { decodeProfile: 'd', prefillProfile: 'p' };
+    expect(handler({ ...flat, prefillDeciderPluginName: decider })).toEqual(meant);
+    expect(handler({ ...flat, deciderPluginName: decider })).toEqual(meant);
+    expect(() => handler({ ...flat, deciders: { prefill: decider } })).toThrow('older flat names');
+    expect(() => handler({ ...flat, deciderPluginName: 'other' })).toThrow(ConfigError);
+  });
+});

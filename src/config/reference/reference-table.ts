@@ -1,0 +1,164 @@
+/** The plugin types of the reference picker, as facts: what each is, and how it reads parameters. */
+
+import { PARSER_TYPES } from '../../framework/parser-type.ts';
+
+/** What a plugin of the reference picker is for. */
+export type ReferenceRole =
+  | 'filter'
+  | 'scorer'
+  | 'picker'
+  | 'profile handler'
+  | 'decider'
+  | 'producer'
+  | 'request headers'
+  | 'admission'
+  | 'screener'
+  | 'response'
+  | 'fairness policy'
+  | 'ordering policy'
+  | 'usage limit policy'
+  | 'eviction policy'
+  | 'saturation detector'
+  | 'data source'
+  | 'extractor'
+  | 'discovery'
+  | 'parser';
+
+const BY_ROLE: Readonly<Record<ReferenceRole, readonly string[]>> = {
+  filter: [
+    'label-selector-filter',
+    'by-label-selector',
+    'by-label',
+    'decode-filter',
+    'prefill-filter',
+    'encode-filter',
+    'context-length-aware',
+    'prefix-cache-affinity-filter',
+    'slo-headroom-tier-filter',
+    'session-affinity-filter',
+    'endpoint-attribute-filter',
+    'topology-affinity-filter',
+    'utilization-filter',
+    'header-based-testing-filter',
+    'multicluster-session-affinity-filter',
+  ],
+  scorer: [
+    'queue-scorer',
+    'running-requests-size-scorer',
+    'kv-cache-utilization-scorer',
+    'lora-affinity-scorer',
+    'load-aware-scorer',
+    'active-request-scorer',
+    'token-load-scorer',
+    'prefix-cache-scorer',
+    'precise-prefix-cache-scorer',
+    'no-hit-lru-scorer',
+    'latency-scorer',
+    'session-affinity-scorer',
+    'header-label-affinity-scorer',
+    'endpoint-attribute-scorer',
+    'topology-affinity-scorer',
+    'mm-embeddings-cache-scorer',
+    'multicluster-queue-scorer',
+    'multicluster-kv-cache-utilization-scorer',
+    'multicluster-prefix-cache-scorer',
+  ],
+  picker: ['max-score-picker', 'random-picker', 'weighted-random-picker'],
+  'profile handler': [
+    'single-profile-handler',
+    'disagg-profile-handler',
+    'pd-profile-handler',
+    'header-profile-handler',
+    'data-parallel-profile-handler',
+  ],
+  decider: [
+    'always-disagg-pd-decider',
+    'prefix-based-pd-decider',
+    'always-disagg-multimodal-decider',
+  ],
+  producer: [
+    'token-producer',
+    'tokenizer',
+    'approx-prefix-cache-producer',
+    'precise-prefix-cache-producer',
+    'inflight-load-producer',
+    'predicted-latency-producer',
+    'session-id-producer',
+    'mm-embeddings-cache-producer',
+    'burst-prefix-cache-producer',
+    'p2p-source-producer',
+    'multicluster-approx-prefix-cache-producer',
+  ],
+  'request headers': ['agent-identity', 'disagg-headers-handler', 'prefill-header-handler'],
+  admission: ['latency-slo-admitter', 'probabilistic-admitter'],
+  screener: ['disaggregatedset-rollout-screener'],
+  response: ['request-attribute-reporter', 'destination-endpoint-served-verifier'],
+  'fairness policy': [
+    'global-strict-fairness-policy',
+    'round-robin-fairness-policy',
+    'program-aware-fairness',
+  ],
+  'ordering policy': [
+    'fcfs-ordering-policy',
+    'edf-ordering-policy',
+    'slo-deadline-ordering-policy',
+  ],
+  'usage limit policy': [
+    'static-usage-limit-policy',
+    'priority-holdback-policy',
+    'soft-reflective-ceiling-policy',
+  ],
+  'eviction policy': ['sheddable-eviction-filter', 'priority-then-time-eviction-order-policy'],
+  'saturation detector': [
+    'utilization-detector',
+    'concurrency-detector',
+    'max-saturation-detector',
+  ],
+  'data source': [
+    'metrics-data-source',
+    'models-data-source',
+    'dcgm-data-source',
+    'endpoint-notification-source',
+    'k8s-notification-source',
+    'multicluster-metrics-data-source',
+  ],
+  extractor: [
+    'core-metrics-extractor',
+    'models-data-extractor',
+    'dcgm-extractor',
+    'topology-extractor',
+    'multicluster-metrics-extractor',
+  ],
+  discovery: ['file-discovery', 'multicluster-file-discovery'],
+  parser: PARSER_TYPES,
+};
+
+/** Each plugin type of the reference, and what it is for. */
+export const REFERENCE_TYPES: ReadonlyMap<string, ReferenceRole> = new Map(
+  Object.entries(BY_ROLE).flatMap(([role, types]) =>
+    types.map((type) => [type, role as ReferenceRole] as const),
+  ),
+);
+
+/** Types whose parameters the reference does not read: whatever is there has no effect. */
+export const WITHOUT_PARAMETERS: ReadonlySet<string> = new Set([
+  'always-disagg-multimodal-decider',
+  'always-disagg-pd-decider',
+  'decode-filter',
+  'destination-endpoint-served-verifier',
+  'edf-ordering-policy',
+  'encode-filter',
+  'endpoint-notification-source',
+  'fcfs-ordering-policy',
+  'global-strict-fairness-policy',
+  'header-based-testing-filter',
+  'kv-cache-utilization-scorer',
+  'lora-affinity-scorer',
+  'prefill-filter',
+  'queue-scorer',
+  'round-robin-fairness-policy',
+  'running-requests-size-scorer',
+  'single-profile-handler',
+  'slo-deadline-ordering-policy',
+  ...BY_ROLE.parser,
+]);

@@ -1,0 +1,83 @@
+import { z } from 'zod';
+import { PARSER_TYPES } from '../../framework/parser-type.ts';
+import { type DataSourceDefinition, defineDataSource } from '../../framework/plugin.ts';
+
+/** Plugin types of the reference picker that are not built-in plugins here. */
+
+const LEDGER = 'the ledger always counts what is in flight';
+const BY_HANDLER = 'the profile handler itself sets the headers';
+const OWN_PREDICTION = 'the picker predicts latencies with the model that it learns';
+const PARSER = 'a parser has no parameters';
+const BY_DISCOVERY = 'discovery reports each change of endpoints to every plugin';
+
+const prefillHeaders = {
+  prefillProfile: z.string().optional(),
+  encodeProfile: z.string().optional(),
+};
+
+interface AcceptedType {
+  readonly type: string;
+  /** One sentence: how the picker does the type's work without it. */
+  readonly instead: string;
+  readonly parameters: z.ZodRawShape;
+}
+
+/** Types whose work the picker itself does. */
+const ACCEPTED: readonly AcceptedType[] = [
+  {
+    type: 'inflight-load-producer',
+    instead: LEDGER,
+    parameters: {
+      addEstimatedOutputTokens: z.boolean().optional(),
+      outputRatio: z.number().positive().optional(),
+      maxEstimatedOutputTokens: z.int().positive().optional(),
+      prefixMatchInfoProducerName: z.string().optional(),
+      syncCrossReplicaState: z.boolean().optional(),
+    },
+  },
+  { type: 'disagg-headers-handler', instead: BY_HANDLER, parameters: prefillHeaders },
+  { type: 'prefill-header-handler', instead: BY_HANDLER, parameters: prefillHeaders },
+  {
+    type: 'predicted-latency-producer',
+    instead: OWN_PREDICTION,
+    parameters: {
+      sloBufferFactor: z.number().optional(),
+      contextTTL: z.union([z.string(), z.number()]).optional(),
+      encoderCacheMatchInfoProducerName: z.string().optional(),
+      streamingMode: z.boolean().optional(),
+      endpointRoleLabel: z.string().optional(),
+      predictInProduce: z.boolean().optional(),
+      useEncoderCacheFeatures: z.boolean().optional(),
+      prefixMatchInfoProducerName: z.string().optional(),
+      inFlightLoadProducerName: z.string().optional(),
+      samplingMean: z.number().optional(),
+      maxDecodeTokenSamplesForPrediction: z.number().optional(),
+    },
+  },
+  { type: 'endpoint-notification-source', instead: BY_DISCOVERY, parameters: {} },
+  {
+    type: 'k8s-notification-source',
+    instead: BY_DISCOVERY,
+    parameters: {
+      group: z.string().optional(),
+      version: z.string().min(1),
+      kind: z.string().min(1),
+    },
+  },
+  ...PARSER_TYPES.map((type) => ({ type, instead: PARSER, parameters: {} })),
+];
+
+/** Data sources that do nothing, so that configurations with these types load unchanged. */
+export const acceptedSources: readonly DataSourceDefinition[] = ACCEPTED.map(
+  ({ type, parameters }) =>
+    defineDataSource({
+      type,
+      config: z.strictObject(parameters),
+      start: () => ({ stop: () => undefined }),
+    }),
+);
+
+/** How the picker itself does the work of an accepted type; undefined for any other type. */
+export function coreInsteadOf(type: string): string | undefined {
+  return ACCEPTED.find((accepted) => accepted.type === type)?.instead;
+}

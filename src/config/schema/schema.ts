@@ -1,0 +1,149 @@
+import { z } from 'zod';
+import { readYaml } from '../../files/read-yaml.ts';
+import { zodIssues } from '../../files/zod-issues.ts';
+import { ConfigError } from '../../framework/error.ts';
+import type { EjectionPlan } from '../../picker/ejection/ejection-plan.ts';
+import type { CapacityPlan } from '../../picker/plan/capacity-plan.ts';
+import type { HoldPlan } from '../../picker/plan/hold-plan.ts';
+import { capacity } from './capacity-schema.ts';
+import {
+  type DataLayerEntry,
+  dataLayerAlpha,
+  dataLayerV1,
+  list,
+  type PluginReference,
+  reference,
+} from './data-layer-schema.ts';
+import { ejection } from './ejection-schema.ts';
+import { type FlowControlEntry, flowControl } from './flow-control-schema.ts';
+import { hold } from './hold-schema.ts';
+
+export const API_VERSION = 'llm-d.ai/v1alpha1';
+/** The version's deprecated name, which the reference still accepts. */
+export const LEGACY_API_VERSION = 'inference.networking.x-k8s.io/v1alpha1';
+/** The version whose fields are grouped in another way. */
+const API_VERSION_V1 = 'llm-d.ai/v1';
+const API_VERSIONS: readonly [string, ...string[]] = [
+  API_VERSION,
+  API_VERSION_V1,
+  LEGACY_API_VERSION,
+];
+export const KIND = 'EndpointPickerConfig';
+
+const name = z.string().min(1);
+
+const plugin = z.strictObject({
+  type: name,
+  name: z
+    .string()
+    .nullish()
+    .transform((given) => given || undefined),
+  parameters: z.record(z.string(), z.unknown()).nullish(),
+});
+
+const profile = z.strictObject({
+  name,
+  plugins: list(z.strictObject({ pluginRef: name, weight: z.number().nullish() })),
+});
+
+/** The other fields are parameters of the scheduler type. */
+const scheduler = z.looseObject({ type: name });
+
+export interface SchedulerEntry {
+  readonly type: string;
+  readonly [field: string]: unknown;
+}
+
+export interface PluginEntry {
+  readonly type: string;
+  readonly name?: string | undefined;
+  readonly parameters?: Readonly<Record<string, unknown>> | null | undefined;
+}
+
+export interface ProfileEntry {
+  readonly name: string;
+  readonly plugins: readonly (PluginReference & { readonly weight?: number | null | undefined })[];
+}
+
+export interface EndpointPickerConfig {
+  readonly apiVersion: string;
+  readonly kind: typeof KIND;
+  readonly featureGates: readonly string[];
+  readonly plugins: readonly PluginEntry[];
+  readonly schedulingProfiles: readonly ProfileEntry[];
+  readonly dataLayer: DataLayerEntry;
+  /** Our addition: decides in place of the profiles, which decide only what it leaves to them. */
+  readonly scheduler?: SchedulerEntry | null | undefined;
+  /** Our addition. */
+  readonly ejection?: EjectionPlan | null | undefined;
+  /** Our addition. */
+  readonly hold?: HoldPlan | null | undefined;
+  /** Our addition. */
+  readonly capacity?: CapacityPlan | null | undefined;
+  readonly flowControl?: FlowControlEntry | null | undefined;
+  readonly requestHandler?:
+    | {
+        readonly parsers: readonly PluginReference[];
+        readonly propagatePriority?: boolean | null | undefined;
+      }
+    | null
+    | undefined;
+  readonly saturationDetector?: { readonly pluginRef?: string | undefined } | null | undefined;
+  readonly parser?: PluginReference | null | undefined;
+}
+
+const shared = {
+  kind: z.literal(KIND),
+  featureGates: list(z.string()),
+  plugins: list(plugin),
+  schedulingProfiles: list(profile),
+  scheduler: scheduler.nullish(),
+  ejection: ejection.nullish(),
+  hold: hold.nullish(),
+  capacity: capacity.nullish(),
+  flowControl: flowControl.nullish(),
+  requestHandler: z
+    .strictObject({ parsers: list(reference), propagatePriority: z.boolean().nullish() })
+    .nullish(),
+};
+
+/** Strict: an unknown field is an error. A known field without an effect gets a note. */
+const configAlpha: z.ZodType<EndpointPickerConfig> = z.strictObject({
+  apiVersion: z.enum(API_VERSIONS),
+  ...shared,
+  dataLayer: withDefaults(dataLayerAlpha),
+  saturationDetector: z.strictObject({ pluginRef: z.string().optional() }).nullish(),
+  parser: reference.nullish(),
+});
+
+/** Without the fields that `llm-d.ai/v1` moved or dropped. */
+const configV1: z.ZodType<EndpointPickerConfig> = z.strictObject({
+  apiVersion: z.literal(API_VERSION_V1),
+  ...shared,
+  dataLayer: withDefaults(dataLayerV1),
+});
+
+function withDefaults(section: z.ZodType<DataLayerEntry>): z.ZodType<DataLayerEntry> {
+  return section.nullish().transform((given) => given ?? section.parse({}));
+}
+
+/** 1 Mi, as in the reference's file discovery; a configuration has a few thousand characters. */
+const CONFIG_CHARACTERS_MAX = 1024 * 1024;
+
+/** Reads YAML or JSON text. Throws ConfigError with every syntax error, or every error of shape. */
+export function readConfig(text: string, source: string): EndpointPickerConfig {
+  if (text.length > CONFIG_CHARACTERS_MAX) {
+    const message = `has ${text.length} characters; at most ${CONFIG_CHARACTERS_MAX} are read`;
+    throw new ConfigError(source, [{ path: 'file', message }]);
+  }
+  const value = readYaml(text, source);
+  const schema = isV1(value) ? configV1 : configAlpha;
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw new ConfigError(source, zodIssues(parsed.error, { schema }));
+}
+
+function isV1(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || !('apiVersion' in value)) return false;
+  return value.apiVersion === API_VERSION_V1;
+}

@@ -1,0 +1,135 @@
+import type { Routed } from '../../../framework/observer.ts';
+import type { Millis } from '../../../framework/runtime.ts';
+import type { JournalSubscriber } from '../../../picker/events/journal.ts';
+import type { PickerPlan } from '../../../picker/plan/picker-plan.ts';
+import type { PickerMetrics } from '../metrics.ts';
+import { DURATION_SECONDS, TPOT_SECONDS } from '../page/bucket-bounds.ts';
+import { showTwins } from '../page/deprecated-names.ts';
+import { counters, eppPage, gauges, histograms } from '../page/family.ts';
+import { createNameCap } from '../page/name-cap.ts';
+import type { Cell, Tally } from '../page/tally.ts';
+
+/** The plugin with which the reference shows these; here the core predicts. */
+const PRODUCER = 'predicted-latency-producer';
+/** Models with label values of their own: each pair of them has some 90 lines. */
+const MODELS_MAX = 100;
+const LABELS = ['plugin_name', 'plugin_type', 'model_name', 'target_model_name'];
+
+/** Seconds in which a quantity was predicted, seen and wanted, of requests for one model. */
+interface Quantity {
+  readonly predicted: Tally;
+  readonly violations: Cell;
+  readonly last: Readonly<Record<'predicted' | 'seen' | 'wanted' | 'violated', Cell>>;
+}
+
+interface LatencySeries {
+  readonly ttft: Quantity;
+  readonly tpot: Quantity;
+}
+
+/**
+ * Shows latencies that were predicted at the pick beside those seen and wanted, while the
+ * configuration names the reference's plugin for them. `inference_request_metric` has the figures
+ * of the last request.
+ */
+export function latencySubscriber(metrics: PickerMetrics, plan: PickerPlan): JournalSubscriber {
+  const make = latencyFamilies(metrics);
+  const models = createNameCap(MODELS_MAX);
+  const all = new Map<string, LatencySeries>();
+  const firstTokens = new Map<Routed, Millis>();
+  let plugin = producerOf(plan);
+
+  function seriesOf({ request: { model: targetModel, rewrite } }: Routed): LatencySeries {
+    const target = models.admit(targetModel);
+    const model = models.admit(rewrite?.requestedModel ?? targetModel);
+    const key = `${model}\n${target}`;
+    const series = all.get(key) ?? make(plugin ?? PRODUCER, model, target);
+    all.set(key, series);
+    return series;
+  }
+
+  return {
+    onRouted(routed) {
+      if (plugin === undefined) return;
+      const { ttft, tpot } = seriesOf(routed);
+      predict(ttft, routed.expectedTtftMs, routed.request.ttftSloMs);
+      predict(tpot, routed.expectedTpotMs, routed.request.tpotSloMs);
+    },
+    onFirstToken(routed, at) {
+      if (plugin === undefined) return;
+      firstTokens.set(routed, at);
+      const ttftMs = at - routed.at + (routed.waitedMs ?? 0);
+      see(seriesOf(routed).ttft, ttftMs, routed.request.ttftSloMs);
+    },
+    onDone(routed, at, outcome, usage) {
+      const firstTokenAt = firstTokens.get(routed);
+      if (firstTokenAt === undefined) return;
+      firstTokens.delete(routed);
+      const after = (usage?.completionTokens ?? 0) - 1;
+      if (outcome !== 'completed' || after < 1) return;
+      see(seriesOf(routed).tpot, (at - firstTokenAt) / after, routed.request.tpotSloMs);
+    },
+    onAdopted: (next) => {
+      plugin = producerOf(next);
+    },
+  };
+}
+
+function producerOf({ plugins }: PickerPlan): string | undefined {
+  return plugins.find(({ definition }) => definition.type === PRODUCER)?.name;
+}
+
+function predict({ predicted, last }: Quantity, ms: Millis | undefined, wanted?: Millis): void {
+  if (ms === undefined) return;
+  predicted.observe(ms / 1000);
+  last.predicted.value = ms / 1000;
+  last.wanted.value = (wanted ?? 0) / 1000;
+}
+
+function see({ violations, last }: Quantity, ms: Millis, wanted: Millis | undefined): void {
+  last.seen.value = ms / 1000;
+  const isViolated = wanted !== undefined && ms > wanted;
+  last.violated.value = isViolated ? 1 : 0;
+  if (isViolated) violations.value += 1;
+}
+
+function latencyFamilies({
+  registry,
+  deprecated,
+}: PickerMetrics): (plugin: string, model: string, target: string) => LatencySeries {
+  const page = eppPage(registry);
+  const show = showTwins(registry, deprecated);
+  const shown: typeof page = (family, name, help, labels) => {
+    page(family, name, help, labels);
+    const former = labels.filter((label) => !label.startsWith('plugin_'));
+    show(family, name, [`inference_objective_${name}`], former);
+    return family;
+  };
+  const typed = [...LABELS, 'type'];
+  const predicted = (what: string): string => `Predicted ${what} at the pick.`;
+  const ttft = 'request_predicted_ttft_seconds';
+  const ttfts = shown(histograms(DURATION_SECONDS), ttft, predicted('time to first token'), LABELS);
+  const tpot = 'request_predicted_tpot_seconds';
+  const tpots = shown(histograms(TPOT_SECONDS), tpot, predicted('time per token'), LABELS);
+  const late = 'Requests that missed their objective, by its kind.';
+  const violations = shown(counters(), 'request_slo_violation_total', late, typed);
+  const ofLast = 'Figures of the last request, in seconds; 1 for an objective that it missed.';
+  const lasts = shown(gauges(), 'inference_request_metric', ofLast, typed);
+  return (plugin, model_name, target_model_name) => {
+    const labels = { plugin_name: plugin, plugin_type: PRODUCER, model_name, target_model_name };
+    const quantity = (type: 'ttft' | 'tpot', predicted: Tally): Quantity => ({
+      predicted,
+      violations: violations.child({ ...labels, type }),
+      last: {
+        predicted: lasts.child({ ...labels, type: `predicted_${type}` }),
+        seen: lasts.child({ ...labels, type }),
+        wanted: lasts.child({ ...labels, type: `${type}_slo_threshold` }),
+        violated: lasts.child({ ...labels, type: `${type}_slo_violation` }),
+      },
+    });
+    return {
+      ttft: quantity('ttft', ttfts.child(labels)),
+      tpot: quantity('tpot', tpots.child(labels)),
+    };
+  };
+}

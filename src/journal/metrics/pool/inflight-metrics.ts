@@ -1,0 +1,85 @@
+import type { Registry } from 'prom-client';
+import type { Endpoint } from '../../../framework/endpoint.ts';
+import type { Routed } from '../../../framework/observer.ts';
+import { endpointLabels, type Sample, showMetric } from '../page/family.ts';
+import { createNameCap } from '../page/name-cap.ts';
+
+/** A request that has not ended, as its gauges need it. */
+interface InFlightRequest {
+  readonly routed: Routed;
+  /** The address that serves it, where that is not the pick's. */
+  readonly servedBy: string | undefined;
+  readonly firstTokenAt: number | undefined;
+}
+
+interface Count {
+  readonly labels: Readonly<Record<string, string>>;
+  requests: number;
+  tokens: number;
+}
+
+/** The name that the reference's plugin for this has by default. */
+const PRODUCER = 'inflight-load-producer';
+/** As many fairness ids as in the other metrics; the rest are `other`. */
+const FAIRNESS_IDS_MAX = 1000;
+
+/**
+ * Gauges of requests in flight by endpoint, fairness id and priority. They are counted for each
+ * page: so requests pay nothing for them.
+ */
+export function registerInFlight(
+  registry: Registry,
+  open: () => Iterable<InFlightRequest>,
+  snapshot: () => readonly Endpoint[],
+): void {
+  const gauge = (name: string, help: string, read: (count: Count) => number): void =>
+    showMetric(
+      registry,
+      { name: `llm_d_epp_inflight_${name}`, help: `[ALPHA] ${help}`, type: 'gauge' },
+      () => samplesOf(countsOf(open(), snapshot()), read),
+    );
+  gauge('requests', 'Requests sent to an endpoint and not yet ended.', (each) => each.requests);
+  const tokens =
+    'Uncached prompt tokens sent to an endpoint that wait for their first output token.';
+  gauge('tokens', tokens, (each) => each.tokens);
+}
+
+function countsOf(
+  open: Iterable<InFlightRequest>,
+  endpoints: readonly Endpoint[],
+): Iterable<Count> {
+  const byAddress = new Map(endpoints.map((endpoint) => [endpoint.address, endpoint]));
+  const counts = new Map<string, Count>();
+  const fairnessIds = createNameCap(FAIRNESS_IDS_MAX);
+  // An idle endpoint has a line, too: its sum is 0 and not unknown.
+  for (const { id } of endpoints)
+    countOf(counts, id, { fairness_id: 'default-flow', priority: '0' });
+  for (const { routed, servedBy, firstTokenAt } of open) {
+    const { request, endpoint: picked, cachedTokens } = routed;
+    const { id } = (servedBy === undefined ? undefined : byAddress.get(servedBy)) ?? picked;
+    const fairness_id = fairnessIds.admit(request.fairnessId);
+    const count = countOf(counts, id, { fairness_id, priority: String(request.priority) });
+    count.requests += 1;
+    if (firstTokenAt === undefined)
+      count.tokens += Math.max(0, request.promptTokens - cachedTokens);
+  }
+  return counts.values();
+}
+
+function countOf(
+  counts: Map<string, Count>,
+  id: Endpoint['id'],
+  labels: { readonly fairness_id: string; readonly priority: string },
+): Count {
+  const key = `${id}\n${labels.priority}\n${labels.fairness_id}`;
+  const found = counts.get(key);
+  if (found !== undefined) return found;
+  const all = { ...endpointLabels(id), ...labels, producer_name: PRODUCER };
+  const made: Count = { labels: all, requests: 0, tokens: 0 };
+  counts.set(key, made);
+  return made;
+}
+
+function samplesOf(counts: Iterable<Count>, read: (count: Count) => number): readonly Sample[] {
+  return [...counts].map((count) => ({ labels: count.labels, value: read(count) }));
+}

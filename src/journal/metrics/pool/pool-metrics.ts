@@ -1,0 +1,145 @@
+import type { Registry } from 'prom-client';
+import type { Endpoint, EndpointMetrics } from '../../../framework/endpoint.ts';
+import { isFresh } from '../../../framework/endpoint.ts';
+import type { Clock, Millis } from '../../../framework/runtime.ts';
+import type { PickerMetrics } from '../metrics.ts';
+import { twinHelp } from '../page/deprecated-names.ts';
+import { type Sample, showMetric } from '../page/family.ts';
+
+interface PoolMetricsOptions {
+  readonly registry: Registry;
+  /** Label `name` of the pool's gauges. */
+  readonly poolName: string;
+  readonly snapshot: () => readonly Endpoint[];
+  readonly clock: Clock;
+  /** The age of a sample up to which it is fresh. */
+  readonly staleMs?: Millis | undefined;
+  /** Shows the reference's former names, too. */
+  readonly deprecated?: boolean | undefined;
+}
+
+type Read = (metrics: EndpointMetrics) => number;
+
+const kvCacheUsage: Read = (metrics) => metrics.kvCacheUsage;
+const waitingQueueSize: Read = (metrics) => metrics.waitingQueueSize;
+const runningRequests: Read = (metrics) => metrics.runningRequests;
+
+/** Gauges of the pool at the moment of the scrape. Means are over endpoints with a fresh sample. */
+export function registerPoolMetrics(options: PoolMetricsOptions): void {
+  const { poolName: name, deprecated = false } = options;
+  const meanOf = (read: Read) => () => mean(fresh(options).map(({ metrics }) => read(metrics)));
+  const deviationOf = (read: Read) => () =>
+    deviation(fresh(options).map(({ metrics }) => read(metrics)));
+  const ofPool = (metric: string, help: string, read: () => number): void =>
+    gauge(options, `llm_d_epp_${metric}`, help, () => [{ labels: { name }, value: read() }]);
+  const ready = (): number => fresh(options).length;
+  for (const [metric, what, read] of MEANS) {
+    ofPool(`average_${metric}`, `Mean ${what} of ready endpoints.`, meanOf(read));
+    const help = `Standard deviation of ${what} of ready endpoints.`;
+    ofPool(`std_dev_${metric}`, help, deviationOf(read));
+  }
+  ofPool('ready_endpoints', 'Endpoints with a fresh sample.', ready);
+  gauge(options, 'llm_d_epp_per_endpoint_queue_size', QUEUES, queuesBy('model_server_endpoint'));
+  if (!deprecated) return;
+  const former = (names: readonly string[], use: string, read: () => readonly Sample[]): void => {
+    for (const each of names) gauge(options, each, twinHelp(use), read);
+  };
+  for (const [metric, , read] of MEANS) {
+    const average = `average_${metric}`;
+    const value = meanOf(read);
+    const both = [`inference_pool_${average}`, `llm_d_router_epp_${average}`];
+    former(both, average, () => [{ labels: { name }, value: value() }]);
+  }
+  const readyNames = ['inference_pool_ready_pods', 'llm_d_router_epp_ready_endpoints'];
+  former(readyNames, 'ready_endpoints', () => [{ labels: { name }, value: ready() }]);
+  const use = 'per_endpoint_queue_size';
+  former(['inference_pool_per_pod_queue_size'], use, queuesBy('model_server_pod'));
+  former([`llm_d_router_epp_${use}`], use, queuesBy('model_server_endpoint'));
+
+  function queuesBy(label: string): () => readonly Sample[] {
+    return () =>
+      fresh(options).map(({ id, metrics }) => ({
+        labels: { [label]: id, name },
+        value: metrics.waitingQueueSize,
+      }));
+  }
+}
+
+const QUEUES = 'Waiting requests of each ready endpoint.';
+const MEANS = [
+  ['kv_cache_utilization', 'KV-cache usage', kvCacheUsage],
+  ['queue_size', 'waiting requests', waitingQueueSize],
+  ['running_requests', 'running requests', runningRequests],
+] as const;
+
+function gauge(
+  { registry }: Pick<PoolMetricsOptions, 'registry'>,
+  name: string,
+  help: string,
+  samples: () => readonly Sample[],
+): void {
+  showMetric(registry, { name, help: `[ALPHA] ${help}`, type: 'gauge' }, samples);
+}
+
+/** Failed scrapes whose page came whole, and could not be read. */
+const EXTRACT_ERRORS = ['no-series', 'bad-value'];
+const EXTRACTOR = { source_type: 'metrics-data-source', extractor_type: 'core-metrics-extractor' };
+
+/** Shows failed scrapes by reason, and failing endpoints. The returned function counts a scrape. */
+export function registerScrapeFailures(
+  { registry, deprecated }: Pick<PickerMetrics, 'registry' | 'deprecated'>,
+  reasons: readonly string[],
+  failing: () => ReadonlyMap<string, number>,
+): (reason: string) => void {
+  const counts = new Map(reasons.map((reason) => [reason, 0]));
+  const help = 'Scrapes of endpoints that failed, by reason.';
+  const byReason = (each: ReadonlyMap<string, number>): readonly Sample[] =>
+    [...each].map(([reason, value]) => ({ labels: { reason }, value }));
+  showMetric(registry, { name: 'pointsman_scrape_failures_total', help, type: 'counter' }, () =>
+    byReason(counts),
+  );
+  const unread = 'Pages of endpoints that could not be read.';
+  for (const prefix of ['llm_d_epp', ...(deprecated ? ['llm_d_inference_scheduler'] : [])]) {
+    const name = `${prefix}_datalayer_extract_errors_total`;
+    showMetric(registry, { name, help: `[ALPHA] ${unread}`, type: 'counter' }, () => {
+      const value = EXTRACT_ERRORS.reduce((sum, reason) => sum + (counts.get(reason) ?? 0), 0);
+      return [{ labels: EXTRACTOR, value }];
+    });
+  }
+  const now = 'Endpoints whose last scrape failed, by reason.';
+  showMetric(registry, { name: 'pointsman_endpoints_failing', help: now, type: 'gauge' }, () =>
+    byReason(failing()),
+  );
+  return (reason) => void counts.set(reason, (counts.get(reason) ?? 0) + 1);
+}
+
+/** Shows how many host names of endpoints are resolved, and how many cannot be. */
+export function registerHostNames(
+  registry: Registry,
+  names: () => readonly { readonly error: string | undefined }[],
+): void {
+  const help = 'Host names of endpoints, by whether they can be resolved.';
+  showMetric(registry, { name: 'pointsman_host_names', help, type: 'gauge' }, () => {
+    const failing = names().filter(({ error }) => error !== undefined).length;
+    return [
+      { labels: { state: 'resolved' }, value: names().length - failing },
+      { labels: { state: 'failing' }, value: failing },
+    ];
+  });
+}
+
+/** The load of an endpoint without a fresh sample is unknown: a zero would call it idle. */
+function fresh({ snapshot, clock, staleMs }: PoolMetricsOptions): readonly Endpoint[] {
+  const now = clock.now();
+  return snapshot().filter((endpoint) => isFresh(endpoint, now, staleMs));
+}
+
+function mean(values: readonly number[]): number {
+  return values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+/** The deviation of a population, not of a sample of one. */
+function deviation(values: readonly number[]): number {
+  const middle = mean(values);
+  return Math.sqrt(mean(values.map((value) => (value - middle) ** 2)));
+}

@@ -1,0 +1,45 @@
+import type { Registry } from 'prom-client';
+import {
+  ROLLOUT_SCREENER,
+  type RolloutReport,
+  RolloutScreener,
+} from '../../../plugins/screeners/disaggregatedset-rollout.ts';
+import { type Sample, showMetric } from '../page/family.ts';
+
+/** Shows rollouts of sets of prefill and decode servers, if a plugin follows any. */
+export function registerRollouts(registry: Registry, observers: () => readonly object[]): void {
+  const samples = (of: (report: RolloutReport) => readonly Sample[]) => () =>
+    observers().flatMap((each) => (each instanceof RolloutScreener ? of(each.rollout()) : []));
+  const base = ({ plugin }: RolloutReport): Sample['labels'] => ({
+    plugin_type: ROLLOUT_SCREENER,
+    plugin_name: plugin,
+  });
+  showMetric(
+    registry,
+    {
+      name: 'llm_d_epp_disaggregatedset_strict_header_no_match_total',
+      help: 'Requests whose strict header matched no endpoint.',
+      type: 'counter',
+    },
+    samples((report) =>
+      [...report.unmatched].map(([selector, value]) => ({
+        labels: { ...base(report), selector },
+        value,
+      })),
+    ),
+  );
+  showMetric(
+    registry,
+    {
+      name: 'llm_d_epp_disaggregatedset_revision_gating_share',
+      help: 'Share of requests that a revision gets, 0 where it lacks a role.',
+      type: 'gauge',
+    },
+    samples((report) =>
+      [...report.shares].map(([revision, value]) => ({
+        labels: { ...base(report), mode: report.mode, revision },
+        value,
+      })),
+    ),
+  );
+}

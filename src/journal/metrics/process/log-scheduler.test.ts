@@ -1,0 +1,62 @@
+import { Registry } from 'prom-client';
+import { expect, it } from 'vitest';
+import type { ReplacementReport, SchedulerState } from '../../../framework/plugin.ts';
+import { SimulatedClock } from '../../../runtime/clock/simulated-clock.ts';
+import { logScheduler } from './log-scheduler.ts';
+import { registerSchedulerMetrics } from './scheduler-metrics.ts';
+
+function setUp() {
+  const clock = new SimulatedClock();
+  const changes = new Map<SchedulerState, number>();
+  let report: ReplacementReport = { decided: 0, declined: new Map(), name: 'mine', changes };
+  const lines: unknown[] = [];
+  const note = (level: string) => (fields: object, line: string) =>
+    void lines.push({ level, ...fields, line });
+  const log = { info: note('info'), warn: note('warn') };
+  const { stop } = logScheduler(() => report, { clock, log });
+  const become = (state: SchedulerState, cause: string): void => {
+    changes.set(state, (changes.get(state) ?? 0) + 1);
+    report = { ...report, state, cause, since: clock.wallTime() };
+  };
+  const later = (): void => {
+    clock.step(clock.now() + 1000);
+  };
+  return { lines, become, later, stop, report: () => report };
+}
+
+it('[V78] logs each change of a scheduler once, with its cause', () => {
+  const { lines, become, later } = setUp();
+  become('connecting', 'it has just been started');
+  later();
+  expect(lines).toEqual([]);
+  become('gone', 'connection refused');
+  for (let turn = 0; turn < 3; turn++) later();
+  become('connected', 'it has connected');
+  later();
+  become('slow', 'late');
+  become('connected', 'in time');
+  become('slow', 'it did not answer within 5 ms');
+  later();
+  expect(lines).toMatchObject([
+    { level: 'warn', state: 'gone', cause: 'connection refused', scheduler: 'mine' },
+    { level: 'info', state: 'connected', changes: 1, line: 'the scheduler decides' },
+    {
+      level: 'warn',
+      state: 'slow',
+      cause: 'it did not answer within 5 ms',
+      changes: 3,
+      line: 'the scheduler is slow: the profiles decide',
+    },
+  ]);
+});
+
+it('[V78] shows the state of a scheduler on the metrics page', async () => {
+  const { become, report } = setUp();
+  become('gone', 'connection refused');
+  const registry = new Registry();
+  registerSchedulerMetrics(registry, report);
+  const page = await registry.metrics();
+  expect(page).toContain('pointsman_scheduler_state{state="gone"} 1\n');
+  expect(page).toContain('pointsman_scheduler_state{state="connected"} 0\n');
+  expect(page).toContain('pointsman_scheduler_changes_total{state="gone"} 1\n');
+});

@@ -1,0 +1,53 @@
+import type { Registry } from 'prom-client';
+import type { ReplacementReport } from '../../../framework/plugin.ts';
+import { type Sample, showMetric } from '../page/family.ts';
+
+const STATES = ['connecting', 'connected', 'slow', 'gone'] as const;
+const BREAKER_STATES = ['closed', 'open', 'half-open'] as const;
+
+/** Shows the scheduler that stands in place of the profiles on the page, if there is one. */
+export function registerSchedulerMetrics(
+  registry: Registry,
+  replacement: () => ReplacementReport | undefined,
+): void {
+  if (replacement() === undefined) return;
+  if (registry.getSingleMetric('pointsman_scheduler_connected') !== undefined) return;
+  const show = (
+    type: 'counter' | 'gauge',
+    name: string,
+    help: string,
+    samples: (report: Partial<ReplacementReport>) => readonly Sample[],
+  ): void =>
+    showMetric(registry, { name: `pointsman_scheduler_${name}`, help, type }, () =>
+      samples(replacement() ?? {}),
+    );
+  show(
+    'counter',
+    'decided_total',
+    'Requests that the configured scheduler has decided.',
+    (report) => one(report.decided),
+  );
+  show('counter', 'declined_total', 'Requests left to the profiles, by reason.', ({ declined }) =>
+    [...(declined ?? [])].map(([reason, value]) => ({ labels: { reason }, value })),
+  );
+  const ignored = 'Answers that came too late, twice or to no request.';
+  show('counter', 'ignored_answers_total', ignored, (report) => one(report.ignoredAnswers));
+  show('gauge', 'connected', '1 while the scheduler is connected, else 0.', ({ connected }) =>
+    one(connected === false ? 0 : 1),
+  );
+  show('gauge', 'state', '1 for the state that it is in, 0 for the others.', ({ state: is }) =>
+    STATES.map((state) => ({ labels: { state }, value: state === is ? 1 : 0 })),
+  );
+  const changes = 'How often it has got into each state.';
+  show('counter', 'changes_total', changes, (report) =>
+    STATES.map((state) => ({ labels: { state }, value: report.changes?.get(state) ?? 0 })),
+  );
+  const breaker = '1 for the state of the circuit breaker, 0 for the others.';
+  show('gauge', 'breaker', breaker, ({ breaker: is = 'closed' }) =>
+    BREAKER_STATES.map((state) => ({ labels: { state }, value: state === is ? 1 : 0 })),
+  );
+}
+
+function one(value = 0): readonly Sample[] {
+  return [{ labels: {}, value }];
+}

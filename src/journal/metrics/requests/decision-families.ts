@@ -1,0 +1,92 @@
+import type { Registry } from 'prom-client';
+import type { Endpoint } from '../../../framework/endpoint.ts';
+import { HIT_BYTES, HIT_RATIO, SCHEDULER_SECONDS } from '../page/bucket-bounds.ts';
+import type { ShowTwins } from '../page/deprecated-names.ts';
+import { counters, eppPage, type Family, histograms } from '../page/family.ts';
+import { createAttemptCells, createRewriteCells } from '../page/label-counters.ts';
+import type { SeriesLimit } from '../page/series-limit.ts';
+import type { Cell, Tally } from '../page/tally.ts';
+
+const PLUGIN_LABELS = ['plugin_name', 'plugin_type'];
+
+export type ExtensionPoint = 'Filter' | 'Scorer' | 'Picker';
+
+interface PluginIdentity {
+  readonly extensionPoint: ExtensionPoint;
+  readonly type: string;
+  readonly name: string;
+}
+
+export interface DecisionFamilies {
+  readonly schedulerSeconds: Tally;
+  /** A new one for each call; the page shows equal identities as one. */
+  pluginSeconds(plugin: PluginIdentity): Tally;
+  /** `endpoint` is undefined for an attempt that failed. */
+  attempt(targetModel: string, endpoint: Endpoint | undefined): Cell;
+  forgetEndpoint(endpoint: Endpoint): void;
+  /** Requests for `model` that a rule gave to `targetModel`. */
+  rewrite(rule: string, model: string, targetModel: string): Cell;
+  readonly hitRatio: Family<Tally>;
+  readonly hitBytes: Family<Tally>;
+  /** Both only for responses whose server reported the tokens it found. */
+  readonly predictedCachedTokens: Cell;
+  readonly reportedCachedTokens: Cell;
+  readonly pollErrors: Family<Cell>;
+}
+
+interface DecisionOptions {
+  /** Called for each count that has no line of its own for want of room. */
+  readonly onFolded: Readonly<Record<'attempts' | 'rewrites', () => void>>;
+  readonly show: ShowTwins;
+}
+
+export function createDecisionFamilies(
+  registry: Registry,
+  limit: SeriesLimit,
+  { onFolded, show }: DecisionOptions,
+): DecisionFamilies {
+  const shown = eppPage(registry);
+  /** Their former names have only another prefix. */
+  const page: typeof shown = (family, name, help, labels) => {
+    shown(family, name, help, labels);
+    show(family, name, [`inference_extension_${name}`], labels);
+    return family;
+  };
+  const counter = (name: string, help: string, labels: readonly string[] = []): Family<Cell> =>
+    page(counters(), name, help, labels);
+  const seconds = (name: string, help: string, labels: readonly string[]): Family<Tally> =>
+    page(histograms(SCHEDULER_SECONDS), name, help, labels);
+  const hits = (bounds: readonly number[], unit: string, what: string): Family<Tally> => {
+    const help = `${what} of the prompt the picked endpoint was thought to hold in its prefix cache.`;
+    return page(histograms(bounds), `prefix_indexer_hit_${unit}`, help, PLUGIN_LABELS);
+  };
+  const pluginSeconds = seconds(
+    'plugin_duration_seconds',
+    'Time one plugin took in one scheduling cycle.',
+    ['extension_point', ...PLUGIN_LABELS],
+  );
+  const cycle = 'Time one whole scheduling cycle took.';
+  const predicted = 'Prompt tokens thought to be in the prefix cache of the endpoint picked.';
+  const reported =
+    'Prompt tokens the model server found in its prefix cache, of the same requests.';
+  return {
+    schedulerSeconds: seconds('scheduler_e2e_duration_seconds', cycle, []).child({}),
+    pluginSeconds: ({ extensionPoint: extension_point, type: plugin_type, name: plugin_name }) =>
+      pluginSeconds.child({ extension_point, plugin_type, plugin_name }),
+    ...createAttemptCells(registry, limit, { onFolded: onFolded.attempts, show }),
+    rewrite: createRewriteCells(registry, limit, { onFolded: onFolded.rewrites, show }),
+    hitRatio: hits(HIT_RATIO, 'ratio', 'Share'),
+    hitBytes: hits(HIT_BYTES, 'bytes', 'Bytes'),
+    predictedCachedTokens: counter('prefix_predicted_tokens_total', predicted).child({}),
+    reportedCachedTokens: counter('prefix_reported_tokens_total', reported).child({}),
+    pollErrors: createPollErrors(registry, show),
+  };
+}
+
+function createPollErrors(registry: Registry, show: ShowTwins): Family<Cell> {
+  const [name, labels] = ['datalayer_poll_errors_total', ['source_type']];
+  const help = 'Polls of an endpoint that failed.';
+  const family = eppPage(registry)(counters(), name, help, labels);
+  show(family, name, [`llm_d_inference_scheduler_${name}`], labels);
+  return family;
+}

@@ -1,0 +1,98 @@
+import type { Registry } from 'prom-client';
+import {
+  DURATION_SECONDS,
+  INPUT_TOKENS,
+  ITL_SECONDS,
+  NTPOT_SECONDS,
+  OUTPUT_TOKENS,
+  REQUEST_BYTES,
+  RESPONSE_BYTES,
+  TPOT_SECONDS,
+  TTFT_SECONDS,
+} from '../page/bucket-bounds.ts';
+import { type ShowTwins, showTwins } from '../page/deprecated-names.ts';
+import { counters, eppPage, type Family, gauges, histograms } from '../page/family.ts';
+import type { Cell, Tally } from '../page/tally.ts';
+
+/** Labels: the model that the client asked for, and the one that serves. */
+const M = ['model_name', 'target_model_name'];
+const MP = [...M, 'fairness_id', 'priority'];
+
+type Counts = 'requests' | 'errors' | 'running';
+type Sizes = 'requestBytes' | 'responseBytes' | 'inputTokens' | 'outputTokens' | 'cachedTokens';
+type Times = 'durationSeconds' | 'ttftSeconds' | 'ntpotSeconds' | 'tpotSeconds' | 'itlSeconds';
+
+/** All metrics that have the labels model, fairness id and priority. */
+export type RequestFamilies = Readonly<
+  Record<Counts, Family<Cell>> & Record<Sizes | Times, Family<Tally>>
+>;
+
+/** Registers them under the reference's names, and under its former ones if `deprecated`. */
+export function createRequestFamilies(registry: Registry, deprecated = false): RequestFamilies {
+  const page = eppPage(registry);
+  const of = (
+    bounds: readonly number[],
+    name: string,
+    help: string,
+    more: readonly string[] = [],
+  ) => page(histograms(bounds), name, help, [...MP, ...more]);
+  const errors = 'Requests refused here, failed at the model server, or given up by the client.';
+  const response = 'Size of response bodies, where the picker sees them.';
+  const input = 'Prompt tokens as the model server counted them.';
+  const output = 'Generated tokens as the model server counted them.';
+  const cached = 'Prompt tokens the model server found in its prefix cache.';
+  const toEnd = 'Time from the pick to the end of the response.';
+  const toFirst = 'Time from the pick to the first token.';
+  const perToken = 'Time from the pick to the end, over output tokens.';
+  const between = 'Time between output tokens of a stream, after the first.';
+  const gaps = 'Time between two pieces of a stream.';
+  const families = {
+    requests: page(counters(), 'request_total', 'Requests routed to a model server.', MP),
+    errors: page(counters(), 'request_error_total', errors, [...MP, 'error_code']),
+    running: page(gauges(), 'request_running', 'Requests routed and not yet ended.', MP),
+    requestBytes: of(REQUEST_BYTES, 'request_size_bytes', 'Size of request bodies.'),
+    responseBytes: of(RESPONSE_BYTES, 'response_size_bytes', response),
+    inputTokens: of(INPUT_TOKENS, 'request_input_tokens', input),
+    outputTokens: of(OUTPUT_TOKENS, 'request_output_tokens', output),
+    cachedTokens: of(INPUT_TOKENS, 'request_cached_tokens', cached),
+    durationSeconds: of(DURATION_SECONDS, 'request_duration_seconds', toEnd),
+    ttftSeconds: of(TTFT_SECONDS, 'request_ttft_seconds', toFirst, ['streaming']),
+    ntpotSeconds: of(NTPOT_SECONDS, 'request_ntpot_seconds', perToken),
+    tpotSeconds: of(TPOT_SECONDS, 'request_streaming_tpot_seconds', between),
+    itlSeconds: of(ITL_SECONDS, 'request_streaming_itl_seconds', gaps),
+  };
+  showFormerNames(families, showTwins(registry, deprecated));
+  return families;
+}
+
+/** Former names: of the picker's first home, and of its first prefix under its present one. */
+function showFormerNames(families: RequestFamilies, show: ShowTwins): void {
+  const former = <Child>(
+    family: Family<Child>,
+    name: string,
+    use: string,
+    labels: readonly string[] = M,
+  ): void => show(family, use, [`inference_objective_${name}`, `llm_d_router_epp_${name}`], labels);
+  former(families.requests, 'request_total', 'request_total', [...M, 'priority']);
+  former(families.errors, 'request_error_total', 'request_error_total', [...M, 'error_code']);
+  former(families.running, 'running_requests', 'request_running', ['model_name']);
+  // The reference's own dashboard asks for these.
+  for (const [family, name, use] of [
+    [families.responseBytes, 'request_response_sizes', 'response_size_bytes'],
+    [families.inputTokens, 'request_input_tokens', 'request_input_tokens'],
+    [families.outputTokens, 'request_output_tokens', 'request_output_tokens'],
+  ] as const) {
+    show(family, use, [`llm_d_router_epp_${name}`], M);
+  }
+  for (const [family, name, use] of [
+    [families.durationSeconds, 'request_duration_seconds', 'request_duration_seconds'],
+    [families.requestBytes, 'request_sizes', 'request_size_bytes'],
+    [families.responseBytes, 'response_sizes', 'response_size_bytes'],
+    [families.inputTokens, 'input_tokens', 'request_input_tokens'],
+    [families.outputTokens, 'output_tokens', 'request_output_tokens'],
+    [families.cachedTokens, 'prompt_cached_tokens', 'request_cached_tokens'],
+    [families.ntpotSeconds, 'normalized_time_per_output_token_seconds', 'request_ntpot_seconds'],
+  ] as const) {
+    former(family, name, use);
+  }
+}

@@ -1,0 +1,198 @@
+import type { Registry } from 'prom-client';
+import type { Labels } from '../page/family.ts';
+import { createNameCap, OTHER } from '../page/name-cap.ts';
+import type { SeriesLimit } from '../page/series-limit.ts';
+import type { Cell, Tally } from '../page/tally.ts';
+import { createRequestFamilies, type RequestFamilies } from './request-families.ts';
+
+/** Values of labels that clients choose, as many as in the reference; the rest are `other`. */
+const NAMES_MAX = 1000;
+export const FAIRNESS_IDS_MAX = 1000;
+/** Error codes of requests, at most. */
+const CODES_MAX = 8;
+
+interface SeriesKey {
+  readonly model: string;
+  /** What the model server is asked for: the client's name, unless a rule rewrote it. */
+  readonly targetModel: string;
+  readonly fairnessId: string;
+  readonly priority: number;
+}
+
+type Tallies = Exclude<keyof RequestFamilies, 'requests' | 'running' | 'errors' | 'ttftSeconds'>;
+
+/** The metrics of all requests with the same model, target model, fairness id and priority. */
+export interface RequestSeries
+  extends Readonly<Record<'requests' | 'running', Cell>>,
+    Readonly<Record<Tallies | 'streamingTtftSeconds' | 'wholeTtftSeconds', Tally>> {
+  /** `code` is one of a closed set. */
+  error(code: string): Cell;
+}
+
+interface Entry {
+  readonly series: RequestSeries;
+  readonly names: Readonly<Record<'model' | 'target' | 'fairness', string>>;
+  /** Takes it off the page. */
+  readonly drop: () => void;
+  /** The period of the limit in which it was last used. */
+  usedIn: number;
+}
+
+export interface RequestSeriesTable {
+  /** `newNames: false` counts new names as `other`: for models that may not exist. */
+  of(key: SeriesKey, options?: { readonly newNames: boolean }): RequestSeries;
+}
+
+interface RequestSeriesOptions {
+  readonly onFolded: () => void;
+  /** Default: as many as in the reference; 0 counts all as `other`. */
+  readonly fairnessIdsMax?: number | undefined;
+  /** Shows the reference's former names, too. */
+  readonly deprecated?: boolean | undefined;
+}
+
+const keyOf = (...labels: readonly string[]): string => labels.join('\n');
+const OVERFLOW_KEY = keyOf(OTHER, OTHER, OTHER, OTHER);
+
+/**
+ * Makes a request's series on first use and finds it with one string and one look-up later. Without
+ * room for another, requests share the one whose labels are all `other`, and `onFolded` is called.
+ */
+export function createRequestSeries(
+  registry: Registry,
+  limit: SeriesLimit,
+  options: RequestSeriesOptions,
+): RequestSeriesTable {
+  const families = createRequestFamilies(registry, options.deprecated);
+  const table = new SeriesTable(families, limit, options);
+  limit.register(table);
+  return table;
+}
+
+class SeriesTable implements RequestSeriesTable {
+  readonly #families: RequestFamilies;
+  readonly #limit: SeriesLimit;
+  readonly #onFolded: () => void;
+  readonly #models = createNameCap(NAMES_MAX);
+  readonly #fairnessIds: ReturnType<typeof createNameCap>;
+  readonly #table = new Map<string, Entry>();
+  /** The lines that one series has on the page. */
+  readonly #lines: number;
+
+  constructor(
+    families: RequestFamilies,
+    limit: SeriesLimit,
+    { onFolded, fairnessIdsMax = FAIRNESS_IDS_MAX }: RequestSeriesOptions,
+  ) {
+    this.#fairnessIds = createNameCap(fairnessIdsMax);
+    this.#families = families;
+    this.#limit = limit;
+    this.#onFolded = onFolded;
+    this.#lines = linesOf(families);
+  }
+
+  of(
+    { model, targetModel, fairnessId, priority }: SeriesKey,
+    { newNames }: { readonly newNames: boolean } = { newNames: true },
+  ): RequestSeries {
+    const admit = newNames ? 'admit' : 'known';
+    const name = this.#models[admit](model);
+    const target = targetModel === model ? name : this.#models[admit](targetModel);
+    return this.#find(name, target, this.#fairnessIds[admit](fairnessId), String(priority));
+  }
+
+  /** As `SeriesHolder.drop`. A series with requests that have not ended stays. */
+  drop(period: number, most: number): number {
+    let dropped = 0;
+    for (const [key, { usedIn, series, drop }] of this.#table) {
+      if (dropped === most) break;
+      if (usedIn >= period || series.running.value > 0 || key === OVERFLOW_KEY) continue;
+      drop();
+      this.#table.delete(key);
+      this.#limit.free(this.#lines);
+      dropped += 1;
+    }
+    if (dropped > 0) this.#retainNames();
+    return dropped;
+  }
+
+  #retainNames(): void {
+    const left = [...this.#table.values()].map(({ names }) => names);
+    this.#models.retain(left.flatMap(({ model, target }) => [model, target]));
+    this.#fairnessIds.retain(left.map(({ fairness }) => fairness));
+  }
+
+  #find(model: string, target: string, fairness: string, priority: string): RequestSeries {
+    const key = keyOf(model, target, fairness, priority);
+    const found = this.#table.get(key);
+    if (found !== undefined) {
+      found.usedIn = this.#limit.period;
+      return found.series;
+    }
+    if (key !== OVERFLOW_KEY && !this.#limit.take(this.#lines)) {
+      this.#onFolded();
+      return this.#find(OTHER, OTHER, OTHER, OTHER);
+    }
+    const labels = {
+      model_name: model,
+      target_model_name: target,
+      fairness_id: fairness,
+      priority,
+    };
+    const names = { model, target, fairness };
+    const entry = { ...seriesOf(this.#families, labels), names, usedIn: this.#limit.period };
+    this.#table.set(key, entry);
+    return entry.series;
+  }
+}
+
+/** The most lines of one series. */
+function linesOf(families: RequestFamilies): number {
+  const all = Object.values(families).reduce((sum, family) => sum + family.lines, 0);
+  // Two for streams and whole answers, and one for each code.
+  return all + families.ttftSeconds.lines + (CODES_MAX - 1) * families.errors.lines;
+}
+
+function seriesOf(families: RequestFamilies, labels: Labels): Pick<Entry, 'series' | 'drop'> {
+  const errors = new Map<string, Cell>();
+  const series: RequestSeries = {
+    requests: families.requests.child(labels),
+    running: families.running.child(labels),
+    durationSeconds: families.durationSeconds.child(labels),
+    requestBytes: families.requestBytes.child(labels),
+    responseBytes: families.responseBytes.child(labels),
+    inputTokens: families.inputTokens.child(labels),
+    outputTokens: families.outputTokens.child(labels),
+    cachedTokens: families.cachedTokens.child(labels),
+    streamingTtftSeconds: families.ttftSeconds.child({ ...labels, streaming: 'true' }),
+    wholeTtftSeconds: families.ttftSeconds.child({ ...labels, streaming: 'false' }),
+    ntpotSeconds: families.ntpotSeconds.child(labels),
+    tpotSeconds: families.tpotSeconds.child(labels),
+    itlSeconds: families.itlSeconds.child(labels),
+    error(code) {
+      let cell = errors.get(code);
+      if (cell === undefined) {
+        cell = families.errors.child({ ...labels, error_code: code });
+        errors.set(code, cell);
+      }
+      return cell;
+    },
+  };
+  const drop = (): void => {
+    for (const cell of errors.values()) families.errors.drop(cell);
+    families.requests.drop(series.requests);
+    families.running.drop(series.running);
+    families.durationSeconds.drop(series.durationSeconds);
+    families.requestBytes.drop(series.requestBytes);
+    families.responseBytes.drop(series.responseBytes);
+    families.inputTokens.drop(series.inputTokens);
+    families.outputTokens.drop(series.outputTokens);
+    families.cachedTokens.drop(series.cachedTokens);
+    families.ttftSeconds.drop(series.streamingTtftSeconds);
+    families.ttftSeconds.drop(series.wholeTtftSeconds);
+    families.ntpotSeconds.drop(series.ntpotSeconds);
+    families.tpotSeconds.drop(series.tpotSeconds);
+    families.itlSeconds.drop(series.itlSeconds);
+  };
+  return { series, drop };
+}

@@ -1,0 +1,196 @@
+import type { Registry } from 'prom-client';
+import type { InferenceRequest } from '../../../framework/request.ts';
+import { SCHEDULER_SECONDS, WAITING_SECONDS } from '../page/bucket-bounds.ts';
+import { counters, eppPage, type Family, gauges, histograms, type Labels } from '../page/family.ts';
+import { createNameCap, OTHER } from '../page/name-cap.ts';
+import type { SeriesLimit } from '../page/series-limit.ts';
+import type { Cell, Tally } from '../page/tally.ts';
+
+/** How a request left the queue, by the reference's names. */
+export type FlowOutcome =
+  | 'Dispatched'
+  | 'RejectedCapacity'
+  | 'RejectedNoEndpoints'
+  | 'EvictedTTL'
+  | 'EvictedNoEndpoints'
+  | 'EvictedContextCancelled'
+  | 'NotYetFinalized';
+
+/** Values of a label that clients choose; the rest are `other`. */
+const NAMES_MAX = 1000;
+/** Outcomes that one flow usually has. */
+const USUAL_OUTCOMES = 2;
+const FLOW = ['fairness_id', 'priority', 'inference_pool'];
+const MODELS = ['model_name', 'target_model_name'];
+
+interface FlowFamilies {
+  readonly queueSeconds: Family<Tally>;
+  readonly enqueueSeconds: Family<Tally>;
+  readonly queueSize: Family<Cell>;
+  readonly queueBytes: Family<Cell>;
+  readonly requests: Family<Cell>;
+}
+
+/** The series of one flow: fairness id, priority and models. */
+export interface FlowSeries {
+  readonly size: Cell;
+  readonly bytes: Cell;
+  queued(outcome: FlowOutcome): Tally;
+  added(outcome: FlowOutcome): Tally;
+}
+
+interface Entry {
+  readonly series: FlowSeries;
+  readonly names: Readonly<Record<'model' | 'target' | 'fairness', string>>;
+  readonly drop: () => void;
+  /** The period of the limit in which it was last used. */
+  usedIn: number;
+}
+
+function createFamilies(registry: Registry): FlowFamilies {
+  const page = eppPage(registry);
+  const waited = 'Time that a request has waited in the queue, by how it left.';
+  const added = 'Time that it took to add a request to the queue.';
+  return {
+    queueSeconds: page(
+      histograms(WAITING_SECONDS),
+      'flow_control_request_queue_duration_seconds',
+      waited,
+      [...FLOW, 'outcome', ...MODELS],
+    ),
+    enqueueSeconds: page(
+      histograms(SCHEDULER_SECONDS),
+      'flow_control_request_enqueue_duration_seconds',
+      added,
+      ['fairness_id', 'priority', 'outcome'],
+    ),
+    queueSize: page(gauges(), 'flow_control_queue_size', 'Requests that wait.', [
+      ...FLOW,
+      ...MODELS,
+    ]),
+    queueBytes: page(gauges(), 'flow_control_queue_bytes', 'Bytes of their bodies.', [
+      ...FLOW,
+      ...MODELS,
+    ]),
+    requests: page(counters(), 'flow_control_requests_total', 'Requests by how they left.', [
+      'outcome',
+      'priority',
+      'inference_pool',
+    ]),
+  };
+}
+
+/** Finds the series of a request; makes them on first use, and drops those that nothing uses. */
+export class FlowSeriesTable {
+  readonly #families: FlowFamilies;
+  readonly #limit: SeriesLimit;
+  readonly #poolName: string;
+  readonly #models = createNameCap(NAMES_MAX);
+  readonly #fairnessIds = createNameCap(NAMES_MAX);
+  readonly #table = new Map<string, Entry>();
+  readonly #outcomes = new Map<string, Cell>();
+  /** The lines that one series has on the page. */
+  readonly #lines: number;
+
+  constructor(registry: Registry, limit: SeriesLimit, poolName: string) {
+    const families = createFamilies(registry);
+    this.#families = families;
+    this.#limit = limit;
+    this.#poolName = poolName;
+    const times = families.queueSeconds.lines + families.enqueueSeconds.lines;
+    this.#lines = families.queueSize.lines + families.queueBytes.lines + USUAL_OUTCOMES * times;
+    limit.register(this);
+  }
+
+  of({ model, rewrite, fairnessId, priority }: InferenceRequest): FlowSeries {
+    const name = this.#models.admit(rewrite?.requestedModel ?? model);
+    const target = this.#models.admit(model);
+    return this.#find(name, target, this.#fairnessIds.admit(fairnessId), priority);
+  }
+
+  count(outcome: FlowOutcome, priority: number): void {
+    const key = `${outcome}\n${priority}`;
+    let cell = this.#outcomes.get(key);
+    if (cell === undefined) {
+      const labels = { outcome, priority: String(priority), inference_pool: this.#poolName };
+      cell = this.#families.requests.child(labels);
+      this.#outcomes.set(key, cell);
+    }
+    cell.value += 1;
+  }
+
+  /** As `SeriesHolder.drop`. A series with requests that wait stays. */
+  drop(period: number, most: number): number {
+    let dropped = 0;
+    for (const [key, { usedIn, series, drop }] of this.#table) {
+      if (dropped === most) break;
+      if (usedIn >= period || series.size.value > 0) continue;
+      drop();
+      this.#table.delete(key);
+      this.#limit.free(this.#lines);
+      dropped += 1;
+    }
+    const left = [...this.#table.values()].map(({ names }) => names);
+    this.#models.retain(left.flatMap(({ model, target }) => [model, target]));
+    this.#fairnessIds.retain(left.map(({ fairness }) => fairness));
+    return dropped;
+  }
+
+  #find(model: string, target: string, fairness: string, priority: number): FlowSeries {
+    const key = [model, target, fairness, priority].join('\n');
+    const found = this.#table.get(key);
+    if (found !== undefined) {
+      found.usedIn = this.#limit.period;
+      return found.series;
+    }
+    const isOther = model === OTHER && target === OTHER && fairness === OTHER;
+    const hasRoom = this.#limit.take(this.#lines);
+    if (!hasRoom && !isOther) return this.#find(OTHER, OTHER, OTHER, priority);
+    if (!hasRoom) this.#limit.free(-this.#lines);
+    const labels = {
+      model_name: model,
+      target_model_name: target,
+      fairness_id: fairness,
+      priority: String(priority),
+      inference_pool: this.#poolName,
+    };
+    const names = { model, target, fairness };
+    const entry = { ...seriesOf(this.#families, labels), names, usedIn: this.#limit.period };
+    this.#table.set(key, entry);
+    return entry.series;
+  }
+}
+
+function seriesOf(families: FlowFamilies, labels: Labels): Pick<Entry, 'series' | 'drop'> {
+  const queued = new Map<FlowOutcome, Tally>();
+  const added = new Map<FlowOutcome, Tally>();
+  const size = families.queueSize.child(labels);
+  const bytes = families.queueBytes.child(labels);
+  const series: FlowSeries = {
+    size,
+    bytes,
+    queued: (outcome) => tallyOf(queued, families.queueSeconds, { ...labels, outcome }, outcome),
+    added: (outcome) => tallyOf(added, families.enqueueSeconds, { ...labels, outcome }, outcome),
+  };
+  const drop = (): void => {
+    families.queueSize.drop(size);
+    families.queueBytes.drop(bytes);
+    for (const tally of queued.values()) families.queueSeconds.drop(tally);
+    for (const tally of added.values()) families.enqueueSeconds.drop(tally);
+  };
+  return { series, drop };
+}
+
+function tallyOf(
+  known: Map<FlowOutcome, Tally>,
+  family: Family<Tally>,
+  labels: Labels,
+  outcome: FlowOutcome,
+): Tally {
+  let tally = known.get(outcome);
+  if (tally === undefined) {
+    tally = family.child(labels);
+    known.set(outcome, tally);
+  }
+  return tally;
+}

@@ -1,0 +1,225 @@
+import type { KeyedHash } from '../../framework/keyed-hash.ts';
+import type { JsonHandler } from '../json/json-text.ts';
+import { decodeJsonString, invalidRequest } from '../json/json-text.ts';
+import { ContentBlocks } from '../prompts/content-blocks.ts';
+import { MediaPlaceholder } from '../prompts/media-placeholder.ts';
+import type { FieldType, RequestShape } from '../prompts/request-shape.ts';
+import { type ControlFields, checkRepeated } from './control-fields.ts';
+
+/** Longest name of a model; a longer one counts as empty. Metrics and memories keep the names. */
+export const MODEL_BYTES_MAX = 512;
+/** Longest other string that is kept as a value, such as a cache salt. */
+const TEXT_BYTES_MAX = 4096;
+
+const SEPARATOR: Uint8Array = Uint8Array.of(0x0a);
+const NO_BYTES = new Uint8Array(0);
+/** Properties of message parts whose values are no prompt text. */
+const LABEL_KEYS: ReadonlySet<string> = new Set(['type', 'cache_control', 'detail']);
+/** Properties that hold or name media: a placeholder stands for each. */
+const MEDIA_KEYS: ReadonlySet<string> = new Set(['url', 'data', 'image_url', 'file_data']);
+
+/** Collects a body's top-level fields and hashes its prompt. */
+export class BodyFields implements JsonHandler {
+  // Only fields that the shape reads are kept: a body can have millions of others.
+  /** Type of each top-level field; the last one if a field is repeated. */
+  readonly types: Map<string, FieldType> = new Map();
+  /** Fields that are an array without elements. */
+  readonly empty: Set<string> = new Set();
+  /** Short scalars by path: `model`, `sampling_params.max_tokens`. */
+  readonly values: Map<string, string | number | boolean> = new Map();
+  readonly runs: readonly ContentBlocks[];
+  /** Byte ranges of the model's names with their quotes: more than one if the field is repeated. */
+  readonly models: { readonly start: number; readonly end: number }[] = [];
+  /** Byte offset behind the brace that opens the body. */
+  firstField = 0;
+  /** Number of images, videos and sounds in the prompt. */
+  mediaItems = 0;
+
+  readonly #shape: RequestShape;
+  readonly #controls: ControlFields | undefined;
+  readonly #hash: KeyedHash;
+  /** The medium that is being read. */
+  #medium: MediaPlaceholder | undefined;
+  #depth = 0;
+  /** Whether a field's array is open and has no element so far. */
+  #isEmpty = false;
+  #field = '';
+  /** Whether the current top-level field is one that is kept. */
+  #kept = false;
+  /** The latest property name, at any depth. */
+  #key = '';
+  #run: ContentBlocks | undefined;
+  #text: Uint8Array[] = [];
+  #textBytes = 0;
+  /** A message's content before its role has come, as templates put the role first. */
+  #beforeRole = NO_BYTES;
+  #beforeRoleBytes = 0;
+  #roleSeen = true;
+
+  /** With `controls`, the fields that only a trusted client may set are found. */
+  constructor(shape: RequestShape, hash: KeyedHash, controls?: ControlFields) {
+    this.#shape = shape;
+    this.#controls = controls;
+    this.#hash = hash;
+    this.runs = shape.promptFields.map((_, index) => new ContentBlocks(hash, index));
+  }
+
+  beginObject(end: number): void {
+    if (this.#depth === 0) this.firstField = end;
+    this.#beginContainer('object');
+    if (this.#isMessage()) this.#roleSeen = false;
+  }
+
+  endObject(end: number): void {
+    if (this.#isMessage()) this.#endMessage();
+    this.#depth -= 1;
+    this.#endValue(end);
+  }
+
+  beginArray(): void {
+    this.#beginContainer('array');
+    this.#isEmpty = this.#depth === 2 && this.#kept;
+    if (this.#isEmpty) this.empty.add(this.#field);
+  }
+
+  endArray(end: number): void {
+    this.#depth -= 1;
+    this.#endValue(end);
+  }
+
+  key(name: string, end: number): void {
+    this.#key = name;
+    this.#controls?.key(name, { depth: this.#depth, top: this.#field, end });
+    if (this.#depth !== 1) return;
+    this.#field = name;
+    this.#kept = this.#shape.topFields.has(name);
+    const run = this.#shape.promptFields.indexOf(name);
+    this.#run = run < 0 ? undefined : this.runs[run];
+  }
+
+  stringPart(text: Uint8Array, last: boolean, end: number): void {
+    if (this.#run === undefined) this.#keepText(text, last, end);
+    else this.#promptText(this.#run, text, last);
+    if (last) this.#endScalar('string', end + 1);
+  }
+
+  integer(value: number, end: number): void {
+    if (this.#run !== undefined && this.#depth > 1) this.#run.pushId(value);
+    else this.#setValue(value);
+    this.#endScalar('number', end);
+  }
+
+  scalar(text: string, end: number): void {
+    if (text === 'null') this.#endScalar('null', end);
+    else if (text === 'true' || text === 'false') {
+      this.#setValue(text === 'true');
+      this.#endScalar('boolean', end);
+    } else {
+      this.#setValue(Number(text));
+      this.#endScalar('number', end);
+    }
+  }
+
+  #isMessage(): boolean {
+    return this.#depth === 3 && (this.#field === 'messages' || this.#field === 'input');
+  }
+
+  #beginContainer(type: 'object' | 'array'): void {
+    if (this.#depth === 0 && type === 'array') throw notAnObjectError('an array');
+    if (this.#depth === 1 && this.#kept) this.types.set(this.#field, type);
+    this.#countElement();
+    this.#depth += 1;
+  }
+
+  #endScalar(type: FieldType, end: number): void {
+    if (this.#depth === 0) throw notAnObjectError(`a ${type}`);
+    if (this.#depth === 1 && this.#kept) this.types.set(this.#field, type);
+    this.#countElement();
+    this.#endValue(end);
+  }
+
+  /** Closes the block, so that the next field's blocks do not depend on this field's length. */
+  #endValue(end: number): void {
+    this.#controls?.valueEnd(this.#depth, end);
+    if (this.#depth === 1 && this.#run !== this.runs.at(-1)) this.#run?.flush();
+  }
+
+  #countElement(): void {
+    if (!this.#isEmpty || this.#depth !== 2) return;
+    this.#isEmpty = false;
+    this.empty.delete(this.#field);
+  }
+
+  #setValue(value: string | number | boolean): void {
+    if (!this.#kept) return;
+    if (this.#depth === 1) this.values.set(this.#field, value);
+    else if (this.#depth === 2 && this.#shape.outputCaps.includes(`${this.#field}.${this.#key}`)) {
+      this.values.set(`${this.#field}.${this.#key}`, value);
+    }
+  }
+
+  #keepText(text: Uint8Array, last: boolean, end: number): void {
+    if (this.#depth > 1 || !this.#kept) return;
+    this.#textBytes += text.length;
+    const bytesMax = this.#field === 'model' ? MODEL_BYTES_MAX : TEXT_BYTES_MAX;
+    if (this.#textBytes <= bytesMax) this.#text.push(last ? text : text.slice());
+    if (!last) return;
+    if (this.#field === 'model') {
+      checkRepeated('model', this.models.length + 1);
+      this.models.push({ start: end - this.#textBytes - 1, end: end + 1 });
+    }
+    this.#setValue(this.#textBytes <= bytesMax ? decodeJsonString(this.#text) : '');
+    this.#text = [];
+    this.#textBytes = 0;
+  }
+
+  #promptText(run: ContentBlocks, text: Uint8Array, last: boolean): void {
+    if (this.#depth > 1 && LABEL_KEYS.has(this.#key)) return;
+    if (this.#depth > 1 && MEDIA_KEYS.has(this.#key)) this.#media(run, text, last);
+    else this.#plainText(run, text, last);
+  }
+
+  #plainText(run: ContentBlocks, text: Uint8Array, last: boolean): void {
+    if (this.#roleSeen) run.push(text);
+    else if (this.#key === 'role' && this.#depth === 3) {
+      run.push(text);
+      if (last) this.#roleSeen = true;
+    } else this.#keepBeforeRole(text);
+    if (last && this.#roleSeen) run.push(SEPARATOR);
+    else if (last) this.#keepBeforeRole(SEPARATOR);
+  }
+
+  #media(run: ContentBlocks, piece: Uint8Array, last: boolean): void {
+    const medium = (this.#medium ??= new MediaPlaceholder(this.#hash));
+    medium.push(piece);
+    if (!last) return;
+    this.#medium = undefined;
+    this.mediaItems += 1;
+    this.#plainText(run, medium.end(), true);
+  }
+
+  #endMessage(): void {
+    if (this.#beforeRoleBytes > 0) {
+      this.#run?.push(this.#beforeRole.subarray(0, this.#beforeRoleBytes));
+      this.#beforeRole = NO_BYTES;
+      this.#beforeRoleBytes = 0;
+    }
+    this.#roleSeen = true;
+  }
+
+  /** In one piece: a message may have millions of tiny parts. */
+  #keepBeforeRole(text: Uint8Array): void {
+    const bytes = this.#beforeRoleBytes + text.length;
+    if (bytes > this.#beforeRole.length) {
+      const longer = new Uint8Array(Math.max(bytes, 2 * this.#beforeRole.length));
+      longer.set(this.#beforeRole.subarray(0, this.#beforeRoleBytes));
+      this.#beforeRole = longer;
+    }
+    this.#beforeRole.set(text, this.#beforeRoleBytes);
+    this.#beforeRoleBytes = bytes;
+  }
+}
+
+function notAnObjectError(found: string): Error {
+  return invalidRequest(`the request body must be a JSON object, got ${found}`);
+}

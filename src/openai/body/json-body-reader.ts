@@ -1,0 +1,177 @@
+import type { InferenceRequest } from '../../framework/request.ts';
+import { AnswerBlocks } from '../answers/answer-blocks.ts';
+import type { UsageReader } from '../answers/usage-reader.ts';
+import { UsageTail } from '../answers/usage-tail.ts';
+import { JsonScanner } from '../json/json-scanner.ts';
+import { invalidRequest } from '../json/json-text.ts';
+import { BYTES_PER_TOKEN, chainRuns } from '../prompts/content-blocks.ts';
+import type { FieldType, RequestShape } from '../prompts/request-shape.ts';
+import type { BodyEdit } from './body-edit.ts';
+import { BodyFields, MODEL_BYTES_MAX } from './body-fields.ts';
+import { type BodyReader, checkBodyBytes } from './body-reader.ts';
+import { ControlFields } from './control-fields.ts';
+import { readHeaderFields } from './header-fields.ts';
+import { ModelTarget } from './model-target.ts';
+import type { ReadParts } from './read-parts.ts';
+
+interface JsonBodyOptions extends ReadParts {
+  readonly shape: RequestShape;
+}
+
+/** Checks and hashes a JSON request of a known shape while it arrives. Keeps none of its bytes. */
+export class JsonBodyReader implements BodyReader {
+  readonly #options: JsonBodyOptions;
+  readonly #controls: ControlFields | undefined;
+  readonly #fields: BodyFields;
+  readonly #scanner: JsonScanner;
+  readonly #target: ModelTarget;
+  #bodyBytes = 0;
+  #read: InferenceRequest | undefined;
+
+  constructor(options: JsonBodyOptions) {
+    this.#options = options;
+    const { shape, hash, onIgnored } = options;
+    this.#controls = onIgnored && new ControlFields(onIgnored);
+    this.#fields = new BodyFields(shape, hash, this.#controls);
+    this.#scanner = new JsonScanner(this.#fields);
+    this.#target = new ModelTarget(options);
+  }
+
+  get complete(): boolean {
+    return this.#scanner.done;
+  }
+
+  get edit(): BodyEdit | undefined {
+    const models = this.#target.replacements(this.#fields, this.complete);
+    const controls = this.#controls?.replacements ?? [];
+    if (models.length + controls.length === 0) return undefined;
+    return [...models, ...controls].sort((a, b) => a.start - b.start);
+  }
+
+  push(chunk: Uint8Array): void {
+    this.#bodyBytes += chunk.length;
+    checkBodyBytes(this.#bodyBytes, this.#options.bodyBytesMax);
+    this.#scanner.push(chunk);
+  }
+
+  peek(): InferenceRequest {
+    const announced = Number(this.#options.head.headers.get('content-length') ?? 0);
+    const bodyBytes = Math.max(this.#bodyBytes, Number.isSafeInteger(announced) ? announced : 0);
+    const unread = bodyBytes - this.#bodyBytes;
+    return this.#request(bodyBytes, Math.ceil(unread / BYTES_PER_TOKEN));
+  }
+
+  end(): InferenceRequest {
+    this.#scanner.end();
+    this.#check();
+    this.#read = this.#request(this.#bodyBytes, 0);
+    return this.#read;
+  }
+
+  answerBlocks(): AnswerBlocks | undefined {
+    const { values, runs } = this.#fields;
+    const run = runs.at(-1);
+    const { shape, hash } = this.#options;
+    const { answerKeys: keys } = shape;
+    if (keys === undefined || this.#read === undefined || run === undefined) return undefined;
+    // One of several answers is continued, and a continued message begins no new one.
+    if ((values.get('n') ?? 1) !== 1 || values.get('continue_final_message') === true) {
+      return undefined;
+    }
+    const { prompt } = this.#read;
+    return new AnswerBlocks({ prompt, run, root: this.#root(), hash, keys });
+  }
+
+  usageReader(): UsageReader {
+    return new UsageTail(this.#options.shape.usageKey);
+  }
+
+  /** The properties that give equal texts different hashes. */
+  #root(): string {
+    const { model } = this.#target.resolve(this.#fields, this.complete);
+    return JSON.stringify([model, text(this.#fields.values.get(this.#options.shape.saltField))]);
+  }
+
+  #request(bodyBytes: number, unreadTokens: number): InferenceRequest {
+    const { head, hash, priorityOf } = this.#options;
+    const { values, runs, mediaItems } = this.#fields;
+    const { model, rewrite } = this.#target.resolve(this.#fields, this.complete);
+    const named = readHeaderFields(head.headers, hash);
+    let promptBytes = 0;
+    for (const run of runs) promptBytes += run.bytes;
+    return {
+      id: head.id,
+      model,
+      rewrite,
+      streaming: values.get('stream') === true,
+      outputTokensMax: this.#outputCap(),
+      promptTokens: Math.max(1, Math.ceil(promptBytes / BYTES_PER_TOKEN)) + unreadTokens,
+      prompt: chainRuns(runs, this.#root(), hash),
+      ...(mediaItems > 0 && { mediaItems }),
+      priority: priorityOf(named.objective),
+      ...named,
+      headers: head.headers,
+      bodyBytes,
+    };
+  }
+
+  #outputCap(): number | undefined {
+    for (const path of this.#options.shape.outputCaps) {
+      const value = this.#fields.values.get(path);
+      if (typeof value === 'number') return value;
+    }
+    return undefined;
+  }
+
+  #check(): void {
+    const { shape } = this.#options;
+    const { types, values } = this.#fields;
+    const given = this.#target.resolve(this.#fields, true).rewrite !== undefined;
+    const needsModel = shape.needsModel && (types.has('model') || !given);
+    if (needsModel) this.#expect('model', ['string'], `${shape.name} names its model`);
+    else if (types.has('model')) this.#expect('model', ['string'], 'it names the model');
+    if (needsModel && text(values.get('model')) === '') {
+      throw invalidRequest(
+        `field "model" is empty: it must name a model (up to ${MODEL_BYTES_MAX} bytes)`,
+      );
+    }
+    this.#checkRequired(shape);
+    if (types.has('stream') && types.get('stream') !== 'null') {
+      this.#expect('stream', ['boolean'], 'it selects whether to stream the answer');
+    }
+    for (const path of shape.outputCaps) {
+      const value = values.get(path);
+      if (value === undefined) continue;
+      if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) continue;
+      const got = JSON.stringify(value);
+      throw invalidRequest(`field "${path}" must be a whole number of tokens, got ${got}`);
+    }
+  }
+
+  #checkRequired({ name, required, requiredTypes }: RequestShape): void {
+    if (required === undefined) return;
+    const { types, empty } = this.#fields;
+    const what = `${name} needs its ${required}`;
+    this.#expect(required, requiredTypes, what);
+    if (types.get(required) === 'array' && empty.has(required)) {
+      throw invalidRequest(`field "${required}" is an empty array: ${what}`);
+    }
+  }
+
+  #expect(field: string, allowed: readonly FieldType[], why: string): void {
+    const type = this.#fields.types.get(field);
+    if (type === undefined) throw invalidRequest(`field "${field}" is missing: ${why}`);
+    if (allowed.includes(type)) return;
+    const expected = allowed.map(article).join(' or ');
+    throw invalidRequest(`field "${field}" must be ${expected}, got ${article(type)}`);
+  }
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function article(type: FieldType): string {
+  if (type === 'null') return 'null';
+  return type === 'array' || type === 'object' ? `an ${type}` : `a ${type}`;
+}

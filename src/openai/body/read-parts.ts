@@ -1,0 +1,14 @@
+import type { KeyedHash } from '../../framework/keyed-hash.ts';
+import type { RequestHead } from './body-reader.ts';
+import type { RewriteOf } from './model-target.ts';
+
+/** What reading one request needs, beside the way to read it. */
+export interface ReadParts {
+  readonly head: RequestHead;
+  readonly bodyBytesMax: number;
+  readonly hash: KeyedHash;
+  readonly priorityOf: (objective: string | undefined) => number;
+  readonly rewriteOf: RewriteOf;
+  /** Called for each control field of the body, which is then replaced; undefined keeps them. */
+  readonly onIgnored: ((control: string) => void) | undefined;
+}

@@ -1,0 +1,64 @@
+import type { KeyedHash } from '../../framework/keyed-hash.ts';
+import { type InferenceRequest, NO_BLOCKS } from '../../framework/request.ts';
+import type { UsageReader } from '../answers/usage-reader.ts';
+import { UsageTail } from '../answers/usage-tail.ts';
+import { BYTES_PER_TOKEN } from '../prompts/content-blocks.ts';
+import type { BodyReader, RequestHead } from './body-reader.ts';
+import { readHeaderFields } from './header-fields.ts';
+
+interface UnreadOptions {
+  readonly head: RequestHead;
+  readonly priorityOf: (objective: string | undefined) => number;
+  readonly hash: KeyedHash;
+}
+
+/** A body of any format and size: it is counted and not read. */
+export class UnreadBody implements BodyReader {
+  readonly unread = true;
+  readonly complete = true;
+  readonly edit = undefined;
+  readonly #options: UnreadOptions;
+  #bodyBytes = 0;
+
+  constructor(options: UnreadOptions) {
+    this.#options = options;
+  }
+
+  push(chunk: Uint8Array): void {
+    this.#bodyBytes += chunk.length;
+  }
+
+  peek(): InferenceRequest {
+    const announced = Number(this.#options.head.headers.get('content-length') ?? 0);
+    return this.#request(Number.isSafeInteger(announced) && announced > 0 ? announced : 0);
+  }
+
+  end(): InferenceRequest {
+    return this.#request(this.#bodyBytes);
+  }
+
+  answerBlocks(): undefined {
+    return undefined;
+  }
+
+  usageReader(): UsageReader {
+    return new UsageTail();
+  }
+
+  #request(bodyBytes: number): InferenceRequest {
+    const { head, priorityOf, hash } = this.#options;
+    const fields = readHeaderFields(head.headers, hash);
+    return {
+      id: head.id,
+      model: '',
+      streaming: false,
+      outputTokensMax: undefined,
+      promptTokens: Math.ceil(bodyBytes / BYTES_PER_TOKEN),
+      prompt: NO_BLOCKS,
+      priority: priorityOf(fields.objective),
+      ...fields,
+      headers: head.headers,
+      bodyBytes,
+    };
+  }
+}

@@ -1,0 +1,195 @@
+import type { KeyedHash } from '../../framework/keyed-hash.ts';
+import type { PromptBlocks } from '../../framework/request.ts';
+
+/** Bytes of text per token without a tokenizer: the reference's estimate, good for English. */
+export const BYTES_PER_TOKEN = 4;
+/** The reference's smallest block under auto-tuning. */
+const BLOCK_TOKENS = 64;
+const BLOCK_BYTES = BLOCK_TOKENS * BYTES_PER_TOKEN;
+const BLOCK_WORDS = BLOCK_BYTES / 4;
+const BLOCKS_AT_FIRST = 64;
+
+// One aligned buffer for all hashing; it is filled and read in one synchronous call.
+const scratchWords = new Int32Array(BLOCK_WORDS + 1);
+const scratch = new Uint8Array(scratchWords.buffer, 0, BLOCK_BYTES);
+
+/**
+ * Cuts prompt text into blocks of 256 bytes and hashes each block's content as soon as it is full;
+ * `Chain` makes hashes depend on the blocks before.
+ */
+export class ContentBlocks {
+  readonly #hash: KeyedHash;
+  readonly #tag: number;
+  /** Block i's hash is words 2i (low) and 2i+1 (high). */
+  #words = new Uint32Array(2 * BLOCKS_AT_FIRST);
+  #count = 0;
+  /** The bytes of a block that is not full yet; allocated when first needed. */
+  #partial: Uint8Array | undefined;
+  #partialBytes = 0;
+  #bytes = 0;
+
+  /** Equal blocks of runs with different tags, whole numbers below 1,000, have different hashes. */
+  constructor(hash: KeyedHash, tag: number) {
+    this.#hash = hash;
+    this.#tag = tag;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  word(index: number): number {
+    return this.#words[index] ?? 0;
+  }
+
+  push(text: Uint8Array): void {
+    this.#bytes += text.length;
+    let at = 0;
+    if (this.#partialBytes > 0) {
+      at = Math.min(text.length, BLOCK_BYTES - this.#partialBytes);
+      this.#keep(text.subarray(0, at));
+      if (this.#partialBytes < BLOCK_BYTES) return;
+      this.flush();
+    }
+    for (; at + BLOCK_BYTES <= text.length; at += BLOCK_BYTES) {
+      scratch.set(text.subarray(at, at + BLOCK_BYTES));
+      this.#hashScratch(BLOCK_BYTES);
+    }
+    if (at < text.length) this.#keep(text.subarray(at));
+  }
+
+  /** Pushes the lower 32 bits of a token's id. */
+  pushId(id: number): void {
+    const partial = (this.#partial ??= new Uint8Array(BLOCK_BYTES));
+    const at = this.#partialBytes;
+    if (at + BYTES_PER_TOKEN > BLOCK_BYTES) {
+      this.push(Uint8Array.of(id, id >>> 8, id >>> 16, id >>> 24));
+      return;
+    }
+    partial[at] = id;
+    partial[at + 1] = id >>> 8;
+    partial[at + 2] = id >>> 16;
+    partial[at + 3] = id >>> 24;
+    this.#bytes += BYTES_PER_TOKEN;
+    this.#partialBytes = at + BYTES_PER_TOKEN;
+    if (this.#partialBytes === BLOCK_BYTES) this.flush();
+  }
+
+  /** A run that continues this one's partial block, without the full blocks: for an answer. */
+  continuation(): ContentBlocks {
+    const next = new ContentBlocks(this.#hash, this.#tag);
+    if (this.#partial !== undefined) next.#keep(this.#partial.subarray(0, this.#partialBytes));
+    return next;
+  }
+
+  /** Closes a partial block, padded with zeros, so that the next text starts a new block. */
+  flush(): void {
+    if (this.#partial === undefined || this.#partialBytes === 0) return;
+    const bytes = this.#partialBytes;
+    scratch.set(this.#partial);
+    scratch.fill(0, bytes);
+    this.#partialBytes = 0;
+    this.#hashScratch(bytes);
+  }
+
+  #keep(text: Uint8Array): void {
+    this.#partial ??= new Uint8Array(BLOCK_BYTES);
+    this.#partial.set(text, this.#partialBytes);
+    this.#partialBytes += text.length;
+  }
+
+  /** Some 0.8 ns a byte. The last word says how many bytes there are, and of which run. */
+  #hashScratch(bytes: number): void {
+    scratchWords[BLOCK_WORDS] = BLOCK_BYTES * this.#tag + bytes;
+    this.#hash.words(scratchWords, BLOCK_WORDS + 1);
+    if (2 * this.#count === this.#words.length) {
+      const longer = new Uint32Array(2 * this.#words.length);
+      longer.set(this.#words);
+      this.#words = longer;
+    }
+    this.#words[2 * this.#count] = this.#hash.low;
+    this.#words[2 * this.#count + 1] = this.#hash.high;
+    this.#count += 1;
+  }
+}
+
+/** murmur3's finaliser: every input bit affects every output bit. */
+function finalizeHash(hash: number): number {
+  let h = hash;
+  h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
+  h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
+  return h ^ (h >>> 16);
+}
+
+/** Chains runs in template order: hash i covers the root and all blocks up to i. */
+export function chainRuns(
+  runs: readonly ContentBlocks[],
+  root: string,
+  hash: KeyedHash,
+): PromptBlocks {
+  let count = 0;
+  for (const run of runs) count += run.count;
+  const words = new Uint32Array(2 * count);
+  const chain = new Chain(root, hash);
+  let block = 0;
+  for (const run of runs) block = appendRun(chain, run, words, block);
+  return { count, blockTokens: BLOCK_TOKENS, words };
+}
+
+/** A prompt's chain with a run appended; `root` and `hash` must be those of the prompt. */
+export function extendChain(
+  prompt: PromptBlocks,
+  run: ContentBlocks,
+  { root, hash }: { readonly root: string; readonly hash: KeyedHash },
+): PromptBlocks {
+  const { count, blockTokens } = prompt;
+  const words = new Uint32Array(2 * (count + run.count));
+  words.set(prompt.words.subarray(0, 2 * count));
+  const chain = new Chain(root, hash);
+  if (count > 0) chain.resume(words[2 * count - 2] as number, words[2 * count - 1] as number);
+  appendRun(chain, run, words, count);
+  return { count: count + run.count, blockTokens, words };
+}
+
+/** Writes the run's chained hashes into `words` from `block` on; returns the block behind them. */
+function appendRun(chain: Chain, run: ContentBlocks, words: Uint32Array, block: number): number {
+  let at = 2 * block;
+  for (let index = 0; index < run.count; index++) {
+    chain.add(run.word(2 * index), run.word(2 * index + 1));
+    words[at++] = chain.low;
+    words[at++] = chain.high;
+  }
+  return block + run.count;
+}
+
+/**
+ * A chain's hashes. Mixing is public and loses nothing, as each step is reversible. What it mixes
+ * is secret: the root and the blocks are results of a keyed hash.
+ */
+export class Chain {
+  low: number;
+  high: number;
+
+  /** `root`: what gives equal texts different hashes, such as model, adapter and cache salt. */
+  constructor(root: string, hash: KeyedHash) {
+    hash.text(root);
+    this.low = hash.low;
+    this.high = hash.high;
+  }
+
+  /** Continues behind a block with this hash. */
+  resume(low: number, high: number): void {
+    this.low = low;
+    this.high = high;
+  }
+
+  add(low: number, high: number): void {
+    const mixed = finalizeHash(Math.imul(this.low ^ low, 0x9e3779b1) + this.high);
+    this.high = finalizeHash(Math.imul(this.high ^ high, 0x85ebca77) + mixed);
+    this.low = mixed;
+  }
+}

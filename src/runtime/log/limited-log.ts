@@ -1,0 +1,79 @@
+import type { Clock, Millis } from '../../framework/runtime.ts';
+import type { Log } from './log.ts';
+
+interface Limit {
+  since: Millis;
+  /** Lines left out since then. */
+  leftOut: number;
+}
+
+const WARNING_INTERVAL_MS: Millis = 60_000;
+
+/**
+ * Lets one line of each kind through in an interval. Kinds must be few: none may contain what a
+ * client sent.
+ */
+export class LineLimit {
+  readonly #clock: Pick<Clock, 'now'>;
+  readonly #intervalMs: Millis;
+  readonly #limits = new Map<string, Limit>();
+
+  constructor(clock: Pick<Clock, 'now'>, intervalMs: Millis) {
+    this.#clock = clock;
+    this.#intervalMs = intervalMs;
+  }
+
+  /** How many lines were left out before this one; undefined where this one is left out, too. */
+  pass(kind: string): number | undefined {
+    const now = this.#clock.now();
+    const limit = this.#limits.get(kind);
+    if (limit !== undefined && now - limit.since < this.#intervalMs) {
+      limit.leftOut += 1;
+      return undefined;
+    }
+    this.#limits.set(kind, { since: now, leftOut: 0 });
+    return limit?.leftOut ?? 0;
+  }
+}
+
+/**
+ * Warns about what others do to the picker, at most once a minute for each message, so that they
+ * cannot fill the log. The next line says how many were left out.
+ */
+export function limitedWarnings(log: Log, clock: Clock): (fields: object, message: string) => void {
+  const limit = new LineLimit(clock, WARNING_INTERVAL_MS);
+  return (fields, message) => {
+    const leftOut = limit.pass(message);
+    if (leftOut === undefined) return;
+    log.warn({ ...fields, ...(leftOut > 0 && { leftOut }) }, message);
+  };
+}
+
+const SECOND_MS: Millis = 1000;
+
+/**
+ * Lets so many lines through in a second, of any kind. The next line says how many were left out.
+ */
+export function linesPerSecond(
+  write: (fields: object, message: string) => void,
+  clock: Pick<Clock, 'now'>,
+  linesMax: number,
+): (fields: object, message: string) => void {
+  let since: Millis = Number.NEGATIVE_INFINITY;
+  let lines = 0;
+  let leftOut = 0;
+  return (fields, message) => {
+    const now = clock.now();
+    if (now - since >= SECOND_MS) {
+      since = now;
+      lines = 0;
+    }
+    lines += 1;
+    if (lines > linesMax) {
+      leftOut += 1;
+      return;
+    }
+    write({ ...fields, ...(leftOut > 0 && { leftOut }) }, message);
+    leftOut = 0;
+  };
+}

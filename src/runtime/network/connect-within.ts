@@ -1,0 +1,24 @@
+import type { Socket } from 'node:net';
+import type { buildConnector } from 'undici';
+import type { Clock, Millis } from '../../framework/runtime.ts';
+import { TimeoutError } from '../clock/deadline.ts';
+
+/**
+ * Gives up a connection, with its TLS handshake, after `limitMs`; 0 is no limit. The connector has
+ * no time-out of its own: undici's takes its time from the machine.
+ */
+export function connectWithin(
+  connect: buildConnector.connector,
+  limitMs: Millis,
+  clock: Clock,
+): buildConnector.connector {
+  return (options, callback) => {
+    const error = new TimeoutError(`no connection within ${limitMs} ms`);
+    const timer = limitMs > 0 ? clock.setTimer(limitMs, () => socket.destroy(error)) : undefined;
+    // Declared as without a result, but it returns the socket.
+    const socket = connect(options, (...outcome) => {
+      timer?.cancel();
+      callback(...outcome);
+    }) as unknown as Socket;
+  };
+}

@@ -1,0 +1,163 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer, Server as SecureServer } from 'node:https';
+import type { SecureContextOptions } from 'node:tls';
+import type { Clock, Millis } from '../../framework/runtime.ts';
+import { closeServer, listen } from './listen.ts';
+
+/** One request of a client. */
+export interface FrontExchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** Aborts when the client leaves before the end of the answer, or when the drain is over. */
+  readonly signal: AbortSignal;
+}
+
+interface HttpFrontOptions {
+  readonly clock: Clock;
+  /** Undefined: the port has no TLS. */
+  readonly tls?: SecureContextOptions | undefined;
+  /** Requests beyond this many at once are refused with 503. */
+  readonly requestsMax: number;
+  readonly onRequest: (exchange: FrontExchange) => void;
+  /** Answers with an error in the format of the server; the answer has not begun. */
+  readonly onRefused: (response: ServerResponse, status: number, message: string) => void;
+}
+
+interface DrainOptions {
+  /** For so long after the beginning, new connections are accepted as before. */
+  readonly drainNoticeMs: Millis;
+  /** For so long after that, open requests may go on; then they are aborted. */
+  readonly drainTimeoutMs: Millis;
+}
+
+/** The client closed its connection before the end of the answer. */
+export class ClientGone extends Error {
+  override readonly name = 'ClientGone';
+}
+
+/** Larger than the headers of any request of a model; the picker's gateway allows 60 KiB. */
+const HEADER_BYTES_MAX = 64 * 1024;
+const HEADERS_TIMEOUT_MS = 30_000;
+/** Longer than gateways keep idle connections, so that they and not we close them. */
+const KEEP_ALIVE_MS = 300_000;
+/** Connections beyond those of the open requests: idle ones, and probes. */
+const IDLE_CONNECTIONS_MAX = 1024;
+/** For so long the rest of a refused upload is read, so that its client reads the answer. */
+const LINGER_MS = 2_000;
+
+/** An HTTP/1.1 server with bounds, which can end without cutting requests. */
+export class HttpFront {
+  readonly #options: HttpFrontOptions;
+  readonly #server: Server;
+  readonly #open = new Set<AbortController>();
+  #draining = false;
+  /** Called when the last request has ended. */
+  #onIdle: (() => void) | undefined;
+
+  constructor(options: HttpFrontOptions) {
+    this.#options = options;
+    const bounds = {
+      maxHeaderSize: HEADER_BYTES_MAX,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      // Each user of this class bounds uploads itself.
+      requestTimeout: 0,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+    };
+    const accept = (request: IncomingMessage, response: ServerResponse): void =>
+      this.#accept(request, response);
+    this.#server =
+      options.tls === undefined
+        ? createServer(bounds, accept)
+        : createSecureServer({ ...bounds, ...options.tls }, accept);
+    this.#server.maxConnections = options.requestsMax + IDLE_CONNECTIONS_MAX;
+  }
+
+  /** Requests that have not ended. */
+  get openRequests(): number {
+    return this.#open.size;
+  }
+
+  get draining(): boolean {
+    return this.#draining;
+  }
+
+  /** Resolves to the port. Rejects with a ListenError. */
+  listen(host: string, port: number): Promise<number> {
+    return listen(this.#server, host, port);
+  }
+
+  /** Takes another certificate for new connections. Without effect where the port has no TLS. */
+  setTls(context: SecureContextOptions): void {
+    if (this.#server instanceof SecureServer) this.#server.setSecureContext(context);
+  }
+
+  /**
+   * Serves on while others take notice, then accepts no more connections and waits for the open
+   * requests. Those that last longer than the drain time-out are aborted.
+   */
+  async drain({ drainNoticeMs, drainTimeoutMs }: DrainOptions): Promise<void> {
+    const { clock } = this.#options;
+    this.#draining = true;
+    await new Promise<void>((resolve) => void clock.setTimer(drainNoticeMs, resolve));
+    this.#server.close();
+    if (this.#open.size > 0) {
+      await new Promise<void>((resolve) => {
+        const timer = clock.setTimer(drainTimeoutMs, resolve);
+        this.#onIdle = () => {
+          timer.cancel();
+          resolve();
+        };
+      });
+    }
+    await this.stop();
+  }
+
+  /** Closes all connections, including those of open requests. */
+  async stop(): Promise<void> {
+    for (const open of this.#open) open.abort(new Error('the server ends'));
+    await closeServer(this.#server);
+  }
+
+  #accept(request: IncomingMessage, response: ServerResponse): void {
+    const { requestsMax, clock, onRefused, onRequest } = this.#options;
+    // Makes clients open their next connection, which finds another server.
+    if (this.#draining) response.setHeader('connection', 'close');
+    if (this.#open.size >= requestsMax) {
+      response.setHeader('retry-after', '1');
+      endUpload(request, response, clock);
+      onRefused(
+        response,
+        503,
+        `${requestsMax} requests are open, as many as --max-requests allows`,
+      );
+      return;
+    }
+    const open = new AbortController();
+    this.#open.add(open);
+    response.once('close', () => {
+      this.#open.delete(open);
+      if (!response.writableFinished)
+        open.abort(new ClientGone('the client closed its connection'));
+      if (this.#open.size === 0) this.#onIdle?.();
+    });
+    onRequest({ request, response, signal: open.signal });
+  }
+}
+
+/**
+ * Call it for an answer that begins before the upload has ended. It reads and drops the rest of the
+ * upload for a moment, and then closes the connection. Node closes at once for clients that ask for
+ * that, which would often discard the answer, too.
+ */
+export function endUpload(request: IncomingMessage, response: ServerResponse, clock: Clock): void {
+  if (request.complete || request.destroyed) return;
+  if (!response.headersSent) {
+    const keeps = response.shouldKeepAlive && !response.hasHeader('connection');
+    response.removeHeader('connection');
+    response.shouldKeepAlive = true;
+    if (!keeps) request.once('end', () => request.socket.destroySoon());
+  }
+  const timer = clock.setTimer(LINGER_MS, () => request.socket.destroy());
+  request.once('close', () => timer.cancel());
+  request.resume();
+}

@@ -1,0 +1,87 @@
+import { performance } from 'node:perf_hooks';
+import { Client, type Dispatcher } from 'undici';
+import type { HttpGetOptions, HttpResponse, HttpTls, Millis } from '../../framework/runtime.ts';
+import { httpConnector } from './http-connector.ts';
+import { HttpExchange, ReusedBody } from './http-exchange.ts';
+
+/** One server: its connection, and the memory its answers are read into. */
+export class HttpOrigin {
+  readonly #name: string;
+  readonly #keepAliveMs: Millis;
+  readonly #tls: HttpTls | undefined;
+  readonly #body = new ReusedBody();
+  readonly #open = new Set<HttpExchange>();
+  #client: Client;
+  #usedAt: Millis = 0;
+
+  constructor(name: string, keepAliveMs: Millis, tls: HttpTls | undefined) {
+    this.#name = name;
+    this.#keepAliveMs = keepAliveMs;
+    this.#tls = tls;
+    this.#client = this.#connect();
+  }
+
+  isIdleSince(before: Millis): boolean {
+    return this.#open.size === 0 && this.#usedAt < before;
+  }
+
+  /** The number of exchanges under way or waiting for their turn. */
+  get load(): number {
+    return this.#open.size;
+  }
+
+  get(url: URL, options: HttpGetOptions): Promise<HttpResponse> {
+    return this.#exchange({ method: 'GET', path: url.pathname + url.search }, url, options);
+  }
+
+  post(url: URL, body: Uint8Array, options: HttpGetOptions): Promise<HttpResponse> {
+    const headers = { 'content-type': 'application/json' };
+    const path = url.pathname + url.search;
+    return this.#exchange({ method: 'POST', path, body, headers }, url, options);
+  }
+
+  async close(): Promise<void> {
+    await this.#client.destroy();
+  }
+
+  #exchange(
+    request: Dispatcher.DispatchOptions,
+    url: URL,
+    options: HttpGetOptions,
+  ): Promise<HttpResponse> {
+    this.#usedAt = performance.now();
+    return new Promise((resolve, reject) => {
+      const exchange = new HttpExchange({
+        url,
+        options,
+        body: this.#body,
+        onEnd: (outcome) => {
+          this.#open.delete(exchange);
+          if (outcome instanceof Error) reject(outcome);
+          else resolve(outcome);
+        },
+        onUnsent: () => this.#reconnect(),
+      });
+      this.#open.add(exchange);
+      this.#client.dispatch(request, exchange);
+    });
+  }
+
+  /** Packets are lost. A new connection tries at once; the old one waits longer each time. */
+  #reconnect(): void {
+    if ([...this.#open].some(({ started }) => started)) return;
+    void this.#client.destroy();
+    this.#client = this.#connect();
+  }
+
+  #connect(): Client {
+    return new Client(this.#name, {
+      pipelining: 1,
+      // Each exchange has its own deadline. undici's are per part, with a resolution of 0.5 s.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      keepAliveTimeout: this.#keepAliveMs,
+      connect: httpConnector(this.#tls),
+    });
+  }
+}

@@ -1,0 +1,162 @@
+import { performance } from 'node:perf_hooks';
+import type {
+  Call,
+  CallOptions,
+  HttpGetOptions,
+  HttpResponse,
+  HttpTls,
+  MessageSocket,
+  MessageSocketOptions,
+  Millis,
+  Network,
+  ResolvedName,
+} from '../../framework/runtime.ts';
+import { GrpcCall } from './grpc-call.ts';
+import { HttpOrigin } from './http-origin.ts';
+import { NameResolver } from './name-resolver.ts';
+import { openZmqSocket } from './zmq-socket.ts';
+
+/** An origin unused for this long has left the pool: its connection and memory are released. */
+const IDLE_MS = 30_000;
+
+/** Connections for POST requests to one origin, so that a long one does not delay short ones. */
+const POST_CONNECTIONS = 4;
+
+export interface NodeNetwork extends Network {
+  post(url: URL, body: Uint8Array, options: HttpGetOptions): Promise<HttpResponse>;
+  openMessages(options: MessageSocketOptions): MessageSocket;
+  openCall(options: CallOptions): Call;
+  resolve(name: string): Promise<ResolvedName>;
+  /** Aborts everything under way. A later `get` or `post` rejects. */
+  close(): Promise<void>;
+}
+
+interface NodeNetworkOptions {
+  /** How long an origin's connection is kept after its last use. Default: 30 s. */
+  readonly idleMs?: Millis;
+  /** `address:port` of DNS servers; those of the machine where left out. */
+  readonly dnsServers?: readonly string[];
+}
+
+/**
+ * HTTP without streams, over one kept-alive connection for each origin, GET requests one after
+ * another. Certificates are verified unless a request says otherwise.
+ */
+export function createNodeNetwork(options: NodeNetworkOptions = {}): NodeNetwork {
+  const origins = new Origins(options.idleMs ?? IDLE_MS);
+  const names = new NameResolver({ servers: options.dnsServers });
+  const sockets = new Set<MessageSocket>();
+  const calls = new Set<Call>();
+  let closed = false;
+  return {
+    get(url: URL, options: HttpGetOptions): Promise<HttpResponse> {
+      if (closed) return Promise.reject(closedError(url));
+      return origins.of(url, '', options.tls).get(url, options);
+    },
+    post(url: URL, body: Uint8Array, options: HttpGetOptions): Promise<HttpResponse> {
+      if (closed) return Promise.reject(closedError(url));
+      const { tls } = options;
+      let best = origins.of(url, ' post 0', tls);
+      for (let lane = 1; lane < POST_CONNECTIONS && best.load > 0; lane++) {
+        const other = origins.of(url, ` post ${lane}`, tls);
+        if (other.load < best.load) best = other;
+      }
+      return best.post(url, body, options);
+    },
+    openMessages(options: MessageSocketOptions): MessageSocket {
+      const socket = openZmqSocket(options);
+      sockets.add(socket);
+      return {
+        send: (frames) => socket.send(frames),
+        close: () => {
+          sockets.delete(socket);
+          socket.close();
+        },
+      };
+    },
+    openCall: (options) => tracked(calls, options),
+    resolve: (name) => names.resolve(name),
+    async close() {
+      closed = true;
+      for (const call of calls) call.close();
+      calls.clear();
+      for (const socket of sockets) socket.close();
+      sockets.clear();
+      names.close();
+      await origins.close();
+    },
+  };
+}
+
+/** One connection for each origin and lane, closed when it is unused for `idleMs`. */
+class Origins {
+  readonly #byName = new Map<string, HttpOrigin>();
+  readonly #tlsNames = new WeakMap<HttpTls, string>();
+  readonly #idleMs: Millis;
+  readonly #sweep: NodeJS.Timeout;
+
+  constructor(idleMs: Millis) {
+    this.#idleMs = idleMs;
+    this.#sweep = setInterval(() => this.#closeIdle(), idleMs).unref();
+  }
+
+  of(url: URL, lane: string, tls: HttpTls | undefined): HttpOrigin {
+    const name = url.origin + lane + this.#tlsName(url, tls);
+    let origin = this.#byName.get(name);
+    if (origin === undefined) {
+      origin = new HttpOrigin(url.origin, this.#idleMs, tls);
+      this.#byName.set(name, origin);
+    }
+    return origin;
+  }
+
+  /** Connections of one kind of verification do not serve requests of another. */
+  #tlsName(url: URL, tls: HttpTls | undefined): string {
+    if (tls === undefined || url.protocol !== 'https:') return '';
+    let name = this.#tlsNames.get(tls);
+    if (name === undefined) {
+      name = ` tls ${JSON.stringify(tls)}`;
+      this.#tlsNames.set(tls, name);
+    }
+    return name;
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#sweep);
+    await Promise.all([...this.#byName.values()].map((origin) => origin.close()));
+    this.#byName.clear();
+  }
+
+  #closeIdle(): void {
+    const before = performance.now() - this.#idleMs;
+    for (const [name, origin] of this.#byName) {
+      if (!origin.isIdleSince(before)) continue;
+      this.#byName.delete(name);
+      void origin.close();
+    }
+  }
+}
+
+function closedError(url: URL): Error {
+  return new Error(`the network is closed: no request was sent to ${url.href}`);
+}
+
+/** A call that is in `calls` for as long as it is open. */
+function tracked(calls: Set<Call>, options: CallOptions): Call {
+  const call = new GrpcCall({
+    ...options,
+    onClosed: (reason) => {
+      calls.delete(call);
+      options.onClosed(reason);
+    },
+  });
+  calls.add(call);
+  return {
+    send: (message) => call.send(message),
+    waitingBytes: () => call.waitingBytes(),
+    close: () => {
+      calls.delete(call);
+      call.close();
+    },
+  };
+}
