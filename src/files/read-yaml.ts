@@ -7,7 +7,7 @@ const ALIASES_MAX = 100;
 /** YAML or JSON as a value. Throws ConfigError with line and column of every syntax error. */
 export function readYaml(text: string, source: string): unknown {
   const lineCounter = new LineCounter();
-  const document = parseDocument(text, { lineCounter, prettyErrors: false });
+  const document = parsed(text, lineCounter, source);
   if (document.errors.length > 0) {
     const issues = document.errors.map(({ pos, message }) => {
       const { line, col } = lineCounter.linePos(pos[0]);
@@ -21,5 +21,21 @@ export function readYaml(text: string, source: string): unknown {
     // Aliases are resolved only here: one is undefined, or there are too many.
     const message = messageOf(error);
     throw new ConfigError(source, [{ path: 'file', message }]);
+  }
+}
+
+/** Thousands of levels exhaust the stack of the parser, which says so by a RangeError. */
+function parsed(
+  text: string,
+  lineCounter: LineCounter,
+  source: string,
+): ReturnType<typeof parseDocument> {
+  try {
+    return parseDocument(text, { lineCounter, prettyErrors: false });
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new ConfigError(source, [
+      { path: 'file', message: 'it is nested too deeply to be read' },
+    ]);
   }
 }

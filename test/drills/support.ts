@@ -214,12 +214,13 @@ export interface DrillReport {
   note(text: string): void;
 }
 
-/** Runs a drill, prints its rows and sets the exit code: 1 where a bound is missed. */
+/** Runs a drill, prints its rows, `load` in the headline, and sets the exit code: 1 where a bound is missed. */
 export async function drill(
   about: string,
   run: (report: DrillReport) => Promise<void>,
+  load = `${PER_SECOND} requests/s`,
 ): Promise<void> {
-  process.stdout.write(`${about} (${PER_SECOND} requests/s)\n`);
+  process.stdout.write(`${about} (${load})\n`);
   let missed = 0;
   const started = performance.now();
   const row: DrillReport['row'] = (what, measured, asked, holds) => {
