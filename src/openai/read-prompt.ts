@@ -1,11 +1,12 @@
 import type { InferenceRequest } from '../framework/request.ts';
 import { apiPath } from './api-path.ts';
 import { isVllmGrpcPath, vllmGrpcIds } from './grpc/vllmgrpc-ids.ts';
+import { parseBounded } from './json/parse-bounded.ts';
 import { requestPath } from './request-path.ts';
 
 /** Why a request has no token ids. */
 export type NoTokensReason =
-  /** The body is not JSON of a known API. */
+  /** The body is not JSON of a known API, or too large for a tokenizer. */
   | 'unknown-body'
   /** Only the model's processor knows the tokens of images and sound. */
   | 'media'
@@ -51,8 +52,6 @@ const COMPLETION_FIELDS = ['model', 'prompt', 'add_special_tokens'] as const;
 const TEXT_PARTS: ReadonlySet<unknown> = new Set(['text', 'input_text', 'output_text']);
 /** Paths of APIs whose `messages` have another format. */
 const OTHER_APIS = /\/(?:messages|responses)$/;
-
-const utf8 = new TextDecoder();
 
 /** Reads the prompt from a whole body, given in pieces. */
 export function readPrompt(request: InferenceRequest, pieces: readonly Uint8Array[]): Prompt {
@@ -107,13 +106,8 @@ function none(reason: NoTokensReason): Prompt {
 }
 
 function parseObject(pieces: readonly Uint8Array[]): Json | undefined {
-  try {
-    const bytes = pieces.length === 1 ? pieces[0] : Buffer.concat(pieces);
-    const body: unknown = JSON.parse(utf8.decode(bytes));
-    return typeof body === 'object' && body !== null && !Array.isArray(body)
-      ? (body as Json)
-      : undefined;
-  } catch {
-    return undefined;
-  }
+  const body = parseBounded(pieces);
+  return typeof body === 'object' && body !== null && !Array.isArray(body)
+    ? (body as Json)
+    : undefined;
 }

@@ -114,3 +114,10 @@ it('[B75] an error at the first piece is the answer, a later one breaks it off',
   const later = await chunkedDecode(bodyOf(), 1, engineOf(['a', 'b'], { 2: 500 }).ask);
   await expect(textOf(later)).rejects.toThrow('answered 500 within a chunked answer');
 });
+
+it('[V137] an engine that never ends its answer cannot take all memory', async () => {
+  const { ask, asked } = engineOf(Array.from({ length: 50 }, () => 'x'.repeat(4 * 1024 * 1024)));
+  const answer = await chunkedDecode(bodyOf(), 1, ask);
+  await expect(textOf(answer)).rejects.toThrow('characters in all');
+  expect(asked).toHaveLength(5);
+});

@@ -83,6 +83,9 @@ async function* piecesOf({ body, budget, chunkTokens, first }: Run, ask: Ask) {
     }
     const piece = pieceIn(await readWhole(answer.body));
     text += piece.text;
+    if (text.length > ANSWER_BYTES_MAX) {
+      throw new Error(`answered more than ${ANSWER_BYTES_MAX} characters in all`);
+    }
     used += piece.completionTokens;
     const goesOn = piece.reason === 'length' && used < budget && piece.completionTokens > 0;
     yield { ...piece, last: !goesOn };

@@ -11,7 +11,7 @@ const TYPE = 'dcgm-data-source';
 const INTERVAL_MS = 1000;
 const TIMEOUT_MS = 1000;
 /** A node with 16 GPUs has some 100 KiB. */
-const PAGE_BYTES_MAX = 4 * 1024 * 1024;
+const PAGE_BYTES_MAX = 1024 * 1024;
 
 /** One series of the busy share of one GPU, in percent: labels and value. */
 const SERIES = /^DCGM_FI_DEV_GPU_UTIL(?:\{([^\n]*)\})?[ \t]+(\S+)/gm;

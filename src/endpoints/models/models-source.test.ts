@@ -43,6 +43,16 @@ const LIST = JSON.stringify({
 });
 
 describe('models-data-source', () => {
+  test('[V136] keeps what it knows where a list has more models than requests can look through', async () => {
+    const { clock, pool, server, errors } = setUp(LIST);
+    await clock.run(10);
+    const known = pool.get(ID)?.attribute(MODELS);
+    server.page = `{"data":[${'{"id":""},'.repeat(5000)}{"id":"x"}]}`;
+    await clock.run(2000);
+    expect(pool.get(ID)?.attribute(MODELS)).toBe(known);
+    expect(errors.at(-1)?.reason).toContain('the list has 5001 models, and may have 5000');
+  });
+
   test('[D60] reads models and adapters at once, then every second, and less often on failure', async () => {
     const { clock, network, pool, server, errors } = setUp(LIST);
     expect(pool.get(ID)?.attribute(MODELS)).toBeUndefined();

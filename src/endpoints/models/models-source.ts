@@ -21,6 +21,8 @@ const INTERVAL_MS = 1000;
 const TIMEOUT_MS = 1000;
 /** Thousands of adapters. */
 const PAGE_BYTES_MAX = 1024 * 1024;
+/** Requests look through the list, and checking it takes some microseconds for each. */
+const MODELS_MAX = 5000;
 
 interface ModelsConfig extends PollConfig {
   readonly path: string;
@@ -87,7 +89,12 @@ export const modelsExtractor: DataSourceDefinition = defineDataSource({
 });
 
 function modelsIn(answer: string): readonly ServedModel[] {
-  const parsed = page.safeParse(JSON.parse(answer));
+  const value: unknown = JSON.parse(answer);
+  const listed = (value as { readonly data?: unknown } | null)?.data;
+  if (Array.isArray(listed) && listed.length > MODELS_MAX) {
+    throw new Error(`the list has ${listed.length} models, and may have ${MODELS_MAX}`);
+  }
+  const parsed = page.safeParse(value);
   if (!parsed.success) throw new Error('the answer is no list of models');
   return parsed.data.data.map(({ id, parent = '', ...shown }) => ({
     ...shown,

@@ -1,3 +1,5 @@
+import { parseBounded } from '../json/parse-bounded.ts';
+
 /** One image, video or sound of a prompt. */
 export interface MediaItem {
   /** Its URL, or its content in base64. */
@@ -13,17 +15,11 @@ const MEDIA_FIELDS: readonly (readonly [field: string, modality: MediaItem['moda
   ['input_audio', 'audio'],
   ['audio_url', 'audio'],
 ];
-/** A larger body takes too long to read in one piece. */
-const BODY_BYTES_MAX = 16 * 1024 * 1024;
-
-const utf8 = new TextDecoder();
 
 /** The different media of a whole chat request; none of a body that is no JSON or too large. */
 export function mediaItems(pieces: readonly Uint8Array[]): readonly MediaItem[] {
-  const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0);
-  if (bytes === 0 || bytes > BODY_BYTES_MAX) return [];
   const items = new Map<string, MediaItem>();
-  for (const message of listIn(parsed(pieces), 'messages', 'input')) {
+  for (const message of listIn(parseBounded(pieces), 'messages', 'input')) {
     for (const part of listIn(message, 'content')) {
       const item = itemOf(part);
       if (item !== undefined) items.set(`${item.modality} ${item.source}`, item);
@@ -55,12 +51,4 @@ function listIn(value: unknown, ...fields: readonly string[]): readonly unknown[
 function fieldOf(value: unknown, field: string): unknown {
   if (typeof value !== 'object' || value === null) return undefined;
   return (value as Readonly<Record<string, unknown>>)[field];
-}
-
-function parsed(pieces: readonly Uint8Array[]): unknown {
-  try {
-    return JSON.parse(utf8.decode(pieces.length === 1 ? pieces[0] : Buffer.concat(pieces)));
-  } catch {
-    return undefined;
-  }
 }
