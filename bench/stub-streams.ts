@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { mean, quantile, sorted } from '../src/lab/run-summary/statistics.ts';
-import { processCpuMs } from './cost/cpu.ts';
+import { processCpuMs } from './cost/proc.ts';
 import { startChild } from './load/child.ts';
 import { Connection } from './load/connection.ts';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import autocannon from 'autocannon';
 import { Pool } from 'undici';
-import { processCpuMs } from './cost/cpu.ts';
+import { processCpuMs } from './cost/proc.ts';
 
 /**
  * Measures the CPU of the stub's process (user and kernel, all threads, from the operating system)

@@ -1,18 +1,26 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Tools } from '../load/bed.ts';
-import { measureRow, type Summary, summarize, type Timing } from './measure-row.ts';
-import type { CostRow } from './rows.ts';
+import {
+  FIGURE_NAMES,
+  FIGURES,
+  type FigureName,
+  type Figures,
+  type Summaries,
+  type Summary,
+  summarize,
+  summarizeAll,
+} from './figures.ts';
+import { measureRow, type SideResult, type Timing } from './measure-row.ts';
+import { type CostRow, unitOf } from './row.ts';
 
 /** A row measured with our picker and with the picker of another checkout. */
 export interface AgainstResult {
   readonly row: CostRow;
-  /** Ours over the other's, one for each pair of processes. */
-  readonly ratios: readonly number[];
-  readonly ratio: Summary;
-  /** CPU ms per request, or cores without requests. */
-  readonly ours: Summary;
-  readonly other: Summary;
+  /** Of each figure, ours over the other's, one for each pair of processes. */
+  readonly ratios: Summaries;
+  readonly ours: Summaries;
+  readonly other: Summaries;
   readonly failedShare: number;
 }
 
@@ -36,34 +44,55 @@ export async function measureAgainst(
   timing: Timing,
   tools: Tools & { readonly pairs: number },
 ): Promise<AgainstResult> {
-  const ratios: number[] = [];
-  const ours: number[] = [];
-  const others: number[] = [];
+  const ours: Figures[] = [];
+  const others: Figures[] = [];
   let failedShare = 0;
   for (let pair = 0; pair < tools.pairs; pair++) {
     const result = await measureRow(row, timing, tools);
     if (result.other === undefined) throw new Error(`row ${row.id} was measured on one side only`);
-    ours.push(result.ours.cost.median);
-    others.push(result.other.cost.median);
-    ratios.push(result.ours.cost.median / result.other.cost.median);
+    ours.push(medians(result.ours));
+    others.push(medians(result.other));
     failedShare = Math.max(failedShare, result.ours.failedShare, result.other.failedShare);
   }
   return {
     row,
-    ratios,
-    ratio: summarize(ratios),
-    ours: summarize(ours),
-    other: summarize(others),
+    ratios: ratiosOf(ours, others),
+    ours: summarizeAll(ours),
+    other: summarizeAll(others),
     failedShare,
   };
 }
 
-export function againstLine({ row, ratio, ours, other, failedShare }: AgainstResult): string {
-  const unit = row.load.kind === 'idle' ? 'core' : 'ms';
+function medians({ figures }: SideResult): Figures {
+  return Object.fromEntries(Object.entries(figures).map(([name, { median }]) => [name, median]));
+}
+
+/** Without figures that are 0 at the other side, such as a count of collections. */
+function ratiosOf(ours: readonly Figures[], others: readonly Figures[]): Summaries {
+  const ratios: Partial<Record<FigureName, Summary>> = {};
+  for (const name of FIGURE_NAMES) {
+    const values = ours.map(
+      (figures, index) => (figures[name] ?? 0) / (others[index]?.[name] ?? 0),
+    );
+    if (values.every(Number.isFinite)) ratios[name] = summarize(values);
+  }
+  return ratios;
+}
+
+/** One line for each figure of the row. */
+export function againstLines({ row, ratios, ours, other, failedShare }: AgainstResult): string {
   const failed = failedShare > 0 ? `, ${(100 * failedShare).toFixed(2)} % failed` : '';
-  return (
-    `${row.title} (${row.config}): ${ratio.median.toFixed(3)} × ` +
-    `(${ratio.min.toFixed(3)} to ${ratio.max.toFixed(3)}), ` +
-    `${ours.median.toFixed(3)} ${unit} and ${other.median.toFixed(3)} ${unit}${failed}`
-  );
+  const lines = FIGURE_NAMES.flatMap((name) => {
+    const [mine, theirs, ratio] = [ours[name], other[name], ratios[name]];
+    if (mine === undefined || theirs === undefined) return [];
+    const unit = name === 'cost' ? unitOf(row) : FIGURES[name].unit;
+    const times = ratio === undefined ? '–' : `${ratio.median.toFixed(3)} × (${ranged(ratio)})`;
+    const values = `${mine.median.toPrecision(3)} and ${theirs.median.toPrecision(3)} ${unit}`;
+    return [`  ${FIGURES[name].name.padEnd(26)}${times}, ${values.trimEnd()}`];
+  });
+  return [`${row.title}${failed}`, ...lines].join('\n');
+}
+
+function ranged({ min, max }: Summary): string {
+  return `${min.toFixed(3)} to ${max.toFixed(3)}`;
 }

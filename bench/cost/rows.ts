@@ -1,92 +1,82 @@
-import type { PageSize } from '../load/answers.ts';
-
-export type RowLoad =
-  | { readonly kind: 'closed'; readonly connections: number; readonly bodyBytes: number }
-  | { readonly kind: 'open'; readonly perSecond: number; readonly bodyBytes: number }
-  /** No requests: what scraping costs by itself. */
-  | { readonly kind: 'idle' };
-
-export interface CostRow {
-  readonly id: string;
-  readonly title: string;
-  /** A built-in configuration's name. */
-  readonly config: 'default' | 'reference-default';
-  readonly endpoints: number;
-  readonly page: PageSize;
-  /** Server-sent events in each answer; 0 for a short JSON answer. */
-  readonly answerChunks: number;
-  readonly load: RowLoad;
-  /** Time until as many requests end as begin: at least the duration of an answer. */
-  readonly settleMs: number;
-  /**
-   * The reference picker's figure with its default configuration: ms per request, or cores if idle.
-   */
-  readonly reference: number;
-}
-
-/** Enough to keep the picker busy without pause. */
-const CONNECTIONS = 16;
-/** With large bodies Envoy is the bottleneck; more of them only wait in its buffers. */
-const CONNECTIONS_LARGE = 8;
-const KIB = 1024;
+import { atMost, ofEcho, ofRow } from './bounds.ts';
+import { efficient, efficientStream, saturated, scraping, streamed } from './make-rows.ts';
+import { OPEN_ROWS } from './open-rows.ts';
+import { type CostRow, KIB, USUAL } from './row.ts';
 
 /**
  * The reference picker's figures were measured on a machine with two cores like this project's,
  * through the same Envoy, with its default configuration, saturated.
  */
-export const COST_ROWS: readonly CostRow[] = [
-  ...(['default', 'reference-default'] as const).flatMap((config) => [
-    saturated(config, 8, 1, 0.25),
-    saturated(config, 8, 32, 1),
-    saturated(config, 8, 400, 7.5),
+const SATURATED: readonly CostRow[] = [
+  saturated({ endpoints: 8, kib: 1, reference: 0.25 }, [
+    ofEcho('cost', 1.7),
+    atMost('residentMb', 110),
   ]),
-  saturated('default', 64, 1, 0.45),
-  saturated('default', 64, 32, 1.65),
-  saturated('default', 256, 1, 1.6),
-  saturated('default', 256, 32, 3),
+  saturated({ endpoints: 8, kib: 32, reference: 1 }, [ofEcho('cost', 2.5)]),
+  saturated({ endpoints: 8, kib: 400, reference: 7.5 }, [ofEcho('cost', 2.5)]),
+  saturated({ endpoints: 8, kib: 4096 }, [ofEcho('cost', 2.5)]),
+  ...[
+    { endpoints: 8, kib: 1, reference: 0.25 },
+    { endpoints: 8, kib: 32, reference: 1 },
+    { endpoints: 8, kib: 400, reference: 7.5 },
+  ].map((size) => saturated({ ...size, config: 'reference-default' }, [])),
+  saturated({ endpoints: 64, kib: 1, reference: 0.45 }, [ofRow('cost', '8-1k', 1.15)]),
+  saturated({ endpoints: 64, kib: 32, reference: 1.65 }, [ofRow('cost', '8-32k', 1.15)]),
+  saturated({ endpoints: 256, kib: 1, reference: 1.6 }, [
+    ofRow('cost', '8-1k', 1.5),
+    atMost('residentMb', 200),
+  ]),
+  saturated({ endpoints: 256, kib: 32, reference: 3 }, [ofRow('cost', '8-32k', 1.5)]),
+  saturated({ endpoints: 1000, kib: 1 }, []),
+  saturated({ endpoints: 1000, kib: 32 }, []),
+];
+
+const STREAMS: readonly CostRow[] = [
   {
+    ...USUAL,
     id: 'sse-100',
+    group: 'stream',
     title: 'answer of 100 SSE chunks, 100 requests/s',
-    config: 'default',
-    endpoints: 8,
-    page: 'small',
     answerChunks: 100,
     settleMs: 1600,
     load: { kind: 'open', perSecond: 100, bodyBytes: KIB },
     reference: 3.8,
+    asked: [ofEcho('cost', 1.15)],
   },
-  {
-    id: 'scrape-64',
-    title: 'scraping 64 endpoints, pages of 22 KB',
-    config: 'default',
-    endpoints: 64,
-    page: 'real',
-    answerChunks: 0,
-    settleMs: 400,
-    load: { kind: 'idle' },
-    reference: 0.9,
-  },
+  streamed(1000),
+  streamed(10_000),
 ];
 
-function saturated(
-  config: CostRow['config'],
-  endpoints: number,
-  bodyKib: number,
-  reference: number,
-): CostRow {
-  return {
-    id: `${endpoints}-${bodyKib}k${config === 'default' ? '' : '-ref'}`,
-    title: `${endpoints} endpoints, ${bodyKib} KB`,
-    config,
-    endpoints,
-    page: 'small',
-    answerChunks: 0,
-    settleMs: 400,
-    load: {
-      kind: 'closed',
-      connections: bodyKib > 100 ? CONNECTIONS_LARGE : CONNECTIONS,
-      bodyBytes: bodyKib * KIB,
-    },
-    reference,
-  };
-}
+const EFFICIENT: readonly CostRow[] = [
+  efficient({ kib: 400, name: 'cold', sharedPart: 0 }, [atMost('cost', 0.5)]),
+  efficient({ kib: 400, name: 'cached', sharedPart: 0.9 }, [atMost('cost', 0.9)]),
+  efficient({ kib: 4096 }, [atMost('cost', 1)]),
+  efficientStream(100, []),
+  efficientStream(10_000, [ofRow('cost', 'efficient-100-chunks', 1)]),
+];
+
+const SCRAPES: readonly CostRow[] = [
+  scraping({ endpoints: 64, busy: true, reference: 0.9 }, []),
+  scraping({ endpoints: 100, busy: true }, [atMost('cost', 0.2), atMost('sampleAgeMs', 250)]),
+  scraping({ endpoints: 100, busy: false }, [atMost('cost', 0.05), atMost('sampleAgeMs', 250)]),
+  scraping({ endpoints: 1000, busy: true }, [atMost('cost', 0.6), atMost('sampleAgeMs', 250)]),
+  scraping({ endpoints: 8, busy: false }, []),
+];
+
+const START: CostRow = {
+  ...USUAL,
+  id: 'start',
+  group: 'start',
+  title: 'start with 8 endpoints until it serves',
+  load: { kind: 'start' },
+  asked: [atMost('startMs', 400)],
+};
+
+export const COST_ROWS: readonly CostRow[] = [
+  ...SATURATED,
+  ...STREAMS,
+  ...EFFICIENT,
+  ...OPEN_ROWS,
+  ...SCRAPES,
+  START,
+];

@@ -1,81 +1,102 @@
+import type { FigureName, Summary } from './figures.ts';
 import type { RowResult, SideResult } from './measure-row.ts';
-
-/** A row with a larger share of failed requests measures failures, not cost. */
-const FAILED_SHARE_MAX = 0.001;
-
-export type Verdict = 'yes' | 'no' | 'failed requests';
-
-export function verdictOf({ row, ours, other }: RowResult): Verdict {
-  const failed = Math.max(ours.failedShare, other?.failedShare ?? 0);
-  if (!(failed <= FAILED_SHARE_MAX)) return 'failed requests';
-  return ours.cost.median < row.reference ? 'yes' : 'no';
-}
-
-/** Our cost divided by the yardstick's, if both were measured. */
-export function multipleOf({ ours, other }: RowResult): number | undefined {
-  return other && ours.cost.median / other.cost.median;
-}
+import { unitOf } from './row.ts';
+import { askedOf, verdictOf } from './verdict.ts';
 
 const HEADINGS = [
   'row',
-  'config',
   'requests/s',
   'scrapes/s',
-  'ours ms (range)',
-  'reference ms',
-  'yardstick ms',
-  'ours ÷ yardstick',
-  'better?',
+  'ours (range)',
+  'Go echo (range)',
+  'ours ÷ echo',
+  'reference',
+  'p50 / p99 ms',
+  'echo’s',
+  '÷ echo',
+  'MB',
 ];
+/** Of the columns, the first is text. */
+const TEXT_COLUMNS = 1;
 
-/** The results as a table for a terminal, with notes that explain it. */
-export function costTable(results: readonly RowResult[], yardstickMissing?: string): string {
-  const rows = results.map((result) => cellsOf(result, yardstickMissing !== undefined));
-  const widths = HEADINGS.map((heading, column) =>
-    Math.max(heading.length, ...rows.map((cells) => cells[column]?.length ?? 0)),
-  );
-  const line = (cells: readonly string[]): string =>
-    cells
-      .map((cell, column) =>
-        column < 2 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0),
-      )
-      .join('  ')
-      .trimEnd();
-  const rule = '─'.repeat(widths.reduce((sum, width) => sum + width + 2, -2));
-  return [line(HEADINGS), rule, ...rows.map(line), '', ...notes(yardstickMissing)].join('\n');
+/** A figure of ours divided by the yardstick's, if both were measured and it is not 0. */
+export function multipleOf({ ours, other }: RowResult, name: FigureName): number | undefined {
+  const [mine, theirs] = [ours.figures[name], other?.figures[name]];
+  return mine && theirs && theirs.median > 0 ? mine.median / theirs.median : undefined;
 }
 
-function cellsOf(result: RowResult, noYardstick: boolean): readonly string[] {
-  const { row, ours, other: yardstick } = result;
-  const idle = row.load.kind === 'idle';
-  const unit = idle ? ' core' : '';
-  const multiple = multipleOf(result);
+/** The results as tables for a terminal, with notes that explain them. */
+export function costTable(results: readonly RowResult[], yardstickMissing?: string): string {
+  const measured = table(HEADINGS, TEXT_COLUMNS, results.map(cellsOf));
+  const judged = table(
+    ['row', 'asked', 'holds?'],
+    3,
+    results
+      .map((result) => [result.row.title, askedOf(result.row), verdictOf(result, results).text])
+      .filter(([, asked]) => asked !== ''),
+  );
+  return [...measured, '', ...judged, '', ...notes(yardstickMissing)].join('\n');
+}
+
+function table(
+  headings: readonly string[],
+  textColumns: number,
+  rows: readonly (readonly string[])[],
+): readonly string[] {
+  const widths = headings.map((heading, column) =>
+    Math.max(heading.length, ...rows.map((cells) => cells[column]?.length ?? 0)),
+  );
+  const padded = (cell: string, column: number): string =>
+    column < textColumns ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0);
+  const line = (cells: readonly string[]): string => cells.map(padded).join('  ').trimEnd();
+  const rule = '─'.repeat(widths.reduce((sum, width) => sum + width + 2, -2));
+  return [line(headings), rule, ...rows.map(line)];
+}
+
+function cellsOf(result: RowResult): readonly string[] {
+  const { row, ours, other } = result;
+  const hasRequests = 'bodyBytes' in row.load;
+  const unit = ` ${unitOf(row)}`;
   return [
     row.title,
-    row.config,
-    idle ? '–' : ours.perSecond.toFixed(0),
-    ours.scrapesPerSecond.toFixed(0),
-    `${ranged(ours)}${unit}`,
-    `${row.reference}${unit}`,
-    yardstick === undefined ? (noYardstick && !idle ? 'no Go' : '–') : ranged(yardstick),
-    multiple === undefined ? '–' : `${multiple.toFixed(1)} ×`,
-    verdictOf(result),
+    hasRequests && row.load.kind !== 'streams' ? ours.perSecond.toFixed(0) : '–',
+    row.load.kind === 'start' ? '–' : ours.scrapesPerSecond.toFixed(0),
+    ranged(ours.figures.cost) + unit,
+    ranged(other?.figures.cost),
+    times(multipleOf(result, 'cost')),
+    row.reference === undefined ? '–' : `${row.reference}${unit}`,
+    latency(ours),
+    other === undefined ? '–' : latency(other),
+    times(multipleOf(result, row.load.kind === 'start' ? 'startMs' : 'p99Ms')),
+    ours.figures.residentMb?.median.toFixed(0) ?? '–',
   ];
 }
 
-function ranged({ cost }: SideResult): string {
-  const digits = cost.median < 1 ? 3 : 2;
-  return `${cost.median.toFixed(digits)} (${cost.min.toFixed(digits)}–${cost.max.toFixed(digits)})`;
+function latency({ figures: { p50Ms, p99Ms, startMs } }: SideResult): string {
+  if (startMs !== undefined) return ranged(startMs);
+  return p50Ms && p99Ms ? `${p50Ms.median.toFixed(1)} / ${ranged(p99Ms)}` : '–';
+}
+
+function times(multiple: number | undefined): string {
+  return multiple === undefined ? '–' : `${multiple.toFixed(2)} ×`;
+}
+
+function ranged(summary: Summary | undefined): string {
+  if (summary === undefined) return '–';
+  const { median, min, max } = summary;
+  const digits = median < 1 ? 3 : median < 10 ? 2 : 0;
+  return `${median.toFixed(digits)} (${min.toFixed(digits)}–${max.toFixed(digits)})`;
 }
 
 function notes(yardstickMissing: string | undefined): readonly string[] {
   return [
-    'ms: CPU of the ext_proc process (user + kernel, all threads, from the operating system) per',
-    'request, through a real Envoy in full duplex: median and range of rounds that alternate with the',
-    'yardstick’s. Ours includes scraping every endpoint every 50 ms, with small pages except in the',
-    'last row. The reference’s figures were measured on a machine with two cores and its default',
-    'configuration. The yardstick, a bare Go ext_proc echo that neither decides nor scrapes, shows how',
-    'fast this machine is: on the reference’s machine it cost 0.06 ms at 1 KB and 0.12 ms at 32 KB.',
-    ...(yardstickMissing === undefined ? [] : [`This run has no yardstick: ${yardstickMissing}.`]),
+    'ours, Go echo: CPU of the ext_proc process (user + kernel, all threads, from the operating system)',
+    'in ms per request, or in cores where there are no requests, through a real Envoy in full duplex',
+    'unless the row says otherwise: median and range of rounds that alternate with the echo’s. Ours',
+    'includes scraping every endpoint. The Go echo is a bare ext_proc server that neither decides nor',
+    'scrapes. p99 is of requests at a constant rate, from when each was due; in the last row the columns',
+    'have the time until the process serves. The reference’s figures were measured on a machine with',
+    'two cores and its default configuration, on which the echo cost 0.06 ms at 1 KB, 0.12 at 32 KB.',
+    ...(yardstickMissing === undefined ? [] : [`This run has no echo: ${yardstickMissing}.`]),
   ];
 }

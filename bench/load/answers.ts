@@ -1,6 +1,7 @@
 import { vllmPage } from './vllm-page.ts';
 
-export type PageSize = 'small' | 'real';
+/** `real-idle` is the page of a server that does nothing. */
+export type PageKind = 'small' | 'real' | 'real-idle';
 
 /** Different pages in turn: a scraper could skip a page that is equal to the previous one. */
 const PAGE_VARIANTS = 32;
@@ -9,15 +10,15 @@ const MODEL = 'meta-llama/Llama-3.1-8B-Instruct';
 const GAUGES = ['num_requests_running', 'num_requests_waiting', 'kv_cache_usage_perc'];
 
 /** Complete HTTP answers to `GET /metrics` from servers under various loads. */
-export function metricsAnswers(size: PageSize): readonly Buffer[] {
+export function metricsAnswers(kind: PageKind): readonly Buffer[] {
   return Array.from({ length: PAGE_VARIANTS }, (_, index) => {
-    const running = (index * 7) % 40;
-    const waiting = (index * 3) % 12;
+    const running = kind === 'real-idle' ? 0 : (index * 7) % 40;
+    const waiting = kind === 'real-idle' ? 0 : (index * 3) % 12;
     const kvUsage = ((index * 31) % 100) / 128;
     const page =
-      size === 'real'
-        ? vllmPage({ running, waiting, kvUsage, finished: 900 + index * 613 })
-        : smallPage([running, waiting, kvUsage]);
+      kind === 'small'
+        ? smallPage([running, waiting, kvUsage])
+        : vllmPage({ running, waiting, kvUsage, finished: 900 + index * 613 });
     return answer('text/plain; version=0.0.4', page);
   });
 }

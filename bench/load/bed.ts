@@ -3,8 +3,13 @@ import { request } from 'undici';
 import { packageFile } from '../../src/files/folders.ts';
 import { renderEnvoyConfig } from '../../src/lab/envoy/render-config.ts';
 import { startEnvoy } from '../../src/lab/envoy/run-envoy.ts';
-import type { PageSize } from './answers.ts';
+import type { PageKind } from './answers.ts';
 import { type Child, type Keep, startChild, startTogether } from './child.ts';
+
+/** Envoy sends chunks separately if they are so far apart, as tokens of a model are. */
+const CHUNK_GAP_MS = 10;
+/** In what V8 prints of a collection of the whole heap. */
+const FULL_COLLECTION = 'Mark-Compact';
 
 export interface Tools {
   readonly envoyPath: string;
@@ -25,9 +30,18 @@ export type OtherSide =
 export interface BedOptions {
   readonly config: string;
   readonly endpoints: number;
-  readonly page: PageSize;
+  readonly page: PageKind;
   readonly answerChunks: number;
+  /** Milliseconds between two chunks; 0 for answers that are written at once. */
+  readonly chunkGapMs?: number;
+  /** Default: full duplex. */
+  readonly wiring?: Wiring;
+  /** Have the picker's Node report what it collects. */
+  readonly collections?: boolean;
 }
+
+/** `envoy` is full duplex. */
+export type Wiring = 'envoy' | 'envoy-efficient';
 
 /** An ext_proc server behind an Envoy that no other server uses. */
 export interface Side {
@@ -37,6 +51,10 @@ export interface Side {
   readonly port: number;
   pause(): void;
   resume(): void;
+  /** Collections of the whole heap so far; 0 unless they are reported. */
+  collections(): number;
+  /** How old the last sample of each endpoint is, in ms; empty for a server without samples. */
+  sampleAges(): Promise<readonly number[]>;
 }
 
 export interface Bed {
@@ -48,22 +66,21 @@ export interface Bed {
 }
 
 /**
- * Both ext_proc servers before the same model servers, each behind a real Envoy in full duplex,
- * ours scraping.
+ * Both ext_proc servers before the same model servers, each behind a real Envoy, ours scraping.
  */
 export async function startBed(options: BedOptions, tools: Tools): Promise<Bed> {
   return startTogether(async (keep) => {
     const upstream = keep(await startUpstream(options, tools));
     const addresses = addressesOf(upstream);
     const scrapes = (): Promise<number> => scrapesSeen(addresses[0] ?? '');
-    const { oursFlags: flags = [] } = tools;
-    const picker = keep(await startPicker({ ...options, flags }, addresses, tools));
+    const picker = keep(await startServer(options, addresses, tools));
     const { extProcPort } = picker.said as { readonly extProcPort: number };
-    const ours = await behindEnvoy(picker, extProcPort, tools, keep);
+    const { wiring } = options;
+    const ours = await behindEnvoy(picker, extProcPort, { ...tools, wiring }, keep);
     if (tools.other === undefined) return { ours, other: undefined, scrapes };
-    const beside = keep(await startOther(options, addresses, tools, tools.other));
+    const beside = keep(await startServer(options, addresses, tools, tools.other));
     const { extProcPort: otherPort } = beside.said as { readonly extProcPort: number };
-    const other = await behindEnvoy(beside, otherPort, tools, keep);
+    const other = await behindEnvoy(beside, otherPort, { ...tools, wiring }, keep);
     return { ours, other, scrapes };
   });
 }
@@ -73,8 +90,10 @@ export function startUpstream(
   options: Omit<BedOptions, 'config'>,
   { log }: Pick<Tools, 'log'>,
 ): Promise<Child> {
-  const { endpoints, page, answerChunks } = options;
-  const flags = `--endpoints ${endpoints} --page ${page} --chunks ${answerChunks}`;
+  const { endpoints, page, answerChunks, chunkGapMs = CHUNK_GAP_MS } = options;
+  const flags =
+    `--endpoints ${endpoints} --page ${page} --chunks ${answerChunks} ` +
+    `--chunk-gap-ms ${chunkGapMs}`;
   return startChild({
     name: 'upstream',
     command: process.execPath,
@@ -94,20 +113,28 @@ async function scrapesSeen(address: string): Promise<number> {
   return Number(await body.text());
 }
 
-/** `said` has `extProcPort`. */
-async function startOther(
+/** Starts our picker, or the other side. `said` has `extProcPort`. */
+export async function startServer(
   options: BedOptions,
   addresses: readonly string[],
   tools: Tools,
-  other: OtherSide,
+  other?: OtherSide,
 ): Promise<Child> {
+  if (other === undefined) {
+    const { oursFlags: flags = [] } = tools;
+    return startPicker({ ...options, flags }, addresses, tools);
+  }
   if (other.kind === 'picker') {
     return startPicker({ ...options, main: join(other.folder, 'src/main.ts') }, addresses, tools);
   }
   const echo = await startChild({
     name: 'yardstick',
     command: other.path,
-    args: ['-destination', addresses[0] ?? ''],
+    args: [
+      '-destination',
+      addresses[0] ?? '',
+      ...(options.wiring === 'envoy-efficient' ? ['-efficient'] : []),
+    ],
     log: tools.log,
   });
   const { port } = echo.said as { readonly port: number };
@@ -118,9 +145,13 @@ async function startOther(
 export function startPicker(
   {
     config,
+    collections = false,
     flags: more = [],
     main = packageFile('src/main.ts'),
-  }: Pick<BedOptions, 'config'> & { readonly flags?: readonly string[]; readonly main?: string },
+  }: Pick<BedOptions, 'config' | 'collections'> & {
+    readonly flags?: readonly string[];
+    readonly main?: string;
+  },
   addresses: readonly string[],
   { log, nodeFlags }: Pick<Tools, 'log' | 'nodeFlags'>,
 ): Promise<Child> {
@@ -131,20 +162,30 @@ export function startPicker(
   return startChild({
     name: 'picker',
     command: process.execPath,
-    args: [...nodeFlags, main, ...flags.split(' '), ...more],
+    args: [
+      ...nodeFlags,
+      ...(collections ? ['--trace-gc'] : []),
+      main,
+      ...flags.split(' '),
+      ...more,
+    ],
     log,
   });
 }
 
-/** Starts an Envoy in full duplex in front of an ext_proc server. */
+/** Starts an Envoy in front of an ext_proc server, in full duplex unless another wiring is given. */
 export async function behindEnvoy(
   child: Child,
   port: number,
-  { envoyPath, log }: Pick<Tools, 'envoyPath' | 'log'>,
+  {
+    envoyPath,
+    log,
+    wiring = 'envoy',
+  }: Pick<Tools, 'envoyPath' | 'log'> & { readonly wiring?: Wiring | undefined },
   keep: Keep,
 ): Promise<Side> {
   const configYaml = renderEnvoyConfig({
-    wiring: 'envoy',
+    wiring,
     listenerPort: 0,
     extProcAddress: `127.0.0.1:${port}`,
   });
@@ -155,5 +196,17 @@ export async function behindEnvoy(
     port: envoy.listenerPort,
     pause: () => child.pause(),
     resume: () => child.resume(),
+    collections: () => child.linesWith(FULL_COLLECTION),
+    sampleAges: () => sampleAgesOf(child),
   };
+}
+
+async function sampleAgesOf({ said }: Child): Promise<readonly number[]> {
+  const { metricsPort } = said as { readonly metricsPort?: number };
+  if (metricsPort === undefined) return [];
+  const { body } = await request(`http://127.0.0.1:${metricsPort}/debug/endpoints`);
+  const { endpoints } = (await body.json()) as {
+    readonly endpoints: readonly { readonly metricsAgeMs?: number }[];
+  };
+  return endpoints.map(({ metricsAgeMs = Number.POSITIVE_INFINITY }) => metricsAgeMs);
 }

@@ -10,6 +10,8 @@ export interface Child {
    */
   pause(): void;
   resume(): void;
+  /** How many lines with this text it has printed on stdout so far. */
+  linesWith(text: string): number;
   /** Sends SIGTERM, and SIGKILL if the process does not end in time. */
   stop(): Promise<void>;
 }
@@ -66,17 +68,19 @@ export async function startChild(options: ChildOptions): Promise<Child> {
   const killNow = (): void => void child.kill('SIGKILL');
   process.once('exit', killNow);
   createInterface({ input: child.stderr }).on('line', (line) => log(`${name}: ${line}`));
+  const lines: string[] = [];
   const stop = async (): Promise<void> => {
     await end(child, exited);
     process.removeListener('exit', killNow);
   };
   try {
-    const said = await firstDocument(child, exited, options);
+    const said = await firstDocument(child, exited, { ...options, lines });
     return {
       pid: child.pid ?? 0,
       said,
       pause: () => void child.kill('SIGSTOP'),
       resume: () => void child.kill('SIGCONT'),
+      linesWith: (text) => lines.filter((line) => line.includes(text)).length,
       stop,
     };
   } catch (error) {
@@ -88,7 +92,7 @@ export async function startChild(options: ChildOptions): Promise<Child> {
 function firstDocument(
   child: ChildProcess,
   exited: Promise<void>,
-  { name, log }: ChildOptions,
+  { name, log, lines }: ChildOptions & { readonly lines: string[] },
 ): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(
@@ -103,8 +107,10 @@ function firstDocument(
     if (child.stdout === null) return;
     createInterface({ input: child.stdout }).on('line', (line) => {
       // Tracing flags of Node also print on stdout.
-      if (!line.startsWith('{')) log(`${name}: ${line}`);
-      else {
+      if (!line.startsWith('{')) {
+        lines.push(line);
+        log(`${name}: ${line}`);
+      } else {
         clearTimeout(timer);
         resolve(JSON.parse(line));
       }

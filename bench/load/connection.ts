@@ -14,6 +14,7 @@ export interface Reply {
 export class Connection {
   readonly #port: number;
   #socket: Socket | undefined;
+  #reader: HttpReader | undefined;
   #answered: ((reply: Reply | undefined) => void) | undefined;
 
   constructor(port: number) {
@@ -28,16 +29,23 @@ export class Connection {
     this.#socket.write(request);
   }
 
+  /** Chunks so far of the answer under way. */
+  get piecesSoFar(): number {
+    return this.#reader?.piecesSoFar ?? 0;
+  }
+
   /** Abandons the request in flight without calling its `answered`. */
   close(): void {
     this.#answered = undefined;
     this.#socket?.destroy();
     this.#socket = undefined;
+    this.#reader = undefined;
   }
 
   #open(): Socket {
     const socket = connect({ port: this.#port, host: '127.0.0.1', noDelay: true });
     const reader = new HttpReader((message) => this.#onMessage(message));
+    this.#reader = reader;
     socket.on('data', (chunk: Buffer) => {
       try {
         reader.push(chunk);
@@ -50,6 +58,7 @@ export class Connection {
     socket.on('close', () => {
       if (this.#socket === socket) {
         this.#socket = undefined;
+        this.#reader = undefined;
         this.#report(undefined);
       }
     });

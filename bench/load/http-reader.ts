@@ -30,6 +30,11 @@ export class HttpReader {
     this.#onMessage = onMessage;
   }
 
+  /** Chunks so far of the body that is being read; 0 between two messages. */
+  get piecesSoFar(): number {
+    return this.#pieces;
+  }
+
   push(chunk: Buffer): void {
     let at = 0;
     while (at < chunk.length) {
@@ -122,6 +127,7 @@ export class HttpReader {
   #finish(): void {
     const message = { head: this.#head, bodyBytes: this.#bodyBytes, pieces: this.#pieces };
     this.#head = '';
+    this.#pieces = 0;
     this.#state = 'head';
     this.#onMessage(message);
   }

@@ -4,7 +4,7 @@ export interface LoadCounts {
   readonly completed: number;
   /** Broken connections and answers other than 2xx. */
   readonly failed: number;
-  /** Chunks of all answers. */
+  /** Chunks of all answers, whole ones and those under way. */
   readonly pieces: number;
   /** In an open loop: requests that were due while every connection was busy. */
   readonly skipped: number;
@@ -47,7 +47,7 @@ export function startClosedLoop(options: {
   };
   for (const connection of all) ask(connection);
   return {
-    counts: () => ({ ...counts }),
+    counts: () => withPiecesSoFar(counts, all),
     stop: () => {
       stopped = true;
       for (const connection of all) connection.close();
@@ -88,7 +88,7 @@ export function startOpenLoop(options: {
   };
   const timer = setInterval(sendDue, TICK_MS);
   return {
-    counts: () => ({ ...counts }),
+    counts: () => withPiecesSoFar(counts, all),
     stop: () => {
       clearInterval(timer);
       for (const connection of all) connection.close();
@@ -105,6 +105,12 @@ function opened(all: Set<Connection>, port: number): Connection | undefined {
 
 function noCounts(): Mutable<LoadCounts> {
   return { completed: 0, failed: 0, pieces: 0, skipped: 0 };
+}
+
+function withPiecesSoFar(counts: LoadCounts, connections: Iterable<Connection>): LoadCounts {
+  let { pieces } = counts;
+  for (const { piecesSoFar } of connections) pieces += piecesSoFar;
+  return { ...counts, pieces };
 }
 
 function count(counts: Mutable<LoadCounts>, reply: Reply | undefined): boolean {

@@ -5,12 +5,15 @@ export interface PromptOptions {
   readonly bodyBytes: number;
   readonly stream: boolean;
   readonly random: Random;
+  /** The part of each prompt, from its beginning, that others have as well. */
+  readonly sharedPart?: number;
 }
 
 /**
- * The first half of each prompt is one of so many texts, like system prompts and earlier turns; the
- * second half occurs once.
+ * The first half of each prompt, unless another part is given, is one of so many texts, like system
+ * prompts and earlier turns; the rest occurs once.
  */
+const SHARED_PART = 0.5;
 const SHARED_TEXTS = 32;
 const PIECES = 4096;
 const PIECE_BYTES = 128;
@@ -22,10 +25,15 @@ const WORDS =
 
 /**
  * Makes complete HTTP requests with chat prompts of one size. All prompts are different, have
- * escapes and characters beyond ASCII like real text, and share their first half with others, so
+ * escapes and characters beyond ASCII like real text, and share their first part with others, so
  * that parsing and prefix matching do realistic work. Throws if no prompt fits into `bodyBytes`.
  */
-export function createPrompts({ bodyBytes, stream, random }: PromptOptions): () => Buffer {
+export function createPrompts({
+  bodyBytes,
+  stream,
+  random,
+  sharedPart = SHARED_PART,
+}: PromptOptions): () => Buffer {
   const pieces = Array.from({ length: PIECES }, () => piece(random));
   const opening = Buffer.from(
     '{"model":"meta-llama/Llama-3.1-8B-Instruct","messages":[{"role":"system","content":"',
@@ -35,7 +43,7 @@ export function createPrompts({ bodyBytes, stream, random }: PromptOptions): () 
   const unique = 12;
   const textBytes = bodyBytes - opening.length - turn.length - unique - closing.length;
   if (textBytes < PIECE_BYTES) throw new Error(`no chat prompt fits into ${bodyBytes} bytes`);
-  const sharedBytes = Math.floor(textBytes / 2);
+  const sharedBytes = Math.floor(textBytes * sharedPart);
   const shared = Array.from({ length: SHARED_TEXTS }, () => {
     const text = Buffer.alloc(sharedBytes, ' ');
     fill(text, 0, sharedBytes, pieces, random);

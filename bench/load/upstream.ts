@@ -6,6 +6,7 @@ import {
   EVENT_STREAM_HEAD,
   eventChunks,
   metricsAnswers,
+  type PageKind,
 } from './answers.ts';
 import { HttpReader } from './http-reader.ts';
 
@@ -13,25 +14,31 @@ import { HttpReader } from './http-reader.ts';
 // A separate process, so that its CPU is not counted. Prints its ports as JSON when it listens, and
 // ends when its stdin closes.
 
-/** Envoy sends chunks separately if they are so far apart, as tokens of a model are. */
-const CHUNK_GAP_MS = 10;
-
 const { values } = parseArgs({
   options: {
     endpoints: { type: 'string', default: '1' },
     page: { type: 'string', default: 'small' },
     /** Chunks of an answer; 0: the answer is a JSON document. */
     chunks: { type: 'string', default: '0' },
+    /** Milliseconds between two chunks; 0: the whole answer is written at once. */
+    'chunk-gap-ms': { type: 'string', default: '10' },
   },
 });
-const pages = metricsAnswers(values.page === 'real' ? 'real' : 'small');
+const pages = metricsAnswers(pageKind(values.page));
 const completion = completionAnswer();
 const chunks = eventChunks(Number(values.chunks));
+const chunkGapMs = Number(values['chunk-gap-ms']);
+const wholeStream = Buffer.concat([EVENT_STREAM_HEAD, ...chunks]);
 let scrapes = 0;
+
+function pageKind(name: string): PageKind {
+  return name === 'real' || name === 'real-idle' ? name : 'small';
+}
 
 function onRequest(socket: Socket, head: string): void {
   if (head.startsWith('POST ')) {
     if (chunks.length === 0) socket.write(completion);
+    else if (chunkGapMs === 0) socket.write(wholeStream);
     else streamTo(socket);
     return;
   }
@@ -46,7 +53,7 @@ function streamTo(socket: Socket): void {
     const chunk = chunks[next++];
     if (chunk === undefined || socket.destroyed) clearInterval(timer);
     else socket.write(chunk);
-  }, CHUNK_GAP_MS);
+  }, chunkGapMs);
 }
 
 function listen(): Promise<Server> {

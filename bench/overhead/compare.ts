@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
-import { processCpuMs } from '../cost/cpu.ts';
+import { processCpuMs } from '../cost/proc.ts';
 import type { Side, Tools } from '../load/bed.ts';
 import { startClosedLoop } from '../load/load.ts';
 import { createPrompts } from '../load/prompts.ts';

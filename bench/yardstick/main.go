@@ -1,6 +1,7 @@
 // A bare ext_proc server shows what gRPC and the protocol's messages cost in Go when nothing is
 // decided. It withholds the answer to the request headers until the end of the body, names one fixed
-// destination, and sends every byte back.
+// destination, and sends every byte back. With -efficient it only acknowledges the bytes, as Envoy
+// keeps them.
 package main
 
 import (
@@ -18,16 +19,22 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 )
 
+// With -efficient the headers are answered after so many bytes, as Envoy buffers no whole body.
+const earlyPickBytes = 128 << 10
+
 // Some proxies limit a chunk to 64 KiB.
 const chunkBytesMax = 62000
 
 type echo struct {
 	extproc.UnimplementedExternalProcessorServer
 	destination string
+	efficient   bool
 }
 
 func (e *echo) Process(stream extproc.ExternalProcessor_ProcessServer) error {
 	var body []byte
+	var seen, waiting int
+	picked := false
 	for {
 		request, err := stream.Recv()
 		if errors.Is(err, io.EOF) || stream.Context().Err() != nil {
@@ -40,9 +47,22 @@ func (e *echo) Process(stream extproc.ExternalProcessor_ProcessServer) error {
 		switch message := request.Request.(type) {
 		case *extproc.ProcessingRequest_RequestHeaders:
 			if message.RequestHeaders.EndOfStream {
+				picked = true
 				answers = append(answers, e.picked())
 			}
 		case *extproc.ProcessingRequest_RequestBody:
+			if e.efficient {
+				seen += len(message.RequestBody.Body)
+				waiting++
+				if !picked && (seen >= earlyPickBytes || message.RequestBody.EndOfStream) {
+					picked = true
+					answers = append(answers, e.picked())
+				}
+				for ; picked && waiting > 0; waiting-- {
+					answers = append(answers, acknowledged())
+				}
+				break
+			}
 			body = append(body, message.RequestBody.Body...)
 			if message.RequestBody.EndOfStream {
 				answers = append(answers, e.picked())
@@ -95,6 +115,12 @@ func (e *echo) picked() *extproc.ProcessingResponse {
 	}
 }
 
+func acknowledged() *extproc.ProcessingResponse {
+	return &extproc.ProcessingResponse{
+		Response: &extproc.ProcessingResponse_RequestBody{RequestBody: &extproc.BodyResponse{}},
+	}
+}
+
 func pieces(body []byte, last bool) []*extproc.BodyResponse {
 	var all []*extproc.BodyResponse
 	for {
@@ -115,13 +141,14 @@ func pieces(body []byte, last bool) []*extproc.BodyResponse {
 func main() {
 	address := flag.String("listen", "127.0.0.1:0", "listen on this address")
 	destination := flag.String("destination", "", "host:port that every request is sent to")
+	efficient := flag.Bool("efficient", false, "acknowledge bodies and do not send them back")
 	flag.Parse()
 	listener, err := net.Listen("tcp", *address)
 	if err != nil {
 		log.Fatal(err)
 	}
 	server := grpc.NewServer()
-	extproc.RegisterExternalProcessorServer(server, &echo{destination: *destination})
+	extproc.RegisterExternalProcessorServer(server, &echo{destination: *destination, efficient: *efficient})
 	alive := health.NewServer()
 	alive.SetServingStatus("envoy.service.ext_proc.v3.ExternalProcessor", healthpb.HealthCheckResponse_SERVING)
 	healthpb.RegisterHealthServer(server, alive)

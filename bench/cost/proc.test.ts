@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
-import { processCpuMs } from './cpu.ts';
+import { processCpuMs } from './proc.ts';
 
 const BURN =
   'const end = process.cpuUsage().user + 300_000; while (process.cpuUsage().user < end);';

@@ -1,0 +1,110 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { quantile, sorted } from '../../src/lab/run-summary/statistics.ts';
+import type { Bed, Side } from '../load/bed.ts';
+import { type Load, type LoadCounts, startClosedLoop, startOpenLoop } from '../load/load.ts';
+import { type Figures, p50And99 } from './figures.ts';
+import { processCpuMs, residentMb } from './proc.ts';
+import type { CostRow } from './row.ts';
+
+/** One round of one side. */
+export interface Round {
+  readonly figures: Figures;
+  readonly completed: number;
+  readonly failed: number;
+  readonly pieces: number;
+  readonly scrapes: number;
+  readonly seconds: number;
+}
+
+interface SideOptions {
+  readonly side: Side;
+  readonly bed: Bed;
+  readonly row: CostRow;
+  readonly next: () => Buffer;
+  readonly windowMs: number;
+}
+
+/** Full collections are given for so long. */
+const COLLECTIONS_MS = 10_000;
+
+/** The other side is paused meanwhile: it would scrape and take CPU from the measured one. */
+export async function measureSide(options: SideOptions): Promise<Round> {
+  const { side, bed, row, next } = options;
+  side.resume();
+  const latencies: number[] = [];
+  const load = startLoad(side, row, { next, onLatency: (ms) => void latencies.push(ms) });
+  try {
+    await sleep(row.settleMs);
+    return await measureWindow(options, load, latencies);
+  } finally {
+    load?.stop();
+    if (bed.other !== undefined) side.pause();
+  }
+}
+
+async function measureWindow(
+  { side, bed, row, windowMs }: SideOptions,
+  load: Load | undefined,
+  latencies: number[],
+): Promise<Round> {
+  const scrapesBefore = await bed.scrapes();
+  const before = sample(side, load);
+  latencies.length = 0;
+  await sleep(windowMs);
+  const after = sample(side, load);
+  const scrapes = (await bed.scrapes()) - scrapesBefore;
+  const completed = after.completed - before.completed;
+  const pieces = after.pieces - before.pieces;
+  const cpuMs = after.cpuMs - before.cpuMs;
+  const wallMs = after.at - before.at;
+  const requests = row.load.kind === 'streams' ? pieces / row.answerChunks : completed;
+  const collections = after.collections - before.collections;
+  return {
+    figures: {
+      cost: cpuMs / (load === undefined ? wallMs : requests),
+      ...p50And99(latencies),
+      residentMb: residentMb(side.pid),
+      ...(row.collections === true && { collections: (collections * COLLECTIONS_MS) / wallMs }),
+      ...(row.page !== 'small' && (await sampleAge(side))),
+    },
+    completed,
+    failed: after.failed - before.failed,
+    pieces,
+    scrapes,
+    seconds: wallMs / 1000,
+  };
+}
+
+async function sampleAge(side: Side): Promise<Figures> {
+  const ages = await side.sampleAges();
+  return ages.length === 0 ? {} : { sampleAgeMs: quantile(sorted(ages), 0.99) };
+}
+
+interface Sampled extends LoadCounts {
+  readonly cpuMs: number;
+  readonly collections: number;
+  readonly at: number;
+}
+
+function sample(side: Side, load: Load | undefined): Sampled {
+  const counts = load?.counts() ?? { completed: 0, failed: 0, pieces: 0, skipped: 0 };
+  const collections = side.collections();
+  return { ...counts, collections, cpuMs: processCpuMs(side.pid), at: performance.now() };
+}
+
+function startLoad(
+  { port }: Side,
+  { load }: CostRow,
+  { next, onLatency }: { readonly next: () => Buffer; readonly onLatency: (ms: number) => void },
+): Load | undefined {
+  switch (load.kind) {
+    case 'closed':
+    case 'streams':
+      return startClosedLoop({ port, connections: load.connections, next });
+    case 'open':
+      return startOpenLoop({ port, perSecond: load.perSecond, next, onLatency });
+    case 'idle':
+    case 'start':
+      return undefined;
+  }
+}
