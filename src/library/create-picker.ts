@@ -16,7 +16,7 @@ import type { EndpointPool } from '../picker/pool/endpoint-pool.ts';
 import { nodeClock } from '../runtime/clock/node-clock.ts';
 import { warnOfFault } from '../runtime/log/fault-warning.ts';
 import { randomSecret, randomSeed } from '../runtime/random-seed.ts';
-import { type EmbeddedReplica, startPicker } from './start-picker.ts';
+import { type EmbeddedReplica, startCore } from './start-core.ts';
 
 export interface PickerOptions {
   /** A configuration as text, or the name of a built-in one; `default` when left out. */
@@ -139,7 +139,7 @@ export function createPickerFrom(
   const plan = planOf(catalogue, config);
   const secret = randomSecret();
   const options = { plan, seed, clock, observers, onFault, replica: shared, secret };
-  const { picker, replica } = startPicker(options);
+  const { picker, replica } = startCore(options);
   const openBody = openBodyOf(plan, secret);
   let requests = 0;
   const read = (request: BodyRequest | CountedRequest): InferenceRequest => {

@@ -1,5 +1,5 @@
 import type { ExtProcServer } from '../extproc/server/server.ts';
-import type { Readiness } from './admin/admin-server.ts';
+import type { Readiness } from './admin/admin-routes.ts';
 import type { ServeOptions } from './serve-options.ts';
 
 /** The way out of service: not ready first, then no new requests, then no requests at all. */

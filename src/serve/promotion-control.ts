@@ -17,7 +17,7 @@ import type { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { JournalSubscriber } from '../picker/events/journal.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import type { Log } from '../runtime/log/log.ts';
-import { HttpError } from './admin/admin-server.ts';
+import { HttpError } from './admin/admin-routes.ts';
 
 export interface PromotionControlOptions {
   /** The plans of the shadows, by name. */

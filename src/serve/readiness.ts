@@ -4,7 +4,7 @@ import { scrapeErrorsOf } from '../endpoints/scraping/scrape-errors.ts';
 import { isFresh } from '../framework/endpoint.ts';
 import type { ReplacementReport } from '../framework/plugin.ts';
 import type { EndpointPicker } from '../picker/endpoint-picker.ts';
-import type { Readiness } from './admin/admin-server.ts';
+import type { Readiness } from './admin/admin-routes.ts';
 import type { ConfigReload } from './config-reload.ts';
 import type { LeaderElection } from './election/leader-election.ts';
 import type { ProcessWatch } from './watch-process.ts';

@@ -1,71 +1,33 @@
 import { randomInt } from 'node:crypto';
-import type { Registry } from 'prom-client';
-import type { KubernetesDiscovery } from '../endpoints/discovery/kubernetes/start-kubernetes.ts';
-import { DROP_REASONS } from '../endpoints/kv-events/check-structure.ts';
-import { eventReport } from '../endpoints/kv-events/event-report.ts';
-import { logEventTroubles } from '../endpoints/kv-events/log-event-troubles.ts';
 import { RequestRules } from '../endpoints/rewrites/request-rules.ts';
-import { logScrapeErrors } from '../endpoints/scraping/log-scrape-errors.ts';
-import { SCRAPE_FAILURES, scrapeErrorsOf } from '../endpoints/scraping/scrape-errors.ts';
 import { type ExtProcServer, startExtProcServer } from '../extproc/server/server.ts';
 import { packageVersion } from '../files/folders.ts';
-import type { Endpoint } from '../framework/endpoint.ts';
 import type { ParserType } from '../framework/parser-type.ts';
 import type { Clock } from '../framework/runtime.ts';
 import { DecisionRecorder } from '../journal/explain/decision-recorder.ts';
-import type { Headroom } from '../journal/headroom/headroom.ts';
 import { registerStreamMetrics } from '../journal/metrics/answers/stream-metrics.ts';
 import { PickerMetrics } from '../journal/metrics/metrics.ts';
-import { registerEjectionMetrics } from '../journal/metrics/pool/ejection-metrics.ts';
-import { registerInFlight } from '../journal/metrics/pool/inflight-metrics.ts';
-import { registerKvEventMetrics } from '../journal/metrics/pool/kv-event-metrics.ts';
-import {
-  registerPoolMetrics,
-  registerScrapeFailures,
-} from '../journal/metrics/pool/pool-metrics.ts';
-import { logRoleMinimums, registerRoleMinimums } from '../journal/metrics/pool/role-minimums.ts';
-import { registerRollouts } from '../journal/metrics/pool/rollout-metrics.ts';
-import {
-  registerExpiredReservations,
-  registerFaultMetrics,
-} from '../journal/metrics/process/fault-metrics.ts';
 import { logScheduler } from '../journal/metrics/process/log-scheduler.ts';
-import { kvEventCounters } from '../journal/metrics/process/refusal-metrics.ts';
 import { registerSchedulerMetrics } from '../journal/metrics/process/scheduler-metrics.ts';
-import { registerHoldMetrics } from '../journal/metrics/waiting/hold-metrics.ts';
-import type { Promotion } from '../lab/promotion/promotion.ts';
-import { registerPromotionMetrics } from '../lab/promotion/promotion-metrics.ts';
-import { registerShadowMetrics } from '../lab/shadow/shadow-metrics.ts';
-import type { Shadow } from '../lab/shadow/start-shadow.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
-import type { Replica } from '../replicas/replica.ts';
-import { createProfiler } from '../runtime/process/profiler.ts';
 import { createRealRuntime, type RealRuntime } from '../runtime/real-runtime.ts';
 import { startTelemetry, type Telemetry } from '../telemetry/start-telemetry.ts';
-import { adminAccess } from './admin/admin-access.ts';
 import { startAdminServer } from './admin/admin-server.ts';
-import { debugDocuments } from './admin/debug-documents.ts';
-import { describeEndpoints } from './admin/describe-endpoints.ts';
-import { withLogLevel } from './admin/log-level.ts';
-import { profilePages } from './admin/profiles.ts';
+import { type AdminParts, adminOptions } from './admin-options.ts';
 import { startAutoscaling } from './autoscaling/start-autoscaling.ts';
 import { type ConfigReload, startConfigReload } from './config-reload.ts';
 import { Drain } from './drain.ts';
-import type { LeaderElection } from './election/leader-election.ts';
 import { electionOf } from './election-of.ts';
-import { followEndpoints, type ListedEndpoints } from './endpoint-discovery.ts';
+import { followEndpoints } from './endpoint-discovery.ts';
 import { type ExtProcParts, extProcOptions } from './ext-proc-options.ts';
-import type { LiveCounts } from './live/live-counts.ts';
-import { livePage } from './live/live-page.ts';
 import { logStart } from './log-start.ts';
-import { PromotionControl, promotionActions } from './promotion-control.ts';
-import { readiness } from './readiness.ts';
+import { PromotionControl } from './promotion-control.ts';
+import { registerPool, registerSchedulers } from './register-metrics.ts';
 import { sharedSecret } from './replicas/create-replica.ts';
 import type { ServeOptions, Serving } from './serve-options.ts';
 import { servingPlan } from './serving-plan.ts';
 import { ServingState } from './serving-state.ts';
 import { type StartedPicker, startPicker } from './start-picker.ts';
-import { metricsTls } from './tls/metrics-tls.ts';
 import { startTls } from './tls/start-tls.ts';
 import { type ProcessWatch, watchProcess } from './watch-process.ts';
 import { openShadowLog, startCaptureWriter, startShadows, stopWatchers } from './watchers.ts';
@@ -152,91 +114,10 @@ async function startServer(
   return server;
 }
 
-interface ServingParts extends Pick<StartedPicker, 'picker' | 'router'> {
-  readonly metrics: PickerMetrics;
-  readonly recorder: DecisionRecorder | undefined;
-  readonly live: LiveCounts;
-  readonly runtime: RealRuntime;
-  readonly rules: RequestRules;
-  readonly server: ExtProcServer;
-  readonly drain: Drain;
-  readonly process: ProcessWatch;
-  readonly shadows: readonly Shadow[];
-  readonly replica: Replica | undefined;
-  readonly promotion: Promotion | undefined;
-  readonly discovery: ListedEndpoints | undefined;
-  readonly kubernetes: KubernetesDiscovery | undefined;
-  readonly election: LeaderElection | undefined;
-  readonly serving: ServingState;
-  readonly reload: ConfigReload | undefined;
-  readonly headroom: Headroom;
-}
-
-function adminOptions(
+function metricsOf(
   options: ServeOptions,
-  parts: ServingParts,
-): Parameters<typeof startAdminServer>[0] {
-  const { host, metricsPort, poolName: pool, policy = '' } = options;
-  const { metrics, runtime, rules, promotion } = parts;
-  const { clock } = runtime;
-  const now = (): number => clock.now();
-  const documents = new Map([
-    ['/debug/endpoints', () => describeEndpoints(parts, now())],
-    ['/debug/rules', () => rules.describe()],
-    ...debugDocuments({ ...parts, now }),
-  ]);
-  const about = { pool, policy, documents: [...documents.keys()] };
-  return {
-    host,
-    port: metricsPort,
-    ...adminAccess(options, { registry: metrics.registry, clock: runtime.clock, log: options.log }),
-    metricsPage: () => metrics.pageBytes(),
-    ready: () => parts.drain.readiness ?? readiness({ ...options, ...parts }, now()),
-    documents,
-    ...livePage({ ...parts, counts: parts.live, clock, about }),
-    actions: withLogLevel(options.log, promotion && promotionActions(promotion)),
-    slowPages: options.pprof === true ? profilePages(createProfiler(runtime.clock)) : undefined,
-    tls: metricsTls(options, options.log),
-  };
-}
-
-/** Puts shadows, a promoted shadow and a replacement scheduler on the metrics page. */
-function registerSchedulers(
-  registry: Registry,
-  { picker, shadows, promotion }: Pick<ServingParts, 'picker' | 'shadows' | 'promotion'>,
-): void {
-  registerShadowMetrics(registry, shadows);
-  registerSchedulerMetrics(registry, () => picker.replacement());
-  if (promotion !== undefined) registerPromotionMetrics(registry, promotion);
-}
-
-/** Puts the pool on the metrics page, and logs minimums of roles and failed scrapes. */
-function registerPool(
-  { poolName, metricsStaleMs: staleMs, log }: ServeOptions,
-  { picker, metrics, runtime: { clock } }: Pick<ServingParts, 'picker' | 'metrics' | 'runtime'>,
-): void {
-  const { registry } = metrics;
-  registerFaultMetrics(registry, picker.faults);
-  registerEjectionMetrics(registry, picker);
-  registerHoldMetrics(registry, picker);
-  registerExpiredReservations(registry, () => picker.reservations?.expired ?? 0);
-  const snapshot = (): readonly Endpoint[] => picker.pool.snapshot();
-  const { deprecated } = metrics;
-  registerPoolMetrics({ registry, poolName, snapshot, clock, staleMs, deprecated });
-  registerInFlight(registry, () => metrics.open.values(), snapshot);
-  metrics.observePrefixIndexes(picker.observers(), snapshot);
-  const roles = { observers: () => picker.observers(), clock };
-  registerRoleMinimums(registry, roles);
-  registerRollouts(registry, roles.observers);
-  picker.pool.observeEndpoints(logRoleMinimums(roles, log));
-  const failing = (): ReadonlyMap<string, number> => scrapeErrorsOf(picker.pool).failing();
-  const onFailure = registerScrapeFailures(metrics, SCRAPE_FAILURES, failing);
-  logScrapeErrors(picker.pool, { log, clock, onFailure });
-  logEventTroubles(picker.pool, log, kvEventCounters(registry, DROP_REASONS));
-  registerKvEventMetrics(registry, () => eventReport(picker.observers(), snapshot()));
-}
-
-function metricsOf(options: ServeOptions, clock: Clock): Pick<ServingParts, 'metrics' | 'process'> {
+  clock: Clock,
+): Pick<AdminParts, 'metrics'> & { readonly process: ProcessWatch } {
   const { metricsMaxSeries: linesMax, metricsIdleMs: idleMs } = options;
   const { deprecatedMetrics: deprecated, metricsMaxFairnessIds: fairnessIdsMax } = options;
   const metrics = new PickerMetrics({ linesMax, idleMs, clock, deprecated, fairnessIdsMax });
@@ -245,7 +126,7 @@ function metricsOf(options: ServeOptions, clock: Clock): Pick<ServingParts, 'met
 
 function telemetryOf(
   options: ServeOptions,
-  { metrics: { registry }, runtime: { clock } }: Pick<ServingParts, 'metrics' | 'runtime'>,
+  { metrics: { registry }, runtime: { clock } }: Pick<AdminParts, 'metrics' | 'runtime'>,
 ): Promise<Telemetry | undefined> {
   return startTelemetry({ ...options, version: packageVersion(), registry, clock });
 }
@@ -275,7 +156,7 @@ function reloadOf(
     router,
     metrics,
     deciding,
-  }: Pick<ServingParts, 'metrics'> &
+  }: Pick<AdminParts, 'metrics'> &
     StartedPicker & {
       readonly deciding: { parsers: readonly ParserType[] };
     },

@@ -1,13 +1,8 @@
 import { connect } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Access } from './access.ts';
-import {
-  type AdminServer,
-  type AdminServerOptions,
-  HttpError,
-  type Readiness,
-  startAdminServer,
-} from './admin-server.ts';
+import { HttpError, type Readiness } from './admin-routes.ts';
+import { type AdminServer, type AdminServerOptions, startAdminServer } from './admin-server.ts';
 
 const READY: Readiness = { ok: true, state: 'ready', reasons: [], detail: {} };
 

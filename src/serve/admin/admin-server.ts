@@ -5,37 +5,23 @@ import { pipeline } from 'node:stream/promises';
 import { messageOf } from '../../framework/error.ts';
 import { closeServer, listen } from '../../runtime/network/listen.ts';
 import type { MetricsTls } from '../tls/metrics-tls.ts';
-import { Access, type Refusal, type Scope } from './access.ts';
+import { Access, type Refusal } from './access.ts';
+import {
+  type AdminPages,
+  type AdminStream,
+  HttpError,
+  json,
+  type Reply,
+  type Route,
+  routesOf,
+} from './admin-routes.ts';
 
-export interface Readiness {
-  readonly ok: boolean;
-  /** Degraded: ready, with something that a person should look at. */
-  readonly state: 'ready' | 'degraded' | 'not ready';
-  /** Sentences that say why it is not ready, or degraded. */
-  readonly reasons: readonly string[];
-  /** The numbers, as JSON. */
-  readonly detail: unknown;
-}
-
-export interface AdminServerOptions {
+export interface AdminServerOptions extends AdminPages {
   readonly host: string;
   /** 0 takes a free port. */
   readonly port: number;
-  /** In Prometheus' text format: the text, or its bytes in order. */
-  readonly metricsPage: () => Promise<string | readonly Uint8Array[]>;
-  readonly ready: () => Readiness;
-  /** JSON documents by path. An HttpError that one throws becomes the answer. */
-  readonly documents: ReadonlyMap<string, AdminRoute>;
-  /** The same for actions: they answer only POST. All their parameters are in the query. */
-  readonly actions?: ReadonlyMap<string, AdminRoute> | undefined;
   /** Who may ask. Without it: documents only within this machine, and no actions. */
   readonly access?: Access | undefined;
-  /** Pages that take a while to make, such as profiles, by path: JSON. For those who may read. */
-  readonly slowPages?: ReadonlyMap<string, (query: URLSearchParams) => Promise<string>> | undefined;
-  /** Files that hold nothing of the picker, by path. */
-  readonly files?: ReadonlyMap<string, AdminFile> | undefined;
-  /** Answers that go on until the client leaves, by path. For those who may read. */
-  readonly streams?: ReadonlyMap<string, AdminStream> | undefined;
   /** Serves by TLS. Without it: without. */
   readonly tls?: MetricsTls | undefined;
   /** Called for each request that is refused, with the path. */
@@ -44,33 +30,10 @@ export interface AdminServerOptions {
   readonly connectionsMax?: number;
 }
 
-/** Answers a request with a JSON value. */
-export type AdminRoute = (query: URLSearchParams) => unknown;
-
-export interface AdminFile {
-  readonly contentType: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly bytes: () => Uint8Array;
-}
-
-/** Takes over an answer of server-sent events. Undefined, or why it does not. */
-export type AdminStream = (response: ServerResponse) => string | undefined;
-
 export interface AdminServer {
   readonly port: number;
   /** Accepts no more connections and cuts those that are open. */
   stop(): Promise<void>;
-}
-
-/** The status of an answer, with a sentence that says what is wrong with the request. */
-export class HttpError extends Error {
-  override readonly name = 'HttpError';
-  readonly status: 400 | 404;
-
-  constructor(status: 400 | 404, sentence: string) {
-    super(sentence);
-    this.status = status;
-  }
 }
 
 /** More than all scrapers together need. */
@@ -82,7 +45,6 @@ const KEEP_ALIVE_MS = 75_000;
 /** Cuts connections without traffic, such as that of a reader that stopped within a page. */
 const IDLE_TIMEOUT_MS = 90_000;
 const HEADER_BYTES_MAX = 8 * 1024;
-const PAGE_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** Serves the documents and the actions. Rejects with a ListenError where it cannot listen. */
 export async function startAdminServer(options: AdminServerOptions): Promise<AdminServer> {
@@ -147,68 +109,6 @@ interface Pages {
   readonly access: Access;
   readonly onRefused: (path: string, refusal: Refusal) => void;
   readonly routes: ReadonlyMap<string, Route>;
-}
-
-interface Reply {
-  readonly status: number;
-  readonly contentType: string;
-  readonly body: string | readonly Uint8Array[];
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Writes the answer in place of `body`. */
-  readonly stream?: AdminStream;
-}
-
-interface Route {
-  readonly scope: Scope;
-  readonly methods: readonly string[];
-  readonly reply: (query: URLSearchParams) => Reply | Promise<Reply>;
-}
-
-const READ = ['GET', 'HEAD'];
-const DO = ['POST'];
-
-function routesOf(options: AdminServerOptions): ReadonlyMap<string, Route> {
-  const { metricsPage, ready, documents, slowPages = new Map(), actions = new Map() } = options;
-  const routes = new Map<string, Route>();
-  const read = (path: string, scope: Scope, reply: Route['reply']) =>
-    void routes.set(path, { scope, methods: READ, reply });
-  read('/metrics', 'metrics', async () => ({
-    status: 200,
-    contentType: PAGE_TYPE,
-    body: await metricsPage(),
-  }));
-  read('/healthz', 'open', () => json(200, { ok: true }));
-  read('/readyz', 'open', () => {
-    const readiness = ready();
-    return json(readiness.ok ? 200 : 503, readiness);
-  });
-  for (const [path, document] of documents) {
-    read(path, 'read', (query) => json(200, document(query)));
-  }
-  for (const [path, page] of slowPages) {
-    const reply = async (query: URLSearchParams): Promise<Reply> => ({
-      status: 200,
-      contentType: 'application/json',
-      body: await page(query),
-    });
-    read(path, 'read', reply);
-  }
-  for (const [path, { contentType, headers, bytes }] of options.files ?? []) {
-    read(path, 'file', () => ({ status: 200, contentType, headers, body: [bytes()] }));
-  }
-  for (const [path, stream] of options.streams ?? []) {
-    const reply = (): Reply => ({
-      status: 200,
-      contentType: 'text/event-stream',
-      body: '',
-      stream,
-    });
-    routes.set(path, { scope: 'read', methods: ['GET'], reply });
-  }
-  for (const [path, act] of actions) {
-    routes.set(path, { scope: 'change', methods: DO, reply: (query) => json(200, act(query)) });
-  }
-  return routes;
 }
 
 async function answer(
@@ -284,13 +184,4 @@ async function replyTo(
 
 function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
-}
-
-/** JSON has no infinity: an infinite age becomes null. */
-function json(status: number, value: unknown): Reply {
-  return {
-    status,
-    contentType: 'application/json',
-    body: `${JSON.stringify(value, undefined, 2)}\n`,
-  };
 }

@@ -9,7 +9,7 @@ import type { ControlledRouter } from '../../picker/waiting/controlled-router.ts
 import type { Replica } from '../../replicas/replica.ts';
 import { isoTime } from '../../runtime/log/log.ts';
 import { headroomDocument } from '../autoscaling/headroom-document.ts';
-import type { AdminRoute } from './admin-server.ts';
+import type { AdminRoute } from './admin-routes.ts';
 import { decisionDocuments } from './decision-documents.ts';
 import { describeWaiting } from './describe-waiting.ts';
 

@@ -4,7 +4,7 @@ import { type Explanation, explain, outcomeOf } from '../../journal/explain/expl
 import { findDecision } from '../../journal/explain/find-decision.ts';
 import type { RequestTimes } from '../../journal/explain/request-times.ts';
 import { type RecordedDecision, SegmentReader } from '../../journal/explain/segment-reader.ts';
-import { HttpError } from './admin-server.ts';
+import { HttpError } from './admin-routes.ts';
 
 /** An explanation without its details. */
 export interface DecisionLine extends Omit<Explanation, 'streaming' | 'candidates' | 'profiles'> {

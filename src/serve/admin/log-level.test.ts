@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createLog, type LevelledLog } from '../../runtime/log/log.ts';
-import { HttpError } from './admin-server.ts';
+import { HttpError } from './admin-routes.ts';
 import { withLogLevel } from './log-level.ts';
 
 const act = (log: LevelledLog, query: string): unknown =>

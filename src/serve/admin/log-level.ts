@@ -1,5 +1,5 @@
 import { type LevelledLog, LOG_LEVELS, type Log } from '../../runtime/log/log.ts';
-import { type AdminRoute, HttpError } from './admin-server.ts';
+import { type AdminRoute, HttpError } from './admin-routes.ts';
 
 /**
  * The actions of the admin port with `/log-level?level=debug`, which changes what is logged from

@@ -1,5 +1,5 @@
 import type { Profiler } from '../../runtime/process/profiler.ts';
-import { HttpError } from './admin-server.ts';
+import { HttpError } from './admin-routes.ts';
 
 /** The paths at which the reference has Go's profiles. */
 const [INDEX, CPU, HEAP] = ['/debug/pprof/', '/debug/pprof/profile', '/debug/pprof/heap'];

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import type { AdminServerOptions, AdminStream } from '../admin/admin-server.ts';
+import type { AdminStream } from '../admin/admin-routes.ts';
+import type { AdminServerOptions } from '../admin/admin-server.ts';
 import { LiveSource, type LiveSourceParts } from './live-source.ts';
 import { pageFiles } from './page-files.ts';
 import { VIEWERS_MAX, type ViewerStream, Viewers } from './viewers.ts';

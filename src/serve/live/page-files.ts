@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { packageFile } from '../../files/folders.ts';
-import type { AdminFile } from '../admin/admin-server.ts';
+import type { AdminFile } from '../admin/admin-routes.ts';
 
 const SCRIPT = 'text/javascript; charset=utf-8';
 const STYLE = 'text/css; charset=utf-8';

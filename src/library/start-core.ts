@@ -21,7 +21,7 @@ interface StartOptions {
 }
 
 /** Starts the decision core without network, and lets it share where a link is given. */
-export function startPicker({
+export function startCore({
   plan,
   seed,
   clock,

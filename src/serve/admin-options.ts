@@ -1,0 +1,77 @@
+import type { KubernetesDiscovery } from '../endpoints/discovery/kubernetes/start-kubernetes.ts';
+import type { RequestRules } from '../endpoints/rewrites/request-rules.ts';
+import type { ExtProcServer } from '../extproc/server/server.ts';
+import type { DecisionRecorder } from '../journal/explain/decision-recorder.ts';
+import type { Headroom } from '../journal/headroom/headroom.ts';
+import type { PickerMetrics } from '../journal/metrics/metrics.ts';
+import type { Promotion } from '../lab/promotion/promotion.ts';
+import type { Shadow } from '../lab/shadow/start-shadow.ts';
+import type { Replica } from '../replicas/replica.ts';
+import { createProfiler } from '../runtime/process/profiler.ts';
+import type { RealRuntime } from '../runtime/real-runtime.ts';
+import { adminAccess } from './admin/admin-access.ts';
+import type { AdminServerOptions } from './admin/admin-server.ts';
+import { debugDocuments } from './admin/debug-documents.ts';
+import { describeEndpoints } from './admin/describe-endpoints.ts';
+import { withLogLevel } from './admin/log-level.ts';
+import { profilePages } from './admin/profiles.ts';
+import type { ConfigReload } from './config-reload.ts';
+import type { Drain } from './drain.ts';
+import type { LeaderElection } from './election/leader-election.ts';
+import type { ListedEndpoints } from './endpoint-discovery.ts';
+import type { LiveCounts } from './live/live-counts.ts';
+import { livePage } from './live/live-page.ts';
+import { promotionActions } from './promotion-control.ts';
+import { readiness } from './readiness.ts';
+import type { ServeOptions } from './serve-options.ts';
+import type { ServingState } from './serving-state.ts';
+import type { StartedPicker } from './start-picker.ts';
+import { metricsTls } from './tls/metrics-tls.ts';
+import type { ProcessWatch } from './watch-process.ts';
+
+/** The parts of a serving picker that the admin port shows. */
+export interface AdminParts extends Pick<StartedPicker, 'picker' | 'router'> {
+  readonly metrics: PickerMetrics;
+  readonly recorder: DecisionRecorder | undefined;
+  readonly live: LiveCounts;
+  readonly runtime: RealRuntime;
+  readonly rules: RequestRules;
+  readonly server: ExtProcServer;
+  readonly drain: Drain;
+  readonly process: ProcessWatch;
+  readonly shadows: readonly Shadow[];
+  readonly replica: Replica | undefined;
+  readonly promotion: Promotion | undefined;
+  readonly discovery: ListedEndpoints | undefined;
+  readonly kubernetes: KubernetesDiscovery | undefined;
+  readonly election: LeaderElection | undefined;
+  readonly serving: ServingState;
+  readonly reload: ConfigReload | undefined;
+  readonly headroom: Headroom;
+}
+
+/** What the admin port serves, and to whom. */
+export function adminOptions(options: ServeOptions, parts: AdminParts): AdminServerOptions {
+  const { host, metricsPort, poolName: pool, policy = '' } = options;
+  const { metrics, runtime, rules, promotion } = parts;
+  const { clock } = runtime;
+  const now = (): number => clock.now();
+  const documents = new Map([
+    ['/debug/endpoints', () => describeEndpoints(parts, now())],
+    ['/debug/rules', () => rules.describe()],
+    ...debugDocuments({ ...parts, now }),
+  ]);
+  const about = { pool, policy, documents: [...documents.keys()] };
+  return {
+    host,
+    port: metricsPort,
+    ...adminAccess(options, { registry: metrics.registry, clock: runtime.clock, log: options.log }),
+    metricsPage: () => metrics.pageBytes(),
+    ready: () => parts.drain.readiness ?? readiness({ ...options, ...parts }, now()),
+    documents,
+    ...livePage({ ...parts, counts: parts.live, clock, about }),
+    actions: withLogLevel(options.log, promotion && promotionActions(promotion)),
+    slowPages: options.pprof === true ? profilePages(createProfiler(runtime.clock)) : undefined,
+    tls: metricsTls(options, options.log),
+  };
+}

@@ -1,0 +1,127 @@
+import type { ServerResponse } from 'node:http';
+import type { Scope } from './access.ts';
+
+export interface Readiness {
+  readonly ok: boolean;
+  /** Degraded: ready, with something that a person should look at. */
+  readonly state: 'ready' | 'degraded' | 'not ready';
+  /** Sentences that say why it is not ready, or degraded. */
+  readonly reasons: readonly string[];
+  /** The numbers, as JSON. */
+  readonly detail: unknown;
+}
+
+/** What an admin port serves. */
+export interface AdminPages {
+  /** In Prometheus' text format: the text, or its bytes in order. */
+  readonly metricsPage: () => Promise<string | readonly Uint8Array[]>;
+  readonly ready: () => Readiness;
+  /** JSON documents by path. An HttpError that one throws becomes the answer. */
+  readonly documents: ReadonlyMap<string, AdminRoute>;
+  /** The same for actions: they answer only POST. All their parameters are in the query. */
+  readonly actions?: ReadonlyMap<string, AdminRoute> | undefined;
+  /** Pages that take a while to make, such as profiles, by path: JSON. For those who may read. */
+  readonly slowPages?: ReadonlyMap<string, (query: URLSearchParams) => Promise<string>> | undefined;
+  /** Files that hold nothing of the picker, by path. */
+  readonly files?: ReadonlyMap<string, AdminFile> | undefined;
+  /** Answers that go on until the client leaves, by path. For those who may read. */
+  readonly streams?: ReadonlyMap<string, AdminStream> | undefined;
+}
+
+/** Answers a request with a JSON value. */
+export type AdminRoute = (query: URLSearchParams) => unknown;
+
+export interface AdminFile {
+  readonly contentType: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly bytes: () => Uint8Array;
+}
+
+/** Takes over an answer of server-sent events. Undefined, or why it does not. */
+export type AdminStream = (response: ServerResponse) => string | undefined;
+
+/** The status of an answer, with a sentence that says what is wrong with the request. */
+export class HttpError extends Error {
+  override readonly name = 'HttpError';
+  readonly status: 400 | 404;
+
+  constructor(status: 400 | 404, sentence: string) {
+    super(sentence);
+    this.status = status;
+  }
+}
+
+const PAGE_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
+export interface Reply {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: string | readonly Uint8Array[];
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Writes the answer in place of `body`. */
+  readonly stream?: AdminStream;
+}
+
+/** A path: who may ask for it, how, and the answer. */
+export interface Route {
+  readonly scope: Scope;
+  readonly methods: readonly string[];
+  readonly reply: (query: URLSearchParams) => Reply | Promise<Reply>;
+}
+
+const READ = ['GET', 'HEAD'];
+const DO = ['POST'];
+
+/** All paths of an admin port. */
+export function routesOf(options: AdminPages): ReadonlyMap<string, Route> {
+  const { metricsPage, ready, documents, slowPages = new Map(), actions = new Map() } = options;
+  const routes = new Map<string, Route>();
+  const read = (path: string, scope: Scope, reply: Route['reply']) =>
+    void routes.set(path, { scope, methods: READ, reply });
+  read('/metrics', 'metrics', async () => ({
+    status: 200,
+    contentType: PAGE_TYPE,
+    body: await metricsPage(),
+  }));
+  read('/healthz', 'open', () => json(200, { ok: true }));
+  read('/readyz', 'open', () => {
+    const readiness = ready();
+    return json(readiness.ok ? 200 : 503, readiness);
+  });
+  for (const [path, document] of documents) {
+    read(path, 'read', (query) => json(200, document(query)));
+  }
+  for (const [path, page] of slowPages) {
+    const reply = async (query: URLSearchParams): Promise<Reply> => ({
+      status: 200,
+      contentType: 'application/json',
+      body: await page(query),
+    });
+    read(path, 'read', reply);
+  }
+  for (const [path, { contentType, headers, bytes }] of options.files ?? []) {
+    read(path, 'file', () => ({ status: 200, contentType, headers, body: [bytes()] }));
+  }
+  for (const [path, stream] of options.streams ?? []) {
+    const reply = (): Reply => ({
+      status: 200,
+      contentType: 'text/event-stream',
+      body: '',
+      stream,
+    });
+    routes.set(path, { scope: 'read', methods: ['GET'], reply });
+  }
+  for (const [path, act] of actions) {
+    routes.set(path, { scope: 'change', methods: DO, reply: (query) => json(200, act(query)) });
+  }
+  return routes;
+}
+
+/** JSON has no infinity: an infinite age becomes null. */
+export function json(status: number, value: unknown): Reply {
+  return {
+    status,
+    contentType: 'application/json',
+    body: `${JSON.stringify(value, undefined, 2)}\n`,
+  };
+}

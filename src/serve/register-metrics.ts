@@ -1,0 +1,79 @@
+import type { Registry } from 'prom-client';
+import { DROP_REASONS } from '../endpoints/kv-events/check-structure.ts';
+import { eventReport } from '../endpoints/kv-events/event-report.ts';
+import { logEventTroubles } from '../endpoints/kv-events/log-event-troubles.ts';
+import { logScrapeErrors } from '../endpoints/scraping/log-scrape-errors.ts';
+import { SCRAPE_FAILURES, scrapeErrorsOf } from '../endpoints/scraping/scrape-errors.ts';
+import type { Endpoint } from '../framework/endpoint.ts';
+import type { PickerMetrics } from '../journal/metrics/metrics.ts';
+import { registerEjectionMetrics } from '../journal/metrics/pool/ejection-metrics.ts';
+import { registerInFlight } from '../journal/metrics/pool/inflight-metrics.ts';
+import { registerKvEventMetrics } from '../journal/metrics/pool/kv-event-metrics.ts';
+import {
+  registerPoolMetrics,
+  registerScrapeFailures,
+} from '../journal/metrics/pool/pool-metrics.ts';
+import { logRoleMinimums, registerRoleMinimums } from '../journal/metrics/pool/role-minimums.ts';
+import { registerRollouts } from '../journal/metrics/pool/rollout-metrics.ts';
+import {
+  registerExpiredReservations,
+  registerFaultMetrics,
+} from '../journal/metrics/process/fault-metrics.ts';
+import { kvEventCounters } from '../journal/metrics/process/refusal-metrics.ts';
+import { registerSchedulerMetrics } from '../journal/metrics/process/scheduler-metrics.ts';
+import { registerHoldMetrics } from '../journal/metrics/waiting/hold-metrics.ts';
+import type { Promotion } from '../lab/promotion/promotion.ts';
+import { registerPromotionMetrics } from '../lab/promotion/promotion-metrics.ts';
+import { registerShadowMetrics } from '../lab/shadow/shadow-metrics.ts';
+import type { Shadow } from '../lab/shadow/start-shadow.ts';
+import type { EndpointPicker } from '../picker/endpoint-picker.ts';
+import type { RealRuntime } from '../runtime/real-runtime.ts';
+import type { ServeOptions } from './serve-options.ts';
+
+interface SchedulerParts {
+  readonly picker: EndpointPicker;
+  readonly shadows: readonly Shadow[];
+  readonly promotion: Promotion | undefined;
+}
+
+interface PoolParts {
+  readonly picker: EndpointPicker;
+  readonly metrics: PickerMetrics;
+  readonly runtime: RealRuntime;
+}
+
+/** Puts shadows, a promoted shadow and a replacement scheduler on the metrics page. */
+export function registerSchedulers(
+  registry: Registry,
+  { picker, shadows, promotion }: SchedulerParts,
+): void {
+  registerShadowMetrics(registry, shadows);
+  registerSchedulerMetrics(registry, () => picker.replacement());
+  if (promotion !== undefined) registerPromotionMetrics(registry, promotion);
+}
+
+/** Puts the pool on the metrics page, and logs minimums of roles and failed scrapes. */
+export function registerPool(
+  { poolName, metricsStaleMs: staleMs, log }: ServeOptions,
+  { picker, metrics, runtime: { clock } }: PoolParts,
+): void {
+  const { registry } = metrics;
+  registerFaultMetrics(registry, picker.faults);
+  registerEjectionMetrics(registry, picker);
+  registerHoldMetrics(registry, picker);
+  registerExpiredReservations(registry, () => picker.reservations?.expired ?? 0);
+  const snapshot = (): readonly Endpoint[] => picker.pool.snapshot();
+  const { deprecated } = metrics;
+  registerPoolMetrics({ registry, poolName, snapshot, clock, staleMs, deprecated });
+  registerInFlight(registry, () => metrics.open.values(), snapshot);
+  metrics.observePrefixIndexes(picker.observers(), snapshot);
+  const roles = { observers: () => picker.observers(), clock };
+  registerRoleMinimums(registry, roles);
+  registerRollouts(registry, roles.observers);
+  picker.pool.observeEndpoints(logRoleMinimums(roles, log));
+  const failing = (): ReadonlyMap<string, number> => scrapeErrorsOf(picker.pool).failing();
+  const onFailure = registerScrapeFailures(metrics, SCRAPE_FAILURES, failing);
+  logScrapeErrors(picker.pool, { log, clock, onFailure });
+  logEventTroubles(picker.pool, log, kvEventCounters(registry, DROP_REASONS));
+  registerKvEventMetrics(registry, () => eventReport(picker.observers(), snapshot()));
+}
