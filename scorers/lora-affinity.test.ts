@@ -37,8 +37,8 @@ describe('lora-affinity-scorer', () => {
     ).toEqual([1, 0.8, 0.6, 0]);
   });
 
-  it('gives an endpoint without adapters the benefit of room', () => {
-    expect(scoresOf([{}, serving(['b', 'c'])])).toEqual([0.8, 0]);
+  it('[D151] gives nothing to an endpoint that reports no adapters', () => {
+    expect(scoresOf([{}, serving(['b', 'c']), serving([])])).toEqual([0, 0, 0.8]);
   });
 
   it('gives nothing to an endpoint it does not know or no longer knows', () => {

@@ -10,8 +10,8 @@ const WAITING = 0.6;
 
 /**
  * Prefers endpoints where the request's adapter runs (1), then those with room for another (0.8),
- * then those where it waits to be loaded (0.6). An endpoint that reports no adapters has nothing to
- * load and counts as having room.
+ * then those where it waits to be loaded (0.6). An endpoint that reports no adapters has room for
+ * none (0).
  */
 export const loraAffinity: ScorerDefinition = defineScorer({
   type: 'lora-affinity-scorer',
@@ -29,7 +29,7 @@ export const loraAffinity: ScorerDefinition = defineScorer({
 
 function affinity(endpoint: Endpoint, model: string): number {
   const lora = endpoint.attribute(LORA);
-  if (lora === undefined) return ROOM;
+  if (lora === undefined) return 0;
   if (lora.running.has(model)) return RUNNING;
   if (lora.running.size + lora.waiting.size < lora.max) return ROOM;
   return lora.waiting.has(model) ? WAITING : 0;

@@ -7,7 +7,10 @@ import { REFERENCE_HEADERS, REFERENCE_METRICS } from './reference-names.ts';
 import { readText, sourceFiles } from './source-tree.ts';
 
 /** Our types that a discovery or the core stands for, which are in no catalogue. */
-const ELSEWHERE: ReadonlyMap<string, string> = new Map([['file-discovery', 'works']]);
+const ELSEWHERE: ReadonlyMap<string, string> = new Map([
+  ['file-discovery', 'works'],
+  ['multicluster-file-discovery', 'works'],
+]);
 
 const HEAD = `# From llm-d-router to Pointsman
 
@@ -126,8 +129,21 @@ function flagState({
   return to === undefined ? 'read, without effect' : 'works';
 }
 
+/** Metrics whose meaning does not exist here. */
+const WITHOUT_MEANING: ReadonlyMap<string, string> = new Map([
+  ['plugin_data_scope_violations_total', 'there are no scopes that a plugin could leave'],
+  ['kv_cache_index_lookup_latency_seconds', 'a look-up is in `plugin_duration_seconds`'],
+]);
+
 function metricState(name: string): string {
-  return readText('docs/metrics.md').includes(`\`${name}\``) ? 'works' : 'not there';
+  const instead = WITHOUT_MEANING.get(name);
+  if (instead !== undefined) return `not there: ${instead}`;
+  const short = name
+    .replace(/^kv_cache_/, '')
+    .replace(/^(flow_control_.*)_bytes$/, '$1_requests`, `…_bytes');
+  const page = readText('docs/metrics.md');
+  const shown = [`\`${name}\``, `\`${short}\``, `\`llm_d_epp_${name}\``];
+  return shown.some((each) => page.includes(each)) ? 'works' : 'not there';
 }
 
 /** Lists names that are removed from requests, which alone is no work. */

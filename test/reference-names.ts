@@ -83,6 +83,11 @@ export const REFERENCE_METRICS: readonly string[] = [
   'kv_cache_events_stores_skipped_total',
   'kv_cache_events_removals_skipped_total',
   'kv_cache_events_active_subscribers',
+  'kv_cache_events_subscriber_reconnections_total',
+  'kv_cache_events_messages_received_total',
+  'kv_cache_events_zmq_errors_total',
+  'kv_cache_events_pool_queue_depth',
+  'kv_cache_events_pool_capacity',
 ];
 
 /** Headers and metadata of the reference: the name, and what it is for. */

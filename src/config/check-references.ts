@@ -3,6 +3,12 @@ import { REFERENCE_TYPES } from './reference/reference-table.ts';
 import { replicaReferences } from './schema/data-layer-schema.ts';
 import type { EndpointPickerConfig } from './schema/schema.ts';
 
+/** By type, the type of a plugin that finds what it reads, and that nothing adds by itself. */
+const READS_FROM: ReadonlyMap<string, string> = new Map([
+  ['multicluster-queue-scorer', 'multicluster-metrics-extractor'],
+  ['multicluster-kv-cache-utilization-scorer', 'multicluster-metrics-extractor'],
+]);
+
 /**
  * Checks the references that no plan follows, by the rules of the reference picker: each names a
  * listed plugin, and one of the right kind where the reference asks for a kind.
@@ -17,6 +23,16 @@ export function checkReferences(config: EndpointPickerConfig, table: PluginTable
   for (const { pluginRef, path } of replicaReferences(config.dataLayer)) {
     table.find(pluginRef, path);
   }
+  checkBeside(config, table);
+}
+
+function checkBeside({ plugins }: EndpointPickerConfig, table: PluginTable): void {
+  plugins.forEach(({ type }, index) => {
+    const needed = READS_FROM.get(type);
+    if (needed === undefined || plugins.some((each) => each.type === needed)) return;
+    const message = `reads what ${needed} finds, which is not in plugins; list it, and name it in dataLayer.sources[].extractors`;
+    table.issue(`plugins[${index}]`, message);
+  });
 }
 
 /** The parsers in force: the deprecated `parser` counts only where the list is empty. */

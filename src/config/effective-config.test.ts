@@ -47,6 +47,8 @@ const PARAMETERS: Readonly<Record<string, readonly string[]>> = {
 const TOGETHER: Readonly<Record<string, string>> = {
   'assignment-filter': 'assignment-informer',
   'assignment-scorer': 'assignment-informer',
+  'multicluster-kv-cache-utilization-scorer': 'multicluster-metrics-extractor',
+  'multicluster-queue-scorer': 'multicluster-metrics-extractor',
 };
 const types = [
   ...catalogue.scorers,
@@ -63,7 +65,7 @@ describe('an effective configuration', () => {
       const beside =
         other === undefined
           ? ''
-          : `, {type: ${other}, parameters: ${PARAMETERS[other]?.[0] ?? ''}}`;
+          : `, {type: ${other}, parameters: ${PARAMETERS[other]?.[0] ?? '{}'}}`;
       const plugins = `plugins: [{type: ${type}, parameters: ${parameters}}${beside}]`;
       const { effective } = load(HEAD + plugins);
       const written = JSON.stringify(effective);

@@ -1,22 +1,30 @@
-import { LineCounter, parseDocument } from 'yaml';
+import { type Document, LineCounter, parseAllDocuments } from 'yaml';
 import { ConfigError, messageOf } from '../framework/error.ts';
 
 /** Stops a few lines of aliases from expanding into gigabytes. */
 const ALIASES_MAX = 100;
 
-/** YAML or JSON as a value. Throws ConfigError with line and column of every syntax error. */
+/**
+ * YAML or JSON as a value; documents behind the first must be empty. Throws ConfigError with line and
+ * column of every syntax error.
+ */
 export function readYaml(text: string, source: string): unknown {
   const lineCounter = new LineCounter();
-  const document = parsed(text, lineCounter, source);
-  if (document.errors.length > 0) {
-    const issues = document.errors.map(({ pos, message }) => {
-      const { line, col } = lineCounter.linePos(pos[0]);
+  const [document, ...others] = parsed(text, lineCounter, source);
+  const errors = (document?.errors ?? []).map(({ pos, message }) => ({ at: pos[0], message }));
+  const second = others.find((other) => !isEmpty(other));
+  if (second !== undefined) {
+    errors.push({ at: second.range[0], message: 'begins another document; keep one of them' });
+  }
+  if (errors.length > 0) {
+    const issues = errors.map(({ at, message }) => {
+      const { line, col } = lineCounter.linePos(at);
       return { path: `line ${line}, column ${col}`, message };
     });
     throw new ConfigError(source, issues);
   }
   try {
-    return document.toJS({ maxAliasCount: ALIASES_MAX });
+    return document?.toJS({ maxAliasCount: ALIASES_MAX }) ?? null;
   } catch (error) {
     // Aliases are resolved only here: one is undefined, or there are too many.
     const message = messageOf(error);
@@ -24,14 +32,19 @@ export function readYaml(text: string, source: string): unknown {
   }
 }
 
+function isEmpty({ contents }: Document.Parsed): boolean {
+  return contents === null || ('value' in contents && contents.value === null);
+}
+
 /** Thousands of levels exhaust the stack of the parser, which says so by a RangeError. */
 function parsed(
   text: string,
   lineCounter: LineCounter,
   source: string,
-): ReturnType<typeof parseDocument> {
+): readonly Document.Parsed[] {
   try {
-    return parseDocument(text, { lineCounter, prettyErrors: false });
+    const documents = parseAllDocuments(text, { lineCounter, prettyErrors: false });
+    return Array.isArray(documents) ? documents : [];
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     throw new ConfigError(source, [

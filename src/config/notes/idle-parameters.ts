@@ -7,20 +7,31 @@ const OWN_MODEL: Rule = ['own-way', 'latencies are predicted by the model that t
 const OWN_INDEX: Rule = ['own-way', 'the index is built in, in memory'];
 const NEVER_USED: Rule = ['obsolete', 'the reference does not use it; leave it out'];
 const NO_SWEEP: Rule = ['own-way', 'what is too old is dropped when it is met'];
+const ENGINE_HASHES: Rule = ['own-way', 'blocks are named by the engine’s own hashes'];
+const PODS_OF_POOL: Rule = ['own-way', 'the pods are those of the pool'];
 const ANY_PRODUCER: Rule = ['own-way', 'attributes are found by their names alone'];
 
 const sessionAffinity: Readonly<Record<string, Rule>> = {
   'sessionIdConfig.evictionSweepSeconds': NO_SWEEP,
 };
 const precise: Readonly<Record<string, Rule>> = {
-  'tokenProcessorConfig.hashAlgorithm': ['own-way', 'blocks are named by the engine’s own hashes'],
+  'tokenProcessorConfig.hashAlgorithm': ENGINE_HASHES,
+  'tokenProcessorConfig.hashSeed': ENGINE_HASHES,
+  'kvEventsConfig.engineType': ['own-way', 'the layout of an event shows its engine'],
+  'kvEventsConfig.tracing': ['own-way', 'events have no spans'],
+  'kvEventsConfig.podDiscoveryConfig.podLabelSelector': PODS_OF_POOL,
+  'kvEventsConfig.podDiscoveryConfig.podNamespace': PODS_OF_POOL,
   'kvEventsConfig.concurrency': ['own-way', 'one process reads all events'],
   'indexerConfig.kvBlockIndexConfig': OWN_INDEX,
 };
 const tokens: Readonly<Record<string, Rule>> = {
   backend: ['obsolete', 'vllm chooses the tokenizer by being there; leave it out'],
   estimate: ['own-way', 'lengths are estimated by one built-in rule'],
+  modelName: ['own-way', 'the server that is asked knows its model'],
   udsTokenizerConfig: ['obsolete', 'its tokenizer is gone; give vllm.url'],
+  'vllm.endpointDiscovery': ['own-way', 'each prompt is sent to the next server of the pool'],
+  'vllm.messagesRenderMode': ['own-way', 'prompts of this API are not rendered'],
+  'vllm.prefillOnly': ['own-way', 'only what says the prompt is sent'],
   'vllm.mmTimeout': ['own-way', 'vllm.timeout counts for every request'],
 };
 

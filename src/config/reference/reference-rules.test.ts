@@ -176,6 +176,19 @@ describe('parameters', () => {
   });
 });
 
+describe('documents', () => {
+  const yaml = (text: string): PickerPlan =>
+    loadConfig({ text, source: 'test', catalogue: EMBEDDED_CATALOGUE });
+  const first = `---\napiVersion: llm-d.ai/v1alpha1\nkind: ${kind}\nplugins: [{ type: queue-scorer }]\n`;
+
+  test('[D150] a file may end with an empty document, and has only one that is not', () => {
+    expect(yaml(`${first}---\n# nothing\n`).profiles).toHaveLength(1);
+    expect(() => yaml(`${first}---\nkind: ConfigMap\n`)).toThrow(
+      'line 5, column 1: begins another document; keep one of them',
+    );
+  });
+});
+
 describe('notes', () => {
   test('[D6] a listed plugin that nothing names is noted', () => {
     const plugins = [
@@ -192,6 +205,21 @@ describe('notes', () => {
       'plugins[3]: unused',
       'plugins[4]: unused',
     ]);
+  });
+
+  test('[D150] parameters of later releases are read, and noted where they have no effect', () => {
+    const vllm = {
+      endpointDiscovery: { loadBalancer: { type: 'round-robin' } },
+      prefillOnly: true,
+    };
+    const producer = { type: 'token-producer', parameters: { vllm } };
+    expect(notesOf({ plugins: [producer, { type: 'outlen-bucket' }] })).toEqual([
+      'plugins[0].parameters.vllm.endpointDiscovery: own-way',
+      'plugins[0].parameters.vllm.prefillOnly: own-way',
+    ]);
+    const both = { ...vllm, url: 'http://render:8000' };
+    const plugins = [{ type: 'token-producer', parameters: { vllm: both } }];
+    expect(issuesOf({ plugins })[0]).toContain('vllm.url: cannot be given beside');
   });
 
   test('[D6] a parameter that is read without an effect is noted with the reason', () => {

@@ -89,7 +89,12 @@ const BY_ROLE: Readonly<Record<ReferenceRole, readonly string[]>> = {
     'p2p-source-producer',
     'multicluster-approx-prefix-cache-producer',
   ],
-  'request headers': ['agent-identity', 'disagg-headers-handler', 'prefill-header-handler'],
+  'request headers': [
+    'agent-identity',
+    'outlen-bucket',
+    'disagg-headers-handler',
+    'prefill-header-handler',
+  ],
   admission: ['latency-slo-admitter', 'probabilistic-admitter'],
   screener: ['disaggregatedset-rollout-screener'],
   response: ['request-attribute-reporter', 'destination-endpoint-served-verifier'],

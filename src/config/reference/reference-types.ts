@@ -7,6 +7,7 @@ import { type DataSourceDefinition, defineDataSource } from '../../framework/plu
 const LEDGER = 'the ledger always counts what is in flight';
 const BY_HANDLER = 'the profile handler itself sets the headers';
 const OWN_PREDICTION = 'the picker predicts latencies with the model that it learns';
+const OWN_LENGTHS = 'the picker learns how long answers get';
 const PARSER = 'a parser has no parameters';
 const BY_DISCOVERY = 'discovery reports each change of endpoints to every plugin';
 
@@ -54,6 +55,7 @@ const ACCEPTED: readonly AcceptedType[] = [
       maxDecodeTokenSamplesForPrediction: z.number().optional(),
     },
   },
+  { type: 'outlen-bucket', instead: OWN_LENGTHS, parameters: {} },
   { type: 'endpoint-notification-source', instead: BY_DISCOVERY, parameters: {} },
   {
     type: 'k8s-notification-source',

@@ -74,6 +74,8 @@ const kvEventsFields = z.strictObject({
   topicFilter: z.string().optional(),
   /** Has no effect: there are no worker threads. */
   concurrency: z.int().positive().optional(),
+  /** Has no effect: events have no spans. */
+  tracing: z.boolean().optional(),
   discoverPods: z.boolean().default(true),
   zmqEndpoint: zmqAddress.optional(),
   curve: curve.optional(),
