@@ -1,18 +1,20 @@
 #!/usr/bin/env node
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join, sep } from 'node:path';
+import { delimiter, dirname, join, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 /**
- * The `pointsman` command. Pointsman needs a newer Node than many machines have, so it installs the
- * npm package `node`. The machine's own Node runs this file, which therefore uses Node 20 features
- * only.
+ * The `pointsman` command. Pointsman needs a newer Node than many machines have; another one may be
+ * on PATH, or in the npm package `node`. The machine's own Node runs this file, which therefore
+ * uses Node 20 features only.
  */
 
 /** The first version that runs TypeScript. */
 const NODE_MIN: readonly [major: number, minor: number] = [22, 18];
+/** Another Node gets this long to say its version. */
+const VERSION_MS = 5000;
 
 const here = dirname(fileURLToPath(import.meta.url));
 
@@ -31,15 +33,27 @@ function mainPath(): string {
   return !installed && existsSync(source) ? source : join(root, 'dist', 'src', 'main.js');
 }
 
-function bundledNode(): string | undefined {
+/** The Node of the npm package `node`, if that is installed. */
+function packagedNode(): string | undefined {
   const requireHere = createRequire(import.meta.url);
   try {
     const path = join(dirname(requireHere.resolve('node/package.json')), 'bin', 'node');
     return existsSync(path) ? path : undefined;
   } catch {
-    // Not installed, such as after `npm ci --omit=optional`: the caller reports it.
     return undefined;
   }
+}
+
+/** The first Node on PATH that is new enough. */
+function nodeOnPath(): string | undefined {
+  const folders = (process.env['PATH'] ?? '').split(delimiter);
+  return folders
+    .map((folder) => join(folder, 'node'))
+    .find((path) => {
+      if (!existsSync(path)) return false;
+      const { stdout } = spawnSync(path, ['--version'], { encoding: 'utf8', timeout: VERSION_MS });
+      return /^v\d/.test(stdout ?? '') && isNewEnough(stdout.slice(1));
+    });
 }
 
 function runWith(node: string, main: string): void {
@@ -73,12 +87,12 @@ const [majorMin, minorMin] = NODE_MIN;
 if (isNewEnough(process.versions.node)) {
   await import(pathToFileURL(main).href);
 } else {
-  const node = bundledNode();
+  const node = packagedNode() ?? nodeOnPath();
   if (node === undefined) {
     process.stderr.write(
-      `pointsman: Node ${majorMin}.${minorMin} or newer is needed, this is ${process.version}, ` +
-        'and the npm package `node`, which brings one, is not installed. Run `npm install` again ' +
-        'with install scripts allowed, or put a newer Node on PATH.\n',
+      `pointsman: needs Node ${majorMin}.${minorMin} or newer. This is ${process.version}, and PATH ` +
+        'has no newer one. Run `npm install node@24` where Pointsman is installed: this npm package ' +
+        'brings one, by an install script that npm must be allowed to run.\n',
     );
     process.exitCode = 1;
   } else {

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import {
+  chmodSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -10,7 +11,7 @@ import {
 } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
 
@@ -64,14 +65,20 @@ function pretend(version: string): readonly string[] {
   return ['--import', `data:text/javascript,${encodeURIComponent(script)}`];
 }
 
+interface LaunchOptions {
+  readonly nodeArgs?: readonly string[];
+  readonly args?: readonly string[];
+  readonly env?: NodeJS.ProcessEnv;
+}
+
 function launch(
   home: string,
-  { nodeArgs = [], args = [] }: { nodeArgs?: readonly string[]; args?: readonly string[] } = {},
+  { nodeArgs = [], args = [], env = process.env }: LaunchOptions = {},
 ): ChildProcess & {
   readonly ended: Promise<{ code: number | null; stdout: string; stderr: string }>;
 } {
   const launcher = join(home, 'dist/src/launcher.js');
-  const child = spawn(process.execPath, [...nodeArgs, launcher, ...args]);
+  const child = spawn(process.execPath, [...nodeArgs, launcher, ...args], { env });
   children.push(child);
   const ended = (async () => {
     const exit = new Promise<number | null>((resolve) => child.once('exit', resolve));
@@ -117,10 +124,26 @@ describe('launcher', () => {
 
   it('says what to do if there is no new enough Node', async () => {
     const home = makePackage({ 'dist/src/main.js': prints('build') });
-    const { code, stdout, stderr } = await launch(home, { nodeArgs: pretend('22.17.9') }).ended;
+    const launched = launch(home, { nodeArgs: pretend('22.17.9'), env: { PATH: home } });
+    const { code, stdout, stderr } = await launched.ended;
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toContain('Node 22.18 or newer is needed, this is v22.17.9');
-    expect(stderr).toContain('npm install');
+    expect(stderr).toContain(
+      'needs Node 22.18 or newer. This is v22.17.9, and PATH has no newer one',
+    );
+    expect(stderr).toContain('Run `npm install node@24`');
+  });
+
+  it('[O100] starts the first Node on PATH that is new enough', async () => {
+    const home = makePackage({
+      'dist/src/main.js': 'console.log(process.execPath); process.exitCode = 4;',
+      'old/node': '#!/bin/sh\necho v20.20.2\n',
+      'none/node': 'no program',
+    });
+    chmodSync(join(home, 'old/node'), 0o755);
+    const folders = [join(home, 'none'), join(home, 'old'), dirname(process.execPath)];
+    const env = { PATH: [...folders, '/usr/bin', '/bin'].join(delimiter) };
+    const { code, stdout } = await launch(home, { nodeArgs: pretend('20.20.2'), env }).ended;
+    expect({ code, stdout }).toEqual({ code: 4, stdout: `${process.execPath}\n` });
   });
 
   it.each(['SIGTERM', 'SIGINT'] as const)(

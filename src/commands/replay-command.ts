@@ -16,6 +16,7 @@ import { verdictOf } from '../lab/run-summary/verdict.ts';
 import { loadTrace } from '../lab/traces/reading/load-trace.ts';
 import { describeReading } from '../lab/traces/trace.ts';
 import { speedUp } from '../lab/traces/workload.ts';
+import { needPackages } from '../runtime/need-packages.ts';
 import { above0, atLeastOne, wholeNumber } from './options/option-values.ts';
 import { addTraceOptions, loadOptionsOf, type TraceFlags } from './options/trace-options.ts';
 import { startProgress } from './output/progress.ts';
@@ -95,7 +96,10 @@ async function replayAll(flags: ReplayFlags, signal: AbortSignal): Promise<reado
   }
   const { closedLoop, report, speed } = flags;
   const inputs = [flags.trace, ...flags.merge];
-  if (report !== undefined) refuseOverwriting(report, inputs, 'report.html');
+  if (report !== undefined) {
+    needPackages('--report', ['echarts']);
+    refuseOverwriting(report, inputs, 'report.html');
+  }
   const trace = loadTrace(flags.trace, { ...loadOptionsOf(flags), sessions: closedLoop });
   for (const sentence of describeReading(trace)) process.stderr.write(`${sentence}\n`);
   const { blockTokens } = trace;

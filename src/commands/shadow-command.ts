@@ -7,6 +7,7 @@ import { promotionText } from '../lab/promotion/promotion-text.ts';
 import type { Parity } from '../lab/shadow/parity.ts';
 import { parityFigures } from '../lab/shadow/parity-figures.ts';
 import type { ShadowReport, ShadowStatus } from '../lab/shadow/start-shadow.ts';
+import { needPackages } from '../runtime/need-packages.ts';
 import { type AdminFlags, addAdminOptions, askPicker } from './admin-client/ask-picker.ts';
 import { originFacts } from './output/report-facts.ts';
 
@@ -38,6 +39,7 @@ export function shadowCommand(): Command {
     .argument('<page>', 'file to write')
     .action(async (page: string, flags: AdminFlags) => {
       const { adminTokenFile } = flags;
+      needPackages('shadow report', ['echarts']);
       refuseOverwriting(page, adminTokenFile ? [adminTokenFile] : [], 'shadows.html');
       const shadows = await ask(flags);
       // Imported on demand, because the chart library is large.

@@ -15,6 +15,7 @@ import type { JobResult, SimulationJob } from '../lab/simulate/run-job.ts';
 import { runJobs } from '../lab/simulate/run-jobs.ts';
 import { reshape } from '../lab/simulate/what-if.ts';
 import { describeReading } from '../lab/traces/trace.ts';
+import { needPackages } from '../runtime/need-packages.ts';
 import { above0, atLeastOne, collect, notNegative, pluginOption } from './options/option-values.ts';
 import { addPlanningOptions, type PlanningFlags, planningOf } from './options/planning-options.ts';
 import { addTraceOptions, loadOptionsOf, type TraceFlags } from './options/trace-options.ts';
@@ -82,7 +83,10 @@ async function run(flags: SimulateFlags): Promise<void> {
   mustExist('--trace', flags.trace);
   mustExist('--pool', flags.pool);
   const inputs = [flags.trace, ...flags.merge, flags.pool, ...flags.config, ...flags.plugin];
-  if (flags.report !== undefined) refuseOverwriting(flags.report, inputs, 'report.html');
+  if (flags.report !== undefined) {
+    needPackages('--report', ['echarts']);
+    refuseOverwriting(flags.report, inputs, 'report.html');
+  }
   const planning = planningOf(flags);
   const loadOptions = loadOptionsOf(flags);
   const pool = readPool(readFileSync(flags.pool, 'utf8'), flags.pool);

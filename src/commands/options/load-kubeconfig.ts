@@ -1,5 +1,6 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 import { ConfigError, messageOf } from '../../framework/error.ts';
+import { needPackages } from '../../runtime/need-packages.ts';
 
 /** The server that Kubernetes' client assumes where nothing names one. */
 const ASSUMED_SERVER = 'http://localhost:8080';
@@ -9,6 +10,7 @@ const ASSUMED_SERVER = 'http://localhost:8080';
  * otherwise by the user's kubeconfig. Throws ConfigError with one sentence that says what to do.
  */
 export async function loadKubeconfig(file: string | undefined): Promise<KubeConfig> {
+  needPackages(file === undefined ? 'Kubernetes' : '--kubeconfig', ['@kubernetes/client-node']);
   // Loaded only when needed: it is a large library.
   const { KubeConfig } = await import('@kubernetes/client-node');
   const config = new KubeConfig();

@@ -2,6 +2,7 @@ import type { SpanExporter } from '@opentelemetry/sdk-trace-base';
 import type { FollowedHead } from '../../framework/following.ts';
 import type { Clock } from '../../framework/runtime.ts';
 import type { Log } from '../../runtime/log/log.ts';
+import { needPackages } from '../../runtime/need-packages.ts';
 import { hasFailed, type RequestRecord } from '../requests/request-record.ts';
 import type { RequestTrace } from '../requests/trace-context.ts';
 import { beginTrace } from './request-tracer.ts';
@@ -28,6 +29,12 @@ export async function startTracing(
   plan: TracingPlan,
   { clock, log, version }: { readonly clock: Clock; readonly log: Log; readonly version: string },
 ): Promise<Tracing> {
+  needPackages('--tracing', [
+    '@opentelemetry/sdk-trace-base',
+    '@opentelemetry/api',
+    '@opentelemetry/resources',
+    `@opentelemetry/exporter-trace-otlp-${plan.protocol === 'grpc' ? 'grpc' : 'proto'}`,
+  ]);
   const { BatchSpanProcessor, RandomIdGenerator, TraceIdRatioBasedSampler } = await import(
     '@opentelemetry/sdk-trace-base'
   );
