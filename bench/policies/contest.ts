@@ -10,11 +10,17 @@ import type { Figure } from './standings.ts';
 const DECIDER = '- type: cost-pd-decider\n';
 const EVENLY_FULL = '      - { pluginRef: active-request-scorer }\n';
 
-/** A configuration by name or text, whose requests wait for their endpoint as ours do. */
-export function waiting(config: string): string {
+/** A configuration by name or text, whose requests wait for their endpoint. */
+function withHold(config: string, hold: string): string {
   const text = NAMED_CONFIGS.get(config) ?? config;
-  return /^hold:/m.test(text) ? text : `${text}\nhold: {enabled: true}\n`;
+  return /^hold:/m.test(text) ? text : `${text}\nhold: ${hold}\n`;
 }
+
+/** How the requests of a baseline may wait, too, by name of their order. */
+export const WAITING: ReadonlyMap<string, (config: string) => string> = new Map([
+  ['fcfs', (config) => withHold(config, '{enabled: true, order: fcfs}')],
+  ['response-ratio', (config) => withHold(config, '{enabled: true, order: response-ratio}')],
+]);
 
 /** A configuration by name or text, whose requests are placed at once. */
 export function placedAtOnce(config: string): string {

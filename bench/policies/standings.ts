@@ -12,11 +12,16 @@ export interface Entry {
 /** The figure by which policies are ordered. */
 export type Figure = 'ttftMeanMs' | 'e2eMeanMs';
 
+/** On servers of the stub's engine; with some that only compute prompts; on engines by other rules. */
+export type ScenarioKind = 'usual' | 'disaggregated' | 'other-engine';
+
 /** The result of one scenario: our policy, the best tuned baseline, and the best untuned one. */
 export interface Standing {
   readonly scenario: string;
   readonly figure: Figure;
+  readonly kind: ScenarioKind;
   readonly ours: Estimate;
+  readonly p99Ms: number;
   readonly goodput: number;
   readonly tpotMs: number;
   readonly roundRobinTpotMs: number;
@@ -26,10 +31,20 @@ export interface Standing {
   readonly untuned: Readonly<Record<string, number>>;
   /** Our figure over that of the best tuned baseline, seed by seed. */
   readonly ratio: Estimate;
-  /** The figure of the best untuned baseline where its requests wait as ours do. */
-  readonly rivalWaitingMs?: number | undefined;
-  /** Our figure where requests are placed at once. */
-  readonly oursAtOnceMs?: number | undefined;
+  /** Our policy where requests are placed at once. */
+  readonly atOnce: Served;
+  /** The best untuned baseline where its requests wait as ours do, by name of their order. */
+  readonly rivalWaitingMs: Readonly<Record<string, number>>;
+}
+
+/** What the clients of one policy get: means over the draws. */
+export interface Served {
+  /** The scenario's figure. */
+  readonly ms: number;
+  /** Of the time to the first token. */
+  readonly p99Ms: number;
+  readonly goodput: number;
+  readonly tpotMs: number;
 }
 
 export interface Placed {
@@ -45,7 +60,7 @@ export function standing(
   scenario: string,
   entries: readonly Entry[],
   figure: Figure = 'ttftMeanMs',
-): Standing {
+): Omit<Standing, 'kind' | 'atOnce' | 'rivalWaitingMs'> {
   const ours = entries.find(({ policy }) => policy === 'default');
   if (ours === undefined) throw new Error(`no entry of ours for ${scenario}`);
   const baselines = entries.filter((entry) => entry !== ours);
@@ -56,6 +71,7 @@ export function standing(
     scenario,
     figure,
     ours: estimate(ours.summaries.map((summary) => summary[figure])),
+    p99Ms: mean(ours, 'ttftP99Ms'),
     goodput: mean(ours, 'goodput'),
     tpotMs: mean(ours, 'tpotMeanMs'),
     roundRobinTpotMs: roundRobin === undefined ? Number.NaN : mean(roundRobin, 'tpotMeanMs'),
@@ -70,48 +86,14 @@ export function standing(
   };
 }
 
-/** The untuned baseline that is best over all scenarios, and our geometric mean against it. */
-export function overall(standings: readonly Standing[]): {
-  readonly bestSingle: string;
-  readonly ratio: number;
-} {
-  const names = Object.keys(standings[0]?.untuned ?? {}).filter((name) =>
-    standings.every(({ untuned }) => name in untuned),
-  );
-  const ratios = names.map((name) => {
-    const logs = standings.map(({ ours, untuned }) =>
-      Math.log(ours.mean / (untuned[name] ?? Number.NaN)),
-    );
-    return { name, ratio: Math.exp(logs.reduce((sum, log) => sum + log, 0) / logs.length) };
-  });
-  const best = ratios.reduce((a, b) => (b.ratio > a.ratio ? b : a), { name: '', ratio: 0 });
-  return { bestSingle: best.name, ratio: best.ratio };
-}
-
-/** Our geometric mean over that of the best single baseline untuned. */
-const OVERALL_MAX = 0.82;
-/** Our figure over that of the best tuned baseline, in each scenario. */
-const RATIO_MAX = 1.01;
-
-/** A sentence for each bound that is missed. */
-export function missedBounds({
-  standings,
-  overall: { ratio, bestSingle },
-}: {
-  readonly standings: readonly Standing[];
-  readonly overall: ReturnType<typeof overall>;
-}): readonly string[] {
-  return [
-    ...(ratio > OVERALL_MAX
-      ? [`over all scenarios: ${ratio.toFixed(3)} of ${bestSingle}, at most ${OVERALL_MAX}`]
-      : []),
-    ...standings
-      .filter((each) => each.ratio.mean > RATIO_MAX)
-      .map(
-        (each) =>
-          `${each.scenario}: ${each.ratio.mean.toFixed(3)} of the best tuned, at most ${RATIO_MAX}`,
-      ),
-  ];
+/** What the clients of a policy get. */
+export function served(entry: Entry, figure: Figure): Served {
+  return {
+    ms: mean(entry, figure),
+    p99Ms: mean(entry, 'ttftP99Ms'),
+    goodput: mean(entry, 'goodput'),
+    tpotMs: mean(entry, 'tpotMeanMs'),
+  };
 }
 
 export function mean({ summaries }: Entry, figure: keyof SimulationSummary): number {

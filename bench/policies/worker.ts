@@ -2,9 +2,8 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { createPicker } from '../../src/index.ts';
 import { type SimulationSummary, summarize } from '../../src/lab/run-summary/summarize.ts';
 import { simulate } from '../../src/lab/simulate/simulate.ts';
-import { drawnScenario } from '../scenarios/drawn.ts';
 import type { ScenarioSize } from '../scenarios/scenario.ts';
-import { scenariosFrom } from './scenarios.ts';
+import { randomScenario, scenariosFrom } from './scenarios.ts';
 
 /** One configuration on one draw of a scenario. */
 export interface PolicyJob {
@@ -18,11 +17,9 @@ export interface PolicyJob {
 const scenarios = scenariosFrom(workerData as string | undefined);
 
 parentPort?.on('message', ({ scenario, config, seed, size }: PolicyJob) => {
-  const found = scenarios.find(({ name }) => name === scenario) ?? drawnScenario(scenario);
+  const found = scenarios.find(({ name }) => name === scenario) ?? randomScenario(scenario);
   if (found === undefined) throw new Error(`no scenario ${scenario}`);
-  const { workload, pool } = found.build(seed, size);
-  const summary: SimulationSummary = summarize(
-    simulate({ workload, pool, config, createPicker, seed }),
-  );
+  const run = found.build(seed, size);
+  const summary: SimulationSummary = summarize(simulate({ ...run, config, createPicker, seed }));
   parentPort?.postMessage(summary);
 });

@@ -1,4 +1,5 @@
 import type { PoolSpec } from '../../src/lab/simulate/pool-spec.ts';
+import type { SimulationOptions } from '../../src/lab/simulate/simulate.ts';
 import type { Workload } from '../../src/lab/traces/workload.ts';
 
 /** `small` runs in a second or two, for CI; `full` is what figures are quoted from. */
@@ -11,6 +12,8 @@ export interface Scenario {
   readonly about: string;
   /** Set where some servers only compute prompts: the objective by which policies are judged. */
   readonly disaggregated?: DisaggregatedObjective;
+  /** Set where the engines go by other rules than the stub's. */
+  readonly isOtherEngine?: boolean;
   readonly build: (seed: number, size: ScenarioSize) => ScenarioRun;
 }
 
@@ -20,4 +23,6 @@ export type DisaggregatedObjective = 'end-to-end' | 'first-token';
 export interface ScenarioRun {
   readonly workload: Workload;
   readonly pool: PoolSpec;
+  /** As in `simulate`: set where the engines are others than the stub's. */
+  readonly createServer?: SimulationOptions['createServer'];
 }

@@ -12,20 +12,22 @@ import { Arrivals } from '../traces/arrivals.ts';
 import type { TraceRequest } from '../traces/trace.ts';
 import type { Workload } from '../traces/workload.ts';
 import { openPickers, type PickersOptions } from './open-pickers.ts';
-import type { PoolSpec } from './pool-spec.ts';
-import { SimulatedServer } from './simulated-server.ts';
+import type { PoolSpec, ServerSpec } from './pool-spec.ts';
+import { type ModelServer, type ServerParts, SimulatedServer } from './simulated-server.ts';
 
 export interface SimulationOptions extends PickersOptions {
   readonly workload: Workload;
   readonly pool: PoolSpec;
   readonly scrapeIntervalMs?: Millis;
+  /** Makes the servers, where their engines are others than the stub's. */
+  readonly createServer?: ((spec: ServerSpec, parts: ServerParts) => ModelServer) | undefined;
 }
 
 /** A routed request on its way to the server that decodes it. */
 interface DecodeLeg {
   readonly routed: RoutedRequest;
   /** The server that holds its KV, if it was prefilled elsewhere. */
-  readonly from?: { readonly prefiller: SimulatedServer; readonly release: () => void };
+  readonly from?: { readonly prefiller: ModelServer; readonly release: () => void };
 }
 
 /** Latency one way, on each hop between client, picker and server. */
@@ -48,7 +50,7 @@ class Simulation {
   readonly #clock = new SimulatedClock();
   readonly #pickers: readonly EmbeddedPicker[];
   readonly #gateway: Random;
-  readonly #servers: readonly SimulatedServer[];
+  readonly #servers: readonly ModelServer[];
   readonly #indexOf: ReadonlyMap<string, number>;
   readonly #results: RequestResult[] = [];
   readonly #fabric = new KvFabric(this.#clock);
@@ -67,8 +69,9 @@ class Simulation {
     this.#pickers = openPickers({ ...options, clock, onFault });
     this.#gateway = random.fork('gateway');
     const { blockTokens } = workload;
-    this.#servers = pool.servers.map(
-      (spec) => new SimulatedServer(spec, { clock, random: random.fork(spec.id), blockTokens }),
+    const { createServer = (spec, parts) => new SimulatedServer(spec, parts) } = options;
+    this.#servers = pool.servers.map((spec) =>
+      createServer(spec, { clock, random: random.fork(spec.id), blockTokens }),
     );
     this.#arrivals = new Arrivals(workload, { clock, arrive: (each) => this.#arrive(each) });
     this.#indexOf = new Map(pool.servers.map(({ id }, index) => [id, index]));
@@ -112,7 +115,7 @@ class Simulation {
     });
   }
 
-  #scrape(picker: EmbeddedPicker, server: SimulatedServer): void {
+  #scrape(picker: EmbeddedPicker, server: ModelServer): void {
     const sampledAt = this.#clock.now();
     const sample = server.sample();
     if (sample === undefined) return;
@@ -192,7 +195,7 @@ class Simulation {
   #prefill(
     result: RequestResult,
     blockHashes: Float64Array,
-    { routed, prefiller }: { readonly routed: RoutedRequest; readonly prefiller: SimulatedServer },
+    { routed, prefiller }: { readonly routed: RoutedRequest; readonly prefiller: ModelServer },
   ): void {
     const { promptTokens } = result.request;
     const held: { submission?: Submission | undefined } = {};
@@ -210,7 +213,7 @@ class Simulation {
 
   #decode(result: RequestResult, blockHashes: Float64Array, { routed, from }: DecodeLeg): void {
     const { request } = result;
-    const server = this.#servers[result.server] as SimulatedServer;
+    const server = this.#servers[result.server] as ModelServer;
     const remote: RemoteKv | undefined = from && {
       tokens: request.promptTokens,
       start: (tokens, ready) =>

@@ -7,19 +7,39 @@ import type { Clock, Random } from '../../framework/runtime.ts';
 import type { MetricsSample } from '../../library/create-picker.ts';
 import type { ServerSpec } from './pool-spec.ts';
 
+/** What a server of a simulation is made of, beside its specification. */
+export interface ServerParts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly blockTokens: number;
+}
+
+/** What a simulation needs of a model server. */
+export interface ModelServer {
+  readonly spec: ServerSpec;
+  readonly stats: Pick<EngineStats, 'preemptions'>;
+  /** Its port on the network between servers. */
+  readonly port: KvPort;
+  /** From now on steps take so many times as long. */
+  set slowdown(factor: number);
+  /** Returns undefined for a refused request, which ends with `error` at once. */
+  submit(request: SequenceRequest): Submission | undefined;
+  /** What a scrape would read now; undefined if it would fail. */
+  sample(): MetricsSample | undefined;
+  /** Ends all requests, and refuses those that come, until `restart`. */
+  crash(): void;
+  restart(): void;
+}
+
 /** One model server of a simulation: the engine of the stub, without its HTTP server. */
-export class SimulatedServer {
+export class SimulatedServer implements ModelServer {
   readonly spec: ServerSpec;
   readonly stats: EngineStats = new EngineStats();
-  /** Its port on the network between servers. */
   readonly port: KvPort;
   readonly #engine: Engine;
   #up = true;
 
-  constructor(
-    spec: ServerSpec,
-    parts: { readonly clock: Clock; readonly random: Random; readonly blockTokens: number },
-  ) {
+  constructor(spec: ServerSpec, parts: ServerParts) {
     const { latency, kvTokens, loras, kvLink = KV_LINK_DEFAULT, slowdown = 1, ...rest } = spec;
     this.spec = spec;
     this.port = new KvPort(kvLink);
@@ -33,7 +53,6 @@ export class SimulatedServer {
     });
   }
 
-  /** Returns undefined for a refused request, which ends with `error` at once. */
   submit(request: SequenceRequest): Submission | undefined {
     const refused =
       !this.#up || request.promptTokens + request.outputTokens > this.#engine.contextTokensMax;
@@ -42,7 +61,6 @@ export class SimulatedServer {
     return undefined;
   }
 
-  /** What a scrape would read now; undefined if it would fail. */
   sample(): MetricsSample | undefined {
     if (!this.#up) return undefined;
     const { loras, runningCount, waitingCount, kv } = this.#engine;
