@@ -33,25 +33,21 @@ export function createReplica(name: string, parts: ReplicaParts): Replica {
   const { exchange } = kvNetwork;
   const { server, rank } = place;
   const port = new KvPort(options.kvLink);
-  let startedAt = clock.wallTime();
   const stats = new PublishingStats(options.kvBlocks * options.blockTokens, events);
   const live = ranks[0]?.live ?? new LiveSettings(options);
   const engine = engineOf(parts, { live, stats });
+  const { loras, startedAt, onCrash, onRestart } = processOf(parts, engine, port);
   const metricsPage = pageOf(options, live, {
     ...options,
     rank,
     engine,
     stats,
-    // A server started without adapters can load some later, but does not report any.
-    lorasMax: options.loras.length === 0 ? 0 : options.lorasMax,
+    // A server started without adapters can load some later, but does not report any by default.
+    lorasMax: options.loras.length === 0 && !options.loraEnabled ? 0 : options.lorasMax,
     lorasInUse: () => lorasInUse(engine, () => clock.wallTime() / 1000),
-    startSeconds: () => startedAt / 1000,
-    sinceStartMs: () => clock.wallTime() - startedAt,
+    startSeconds: () => startedAt() / 1000,
+    sinceStartMs: () => clock.wallTime() - startedAt(),
   });
-  const onCrash = (): void => {
-    exchange.forget(port);
-    startedAt = clock.wallTime();
-  };
   return {
     name,
     server,
@@ -60,18 +56,66 @@ export function createReplica(name: string, parts: ReplicaParts): Replica {
     address: '',
     engine,
     stats,
-    faults: new ActiveFaults({ engine, random: random.fork('faults'), metricsPage, onCrash }),
+    faults: new ActiveFaults({
+      engine,
+      random: random.fork('faults'),
+      metricsPage,
+      onCrash,
+      onRestart,
+    }),
     options,
     clock,
     random,
     contextTokensMax: Math.min(engine.contextTokensMax, options.contextTokensMax ?? Infinity),
     live,
     texts,
-    loras: new Map(options.loras.map((lora) => [lora, options.loraPaths[lora] ?? lora])),
+    loras,
     readyAt: clock.now() + options.startupMs,
     exchange,
     port,
     store: options.sharedStorage ? kvNetwork.storeOf(options.model) : undefined,
+  };
+}
+
+interface EngineProcess {
+  /** Adapters that clients can name, and their paths. */
+  readonly loras: Map<string, string>;
+  /** Wall time of its last start. */
+  readonly startedAt: () => number;
+  readonly onCrash: () => void;
+  readonly onRestart: () => void;
+}
+
+/** What the end of an engine's process and its next start change around the engine. */
+function processOf(
+  { options, clock, events, kvNetwork }: ReplicaParts,
+  engine: ModelEngine,
+  port: KvPort,
+): EngineProcess {
+  const loras = new Map<string, string>();
+  let startedAt = 0;
+  const start = (): void => {
+    startedAt = clock.wallTime();
+    loras.clear();
+    for (const lora of options.loras) {
+      loras.set(lora, options.loraPaths[lora] ?? lora);
+      engine.loras.load(lora);
+    }
+  };
+  start();
+  return {
+    loras,
+    startedAt: () => startedAt,
+    onCrash: () => {
+      kvNetwork.exchange.forget(port);
+      // What the process has not sent yet is lost with it.
+      events?.recorder.take();
+      events?.publisher.crash();
+    },
+    onRestart: () => {
+      start();
+      void events?.publisher.restart();
+    },
   };
 }
 

@@ -3,7 +3,7 @@ import { ConfigError } from '../../src/framework/error.ts';
 import { FAILURE_TYPES } from '../faults/failure-types.ts';
 import { durationMs, goBoolean, shortNumber } from '../go-values/flag-values.ts';
 import { fakeMetricsSchema } from '../metrics/fake-metrics.ts';
-import type { EngineArgs, KvEventsArg } from './engine-args.ts';
+import type { EngineArgs, KvEventsArg, KvTransferArg } from './engine-args.ts';
 
 const number = z.preprocess(shortNumber, z.number('is not a number'));
 const count = z.preprocess(shortNumber, z.int('is not a whole number').positive());
@@ -36,6 +36,19 @@ const kvEventsConfig: z.ZodType<KvEventsArg> = z.looseObject({
   topic: z.string().default(''),
 });
 
+const kvTransferConfig: z.ZodType<KvTransferArg> = z.looseObject({
+  kv_connector: z.string().optional(),
+  kv_connector_extra_config: z
+    .looseObject({
+      num_cpu_blocks: count.optional(),
+      cpu_bytes_to_use: number.pipe(z.number().positive()).optional(),
+      get connectors() {
+        return z.array(kvTransferConfig).optional();
+      },
+    })
+    .optional(),
+});
+
 const TYPES = {
   model: text,
   'served-model-name': listOf(text),
@@ -54,6 +67,8 @@ const TYPES = {
   'kv-cache-size': count,
   'num-gpu-blocks-override': count,
   'block-size': count,
+  'kv-offloading-size': number.pipe(z.number().positive()),
+  'kv-transfer-config': json(kvTransferConfig),
   'global-cache-hit-threshold': number.pipe(z.number().min(0).max(1)),
   'zmq-endpoint': text,
   'zmq-topic': text,
@@ -61,6 +76,7 @@ const TYPES = {
   'kv-events-replay-queue-size': count,
   'use-vllm-map-event-format': flag,
   'kv-events-config': json(kvEventsConfig),
+  'enable-lora': flag,
   'lora-modules': listOf(adapter),
   'max-loras': count,
   'max-cpu-loras': count,

@@ -18,6 +18,18 @@ export interface KvEventsArg {
   readonly topic: string;
 }
 
+/** vLLM's `--kv-transfer-config`, in which one connector may have several. */
+export interface KvTransferArg {
+  readonly kv_connector?: string | undefined;
+  readonly kv_connector_extra_config?:
+    | {
+        readonly num_cpu_blocks?: number | undefined;
+        readonly cpu_bytes_to_use?: number | undefined;
+        readonly connectors?: readonly KvTransferArg[] | undefined;
+      }
+    | undefined;
+}
+
 /**
  * The settings of vLLM and llm-d-inference-sim that mean something here, under their names. Times
  * are in milliseconds.
@@ -40,6 +52,8 @@ export interface EngineArgs {
   readonly 'kv-cache-size'?: number | undefined;
   readonly 'num-gpu-blocks-override'?: number | undefined;
   readonly 'block-size'?: number | undefined;
+  readonly 'kv-offloading-size'?: number | undefined;
+  readonly 'kv-transfer-config'?: KvTransferArg | undefined;
   readonly 'global-cache-hit-threshold'?: number | undefined;
   readonly 'zmq-endpoint'?: string | undefined;
   readonly 'zmq-topic'?: string | undefined;
@@ -47,6 +61,7 @@ export interface EngineArgs {
   readonly 'kv-events-replay-queue-size'?: number | undefined;
   readonly 'use-vllm-map-event-format'?: boolean | undefined;
   readonly 'kv-events-config'?: KvEventsArg | undefined;
+  readonly 'enable-lora'?: boolean | undefined;
   readonly 'lora-modules'?: readonly AdapterArg[] | undefined;
   readonly 'max-loras'?: number | undefined;
   readonly 'max-cpu-loras'?: number | undefined;

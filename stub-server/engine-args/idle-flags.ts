@@ -22,7 +22,7 @@ dtype ec-transfer-config enable-auto-tool-choice enable-bf16x3-router-gemm enabl
 enable-cumem-allocator enable-cutedsl-warmup enable-dbo enable-elastic-ep enable-ep-weight-filter
 enable-eplb enable-expert-parallel enable-flash-late-interaction enable-flashinfer-autotune
 enable-force-include-usage enable-layerwise-nvtx-tracing enable-log-deltas enable-log-outputs
-enable-log-requests enable-logging-iteration-details enable-lora enable-mamba-cache-stochastic-rounding
+enable-log-requests enable-logging-iteration-details enable-mamba-cache-stochastic-rounding
 enable-mfu-metrics enable-mixed-moe-lora-format enable-mm-embeds enable-moe-shared-loras
 enable-offline-docs enable-per-request-metrics enable-prompt-embeds enable-prompt-tokens-details
 enable-return-routed-experts enable-server-load-tracking enable-sleep-mode enable-ssl-refresh
@@ -34,7 +34,7 @@ gpu-memory-utilization grpc h11-max-header-count h11-max-incomplete-event-size h
 hf-config-path hf-overrides hf-token ignore-patterns image-emission-rate interleave-mm-strings
 io-processor-plugin ir-op-priority jit-monitor-mode jit-monitor-verbose kernel-config kv-cache-dtype
 kv-cache-dtype-skip-layers kv-cache-memory-bytes kv-cache-metrics kv-cache-metrics-sample
-kv-offloading-backend kv-offloading-size kv-sharing-fast-prefill kv-transfer-config
+kv-offloading-backend kv-sharing-fast-prefill
 language-model-only limit-mm-per-prompt linear-backend load-format log-backtrace-at log-config-file
 log-dir log-error-stack log-file log-file-max-size log-http logits-processors logprobs-mode
 logtostderr long-prefill-token-threshold lora-dtype lora-target-modules mamba-backend

@@ -63,6 +63,26 @@ describe('flags of vLLM and llm-d-inference-sim', () => {
     });
   });
 
+  test.each([
+    [['--kv-offloading-size=20', '--kv-offloading-backend=native'], { gibibytes: 20 }],
+    [
+      [
+        '--kv-transfer-config',
+        '{"kv_connector":"OffloadingConnector","kv_role":"kv_both","kv_connector_extra_config":{"num_cpu_blocks":41000}}',
+      ],
+      { blocks: 41_000 },
+    ],
+    [
+      [
+        '--kv-transfer-config={"kv_connector":"MultiConnector","kv_connector_extra_config":{"connectors":[{"kv_connector":"NixlConnector"},{"kv_connector":"OffloadingConnector","kv_connector_extra_config":{"cpu_bytes_to_use":1073741824}}]}}',
+      ],
+      { gibibytes: 1 },
+    ],
+    [['--kv-transfer-config={"kv_connector":"NixlConnector"}'], undefined],
+  ])('[B28] give host memory to KV: %s', (args, expected) => {
+    expect(optionsOf(...args)['hostTier']).toEqual(expected);
+  });
+
   test('[B12] that mean nothing here are named, once, and change nothing', () => {
     const args = [
       '--tensor-parallel-size',

@@ -94,7 +94,22 @@ function memoryOptions(args: EngineArgs, asSimulator: boolean): object {
     kvBlocks:
       args['num-gpu-blocks-override'] ?? (unbounded ? UNBOUNDED_BLOCKS : args['kv-cache-size']),
     prefixCaching: enabled === false ? false : args['enable-prefix-caching'],
+    hostTier: hostTierOf(args),
   };
+}
+
+/** Host memory of vLLM's own connectors; another one, such as LMCache, has settings of its own. */
+function hostTierOf(args: EngineArgs): object | undefined {
+  const gibibytes = args['kv-offloading-size'];
+  if (gibibytes !== undefined) return { gibibytes };
+  const config = args['kv-transfer-config'];
+  for (const each of [config, ...(config?.kv_connector_extra_config?.connectors ?? [])]) {
+    const { num_cpu_blocks: blocks, cpu_bytes_to_use: bytes } =
+      each?.kv_connector_extra_config ?? {};
+    if (blocks !== undefined) return { blocks };
+    if (bytes !== undefined) return { gibibytes: bytes / 2 ** 30 };
+  }
+  return undefined;
 }
 
 function kvEventOptions(args: EngineArgs, asSimulator: boolean): object {
@@ -132,6 +147,7 @@ function adapterOptions(args: EngineArgs): object {
     loras: modules?.map(({ name }) => name),
     loraPaths: modules === undefined ? undefined : Object.fromEntries(modules.map(path)),
     lorasMax: active,
+    loraEnabled: args['enable-lora'],
     hostLorasMax: host,
   };
 }

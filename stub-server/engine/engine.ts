@@ -1,7 +1,9 @@
 import { ConfigError } from '../../src/framework/error.ts';
 import type { Clock, Millis, Random, Timer } from '../../src/framework/runtime.ts';
+import type { BlockSink } from './block-sink.ts';
 import { ENCODER_DEFAULTS, Encoder, type EncoderOptions } from './encoder.ts';
-import { type BlockSink, KvCache } from './kv-cache.ts';
+import type { HostTierOptions } from './host-tier.ts';
+import { type KvCache, kvCacheOf } from './kv-cache.ts';
 import type { LatencyModel, StepLoad } from './latency-model.ts';
 import { LORA_DEFAULTS, type LoraOptions, LoraSlots } from './lora-slots.ts';
 import type { ModelEngine } from './model-engine.ts';
@@ -28,6 +30,8 @@ export interface EngineOptions extends SchedulerParts {
   readonly policy?: QueuePolicy;
   readonly loras?: LoraOptions;
   readonly encoder?: EncoderOptions | undefined;
+  /** Host memory that keeps blocks which are evicted from the accelerator; none by default. */
+  readonly hostTier?: HostTierOptions | undefined;
   readonly blockSink?: BlockSink | undefined;
   /** Speculative decoding; none by default. Needs `random`. */
   readonly speculative?: SpeculationOptions | undefined;
@@ -61,13 +65,13 @@ export class Engine implements ModelEngine {
   #crashes = 0;
 
   constructor(options: EngineOptions) {
-    const { batchedTokensMax, sequencesMax, kvBlocks, blockTokens, speculative, random } = options;
+    const { batchedTokensMax, sequencesMax, speculative, random } = options;
     if (batchedTokensMax < sequencesMax) {
       const message = `is ${batchedTokensMax}, below sequencesMax (${sequencesMax}), but every running sequence needs a token in each step: raise batchedTokensMax or lower sequencesMax`;
       throw new ConfigError('engine', [{ path: 'batchedTokensMax', message }]);
     }
     this.#options = options;
-    this.kv = new KvCache({ blocks: kvBlocks, blockTokens, sink: options.blockSink });
+    this.kv = kvCacheOf(options);
     this.loras = new LoraSlots(options.loras ?? LORA_DEFAULTS);
     this.speculation =
       speculative && random && new Speculation(speculative, random.fork('speculation'));
@@ -155,7 +159,7 @@ export class Engine implements ModelEngine {
   /** Starts no step until `wakeUp`. The KV cache is lost, as at each of vLLM's sleep levels. */
   sleep(): void {
     this.#asleep = true;
-    this.kv.clear();
+    this.kv.clear({ host: true });
   }
 
   wakeUp(): void {
@@ -164,8 +168,8 @@ export class Engine implements ModelEngine {
   }
 
   /** Returns false, and changes nothing, while a sequence holds a block. */
-  resetPrefixCache(): boolean {
-    return this.kv.clear();
+  resetPrefixCache(options = { host: false }): boolean {
+    return this.kv.clear(options);
   }
 
   /** Ends all requests with `error` and loses cache and adapters. The engine is then as new. */
@@ -175,7 +179,7 @@ export class Engine implements ModelEngine {
     this.#stepping = false;
     this.#stuckMs = undefined;
     this.#scheduler.failAll(this.#options.clock.now());
-    this.kv.reset();
+    this.kv.crash();
     this.loras.forgetAll();
     this.encoder.clear();
   }
@@ -234,7 +238,7 @@ export class Engine implements ModelEngine {
       this.#scheduler.remoteDone(sequence, arrived, this.#options.clock.now());
       this.#wake();
     };
-    sequence.request.remote?.start(tokens, done(true), done(false));
+    sequence.remote?.start(tokens, done(true), done(false));
   }
 
   #finished({ request, usage }: Sequence, reason: FinishReason, at: Millis): void {

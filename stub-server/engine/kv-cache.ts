@@ -1,32 +1,42 @@
+import type { Clock } from '../../src/framework/runtime.ts';
 import { BlockPool } from './block-pool.ts';
-import type { Sequence, SequenceRequest } from './sequence.ts';
-
-/** Receives the changes of a prefix cache in order. All calls together give exactly its content. */
-export interface BlockSink {
-  /** `count` blocks of the request's chain from `first` on can be found; also if cached already. */
-  stored(request: SequenceRequest, first: number, count: number): void;
-  /** One block of this content is evicted; another of the same content may remain. */
-  removed(hash: number): void;
-  cleared(): void;
-}
+import type { BlockSink } from './block-sink.ts';
+import { HostTier, type HostTierOptions } from './host-tier.ts';
+import type { RemoteKv, Sequence } from './sequence.ts';
 
 interface KvCacheOptions {
   readonly blocks: number;
   readonly blockTokens: number;
   readonly sink?: BlockSink | undefined;
+  readonly host?: HostTier | undefined;
+}
+
+/** The KV memory of an engine, with host memory behind it where the options have some. */
+export function kvCacheOf(options: {
+  readonly clock: Clock;
+  readonly kvBlocks: number;
+  readonly blockTokens: number;
+  readonly hostTier?: HostTierOptions | undefined;
+  readonly blockSink?: BlockSink | undefined;
+}): KvCache {
+  const { clock, kvBlocks: blocks, blockTokens, hostTier, blockSink: sink } = options;
+  const host = hostTier && new HostTier({ ...hostTier, blockTokens, clock, sink });
+  return new KvCache({ blocks, blockTokens, sink, host });
 }
 
 /** Assigns KV blocks to sequences and finds blocks that earlier sequences have filled. */
 export class KvCache {
   readonly pool: BlockPool;
   readonly blockTokens: number;
+  readonly host: HostTier | undefined;
   readonly #sink: BlockSink | undefined;
   /** The blocks found by the last `#match`. */
   #matched: number[] = [];
 
-  constructor({ blocks, blockTokens, sink }: KvCacheOptions) {
+  constructor({ blocks, blockTokens, sink, host }: KvCacheOptions) {
     this.pool = new BlockPool(blocks, sink && ((hash) => sink.removed(hash)));
     this.blockTokens = blockTokens;
+    this.host = host;
     this.#sink = sink;
   }
 
@@ -45,16 +55,24 @@ export class KvCache {
     return tokens;
   }
 
+  /** Finds KV outside this memory that a sequence can have. Returns whether there is some. */
+  findRemote(sequence: Sequence): boolean {
+    if (sequence.remoteKv !== 'none') return false;
+    sequence.remote = sequence.peerKv ?? this.#offloaded(sequence);
+    return sequence.remote !== undefined;
+  }
+
   /**
-   * Holds the cached blocks and takes memory for the first `tokens` tokens. Returns how many to
-   * transfer (`arrived` must follow); -1, and holds nothing, when there is not enough memory.
+   * Holds the cached blocks and takes memory for all that must have KV before the next token, so
+   * that sequences with transferred KV never wait for each other's memory. Returns how many of the
+   * first `tokens` tokens to transfer (`arrived` must follow); -1, and holds nothing, when there is
+   * not enough memory.
    */
   admitRemote(sequence: Sequence, tokens: number): number {
     const hits = this.#match(sequence);
-    const cachedTokens = hits * this.blockTokens;
-    if (!this.#hold(sequence, hits, Math.max(tokens, cachedTokens))) return -1;
-    this.#take(sequence, tokens);
-    return Math.max(0, tokens - cachedTokens);
+    if (!this.#hold(sequence, hits, sequence.targetTokens)) return -1;
+    this.#take(sequence, sequence.targetTokens);
+    return Math.max(0, tokens - hits * this.blockTokens);
   }
 
   /** The KV of the first `tokens` tokens is complete. */
@@ -87,15 +105,24 @@ export class KvCache {
     sequence.computedTokens = 0;
   }
 
-  /** Removes all content. Returns false, and changes nothing, while a sequence holds a block. */
-  clear(): boolean {
+  /**
+   * Removes all content; that of host memory, too, if it is asked for. Returns false, and changes
+   * nothing, while a sequence holds a block.
+   */
+  clear({ host }: { readonly host: boolean }): boolean {
     if (this.pool.held > 0) return false;
-    this.reset();
+    if (host) this.host?.clear();
+    this.#reset();
     return true;
   }
 
   /** Removes all content and all holders, as a crash does. */
-  reset(): void {
+  crash(): void {
+    this.host?.clear();
+    this.#reset();
+  }
+
+  #reset(): void {
     this.pool.reset();
     this.#sink?.cleared();
   }
@@ -120,6 +147,7 @@ export class KvCache {
     }
     sequence.identifiedBlocks = full;
     this.#sink?.stored(request, first, full - first);
+    this.host?.store(blockHashes, first, full);
   }
 
   /** Holds the `hits` blocks just matched if there is memory for `tokens` tokens in total. */
@@ -138,10 +166,30 @@ export class KvCache {
     return true;
   }
 
-  /** Finds the leading cached blocks, without the last token's: that one must be computed. */
-  #match({ request, targetTokens }: Sequence): number {
+  /** Blocks in host memory that continue those of this memory, if there are any. */
+  #offloaded(sequence: Sequence): RemoteKv | undefined {
+    const { host, blockTokens } = this;
+    if (host === undefined) return undefined;
+    const { blockHashes } = sequence.request;
+    const found = this.#match(sequence);
+    const blocks = host.find(blockHashes, found, this.#findable(sequence));
+    if (blocks === found) return undefined;
+    return {
+      tokens: blocks * blockTokens,
+      start: (tokens, ready) => host.load(tokens, ready),
+    };
+  }
+
+  /** Blocks that a sequence can find: not the last token's, which must be computed. */
+  #findable({ request, targetTokens }: Sequence): number {
     const { blockHashes } = request;
-    const limit = Math.min(blockHashes.length, Math.floor((targetTokens - 1) / this.blockTokens));
+    return Math.min(blockHashes.length, Math.floor((targetTokens - 1) / this.blockTokens));
+  }
+
+  /** Finds the leading cached blocks. */
+  #match(sequence: Sequence): number {
+    const { blockHashes } = sequence.request;
+    const limit = this.#findable(sequence);
     const found = this.#matched;
     found.length = 0;
     while (found.length < limit) {

@@ -69,6 +69,23 @@ export class LoraSlots {
     else this.#running.delete(lora);
   }
 
+  /** Loads an adapter at once, as at the start of a server or at the request of a client. */
+  load(lora: string): void {
+    const { slots, hostSlots } = this.options;
+    touch(this.#active, lora, slots, this.#running);
+    touch(this.#host, lora, Math.max(slots, hostSlots), this.#running);
+  }
+
+  /** Adapters on the accelerator, least recently used first. */
+  get onAccelerator(): ReadonlySet<string> {
+    return this.#active;
+  }
+
+  /** Adapters in host memory, among them all those on the accelerator. */
+  get inHost(): ReadonlySet<string> {
+    return this.#host;
+  }
+
   forget(lora: string): void {
     this.#active.delete(lora);
     this.#host.delete(lora);

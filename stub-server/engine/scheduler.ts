@@ -95,7 +95,7 @@ export class Scheduler {
     }
     this.#receiving.delete(sequence);
     sequence.remoteKv = 'here';
-    this.#options.kv.arrived(sequence, sequence.remotePromptTokens);
+    this.#options.kv.arrived(sequence, sequence.tokensWithRemote);
     this.waiting.pushBack(sequence);
   }
 
@@ -167,7 +167,7 @@ export class Scheduler {
         index += 1;
         continue;
       }
-      if (sequence.needsRemoteKv) {
+      if (this.#options.kv.findRemote(sequence)) {
         if (!this.#beginRemote(sequence, index)) return;
         continue;
       }
@@ -203,9 +203,9 @@ export class Scheduler {
 
   /** Takes memory for remote KV and starts its transfer. Returns false without enough memory. */
   #beginRemote(sequence: Sequence, index: number): boolean {
-    const missing = this.#options.kv.admitRemote(sequence, sequence.remotePromptTokens);
+    const missing = this.#options.kv.admitRemote(sequence, sequence.tokensWithRemote);
     if (missing < 0) return false;
-    sequence.remoteTokens = missing;
+    if (Number.isNaN(sequence.scheduledAt)) sequence.remoteTokens = missing;
     if (missing === 0) {
       sequence.remoteKv = 'here';
       return true;

@@ -43,8 +43,9 @@ export interface SequenceRequest {
   readonly onDone?: (reason: FinishReason, usage: SequenceUsage, at: Millis) => void;
 }
 
-/** KV that another engine computes. Its memory is taken before the transfer, as in NIXL. */
+/** KV from another engine or from host memory. Its memory is taken before the transfer. */
 export interface RemoteKv {
+  /** Leading tokens that have KV once it is here. */
   readonly tokens: number;
   /** Transfers `tokens` tokens into memory already taken, then calls `ready` or `fail`, once. */
   readonly start: (tokens: number, ready: () => void, fail: () => void) => void;
@@ -72,7 +73,9 @@ export class Sequence {
   /** Number of leading blocks with known content. */
   identifiedBlocks = 0;
   remoteKv: 'none' | 'coming' | 'here' = 'none';
-  /** Tokens whose KV another engine has computed. */
+  /** Where KV comes from before the sequence is computed: another engine or host memory. */
+  remote: RemoteKv | undefined;
+  /** Prompt tokens whose KV came from there when the sequence was first scheduled. */
   remoteTokens = 0;
   finished = false;
   aborted = false;
@@ -106,14 +109,19 @@ export class Sequence {
     return this.request.finishReason ?? 'length';
   }
 
-  /** False after a preemption: the sequence then computes KV that was transferred, as in vLLM. */
-  get needsRemoteKv(): boolean {
-    const { request, remoteKv, preemptions } = this;
-    return request.remote !== undefined && remoteKv === 'none' && preemptions === 0;
+  /** None after a preemption: the sequence then computes KV that was transferred, as in vLLM. */
+  get peerKv(): RemoteKv | undefined {
+    return this.preemptions === 0 ? this.request.remote : undefined;
   }
 
-  get remotePromptTokens(): number {
-    return Math.min(this.request.remote?.tokens ?? 0, this.request.promptTokens);
+  /** Whether its KV comes from another engine, and not from host memory. */
+  get isFromPeer(): boolean {
+    return this.remote !== undefined && this.remote === this.request.remote;
+  }
+
+  /** Leading tokens that have KV once the transfer is done. */
+  get tokensWithRemote(): number {
+    return Math.min(this.remote?.tokens ?? 0, this.targetTokens);
   }
 
   leaveDecodeLists(): void {

@@ -1,7 +1,9 @@
 import type { Clock, Millis, Random } from '../../src/framework/runtime.ts';
+import type { BlockSink } from './block-sink.ts';
 import { ENCODER_DEFAULTS, Encoder, type EncoderOptions } from './encoder.ts';
 import type { EngineObserver } from './engine-observer.ts';
-import { type BlockSink, KvCache } from './kv-cache.ts';
+import type { HostTierOptions } from './host-tier.ts';
+import { type KvCache, kvCacheOf } from './kv-cache.ts';
 import { type LoraOptions, LoraSlots } from './lora-slots.ts';
 import type { ModelEngine } from './model-engine.ts';
 import { type FinishReason, Sequence, type SequenceRequest, type Submission } from './sequence.ts';
@@ -23,6 +25,7 @@ interface TimedEngineOptions {
   readonly policy: QueuePolicy;
   readonly loras: LoraOptions;
   readonly encoder?: EncoderOptions | undefined;
+  readonly hostTier?: HostTierOptions | undefined;
   readonly observer: EngineObserver;
   readonly blockSink?: BlockSink | undefined;
 }
@@ -48,9 +51,9 @@ export class TimedEngine implements ModelEngine {
   #asleep = false;
 
   constructor(options: TimedEngineOptions) {
-    const { kvBlocks, blockTokens, blockSink, policy, loras } = options;
+    const { policy, loras } = options;
     this.#options = options;
-    this.kv = new KvCache({ blocks: kvBlocks, blockTokens, sink: blockSink });
+    this.kv = kvCacheOf(options);
     this.loras = new LoraSlots(loras);
     this.encoder = new Encoder(options.encoder ?? ENCODER_DEFAULTS);
     this.#waiting = new WaitingQueue(policy);
@@ -113,7 +116,7 @@ export class TimedEngine implements ModelEngine {
 
   sleep(): void {
     this.#asleep = true;
-    this.kv.clear();
+    this.kv.clear({ host: true });
   }
 
   wakeUp(): void {
@@ -121,8 +124,8 @@ export class TimedEngine implements ModelEngine {
     this.#admitWaiting();
   }
 
-  resetPrefixCache(): boolean {
-    return this.kv.clear();
+  resetPrefixCache(options = { host: false }): boolean {
+    return this.kv.clear(options);
   }
 
   crash(): void {
@@ -130,7 +133,7 @@ export class TimedEngine implements ModelEngine {
     const lost = [...this.#running.keys(), ...this.#waiting.takeAll(), ...this.#receiving];
     this.#crashes += 1;
     for (const sequence of lost) this.#end(sequence, 'error', at);
-    this.kv.reset();
+    this.kv.crash();
     this.loras.forgetAll();
     this.encoder.clear();
   }
@@ -143,7 +146,7 @@ export class TimedEngine implements ModelEngine {
       const sequence = this.#waiting.at(index);
       if (sequence === undefined) return;
       if (!this.loras.admits(sequence.request.lora)) index += 1;
-      else if (sequence.needsRemoteKv) {
+      else if (this.kv.findRemote(sequence)) {
         if (!this.#beginRemote(sequence, index)) return;
       } else if (this.#takeMemory(sequence)) {
         this.#waiting.removeAt(index);
@@ -161,26 +164,26 @@ export class TimedEngine implements ModelEngine {
   /** Takes memory for remote KV and starts its transfer. Returns false without enough memory. */
   #beginRemote(sequence: Sequence, index: number): boolean {
     const { clock } = this.#options;
-    const missing = this.kv.admitRemote(sequence, sequence.remotePromptTokens);
+    const missing = this.kv.admitRemote(sequence, sequence.tokensWithRemote);
     if (missing < 0) return false;
-    sequence.remoteTokens = missing;
+    if (Number.isNaN(sequence.scheduledAt)) sequence.remoteTokens = missing;
     sequence.remoteKv = 'coming';
     this.#waiting.removeAt(index);
     this.#receiving.add(sequence);
-    const waitMs = this.#times.transferMs(sequence.request.promptTokens);
+    const waitMs = sequence.isFromPeer ? this.#times.transferMs(sequence.request.promptTokens) : 0;
     const ready = (): void => void clock.setTimer(waitMs, () => this.#arrived(sequence));
     const fail = (): void => {
       if (this.#receiving.has(sequence)) this.#end(sequence, 'error', clock.now());
     };
     if (missing === 0) ready();
-    else sequence.request.remote?.start(missing, ready, fail);
+    else sequence.remote?.start(missing, ready, fail);
     return true;
   }
 
   #arrived(sequence: Sequence): void {
     if (!this.#receiving.delete(sequence)) return;
     sequence.remoteKv = 'here';
-    this.kv.arrived(sequence, sequence.remotePromptTokens);
+    this.kv.arrived(sequence, sequence.tokensWithRemote);
     this.#waiting.pushBack(sequence);
     this.#admitWaiting();
   }
@@ -196,8 +199,8 @@ export class TimedEngine implements ModelEngine {
       sequence.cachedTokens = sequence.computedTokens;
     }
     observer.onScheduled(sequence, at);
-    // The time of transferred KV has passed already.
-    if (sequence.remoteKv !== 'here') {
+    // The time of KV from another engine has passed already.
+    if (sequence.remoteKv !== 'here' || !sequence.isFromPeer) {
       run.waitMs = this.#times.prefillMs(tokens, this.#running.size);
     }
     const { media } = sequence.request;

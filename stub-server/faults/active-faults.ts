@@ -10,6 +10,8 @@ interface FaultyParts {
   readonly metricsPage: () => string;
   /** Resets the state of the server around the engine. */
   readonly onCrash: () => void;
+  /** Called at the end of a crash: the server starts again. */
+  readonly onRestart: () => void;
 }
 
 /** The current faults of one server, at most one of each kind. */
@@ -39,9 +41,11 @@ export class ActiveFaults {
   }
 
   end(kind?: FaultKind): void {
+    const restarts = this.#active.has('crash') && (kind ?? 'crash') === 'crash';
     if (kind === undefined) this.#active.clear();
     else this.#active.delete(kind);
     this.#setPace();
+    if (restarts) this.#parts.onRestart();
   }
 
   /** How the server handles a new request: it serves it, resets the connection or never answers. */

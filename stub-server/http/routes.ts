@@ -85,7 +85,7 @@ export const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['POST /sleep', changing((engine) => engine.sleep())],
   ['POST /wake_up', changing((engine) => engine.wakeUp())],
   ['GET /is_sleeping', ({ replica }) => ({ is_sleeping: replica.engine.asleep })],
-  ['POST /reset_prefix_cache', changing((engine) => engine.resetPrefixCache())],
+  ['POST /reset_prefix_cache', resetPrefixCache],
 ]);
 
 /** A route that changes the engine and answers with an empty object. */
@@ -94,6 +94,11 @@ function changing(change: (engine: ModelEngine) => unknown): Route {
     change(replica.engine);
     return {};
   };
+}
+
+function resetPrefixCache({ replica, query }: Call): object {
+  replica.engine.resetPrefixCache({ host: query.get('reset_external') === 'true' });
+  return {};
 }
 
 function generateFrom(
@@ -192,6 +197,7 @@ function loadLora({ replica, response, json }: Call): undefined {
     throw new ApiError(400, `The lora adapter '${name}' has already been loaded.`);
   }
   replica.loras.set(name, path);
+  replica.engine.loras.load(name);
   response.end(`Success: LoRA adapter '${name}' added successfully.`);
 }
 

@@ -8,9 +8,6 @@ interface KvEventBatch {
   readonly dataParallelRank: number;
 }
 
-/** vLLM's name for the memory of the blocks. */
-const MEDIUM = 'GPU';
-
 /** Encodes a batch as vLLM does. The array layouts have the values of the map layouts in order. */
 export function encodeBatch(batch: KvEventBatch, format: KvEventFormat): Uint8Array {
   const { timestampS, dataParallelRank } = batch;
@@ -33,11 +30,11 @@ function asMap(event: KvEvent): Readonly<Record<string, unknown>> {
         token_ids: event.tokenIds,
         block_size: event.blockSize,
         lora_id: null,
-        medium: MEDIUM,
+        medium: event.medium,
         lora_name: event.loraName,
       };
     case 'BlockRemoved':
-      return { type: event.type, block_hashes: event.blockHashes, medium: MEDIUM };
+      return { type: event.type, block_hashes: event.blockHashes, medium: event.medium };
     case 'AllBlocksCleared':
       return { type: event.type };
   }

@@ -1,4 +1,4 @@
-import type { BlockSink } from '../engine/kv-cache.ts';
+import type { BlockSink } from '../engine/block-sink.ts';
 import type { SequenceRequest } from '../engine/sequence.ts';
 import type { KvEvent } from './kv-event.ts';
 
@@ -32,6 +32,7 @@ export class EventRecorder implements BlockSink {
       tokenIds: Array.from({ length: tokens }, (_, index) => (tokenIds?.[from + index] ?? 0) >>> 0),
       blockSize: this.#blockTokens,
       loraName: lora ?? null,
+      medium: 'GPU',
     });
   }
 
@@ -42,8 +43,18 @@ export class EventRecorder implements BlockSink {
       return;
     }
     const blockHashes = [hash];
-    this.#add({ type: 'BlockRemoved', blockHashes });
+    this.#add({ type: 'BlockRemoved', blockHashes, medium: 'GPU' });
     if (this.#events.length > 0) this.#removing = blockHashes;
+  }
+
+  /** vLLM names such blocks by their hashes only. */
+  offloaded(blockHashes: readonly number[]): void {
+    const unnamed = { parentBlockHash: null, tokenIds: [], blockSize: 0, loraName: null };
+    this.#add({ type: 'BlockStored', blockHashes, ...unnamed, medium: 'CPU' });
+  }
+
+  evictedFromHost(blockHashes: readonly number[]): void {
+    this.#add({ type: 'BlockRemoved', blockHashes, medium: 'CPU' });
   }
 
   cleared(): void {

@@ -1,4 +1,5 @@
 import { Publisher, Router } from 'zeromq';
+import { nodeClock } from '../../src/runtime/clock/node-clock.ts';
 import { ListenError } from '../../src/runtime/network/listen.ts';
 import { encodeBatch } from './encode-batch.ts';
 import type { KvEvent, KvEventFormat } from './kv-event.ts';
@@ -23,8 +24,24 @@ interface KvPublisherOptions {
 /** vLLM's defaults. */
 const HIGH_WATER_MARK = 100_000;
 const REPLAY_BATCHES = 10_000;
+/** vLLM's rule for addresses that it binds to. */
+const BINDS = /\*|::|^ipc:|^inproc:/;
+const REOPEN_ATTEMPTS_MAX = 200;
+const REOPEN_MS = 25;
+/** Sockets do not become faster with the model's time. */
+const realTime = nodeClock();
 /** The sequence number that marks the end of a replay. */
 const END_OF_REPLAY = Buffer.alloc(8, 0xff);
+
+interface Sockets {
+  readonly publisher: Publisher;
+  readonly router: Router;
+}
+
+interface Addresses {
+  readonly endpoint: string;
+  readonly replayEndpoint: string | undefined;
+}
 
 /**
  * Publishes a prefix cache's events as vLLM does: topic, sequence number (eight bytes, from 0),
@@ -32,9 +49,11 @@ const END_OF_REPLAY = Buffer.alloc(8, 0xff);
  */
 export class KvEventPublisher {
   readonly #options: KvPublisherOptions;
-  readonly #publisher: Publisher;
-  readonly #router: Router;
   readonly #topic: Buffer;
+  /** Undefined while it is closed. */
+  #sockets: Sockets | undefined;
+  /** Where it is bound or connected; kept while it is closed. */
+  #addresses: Addresses;
   /** The last batches, oldest first. */
   readonly #sent: { readonly sequence: number; readonly payload: Uint8Array }[] = [];
   #sequence = 0;
@@ -42,33 +61,41 @@ export class KvEventPublisher {
   #sending: Promise<void> = Promise.resolve();
 
   constructor(options: KvPublisherOptions) {
+    const { endpoint, replayEndpoint, topic } = options;
     this.#options = options;
-    const { curve } = options;
-    const keys = curve && { curveServer: true, curveSecretKey: curve.secretKey };
-    this.#publisher = new Publisher({ sendHighWaterMark: HIGH_WATER_MARK, linger: 0, ...keys });
-    this.#router = new Router({ linger: 0, ...keys });
-    this.#topic = Buffer.from(options.topic, 'utf8');
+    this.#addresses = { endpoint, replayEndpoint };
+    this.#topic = Buffer.from(topic, 'utf8');
   }
 
   async open(): Promise<void> {
-    const { endpoint, replayEndpoint, bind } = this.#options;
-    if (bind ?? /\*|::|^ipc:|^inproc:/.test(endpoint)) await bindTo(this.#publisher, endpoint);
-    else this.#publisher.connect(endpoint);
-    if (replayEndpoint === undefined) return;
-    await bindTo(this.#router, replayEndpoint);
-    void this.#serveReplays();
+    const { curve, bind = BINDS.test(this.#options.endpoint) } = this.#options;
+    const { endpoint, replayEndpoint } = this.#addresses;
+    const keys = curve && { curveServer: true, curveSecretKey: curve.secretKey };
+    const publisher = new Publisher({ sendHighWaterMark: HIGH_WATER_MARK, linger: 0, ...keys });
+    const router = new Router({ linger: 0, ...keys });
+    this.#sockets = { publisher, router };
+    if (bind) await bindTo(publisher, endpoint);
+    else publisher.connect(endpoint);
+    if (replayEndpoint !== undefined) {
+      await bindTo(router, replayEndpoint);
+      void this.#serveReplays(router);
+    }
+    this.#addresses = {
+      endpoint: publisher.lastEndpoint ?? endpoint,
+      replayEndpoint: router.lastEndpoint ?? undefined,
+    };
   }
 
   /** The bound or connected address. */
   get endpoint(): string {
-    return this.#publisher.lastEndpoint ?? this.#options.endpoint;
+    return this.#addresses.endpoint;
   }
 
   get replayEndpoint(): string | undefined {
-    return this.#router.lastEndpoint ?? undefined;
+    return this.#addresses.replayEndpoint;
   }
 
-  /** Sends a batch, unless it is empty. */
+  /** Sends a batch, unless it is empty. While the sockets open, it is only kept for replays. */
   publish(events: readonly KvEvent[]): void {
     if (events.length === 0) return;
     const { format, dataParallelRank, wallSeconds, replayBatches } = this.#options;
@@ -79,25 +106,50 @@ export class KvEventPublisher {
     this.#sent.push({ sequence, payload });
     if (this.#sent.length > (replayBatches ?? REPLAY_BATCHES)) this.#sent.shift();
     this.#sending = this.#sending
-      .then(() => this.#publisher.send([this.#topic, numbered(sequence), payload]))
+      .then(() => this.#sockets?.publisher.send([this.#topic, numbered(sequence), payload]))
       .catch(() => undefined);
+  }
+
+  /** Disconnects all subscribers and forgets all batches, as the end of the engine's process does. */
+  crash(): void {
+    this.#closeSockets();
+    this.#sent.length = 0;
+    this.#sequence = 0;
+  }
+
+  /** Opens new sockets at the same addresses after `crash`. Gives up after five seconds. */
+  async restart(): Promise<void> {
+    for (let left = REOPEN_ATTEMPTS_MAX; left > 0 && this.#sockets === undefined; left--) {
+      try {
+        await this.open();
+      } catch {
+        this.#closeSockets();
+        // ZMQ gives a port back some time after its socket was closed.
+        await new Promise<void>((resolve) => void realTime.setTimer(REOPEN_MS, resolve));
+      }
+    }
   }
 
   async close(): Promise<void> {
     await this.#sending;
-    this.#publisher.close();
-    this.#router.close();
+    this.#closeSockets();
   }
 
-  async #serveReplays(): Promise<void> {
+  #closeSockets(): void {
+    this.#sockets?.publisher.close();
+    this.#sockets?.router.close();
+    this.#sockets = undefined;
+  }
+
+  async #serveReplays(router: Router): Promise<void> {
     try {
-      for await (const [client, empty, start] of this.#router) {
+      for await (const [client, empty, start] of router) {
         if (client === undefined || empty === undefined || start?.length !== 8) continue;
         const from = Number(start.readBigUInt64BE());
         for (const { sequence, payload } of this.#sent.filter((batch) => batch.sequence >= from)) {
-          await this.#router.send([client, empty, numbered(sequence), payload]);
+          await router.send([client, empty, numbered(sequence), payload]);
         }
-        await this.#router.send([client, empty, END_OF_REPLAY, Buffer.alloc(0)]);
+        await router.send([client, empty, END_OF_REPLAY, Buffer.alloc(0)]);
       }
     } catch {
       // The socket is closed.

@@ -13,9 +13,12 @@ import { KvEventPublisher } from './kv-event-publisher.ts';
 const FORMATS: readonly KvEventFormat[] = ['array', 'map', 'map-batch'];
 const BLOCK_TOKENS = 16;
 
-/** Folds batches as a subscriber would: content hash → how many blocks have it. */
+type Folded = Map<number, number>;
+
+/** Folds batches as a subscriber would: content hash → how many blocks of a memory have it. */
 class Fold {
-  readonly blocks = new Map<number, number>();
+  readonly blocks: Folded = new Map();
+  readonly host: Folded = new Map();
 
   add(payload: Uint8Array): void {
     const batch = decode(payload) as unknown;
@@ -26,14 +29,17 @@ class Fold {
   }
 
   #apply(event: unknown): void {
-    const [type, hashes = []] = Array.isArray(event)
-      ? (event as [string, number[]])
-      : [(event as { type: string }).type, (event as { block_hashes?: number[] }).block_hashes];
-    if (type === 'AllBlocksCleared') this.blocks.clear();
+    const values = Array.isArray(event) ? event : Object.values(event as object);
+    const [type, hashes = []] = values as [string, number[]?];
+    if (type === 'AllBlocksCleared') {
+      this.blocks.clear();
+      this.host.clear();
+    }
+    const memory = values.includes('CPU') ? this.host : this.blocks;
     for (const hash of hashes) {
-      const count = (this.blocks.get(hash) ?? 0) + (type === 'BlockStored' ? 1 : -1);
-      if (count === 0) this.blocks.delete(hash);
-      else this.blocks.set(hash, count);
+      const count = (memory.get(hash) ?? 0) + (type === 'BlockStored' ? 1 : -1);
+      if (count === 0) memory.delete(hash);
+      else memory.set(hash, count);
     }
   }
 }
@@ -46,9 +52,15 @@ const request = fc.record({
   end: fc.constantFrom('run', 'run', 'abort', 'reset', 'crash'),
 });
 
+function expectCaches({ kv }: Engine, { blocks, host }: Fold): void {
+  expect(blocks).toEqual(kv.pool.contents());
+  expect(new Set(host.keys())).toEqual(kv.host?.contents());
+  expect([...host.values()].every((count) => count === 1)).toBe(true);
+}
+
 describe('KV events', () => {
   it.each(FORMATS)(
-    'folded, give exactly the blocks in the cache after any run, as %s',
+    '[B29] folded, give exactly the blocks in the cache and in host memory after any run, as %s',
     (format) => {
       fc.assert(
         fc.property(fc.array(request, { maxLength: 30 }), (requests) => {
@@ -66,6 +78,7 @@ describe('KV events', () => {
             sequencesMax: 6,
             batchedTokensMax: 96,
             admissionMs: 0,
+            hostTier: { blocks: 25, gigabytesPerSecond: 1, setupMs: 1, bytesPerToken: 1000 },
             blockSink: recorder,
           });
           for (const { prompt, output, family, steps, end } of requests) {
@@ -82,14 +95,14 @@ describe('KV events', () => {
             });
             for (let step = 0; step < steps; step++) clock.step();
             if (end === 'abort') submitted.abort();
-            if (end === 'reset') engine.resetPrefixCache();
+            if (end === 'reset') engine.resetPrefixCache({ host: true });
             if (end === 'crash') engine.crash();
             publish(recorder.take());
-            expect(fold.blocks).toEqual(engine.kv.pool.contents());
+            expectCaches(engine, fold);
           }
           while (clock.step()) continue;
           publish(recorder.take());
-          expect(fold.blocks).toEqual(engine.kv.pool.contents());
+          expectCaches(engine, fold);
         }),
         { numRuns: 150 },
       );
@@ -104,6 +117,7 @@ describe('KV events', () => {
       tokenIds: [1, 2],
       blockSize: 1,
       loraName: 'a',
+      medium: 'GPU',
     };
     const batch = { timestampS: 1.5, events: [event], dataParallelRank: 3 };
     const fields = [[2 ** 52 + 1, 7], null, [1, 2], 1, null, 'GPU', 'a'];
@@ -137,7 +151,7 @@ describe('KV events', () => {
     });
     await publisher.open();
     const removed = (hash: number): readonly KvEvent[] => [
-      { type: 'BlockRemoved', blockHashes: [hash] },
+      { type: 'BlockRemoved', medium: 'GPU', blockHashes: [hash] },
     ];
     publisher.publish(removed(1));
     publisher.publish([]);

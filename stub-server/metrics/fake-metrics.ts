@@ -84,6 +84,7 @@ export function fakeSource(
     engine: {
       speculation: undefined,
       encoder: { queries: 0, hits: 0 },
+      loras: source.engine.loras,
       asleep: false,
       get runningCount() {
         return Math.round(now(fake['running-requests']));

@@ -1,3 +1,4 @@
+import type { HostTier } from '../engine/host-tier.ts';
 import type { ModelEngine } from '../engine/model-engine.ts';
 import type { FinishReason } from '../engine/sequence.ts';
 import type { EngineStats } from './engine-stats.ts';
@@ -7,8 +8,19 @@ import type { Histogram } from './histogram.ts';
 export interface EngineView
   extends Pick<ModelEngine, 'runningCount' | 'waitingCount' | 'speculation' | 'asleep'> {
   readonly encoder: Readonly<Record<'queries' | 'hits', number>>;
-  readonly kv: { readonly pool: Readonly<Record<'usage' | 'held' | 'free', number>> };
+  readonly kv: {
+    readonly pool: Readonly<Record<'usage' | 'held' | 'free', number>>;
+    readonly host?: HostView | undefined;
+  };
+  readonly loras: {
+    readonly onAccelerator: ReadonlySet<string>;
+    readonly inHost: ReadonlySet<string>;
+  };
 }
+
+type HostView = Readonly<
+  Pick<HostTier, 'usage' | 'lookups' | 'hits' | 'evictions' | 'stores' | 'loads'>
+>;
 
 /** Adapters in use. */
 export interface LorasInUse {

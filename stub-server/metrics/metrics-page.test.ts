@@ -25,8 +25,10 @@ function pageOf(dialect: DialectName): string {
     sequencesMax: 16,
     batchedTokensMax: 2048,
     admissionMs: 0,
-    loras: { ...LORA_DEFAULTS, slots: 1 },
+    loras: { ...LORA_DEFAULTS, slots: 1, hostSlots: 2 },
+    hostTier: { blocks: 100, gigabytesPerSecond: 1, setupMs: 0, bytesPerToken: 1000 },
   });
+  for (const lora of ['a', 'idle']) engine.loras.load(lora);
   const source = {
     engine,
     stats,
@@ -112,6 +114,21 @@ const VLLM_2026: Readonly<Record<string, string>> = {
   'vllm:request_prefill_kv_computed_tokens': `histogram(${ENGINE})`,
   'vllm:request_num_preemptions': `histogram(${ENGINE})`,
   'vllm:engine_sleep_state': `gauge(${ENGINE} sleep_state)`,
+  'vllm:lora_adapter_loaded': 'gauge(adapter_name engine level model_name pinned)',
+  'vllm:num_gpu_loaded_lora_adapters': `gauge(${ENGINE})`,
+  'vllm:num_cpu_loaded_lora_adapters': `gauge(${ENGINE})`,
+  'vllm:max_gpu_lora_adapters': `gauge(${ENGINE})`,
+  'vllm:kv_offload_total_bytes_total': `counter(${ENGINE} transfer_type)`,
+  'vllm:kv_offload_total_time_total': `counter(${ENGINE} transfer_type)`,
+  'vllm:kv_offload_load_bytes_total': `counter(${ENGINE})`,
+  'vllm:kv_offload_load_time_total': `counter(${ENGINE})`,
+  'vllm:kv_offload_store_bytes_total': `counter(${ENGINE})`,
+  'vllm:kv_offload_store_time_total': `counter(${ENGINE})`,
+  'vllm:kv_offload_cpu_block_lookup_total': `counter(${ENGINE})`,
+  'vllm:kv_offload_cpu_block_hit_total': `counter(${ENGINE})`,
+  'vllm:kv_offload_cpu_block_miss_total': `counter(${ENGINE})`,
+  'vllm:kv_offload_block_eviction_total': `counter(${ENGINE})`,
+  'vllm:kv_offload_cpu_cache_usage_perc': `gauge(${ENGINE})`,
   'vllm:lora_requests_info': 'gauge(max_lora running_lora_adapters waiting_lora_adapters)',
 };
 
@@ -155,6 +172,26 @@ describe('a metrics page', () => {
     );
     expect(page).toContain('running_lora_adapters="a",waiting_lora_adapters="b"} 1700000000.');
     expect(page).toContain('le="1.0"');
+  });
+
+  it('[B31] says which adapters are where, also idle ones, and how many slots there are', () => {
+    const page = pageOf('vllm');
+    // The second slot of host memory goes to the adapter that was used last.
+    expect(
+      [...page.matchAll(/^vllm:lora_adapter_loaded\{(.*)\} 1\.0$/gm)].map(([, of]) => of),
+    ).toEqual([
+      'adapter_name="idle",engine="0",level="cpu",model_name="m",pinned="false"',
+      'adapter_name="a",engine="0",level="gpu",model_name="m",pinned="false"',
+    ]);
+    expect(page).toContain('num_gpu_loaded_lora_adapters{engine="0",model_name="m"} 1.0');
+    expect(page).toContain('num_cpu_loaded_lora_adapters{engine="0",model_name="m"} 2.0');
+    expect(page).toContain('max_gpu_lora_adapters{engine="0",model_name="m"} 1.0');
+  });
+
+  it('[B28] counts what is in host memory and what moves to and from it', () => {
+    const page = pageOf('vllm');
+    expect(page).toContain('{engine="0",model_name="m",transfer_type="GPU_to_CPU"} 320000.0');
+    expect(page).toContain('kv_offload_cpu_cache_usage_perc{engine="0",model_name="m"} 0.2');
   });
 
   it('escapes what a label value must not have', () => {

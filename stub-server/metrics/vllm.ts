@@ -14,6 +14,7 @@ import {
   series,
   waiting,
 } from './family.ts';
+import { HOST_TIER, LORA_RESIDENCY } from './vllm-memory.ts';
 
 type Info = ReturnType<InfoFamily['info']>;
 
@@ -124,7 +125,7 @@ export const VLLM: Dialect = {
     ...series('counter', {
       prompt_tokens_cached_total: ['cachedPromptTokens', 'Number of cached prompt tokens.'],
       external_prefix_cache_queries_total: [
-        'transferredPromptTokens',
+        externalQueries,
         'External prefix cache queries, in tokens.',
       ],
       external_prefix_cache_hits_total: [
@@ -153,6 +154,8 @@ export const VLLM: Dialect = {
         discard_all: () => 0,
       },
     }),
+    ...LORA_RESIDENCY,
+    ...HOST_TIER,
   ],
 };
 
@@ -185,6 +188,12 @@ export const VLLM_2025: Dialect = {
     }),
   ],
 };
+
+/** Host memory is asked for all that the accelerator does not have; other engines, for what comes. */
+function externalQueries({ engine, stats }: MetricsSource): number {
+  if (engine.kv.host === undefined) return stats.transferredPromptTokens;
+  return stats.prefixQueriedTokens - stats.prefixHitTokens;
+}
 
 function loraInfo({ lorasInUse, lorasMax }: MetricsSource): Info {
   if (lorasMax === 0) return [];

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ConfigError } from '../../src/framework/error.ts';
 import { ACCELERATORS, type AcceleratorName } from '../calibration/hardware.ts';
+import { HOST_TIER_DEFAULT, type HostTierOptions } from '../engine/host-tier.ts';
 import type { LatencyCoefficients } from '../engine/latency-model.ts';
 import { SPECULATION_TOKENS_MAX, type SpeculationOptions } from '../engine/speculation.ts';
 import { type TimedFault, timedFaultSchema } from '../faults/fault.ts';
@@ -27,6 +28,8 @@ export interface StubOptions extends Omit<Preset, 'accelerators'>, ServedOptions
   readonly engine: DialectName;
   readonly loras: readonly string[];
   readonly lorasMax: number;
+  /** Whether metrics speak of adapters before there are any. */
+  readonly loraEnabled: boolean;
   /** Factor on the step time of `latency`. */
   readonly slowdown: number;
   /** Relative standard deviation of step times. */
@@ -37,6 +40,8 @@ export interface StubOptions extends Omit<Preset, 'accelerators'>, ServedOptions
   /** For contracts that distinguish the legs of a request by their server. */
   readonly role: ServerRole;
   readonly kvLink: KvLink;
+  /** Host memory that keeps KV which the accelerator has no room for. */
+  readonly hostTier?: HostTierOptions | undefined;
   /** Whether it shares a store of KV with the other servers of its model. */
   readonly sharedStorage: boolean;
   readonly speed: number;
@@ -82,6 +87,7 @@ const SERVER_FIELDS = {
   dataParallelSize: z.int().min(1).max(8).default(1),
   loras: z.array(z.string().min(1)).default([]),
   lorasMax: z.int().positive().default(4),
+  loraEnabled: z.boolean().default(false),
   /** Gives the defaults of `latency`, sizes and `admissionMs`. */
   preset: z.enum(presetNames).default('study'),
   /** Instead of a preset: computes the defaults from a model and its accelerators. */
@@ -123,6 +129,18 @@ const SERVER_FIELDS = {
       bytesPerToken: z.number().positive().default(KV_LINK_DEFAULT.bytesPerToken),
     })
     .default(KV_LINK_DEFAULT),
+  hostTier: z
+    .strictObject({
+      blocks: positive,
+      /** Instead of blocks. */
+      gibibytes: z.number().positive().optional(),
+      gigabytesPerSecond: z.number().positive().default(HOST_TIER_DEFAULT.gigabytesPerSecond),
+      setupMs: ms.default(HOST_TIER_DEFAULT.setupMs),
+    })
+    .refine(({ blocks, gibibytes }) => (blocks === undefined) !== (gibibytes === undefined), {
+      message: 'needs either blocks or gibibytes, and not both',
+    })
+    .optional(),
   sharedStorage: z.boolean().default(false),
   ...z.object(terms).partial().shape,
   admissionMs: ms.optional(),
@@ -177,6 +195,7 @@ export const stubOptions: z.ZodType<StubOptions> = schema.transform(
     }
     return {
       ...rest,
+      hostTier: hostTierOf(input),
       latency: { ...latency, ...Object.fromEntries(given) },
       kvBlocks: input.kvBlocks ?? preset.kvBlocks,
       sequencesMax: input.sequencesMax ?? preset.sequencesMax,
@@ -186,6 +205,16 @@ export const stubOptions: z.ZodType<StubOptions> = schema.transform(
     };
   },
 ) as z.ZodType<StubOptions>;
+
+/** Blocks of so many GiB hold `bytesPerToken` for each of their tokens, as those of a transfer. */
+function hostTierOf(input: z.infer<typeof schema>): HostTierOptions | undefined {
+  const { hostTier, kvLink, blockTokens } = input;
+  if (hostTier === undefined) return undefined;
+  const { bytesPerToken } = kvLink;
+  const { gibibytes = 0, ...others } = hostTier;
+  const fitting = Math.floor((gibibytes * 2 ** 30) / (bytesPerToken * blockTokens));
+  return { ...others, bytesPerToken, blocks: hostTier.blocks ?? Math.max(1, fitting) };
+}
 
 /** Throws ConfigError with every issue. Paths begin with `at`; `fallback` replaces an empty one. */
 export function parseOptions<T>(

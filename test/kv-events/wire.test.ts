@@ -280,5 +280,6 @@ function storedBlock(hash: number): KvEvent {
     tokenIds: [hash, 2, 3, 4],
     blockSize: 4,
     loraName: null,
+    medium: 'GPU',
   };
 }

@@ -1,0 +1,163 @@
+import OpenAI from 'openai';
+import { afterEach, describe, expect, test } from 'vitest';
+import { envoyBinary, eventually, type Stack, startStack } from '../../bench/support/stack.ts';
+import { SERVING_CATALOGUE } from '../../src/catalogue/built-in-catalogue.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import type { PickerPlan } from '../../src/picker/plan/picker-plan.ts';
+import { stubOptions } from '../../stub-server/options/stub-options.ts';
+import { type StubPool, startStubPool } from '../../stub-server/pool.ts';
+import { freePort } from '../scenarios/processes.ts';
+
+/** What the picker expects of caches where they have two tiers, and where engines restart. */
+
+const binary = await envoyBinary();
+const SERVERS = 3;
+const TURNS = 8;
+const CONVERSATIONS = 6;
+
+interface Described {
+  readonly endpoints: readonly { readonly kvEvents?: { readonly blocks: number } }[];
+}
+
+interface Ports {
+  readonly events: number;
+  readonly replay: number;
+}
+
+/** What is cached is known from events of the engines, and tokens from one of them. */
+const precise = (tokenizer: string, { events, replay }: Ports): PickerPlan =>
+  loadConfig({
+    source: 'test',
+    catalogue: SERVING_CATALOGUE,
+    text: `
+apiVersion: llm-d.ai/v1alpha1
+kind: EndpointPickerConfig
+plugins:
+- type: token-producer
+  parameters: {modelName: m, vllm: {url: "http://${tokenizer}"}}
+- type: precise-prefix-cache-producer
+  parameters:
+    tokenProcessorConfig: {blockSizeTokens: 16}
+    indexerConfig: {kvCacheBackendConfigs: [{name: gpu, weight: 1}, {name: cpu, weight: 1}]}
+    kvEventsConfig: {podDiscoveryConfig: {socketPort: ${events}, replaySocketPort: ${replay}}}
+- type: prefix-cache-scorer
+  parameters: {prefixMatchInfoProducerName: precise-prefix-cache-producer}
+- type: queue-scorer
+schedulingProfiles:
+- name: default
+  plugins:
+  - {pluginRef: prefix-cache-scorer, weight: 3}
+  - {pluginRef: queue-scorer, weight: 1}
+`,
+  });
+
+describe.skipIf(binary === undefined)('conversations through Envoy', () => {
+  let pool: StubPool;
+  let stack: Stack;
+  afterEach(async () => {
+    await stack?.stop();
+    await pool?.stop();
+  });
+
+  async function start(options: object, config: 'precise' | 'default'): Promise<void> {
+    const ports = { events: await freePort(), replay: await freePort() };
+    pool = await startStubPool(
+      stubOptions.parse({
+        count: SERVERS,
+        host: '127.0.0.41',
+        spread: 'addresses',
+        port: 0,
+        speed: 10,
+        model: 'm',
+        kvEventsPort: ports.events,
+        kvEventsReplayPort: ports.replay,
+        ...options,
+      }),
+    );
+    const endpoints = pool.endpoints.map(({ address }) => address);
+    stack = await startStack(binary ?? '', {
+      envoy: 'envoy',
+      endpoints,
+      ...(config === 'precise' && { serve: { plan: precise(endpoints[0] ?? '', ports) } }),
+    });
+  }
+
+  async function counted(name: string): Promise<number> {
+    const page = await fetch(`http://127.0.0.1:${stack.serving.metricsPort}/metrics`);
+    return Number(new RegExp(`^${name} (\\d+)`, 'm').exec(await page.text())?.[1] ?? 0);
+  }
+
+  async function expectTruth(): Promise<void> {
+    const reported = await counted('llm_d_epp_prefix_reported_tokens_total');
+    const ratio = (await counted('llm_d_epp_prefix_predicted_tokens_total')) / reported;
+    expect(reported).toBeGreaterThan(CONVERSATIONS * TURNS * 100);
+    expect(ratio).toBeGreaterThan(0.95);
+    expect(ratio).toBeLessThan(1.05);
+  }
+
+  async function knownBlocks(): Promise<number> {
+    const page = await fetch(`http://127.0.0.1:${stack.serving.metricsPort}/debug/endpoints`);
+    const { endpoints } = (await page.json()) as Described;
+    return endpoints.reduce((sum, { kvEvents }) => sum + (kvEvents?.blocks ?? 0), 0);
+  }
+
+  const reportedBy = (pattern: RegExp): Promise<number> =>
+    Promise.all(
+      pool.endpoints.map(async ({ address }) => {
+        const page = await (await fetch(`http://${address}/metrics`)).text();
+        return Number(pattern.exec(page)?.[1] ?? 0);
+      }),
+    ).then((values) => values.reduce((total, value) => total + value));
+
+  test('[B32] with host memory behind the accelerators, from which much of it comes', {
+    timeout: 120_000,
+  }, async () => {
+    await start({ kvBlocks: 400, hostTier: { blocks: 10_000 } }, 'precise');
+    await converse(stack.url, 0, TURNS);
+    await expectTruth();
+    const loaded = await reportedBy(/^vllm:external_prefix_cache_hits_total\{.*\} (.*)$/m);
+    expect(loaded).toBeGreaterThan(5000);
+  });
+
+  test.each(['precise', 'default'] as const)(
+    '[B32] %s: after the engines have restarted',
+    { timeout: 120_000 },
+    async (config) => {
+      await start({}, config);
+      const history = await converse(stack.url, 0, TURNS / 2);
+      for (const { address } of pool.endpoints) {
+        const url = `http://${address}/stub/faults`;
+        await fetch(url, { method: 'POST', body: '{"kind":"crash"}' });
+        await fetch(url, { method: 'DELETE' });
+      }
+      // Until the picker has connected again, it counts on what there was.
+      if (config === 'precise') await eventually(knownBlocks, (blocks) => blocks === 0);
+      await converse(stack.url, TURNS / 2, TURNS, history);
+      await expectTruth();
+    },
+  );
+});
+
+type History = OpenAI.ChatCompletionMessageParam[][];
+
+/** The turns `from` to `to` of all conversations at once, each with the answers before it. */
+async function converse(
+  url: string,
+  from: number,
+  to: number,
+  history?: History,
+): Promise<History> {
+  const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none', maxRetries: 0 });
+  const all: History = history ?? Array.from({ length: CONVERSATIONS }, () => []);
+  await Promise.all(
+    all.map(async (messages, name) => {
+      for (let turn = from; turn < to; turn++) {
+        const content = `Question ${turn} of ${name}: ${'what else is there to say? '.repeat(60)}`;
+        messages.push({ role: 'user', content });
+        const { choices } = await client.chat.completions.create({ model: 'm', messages });
+        messages.push({ role: 'assistant', content: choices[0]?.message.content ?? '' });
+      }
+    }),
+  );
+  return all;
+}
