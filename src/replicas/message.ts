@@ -5,6 +5,8 @@ import { type ByteReader, type ByteWriter, WireError } from './wire.ts';
 export const WIRE_VERSION = 1;
 /** Below NATS's default limit of 1 MB for a message. */
 export const MESSAGE_BYTES_MAX: number = 768 * 1024;
+/** Entries in one message: applying so many takes some tens of milliseconds. */
+export const ENTRIES_MAX = 2048;
 const TEXT_UNITS_MAX = 512;
 /** Texts in one message: endpoints, models, tenants. */
 const TEXTS_MAX = 65_536;

@@ -3,7 +3,8 @@ import type { InferenceRequest, PromptBlocks } from '../framework/request.ts';
 import type { Clock, Millis, Timer } from '../framework/runtime.ts';
 import type { JournalSubscriber } from '../picker/events/journal.ts';
 import { writeChange, writeDone, writePrompt, writeRouted, writeTime } from './entries.ts';
-import { KIND, MESSAGE_BYTES_MAX, type MessageHead, TextTable, writeHead } from './message.ts';
+import { ENTRIES_MAX, KIND, type MessageHead, TextTable, writeHead } from './message.ts';
+import { type OpenRequest, writeOpen } from './open-requests.ts';
 import { ByteWriter } from './wire.ts';
 
 /** A batch this long is sent before its time. */
@@ -16,8 +17,6 @@ const URGENT_TOKENS = 2048;
 const URGENT_MS: Millis = 1;
 /** A batch can exceed that by one entry and its texts, and stays far below what is sent. */
 const WAITING_BYTES_MAX = 4 * 1024 * 1024;
-/** One open request is shorter: its texts are counted apart. */
-const OPEN_ENTRY_BYTES_MAX = 4096;
 
 export interface OutboxOptions {
   readonly id: string;
@@ -27,12 +26,6 @@ export interface OutboxOptions {
   readonly intervalMs: Millis;
   /** False where the message cannot be sent now. */
   readonly send: (message: Uint8Array, to?: string) => boolean;
-}
-
-interface OpenRequest {
-  readonly routed: Routed;
-  firstTokenAt: Millis | undefined;
-  served: string | undefined;
 }
 
 /** Counts since the start. */
@@ -63,6 +56,7 @@ export class Outbox implements JournalSubscriber {
   /** When the timer fires. */
   #dueAt: Millis = 0;
   #sequence = 0;
+  #blockTokens: number | undefined;
   #connected = false;
   /** The origin of times in the batch: when it began. */
   #begunAt: Millis = 0;
@@ -83,6 +77,11 @@ export class Outbox implements JournalSubscriber {
     return this.#open.size;
   }
 
+  /** In a block of this picker's prompts; undefined before the first one. */
+  get blockTokens(): number | undefined {
+    return this.#blockTokens;
+  }
+
   get sequence(): number {
     return this.#sequence;
   }
@@ -100,6 +99,8 @@ export class Outbox implements JournalSubscriber {
   }
 
   onRouted(routed: Routed): void {
+    const { count, blockTokens } = routed.request.prompt;
+    if (count > 0) this.#blockTokens = blockTokens;
     this.#open.set(routed.number, { routed, firstTokenAt: undefined, served: undefined });
     const afterMs = this.#begin(routed.at);
     if (afterMs === undefined) return;
@@ -166,36 +167,8 @@ export class Outbox implements JournalSubscriber {
   sendOpen(to: string, uptimeMs: Millis, heldBlocks: number): void {
     // What has happened before must arrive before.
     this.flush();
-    const now = this.#options.clock.now();
-    const [oldest] = this.#open.values();
-    const origin = oldest?.routed.at ?? now;
-    const texts = new TextTable();
-    const entries = new ByteWriter();
-    let from = 0;
-    let last = 0;
-    const send = (end: number): void => {
-      this.#sendNow(to, KIND.open, (writer) => {
-        for (const value of [from, end, uptimeMs, heldBlocks]) writer.number(value);
-        writeTime(writer, now - origin);
-        texts.write(writer);
-        writer.bytes(entries.view());
-      });
-      from = end;
-      entries.clear();
-      texts.clear();
-    };
-    for (const [number, { routed, firstTokenAt, served: address }] of this.#open) {
-      if (entries.length > MESSAGE_BYTES_MAX / 2 - OPEN_ENTRY_BYTES_MAX || texts.isFull) send(last);
-      writeRouted(entries, texts, { routed, afterMs: routed.at - origin, blocks: 0 });
-      if (firstTokenAt !== undefined) {
-        const afterMs = firstTokenAt - origin;
-        writeChange(entries, texts, { kind: 'first-token', number, afterMs, address: '' });
-      }
-      if (address !== undefined)
-        writeChange(entries, texts, { kind: 'served', number, afterMs: now - origin, address });
-      last = number;
-    }
-    send(Number.MAX_SAFE_INTEGER);
+    const about = { now: this.#options.clock.now(), uptimeMs, heldBlocks };
+    writeOpen(this.#open, about, (write) => this.#sendNow(to, KIND.open, write));
   }
 
   /** Sends another kind of message at once; false where it is not sent. */
@@ -246,7 +219,8 @@ export class Outbox implements JournalSubscriber {
 
   #written(): void {
     this.#batchEvents += 1;
-    if (this.#entries.length >= BATCH_BYTES || this.#texts.isFull) this.flush();
+    const isLong = this.#entries.length >= BATCH_BYTES || this.#texts.isFull;
+    if (isLong || this.#batchEvents >= ENTRIES_MAX) this.flush();
   }
 
   #clear(): void {

@@ -1,10 +1,12 @@
 import type { EndpointId } from '../framework/endpoint.ts';
-import type { InferenceRequest, PromptBlocks } from '../framework/request.ts';
+import { type InferenceRequest, NO_BLOCKS, type PromptBlocks } from '../framework/request.ts';
 import type { RoutedRequest } from '../framework/routing.ts';
 import type { Millis } from '../framework/runtime.ts';
 import type { Elsewhere } from '../picker/cycles/elsewhere.ts';
 import type { EndpointPool } from '../picker/pool/endpoint-pool.ts';
+import type { Bookings } from './bookings.ts';
 import type { ChangeEntry, DoneEntry, Entry, PromptEntry, RoutedEntry } from './entries.ts';
+import type { TimeShare } from './time-share.ts';
 
 /** The picker as others' requests reach it. */
 export interface SharedPicker {
@@ -12,8 +14,6 @@ export interface SharedPicker {
   readonly elsewhere: Pick<Elsewhere, 'book' | 'happened' | 'events'>;
 }
 
-/** What one replica may have open here. A picker with more is far beyond what it can serve. */
-export const OPEN_MAX = 200_000;
 /** Batches that are missing and may still come: a link that reorders does so within a few. */
 const MISSING_MAX = 64;
 /** Requests whose end is known, in case a message from before comes late. */
@@ -24,6 +24,18 @@ interface OpenElsewhere {
   readonly prompt: PromptBlocks;
   /** Undefined where its endpoint is not known here. */
   readonly routed: RoutedRequest | undefined;
+  /** Blocks that count for it, of the prompt as it was sent and as it is known now. */
+  blocks: number;
+}
+
+/** What all peers share. */
+export interface PeerParts {
+  readonly picker: SharedPicker;
+  readonly bookings: Bookings;
+  /** In a block of this picker's own prompts; undefined before the first one. */
+  readonly blockTokens: () => number | undefined;
+  /** How much of the time its messages may take. */
+  readonly time: TimeShare;
 }
 
 /** Counts since the peer was first heard. */
@@ -36,8 +48,10 @@ export interface PeerCounts {
   missed: number;
   /** Requests whose endpoint is not known here. */
   unknownEndpoints: number;
-  /** Requests beyond what one replica may have open. */
+  /** Requests beyond what all replicas together may have open. */
   refused: number;
+  /** Messages that were not read, because those before took too much time. */
+  hurried: number;
 }
 
 /** What is known of one other replica, and its requests that are booked here. */
@@ -52,13 +66,18 @@ export class Peer {
     missed: 0,
     unknownEndpoints: 0,
     refused: 0,
+    hurried: 0,
   };
   heardAt: Millis;
   /** How long its last message took, by the clocks of both machines. */
   lagMs: Millis = 0;
   /** When it was last asked for what it has open. */
   askedAt: Millis = Number.NEGATIVE_INFINITY;
+  /** When it last got what is open here. */
+  answeredAt: Millis = Number.NEGATIVE_INFINITY;
+  readonly time: TimeShare;
   readonly #picker: SharedPicker;
+  readonly #parts: PeerParts;
   readonly #open = new Map<number, OpenElsewhere>();
   readonly #ended = new Set<number>();
   readonly #missing = new Set<number>();
@@ -66,12 +85,14 @@ export class Peer {
 
   constructor(
     { id, boot }: { readonly id: string; readonly boot: number },
-    picker: SharedPicker,
+    parts: PeerParts,
     now: Millis,
   ) {
     this.id = id;
     this.boot = boot;
-    this.#picker = picker;
+    this.time = parts.time;
+    this.#picker = parts.picker;
+    this.#parts = parts;
     this.heardAt = now;
   }
 
@@ -123,25 +144,27 @@ export class Peer {
   }
 
   #routed(entry: RoutedEntry, at: Millis): void {
-    const { number, prompt } = entry;
+    const { number } = entry;
     if (this.#open.has(number) || this.#ended.has(number)) return;
-    if (this.#open.size >= OPEN_MAX) {
+    if (!this.#parts.bookings.takesRequest()) {
       this.counts.refused += 1;
       return;
     }
+    const prompt = this.#held(entry.prompt);
+    const blocks = prompt.count;
     const { pool, elsewhere } = this.#picker;
     const endpoint = pool.get(entry.endpoint as EndpointId);
     if (endpoint === undefined) {
       this.counts.unknownEndpoints += 1;
-      this.#open.set(number, { prompt, routed: undefined });
+      this.#open.set(number, { prompt, blocks, routed: undefined });
       return;
     }
     const prefill = entry.prefill === undefined ? undefined : pool.get(entry.prefill as EndpointId);
     const { cachedTokens, load, firstTokenSeen } = entry;
-    const request = requestOf(this.id, entry);
+    const request = requestOf(this.id, { ...entry, prompt });
     elsewhere.happened(at, () => {
       const booked = { number, request, endpoint, prefill, cachedTokens, load, firstTokenSeen };
-      this.#open.set(number, { prompt, routed: elsewhere.book(booked) });
+      this.#open.set(number, { prompt, blocks, routed: elsewhere.book(booked) });
     });
   }
 
@@ -152,7 +175,9 @@ export class Peer {
     const words = new Uint32Array(2 * from + added.length);
     words.set(prompt.words.subarray(0, 2 * from));
     words.set(added, 2 * from);
-    const whole = { count: words.length / 2, blockTokens: prompt.blockTokens, words };
+    const { blockTokens } = prompt;
+    const whole = this.#held({ count: words.length / 2, blockTokens, words });
+    open.blocks += whole.count;
     if (kind === 'answered') routed.answered(whole);
     else routed.bodyRead({ ...routed.request, promptTokens, prompt: whole });
   }
@@ -168,8 +193,18 @@ export class Peer {
     });
   }
 
+  /** Blocks of another size cannot be compared with those of this picker's prompts. */
+  #held(prompt: PromptBlocks): PromptBlocks {
+    const { blockTokens = prompt.blockTokens } = { blockTokens: this.#parts.blockTokens() };
+    return prompt.blockTokens === blockTokens
+      ? this.#parts.bookings.held(prompt)
+      : { ...NO_BLOCKS, blockTokens };
+  }
+
   /** Remembers the end, so that what comes late does not open the request again. */
   #end(number: number): void {
+    const open = this.#open.get(number);
+    if (open !== undefined) this.#parts.bookings.release(open.blocks);
     this.#open.delete(number);
     addBounded(this.#ended, number, ENDED_MAX);
   }

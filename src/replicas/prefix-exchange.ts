@@ -23,6 +23,9 @@ const MESSAGE_BLOCKS = 12_288;
 /** What is sent at once, and the pause after it: requests must not wait for it. */
 const BURST_BLOCKS = 32_768;
 const PAUSE_MS = 5;
+/** What all replicas together get in a minute: some full indexes. Who asks beyond it starts cold. */
+const MINUTE_BLOCKS_MAX = 4 * BLOCKS_MAX;
+const MINUTE_MS = 60_000;
 /** Pauses while nothing can be sent, until the rest is given up. */
 const RETRIES_MAX = 1000;
 const ID_UNITS_MAX = 512;
@@ -37,6 +40,8 @@ export class PrefixExchange {
   readonly #options: PrefixExchangeOptions;
   /** By the replica that gets them. */
   readonly #sending = new Map<string, Timer | undefined>();
+  #minuteBeganAt = Number.NEGATIVE_INFINITY;
+  #minuteBlocks = 0;
 
   constructor(options: PrefixExchangeOptions) {
     this.#options = options;
@@ -50,9 +55,12 @@ export class PrefixExchange {
     return held;
   }
 
-  /** Begins to send all that is known. A second call before the end has no effect. */
+  /**
+   * Begins to send all that is known. Without effect before the end of what was begun, and where too
+   * much was sent lately.
+   */
   sendTo(to: string): void {
-    if (this.#sending.has(to)) return;
+    if (this.#sending.has(to) || this.#isBusy()) return;
     const { endpoints, indexes } = this.#options;
     const all = endpoints();
     const parts = indexes().flatMap((_, index) => all.map((endpoint) => ({ index, endpoint })));
@@ -77,6 +85,15 @@ export class PrefixExchange {
     this.#sending.clear();
   }
 
+  #isBusy(): boolean {
+    const now = this.#options.clock.now();
+    if (now - this.#minuteBeganAt >= MINUTE_MS) {
+      this.#minuteBeganAt = now;
+      this.#minuteBlocks = 0;
+    }
+    return this.#minuteBlocks >= MINUTE_BLOCKS_MAX;
+  }
+
   #burst(to: string, state: Sending): void {
     let blocks = 0;
     while (blocks < BURST_BLOCKS) {
@@ -91,12 +108,15 @@ export class PrefixExchange {
         break;
       }
       blocks += next.blocks;
+      this.#minuteBlocks += next.blocks;
       state.next = undefined;
     }
     const { clock } = this.#options;
+    // As fast to several as to one.
+    const pauseMs = PAUSE_MS * Math.max(1, this.#sending.size);
     this.#sending.set(
       to,
-      clock.setTimer(PAUSE_MS, () => this.#burst(to, state)),
+      clock.setTimer(pauseMs, () => this.#burst(to, state)),
     );
   }
 

@@ -4,7 +4,8 @@ import type { EndpointId } from '../framework/endpoint.ts';
 import type { Millis } from '../framework/runtime.ts';
 import { SimulatedClock } from '../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
-import { GONE_MS, HEARTBEAT_MS } from './replica.ts';
+import { GONE_MS } from './peers.ts';
+import { HEARTBEAT_MS } from './replica.ts';
 import { SimulatedNetwork } from './simulated-network.ts';
 
 interface Setup {

@@ -1,13 +1,16 @@
 import type { Observer } from '../framework/plugin.ts';
 import type { Clock, Millis, Timer } from '../framework/runtime.ts';
 import type { JournalSubscriber } from '../picker/events/journal.ts';
-import { type Entry, readEntry, readTime } from './entries.ts';
+import { OPEN_MAX } from './bookings.ts';
 import type { OpenReplicaLink, ReplicaLink } from './link.ts';
-import { KIND, type MessageHead, readHead, readTexts, VersionError } from './message.ts';
+import { KIND, type MessageHead, readHead, VersionError } from './message.ts';
 import { Outbox } from './outbox.ts';
-import { OPEN_MAX, Peer, type SharedPicker } from './peer.ts';
+import type { Peer, SharedPicker } from './peer.ts';
+import { newReceived, Peers } from './peers.ts';
 import { isPrefixSharing, PrefixExchange } from './prefix-exchange.ts';
+import { readEntries } from './read-entries.ts';
 import type { ReplicaNotice, ReplicaStatus } from './replica-status.ts';
+import { TimeShare } from './time-share.ts';
 import { ByteReader, WireError } from './wire.ts';
 
 export interface ReplicaOptions {
@@ -31,13 +34,11 @@ export interface SharingPicker extends SharedPicker {
 export const INTERVAL_MS: Millis = 20;
 /** Each replica is heard at least so often. */
 export const HEARTBEAT_MS: Millis = 1000;
-/** A replica that is silent for so long is gone, and what it has open is released. */
-export const GONE_MS: Millis = 5000;
-/** A pool has a handful of replicas; more may be a fault or an attack. */
-const PEERS_MAX = 64;
 /** The least time between two questions to one replica, and between two answers. */
 const ASK_MS = 1000;
 const ANSWER_MS = 250;
+/** How much of the time the messages of all replicas may take. */
+const ALL_SHARE = 0.3;
 /** Prompts are taken from the replica that was asked, for so long. */
 const PREFIXES_MS = 60_000;
 
@@ -48,20 +49,10 @@ const PREFIXES_MS = 60_000;
 export class Replica {
   readonly #options: ReplicaOptions;
   readonly #outbox: Outbox;
-  readonly #peers = new Map<string, Peer>();
-  readonly #answeredAt = new Map<string, Millis>();
+  readonly #peers: Peers;
   readonly #startedAt: Millis;
-  readonly #received = {
-    messages: 0,
-    bytes: 0,
-    malformed: 0,
-    forged: 0,
-    otherVersions: 0,
-    sameId: 0,
-    refusedPeers: 0,
-    peersGone: 0,
-    prefixBlocks: 0,
-  };
+  readonly #time: TimeShare;
+  readonly #received = newReceived();
   #picker: SharingPicker | undefined;
   #exchange: PrefixExchange | undefined;
   #link: ReplicaLink | undefined;
@@ -76,9 +67,16 @@ export class Replica {
     const { id, boot, clock, intervalMs = INTERVAL_MS } = options;
     this.#options = options;
     this.#startedAt = clock.now();
+    this.#time = new TimeShare(clock, ALL_SHARE);
     this.#changedAt = this.#startedAt;
     const send: ReplicaLink['send'] = (message, to) => this.#link?.send(message, to) ?? false;
     this.#outbox = new Outbox({ id, boot, clock, intervalMs, send });
+    this.#peers = new Peers({
+      ...options,
+      received: this.#received,
+      blockTokens: () => this.#outbox.blockTokens,
+      onJoined: (peer) => this.#ask(peer),
+    });
   }
 
   /** What tells the others what the picker does: give it to the picker among its subscribers. */
@@ -90,6 +88,7 @@ export class Replica {
   start(picker: SharingPicker): void {
     const { clock, openLink, id } = this.#options;
     this.#picker = picker;
+    this.#peers.attach(picker);
     this.#exchange = new PrefixExchange({
       clock,
       endpoints: () => picker.pool.snapshot(),
@@ -118,7 +117,7 @@ export class Replica {
       open: this.#outbox.open,
       sent: { ...this.#outbox.sent },
       received: { ...this.#received },
-      peers: [...this.#peers.values()].map((peer) => ({
+      peers: this.#peers.all.map((peer) => ({
         id: peer.id,
         silentMs: now - peer.heardAt,
         lagMs: peer.lagMs,
@@ -138,8 +137,7 @@ export class Replica {
     this.#outbox.connected(false);
     this.#outbox.stop();
     this.#exchange?.stop();
-    for (const peer of this.#peers.values()) peer.release(this.#options.clock.now());
-    this.#peers.clear();
+    this.#peers.stop();
     await this.#link?.close();
   }
 
@@ -166,11 +164,9 @@ export class Replica {
 
   #beat(): void {
     const { clock } = this.#options;
-    const now = clock.now();
     if (this.#outbox.sequence === this.#beatSequence) this.#outbox.flush();
     this.#beatSequence = this.#outbox.sequence;
-    for (const peer of this.#peers.values())
-      if (now - peer.heardAt > GONE_MS) this.#drop(peer, 'silent');
+    this.#peers.dropSilent();
     this.#tick = clock.setTimer(HEARTBEAT_MS, () => this.#beat());
   }
 
@@ -180,10 +176,10 @@ export class Replica {
     try {
       const reader = new ByteReader(message);
       const head = readHead(reader);
-      const peer = this.#peerOf(head);
+      const peer = this.#peers.of(head);
       if (peer === undefined) return;
       peer.counts.bytes += message.length;
-      this.#take(head, reader, peer);
+      this.#takeInTime(head, reader, peer);
     } catch (error) {
       if (error instanceof VersionError) this.#received.otherVersions += 1;
       else if (error instanceof WireError) this.#received.malformed += 1;
@@ -192,34 +188,10 @@ export class Replica {
     }
   }
 
-  /** Undefined for own messages, and beyond the bound. A peer that has started anew is a new one. */
-  #peerOf({ id, boot, sentAt }: MessageHead): Peer | undefined {
-    const { clock, id: ownId, boot: ownBoot, onNotice } = this.#options;
-    if (id === ownId) {
-      if (boot === ownBoot) return undefined;
-      this.#received.sameId += 1;
-      onNotice?.({ kind: 'same-id', peer: id });
-      return undefined;
-    }
-    const now = clock.now();
-    let peer = this.#peers.get(id);
-    if (peer !== undefined && peer.boot !== boot) {
-      this.#drop(peer, 'restarted');
-      peer = undefined;
-    }
-    if (peer === undefined) {
-      if (this.#peers.size >= PEERS_MAX || this.#picker === undefined) {
-        this.#received.refusedPeers += 1;
-        return undefined;
-      }
-      peer = new Peer({ id, boot }, this.#picker, now);
-      this.#peers.set(id, peer);
-      onNotice?.({ kind: 'joined', peer: id });
-      this.#ask(peer);
-    }
-    peer.heardAt = now;
-    peer.lagMs = Math.max(0, clock.wallTime() - sentAt);
-    return peer;
+  /** What floods the link must not hold up requests: what it misses, a replica asks for later. */
+  #takeInTime(head: MessageHead, reader: ByteReader, peer: Peer): void {
+    const inTime = this.#time.run(() => peer.time.run(() => this.#take(head, reader, peer)));
+    if (!inTime) peer.counts.hurried += 1;
   }
 
   #take({ kind, sequence }: MessageHead, reader: ByteReader, peer: Peer): void {
@@ -228,12 +200,12 @@ export class Replica {
     else if (kind === KIND.open) this.#takeOpen(reader, peer);
     else if (kind === KIND.ask) this.#exchange?.sendTo(peer.id);
     else if (kind === KIND.prefixes) this.#takePrefixes(reader, peer);
-    else if (kind === KIND.bye) this.#drop(peer, 'ended');
+    else if (kind === KIND.bye) this.#peers.drop(peer, 'ended');
   }
 
   #takeBatch(sequence: number, reader: ByteReader, peer: Peer): void {
     const open = reader.number();
-    const { origin, entries } = this.#entriesOf(reader);
+    const { origin, entries } = readEntries(reader, this.#options.clock.now());
     const { missed } = peer.counts;
     if (!peer.takes(sequence)) return;
     this.#picker?.elsewhere.events(() => peer.apply(entries, origin));
@@ -244,7 +216,7 @@ export class Replica {
   #takeOpen(reader: ByteReader, peer: Peer): void {
     const [from, to] = [reader.number(), reader.number()];
     const [, heldBlocks] = [reader.number(), reader.number()];
-    const { origin, entries } = this.#entriesOf(reader);
+    const { origin, entries } = readEntries(reader, this.#options.clock.now());
     const numbers = new Set(entries.map(({ number }) => number));
     const now = this.#options.clock.now();
     this.#picker?.elsewhere.events(() => {
@@ -261,18 +233,6 @@ export class Replica {
     this.#received.prefixBlocks += this.#exchange?.take(reader) ?? 0;
   }
 
-  /** All entries are read before one is applied: a message is applied whole or not at all. */
-  #entriesOf(reader: ByteReader): { origin: Millis; entries: readonly Entry[] } {
-    const origin = this.#options.clock.now() - readTime(reader);
-    const texts = readTexts(reader);
-    const entries: Entry[] = [];
-    while (reader.left > 0) {
-      const entry = readEntry(reader, texts);
-      if (entry !== undefined) entries.push(entry);
-    }
-    return { origin, entries };
-  }
-
   /** Asks a peer for what it has open. */
   #ask(peer: Peer): void {
     const now = this.#options.clock.now();
@@ -280,18 +240,10 @@ export class Replica {
     if (this.#outbox.sendOther(KIND.hello, peer.id)) peer.askedAt = now;
   }
 
-  #answer({ id }: Peer): void {
+  #answer(peer: Peer): void {
     const now = this.#options.clock.now();
-    if (now - (this.#answeredAt.get(id) ?? Number.NEGATIVE_INFINITY) < ANSWER_MS) return;
-    this.#answeredAt.set(id, now);
-    this.#outbox.sendOpen(id, now - this.#startedAt, this.#exchange?.held() ?? 0);
-  }
-
-  #drop(peer: Peer, reason: 'silent' | 'restarted' | 'ended'): void {
-    this.#peers.delete(peer.id);
-    this.#answeredAt.delete(peer.id);
-    this.#received.peersGone += 1;
-    peer.release(this.#options.clock.now());
-    this.#options.onNotice?.({ kind: 'left', peer: peer.id, reason });
+    if (now - peer.answeredAt < ANSWER_MS) return;
+    peer.answeredAt = now;
+    this.#outbox.sendOpen(peer.id, now - this.#startedAt, this.#exchange?.held() ?? 0);
   }
 }

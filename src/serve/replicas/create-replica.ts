@@ -4,7 +4,7 @@ import { type NatsLinkOptions, natsLink } from '../../replicas/nats/nats-link.ts
 import { hashSecretOf } from '../../replicas/nats/seal.ts';
 import { Replica } from '../../replicas/replica.ts';
 import type { ReplicaNotice } from '../../replicas/replica-status.ts';
-import { limitedWarnings } from '../../runtime/log/limited-log.ts';
+import { limitedWarnings, linesPerSecond } from '../../runtime/log/limited-log.ts';
 import type { Log } from '../../runtime/log/log.ts';
 import { randomSeed } from '../../runtime/random-seed.ts';
 import { registerReplicaMetrics } from './replica-metrics.ts';
@@ -49,17 +49,21 @@ export function sharedSecret({
   return replicas && hashSecretOf(replicas.key, replicas.subject);
 }
 
+/** Lines in a second about replicas that come and go: what may be forged must not fill the log. */
+const LINES_MAX = 10;
+
 function noticeLog(log: Log, clock: Clock): (notice: ReplicaNotice) => void {
   const warn = limitedWarnings(log, clock);
+  const inform = linesPerSecond((fields, message) => log.info(fields, message), clock, LINES_MAX);
   return (notice) => {
     if (notice.kind === 'connected') log.info({}, 'connected to the other replicas');
     else if (notice.kind === 'disconnected') {
       const { reason } = notice;
       log.warn({ reason }, 'lost the other replicas: decides by what it knows itself, and retries');
-    } else if (notice.kind === 'joined') log.info({ replica: notice.peer }, 'a replica is there');
+    } else if (notice.kind === 'joined') inform({ replica: notice.peer }, 'a replica is there');
     else if (notice.kind === 'left') {
       const { peer, reason } = notice;
-      log.info({ replica: peer, reason }, 'a replica is gone; its load is released');
+      inform({ replica: peer, reason }, 'a replica is gone; its load is released');
     } else if (notice.kind === 'same-id') {
       warn({ replica: notice.peer }, 'another replica has the id of this one: set --replica-id');
     } else warn({ reason: notice.reason }, 'a message of a replica cannot be read');

@@ -38,6 +38,7 @@ const DROPS: readonly (readonly [reason: string, read: Read])[] = [
   ['too-many-replicas', ({ received }) => received.refusedPeers],
   ['duplicate', ({ peers }) => sumOf(peers, ({ duplicates }) => duplicates)],
   ['missed', ({ peers }) => sumOf(peers, ({ missed }) => missed)],
+  ['hurried', ({ peers }) => sumOf(peers, ({ hurried }) => hurried)],
 ];
 
 /** Puts the state of sharing on the metrics page. */

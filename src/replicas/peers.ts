@@ -1,0 +1,119 @@
+import type { Clock, Millis } from '../framework/runtime.ts';
+import { Bookings } from './bookings.ts';
+import type { MessageHead } from './message.ts';
+import { Peer, type SharedPicker } from './peer.ts';
+import type { ReplicaNotice, ReplicaStatus } from './replica-status.ts';
+import { TimeShare } from './time-share.ts';
+
+/** A replica that is silent for so long is gone, and what it has open is released. */
+export const GONE_MS: Millis = 5000;
+/** A pool has a handful of replicas; more may be a fault or an attack. */
+const PEERS_MAX = 64;
+/** How much of the time the messages of one replica may take. */
+const PEER_SHARE = 0.1;
+
+/** Counts of messages that were received. */
+export type Received = { -readonly [Name in keyof ReplicaStatus['received']]: number };
+
+export const newReceived = (): Received => ({
+  messages: 0,
+  bytes: 0,
+  malformed: 0,
+  forged: 0,
+  otherVersions: 0,
+  sameId: 0,
+  refusedPeers: 0,
+  peersGone: 0,
+  prefixBlocks: 0,
+});
+
+export interface PeersOptions {
+  readonly id: string;
+  readonly boot: number;
+  readonly clock: Clock;
+  readonly onNotice?: ((notice: ReplicaNotice) => void) | undefined;
+  readonly received: Received;
+  /** In a block of this picker's own prompts; undefined before the first one. */
+  readonly blockTokens: () => number | undefined;
+  readonly onJoined: (peer: Peer) => void;
+}
+
+/** The other replicas that are heard. */
+export class Peers {
+  readonly #options: PeersOptions;
+  readonly #peers = new Map<string, Peer>();
+  readonly #bookings = new Bookings();
+  #picker: SharedPicker | undefined;
+
+  constructor(options: PeersOptions) {
+    this.#options = options;
+  }
+
+  /** Replicas join from now on. */
+  attach(picker: SharedPicker): void {
+    this.#picker = picker;
+  }
+
+  get all(): readonly Peer[] {
+    return [...this.#peers.values()];
+  }
+
+  /**
+   * Who sent a message. Undefined for own messages, and beyond the bound. A peer that has started
+   * anew is a new one.
+   */
+  of({ id, boot, sentAt }: MessageHead): Peer | undefined {
+    const { clock, id: ownId, boot: ownBoot, onNotice, received } = this.#options;
+    if (id === ownId) {
+      if (boot === ownBoot) return undefined;
+      received.sameId += 1;
+      onNotice?.({ kind: 'same-id', peer: id });
+      return undefined;
+    }
+    let peer = this.#peers.get(id);
+    if (peer !== undefined && peer.boot !== boot) {
+      this.drop(peer, 'restarted');
+      peer = undefined;
+    }
+    peer ??= this.#join(id, boot);
+    if (peer === undefined) return undefined;
+    peer.heardAt = clock.now();
+    peer.lagMs = Math.max(0, clock.wallTime() - sentAt);
+    return peer;
+  }
+
+  dropSilent(): void {
+    const now = this.#options.clock.now();
+    for (const peer of this.#peers.values())
+      if (now - peer.heardAt > GONE_MS) this.drop(peer, 'silent');
+  }
+
+  drop(peer: Peer, reason: 'silent' | 'restarted' | 'ended'): void {
+    const { clock, received, onNotice } = this.#options;
+    this.#peers.delete(peer.id);
+    received.peersGone += 1;
+    peer.release(clock.now());
+    onNotice?.({ kind: 'left', peer: peer.id, reason });
+  }
+
+  /** Releases what all of them have open. */
+  stop(): void {
+    for (const peer of this.#peers.values()) peer.release(this.#options.clock.now());
+    this.#peers.clear();
+  }
+
+  #join(id: string, boot: number): Peer | undefined {
+    const { clock, onNotice, received, blockTokens, onJoined } = this.#options;
+    if (this.#peers.size >= PEERS_MAX || this.#picker === undefined) {
+      received.refusedPeers += 1;
+      return undefined;
+    }
+    const time = new TimeShare(clock, PEER_SHARE);
+    const parts = { picker: this.#picker, bookings: this.#bookings, blockTokens, time };
+    const peer = new Peer({ id, boot }, parts, clock.now());
+    this.#peers.set(id, peer);
+    onNotice?.({ kind: 'joined', peer: id });
+    onJoined(peer);
+    return peer;
+  }
+}

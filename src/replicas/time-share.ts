@@ -1,0 +1,31 @@
+import type { Clock, Millis } from '../framework/runtime.ts';
+
+/** How much may be used at once after a pause. */
+const BURST_MS: Millis = 100;
+
+/** Lets work take a share of the time at most. */
+export class TimeShare {
+  readonly #clock: Pick<Clock, 'now'>;
+  readonly #share: number;
+  #leftMs: Millis = BURST_MS;
+  #at: Millis;
+
+  constructor(clock: Pick<Clock, 'now'>, share: number) {
+    this.#clock = clock;
+    this.#share = share;
+    this.#at = clock.now();
+  }
+
+  /** Does the work unless the time is used up. Returns whether it was done. */
+  run(work: () => unknown): boolean {
+    const from = this.#clock.now();
+    this.#leftMs = Math.min(BURST_MS, this.#leftMs + this.#share * (from - this.#at));
+    this.#at = from;
+    if (this.#leftMs <= 0) return false;
+    try {
+      return work() !== false;
+    } finally {
+      this.#leftMs -= this.#clock.now() - from;
+    }
+  }
+}
