@@ -2,6 +2,10 @@ import type { EffectiveConfig, PickerPlan } from '../picker/plan/picker-plan.ts'
 import { FILE_DISCOVERY } from './plan/plugin-table.ts';
 import { API_VERSION, KIND } from './schema/schema.ts';
 
+type Decided = Omit<PickerPlan, 'handler' | 'flowControl' | 'warnings' | 'notes' | 'effective'> & {
+  readonly flowControl: Partial<EffectiveConfig>;
+};
+
 /** The plan as a configuration, with everything that was injected or set by default. */
 export function effectiveConfig({
   plugins,
@@ -11,14 +15,9 @@ export function effectiveConfig({
   ejection,
   hold,
   capacity,
-  parsers = [],
   flowControl,
-}: Pick<
-  PickerPlan,
-  'plugins' | 'profiles' | 'discovery' | 'scheduler' | 'ejection' | 'hold' | 'capacity' | 'parsers'
-> & {
-  readonly flowControl: Partial<EffectiveConfig>;
-}): EffectiveConfig {
+  ...reading
+}: Decided): EffectiveConfig {
   const discoveries = discoveriesOf(discovery);
   return {
     apiVersion: API_VERSION,
@@ -43,9 +42,20 @@ export function effectiveConfig({
     ...(hold && { hold }),
     ...(capacity && { capacity }),
     ...flowControl,
-    ...(parsers.length > 0 && {
-      requestHandler: { parsers: parsers.map((type) => ({ pluginRef: nameOf(type, plugins) })) },
-    }),
+    ...requestHandlerOf(plugins, reading),
+  };
+}
+
+function requestHandlerOf(
+  plugins: PickerPlan['plugins'],
+  { parsers = [], propagatesPriority = false }: Pick<Decided, 'parsers' | 'propagatesPriority'>,
+): Pick<EffectiveConfig, 'requestHandler'> {
+  if (parsers.length === 0 && !propagatesPriority) return {};
+  return {
+    requestHandler: {
+      parsers: parsers.map((type) => ({ pluginRef: nameOf(type, plugins) })),
+      ...(propagatesPriority && { propagatePriority: true }),
+    },
   };
 }
 

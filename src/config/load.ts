@@ -52,8 +52,8 @@ export function loadConfig({ text, source, catalogue, featureGates }: LoadOption
   const ejection = config.ejection ?? undefined;
   const hold = config.hold ?? undefined;
   const capacity = config.capacity ?? undefined;
-  const parsers = planParsers(config);
-  const decided = { plugins, profiles, scheduler, discovery, ejection, hold, capacity, parsers };
+  const reading = planParsers(config);
+  const decided = { plugins, profiles, scheduler, discovery, ejection, hold, capacity, ...reading };
   const effective = effectiveConfig({ ...decided, flowControl: flow.written });
   const warnings = notes.map(({ text: sentence }) => sentence);
   return { ...decided, ...flow.plan, handler, warnings, notes, effective };

@@ -33,6 +33,7 @@ export interface ExtProcParts {
   readonly rules: RequestRules;
   readonly secret: HashSecret;
   readonly parsers: () => readonly ParserType[];
+  readonly propagatesPriority: () => boolean;
   readonly tls: ServeTls;
   readonly clock: Clock;
   readonly telemetry: Telemetry | undefined;

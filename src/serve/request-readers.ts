@@ -17,13 +17,14 @@ interface ReaderParts {
   readonly secret: HashSecret;
   /** Those of the plan in charge. */
   readonly parsers: () => readonly ParserType[];
+  readonly propagatesPriority: () => boolean;
   readonly registry: Registry;
 }
 
 /** How the requests of a listener are read. */
 export function requestReaders(
   { bodyBytesMax, trustClientControls = false, observe = false }: ServeOptions,
-  { picker, rules, secret, registry, parsers }: ReaderParts,
+  { picker, rules, secret, registry, parsers, ...parts }: ReaderParts,
 ): Pick<SessionOptions, 'openBody' | 'headerOnly'> {
   const hash = new KeyedHash(secret);
   const priorityOf = rules.priorityOf.bind(rules);
@@ -34,8 +35,9 @@ export function requestReaders(
     plugins: () => picker.observers(),
     onFault: (plugin, error) => picker.faults.report(plugin, 'fairnessId', error),
   });
-  const reading = { bodyBytesMax, hashSeed: secret, priorityOf, rewriteOf, parsers, onIgnored };
-  const openBody = createOpenBody(reading);
+  const propagatesPriority = observe ? undefined : parts.propagatesPriority;
+  const given = { priorityOf, rewriteOf, parsers, propagatesPriority, onIgnored };
+  const openBody = createOpenBody({ bodyBytesMax, hashSeed: secret, ...given });
   return {
     openBody: (head) => openBody(identified(head)),
     headerOnly: (head) => {

@@ -55,9 +55,9 @@ export async function startServe(options: ServeOptions): Promise<Serving> {
   const states = logScheduler(() => picker.replacement(), { clock: runtime.clock, log });
   registerPool(options, { picker, metrics, runtime });
   const scaling = await startAutoscaling(options, { headroom, metrics, clock: runtime.clock });
-  const { deciding, parsers, serving } = servingOf(options);
+  const { deciding, reading, serving } = servingOf(options);
   const endpoints = await followEndpoints(options, { picker, metrics, runtime, rules, serving });
-  const served = { ...runtime, ...started, metrics, rules, parsers, tls, telemetry };
+  const served = { ...runtime, ...started, ...reading, metrics, rules, tls, telemetry };
   const server = await startServer(options, served);
   const election = await electionOf(options, { metrics, runtime, serving });
   const reload = reloadOf(options, { ...started, metrics, deciding });
@@ -92,15 +92,26 @@ function portsOf(
   return { extProcPort: port, healthPort, metricsPort, scalerPort };
 }
 
-/** The parsers in force, which a reload replaces, and what health says by them. */
+/** How requests are read, which a reload replaces. */
+interface Deciding {
+  parsers: readonly ParserType[];
+  propagatesPriority: boolean;
+}
+
+/** How requests are read, and what health says by it. */
 function servingOf({ plan, election, log }: ServeOptions): {
-  readonly deciding: { parsers: readonly ParserType[] };
-  readonly parsers: () => readonly ParserType[];
+  readonly deciding: Deciding;
+  readonly reading: Pick<ExtProcParts, 'parsers' | 'propagatesPriority'>;
   readonly serving: ServingState;
 } {
-  const deciding = { parsers: plan.parsers ?? [] };
+  const deciding = decidingOf(plan);
   const parsers = (): readonly ParserType[] => deciding.parsers;
-  return { deciding, parsers, serving: new ServingState(election === undefined, { parsers, log }) };
+  const reading = { parsers, propagatesPriority: () => deciding.propagatesPriority };
+  return { deciding, reading, serving: new ServingState(election === undefined, { parsers, log }) };
+}
+
+function decidingOf({ parsers = [], propagatesPriority = false }: PickerPlan): Deciding {
+  return { parsers, propagatesPriority };
 }
 
 async function startServer(
@@ -156,17 +167,14 @@ function reloadOf(
     router,
     metrics,
     deciding,
-  }: Pick<AdminParts, 'metrics'> &
-    StartedPicker & {
-      readonly deciding: { parsers: readonly ParserType[] };
-    },
+  }: Pick<AdminParts, 'metrics'> & StartedPicker & { readonly deciding: Deciding },
 ): ConfigReload | undefined {
   const { registry } = metrics;
   const adopt = (next: PickerPlan): void => {
     const adopted = servingPlan(next);
     picker.adopt(adopted);
     router.configure(adopted.flowControl);
-    deciding.parsers = next.parsers ?? [];
+    Object.assign(deciding, decidingOf(next));
     registerSchedulerMetrics(registry, () => picker.replacement());
     metrics.observePrefixIndexes(picker.observers(), () => picker.pool.snapshot());
   };

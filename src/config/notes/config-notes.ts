@@ -4,7 +4,7 @@ import type { ConfigNote } from '../../picker/plan/config-note.ts';
 import type { PlannedProfile } from '../../picker/plan/picker-plan.ts';
 import { FEATURE_GATES, gateSwitch, isGateOn } from '../reference/feature-gates.ts';
 import { coreInsteadOf } from '../reference/reference-types.ts';
-import { replicaReferences } from '../schema/data-layer-schema.ts';
+import { replicaSettings } from '../schema/data-layer-schema.ts';
 import { API_VERSION, type EndpointPickerConfig, LEGACY_API_VERSION } from '../schema/schema.ts';
 import { idleParameters } from './idle-parameters.ts';
 import { unusedPlugins } from './unused-plugins.ts';
@@ -52,18 +52,14 @@ function fieldNotes(config: EndpointPickerConfig): readonly ConfigNote[] {
       : 'parser is deprecated; write requestHandler.parsers';
     notes.push({ path: 'parser', reason: listed ? 'replaced' : 'deprecated', text });
   }
-  if (requestHandler?.propagatePriority === true) {
-    const path = 'requestHandler.propagatePriority';
-    notes.push({ path, reason: 'not-built', text: `${path} is accepted but has no effect yet` });
-  }
   return [...notes, ...dataLayerNotes(config)];
 }
 
 function dataLayerNotes({ dataLayer }: EndpointPickerConfig): readonly ConfigNote[] {
-  const notes: ConfigNote[] = replicaReferences(dataLayer).map(({ path }) => ({
+  const notes: ConfigNote[] = replicaSettings(dataLayer).map((path) => ({
     path,
-    reason: 'one-replica',
-    text: `${path} has no effect: replicas of this picker do not exchange what they know`,
+    reason: 'replicas',
+    text: `${path} has no effect: replicas share over NATS, at once, where serve gets --replicas-nats`,
   }));
   const { pluginRef, endpoints } = dataLayer.discovery ?? {};
   if (pluginRef && endpoints) {

@@ -1,21 +1,26 @@
 import { PARSER_TYPES, type ParserType } from '../../framework/parser-type.ts';
+import type { PickerPlan } from '../../picker/plan/picker-plan.ts';
 import type { EndpointPickerConfig } from '../schema/schema.ts';
 
 const TYPES: ReadonlySet<string> = new Set(PARSER_TYPES);
 
 /**
- * The types of the parsers that a configuration names, in its order; empty for the usual ones. The
- * deprecated `parser` counts only where there is no list.
+ * How requests are read: the types of the parsers that a configuration names, in its order, which are
+ * none for the usual ones. The deprecated `parser` counts only where there is no list.
  */
 export function planParsers({
   plugins,
   requestHandler,
   parser,
-}: EndpointPickerConfig): readonly ParserType[] {
+}: EndpointPickerConfig): Pick<PickerPlan, 'parsers' | 'propagatesPriority'> {
   const listed = requestHandler?.parsers ?? [];
   const references = listed.length > 0 ? listed : parser ? [parser] : [];
   const types = new Map(plugins.map(({ name, type }) => [name ?? type, type]));
-  return references.map(({ pluginRef }) => types.get(pluginRef) ?? '').filter(isParserType);
+  const parsers = references
+    .map(({ pluginRef }) => types.get(pluginRef) ?? '')
+    .filter(isParserType);
+  const propagatesPriority = requestHandler?.propagatePriority === true;
+  return { parsers, ...(propagatesPriority && { propagatesPriority }) };
 }
 
 function isParserType(type: string): type is ParserType {

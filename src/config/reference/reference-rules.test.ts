@@ -62,8 +62,15 @@ describe('versions', () => {
     const plugins = [file];
     const peers = { discovery: { peers: { pluginRef: 'pool' } } };
     expect(notesOf({ plugins, dataLayer: peers }, 'llm-d.ai/v1')).toEqual([
-      'dataLayer.discovery.peers.pluginRef: one-replica',
+      'dataLayer.discovery.peers.pluginRef: replicas',
     ]);
+    const times = { crossReplica: { syncInterval: '200ms', publishTimeout: '1s' } };
+    expect(notesOf({ plugins, dataLayer: times }, 'llm-d.ai/v1')).toEqual(
+      expect.arrayContaining([
+        'dataLayer.crossReplica.syncInterval: replicas',
+        'dataLayer.crossReplica.publishTimeout: replicas',
+      ]),
+    );
     const missing = { dataLayer: { crossReplica: { syncerPluginRef: 'syncer' } } };
     expect(issuesOf(missing, 'llm-d.ai/v1')).toEqual([
       'dataLayer.crossReplica.syncerPluginRef: syncer is not the name of a plugin in plugins',

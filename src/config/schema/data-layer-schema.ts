@@ -111,6 +111,21 @@ export function endpointDiscovery({ discovery }: DataLayerEntry): PlacedReferenc
   return pluginRef ? { pluginRef, path: `${at}.pluginRef` } : undefined;
 }
 
+/** The paths of all that is given about other replicas of the picker. */
+export function replicaSettings(entry: DataLayerEntry): readonly string[] {
+  const { crossReplica, crossReplicaSyncInterval, crossReplicaPublishTimeout } = entry;
+  const times: readonly (readonly [string, string | null | undefined])[] = [
+    ['crossReplicaSyncInterval', crossReplicaSyncInterval],
+    ['crossReplicaPublishTimeout', crossReplicaPublishTimeout],
+    ['crossReplica.syncInterval', crossReplica?.syncInterval],
+    ['crossReplica.publishTimeout', crossReplica?.publishTimeout],
+  ];
+  return [
+    ...replicaReferences(entry).map(({ path }) => path),
+    ...times.flatMap(([path, time]) => (time ? [`dataLayer.${path}`] : [])),
+  ];
+}
+
 /** The references to plugins that are about other replicas of the picker. */
 export function replicaReferences(entry: DataLayerEntry): readonly PlacedReference[] {
   const { discovery, peerDiscovery, crossReplicaSyncerPluginRef, crossReplica } = entry;

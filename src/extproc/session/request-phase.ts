@@ -179,6 +179,7 @@ export class RequestPhase {
 
   #answerPick(routed: RoutedRequest, { head, contentLength, answer }: ReadRequest): void {
     this.#routed = routed;
+    this.#reader?.routedTo?.(routed.endpoint);
     this.#kept.clear();
     const { emitEndpointScores: withScores } = this.#options;
     answer(pickMutation(routed, head, { contentLength, withScores }));

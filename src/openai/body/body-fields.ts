@@ -5,6 +5,7 @@ import { ContentBlocks } from '../prompts/content-blocks.ts';
 import { MediaPlaceholder } from '../prompts/media-placeholder.ts';
 import type { FieldType, RequestShape } from '../prompts/request-shape.ts';
 import { type ControlFields, checkRepeated } from './control-fields.ts';
+import type { PriorityField } from './priority-field.ts';
 
 /** Longest name of a model; a longer one counts as empty. Metrics and memories keep the names. */
 export const MODEL_BYTES_MAX = 512;
@@ -17,6 +18,12 @@ const NO_BYTES = new Uint8Array(0);
 const LABEL_KEYS: ReadonlySet<string> = new Set(['type', 'cache_control', 'detail']);
 /** Properties that hold or name media: a placeholder stands for each. */
 const MEDIA_KEYS: ReadonlySet<string> = new Set(['url', 'data', 'image_url', 'file_data']);
+
+interface ReplacedFields {
+  /** Fields that only a trusted client may set. */
+  readonly controls?: ControlFields | undefined;
+  readonly priority?: PriorityField | undefined;
+}
 
 /** Collects a body's top-level fields and hashes its prompt. */
 export class BodyFields implements JsonHandler {
@@ -37,6 +44,7 @@ export class BodyFields implements JsonHandler {
 
   readonly #shape: RequestShape;
   readonly #controls: ControlFields | undefined;
+  readonly #priority: PriorityField | undefined;
   readonly #hash: KeyedHash;
   /** The medium that is being read. */
   #medium: MediaPlaceholder | undefined;
@@ -56,10 +64,11 @@ export class BodyFields implements JsonHandler {
   #beforeRoleBytes = 0;
   #roleSeen = true;
 
-  /** With `controls`, the fields that only a trusted client may set are found. */
-  constructor(shape: RequestShape, hash: KeyedHash, controls?: ControlFields) {
+  /** With `controls` and `priority`, the fields that these replace are found. */
+  constructor(shape: RequestShape, hash: KeyedHash, { controls, priority }: ReplacedFields = {}) {
     this.#shape = shape;
     this.#controls = controls;
+    this.#priority = priority;
     this.#hash = hash;
     this.runs = shape.promptFields.map((_, index) => new ContentBlocks(hash, index));
   }
@@ -91,6 +100,7 @@ export class BodyFields implements JsonHandler {
     this.#key = name;
     this.#controls?.key(name, { depth: this.#depth, top: this.#field, end });
     if (this.#depth !== 1) return;
+    this.#priority?.key(name, end);
     this.#field = name;
     this.#kept = this.#shape.topFields.has(name);
     const run = this.#shape.promptFields.indexOf(name);
@@ -141,6 +151,7 @@ export class BodyFields implements JsonHandler {
   /** Closes the block, so that the next field's blocks do not depend on this field's length. */
   #endValue(end: number): void {
     this.#controls?.valueEnd(this.#depth, end);
+    this.#priority?.valueEnd(this.#depth, end);
     if (this.#depth === 1 && this.#run !== this.runs.at(-1)) this.#run?.flush();
   }
 

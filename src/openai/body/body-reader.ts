@@ -1,3 +1,4 @@
+import type { Endpoint } from '../../framework/endpoint.ts';
 import { RoutingError } from '../../framework/error.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { AnswerBlocks } from '../answers/answer-blocks.ts';
@@ -26,6 +27,8 @@ export interface BodyReader {
   peek(): InferenceRequest;
   /** The whole request. Throws RoutingError `invalid-request` with the fault and its place. */
   end(): InferenceRequest;
+  /** The pick is made: what `edit` returned may change, but not in length. */
+  routedTo?(endpoint: Endpoint): void;
   /** After `end`: hashes the answer; undefined if a later prompt cannot begin with it. */
   answerBlocks(): AnswerBlocks | undefined;
   /** What finds the usage in the answer. */

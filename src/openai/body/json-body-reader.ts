@@ -1,3 +1,4 @@
+import type { Endpoint } from '../../framework/endpoint.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import { AnswerBlocks } from '../answers/answer-blocks.ts';
 import type { UsageReader } from '../answers/usage-reader.ts';
@@ -12,6 +13,7 @@ import { type BodyReader, checkBodyBytes } from './body-reader.ts';
 import { ControlFields } from './control-fields.ts';
 import { readHeaderFields } from './header-fields.ts';
 import { ModelTarget } from './model-target.ts';
+import { PriorityField } from './priority-field.ts';
 import type { ReadParts } from './read-parts.ts';
 
 interface JsonBodyOptions extends ReadParts {
@@ -22,6 +24,7 @@ interface JsonBodyOptions extends ReadParts {
 export class JsonBodyReader implements BodyReader {
   readonly #options: JsonBodyOptions;
   readonly #controls: ControlFields | undefined;
+  readonly #priority: PriorityField | undefined;
   readonly #fields: BodyFields;
   readonly #scanner: JsonScanner;
   readonly #target: ModelTarget;
@@ -32,7 +35,9 @@ export class JsonBodyReader implements BodyReader {
     this.#options = options;
     const { shape, hash, onIgnored } = options;
     this.#controls = onIgnored && new ControlFields(onIgnored);
-    this.#fields = new BodyFields(shape, hash, this.#controls);
+    this.#priority = priorityFieldOf(options);
+    const replaced = { controls: this.#controls, priority: this.#priority };
+    this.#fields = new BodyFields(shape, hash, replaced);
     this.#scanner = new JsonScanner(this.#fields);
     this.#target = new ModelTarget(options);
   }
@@ -44,8 +49,13 @@ export class JsonBodyReader implements BodyReader {
   get edit(): BodyEdit | undefined {
     const models = this.#target.replacements(this.#fields, this.complete);
     const controls = this.#controls?.replacements ?? [];
-    if (models.length + controls.length === 0) return undefined;
-    return [...models, ...controls].sort((a, b) => a.start - b.start);
+    const priorities = this.#priority?.replacements(this.#fields.firstField) ?? [];
+    if (models.length + controls.length + priorities.length === 0) return undefined;
+    return [...models, ...controls, ...priorities].sort((a, b) => a.start - b.start);
+  }
+
+  routedTo(endpoint: Endpoint): void {
+    this.#priority?.routedTo(endpoint);
   }
 
   push(chunk: Uint8Array): void {
@@ -165,6 +175,18 @@ export class JsonBodyReader implements BodyReader {
     const expected = allowed.map(article).join(' or ');
     throw invalidRequest(`field "${field}" must be ${expected}, got ${article(type)}`);
   }
+}
+
+/** Undefined where the body keeps the priority that it has, as APIs without a model do. */
+function priorityFieldOf({
+  head,
+  hash,
+  shape,
+  priorityOf,
+  propagatesPriority,
+}: JsonBodyOptions): PriorityField | undefined {
+  if (propagatesPriority !== true || !shape.takesModel) return undefined;
+  return new PriorityField(priorityOf(readHeaderFields(head.headers, hash).objective));
 }
 
 function text(value: unknown): string {

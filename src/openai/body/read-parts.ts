@@ -11,4 +11,6 @@ export interface ReadParts {
   readonly rewriteOf: RewriteOf;
   /** Called for each control field of the body, which is then replaced; undefined keeps them. */
   readonly onIgnored: ((control: string) => void) | undefined;
+  /** Whether the body gets the picker's priority of the request. */
+  readonly propagatesPriority?: boolean;
 }

@@ -18,6 +18,8 @@ interface OpenBodyOptions {
   readonly rewriteOf?: RewriteOf | undefined;
   /** In the order of the configuration, which can change; empty for the usual ones. */
   readonly parsers?: (() => readonly ParserType[]) | undefined;
+  /** Whether bodies get the picker's priority, which can change. */
+  readonly propagatesPriority?: (() => boolean) | undefined;
   /**
    * Called with the name of each control header and control field that is ignored, see
    * docs/model-rewrites.md. Undefined: clients are trusted with them.
@@ -39,13 +41,14 @@ export function createOpenBody({
   priorityOf = () => 0,
   rewriteOf = () => undefined,
   parsers = () => USUAL,
+  propagatesPriority = () => false,
   onIgnored,
 }: OpenBodyOptions): (head: RequestHead) => BodyReader {
   const hash = new KeyedHash(hashSeed);
   let listed = parsers();
   let readingOf = selectReading(listed);
-  return (given) => {
-    const head = onIgnored === undefined ? given : withoutControls(given, onIgnored);
+  return (received) => {
+    const head = onIgnored === undefined ? received : withoutControls(received, onIgnored);
     const path = requestPath(head);
     if (parsers() !== listed) {
       listed = parsers();
@@ -53,8 +56,8 @@ export function createOpenBody({
     }
     const reading = readingOf(path);
     if (reading === undefined) throw unclaimed(path, listed);
-    const parts = { head, bodyBytesMax, hash, priorityOf, rewriteOf, onIgnored };
-    const reader = reading.open(parts);
+    const given = { head, bodyBytesMax, hash, priorityOf, rewriteOf, onIgnored };
+    const reader = reading.open({ ...given, propagatesPriority: propagatesPriority() });
     if (reader.unread !== true) {
       checkBodyBytes(Number(head.headers.get('content-length') ?? 0), bodyBytesMax);
     }

@@ -9,7 +9,7 @@ export type NoteReason =
   | 'own-way'
   | 'obsolete'
   | 'gate-off'
-  | 'one-replica'
+  | 'replicas'
   | 'not-built'
   | 'unverified';
 
@@ -25,7 +25,7 @@ export const NOTE_REASONS: Readonly<Record<NoteReason, string>> = {
   'own-way': 'The picker does this in its own way, which has no such setting.',
   obsolete: 'The reference reads this and ignores it.',
   'gate-off': 'A feature gate that is off switches it off, as in the reference.',
-  'one-replica': 'It is about state that replicas share; each replica here keeps its own.',
+  replicas: 'It says how replicas find each other and share: here `serve --replicas-nats` says it.',
   'not-built': 'It is not built here yet.',
   unverified: 'It works, but certificates are not verified.',
 };

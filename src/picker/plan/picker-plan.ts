@@ -69,6 +69,8 @@ export interface PickerPlan {
   readonly shedding?: DetectorPlan | undefined;
   /** How requests are read; left out or empty for the usual parsers. */
   readonly parsers?: readonly ParserType[] | undefined;
+  /** Whether bodies get the picker's priority; left out for no. */
+  readonly propagatesPriority?: boolean | undefined;
   /** The texts of `notes`. */
   readonly warnings: readonly string[];
   /** Every part that is accepted and has no effect, or should be written in another way. */
@@ -100,5 +102,8 @@ export interface EffectiveConfig {
   readonly featureGates?: readonly string[];
   readonly flowControl?: Readonly<Record<string, unknown>>;
   readonly saturationDetector?: { readonly pluginRef: string };
-  readonly requestHandler?: { readonly parsers: readonly { readonly pluginRef: string }[] };
+  readonly requestHandler?: {
+    readonly parsers: readonly { readonly pluginRef: string }[];
+    readonly propagatePriority?: true;
+  };
 }
