@@ -104,6 +104,7 @@ const FAULTS: Readonly<Record<string, readonly string[]>> = {
   PointsmanKvEventsDropped: [
     series('pointsman_kv_event_messages_dropped_total', 'reason="truncated"', '0+1x60'),
   ],
+  PointsmanReplicasLost: [series('pointsman_replica_connected', '', '1x10 0x50')],
   PointsmanTracesNotSent: [series('pointsman_trace_spans_total', 'outcome="failed"', '0+60x60')],
 };
 

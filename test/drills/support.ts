@@ -120,6 +120,8 @@ export interface Sent {
   readonly servedBy: string | undefined;
   /** What went wrong. */
   readonly error: string | undefined;
+  /** The tokens of the prompt, and how many the server had cached, as it reports them. */
+  readonly usage: { readonly promptTokens: number; readonly cachedTokens: number } | undefined;
 }
 
 export interface Load {
@@ -136,6 +138,8 @@ interface LoadOptions {
   readonly patienceMs?: number;
   /** The length of each answer. */
   readonly tokens?: number;
+  /** The prompt of the request with this number. */
+  readonly prompt?: (n: number) => string;
 }
 
 /** Sends requests at a steady rate, whatever becomes of those before. */
@@ -146,6 +150,7 @@ export function startLoad(options: LoadOptions): Load {
     requestsMax = Number.POSITIVE_INFINITY,
     patienceMs = 60_000,
     tokens = 2,
+    prompt = (n) => `request ${n}`,
   } = options;
   const agent = new Agent({ connections: null, headersTimeout: 0, bodyTimeout: 0 });
   const sent: Sent[] = [];
@@ -156,6 +161,7 @@ export function startLoad(options: LoadOptions): Load {
     let status: number | undefined;
     let servedBy: string | undefined;
     let error: string | undefined;
+    let usage: Sent['usage'];
     try {
       const answer = await request(`${url}/v1/completions`, {
         dispatcher: agent,
@@ -163,7 +169,7 @@ export function startLoad(options: LoadOptions): Load {
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({
           model: 'm',
-          prompt: `request ${n}`,
+          prompt: prompt(n),
           max_tokens: tokens,
           ignore_eos: true,
         }),
@@ -173,10 +179,11 @@ export function startLoad(options: LoadOptions): Load {
       status = answer.statusCode;
       servedBy = String(answer.headers[SERVED_BY]);
       if (status !== 200) error = `${status} ${text.slice(0, 100)}`;
+      else usage = usageOf(text);
     } catch (failure) {
       error = messageOf(failure);
     }
-    sent.push({ startedAt, endedAt: performance.now(), status, servedBy, error });
+    sent.push({ startedAt, endedAt: performance.now(), status, servedBy, error, usage });
   };
   const timer = setInterval(() => {
     const due = Math.min(requestsMax, ((performance.now() - from) / 1000) * perSecond);
@@ -193,6 +200,17 @@ export function startLoad(options: LoadOptions): Load {
       await agent.close();
     },
   };
+}
+
+function usageOf(text: string): Sent['usage'] {
+  const { usage } = JSON.parse(text) as {
+    readonly usage: {
+      readonly prompt_tokens: number;
+      readonly prompt_tokens_details?: { readonly cached_tokens: number } | null;
+    };
+  };
+  const cachedTokens = usage.prompt_tokens_details?.cached_tokens ?? 0;
+  return { promptTokens: usage.prompt_tokens, cachedTokens };
 }
 
 export const failed = (sent: readonly Sent[]): readonly Sent[] =>
