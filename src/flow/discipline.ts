@@ -21,8 +21,7 @@ export interface Dropped {
 
 /** Requests that may be placed now. A group is served before the groups behind it. */
 export interface ReadyGroup {
-  /** `given`: strictly in the order of `requests`. `free`: the queue may choose among them. */
-  readonly order: 'given' | 'free';
+  /** In the order in which they are placed. */
   readonly requests: Iterable<Waiting>;
 }
 
@@ -38,10 +37,6 @@ export interface Served {
  * has one. It is pure: time is an argument, and it learns only from the calls below.
  */
 export interface QueueDiscipline {
-  /**
-   * True where a request whose endpoint is open need not be added: no waiting request is ahead of it.
-   */
-  readonly bypass?: boolean;
   /** Requests that wait. */
   readonly size: number;
   /** The bytes of their bodies. */

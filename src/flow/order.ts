@@ -13,28 +13,64 @@ export interface Urgency {
   readonly ttftSloMs: Millis | undefined;
 }
 
+/** Says who goes first. */
+export interface Order {
+  /** The greater, the sooner. Among equals the one that came first goes first. */
+  urgencyOf(urgency: Urgency): number;
+  /** Requests of one class, without deadlines, go in the order in which they came. */
+  classOf(ownMs: Millis): number;
+  /** Whether a deadline changes the order. */
+  readonly hasDeadlines: boolean;
+}
+
 /** A request that has just come is not ahead of another only because it came a moment before. */
 const SAME_MOMENT_MS = 50;
 /** Prompts that take less than this are equally short. */
 const SHORT_MS = 20;
+/** Classes of own times within which the time doubles: those of one class differ by 9 % at most. */
+const CLASSES_PER_DOUBLING = 8;
 /** Above any ratio. */
 const DUE = 1e9;
 
-/** Who goes first by this order: the greater, the sooner. */
-export function urgencyBy(order: WaitingOrder): (urgency: Urgency) => number {
-  return order === 'fcfs' ? ({ waitedMs }) => waitedMs : urgencyOf;
-}
+const firstCome: Order = {
+  urgencyOf: ({ waitedMs }) => waitedMs,
+  classOf: () => 0,
+  hasDeadlines: false,
+};
 
 /**
- * Who goes first by response ratio. It is the highest response ratio: the waiting time in
- * relation to the request's own time. Short requests pass long ones at first, and every request's
- * turn comes, the sooner the shorter it is; no constant says how fast that is. A request whose
- * deadline can only just be met goes before all others; one whose deadline has passed, or that has
- * none, is as any other.
+ * Highest response ratio: the waiting time in relation to the request's own time, which is rounded
+ * up to that of its class. Short requests pass long ones at first, and every request's turn comes,
+ * the sooner the shorter it is; no constant says how fast that is. A request whose deadline can only
+ * just be met goes before all others; one whose deadline has passed, or that has none, is as any
+ * other.
  */
-export function urgencyOf({ waitedMs, ownMs, ttftSloMs }: Urgency): number {
-  const ratio = (waitedMs + SAME_MOMENT_MS) / (ownMs + SHORT_MS);
-  if (ttftSloMs === undefined) return ratio;
-  const slackMs = ttftSloMs - waitedMs - ownMs;
-  return slackMs >= 0 && slackMs <= ownMs + SHORT_MS ? DUE - slackMs : ratio;
+const responseRatio: Order = {
+  urgencyOf: ({ waitedMs, ownMs, ttftSloMs }) => {
+    if (ttftSloMs !== undefined) {
+      const slackMs = ttftSloMs - waitedMs - ownMs;
+      if (slackMs >= 0 && slackMs <= dueWithinMs(ownMs)) return DUE - slackMs;
+    }
+    return (waitedMs + SAME_MOMENT_MS) / classMs(classOf(ownMs));
+  },
+  classOf,
+  hasDeadlines: true,
+};
+
+export const ORDERS: Readonly<Record<WaitingOrder, Order>> = {
+  'response-ratio': responseRatio,
+  fcfs: firstCome,
+};
+
+/** A deadline can only just be met where its slack is not above this. */
+export function dueWithinMs(ownMs: Millis): Millis {
+  return ownMs + SHORT_MS;
+}
+
+function classOf(ownMs: Millis): number {
+  return Math.ceil(CLASSES_PER_DOUBLING * Math.log2((ownMs + SHORT_MS) / SHORT_MS));
+}
+
+function classMs(ofClass: number): Millis {
+  return SHORT_MS * 2 ** (ofClass / CLASSES_PER_DOUBLING);
 }

@@ -100,7 +100,7 @@ export class FlowControl implements QueueDiscipline {
     for (let rank = 0; rank < all.length && isOpen(rank); rank++) {
       const band = all[rank] as Band;
       if (band.size === 0) continue;
-      yield { order: 'given', requests: band.inOrder(at, () => isOpen(rank)) };
+      yield { requests: band.inOrder(at, () => isOpen(rank)) };
     }
   }
 

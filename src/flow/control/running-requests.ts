@@ -1,5 +1,5 @@
 import type { InferenceRequest } from '../../framework/request.ts';
-import { IndexedHeap } from './flows/indexed-heap.ts';
+import { IndexedHeap } from '../indexed-heap.ts';
 
 interface Running {
   readonly request: InferenceRequest;

@@ -13,11 +13,12 @@ export interface HeldLoad {
 }
 
 interface Sums {
+  /** Of this endpoint for as long as something waits for it: a slot may get another endpoint. */
+  readonly place: number;
   readonly id: EndpointId;
   requests: number;
   prefillTokens: number;
   contextTokens: number;
-  readonly prompts: HeldPrompts;
 }
 
 /**
@@ -28,6 +29,11 @@ export class HeldLoads implements InFlightView {
   readonly #inFlight: InFlightView;
   /** By slot. */
   readonly #sums = new Map<number, Sums>();
+  readonly #sumsOf = new Map<HeldLoad, Sums>();
+  readonly #prompts = new HeldPrompts();
+  #places = 0;
+  /** Left out: that of the request which is decided. */
+  #own: HeldLoad | undefined;
   #assumed: ReadonlyMap<EndpointId, HeldSum> | undefined;
 
   constructor(inFlight: InFlightView) {
@@ -38,7 +44,7 @@ export class HeldLoads implements InFlightView {
     const load = this.#inFlight.load(endpoint);
     if (this.#assumed !== undefined) return plus(load, this.#assumed.get(endpoint.id));
     const sums = this.#sums.size === 0 ? undefined : this.#sums.get(endpoint.slot);
-    return sums === undefined ? load : plus(load, summary(sums));
+    return sums === undefined ? load : plus(load, this.#ofOthers(sums));
   }
 
   /** As `InFlightView`; undefined while nothing waits. */
@@ -46,27 +52,49 @@ export class HeldLoads implements InFlightView {
     const assumed = this.#assumed;
     if (assumed !== undefined) return ({ id }) => assumed.get(id)?.[4] ?? 0;
     if (this.#sums.size === 0) return undefined;
-    return ({ slot }) => this.#sums.get(slot)?.prompts.sharedTokens(prompt) ?? 0;
+    const own = this.#own && this.#sumsOf.get(this.#own)?.place;
+    const shared = this.#prompts.sharedTokens(prompt, own);
+    if (shared.size === 0) return undefined;
+    return ({ slot }) => shared.get(this.#sums.get(slot)?.place ?? -1) ?? 0;
   }
 
-  add({ endpoint: { id, slot }, prefillTokens, contextTokens, prompt }: HeldLoad): void {
-    const sums = this.#sums.get(slot) ?? emptySums(id);
-    sums.requests += 1;
-    sums.prefillTokens += prefillTokens;
-    sums.contextTokens += contextTokens;
-    sums.prompts.add(prompt);
+  /** Calls `decide` as if this load were not there: that of the request which is decided. */
+  without<T>(own: HeldLoad | undefined, decide: () => T): T {
+    this.#own = own;
+    try {
+      return decide();
+    } finally {
+      this.#own = undefined;
+    }
+  }
+
+  add(load: HeldLoad): void {
+    const { id, slot } = load.endpoint;
+    const sums = this.#sums.get(slot) ?? this.#sumsFor(id);
     this.#sums.set(slot, sums);
+    this.#sumsOf.set(load, sums);
+    count(sums, load, 1);
+    this.#prompts.add(load.prompt, sums.place);
   }
 
-  remove({ endpoint: { id, slot }, prefillTokens, contextTokens, prompt }: HeldLoad): void {
-    const sums = this.#sums.get(slot);
-    // The endpoint may have gone, and another may have its slot.
-    if (sums?.id !== id) return;
-    sums.requests -= 1;
-    sums.prefillTokens -= prefillTokens;
-    sums.contextTokens -= contextTokens;
-    sums.prompts.remove(prompt);
-    if (sums.requests <= 0) this.#sums.delete(slot);
+  /** Only for a load that was added. */
+  remove(load: HeldLoad): void {
+    const sums = this.#takeOut(load);
+    if (sums !== undefined) this.#prompts.remove(load.prompt, sums.place);
+  }
+
+  /** The request of `before`, which was added, waits with `after` from now on. */
+  replace(before: HeldLoad, after: HeldLoad): void {
+    const sums = this.#sumsOf.get(before);
+    if (sums === undefined || sums !== this.#sums.get(after.endpoint.slot)) {
+      this.remove(before);
+      this.add(after);
+    } else {
+      count(sums, before, -1);
+      count(sums, after, 1);
+      this.#sumsOf.delete(before);
+      this.#sumsOf.set(after, sums);
+    }
   }
 
   forget({ slot }: Endpoint): void {
@@ -76,8 +104,9 @@ export class HeldLoads implements InFlightView {
   /** With what the request's prompt shares with those that wait. Undefined where nothing waits. */
   snapshot(request?: InferenceRequest): readonly HeldSum[] | undefined {
     if (this.#sums.size === 0) return undefined;
+    const sharedBy = request && this.#prompts.sharedTokens(request.prompt);
     return [...this.#sums.values()].map((sums): HeldSum => {
-      const shared = request === undefined ? 0 : sums.prompts.sharedTokens(request.prompt);
+      const shared = sharedBy?.get(sums.place) ?? 0;
       return shared === 0 ? summary(sums) : [...summary(sums), shared];
     });
   }
@@ -86,10 +115,34 @@ export class HeldLoads implements InFlightView {
   assume(held: readonly HeldSum[] | undefined): void {
     this.#assumed = held && new Map(held.map((sum) => [sum[0], sum]));
   }
+
+  #sumsFor(id: EndpointId): Sums {
+    return { place: this.#places++, id, requests: 0, prefillTokens: 0, contextTokens: 0 };
+  }
+
+  #takeOut(load: HeldLoad): Sums | undefined {
+    const sums = this.#sumsOf.get(load);
+    if (sums === undefined) return undefined;
+    this.#sumsOf.delete(load);
+    count(sums, load, -1);
+    const { slot } = load.endpoint;
+    // The endpoint may have gone, and another may have its slot.
+    if (sums.requests <= 0 && this.#sums.get(slot) === sums) this.#sums.delete(slot);
+    return sums;
+  }
+
+  #ofOthers(sums: Sums): Summary {
+    const own = this.#own;
+    if (own === undefined || this.#sumsOf.get(own) !== sums) return summary(sums);
+    const { id, requests, prefillTokens, contextTokens } = sums;
+    return [id, requests - 1, prefillTokens - own.prefillTokens, contextTokens - own.contextTokens];
+  }
 }
 
-function emptySums(id: EndpointId): Sums {
-  return { id, requests: 0, prefillTokens: 0, contextTokens: 0, prompts: new HeldPrompts() };
+function count(sums: Sums, { prefillTokens, contextTokens }: HeldLoad, sign: 1 | -1): void {
+  sums.requests += sign;
+  sums.prefillTokens += sign * prefillTokens;
+  sums.contextTokens += sign * contextTokens;
 }
 
 type Summary = readonly [EndpointId, number, number, number];

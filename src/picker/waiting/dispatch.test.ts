@@ -1,73 +1,90 @@
 import { expect, it } from 'vitest';
 import { makeEndpoint, makeRequest } from '../../../test/makers.ts';
-import { ByPriority } from '../../flow/by-priority.ts';
-import type { Waiting } from '../../flow/discipline.ts';
+import { WaitingQueue } from '../../flow/waiting-queue.ts';
 import { NO_BLOCKS } from '../../framework/request.ts';
-import { EngineModel } from '../engine-model/engine-model.ts';
-import { ConcurrencyLimit } from '../load/concurrency-limit.ts';
-import { EndpointBacklog } from '../load/endpoint-backlog.ts';
-import { Ledger } from '../load/ledger.ts';
-import { EndpointPool } from '../pool/endpoint-pool.ts';
 import { Dispatch } from './dispatch.ts';
 import type { HeldRequest, Target } from './held-request.ts';
 
-const POOL = 100;
+const ENDPOINTS = Array.from({ length: 40 }, (_, n) => makeEndpoint(`e${n}`, { slot: n }));
 const WAITING = 20_000;
 
-it('[Q10] decides a bounded number of requests in one dispatch, and looks at a bounded number', () => {
-  const pool = new EndpointPool();
-  const ledger = new Ledger();
-  pool.observeEndpoints(ledger);
-  for (let n = 0; n < POOL; n++) pool.upsert(makeEndpoint(`e${n}`));
-  const endpoints = pool.snapshot();
-  for (const endpoint of endpoints.slice(1)) {
-    ledger.reserve(endpoint, { model: 'm', prefillTokens: 1e6, contextTokens: 1e6 });
-  }
-  const limit = new ConcurrencyLimit(ledger);
-  const backlog = new EndpointBacklog({ ledger, engineModel: new EngineModel(), limit });
-  // So that the others are not overdue.
-  const request = makeRequest({ promptTokens: 1e6 });
-  for (const endpoint of endpoints) {
-    const load = ledger.load(endpoint);
-    const sent = { number: 0, request, endpoint, at: 0, cachedTokens: 0, load };
-    backlog.routed({ ...sent, firstTokenSeen: true });
-  }
-  const targetOf = (slot: number): Target => {
-    const endpoint = endpoints[slot] ?? makeEndpoint('none');
-    const load = { endpoint, prefillTokens: 100, contextTokens: 100, prompt: NO_BLOCKS };
-    return { endpoint, prefill: undefined, ownMs: 4, load };
-  };
-  const discipline = new ByPriority(() => ({ maxRequests: WAITING, maxBytes: 1e12 }));
-  const held = new Map<Waiting, HeldRequest>();
-  let looked = 0;
-  let decided = 0;
-  const placed: HeldRequest[] = [];
-  for (let n = 0; n < WAITING; n++) {
-    const waiting = { request: makeRequest({ id: `r${n}` }), since: 0, bytes: 1, candidates: POOL };
-    discipline.add(waiting, 0);
+interface World {
+  readonly dispatch: Dispatch;
+  readonly queue: WaitingQueue<HeldRequest>;
+  readonly open: Set<string>;
+  readonly placed: string[];
+  decided: number;
+  /** Where the next decisions let requests wait. */
+  best: number;
+}
+
+function targetOf(n: number): Target {
+  const endpoint = ENDPOINTS[n] ?? makeEndpoint('none');
+  const load = { endpoint, prefillTokens: 100, contextTokens: 100, prompt: NO_BLOCKS };
+  return { endpoint, prefill: undefined, ownMs: 4, load };
+}
+
+/** All wait for e1. */
+function worldOf(waiting: number): World {
+  const queue = new WaitingQueue<HeldRequest>();
+  const open = new Set<string>();
+  const placed: string[] = [];
+  for (let n = 0; n < waiting; n++) {
+    const request = makeRequest({ id: `r${n}` });
     const placement = { placed: () => undefined, refused: () => undefined };
-    held.set(waiting, { waiting, options: {}, placement, target: targetOf(1), decidedAt: 0 });
+    const of = { waiting: { request, since: 0, bytes: 1, candidates: 1 }, options: {}, placement };
+    queue.add({ ...of, number: n, target: targetOf(1), ownMs: 4, decidedAt: 0 }, 'e1');
   }
   const dispatch = new Dispatch({
-    pool,
-    backlog,
-    heldOf: (waiting) => {
-      looked += 1;
-      return held.get(waiting);
+    pool: {
+      get: (id) => ENDPOINTS.find((each) => each.id === id),
+      snapshot: () => ENDPOINTS,
     },
-    decideAnew: (each, at) => {
-      decided += 1;
-      each.decidedAt = at;
-      each.target = targetOf(decided % 3 === 0 ? 0 : 2);
+    backlog: {
+      isOpen: ({ id }) => open.has(id),
+      isOpenFor: () => false,
+    },
+    queue,
+    decideAnew: (held, at) => {
+      world.decided += 1;
+      queue.move(held, () => {
+        held.decidedAt = at;
+        held.target = targetOf(world.best);
+        return held.target.endpoint.id;
+      });
       return undefined;
     },
-    place: (each, _cycle, at) => {
-      placed.push(each);
-      discipline.placed(each.waiting, at);
+    place: (held) => {
+      placed.push(held.waiting.request.id);
+      queue.delete(held);
     },
   });
-  dispatch.run(discipline, 'response-ratio', 10);
-  expect(placed.length).toBeGreaterThan(0);
-  expect(decided).toBeLessThanOrEqual(16);
-  expect(looked).toBeLessThanOrEqual(20 * 256);
+  const world: World = { dispatch, queue, open, placed, decided: 0, best: 1 };
+  return world;
+}
+
+it('[Q10] a dispatch makes a bounded number of decisions, and says whether there is more to do', () => {
+  const world = worldOf(WAITING);
+  world.open.add('e1');
+  expect(world.dispatch.run(10)).toBe(true);
+  expect(world.placed).toEqual(['r0', 'r1', 'r2']);
+  expect(world.decided).toBe(3);
+  while (world.dispatch.run(10)) expect(world.decided).toBeLessThanOrEqual(WAITING);
+  expect([world.placed.length, world.queue.size]).toEqual([WAITING, 0]);
+});
+
+it('[Q115] what waits for a full endpoint is decided anew while another is open, ever more seldom', () => {
+  const world = worldOf(1);
+  world.open.add('e2');
+  for (let at = 2; at <= 60_000; at += 2) world.dispatch.run(at);
+  expect(world.decided).toBeLessThan(60);
+  world.best = 2;
+  world.dispatch.run(80_000);
+  expect(world.placed).toEqual(['r0']);
+});
+
+it('[Q115] nothing is decided anew while no endpoint is open', () => {
+  const world = worldOf(100);
+  for (let at = 2; at <= 60_000; at += 2) expect(world.dispatch.run(at)).toBe(false);
+  expect(world.decided).toBe(0);
 });

@@ -1,5 +1,4 @@
-import type { QueueDiscipline, ReadyGroup, Waiting } from '../../flow/discipline.ts';
-import { type Urgency, urgencyBy, type WaitingOrder } from '../../flow/order.ts';
+import type { WaitingQueue } from '../../flow/waiting-queue.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { DecidedCycle } from '../cycles/cycle.ts';
@@ -8,28 +7,26 @@ import type { EndpointPool } from '../pool/endpoint-pool.ts';
 import type { HeldRequest, Target } from './held-request.ts';
 
 export interface DispatchOptions {
-  readonly pool: EndpointPool;
-  readonly backlog: EndpointBacklog;
-  readonly heldOf: (waiting: Waiting) => HeldRequest | undefined;
-  /** Decides the request as of now, and keeps the new target in it. */
+  readonly pool: Pick<EndpointPool, 'get' | 'snapshot'>;
+  readonly backlog: Pick<EndpointBacklog, 'isOpen' | 'isOpenFor'>;
+  readonly queue: WaitingQueue<HeldRequest>;
+  /** Decides the request as of now, and moves it to the endpoint for which it waits now. */
   readonly decideAnew: (held: HeldRequest, at: Millis) => DecidedCycle | undefined;
   /** Places by what was decided in this event; undefined where it could not be. */
   readonly place: (held: HeldRequest, cycle: DecidedCycle | undefined, at: Millis) => void;
 }
 
-/** Requests of a group that are looked at, in the order of the discipline. */
-const LOOKED_AT = 256;
 /** Decisions are costly where there are many endpoints: at most so many are scored in one go. */
-const SCORED_MAX = 512;
-const DECISIONS_MAX = 16;
+const SCORED_MAX = 128;
+const DECISIONS_MAX = 4;
 /** The least time between two looks at requests that wait for other endpoints than the open ones. */
 const REFRESH_MS = 2;
 
 /**
  * Places what can be placed. Each request waits for the endpoint that was best for it when it was
  * last decided. Where such an endpoint is open, the most urgent of its requests is decided anew and
- * placed. Where an endpoint is open and no request waits for it, those that were decided longest
- * ago are decided anew: it may have become the best for one of them.
+ * placed. Where an endpoint is open and no request waits for it, those whose time for another look
+ * has come are decided anew: it may have become the best for one of them.
  */
 export class Dispatch {
   readonly #options: DispatchOptions;
@@ -37,63 +34,44 @@ export class Dispatch {
   /** By slot: what was found out in this dispatch. */
   #open: (boolean | undefined)[] = [];
   #decisionsLeft = 0;
-  #urgencyOf: (urgency: Urgency) => number = urgencyBy('response-ratio');
 
   constructor(options: DispatchOptions) {
     this.#options = options;
   }
 
-  run(discipline: QueueDiscipline, order: WaitingOrder, at: Millis): void {
-    const endpoints = this.#options.pool.snapshot();
+  /** Returns whether more might be placed at once: one dispatch makes a bounded number of decisions. */
+  run(at: Millis): boolean {
+    const { queue, pool } = this.#options;
+    const endpoints = pool.snapshot();
     this.#open = [];
-    this.#urgencyOf = urgencyBy(order);
     const affordable = Math.floor(SCORED_MAX / Math.max(1, endpoints.length));
     this.#decisionsLeft = Math.max(1, Math.min(DECISIONS_MAX, affordable));
     const mayRefresh = at - this.#refreshedAt >= REFRESH_MS;
     if (mayRefresh) this.#refreshedAt = at;
-    for (const group of discipline.ready(at)) {
-      while (this.#decisionsLeft > 0) if (!this.#placeNext(group, at)) break;
+    for (const priority of queue.priorities) {
+      while (this.#placeNext(priority, at)) if (this.#decisionsLeft <= 0) return true;
       if (mayRefresh && endpoints.some((endpoint) => this.#isOpen(endpoint, at))) {
-        this.#refresh(group, at);
+        this.#refresh(priority, at);
       }
-      if (this.#decisionsLeft <= 0) return;
+      if (this.#decisionsLeft <= 0) return false;
     }
+    return false;
   }
 
   /** Decides the most urgent request whose endpoint is open; false where there is none. */
-  #placeNext(group: ReadyGroup, at: Millis): boolean {
-    let first: HeldRequest | undefined;
-    let most = Number.NEGATIVE_INFINITY;
-    let looked = 0;
-    for (const waiting of group.requests) {
-      if (looked++ >= LOOKED_AT) break;
-      const held = this.#options.heldOf(waiting);
-      if (held === undefined || !this.#canBegin(held.target, at)) continue;
-      const urgency = this.#urgencyOf({
-        waitedMs: at - waiting.since,
-        ownMs: held.target?.ownMs ?? 0,
-        ttftSloMs: waiting.request.ttftSloMs,
-      });
-      if (urgency <= most) continue;
-      most = urgency;
-      first = held;
-    }
+  #placeNext(priority: number, at: Millis): boolean {
+    const isOpen = ({ target }: HeldRequest): boolean => this.#canBegin(target, at);
+    const first = this.#options.queue.first(priority, at, isOpen);
     if (first === undefined) return false;
     this.#decide(first, at);
     return true;
   }
 
-  #refresh(group: ReadyGroup, at: Millis): void {
+  #refresh(priority: number, at: Millis): void {
     while (this.#decisionsLeft > 0) {
-      let oldest: HeldRequest | undefined;
-      let looked = 0;
-      for (const waiting of group.requests) {
-        if (looked++ >= LOOKED_AT) break;
-        const held = this.#options.heldOf(waiting);
-        if (held !== undefined && held.decidedAt < (oldest?.decidedAt ?? at)) oldest = held;
-      }
-      if (oldest === undefined) return;
-      this.#decide(oldest, at);
+      const held = this.#options.queue.nextLook(priority, at);
+      if (held === undefined) return;
+      this.#decide(held, at);
     }
   }
 

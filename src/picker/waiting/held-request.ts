@@ -1,4 +1,4 @@
-import type { Waiting } from '../../flow/discipline.ts';
+import type { Queued } from '../../flow/endpoint-queue.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { Placement, RouteOptions } from '../../framework/routing.ts';
 import type { Millis } from '../../framework/runtime.ts';
@@ -18,13 +18,20 @@ export interface Target {
 }
 
 /** A request that waits, with what was last decided about it. */
-export interface HeldRequest {
-  readonly waiting: Waiting;
+export interface HeldRequest extends Queued {
   readonly options: RouteOptions;
   readonly placement: Placement;
-  /** Undefined while it is decided anew. */
+  /** Undefined where it could not be decided. */
   target: Target | undefined;
+  ownMs: Millis;
   decidedAt: Millis;
+}
+
+/** The same for all requests that wait for the same: they can begin at the same time. */
+export function placeOf(target: Target | undefined): string {
+  if (target === undefined) return '';
+  const { endpoint, prefill } = target;
+  return prefill === undefined ? endpoint.id : `${endpoint.id} ${prefill.id}`;
 }
 
 /** Undefined where the decision names no endpoint. */

@@ -1,5 +1,5 @@
-import { ByPriority } from '../../flow/by-priority.ts';
-import type { QueueDiscipline, Waiting } from '../../flow/discipline.ts';
+import type { Waiting } from '../../flow/discipline.ts';
+import { WaitingQueue } from '../../flow/waiting-queue.ts';
 import type {
   HeldSum,
   Placement,
@@ -18,7 +18,8 @@ import type { Ledger } from '../load/ledger.ts';
 import { DEFAULT_HOLD, type HoldPlan } from '../plan/hold-plan.ts';
 import type { EndpointPool } from '../pool/endpoint-pool.ts';
 import { Dispatch } from './dispatch.ts';
-import { type HeldRequest, targetOf } from './held-request.ts';
+import { type HeldRequest, placeOf, type Target, targetOf } from './held-request.ts';
+import { NextLook } from './next-look.ts';
 
 export interface WaitingRoomOptions {
   readonly pool: EndpointPool;
@@ -56,44 +57,49 @@ export class WaitingRoom {
   readonly #options: WaitingRoomOptions;
   readonly #dispatch: Dispatch;
   readonly #held = new Map<Placement, HeldRequest>();
-  readonly #byWaiting = new Map<Waiting, HeldRequest>();
-  readonly #discipline: QueueDiscipline = new ByPriority(() => this.#plan ?? DEFAULT_HOLD);
+  readonly #queue = new WaitingQueue<HeldRequest>();
+  #arrivals = 0;
   #plan: HoldPlan | undefined;
   #timer: Timer | undefined;
   #isBusy = false;
   /** The ledger's count when it was last looked at. */
   #freed = -1;
-  #poolChanged = false;
+  /** Something has changed that the ledger does not count. */
+  #mustLook = false;
+  readonly #next: NextLook;
 
   constructor(options: WaitingRoomOptions) {
-    const { pool, ledger, clock } = options;
+    const { pool, ledger, clock, timers } = options;
     this.#options = options;
     this.backlog = new EndpointBacklog(options);
     this.loads = new HeldLoads(ledger);
     this.#dispatch = new Dispatch({
       pool,
       backlog: this.backlog,
-      heldOf: (waiting) => this.#byWaiting.get(waiting),
+      queue: this.#queue,
       decideAnew: (held, at) => this.#decideAnew(held, at),
       place: (held, cycle, at) => this.#place(held, cycle, at),
     });
     pool.observeEndpoints(this.backlog);
     pool.observeEndpoints({ onEndpointRemoved: (endpoint) => this.loads.forget(endpoint) });
-    pool.afterChange = () => {
-      this.#poolChanged = true;
+    const look = (): void => {
+      this.#mustLook = true;
       this.dispatch();
     };
+    this.#next = new NextLook(timers, look);
+    pool.afterChange = look;
     clock.afterEvent = () => this.dispatch();
   }
 
   /** Without a plan, or with one that is not enabled, what comes from now on does not wait. */
   configure(plan: HoldPlan | undefined): void {
     this.#plan = plan?.enabled === true ? plan : undefined;
+    this.#queue.orderBy((this.#plan ?? DEFAULT_HOLD).order);
   }
 
   /** How many wait, and the bytes of their bodies. */
   get waiting(): { readonly requests: number; readonly bytes: number } {
-    const { size, bytes } = this.#discipline;
+    const { size, bytes } = this.#queue;
     return { requests: size, bytes };
   }
 
@@ -103,7 +109,8 @@ export class WaitingRoom {
   }
 
   get waits(): Waits {
-    return { requests: this.#byWaiting.keys(), byEndpoint: this.loads.snapshot() ?? [] };
+    const requests = Array.from(this.#queue.items(), ({ waiting }) => waiting);
+    return { requests, byEndpoint: this.loads.snapshot() ?? [] };
   }
 
   /** Takes a request in that cannot begin now. Throws `saturated` where too many wait. */
@@ -111,11 +118,13 @@ export class WaitingRoom {
     const { at, request, options, all, decision } = cycle;
     const target = decision && targetOf(decision, cycle, this.#options.engineModel, this.loads);
     if (target === undefined || this.backlog.isOpenFor(target, at)) return false;
-    const waiting = { request, since: at, bytes: request.bodyBytes, candidates: all.length };
-    this.#discipline.add(waiting, at);
-    const held = { waiting, options, placement, target, decidedAt: at };
+    const { bodyBytes: bytes } = request;
+    this.#queue.admit(bytes, this.#plan ?? DEFAULT_HOLD);
+    const waiting = { request, since: at, bytes, candidates: all.length };
+    const decided = { target, ownMs: target.ownMs, decidedAt: at };
+    const held = { waiting, options, placement, number: this.#arrivals++, ...decided };
     this.#held.set(placement, held);
-    this.#byWaiting.set(waiting, held);
+    this.#queue.add(held, placeOf(target));
     this.loads.add(target.load);
     this.#arm();
     return true;
@@ -124,7 +133,6 @@ export class WaitingRoom {
   cancel(placement: Placement): void {
     const held = this.#held.get(placement);
     if (held === undefined) return;
-    this.#discipline.remove(held.waiting, this.#options.clock.now());
     this.#forget(held);
   }
 
@@ -132,13 +140,13 @@ export class WaitingRoom {
   dispatch(): void {
     if (this.#isBusy || this.#held.size === 0) return;
     const { ledger, clock } = this.#options;
-    if (ledger.freed === this.#freed && !this.#poolChanged) return;
+    if (ledger.freed === this.#freed && !this.#mustLook) return;
     this.#isBusy = true;
     const at = clock.begin();
     try {
       this.#freed = ledger.freed;
-      this.#poolChanged = false;
-      this.#dispatch.run(this.#discipline, (this.#plan ?? DEFAULT_HOLD).order, at);
+      this.#mustLook = false;
+      if (this.#dispatch.run(at)) this.#next.after(0);
     } finally {
       clock.end();
       this.#isBusy = false;
@@ -146,29 +154,43 @@ export class WaitingRoom {
   }
 
   stop(): void {
+    this.#next.cancel();
     this.#timer?.cancel();
     this.#timer = undefined;
   }
 
   /** Undefined where it cannot be decided. */
   #decideAnew(held: HeldRequest, at: Millis): DecidedCycle | undefined {
+    const { load: before } = held.target ?? {};
+    const [cycle, target] = this.loads.without(before, () => this.#decided(held));
+    this.#queue.move(held, () => {
+      held.target = target;
+      held.ownMs = target?.ownMs ?? 0;
+      held.decidedAt = at;
+      return placeOf(target);
+    });
+    if (before !== undefined && target !== undefined) this.loads.replace(before, target.load);
+    else if (target !== undefined) this.loads.add(target.load);
+    else if (before !== undefined) this.loads.remove(before);
+    return cycle;
+  }
+
+  #decided({
+    waiting,
+    options,
+  }: HeldRequest): readonly [DecidedCycle | undefined, Target | undefined] {
     const { decide, engineModel } = this.#options;
-    held.decidedAt = at;
-    this.#letGo(held);
     try {
-      const cycle = decide(held.waiting, held.options);
-      held.target = targetOf(cycle.decision, cycle, engineModel, this.loads);
-      if (held.target !== undefined) this.loads.add(held.target.load);
-      return cycle;
+      const cycle = decide(waiting, options);
+      return [cycle, targetOf(cycle.decision, cycle, engineModel, this.loads)];
     } catch {
       // `route` throws the same, and publishes it.
-      return undefined;
+      return [undefined, undefined];
     }
   }
 
   #place(held: HeldRequest, cycle: DecidedCycle | undefined, at: Millis): void {
     const { waiting, placement, target } = held;
-    this.#discipline.placed(waiting, at);
     this.#forget(held);
     const waited: Waited = {
       waitedMs: at - waiting.since,
@@ -200,7 +222,7 @@ export class WaitingRoom {
   #forget(held: HeldRequest): void {
     this.#letGo(held);
     this.#held.delete(held.placement);
-    this.#byWaiting.delete(held.waiting);
+    this.#queue.delete(held);
     if (this.#held.size === 0) this.stop();
   }
 

@@ -1,5 +1,5 @@
+import { IndexedHeap } from '../../indexed-heap.ts';
 import type { Flow, Item } from '../flows/flow.ts';
-import { IndexedHeap } from '../flows/indexed-heap.ts';
 import type { Fairness } from './fairness.ts';
 
 /** No fairness: the request that is first by the order of the band, of whatever flow. */

@@ -1,7 +1,7 @@
 import type { InferenceRequest } from '../../../framework/request.ts';
 import type { Served } from '../../discipline.ts';
+import { IndexedHeap } from '../../indexed-heap.ts';
 import type { Flow, Item } from '../flows/flow.ts';
-import { IndexedHeap } from '../flows/indexed-heap.ts';
 import type { BandFairness, Fairness } from './fairness.ts';
 
 export interface TokenCountersConfig {

@@ -1,6 +1,6 @@
 import type { Millis } from '../../../framework/runtime.ts';
+import { IndexedHeap } from '../../indexed-heap.ts';
 import type { Flow, Item } from '../flows/flow.ts';
-import { IndexedHeap } from '../flows/indexed-heap.ts';
 import type { BandFairness, Fairness } from './fairness.ts';
 import { Programs, type ProgramsConfig } from './programs.ts';
 

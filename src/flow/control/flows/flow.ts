@@ -1,6 +1,6 @@
 import type { Millis } from '../../../framework/runtime.ts';
 import type { Waiting } from '../../discipline.ts';
-import { IndexedHeap } from './indexed-heap.ts';
+import { IndexedHeap } from '../../indexed-heap.ts';
 
 /** A waiting request with its place in the order of arrival. */
 export interface Item {

@@ -1,0 +1,123 @@
+import type { Millis } from '../framework/runtime.ts';
+import type { Waiting } from './discipline.ts';
+import { IndexedHeap } from './indexed-heap.ts';
+import { dueWithinMs, type Order } from './order.ts';
+
+/** A request in a queue. What is said here of it must not change while it is in one. */
+export interface Queued {
+  readonly waiting: Waiting;
+  /** Counts arrivals. */
+  readonly number: number;
+  /** The time that its prompt takes where it would go. */
+  readonly ownMs: Millis;
+  readonly decidedAt: Millis;
+}
+
+/**
+ * The requests of one priority that wait for one endpoint. The first of them is found without a look
+ * at all: within a class the oldest goes first, so only one of each class is compared, and deadlines
+ * are kept by the time at which they can only just be met.
+ */
+export class EndpointQueue<T extends Queued> {
+  readonly #order: Order;
+  readonly #classes = new Map<number, IndexedHeap<T>>();
+  /** With a deadline that can be met, by the time from which it can only just be met. */
+  readonly #early = new IndexedHeap<T>(by(dueFrom));
+  /** With a deadline that can only just be met, by the time at which they must go. */
+  readonly #due = new IndexedHeap<T>(by(latestStart));
+  #size = 0;
+
+  constructor(order: Order) {
+    this.#order = order;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  add(item: T): void {
+    const ofClass = this.#order.classOf(item.ownMs);
+    let heap = this.#classes.get(ofClass);
+    if (heap === undefined) {
+      heap = new IndexedHeap<T>((a, b) => a.number < b.number);
+      this.#classes.set(ofClass, heap);
+    }
+    heap.update(item);
+    this.#size += 1;
+    if (this.#order.hasDeadlines && deadlineOf(item) !== undefined) this.#early.update(item);
+  }
+
+  delete(item: T): void {
+    const ofClass = this.#order.classOf(item.ownMs);
+    const heap = this.#classes.get(ofClass);
+    if (heap?.delete(item) !== true) return;
+    if (heap.size === 0) this.#classes.delete(ofClass);
+    this.#size -= 1;
+    this.#early.delete(item);
+    this.#due.delete(item);
+  }
+
+  /** Any of them. */
+  get some(): T | undefined {
+    for (const heap of this.#classes.values()) return heap.first;
+    return undefined;
+  }
+
+  /** The most urgent one. Time must not go back between two calls. */
+  first(at: Millis): T | undefined {
+    const due = this.#firstDue(at);
+    if (due !== undefined) return due;
+    let first: T | undefined;
+    for (const { first: oldest } of this.#classes.values()) {
+      if (oldest !== undefined && isBefore(oldest, first, this.#order, at)) first = oldest;
+    }
+    return first;
+  }
+
+  #firstDue(at: Millis): T | undefined {
+    for (let item = this.#early.first; item !== undefined; item = this.#early.first) {
+      if (dueFrom(item) > at) break;
+      this.#early.delete(item);
+      this.#due.update(item);
+    }
+    for (let item = this.#due.first; item !== undefined; item = this.#due.first) {
+      if (latestStart(item) >= at) return item;
+      this.#due.delete(item);
+    }
+    return undefined;
+  }
+}
+
+/** Whether `a` goes before `b`. */
+export function isBefore(a: Queued, b: Queued | undefined, order: Order, at: Millis): boolean {
+  if (b === undefined) return true;
+  const [first, second] = [urgencyAt(a, order, at), urgencyAt(b, order, at)];
+  return first === second ? a.number < b.number : first > second;
+}
+
+function urgencyAt(
+  { waiting: { since, request }, ownMs }: Queued,
+  order: Order,
+  at: Millis,
+): number {
+  return order.urgencyOf({ waitedMs: at - since, ownMs, ttftSloMs: request.ttftSloMs });
+}
+
+function deadlineOf({ waiting: { since, request } }: Queued): Millis | undefined {
+  return request.ttftSloMs === undefined ? undefined : since + request.ttftSloMs;
+}
+
+function latestStart(item: Queued): Millis {
+  return (deadlineOf(item) ?? Number.POSITIVE_INFINITY) - item.ownMs;
+}
+
+function dueFrom(item: Queued): Millis {
+  return latestStart(item) - dueWithinMs(item.ownMs);
+}
+
+function by(timeOf: (item: Queued) => Millis): (a: Queued, b: Queued) => boolean {
+  return (a, b) => {
+    const [first, second] = [timeOf(a), timeOf(b)];
+    return first === second ? a.number < b.number : first < second;
+  };
+}

@@ -1,0 +1,125 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { makeRequest } from '../../test/makers.ts';
+import { isBefore, type Queued } from './endpoint-queue.ts';
+import { ORDERS, WAITING_ORDERS } from './order.ts';
+import { WaitingQueue } from './waiting-queue.ts';
+
+const SEED = 20_261_123;
+const LIMITS = { maxRequests: 2, maxBytes: 100 };
+
+interface Item extends Queued {
+  endpoint: string;
+  ownMs: number;
+  decidedAt: number;
+}
+
+interface Fields {
+  readonly priority?: number;
+  readonly since?: number;
+  readonly ttftSloMs?: number | undefined;
+  readonly ownMs?: number;
+}
+
+let items = 0;
+function makeItem({ priority = 0, since = 0, ttftSloMs, ownMs = 10 }: Fields): Item {
+  const request = makeRequest({ priority, ttftSloMs });
+  const waiting = { request, since, bytes: 10, candidates: 1 };
+  return { waiting, number: items++, ownMs, decidedAt: since, endpoint: '' };
+}
+
+const step = fc.record({
+  kind: fc.constantFrom('add', 'add', 'move', 'delete'),
+  priority: fc.integer({ min: -1, max: 1 }),
+  endpoint: fc.constantFrom('a', 'b', 'c'),
+  ownMs: fc.double({ min: 0, max: 5000, noNaN: true }),
+  ttftSloMs: fc.option(fc.integer({ min: 1, max: 3000 }), { nil: undefined }),
+  laterMs: fc.integer({ min: 0, max: 300 }),
+  which: fc.nat(),
+  closed: fc.constantFrom('', 'a', 'b', 'ac'),
+});
+
+describe('what waits', () => {
+  it.each(WAITING_ORDERS)(
+    `[Q114] is found as by a look at all that wait, by %s, seed ${SEED}`,
+    (order) => {
+      fc.assert(
+        fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
+          const queue = new WaitingQueue<Item>();
+          queue.orderBy(order);
+          const all: Item[] = [];
+          let at = 0;
+          for (const { kind, endpoint, closed, which, ownMs, ...given } of steps) {
+            at += given.laterMs;
+            const item = all[which % Math.max(1, all.length)];
+            if (kind === 'add') {
+              all.push(makeItem({ ...given, since: at, ownMs }));
+              queue.add(Object.assign(all.at(-1) as Item, { endpoint }), endpoint);
+            } else if (kind === 'delete' && item !== undefined) {
+              queue.delete(item);
+              all.splice(all.indexOf(item), 1);
+            } else if (item !== undefined) {
+              queue.move(item, () => {
+                Object.assign(item, { endpoint, ownMs, decidedAt: at });
+                return endpoint;
+              });
+            }
+            const isOpen = (one: Item): boolean => !closed.includes(one.endpoint);
+            for (const priority of [-1, 0, 1]) {
+              const open = all.filter(
+                (one) => one.waiting.request.priority === priority && isOpen(one),
+              );
+              let first: Item | undefined;
+              for (const one of open) if (isBefore(one, first, ORDERS[order], at)) first = one;
+              expect(queue.first(priority, at, isOpen)).toBe(first);
+            }
+            expect([...queue.items()]).toEqual(all);
+            expect(queue.bytes).toBe(10 * all.length);
+          }
+        }),
+        { seed: SEED },
+      );
+    },
+  );
+
+  it('[Q5] goes by priority, the highest first', () => {
+    const queue = new WaitingQueue<Item>();
+    for (const priority of [-1, 5, -1]) queue.add(makeItem({ priority }), 'a');
+    expect(queue.priorities).toEqual([5, -1]);
+  });
+
+  it('[Q6] is bounded in requests and bytes', () => {
+    const queue = new WaitingQueue<Item>();
+    queue.add(makeItem({}), 'a');
+    expect(() => queue.admit(95, LIMITS)).toThrow('requests of 10 bytes wait');
+    expect(() => queue.admit(90, LIMITS)).not.toThrow();
+    queue.add(makeItem({}), 'a');
+    expect(() => queue.admit(1, LIMITS)).toThrow('2 requests wait');
+  });
+
+  it('[Q115] is looked at again when it has waited longer by a quarter', () => {
+    const queue = new WaitingQueue<Item>();
+    const item = makeItem({});
+    queue.add(item, 'a');
+    const looks: number[] = [];
+    for (let at = 0; at <= 1000; at++) {
+      if (queue.nextLook(0, at) === undefined) continue;
+      looks.push(at);
+      queue.move(item, () => {
+        item.decidedAt = at;
+        return 'a';
+      });
+    }
+    expect(looks.slice(-4)).toEqual([453, 567, 709, 887]);
+    expect(looks.length).toBeLessThan(30);
+  });
+
+  it('[Q113] keeps its order when another order is chosen', () => {
+    const queue = new WaitingQueue<Item>();
+    const [long, short] = [makeItem({ ownMs: 1000 }), makeItem({ ownMs: 1 })];
+    for (const item of [long, short]) queue.add(item, 'a');
+    expect(queue.first(0, 1, () => true)).toBe(short);
+    queue.orderBy('fcfs');
+    expect(queue.first(0, 1, () => true)).toBe(long);
+  });
+});

@@ -1,0 +1,156 @@
+import { RoutingError } from '../framework/error.ts';
+import type { Millis } from '../framework/runtime.ts';
+import { EndpointQueue, isBefore, type Queued } from './endpoint-queue.ts';
+import { IndexedHeap } from './indexed-heap.ts';
+import { ORDERS, type Order, type WaitingOrder } from './order.ts';
+
+export interface WaitingLimits {
+  readonly maxRequests: number;
+  readonly maxBytes: number;
+}
+
+/** Those of one priority. */
+interface Group<T extends Queued> {
+  /** By the endpoint that each waits for. */
+  readonly queues: Map<string, EndpointQueue<T>>;
+  /** By the time at which each should be decided anew. */
+  readonly looks: IndexedHeap<T>;
+}
+
+/**
+ * A request that was decided is decided anew once it has waited longer by this share: what it waits
+ * for changes the less from one moment to the next, the longer that takes.
+ */
+const LOOK_SHARE = 0.25;
+
+/**
+ * The requests that wait, each for one endpoint. Those of a higher priority go strictly first, and
+ * among equals the order decides. Adding, removing and finding the first one take logarithmic time.
+ */
+export class WaitingQueue<T extends Queued> {
+  readonly #groups = new Map<number, Group<T>>();
+  /** The endpoint of each; the oldest request first, because one that moves keeps its place here. */
+  readonly #endpoints = new Map<T, string>();
+  #priorities: readonly number[] = [];
+  #order: Order = ORDERS['response-ratio'];
+  #bytes = 0;
+
+  get size(): number {
+    return this.#endpoints.size;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** The highest first. */
+  get priorities(): readonly number[] {
+    return this.#priorities;
+  }
+
+  /** All of them, the oldest first. */
+  items(): IterableIterator<T> {
+    return this.#endpoints.keys();
+  }
+
+  orderBy(name: WaitingOrder): void {
+    const order = ORDERS[name];
+    if (order === this.#order) return;
+    for (const [item, endpoint] of this.#endpoints) this.#takeOut(item, endpoint);
+    this.#order = order;
+    for (const [item, endpoint] of this.#endpoints) this.#putIn(item, endpoint);
+  }
+
+  /** Throws RoutingError `saturated` where one more request of these bytes exceeds the limits. */
+  admit(bytes: number, { maxRequests, maxBytes }: WaitingLimits): void {
+    if (this.size + 1 > maxRequests) throw full(`${maxRequests} requests wait`);
+    if (this.#bytes + bytes > maxBytes) throw full(`requests of ${this.#bytes} bytes wait`);
+  }
+
+  /** It must not be in the queue. */
+  add(item: T, endpoint: string): void {
+    this.#bytes += item.waiting.bytes;
+    this.#endpoints.set(item, endpoint);
+    this.#putIn(item, endpoint);
+  }
+
+  /** Lets `change` change the item, which waits for the endpoint that it returns from then on. */
+  move(item: T, change: () => string): void {
+    const before = this.#endpoints.get(item);
+    if (before !== undefined) this.#takeOut(item, before);
+    const endpoint = change();
+    this.#endpoints.set(item, endpoint);
+    this.#putIn(item, endpoint);
+  }
+
+  delete(item: T): void {
+    const endpoint = this.#endpoints.get(item);
+    if (endpoint === undefined) return;
+    this.#bytes -= item.waiting.bytes;
+    this.#endpoints.delete(item);
+    this.#takeOut(item, endpoint);
+  }
+
+  /** The most urgent one of this priority that waits for an endpoint which `isOpen`. */
+  first(priority: number, at: Millis, isOpen: (one: T) => boolean): T | undefined {
+    let first: T | undefined;
+    for (const queue of this.#groups.get(priority)?.queues.values() ?? []) {
+      const { some } = queue;
+      if (some === undefined || !isOpen(some)) continue;
+      const item = queue.first(at);
+      if (item !== undefined && isBefore(item, first, this.#order, at)) first = item;
+    }
+    return first;
+  }
+
+  /** The one of this priority that should be decided anew first, if its time has come. */
+  nextLook(priority: number, at: Millis): T | undefined {
+    const item = this.#groups.get(priority)?.looks.first;
+    return item !== undefined && lookAt(item) < at ? item : undefined;
+  }
+
+  #putIn(item: T, endpoint: string): void {
+    const { priority } = item.waiting.request;
+    const { queues, looks } = this.#groupOf(priority);
+    let queue = queues.get(endpoint);
+    if (queue === undefined) {
+      queue = new EndpointQueue(this.#order);
+      queues.set(endpoint, queue);
+    }
+    queue.add(item);
+    looks.update(item);
+  }
+
+  #takeOut(item: T, endpoint: string): void {
+    const { priority } = item.waiting.request;
+    const { queues, looks } = this.#groupOf(priority);
+    const queue = queues.get(endpoint);
+    queue?.delete(item);
+    looks.delete(item);
+    if (queue?.size === 0) queues.delete(endpoint);
+    if (queues.size > 0) return;
+    this.#groups.delete(priority);
+    this.#priorities = this.#priorities.filter((each) => each !== priority);
+  }
+
+  #groupOf(priority: number): Group<T> {
+    const known = this.#groups.get(priority);
+    if (known !== undefined) return known;
+    const looks = new IndexedHeap<T>((a, b) => lookAt(a) < lookAt(b));
+    const group: Group<T> = { queues: new Map(), looks };
+    this.#groups.set(priority, group);
+    this.#priorities = [...this.#groups.keys()].toSorted((a, b) => b - a);
+    return group;
+  }
+}
+
+function lookAt({ decidedAt, waiting: { since } }: Queued): Millis {
+  return decidedAt + LOOK_SHARE * (decidedAt - since);
+}
+
+function full(what: string): RoutingError {
+  return new RoutingError(
+    'saturated',
+    `too many requests wait for an endpoint: ${what}; try again`,
+  );
+}
