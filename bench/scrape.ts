@@ -7,7 +7,6 @@ import { addressesOf, startUpstream } from './load/bed.ts';
 
 /** Measures the CPU of scraping: `npm run bench -- scrape [seconds] [endpoints,endpoints,…]`. */
 
-const INTERVAL_MS = 50;
 /** Connections are opened and code is compiled in this time. */
 const WARM_UP_MS = 2000;
 
@@ -20,7 +19,7 @@ interface ScrapeCost {
   readonly oldestSampleMs: number;
 }
 
-/** Scrapes model servers of another process every 50 ms and measures the CPU of this process. */
+/** Scrapes model servers of another process and measures the CPU of this process. */
 async function measureScrape(addresses: readonly string[], seconds: number): Promise<ScrapeCost> {
   const runtime = createRealRuntime({ seed: 1 });
   const pool = new EndpointPool();
@@ -30,7 +29,7 @@ async function measureScrape(addresses: readonly string[], seconds: number): Pro
       if (endpoint.metrics !== previous.metrics) samples += 1;
     },
   });
-  const source = metricsSource.start(metricsSource.config.parse({ interval: INTERVAL_MS }), {
+  const source = metricsSource.start(metricsSource.config.parse({ interval: 'adaptive' }), {
     name: 'metrics',
     pool,
     runtime,
@@ -61,21 +60,23 @@ async function measureScrape(addresses: readonly string[], seconds: number): Pro
 
 const seconds = Number(process.argv[2] ?? 10);
 const counts = process.argv[3]?.split(',').map(Number) ?? [8, 64, 256];
-console.log('endpoints   cores   scrapes/s   CPU µs/scrape   oldest sample ms');
+console.log('endpoints         cores   scrapes/s   CPU µs/scrape   oldest sample ms');
 for (const endpoints of counts) {
-  const servers = { endpoints, page: 'real', answerChunks: 0 } as const;
-  const upstream = await startUpstream(servers, { log: console.error });
-  try {
-    const cost = await measureScrape(addressesOf(upstream), seconds);
-    const cells = [
-      String(endpoints).padStart(9),
-      cost.cores.toFixed(3).padStart(7),
-      cost.scrapesPerSecond.toFixed(0).padStart(11),
-      cost.cpuMicrosPerScrape.toFixed(0).padStart(15),
-      cost.oldestSampleMs.toFixed(0).padStart(18),
-    ];
-    console.log(cells.join(' '));
-  } finally {
-    await upstream.stop();
+  for (const page of ['real', 'real-idle'] as const) {
+    const servers = { endpoints, page, answerChunks: 0 };
+    const upstream = await startUpstream(servers, { log: console.error });
+    try {
+      const cost = await measureScrape(addressesOf(upstream), seconds);
+      const cells = [
+        `${endpoints} ${page === 'real' ? 'busy' : 'idle'}`.padStart(9),
+        cost.cores.toFixed(3).padStart(12),
+        cost.scrapesPerSecond.toFixed(0).padStart(11),
+        cost.cpuMicrosPerScrape.toFixed(0).padStart(15),
+        cost.oldestSampleMs.toFixed(0).padStart(18),
+      ];
+      console.log(cells.join(' '));
+    } finally {
+      await upstream.stop();
+    }
   }
 }

@@ -62,7 +62,7 @@ export function efficient(
 }
 
 /** Both lengths at the same rate, as what is done at any rate is divided by the requests. */
-const EFFICIENT_PER_SECOND = 40;
+const EFFICIENT_PER_SECOND = 20;
 
 export function efficientStream(chunks: number, asked: readonly Bound[]): CostRow {
   return {
@@ -74,7 +74,7 @@ export function efficientStream(chunks: number, asked: readonly Bound[]): CostRo
     answerChunks: chunks,
     chunkGapMs: 0,
     load: { kind: 'open', perSecond: EFFICIENT_PER_SECOND, bodyBytes: KIB },
-    lengthened: 2,
+    lengthened: 3,
     asked,
   };
 }

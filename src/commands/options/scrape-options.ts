@@ -76,6 +76,8 @@ function withDefaults(plugin: PlannedPlugin, given: Parameters): PlannedPlugin {
   const { definition } = plugin;
   const byDefault = definition.config.parse({}) as Parameters;
   const own = plugin.config as Parameters;
-  const left = Object.entries(given).filter(([name]) => own[name] === byDefault[name]);
+  const isLeftOut = ([name]: readonly [string, unknown]): boolean =>
+    own[name] === byDefault[name] || own[name] === 'adaptive';
+  const left = Object.entries(given).filter(isLeftOut);
   return { ...plugin, config: definition.config.parse({ ...own, ...Object.fromEntries(left) }) };
 }

@@ -6,7 +6,10 @@ import type { DataLayerEntry } from '../schema/data-layer-schema.ts';
 import type { PluginTable } from './plugin-table.ts';
 
 /** Started for every pool, unless `injectDefaults` is false. */
-const DEFAULT_SOURCES = ['metrics-data-source', 'core-metrics-extractor'];
+const METRICS_SOURCE = 'metrics-data-source';
+const DEFAULT_SOURCES = [METRICS_SOURCE, 'core-metrics-extractor'];
+/** With an adaptive interval, samples of endpoints that do nothing are at most so old. */
+const ADAPTIVE_AGE_MS = 200;
 const CLUSTER_SOURCE = 'multicluster-metrics-data-source';
 /** Facts that the picker itself provides, without a data source. */
 const CORE_FACTS: ReadonlySet<string> = new Set([
@@ -34,7 +37,9 @@ export function planSources(
     const present = new Set([...table.plugins()].map(({ definition }) => definition.type));
     // Clusters have no metrics page of an engine.
     const defaults = present.has(CLUSTER_SOURCE) ? [] : DEFAULT_SOURCES;
-    for (const type of defaults) if (!present.has(type)) table.inject(type);
+    for (const type of defaults) {
+      if (!present.has(type)) table.inject(type, type === METRICS_SOURCE ? scrapes(table) : {});
+    }
   }
   // Injected producers have needs, too, and come up later in the same iteration.
   for (const plugin of table.plugins()) {
@@ -42,6 +47,17 @@ export function planSources(
       if (!CORE_FACTS.has(name)) injectProducer(name, plugin, table, issues);
     }
   }
+}
+
+/** Parameters of the metrics source where a configuration does not name it. */
+function scrapes(table: PluginTable): object {
+  const isShorter = ({ config }: PlannedPlugin): boolean => {
+    const { metricsStalenessThreshold = ADAPTIVE_AGE_MS } = (config ?? {}) as {
+      readonly metricsStalenessThreshold?: number;
+    };
+    return metricsStalenessThreshold < ADAPTIVE_AGE_MS;
+  };
+  return [...table.plugins()].some(isShorter) ? {} : { interval: 'adaptive' };
 }
 
 function injectProducer(

@@ -146,8 +146,8 @@ export class PluginTable {
     this.#issues.push({ path, message });
   }
 
-  /** The plugin named as its type. Adds it, with default parameters, where there is none. */
-  inject(type: string): PlannedPlugin {
+  /** The plugin named as its type. Adds it, with these parameters, where there is none. */
+  inject(type: string, parameters: object = {}): PlannedPlugin {
     const present = this.#plugins.get(type);
     if (present?.definition.type === type) return present;
     const known = this.#types.get(type);
@@ -156,7 +156,7 @@ export class PluginTable {
       const message = `${type} is the name of a built-in plugin; give this ${present.definition.type} another name`;
       this.#issues.push({ path: `${this.pathOf(type)}.name`, message });
     }
-    return this.#plan(known, type, known.definition.config.parse({}), {});
+    return this.#plan(known, type, known.definition.config.parse(parameters), parameters);
   }
 
   #plan(known: KnownPlugin, name: string, config: unknown, given: object): PlannedPlugin {

@@ -1,17 +1,18 @@
 import { z } from 'zod';
 import type { Endpoint } from '../../framework/endpoint.ts';
+import type { Routed } from '../../framework/observer.ts';
 import {
   type DataSource,
   type DataSourceDefinition,
   type DataSourceHost,
   defineDataSource,
 } from '../../framework/plugin.ts';
-import type { Random } from '../../framework/runtime.ts';
+import type { Millis, Random } from '../../framework/runtime.ts';
 import { duration } from '../../plugins/parameters/duration.ts';
 import { CLIENT_PAIR, hasClientPair, httpTlsFields } from '../../plugins/parameters/http-tls.ts';
+import { INTERVAL_MS, Rhythm } from './rhythm.ts';
 import { type MetricsConfig, Scraper } from './scraper.ts';
 
-const INTERVAL_MS = 50;
 const TIMEOUT_MS = 1000;
 /** 60 times a usual page; vLLM's page with every histogram of many models is under 1 MiB. */
 const PAGE_BYTES = 2 * 1024 * 1024;
@@ -21,7 +22,7 @@ const INTERVAL_MS_MIN = 10;
 
 const millis = z.union(
   [z.number(), duration],
-  'must be a duration such as 50ms or 1s, or a number of milliseconds',
+  'must be a duration such as 50ms or 1s, a number of milliseconds, or for the interval adaptive',
 );
 
 const config = z
@@ -38,6 +39,7 @@ const config = z
     interval: z
       .literal('')
       .transform(() => INTERVAL_MS)
+      .or(z.literal('adaptive'))
       .or(millis.pipe(z.number().min(INTERVAL_MS_MIN)))
       .default(INTERVAL_MS),
     timeout: millis.pipe(z.number().positive()).default(TIMEOUT_MS),
@@ -60,20 +62,38 @@ class MetricsSource implements DataSource {
   readonly #config: MetricsConfig;
   readonly #host: DataSourceHost;
   readonly #random: Random;
+  readonly #rhythm: Rhythm;
   readonly #scrapers = new Map<Endpoint['id'], Scraper>();
 
   constructor(parsed: MetricsConfig, host: DataSourceHost) {
     this.#config = parsed;
     this.#host = host;
     this.#random = host.runtime.random.fork(host.name);
+    this.#rhythm = new Rhythm(parsed.interval);
   }
 
   onEndpointAdded(endpoint: Endpoint): void {
     const random = this.#random.fork(endpoint.id);
     this.#scrapers.set(
       endpoint.id,
-      new Scraper({ config: this.#config, host: this.#host, random, endpoint }),
+      new Scraper({
+        config: this.#config,
+        host: this.#host,
+        random,
+        rhythm: this.#rhythm,
+        endpoint,
+      }),
     );
+  }
+
+  onRouted({ endpoint, prefill, at }: Routed): void {
+    this.#scrapers.get(endpoint.id)?.timer.requestBegan(at);
+    if (prefill !== undefined) this.#scrapers.get(prefill.id)?.timer.requestBegan(at);
+  }
+
+  onDone({ endpoint, prefill }: Routed, at: Millis): void {
+    this.#scrapers.get(endpoint.id)?.timer.requestEnded(at);
+    if (prefill !== undefined) this.#scrapers.get(prefill.id)?.timer.requestEnded(at);
   }
 
   onEndpointChanged(endpoint: Endpoint, previous: Endpoint): void {

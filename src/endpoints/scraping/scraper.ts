@@ -7,22 +7,14 @@ import {
   type HttpResponse,
   type Millis,
   type Random,
-  type Timer,
 } from '../../framework/runtime.ts';
 import { type HttpTlsParameters, httpTlsOf } from '../../plugins/parameters/http-tls.ts';
 import { mappingsFor } from './core-metrics-extractor.ts';
 import { PageReader, type PageReading, type PageRefusal } from './page-reader.ts';
+import type { Interval, Rhythm } from './rhythm.ts';
 import { type ScrapeErrors, type ScrapeFailure, scrapeErrorsOf } from './scrape-errors.ts';
+import { ScrapeTimer } from './scrape-timer.ts';
 
-/** Each scrape is early or late by up to this share of the interval: so scrapes stay spread. */
-const JITTER = 0.1;
-/** The interval doubles after each failure, up to this: a restarted server is found within 1 s. */
-const BACKOFF_MAX_MS = 1000;
-/**
- * The next scrape waits 1 ms for so many bytes searched in this page: about 2 % of a core. A usual
- * page takes a twentieth of that at the default interval.
- */
-const WORK_BYTES_PER_MS = 80 * 1024;
 /** The beginning of a page that a log line shows. */
 const BEGINNING_BYTES = 40;
 
@@ -31,7 +23,7 @@ export interface MetricsConfig extends HttpTlsParameters {
   readonly path: string;
   /** Undefined: the port of the endpoint. */
   readonly port?: number | undefined;
-  readonly interval: Millis;
+  readonly interval: Interval;
   readonly timeout: Millis;
   /** A larger page is not read. */
   readonly maxPageBytes: number;
@@ -41,45 +33,45 @@ interface ScraperOptions {
   readonly config: MetricsConfig;
   readonly host: DataSourceHost;
   readonly random: Random;
+  readonly rhythm: Rhythm;
   readonly endpoint: Endpoint;
 }
 
-/** Scrapes one endpoint at once and then at the interval, until stopped. */
+/** Scrapes one endpoint at once and then in the rhythm of its pool, until stopped. */
 export class Scraper {
   readonly #config: MetricsConfig;
   readonly #host: DataSourceHost;
-  readonly #random: Random;
   readonly #errors: ScrapeErrors;
   readonly #url: URL;
   readonly #getOptions: HttpGetOptions;
+  /** When to scrape. */
+  readonly timer: ScrapeTimer;
   #endpoint: Endpoint;
   /** The readers of all engines that are possible; once one finds its series, only that one. */
   #readers: readonly PageReader[] = [];
   #last: PageReading | undefined;
   #failures = 0;
-  #scrapes = 0;
+  #hasSucceeded = false;
   /** What the last page took, in bytes searched. */
   #workBytes = 0;
-  #timer: Timer;
   #stopped = false;
 
-  constructor({ config, host, random, endpoint }: ScraperOptions) {
+  constructor({ config, host, random, rhythm, endpoint }: ScraperOptions) {
     this.#config = config;
     this.#host = host;
-    this.#random = random;
     this.#errors = scrapeErrorsOf(host.pool);
     this.#endpoint = endpoint;
     this.#url = scrapeUrl(config, endpoint.address);
     const limits = { timeoutMs: config.timeout, bodyBytesMax: config.maxPageBytes };
     const tls = httpTlsOf({ ...config, serverName: config.serverName ?? endpoint.hostName });
     this.#getOptions = config.scheme === 'https' ? { ...limits, tls } : limits;
-    // A timer, so that all data sources of the pool have started before the first page is read.
-    this.#timer = host.runtime.clock.setTimer(0, this.#onTimer);
+    const { clock } = host.runtime;
+    this.timer = new ScrapeTimer({ clock, random, rhythm, onDue: () => void this.#scrape() });
   }
 
   stop(): void {
     this.#stopped = true;
-    this.#timer.cancel();
+    this.timer.stop();
     this.#errors.stopped(this, this.#endpoint.id);
   }
 
@@ -88,8 +80,6 @@ export class Scraper {
     this.#endpoint = endpoint;
     this.#readers = [];
   }
-
-  readonly #onTimer = (): void => void this.#scrape();
 
   async #scrape(): Promise<void> {
     const { clock, network } = this.#host.runtime;
@@ -103,7 +93,8 @@ export class Scraper {
     if (this.#stopped) return;
     this.#handle(response, sampledAt);
     // An observer may have removed the endpoint.
-    if (!this.#stopped) this.#schedule(sampledAt);
+    if (this.#stopped) return;
+    this.timer.next(sampledAt, { failures: this.#failures, workBytes: this.#workBytes });
   }
 
   #handle(response: HttpResponse | Error, sampledAt: Millis): void {
@@ -113,9 +104,10 @@ export class Scraper {
       this.#failed(...failed);
       return;
     }
-    const wasFailing = this.#failures > 0;
+    const isNews = this.#failures > 0 || !this.#hasSucceeded;
     this.#failures = 0;
-    if (wasFailing || this.#scrapes === 0) {
+    this.#hasSucceeded = true;
+    if (isNews) {
       const { clock } = this.#host.runtime;
       this.#errors.succeeded(this, this.#endpoint.id, clock.wallTime());
     }
@@ -158,30 +150,17 @@ export class Scraper {
     });
   }
 
-  /** The interval counts from when the last scrape was sent: a slow answer does not stretch it. */
-  #schedule(sentAt: Millis): void {
-    const { clock } = this.#host.runtime;
-    const { interval } = this.#config;
-    const backoff = interval * 2 ** Math.min(this.#failures, 10);
-    const rest = Math.max(backoff, this.#workBytes / WORK_BYTES_PER_MS);
-    const wanted = Math.min(rest, Math.max(BACKOFF_MAX_MS, interval));
-    this.#scrapes += 1;
-    // Endpoints are often added together: their second scrapes are spread over a whole interval.
-    const share =
-      this.#scrapes === 1 ? this.#random.next() : 1 + JITTER * (2 * this.#random.next() - 1);
-    const delay = sentAt + wanted * share - clock.now();
-    this.#timer = clock.setTimer(Math.max(0, delay), this.#onTimer);
-  }
-
   #store(reading: PageReading, sampledAt: Millis): void {
     const { pool } = this.#host;
     const { id } = this.#endpoint;
-    pool.observe(id, {
+    const metrics = {
       waitingQueueSize: reading.waiting ?? 0,
       runningRequests: reading.running ?? 0,
       kvCacheUsage: reading.kvUsage ?? 0,
       sampledAt,
-    });
+    };
+    this.timer.sampled(metrics);
+    pool.observe(id, metrics);
     if (reading.cache !== this.#last?.cache) pool.set(id, CACHE_CONFIG, reading.cache);
     if (reading.lora !== this.#last?.lora) pool.set(id, LORA, reading.lora);
     if (reading.startedAtS !== this.#last?.startedAtS) {

@@ -1,0 +1,198 @@
+import { describe, expect, test } from 'vitest';
+import { type FakeServer, FakeServers } from '../../../test/support/fake-servers.ts';
+import { planFromPlugins } from '../../catalogue/plan.ts';
+import type { EndpointId } from '../../framework/endpoint.ts';
+import type { Routed } from '../../framework/observer.ts';
+import { EndpointPool } from '../../picker/pool/endpoint-pool.ts';
+import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
+import { seededRandom } from '../../runtime/seeded-random.ts';
+import { metricsSource } from './metrics-source.ts';
+
+const SEED = 1;
+
+function pageOf(running: number): string {
+  return [
+    `vllm:num_requests_running ${running}`,
+    'vllm:num_requests_waiting 0',
+    'vllm:kv_cache_usage_perc 0.5\n',
+  ].join('\n');
+}
+
+function setUp(interval: unknown = 'adaptive') {
+  const clock = new SimulatedClock();
+  const network = new FakeServers(clock);
+  const pool = new EndpointPool();
+  const runtime = { clock, random: seededRandom(SEED), network };
+  const host = { name: 'metrics', pool, runtime };
+  const source = metricsSource.start(metricsSource.config.parse({ interval }), host);
+  pool.observeEndpoints(source);
+  const add = (address: string, running = 0): FakeServer => {
+    const server = { delayMs: 3, dead: false, status: 200, page: pageOf(running) };
+    network.servers.set(address, server);
+    pool.upsert({ id: address as EndpointId, address, labels: new Map() });
+    return server;
+  };
+  const routedTo = (address: string, prefill?: string): Routed => {
+    const [endpoint, prefillAt] = [address, prefill].map((id) => pool.get(id as EndpointId));
+    return { endpoint, prefill: prefillAt, at: clock.now() } as Routed;
+  };
+  const timesOf = (address: string, from: number): readonly number[] =>
+    network.timesOf(address).filter((at) => at >= from);
+  const oldestMs = (): number =>
+    Math.max(...pool.snapshot().map(({ metrics }) => clock.now() - metrics.sampledAt));
+  return { clock, network, pool, source, add, routedTo, timesOf, oldestMs };
+}
+
+function gapsOf(times: readonly number[]): readonly number[] {
+  return times.slice(1).map((time, index) => time - (times[index] ?? 0));
+}
+
+describe('an adaptive interval', () => {
+  test('[B150] is 50 ms where requests run or wait, and 160 ms where none do', async () => {
+    const { clock, add, timesOf, oldestMs } = setUp();
+    add('busy:1', 3);
+    add('idle:1');
+    await clock.run(2000);
+    let oldest = 0;
+    for (let at = 2000; at < 12_000; at += 7) {
+      await clock.run(at);
+      oldest = Math.max(oldest, oldestMs());
+    }
+    const [busy, idle] = ['busy:1', 'idle:1'].map((host) => gapsOf(timesOf(host, 2000)));
+    expect(Math.max(...(busy ?? []))).toBeLessThanOrEqual(55);
+    expect(Math.min(...(idle ?? []))).toBeGreaterThanOrEqual(144);
+    expect(Math.max(...(idle ?? []))).toBeLessThanOrEqual(176);
+    expect(oldest).toBeLessThan(200);
+  });
+
+  test('[B150] an endpoint that is busy by the requests of others is found by its page', async () => {
+    const { clock, add, timesOf } = setUp();
+    const server = add('a:1');
+    await clock.run(3000);
+    server.page = pageOf(2);
+    await clock.run(5000);
+    expect(Math.max(...gapsOf(timesOf('a:1', 3200)))).toBeLessThanOrEqual(55);
+    server.page = pageOf(0);
+    await clock.run(8000);
+    expect(Math.min(...gapsOf(timesOf('a:1', 6200)))).toBeGreaterThanOrEqual(144);
+  });
+
+  test('[B151] a request that goes to an idle endpoint, or ends there, makes it busy at once', async () => {
+    const { clock, source, add, routedTo, timesOf } = setUp();
+    for (const host of ['a:1', 'b:1', 'c:1']) add(host);
+    await clock.run(5000);
+    const routed = routedTo('a:1', 'b:1');
+    source.onRouted?.(routed);
+    await clock.run(10_000);
+    for (const host of ['a:1', 'b:1']) {
+      const times = timesOf(host, 5000);
+      expect(times[0]).toBeLessThanOrEqual(5051);
+      expect(Math.max(...gapsOf(times))).toBeLessThanOrEqual(55);
+    }
+    expect(Math.min(...gapsOf(timesOf('c:1', 5000)))).toBeGreaterThanOrEqual(144);
+    source.onDone?.(routed, 10_000, 'completed', undefined);
+    await clock.run(15_000);
+    expect(Math.max(...gapsOf(timesOf('a:1', 9900).filter((at) => at < 11_000)))).toBeLessThan(56);
+    expect(Math.min(...gapsOf(timesOf('a:1', 11_200)))).toBeGreaterThanOrEqual(144);
+    source.onDone?.(routed, 15_000, 'completed', undefined);
+    await clock.run(15_051);
+    expect(timesOf('a:1', 15_000).length).toBeGreaterThanOrEqual(1);
+  });
+
+  test.each([
+    [0, 1000],
+    [3, 1000],
+    [3, 500],
+  ])(
+    '[B152] with a thousand endpoints, %i requests running at %i, samples stay younger than 250 ms',
+    async (running, busy) => {
+      const { clock, network, add, oldestMs } = setUp();
+      for (let n = 1; n <= 1000; n++) add(`a${n}:1`, n <= busy ? running : 0);
+      await clock.run(2500);
+      const before = network.sent.length;
+      const ages: number[] = [];
+      for (let at = 2500; at <= 4500; at += 100) {
+        await clock.run(at);
+        ages.push(oldestMs());
+      }
+      expect(Math.max(...ages)).toBeLessThan(250);
+      expect((network.sent.length - before) / 2).toBeLessThanOrEqual(6500);
+    },
+  );
+
+  test('[B152] beyond a thousand endpoints all wait longer, and pages a second stay as many', async () => {
+    const { clock, network, add } = setUp();
+    for (let n = 1; n <= 3000; n++) add(`a${n}:1`, 1);
+    await clock.run(3000);
+    const before = network.sent.length;
+    await clock.run(5000);
+    expect((network.sent.length - before) / 2).toBeLessThanOrEqual(6500);
+  });
+
+  test('[B153] scrapes that are due together begin one after another, the new ones of a pool too', async () => {
+    const { clock, network, source, add, routedTo } = setUp();
+    for (let n = 1; n <= 300; n++) add(`a${n}:1`);
+    await clock.run(5000);
+    for (let n = 1; n <= 300; n++) source.onRouted?.(routedTo(`a${n}:1`));
+    await clock.run(6000);
+    const perTurn = new Map<number, number>();
+    for (const { at } of network.sent) perTurn.set(at, (perTurn.get(at) ?? 0) + 1);
+    expect(Math.max(...perTurn.values())).toBeLessThanOrEqual(16);
+    const late = network.sent.filter(({ at }) => at >= 5000 && at < 5056);
+    expect(new Set(late.map(({ url }) => url)).size).toBe(300);
+  });
+
+  test('[B150] an endpoint that goes is counted no more', async () => {
+    const { clock, network, pool, add } = setUp();
+    for (let n = 1; n <= 1000; n++) add(`a${n}:1`, 1);
+    await clock.run(1000);
+    for (let n = 2; n <= 1000; n++) pool.remove(`a${n}:1` as EndpointId);
+    await clock.run(3000);
+    const times = network.timesOf('a1:1').filter((at) => at >= 1500);
+    expect(Math.max(...gapsOf(times))).toBeLessThanOrEqual(55);
+  });
+});
+
+describe('a fixed interval', () => {
+  test('[B154] is what it says, for idle endpoints and for a thousand', async () => {
+    const { clock, add, timesOf } = setUp('100ms');
+    for (let n = 1; n <= 1000; n++) add(`a${n}:1`);
+    await clock.run(5000);
+    const gaps = gapsOf(timesOf('a1:1', 1000));
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(89);
+    expect(Math.max(...gaps)).toBeLessThanOrEqual(111);
+  });
+
+  const configOf = (...plugins: readonly string[]): string => `
+apiVersion: llm-d.ai/v1alpha1
+kind: EndpointPickerConfig
+plugins:
+- { type: queue-scorer }
+${plugins.map((plugin) => `- ${plugin}\n`).join('')}`;
+
+  test.each<readonly [name: string, plugins: readonly string[], interval: unknown]>([
+    ['adaptive where the source is not named', [], 'adaptive'],
+    ['50 ms where it is named', ['{ type: metrics-data-source }'], 50],
+    [
+      '50 ms where samples are stale before idle endpoints are read again',
+      ['{ type: utilization-detector, parameters: { metricsStalenessThreshold: 100ms } }'],
+      50,
+    ],
+    ['adaptive with the usual threshold', ['{ type: utilization-detector }'], 'adaptive'],
+    [
+      'adaptive where it says so',
+      ['{ type: metrics-data-source, parameters: { interval: adaptive } }'],
+      'adaptive',
+    ],
+  ])('[B154] a configuration’s is %s', async (_, plugins, interval) => {
+    const plan = await planFromPlugins('default', [], { text: configOf(...plugins) });
+    const source = plan.plugins.find(({ definition }) => definition.type === metricsSource.type);
+    expect(source?.config).toMatchObject({ interval });
+  });
+
+  test('[B154] the reference’s configuration has its 50 ms', async () => {
+    const plan = await planFromPlugins('reference-default', []);
+    const source = plan.plugins.find(({ definition }) => definition.type === metricsSource.type);
+    expect(source?.config).toMatchObject({ interval: 50 });
+  });
+});
