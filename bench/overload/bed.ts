@@ -6,15 +6,16 @@ import { RoutingError } from '../../src/framework/error.ts';
 import { CACHE_CONFIG } from '../../src/framework/keys.ts';
 import { type InferenceRequest, NO_BLOCKS } from '../../src/framework/request.ts';
 import type { RoutedRequest } from '../../src/framework/routing.ts';
-import type { Millis } from '../../src/framework/runtime.ts';
+import type { Millis, Random } from '../../src/framework/runtime.ts';
 import { Headroom } from '../../src/journal/headroom/headroom.ts';
-import type { PoolSpec } from '../../src/lab/simulate/pool-spec.ts';
+import type { PoolSpec, ServerSpec } from '../../src/lab/simulate/pool-spec.ts';
 import { SimulatedServer } from '../../src/lab/simulate/simulated-server.ts';
 import { withoutNetwork } from '../../src/library/create-picker.ts';
 import { EndpointPicker } from '../../src/picker/endpoint-picker.ts';
 import { ControlledRouter } from '../../src/picker/waiting/controlled-router.ts';
 import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../src/runtime/seeded-random.ts';
+import { Autoscaler } from './autoscaler.ts';
 
 /** One request of an overload: who sends it, when, and how large it is. */
 export interface Sent {
@@ -46,7 +47,9 @@ export interface BedOptions {
   readonly requests: readonly Sent[];
   readonly seed: number;
   /** Called every second of simulated time. */
-  readonly everySecond?: ((headroom: Headroom, at: Millis) => void) | undefined;
+  readonly everySecond?: ((headroom: Headroom, at: Millis, serving: number) => void) | undefined;
+  /** Replicas like the first one come and go as the headroom asks, each after so long a start. */
+  readonly coldStartMs?: Millis | undefined;
 }
 
 /** One way, between client, picker and server. */
@@ -72,7 +75,8 @@ class Bed {
   readonly #router = new ControlledRouter({ clock: this.#clock });
   readonly #picker: EndpointPicker;
   readonly #headroom: Headroom;
-  readonly #servers: ReadonlyMap<string, SimulatedServer>;
+  readonly #random: Random;
+  readonly #servers = new Map<string, SimulatedServer>();
   readonly #results: Ended[] = [];
   #open = 0;
 
@@ -92,6 +96,7 @@ class Bed {
       endpoints: () => this.#picker.pool.snapshot(),
       limitOf: (endpoint) => this.#picker.limit.of(endpoint),
       waiting: () => this.#picker.waiting.requests + this.#router.waiting,
+      undecided: () => this.#router.undecided,
     });
     this.#picker = new EndpointPicker({
       plan,
@@ -103,20 +108,16 @@ class Bed {
     });
     this.#router.attach(this.#picker);
     this.#router.configure(plan.flowControl);
-    this.#servers = new Map(
-      pool.servers.map((spec) => {
-        const parts = { clock, random: random.fork(spec.id), blockTokens: BLOCK_TOKENS };
-        return [spec.id, new SimulatedServer(spec, parts)];
-      }),
-    );
+    this.#random = random;
+    for (const spec of pool.servers) this.#join(spec);
+    if (options.coldStartMs !== undefined) this.#autoscale(options.coldStartMs);
   }
 
   run(): readonly Ended[] {
     const { requests, everySecond } = this.#options;
-    for (const server of this.#servers.values()) this.#join(server);
     const watch = this.#headroom.start();
     const second = (): void => {
-      everySecond?.(this.#headroom, this.#clock.now());
+      everySecond?.(this.#headroom, this.#clock.now(), this.#picker.pool.snapshot().length);
       this.#clock.setTimer(1000, second);
     };
     this.#clock.setTimer(1000, second);
@@ -131,14 +132,38 @@ class Bed {
     return this.#results;
   }
 
-  #join(server: SimulatedServer): void {
-    const { spec } = server;
+  #autoscale(coldStartMs: Millis): void {
     const { pool } = this.#picker;
+    const [first] = this.#options.pool.servers;
+    if (first === undefined) return;
+    new Autoscaler({
+      clock: this.#clock,
+      coldStartMs,
+      wanted: () => Math.max(...this.#headroom.report().stages.map((each) => each.desiredReplicas)),
+      serving: () => pool.snapshot().length,
+      join: () => this.#join({ ...first, id: `more-${this.#servers.size}` }),
+      leave: () => {
+        const last = pool.snapshot().at(-1);
+        if (last !== undefined) pool.remove(last.id);
+      },
+    }).start();
+  }
+
+  #join(spec: ServerSpec): void {
+    const { pool } = this.#picker;
+    const parts = {
+      clock: this.#clock,
+      random: this.#random.fork(spec.id),
+      blockTokens: BLOCK_TOKENS,
+    };
+    const server = new SimulatedServer(spec, parts);
+    this.#servers.set(spec.id, server);
     const id = spec.id as EndpointId;
     pool.upsert({ id, address: `${id}:8000`, labels: new Map(Object.entries(spec.labels)) });
     const blocks = Math.floor(spec.kvTokens / BLOCK_TOKENS);
     pool.set(id, CACHE_CONFIG, { blockTokens: BLOCK_TOKENS, blocks });
     const scrape = (): void => {
+      if (pool.get(id) === undefined) return;
       const sample = server.sample();
       if (sample !== undefined) pool.observe(id, { ...sample, sampledAt: this.#clock.now() });
       this.#clock.setTimer(SCRAPE_MS, scrape);

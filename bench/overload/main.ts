@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import type { Row } from './figures.ts';
 import {
+  autoscaling,
   batchFlood,
   leads,
   neighbour,
@@ -28,7 +29,7 @@ const HELP = `npm run bench -- overload [options]
 
   --seconds N   simulated seconds of each run (600)
   --seed N      the draw of all arrivals and sizes (1)
-  --only A,B    only these: overload, batch, tenants, neighbour, programs, headroom
+  --only A,B    only these: overload, batch, tenants, neighbour, programs, headroom, autoscaling
   --json        print one JSON document
 `;
 
@@ -39,6 +40,7 @@ const RUNS: ReadonlyMap<string, (scale: Scale) => readonly Row[]> = new Map([
   ['neighbour', neighbour],
   ['programs', programs],
   ['headroom', leads],
+  ['autoscaling', autoscaling],
 ]);
 
 if (values.help) process.stdout.write(HELP);

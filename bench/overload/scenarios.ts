@@ -1,5 +1,6 @@
 import { uniformPool } from '../../src/lab/simulate/pool-spec.ts';
 import { studyServer } from '../scenarios/pools.ts';
+import { stepWithAutoscaling } from './autoscaling.ts';
 import { type Ended, runBed } from './bed.ts';
 import { type FlowConfig, withFlowControl } from './configs.ts';
 import {
@@ -214,4 +215,11 @@ export function leads({ seed }: Scale): readonly Row[] {
     lead('× 5 at once to 95 % of the capacity', 0.95 * CAPACITY, 0, 400_000),
     lead('× 5 in five minutes to 130 %', 1.3 * CAPACITY, 300_000, 300_000),
   ];
+}
+
+/** Replicas that start as the headroom asks, quickly and slowly. */
+export function autoscaling({ seed }: Scale): readonly Row[] {
+  return [60_000, 200_000].flatMap((coldStartMs) =>
+    stepWithAutoscaling({ coldStartMs, seed, capacity: CAPACITY, sizes: SIZES }),
+  );
 }

@@ -23,6 +23,8 @@ export interface HeadroomOptions {
   readonly limitOf: (endpoint: Endpoint) => number;
   /** Requests that wait at the picker. */
   readonly waiting: () => number;
+  /** Requests so far that left without a decision: they were demand, too. None when left out. */
+  readonly undecided?: (() => number) | undefined;
   readonly objective?: LatencyObjective | undefined;
   /** The share of the capacity that autoscaling aims at, above 0 and at most 1. */
   readonly target?: number | undefined;
@@ -55,6 +57,7 @@ export class Headroom implements JournalSubscriber {
   #loads: InFlightView | undefined;
   #arrived = 0;
   #waited = 0;
+  #undecided = 0;
   #arrivedAt: Millis = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;
 
@@ -64,13 +67,14 @@ export class Headroom implements JournalSubscriber {
 
   /** Counts arrivals second by second, until it is stopped. */
   start(): { stop(): void } {
-    const { clock, waiting } = this.#options;
+    const { clock, waiting, undecided = () => 0 } = this.#options;
     const tick = (): void => {
-      const now = waiting();
-      // What waits has arrived and is not decided yet.
-      this.#trend.add(Math.max(0, this.#arrived + now - this.#waited));
+      const [now, left] = [waiting(), undecided()];
+      // What waits has arrived and is not decided yet; what was refused while it waited never is.
+      const arrivals = this.#arrived + now - this.#waited + left - this.#undecided;
+      this.#trend.add(Math.max(0, arrivals));
       if (now > 0) this.#arrivedAt = clock.now();
-      [this.#arrived, this.#waited] = [0, now];
+      [this.#arrived, this.#waited, this.#undecided] = [0, now, left];
       this.#timer = clock.setTimer(SECOND_MS, tick);
     };
     this.#timer = clock.setTimer(SECOND_MS, tick);

@@ -164,6 +164,21 @@ describe('a router with flow control', () => {
     expect(bench.routed).not.toContain('second');
   });
 
+  test('[Q134] counts what leaves it without a decision: refused, out of time, or its client gone', () => {
+    const bench = new Bench({ plan: { ...PLAN, maxRequests: 2 } });
+    bench.send('first');
+    bench.send('late');
+    const gone = bench.send('gone');
+    expect(() => bench.send('one too many')).toThrow(RoutingError);
+    expect(bench.router.undecided).toBe(1);
+    bench.router.abandon(gone);
+    bench.router.abandon(gone);
+    expect(bench.router.undecided).toBe(2);
+    bench.clock.advanceTo(bench.clock.now() + 1020);
+    expect(bench.refused).toEqual(['late queue-timeout']);
+    expect(bench.router.undecided).toBe(3);
+  });
+
   test('[Q69] a new configuration keeps what waits, as far as its limits let it', () => {
     const bench = new Bench();
     const first = bench.send('first');

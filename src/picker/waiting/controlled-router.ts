@@ -41,6 +41,9 @@ export class ControlledRouter implements Router {
   #discipline: QueueDiscipline | undefined;
   readonly #next: NextLook;
   #isBusy = false;
+  /** Requests so far: all that came to wait, and those that went on. */
+  #came = 0;
+  #placed = 0;
 
   /** Observes the requests of the picker. */
   readonly observer: RequestObserver = {
@@ -84,6 +87,11 @@ export class ControlledRouter implements Router {
   /** Requests that wait here. */
   get waiting(): number {
     return this.#held.size;
+  }
+
+  /** Requests so far that left flow control without a decision: refused, or their clients gone. */
+  get undecided(): number {
+    return this.#came - this.#placed - this.#held.size;
   }
 
   get #picker(): ControlledPicker {
@@ -162,6 +170,7 @@ export class ControlledRouter implements Router {
     const candidates = picker.pool.snapshot().length;
     const waiting = { request, since: at, bytes: request.bodyBytes, candidates };
     const held: Held = { waiting, body, ready, options, state: 'new' };
+    this.#came += 1;
     for (const { waiting: other, error } of this.#discipline.add(waiting, at)) {
       this.#dropWaiting(other, error);
     }
@@ -200,6 +209,7 @@ export class ControlledRouter implements Router {
     this.#discipline?.placed(waiting, at);
     if (held === undefined) return;
     this.#forget(held);
+    this.#placed += 1;
     this.#let.add(request, { refuse: held.options.refuse, waitedMs: at - waiting.since });
     const isNew = held.state === 'new';
     held.state = 'placed';
@@ -251,6 +261,7 @@ export class ControlledRouter implements Router {
     const at = this.#options.clock.now();
     if (this.#discipline === undefined) {
       this.#forget(held);
+      this.#placed += 1;
       held.state = 'placed';
       this.#goOn(held);
       return;

@@ -32,6 +32,7 @@ export function createHeadroom(
     endpoints: () => scaled().picker.pool.snapshot(),
     limitOf: (endpoint) => scaled().picker.limit.of(endpoint),
     waiting: () => scaled().picker.waiting.requests + scaled().router.waiting,
+    undecided: () => scaled().router.undecided,
     objective: { ttftMs: sloTtftMs, tpotMs: sloTpotMs },
     target: options.autoscalingTarget,
     leadMs: options.autoscalingLeadMs,
