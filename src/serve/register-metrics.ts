@@ -9,6 +9,7 @@ import type { PickerMetrics } from '../journal/metrics/metrics.ts';
 import { registerEjectionMetrics } from '../journal/metrics/pool/ejection-metrics.ts';
 import { registerInFlight } from '../journal/metrics/pool/inflight-metrics.ts';
 import { registerKvEventMetrics } from '../journal/metrics/pool/kv-event-metrics.ts';
+import { registerMediaMetrics } from '../journal/metrics/pool/media-metrics.ts';
 import {
   registerPoolMetrics,
   registerScrapeFailures,
@@ -70,6 +71,7 @@ export function registerPool(
   const roles = { observers: () => picker.observers(), clock };
   registerRoleMinimums(registry, roles);
   registerRollouts(registry, roles.observers);
+  registerMediaMetrics(registry, roles.observers);
   picker.pool.observeEndpoints(logRoleMinimums(roles, log));
   const failing = (): ReadonlyMap<string, number> => scrapeErrorsOf(picker.pool).failing();
   const onFailure = registerScrapeFailures(metrics, SCRAPE_FAILURES, failing);

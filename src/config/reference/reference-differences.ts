@@ -82,11 +82,6 @@ function pluginDifferences({ name, definition, config }: PlannedPlugin): readonl
           ]),
     ];
   }
-  if (type.startsWith('session-affinity-') && given['strategy'] === 'session_id') {
-    return [
-      `${name}: a session moves to where its last request went; there it moves only when its endpoint is no candidate`,
-    ];
-  }
   if (type === 'prefix-cache-affinity-filter' && given['ttftSource'] === 'latencyPredictor') {
     return [
       `${name}: the time to the first token is tokens in flight over peakPrefillThroughput; there the predictor says it`,

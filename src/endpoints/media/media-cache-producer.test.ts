@@ -12,6 +12,7 @@ import type { DataSource } from '../../framework/plugin.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { Decision } from '../../framework/scheduling.ts';
 import { mediaItems } from '../../openai/prompts/media-items.ts';
+import type { MediaCounts } from '../../plugins/producers/media-counts.ts';
 import { mediaCacheProducer } from './media-cache-producer.ts';
 
 const pool = makePool([{}, {}, {}]);
@@ -64,6 +65,24 @@ describe('mm-embeddings-cache-producer', () => {
     );
     source.onRouted?.(makeRouted(first, { request }));
     expect(matched(source, prepared(source, 'a'))).toEqual([1, 0, 1]);
+  });
+
+  test('[D154] counts look-ups once a decision, before its media are remembered', () => {
+    const source = start() as DataSource & { readonly counts: MediaCounts };
+    const send = (...urls: readonly string[]): void => {
+      const request = prepared(source, ...urls);
+      const picked = { kind: 'picked', profile: 'p', targets: [{ endpoint: first, score: 1 }] };
+      const decision = { primary: picked, profiles: [picked], headers: new Map() } as never;
+      source.requestHeaders?.(decision, pool, makeContext({ request }));
+      source.onRouted?.(makeRouted(first, { request }));
+    };
+    send('a', 'b');
+    expect(source.counts.hits.size).toBe(0);
+    send('a', 'c');
+    expect([...source.counts.queries]).toEqual([['image', 4]]);
+    expect([...source.counts.hits]).toEqual([[first.id, new Map([['image', 1]])]]);
+    // Two decisions of three endpoints each: one had half of the items.
+    expect([source.counts.shares[0], source.counts.shares[5]]).toEqual([5, 1]);
   });
 
   test('[D69] forgets the items that were sent least recently: 2 MiB an item', () => {

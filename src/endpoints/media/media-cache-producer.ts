@@ -12,6 +12,7 @@ import {
 import type { InferenceRequest } from '../../framework/request.ts';
 import type { Decision, SchedulingContext } from '../../framework/scheduling.ts';
 import { mediaItems } from '../../openai/prompts/media-items.ts';
+import { MediaCounts } from '../../plugins/producers/media-counts.ts';
 
 const CACHE_MIB_DEFAULT = 4096;
 /** What one item is taken to occupy in the encoder cache of a server. */
@@ -44,14 +45,18 @@ export const mediaCacheProducer: DataSourceDefinition = defineDataSource({
   start: (parsed, host) => new MediaCache(parsed, host),
 });
 
+/** An item of a request: its hash, and what it is. */
+type Item = readonly [hash: string, modality: string];
+
 class MediaCache implements DataSource {
   readonly facts: Required<DataSource>['facts'];
+  readonly counts: MediaCounts;
   readonly #encodeProfile: string;
   readonly #capacity: number;
   readonly #hash: KeyedHash;
   /** By endpoint, the items sent there, in the order of last use. */
   readonly #sent = new Map<EndpointId, Set<string>>();
-  readonly #items = new WeakMap<InferenceRequest, readonly string[]>();
+  readonly #items = new WeakMap<InferenceRequest, readonly Item[]>();
   /** Where the media of a request are encoded, from its decision until it is routed. */
   readonly #encoders = new WeakMap<InferenceRequest, readonly Endpoint[]>();
 
@@ -62,6 +67,7 @@ class MediaCache implements DataSource {
     this.#encodeProfile = encodeProfile;
     this.#capacity = Math.max(1, Math.floor(cacheSizeInMBPerServer / ITEM_MIB));
     this.#hash = new KeyedHash(secret);
+    this.counts = new MediaCounts(name);
     const compute = (_endpoints: readonly Endpoint[], context: SchedulingContext): MediaMatch =>
       this.#matchOf(context.request);
     this.facts = [{ key: mediaMatchKey(name), compute }];
@@ -70,7 +76,9 @@ class MediaCache implements DataSource {
   /** Reads the media, and nothing has to be waited for. */
   prepare(request: InferenceRequest, body: readonly Uint8Array[]): boolean {
     if ((request.mediaItems ?? 0) === 0) return false;
-    const items = mediaItems(body).map(({ source }) => this.#hash.bounded(source));
+    const items = mediaItems(body).map(
+      ({ source, modality }): Item => [this.#hash.bounded(source), modality],
+    );
     if (items.length > 0) this.#items.set(request, items);
     return false;
   }
@@ -78,10 +86,12 @@ class MediaCache implements DataSource {
   /** Adds no header: only here a source sees where another profile sends the media. */
   requestHeaders(
     { profiles }: Decision,
-    _endpoints: readonly Endpoint[],
+    endpoints: readonly Endpoint[],
     { request }: SchedulingContext,
   ): Iterable<readonly [string, string]> {
-    if (!this.#items.has(request)) return [];
+    const items = this.#items.get(request);
+    if (items === undefined) return [];
+    this.#count(items, endpoints);
     const encode = profiles.find(({ profile }) => profile === this.#encodeProfile);
     const targets = encode?.kind === 'picked' ? encode.targets : [];
     this.#encoders.set(
@@ -100,6 +110,7 @@ class MediaCache implements DataSource {
 
   onEndpointRemoved({ id }: Endpoint): void {
     this.#sent.delete(id);
+    this.counts.hits.delete(id);
   }
 
   stop(): void {
@@ -112,17 +123,27 @@ class MediaCache implements DataSource {
       items: items.length,
       matchedItems: ({ id }) => {
         const sent = this.#sent.get(id);
-        return sent === undefined ? 0 : items.filter((item) => sent.has(item)).length;
+        return sent === undefined ? 0 : items.filter(([hash]) => sent.has(hash)).length;
       },
     };
   }
 
-  #remember(id: EndpointId, items: readonly string[]): void {
+  #count(items: readonly Item[], endpoints: readonly Endpoint[]): void {
+    for (const [, modality] of items) this.counts.query(modality);
+    for (const { id } of endpoints) {
+      const sent = this.#sent.get(id);
+      const found = items.filter(([hash]) => sent?.has(hash));
+      for (const [, modality] of found) this.counts.hit(id, modality);
+      this.counts.share(found.length / items.length);
+    }
+  }
+
+  #remember(id: EndpointId, items: readonly Item[]): void {
     const sent = this.#sent.get(id) ?? new Set<string>();
     this.#sent.set(id, sent);
-    for (const item of items) {
-      sent.delete(item);
-      sent.add(item);
+    for (const [hash] of items) {
+      sent.delete(hash);
+      sent.add(hash);
     }
     for (const oldest of sent) {
       if (sent.size <= this.#capacity) break;

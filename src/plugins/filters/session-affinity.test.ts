@@ -11,7 +11,7 @@ import type { ProfileResult } from '../../framework/scheduling.ts';
 import { sessionAffinityFilter } from './session-affinity.ts';
 
 const pool = makePool([{}, {}, {}]);
-const [first, second] = pool as readonly [Endpoint, Endpoint, Endpoint];
+const [first, second, third] = pool as readonly [Endpoint, Endpoint, Endpoint];
 
 function create(parameters: unknown = {}): ReturnType<typeof sessionAffinityFilter.create> {
   return sessionAffinityFilter.create(
@@ -79,6 +79,23 @@ describe('session-affinity-filter', () => {
     filter.onRouted?.(makeRouted(second, { request }));
     expect(kept(filter, { 'x-session-id': 's' })).toEqual(['pod-1']);
     expect(kept(filter, { 'x-session-id': 't' })).toHaveLength(3);
+  });
+
+  it('[D153] moves a session by id only with a request whose endpoint was no candidate', () => {
+    const filter = create({ strategy: 'session_id' });
+    const headers = new Map([['x-session-id', 's']]);
+    const send = (candidates: readonly Endpoint[], to: Endpoint): readonly string[] => {
+      const request = makeRequest({ headers });
+      const left = filter.filter(candidates, makeContext({ request }));
+      // A scorer only prefers the endpoint: the request may go elsewhere.
+      filter.onRouted?.(makeRouted(to, { request }));
+      return left.map(({ id }) => id);
+    };
+    expect(send([first, second, third], second)).toHaveLength(3);
+    expect(send([first, second, third], first)).toEqual(['pod-1']);
+    expect(send([first, second, third], first)).toEqual(['pod-1']);
+    expect(send([first, third], third)).toHaveLength(2);
+    expect(send([first, second, third], third)).toEqual(['pod-2']);
   });
 
   it('[V51] tells long session ids apart that begin alike', () => {

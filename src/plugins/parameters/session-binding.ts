@@ -90,7 +90,10 @@ interface Home {
   readonly usedAt: Millis;
 }
 
-/** Remembers where the sessions went, by the session id that requests carry. */
+/**
+ * Remembers where the sessions went first, by the session id that requests carry. A session moves only
+ * with a request for which its endpoint was no candidate.
+ */
 export function memoryBinding({
   sources,
   ttlMs,
@@ -100,6 +103,8 @@ export function memoryBinding({
   /** By session id, in the order of last use. */
   const homes = new Map<string, Home>();
   const lives = new Map<EndpointId, object>();
+  /** Requests for which the endpoint of their session was a candidate. */
+  const met = new WeakSet<InferenceRequest>();
   const expired = ({ usedAt }: Home, now: Millis): boolean => now - usedAt > ttlMs;
   const sessionOf = sessionReader(sources, hash);
   const bind = (
@@ -110,21 +115,21 @@ export function memoryBinding({
   ): void => {
     const session = sessionOf(request, context);
     if (session === undefined) return;
-    const life = lives.get(endpoint.id) ?? {};
-    lives.set(endpoint.id, life);
+    const kept = met.has(request) ? homes.get(session)?.life : undefined;
+    const life = kept ?? lives.get(endpoint.id) ?? {};
+    if (kept === undefined) lives.set(endpoint.id, life);
     homes.delete(session);
     homes.set(session, { life, usedAt: at });
-    for (const [oldest, home] of homes) {
-      if (homes.size <= SESSIONS_MAX && !expired(home, at)) break;
-      homes.delete(oldest);
-    }
+    dropOld(homes, (home) => expired(home, at));
   };
   return {
     isHome({ id }, context) {
       const { request, now } = context;
       const session = sessionOf(request, context);
       const home = session === undefined ? undefined : homes.get(session);
-      return home !== undefined && !expired(home, now) && lives.get(id) === home.life;
+      const isHome = home !== undefined && !expired(home, now) && lives.get(id) === home.life;
+      if (isHome) met.add(request);
+      return isHome;
     },
     onRouted({ request, endpoint, at }) {
       if (profileName === undefined) bind(request, endpoint, at);
@@ -141,6 +146,14 @@ export function memoryBinding({
       lives.delete(id);
     },
   };
+}
+
+/** Drops the sessions that are unused for longest, as far as they are too old or too many. */
+function dropOld(homes: Map<string, Home>, isOld: (home: Home) => boolean): void {
+  for (const [oldest, home] of homes) {
+    if (homes.size <= SESSIONS_MAX && !isOld(home)) break;
+    homes.delete(oldest);
+  }
 }
 
 /** The id of a request's session, shortened. Attributes can be read only in a cycle. */
