@@ -76,6 +76,8 @@ const TYPES = {
   'kv-events-replay-queue-size': count,
   'use-vllm-map-event-format': flag,
   'kv-events-config': json(kvEventsConfig),
+  'mm-encoder-only': flag,
+  'ec-transfer-config': json(z.looseObject({ ec_role: z.string().optional() })),
   'enable-lora': flag,
   'lora-modules': listOf(adapter),
   'max-loras': count,

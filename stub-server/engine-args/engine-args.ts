@@ -61,6 +61,8 @@ export interface EngineArgs {
   readonly 'kv-events-replay-queue-size'?: number | undefined;
   readonly 'use-vllm-map-event-format'?: boolean | undefined;
   readonly 'kv-events-config'?: KvEventsArg | undefined;
+  readonly 'mm-encoder-only'?: boolean | undefined;
+  readonly 'ec-transfer-config'?: { readonly ec_role?: string | undefined } | undefined;
   readonly 'enable-lora'?: boolean | undefined;
   readonly 'lora-modules'?: readonly AdapterArg[] | undefined;
   readonly 'max-loras'?: number | undefined;

@@ -18,7 +18,7 @@ disable-frontend-multiprocessing disable-hybrid-kv-cache-manager disable-log-req
 disable-log-stats disable-nccl-for-dp-synchronization disable-sliding-window
 disable-uvicorn-access-log distributed-executor-backend distributed-timeout-seconds download-dir
 dp-supervisor-probe-failure-threshold dp-supervisor-probe-interval-s dp-supervisor-probe-timeout-s
-dtype ec-transfer-config enable-auto-tool-choice enable-bf16x3-router-gemm enable-chunked-prefill
+dtype enable-auto-tool-choice enable-bf16x3-router-gemm enable-chunked-prefill
 enable-cumem-allocator enable-cutedsl-warmup enable-dbo enable-elastic-ep enable-ep-weight-filter
 enable-eplb enable-expert-parallel enable-flash-late-interaction enable-flashinfer-autotune
 enable-force-include-usage enable-layerwise-nvtx-tracing enable-log-deltas enable-log-outputs
@@ -46,7 +46,7 @@ max-tool-call-array-param-length max-tool-call-integer-param max-tool-call-numbe
 media-io-kwargs middleware min-tool-call-array-param-length min-tool-call-integer-param
 min-tool-call-number-param mm-encoder-attn-backend mm-encoder-attn-dtype
 mm-encoder-fp8-scale-path mm-encoder-fp8-scale-save-margin mm-encoder-fp8-scale-save-path
-mm-encoder-only mm-encoder-tp-mode mm-ipc-gpu-memory-gb mm-processor-cache-gb
+mm-encoder-tp-mode mm-ipc-gpu-memory-gb mm-processor-cache-gb
 mm-processor-cache-type mm-processor-kwargs mm-render-timeout mm-shm-cache-max-object-size-mb
 mm-tensor-ipc model-class-overrides model-impl model-loader-extra-config moe-backend nnodes
 node-rank numa-bind numa-bind-cpus numa-bind-nodes object-tool-call-not-required-field-probability

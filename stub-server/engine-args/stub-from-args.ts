@@ -55,6 +55,7 @@ export function stubFromArgs(
     ...memoryOptions(args, asSimulator),
     ...kvEventOptions(args, asSimulator),
     ...adapterOptions(args),
+    ...encoderOptions(args),
     timings: givenTimings(args, asSimulator),
     readyAfterMs: args['startup-duration'],
     mode: args.mode,
@@ -149,6 +150,14 @@ function adapterOptions(args: EngineArgs): object {
     lorasMax: active,
     loraEnabled: args['enable-lora'],
     hostLorasMax: host,
+  };
+}
+
+function encoderOptions(args: EngineArgs): object {
+  const role = args['ec-transfer-config']?.ec_role;
+  return {
+    encoderOnly: args['mm-encoder-only'],
+    servesEncodings: role === undefined ? undefined : role !== 'ec_consumer',
   };
 }
 

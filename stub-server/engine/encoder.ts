@@ -5,6 +5,8 @@ export interface EncodedItem {
   readonly hash: string;
   readonly offset: number;
   readonly tokens: number;
+  /** Whether its result comes from another server. */
+  readonly isHere?: boolean;
 }
 
 export interface EncoderOptions {
@@ -40,10 +42,11 @@ export class Encoder {
   encode(items: readonly EncodedItem[], computedTokens: number): Millis {
     const { itemMs, perTokenMs } = this.#options;
     let spentMs = 0;
-    for (const { hash, offset, tokens } of items) {
+    for (const { hash, offset, tokens, isHere } of items) {
       this.queries += 1;
       if (this.#touch(hash, tokens)) this.hits += 1;
-      else if (offset + tokens > computedTokens) spentMs += itemMs + perTokenMs * tokens;
+      else if (isHere !== true && offset + tokens > computedTokens)
+        spentMs += itemMs + perTokenMs * tokens;
     }
     return spentMs;
   }

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { z } from 'zod';
 import { messageOf } from '../../src/framework/error.ts';
+import type { DialectName } from '../metrics/metrics-page.ts';
 
 /** vLLM's names for HTTP statuses. */
 const TYPES: ReadonlyMap<number, string> = new Map([
@@ -11,6 +12,13 @@ const TYPES: ReadonlyMap<number, string> = new Map([
   [422, 'UnprocessableEntityError'],
   [429, 'RateLimitError'],
 ]);
+
+interface ErrorFields {
+  readonly message: string;
+  readonly type: string;
+  readonly param: string | null;
+  readonly code: number;
+}
 
 export class ApiError extends Error {
   override readonly name = 'ApiError';
@@ -25,10 +33,22 @@ export class ApiError extends Error {
 
   /** The body in OpenAI's format, as vLLM sends it. */
   get body(): object {
-    const type =
-      TYPES.get(this.status) ?? (this.status < 500 ? 'BadRequestError' : 'InternalServerError');
+    return { error: this.#fields };
+  }
+
+  /** The body that a client of this path reads: that of Anthropic is another. */
+  bodyFor(path: string, engine: DialectName): object {
+    const { message, type } = this.#fields;
+    if (path.startsWith('/v1/messages')) return { type: 'error', error: { type, message } };
+    // SGLang has the fields at the top.
+    const isNested = engine !== 'sglang' || path.startsWith('/v1/responses');
+    return isNested ? this.body : { object: 'error', ...this.#fields };
+  }
+
+  get #fields(): ErrorFields {
     const { message, param, status } = this;
-    return { error: { message, type, param, code: status } };
+    const type = TYPES.get(status) ?? (status < 500 ? 'BadRequestError' : 'InternalServerError');
+    return { message, type, param, code: status };
   }
 }
 
@@ -42,10 +62,14 @@ export function parseBody<T>(schema: z.ZodType<T>, raw: unknown): T {
 }
 
 /** Answers with `error`; one that is not an ApiError has the status `otherwise`. */
-export function sendError(response: ServerResponse, error: unknown, otherwise: number): void {
-  const { status, body } =
-    error instanceof ApiError ? error : new ApiError(otherwise, messageOf(error));
-  sendJson(response, status, body);
+export function sendError(
+  response: ServerResponse,
+  error: unknown,
+  otherwise: number,
+  { path = '', engine = 'vllm' }: { readonly path?: string; readonly engine?: DialectName } = {},
+): void {
+  const known = error instanceof ApiError ? error : new ApiError(otherwise, messageOf(error));
+  sendJson(response, known.status, known.bodyFor(path, engine));
 }
 
 /** With `truncated`, sends half of the body and then closes the connection. */

@@ -1,9 +1,8 @@
-import type { SequenceUsage, Submission } from '../engine/sequence.ts';
+import type { SequenceRequest, SequenceUsage, Submission } from '../engine/sequence.ts';
 import { type KvLegs, nixlParams } from '../pd/kv-contract.ts';
 import { ApiError } from './api-error.ts';
 import { askedError, asksForCacheThreshold, forcedTokens } from './asked-outcome.ts';
 import type { GenerateCall } from './generate-call.ts';
-import type { PromptMedia } from './media.ts';
 import type { Answer } from './plan-answer.ts';
 import { type PlannedSequence, planSequences } from './plan-sequences.ts';
 import type { GenerationRequest, GenerationTerms } from './read-generation.ts';
@@ -18,11 +17,13 @@ export function generate(
   call: GenerateCall,
   recipient: Recipient,
 ): void {
-  const { prompts, asked, media, ...terms } = request;
+  const { prompts, asked, ...terms } = request;
   const { replica } = call;
   refuse(terms.model, call);
   const kv = legsOfRequest(terms, call);
-  const tokens = kv.prefill?.onlyPrefill === true ? 1 : forcedTokens(call.headers);
+  const { encoderOnly } = replica.options;
+  const only = encoderOnly || kv.prefill?.onlyPrefill === true;
+  const tokens = only ? 1 : forcedTokens(call.headers);
   const sequences = planSequences(terms, { replica, prompts, asked, forcedTokens: tokens });
   replica.stats.onParameters(terms.n, terms.outputTokensMax);
   const { cacheHitThreshold = replica.options.cacheHitThreshold } = terms;
@@ -31,7 +32,7 @@ export function generate(
   const misses = cacheHitThreshold > 0 && sequences.some(missesCache);
   if (misses || asksForCacheThreshold(call.headers))
     sendEmpty(recipient.begin(terms, asEmpty(sequences)), sequences);
-  else new Generation({ terms, call, recipient, kv, sequences, media }).start();
+  else new Generation({ terms, call, recipient, kv, sequences }).start();
 }
 
 /** Throws ApiError for a request that is to fail, names no model, or finds the queue full. */
@@ -70,13 +71,28 @@ function promptKv({ promptTokens, hashes }: PlannedSequence, { options }: Replic
   return { tokens: promptTokens, hashes: hashes.subarray(0, blocks) };
 }
 
+const NO_PROMPT: Pick<PlannedSequence, 'promptTokens' | 'hashes'> = {
+  promptTokens: 1,
+  hashes: new Float64Array(0),
+};
+
+/** The media of a prompt for the engine, if there are any. */
+function mediaOf({
+  media,
+  encodedElsewhere,
+}: GenerationTerms): Partial<Pick<SequenceRequest, 'media'>> {
+  if (media === undefined || media.length === 0) return {};
+  return {
+    media: media.map((each) => ({ ...each, isHere: encodedElsewhere?.has(each.hash) === true })),
+  };
+}
+
 interface GenerationParts {
   readonly terms: GenerationTerms;
   readonly call: GenerateCall;
   readonly recipient: Recipient;
   readonly kv: KvLegs;
   readonly sequences: readonly PlannedSequence[];
-  readonly media: readonly PromptMedia[] | undefined;
 }
 
 /** The sequences of one request in the engine. */
@@ -114,9 +130,11 @@ class Generation {
   }
 
   #submit(sequence: PlannedSequence, onToken: (count: number) => void): Submission {
-    const { terms, call, kv, media } = this.#parts;
+    const { terms, call, kv } = this.#parts;
     const { replica, receivedAt, findReplica } = call;
-    const { promptTokens, tokenIds, hashes, answer } = sequence;
+    const { tokenIds, answer } = sequence;
+    // Without the language model the prompt costs nothing but its media.
+    const { promptTokens, hashes } = replica.options.encoderOnly ? NO_PROMPT : sequence;
     const { decode, prefill } = kv;
     return replica.engine.submit({
       arrivedAt: receivedAt,
@@ -126,7 +144,7 @@ class Generation {
       outputTokens: answer.tokens,
       finishReason: answer.end === 'length' ? 'length' : 'stop',
       lora: replica.loras.has(terms.model) ? terms.model : undefined,
-      ...(media !== undefined && media.length > 0 && { media }),
+      ...mediaOf(terms),
       priority: terms.priority,
       holdBlocks: prefill !== undefined,
       remote: remoteKvOf(promptKv(sequence, replica), { replica, decode, findReplica }),
@@ -134,7 +152,7 @@ class Generation {
       onDone: (reason, usage) => {
         if (reason === 'abort' || this.#left === 0) return;
         if (reason === 'error') this.#fail();
-        else this.#count(usage, sequence.countsPrompt);
+        else this.#count({ ...usage, promptTokens: sequence.promptTokens }, sequence.countsPrompt);
       },
     });
   }

@@ -36,13 +36,15 @@ export interface GenerationTerms extends Tools {
   readonly kv: KvFields;
   /** Nothing is generated if a smaller share of the prompt is cached; 0 by default. */
   readonly cacheHitThreshold: number | undefined;
+  /** Media of the prompt; none of APIs that take text alone. */
+  readonly media?: readonly PromptMedia[];
+  /** Hashes of media that an encoder has computed elsewhere. */
+  readonly encodedElsewhere?: ReadonlySet<string>;
 }
 
 export interface GenerationRequest extends GenerationTerms {
   /** Token ids of the rendered prompts; the chat API has one. */
   readonly prompts: readonly Int32Array[];
-  /** Media of the prompt; none of APIs that take text alone. */
-  readonly media?: readonly PromptMedia[];
   /** What was asked last in the prompt at this index, as text. */
   readonly asked: (index: number) => string;
 }
@@ -82,6 +84,7 @@ const sharedFields = {
   // 63 random bits. A number keeps 53 of them, the same on both legs.
   bootstrap_room: z.union([z.number(), z.string()]).nullish(),
   cache_hit_threshold: z.number().min(0).max(1).nullish(),
+  ec_transfer_params: z.record(z.string(), z.unknown()).nullish(),
 };
 
 const content = z.union([
@@ -182,5 +185,6 @@ function commonTerms(data: z.infer<typeof shared>, api: GenerationApi): CommonTe
     cacheSalt: data.cache_salt ?? '',
     kv: { params: data.kv_transfer_params ?? undefined, room: data.bootstrap_room ?? undefined },
     cacheHitThreshold: data.cache_hit_threshold ?? undefined,
+    encodedElsewhere: new Set(Object.keys(data.ec_transfer_params ?? {})),
   };
 }

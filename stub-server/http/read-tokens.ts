@@ -1,7 +1,17 @@
 import { z } from 'zod';
 import { parseBody } from './api-error.ts';
+import type { Modality, PromptMedia } from './media.ts';
 import { type GenerationRequest, readCommonTerms } from './read-generation.ts';
 import { textOf } from './tokenizer.ts';
+
+const MODALITIES: readonly Modality[] = ['image', 'video', 'audio'];
+
+function byModality<T>(
+  item: z.ZodType<T>,
+): z.ZodType<{ readonly [Each in Modality]?: T[] | undefined }> {
+  const items = z.array(item).optional();
+  return z.looseObject({ image: items, video: items, audio: items });
+}
 
 const tokensSchema = z.looseObject({
   model: z.string().nullish(),
@@ -11,7 +21,26 @@ const tokensSchema = z.looseObject({
     extra_args: z.looseObject({ kv_transfer_params: z.unknown() }).nullish(),
   }),
   kv_transfer_params: z.unknown().optional(),
+  features: z
+    .looseObject({
+      mm_hashes: byModality(z.string()).nullish(),
+      mm_placeholders: byModality(
+        z.looseObject({ offset: z.int().nonnegative(), length: z.int().positive() }),
+      ).nullish(),
+    })
+    .nullish(),
 });
+
+/** The media of a prompt, as `/render` names them. */
+function mediaIn({ features }: z.infer<typeof tokensSchema>): readonly PromptMedia[] {
+  const { mm_hashes: hashes, mm_placeholders: places } = features ?? {};
+  return MODALITIES.flatMap((modality) =>
+    (hashes?.[modality] ?? []).map((hash, index) => {
+      const { offset, length } = places?.[modality]?.[index] ?? { offset: 0, length: 1 };
+      return { modality, hash, offset, tokens: length };
+    }),
+  );
+}
 
 /**
  * Reads a request of `/inference/v1/generate` as vLLM does: token ids in and out, and what other APIs
@@ -29,6 +58,7 @@ export function readTokens(raw: unknown, model: string): GenerationRequest {
   };
   return {
     ...readCommonTerms(fields, 'tokens'),
+    media: mediaIn(data),
     prompts: [Int32Array.from(data.token_ids)],
     asked: () => textOf(data.token_ids),
     // The default of vLLM's sampling parameters.

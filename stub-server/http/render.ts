@@ -1,6 +1,7 @@
 import { ApiError } from './api-error.ts';
 import type { Modality, PromptMedia } from './media.ts';
 import { type GenerationRequest, readChat, readCompletion } from './read-generation.ts';
+import { shownIds } from './tokenizer.ts';
 
 /** `/v1/chat/completions/render`: the request as `/inference/v1/generate` takes it. */
 export function renderChat(raw: unknown, requestId: string): object {
@@ -19,7 +20,7 @@ function rendering(request: GenerationRequest, id: string): readonly object[] {
   const { model, stream, n, outputTokensMax, outputTokensMin, ignoreEos, stop, seed } = request;
   return request.prompts.map((prompt, index) => ({
     request_id: request.prompts.length === 1 ? id : `${id}-${index}`,
-    token_ids: [...prompt],
+    token_ids: shownIds(prompt),
     ...(media.length > 0 && { features: featuresOf(media) }),
     model,
     stream,

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { SequenceUsage } from '../engine/sequence.ts';
 import { ApiError, sendJson } from './api-error.ts';
+import { encodingsOf } from './encodings.ts';
 import { type EventFormat, EventReply } from './event-reply.ts';
 import type { GenerateCall } from './generate-call.ts';
 import { MessagesFormat } from './messages-format.ts';
@@ -79,7 +80,8 @@ function replyInOnePiece(
   return {
     token: () => undefined,
     end: (usage, kvTransfer) => {
-      const body = wholeBody(terms, parts, { usage, kvTransfer });
+      const encodings = encodingsOf(terms, replica);
+      const body = { ...wholeBody(terms, parts, { usage, kvTransfer }), ...encodings };
       sendJson(response, 200, body, { truncated: replica.faults.truncates });
     },
     fail: (message) => sendJson(response, 500, new ApiError(500, message).body),

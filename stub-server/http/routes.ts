@@ -4,6 +4,7 @@ import { type FaultKind, faultSchema } from '../faults/fault.ts';
 import { adminConfig, changeConfig } from './admin-config.ts';
 import { ApiError, parseBody, sendJson } from './api-error.ts';
 import { type BytesOf, chatTokenIds } from './chat-prompt.ts';
+import { derenderChat, derenderCompletion } from './derender.ts';
 import { embeddings } from './embeddings.ts';
 import { generate } from './generate.ts';
 import { generateImages, speak, transcribe } from './media-apis.ts';
@@ -18,7 +19,7 @@ import { stateOf } from './replica.ts';
 import type { Call, Route } from './route.ts';
 import { engineIdOf, PULL_PATH } from './sequence-kv.ts';
 import { readSglang, sglangRecipient } from './sglang-generate.ts';
-import { textOf, tokenIdsOf } from './tokenizer.ts';
+import { shownIds, textOf, tokenIdsOf } from './tokenizer.ts';
 
 /** The version of vLLM that is emulated. */
 const VERSION = '0.11.0';
@@ -54,6 +55,8 @@ export const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['POST /inference/v1/generate', generateTokens],
   ['POST /v1/chat/completions/render', ({ json, requestId }) => renderChat(json(), requestId)],
   ['POST /v1/completions/render', ({ json, requestId }) => renderCompletion(json(), requestId)],
+  ['POST /v1/chat/completions/derender', (call) => derenderChat(call.json(), call)],
+  ['POST /v1/completions/derender', (call) => derenderCompletion(call.json(), call)],
   ['POST /generate', generateSglang],
   ['POST /v1/images/generations', generateImages],
   ['POST /v1/audio/speech', speak],
@@ -159,7 +162,7 @@ function modelList({ replica: { options, loras, clock, contextTokensMax } }: Cal
     id,
     object: 'model',
     created,
-    owned_by: 'vllm',
+    owned_by: options.engine === 'sglang' ? 'sglang' : 'vllm',
     root,
     parent,
     max_model_len: contextTokensMax,
@@ -186,7 +189,7 @@ function tokenize({ replica, json }: Call): object {
   return {
     count: ids.length,
     max_model_len: replica.contextTokensMax,
-    tokens: [...ids],
+    tokens: shownIds(ids),
     token_strs: null,
   };
 }

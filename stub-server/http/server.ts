@@ -45,7 +45,8 @@ export function createStubServer(
     if (requestIdHeaders) response.setHeader('x-request-id', requestId);
     serve(request, { replica, findReplica, response, requestId }).catch((error: unknown) => {
       endUpload(request, response, realTime);
-      sendError(response, error, 500);
+      const { engine } = replica.options;
+      sendError(response, error, 500, { path: request.url ?? '', engine });
     });
   };
   return tls === undefined

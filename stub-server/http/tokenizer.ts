@@ -18,6 +18,11 @@ export function tokenIdsOf(...pieces: readonly Buffer[]): Int32Array {
   return ids;
 }
 
+/** Token ids as clients and KV events see them: none is negative. */
+export function shownIds(ids: Int32Array): number[] {
+  return Array.from(ids, (id) => id >>> 0);
+}
+
 /** The text of token ids, without padding. */
 export function textOf(ids: ArrayLike<number>): string {
   const bytes = Buffer.alloc(TOKEN_BYTES * ids.length);

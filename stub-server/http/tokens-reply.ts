@@ -4,7 +4,7 @@ import { ApiError } from './api-error.ts';
 import { beginEventStream } from './begin-event-stream.ts';
 import type { Answer } from './plan-answer.ts';
 import { type PieceOptions, TokenPieces } from './token-pieces.ts';
-import { tokenIdsOf } from './tokenizer.ts';
+import { shownIds, tokenIdsOf } from './tokenizer.ts';
 import { usageObject } from './whole-reply.ts';
 
 /** A whole answer of `/inference/v1/generate`. */
@@ -81,5 +81,5 @@ export class TokensReply {
 
 /** A generated token has at most four bytes of text, and so one id. */
 export function idsOf(texts: readonly string[]): number[] {
-  return texts.flatMap((text) => [...tokenIdsOf(Buffer.from(text))]);
+  return texts.flatMap((text) => shownIds(tokenIdsOf(Buffer.from(text))));
 }

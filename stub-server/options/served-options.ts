@@ -66,6 +66,10 @@ export interface ServedOptions {
   readonly tls?: TlsFiles | 'self-signed' | undefined;
   readonly kvEventsTarget?: KvEventsTarget | undefined;
   readonly encoder: EncoderOptions;
+  /** Whether it encodes media and has no language model. */
+  readonly encoderOnly: boolean;
+  /** Whether answers say where the results of its encoder are. */
+  readonly servesEncodings: boolean;
 }
 
 const ms = z.number().nonnegative();
@@ -132,6 +136,8 @@ export const SERVED_FIELDS: Readonly<{
   podNamespace: z.string().min(1).optional(),
   podIp: z.string().min(1).optional(),
   embeddingDimensions: z.int().positive().max(16_384).default(384),
+  encoderOnly: z.boolean().default(false),
+  servesEncodings: z.boolean().default(false),
   apiKeys: z.array(z.string().min(1)).default([]),
   readyAfterMs: ms.default(0),
   tls: z

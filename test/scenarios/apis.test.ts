@@ -14,12 +14,27 @@ const REQUESTS: readonly (readonly [path: string, body: object])[] = [
   ['/v1/responses', { input: TEXT, max_output_tokens: 12 }],
   ['/v1/messages', { messages: [{ role: 'user', content: TEXT }], max_tokens: 12 }],
   ['/inference/v1/generate', { token_ids: [1, 2, 3, 4], sampling_params: { max_tokens: 12 } }],
+  ['/generate', { text: TEXT, sampling_params: { max_new_tokens: 12 } }],
+];
+
+/** What answers in one piece only. */
+const WHOLE: readonly (readonly [path: string, body: object])[] = [
+  ['/v1/embeddings', { input: TEXT }],
+  ['/v1/chat/completions/render', { messages: [{ role: 'user', content: TEXT }] }],
+  ['/v1/completions/render', { prompt: TEXT }],
+  ['/v1/messages/count_tokens', { messages: [{ role: 'user', content: TEXT }] }],
+  ['/v1/images/generations', { prompt: TEXT }],
+  ['/v1/audio/speech', { input: TEXT, voice: 'alloy' }],
+  ['/tokenize', { prompt: TEXT }],
 ];
 
 interface Passed {
   readonly asked: string;
   answered: string;
 }
+
+/** The bytes of a text, one character each. */
+const latin1 = (text: string): string => Buffer.from(text).toString('latin1');
 
 /** Passes requests on to the model server, and keeps the last bodies of both directions. */
 class Recorder {
@@ -38,7 +53,7 @@ class Recorder {
         request(`http://${engine}${url}`, { method, headers }, (answer) => {
           response.writeHead(answer.statusCode ?? 500, answer.headers);
           answer.on('data', (chunk: Buffer) => {
-            passed.answered += chunk.toString();
+            passed.answered += chunk.toString('latin1');
             response.write(chunk);
           });
           answer.on('end', () => void response.end());
@@ -89,17 +104,45 @@ describe.skipIf(binary === undefined || isReplaced(SIMULATOR))('a model server b
     });
     const text = await response.text();
     expect(response.status).toBe(200);
-    expect(recorder.last).toEqual({ asked: sent, answered: text });
+    expect(recorder.last).toEqual({ asked: sent, answered: latin1(text) });
     const type = how === 'whole' ? 'application/json' : 'text/event-stream';
     expect(response.headers.get('content-type')).toContain(type);
     expect(text.length).toBeGreaterThan(100);
   });
 
+  it.each(WHOLE)('[B100] gets and sends at %s the bytes of the client', async (path, body) => {
+    const sent = `{ "model":"${MODEL}", "trace_number":1234567890123456789, ${JSON.stringify(body).slice(1)}`;
+    const response = await fetch(`${scenario.url}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: sent,
+    });
+    const answered = Buffer.from(await response.arrayBuffer()).toString('latin1');
+    expect(response.status).toBe(200);
+    expect(recorder.last).toEqual({ asked: sent, answered });
+  });
+
+  it('[B100] gets a recording and sends its transcription byte by byte', async () => {
+    const form = new FormData();
+    form.set('model', MODEL);
+    form.set('file', new Blob([Buffer.from('RIFF0000WAVE')]), 'sound.wav');
+    const url = `${scenario.url}/v1/audio/transcriptions`;
+    const response = await fetch(url, { method: 'POST', body: form });
+    const text = await response.text();
+    expect(response.status).toBe(200);
+    expect(latin1(text)).toBe(recorder.last.answered);
+    expect(recorder.last.asked).toContain('RIFF0000WAVE');
+  });
+
   it.each(REQUESTS)('[B100] sends what it refuses at %s on to the client', async (path) => {
-    const limits = { max_tokens: -1, sampling_params: { max_tokens: -1 }, max_output_tokens: -1 };
+    const limits = {
+      max_tokens: -1,
+      sampling_params: { max_tokens: -1, max_new_tokens: -1 },
+      max_output_tokens: -1,
+    };
     const response = await scenario.post(path, limits);
     const text = await response.text();
     expect(response.status).toBeGreaterThanOrEqual(400);
-    if (recorder.last.asked.includes('-1')) expect(text).toBe(recorder.last.answered);
+    if (recorder.last.asked.includes('-1')) expect(latin1(text)).toBe(recorder.last.answered);
   });
 });

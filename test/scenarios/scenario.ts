@@ -49,7 +49,10 @@ export class Scenario {
     if (isReplaced(SIMULATOR)) return this.startSimulators(roles);
     // One process for all: with twenty of them the tests would take minutes.
     const known = (role: string): string => (/^(?:prefill|decode)$/.test(role) ? role : 'both');
-    const servers = roles.map((role) => ({ role: known(role) }));
+    const servers = roles.map((role) => ({
+      role: known(role),
+      ...(role === 'encode' && { encoderOnly: true, servesEncodings: true }),
+    }));
     const file = this.write('pool.yaml', { port: 0, speed: 10, model: MODEL, ...options, servers });
     const program = this.#keep(startProgram(SIMULATOR, ['stub', '--pool', file]));
     const { endpoints } = (await program.document) as { readonly endpoints: readonly string[] };

@@ -154,7 +154,8 @@ describe('the Messages API', () => {
 
   it('refuses a request without max_tokens', async () => {
     expect(await post('/v1/messages', { model: 'm', messages })).toMatchObject({
-      error: { code: 400, param: 'max_tokens' },
+      type: 'error',
+      error: { type: 'BadRequestError', message: expect.stringMatching(/^max_tokens: /) as string },
     });
   });
 });
