@@ -11,17 +11,24 @@ import {
 import { loadSync } from '@grpc/proto-loader';
 import { packageFile } from '../../files/folders.ts';
 import { messageOf } from '../../framework/error.ts';
-import type { Clock, Millis, Timer } from '../../framework/runtime.ts';
+import type { Clock } from '../../framework/runtime.ts';
 import type { Headroom } from '../../journal/headroom/headroom.ts';
 import type { HeadroomStage } from '../../journal/headroom/headroom-report.ts';
 import { ListenError } from '../../runtime/network/listen.ts';
+import { ActiveWatch } from './active-watch.ts';
 
 const PROTO = 'proto/keda/externalscaler.proto';
 const STAGES: readonly string[] = ['all', 'prefill', 'decode'] satisfies readonly HeadroomStage[];
-/** How often streams look whether the pool has become active. */
-const LOOK_MS: Millis = 1000;
 /** KEDA sends names and a few settings. */
 const MESSAGE_BYTES_MAX = 64 * 1024;
+/** A cluster has one KEDA, with a connection and a stream for each of its objects. */
+const STREAMS_MAX = 256;
+const CONNECTION_STREAMS_MAX = 100;
+/** A client whose host is gone is found within the two together. */
+const PING_MS = 20_000;
+const PING_TIMEOUT_MS = 10_000;
+/** What an error says of a name that a client has sent. */
+const NAME_SHOWN = 64;
 
 interface ScaledObjectRef {
   readonly scalerMetadata?: Readonly<Record<string, string>>;
@@ -55,15 +62,21 @@ export async function startExternalScaler(
   const { ExternalScaler } = loaded['externalscaler'] as unknown as {
     readonly ExternalScaler: ServiceClientConstructor;
   };
-  const server = new Server({ 'grpc.max_receive_message_length': MESSAGE_BYTES_MAX });
+  const server = new Server({
+    'grpc.max_receive_message_length': MESSAGE_BYTES_MAX,
+    'grpc.max_concurrent_streams': CONNECTION_STREAMS_MAX,
+    'grpc.keepalive_time_ms': PING_MS,
+    'grpc.keepalive_timeout_ms': PING_TIMEOUT_MS,
+  });
   const { headroom, clock, host } = options;
+  const watch = new ActiveWatch(() => headroom.report().active, clock);
   server.addService(ExternalScaler.service, {
     IsActive: unary<ScaledObjectRef>((ref) => {
       askedOf(ref);
       return { result: headroom.report().active };
     }),
     StreamIsActive: (call: ServerWritableStream<ScaledObjectRef, object>) =>
-      streamActive(call, headroom, clock),
+      streamActive(call, watch),
     GetMetricSpec: unary<ScaledObjectRef>((ref) => ({
       metricSpecs: [{ metricName: askedOf(ref).metricName, targetSize: 1, targetSizeFloat: 1 }],
     })),
@@ -89,7 +102,9 @@ export async function startExternalScaler(
 function askedOf({ scalerMetadata = {} }: ScaledObjectRef): Asked {
   const { stage = 'all' } = scalerMetadata;
   if (!STAGES.includes(stage)) {
-    throw new Error(`stage ${stage} is not known; it is one of ${STAGES.join(', ')}`);
+    throw new Error(
+      `stage ${stage.slice(0, NAME_SHOWN)} is not known; it is one of ${STAGES.join(', ')}`,
+    );
   }
   return { stage, metricName: `pointsman-desired-replicas-${stage}` };
 }
@@ -110,19 +125,16 @@ function unary<Q>(answer: (asked: Q) => object) {
 /** Says at once whether the pool is active, and again with each change. */
 function streamActive(
   call: ServerWritableStream<ScaledObjectRef, object>,
-  headroom: Headroom,
-  clock: Clock,
+  watch: ActiveWatch,
 ): void {
-  let last: boolean | undefined;
-  let timer: Timer | undefined;
-  const look = (): void => {
-    const { active } = headroom.report();
-    if (active !== last) call.write({ result: active });
-    last = active;
-    timer = clock.setTimer(LOOK_MS, look);
-  };
-  const end = (): void => timer?.cancel();
+  // A client that goes away is no error.
+  call.on('error', () => undefined);
+  if (watch.count >= STREAMS_MAX) {
+    const details = `${STREAMS_MAX} streams are open already`;
+    call.emit('error', { code: status.RESOURCE_EXHAUSTED, details });
+    return;
+  }
+  const end = watch.follow((active) => void call.write({ result: active }));
   call.on('cancelled', end);
   call.on('close', end);
-  look();
 }

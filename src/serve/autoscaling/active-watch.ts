@@ -1,0 +1,42 @@
+import type { Clock, Millis, Timer } from '../../framework/runtime.ts';
+
+/** How often it looks whether the pool has become active. */
+const LOOK_MS: Millis = 1000;
+
+/** Tells followers whether the pool is active. It looks once for all of them, and not without any. */
+export class ActiveWatch {
+  readonly #isActive: () => boolean;
+  readonly #clock: Clock;
+  readonly #followers = new Set<(active: boolean) => void>();
+  #last: boolean | undefined;
+  #timer: Timer | undefined;
+
+  constructor(isActive: () => boolean, clock: Clock) {
+    this.#isActive = isActive;
+    this.#clock = clock;
+  }
+
+  get count(): number {
+    return this.#followers.size;
+  }
+
+  /** Tells it at once, and again with each change, until the function that this returns is called. */
+  follow(tell: (active: boolean) => void): () => void {
+    if (this.#followers.size === 0) this.#look();
+    // Each call follows by itself, with the same function, too.
+    const follower = (active: boolean): void => tell(active);
+    this.#followers.add(follower);
+    follower(this.#last === true);
+    return () => {
+      if (this.#followers.delete(follower) && this.#followers.size === 0) this.#timer?.cancel();
+    };
+  }
+
+  readonly #look = (): void => {
+    this.#timer = this.#clock.setTimer(LOOK_MS, this.#look);
+    const active = this.#isActive();
+    if (active === this.#last) return;
+    this.#last = active;
+    for (const follower of this.#followers) follower(active);
+  };
+}
