@@ -3,6 +3,7 @@ import type { Fault } from '../../stub-server/faults/fault.ts';
 import { setKnownEndpoints } from '../support/known-endpoints.ts';
 import {
   addressesOf,
+  type DrillPicker,
   type DrillReport,
   errorsOf,
   failed,
@@ -81,11 +82,20 @@ export async function faultDrill(report: DrillReport, drill: FaultDrill): Promis
     await sleep(AFTER_MS);
     await load.stop();
     rows(report, load, { drill, failing, faultAt, recoveredAt });
+    report.note(await ejections(picker));
   } finally {
     picker.process.kill('SIGKILL');
     await gateway.stop();
     await servers.stop();
   }
+}
+
+/** Why endpoints were ejected, and how often. */
+async function ejections(picker: DrillPicker): Promise<string> {
+  const page = await picker.get('/metrics');
+  const counts = page.matchAll(/^pointsman_ejections_total\{.*?reason="(.*?)".*?\} (\d+)/gm);
+  const found = [...counts].filter(([, , count]) => count !== '0');
+  return `ejections: ${found.map(([, reason, count]) => `${count} × ${reason}`).join(', ') || 'none'}`;
 }
 
 interface Measured {

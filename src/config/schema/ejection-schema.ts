@@ -10,6 +10,7 @@ export const ejection: z.ZodType<EjectionPlan> = z
     consecutiveFailures: z.int().positive().default(DEFAULT_EJECTION.consecutiveFailures),
     failurePercent: z.number().positive().max(100).default(DEFAULT_EJECTION.failurePercent),
     firstTokenStallMs: millis.default(DEFAULT_EJECTION.firstTokenStallMs),
+    silenceMs: z.number().min(0).max(3_600_000).default(DEFAULT_EJECTION.silenceMs),
     backoffMs: millis.default(DEFAULT_EJECTION.backoffMs),
     backoffMaxMs: millis.default(DEFAULT_EJECTION.backoffMaxMs),
     trials: z.int().positive().default(DEFAULT_EJECTION.trials),

@@ -23,6 +23,9 @@ export function capturedPlan(
     source: config?.source ?? 'the captured configuration',
     catalogue,
   });
-  const own = (captured as { readonly ejection?: unknown } | null)?.ejection;
-  return withEjection(plan, ejection.safeParse(own).data);
+  const own = (captured as { readonly ejection?: object } | null)?.ejection;
+  // What a capture from before a setting does not have was not done.
+  const then = own && ejection.safeParse({ silenceMs: 0, ...own }).data;
+  const asCaptured = config === undefined && then !== undefined;
+  return asCaptured ? { ...plan, ejection: then } : withEjection(plan, then);
 }

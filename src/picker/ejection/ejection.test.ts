@@ -11,8 +11,16 @@ import { seededRandom } from '../../runtime/seeded-random.ts';
 import { EndpointPicker } from '../endpoint-picker.ts';
 import { DEFAULT_EJECTION, type EjectionPlan, withEjection } from './ejection-plan.ts';
 
-/** `hangs` also for metrics; `stuck` for requests only. */
-type Fault = 'works' | 'refuses' | 'hangs' | 'stuck' | 'fails-30-percent' | 'slow';
+/** `hangs` also for metrics; `stuck` for requests only; `no-metrics` for metrics only. */
+type Fault =
+  | 'works'
+  | 'refuses'
+  | 'hangs'
+  | 'stuck'
+  | 'fails-30-percent'
+  | 'slow'
+  | 'no-metrics'
+  | 'slow, seldom scraped';
 
 const SERVERS = 8;
 const INTERVAL_MS = 5;
@@ -93,7 +101,7 @@ class Bed {
 
   #scrape(server: number): void {
     const fault = this.#faultOf(server);
-    if (fault !== 'hangs' && fault !== 'refuses') {
+    if (fault !== 'hangs' && fault !== 'refuses' && fault !== 'no-metrics') {
       const endpoint = this.picker.pool.get(`e${server}` as EndpointId);
       const running = endpoint ? this.picker.ledger.load(endpoint).requests : 0;
       this.picker.pool.observe(`e${server}` as EndpointId, {
@@ -103,7 +111,8 @@ class Bed {
         sampledAt: this.clock.now(),
       });
     }
-    this.clock.setTimer(50, () => this.#scrape(server));
+    const everyMs = fault === 'slow, seldom scraped' ? 1000 : 50;
+    this.clock.setTimer(everyMs, () => this.#scrape(server));
   }
 
   #send(): void {
@@ -129,9 +138,21 @@ class Bed {
       sent.failed = true;
       this.clock.setTimer(60_000, () => routed.done('aborted'));
     } else {
-      const ttftMs = fault === 'slow' ? 2500 : TTFT_MS * (0.8 + 0.4 * this.#random.next());
-      this.clock.setTimer(ttftMs, () => routed.firstToken());
-      this.clock.setTimer(ttftMs + ANSWER_MS, () => routed.done('completed'));
+      const isSlow = fault === 'slow' || fault === 'slow, seldom scraped';
+      const ttftMs =
+        fault === 'slow' ? 2500 : isSlow ? 600 : TTFT_MS * (0.8 + 0.4 * this.#random.next());
+      // A server that hangs says nothing of what is under way either.
+      const unlessItHangs = (report: () => void) => () =>
+        this.#faultOf(server) === 'hangs' ? undefined : report();
+      this.clock.setTimer(
+        ttftMs,
+        unlessItHangs(() => routed.firstToken()),
+      );
+      this.clock.setTimer(
+        ttftMs + ANSWER_MS,
+        unlessItHangs(() => routed.done('completed')),
+      );
+      this.clock.setTimer(60_000, () => routed.done('aborted'));
     }
   }
 }
@@ -244,6 +265,52 @@ schedulingProfiles: [{ name: default, plugins: [{ pluginRef: by-label }, { plugi
     }
     expect(bed.changes).toEqual(['3000 e3 not-reached']);
     expect(bed.isOut(4)).toBe(false);
+  });
+
+  it.each(Object.entries(POLICIES))(
+    '[V143] costs at most 0.1 %% of the requests of half a minute where it hangs, and is back with its first scrape, policy %s',
+    (_, policy) => {
+      const bed = new Bed({ policy });
+      bed.run(5000);
+      const from = bed.clock.now();
+      bed.set(3, 'hangs');
+      bed.run(30_000);
+      const later = bed.sent.filter(({ at }) => at > from);
+      expect(ejectedAfter(bed, 3, from)).toBeLessThanOrEqual(250);
+      expect(later.filter(({ failed }) => failed).length).toBeLessThanOrEqual(0.001 * later.length);
+      bed.set(3, 'works');
+      bed.run(200);
+      expect(bed.isOut(3)).toBe(false);
+      expect(bed.changes.map((change) => change.replace(/^\S+ /, ''))).toEqual([
+        'e3 silent',
+        'e3 back',
+      ]);
+    },
+  );
+
+  it('[V143] is not silent where it answers requests or scrapes', () => {
+    const bed = new Bed();
+    bed.set(3, 'slow, seldom scraped');
+    // Until its rhythm is known.
+    bed.run(5000);
+    bed.changes.length = 0;
+    bed.set(1, 'no-metrics');
+    bed.set(2, 'slow');
+    bed.run(60_000);
+    expect(bed.changes.filter((change) => change.endsWith('silent'))).toEqual([]);
+  });
+
+  it('[V143] is not ejected where the whole pool is silent, or the picker has stood still', () => {
+    const all = new Bed();
+    all.run(2000);
+    for (let at = 0; at < SERVERS; at++) all.set(at, 'hangs');
+    all.run(1000);
+    expect(all.changes).toEqual([]);
+    const stopped = new Bed();
+    stopped.run(2000);
+    stopped.clock.advanceTo(stopped.clock.now() + 3000);
+    stopped.run(2000);
+    expect(stopped.changes).toEqual([]);
   });
 
   it('[V132] is a candidate as before where ejection is not enabled', () => {

@@ -3,7 +3,13 @@ import type { EndpointObserver, Outcome, Routed } from '../../framework/observer
 import type { Millis } from '../../framework/runtime.ts';
 import type { Ejected, EjectionPlan, EjectionReason } from './ejection-plan.ts';
 import { EndpointHealth } from './endpoint-health.ts';
-import { isStalled, isTrialStalled, STALL_CHECK_MS } from './first-token-stall.ts';
+import {
+  FIRST_TOKENS_LEARNED,
+  isStalled,
+  isTrialStalled,
+  STALL_CHECK_MS,
+} from './first-token-stall.ts';
+import { isHeardAgain, SILENCE_CHECK_MS, silentAmong, type Watched } from './silence.ts';
 
 /** A change of an endpoint: `ejected` is undefined when it is back. */
 export interface EjectionChange {
@@ -47,6 +53,7 @@ export class Ejector implements EndpointObserver {
   readonly #out = new Map<number, EndpointHealth>();
   readonly #counts = new Map<EjectionReason, number>();
   #checkedAt: Millis = Number.NEGATIVE_INFINITY;
+  #listenedAt: Millis = Number.NEGATIVE_INFINITY;
   #firstTokens = 0;
 
   constructor(options: EjectorOptions) {
@@ -74,6 +81,7 @@ export class Ejector implements EndpointObserver {
     const plan = this.#plan;
     if (plan === undefined) return candidates;
     if (at - this.#checkedAt >= STALL_CHECK_MS) this.#check(plan, at);
+    if (at - this.#listenedAt >= SILENCE_CHECK_MS) this.#listen(plan, at);
     return this.admissible(candidates, at);
   }
 
@@ -154,9 +162,10 @@ export class Ejector implements EndpointObserver {
   #isTrialDue(endpoint: Endpoint, at: Millis): boolean {
     const health = this.#out.get(endpoint.slot);
     if (health === undefined) return false;
-    const { until = at } = health.ejected ?? {};
+    const { until = at, reason } = health.ejected ?? {};
     const isScraped = Number.isFinite(endpoint.metrics.sampledAt);
-    const mayWork = !isScraped || isFresh(endpoint, at) || at - until >= SILENT_TRIAL_MS;
+    const answers = !isScraped || (reason !== 'silent' && isFresh(endpoint, at));
+    const mayWork = answers || at - until >= SILENT_TRIAL_MS;
     return mayWork && health.offersTrial(at);
   }
 
@@ -177,11 +186,16 @@ export class Ejector implements EndpointObserver {
     health.consecutiveFailures = 0;
     if (health.ejected === undefined || this.#plan === undefined) return;
     // What was slow, and answers after all, works.
-    if (health.ejected.reason === 'first-token-stall') health.comeBack(at);
+    if (health.ejected.reason === 'silent') health.wake(at);
+    else if (health.ejected.reason === 'first-token-stall') health.comeBack(at);
     else if (!health.trials.has(routed)) return;
     else if (health.trialPassed(routed, at, this.#plan) === 'ejected') return;
-    this.#out.delete(health.endpoint.slot);
-    this.#options.onChange?.({ endpoint: health.endpoint, ejected: undefined });
+    this.#isBack(health);
+  }
+
+  #isBack({ endpoint }: EndpointHealth): void {
+    this.#out.delete(endpoint.slot);
+    this.#options.onChange?.({ endpoint, ejected: undefined });
   }
 
   #fail(
@@ -240,6 +254,25 @@ export class Ejector implements EndpointObserver {
     if (isNew) onChange?.({ endpoint, ejected: health.ejected });
   }
 
+  /** Looks for endpoints that answer nothing any more, and for those that do again. */
+  #listen({ silenceMs }: EjectionPlan, at: Millis): void {
+    this.#listenedAt = at;
+    if (silenceMs === 0) return;
+    const watched: Watched[] = [];
+    for (const health of this.#known.values()) {
+      const endpoint = this.#options.pool.get(health.endpoint.id);
+      if (endpoint === undefined) continue;
+      health.sampled(endpoint.metrics.sampledAt);
+      if (isHeardAgain(health, endpoint)) {
+        health.wake(at);
+        this.#isBack(health);
+      }
+      if (health.ejected === undefined) watched.push({ health, endpoint });
+    }
+    if (this.#firstTokens < FIRST_TOKENS_LEARNED) return;
+    for (const health of silentAmong(watched, at, silenceMs)) this.#eject(health, 'silent', at);
+  }
+
   /** Looks for endpoints that owe first tokens for too long while others give theirs. */
   #check(plan: EjectionPlan, at: Millis): void {
     this.#checkedAt = at;
@@ -256,12 +289,7 @@ export class Ejector implements EndpointObserver {
       else progressAt = Math.max(progressAt, health.progressAt);
     }
     for (const health of stalled) {
-      if (progressAt > oldestOf(health.awaiting)) this.#eject(health, 'first-token-stall', at);
+      if (progressAt > health.awaitingSince) this.#eject(health, 'first-token-stall', at);
     }
   }
-}
-
-function oldestOf(awaiting: ReadonlyMap<Routed, Millis>): Millis {
-  const [routed] = awaiting.keys();
-  return routed?.at ?? Number.POSITIVE_INFINITY;
 }

@@ -11,6 +11,8 @@ const PROBATION_MS = 15_000;
 /** Time between offers of a trial that no request takes, because filters leave the endpoint out. */
 const OFFER_INTERVAL_MS = 100;
 const DOUBLINGS_MAX = 10;
+/** A longer time between samples is forgotten so fast, a sample at a time. */
+const GAP_KEPT = 0.7;
 /** An endpoint that still fails as often as before passes all its trials less often than this. */
 const CHANCE_OF_PASSING = 0.01;
 const TRIALS_MAX = 16;
@@ -24,6 +26,8 @@ export class EndpointHealth {
   /** The last time that it gave a first token or ended a request well. */
   progressAt: Millis = Number.NEGATIVE_INFINITY;
   consecutiveFailures = 0;
+  /** The usual time between two samples, rather too long than too short. */
+  scrapeGapMs: Millis = 0;
   ejected: Ejected | undefined;
   readonly #trials: Set<Routed> = new Set();
   #trialsPassed = 0;
@@ -32,9 +36,33 @@ export class EndpointHealth {
   #offeredAt: Millis = Number.NEGATIVE_INFINITY;
   #backAt: Millis = Number.NEGATIVE_INFINITY;
   #ejections = 0;
+  #sampledAt: Millis = Number.NEGATIVE_INFINITY;
 
   constructor(endpoint: Endpoint) {
     this.endpoint = endpoint;
+  }
+
+  /** When the oldest request that awaits its first token was sent; infinite where none does. */
+  get awaitingSince(): Millis {
+    const [oldest] = this.awaiting.keys();
+    return oldest?.at ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** The time of its present sample. */
+  sampled(sampledAt: Millis): void {
+    const gapMs = sampledAt - this.#sampledAt;
+    if (gapMs <= 0) return;
+    this.#sampledAt = sampledAt;
+    if (Number.isFinite(gapMs)) this.scrapeGapMs = Math.max(gapMs, GAP_KEPT * this.scrapeGapMs);
+  }
+
+  /** It is heard again, and a candidate without trials: it has failed nothing. */
+  wake(at: Millis): void {
+    this.ejected = undefined;
+    // What it owed before says nothing about it now.
+    this.progressAt = at;
+    this.#trials.clear();
+    this.#ejections -= 1;
   }
 
   /** Whether it came back so recently that one failure ejects it again. */
