@@ -6,6 +6,10 @@ import { join } from 'node:path';
 const BENCHES: ReadonlyMap<string, { readonly file: string; readonly about: string }> = new Map([
   ['cost', { file: 'cost/main', about: 'CPU per request through a real Envoy, compared' }],
   [
+    'direct',
+    { file: 'direct/main', about: 'CPU per request without Envoy, against another checkout' },
+  ],
+  [
     'policies',
     {
       file: 'policies/main',

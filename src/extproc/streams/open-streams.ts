@@ -157,6 +157,9 @@ export class OpenStreams {
     if (older !== undefined) older.newer = newer;
     if (newer === undefined) this.#newest = older;
     else newer.older = older;
+    // A closed stream that the collector has moved to the old generation would keep its neighbours.
+    account.older = undefined;
+    account.newer = undefined;
     this.#count -= 1;
   }
 

@@ -53,9 +53,8 @@ export function metricsSubscriber(metrics: PickerMetrics): JournalSubscriber {
       if (entry !== undefined) entry.servedBy = address;
     },
     onDone(routed, at, outcome, usage, responseBytes) {
-      const entry = open.get(routed);
+      const entry = open.delete(routed);
       if (entry === undefined) return;
-      open.delete(routed);
       const { series } = entry;
       series.running.value -= 1;
       series.requestBytes.observe(entry.bodyBytes);

@@ -5,6 +5,7 @@ import { DEFAULT_PREFIX_PRODUCER, prefixMatchKey } from '../../framework/keys.ts
 import type { Routed } from '../../framework/observer.ts';
 import type { DataSource, Observer } from '../../framework/plugin.ts';
 import type { Millis, Network } from '../../framework/runtime.ts';
+import { RequestMap } from '../../picker/events/request-map.ts';
 import { showTwins, twinHelp } from './page/deprecated-names.ts';
 import { type Sample, showMetric } from './page/family.ts';
 import { MetricsPage } from './page/metrics-page.ts';
@@ -72,7 +73,7 @@ export class PickerMetrics {
   readonly #page = new MetricsPage(this.registry);
   readonly #pollErrors = new Map<string, Cell>();
   /** The requests that have not ended. */
-  readonly open: Map<Routed, OpenRequest> = new Map<Routed, OpenRequest>();
+  readonly open: RequestMap<OpenRequest> = new RequestMap<OpenRequest>();
   #prefixHits: PrefixHits | undefined;
   #prefixIndexes: readonly PrefixIndex[] = [];
 

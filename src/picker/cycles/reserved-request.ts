@@ -36,6 +36,8 @@ export interface ReservedRequestParts {
 
 /** One routed request. Calls after `done`, and a second first token, have no effect. */
 export class ReservedRequest implements RoutedRequest, OpenReservation {
+  older: OpenReservation | undefined;
+  newer: OpenReservation | undefined;
   readonly #parts: ReservedRequestParts;
   #prefillTimer: Timer | undefined;
   #firstTokenSeen = false;

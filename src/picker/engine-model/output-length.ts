@@ -31,6 +31,7 @@ export class OutputLength implements RequestObserver {
   #mean = OUTPUT_TOKENS_PRIOR;
   /** In the order of last use. */
   readonly #kinds = new Map<string, Kind>();
+  #newest = '';
 
   /** Expected output tokens of a request; the client's cap where that is lower. */
   expected(request: InferenceRequest): number {
@@ -49,6 +50,8 @@ export class OutputLength implements RequestObserver {
     kind.answers = Math.min(kind.answers + 1, 1 / WEIGHT);
     // First a plain mean, then an exponential one.
     kind.mean += (tokens - kind.mean) / kind.answers;
+    if (key === this.#newest) return;
+    this.#newest = key;
     this.#kinds.delete(key);
     this.#kinds.set(key, kind);
     if (this.#kinds.size <= KINDS_MAX) return;

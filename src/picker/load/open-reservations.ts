@@ -12,6 +12,9 @@ export interface OpenReservationsOptions {
 /** What the sweep needs to know of a routed request. */
 export interface OpenReservation {
   readonly at: Millis;
+  /** Those that were made just before and after it. Only `OpenReservations` sets them. */
+  older: OpenReservation | undefined;
+  newer: OpenReservation | undefined;
   /** Releases the reservation, as if the client had gone. */
   expire(): void;
 }
@@ -26,7 +29,8 @@ const SWEEP_MS_MIN = 1000;
 export class OpenReservations {
   readonly maxAgeMs: Millis;
   readonly #options: OpenReservationsOptions;
-  readonly #open = new Set<OpenReservation>();
+  #oldest: OpenReservation | undefined;
+  #newest: OpenReservation | undefined;
   #timer: Timer | undefined;
   #expired = 0;
 
@@ -42,12 +46,23 @@ export class OpenReservations {
 
   /** To be called in the order of `at`. */
   add(reservation: OpenReservation): void {
-    this.#open.add(reservation);
+    reservation.older = this.#newest;
+    if (this.#newest === undefined) this.#oldest = reservation;
+    else this.#newest.newer = reservation;
+    this.#newest = reservation;
     if (this.#timer === undefined) this.#wait(this.maxAgeMs);
   }
 
   delete(reservation: OpenReservation): void {
-    this.#open.delete(reservation);
+    const { older, newer } = reservation;
+    if (older === undefined && this.#oldest !== reservation) return;
+    if (older === undefined) this.#oldest = newer;
+    else older.newer = newer;
+    if (newer === undefined) this.#newest = older;
+    else newer.older = older;
+    // What V8 has moved to its old generation would keep its neighbours until a full collection.
+    reservation.older = undefined;
+    reservation.newer = undefined;
   }
 
   stop(): void {
@@ -64,13 +79,13 @@ export class OpenReservations {
     const now = clock.now();
     this.#timer = undefined;
     let released = 0;
-    for (const reservation of this.#open) {
+    for (let reservation = this.#oldest; reservation !== undefined; reservation = this.#oldest) {
       const leftMs = reservation.at + maxAgeMs - now;
       if (leftMs > 0) {
         this.#wait(Math.max(SWEEP_MS_MIN, leftMs));
         break;
       }
-      this.#open.delete(reservation);
+      this.delete(reservation);
       reservation.expire();
       released += 1;
     }

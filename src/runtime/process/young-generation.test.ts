@@ -25,3 +25,30 @@ it('[G7] keeps the young generation small, unless Node was started with another 
   expect(sizeAfterWork([])).toBe(8);
   expect(sizeAfterWork(['--max-semi-space-size=2'])).toBe(4);
 });
+
+it('[B131] lets the young generation grow again after V8 has made it small', () => {
+  const source = join(import.meta.dirname, 'young-generation.ts');
+  const program = `
+    import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
+    import { runInNewContext } from 'node:vm';
+    import { limitYoungGeneration } from ${JSON.stringify(source)};
+    const megabytes = () =>
+      getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space').space_size / 2 ** 20;
+    limitYoungGeneration(process.execArgv);
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc');
+    const observersRun = () => new Promise((resolve) => setImmediate(resolve));
+    collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+    await observersRun();
+    const small = megabytes();
+    let living = [];
+    for (let round = 0; round < 4000; round++) {
+      living.push(new Array(4096).fill(round));
+      if (living.length > 1000) living = [];
+      await observersRun();
+    }
+    console.log(JSON.stringify([small < 8, Math.floor(megabytes())]));
+  `;
+  const args = ['--input-type=module', '--eval', program];
+  expect(JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' }))).toEqual([true, 8]);
+});

@@ -1,6 +1,7 @@
 import type { Routed } from '../../../framework/observer.ts';
 import type { Millis } from '../../../framework/runtime.ts';
 import type { JournalSubscriber } from '../../../picker/events/journal.ts';
+import { RequestMap } from '../../../picker/events/request-map.ts';
 import type { PickerPlan } from '../../../picker/plan/picker-plan.ts';
 import type { PickerMetrics } from '../metrics.ts';
 import { DURATION_SECONDS, TPOT_SECONDS } from '../page/bucket-bounds.ts';
@@ -36,7 +37,7 @@ export function latencySubscriber(metrics: PickerMetrics, plan: PickerPlan): Jou
   const make = latencyFamilies(metrics);
   const models = createNameCap(MODELS_MAX);
   const all = new Map<string, LatencySeries>();
-  const firstTokens = new Map<Routed, Millis>();
+  const firstTokens = new RequestMap<Millis>();
   let plugin = producerOf(plan);
 
   function seriesOf({ request: { model: targetModel, rewrite } }: Routed): LatencySeries {
@@ -62,9 +63,8 @@ export function latencySubscriber(metrics: PickerMetrics, plan: PickerPlan): Jou
       see(seriesOf(routed).ttft, ttftMs, routed.request.ttftSloMs);
     },
     onDone(routed, at, outcome, usage) {
-      const firstTokenAt = firstTokens.get(routed);
+      const firstTokenAt = firstTokens.delete(routed);
       if (firstTokenAt === undefined) return;
-      firstTokens.delete(routed);
       const after = (usage?.completionTokens ?? 0) - 1;
       if (outcome !== 'completed' || after < 1) return;
       see(seriesOf(routed).tpot, (at - firstTokenAt) / after, routed.request.tpotSloMs);
