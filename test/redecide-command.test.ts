@@ -118,7 +118,7 @@ describe('pointsman redecide', () => {
     ['"seed":1', '"seed":"x"', /damaged\.jsonl:1:\s+record\.seed: /],
     ['"config":{', '"config":null,"was":{', /damaged\.jsonl:1:\s+record\.config: /],
     ['"e":"capture"', '"e":"captured"', /damaged\.jsonl:1:\s+record: `e` is no kind of record/],
-    [/"version":\d+/, '"version":999', /the capture: has version 999/],
+    [/"version":\d+/, '"version":999', /damaged\.jsonl:1:\s+record\.version: .*is later than 3/],
     [/"t":\d+(\.\d+)?,/, '', /damaged\.jsonl:1:\s+record\.t: is missing/],
   ])(
     '[O55] names file, line and field where %s of the first record is %s',

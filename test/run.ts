@@ -7,6 +7,7 @@ import { buildKubernetes } from '../bench/support/kubernetes-binaries.ts';
 import { messageOf } from '../src/framework/error.ts';
 import { closingLine, countEvents, countTests, type TestCounts } from './count-tests.ts';
 import { figureTable } from './figure-table.ts';
+import { prepareImageBase } from './install/image-tools.ts';
 import { fetchChromium } from './support/chromium.ts';
 import { buildManifestTools } from './support/manifest-tools.ts';
 import { failureSummary, REPORT_FILE, readTestLog, TEST_LOG_FILE } from './test-log.ts';
@@ -15,7 +16,7 @@ import { failureSummary, REPORT_FILE, readTestLog, TEST_LOG_FILE } from './test-
  * `npm test`: runs vitest, prints the figures that tests have measured beside the promised ones,
  * names what failed with the first lines of each error, and ends with one line such as `212 passed, 0 failed` for machines. `--long` adds the
  * `*.long.test.ts` files. `--kubernetes` first builds a real API server if there is none, and `--browser` fetches a
- * real Chromium. All other arguments, such as a file name or `-t`, go to vitest.
+ * real Chromium, and `--image` makes the base of container images. All other arguments, such as a file name or `-t`, go to vitest.
  */
 
 /** The oldest Node that runs TypeScript, which tests of the command line need. */
@@ -29,7 +30,7 @@ const LIMIT_MS = 45 * 60_000;
 const STOP_MS = 10_000;
 const LONG_LIMIT_MS = 3 * 60 * 60_000;
 
-const OWN_FLAGS: ReadonlySet<string> = new Set(['--long', '--kubernetes', '--browser']);
+const OWN_FLAGS: ReadonlySet<string> = new Set(['--long', '--kubernetes', '--browser', '--image']);
 
 const root = dirname(import.meta.dirname);
 
@@ -131,9 +132,10 @@ async function prepare(flags: ReadonlySet<string>): Promise<boolean> {
   const parts = [
     { flag: '--kubernetes', get: prepareKubernetes },
     { flag: '--browser', get: prepareBrowser },
+    { flag: '--image', get: () => prepareImageBase(log) },
   ];
   for (const { flag, get } of parts) {
-    if (!flags.has(flag) && process.env['CI'] === undefined) continue;
+    if (!flags.has(flag) && (process.env['CI'] === undefined || flag === '--image')) continue;
     const missing = await get();
     if (missing !== undefined) log(missing);
     if (flags.has(flag) && missing !== undefined) return false;

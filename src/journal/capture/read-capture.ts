@@ -54,7 +54,9 @@ const endpointRecord = z.discriminatedUnion('e', [
   }),
 ]);
 const head = z.looseObject({
-  version: z.number(),
+  version: z.number().max(CAPTURE_VERSION, {
+    error: `is later than ${CAPTURE_VERSION}, which this Pointsman reads: use a newer one`,
+  }),
   seed: z.number(),
   config: z.looseObject({}),
   wallMs: z.number(),

@@ -1,6 +1,6 @@
 import { headroomOf } from '../../cost-model/slo-headroom.ts';
 import type { Endpoint } from '../../framework/endpoint.ts';
-import { ConfigError, faultError, type PluginFault, RoutingError } from '../../framework/error.ts';
+import { faultError, type PluginFault, RoutingError } from '../../framework/error.ts';
 import { DEFAULT_PREFIX_PRODUCER } from '../../framework/keys.ts';
 import type { PluginCatalogue, ReplacementReport } from '../../framework/plugin.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
@@ -9,7 +9,6 @@ import type { Millis, Random, Runtime } from '../../framework/runtime.ts';
 import type { Decision } from '../../framework/scheduling.ts';
 import { promptOfRuns } from '../../journal/capture/block-numbers.ts';
 import {
-  CAPTURE_VERSION,
   type CapturedDecision,
   type CapturedRequest,
   type CaptureHead,
@@ -74,11 +73,7 @@ export class Redecider {
   #prepared: { readonly n: number; readonly request: InferenceRequest } | undefined;
 
   constructor(head: CaptureHead, options: RedecideOptions) {
-    const { version, seed, config: captured, timers, t, pool = [] } = head;
-    if (version > CAPTURE_VERSION) {
-      const message = `has version ${version}; this Pointsman reads versions up to ${CAPTURE_VERSION}: use a newer one`;
-      throw new ConfigError('redecide', [{ path: 'the capture', message }]);
-    }
+    const { seed, config: captured, timers, t, pool = [] } = head;
     const { catalogue, config, randomOf, schedulerRuntime } = options;
     this.#options = options;
     this.#clock = new ReplayClock(timers);

@@ -160,6 +160,11 @@ describe('what other tools write', () => {
     );
   });
 
+  it('[O110] pointsman: of version 1 only', () => {
+    const first = { pointsman: 'trace', version: 2, blockTokens: 64 };
+    expect(() => read(`${JSON.stringify(first)}\n`)).toThrow(/version/);
+  });
+
   it('inference-perf: of any version, one line or many', () => {
     const older = {
       start_time: 100.5,

@@ -60,6 +60,13 @@ const asked = (t: number, n: number, r: CapturedRequest): CaptureRecord => ({
 });
 
 describe('a capture read as a trace', () => {
+  it('[O109] is refused where a later version has written it', () => {
+    const path = capture(0, [{ ...head(0), version: 4 }, asked(600, 1, request(64, []))]);
+    expect(() => readTrace(path, { lenient: false })).toThrow(
+      /record\.version: .*is later than 3.*use a newer one/,
+    );
+  });
+
   it('has the blocks, the tokens that servers counted, and what became of requests', () => {
     capture(
       0,

@@ -1,0 +1,87 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { type BuiltImage, buildImage, prepareImageBase } from './image-tools.ts';
+
+/** The image of deploy/Dockerfile, built and started. `npm run test:image` never skips it. */
+
+const MADE_MS = 1_500_000;
+const unavailable = await prepareImageBase((line) => process.stderr.write(`${line}\n`));
+if (unavailable !== undefined) process.stderr.write(`SKIPPED: the image. ${unavailable}\n`);
+
+describe.skipIf(unavailable !== undefined)('the container image', () => {
+  let image: BuiltImage;
+  const children: ChildProcess[] = [];
+
+  beforeAll(async () => {
+    image = await buildImage({
+      VERSION: '1.2.3',
+      REVISION: 'abc',
+      CREATED: '2026-11-22T00:00:00Z',
+    });
+  }, MADE_MS);
+  afterEach(() => {
+    for (const child of children.splice(0)) child.kill('SIGKILL');
+  });
+  afterAll(() => image?.remove());
+
+  test('[O104] says what it is, in the labels of OCI', () => {
+    const { Labels } = image.config;
+    expect(Labels).toMatchObject({
+      'org.opencontainers.image.title': 'pointsman',
+      'org.opencontainers.image.licenses': 'Apache-2.0',
+      'org.opencontainers.image.version': '1.2.3',
+      'org.opencontainers.image.revision': 'abc',
+      'org.opencontainers.image.created': '2026-11-22T00:00:00Z',
+      'org.opencontainers.image.base.name': 'localhost/base',
+    });
+    expect(Object.keys(image.config.ExposedPorts)).toEqual(
+      expect.arrayContaining(['9002/tcp', '9003/tcp', '9090/tcp']),
+    );
+  });
+
+  test('[O104] lists its packages, and has those that only some options need', () => {
+    const path = join(image.files, 'app/dist/sbom.cdx.json');
+    const { components } = JSON.parse(readFileSync(path, 'utf8')) as {
+      readonly components: readonly { readonly group?: string; readonly name: string }[];
+    };
+    const names = components.map(({ group, name }) => `${group ? `${group}/` : ''}${name}`);
+    for (const name of ['@kubernetes/client-node', 'echarts', '@opentelemetry/resources']) {
+      expect(names).toContain(name);
+      expect(existsSync(join(image.files, 'app/node_modules', name)), name).toBe(true);
+    }
+    for (const name of ['node', 'vitest', 'typescript']) {
+      expect(names).not.toContain(name);
+      expect(existsSync(join(image.files, 'app/node_modules', name)), name).toBe(false);
+    }
+  });
+
+  test.each([
+    ['its own user', undefined],
+    ['a user that it does not know, in group 0', '1000700000:0'],
+  ])('[O105] serves as %s on a read-only file system, and ends when told', async (_who, user) => {
+    expect(image.config.User).toBe('65532:65532');
+    const ports = '--host 127.0.0.1 --extproc-port 0 --metrics-port 0 --drain-notice-ms 0';
+    const args = `serve --json --endpoints 127.0.0.1:9 ${ports} --tracing`;
+    const child = image.start(args.split(' '), user);
+    children.push(child);
+    const { stdout, stderr } = child;
+    if (stdout === null || stderr === null) throw new Error('no pipes');
+    const logged = text(stderr);
+    const first = await Promise.race([once(createInterface(stdout), 'line'), once(child, 'exit')]);
+    const line = typeof first[0] === 'string' ? first[0] : await logged;
+    const { metricsPort } = JSON.parse(line) as { readonly metricsPort: number };
+    const page = await fetch(`http://127.0.0.1:${metricsPort}/metrics`);
+    expect(await page.text()).toContain('pointsman_');
+    expect(readFileSync(`/proc/${child.pid}/status`, 'utf8')).toMatch(
+      user === undefined ? /^Uid:\t65532\t/m : /^Uid:\t1000700000\t/m,
+    );
+    child.kill('SIGTERM');
+    expect(await once(child, 'exit')).toEqual([0, null]);
+    expect(await logged).not.toContain('EROFS');
+  });
+});
