@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { runCapacityStorm } from './support/capacity-storm.ts';
+import { runPartedStorm } from './support/parted-storm.ts';
 
 it.each([
   { seed: 1, waits: true },
@@ -11,3 +12,8 @@ it.each([
     expect(result).toMatchObject({ overshot: 0, lost: 0 });
   },
 );
+
+it('[O156] a million picks of four pickers with kills exceed the capacity of no endpoint', () => {
+  const storm = { seed: 3, picks: 1_000_000, pickers: 4, hasParts: true };
+  expect(runPartedStorm(storm)).toMatchObject({ overshot: 0 });
+});

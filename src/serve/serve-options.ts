@@ -6,6 +6,7 @@ import type { ServerLimits } from '../extproc/server/server-limits.ts';
 import type { Millis } from '../framework/runtime.ts';
 import type { PromotionRule } from '../lab/promotion/promotion-rule.ts';
 import type { ShadowData } from '../lab/shadow/shadow-data.ts';
+import type { CapacityPart } from '../picker/plan/capacity-plan.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import type { LevelledLog, Log } from '../runtime/log/log.ts';
 import type { TelemetryOptions } from '../telemetry/start-telemetry.ts';
@@ -50,6 +51,8 @@ export interface ServeOptions
     | undefined;
   /** Shares with other pickers over NATS; undefined: with none. */
   readonly replicas?: ReplicasOptions | undefined;
+  /** The part of each endpoint's capacity that this picker may use. */
+  readonly capacityPart?: CapacityPart | undefined;
   readonly host: string;
   /** 0 selects a free port, here and below. */
   readonly extProcPort: number;

@@ -161,7 +161,7 @@ function recorderOf(
 }
 
 function reloadOf(
-  { configFile: file, plan, log }: ServeOptions,
+  { configFile: file, plan, log, capacityPart }: ServeOptions,
   {
     picker,
     router,
@@ -171,7 +171,7 @@ function reloadOf(
 ): ConfigReload | undefined {
   const { registry } = metrics;
   const adopt = (next: PickerPlan): void => {
-    const adopted = servingPlan(next);
+    const adopted = servingPlan(next, capacityPart);
     picker.adopt(adopted);
     router.configure(adopted.flowControl);
     Object.assign(deciding, decidingOf(next));

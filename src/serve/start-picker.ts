@@ -51,7 +51,7 @@ export function startPicker(
   { seed, runtime, metrics, recorder, promotionControl, telemetry }: StartPickerParts,
 ): StartedPicker {
   const { capture: captured, shadows = [], shadowPlans, log, poolName } = options;
-  const plan = servingPlan(options.plan);
+  const plan = servingPlan(options.plan, options.capacityPart);
   const { clock } = runtime;
   const measured = new FlowControlMetrics({ metrics, poolName, stopwatch: clock }).wrap;
   const live = new LiveCounts(clock);

@@ -1,9 +1,10 @@
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import {
   DEFAULT_LIMITS,
   limitsFor,
   type ServerLimits,
 } from '../../extproc/server/server-limits.ts';
+import { CAPACITY_PARTS_MAX, type CapacityPart } from '../../picker/plan/capacity-plan.ts';
 import { memoryLimitBytes } from '../../runtime/process/memory-limit.ts';
 import { atLeastOne, wholeNumber } from './option-values.ts';
 
@@ -17,6 +18,15 @@ export interface LimitFlags
 }
 
 export function addLimitOptions(command: Command): Command {
+  return addGatewayLimits(command).option(
+    '--capacity-part <n/of>',
+    'use this part of the capacity of each endpoint, such as 1/4 for the first of four pickers: ' +
+      'then they never exceed it together',
+    capacityPart,
+  );
+}
+
+function addGatewayLimits(command: Command): Command {
   return command
     .option(
       '--max-held-bytes <n>',
@@ -64,6 +74,15 @@ export function addLimitOptions(command: Command): Command {
       wholeNumber,
       DEFAULT_LIMITS.keepaliveTimeoutMs,
     );
+}
+
+function capacityPart(text: string): CapacityPart {
+  const [, number, of] = /^(\d{1,4})\/(\d{1,4})$/.exec(text) ?? [];
+  const part = { number: Number(number), of: Number(of) };
+  if (part.number >= 1 && part.number <= part.of && part.of <= CAPACITY_PARTS_MAX) return part;
+  throw new InvalidArgumentError(
+    `${text} is no part: give the number of this picker and how many there are, such as 1/4, up to ${CAPACITY_PARTS_MAX}.`,
+  );
 }
 
 /** Bounds of memory that no flag gives depend on the memory that this process may use. */

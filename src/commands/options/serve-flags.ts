@@ -34,6 +34,7 @@ export const CONFIG_BY_DEFAULT = 'default';
 
 /** Flags that `startServe` takes as they are. */
 type DirectFlag =
+  | 'capacityPart'
   | 'endpoints'
   | 'endpointsFile'
   | 'readyMinFresh'
@@ -289,8 +290,7 @@ function addRecordingOptions(command: Command): Command {
 }
 
 function list(text: string, before: readonly string[]): readonly string[] {
-  const items = text.split(',').map((each) => each.trim());
-  return [...before, ...items.filter((each) => each !== '')];
+  return [...before, ...text.split(',').flatMap((each) => each.trim() || [])];
 }
 
 function writtenBytes(text: string): number {

@@ -61,7 +61,7 @@ export class Elsewhere {
       () => undefined,
       (error) => parts.faults.report(this, 'timer', error),
     );
-    this.#parts = { ...parts, clock, open: this.#open };
+    this.#parts = { ...parts, clock, open: this.#open, isElsewhere: true };
   }
 
   /** Runs `apply` as one event: requests that wait are looked at once, after it. */

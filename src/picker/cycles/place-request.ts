@@ -16,6 +16,8 @@ export interface ReserveParts
   readonly backlog: EndpointBacklog;
   readonly ledger: Ledger;
   readonly engineModel: EngineModel;
+  /** Other replicas of this picker have sent what is reserved. */
+  readonly isElsewhere?: boolean;
 }
 
 /** Reserves for a cycle by this decision, whose primary is `endpoint`. */
@@ -61,13 +63,21 @@ type PlacedObservers = Pick<Generation, 'requestObservers' | 'responseHeaderPlug
 export function reservePlaced(
   placed: PlacedRequest,
   { requestObservers: observers, responseHeaderPlugins, reporters }: PlacedObservers,
-  { ledger, engineModel, backlog, ...parts }: ReserveParts,
+  { ledger, engineModel, backlog, isElsewhere, ...parts }: ReserveParts,
 ): ReservedRequest {
   const { number, at, request, endpoint, prefill, cachedTokens, decision } = placed;
   const { waitedMs, firstTokenSeen, endSeen } = placed;
   const { encoders = [] } = decision;
   const computes = prefill && { endpoint: prefill, cachedTokens: placed.prefillCachedTokens };
-  const about = { request, prefill: computes, encoders, cachedTokens, ledger, engineModel };
+  const about = {
+    request,
+    prefill: computes,
+    encoders,
+    cachedTokens,
+    ledger,
+    engineModel,
+    isElsewhere,
+  };
   const { load, ttftMs, tpotMs, decodeMs, reservation } = reserve(endpoint, about);
   const routed = {
     number,

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { runCapacityStorm } from '../../../test/support/capacity-storm.ts';
+import { runPartedStorm } from '../../../test/support/parted-storm.ts';
 import type { RoutedRequest } from '../../framework/routing.ts';
 import { createPicker } from '../../library/picker-maker.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
+import { placesOf } from './capacity-part.ts';
 
 const CONFIG = (more: string): string => `
 apiVersion: llm-d.ai/v1alpha1
@@ -39,6 +41,34 @@ describe('capacity', () => {
       expect(waits ? result.waited : result.refused).toBeGreaterThan(1000);
     },
   );
+
+  it.each([2, 3, 4])(
+    '[O156] is never exceeded by %i pickers with a part each, with kills and lost messages',
+    (pickers) => {
+      const storm = { seed: 40 + pickers, picks: 10_000, pickers };
+      const parted = runPartedStorm({ ...storm, hasParts: true });
+      expect(parted).toMatchObject({ overshot: 0, most: 7 });
+      expect(parted.refused).toBeGreaterThan(100);
+      expect(runPartedStorm({ ...storm, hasParts: false }).overshot).toBeGreaterThan(0);
+    },
+  );
+
+  it('[O156] is divided without a remainder, and not always to the same picker', () => {
+    const endpoints = Array.from({ length: 40 }, (_, n) => ({ address: `10.0.0.${n}:8000` }));
+    for (const of of [1, 2, 3, 5, 64]) {
+      for (const { address } of endpoints) {
+        const parts = Array.from({ length: of }, (_, n) =>
+          placesOf({ number: n + 1, of }, 7, address),
+        );
+        expect(parts.reduce((sum, each) => sum + each, 0)).toBe(7);
+        expect(Math.max(...parts) - Math.min(...parts)).toBeLessThanOrEqual(1);
+      }
+    }
+    const first = new Set(
+      endpoints.map(({ address }) => placesOf({ number: 1, of: 2 }, 7, address)),
+    );
+    expect(first).toEqual(new Set([3, 4]));
+  });
 
   it('[Q101] sends a request to the next candidate where the best one is full', () => {
     const picker = pickerOf('capacity: {maxConcurrency: 2}');

@@ -1,10 +1,12 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
 import type { CapacityPlan } from '../plan/capacity-plan.ts';
+import { placesOf } from './capacity-part.ts';
 import type { Ledger } from './ledger.ts';
 
 /**
  * The bound of requests in flight at each endpoint. It holds exactly: the ledger counts a request in
- * the same step in which it is decided, so no two decisions can take the same place.
+ * the same step in which it is decided, so no two decisions can take the same place. With a part,
+ * the places of other pickers are left to them, whatever is known of these.
  */
 export class ConcurrencyLimit {
   readonly #ledger: Ledger;
@@ -19,7 +21,7 @@ export class ConcurrencyLimit {
     this.#plan = plan;
   }
 
-  /** Infinity where nothing bounds it. */
+  /** The bound of all pickers together. Infinity where nothing bounds it. */
   of({ labels }: Endpoint): number {
     const { maxConcurrency = Number.POSITIVE_INFINITY, maxConcurrencyLabel } = this.#plan ?? {};
     if (maxConcurrencyLabel === undefined) return maxConcurrency;
@@ -29,16 +31,20 @@ export class ConcurrencyLimit {
 
   /** Whether one request more would be too many there. */
   isFull(endpoint: Endpoint): boolean {
-    return this.#plan !== undefined && this.#ledger.occupied(endpoint) >= this.of(endpoint);
+    return this.#plan !== undefined && this.#roomAt(endpoint) <= 0;
   }
 
   /** How many more requests may be sent to all of them together. */
   roomAt(endpoints: readonly Endpoint[]): number {
     if (this.#plan === undefined) return Number.POSITIVE_INFINITY;
-    return endpoints.reduce(
-      (sum, each) => sum + Math.max(0, this.of(each) - this.#ledger.occupied(each)),
-      0,
-    );
+    return endpoints.reduce((sum, each) => sum + Math.max(0, this.#roomAt(each)), 0);
+  }
+
+  #roomAt(endpoint: Endpoint): number {
+    const capacity = this.of(endpoint);
+    const part = this.#plan?.part;
+    if (part === undefined) return capacity - this.#ledger.occupied(endpoint);
+    return placesOf(part, capacity, endpoint.address) - this.#ledger.occupiedHere(endpoint);
   }
 
   /** Those with room for one more; the same array where all have it. */

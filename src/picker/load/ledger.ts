@@ -15,6 +15,8 @@ export interface ReservationSize {
   readonly prefillTokens: number;
   /** Prompt and expected output. */
   readonly contextTokens: number;
+  /** Another replica of this picker has sent the request. */
+  readonly isElsewhere?: boolean | undefined;
 }
 
 /** One request's reservation. Its methods may be called in any order and any number of times. */
@@ -32,6 +34,8 @@ interface EndpointEntry {
   readonly load: { requests: number; pendingPrefillTokens: number; contextTokens: number };
   /** Requests whose prompts are not computed yet. */
   pendingRequests: number;
+  /** Requests that other replicas have sent, which `load` has, too. */
+  elsewhere: number;
   /** Model → requests. */
   readonly models: Map<string, number>;
   /** Of an endpoint with this address that left the pool, where requests of it have not ended. */
@@ -65,6 +69,7 @@ export class Ledger implements EndpointObserver, InFlightView, ModelsInFlightVie
       load: { requests: 0, pendingPrefillTokens: 0, contextTokens: 0 },
       models: new Map(),
       pendingRequests: 0,
+      elsewhere: 0,
       former: this.#left.get(endpoint.address),
     };
     this.#left.delete(endpoint.address);
@@ -89,6 +94,12 @@ export class Ledger implements EndpointObserver, InFlightView, ModelsInFlightVie
   occupied({ slot }: Endpoint): number {
     const entry = this.#entries[slot];
     return entry === undefined ? 0 : openIn(entry);
+  }
+
+  /** As `occupied`, without the requests that other replicas have sent. */
+  occupiedHere({ slot }: Endpoint): number {
+    const entry = this.#entries[slot];
+    return entry === undefined ? 0 : openIn(entry) - elsewhereIn(entry);
   }
 
   get freed(): number {
@@ -116,6 +127,7 @@ export class Ledger implements EndpointObserver, InFlightView, ModelsInFlightVie
       entry.pendingRequests += sign * pending;
       const { load, models } = entry;
       load.requests += sign;
+      if (size.isElsewhere === true) entry.elsewhere += sign;
       load.pendingPrefillTokens += sign * prefillTokens;
       load.contextTokens += sign * contextTokens;
       const count = (models.get(size.model) ?? 0) + sign;
@@ -152,5 +164,11 @@ export class Ledger implements EndpointObserver, InFlightView, ModelsInFlightVie
 function openIn({ load, former }: EndpointEntry): number {
   let open = load.requests;
   for (let each = former; each !== undefined; each = each.former) open += each.load.requests;
+  return open;
+}
+
+function elsewhereIn({ elsewhere, former }: EndpointEntry): number {
+  let open = elsewhere;
+  for (let each = former; each !== undefined; each = each.former) open += each.elsewhere;
   return open;
 }

@@ -11,6 +11,7 @@ export interface ReservationParts extends Pick<Routed, 'request' | 'cachedTokens
   readonly encoders: readonly Endpoint[];
   readonly ledger: Ledger;
   readonly engineModel: EngineModel;
+  readonly isElsewhere?: boolean | undefined;
 }
 
 export interface Reserved {
@@ -28,12 +29,13 @@ const NO_TOKENS = { prefillTokens: 0, contextTokens: 0 };
 
 /** Reserves a request's load where it is decoded, computed and encoded. */
 export function reserve(target: Endpoint, parts: ReservationParts): Reserved {
-  const { request, prefill, encoders, ledger, engineModel } = parts;
+  const { request, prefill, encoders, ledger, engineModel, isElsewhere } = parts;
   const { endpoint: computes, cachedTokens } = prefill ?? { ...parts, endpoint: target };
   const prefillTokens = Math.max(0, request.promptTokens - cachedTokens);
   const outputTokens = engineModel.expectedOutputTokens(request);
   const { requests, pendingPrefillTokens, contextTokens } = ledger.load(target);
-  const prompt = { model: request.model, prefillTokens, contextTokens: request.promptTokens };
+  const { model, promptTokens: contextOf } = request;
+  const prompt = { model, prefillTokens, contextTokens: contextOf, isElsewhere };
   const whole = { ...prompt, contextTokens: request.promptTokens + outputTokens };
   const tpotMs = decodeStepMs(requests, contextTokens, engineModel.stepTime(target));
   return {
