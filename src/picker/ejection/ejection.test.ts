@@ -48,6 +48,7 @@ class Bed {
   readonly changes: string[] = [];
   readonly #random = seededRandom(7);
   readonly #faults = new Map<number, Fault>();
+  readonly #streaming: boolean;
   #requests = 0;
   refused = 0;
 
@@ -56,13 +57,16 @@ class Bed {
     ejection = DEFAULT_EJECTION,
     servers = SERVERS,
     labels = () => new Map<string, string>(),
+    streaming = true,
   }: {
     readonly policy?: string;
     readonly ejection?: EjectionPlan;
     readonly servers?: number;
+    readonly streaming?: boolean;
     readonly labels?: (at: number) => ReadonlyMap<string, string>;
   } = {}) {
     const network = { get: () => Promise.reject(new Error('no network')) };
+    this.#streaming = streaming;
     this.picker = new EndpointPicker({
       plan: withEjection(planWith(policy), ejection),
       runtime: { clock: this.clock, random: seededRandom(3), network },
@@ -117,7 +121,9 @@ class Bed {
 
   #send(): void {
     const id = `r${this.#requests++}`;
-    const request = makeRequest({ id, promptTokens: 100, prompt: NO_BLOCKS, outputTokensMax: 50 });
+    const streaming = this.#streaming;
+    const about = { promptTokens: 100, prompt: NO_BLOCKS, outputTokensMax: 50, streaming };
+    const request = makeRequest({ id, ...about });
     let routed: RoutedRequest;
     try {
       routed = this.picker.route(request, { firstTokenSeen: true });
@@ -146,7 +152,7 @@ class Bed {
         this.#faultOf(server) === 'hangs' ? undefined : report();
       this.clock.setTimer(
         ttftMs,
-        unlessItHangs(() => routed.firstToken()),
+        unlessItHangs(() => (streaming ? routed.firstToken() : undefined)),
       );
       this.clock.setTimer(
         ttftMs + ANSWER_MS,
@@ -267,10 +273,14 @@ schedulingProfiles: [{ name: default, plugins: [{ pluginRef: by-label }, { plugi
     expect(bed.isOut(4)).toBe(false);
   });
 
-  it.each(Object.entries(POLICIES))(
-    '[V143] costs at most 0.1 %% of the requests of half a minute where it hangs, and is back with its first scrape, policy %s',
-    (_, policy) => {
-      const bed = new Bed({ policy });
+  it.each(
+    Object.keys(POLICIES).flatMap((name) =>
+      [true, false].map((streaming) => [name, streaming] as const),
+    ),
+  )(
+    '[V143] costs at most 0.1 %% of the requests of half a minute where it hangs, and is back with its first scrape: policy %s, streaming %s',
+    (name, streaming) => {
+      const bed = new Bed({ policy: POLICIES[name] ?? '', streaming });
       bed.run(5000);
       const from = bed.clock.now();
       bed.set(3, 'hangs');

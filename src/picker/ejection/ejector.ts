@@ -3,12 +3,7 @@ import type { EndpointObserver, Outcome, Routed } from '../../framework/observer
 import type { Millis } from '../../framework/runtime.ts';
 import type { Ejected, EjectionPlan, EjectionReason } from './ejection-plan.ts';
 import { EndpointHealth } from './endpoint-health.ts';
-import {
-  FIRST_TOKENS_LEARNED,
-  isStalled,
-  isTrialStalled,
-  STALL_CHECK_MS,
-} from './first-token-stall.ts';
+import { isStalled, isTrialStalled, STALL_CHECK_MS } from './first-token-stall.ts';
 import { isHeardAgain, SILENCE_CHECK_MS, silentAmong, type Watched } from './silence.ts';
 
 /** A change of an endpoint: `ejected` is undefined when it is back. */
@@ -104,7 +99,9 @@ export class Ejector implements EndpointObserver {
     if (this.#plan === undefined) return;
     const health = this.#healthOf(routed.endpoint);
     health?.tryWith(routed, routed.at);
-    if (routed.firstTokenSeen && routed.prefill === undefined) health?.awaiting.set(routed, ttftMs);
+    if (routed.prefill !== undefined) return;
+    if (routed.firstTokenSeen) health?.awaiting.set(routed, ttftMs);
+    else health?.whole.add(routed);
   }
 
   /** The endpoint that serves the request, which may be a fallback, has begun to answer. */
@@ -123,6 +120,7 @@ export class Ejector implements EndpointObserver {
     const health = this.#healthOf(routed.endpoint);
     if (health === undefined) return;
     health.awaiting.delete(routed);
+    health.whole.delete(routed);
     this.#fail(health, routed, { at, plan, reason: 'not-reached' });
   }
 
@@ -136,14 +134,16 @@ export class Ejector implements EndpointObserver {
     // A client that gives up on a silent endpoint takes the evidence away.
     const waitedMs = at - routed.at;
     if (outcome === 'aborted' && waitedMs >= plan.firstTokenStallMs) this.#check(plan, at);
-    const waited = this.#known.get(routed.endpoint.id)?.awaiting.delete(routed) === true;
+    const picked = this.#known.get(routed.endpoint.id);
+    const waited = picked?.awaiting.delete(routed) === true;
+    picked?.whole.delete(routed);
     const health = this.#healthOf(servedBy);
     if (health === undefined) return;
     if (outcome === 'failed') this.#fail(health, routed, { at, plan });
     else if (outcome === 'aborted') health.trialEnded(routed);
     // With a first token, the request has counted already.
     else if (waited || !routed.firstTokenSeen) this.#succeed(health, routed, at);
-    else health.progressAt = at;
+    else health.progressed(at);
   }
 
   onEndpointRemoved({ id, slot }: Endpoint): void {
@@ -181,7 +181,7 @@ export class Ejector implements EndpointObserver {
   }
 
   #succeed(health: EndpointHealth, routed: Routed, at: Millis): void {
-    health.progressAt = at;
+    health.progressed(at);
     health.share.add(false, at);
     health.consecutiveFailures = 0;
     if (health.ejected === undefined || this.#plan === undefined) return;
@@ -269,7 +269,6 @@ export class Ejector implements EndpointObserver {
       }
       if (health.ejected === undefined) watched.push({ health, endpoint });
     }
-    if (this.#firstTokens < FIRST_TOKENS_LEARNED) return;
     for (const health of silentAmong(watched, at, silenceMs)) this.#eject(health, 'silent', at);
   }
 

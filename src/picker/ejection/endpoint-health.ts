@@ -13,6 +13,8 @@ const OFFER_INTERVAL_MS = 100;
 const DOUBLINGS_MAX = 10;
 /** A longer time between samples is forgotten so fast, a sample at a time. */
 const GAP_KEPT = 0.7;
+/** Weight of the newest gap in the usual one. */
+const GAP_WEIGHT = 0.2;
 /** An endpoint that still fails as often as before passes all its trials less often than this. */
 const CHANCE_OF_PASSING = 0.01;
 const TRIALS_MAX = 16;
@@ -23,9 +25,13 @@ export class EndpointHealth {
   readonly share: FailureShare = new FailureShare();
   /** Requests without a first token yet, oldest first, with how long that was expected to take. */
   readonly awaiting: Map<Routed, Millis> = new Map();
+  /** Requests whose answers come in one piece, oldest first: they show no first token. */
+  readonly whole: Set<Routed> = new Set();
   /** The last time that it gave a first token or ended a request well. */
   progressAt: Millis = Number.NEGATIVE_INFINITY;
   consecutiveFailures = 0;
+  /** The usual time between two first tokens or ends; infinite before the second. */
+  progressGapMs: Millis = Number.POSITIVE_INFINITY;
   /** The usual time between two samples, rather too long than too short. */
   scrapeGapMs: Millis = 0;
   ejected: Ejected | undefined;
@@ -46,6 +52,23 @@ export class EndpointHealth {
   get awaitingSince(): Millis {
     const [oldest] = this.awaiting.keys();
     return oldest?.at ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** When the oldest request was sent that owes a first token or an answer. */
+  get owingSince(): Millis {
+    const [oldest] = this.whole;
+    return Math.min(this.awaitingSince, oldest?.at ?? Number.POSITIVE_INFINITY);
+  }
+
+  /** It has given a first token, or ended a request well. */
+  progressed(at: Millis): void {
+    const gapMs = at - this.progressAt;
+    this.progressAt = at;
+    if (!Number.isFinite(gapMs)) return;
+    const known = Number.isFinite(this.progressGapMs);
+    this.progressGapMs = known
+      ? this.progressGapMs + GAP_WEIGHT * (gapMs - this.progressGapMs)
+      : gapMs;
   }
 
   /** The time of its present sample. */

@@ -10,7 +10,7 @@ const TIMES_EXPECTED = 8;
 /** The bound while predictions have little to go by, and for engines with a good excuse. */
 const PATIENT_MS = 30_000;
 /** First tokens after which predictions are good enough. */
-export const FIRST_TOKENS_LEARNED = 20;
+const FIRST_TOKENS_LEARNED = 20;
 /** With more KV memory in use, requests may wait for memory. */
 const MEMORY_SHARE_MAX = 0.85;
 

@@ -8,6 +8,8 @@ export const SILENCE_CHECK_MS: Millis = 25;
 const SCRAPES_MISSING = 3;
 /** The first token may be so many times later than expected. */
 const TIMES_EXPECTED = 2;
+/** Where answers come in one piece, nothing may come for so many times as long as usual. */
+const GAPS_MISSING = 3;
 
 /** An endpoint with its present sample. */
 export interface Watched {
@@ -35,7 +37,7 @@ export function silentAmong(
     if (!isUnheard(each, at, silenceMs)) heard += 1;
   }
   if (2 * heard < scraped.length) return [];
-  return silent.flatMap(({ health }) => (progressAt > health.awaitingSince ? [health] : []));
+  return silent.flatMap(({ health }) => (progressAt > health.owingSince ? [health] : []));
 }
 
 /** Whether it has answered a scrape since it was found silent. */
@@ -52,9 +54,25 @@ function isUnheard({ health, endpoint }: Watched, at: Millis, silenceMs: Millis)
 function isSilent(each: Watched, at: Millis, silenceMs: Millis): boolean {
   const { health } = each;
   if (!isUnheard(each, at, silenceMs)) return false;
-  const [oldest] = health.awaiting;
+  return owesFirstToken(health, at, silenceMs) || owesAnswers(health, at, silenceMs);
+}
+
+function owesFirstToken(
+  { awaiting, progressAt }: EndpointHealth,
+  at: Millis,
+  silenceMs: Millis,
+): boolean {
+  const [oldest] = awaiting;
   if (oldest === undefined) return false;
   const [routed, expectedMs] = oldest;
-  const waitedMs = at - Math.max(routed.at, health.progressAt);
+  const waitedMs = at - Math.max(routed.at, progressAt);
   return waitedMs >= Math.max(silenceMs, TIMES_EXPECTED * expectedMs);
+}
+
+/** An answer in one piece may take long, but there is usually one after another. */
+function owesAnswers(health: EndpointHealth, at: Millis, silenceMs: Millis): boolean {
+  const [oldest] = health.whole;
+  if (oldest === undefined) return false;
+  const waitedMs = at - Math.max(oldest.at, health.progressAt);
+  return waitedMs >= Math.max(silenceMs, GAPS_MISSING * health.progressGapMs);
 }
