@@ -93,14 +93,13 @@ export type {
 } from './framework/scheduling.ts';
 export { cycleKey } from './framework/scheduling.ts';
 export type {
-  BodyRequest,
-  CountedRequest,
   EmbeddedPicker,
   EndpointOptions,
   MetricsSample,
   PickerOptions,
 } from './library/create-picker.ts';
 export { createPicker, pickerMaker } from './library/picker-maker.ts';
+export type { BodyRequest, CountedRequest } from './library/read-request.ts';
 export { nodeClock } from './runtime/clock/node-clock.ts';
 export { SimulatedClock } from './runtime/clock/simulated-clock.ts';
 export { seededRandom } from './runtime/seeded-random.ts';

@@ -26,12 +26,13 @@ export function makeTrace(
     );
     const session = upTo(2) === 0 ? {} : { session: `s${upTo(5)}` };
     const think = upTo(3) === 0 && 'session' in session ? { thinkMs: upTo(9000) } : {};
+    const shares = upTo(3) === 0 ? { priority: upTo(3) - 2, fairnessId: `f${upTo(3)}` } : {};
     const ttft = upTo(2) === 0 ? {} : { ttftMs: upTo(1e6) / 1000 };
     const outcome = (['completed', 'aborted', 'failed'] as const)[upTo(3)] ?? 'failed';
     const seen = upTo(2) === 0 ? {} : { seen: { outcome, ...ttft, e2eMs: 1000 + upTo(5000) } };
     const promptTokens = blocks * blockTokens + 1 + upTo(blockTokens - 1);
     const sizes = { promptTokens, outputTokens: 1 + upTo(3000), blockIds };
-    return { atMs, model, ...sizes, ...session, ...think, ...seen };
+    return { atMs, model, ...sizes, ...session, ...think, ...shares, ...seen };
   });
   return { blockTokens, requests, repaired: 0, notes: [] };
 }

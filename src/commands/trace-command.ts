@@ -58,6 +58,8 @@ const FIELDS: Readonly<
   model: { name: 'models', isIn: ({ model }) => model !== '' },
   session: { name: 'sessions', isIn: ({ session }) => session !== undefined },
   thinkMs: { name: 'pauses before turns', isIn: ({ thinkMs }) => thinkMs !== undefined },
+  priority: { name: 'priorities', isIn: ({ priority }) => priority !== undefined },
+  fairnessId: { name: 'fairness ids', isIn: ({ fairnessId }) => fairnessId !== undefined },
   seen: { name: 'what became of requests', isIn: ({ seen }) => seen !== undefined },
 };
 

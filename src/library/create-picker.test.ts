@@ -5,6 +5,23 @@ import { createPicker } from './picker-maker.ts';
 const IDLE = { waitingQueueSize: 0, runningRequests: 0, kvCacheUsage: 0 };
 const BUSY = { waitingQueueSize: 9, runningRequests: 40, kvCacheUsage: 0.9 };
 
+const LATE = { model: 'm', promptTokens: 10, priority: 9 };
+const ONE_IN_FLIGHT = `
+apiVersion: llm-d.ai/v1alpha1
+kind: EndpointPickerConfig
+featureGates: [flowControl]
+plugins:
+  - type: active-request-scorer
+  - type: concurrency-detector
+    parameters: { maxConcurrency: 1 }
+flowControl:
+  defaultRequestTTL: 1s
+  saturationDetector: { pluginRef: concurrency-detector }
+`;
+
+/** Lets what promises have to do be done. */
+const settle = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+
 describe('createPicker', () => {
   it('needs no options: the default policy, real time, chance of its own', () => {
     const picker = createPicker();
@@ -59,6 +76,39 @@ describe('createPicker', () => {
   it('refuses requests before an endpoint is added', () => {
     const picker = createPicker({ seed: 1, clock: new SimulatedClock() });
     expect(() => picker.route({ model: 'm', promptTokens: 1 })).toThrow('[no-endpoints]');
+  });
+
+  it('[Q116] lets requests wait for flow control, and go by priority and in time', async () => {
+    const clock = new SimulatedClock();
+    const picker = createPicker({ seed: 1, clock, config: ONE_IN_FLIGHT });
+    picker.addEndpoint({ id: 'a' });
+    const order: string[] = [];
+    const send = async (name: string, priority: number): Promise<void> => {
+      const request = { model: 'm', promptTokens: 10, priority, fairnessId: name };
+      const routed = await picker.enqueue(request).catch(({ code }: { code: string }) => code);
+      order.push(typeof routed === 'string' ? `${name}: ${routed}` : name);
+      if (typeof routed !== 'string') clock.setTimer(400, () => routed.done('completed'));
+    };
+    const given = new AbortController();
+    const gone = send('first', 0).then(() => picker.enqueue(LATE, { signal: given.signal }));
+    for (const [name, priority] of [
+      ['low', -1],
+      ['high', 1],
+    ] as const)
+      void send(name, priority);
+    await settle();
+    given.abort(new Error('enough'));
+    await expect(gone).rejects.toThrow('enough');
+    for (let at = 0; at < 1500; at += 10) {
+      clock.advanceTo(at);
+      await settle();
+    }
+    expect(order).toEqual(['first', 'high', 'low']);
+    await picker.enqueue(LATE);
+    const late = expect(picker.enqueue(LATE)).rejects.toMatchObject({ code: 'queue-timeout' });
+    clock.advanceTo(clock.now() + 1100);
+    await late;
+    picker.stop();
   });
 
   it('[Q14] lets a request wait for its endpoint with a promise, until it is placed or given up', async () => {

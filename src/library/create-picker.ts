@@ -2,20 +2,18 @@ import { NAMED_CONFIGS } from '../config/defaults.ts';
 import { loadConfig } from '../config/load.ts';
 import type { Endpoint, EndpointId, EndpointMetrics } from '../framework/endpoint.ts';
 import type { PluginFault } from '../framework/error.ts';
-import type { HashSecret } from '../framework/keyed-hash.ts';
 import { CACHE_CONFIG, type CacheConfig, LORA, type LoraState } from '../framework/keys.ts';
 import type { DataSourceDefinition, Observer, PluginCatalogue } from '../framework/plugin.ts';
-import { type InferenceRequest, NO_BLOCKS } from '../framework/request.ts';
+import type { InferenceRequest } from '../framework/request.ts';
 import type { Placement, RoutedRequest, RouteOptions } from '../framework/routing.ts';
 import type { Clock } from '../framework/runtime.ts';
-import { createOpenBody } from '../openai/parsers/open-body.ts';
-import { chainBlockIds } from '../openai/prompts/chain-block-ids.ts';
-import type { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import type { EndpointPool } from '../picker/pool/endpoint-pool.ts';
+import type { ControlledRouter } from '../picker/waiting/controlled-router.ts';
 import { nodeClock } from '../runtime/clock/node-clock.ts';
 import { warnOfFault } from '../runtime/log/fault-warning.ts';
 import { randomSecret, randomSeed } from '../runtime/random-seed.ts';
+import { type BodyRequest, type CountedRequest, requestReader } from './read-request.ts';
 import { type EmbeddedReplica, startCore } from './start-core.ts';
 
 export interface PickerOptions {
@@ -54,28 +52,6 @@ export interface MetricsSample extends Omit<EndpointMetrics, 'sampledAt'> {
   readonly lora?: LoraState;
 }
 
-/** A request as a client sends it to a model server. */
-export interface BodyRequest {
-  readonly body: Uint8Array | string;
-  /** Says how to read the body; `/v1/chat/completions` when left out. */
-  readonly path?: string;
-  /** Lower-case names. */
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
-/** A request as a trace describes it: sizes instead of text. */
-export interface CountedRequest {
-  readonly model: string;
-  readonly promptTokens: number;
-  /** One id for each full block of the prompt: equal ids at equal places are equal text. */
-  readonly blockIds?: readonly (number | bigint | string)[];
-  /** Tokens in a block, 64 when left out; the same in every request to one picker. */
-  readonly blockTokens?: number;
-  readonly outputTokensMax?: number;
-  readonly streaming?: boolean;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
 /** The decision core in the caller's process: no Envoy, no Kubernetes, no sockets. */
 export interface EmbeddedPicker {
   /**
@@ -99,8 +75,8 @@ export interface EmbeddedPicker {
   route(request: BodyRequest | CountedRequest, options?: RouteOptions): RoutedRequest;
   /**
    * As `route`, but the request waits until its endpoint can begin it. Rejects with RoutingError,
-   * or with the reason of `signal`, which ends the wait. Without `hold` in the configuration no
-   * request waits.
+   * or with the reason of `signal`, which ends the wait. With flow control in the configuration it
+   * waits until that lets it go. Without both no request waits.
    */
   enqueue(
     request: BodyRequest | CountedRequest,
@@ -119,10 +95,8 @@ export interface EmbeddedPicker {
   stop(): void;
 }
 
-/** 64 MiB: many times a prompt of a million tokens. */
-const BODY_BYTES_MAX = 64 * 1024 * 1024;
-/** Used where a request gives no `blockTokens`; the stub's presets have the same. */
-const BLOCK_TOKENS_DEFAULT = 64;
+/** Nothing that has to be prepared reads it. */
+const NO_BODY: readonly Uint8Array[] = [];
 
 /** A picker with these plugin types. Throws ConfigError when the configuration cannot be run. */
 export function createPickerFrom(
@@ -139,13 +113,8 @@ export function createPickerFrom(
   const plan = planOf(catalogue, config);
   const secret = randomSecret();
   const options = { plan, seed, clock, observers, onFault, replica: shared, secret };
-  const { picker, replica } = startCore(options);
-  const openBody = openBodyOf(plan, secret);
-  let requests = 0;
-  const read = (request: BodyRequest | CountedRequest): InferenceRequest => {
-    const id = `r${requests++}`;
-    return 'body' in request ? readBody(request, id, openBody) : counted(request, id);
-  };
+  const { picker, router, replica } = startCore(options);
+  const read = requestReader(plan, secret);
 
   return {
     addEndpoint: ({ id, address = id, labels = {}, cache }) => {
@@ -164,41 +133,58 @@ export function createPickerFrom(
     },
     endpoints: () => picker.pool.snapshot(),
     route: (request, options) => picker.route(read(request), { firstTokenSeen: true, ...options }),
-    enqueue: async (request, options) => placedBy(picker, read(request), options),
+    enqueue: async (request, options) => placedBy(router, read(request), options),
     enqueueWith: (request, placement, options) =>
-      enqueued(picker, read(request), placement, options),
+      enqueued(router, read(request), placement, options),
     stop: () => {
       void replica?.stop();
+      router.stop();
       picker.stop();
     },
   };
 }
 
-/** Undefined where the request waits. */
+/** Undefined where the request waits: for flow control, or for its endpoint. */
 function enqueued(
-  picker: EndpointPicker,
+  router: ControlledRouter,
   request: InferenceRequest,
   placement: Placement,
   given?: RouteOptions,
 ): RoutedRequest | undefined {
   const options = { firstTokenSeen: true, ...given };
-  if (picker.enqueue === undefined) return picker.route(request, options);
-  return picker.enqueue(request, options, placement);
+  if (!router.isOn) {
+    return router.enqueue === undefined
+      ? router.route(request, options)
+      : router.enqueue(request, options, placement);
+  }
+  const ready = (): void => {
+    let routed: RoutedRequest;
+    try {
+      routed = router.route(request, options);
+    } catch (error) {
+      placement.refused(error);
+      return;
+    }
+    placement.placed(routed);
+  };
+  const waits = router.prepare?.(request, NO_BODY, ready, options) === true;
+  return waits ? undefined : router.route(request, options);
 }
 
 /** Waits until the request is placed, or the signal ends the wait. */
 async function placedBy(
-  picker: EndpointPicker,
+  router: ControlledRouter,
   request: InferenceRequest,
   { signal, ...options }: RouteOptions & { readonly signal?: AbortSignal } = {},
 ): Promise<RoutedRequest> {
   signal?.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<RoutedRequest>();
   const placement = { placed: resolve, refused: reject };
-  const routed = enqueued(picker, request, placement, options);
+  const routed = enqueued(router, request, placement, options);
   if (routed !== undefined) return routed;
   const cancel = (): void => {
-    picker.cancel(placement);
+    router.cancel?.(placement);
+    router.abandon(request);
     reject(signal?.reason);
   };
   signal?.addEventListener('abort', cancel, { once: true });
@@ -218,51 +204,12 @@ function planOf(catalogue: PluginCatalogue, config: string): PickerPlan {
   });
 }
 
-function openBodyOf(
-  { parsers = [] }: PickerPlan,
-  hashSeed: HashSecret,
-): ReturnType<typeof createOpenBody> {
-  return createOpenBody({ bodyBytesMax: BODY_BYTES_MAX, hashSeed, parsers: () => parsers });
-}
-
 /** Throws where no endpoint of the pool has the id that a call names. */
 function knownId(id: string, pool: EndpointPool, call: string): EndpointId {
   const endpoint = pool.get(id as EndpointId);
   if (endpoint !== undefined) return endpoint.id;
   const count = pool.snapshot().length;
   throw new Error(`${call}: no endpoint has the id ${id} (${count} known); call addEndpoint first`);
-}
-
-function readBody(
-  { body, path = '/v1/chat/completions', headers = {} }: BodyRequest,
-  id: string,
-  openBody: ReturnType<typeof createOpenBody>,
-): InferenceRequest {
-  const reader = openBody({ id, path, headers: new Map(Object.entries(headers)) });
-  reader.push(typeof body === 'string' ? new TextEncoder().encode(body) : body);
-  return reader.end();
-}
-
-function counted(request: CountedRequest, id: string): InferenceRequest {
-  const { model, promptTokens, blockIds, blockTokens = BLOCK_TOKENS_DEFAULT } = request;
-  return {
-    id,
-    model,
-    streaming: request.streaming ?? true,
-    outputTokensMax: request.outputTokensMax,
-    promptTokens,
-    prompt:
-      blockIds === undefined
-        ? NO_BLOCKS
-        : chainBlockIds(blockIds, { seedText: model, blockTokens }),
-    priority: 0,
-    fairnessId: 'default-flow',
-    objective: undefined,
-    ttftSloMs: undefined,
-    tpotSloMs: undefined,
-    headers: new Map(Object.entries(request.headers ?? {})),
-    bodyBytes: 4 * promptTokens,
-  };
 }
 
 /** The caller sets the metrics: a configuration may name what scrapes them, and it does nothing. */

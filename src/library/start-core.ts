@@ -4,6 +4,7 @@ import type { Observer } from '../framework/plugin.ts';
 import type { Clock, Random } from '../framework/runtime.ts';
 import { EndpointPicker } from '../picker/endpoint-picker.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
+import { ControlledRouter } from '../picker/waiting/controlled-router.ts';
 import { Replica, type ReplicaOptions } from '../replicas/replica.ts';
 import { seededRandom } from '../runtime/seeded-random.ts';
 
@@ -20,7 +21,10 @@ interface StartOptions {
   readonly secret: HashSecret;
 }
 
-/** Starts the decision core without network, and lets it share where a link is given. */
+/**
+ * Starts the decision core without network, behind flow control where the plan has it, and lets it
+ * share where a link is given.
+ */
 export function startCore({
   plan,
   seed,
@@ -31,19 +35,24 @@ export function startCore({
   ...rest
 }: StartOptions): {
   readonly picker: EndpointPicker;
+  readonly router: ControlledRouter;
   readonly replica: Replica | undefined;
 } {
   const random = seededRandom(seed);
   const network = { get: () => Promise.reject(new Error('an embedded picker has no network')) };
   const replica = rest.replica && new Replica({ ...rest.replica, boot: bootOf(random), clock });
+  const router = new ControlledRouter({ clock });
+  const subscribers = [...observers, router.observer];
   const picker = new EndpointPicker({
     plan,
     runtime: { clock, random, network, secret },
-    subscribers: replica === undefined ? observers : [...observers, replica.subscriber],
+    subscribers: replica === undefined ? subscribers : [...subscribers, replica.subscriber],
     onFault,
   });
+  router.attach(picker);
+  router.configure(plan.flowControl);
   replica?.start(picker);
-  return { picker, replica };
+  return { picker, router, replica };
 }
 
 function bootOf(random: Random): number {

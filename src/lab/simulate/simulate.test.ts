@@ -4,7 +4,7 @@ import { NAMED_CONFIGS } from '../../config/defaults.ts';
 import { createPicker } from '../../index.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
 import type { SimulationResult } from '../run-summary/run-result.ts';
-import { summarize } from '../run-summary/summarize.ts';
+import { type SimulationSummary, summarize } from '../run-summary/summarize.ts';
 import type { Workload } from '../traces/workload.ts';
 import { type FaultSpec, type PoolSpec, uniformPool } from './pool-spec.ts';
 import { simulate } from './simulate.ts';
@@ -18,6 +18,18 @@ const SERVER = {
   admissionMs: 0,
   jitter: 0,
 };
+
+const CONTROLLED = `
+apiVersion: llm-d.ai/v1alpha1
+kind: EndpointPickerConfig
+featureGates: [flowControl]
+plugins:
+  - type: predicted-cost-scorer
+  - type: backlog-detector
+flowControl:
+  defaultRequestTTL: 1s
+  saturationDetector: { pluginRef: backlog-detector }
+`;
 
 function workloadOf(requests: number, seed = 1): Workload {
   const random = seededRandom(seed);
@@ -52,6 +64,27 @@ describe('simulate', () => {
     expect(result?.ttftMs).toBeCloseTo(6 + 0.04 * 1000 + networkMs, 6);
     const decodeMs = 2 * (6 + 0.05) + 0.00002 * (1000 + 1001);
     expect(result?.e2eMs).toBeCloseTo(6 + 40 + decodeMs + networkMs, 6);
+  });
+
+  it('[Q116] runs flow control: high priorities go first, and what waits too long is refused', () => {
+    const { blockTokens, requests } = workloadOf(600);
+    const workload = {
+      blockTokens,
+      requests: requests.map((request, at) => ({
+        ...request,
+        atMs: request.atMs / 10,
+        priority: at % 4 === 0 ? 1 : -1,
+      })),
+    };
+    const results = run(workload, uniformPool(1, SERVER), CONTROLLED).requests;
+    const summaryOf = (priority: number): SimulationSummary => {
+      const those = results.filter(({ request }) => request.priority === priority);
+      return summarize({ requests: those, durationMs: 0, preemptions: 0 });
+    };
+    const [high, low] = [summaryOf(1), summaryOf(-1)];
+    expect([high.failed, low.failed > 5]).toEqual([0, true]);
+    expect(high.ttftMeanMs).toBeLessThan(low.ttftMeanMs / 3);
+    expect(results.every(({ attempts }) => attempts === 1)).toBe(true);
   });
 
   it('gives the same result for the same seed, byte for byte, and another for another', () => {

@@ -1,6 +1,6 @@
 import type { RemoteKv, Submission } from '../../../stub-server/engine/sequence.ts';
 import { KvFabric } from '../../../stub-server/pd/kv-fabric.ts';
-import { faultError, type PluginFault } from '../../framework/error.ts';
+import { faultError, type PluginFault, RoutingError } from '../../framework/error.ts';
 import { PREFILL_HEADER, type RoutedRequest } from '../../framework/routing.ts';
 import type { Clock, Millis, Random } from '../../framework/runtime.ts';
 import type { EmbeddedPicker } from '../../library/create-picker.ts';
@@ -164,16 +164,27 @@ class Simulation {
   #attempt(result: RequestResult, blockHashes: Float64Array): void {
     const { request } = result;
     const { blockTokens } = this.#options.workload;
-    const { model, promptTokens, blockIds } = request;
+    const { model, promptTokens, blockIds, priority, fairnessId } = request;
     result.attempts += 1;
     const placed = (routed: RoutedRequest): void => this.#send(result, blockHashes, routed);
-    const refused = (): void => this.#retry(result, blockHashes);
+    const refused = (error: unknown): void => {
+      // It has waited for as long as it may.
+      if (error instanceof RoutingError && error.code === 'queue-timeout') this.#end(result);
+      else this.#retry(result, blockHashes);
+    };
     let routed: RoutedRequest | undefined;
     try {
-      const counted = { model, promptTokens, blockIds, blockTokens };
+      const counted = {
+        model,
+        promptTokens,
+        blockIds,
+        blockTokens,
+        ...(priority !== undefined && { priority }),
+        ...(fairnessId !== undefined && { fairnessId }),
+      };
       routed = this.#nextPicker().enqueueWith(counted, { placed, refused });
-    } catch {
-      refused();
+    } catch (error) {
+      refused(error);
     }
     if (routed !== undefined) placed(routed);
   }

@@ -26,6 +26,7 @@ function carriedBy(
   return requests.map((request) => {
     const has = (each: (typeof carries)[number]): boolean => carries.includes(each);
     const { model, session, thinkMs, seen, promptTokens, outputTokens } = request;
+    const { priority, fairnessId } = request;
     return {
       atMs: Math.round(1000 * request.atMs),
       promptTokens,
@@ -33,6 +34,8 @@ function carriedBy(
       ...(has('model') && { model }),
       ...(has('session') && { session }),
       ...(has('thinkMs') && { thinkMs }),
+      ...(has('priority') && { priority }),
+      ...(has('fairnessId') && { fairnessId }),
       ...(has('seen') && { seen: seen === undefined ? undefined : endOf(seen, name) }),
       ...(has('blockIds') && {
         blockTokens,

@@ -19,7 +19,14 @@ export interface TraceReader {
 }
 
 /** Fields of a request that not every format can hold. */
-export type OptionalField = 'blockIds' | 'model' | 'session' | 'thinkMs' | 'seen';
+export type OptionalField =
+  | 'blockIds'
+  | 'model'
+  | 'session'
+  | 'thinkMs'
+  | 'priority'
+  | 'fairnessId'
+  | 'seen';
 
 export interface TraceFormat {
   readonly name: string;

@@ -16,6 +16,10 @@ export interface TraceRequest {
   readonly session?: string;
   /** From the end of the answer before it in its session to this request. Absent if unknown. */
   readonly thinkMs?: Millis;
+  /** Higher ones first, for requests that wait. Absent for 0. */
+  readonly priority?: number;
+  /** Whose request it is, for fair shares. Absent if the trace does not say. */
+  readonly fairnessId?: string;
   /** What became of it when the trace was recorded. Absent if the trace does not say. */
   readonly seen?: RecordedEnd;
 }

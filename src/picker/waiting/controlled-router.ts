@@ -94,6 +94,11 @@ export class ControlledRouter implements Router {
     return this.#came - this.#placed - this.#held.size;
   }
 
+  /** Whether there is flow control. */
+  get isOn(): boolean {
+    return this.#discipline !== undefined;
+  }
+
   get #picker(): ControlledPicker {
     invariant(this.#attached !== undefined, 'a picker is attached first');
     return this.#attached;
@@ -162,8 +167,8 @@ export class ControlledRouter implements Router {
   readonly #prepare: Required<Router>['prepare'] = (request, body, ready, options = {}) => {
     const { clock } = this.#options;
     const picker = this.#picker;
-    // As in the reference, requests without a body do not wait.
-    if (request.headers.get(':method') !== 'POST' || this.#discipline === undefined) {
+    // As in the reference, requests without a body do not wait. The library's have no method.
+    if (this.#discipline === undefined || !mayWait(request)) {
       return picker.prepare?.(request, body, ready, options) ?? false;
     }
     const at = clock.now();
@@ -282,4 +287,8 @@ export class ControlledRouter implements Router {
   #lookSoon(): void {
     if (this.#held.size > 0) this.#next.after(0);
   }
+}
+
+function mayWait({ headers }: InferenceRequest): boolean {
+  return (headers.get(':method') ?? 'POST') === 'POST';
 }

@@ -20,6 +20,8 @@ const row = z.object({
   blocks: z.array(z.tuple([z.int().nonnegative(), z.int().positive().max(TOKENS_MAX)])).optional(),
   session: z.string().optional(),
   thinkMs: nonNegative.optional(),
+  priority: z.int().optional(),
+  fairnessId: z.string().optional(),
   outcome: z.enum(['completed', 'aborted', 'failed']).optional(),
   ttftMs: nonNegative.optional(),
   e2eMs: nonNegative.optional(),
@@ -29,7 +31,7 @@ const row = z.object({
 export const POINTSMAN: TraceFormat = {
   name: 'pointsman',
   about: 'Pointsman’s own JSON Lines',
-  carries: ['blockIds', 'model', 'session', 'thinkMs', 'seen'],
+  carries: ['blockIds', 'model', 'session', 'thinkMs', 'priority', 'fairnessId', 'seen'],
   shape: 'lines',
   ordered: true,
   reader: (firstLine): TraceReader | string => {
@@ -45,7 +47,7 @@ function read(line: string, blockTokens: number): TraceRequest | string {
   const parsed = parseJson(line, row);
   if (typeof parsed === 'string') return parsed;
   const { at, in: promptTokens, out: outputTokens, model = '', blocks = [] } = parsed;
-  const { session, thinkMs, outcome, ttftMs, e2eMs } = parsed;
+  const { session, thinkMs, priority, fairnessId, outcome, ttftMs, e2eMs } = parsed;
   const count = blocks.reduce((sum, [, length]) => sum + length, 0);
   if (count * blockTokens > promptTokens) {
     return `blocks has ${count} blocks of ${blockTokens} tokens, but the prompt has ${promptTokens} tokens`;
@@ -58,6 +60,8 @@ function read(line: string, blockTokens: number): TraceRequest | string {
     blockIds: blockIdsOf(blocks),
     ...(session !== undefined && { session }),
     ...(thinkMs !== undefined && { thinkMs }),
+    ...(priority !== undefined && { priority }),
+    ...(fairnessId !== undefined && { fairnessId }),
     ...(outcome !== undefined && {
       seen: {
         outcome,
@@ -72,7 +76,8 @@ function* write({ blockTokens, requests }: Trace): Generator<string, void> {
   yield `${JSON.stringify({ pointsman: 'trace', version: VERSION, blockTokens })}\n`;
   const prefixes = new PrefixNumbers();
   for (const request of requests) {
-    const { atMs, promptTokens, outputTokens, model, session, thinkMs, seen } = request;
+    const { atMs, promptTokens, outputTokens, model, session, seen } = request;
+    const { thinkMs, priority, fairnessId } = request;
     const blocks = runsOf(prefixes.of(request));
     const line = {
       at: atMs,
@@ -82,6 +87,8 @@ function* write({ blockTokens, requests }: Trace): Generator<string, void> {
       blocks: blocks.length === 0 ? undefined : blocks,
       session,
       thinkMs,
+      priority,
+      fairnessId,
       ...seen,
     };
     yield `${JSON.stringify(line)}\n`;
