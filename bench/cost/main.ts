@@ -1,8 +1,10 @@
 import { cpus } from 'node:os';
+import { packageFile } from '../../src/files/folders.ts';
 import { fetchEnvoy } from '../../src/lab/envoy/fetch-envoy.ts';
 import type { Tools } from '../load/bed.ts';
 import { buildYardstick } from '../yardstick/build.ts';
 import { type AgainstResult, againstLines, measureAgainst } from './against.ts';
+import { builtMain } from './build.ts';
 import { measureRow, type RowResult } from './measure-row.ts';
 import { type CostOptions, costOptions } from './options.ts';
 import { unitOf } from './row.ts';
@@ -29,10 +31,12 @@ async function main(): Promise<number> {
   }
   const { nodeFlags, oursFlags } = options;
   const log = options.verbose ? say : () => undefined;
-  const common = { envoyPath: envoy.path, nodeFlags, oursFlags, log };
+  const built = await builtMain(packageFile('.'));
+  const common = { envoyPath: envoy.path, main: built, nodeFlags, oursFlags, log };
   if (options.against !== undefined) {
     const { folder, pairs } = options.against;
-    await printAgainst(options, { ...common, other: { kind: 'picker', folder }, pairs });
+    const other = { kind: 'picker', main: await builtMain(folder) } as const;
+    await printAgainst(options, { ...common, other, pairs });
     return 0;
   }
   return printCosts(options, { ...common, envoyVersion: envoy.version });

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { request } from 'undici';
 import { packageFile } from '../../src/files/folders.ts';
 import { renderEnvoyConfig } from '../../src/lab/envoy/render-config.ts';
@@ -16,16 +15,18 @@ export interface Tools {
   /** What is measured beside our picker, if anything. */
   readonly other: OtherSide | undefined;
   readonly log: (line: string) => void;
+  /** The main file of our picker; the sources' where left out. */
+  readonly main?: string;
   /** Flags of the picker's Node, such as `--cpu-prof`. */
   readonly nodeFlags: readonly string[];
   /** Flags of `serve` for our picker only. */
   readonly oursFlags?: readonly string[];
 }
 
-/** A bare Go ext_proc echo, or the picker of another checkout with installed packages. */
+/** A bare Go ext_proc echo, or another picker by its main file. */
 export type OtherSide =
   | { readonly kind: 'yardstick'; readonly path: string }
-  | { readonly kind: 'picker'; readonly folder: string };
+  | { readonly kind: 'picker'; readonly main: string };
 
 export interface BedOptions {
   readonly config: string;
@@ -121,11 +122,11 @@ export async function startServer(
   other?: OtherSide,
 ): Promise<Child> {
   if (other === undefined) {
-    const { oursFlags: flags = [] } = tools;
-    return startPicker({ ...options, flags }, addresses, tools);
+    const { oursFlags: flags = [], main } = tools;
+    return startPicker({ ...options, flags, main }, addresses, tools);
   }
   if (other.kind === 'picker') {
-    return startPicker({ ...options, main: join(other.folder, 'src/main.ts') }, addresses, tools);
+    return startPicker({ ...options, main: other.main }, addresses, tools);
   }
   const echo = await startChild({
     name: 'yardstick',
@@ -150,7 +151,7 @@ export function startPicker(
     main = packageFile('src/main.ts'),
   }: Pick<BedOptions, 'config' | 'collections'> & {
     readonly flags?: readonly string[];
-    readonly main?: string;
+    readonly main?: string | undefined;
   },
   addresses: readonly string[],
   { log, nodeFlags }: Pick<Tools, 'log' | 'nodeFlags'>,
