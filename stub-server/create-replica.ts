@@ -8,8 +8,7 @@ import { NO_TIME } from './engine/timings.ts';
 import { ActiveFaults } from './faults/active-faults.ts';
 import { LiveSettings } from './http/live-settings.ts';
 import type { Replica } from './http/replica.ts';
-import { EventRecorder } from './kv-events/event-recorder.ts';
-import { KvEventPublisher } from './kv-events/kv-event-publisher.ts';
+import type { KvEvents } from './kv-events-of.ts';
 import { EngineStats } from './metrics/engine-stats.ts';
 import { fakeSource } from './metrics/fake-metrics.ts';
 import type { MetricsSource } from './metrics/family.ts';
@@ -178,63 +177,6 @@ export class KvNetwork {
     this.#stores.set(model, store);
     return store;
   }
-}
-
-interface KvEvents {
-  readonly recorder: EventRecorder;
-  readonly publisher: KvEventPublisher;
-}
-
-/** Creates the publisher of an engine's KV events, not open yet; undefined if there is none. */
-export function kvEventsOf(
-  options: StubOptions,
-  place: EngineAddress,
-  clock: Clock,
-): KvEvents | undefined {
-  const addresses = kvEventAddresses(options, place);
-  if (addresses === undefined) return undefined;
-  const { kvEventsFormat, model, modelRoot = model, blockTokens, podIp } = options;
-  const { host, port, portOffset, rank } = place;
-  const topic = `kv@${podIp ?? host}:${port === 0 ? portOffset : port}@${modelRoot}`;
-  const publisher = new KvEventPublisher({
-    ...addresses,
-    topic: options.kvEventsTarget?.topic || topic,
-    format: kvEventsFormat,
-    dataParallelRank: rank,
-    wallSeconds: () => clock.wallTime() / 1000,
-  });
-  const recorder = new EventRecorder(blockTokens, (events) => publisher.publish(events));
-  return { recorder, publisher };
-}
-
-type KvEventAddresses = Pick<
-  ConstructorParameters<typeof KvEventPublisher>[0],
-  'endpoint' | 'bind' | 'replayEndpoint' | 'replayBatches'
->;
-
-/** A port for each rank, after the first server's port or the address that is given. */
-function kvEventAddresses(
-  { kvEventsTarget, kvEventsPort, kvEventsReplayPort }: StubOptions,
-  { host, portOffset, rank }: EngineAddress,
-): KvEventAddresses | undefined {
-  if (kvEventsTarget !== undefined) {
-    const { endpoint, replayEndpoint, replayBatches } = kvEventsTarget;
-    const ofRank = (address: string): string =>
-      address.replace(/:(\d+)$/, (_, first) => `:${Number(first) + rank}`);
-    return {
-      endpoint: ofRank(endpoint),
-      replayEndpoint: replayEndpoint === undefined ? undefined : ofRank(replayEndpoint),
-      replayBatches,
-    };
-  }
-  if (kvEventsPort === undefined) return undefined;
-  const bound = (first: number): string =>
-    `tcp://${host}:${first === 0 ? '*' : first + portOffset}`;
-  return {
-    endpoint: bound(kvEventsPort),
-    bind: true,
-    replayEndpoint: kvEventsReplayPort === undefined ? undefined : bound(kvEventsReplayPort),
-  };
 }
 
 /** Publishes the events of the prefix cache, if there are any, after each step. */

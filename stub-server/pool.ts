@@ -7,7 +7,7 @@ import { preciseClock } from '../src/runtime/clock/precise-clock.ts';
 import { ListenError } from '../src/runtime/network/listen.ts';
 import { seededRandom } from '../src/runtime/seeded-random.ts';
 import { createControlServer } from './control-server.ts';
-import { createReplica, KvNetwork, kvEventsOf } from './create-replica.ts';
+import { createReplica, KvNetwork } from './create-replica.ts';
 import { scheduleFaults } from './faults/active-faults.ts';
 import { type AnswerTexts, ECHO, textsOf } from './http/answer-texts.ts';
 import { readDataset } from './http/read-dataset.ts';
@@ -16,9 +16,10 @@ import type { ReplicaDirectory } from './http/sequence-kv.ts';
 import { createStubServer } from './http/server.ts';
 import { sharePort } from './http/share-port.ts';
 import type { KvEventPublisher } from './kv-events/kv-event-publisher.ts';
+import type { KvEvents } from './kv-events-of.ts';
 import { type EngineAddress, engineAddresses } from './options/engine-addresses.ts';
 import type { StubOptions } from './options/stub-options.ts';
-import { type PoolTls, startTls } from './tls.ts';
+import type { PoolTls } from './tls.ts';
 
 type StubEndpoint = Pick<Replica, 'address' | 'rank' | 'engine'>;
 
@@ -55,7 +56,7 @@ export async function startMixedPool(
     byAddress: new Map(),
     listening: [],
     publishers: [],
-    tls: await startTls(common.tls),
+    tls: await tlsOf(common),
   };
   for (const place of engineAddresses(servers)) {
     await startReplica(pool, place, servers[place.server] ?? common);
@@ -95,6 +96,22 @@ interface StartingPool {
   readonly tls: PoolTls | undefined;
 }
 
+/** Loaded only where it is used: a process of hundreds of servers has most of its memory in code. */
+async function tlsOf({ tls }: StubOptions): Promise<PoolTls | undefined> {
+  if (tls === undefined) return undefined;
+  return (await import('./tls.ts')).startTls(tls);
+}
+
+/** The same of ZMQ and msgpack. */
+async function kvEventsOf(
+  options: StubOptions,
+  place: EngineAddress,
+  clock: Clock,
+): Promise<KvEvents | undefined> {
+  if ((options.kvEventsTarget ?? options.kvEventsPort) === undefined) return undefined;
+  return (await import('./kv-events-of.ts')).kvEventsOf(options, place, clock);
+}
+
 /** Starts one engine and adds it to the pool. */
 async function startReplica(
   pool: StartingPool,
@@ -106,7 +123,7 @@ async function startReplica(
   const ranks = pool.ranks[index] ?? [];
   const name = `stub-${index}`;
   const own = random.fork(rank === 0 ? name : `${name} rank ${rank}`);
-  const events = kvEventsOf(options, place, clock);
+  const events = await kvEventsOf(options, place, clock);
   const texts = answerTexts(options);
   const parts = { options, place, clock, random: own, events, kvNetwork, ranks, texts };
   const replica = createReplica(name, parts);
