@@ -8,11 +8,11 @@ import {
   type RequestCost,
 } from './predicted-cost-breakdown.ts';
 
-const REQUEST: RequestCost = { promptTokens: 4000, outputTokens: 200, demandRate: 1 };
+const REQUEST: RequestCost = { promptTokens: 4000, outputTokens: 200 };
 const STATE: EndpointState = {
   load: { requests: 5, pendingPrefillTokens: 1000, contextTokens: 20_000 },
   engine: PRIOR_STEP_TIME,
-  demand: { requests: 0.002, workMs: 0.4 },
+  traffic: { requestsPerMs: 0.002, utilization: 0.4 },
   cachedTokens: 0,
   capacityTokens: 400_000,
   heldTokens: 30_000,
@@ -31,9 +31,9 @@ const states = fc.record({
     pendingPrefillTokens: tokens,
     contextTokens: tokens,
   }),
-  demand: fc.record({
-    requests: fc.double({ min: 0, max: 100, noNaN: true }),
-    workMs: fc.double({ min: 0, max: 1e4, noNaN: true }),
+  traffic: fc.record({
+    requestsPerMs: fc.double({ min: 0, max: 100, noNaN: true }),
+    utilization: fc.double({ min: 0, max: 1e4, noNaN: true }),
   }),
   cachedTokens: tokens,
   heldTokens: tokens,
@@ -65,7 +65,7 @@ describe('what a request costs at a place', () => {
               pendingPrefillTokens: state.load.pendingPrefillTokens + more,
             },
           },
-          { demand: { ...state.demand, requests: 2 * state.demand.requests } },
+          { traffic: { ...state.traffic, requestsPerMs: 2 * state.traffic.requestsPerMs } },
           { heldTokens: state.heldTokens + more },
         ];
         const here = cost({}, state);

@@ -1,10 +1,6 @@
-import {
-  queueingDelayForOthersMs,
-  type Traffic,
-  trafficOf,
-} from '../src/cost-model/queueing-delay.ts';
+import { queueingDelayForOthersMs, type Traffic } from '../src/cost-model/queueing-delay.ts';
 import { decodeStepMs, prefillSteps } from '../src/cost-model/step-time.ts';
-import type { Demand, InFlightLoad, StepTime } from '../src/framework/keys.ts';
+import type { InFlightLoad, StepTime } from '../src/framework/keys.ts';
 
 /** Above this share of KV memory a wait is expected: answers grow as they are written. */
 const COMFORTABLE_MEMORY_SHARE = 0.8;
@@ -18,15 +14,13 @@ export interface RequestCost {
   readonly promptTokens: number;
   /** The expected length of the answer. */
   readonly outputTokens: number;
-  /** The factor that makes an endpoint's demand one of a millisecond. */
-  readonly demandRate: number;
 }
 
 /** What the cost of a request on an endpoint depends on. */
 export interface EndpointState {
   readonly load: InFlightLoad;
   readonly engine: StepTime;
-  readonly demand: Demand;
+  readonly traffic: Traffic;
   readonly cachedTokens: number;
   readonly capacityTokens: number;
   /** KV memory in use, in tokens, as the engine last reported it. */
@@ -76,10 +70,9 @@ export function computeCost(
   state: EndpointState,
   breakdown: CostBreakdown,
 ): number {
-  const { load, engine } = state;
+  const { load, engine, traffic } = state;
   const uncachedTokens = Math.max(0, request.promptTokens - state.cachedTokens);
   const stepMs = decodeStepMs(load.requests, load.contextTokens, engine);
-  const traffic = trafficOf(state.demand, request.demandRate);
   breakdown.cachedTokens = Math.min(state.cachedTokens, request.promptTokens);
   breakdown.overheadMs = engine.overheadMs;
   breakdown.queuedPrefillMs = engine.perPrefillTokenMs * load.pendingPrefillTokens;
@@ -92,7 +85,7 @@ export function computeCost(
   );
   breakdown.heldUpMs = HELD_UP_WEIGHT * load.requests * breakdown.ownPrefillMs;
   breakdown.answersMs = ANSWER_WEIGHT * slowedAnswersMs(request, state, stepMs);
-  addMemory(request, state, { breakdown, stepMs, uncachedTokens, traffic });
+  addMemory(request, state, breakdown, stepMs);
   breakdown.adapterMs = state.adapterMs;
   breakdown.suspectMs = state.suspectMs;
   breakdown.stale = state.stale ? 1 : 0;
@@ -115,16 +108,12 @@ function slowedAnswersMs(
  * to requests on their way and to answers as they grow.
  */
 function addMemory(
-  { outputTokens }: RequestCost,
-  { load, heldTokens, capacityTokens }: EndpointState,
-  known: {
-    readonly breakdown: CostBreakdown;
-    readonly stepMs: number;
-    readonly uncachedTokens: number;
-    readonly traffic: Traffic;
-  },
+  { promptTokens, outputTokens }: RequestCost,
+  { load, cachedTokens, heldTokens, capacityTokens, traffic }: EndpointState,
+  breakdown: CostBreakdown,
+  stepMs: number,
 ): void {
-  const { breakdown, stepMs, uncachedTokens, traffic } = known;
+  const uncachedTokens = Math.max(0, promptTokens - cachedTokens);
   const growthTokens = outputTokens / 2;
   const ownTokens = uncachedTokens + growthTokens;
   const othersTokens = heldTokens + load.pendingPrefillTokens + load.requests * growthTokens;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Traffic } from '../src/cost-model/queueing-delay.ts';
 import { decodeStepMs, PRIOR_STEP_TIME } from '../src/cost-model/step-time.ts';
 import type { Endpoint } from '../src/framework/endpoint.ts';
 import { isFresh } from '../src/framework/endpoint.ts';
@@ -116,8 +117,8 @@ function scoresOf(costs: number[], endpoints: readonly Endpoint[], now: Millis):
 }
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
+type ReadState = Mutable<Omit<EndpointState, 'traffic'>> & { readonly traffic: Mutable<Traffic> };
 
-const NO_DEMAND = { requests: 0, workMs: 0 };
 const NO_LOAD = { requests: 0, pendingPrefillTokens: 0, contextTokens: 0 };
 
 /** What the costs of one scoring are computed from. */
@@ -149,8 +150,8 @@ function costCycle(
   const model = context.get(ENGINE_MODEL);
   const { now } = context;
   const outputTokens = model.expectedOutputTokens(context.request);
-  const { promptTokens } = context.request;
-  const request = { promptTokens, outputTokens, demandRate: model.demandRate(now) };
+  const request = { promptTokens: context.request.promptTokens, outputTokens };
+  const demandRate = model.demandRate(now);
   const adapter = asksForAdapter(scored, context)
     ? { model: context.request.model, inFlight: context.get(MODELS_IN_FLIGHT), outputTokens }
     : undefined;
@@ -164,7 +165,9 @@ function costCycle(
     state.adapterMs = adapter === undefined ? 0 : adapterWaitMs(endpoint, state, adapter);
     state.suspectMs = now < (streaks[endpoint.slot]?.suspectUntil ?? 0) ? SUSPECT_COST_MS : 0;
     state.stale = !isFresh(endpoint, now);
-    state.demand = model.demand(endpoint);
+    const demand = model.demand(endpoint);
+    state.traffic.requestsPerMs = demandRate * demand.requests;
+    state.traffic.utilization = demandRate * demand.workMs;
     // The engine counts tokens that requests share once. Our own count is used only where it
     // reports none.
     state.heldTokens = state.stale
@@ -175,11 +178,11 @@ function costCycle(
   return { context, request, stateOf };
 }
 
-function emptyState(): Mutable<EndpointState> {
+function emptyState(): ReadState {
   return {
     load: NO_LOAD,
     engine: PRIOR_STEP_TIME,
-    demand: NO_DEMAND,
+    traffic: { requestsPerMs: 0, utilization: 0 },
     cachedTokens: 0,
     capacityTokens: 0,
     heldTokens: 0,

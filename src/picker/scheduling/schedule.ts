@@ -115,7 +115,7 @@ function weighted(
   scores: (readonly number[] | undefined)[],
   faults: PluginFaults,
 ): readonly ScoredEndpoint[] | undefined {
-  const totals = endpoints.map(() => 0);
+  const totals = zeros(endpoints.length);
   let left = 0;
   for (let at = 0; at < scorers.length; at++) {
     const { weight, scorer } = scorers[at] as WeightedScorer;
@@ -140,11 +140,20 @@ function weighted(
   return endpoints.map((endpoint, index) => ({ endpoint, score: totals[index] ?? 0 }));
 }
 
+/** One for all decisions, because each would make another, and nothing reads it after its decision. */
+let sums = new Float64Array(64);
+
+/** So many zeros, in memory that the next call uses again. */
+function zeros(count: number): Float64Array {
+  if (count > sums.length) sums = new Float64Array(2 * count);
+  return sums.subarray(0, count).fill(0);
+}
+
 /** Adds scores, those outside [0, 1] clamped. Where one is unusable, some may have been added. */
 function add(
   given: readonly number[],
   weight: number,
-  totals: number[],
+  totals: Float64Array,
 ): 'exact' | 'clamped' | 'unusable' {
   if (given.length !== totals.length) return 'unusable';
   let clamped = false;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Endpoint } from '../../framework/endpoint.ts';
 import { defineFilter, type FilterDefinition } from '../../framework/plugin.ts';
 import { type Role, servesRole } from '../../framework/roles.ts';
 
@@ -16,7 +17,11 @@ function roleFilter(role: Role): FilterDefinition {
     type: `${role}-filter`,
     config: z.strictObject({}),
     create: () => ({
-      filter: (endpoints) => endpoints.filter(({ labels }) => servesRole(labels, role)),
+      filter: (endpoints) => {
+        const serves = ({ labels }: Endpoint): boolean => servesRole(labels, role);
+        // In most pools all do: then there is no other array to make.
+        return endpoints.every(serves) ? endpoints : endpoints.filter(serves);
+      },
     }),
   });
 }
