@@ -35,8 +35,6 @@ interface ReferenceQuery {
   readonly where: string;
   readonly series: string;
   readonly labels: readonly string[];
-  /** What the picker needs for it that it does not have yet. */
-  readonly needs?: string;
 }
 
 const dataOf = (file: string): unknown =>
@@ -47,7 +45,11 @@ const queries = dataOf('reference-queries.json') as readonly ReferenceQuery[];
 const CONFIG = `
 apiVersion: llm-d.ai/v1alpha1
 kind: EndpointPickerConfig
+featureGates: [flowControl]
+flowControl: { saturationDetector: { pluginRef: concurrency-detector } }
 plugins:
+- { type: concurrency-detector }
+- { type: precise-prefix-cache-producer }
 - { type: queue-scorer }
 - { type: prefix-cache-scorer }
 - { type: predicted-latency-producer }
@@ -153,13 +155,26 @@ describe('the metrics of the reference', () => {
     },
   );
 
-  test.each(queries.filter(({ needs }) => needs === undefined))(
-    '[D98] the $where finds $series by $labels',
-    ({ series, labels }) => {
-      const found = lines.get(series) ?? [];
-      expect(found.length).toBeGreaterThan(0);
-      for (const line of found) expect(labelsIn(line)).toEqual(expect.arrayContaining([...labels]));
-    },
+  test.each(queries)('[D98] the $where finds $series by $labels', ({ series, labels }) => {
+    const found = lines.get(series) ?? [];
+    expect(found.length).toBeGreaterThan(0);
+    for (const line of found) expect(labelsIn(line)).toEqual(expect.arrayContaining([...labels]));
+  });
+});
+
+test('[D155] flow control, KV events, polls and streams have their former names, too', () => {
+  for (const name of [
+    'inference_extension_flow_control_request_queue_duration_seconds',
+    'llm_d_router_epp_flow_control_requests_total',
+    'kvcache_index_evictions_total',
+    'llm_d_router_epp_datalayer_poll_errors_total',
+    'llm_d_router_epp_extproc_streams_total',
+  ]) {
+    expect([name, types.get(name)]).not.toEqual([name, undefined]);
+  }
+  const [line = ''] = lines.get('llm_d_epp_flow_control_pool_saturation') ?? [];
+  expect(lines.get('inference_extension_flow_control_pool_saturation')).toContain(
+    line.replace('llm_d_epp_', 'inference_extension_'),
   );
 });
 
@@ -167,6 +182,8 @@ test('[D99] without --deprecated-metrics and --grpc-stream-metrics these are not
   const plain = await startServe(serveOptions({}));
   const text = await (await fetch(`http://127.0.0.1:${plain.metricsPort}/metrics`)).text();
   await plain.stop();
-  expect(text).not.toMatch(/# TYPE (?:inference_|llm_d_router_epp_|llm_d_inference_scheduler_)/);
+  expect(text).not.toMatch(
+    /# TYPE (?:inference_|kvcache_|llm_d_router_epp_|llm_d_inference_scheduler_)/,
+  );
   expect(text).not.toContain('extproc_stream');
 });

@@ -6,7 +6,7 @@ import type { Routed } from '../../framework/observer.ts';
 import type { DataSource, Observer } from '../../framework/plugin.ts';
 import type { Millis, Network } from '../../framework/runtime.ts';
 import { RequestMap } from '../../picker/events/request-map.ts';
-import { showTwins, twinHelp } from './page/deprecated-names.ts';
+import { formerNames, showTwins, twinHelp } from './page/deprecated-names.ts';
 import { type Sample, showMetric } from './page/family.ts';
 import { MetricsPage } from './page/metrics-page.ts';
 import { SeriesLimit, type SeriesLimitOptions } from './page/series-limit.ts';
@@ -70,7 +70,7 @@ export class PickerMetrics {
   readonly deprecated: boolean;
   /** Bounds the lines of all families. */
   readonly seriesLimit: SeriesLimit;
-  readonly #page = new MetricsPage(this.registry);
+  readonly #page: MetricsPage;
   readonly #pollErrors = new Map<string, Cell>();
   /** The requests that have not ended. */
   readonly open: RequestMap<OpenRequest> = new RequestMap<OpenRequest>();
@@ -85,6 +85,7 @@ export class PickerMetrics {
   }: PickerMetricsOptions = {}) {
     const { registry } = this;
     this.deprecated = deprecated;
+    this.#page = new MetricsPage(registry, deprecated ? formerNames : undefined);
     this.seriesLimit = new SeriesLimit(limits);
     const folded = registerLimit(registry, this.seriesLimit);
     const requests = { onFolded: folded.requests, fairnessIdsMax, deprecated };

@@ -17,6 +17,24 @@ export function showTwins(registry: Registry, deprecated: boolean): ShowTwins {
   };
 }
 
+/** Groups of metrics whose former names differ in their beginning alone. */
+const FORMER_BEGINNINGS: readonly (readonly [now: string, before: readonly string[]])[] = [
+  [
+    'llm_d_epp_flow_control_',
+    ['inference_extension_flow_control_', 'llm_d_router_epp_flow_control_'],
+  ],
+  ['llm_d_epp_kv_cache_', ['kvcache_', 'llm_d_router_epp_kv_cache_']],
+  ['llm_d_epp_datalayer_', ['llm_d_router_epp_datalayer_']],
+  ['llm_d_epp_extproc_', ['llm_d_router_epp_extproc_']],
+];
+
+/** The former names of a metric of these groups; of no other. */
+export function formerNames(name: string): readonly string[] {
+  return FORMER_BEGINNINGS.flatMap(([now, before]) =>
+    name.startsWith(now) ? before.map((each) => each + name.slice(now.length)) : [],
+  );
+}
+
 /** Without the `[ALPHA]` that precedes every help. */
 export function twinHelp(use: string): string {
   return `[Deprecated: Use llm_d_epp_${use}] The same, summed over the labels it lacks.`;

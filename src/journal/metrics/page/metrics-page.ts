@@ -16,10 +16,13 @@ const CHUNK_CHARACTERS = 32 * 1024;
  */
 export class MetricsPage {
   readonly #registry: Registry;
+  readonly #formerNames: (name: string) => readonly string[];
   #underWay: Promise<readonly Uint8Array[]> | undefined;
 
-  constructor(registry: Registry) {
+  /** Each metric is shown under its former names, too, as far as no other metric has them. */
+  constructor(registry: Registry, formerNames: (name: string) => readonly string[] = () => []) {
     this.#registry = registry;
+    this.#formerNames = formerNames;
   }
 
   /** Its bytes in order. Rejects with what a metric throws. */
@@ -35,10 +38,10 @@ export class MetricsPage {
     const encoder = new TextEncoder();
     const chunks: Uint8Array[] = [];
     let text = '';
-    for (const metric of this.#registry.getMetricsAsArray()) {
+    for (const [metric, name] of this.#shown()) {
       if (text !== '' || chunks.length > 0) text += '\n';
       for (const piece of await this.#piecesOf(metric)) {
-        text += piece;
+        text += name === metric.name ? piece : piece.replaceAll(metric.name, name);
         if (text.length >= CHUNK_CHARACTERS) {
           chunks.push(encoder.encode(text));
           text = '';
@@ -48,6 +51,16 @@ export class MetricsPage {
     }
     chunks.push(encoder.encode(text));
     return chunks;
+  }
+
+  /** All metrics, by each of their names. */
+  *#shown(): Iterable<readonly [metric: { readonly name: string }, name: string]> {
+    for (const metric of this.#registry.getMetricsAsArray()) {
+      yield [metric, metric.name];
+      for (const name of this.#formerNames(metric.name)) {
+        if (this.#registry.getSingleMetric(name) === undefined) yield [metric, name];
+      }
+    }
   }
 
   async #piecesOf(metric: { readonly name: string }): Promise<Iterable<string>> {
