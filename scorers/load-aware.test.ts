@@ -16,7 +16,8 @@ describe('load-aware-scorer', () => {
     expect(scoresOf({ threshold: 10 }, [5, 10])).toEqual([0.25, 0]);
   });
 
-  it('refuses a threshold of zero', () => {
-    expect(() => loadAware.config.parse({ threshold: 0 })).toThrow();
+  it('[D156] reads a threshold of zero or below as none', () => {
+    expect(scoresOf({ threshold: 0 }, [64])).toEqual([0.25]);
+    expect(scoresOf({ threshold: -3 }, [64])).toEqual([0.25]);
   });
 });

@@ -23,6 +23,13 @@ describe('prefix-cache-scorer', () => {
     ]);
   });
 
+  it('needs a scale only where the length counts', () => {
+    const fields = { matchedBlocks: [5], totalBlocks: 10 };
+    expect(scoresOf({ matchLengthScaleTokens: 0 }, fields)).toEqual([0.5]);
+    const given = { matchLengthWeight: 0.5, matchLengthScaleTokens: 0 };
+    expect(() => prefixCache.config.parse(given)).toThrow('must be above 0');
+  });
+
   it('scores nothing for a prompt too short to have a block', () => {
     expect(scoresOf({}, { matchedBlocks: [0, 0], totalBlocks: 0 })).toEqual([0, 0]);
   });

@@ -18,11 +18,16 @@ export const multiclusterPrefixCache: ScorerDefinition = prefixScorer(
 function prefixScorer(type: string): ScorerDefinition {
   return defineScorer({
     type,
-    config: z.strictObject({
-      prefixMatchInfoProducerName: producerName(DEFAULT_PREFIX_PRODUCER),
-      matchLengthWeight: z.number().min(0).max(1).default(0),
-      matchLengthScaleTokens: z.number().positive().default(8192),
-    }),
+    config: z
+      .strictObject({
+        prefixMatchInfoProducerName: producerName(DEFAULT_PREFIX_PRODUCER),
+        matchLengthWeight: z.number().min(0).max(1).default(0),
+        matchLengthScaleTokens: z.number().default(8192),
+      })
+      .refine((given) => given.matchLengthWeight === 0 || given.matchLengthScaleTokens > 0, {
+        path: ['matchLengthScaleTokens'],
+        message: 'must be above 0 where matchLengthWeight is',
+      }),
     needs: ({ prefixMatchInfoProducerName }) => [prefixMatchKey(prefixMatchInfoProducerName)],
     create: ({ prefixMatchInfoProducerName, matchLengthWeight, matchLengthScaleTokens }) => ({
       score(endpoints, context) {
@@ -30,8 +35,9 @@ function prefixScorer(type: string): ScorerDefinition {
         if (match.totalBlocks === 0) return endpoints.map(() => 0);
         return endpoints.map((endpoint) => {
           const blocks = match.matchedBlocks(endpoint);
-          const length = Math.min(1, (blocks * match.blockTokens) / matchLengthScaleTokens);
           const share = blocks / match.totalBlocks;
+          if (matchLengthWeight === 0) return share;
+          const length = Math.min(1, (blocks * match.blockTokens) / matchLengthScaleTokens);
           return matchLengthWeight * length ** 2 + (1 - matchLengthWeight) * share;
         });
       },

@@ -25,5 +25,6 @@ describe('token-load-scorer', () => {
       load: [{ pendingPrefillTokens: 4_194_304 }, { pendingPrefillTokens: 1_048_576 }],
     });
     expect(scorer.score(makePool([{}, {}]), context)).toEqual([0, 0.75]);
+    expect(tokenLoad.config.parse({ queueThresholdTokens: 0 })).toEqual(tokenLoad.config.parse({}));
   });
 });

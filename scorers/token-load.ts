@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DEFAULT_PREFIX_PRODUCER, IN_FLIGHT, prefixMatchKey } from '../src/framework/keys.ts';
 import { defineScorer, type ScorerDefinition } from '../src/framework/plugin.ts';
+import { positiveOr } from '../src/plugins/parameters/positive-or.ts';
 import { otherProducer, producerName } from '../src/plugins/parameters/producer-name.ts';
 
 /** Prefers endpoints with fewer uncached prompt tokens to compute, this request's own included. */
@@ -8,7 +9,7 @@ export const tokenLoad: ScorerDefinition = defineScorer({
   type: 'token-load-scorer',
   config: z.strictObject({
     /** The score is 0 from so many tokens on. */
-    queueThresholdTokens: z.number().positive().default(4_194_304),
+    queueThresholdTokens: positiveOr(4_194_304),
     inFlightLoadProducerName: otherProducer,
     prefixMatchInfoProducerName: producerName(DEFAULT_PREFIX_PRODUCER),
   }),

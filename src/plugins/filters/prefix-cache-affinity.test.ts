@@ -8,10 +8,14 @@ function kept(
   parameters: object,
   matchedBlocks: readonly number[],
   pending: readonly number[] = [],
+  requests: readonly number[] = [],
 ): readonly number[] {
   const { config, create } = prefixCacheAffinityFilter;
   const filter = create(config.parse(parameters), makeRuntime());
-  const load = pending.map((pendingPrefillTokens) => ({ pendingPrefillTokens }));
+  const load = pending.map((pendingPrefillTokens, at) => ({
+    pendingPrefillTokens,
+    requests: requests[at] ?? 0,
+  }));
   return filter.filter(pool, makeContext({ matchedBlocks, load })).map(({ slot }) => slot);
 }
 
@@ -25,6 +29,28 @@ describe('prefix-cache-affinity-filter', () => {
     const parameters = { peakPrefillThroughput: 1000, maxTTFTPenaltyMs: 2000 };
     expect(kept(parameters, [10, 0, 0], [2500, 600, 500])).toEqual([0]);
     expect(kept(parameters, [10, 0, 0], [2501, 600, 500])).toEqual([0, 1, 2]);
+  });
+
+  it('keeps all when the holders have too many more requests, unless the others take too long', () => {
+    const parameters = {
+      maxInFlightRequestsDelta: 4,
+      peakPrefillThroughput: 1000,
+      maxTTFTPenaltyMs: 700,
+      penaltySource: 'constant',
+    };
+    // The prompt of 640 tokens takes 640 ms more where none of it is cached.
+    expect(kept(parameters, [10, 0, 0], [0, 0, 0], [5, 1, 1])).toEqual([0]);
+    expect(kept(parameters, [10, 0, 0], [0, 0, 0], [6, 1, 1])).toEqual([0, 1, 2]);
+    expect(kept(parameters, [10, 0, 0], [0, 100, 100], [6, 1, 1])).toEqual([0]);
+  });
+
+  it('refuses what could not be reckoned', () => {
+    const { config } = prefixCacheAffinityFilter;
+    const parsing = (given: object) => () => config.parse(given);
+    expect(parsing({ maxInFlightRequestsDelta: 1, maxTTFTPenaltyMs: 0 })).toThrow('above 0');
+    expect(parsing({ peakPrefillThroughput: 0 })).toThrow('above 0');
+    expect(parsing({ peakPrefillThroughput: 0, maxTTFTPenaltyMs: 0 })).not.toThrow();
+    expect(parsing({ penaltySource: 'sessionCost' })).toThrow();
   });
 
   it('explores when configured to', () => {

@@ -15,6 +15,7 @@ import {
 import type { InferenceRequest, PromptBlocks } from '../../framework/request.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import { BlockLru } from '../../picker/prefix-index/block-lru.ts';
+import { positiveOr } from '../parameters/positive-or.ts';
 
 /** The capacity until an engine reports its cache: the reference's 31,250 blocks of 16 tokens. */
 const CAPACITY_TOKENS_DEFAULT = 500_000;
@@ -43,6 +44,7 @@ interface ApproxPrefixConfig {
   readonly blockSizeTokens?: number | undefined;
   /** The same in characters, the reference's older name. */
   readonly blockSize?: number | undefined;
+  /** Zero means no limit. */
   readonly maxPrefixBlocksToMatch?: number | undefined;
   /** Zero means no limit. */
   readonly maxPrefixTokensToMatch?: number | undefined;
@@ -54,9 +56,9 @@ const config = z.strictObject({
   autoTune: z.boolean().default(true),
   blockSizeTokens: z.int().nonnegative().optional(),
   blockSize: z.int().nonnegative().optional(),
-  maxPrefixBlocksToMatch: z.int().positive().optional(),
+  maxPrefixBlocksToMatch: z.int().nonnegative().optional(),
   maxPrefixTokensToMatch: z.int().nonnegative().optional(),
-  lruCapacityPerServer: z.int().positive().default(31_250),
+  lruCapacityPerServer: positiveOr(31_250),
 });
 
 export const DEFAULT_APPROX_CONFIG: ApproxPrefixConfig = config.parse({});
@@ -223,7 +225,7 @@ export class ApproxPrefixIndex implements DataSource, PrefixSharing {
     if (maxPrefixTokensToMatch !== undefined && maxPrefixTokensToMatch > 0) {
       return Math.floor(maxPrefixTokensToMatch / blockTokens);
     }
-    const blocks = maxPrefixBlocksToMatch ?? Number.POSITIVE_INFINITY;
+    const blocks = maxPrefixBlocksToMatch || Number.POSITIVE_INFINITY;
     return autoTune ? blocks : Math.floor((blocks * limitBlockTokens(this.#config)) / blockTokens);
   }
 }
