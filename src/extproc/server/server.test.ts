@@ -261,12 +261,14 @@ describe('the ext_proc server', () => {
         'inference-extension',
         'liveness',
         'readiness',
+        'a-name-of-a-probe',
       ]) {
         expect(await health(port, name)).toBe('SERVING');
       }
     }
     server.setServing(false);
     expect(await health(server.port, '')).toBe('NOT_SERVING');
+    expect(await health(server.port, 'a-name-of-a-probe')).toBe('NOT_SERVING');
     expect(await health(server.port, 'liveness')).toBe('SERVING');
   });
 
