@@ -3,12 +3,18 @@ import { pino } from 'pino';
 /** Bytes that may wait for who reads the output; further lines are left out. */
 const WAITING_BYTES_MAX = 4 * 1024 * 1024;
 
+/** Who has not read the output for so long at the end will not. */
+const END_MS = 1000;
+
 /** Writes lines without waiting for who reads them. */
 export interface LineWriter {
   /** Lines that were left out, because those before were not read. */
   readonly leftOut: number;
   write(line: string): void;
-  /** Writes what waits, unless it cannot be written any more. */
+  /**
+   * Writes what waits, for a second at most. Where it cannot be written, because the output is open
+   * and not read, the process will end by SIGKILL, as it could not end otherwise.
+   */
   end(): Promise<void>;
 }
 
@@ -19,13 +25,36 @@ export function standardOutput(): LineWriter {
   destination.on('drop', () => {
     leftOut += 1;
   });
-  // Who read the output is gone: there is nothing left to tell.
-  destination.on('error', () => undefined);
+  let isOver = false;
+  destination.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') return;
+    // Who read the output is gone: there is nothing left to tell.
+    isOver = true;
+    destination.destroy();
+  });
   return {
     get leftOut() {
       return leftOut;
     },
-    write: (line) => void destination.write(`${line}\n`),
-    end: () => new Promise((resolve) => destination.flush(() => resolve())),
+    write: (line) => {
+      if (!isOver) destination.write(`${line}\n`);
+    },
+    end: () =>
+      new Promise((resolve) => {
+        if (isOver) return resolve();
+        isOver = true;
+        const stuck = setTimeout(() => {
+          // Before others write at the exit what they still have: that would wait for ever.
+          process.prependOnceListener('exit', () => process.kill(process.pid, 'SIGKILL'));
+          resolve();
+        }, END_MS);
+        const over = (): void => {
+          clearTimeout(stuck);
+          resolve();
+        };
+        destination.once('close', over);
+        destination.once('error', over);
+        destination.end();
+      }),
   };
 }
