@@ -203,7 +203,7 @@ describe('metrics-data-source', () => {
     await clock.run(10_000);
     const timesPerSecond = (host: string): number => network.timesOf(host).length / 10;
     expect(timesPerSecond('usual:1')).toBeGreaterThan(19);
-    expect(timesPerSecond('blank:1')).toBeLessThan(15);
+    expect(timesPerSecond('blank:1')).toBeLessThan(18.5);
     expect(timesPerSecond('lora:1')).toBeLessThan(2.5);
     for (const id of ['blank:1', 'lora:1']) expect(isFresh(get(id), clock.now())).toBe(true);
   });

@@ -48,6 +48,33 @@ function page(lines: readonly string[]): Buffer {
   return Buffer.from(`${lines.join('\n')}\n`);
 }
 
+describe('a page without a series', () => {
+  const LORA = 'vllm:lora_requests_info{max_lora="4",running_lora_adapters="a"} 1';
+  const adaptersOf = (reading: PageReading | PageRefusal | undefined): number =>
+    usedFrom(reading)?.lora?.running.size ?? 0;
+
+  it('[B155] is searched for it again with every eighth page', () => {
+    const vllm = reader('vllm');
+    const without = page(VLLM_LOAD.trim().split('\n'));
+    const having = page([...VLLM_LOAD.trim().split('\n'), LORA]);
+    vllm.read(without);
+    const seen = Array.from({ length: 8 }, () => adaptersOf(vllm.read(having)));
+    expect(seen).toEqual([0, 0, 0, 0, 0, 0, 0, 1]);
+    const workBefore = vllm.workBytes;
+    vllm.read(without);
+    const searched = vllm.workBytes - workBefore;
+    vllm.read(without);
+    expect(vllm.workBytes - workBefore - searched).toBeLessThan(searched);
+  });
+
+  it('[B155] but for its load is searched always', () => {
+    const vllm = reader('vllm');
+    vllm.read(page(['vllm:num_requests_running 1']));
+    const reading = usedFrom(vllm.read(page(VLLM_LOAD.trim().split('\n'))));
+    expect(reading?.waiting).toBe(1);
+  });
+});
+
 describe('PageReader', () => {
   it("reads vLLM's page", () => {
     const lines = [

@@ -56,15 +56,18 @@ export class PageReader {
   readonly #startedAt: SeriesFinder;
 
   constructor(mapping: EngineMapping) {
-    const finderOf: FinderOf = (spec) => new SeriesFinder(parseSpec(spec), this.#work);
+    const finderOf: FinderOf = (spec, options) =>
+      new SeriesFinder(parseSpec(spec), this.#work, options);
+    const finders = (specs: readonly string[]): readonly SeriesFinder[] =>
+      specs.map((spec) => finderOf(spec));
     // A page may be of several data-parallel engines: queues add up, the fullest cache counts.
-    this.#waiting = new LoadMetric(mapping.waiting.map(finderOf), add, WAITING_MAX);
-    this.#running = new LoadMetric(mapping.running.map(finderOf), add, RUNNING_MAX);
-    this.#kvUsage = new LoadMetric(mapping.kvUsage.map(finderOf), Math.max, KV_USAGE_MAX);
+    this.#waiting = new LoadMetric(finders(mapping.waiting), add, WAITING_MAX);
+    this.#running = new LoadMetric(finders(mapping.running), add, RUNNING_MAX);
+    this.#kvUsage = new LoadMetric(finders(mapping.kvUsage), Math.max, KV_USAGE_MAX);
     this.#lora = loraReader(mapping, finderOf);
     this.#cache = cacheReader(mapping, finderOf);
     this.#custom = customReader(mapping, finderOf);
-    this.#startedAt = finderOf(START_TIME);
+    this.#startedAt = finderOf(START_TIME, OPTIONAL);
   }
 
   /** What all pages so far have taken. */
@@ -100,7 +103,9 @@ export class PageReader {
   }
 }
 
-type FinderOf = (spec: string) => SeriesFinder;
+type FinderOf = (spec: string, options?: { readonly optional: boolean }) => SeriesFinder;
+
+const OPTIONAL = { optional: true } as const;
 
 function add(a: number, b: number): number {
   return a + b;
@@ -112,7 +117,7 @@ function loraReader(
   finderOf: FinderOf,
 ): (page: Buffer) => LoraState | undefined {
   if (lora === undefined) return () => undefined;
-  const finder = finderOf(lora);
+  const finder = finderOf(lora, OPTIONAL);
   let latest: Sample | undefined;
   let state: LoraState | undefined;
   return (page) => {
@@ -192,7 +197,7 @@ function cacheSizesReader(
 ): (page: Buffer) => CacheSizes {
   const { cacheInfo, blockTokensLabel = '', blocksLabel = '', blockTokens, blocks } = mapping;
   if (cacheInfo !== undefined) {
-    const finder = finderOf(cacheInfo);
+    const finder = finderOf(cacheInfo, OPTIONAL);
     return (page) => {
       const labels = finder.first(page)?.labels;
       return {

@@ -1,4 +1,16 @@
-import { type Labels, labelsEnd, parseLabels } from './prometheus-labels.ts';
+import {
+  isSkipped,
+  LINE_BYTES_MAX,
+  lineEnd,
+  NEWLINE,
+  numberAt,
+  OPEN_BRACE,
+  readValue,
+  SPACE,
+  skipBlanks,
+  TAB,
+} from './page-lines.ts';
+import { type Labels, parseLabels } from './prometheus-labels.ts';
 
 /** Selects series: the metric's name, and labels that a series must have. */
 export interface SeriesSpec {
@@ -11,13 +23,6 @@ export interface Sample {
   readonly value: number;
 }
 
-const NEWLINE = 0x0a;
-const RETURN = 0x0d;
-const OPEN_BRACE = 0x7b;
-const SPACE = 0x20;
-const TAB = 0x09;
-const HASH = 0x23;
-
 /** A search begins this far before a line's last place, as lines above it may get shorter. */
 const BACK_BYTES = 256;
 /** Series of load are one for each engine of a server and model: some tens at most. */
@@ -28,10 +33,12 @@ const LORA_SERIES_MAX = 16_384;
 const SKIPPED_LINES_MAX = 16;
 /** Series of metrics whose names begin with the one that is searched for. */
 const LONGER_NAMES_MAX = 1024;
-/** A longer line is malformed. This one has room for 1,024 adapters with names of 60 characters. */
-const LINE_BYTES_MAX = 64 * 1024;
-/** Nothing that is a number is longer. */
-const VALUE_BYTES_MAX = 64;
+
+/**
+ * A search for what a page does not have goes over all of it. What is not of the load is searched for
+ * again so many pages later: in less than half a second where requests are.
+ */
+const PAGES_UNTIL_SEARCHED = 8;
 
 /** Walking over a line takes as long as searching this many bytes, at the worst. */
 const WORK_PER_LINE = 4096;
@@ -55,12 +62,21 @@ export class SeriesFinder {
   readonly #lineStart: Buffer;
   /** Where the first line was in the last page. Always checked. */
   #guess = 0;
+  readonly #isOptional: boolean;
+  /** So many pages are not searched. */
+  #unsearched = 0;
   /** The line that was read last, and its sample: series with long labels seldom change. */
   #lastLine: Buffer = Buffer.alloc(0);
   #lastSample: Sample | undefined;
 
-  constructor(spec: SeriesSpec, work: ScanWork = { bytes: 0 }) {
+  /** `optional`: most pages lack it, and it may be found some pages late. */
+  constructor(
+    spec: SeriesSpec,
+    work: ScanWork = { bytes: 0 },
+    { optional }: { readonly optional: boolean } = { optional: false },
+  ) {
     this.#spec = spec;
+    this.#isOptional = optional;
     this.#work = work;
     this.#name = Buffer.from(spec.name);
     this.#lineStart = Buffer.from(`\n${spec.name}`);
@@ -136,6 +152,16 @@ export class SeriesFinder {
 
   #first(page: Buffer): number {
     if (this.#isAt(page, this.#guess) && !this.#follows(page, this.#guess)) return this.#guess;
+    if (this.#unsearched > 0) {
+      this.#unsearched -= 1;
+      return -1;
+    }
+    const at = this.#searched(page);
+    if (at < 0 && this.#isOptional) this.#unsearched = PAGES_UNTIL_SEARCHED - 1;
+    return at;
+  }
+
+  #searched(page: Buffer): number {
     const from = Math.max(0, this.#guess - BACK_BYTES);
     const near = this.#search(page, from);
     if (from === 0) return this.#found(near);
@@ -202,51 +228,6 @@ export class SeriesFinder {
     if (parsed === undefined || !hasLabels(parsed.labels, this.#spec.labels)) return undefined;
     return { labels: parsed.labels, value: numberAt(page, parsed.end, end) ?? Number.NaN };
   }
-}
-
-/** The value of a line, whose labels are skipped. */
-function readValue(page: Buffer, afterName: number): number | undefined {
-  const end = lineEnd(page, afterName);
-  if (end - afterName > LINE_BYTES_MAX) return undefined;
-  const start = skipBlanks(page, afterName);
-  if (page[start] !== OPEN_BRACE) return numberAt(page, start, end);
-  const close = labelsEnd(page, start, end);
-  return close < 0 ? undefined : numberAt(page, close, end);
-}
-
-/** The first word between `start` and `end`, NaN for no number; a timestamp may follow it. */
-function numberAt(page: Buffer, start: number, end: number): number | undefined {
-  const from = skipBlanks(page, start);
-  let to = from;
-  const last = Math.min(end, from + VALUE_BYTES_MAX);
-  while (to < last && !isBlank(page[to])) to += 1;
-  if (to === from) return undefined;
-  const text = page.toString('latin1', from, to);
-  const value = to < end && !isBlank(page[to]) ? Number.NaN : Number(text);
-  if (!Number.isNaN(value)) return value;
-  if (/^\+?inf$/i.test(text)) return Number.POSITIVE_INFINITY;
-  return /^-inf$/i.test(text) ? Number.NEGATIVE_INFINITY : Number.NaN;
-}
-
-function lineEnd(page: Buffer, from: number): number {
-  const newline = page.indexOf(NEWLINE, from);
-  return newline < 0 ? page.length : newline;
-}
-
-function skipBlanks(page: Buffer, from: number): number {
-  let at = from;
-  while (page[at] === SPACE || page[at] === TAB) at += 1;
-  return at;
-}
-
-function isBlank(byte: number | undefined): boolean {
-  return byte === SPACE || byte === TAB || byte === RETURN;
-}
-
-/** Empty lines and comments may be among the series of a metric. */
-function isSkipped(page: Buffer, at: number): boolean {
-  const first = page[at];
-  return first === HASH || first === NEWLINE || first === RETURN;
 }
 
 function hasLabels(labels: Labels, wanted: Labels): boolean {

@@ -1,0 +1,58 @@
+import { labelsEnd } from './prometheus-labels.ts';
+
+export const NEWLINE = 0x0a;
+const RETURN = 0x0d;
+export const OPEN_BRACE = 0x7b;
+export const SPACE = 0x20;
+export const TAB = 0x09;
+const HASH = 0x23;
+
+/** A longer line is malformed. This one has room for 1,024 adapters with names of 60 characters. */
+export const LINE_BYTES_MAX: number = 64 * 1024;
+/** Nothing that is a number is longer. */
+const VALUE_BYTES_MAX = 64;
+
+/** The value of a line, whose labels are skipped. */
+export function readValue(page: Buffer, afterName: number): number | undefined {
+  const end = lineEnd(page, afterName);
+  if (end - afterName > LINE_BYTES_MAX) return undefined;
+  const start = skipBlanks(page, afterName);
+  if (page[start] !== OPEN_BRACE) return numberAt(page, start, end);
+  const close = labelsEnd(page, start, end);
+  return close < 0 ? undefined : numberAt(page, close, end);
+}
+
+/** The first word between `start` and `end`, NaN for no number; a timestamp may follow it. */
+export function numberAt(page: Buffer, start: number, end: number): number | undefined {
+  const from = skipBlanks(page, start);
+  let to = from;
+  const last = Math.min(end, from + VALUE_BYTES_MAX);
+  while (to < last && !isBlank(page[to])) to += 1;
+  if (to === from) return undefined;
+  const text = page.toString('latin1', from, to);
+  const value = to < end && !isBlank(page[to]) ? Number.NaN : Number(text);
+  if (!Number.isNaN(value)) return value;
+  if (/^\+?inf$/i.test(text)) return Number.POSITIVE_INFINITY;
+  return /^-inf$/i.test(text) ? Number.NEGATIVE_INFINITY : Number.NaN;
+}
+
+export function lineEnd(page: Buffer, from: number): number {
+  const newline = page.indexOf(NEWLINE, from);
+  return newline < 0 ? page.length : newline;
+}
+
+export function skipBlanks(page: Buffer, from: number): number {
+  let at = from;
+  while (page[at] === SPACE || page[at] === TAB) at += 1;
+  return at;
+}
+
+function isBlank(byte: number | undefined): boolean {
+  return byte === SPACE || byte === TAB || byte === RETURN;
+}
+
+/** Empty lines and comments may be among the series of a metric. */
+export function isSkipped(page: Buffer, at: number): boolean {
+  const first = page[at];
+  return first === HASH || first === NEWLINE || first === RETURN;
+}
