@@ -141,6 +141,8 @@ describe.skipIf(launch === undefined)('the live page', () => {
     await entries.nth(5).waitFor();
     await page.getByRole('button', { name: 'Pause' }).click();
     await entries.nth(2).click();
+    // The explanation comes from the picker.
+    await page.locator('.explained .bars .bar').first().waitFor();
     const text = await page.locator('.explained').innerText();
     expect(text).toMatch(/costs [\d.]+ ms; .* would have cost [\d.]+ m?s more/);
     for (const term of ['cached tokens', 'own prefill', 'steps', 'cost'])
