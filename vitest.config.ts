@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
-import { REPORT_FILE, TEST_LOG_FILE } from './test/test-log.ts';
-import { TestLogReporter } from './test/test-log-reporter.ts';
+import { REPORT_FILE, TEST_LOG_FILE } from './test/house/test-log.ts';
+import { TestLogReporter } from './test/house/test-log-reporter.ts';
 
 const long = process.env['POINTSMAN_LONG_TESTS'] === '1';
 /** Where `test/run.ts` wants reports. */

@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { buildKubernetes } from '../bench/support/kubernetes-binaries.ts';
 import { messageOf } from '../src/framework/error.ts';
-import { closingLine, countEvents, countTests, type TestCounts } from './count-tests.ts';
-import { figureTable } from './figure-table.ts';
+import { figureTable } from './docs/figure-table.ts';
+import { closingLine, countEvents, countTests, type TestCounts } from './house/count-tests.ts';
+import { failureSummary, REPORT_FILE, readTestLog, TEST_LOG_FILE } from './house/test-log.ts';
 import { prepareImageBase } from './install/image-tools.ts';
 import { fetchChromium } from './support/chromium.ts';
 import { buildManifestTools } from './support/manifest-tools.ts';
-import { failureSummary, REPORT_FILE, readTestLog, TEST_LOG_FILE } from './test-log.ts';
 
 /**
  * `npm test`: runs vitest, prints the figures that tests have measured beside the promised ones,

@@ -9,7 +9,7 @@ import { SYNTHETIC } from './synthetic.ts';
  * One draw of the corpus at its small size: the default policy's mean time to a first token over
  * that of round robin. Thresholds are a sixth above the worst of three draws, so that they hold
  * what was reached and do not depend on luck. `npm run bench -- policies` compares with tuned
- * baselines; test/disaggregation.test.ts covers disaggregation.
+ * baselines; test/decision/disaggregation.test.ts covers disaggregation.
  */
 const TTFT_MOST: Readonly<Record<string, number>> = {
   chat: 0.74,

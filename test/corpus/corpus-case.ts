@@ -1,5 +1,5 @@
 import { parse } from 'yaml';
-import { readText } from '../source-tree.ts';
+import { readText } from '../house/source-tree.ts';
 
 /** A plugin: its type, or type, parameters and name. */
 type Part = string | readonly [type: string, parameters: object, name?: string];

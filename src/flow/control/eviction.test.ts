@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { FlowControlBench } from '../../../test/flow-control-bench.ts';
+import { FlowControlBench } from '../../../test/decision/flow-control-bench.ts';
 import { NOW } from '../../../test/makers.ts';
 import type { Waiting } from '../discipline.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { FlowControlBench, makeBand } from '../../../test/flow-control-bench.ts';
+import { FlowControlBench, makeBand } from '../../../test/decision/flow-control-bench.ts';
 import { makePool, NOW } from '../../../test/makers.ts';
 import { RoutingError } from '../../framework/error.ts';
 import type { Waiting } from '../discipline.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { FlowControlBench, makeBand } from '../../../test/flow-control-bench.ts';
+import { FlowControlBench, makeBand } from '../../../test/decision/flow-control-bench.ts';
 import { NOW } from '../../../test/makers.ts';
 import type { Before } from './flows/flow.ts';
 import { earliestDeadline, earliestFirstToken, firstCome } from './orderings.ts';

@@ -8,7 +8,7 @@ import { readCertificate } from './read-certificate.ts';
 const folder = mkdtempSync(join(tmpdir(), 'pointsman-certificate-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-// Refused certificates and their messages are tested in test/bad-input.test.ts.
+// Refused certificates and their messages are tested in test/commands/bad-input.test.ts.
 it('returns a certificate with its chain, and its key, unchanged', async () => {
   const { cert, key } = await selfSignedCertificate();
   const chain = Buffer.concat([cert, Buffer.from('\n'), (await selfSignedCertificate()).cert]);

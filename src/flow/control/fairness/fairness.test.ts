@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { FlowControlBench, makeBand } from '../../../../test/flow-control-bench.ts';
+import { FlowControlBench, makeBand } from '../../../../test/decision/flow-control-bench.ts';
 import { NOW } from '../../../../test/makers.ts';
 import { seededRandom } from '../../../runtime/seeded-random.ts';
 import type { Waiting } from '../../discipline.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { FlowControlBench, makeBand } from '../../../../test/flow-control-bench.ts';
+import { FlowControlBench, makeBand } from '../../../../test/decision/flow-control-bench.ts';
 import { makePool, makeRequest, NOW } from '../../../../test/makers.ts';
 import type { Waiting } from '../../../flow/discipline.ts';
 import { PickerMetrics } from '../metrics.ts';

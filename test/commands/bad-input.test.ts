@@ -1,0 +1,170 @@
+import { execFile } from 'node:child_process';
+import { createPrivateKey } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { selfSignedCertificate } from '../../src/runtime/network/self-signed-certificate.ts';
+
+const root = dirname(dirname(import.meta.dirname));
+const folder = mkdtempSync(join(tmpdir(), 'pointsman-bad-input-'));
+const TRACE = join(root, 'bench', 'traces', 'mooncake-conversation-5min.jsonl');
+const POOL = 'pool.yaml';
+/** Accepts connections and sends nothing. */
+const busy = createServer();
+let busyPort = '';
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => void busy.listen(0, '127.0.0.1', resolve));
+  busyPort = String((busy.address() as AddressInfo).port);
+  const files = {
+    'broken.yaml': 'servers: [1\n other',
+    'empty.jsonl': '',
+    'empty.csv': '',
+    [POOL]: 'servers: [{ count: 2, preset: llama-3.1-8b-h100 }]\n',
+  };
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  mkdirSync(join(folder, 'folder'));
+  await writeCertificates();
+});
+
+/** Folders for `--cert-path`, each with one error. */
+async function writeCertificates(): Promise<void> {
+  const { cert, key } = await selfSignedCertificate();
+  const other = await selfSignedCertificate();
+  const half = (pem: Buffer): Buffer => pem.subarray(0, pem.length / 2);
+  const locked = createPrivateKey(key).export({
+    type: 'pkcs8',
+    format: 'pem',
+    cipher: 'aes-256-cbc',
+    passphrase: 'secret',
+  });
+  const pairs: Readonly<Record<string, readonly [string | Buffer, string | Buffer]>> = {
+    'no-pem': ['hello', key],
+    swapped: [key, cert],
+    cut: [half(cert), key],
+    'cut-key': [cert, half(key)],
+    'other-key': [cert, other.key],
+    locked: [cert, locked],
+  };
+  for (const [name, [crt, keyText]] of Object.entries(pairs)) {
+    mkdirSync(join(folder, name));
+    writeFileSync(join(folder, name, 'tls.crt'), crt);
+    writeFileSync(join(folder, name, 'tls.key'), keyText);
+  }
+}
+
+afterAll(() => {
+  busy.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Ended {
+  readonly code: number | string | null | undefined;
+  readonly stderr: string;
+}
+
+function pointsman(...args: readonly string[]): Promise<Ended> {
+  const given = args.map((arg) => (arg === 'BUSY' ? busyPort : arg));
+  return new Promise((resolve) => {
+    const child = execFile(
+      process.execPath,
+      [join(root, 'src', 'main.ts'), ...given],
+      { cwd: folder },
+      (_error, _stdout, stderr) => resolve({ code: child.exitCode, stderr }),
+    );
+  });
+}
+
+const SERVE = ['serve', '--host', '127.0.0.1', '--endpoints', '127.0.0.1:1'];
+const SIMULATE = ['simulate', '--trace', TRACE];
+
+describe('bad input ends in a sentence and exit code 2', () => {
+  it.each([
+    // This is the whole output: gRPC prints nothing in addition.
+    [
+      [...SERVE, '--insecure', '--extproc-port', 'BUSY'],
+      /^cannot listen on 127\.0\.0\.1:\d+: another process listens there already; stop it, or choose another port\n$/,
+    ],
+    [
+      [...SERVE, '--insecure', '--extproc-port', '0', '--metrics-port', 'BUSY'],
+      /listens there already; stop it/,
+    ],
+    [[...SERVE, '--cert-path', 'folder'], /^folder\/tls\.crt: is not there$/m],
+    [
+      [...SERVE, '--cert-path', 'no-pem'],
+      /no-pem\/tls\.crt: is not PEM: it has no line -+BEGIN CERT/,
+    ],
+    [
+      [...SERVE, '--cert-path', 'swapped'],
+      /swapped\/tls\.crt: has a PRIVATE KEY; it must have a CERT/,
+    ],
+    [[...SERVE, '--cert-path', 'cut'], /cut\/tls\.crt: is a damaged CERTIFICATE \(.+\)/],
+    [[...SERVE, '--cert-path', 'cut-key'], /cut-key\/tls\.key: is a damaged PRIVATE KEY \(.+\)/],
+    [[...SERVE, '--cert-path', 'other-key'], /tls\.key: is not the key of other-key\/tls\.crt \(/],
+    [[...SERVE, '--cert-path', 'locked'], /locked\/tls\.key: is encrypted with a passphrase/],
+    [[...SERVE, '--capture', '/proc/nope'], /--capture: the folder \/proc\/nope cannot be made/],
+    [[...SERVE, '--capture', 'empty.csv'], /--capture: the folder empty\.csv cannot be made/],
+    [
+      [...SERVE, '--shadow', 'default', '--shadow-log', '/proc/nope/log.jsonl'],
+      /--shadow-log: the folder \/proc\/nope cannot be made/,
+    ],
+    [[...SERVE, '--config', 'broken.yaml'], /line 2, column \d+: /],
+    [['gateway', '--port', 'BUSY'], /listens there already; stop it/],
+    [['sidecar', '--host', '127.0.0.1', '--port', 'BUSY'], /listens there already; stop it/],
+    [['stub', '--count', '1', '--port', 'BUSY'], /listens there already; stop it/],
+    [
+      ['stub', '--count', '1', '--port', '0', '--kv-events-port', 'BUSY'],
+      /cannot listen on tcp:.*: another process listens there already/,
+    ],
+    [['stub', '--pool', 'missing.yaml'], /^missing\.yaml: is not there$/m],
+    [['stub', '--pool', 'broken.yaml'], /line 2, column \d+: /],
+    [['stub', '--calibrated', 'folder'], /folder/],
+    [[...SIMULATE, '--pool', 'broken.yaml'], /line 2, column \d+: /],
+    [['simulate', '--trace', 'empty.jsonl', '--pool', POOL], /is empty/],
+    [['trace', 'convert', 'empty.jsonl', 'out.jsonl'], /is empty/],
+    [['redecide', 'empty.jsonl'], /is empty/],
+    [['calibrate', '--points', 'missing.csv'], /^missing\.csv: is not there$/m],
+    [['calibrate', '--steps', 'empty.csv'], /has no rows/],
+    // The error is the first output: no stub has started, although the first one could.
+    [
+      ['demo', '--no-envoy', '--policies', 'default,nowhere,empty.csv,neither'],
+      /^--policies:\n {2}nowhere: file: cannot .*\n {2}empty\.csv: .*\n {2}neither: file: cannot /,
+    ],
+  ])('%j', async (args, sentence) => {
+    const { code, stderr } = await pointsman(...args);
+    expect(stderr).toMatch(sentence);
+    expect(stderr).not.toMatch(/^\s+at /m);
+    expect(code).toBe(2);
+  });
+});
+
+describe('a failure in spite of correct usage', () => {
+  it.each([
+    [['explain', 'an-id', '--admin', '127.0.0.1:1']],
+    [['shadow', 'top', '--admin', '127.0.0.1:1']],
+  ])('%j', async (args) => {
+    const { code, stderr } = await pointsman(...args);
+    expect(stderr).toMatch(
+      /^no picker at 127\.0\.0\.1:1 .*; give the address of its --metrics-port/,
+    );
+    expect(code).toBe(1);
+  });
+});
+
+describe('bounds', () => {
+  it.each(['--capture-max-bytes', '--shadow-log-max-bytes'])(
+    '%s of less than a mebibyte is refused, with the bound',
+    async (flag) => {
+      for (const bytes of ['0', '1048575']) {
+        const { code, stderr } = await pointsman(...SERVE, flag, bytes);
+        expect(stderr).toContain(`${bytes}' is invalid. must be at least 1048576 bytes.`);
+        expect(code).toBe(2);
+      }
+      // The text names the bound only if the value is below it.
+      const { stderr } = await pointsman(...SERVE, flag, '1048576', '--config', 'broken.yaml');
+      expect(stderr).toMatch(/^broken\.yaml/);
+    },
+  );
+});

@@ -1,0 +1,93 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test, vi } from 'vitest';
+import { checkCommand } from '../../src/commands/check-command.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'check-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const file = join(folder, 'config.yaml');
+writeFileSync(
+  file,
+  JSON.stringify({
+    apiVersion: 'llm-d.ai/v1',
+    kind: 'EndpointPickerConfig',
+    plugins: [
+      { type: 'decode-filter' },
+      { type: 'queue-scorer' },
+      { type: 'active-request-scorer', parameters: { requestTimeout: '2m' } },
+      { type: 'load-aware-scorer' },
+      { type: 'metrics-data-source', parameters: { scheme: 'https' } },
+    ],
+    schedulingProfiles: [
+      {
+        name: 'default',
+        plugins: [
+          { pluginRef: 'decode-filter' },
+          { pluginRef: 'queue-scorer', weight: 2 },
+          { pluginRef: 'active-request-scorer' },
+          { pluginRef: 'metrics-data-source' },
+        ],
+      },
+    ],
+  }),
+);
+
+async function check(...args: readonly string[]): Promise<string> {
+  const written: string[] = [];
+  const write = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    written.push(String(text));
+    return true;
+  });
+  try {
+    await checkCommand().parseAsync(args, { from: 'user' });
+  } finally {
+    write.mockRestore();
+  }
+  return written.join('');
+}
+
+describe('check', () => {
+  test('[D9] takes a configuration as an argument and as --config, but not twice', async () => {
+    expect(await check('--config', file)).toBe(await check(file));
+    await expect(check(file, '--config', file)).rejects.toThrow('give one of them');
+    await expect(check()).rejects.toThrow('--config: is missing');
+  });
+
+  test('[D9] says in words what runs, in order', async () => {
+    const text = await check(file);
+    expect(text).toMatch(/^ok\n/);
+    expect(text).toContain(`single-profile-handler runs the profile default.
+Profile default:
+  1. decode-filter keeps some of the endpoints.
+  2. Each is rated by 2 × queue-scorer + 1 × active-request-scorer.
+  3. max-score-picker picks among them.
+`);
+    expect(text).toContain('comes from metrics-data-source and core-metrics-extractor.');
+  });
+
+  test('[D9] names each part without effect, with its reason', async () => {
+    const reasons = [...(await check(file)).matchAll(/^warning \((.*?)\): (\S+)/gm)].map(
+      ([, reason = '', path = '']) => `${reason} ${path}`,
+    );
+    expect(reasons).toEqual([
+      'obsolete plugins[2].parameters.requestTimeout',
+      'unused plugins[3]:',
+      'not-scheduling schedulingProfiles[0].plugins[3]',
+    ]);
+  });
+
+  test('[D9] says what behaves otherwise than in the reference, where asked to', async () => {
+    expect(await check(file)).not.toContain('differs from llm-d-router');
+    const text = await check(file, '--like-reference');
+    expect(text).toMatch(/differs from llm-d-router\n {2}queue-scorer, load-aware-scorer: /);
+    expect(text).toContain('metrics-data-source: the certificates of model servers are verified');
+    const json = JSON.parse(await check('reference-default', '--like-reference', '--json')) as {
+      readonly differences: readonly string[];
+      readonly notes: readonly object[];
+    };
+    expect(json.notes).toEqual([]);
+    expect(json.differences.length).toBeGreaterThan(1);
+  });
+});

@@ -1,0 +1,55 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { allCommands } from '../docs/reference-page.ts';
+
+const main = join(import.meta.dirname, '../../src/main.ts');
+const script = (shell: string): string =>
+  execFileSync(process.execPath, [main, 'completion', shell], { encoding: 'utf8' });
+const bash = script('bash');
+
+/** What bash offers at the end of a line. */
+function offered(...words: readonly string[]): readonly string[] {
+  const line = ['pointsman', ...words].map((word) => `'${word}'`).join(' ');
+  const asks = `${bash}\nCOMP_WORDS=(${line}); COMP_CWORD=${words.length}; _pointsman; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  const { stdout, stderr } = spawnSync('bash', ['--norc', '-c', asks], { encoding: 'utf8' });
+  expect(stderr).toBe('');
+  return stdout.trim().split('\n');
+}
+
+describe('[O56] completion', () => {
+  it('offers every command, and what each takes', () => {
+    const top = allCommands().filter(({ name }) => !name.includes(' '));
+    expect(offered('')).toEqual(expect.arrayContaining(top.map(({ name }) => name)));
+    expect(offered('sim')).toEqual(['simulate']);
+    expect(offered('shadow', '')).toEqual(expect.arrayContaining(['top', 'promote', 'demote']));
+    expect(offered('shadow', 'top', '--o')).toEqual(['--once']);
+    for (const { name, command } of allCommands()) {
+      const longs = command.options.map(({ long }) => long);
+      expect(offered(...name.split(' '), '--')).toEqual(expect.arrayContaining(longs));
+    }
+  });
+
+  it('offers the values of an option that has some, and files elsewhere', () => {
+    expect(offered('replay', '--api', '')).toEqual(['completions', 'chat']);
+    expect(offered('simulate', '--trace', '')).toEqual(['']);
+    expect(bash).toContain('complete -o default');
+  });
+
+  it('has scripts for zsh and fish with the same commands and options', () => {
+    expect(script('zsh')).toContain('bashcompinit');
+    const fish = script('fish');
+    for (const { name, command } of allCommands()) {
+      expect(fish).toContain(`-a ${name.split(' ').at(-1)} `);
+      for (const { long } of command.options) expect(fish).toContain(`-l ${long?.slice(2)} `);
+    }
+  });
+
+  it('refuses another shell', () => {
+    const { status, stderr } = spawnSync(process.execPath, [main, 'completion', 'tcsh'], {
+      encoding: 'utf8',
+    });
+    expect(status).toBe(2);
+    expect(stderr).toContain('Allowed choices are bash, zsh, fish');
+  });
+});

@@ -1,0 +1,260 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '../../bench/support/stack.ts';
+import { chromiumOrSkip } from '../support/chromium.ts';
+import { LiveStack } from '../support/live-stack.ts';
+
+const run = promisify(execFile);
+const root = join(import.meta.dirname, '..', '..');
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+/** POINTSMAN_SCREENSHOTS names a folder where pictures of the page are left. */
+const pictures = process.env['POINTSMAN_SCREENSHOTS'];
+const launch = await chromiumOrSkip('the live page in a real browser');
+const TOKEN = 'a-token-of-administrators';
+
+/** Documents of pickers that have these parts, and what the page shows of each. The last is left out. */
+const PARTS: Readonly<Record<string, { readonly document: unknown; readonly shows: string }>> = {
+  '/debug/waiting': {
+    document: {
+      requests: 3,
+      bytes: 91_520,
+      oldestMs: 1250,
+      groups: [{ priority: 5, fairnessId: 'team-b', requests: 3, bytes: 91_520, oldestMs: 1250 }],
+      endpoints: [{ endpoint: 'pod-c', requests: 2, prefillTokens: 41_000 }],
+    },
+    shows: 'team-b',
+  },
+  '/debug/headroom': {
+    document: {
+      active: true,
+      stages: [
+        {
+          stage: 'all',
+          endpoints: 4,
+          replicas: 4,
+          requestsPerSecond: { used: 5, capacity: 12, left: 7 },
+          utilization: 0.42,
+          saturation: 0.3,
+          secondsToSaturation: 540,
+          desiredReplicas: 6,
+          limit: 'first-token',
+        },
+      ],
+    },
+    shows: '6 for 4',
+  },
+  '/debug/replicas': {
+    document: {
+      id: 'picker-a',
+      connected: false,
+      sinceMs: 65_000,
+      open: 1,
+      peers: [{ id: 'picker-b', open: 9, lagMs: 3, silentMs: 40 }],
+    },
+    shows: 'picker-b',
+  },
+  '/debug/shadows': {
+    document: { shadows: [{ name: 'mine.yaml', running: false, restarts: 2, dropped: 0 }] },
+    shows: 'mine.yaml (down)',
+  },
+  '/debug/promotion': { document: {}, shows: '' },
+};
+
+it('[O5] the files of the page are free of type errors', async () => {
+  await run(join(root, 'node_modules', '.bin', 'tsc'), ['-p', join(root, 'ui'), '--noEmit']);
+});
+
+describe.skipIf(launch === undefined)('the live page', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'pointsman-live-page-'));
+  const adminTokenFile = join(folder, 'token');
+  let stack: LiveStack;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    writeFileSync(adminTokenFile, TOKEN);
+    stack = await LiveStack.start({ adminTokenFile });
+    await stack.send(5);
+    browser = await chromium.launch(launch);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await stack?.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  /** The page, and what was said on the console or asked of other places. */
+  async function open(options: BrowserContextOptions = {}) {
+    const context = await browser.newContext({ locale: 'en-GB', ...options });
+    const page = await context.newPage();
+    const said: string[] = [];
+    const own = `http://${stack.admin}/`;
+    page.on('console', (message) => void said.push(message.text()));
+    page.on('pageerror', (error) => void said.push(error.message));
+    page.on('request', (request) => {
+      const url = request.url();
+      if (!url.startsWith(own) && !url.startsWith('data:')) said.push(url);
+    });
+    await page.goto(`${own}ui`);
+    return { page, said, close: () => context.close() };
+  }
+
+  const live = (page: Page) => page.locator('.connection.live').waitFor();
+  const numberOf = async (page: Page): Promise<number> => {
+    const [, number = ''] =
+      /decision ([\d,]+)/.exec(await page.locator('.explained').innerText()) ?? [];
+    return Number(number.replace(',', ''));
+  };
+
+  it('[O1] [O2] shows pool, times and decisions, and why an endpoint is not scraped', async () => {
+    const { page, close } = await open();
+    await live(page);
+    await page.getByText('not scraped: ').waitFor();
+    const trouble = await page.locator('.pool tbody tr').nth(1).innerText();
+    expect(trouble).toContain('http://127.0.0.1:9/metrics');
+    expect(await page.locator('.pool tbody tr th').count()).toBe(4);
+    await stack.send(4);
+    await page.locator('.tile', { hasText: 'First token' }).getByText('predicted').waitFor();
+    const before = await numberOf(page);
+    await stack.send(3);
+    // It follows by itself.
+    await eventually(
+      () => numberOf(page),
+      (number) => number > before,
+    );
+    await page.getByRole('button', { name: 'Labels' }).click();
+    await page.getByRole('searchbox').fill('not scraped');
+    await page.getByText('1 of 4').waitFor();
+    await close();
+  });
+
+  it('[O3] explains a decision on a click and by keys, with a bar for each term', async () => {
+    const { page, close } = await open();
+    await live(page);
+    await stack.send(6);
+    const entries = page.locator('.list button');
+    await entries.nth(5).waitFor();
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await entries.nth(2).click();
+    // The explanation comes from the picker.
+    await page.locator('.explained .bars .bar').first().waitFor();
+    const text = await page.locator('.explained').innerText();
+    expect(text).toMatch(/costs [\d.]+ ms; .* would have cost [\d.]+ m?s more/);
+    for (const term of ['cached tokens', 'own prefill', 'steps', 'cost'])
+      expect(text).toContain(term);
+    expect(await page.locator('.bars .bar').count()).toBeGreaterThan(6);
+    const number = await numberOf(page);
+    await page.keyboard.press('ArrowDown');
+    await eventually(
+      () => numberOf(page),
+      (now) => now === number - 1,
+    );
+    expect(await entries.nth(3).getAttribute('aria-pressed')).toBe('true');
+    await page.keyboard.press('ArrowUp');
+    await eventually(
+      () => numberOf(page),
+      (now) => now === number,
+    );
+    await page.keyboard.press('/');
+    expect(await page.evaluate('document.activeElement.id')).toBe('filter');
+    await close();
+  });
+
+  it.each([
+    ['light', 1440],
+    ['dark', 1440],
+    ['light', 390],
+    ['dark', 390],
+  ] as const)(
+    '[O5] is readable for all and silent: %s, %i pixels wide',
+    async (colorScheme, width) => {
+      const { page, said, close } = await open({ colorScheme, viewport: { width, height: 900 } });
+      await live(page);
+      await stack.send(2);
+      await page.locator('.list button').nth(1).waitFor();
+      await page.evaluate(axe);
+      const { violations } = await page.evaluate<{ violations: unknown[] }>('axe.run()');
+      expect(violations).toEqual([]);
+      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0);
+      expect(said).toEqual([]);
+      if (pictures !== undefined) {
+        await page.screenshot({
+          path: join(pictures, `${colorScheme}-${width}.png`),
+          fullPage: true,
+        });
+      }
+      await close();
+    },
+  );
+
+  it('[O11] shows what waits, headroom, replicas and shadows where the picker answers their documents', async () => {
+    const context = await browser.newContext({ locale: 'en-GB', colorScheme: 'dark' });
+    const page = await context.newPage();
+    const first = await fetch(`http://${stack.admin}/debug/live`);
+    const reader = first.body?.pipeThrough(new TextDecoderStream()).getReader();
+    const { value = '' } = (await reader?.read()) ?? {};
+    await reader?.cancel();
+    const paths = Object.keys(PARTS);
+    const documents = JSON.stringify(paths.slice(0, -1));
+    const body = value.replace(/"documents":\[[^\]]*\]/, `"documents":${documents}`);
+    await page.route('**/debug/live', (route) =>
+      route.fulfill({ contentType: 'text/event-stream', body }),
+    );
+    for (const [path, { document }] of Object.entries(PARTS)) {
+      await page.route(`**${path}`, (route) => route.fulfill({ json: document }));
+    }
+    await page.goto(`http://${stack.admin}/ui`);
+    for (const path of paths.slice(0, -1)) {
+      await page.getByText(PARTS[path]?.shows ?? '?', { exact: true }).waitFor();
+    }
+    expect(await page.getByText('Promotion', { exact: true }).count()).toBe(0);
+    await page.evaluate(axe);
+    const { violations } = await page.evaluate<{ violations: unknown[] }>('axe.run()');
+    expect(violations).toEqual([]);
+    await context.close();
+  });
+
+  it('[O4] goes on by itself after the picker has started anew', async () => {
+    const { page, close } = await open();
+    await live(page);
+    await stack.stopPicker();
+    await page.locator('.connection.lost').waitFor();
+    await page.getByText('What is shown is from before.').waitFor();
+    await stack.startPicker();
+    await live(page);
+    await stack.send(2);
+    // The new picker counts from 0.
+    await eventually(
+      () => numberOf(page),
+      (number) => number < 2,
+    );
+    await close();
+  });
+
+  it('[O6] asks for the token where the picker wants one', async () => {
+    await stack.stopPicker();
+    // A proxy before the picker makes every request one of another machine.
+    const context = await browser.newContext({
+      locale: 'en-GB',
+      extraHTTPHeaders: { via: 'proxy' },
+    });
+    const remote = await LiveStack.start({ adminTokenFile, adminRemote: true });
+    const page = await context.newPage();
+    await page.goto(`http://${remote.admin}/ui`);
+    await page.getByText('this needs the token').waitFor();
+    await page.getByLabel('this needs the token').fill('a-wrong-token-of-someone');
+    await page.getByRole('button').click();
+    await page.getByText('this is not the one').waitFor();
+    await page.locator('#token').fill(TOKEN);
+    await page.getByRole('button').click();
+    await live(page);
+    await context.close();
+    await remote.stop();
+    await stack.startPicker();
+  });
+});

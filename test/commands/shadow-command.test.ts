@@ -1,0 +1,82 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const run = promisify(execFile);
+const main = join(import.meta.dirname, '../../src/main.ts');
+const folder = mkdtempSync(join(tmpdir(), 'pointsman-shadow-'));
+
+const calibration = {
+  firstTokens: 100,
+  predictedMs: 4000,
+  observedMs: 6000,
+  absoluteErrorMs: 2000,
+};
+const all = {
+  decisions: 9000,
+  agreed: 6750,
+  disputed: 0,
+  placed: [6750, 1000, 500, 300, 200],
+  predicted: 9000,
+  primaryTtftMs: 450_000,
+  shadowTtftMs: 360_000,
+  bestTtftMs: 342_000,
+  calibration,
+};
+const gain = { decisions: 9000, percent: 20, meanMs: 10, lowPercent: 15, highPercent: 25 };
+const parity = {
+  all,
+  kinds: {},
+  calibration: [{ upToMs: 64, ...calibration }],
+  gain,
+  ownDecisions: 0,
+};
+const shadows = [{ name: 'mine', running: true, parity, restarts: 0, dropped: 0 }];
+
+/** Stands for a picker's metrics port. */
+let server: Server;
+let admin: string;
+beforeAll(async () => {
+  server = createServer((_request, response) => void response.end(JSON.stringify({ shadows })));
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  admin = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterAll(() => {
+  server.close();
+  rmSync(folder, { recursive: true });
+});
+
+const shadow = (...flags: readonly string[]): Promise<{ readonly stdout: string }> =>
+  run(process.execPath, [main, 'shadow', ...flags, '--admin', admin]);
+
+describe('pointsman shadow', () => {
+  it('[O45] prints one table into a pipe, without control characters, that explains its difference', async () => {
+    const { stdout } = await shadow('top');
+    expect(stdout).not.toContain('\u001b');
+    expect(stdout.match(/TTFT difference {2}/g)).toHaveLength(1);
+    expect(stdout).toContain('-10.0 ms (-25.0 to -15.0 %)');
+    expect(stdout).toMatch(/TTFT difference: .*below 0 the shadow is better\n$/);
+  });
+
+  it('[O40] writes a page that begins with the verdict', async () => {
+    const page = join(folder, 'shadows.html');
+    await shadow('report', page);
+    expect(readFileSync(page, 'utf8')).toContain(
+      'mine chooses the same endpoint in 75.0 % of 9,000 decisions; its first tokens would come 20.0 % sooner (95 % interval of the gain: 15.0 to 25.0 %).',
+    );
+  });
+
+  it('[O44] does not write the page over the token', async () => {
+    const token = join(folder, 'token');
+    writeFileSync(token, 'a'.repeat(40), { mode: 0o600 });
+    await expect(shadow('report', token, '--admin-token-file', token)).rejects.toThrow(
+      /which writing would destroy/,
+    );
+    expect(readFileSync(token, 'utf8')).toBe('a'.repeat(40));
+  });
+});

@@ -1,0 +1,64 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { eventually } from '../../bench/support/stack.ts';
+import { readEvents } from '../../src/commands/admin-client/read-events.ts';
+import { afterMessage, type TopState, topText } from '../../src/commands/output/top-text.ts';
+import type { LiveMessage } from '../../src/serve/live/live-message.ts';
+import { LiveStack } from '../support/live-stack.ts';
+
+const run = promisify(execFile);
+const main = join(import.meta.dirname, '../../src/main.ts');
+let stack: LiveStack;
+
+beforeAll(async () => {
+  stack = await LiveStack.start();
+});
+afterAll(() => stack?.stop());
+
+const top = (...args: readonly string[]) =>
+  run(process.execPath, [main, 'top', '--admin', stack.admin, ...args]);
+
+it('[O10] prints pool, times and latest decisions into a pipe, once, and as JSON', async () => {
+  const ids = await stack.send(3);
+  const { stdout } = await top();
+  expect(stdout).toMatch(/^llama · default · pointsman \d/);
+  expect(stdout).toContain('endpoints 4, 1 with trouble');
+  expect(stdout).toContain('127.0.0.1:9 is not scraped: http://127.0.0.1:9/metrics');
+  expect(stdout).toMatch(/would have cost [\d.]+ ms more/);
+  for (const id of ids) expect(stdout).toContain(id);
+  expect(stdout).not.toContain('\u001b');
+  const { stdout: json } = await top('--json');
+  const message = JSON.parse(json) as LiveMessage;
+  expect(message).toMatchObject({ totals: { endpoints: 4 }, picker: { pool: 'llama' } });
+});
+
+it('[O10] follows the picker, and keeps the rows that a message leaves out', async () => {
+  const ids = await stack.send(1);
+  let state: TopState | undefined;
+  await readEvents<LiveMessage>({ admin: stack.admin }, '/debug/live', (message) => {
+    const { pool: _left, ...withoutPool } = message;
+    state = afterMessage(state, state === undefined ? message : withoutPool);
+    return (state?.steps.length ?? 0) < 2 || message.picker !== undefined;
+  });
+  const text = state === undefined ? '' : topText(state, 2);
+  expect(text).toContain('… and 2 more endpoints');
+  expect(text.split('\n').filter((line) => line.includes(ids[0] ?? '?'))).toHaveLength(1);
+});
+
+it('[O10] says where there is no picker, and what a picker says that refuses', async () => {
+  await expect(run(process.execPath, [main, 'top', '--admin', '127.0.0.1:9'])).rejects.toThrow(
+    /no picker at 127\.0\.0\.1:9 .*--admin/,
+  );
+  const streams = await Promise.all(
+    Array.from({ length: 8 }, () => fetch(`http://${stack.admin}/debug/live`)),
+  );
+  await expect(top()).rejects.toThrow('8 pages are open already: close one of them');
+  for (const stream of streams) await stream.body?.cancel();
+  // The picker notices a moment later.
+  await eventually(
+    () => fetch(`http://${stack.admin}/debug/live`).then(({ status }) => status),
+    (status) => status === 200,
+  );
+});

@@ -1,0 +1,226 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+
+const root = join(import.meta.dirname, '..', '..');
+const main = join(root, 'src/main.ts');
+const folder = mkdtempSync(join(tmpdir(), 'pointsman-trace-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+/** A minute and a half has continued conversations, and each command ends within a second. */
+const slice = join(folder, 'slice.jsonl');
+const recorded = join(root, 'bench/traces/mooncake-conversation-5min.jsonl');
+const REQUESTS = 300;
+writeFileSync(slice, readFileSync(recorded, 'utf8').split('\n').slice(0, REQUESTS).join('\n'));
+const pool = join(folder, 'pool.yaml');
+writeFileSync(pool, 'servers:\n  - { count: 3, preset: llama-3.1-8b-h100 }\n');
+
+const run = (...args: readonly string[]): string =>
+  execFileSync(process.execPath, [main, ...args], { encoding: 'utf8' });
+const convert = (from: string, to: string, ...more: readonly string[]): Record<string, unknown> =>
+  JSON.parse(run('trace', 'convert', from, join(folder, to), '--json', ...more)) as never;
+const simulated = (trace: string, ...more: readonly string[]): unknown => {
+  const args = ['simulate', '--trace', trace, '--pool', pool, '--config', 'default', '--json'];
+  return (JSON.parse(run(...args, ...more)) as { readonly reports: unknown }).reports;
+};
+
+// Each test starts processes, on machines that may be busy.
+describe('pointsman trace convert', () => {
+  it('writes a trace whose simulation has exactly the same figures, in every compression', () => {
+    const before = simulated(slice);
+    expect(convert(slice, 'own.jsonl.zst')).toMatchObject({ repaired: 0, notes: [], lost: [] });
+    expect(
+      convert(join(folder, 'own.jsonl.zst'), 'again.jsonl.gz', '--to', 'mooncake'),
+    ).toMatchObject({ lost: [] });
+    expect(simulated(join(folder, 'own.jsonl.zst'))).toEqual(before);
+    expect(simulated(join(folder, 'again.jsonl.gz'))).toEqual(before);
+    expect(statSync(join(folder, 'own.jsonl.zst')).size).toBeLessThan(statSync(slice).size / 3);
+  });
+
+  it('lists the fields that the other format cannot hold', () => {
+    expect(convert(slice, 'azure.csv', '--to', 'azure')).toMatchObject({
+      lost: ['shared prefixes'],
+    });
+    expect(readFileSync(join(folder, 'azure.csv'), 'utf8')).toMatch(
+      /^TIMESTAMP,ContextTokens,GeneratedTokens\n1970-01-01 00:00:00.0000000,6758,500\n/,
+    );
+  });
+
+  it('refuses a path that cannot be written with one sentence, and leaves no files', () => {
+    const cases: readonly [string, RegExp][] = [
+      [
+        join(folder, 'nowhere', 'out.csv'),
+        /which is not a folder; make it first, or name another file/,
+      ],
+      [folder, /is a folder; name a file, such as /],
+    ];
+    for (const [to, sentence] of cases) {
+      const args = ['trace', 'convert', slice, to, '--to', 'azure'];
+      const { status, stderr } = spawnSync(process.execPath, [main, ...args], { encoding: 'utf8' });
+      expect(status).toBe(2);
+      expect(stderr).toMatch(sentence);
+      expect(stderr).not.toContain('    at ');
+    }
+    expect(existsSync(`${folder}.partial`)).toBe(false);
+  });
+
+  it('refuses to overwrite its input, by any name, and does not change it', () => {
+    const text = readFileSync(slice, 'utf8');
+    const own = join(folder, 'held');
+    mkdirSync(own);
+    const file = join(own, 'held.jsonl');
+    const link = join(folder, 'link.jsonl');
+    const partial = join(own, 'out.jsonl.partial');
+    const other = join(folder, 'other.jsonl');
+    for (const path of [file, partial, other]) writeFileSync(path, text);
+    symlinkSync(file, link);
+    const cases: readonly (readonly string[])[] = [
+      [file, file],
+      [file, join(own, '..', 'held', 'held.jsonl')],
+      [file, link],
+      [link, file],
+      // The command first writes to a file with this name.
+      [partial, join(own, 'out.jsonl')],
+      [other, file, '--merge', file],
+    ];
+    for (const args of cases) {
+      const { status, stderr } = spawnSync(process.execPath, [main, 'trace', 'convert', ...args], {
+        encoding: 'utf8',
+      });
+      expect([args, status, stderr]).toEqual([
+        args,
+        2,
+        expect.stringMatching(/^trace:\n {2}.*: is the input .*, which writing would destroy/),
+      ]);
+    }
+    for (const path of [file, partial, other]) expect(readFileSync(path, 'utf8')).toBe(text);
+    const taken = ['trace', 'convert', own, file];
+    expect(spawnSync(process.execPath, [main, ...taken], { encoding: 'utf8' })).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('is a file of the input folder') as string,
+    });
+    expect(readFileSync(file, 'utf8')).toBe(text);
+  });
+
+  it('refuses a report over one of its inputs, or in a missing folder, before anything runs', () => {
+    const kept = [slice, pool].map((path) => readFileSync(path, 'utf8'));
+    const nowhere = join(folder, 'nowhere', 'report.html');
+    const simulate = ['simulate', '--trace', slice, '--pool', pool, '--config', 'default'];
+    const replay = ['replay', '--trace', slice, '--target', 'http://127.0.0.1:1'];
+    const cases = [
+      [...simulate, '--report', slice],
+      [...simulate, '--report', pool],
+      [...simulate, '--report', nowhere],
+      [...simulate, '--report', folder],
+      [...replay, '--report', slice],
+      [...replay, '--report', nowhere],
+    ];
+    const why = /would destroy|which is not a folder; make it first|is a folder; name a file/;
+    for (const args of cases) {
+      const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...args], {
+        encoding: 'utf8',
+      });
+      expect([args, status, stdout, stderr]).toEqual([args, 2, '', expect.stringMatching(why)]);
+    }
+    expect([slice, pool].map((path) => readFileSync(path, 'utf8'))).toEqual(kept);
+  });
+
+  it('shapes a trace as simulate does, by the same options', () => {
+    const shape = ['--merge', slice, '--shift', '-1000', '--loop', '2', '--thin', '0.3'];
+    convert(slice, 'shaped.jsonl', ...shape);
+    const shaped = simulated(join(folder, 'shaped.jsonl'));
+    expect(simulated(slice, ...shape)).toEqual(shaped);
+    expect(shaped).not.toEqual(simulated(slice));
+  });
+
+  it('makes conversations wait for their answers in simulate --closed-loop', () => {
+    const args = [
+      'simulate',
+      '--trace',
+      slice,
+      '--pool',
+      pool,
+      '--config',
+      'default',
+      '--closed-loop',
+      '--speed',
+      '20',
+    ];
+    const { trace, reports } = JSON.parse(run(...args, '--json')) as Record<string, unknown>;
+    expect(trace).toMatchObject({
+      notes: [
+        expect.stringMatching(/^[1-9]\d+ of 300 requests are turns that wait for an answer$/),
+      ],
+    });
+    expect(reports).not.toEqual(simulated(slice, '--speed', '20'));
+  });
+
+  it('takes the format from --from if the first line is ambiguous; so do simulate and replay', () => {
+    const bad = join(folder, 'headless.jsonl');
+    writeFileSync(bad, `what is this\n${readFileSync(slice, 'utf8')}`);
+    const commands = [
+      ['trace', 'convert', bad, join(folder, 'out.jsonl')],
+      ['simulate', '--trace', bad, '--pool', pool, '--config', 'round-robin'],
+      // No server listens there: only the trace matters.
+      [
+        'replay',
+        '--trace',
+        bad,
+        '--target',
+        'http://127.0.0.1:9',
+        '--model',
+        'm',
+        '--speed',
+        '1e6',
+      ],
+    ];
+    for (const command of commands) {
+      const args = [main, ...command, '--lenient'];
+      const ambiguous = spawnSync(process.execPath, args, { encoding: 'utf8' });
+      expect([ambiguous.status, ambiguous.stderr]).toEqual([
+        2,
+        expect.stringContaining('neither a JSON'),
+      ]);
+      const more = [...args, '--from', 'mooncake'];
+      const result = spawnSync(process.execPath, more, { encoding: 'utf8' });
+      expect(result.status).toBe(0);
+      expect(result.stdout + result.stderr).toContain('1 lines skipped or corrected');
+    }
+    const unknown = spawnSync(process.execPath, [main, ...(commands[1] ?? []), '--from', 'x'], {
+      encoding: 'utf8',
+    });
+    expect(unknown.stderr).toContain('Allowed choices are pointsman, mooncake');
+  });
+
+  it('refuses a damaged trace in one sentence with the line, or counts skipped lines; so does simulate', () => {
+    const bad = join(folder, 'bad.jsonl');
+    const lines = readFileSync(slice, 'utf8').split('\n');
+    writeFileSync(bad, [...lines.slice(0, 20), '{"timestamp": 12', ...lines.slice(20)].join('\n'));
+    const commands = [
+      ['trace', 'convert', bad, join(folder, 'out.jsonl')],
+      ['simulate', '--trace', bad, '--pool', pool, '--config', 'round-robin'],
+    ];
+    for (const command of commands) {
+      const strict = spawnSync(process.execPath, [main, ...command], { encoding: 'utf8' });
+      expect([strict.status, strict.stderr]).toEqual([
+        2,
+        `${bad}:21: not JSON: "{\\"timestamp\\": 12"; correct it, or use --lenient to skip bad lines and sort the others\n`,
+      ]);
+      const lenient = spawnSync(process.execPath, [main, ...command, '--lenient'], {
+        encoding: 'utf8',
+      });
+      expect(lenient.status).toBe(0);
+      expect(lenient.stdout + lenient.stderr).toContain('1 lines skipped or corrected');
+    }
+  });
+});

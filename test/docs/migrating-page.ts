@@ -1,0 +1,177 @@
+import { SERVING_CATALOGUE } from '../../src/catalogue/built-in-catalogue.ts';
+import { REFERENCE_FLAGS } from '../../src/commands/go-flags/reference-flags.ts';
+import { REFERENCE_TYPES, type ReferenceRole } from '../../src/config/reference/reference-table.ts';
+import { coreInsteadOf } from '../../src/config/reference/reference-types.ts';
+import { NOTE_REASONS } from '../../src/picker/plan/config-note.ts';
+import { readText, sourceFiles } from '../house/source-tree.ts';
+import { REFERENCE_HEADERS, REFERENCE_METRICS } from '../reference/reference-names.ts';
+
+/** Our types that a discovery or the core stands for, which are in no catalogue. */
+const ELSEWHERE: ReadonlyMap<string, string> = new Map([
+  ['file-discovery', 'works'],
+  ['multicluster-file-discovery', 'works'],
+]);
+
+const HEAD = `# From llm-d-router to Pointsman
+
+Pointsman takes the place of llm-d's endpoint picker, here called the reference. It reads the same arguments, configuration files
+and custom resources, and has the same headers and metrics.
+
+The tables below are generated from the code: after a change of a state run \`npm test -- test/docs/migrating-page.test.ts -u\`.
+
+## The swap in five steps
+
+1. **Check the configuration.** Take the file out of the ConfigMap or out of the chart's values and let \`check\` read it.
+   It lists all errors at once, or says in words what runs, which parts have no effect and why, and with \`--like-reference\`
+   what behaves otherwise than in the reference. Nothing is sent anywhere.
+
+   \`\`\`sh
+   npx pointsman check --config epp-config.yaml --like-reference
+   \`\`\`
+
+2. **Let it watch.** Run Pointsman beside the picker in charge with \`--observe\`: its ext_proc filter comes second, it decides
+   nothing, and [shadows](shadows.md#beside-another-picker) shows how often it would have decided alike, and what differed.
+3. **Put the image in.** In the Deployment, or in the values of the chart that name the image, replace the reference's image by
+   that of Pointsman. The arguments stay: a command line of the reference is read as it is, with its defaults
+   ([kubernetes](kubernetes.md#in-place-of-the-reference-picker)).
+4. **Look at the flags.** One line of the log names each given flag and variable that changes nothing here, with what holds instead.
+   They can stay or go.
+5. **Look at dashboards and alerts.** Metrics have the reference's names, labels and buckets where the meaning is the same. The table
+   below names those that are not there. To go back, put the old image in again: the picker keeps no state outside its process.
+
+## What differs in every configuration
+
+- Endpoints that fail are left out until trials succeed ([configuration](configuration.md)); \`ejection: {enabled: false}\` turns it off.
+- An endpoint without a fresh sample is unknown, not idle.
+- Certificates of model servers are verified unless \`insecureSkipVerify: true\` says otherwise.
+- The subset hint counts with its ports; the reference looks at addresses only.
+- A changed body keeps every byte that did not have to change; the reference writes the whole JSON again, in another order.
+- A configuration that can serve no request, such as one without the decode profile that its handler needs, is an error of \`check\`
+  and at start; the reference starts and refuses each request.
+- A plugin that has the name of another built-in type, such as a scorer named \`max-score-picker\`, is an error where that type is needed.
+- The configuration file is followed, and plugins marked as experimental need no flag.
+`;
+
+/** The text of docs/migrating-from-llm-d.md, with tables made from the code. */
+export function migratingPage(): string {
+  return `${HEAD}\n${tables()}`;
+}
+
+function tables(): string {
+  return [
+    '## Reasons of notes',
+    '',
+    'Each part of a configuration that has no effect, or that should be written in another way, has a note with one of these reasons.',
+    'No other reason exists.',
+    '',
+    table(
+      ['reason', 'meaning'],
+      Object.entries(NOTE_REASONS).map(([name, text]) => [code(name), text]),
+    ),
+    '',
+    '## Plugin types',
+    '',
+    table(
+      ['type', 'for', 'state'],
+      [...REFERENCE_TYPES].map(([type, role]) => [code(type), role, typeState(type, role)]),
+    ),
+    '',
+    '## Flags',
+    '',
+    'A command line of the reference picker is read as it is; the state says what each flag does.',
+    '',
+    table(
+      ['flag', 'state'],
+      [...REFERENCE_FLAGS].map(([name, flag]) => [code(`--${name}`), flagState(flag)]),
+    ),
+    '',
+    '## Metrics',
+    '',
+    'Names are those of the reference with the prefix `llm_d_epp_`. What each means is in [metrics.md](metrics.md).',
+    '',
+    table(
+      ['metric', 'state'],
+      REFERENCE_METRICS.map((name) => [code(name), metricState(name)]),
+    ),
+    '',
+    '## Headers and metadata',
+    '',
+    table(
+      ['name', 'for', 'state'],
+      REFERENCE_HEADERS.map(([name, what]) => [code(name), what, headerState(name)]),
+    ),
+    '',
+  ].join('\n');
+}
+
+function typeState(type: string, role: ReferenceRole): string {
+  const { filters, scorers, pickers, profileHandlers, deciders, dataSources } = SERVING_CATALOGUE;
+  const all = [filters, scorers, pickers, profileHandlers, deciders, dataSources].flat();
+  const state = ELSEWHERE.get(type);
+  if (state !== undefined) return state;
+  if (!all.some((definition) => definition.type === type)) return 'refused: not built';
+  const instead = coreInsteadOf(type);
+  if (instead !== undefined) return `by the picker itself: ${instead}`;
+  return role === 'parser' ? 'works, where `requestHandler` names it' : 'works';
+}
+
+function flagState({
+  to,
+  fixed,
+  refused,
+}: {
+  readonly to?: unknown;
+  readonly fixed?: string;
+  readonly refused?: string;
+}): string {
+  if (refused !== undefined) return `refused, as there: ${refused}`;
+  if (fixed !== undefined) return `no effect: ${fixed}`;
+  return to === undefined ? 'read, without effect' : 'works';
+}
+
+/** Metrics whose meaning does not exist here. */
+const WITHOUT_MEANING: ReadonlyMap<string, string> = new Map([
+  ['plugin_data_scope_violations_total', 'there are no scopes that a plugin could leave'],
+  ['kv_cache_index_lookup_latency_seconds', 'a look-up is in `plugin_duration_seconds`'],
+]);
+
+function metricState(name: string): string {
+  const instead = WITHOUT_MEANING.get(name);
+  if (instead !== undefined) return `not there: ${instead}`;
+  const short = name
+    .replace(/^kv_cache_/, '')
+    .replace(/^(flow_control_.*)_bytes$/, '$1_requests`, `…_bytes');
+  const page = readText('docs/metrics.md');
+  const shown = [`\`${name}\``, `\`${short}\``, `\`llm_d_epp_${name}\``];
+  return shown.some((each) => page.includes(each)) ? 'works' : 'not there';
+}
+
+/** Lists names that are removed from requests, which alone is no work. */
+const REMOVED = 'src/extproc/session/pick-mutation.ts';
+
+const codeWith = (() => {
+  const files = sourceFiles()
+    .filter((path) => /^(?:src|scorers)\//.test(path) && !path.endsWith('.test.ts'))
+    .map((path) => ({ path, text: readText(path).toLowerCase() }));
+  return (name: string): readonly string[] => {
+    const quoted = new RegExp(`['"\`]${name}['"\`]`);
+    return files.filter(({ text }) => quoted.test(text)).map(({ path }) => path);
+  };
+})();
+
+function headerState(name: string): string {
+  const users = codeWith(name);
+  if (users.length === 0) return 'passed on unread';
+  return users.every((path) => path === REMOVED) ? 'removed from requests' : 'works';
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = [head, head.map(() => '---'), ...rows];
+  return lines
+    .map((cells) => `| ${cells.map((text) => text.replaceAll('|', '\\|')).join(' | ')} |`)
+    .join('\n');
+}
+
+function code(text: string): string {
+  return `\`${text}\``;
+}

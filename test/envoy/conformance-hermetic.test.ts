@@ -1,0 +1,307 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { eventually, serveOptions } from '../../bench/support/stack.ts';
+import { startServe } from '../../src/serve/serve.ts';
+import type { Serving } from '../../src/serve/serve-options.ts';
+import {
+  type Answer,
+  bodyOf,
+  exchange,
+  headersSet,
+  requestBody,
+  requestHeaders,
+  responseBody,
+  responseHeaders,
+} from '../support/ext-proc-client.ts';
+import { type ServerState, startMetricServer } from '../support/metric-servers.ts';
+
+/**
+ * The cases of the reference picker's hermetic tests, run against our process: model servers with
+ * metrics, and ext_proc over gRPC in full duplex. docs/conformance.md lists them, and the answers
+ * that differ on purpose.
+ */
+
+const CONFIG = join(import.meta.dirname, '../fixtures/hermetic.yaml');
+const DESTINATION = 'x-gateway-destination-endpoint';
+const MODEL = 'sql-lora-1';
+const stops: (() => Promise<void> | void)[] = [];
+afterEach(async () => {
+  for (const stop of stops.splice(0).toReversed()) await stop();
+});
+
+interface Pool {
+  readonly serving: Serving;
+  readonly addresses: readonly string[];
+}
+
+/** Starts a picker for servers in these states, and waits until it has a sample of each. */
+async function poolOf(...states: readonly ServerState[]): Promise<Pool> {
+  const servers = await Promise.all(states.map((state) => startMetricServer(state)));
+  for (const server of servers) stops.push(server.stop);
+  const addresses = servers.map(({ address }) => address);
+  const folder = mkdtempSync(join(tmpdir(), 'pointsman-hermetic-'));
+  stops.push(() => rmSync(folder, { recursive: true }));
+  const endpointsFile = join(folder, 'endpoints.json');
+  const endpoints = addresses.map((text, index) => {
+    const [address, port] = text.split(':');
+    return { name: `pod-${index}`, address, port };
+  });
+  const modelRewrites = [{ name: 'canary', models: ['old'], targets: [{ model: 'new' }] }];
+  writeFileSync(
+    endpointsFile,
+    JSON.stringify({ endpoints, objectives: { urgent: 2 }, modelRewrites }),
+  );
+  const serving = await startServe(serveOptions({ endpointsFile }, CONFIG));
+  stops.push(serving.stop);
+  await eventually(
+    async () => (await readyz(serving)).detail.freshEndpoints,
+    (fresh) => fresh === states.length,
+  );
+  return { serving, addresses };
+}
+
+async function readyz({
+  metricsPort,
+}: Serving): Promise<{ readonly detail: { readonly freshEndpoints: number } }> {
+  const response = await fetch(`http://127.0.0.1:${metricsPort}/readyz`);
+  return (await response.json()) as { readonly detail: { readonly freshEndpoints: number } };
+}
+
+async function page({ metricsPort }: Serving): Promise<string> {
+  return (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+}
+
+const POST = {
+  ':method': 'POST',
+  ':path': '/v1/completions',
+  hi: 'mom',
+  'x-request-id': 'test-request-id',
+};
+const completion = (model: string): string =>
+  JSON.stringify({ max_tokens: 100, model, prompt: 'test1', temperature: 0 });
+
+/** The messages of one request whose body arrives in these pieces. */
+function request(
+  pieces: readonly string[],
+  {
+    headers = {},
+    subset,
+  }: {
+    readonly headers?: Readonly<Record<string, string>>;
+    readonly subset?: readonly string[];
+  } = {},
+): readonly object[] {
+  return [
+    requestHeaders({ ...POST, ...headers }, subset === undefined ? {} : { subset }),
+    ...pieces.map((piece, index) => requestBody(piece, index === pieces.length - 1)),
+  ];
+}
+
+const setOnRequest = (answers: readonly Answer[]): ReadonlyMap<string, string> =>
+  headersSet(
+    answers.find((answer) => answer.request_headers)?.request_headers?.response?.header_mutation,
+  );
+
+/** Index of the server that the request was sent to. Expects the body to come back unchanged. */
+async function picked(
+  { serving, addresses }: Pool,
+  messages: readonly object[],
+  sent: string,
+): Promise<number> {
+  const answers = await exchange(serving.extProcPort, messages);
+  expect(bodyOf(answers, 'request_body')).toEqual({ text: sent, ends: true });
+  return addresses.indexOf(setOnRequest(answers).get(DESTINATION) ?? '');
+}
+
+async function refused(
+  { serving }: Pool,
+  messages: readonly object[],
+): Promise<{
+  readonly code: number;
+  readonly reason: string | undefined;
+  readonly message: string;
+}> {
+  const answers = await exchange(serving.extProcPort, messages);
+  expect(answers).toHaveLength(1);
+  const immediate = answers[0]?.immediate_response;
+  const { error } = JSON.parse(String(immediate?.body)) as {
+    readonly error: { readonly message: string };
+  };
+  return {
+    code: immediate?.status.code ?? 0,
+    reason: headersSet(immediate?.headers).get('x-llm-d-request-dropped-reason'),
+    message: error.message,
+  };
+}
+
+describe('the reference’s hermetic cases', () => {
+  it('1: selects the lower queue and KV use, and counts the request with its objective’s priority', async () => {
+    const pool = await poolOf({ queue: 3, kv: 0.2 }, { queue: 0, kv: 0.1 }, { queue: 10, kv: 0.2 });
+    const body = completion(MODEL);
+    const headers = { 'x-llm-d-inference-objective': 'urgent' };
+    expect(await picked(pool, request([body], { headers }), body)).toBe(1);
+    const metrics = await page(pool.serving);
+    expect(metrics).toMatch(/llm_d_epp_request_total\{[^}]*priority="2"[^}]*\} 1/);
+    expect(metrics).toMatch(/llm_d_epp_ready_endpoints\{name="test"\} 3/);
+  });
+
+  it('2: selects the server that has the adapter loaded, with a short queue', async () => {
+    const pool = await poolOf(
+      { queue: 0, kv: 0.2, adapters: ['foo', 'bar'] },
+      { queue: 0, kv: 0.1, adapters: ['foo', MODEL] },
+      { queue: 10, kv: 0.2, adapters: ['foo', 'bar'] },
+    );
+    const body = completion(MODEL);
+    expect(await picked(pool, request([body]), body)).toBe(1);
+  });
+
+  it('3: refuses a request without a body where there is no server', async () => {
+    const pool = await poolOf();
+    const get = [
+      requestHeaders({ ':method': 'GET', ':path': '/v1/models' }, { endOfStream: true }),
+    ];
+    expect(await refused(pool, get)).toMatchObject({
+      code: 503,
+      reason: 'rejected-no-endpoints',
+    });
+  });
+
+  it('4: refuses a body without a model', async () => {
+    const pool = await poolOf({ queue: 0, kv: 0 });
+    const answer = await refused(pool, request(['{"prompt":"test1"}']));
+    expect(answer.code).toBe(400);
+    expect(answer.message).toContain('model');
+  });
+
+  it('5: gives the adapter priority over KV use', async () => {
+    const pool = await poolOf(
+      { queue: 10, kv: 0.2, adapters: ['foo', 'bar', 'baz', 'qux'] },
+      { queue: 10, kv: 0.4, adapters: ['foo', MODEL] },
+      { queue: 10, kv: 0.3, adapters: ['foo', 'bar', 'baz', 'qux'] },
+    );
+    const body = completion(MODEL);
+    expect(await picked(pool, request([body]), body)).toBe(1);
+  });
+
+  it('6: routes bytes that it cannot read by queue and KV, with priority and without a model', async () => {
+    const pool = await poolOf({ queue: 6, kv: 0.2 }, { queue: 0, kv: 0.1 }, { queue: 10, kv: 0.2 });
+    const headers = { ':path': '/v1/raw', 'x-llm-d-inference-objective': 'urgent' };
+    const body = 'passthrough, and no JSON';
+    expect(await picked(pool, request([body], { headers }), body)).toBe(1);
+    expect(await page(pool.serving)).toMatch(
+      /llm_d_epp_request_total\{[^}]*model_name="",[^}]*priority="2"[^}]*\} 1/,
+    );
+  });
+
+  it('7: does not shed requests if every server is saturated', async () => {
+    const pool = await poolOf(
+      { queue: 6, kv: 0.9 },
+      { queue: 0, kv: 0.85 },
+      { queue: 10, kv: 0.9 },
+    );
+    const body = completion('no-objective');
+    expect(await picked(pool, request([body]), body)).toBe(1);
+  });
+
+  it('8: refuses a body that is not JSON', async () => {
+    const pool = await poolOf({ queue: 0, kv: 0 });
+    const answer = await refused(pool, request(['no healthy upstream']));
+    expect(answer.code).toBe(400);
+  });
+
+  it('9: reads a body that arrives in pieces', async () => {
+    const pool = await poolOf(
+      { queue: 4, kv: 0.2 },
+      { queue: 4, kv: 0.85 },
+      { queue: 10, kv: 0.9 },
+    );
+    const body = completion(MODEL);
+    const pieces = [body.slice(0, 20), body.slice(20, 21), body.slice(21)];
+    expect(await picked(pool, request(pieces), body)).toBe(0);
+  });
+
+  it.each([
+    ['10: selects the best of a subset', [1, 2], 1],
+    ['11: keeps to a subset of one, whatever its load', [2], 2],
+  ] as const)('%s', async (_what, allowed, wanted) => {
+    const pool = await poolOf({ queue: 0, kv: 0.1 }, { queue: 2, kv: 0.2 }, { queue: 10, kv: 0.9 });
+    // One of its addresses is not in the pool.
+    const subset = [...allowed.map((index) => pool.addresses[index] ?? ''), '10.9.9.9:8000'];
+    const body = completion(MODEL);
+    expect(await picked(pool, request([body], { subset }), body)).toBe(wanted);
+  });
+
+  it('12: answers 503 if a subset names no server', async () => {
+    const pool = await poolOf({ queue: 0, kv: 0.1 });
+    const messages = request([completion(MODEL)], { subset: ['10.9.9.9:8000'] });
+    expect(await refused(pool, messages)).toMatchObject({
+      code: 503,
+      reason: 'rejected-no-endpoints',
+    });
+  });
+
+  it('13: accepts a model that no objective names', async () => {
+    const pool = await poolOf({ queue: 0, kv: 0.2 }, { queue: 3, kv: 0.1 });
+    const body = completion('direct-model');
+    const headers = { 'x-llm-d-inference-objective': 'unknown' };
+    expect(await picked(pool, request([body], { headers }), body)).toBe(0);
+    expect(await page(pool.serving)).toMatch(/llm_d_epp_request_total\{[^}]*priority="0"[^}]*\} 1/);
+  });
+
+  it('14: replaces the model that a rule rewrites', async () => {
+    const pool = await poolOf({ queue: 0, kv: 0.2 });
+    expect(await picked(pool, request([completion('old')]), completion('new'))).toBe(0);
+    expect(await page(pool.serving)).toMatch(
+      /llm_d_epp_model_rewrite_decisions_total\{[^}]*model_name="old"[^}]*target_model="new"[^}]*\} 1/,
+    );
+  });
+
+  it('15: routes a GET at its headers', async () => {
+    const pool = await poolOf({ queue: 0, kv: 0 });
+    const get = requestHeaders({ ':method': 'GET', ':path': '/v1/models' }, { endOfStream: true });
+    const answers = await exchange(pool.serving.extProcPort, [get]);
+    expect(answers.map(({ response }) => response)).toEqual(['request_headers']);
+    expect(setOnRequest(answers).get(DESTINATION)).toBe(pool.addresses[0]);
+  });
+
+  const JSON_ANSWER =
+    '{"max_tokens":100,"model":"sql-lora-sheddable","prompt":"test6","temperature":0}';
+  it.each([
+    ['16: JSON in pieces', [JSON_ANSWER.slice(0, 30), JSON_ANSWER.slice(30)], 'application/json'],
+    ['17: what should be JSON and is not', ['no healthy ', 'upstream'], 'application/json'],
+    ['18: an empty last piece', [JSON_ANSWER, ''], 'application/json'],
+  ])(
+    '%s comes back byte for byte, even if the picker has not seen the request',
+    async (_what, pieces, type) => {
+      const pool = await poolOf({ queue: 4, kv: 0.2 });
+      const answers = await exchange(pool.serving.extProcPort, [
+        responseHeaders({ ':status': '200', 'content-type': type }),
+        ...pieces.map((piece, index) => responseBody(piece, index === pieces.length - 1)),
+      ]);
+      expect(answers[0]?.response).toBe('response_headers');
+      expect(bodyOf(answers, 'response_body')).toEqual({ text: pieces.join(''), ends: true });
+    },
+  );
+
+  it('19: counts the tokens of an event stream whose usage and end arrive in one piece', async () => {
+    const pool = await poolOf({ queue: 4, kv: 0.2 });
+    const body = JSON.stringify({ ...JSON.parse(completion(MODEL)), stream: true });
+    const usage = { prompt_tokens: 7, total_tokens: 17, completion_tokens: 10 };
+    const pieces = [
+      `data: {"choices":[{"text":"a"}],"usage":null}\n\n`,
+      `data: {"choices":[],"usage":${JSON.stringify(usage)}}\n\ndata: [DONE]\n\n`,
+    ];
+    const answers = await exchange(pool.serving.extProcPort, [
+      ...request([body]),
+      responseHeaders({ ':status': '200', 'content-type': 'text/event-stream' }),
+      ...pieces.map((piece) => responseBody(piece, false)),
+      responseBody('', true),
+    ]);
+    expect(bodyOf(answers, 'response_body')).toEqual({ text: pieces.join(''), ends: true });
+    const metrics = await page(pool.serving);
+    expect(metrics).toMatch(/llm_d_epp_request_input_tokens_sum\{[^}]*\} 7\b/);
+    expect(metrics).toMatch(/llm_d_epp_request_output_tokens_sum\{[^}]*\} 10\b/);
+  });
+});

@@ -1,0 +1,289 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Document } from 'yaml';
+import { envoyBinary, eventually, inFlightAt, serveOptions } from '../../bench/support/stack.ts';
+import { EMBEDDED_CATALOGUE } from '../../src/catalogue/built-in-catalogue.ts';
+import { readCapture } from '../../src/journal/capture/read-capture.ts';
+import { CONNECTION_MANAGER, renderEnvoyConfig } from '../../src/lab/envoy/render-config.ts';
+import { startEnvoy } from '../../src/lab/envoy/run-envoy.ts';
+import { redecide } from '../../src/lab/redecide/redecide.ts';
+import { sameDecision } from '../../src/lab/redecide/redecision.ts';
+import { shadowFrom } from '../../src/lab/shadow/shadow-data.ts';
+import type { ShadowStatus } from '../../src/lab/shadow/start-shadow.ts';
+import { seededRandom } from '../../src/runtime/seeded-random.ts';
+import { startServe } from '../../src/serve/serve.ts';
+import type { ServeOptions, Serving } from '../../src/serve/serve-options.ts';
+import { stubOptions } from '../../stub-server/options/stub-options.ts';
+import { type StubPool, startStubPool } from '../../stub-server/pool.ts';
+import { tellFigure } from '../support/figure.ts';
+import { startUpstream, type Upstream } from '../support/upstream.ts';
+
+const binary = await envoyBinary();
+
+const OBSERVER = [...CONNECTION_MANAGER, 'http_filters', 1, 'typed_config'];
+
+/** The observer's filter, which Envoy waits for, with bodies in this mode. */
+const answered =
+  (request: string, response: string) =>
+  (config: Document): void => {
+    config.deleteIn([...OBSERVER, 'observability_mode']);
+    config.deleteIn([...OBSERVER, 'deferred_close_timeout']);
+    // On a busy machine the default time-out of 200 ms would skip the observer.
+    config.setIn([...OBSERVER, 'message_timeout'], '60s');
+    config.setIn([...OBSERVER, 'processing_mode', 'request_body_mode'], request);
+    config.setIn([...OBSERVER, 'processing_mode', 'response_body_mode'], response);
+  };
+
+/** Wirings of the second filter: the shipped file, and one that Envoy waits for. */
+const WIRINGS: readonly (readonly [string, ((config: Document) => void) | undefined])[] = [
+  ['observability_mode, as shipped', undefined],
+  ['full duplex', answered('FULL_DUPLEX_STREAMED', 'FULL_DUPLEX_STREAMED')],
+  ['streamed', answered('STREAMED', 'STREAMED')],
+  ['buffered, answers unseen', answered('BUFFERED', 'NONE')],
+];
+
+async function envoyWith(
+  pickerPort: number,
+  observerPort: number,
+  edit?: (config: Document) => void,
+): Promise<{ readonly url: string; stop(): Promise<void> }> {
+  const configYaml = renderEnvoyConfig({
+    wiring: 'envoy-observer',
+    listenerPort: 0,
+    extProcAddress: `127.0.0.1:${pickerPort}`,
+    observerAddress: `127.0.0.1:${observerPort}`,
+    ...(edit && { edit }),
+  });
+  const { listenerPort, stop } = await startEnvoy({
+    binary: binary ?? '',
+    configYaml,
+    log: () => undefined,
+  });
+  return { url: `http://127.0.0.1:${listenerPort}`, stop };
+}
+
+/** Stands for the reference picker: another ext_proc server, with the reference's configuration. */
+const startPicker = (options: Partial<ServeOptions>): Promise<Serving> =>
+  startServe(serveOptions(options, 'reference-default'));
+const startObserver = (options: Partial<ServeOptions>): Promise<Serving> =>
+  startServe(serveOptions({ observe: true, ...options }));
+
+function ask(url: string, prompt: string, stream = false): Promise<Response> {
+  return fetch(`${url}/v1/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-request-id': 'theirs' },
+    body: JSON.stringify({ model: 'm', prompt, max_tokens: 3, stream }),
+  });
+}
+
+async function observed(metricsPort: number): Promise<Readonly<Record<string, number>>> {
+  const page = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+  const rows = page.matchAll(/^pointsman_observed_requests_total\{outcome="([^"]+)"\} (\d+)/gm);
+  return Object.fromEntries([...rows].map(([, outcome = '', count]) => [outcome, Number(count)]));
+}
+
+const endpointsOf = (folder: string): readonly string[] =>
+  [...readCapture(folder).records].flatMap((record) =>
+    record.e === 'q' && 'endpoint' in record.d ? [record.d.endpoint] : [],
+  );
+
+function tallied(names: readonly string[]): Readonly<Record<string, number>> {
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return Object.fromEntries([...counts].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+describe.skipIf(binary === undefined).each(WIRINGS)(
+  'an observer beside another picker behind a real Envoy: %s',
+  (wiring, edit) => {
+    const REQUESTS = 300;
+    const folder = mkdtempSync(join(tmpdir(), 'pointsman-observer-'));
+    let pool: StubPool;
+    let picker: Serving;
+    let observer: Serving;
+    let envoy: Awaited<ReturnType<typeof envoyWith>>;
+
+    beforeAll(async () => {
+      pool = await startStubPool(stubOptions.parse({ count: 4, port: 0, speed: 10, model: 'm' }));
+      const endpoints = pool.endpoints.map(({ address }) => address);
+      picker = await startPicker({
+        endpoints,
+        capture: { folder: join(folder, 'picker'), bytesMax: 1e9 },
+      });
+      observer = await startObserver({
+        endpoints,
+        capture: { folder: join(folder, 'observer'), bytesMax: 1e9 },
+        shadows: ['default', 'random'].map((name) => shadowFrom(name, [])),
+      });
+      envoy = await envoyWith(picker.extProcPort, observer.extProcPort, edit);
+      let sent = 0;
+      const client = async (): Promise<void> => {
+        while (sent < REQUESTS) {
+          const n = sent++;
+          const prompt = `${`family ${n % 5} `.repeat(60)} ${n}`;
+          const response = await ask(envoy.url, prompt, n % 2 === 0);
+          expect(response.status).toBe(200);
+          await response.text();
+        }
+      };
+      await Promise.all(Array.from({ length: 8 }, client));
+    });
+    afterAll(async () => {
+      await envoy?.stop();
+      await observer?.stop();
+      await picker?.stop();
+      await pool?.stop();
+      rmSync(folder, { recursive: true });
+    });
+
+    it('[B2] follows every request, and has nothing in flight at the end', async () => {
+      await eventually(
+        () => observed(observer.metricsPort),
+        ({ booked }) => booked === REQUESTS,
+      );
+      await eventually(
+        () => inFlightAt(observer.metricsPort),
+        (count) => count === 0,
+      );
+      expect(await observed(observer.metricsPort)).toEqual({ booked: REQUESTS });
+    });
+
+    it('compares its configurations with the picker in charge', async () => {
+      const url = `http://127.0.0.1:${observer.metricsPort}/debug/shadows`;
+      const shadows = await eventually(
+        async () =>
+          ((await (await fetch(url)).json()) as { shadows: readonly ShadowStatus[] }).shadows,
+        (all) => all.every(({ parity }) => parity?.all.decisions === REQUESTS),
+      );
+      const [own] = shadows;
+      expect(own?.parity?.all.predicted).toBeGreaterThan(REQUESTS / 2);
+      expect(own?.parity?.all.disputed).toBe(0);
+    });
+
+    it('[B2] books each request at the endpoint that the picker in charge chose', async (context) => {
+      await envoy.stop();
+      await observer.stop();
+      await picker.stop();
+      const chosen = tallied(endpointsOf(join(folder, 'picker')));
+      const booked = tallied(endpointsOf(join(folder, 'observer')));
+      tellFigure(context, {
+        what: `${REQUESTS} requests of another picker, ${wiring}`,
+        promised: JSON.stringify(chosen),
+        measured: JSON.stringify(booked),
+      });
+      expect(booked).toEqual(chosen);
+      const options = { catalogue: EMBEDDED_CATALOGUE, randomOf: seededRandom };
+      let same = 0;
+      for await (const { was, is } of redecide(
+        readCapture(join(folder, 'observer')).records,
+        options,
+      )) {
+        if (sameDecision(was, is)) same += 1;
+      }
+      expect(same).toBe(REQUESTS);
+    });
+  },
+);
+
+describe.skipIf(binary === undefined)('what passes an observer', () => {
+  let upstream: Upstream;
+  let picker: Serving;
+  let observer: Serving;
+
+  beforeAll(async () => {
+    upstream = await startUpstream();
+    picker = await startPicker({ endpoints: [upstream.address] });
+    // It does not know the endpoint, which must not matter either.
+    observer = await startObserver({ endpoints: ['127.0.0.1:1'] });
+  });
+  afterAll(async () => {
+    await observer?.stop();
+    await picker?.stop();
+    await upstream?.stop();
+  });
+
+  it.each(WIRINGS)('[B1] is what would pass without it, byte for byte: %s', async (_name, edit) => {
+    const passed = async (change?: (config: Document) => void) => {
+      upstream.answer((_received, response) => {
+        response.writeHead(200, { 'x-of-the-server': 'yes' });
+        response.end('answer '.repeat(20_000));
+      });
+      const envoy = await envoyWith(picker.extProcPort, observer.extProcPort, change);
+      try {
+        const response = await ask(envoy.url, 'word '.repeat(80_000));
+        const answer = await response.text();
+        const { 'x-request-id': id, ...rest } = upstream.received.at(-1)?.headers ?? {};
+        const { host: _host, ...headers } = rest;
+        const answered = [...response.headers].filter(
+          ([name]) => !/^(?:date|x-envoy-upstream-service-time)$/.test(name),
+        );
+        const { bodySha256 } = upstream.received.at(-1) ?? {};
+        return { status: response.status, answered, answer, id, headers, bodySha256 };
+      } finally {
+        await envoy.stop();
+      }
+    };
+    const alone = (config: Document): void => {
+      config.deleteIn([...CONNECTION_MANAGER, 'http_filters', 1]);
+    };
+    expect(await passed(edit)).toEqual(await passed(alone));
+  });
+
+  it('[B3] counts what it cannot follow', async () => {
+    const { 'unknown-endpoint': unknown } = await observed(observer.metricsPort);
+    expect(unknown).toBe(WIRINGS.length);
+  });
+});
+
+describe.skipIf(binary === undefined)('an observer that has failed', () => {
+  let upstream: Upstream;
+  let picker: Serving;
+
+  beforeAll(async () => {
+    upstream = await startUpstream();
+    picker = await startPicker({ endpoints: [upstream.address] });
+  });
+  afterAll(async () => {
+    await picker?.stop();
+    await upstream?.stop();
+  });
+
+  it.each(['SIGSTOP', 'SIGKILL'] as const)(
+    'is not waited for after %s',
+    async (signal) => {
+      const root = join(import.meta.dirname, '..', '..');
+      const flags = ['serve', '--observe', '--json', '--insecure', '--host=127.0.0.1'];
+      const ports = ['--extproc-port=0', '--metrics-port=0', '--log-level=silent'];
+      const child = spawn(
+        process.execPath,
+        [join(root, 'src/main.ts'), ...flags, ...ports, `--endpoints=${upstream.address}`],
+        { stdio: ['ignore', 'pipe', 'inherit'] },
+      );
+      const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
+      const { extProcPort, metricsPort } = JSON.parse(line) as Serving;
+      const envoy = await envoyWith(picker.extProcPort, extProcPort);
+      try {
+        expect((await ask(envoy.url, 'while it is well')).status).toBe(200);
+        await eventually(
+          () => observed(metricsPort),
+          ({ booked }) => booked === 1,
+        );
+        child.kill(signal);
+        for (let n = 0; n < 50; n++) {
+          const response = await ask(envoy.url, `${n} `.repeat(n % 10 === 0 ? 3_000_000 : 100));
+          expect(response.status).toBe(200);
+          await response.text();
+        }
+      } finally {
+        await envoy.stop();
+        child.kill('SIGKILL');
+      }
+    },
+    60_000,
+  );
+});

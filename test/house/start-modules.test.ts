@@ -1,0 +1,39 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { expect, it } from 'vitest';
+
+/** Writes the address of every module that is loaded to stderr. */
+const NOTING = `data:text/javascript,${encodeURIComponent(`
+  import { registerHooks } from 'node:module';
+  registerHooks({
+    load: (url, context, next) => {
+      process.stderr.write(url + '\\n');
+      return next(url, context);
+    },
+  });
+`)}`;
+/** Each serves one option, and takes longer to load than the rest of the picker or nearly so. */
+const LARGE = ['@kubernetes/client-node', 'selfsigned', 'zeromq', 'echarts', '@grpc/reflection'];
+
+it('[G8] serve loads no large library that its options do not need', {
+  timeout: 60_000,
+}, async () => {
+  const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts');
+  const flags =
+    'serve --json --insecure --host 127.0.0.1 --log-level error --extproc-port 0 --metrics-port 0 ' +
+    '--drain-timeout-ms 0 --endpoints 127.0.0.1:9';
+  const picker = spawn(process.execPath, ['--import', NOTING, main, ...flags.split(' ')], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  const modules: string[] = [];
+  createInterface({ input: picker.stderr }).on('line', (line) => modules.push(line));
+  const [line] = (await once(createInterface({ input: picker.stdout }), 'line')) as [string];
+  expect(JSON.parse(line)).toHaveProperty('extProcPort');
+  picker.kill('SIGINT');
+  await once(picker, 'close');
+  expect(modules.some((url) => url.includes('/node_modules/@grpc/grpc-js/'))).toBe(true);
+  const loaded = LARGE.filter((name) => modules.some((url) => url.includes(`/${name}/`)));
+  expect(loaded).toEqual([]);
+});

@@ -1,0 +1,240 @@
+import { expect, it } from 'vitest';
+import { scorers } from '../../scorers/index.ts';
+import {
+  allFiles,
+  codeOnly,
+  cyclesIn,
+  importsOf,
+  reachedFrom,
+  readText,
+  sourceFiles,
+} from './source-tree.ts';
+
+/** The laws of this house that no linter knows; their text is in SPEC.md, section House. */
+
+const ANYTHING = 'anything';
+
+/** Which room may import which, from the table in docs/architecture.md. `anything` is everything but test and bench. */
+const MAY_IMPORT: ReadonlyMap<string, readonly string[] | typeof ANYTHING> = new Map(
+  [...readText('docs/architecture.md').matchAll(/^\| `([^`]+)` *\|[^|]*\|([^|]*)\|$/gm)].map(
+    ([, room = '', imports = '']) => [
+      room,
+      imports.trim() === ANYTHING
+        ? ANYTHING
+        : [...imports.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
+    ],
+  ),
+);
+
+/** What begins somewhere else than in an import. */
+const ENTRY_POINTS: readonly string[] = [
+  'src/main.ts',
+  'src/index.ts',
+  'src/launcher.ts',
+  'src/lab/simulate/worker.ts',
+  'src/lab/shadow/shadow-worker.ts',
+  'ui/main.js',
+];
+
+/** Where the outside world may never come in but through Runtime, whatever the lint configuration says. */
+const PURE_FOLDERS = [
+  'scorers/',
+  'src/framework/',
+  'src/cost-model/',
+  'src/flow/',
+  'src/picker/',
+  'src/plugins/',
+  'src/openai/',
+  'src/config/',
+] as const;
+
+const BANNED =
+  /\b(?:(?:Date|performance|process|console|crypto)\s*[.(]|(?:fetch|setTimeout|setInterval|setImmediate|queueMicrotask)\s*\(|Math\s*\.\s*random\b)/;
+
+const isTest = (path: string): boolean => path.endsWith('.test.ts');
+const isShipped = (path: string): boolean => /^(src|scorers|stub-server|ui)\//.test(path);
+const shipped = sourceFiles().filter((path) => isShipped(path) && !isTest(path));
+
+function roomOf(path: string): string {
+  const [top = '', second = '', third = ''] = path.split('/');
+  if (top !== 'src') return top;
+  return second === 'lab' ? `src/lab/${third}` : `src/${second}`;
+}
+
+function mayImport(path: string, target: string): boolean {
+  const from = roomOf(path);
+  const to = roomOf(target);
+  if (from === to) return true;
+  const allowed = MAY_IMPORT.get(from);
+  if (allowed === undefined) return false;
+  if (allowed === ANYTHING) return to !== 'test' && to !== 'bench';
+  return allowed.includes(to);
+}
+
+it('[T1] imports only in the allowed direction', () => {
+  const wrong = shipped.flatMap((path) =>
+    importsOf(path)
+      .filter((target) => /\.[jt]s$/.test(target) && !mayImport(path, target))
+      .map((target) => `${path} imports ${target}`),
+  );
+  expect(wrong).toEqual([]);
+});
+
+it('[T1] knows every folder there is, and no other', () => {
+  expect([...MAY_IMPORT.keys()].toSorted()).toEqual([...new Set(shipped.map(roomOf))].toSorted());
+});
+
+it('[T1] lets benches use nothing of the tests, and nothing that is shipped use either', () => {
+  const wrong = sourceFiles()
+    // The configuration of the tests is one of theirs.
+    .filter((path) => !path.startsWith('test/') && !isTest(path) && path !== 'vitest.config.ts')
+    .flatMap((path) =>
+      importsOf(path)
+        .filter(
+          (target) =>
+            target.startsWith('test/') || (isShipped(path) && target.startsWith('bench/')),
+        )
+        .map((target) => `${path} imports ${target}`),
+    );
+  expect(wrong).toEqual([]);
+});
+
+it('[T10] has no cycle between files', () => {
+  const files = new Set(shipped);
+  expect(cyclesIn(shipped, (path) => importsOf(path).filter((to) => files.has(to)))).toEqual([]);
+});
+
+/** The folder that a file stands in, cut after so many names. */
+const folderOf = (path: string, depth: number): string =>
+  path.split('/').slice(0, -1).slice(0, depth).join('/');
+
+it.each([2, 3, 4, 5])('[T10] has no cycle between folders, seen %i names deep', (depth) => {
+  const files = new Set(shipped);
+  const edges = new Map<string, Set<string>>();
+  for (const path of shipped) {
+    const from = folderOf(path, depth);
+    for (const target of importsOf(path)) {
+      const to = folderOf(target, depth);
+      if (!files.has(target) || to === from) continue;
+      edges.set(from, (edges.get(from) ?? new Set()).add(to));
+    }
+  }
+  expect(cyclesIn(edges.keys(), (folder) => edges.get(folder) ?? [])).toEqual([]);
+});
+
+const FILE_LINES_MAX = 300;
+
+it('[T11] has no source file over 300 lines', () => {
+  const long = sourceFiles()
+    .filter((path) => !isTest(path) && /^(src|scorers|stub-server|ui|bench)\//.test(path))
+    .map((path) => ({ path, lines: readText(path).split('\n').length - 1 }))
+    .filter(({ lines }) => lines > FILE_LINES_MAX);
+  expect(long).toEqual([]);
+});
+
+it('[T2] touches time, chance and the outside world only through Runtime in pure code', () => {
+  const pure = shipped.filter((path) => PURE_FOLDERS.some((folder) => path.startsWith(folder)));
+  const wrong = pure.flatMap((path) => {
+    const code = codeOnly(readText(path));
+    const banned = BANNED.exec(code)?.[0];
+    const builtIn = /(?:from|import)\s*\(?\s*'node:[^']*'/.exec(readText(path))?.[0];
+    return [banned, builtIn].flatMap((found) => (found === undefined ? [] : [`${path}: ${found}`]));
+  });
+  expect(wrong).toEqual([]);
+});
+
+it('[T2] gives no pure code an exception in the lint configuration, and none to a file that has gone', () => {
+  const { overrides } = JSON.parse(readText('.oxlintrc.json')) as {
+    readonly overrides: readonly { readonly excludeFiles?: readonly string[] }[];
+  };
+  const rims = overrides
+    .flatMap(({ excludeFiles = [] }) => excludeFiles)
+    .filter((rim) => !rim.startsWith('**'));
+  expect(rims.filter((rim) => PURE_FOLDERS.some((folder) => rim.startsWith(folder)))).toEqual([]);
+  const gone = rims.filter((rim) => {
+    const start = rim.replace(/\*.*$/, '');
+    return !allFiles().some((path) => (start === rim ? path === rim : path.startsWith(start)));
+  });
+  expect(gone).toEqual([]);
+});
+
+it('[T3] keeps no file that nothing reaches', () => {
+  // A test beside a file does not keep it alive; those that use several parts at once, and benches, do.
+  const others = sourceFiles().filter((path) => /^(bench|test)\//.test(path));
+  const reached = reachedFrom([...ENTRY_POINTS, ...others]);
+  expect(shipped.filter((path) => !reached.has(path))).toEqual([]);
+});
+
+it('[T4] tells of every scorer, and of no other, in the README of the scorers', () => {
+  const rows = readText('scorers/README.md').matchAll(/^\| `([^`]+)`/gm);
+  const told = [...rows].map(([, type = '']) => type);
+  const types = scorers.map(({ type }) => type);
+  expect(told.toSorted()).toEqual(types.toSorted());
+});
+
+it('[T4] has every scorer in the list, with its test beside it', () => {
+  const files = sourceFiles().filter(
+    (path) => /^scorers\/(?:baselines\/)?[^/]+\.ts$/.test(path) && !isTest(path),
+  );
+  const modules = files.filter((path) => path !== 'scorers/index.ts');
+  const listed = importsOf('scorers/index.ts').filter((path) => path.startsWith('scorers/'));
+  expect(modules.filter((path) => readText(path).includes('defineScorer(')).toSorted()).toEqual(
+    listed.toSorted(),
+  );
+  const tests = new Set(sourceFiles());
+  expect(listed.filter((path) => !tests.has(path.replace(/\.ts$/, '.test.ts')))).toEqual([]);
+});
+
+/** Text that names a place on one machine, or a package registry by its address. */
+const MACHINE_BOUND: readonly RegExp[] = [
+  /(?<![\w.$}\])-])\/(?:home|root|Users)\/\w/,
+  /https?:\/\/[\w.-]*(?:registry|artifactory|nexus|pypi|goproxy|proxy\.golang)[\w.-]*/i,
+  /"resolved":\s*"/,
+];
+
+it('[T5] names no place on one machine and no package registry', () => {
+  const text =
+    /\.(?:ts|js|json|jsonc|md|ya?ml|sh|toml|mod|go|proto|txt)$|(?:^|\/)(?:Dockerfile|run|\.[\w-]+)$/;
+  const wrong = allFiles()
+    .filter((path) => text.test(path))
+    .flatMap((path) => {
+      const content = readText(path);
+      return MACHINE_BOUND.flatMap((bound) => {
+        const found = bound.exec(content)?.[0];
+        return found === undefined ? [] : [`${path}: ${found}`];
+      });
+    });
+  expect(wrong).toEqual([]);
+});
+
+it('[T6] names every file in kebab-case', () => {
+  const wrong = sourceFiles().filter(
+    (path) =>
+      !/^(?:[a-z0-9]+(?:-[a-z0-9]+)*\/)*[a-z0-9]+(?:-[a-z0-9]+)*(?:\.[a-z]+)*\.[jt]s$/.test(path),
+  );
+  expect(wrong).toEqual([]);
+});
+
+it('[T7] tests every rule of SPEC.md, and no rule that is not there', () => {
+  const written = [...readText('SPEC.md').matchAll(/^- \*\*([A-Z]+\d+)\*\*/gm)].map(
+    ([, id = '']) => id,
+  );
+  const tested = sourceFiles()
+    .filter(isTest)
+    .flatMap((path) => readText(path).match(/(?<=['"`])(?:\[[A-Z]+\d+\]\s*)+/g) ?? [])
+    .flatMap((ids) => ids.match(/[A-Z]+\d+/g) ?? []);
+  expect(
+    written.filter((id, at) => written.indexOf(id) !== at),
+    'written twice',
+  ).toEqual([]);
+  expect([...new Set(tested)].toSorted()).toEqual(written.toSorted());
+});
+
+it('[T8] exports by name, and gives no folder to leftovers', () => {
+  const wrong = sourceFiles().filter(
+    (path) =>
+      /(?:^|\/)(?:utils?|helpers?|common|misc)(?:\/|\.ts$)/.test(path) ||
+      (path !== 'vitest.config.ts' && /^export default/m.test(readText(path))),
+  );
+  expect(wrong).toEqual([]);
+});

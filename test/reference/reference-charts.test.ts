@@ -1,0 +1,166 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+/**
+ * The arguments and variables that the reference's charts give its picker, for values that differ in
+ * everything that changes them. Each starts ours, which then serves without its API server.
+ */
+
+interface Values {
+  readonly selector?: { readonly labels: string; readonly ports: string };
+  readonly replicas?: number;
+  readonly flags?: Readonly<Record<string, string | number | boolean>>;
+  readonly tracing?: boolean;
+  readonly metricsAuth?: boolean;
+  readonly priorityRouting?: boolean;
+  readonly agentgateway?: boolean;
+  readonly grpcHealthPort?: number;
+  readonly pluginsConfigFile?: string;
+  readonly latencyPredictor?: boolean;
+}
+
+/** As the template of the Deployment makes them of values. */
+function argsOf(values: Values): readonly string[] {
+  const { selector, replicas = 1, flags = {}, tracing = false, metricsAuth = true } = values;
+  const { priorityRouting = false, agentgateway = false, grpcHealthPort = 9003 } = values;
+  const all = { ...(agentgateway && { 'secure-serving': false }), ...flags };
+  return [
+    ...(selector === undefined
+      ? ['--pool-name', 'release', '--pool-namespace', 'inference']
+      : ['--endpoint-selector', selector.labels, '--endpoint-target-ports', selector.ports]),
+    ...(selector === undefined ? ['--pool-group', 'inference.networking.k8s.io'] : []),
+    '--zap-encoder',
+    'json',
+    '--config-file',
+    join(folder, values.pluginsConfigFile ?? 'default-plugins.yaml'),
+    ...(replicas > 1 && !priorityRouting ? ['--ha-enable-leader-election'] : []),
+    '--grpc-health-port',
+    String(grpcHealthPort),
+    ...(priorityRouting ? ['--health-checking=true'] : []),
+    ...Object.entries(all).map(([name, value]) => `--${name}=${value}`),
+    `--tracing=${tracing}`,
+    ...(metricsAuth ? [] : ['--metrics-endpoint-auth=false']),
+  ];
+}
+
+function environmentOf({ tracing = false, latencyPredictor = false }: Values): NodeJS.ProcessEnv {
+  return {
+    NAMESPACE: 'inference',
+    POD_NAME: 'release-epp-5c9d8f7b6-x7k2p',
+    ...(latencyPredictor && {
+      PREDICTION_SERVER_URL: 'http://localhost:8001,http://localhost:8002',
+      TRAINING_SERVER_URL: 'http://localhost:8000',
+      LATENCY_MAX_SAMPLE_SIZE: '10000',
+      LATENCY_COALESCE_WINDOW_MS: '1',
+    }),
+    ...(tracing && {
+      OTEL_SERVICE_NAME: 'llm-d-router/epp',
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://localhost:4317',
+      OTEL_TRACES_EXPORTER: 'otlp',
+      OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
+      OTEL_TRACES_SAMPLER_ARG: '0.1',
+    }),
+  };
+}
+
+const VARIANTS: readonly (readonly [what: string, values: Values])[] = [
+  ['the defaults', {}],
+  ['no pool, one port', { selector: { labels: 'app=vllm', ports: '8000' } }],
+  [
+    'no pool, several labels and ranks',
+    { selector: { labels: 'app=vllm,llm-d.ai/role=decode', ports: '8000,8001,8002,8003' } },
+  ],
+  ['three replicas, of which one leads', { replicas: 3 }],
+  ['metrics without a token', { metricsAuth: false }],
+  ['traces', { tracing: true }],
+  ['the latency predictor', { latencyPredictor: true }],
+  ['the proxy agentgateway', { agentgateway: true }],
+  ['routing by priority', { priorityRouting: true, replicas: 2 }],
+  ['a health port of its own', { grpcHealthPort: 9103 }],
+  ['a configuration without bodies', { pluginsConfigFile: 'payload-agnostic.yaml' }],
+  [
+    'many flags',
+    {
+      flags: {
+        v: 5,
+        'drain-timeout': '45s',
+        'enable-cert-reload': true,
+        'enable-grpc-stream-metrics': true,
+        'enable-pprof': false,
+        'feature-gates': 'flowControl=true',
+        'grpc-max-recv-msg-size': '25MB',
+        'metrics-staleness-threshold': '3s',
+        'refresh-metrics-interval': '100ms',
+        'refresh-prometheus-metrics-interval': '10s',
+        'secure-serving': true,
+        'tls-cipher-suites': 'TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,TLS_RSA_WITH_AES_128_CBC_SHA',
+        'tls-min-version': 'VersionTLS12',
+        'zap-time-encoding': 'rfc3339',
+      },
+    },
+  ],
+];
+
+const folder = mkdtempSync(join(tmpdir(), 'pointsman-charts-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** The profile of the charts' default configuration, with and without the prefix. */
+const configOf = (...scorers: readonly string[]): string => `
+apiVersion: llm-d.ai/v1alpha1
+kind: EndpointPickerConfig
+plugins: [${scorers.map((type) => `{ type: ${type} }`).join(', ')}]
+schedulingProfiles:
+- name: default
+  plugins: [${scorers.map((type) => `{ pluginRef: ${type}, weight: 2 }`).join(', ')}]
+`;
+
+beforeAll(() => {
+  const body = configOf('queue-scorer', 'kv-cache-utilization-scorer', 'prefix-cache-scorer');
+  writeFileSync(join(folder, 'default-plugins.yaml'), body);
+  const agnostic = configOf('active-request-scorer', 'session-affinity-scorer');
+  writeFileSync(join(folder, 'payload-agnostic.yaml'), agnostic);
+  // Nothing listens there: the API server is away.
+  const kubeconfig = {
+    clusters: [{ name: 'c', cluster: { server: 'http://127.0.0.1:1' } }],
+    users: [{ name: 'u', user: { token: 't' } }],
+    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+    'current-context': 'x',
+  };
+  writeFileSync(join(folder, 'kubeconfig'), JSON.stringify(kubeconfig));
+});
+
+/** Starts ours on free ports. Resolves with its log up to the line that says that it serves. */
+async function started(values: Values): Promise<readonly string[]> {
+  const main = join(import.meta.dirname, '..', '..', 'src', 'main.ts');
+  // The last value of a flag that is given twice counts.
+  const ports = ['--grpc-port=0', '--grpc-health-port=0', '--metrics-port=0'];
+  const child = spawn(process.execPath, [main, ...argsOf(values), ...ports], {
+    env: { ...process.env, ...environmentOf(values), KUBECONFIG: join(folder, 'kubeconfig') },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const log: string[] = [];
+  try {
+    for await (const line of createInterface({ input: child.stderr })) {
+      log.push(line);
+      if (line.includes('"msg":"serving"')) return log;
+    }
+    throw new Error(`it ended instead of serving: ${log.join('\n')}`);
+  } finally {
+    child.kill('SIGKILL');
+  }
+}
+
+describe('the arguments of the reference’s charts start ours', () => {
+  expect(VARIANTS).toHaveLength(12);
+  test.each(VARIANTS)('[D92] with %s', { timeout: 60_000 }, async (_what, values) => {
+    const log = await started(values);
+    const followed = values.selector === undefined ? 'inference/release' : 'inference/release-epp';
+    expect(JSON.parse(log.at(-1) ?? '')).toMatchObject({ inferencePool: followed });
+    const passedOver = log.filter((line) => line.includes('change nothing here'));
+    expect(passedOver).toHaveLength(1);
+  });
+});

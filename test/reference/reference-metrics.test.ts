@@ -1,0 +1,189 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { eventually, serveOptions } from '../../bench/support/stack.ts';
+import { startServe } from '../../src/serve/serve.ts';
+import type { Serving } from '../../src/serve/serve-options.ts';
+import {
+  exchange,
+  requestBody,
+  requestHeaders,
+  responseBody,
+  responseHeaders,
+} from '../support/ext-proc-client.ts';
+
+/**
+ * The metrics of the reference picker as data (test/fixtures/reference-metrics.json), and the series
+ * that its dashboard and its guides for autoscaling ask for, on the page of a picker that has served
+ * requests. Those of flow control, KV events and of some plugins have tests of their own.
+ */
+
+interface NamedLabels {
+  readonly name: string;
+  readonly labels: readonly string[];
+}
+interface ReferenceMetric extends NamedLabels {
+  readonly type: string;
+  readonly buckets?: readonly number[];
+  /** Its former names. */
+  readonly former?: readonly NamedLabels[];
+}
+interface ReferenceQuery {
+  readonly where: string;
+  readonly series: string;
+  readonly labels: readonly string[];
+}
+
+const dataOf = (file: string): unknown =>
+  JSON.parse(readFileSync(join(import.meta.dirname, '../fixtures', file), 'utf8'));
+const metrics = dataOf('reference-metrics.json') as readonly ReferenceMetric[];
+const queries = dataOf('reference-queries.json') as readonly ReferenceQuery[];
+
+const CONFIG = `
+apiVersion: llm-d.ai/v1alpha1
+kind: EndpointPickerConfig
+featureGates: [flowControl]
+flowControl: { saturationDetector: { pluginRef: concurrency-detector } }
+plugins:
+- { type: concurrency-detector }
+- { type: precise-prefix-cache-producer }
+- { type: queue-scorer }
+- { type: prefix-cache-scorer }
+- { type: predicted-latency-producer }
+- { type: always-disagg-pd-decider }
+- type: disagg-profile-handler
+  parameters: { profiles: { decode: decode }, deciders: { prefill: always-disagg-pd-decider } }
+schedulingProfiles:
+- name: decode
+  plugins: [{ pluginRef: queue-scorer, weight: 1 }, { pluginRef: prefix-cache-scorer, weight: 1 }]
+`;
+const PAGE =
+  'vllm:num_requests_waiting 1\nvllm:num_requests_running 2\nvllm:kv_cache_usage_perc 0.5\n';
+const HEADERS = {
+  ':method': 'POST',
+  ':path': '/v1/completions',
+  'x-slo-ttft-ms': '0.0001',
+  'content-type': 'application/json',
+};
+const PROMPT = 'hello '.repeat(200);
+const BODY = JSON.stringify({ model: 'm', prompt: PROMPT, stream: true });
+const USAGE =
+  '{"prompt_tokens":600,"completion_tokens":3,"prompt_tokens_details":{"cached_tokens":0}}';
+
+const folder = mkdtempSync(join(tmpdir(), 'pointsman-metrics-'));
+let engine: Server;
+let serving: Serving;
+/** The lines of the page by the name of their series. */
+const lines = new Map<string, string[]>();
+const types = new Map<string, string>();
+
+beforeAll(async () => {
+  engine = createServer((_request, response) => void response.end(PAGE)).listen(0, '127.0.0.1');
+  await new Promise((resolve) => engine.once('listening', resolve));
+  const config = join(folder, 'config.yaml');
+  writeFileSync(config, CONFIG);
+  const address = `127.0.0.1:${(engine.address() as AddressInfo).port}`;
+  const shown = { deprecatedMetrics: true, grpcStreamMetrics: true };
+  serving = await startServe(serveOptions({ endpoints: [address], ...shown }, config));
+  await eventually(page, (text) => text.includes('llm_d_epp_ready_endpoints{name="test"} 1'));
+  await stream();
+  await exchange(serving.extProcPort, [requestHeaders(HEADERS), requestBody('{')]);
+  for (const line of (await page()).split('\n')) {
+    const [, type, kind = ''] = /^# TYPE (\S+) (\S+)$/.exec(line) ?? [];
+    if (type !== undefined) types.set(type, kind);
+    const [, name] = /^(\w+)[{ ]/.exec(line) ?? [];
+    if (name !== undefined) lines.set(name, [...(lines.get(name) ?? []), line]);
+  }
+});
+afterAll(async () => {
+  await serving?.stop();
+  engine?.close();
+  rmSync(folder, { recursive: true });
+});
+
+async function page(): Promise<string> {
+  return (await fetch(`http://127.0.0.1:${serving.metricsPort}/metrics`)).text();
+}
+
+/** One request whose answer streams: three pieces, and the tokens used. */
+async function stream(): Promise<void> {
+  await exchange(serving.extProcPort, [
+    requestHeaders(HEADERS),
+    requestBody(BODY),
+    responseHeaders({ ':status': '200', 'content-type': 'text/event-stream' }),
+    responseBody('data: {"choices":[{"text":"a"}]}\n\n', false),
+    responseBody('data: {"choices":[{"text":"b"}]}\n\n', false),
+    responseBody(`data: {"choices":[],"usage":${USAGE}}\n\ndata: [DONE]\n\n`, true),
+  ]);
+}
+
+const labelsIn = (line: string): readonly string[] =>
+  [...line.matchAll(/(\w+)="/g)].map(([, label = '']) => label).sort();
+
+/** The lines of a metric; of a histogram, those of its sum. */
+const linesOf = (name: string, type: string): readonly string[] =>
+  lines.get(type === 'histogram' ? `${name}_sum` : name) ?? [];
+
+/** Metrics without an event in this test; their labels are in tests of their own. */
+const WITHOUT_EVENTS = ['model_rewrite_decisions_total', 'datalayer_poll_errors_total'];
+const hasEvents = ({ name }: ReferenceMetric): boolean =>
+  !WITHOUT_EVENTS.some((each) => name.endsWith(each));
+
+describe('the metrics of the reference', () => {
+  test.each(metrics)('[D97] $name is there with its type', ({ name, type, former = [] }) => {
+    expect(types.get(name)).toBe(type);
+    for (const each of former) expect([each.name, types.get(each.name)]).toEqual([each.name, type]);
+  });
+
+  test.each(metrics.filter(hasEvents))(
+    '[D97] $name has its labels and buckets',
+    ({ name, type, labels, buckets = [], former = [] }) => {
+      for (const each of [{ name, labels }, ...former]) {
+        const found = linesOf(each.name, type);
+        expect([each.name, found.length]).not.toEqual([each.name, 0]);
+        for (const line of found)
+          expect([each.name, labelsIn(line)]).toEqual([each.name, each.labels]);
+        const bounds = (lines.get(`${each.name}_bucket`) ?? []).flatMap((line) => {
+          const [, bound = '+Inf'] = /le="([^"]+)"/.exec(line) ?? [];
+          return bound === '+Inf' ? [] : [Number(bound)];
+        });
+        expect([...new Set(bounds)]).toEqual(buckets);
+      }
+    },
+  );
+
+  test.each(queries)('[D98] the $where finds $series by $labels', ({ series, labels }) => {
+    const found = lines.get(series) ?? [];
+    expect(found.length).toBeGreaterThan(0);
+    for (const line of found) expect(labelsIn(line)).toEqual(expect.arrayContaining([...labels]));
+  });
+});
+
+test('[D155] flow control, KV events, polls and streams have their former names, too', () => {
+  for (const name of [
+    'inference_extension_flow_control_request_queue_duration_seconds',
+    'llm_d_router_epp_flow_control_requests_total',
+    'kvcache_index_evictions_total',
+    'llm_d_router_epp_datalayer_poll_errors_total',
+    'llm_d_router_epp_extproc_streams_total',
+  ]) {
+    expect([name, types.get(name)]).not.toEqual([name, undefined]);
+  }
+  const [line = ''] = lines.get('llm_d_epp_flow_control_pool_saturation') ?? [];
+  expect(lines.get('inference_extension_flow_control_pool_saturation')).toContain(
+    line.replace('llm_d_epp_', 'inference_extension_'),
+  );
+});
+
+test('[D99] without --deprecated-metrics and --grpc-stream-metrics these are not there', async () => {
+  const plain = await startServe(serveOptions({}));
+  const text = await (await fetch(`http://127.0.0.1:${plain.metricsPort}/metrics`)).text();
+  await plain.stop();
+  expect(text).not.toMatch(
+    /# TYPE (?:inference_|kvcache_|llm_d_router_epp_|llm_d_inference_scheduler_)/,
+  );
+  expect(text).not.toContain('extproc_stream');
+});

@@ -1,0 +1,83 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, describe, expect, it } from 'vitest';
+import { pickerMaker } from '../../src/index.ts';
+import { SimulatedClock } from '../../src/runtime/clock/simulated-clock.ts';
+
+const root = join(import.meta.dirname, '..', '..');
+// Modules in this folder find `zod`, as in a user's project.
+const folder = mkdtempSync(join(root, 'node_modules', '.module-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function written(name: string, code: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, code.replace("'pointsman'", `'${join(root, 'src/index.ts')}'`));
+  return path;
+}
+
+const doc = readFileSync(join(root, 'docs/schedulers.md'), 'utf8');
+const example = written('first.mjs', /```ts\n(.*?)```/s.exec(doc)?.[1] ?? '');
+
+interface Checked {
+  readonly results: readonly { readonly rule: string; readonly fault?: string }[];
+}
+
+async function check(plugin: string, type: string): Promise<Checked['results']> {
+  const args = ['scheduler', 'check', type, '--plugin', plugin, '--json'];
+  const ran = promisify(execFile)(process.execPath, [join(root, 'src/main.ts'), ...args]);
+  const { stdout } = await ran.catch((error: unknown) => error as { readonly stdout: string });
+  return (JSON.parse(stdout) as Checked).results;
+}
+
+describe('a scheduler in a module', () => {
+  it('decides, in the form that docs/schedulers.md shows', async () => {
+    const createPicker = await pickerMaker([example]);
+    const config = `apiVersion: llm-d.ai/v1alpha1
+kind: EndpointPickerConfig
+scheduler: {type: first-endpoint}
+`;
+    const picker = createPicker({ config, seed: 1, clock: new SimulatedClock() });
+    for (const id of ['a', 'b', 'c']) picker.addEndpoint({ id });
+    const request = { model: 'm', promptTokens: 10 };
+    const ids = Array.from({ length: 10 }, () => picker.route(request).endpoint.id);
+    expect(new Set(ids)).toEqual(new Set(['a']));
+    picker.stop();
+  });
+
+  it('[C1..C9] is checked by `scheduler check` like one in another process', async () => {
+    const results = await check(example, 'first-endpoint');
+    expect(results.map(({ rule, fault }) => [rule, fault])).toEqual(
+      ['C1', 'C2', 'C3', 'C4', 'C5', 'C6', 'C7', 'C8', 'C9'].map((rule) => [rule, undefined]),
+    );
+  });
+
+  it('[C3] [C4] [C5] fails the check if it picks remembered endpoints that are not candidates', async () => {
+    const sticky = written(
+      'sticky.mjs',
+      `let first;
+export const plugins = {
+  schedulers: [
+    {
+      type: 'sticky',
+      config: { parse: (raw) => raw },
+      create: () => ({
+        schedule(endpoints) {
+          first ??= endpoints[0];
+          return {
+            primary: { kind: 'picked', profile: 'p', targets: [{ endpoint: first, score: 1 }] },
+            profiles: [],
+            headers: new Map(),
+          };
+        },
+      }),
+    },
+  ],
+};
+`,
+    );
+    const broken = (await check(sticky, 'sticky')).filter(({ fault }) => fault !== undefined);
+    expect(broken.map(({ rule }) => rule)).toEqual(expect.arrayContaining(['C3', 'C4', 'C8']));
+  });
+});

@@ -1,0 +1,65 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { installInferencePools } from '../../bench/support/inference-pools.ts';
+import {
+  type ApiServer,
+  kubernetesOrSkip,
+  startApiServer,
+} from '../../bench/support/kubernetes.ts';
+import { ClusterHand } from '../../bench/support/kubernetes-objects.ts';
+import { eventually } from '../../bench/support/stack.ts';
+import { followPool, type PoolServers } from '../../src/commands/sidecar/pool-servers.ts';
+
+/** The servers that requests may name, from an InferencePool of a real kube-apiserver. */
+
+const binaries = kubernetesOrSkip();
+
+describe.skipIf(binaries === undefined)('a sidecar that follows an InferencePool', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'pointsman-sidecar-pool-'));
+  const kubeconfig = join(folder, 'kubeconfig');
+  let server: ApiServer;
+  let pool: PoolServers;
+  beforeAll(async () => {
+    if (binaries === undefined) return;
+    server = await startApiServer(binaries);
+    await installInferencePools(server);
+    writeFileSync(kubeconfig, server.config.exportConfig());
+    pool = await followPool('default/pool', kubeconfig);
+  });
+  afterAll(async () => {
+    pool?.stop();
+    await server?.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  it('[B83] allows its ready pods on its ports, and no other server', async () => {
+    const hand = new ClusterHand(server.config);
+    const labels = { app: 'vllm' };
+    await hand.createPool({
+      selector: { matchLabels: labels },
+      targetPorts: [{ number: 8000 }, { number: 8001 }],
+      endpointPickerRef: { name: 'picker', port: { number: 9002 } },
+    });
+    expect(pool.allowed('10.0.0.7:8000')).toBe(false);
+    await hand.createReadyPod('prefill', { labels, ip: '10.0.0.7' });
+    await hand.createReadyPod('other', { labels: { app: 'other' }, ip: '10.0.0.8' });
+    await eventually(
+      () => pool.allowed('10.0.0.7:8000') && pool.allowed('10.0.0.7:8001'),
+      (allowed) => allowed,
+    );
+    for (const named of ['10.0.0.7:8002', '10.0.0.8:8000', '127.0.0.1:8000', 'prefill:8000']) {
+      expect(pool.allowed(named), named).toBe(false);
+    }
+    await hand.setReady('prefill', false, '10.0.0.7');
+    await eventually(
+      () => pool.allowed('10.0.0.7:8000'),
+      (allowed) => !allowed,
+    );
+  });
+
+  it.each(['a/b/c', ''])('[B83] refuses %j, which names no pool', async (name) => {
+    await expect(followPool(name, kubeconfig)).rejects.toThrow('must be namespace/name');
+  });
+});

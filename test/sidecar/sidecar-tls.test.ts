@@ -1,0 +1,98 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { get } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { TLSSocket } from 'node:tls';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { eventually } from '../../bench/support/stack.ts';
+import type { Certificate } from '../../src/extproc/server/tls-credentials.ts';
+import { issue, newAuthority } from '../support/certificates.ts';
+import { startUpstream, type Upstream } from '../support/upstream.ts';
+
+/** TLS at the sidecar's own port, by the command line of the reference's sidecar. */
+
+const MAIN = join(import.meta.dirname, '..', '..', 'src', 'main.ts');
+
+let engine: Upstream;
+let folder: string;
+let authority: Certificate;
+const children: ChildProcess[] = [];
+
+beforeEach(async () => {
+  engine = await startUpstream();
+  folder = mkdtempSync(join(tmpdir(), 'pointsman-sidecar-tls-'));
+  authority = await newAuthority('authority');
+});
+afterEach(async () => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+  await engine.stop();
+  rmSync(folder, { recursive: true });
+});
+
+async function write(name: string): Promise<void> {
+  const { cert, key } = await issue(authority, name);
+  writeFileSync(join(folder, 'tls.key'), key);
+  writeFileSync(join(folder, 'tls.crt'), cert);
+}
+
+interface Started {
+  readonly address: string;
+  readonly lines: string[];
+}
+
+async function start(flags: readonly string[]): Promise<Started> {
+  const enginePort = engine.address.split(':')[1] ?? '';
+  const args = ['--host=127.0.0.1', '--port=0', `--model-server-port=${enginePort}`, '--json'];
+  const child = spawn(process.execPath, [MAIN, ...args, ...flags], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  children.push(child);
+  const lines: string[] = [];
+  if (child.stdout === null || child.stderr === null) throw new Error('no pipes');
+  createInterface(child.stderr).on('line', (line) => void lines.push(line));
+  const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
+  return { ...(JSON.parse(line) as { address: string }), lines };
+}
+
+/** The name in the certificate of a new connection, and the status of an answer over it. */
+function ask(address: string, trusted: object): Promise<readonly [string, number | undefined]> {
+  return new Promise((resolve, reject) => {
+    get(`https://${address}/v1/models`, { agent: false, ...trusted }, (response) => {
+      const { CN } = (response.socket as TLSSocket).getPeerCertificate().subject;
+      response.resume().on('end', () => resolve([String(CN), response.statusCode]));
+    }).on('error', reject);
+  });
+}
+
+it('[B77] serves the certificate of a folder, and a new one to new connections', async () => {
+  await write('first');
+  const { address, lines } = await start([`--cert-path=${folder}`]);
+  const trusted = { ca: authority.cert };
+  expect(await ask(address, trusted)).toEqual(['first', 200]);
+  writeFileSync(join(folder, 'tls.crt'), 'damaged');
+  await eventually(
+    () => lines.some((line) => line.includes('certificate refused')),
+    (refused) => refused,
+  );
+  expect(await ask(address, trusted)).toEqual(['first', 200]);
+  await write('second');
+  await eventually(
+    () => ask(address, trusted),
+    ([name]) => name === 'second',
+  );
+});
+
+it('[B77] makes a certificate where there is none, as the reference does', async () => {
+  const { address } = await start([]);
+  await expect(ask(address, {})).rejects.toThrow(/self-signed/);
+  const [, status] = await ask(address, { rejectUnauthorized: false });
+  expect(status).toBe(200);
+});
+
+it('[B77] serves without TLS where the command line says so', async () => {
+  const { address } = await start(['--secure-proxy=false', '-v=5']);
+  expect((await fetch(`http://${address}/v1/models`)).status).toBe(200);
+});
