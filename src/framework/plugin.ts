@@ -3,7 +3,7 @@ import type { ConfigIssue } from './error.ts';
 import type { EndpointObserver, RequestObserver, Usage } from './observer.ts';
 import type { InferenceRequest } from './request.ts';
 import type { RequestControl } from './request-control.ts';
-import type { Millis, Runtime } from './runtime.ts';
+import type { Clock, Millis, Runtime } from './runtime.ts';
 import type {
   CycleKey,
   Decider,
@@ -149,6 +149,12 @@ export interface DataSourceHost {
   readonly name: string;
   readonly pool: EndpointWriter;
   readonly runtime: Runtime;
+  /**
+   * For timers that are no consequence of a request, such as that of the next page to read, where
+   * they are set while a request is decided. `redecide` repeats timers of `runtime.clock` that are
+   * set then, and has no pages to read. The clock of `runtime` when left out.
+   */
+  readonly timers?: Clock;
 }
 
 export interface DataSourceDefinition<Config = unknown> extends Definition<Config> {

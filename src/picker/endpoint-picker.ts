@@ -9,6 +9,7 @@ import type {
   RouteOptions,
   Router,
 } from '../framework/routing.ts';
+import type { Clock } from '../framework/runtime.ts';
 import type { Decision } from '../framework/scheduling.ts';
 import { ActiveCores, type Challenger } from './cores/active-cores.ts';
 import { preparing } from './cores/preparing.ts';
@@ -49,6 +50,8 @@ export class EndpointPicker implements Router, BookingRouter {
   /** What other replicas of this picker do. */
   readonly elsewhere: Elsewhere;
   readonly #options: EndpointPickerOptions;
+  /** Sets timers that captures do not number. */
+  readonly #timers: Clock;
   readonly #journal: Journal;
   readonly #engineModel = new EngineModel();
   readonly #cycles: Cycles;
@@ -71,6 +74,7 @@ export class EndpointPicker implements Router, BookingRouter {
       (error) => faults.report(this, 'timer', error),
     );
     this.#options = { ...options, runtime: { ...runtime, clock: this.clock } };
+    this.#timers = runtime.clock;
     const { pool, ledger, clock, limit } = this;
     this.reservations = reservationsOf(options);
     const ejector = new Ejector({ pool, onChange: options.onEjection });
@@ -284,7 +288,8 @@ export class EndpointPicker implements Router, BookingRouter {
     const inFlight = { key: IN_FLIGHT, compute: () => loads };
     const coreFacts = [...this.ledger.facts, inFlight, this.#engineModel.fact];
     const { pool, faults } = this;
-    return createSchedulingCore({ ...this.#options, plan, before, pool, faults, coreFacts });
+    const parts = { plan, before, pool, faults, coreFacts, timers: this.#timers };
+    return createSchedulingCore({ ...this.#options, ...parts });
   }
 }
 

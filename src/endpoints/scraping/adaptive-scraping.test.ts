@@ -3,6 +3,7 @@ import { type FakeServer, FakeServers } from '../../../test/support/fake-servers
 import { planFromPlugins } from '../../catalogue/plan.ts';
 import type { EndpointId } from '../../framework/endpoint.ts';
 import type { Routed } from '../../framework/observer.ts';
+import type { Clock } from '../../framework/runtime.ts';
 import { EndpointPool } from '../../picker/pool/endpoint-pool.ts';
 import { SimulatedClock } from '../../runtime/clock/simulated-clock.ts';
 import { seededRandom } from '../../runtime/seeded-random.ts';
@@ -23,7 +24,15 @@ function setUp(interval: unknown = 'adaptive') {
   const network = new FakeServers(clock);
   const pool = new EndpointPool();
   const runtime = { clock, random: seededRandom(SEED), network };
-  const host = { name: 'metrics', pool, runtime };
+  const timers: Clock = clock;
+  const numbered: Clock = {
+    now: () => clock.now(),
+    wallTime: () => clock.wallTime(),
+    setTimer: () => {
+      throw new Error('redecide would look for this timer');
+    },
+  };
+  const host = { name: 'metrics', pool, runtime: { ...runtime, clock: numbered }, timers };
   const source = metricsSource.start(metricsSource.config.parse({ interval }), host);
   pool.observeEndpoints(source);
   const add = (address: string, running = 0): FakeServer => {

@@ -65,7 +65,7 @@ export class Scraper {
     const limits = { timeoutMs: config.timeout, bodyBytesMax: config.maxPageBytes };
     const tls = httpTlsOf({ ...config, serverName: config.serverName ?? endpoint.hostName });
     this.#getOptions = config.scheme === 'https' ? { ...limits, tls } : limits;
-    const { clock } = host.runtime;
+    const { timers: clock = host.runtime.clock } = host;
     this.timer = new ScrapeTimer({ clock, random, rhythm, onDue: () => void this.#scrape() });
   }
 

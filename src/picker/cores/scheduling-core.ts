@@ -7,7 +7,7 @@ import type {
   ReplacementScheduler,
 } from '../../framework/plugin.ts';
 import type { InferenceRequest } from '../../framework/request.ts';
-import type { Millis, Runtime } from '../../framework/runtime.ts';
+import type { Clock, Millis, Runtime } from '../../framework/runtime.ts';
 import type { CycleKey, Scheduler, SchedulingContext } from '../../framework/scheduling.ts';
 import { guardedRuntime } from '../faults/guarded-runtime.ts';
 import type { PluginFaults } from '../faults/plugin-faults.ts';
@@ -33,6 +33,8 @@ export interface SchedulingCoreOptions {
   readonly plan: PickerPlan;
   readonly pool: EndpointPool;
   readonly runtime: Runtime;
+  /** As data sources get it. */
+  readonly timers?: Clock | undefined;
   readonly coreFacts: readonly CycleFact<unknown>[];
   readonly faults: PluginFaults;
   readonly wrapPlugin?: PluginWrap | undefined;
@@ -121,12 +123,13 @@ function cachedTokensOf(facts: PickerParts['facts']): SchedulingCore['cachedToke
 }
 
 function partsOf(options: SchedulingCoreOptions, onFailed: () => void): PickerParts {
-  const { plan, pool, runtime, coreFacts, faults, before, wrapPlugin } = options;
+  const { plan, pool, runtime, timers, coreFacts, faults, before, wrapPlugin } = options;
   try {
     const kept = before?.instances;
     return instantiate(plan, {
       pool,
       runtime,
+      timers,
       coreFacts,
       faults,
       kept,

@@ -6,7 +6,7 @@ import type {
   HandlerParts,
   Observer,
 } from '../../framework/plugin.ts';
-import type { Runtime } from '../../framework/runtime.ts';
+import type { Clock, Runtime } from '../../framework/runtime.ts';
 import type {
   Decider,
   Filter,
@@ -40,6 +40,8 @@ export interface PluginWrap {
 export interface InstantiateOptions {
   readonly pool: EndpointWriter;
   readonly runtime: Runtime;
+  /** As data sources get it; the clock of `runtime` when left out. */
+  readonly timers?: Clock | undefined;
   /** Facts that the core provides with every configuration. */
   readonly coreFacts: readonly CycleFact<unknown>[];
   readonly wrap?: PluginWrap;
@@ -147,7 +149,7 @@ function handlerOf(
 
 function startSources(
   plan: PickerPlan,
-  { pool, runtime, faults, kept = new Map() }: GuardedOptions,
+  { pool, runtime, timers = runtime.clock, faults, kept = new Map() }: GuardedOptions,
 ): ReadonlyMap<string, DataSource> {
   const sources = new Map<string, DataSource>();
   const begun: DataSource[] = [];
@@ -157,7 +159,9 @@ function startSources(
       const { name, definition, config } = plugin;
       const known = keptInstance(kept, plugin) as DataSource | undefined;
       const guarded = guardedRuntime(runtime, plugin, faults);
-      const source = known ?? definition.start(config, { name, pool, runtime: guarded });
+      const { clock } = guardedRuntime({ ...runtime, clock: timers }, plugin, faults);
+      const host = { name, pool, runtime: guarded, timers: clock };
+      const source = known ?? definition.start(config, host);
       faults.identify(source, plugin);
       if (known === undefined) begun.push(source);
       sources.set(name, source);
