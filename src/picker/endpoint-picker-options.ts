@@ -27,3 +27,14 @@ export interface EndpointPickerOptions {
    */
   readonly onFault?: ((fault: PluginFault) => void) | undefined;
 }
+
+/** The options while the picker runs: plugins get the clock of events. */
+export interface RunningOptions extends EndpointPickerOptions {
+  /** Sets timers that captures do not number. */
+  readonly timers: Clock;
+}
+
+export function withClock(options: EndpointPickerOptions, clock: Clock): RunningOptions {
+  const { runtime } = options;
+  return { ...options, timers: runtime.clock, runtime: { ...runtime, clock } };
+}

@@ -9,7 +9,6 @@ import type {
   RouteOptions,
   Router,
 } from '../framework/routing.ts';
-import type { Clock } from '../framework/runtime.ts';
 import type { Decision } from '../framework/scheduling.ts';
 import { ActiveCores, type Challenger } from './cores/active-cores.ts';
 import { preparing } from './cores/preparing.ts';
@@ -19,7 +18,11 @@ import type { Cycle, DecidedCycle } from './cycles/cycle.ts';
 import { Cycles } from './cycles/cycles.ts';
 import { Elsewhere } from './cycles/elsewhere.ts';
 import { Ejector } from './ejection/ejector.ts';
-import type { EndpointPickerOptions } from './endpoint-picker-options.ts';
+import {
+  type EndpointPickerOptions,
+  type RunningOptions,
+  withClock,
+} from './endpoint-picker-options.ts';
 import { EngineModel } from './engine-model/engine-model.ts';
 import { EventClock } from './events/event-clock.ts';
 import { Journal } from './events/journal.ts';
@@ -49,9 +52,7 @@ export class EndpointPicker implements Router, BookingRouter {
   readonly clock: EventClock;
   /** What other replicas of this picker do. */
   readonly elsewhere: Elsewhere;
-  readonly #options: EndpointPickerOptions;
-  /** Sets timers that captures do not number. */
-  readonly #timers: Clock;
+  readonly #options: RunningOptions;
   readonly #journal: Journal;
   readonly #engineModel = new EngineModel();
   readonly #cycles: Cycles;
@@ -73,8 +74,7 @@ export class EndpointPicker implements Router, BookingRouter {
       (timer, at) => journal.timerFired(timer, at),
       (error) => faults.report(this, 'timer', error),
     );
-    this.#options = { ...options, runtime: { ...runtime, clock: this.clock } };
-    this.#timers = runtime.clock;
+    this.#options = withClock(options, this.clock);
     const { pool, ledger, clock, limit } = this;
     this.reservations = reservationsOf(options);
     const ejector = new Ejector({ pool, onChange: options.onEjection });
@@ -288,8 +288,7 @@ export class EndpointPicker implements Router, BookingRouter {
     const inFlight = { key: IN_FLIGHT, compute: () => loads };
     const coreFacts = [...this.ledger.facts, inFlight, this.#engineModel.fact];
     const { pool, faults } = this;
-    const parts = { plan, before, pool, faults, coreFacts, timers: this.#timers };
-    return createSchedulingCore({ ...this.#options, ...parts });
+    return createSchedulingCore({ ...this.#options, plan, before, pool, faults, coreFacts });
   }
 }
 
