@@ -87,12 +87,12 @@ describe.skipIf(binary === undefined)('conversations through Envoy', () => {
     return Number(new RegExp(`^${name} (\\d+)`, 'm').exec(await page.text())?.[1] ?? 0);
   }
 
-  async function expectTruth(): Promise<void> {
+  /** Without KV events the picker cannot know what a restart has taken: how much depends on timing. */
+  async function expectTruth(within = 0.05): Promise<void> {
     const reported = await counted('llm_d_epp_prefix_reported_tokens_total');
     const ratio = (await counted('llm_d_epp_prefix_predicted_tokens_total')) / reported;
     expect(reported).toBeGreaterThan(CONVERSATIONS * TURNS * 100);
-    expect(ratio).toBeGreaterThan(0.95);
-    expect(ratio).toBeLessThan(1.05);
+    expect(Math.abs(ratio - 1)).toBeLessThan(within);
   }
 
   async function knownBlocks(): Promise<number> {
@@ -133,7 +133,7 @@ describe.skipIf(binary === undefined)('conversations through Envoy', () => {
       // Until the picker has connected again, it counts on what there was.
       if (config === 'precise') await eventually(knownBlocks, (blocks) => blocks === 0);
       await converse(stack.url, TURNS / 2, TURNS, history);
-      await expectTruth();
+      await expectTruth(config === 'precise' ? 0.05 : 0.1);
     },
   );
 });
