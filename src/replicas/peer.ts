@@ -195,7 +195,7 @@ export class Peer {
 
   /** Blocks of another size cannot be compared with those of this picker's prompts. */
   #held(prompt: PromptBlocks): PromptBlocks {
-    const { blockTokens = prompt.blockTokens } = { blockTokens: this.#parts.blockTokens() };
+    const blockTokens = this.#parts.blockTokens() ?? prompt.blockTokens;
     return prompt.blockTokens === blockTokens
       ? this.#parts.bookings.held(prompt)
       : { ...NO_BLOCKS, blockTokens };

@@ -1,3 +1,4 @@
+import { fnvHash } from '../../framework/fnv-hash.ts';
 import type { CapacityPart } from '../plan/capacity-plan.ts';
 
 /**
@@ -7,15 +8,8 @@ import type { CapacityPart } from '../plan/capacity-plan.ts';
  */
 export function placesOf({ number, of }: CapacityPart, capacity: number, address: string): number {
   if (capacity === Number.POSITIVE_INFINITY) return capacity;
-  const first = hashOf(address) % of;
-  const turn = (number - 1 + first) % of;
-  return Math.floor(capacity / of) + (turn < capacity % of ? 1 : 0);
-}
-
-/** FNV-1a over UTF-16 units: equal at all pickers, and well spread over addresses. */
-function hashOf(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let index = 0; index < text.length; index++)
-    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193) >>> 0;
-  return hash;
+  const rest = capacity % of;
+  const each = (capacity - rest) / of;
+  if (rest === 0) return each;
+  return (number - 1 + fnvHash(address)) % of < rest ? each + 1 : each;
 }

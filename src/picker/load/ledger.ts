@@ -79,8 +79,8 @@ export class Ledger implements EndpointObserver, InFlightView, ModelsInFlightVie
   onEndpointRemoved({ slot, address }: Endpoint): void {
     const entry = this.#entries[slot];
     this.#entries[slot] = undefined;
-    for (const [each, left] of this.#left) if (openIn(left) === 0) this.#left.delete(each);
-    if (entry !== undefined && openIn(entry) > 0) this.#left.set(address, entry);
+    for (const [each, left] of this.#left) if (openIn(left, 'all') === 0) this.#left.delete(each);
+    if (entry !== undefined && openIn(entry, 'all') > 0) this.#left.set(address, entry);
   }
 
   load(endpoint: Endpoint): InFlightLoad {
@@ -93,13 +93,13 @@ export class Ledger implements EndpointObserver, InFlightView, ModelsInFlightVie
    */
   occupied({ slot }: Endpoint): number {
     const entry = this.#entries[slot];
-    return entry === undefined ? 0 : openIn(entry);
+    return entry === undefined ? 0 : openIn(entry, 'all');
   }
 
   /** As `occupied`, without the requests that other replicas have sent. */
   occupiedHere({ slot }: Endpoint): number {
     const entry = this.#entries[slot];
-    return entry === undefined ? 0 : openIn(entry) - elsewhereIn(entry);
+    return entry === undefined ? 0 : openIn(entry, 'here');
   }
 
   get freed(): number {
@@ -161,14 +161,11 @@ export class Ledger implements EndpointObserver, InFlightView, ModelsInFlightVie
   }
 }
 
-function openIn({ load, former }: EndpointEntry): number {
-  let open = load.requests;
-  for (let each = former; each !== undefined; each = each.former) open += each.load.requests;
-  return open;
-}
-
-function elsewhereIn({ elsewhere, former }: EndpointEntry): number {
-  let open = elsewhere;
-  for (let each = former; each !== undefined; each = each.former) open += each.elsewhere;
+/** The requests at the address of an endpoint, also of before it left the pool. */
+function openIn(entry: EndpointEntry, of: 'all' | 'here'): number {
+  let open = 0;
+  for (let each: EndpointEntry | undefined = entry; each !== undefined; each = each.former) {
+    open += of === 'all' ? each.load.requests : each.load.requests - each.elsewhere;
+  }
   return open;
 }

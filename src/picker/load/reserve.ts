@@ -34,8 +34,8 @@ export function reserve(target: Endpoint, parts: ReservationParts): Reserved {
   const prefillTokens = Math.max(0, request.promptTokens - cachedTokens);
   const outputTokens = engineModel.expectedOutputTokens(request);
   const { requests, pendingPrefillTokens, contextTokens } = ledger.load(target);
-  const { model, promptTokens: contextOf } = request;
-  const prompt = { model, prefillTokens, contextTokens: contextOf, isElsewhere };
+  const { model, promptTokens } = request;
+  const prompt = { model, prefillTokens, contextTokens: promptTokens, isElsewhere };
   const whole = { ...prompt, contextTokens: request.promptTokens + outputTokens };
   const tpotMs = decodeStepMs(requests, contextTokens, engineModel.stepTime(target));
   return {
