@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
 import { reportOf } from './commands/admin-client/command-errors.ts';
+import { packageVersion } from './files/folders.ts';
 import { endWithParent, untilSignal } from './runtime/process/process-end.ts';
 import { limitYoungGeneration } from './runtime/process/young-generation.ts';
 
@@ -39,6 +40,7 @@ async function checkPolicy(policy: string): Promise<void> {
 async function program(asked: string): Promise<Command> {
   const all = new Command('pointsman')
     .description('An endpoint picker for LLM inference, behind Envoy')
+    .version(packageVersion(), '-V, --version', 'print the version')
     .showHelpAfterError();
   const known = Object.hasOwn(COMMANDS, asked) ? COMMANDS[asked] : undefined;
   for (const load of known === undefined ? Object.values(COMMANDS) : [known]) {

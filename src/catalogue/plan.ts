@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { NAMED_CONFIGS } from '../config/defaults.ts';
 import { loadConfig } from '../config/load.ts';
+import { nearest } from '../files/nearest.ts';
 import { ConfigError, messageOf } from '../framework/error.ts';
 import type { PluginCatalogue } from '../framework/plugin.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
@@ -53,7 +54,7 @@ export async function configFileOf(
   };
 }
 
-/** The text of a built-in configuration or of a file. Throws ConfigError. */
+/** The text of a built-in configuration or of a file. Throws ConfigError where there is neither. */
 export function configText(config: string): string {
   return NAMED_CONFIGS.get(config) ?? readText(config);
 }
@@ -74,13 +75,13 @@ function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    const why = messageOf(error);
-    const names = [...NAMED_CONFIGS.keys()].join(', ');
-    throw new ConfigError(path, [
-      {
-        path: 'file',
-        message: `cannot be read (${why}); give a file or a built-in name: ${names}`,
-      },
-    ]);
+    const { code } = error as NodeJS.ErrnoException;
+    const names = [...NAMED_CONFIGS.keys()];
+    const hint = nearest(path, names) || `; those are ${names.join(', ')}`;
+    const message =
+      code === 'ENOENT'
+        ? `is neither a file nor a built-in configuration${hint}`
+        : `cannot be read: ${messageOf(error)}`;
+    throw new ConfigError('configuration', [{ path, message }]);
   }
 }

@@ -81,7 +81,10 @@ async function checkAll(policies: readonly string[], checkPolicy: CheckPolicy): 
       await checkPolicy(policy);
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
-      issues.push(...error.issues.map((issue) => ({ ...issue, path: `${policy}: ${issue.path}` })));
+      for (const issue of error.issues) {
+        const path = issue.path === policy ? policy : `${policy}: ${issue.path}`;
+        issues.push({ ...issue, path });
+      }
     }
   }
   if (issues.length > 0) throw new ConfigError('--policies', issues);

@@ -29,6 +29,8 @@ interface DoctorFlags {
 }
 
 const DAY_MS = 86_400_000;
+const ENVOY_PORT = 'Envoy’s admin port';
+const PICKER_PORT = 'the picker’s --metrics-port';
 
 /** `pointsman doctor`: reads what Envoy, picker and Kubernetes say, and changes nothing. */
 export function doctorCommand(): Command {
@@ -92,21 +94,21 @@ interface Asked {
 async function askEnvoy(
   address: string,
 ): Promise<Asked & { readonly envoy: NonNullable<Seen['envoy']>; readonly version: string }> {
-  const of = (path: string): Promise<Page> => pageAt(address, path, { hint: 'Envoy’s admin port' });
+  const of = (path: string): Promise<Page> => pageAt(address, path, { hint: ENVOY_PORT });
   const info = await of('/server_info');
   const [dump, stats, certs] = await Promise.all([
     of('/config_dump'),
     of('/stats?format=json&filter=overflow|ext_proc|membership|too_large|timeout'),
     of('/certs'),
   ]);
-  const server = jsonOf<NonNullable<Seen['envoy']>['info']>(info, address);
+  const server = jsonOf<NonNullable<Seen['envoy']>['info']>(info, address, ENVOY_PORT);
   return {
     version: server.version?.split('/')[1] ?? '',
     envoy: {
       info: server,
-      configDump: jsonOf(dump, address),
-      stats: jsonOf(stats, address),
-      certs: jsonOf(certs, address),
+      configDump: jsonOf(dump, address, ENVOY_PORT),
+      stats: jsonOf(stats, address, ENVOY_PORT),
+      certs: jsonOf(certs, address, ENVOY_PORT),
     },
     clocks: clockOf(`Envoy at ${address}`, info),
   };
@@ -117,13 +119,13 @@ async function askPickerState(
   { adminTokenFile }: DoctorFlags,
 ): Promise<Asked & { readonly picker: NonNullable<Seen['picker']> }> {
   const token = adminTokenFile && readToken('--admin-token-file', adminTokenFile);
-  const of = (path: string): Promise<Page> =>
-    pageAt(address, path, { hint: 'the picker’s --metrics-port', token });
+  const of = (path: string): Promise<Page> => pageAt(address, path, { hint: PICKER_PORT, token });
   const endpoints = await of('/debug/endpoints');
   const { status, text } = await of('/readyz');
   const { endpoints: described } = jsonOf<{ readonly endpoints?: readonly DescribedEndpoint[] }>(
     endpoints,
     address,
+    PICKER_PORT,
   );
   if (described === undefined) {
     throw new CommandFailure(`${address} is no picker: ${endpoints.text.slice(0, 200)}`);
@@ -140,11 +142,11 @@ function clockOf(where: string, { date, askedMs }: Page): readonly ClockAhead[] 
   return Number.isNaN(there) ? [] : [{ where, aheadMs: there + 500 - askedMs }];
 }
 
-function jsonOf<T>({ text, status }: Page, address: string): T {
+function jsonOf<T>({ text, status }: Page, address: string, what: string): T {
   try {
     return JSON.parse(text) as T;
   } catch {
-    throw new CommandFailure(`${address} answered ${status} without JSON: ${text.slice(0, 100)}`);
+    throw new CommandFailure(`${address} answered ${status} without JSON: is it ${what}?`);
   }
 }
 

@@ -1,9 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { SERVING_CATALOGUE } from '../catalogue/built-in-catalogue.ts';
 import { withPlugins } from '../catalogue/load-plugins.ts';
+import { configText } from '../catalogue/plan.ts';
 import { NAMED_CONFIGS } from '../config/defaults.ts';
-import { ConfigError } from '../framework/error.ts';
 import { readCapture } from '../journal/capture/read-capture.ts';
 import { type RunOptions, redecide } from '../lab/redecide/redecide.ts';
 import { RedecideTally } from '../lab/redecide/redecide-tally.ts';
@@ -72,10 +71,6 @@ async function withScheduler(
 }
 
 function configOf(name: string): { readonly text: string; readonly source: string } {
-  const named = NAMED_CONFIGS.get(name);
-  if (named !== undefined) return { text: named, source: `built-in configuration ${name}` };
-  if (existsSync(name)) return { text: readFileSync(name, 'utf8'), source: name };
-  const known = [...NAMED_CONFIGS.keys()].join(', ');
-  const message = `${name} is neither a file nor a built-in configuration: ${known}`;
-  throw new ConfigError('redecide', [{ path: '--config', message }]);
+  const source = NAMED_CONFIGS.has(name) ? `built-in configuration ${name}` : name;
+  return { text: configText(name), source };
 }

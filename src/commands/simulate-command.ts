@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { Command } from 'commander';
+import { configText } from '../catalogue/plan.ts';
 import { NAMED_CONFIGS } from '../config/defaults.ts';
 import { refuseOverwriting } from '../files/refuse-overwriting.ts';
 import { ConfigError } from '../framework/error.ts';
@@ -184,9 +185,5 @@ function jobsOf(
 
 /** A named configuration's name, or the text of a file. */
 function configOf(name: string): string {
-  if (NAMED_CONFIGS.has(name)) return name;
-  if (existsSync(name)) return readFileSync(name, 'utf8');
-  const known = [...NAMED_CONFIGS.keys()].join(', ');
-  const message = `${name} is neither a file nor one of ${known}`;
-  throw new ConfigError('--config', [{ path: 'config', message }]);
+  return NAMED_CONFIGS.has(name) ? name : configText(name);
 }

@@ -247,7 +247,7 @@ featureGates: [flowControll]
 `),
     ).toEqual([
       'plugins[0].type: queue-scorrer is not a known plugin type (did you mean queue-scorer?)',
-      'plugins[1].parameters.matchLengthWeight: Too big: expected number to be <=1',
+      'plugins[1].parameters.matchLengthWeight: must be at most 1',
       'plugins[1].parameters.matchLengthWeigth: is not a known field (did you mean matchLengthWeight?)',
       'plugins[3].name: two plugins are named load-aware-scorer; give one of them another name',
       'schedulingProfiles[0].plugins[1].pluginRef: load-aware-score is not the name of a plugin in plugins (did you mean load-aware-scorer?)',

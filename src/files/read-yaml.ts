@@ -1,12 +1,12 @@
 import { type Document, LineCounter, parseAllDocuments } from 'yaml';
-import { ConfigError, messageOf } from '../framework/error.ts';
+import { ConfigError, type ConfigIssue, messageOf } from '../framework/error.ts';
 
 /** Stops a few lines of aliases from expanding into gigabytes. */
 const ALIASES_MAX = 100;
 
 /**
  * YAML or JSON as a value; documents behind the first must be empty. Throws ConfigError with line and
- * column of every syntax error.
+ * column of the first syntax error.
  */
 export function readYaml(text: string, source: string): unknown {
   const lineCounter = new LineCounter();
@@ -17,11 +17,7 @@ export function readYaml(text: string, source: string): unknown {
     errors.push({ at: second.range[0], message: 'begins another document; keep one of them' });
   }
   if (errors.length > 0) {
-    const issues = errors.map(({ at, message }) => {
-      const { line, col } = lineCounter.linePos(at);
-      return { path: `line ${line}, column ${col}`, message };
-    });
-    throw new ConfigError(source, issues);
+    throw new ConfigError(source, syntaxIssues(errors, lineCounter));
   }
   try {
     return document?.toJS({ maxAliasCount: ALIASES_MAX }) ?? null;
@@ -30,6 +26,23 @@ export function readYaml(text: string, source: string): unknown {
     const message = messageOf(error);
     throw new ConfigError(source, [{ path: 'file', message }]);
   }
+}
+
+interface SyntaxFault {
+  /** Characters before it. */
+  readonly at: number;
+  readonly message: string;
+}
+
+/** The first error, because most others follow from it: a file that is no YAML has hundreds. */
+function syntaxIssues(
+  [first, ...others]: readonly SyntaxFault[],
+  lineCounter: LineCounter,
+): readonly ConfigIssue[] {
+  if (first === undefined) return [];
+  const { line, col } = lineCounter.linePos(first.at);
+  const more = others.length === 0 ? '' : ` (and ${others.length} more errors behind it)`;
+  return [{ path: `line ${line}, column ${col}`, message: `${first.message}${more}` }];
 }
 
 function isEmpty({ contents }: Document.Parsed): boolean {

@@ -9,7 +9,7 @@ export function refuseOverwriting(
   example = 'trace.jsonl.zst',
 ): void {
   const refuse = (message: string): never => {
-    throw new ConfigError('trace', [{ path: to, message }]);
+    throw new ConfigError('command line', [{ path: to, message }]);
   };
   const input = inputs.find((each) => isSame(to, each) || isSame(`${to}.partial`, each));
   if (input !== undefined) {

@@ -2,6 +2,14 @@ import { z } from 'zod';
 import { type ConfigIssue, messageOf } from '../framework/error.ts';
 import { nearest } from './nearest.ts';
 
+/** What the bounds of texts and lists count; those of numbers count nothing. */
+const COUNTED: Readonly<Record<string, string>> = {
+  string: 'characters',
+  array: 'items',
+  set: 'items',
+  map: 'entries',
+};
+
 /** `at` is the path of the parsed value, such as `plugins[0].parameters`. */
 export function zodIssues(
   error: z.ZodError,
@@ -17,9 +25,31 @@ export function zodIssues(
       }));
     }
     const missing = issue.code === 'invalid_type' && issue.message.endsWith('received undefined');
-    const message = missing ? `is missing (expected ${issue.expected})` : issue.message;
+    const message = missing ? `is missing (expected ${issue.expected})` : issueText(issue);
     return [{ path: path || '(top level)', message }];
   });
+}
+
+/** What is wrong, as the end of a sentence that begins with the value's name. */
+export function issueText(issue: z.core.$ZodIssue): string {
+  // A schema's own text stays.
+  if (!/^Too (small|big): /.test(issue.message)) return issue.message;
+  if (issue.code === 'too_small') {
+    return boundText(issue.inclusive === false ? 'more than' : 'at least', issue.minimum, issue);
+  }
+  if (issue.code === 'too_big') {
+    return boundText(issue.inclusive === false ? 'less than' : 'at most', issue.maximum, issue);
+  }
+  return issue.message;
+}
+
+function boundText(
+  how: string,
+  bound: number | bigint,
+  { origin }: { readonly origin: string },
+): string {
+  const counted = COUNTED[origin];
+  return counted === undefined ? `must be ${how} ${bound}` : `must have ${how} ${bound} ${counted}`;
 }
 
 /** Where `value`, at the path `at`, does not fit the schema, adds issues and returns undefined. */

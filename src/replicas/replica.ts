@@ -57,6 +57,8 @@ export class Replica {
   #exchange: PrefixExchange | undefined;
   #link: ReplicaLink | undefined;
   #connected = false;
+  /** Whether it has been said that there is no connection. */
+  #lost = false;
   #changedAt: Millis;
   #tick: Timer | undefined;
   #beatSequence = -1;
@@ -143,6 +145,7 @@ export class Replica {
 
   #onConnected(): void {
     if (this.#connected) return;
+    this.#lost = false;
     this.#changed(true);
     this.#outbox.connected(true);
     this.#warming = undefined;
@@ -151,9 +154,13 @@ export class Replica {
   }
 
   #onDisconnected(reason: string): void {
-    if (!this.#connected) return;
-    this.#changed(false);
-    this.#outbox.connected(false);
+    if (this.#lost) return;
+    this.#lost = true;
+    // Otherwise it has never been connected.
+    if (this.#connected) {
+      this.#changed(false);
+      this.#outbox.connected(false);
+    }
     this.#options.onNotice?.({ kind: 'disconnected', reason });
   }
 

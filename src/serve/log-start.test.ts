@@ -3,6 +3,22 @@ import { serveOptions } from '../../bench/support/stack.ts';
 import type { Log } from '../runtime/log/log.ts';
 import { startServe } from './serve.ts';
 
+it('[O161] warns at the start that there is no endpoint, and says how to name one', async () => {
+  const warned: string[] = [];
+  const drop = (): void => undefined;
+  const log: Log = {
+    debug: drop,
+    info: drop,
+    warn: (_fields, message) => void warned.push(message),
+    error: drop,
+  };
+  const serving = await startServe(serveOptions({ endpoints: [], drainNoticeMs: 0, log }));
+  await serving.stop();
+  expect(warned).toEqual([
+    expect.stringMatching(/^there is no endpoint: every request is refused .* --endpoints /),
+  ]);
+});
+
 it('[V28] says at the start what serves: version, policy, TLS, ports and endpoints', async () => {
   const lines: (readonly [object, string])[] = [];
   const drop = (): void => undefined;

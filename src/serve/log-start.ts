@@ -6,6 +6,10 @@ import type { ServeTls } from './tls/start-tls.ts';
 /** More would make the line hard to read; `/debug/endpoints` has all. */
 const ADDRESSES_MAX = 8;
 
+const NO_ENDPOINTS =
+  'there is no endpoint: every request is refused with 503; ' +
+  'name model servers with --endpoints or --endpoints-file, or follow a pool with --pool-name';
+
 /** One line that says what serves: version, policy, TLS, ports and endpoints. */
 export function logStart(
   { log, policy, observe, kubernetes }: ServeOptions,
@@ -29,4 +33,6 @@ export function logStart(
     addresses: addresses.slice(0, ADDRESSES_MAX),
   };
   log.info(start, 'serving');
+  // The endpoints of a cluster come after the start, and readiness says when there are none.
+  if (addresses.length === 0 && kubernetes === undefined) log.warn({}, NO_ENDPOINTS);
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { issueText } from '../../src/files/zod-issues.ts';
 import { ConfigError } from '../../src/framework/error.ts';
 import { FAILURE_TYPES } from '../faults/failure-types.ts';
 import { durationMs, goBoolean, shortNumber } from '../go-values/flag-values.ts';
@@ -121,11 +122,12 @@ export function checkEngineArgs(
 ): EngineArgs {
   const parsed = schema.safeParse(given);
   if (parsed.success) return parsed.data;
-  const issues = parsed.error.issues.map(({ path, message }) => {
+  const issues = parsed.error.issues.map((issue) => {
+    const { path } = issue;
     const [name = ''] = path;
     return {
       path: `${prefix}${path.join('.')}`,
-      message: `${shown(given[String(name)])} ${message}`,
+      message: `${shown(given[String(name)])} ${issueText(issue)}`,
     };
   });
   throw new ConfigError(source, issues);

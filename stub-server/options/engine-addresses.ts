@@ -1,3 +1,4 @@
+import { ConfigError } from '../../src/framework/error.ts';
 import type { StubOptions } from './stub-options.ts';
 
 export interface EngineAddress {
@@ -11,9 +12,12 @@ export interface EngineAddress {
   readonly portOffset: number;
 }
 
+const PORT_MAX = 65_535;
+
 /**
  * One address for each rank of each server. Ranks have consecutive ports, as in vLLM; servers
- * follow on the next ports or addresses, as the first server's `spread` says.
+ * follow on the next ports or addresses, as the first server's `spread` says. Throws ConfigError
+ * where the ports do not suffice.
  */
 export function engineAddresses(servers: readonly StubOptions[]): readonly EngineAddress[] {
   const [{ host, port, spread } = { host: '', port: 0, spread: 'ports' }] = servers;
@@ -29,6 +33,12 @@ export function engineAddresses(servers: readonly StubOptions[]): readonly Engin
         portOffset,
       });
     }
+  }
+  const last = Math.max(...addresses.map((each) => each.port));
+  if (last > PORT_MAX) {
+    const needed = last - port + 1;
+    const message = `${port} is too high for ${needed} consecutive ports: give at most ${PORT_MAX - needed + 1}, or 0 for free ones`;
+    throw new ConfigError('stub', [{ path: '--port', message }]);
   }
   return addresses;
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { issueText } from '../../src/files/zod-issues.ts';
 import { ConfigError } from '../../src/framework/error.ts';
 import { ACCELERATORS, type AcceleratorName } from '../calibration/hardware.ts';
 import { HOST_TIER_DEFAULT, type HostTierOptions } from '../engine/host-tier.ts';
@@ -224,9 +225,9 @@ export function parseOptions<T>(
 ): T {
   const parsed = type.safeParse(raw);
   if (parsed.success) return parsed.data;
-  const issues = parsed.error.issues.map(({ path, message }) => ({
-    path: [...at, ...path].join('.') || fallback,
-    message,
+  const issues = parsed.error.issues.map((issue) => ({
+    path: [...at, ...issue.path].join('.') || fallback,
+    message: issueText(issue),
   }));
   throw new ConfigError(source, issues);
 }

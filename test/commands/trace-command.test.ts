@@ -100,7 +100,9 @@ describe('pointsman trace convert', () => {
       expect([args, status, stderr]).toEqual([
         args,
         2,
-        expect.stringMatching(/^trace:\n {2}.*: is the input .*, which writing would destroy/),
+        expect.stringMatching(
+          /^command line:\n {2}.*: is the input .*, which writing would destroy/,
+        ),
       ]);
     }
     for (const path of [file, partial, other]) expect(readFileSync(path, 'utf8')).toBe(text);

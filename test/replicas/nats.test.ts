@@ -121,6 +121,21 @@ describe('replicas over a real NATS server', () => {
     }
   }, 90_000);
 
+  it('[O162] says once that NATS has never been reached, and shares once it is there', async () => {
+    const gone = await startNatsServer();
+    await gone.kill();
+    const picker = start('p0', { url: gone.url });
+    await until(() => expect(picker.notices).toHaveLength(1));
+    expect(picker.notices).toEqual([{ kind: 'disconnected', reason: expect.any(String) }]);
+    const back = await startNatsServer(gone.port);
+    try {
+      await until(() => expect(picker.replica.status().connected).toBe(true));
+      expect(picker.notices.map(({ kind }) => kind)).toEqual(['disconnected', 'connected']);
+    } finally {
+      await back.kill();
+    }
+  }, 60_000);
+
   it('[O154] finds a connection that falls silent, and mends what was lost', async () => {
     const proxy: CuttableProxy = await startCuttableProxy(server.port);
     try {

@@ -98,7 +98,7 @@ describe('flowControl', () => {
 
   test.each([
     ['priority-holdback-policy', '{}', 'minCeiling: is missing'],
-    ['priority-holdback-policy', '{minCeiling: 1}', 'minCeiling: Too big'],
+    ['priority-holdback-policy', '{minCeiling: 1}', 'minCeiling: must be less than 1'],
     [
       'priority-holdback-policy',
       '{minCeiling: 0.9, maxCeiling: 0.5}',
@@ -117,7 +117,7 @@ describe('flowControl', () => {
       'must name only entries',
     ],
     ['max-saturation-detector', '{detectors: [a, a]}', 'must name each detector once'],
-    ['weighted-fair-queueing-policy', '{weights: {a: 0}}', 'weights.a: Too small'],
+    ['weighted-fair-queueing-policy', '{weights: {a: 0}}', 'weights.a: must be more than 0'],
   ])('[Q63] refuses %s with %s', (type, parameters, message) => {
     expect(() => load(`plugins: [{type: ${type}, parameters: ${parameters}}]`)).toThrow(message);
   });

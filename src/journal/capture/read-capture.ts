@@ -15,6 +15,8 @@ import { recordOf } from './record-of.ts';
 /** More than any frame of a capture, which holds the records of a second. */
 const FRAME_TEXT_BYTES_MAX = 512 * 1024 * 1024;
 const BRACE = 0x7b;
+const NO_CAPTURE =
+  'is neither zstd nor JSON, as a capture is; give a folder of `serve --capture`, or one of its files';
 /** An object rather than a list, so that the compiler reports a kind that is missing. */
 const KINDS: Readonly<Record<CaptureRecord['e'], true>> = {
   capture: true,
@@ -178,7 +180,8 @@ class CaptureReader {
         }) as never;
       } catch (failure) {
         const why = messageOf(failure);
-        const message = `damaged zstd data: ${why}`;
+        const message =
+          at === 0 && /Unknown frame/.test(why) ? NO_CAPTURE : `damaged zstd data: ${why}`;
         const error = new ConfigError(file, [{ path: `byte ${at}`, message }]);
         if (!/end of file/.test(why)) throw error;
         // The file before it ended with an incomplete frame, too: that run is over.

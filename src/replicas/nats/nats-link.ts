@@ -85,11 +85,10 @@ class NatsLink implements ReplicaLink {
   async #connect(): Promise<void> {
     const { connect, credsAuthenticator } = await import('@nats-io/transport-node');
     const { servers, subject, credentials, tls } = this.#options;
-    const connection = await connect({
+    const options = {
       servers: servers.split(',').map((each) => each.trim()),
       name: `pointsman ${this.#id}`,
       noEcho: true,
-      waitOnFirstConnect: true,
       maxReconnectAttempts: -1,
       ignoreAuthErrorAbort: true,
       reconnectTimeWait: RECONNECT_MS,
@@ -98,6 +97,11 @@ class NatsLink implements ReplicaLink {
       maxPingOut: PINGS_OPEN_MAX,
       ...(credentials && { authenticator: credsAuthenticator(credentials) }),
       ...(tls && { tls: definedOf(tls) }),
+    };
+    const connection = await connect(options).catch((error: unknown) => {
+      // With `waitOnFirstConnect` from the start, an address that is wrong would never be reported.
+      this.#lost(messageOf(error));
+      return connect({ ...options, waitOnFirstConnect: true });
     });
     if (this.#closed) return connection.close();
     this.#connection = connection;

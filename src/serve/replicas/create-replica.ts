@@ -31,7 +31,7 @@ export function createReplica(
   if (replicas.key === undefined) {
     log.warn(
       { subject },
-      'whoever may write to this subject can change decisions, and prompt hashes have no secret: ' +
+      'every client that may write to this subject can change decisions, and prompt hashes have no secret: ' +
         'give --replicas-key-file',
     );
   }
@@ -51,6 +51,8 @@ export function sharedSecret({
 
 /** Lines in a second about replicas that come and go: what may be forged must not fill the log. */
 const LINES_MAX = 10;
+const NO_CONNECTION =
+  'no connection to the other replicas: decides by what it knows itself, and tries again';
 
 function noticeLog(log: Log, clock: Clock): (notice: ReplicaNotice) => void {
   const warn = limitedWarnings(log, clock);
@@ -59,7 +61,7 @@ function noticeLog(log: Log, clock: Clock): (notice: ReplicaNotice) => void {
     if (notice.kind === 'connected') log.info({}, 'connected to the other replicas');
     else if (notice.kind === 'disconnected') {
       const { reason } = notice;
-      log.warn({ reason }, 'lost the other replicas: decides by what it knows itself, and retries');
+      log.warn({ reason }, NO_CONNECTION);
     } else if (notice.kind === 'joined') inform({ replica: notice.peer }, 'a replica is there');
     else if (notice.kind === 'left') {
       const { peer, reason } = notice;
