@@ -11,9 +11,11 @@ import { rendezvous } from './baselines/rendezvous.ts';
 import { virtualTokens } from './baselines/virtual-tokens.ts';
 import { contextLengthAware } from './context-length-aware.ts';
 import { endpointAttribute } from './endpoint-attribute.ts';
+import { endpointAttributeWeight } from './endpoint-attribute-weight.ts';
 import { headerLabelAffinity } from './header-label-affinity.ts';
 import { kvCacheUtilization } from './kv-cache-utilization.ts';
 import { latency } from './latency.ts';
+import { latencyObservation } from './latency-observation.ts';
 import { loadAware } from './load-aware.ts';
 import { loraAffinity } from './lora-affinity.ts';
 import { mmEmbeddingsCache } from './mm-embeddings-cache.ts';
@@ -35,9 +37,11 @@ export const scorers: readonly ScorerDefinition[] = [
   assignment,
   contextLengthAware,
   endpointAttribute,
+  endpointAttributeWeight,
   headerLabelAffinity,
   kvCacheUtilization,
   latency,
+  latencyObservation,
   loadAware,
   loraAffinity,
   mmEmbeddingsCache,

@@ -10,6 +10,8 @@ import {
   IN_FLIGHT,
   type InFlightLoad,
   type InFlightView,
+  type LatencyAnchorsView,
+  latencyAnchorsKey,
   type MediaMatch,
   MODELS_IN_FLIGHT,
   type ModelsInFlightView,
@@ -137,6 +139,14 @@ export function makeContext(fields: ContextFields = {}): SchedulingContext {
       return zone === undefined ? {} : { zone };
     },
   };
+  const latencies: LatencyAnchorsView = {
+    anchorsOf: ({ slot }) => ({
+      floorMs: 100 + slot,
+      low: { ttftMs: 200, requests: 2 },
+      typical: { ttftMs: 400, requests: 8 },
+      calibrated: true,
+    }),
+  };
   // The class of a request is its model; the label `class` says which class an endpoint serves.
   const assignment: AssignmentView = {
     classOf: ({ model }) => model,
@@ -157,6 +167,7 @@ export function makeContext(fields: ContextFields = {}): SchedulingContext {
       if (key.name.startsWith(mediaMatchKey('').name)) return media as T;
       if (key.name.startsWith(topologyKey('').name)) return topology as T;
       if (key.name.startsWith(assignmentKey('').name)) return assignment as T;
+      if (key.name.startsWith(latencyAnchorsKey('').name)) return latencies as T;
       throw new Error(`makeContext has no fact ${key.name}: add it to test/makers.ts`);
     },
   });

@@ -1,13 +1,15 @@
 import { z } from 'zod';
 import { DEFAULT_PREFIX_PRODUCER, IN_FLIGHT, prefixMatchKey } from '../../src/framework/keys.ts';
 import { defineScorer, type ScorerDefinition } from '../../src/framework/plugin.ts';
+import { otherProducer, producerName } from '../../src/plugins/parameters/producer-name.ts';
 import { cheaperIsBetter } from '../scores/normalize.ts';
 
 /** LMetric (arXiv 2603.15202): tokens to prefill, this prompt's included, times the batch size. */
 export const lmetric: ScorerDefinition = defineScorer({
   type: 'lmetric-scorer',
   config: z.strictObject({
-    prefixMatchInfoProducerName: z.string().default(DEFAULT_PREFIX_PRODUCER),
+    prefixMatchInfoProducerName: producerName(DEFAULT_PREFIX_PRODUCER),
+    inFlightLoadProducerName: otherProducer,
   }),
   needs: ({ prefixMatchInfoProducerName }) => [
     IN_FLIGHT,

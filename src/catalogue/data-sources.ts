@@ -20,6 +20,8 @@ import {
 } from '../plugins/producers/approx-prefix-producer.ts';
 import { assignmentInformer } from '../plugins/producers/assignment-informer.ts';
 import { burstPrefixProducer } from '../plugins/producers/burst/burst-prefix-producer.ts';
+import { labelProducer } from '../plugins/producers/label-producer.ts';
+import { latencyObserver } from '../plugins/producers/latency-observer/latency-observer.ts';
 import { modelsResponder } from '../plugins/producers/models-responder.ts';
 import { p2pSourceProducer } from '../plugins/producers/p2p-source.ts';
 import { servedVerifier } from '../plugins/producers/served-verifier.ts';
@@ -55,4 +57,6 @@ export const dataSources: readonly DataSourceDefinition[] = [
   multiclusterPrefixProducer,
   clusterMetricsSource,
   clusterMetricsExtractor,
+  labelProducer,
+  latencyObserver,
 ];

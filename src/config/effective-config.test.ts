@@ -16,6 +16,9 @@ const PARAMETERS: Readonly<Record<string, readonly string[]>> = {
   'endpoint-attribute-scorer': [
     '{attributeKey: KVCacheUsagePercent, algorithm: {type: linear_lower_is_better}}',
   ],
+  'endpoint-attribute-weight-scorer': ['{attributeKey: gpu, producer: l, weights: {h200: 2}}'],
+  'label-producer': ['{label: gpu, attributeKey: gpu}'],
+  'k8s-peer-discovery': ['{selector: app=epp, port: "9010", namespace: inference}'],
   'header-label-affinity-scorer': ['{headerName: X-Role, labelKey: role}'],
   'by-label': ['{label: role, validValues: [decode, both]}'],
   'label-selector-filter': ['{matchExpressions: [{key: role, operator: In, values: [decode]}]}'],

@@ -39,6 +39,11 @@ export const CUSTOM_METRICS: AttributeKey<ReadonlyMap<string, number>> = attribu
   ReadonlyMap<string, number>
 >('custom-metrics', new Map());
 
+/** What a configuration takes from labels of endpoints, by configured name. */
+export const LABEL_ATTRIBUTES: AttributeKey<ReadonlyMap<string, string | number>> = attributeKey<
+  ReadonlyMap<string, string | number>
+>('label-attributes', new Map());
+
 /** A model or adapter that a server lists. */
 export interface ServedModel {
   readonly id: string;
@@ -125,6 +130,36 @@ export interface InFlightView {
 
 /** Always provided, by the picker's ledger. */
 export const IN_FLIGHT: CycleKey<InFlightView> = cycleKey('in-flight');
+
+/** A time to the first token, and the requests in flight with which it was observed. */
+interface LatencyPoint {
+  readonly ttftMs: Millis;
+  readonly requests: number;
+}
+
+/** What was observed of an endpoint's times to the first token. */
+export interface LatencyAnchors {
+  /** Without load. */
+  readonly floorMs: Millis;
+  readonly low: LatencyPoint;
+  readonly typical: LatencyPoint;
+  /** Whether there were enough requests lately to rely on both points. */
+  readonly calibrated: boolean;
+}
+
+export interface LatencyAnchorsView {
+  /** Undefined where too little is known of the endpoint. */
+  anchorsOf(endpoint: Endpoint): LatencyAnchors | undefined;
+}
+
+export const LATENCY_OBSERVER = 'latency-observer-producer-hub';
+
+/** What the observer with this name has observed. */
+export function latencyAnchorsKey(
+  producer: string = LATENCY_OBSERVER,
+): CycleKey<LatencyAnchorsView> {
+  return cycleKey(`latency-anchors/${producer}`);
+}
 
 /** The models and adapters of this picker's requests in flight. */
 export interface ModelsInFlightView {

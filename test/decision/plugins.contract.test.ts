@@ -38,6 +38,12 @@ const PARAMETERS: Readonly<Record<string, unknown>> = {
     attribute: 'KVCacheUsagePercent',
     algorithm: { type: 'threshold', threshold: { operator: 'LessThan', value: 0.8 } },
   },
+  'endpoint-attribute-weight-scorer': {
+    attributeKey: 'gpu',
+    producer: 'l',
+    weights: { h200: 2 },
+  },
+  'label-producer': { label: 'gpu', attributeKey: 'gpu' },
   'endpoint-attribute-scorer': {
     attributeKey: 'KVCacheUsagePercent',
     algorithm: { type: 'linear_lower_is_better' },

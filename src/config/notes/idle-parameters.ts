@@ -9,6 +9,8 @@ const NEVER_USED: Rule = ['obsolete', 'the reference does not use it; leave it o
 const NO_SWEEP: Rule = ['own-way', 'what is too old is dropped when it is met'];
 const ENGINE_HASHES: Rule = ['own-way', 'blocks are named by the engine’s own hashes'];
 const PODS_OF_POOL: Rule = ['own-way', 'the pods are those of the pool'];
+const ALIKE: Rule = ['not-built', 'tokens of media and of text count alike'];
+const OWN_SPEED: Rule = ['not-built', 'write the measured speed as peakPrefillThroughput'];
 const ANY_PRODUCER: Rule = ['own-way', 'attributes are found by their names alone'];
 
 const sessionAffinity: Readonly<Record<string, Rule>> = {
@@ -45,6 +47,9 @@ const IDLE: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
   'concurrency-detector': { inFlightLoadProducerName: ONE_LEDGER },
   'endpoint-attribute-filter': { producer: ANY_PRODUCER },
   'endpoint-attribute-scorer': { producer: ANY_PRODUCER },
+  'latency-observation-scorer-hub': { inFlightLoadProducerName: ONE_LEDGER },
+  'latency-observer-producer-hub': { inFlightLoadProducerName: ONE_LEDGER },
+  'lmetric-scorer': { inFlightLoadProducerName: ONE_LEDGER },
   'latency-scorer': {
     compositeKVWeight: OWN_MODEL,
     compositeQueueWeight: OWN_MODEL,
@@ -76,6 +81,8 @@ const IDLE: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
   'prefix-cache-affinity-filter': {
     inFlightLoadProducerName: ONE_LEDGER,
     latencyPredictionInfoProducerName: OWN_MODEL,
+    prefillCalibrationFile: OWN_SPEED,
+    prefillCalibrationFingerprint: OWN_SPEED,
   },
   'session-affinity-filter': sessionAffinity,
   'session-affinity-scorer': sessionAffinity,
@@ -83,7 +90,7 @@ const IDLE: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
     latencyPredictionInfoProducerName: OWN_MODEL,
     predictedLatencyProducerName: OWN_MODEL,
   },
-  'token-load-scorer': { inFlightLoadProducerName: ONE_LEDGER },
+  'token-load-scorer': { inFlightLoadProducerName: ONE_LEDGER, nonTextTokenWeight: ALIKE },
   'token-producer': tokens,
   tokenizer: tokens,
   'utilization-filter': { inFlightLoadProducerName: ONE_LEDGER },

@@ -10,6 +10,7 @@ import type {
   PlannedPlugin,
 } from '../../picker/plan/picker-plan.ts';
 import { sameParameters } from '../../picker/plan/same-parameters.ts';
+import { UNRELEASED_TYPES } from '../reference/reference-table.ts';
 import type { PluginEntry } from '../schema/schema.ts';
 import { readParameters } from './read-parameters.ts';
 
@@ -175,7 +176,7 @@ export class PluginTable {
     }
     const known = this.#types.get(type);
     if (known === undefined) {
-      const message = `${type} is not a known plugin type${nearest(type, this.#types.keys())}`;
+      const message = `${type} ${whyUnknown(type, this.#types.keys())}`;
       this.#issues.push({ path: `${path}.type`, message });
       return;
     }
@@ -208,6 +209,13 @@ export class PluginTable {
     const at = `${path}.parameters`;
     return readParameters(schema, entry, { path: at, issues: this.#issues, notes: this.#notes });
   }
+}
+
+function whyUnknown(type: string, known: Iterable<string>): string {
+  const similar = UNRELEASED_TYPES.get(type);
+  return similar === undefined
+    ? `is not a known plugin type${nearest(type, known)}`
+    : `is in no release of the reference picker, and is not here; ${similar} does a similar work`;
 }
 
 function nameOf({ name, type }: PluginEntry): string {

@@ -214,6 +214,12 @@ describe('notes', () => {
     ]);
   });
 
+  test('[D172] a type of a branch is an error that names what does similar work', () => {
+    expect(issuesOf({ plugins: [{ type: 'served-model-filter' }] })).toEqual([
+      'plugins[0].type: served-model-filter is in no release of the reference picker, and is not here; models-responder does a similar work',
+    ]);
+  });
+
   test('[D150] parameters of later releases are read, and noted where they have no effect', () => {
     const vllm = {
       endpointDiscovery: { loadBalancer: { type: 'round-robin' } },

@@ -22,6 +22,7 @@ export type ReferenceRole =
   | 'data source'
   | 'extractor'
   | 'discovery'
+  | 'discovery of replicas'
   | 'parser';
 
 const BY_ROLE: Readonly<Record<ReferenceRole, readonly string[]>> = {
@@ -54,9 +55,11 @@ const BY_ROLE: Readonly<Record<ReferenceRole, readonly string[]>> = {
     'precise-prefix-cache-scorer',
     'no-hit-lru-scorer',
     'latency-scorer',
+    'latency-observation-scorer-hub',
     'session-affinity-scorer',
     'header-label-affinity-scorer',
     'endpoint-attribute-scorer',
+    'endpoint-attribute-weight-scorer',
     'topology-affinity-scorer',
     'mm-embeddings-cache-scorer',
     'multicluster-queue-scorer',
@@ -88,6 +91,9 @@ const BY_ROLE: Readonly<Record<ReferenceRole, readonly string[]>> = {
     'burst-prefix-cache-producer',
     'p2p-source-producer',
     'multicluster-approx-prefix-cache-producer',
+    'latency-observer-producer-hub',
+    'session-state-producer',
+    'label-producer',
   ],
   'request headers': [
     'agent-identity',
@@ -135,6 +141,7 @@ const BY_ROLE: Readonly<Record<ReferenceRole, readonly string[]>> = {
     'multicluster-metrics-extractor',
   ],
   discovery: ['file-discovery', 'multicluster-file-discovery'],
+  'discovery of replicas': ['k8s-peer-discovery'],
   parser: PARSER_TYPES,
 };
 
@@ -144,6 +151,22 @@ export const REFERENCE_TYPES: ReadonlyMap<string, ReferenceRole> = new Map(
     types.map((type) => [type, role as ReferenceRole] as const),
   ),
 );
+
+/**
+ * Types of plugins that are in branches of the reference and in no release of it, and what does a
+ * similar work here.
+ */
+export const UNRELEASED_TYPES: ReadonlyMap<string, string> = new Map([
+  ['accelerator-capability-aware', 'label-producer with endpoint-attribute-weight-scorer'],
+  ['header-phase-profile-handler', 'header-profile-handler'],
+  ['kv-cache-retention', 'the default configuration, which follows how long caches last'],
+  ['lora-load-state-scorer', 'lora-affinity-scorer'],
+  ['lora-residency-filter', 'lora-affinity-scorer'],
+  ['modality-filter', 'label-selector-filter in a profile of header-profile-handler'],
+  ['served-model-filter', 'models-responder'],
+  ['session-interturn-latency-producer', 'the default configuration'],
+  ['thunder-agent', 'agent-identity with program-aware-fairness'],
+]);
 
 /** Types whose parameters the reference does not read: whatever is there has no effect. */
 export const WITHOUT_PARAMETERS: ReadonlySet<string> = new Set([

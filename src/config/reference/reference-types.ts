@@ -8,6 +8,9 @@ const LEDGER = 'the ledger always counts what is in flight';
 const BY_HANDLER = 'the profile handler itself sets the headers';
 const OWN_PREDICTION = 'the picker predicts latencies with the model that it learns';
 const OWN_LENGTHS = 'the picker learns how long answers get';
+const OWN_SESSIONS =
+  'sessions are counted where a plugin needs them, and no plugin reads these counts';
+const BY_NATS = 'replicas find each other over NATS, where serve gets --replicas-nats';
 const PARSER = 'a parser has no parameters';
 const BY_DISCOVERY = 'discovery reports each change of endpoints to every plugin';
 
@@ -53,6 +56,23 @@ const ACCEPTED: readonly AcceptedType[] = [
       inFlightLoadProducerName: z.string().optional(),
       samplingMean: z.number().optional(),
       maxDecodeTokenSamplesForPrediction: z.number().optional(),
+    },
+  },
+  {
+    type: 'session-state-producer',
+    instead: OWN_SESSIONS,
+    parameters: {
+      evictionTtlSeconds: z.int().nonnegative().optional(),
+      evictionSweepSeconds: z.int().positive().optional(),
+    },
+  },
+  {
+    type: 'k8s-peer-discovery',
+    instead: BY_NATS,
+    parameters: {
+      selector: z.string().min(1),
+      port: z.string().min(1),
+      namespace: z.string().min(1),
     },
   },
   { type: 'outlen-bucket', instead: OWN_LENGTHS, parameters: {} },

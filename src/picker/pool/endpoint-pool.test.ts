@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { EndpointId } from '../../framework/endpoint.ts';
+import type { Endpoint, EndpointId } from '../../framework/endpoint.ts';
 import { CACHE_CONFIG } from '../../framework/keys.ts';
 import { EndpointPool } from './endpoint-pool.ts';
 
@@ -69,5 +69,22 @@ describe('EndpointPool', () => {
     pool.remove(b);
     pool.remove(b);
     expect(events).toEqual([`added ${a}`, `added ${b}`, `changed ${b}`, `removed ${b}`]);
+  });
+
+  it('reports an endpoint as added before it reports a change, also one that an observer makes', () => {
+    const pool = new EndpointPool();
+    const seen: string[] = [];
+    const watch = (name: string) => ({
+      onEndpointAdded: (endpoint: Endpoint) =>
+        void seen.push(`${name} added ${endpoint.attribute(CACHE_CONFIG)?.blocks ?? 'none'}`),
+      onEndpointChanged: () => void seen.push(`${name} changed`),
+    });
+    pool.observeEndpoints(watch('first'));
+    pool.observeEndpoints({
+      onEndpointAdded: ({ id }) => pool.set(id, CACHE_CONFIG, { blocks: 7, blockTokens: 16 }),
+    });
+    pool.observeEndpoints(watch('last'));
+    pool.upsert({ id: a, address: 'a:8000', labels: new Map() });
+    expect(seen).toEqual(['first added none', 'first changed', 'last added 7']);
   });
 });

@@ -34,6 +34,8 @@ export class EndpointPool implements EndpointWriter {
   readonly #faults: PluginFaults;
   readonly #freeSlots: number[] = [];
   #slots = 0;
+  /** While an endpoint is added: the observers that know it already. One of them may change it. */
+  #adding: { readonly id: EndpointId; known: number } | undefined;
   #snapshot: readonly Endpoint[] | undefined;
   /** Called after each change, when all observers know of it. */
   afterChange: (() => void) | undefined;
@@ -64,7 +66,7 @@ export class EndpointPool implements EndpointWriter {
       const added = new PooledEndpoint({ ...spec, slot }, NEVER_SAMPLED, NO_ATTRIBUTES);
       this.#endpoints.set(spec.id, added);
       this.#snapshot = undefined;
-      for (const observer of this.#observers) this.#added(observer, added);
+      this.#announce(added);
       this.afterChange?.();
     } else if (!sameLabels(kept.labels, spec.labels)) {
       this.#replace(
@@ -114,6 +116,16 @@ export class EndpointPool implements EndpointWriter {
     return this.#snapshot;
   }
 
+  #announce({ id }: PooledEndpoint): void {
+    this.#adding = { id, known: 0 };
+    for (const observer of this.#observers) {
+      this.#adding.known += 1;
+      const endpoint = this.#endpoints.get(id);
+      if (endpoint !== undefined) this.#added(observer, endpoint);
+    }
+    this.#adding = undefined;
+  }
+
   #added(observer: EndpointObserver, endpoint: Endpoint): void {
     try {
       observer.onEndpointAdded?.(endpoint);
@@ -125,7 +137,9 @@ export class EndpointPool implements EndpointWriter {
   #replace(previous: PooledEndpoint, next: PooledEndpoint): void {
     this.#endpoints.set(next.id, next);
     this.#snapshot = undefined;
-    for (const observer of this.#observers) {
+    const { id, known } = this.#adding ?? {};
+    const observers = id === next.id ? this.#observers.slice(0, known) : this.#observers;
+    for (const observer of observers) {
       try {
         observer.onEndpointChanged?.(next, previous);
       } catch (error) {

@@ -29,6 +29,12 @@ const config = z
     ttftSource: z.enum(['prefillThroughput', 'latencyPredictor']).default('prefillThroughput'),
     /** In tokens a second. */
     peakPrefillThroughput: z.number().nonnegative().default(PEAK_TOKENS_PER_SECOND),
+    /** The reference reads a measured speed from this file: read, without effect. */
+    prefillCalibrationFile: z.string().optional(),
+    prefillCalibrationFingerprint: z.string().optional(),
+    prefillCalibrationRequired: z
+      .literal(false, 'is not built here; write the measured speed as peakPrefillThroughput')
+      .optional(),
     prefixMatchInfoProducerName: producerName(DEFAULT_PREFIX_PRODUCER),
     inFlightLoadProducerName: otherProducer,
     latencyPredictionInfoProducerName: otherProducer,

@@ -1,6 +1,6 @@
 import type { Endpoint } from '../../framework/endpoint.ts';
 import { isFresh } from '../../framework/endpoint.ts';
-import { CUSTOM_METRICS, GPU_UTILIZATION } from '../../framework/keys.ts';
+import { CUSTOM_METRICS, GPU_UTILIZATION, LABEL_ATTRIBUTES } from '../../framework/keys.ts';
 import type { Millis } from '../../framework/runtime.ts';
 
 /** Metrics of servers and GPUs, by the reference's names. */
@@ -15,14 +15,17 @@ const STANDARD: ReadonlyMap<string, (endpoint: Endpoint) => number | undefined> 
 ]);
 
 /**
- * A metric of an endpoint by name: a custom metric that the configuration reads from the server's
- * metrics page, or a standard one. Undefined where there is none or the sample is not fresh.
+ * A number of an endpoint by name: one of its labels, a custom metric that the configuration reads
+ * from the server's metrics page, or a standard one. Undefined where there is none, or for a metric
+ * where the sample is not fresh.
  */
 export function numericAttribute(
   endpoint: Endpoint,
   name: string,
   now: Millis,
 ): number | undefined {
+  const label = endpoint.attribute(LABEL_ATTRIBUTES).get(name);
+  if (typeof label === 'number') return label;
   if (!isFresh(endpoint, now)) return undefined;
   const custom = endpoint.attribute(CUSTOM_METRICS);
   // The reference writes some names with the producer of the value: `GPUUtilization/dcgm-extractor`.

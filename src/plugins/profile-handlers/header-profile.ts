@@ -4,6 +4,13 @@ import { defineProfileHandler, type ProfileHandlerDefinition } from '../../frame
 
 const NO_HEADERS: ReadonlyMap<string, string> = new Map();
 
+/** A text without the spaces around it; without one, or with an empty one, the default. */
+const textOr = (byDefault: string): z.ZodType<string> =>
+  z
+    .string()
+    .default(byDefault)
+    .transform((given) => given.trim() || byDefault);
+
 /**
  * Runs the profile that a header of the request names, or `defaultProfile` without the header. A
  * name that is no profile is answered with 429, as by the reference. A single profile is always
@@ -12,8 +19,8 @@ const NO_HEADERS: ReadonlyMap<string, string> = new Map();
 export const headerProfile: ProfileHandlerDefinition = defineProfileHandler({
   type: 'header-profile-handler',
   config: z.strictObject({
-    headerName: z.string().min(1).toLowerCase().default('epp-profile'),
-    defaultProfile: z.string().min(1).default('decode'),
+    headerName: textOr('epp-profile').transform((name) => name.toLowerCase()),
+    defaultProfile: textOr('decode'),
   }),
   headers: ({ headerName }) => [{ name: headerName, as: 'name' }],
   create({ headerName, defaultProfile }, { profiles }) {
@@ -26,7 +33,7 @@ export const headerProfile: ProfileHandlerDefinition = defineProfileHandler({
       next(done, { request }) {
         if (done.length > 0) return undefined;
         if (others.length === 0) return only;
-        const name = request.headers.get(headerName) ?? '';
+        const name = request.headers.get(headerName)?.trim() ?? '';
         const profile = profiles.get(name === '' ? defaultProfile : name);
         if (profile !== undefined) return profile;
         const known = [...profiles.keys()].join(', ');

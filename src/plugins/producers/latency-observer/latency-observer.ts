@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import type { Endpoint } from '../../../framework/endpoint.ts';
+import { LATENCY_OBSERVER, latencyAnchorsKey } from '../../../framework/keys.ts';
+import { type DataSourceDefinition, defineDataSource } from '../../../framework/plugin.ts';
+import { duration } from '../../parameters/duration.ts';
+import { otherProducer } from '../../parameters/producer-name.ts';
+import { EndpointLatencies } from './endpoint-latencies.ts';
+
+const aboveZero = duration.refine((millis) => millis > 0, 'must be above 0');
+
+const config = z
+  .strictObject({
+    inFlightLoadProducerName: otherProducer,
+    intervalDuration: aboveZero.default(1000),
+    windowSize: z.int().positive().default(5000),
+    maxObservationAge: aboveZero.default(180_000),
+    maxRequests: z.int().positive().default(100),
+    minRequests: z.int().positive().default(10),
+    lowPercentile: z.int().positive().default(25),
+    typicalPercentile: z.int().max(99).default(50),
+    bucketDuration: aboveZero.default(60_000),
+    bucketHistorySize: z.int().min(2).default(1000),
+  })
+  .refine(({ maxRequests, windowSize }) => maxRequests <= windowSize, {
+    path: ['maxRequests'],
+    message: 'must be at most windowSize',
+  })
+  .refine(({ lowPercentile, typicalPercentile }) => lowPercentile < typicalPercentile, {
+    path: ['lowPercentile'],
+    message: 'must be below typicalPercentile',
+  });
+
+/**
+ * Observes the times to the first token of each endpoint, and the requests that were in flight
+ * there. Of an endpoint it tells the time without load and the times at two loads, from streamed
+ * answers alone: for endpoints without a metrics page, such as whole clusters.
+ */
+export const latencyObserver: DataSourceDefinition = defineDataSource({
+  type: LATENCY_OBSERVER,
+  config,
+  provides: (_config, name) => [latencyAnchorsKey(name)],
+  start(parsed, { name, runtime }) {
+    const bySlot: (EndpointLatencies | undefined)[] = [];
+    return {
+      facts: [
+        {
+          key: latencyAnchorsKey(name),
+          compute: (_endpoints, { now }) => ({
+            anchorsOf: ({ slot }: Endpoint) => bySlot[slot]?.anchors(now),
+          }),
+        },
+      ],
+      onEndpointAdded({ slot }) {
+        bySlot[slot] = new EndpointLatencies(parsed, runtime.clock.now());
+      },
+      onEndpointRemoved({ slot }) {
+        bySlot[slot] = undefined;
+      },
+      onFirstToken({ endpoint, firstTokenSeen, load, at: sentAt }, at) {
+        // The end of an answer that is not streamed says nothing about its first token.
+        if (!firstTokenSeen) return;
+        const { requests } = load;
+        bySlot[endpoint.slot]?.add({ ttftMs: at - sentAt, requests, at });
+      },
+      stop: () => undefined,
+    };
+  },
+});
