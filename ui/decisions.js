@@ -7,10 +7,12 @@
 import { h } from 'preact';
 import { useRef } from 'preact/hooks';
 import { Explained } from './explained.js';
-import { clock, count, duration, rate, sharedStart } from './format.js';
+import { clock, count, duration, isTie, rate, sharedStart } from './format.js';
 import { pace } from './state.js';
 
 const LISTED = 12;
+/** What fits into a row. The ends of names of pods differ, their beginnings do not. */
+const NAME_CHARS = 21;
 
 /** @param {{ state: State, changed: () => void }} props */
 export function Decisions({ state, changed }) {
@@ -87,7 +89,8 @@ function List({ state, changed }) {
             onClick: () => select(decision),
           },
           h('span', { class: 'time' }, clock(decision.wallMs)),
-          h('span', { class: 'what' }, whatOf(decision, start, models > 1)),
+          h('span', { class: 'what' }, whereOf(decision, start)),
+          h('span', { class: 'size' }, sizeOf(decision, models > 1)),
           h('span', { class: 'because' }, becauseOf(decision)),
         ),
       ),
@@ -98,14 +101,18 @@ function List({ state, changed }) {
 /**
  * @param {LiveDecision} decision
  * @param {string} start what all names begin with
- * @param {boolean} withModel
  */
-function whatOf({ outcome, promptTokens, model }, start, withModel) {
-  const size = `${count(promptTokens)} tokens${withModel ? `, ${model}` : ''}`;
-  if (outcome.kind === 'threw') return `no decision · ${size}`;
-  if (outcome.kind === 'exhausted') return `no endpoint was left · ${size}`;
+function whereOf({ outcome }, start) {
+  if (outcome.kind === 'threw') return 'no decision';
+  if (outcome.kind === 'exhausted') return 'no endpoint was left';
   const { endpoint } = outcome;
-  return `→ ${endpoint.startsWith(start) ? endpoint.slice(start.length) : endpoint} · ${size}`;
+  const name = endpoint.startsWith(start) ? endpoint.slice(start.length) : endpoint;
+  return `→ ${name.length > NAME_CHARS ? `…${name.slice(1 - NAME_CHARS)}` : name}`;
+}
+
+/** @param {LiveDecision} decision @param {boolean} withModel */
+function sizeOf({ promptTokens, model }, withModel) {
+  return `${count(promptTokens)} tokens${withModel ? `, ${model}` : ''}`;
 }
 
 /** The main reason in a few words. @param {LiveDecision} decision */
@@ -117,6 +124,5 @@ function becauseOf({ outcome, profiles, held }) {
   if (runnerUp === undefined) return `${wait}the only one`;
   const cost = runnerUp.costs[0];
   if (cost === undefined) return `${wait}ahead by ${runnerUp.scoreBehind.toFixed(3)}`;
-  const isTie = Math.abs(cost.more) < 0.05;
-  return `${wait}${isTie ? 'as good as the next' : `${duration(cost.more)} less than the next`}`;
+  return `${wait}${isTie(cost.more) ? 'as good as the next' : `${duration(cost.more)} less than the next`}`;
 }

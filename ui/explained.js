@@ -5,7 +5,7 @@
  * @typedef {{ name: string, picked: number, runnerUp: number | undefined, unit: 'ms' | 'tokens' | '' }} Term
  */
 import { h } from 'preact';
-import { clock, count, duration, words } from './format.js';
+import { clock, count, duration, isTie, words } from './format.js';
 
 /** @param {{ decision: LiveDecision }} props */
 export function Explained({ decision }) {
@@ -56,7 +56,8 @@ function headline({ outcome, profiles }) {
   if (cost === undefined) {
     return `${outcome.endpoint} is ahead of ${runnerUp.endpoint} by ${runnerUp.scoreBehind.toFixed(4)}`;
   }
-  return `${outcome.endpoint} costs ${duration(cost.picked)}; ${runnerUp.endpoint} would have cost ${duration(cost.more)} more`;
+  const more = isTie(cost.more) ? 'the same' : `${duration(cost.more)} more`;
+  return `${outcome.endpoint} costs ${duration(cost.picked)}; ${runnerUp.endpoint} would have cost ${more}`;
 }
 
 /** @param {{ name: string, value: string }} props */

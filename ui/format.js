@@ -70,3 +70,8 @@ export function sharedStart(names) {
   }
   return first.slice(0, length);
 }
+
+/** Less than is shown of a difference: one of several equal endpoints was taken. @param {number} moreMs */
+export function isTie(moreMs) {
+  return Math.abs(moreMs) < 0.05;
+}

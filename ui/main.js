@@ -1,23 +1,26 @@
-import { h, render } from 'preact';
-import { App } from './app.js';
-import { PickerConnection } from './connection.js';
-
+/**
+ * Starts the page. It imports the rest only when it runs, so that it can say what fails: otherwise an
+ * old browser would show "Connecting" for ever.
+ */
 const root = /** @type {HTMLElement} */ (document.querySelector('#app'));
-root.replaceChildren();
 
-let isDue = false;
-function draw() {
-  isDue = false;
-  render(h(App, { connection, state: connection.state, changed }), root);
+/**
+ * A browser that was started under the locale C or POSIX names a language that is none, such as
+ * "en-US@posix", and uPlot throws when it formats numbers in it.
+ */
+function replaceBadLanguage() {
+  try {
+    new Intl.NumberFormat(navigator.language).format(0);
+  } catch {
+    Object.defineProperty(navigator, 'language', { value: 'en' });
+  }
 }
 
-/** Several changes within one frame are drawn once. */
-function changed() {
-  if (isDue) return;
-  isDue = true;
-  requestAnimationFrame(draw);
+try {
+  replaceBadLanguage();
+  const { startPage } = await import('./page.js');
+  startPage(root);
+} catch (error) {
+  root.textContent = `The page cannot start in this browser (${error}). In a terminal, "pointsman top" shows the same.`;
+  throw error;
 }
-
-const connection = new PickerConnection(changed);
-draw();
-void connection.run();

@@ -111,7 +111,7 @@ function Tools({ state: { table, pool }, changed, fitting }) {
     h('input', {
       id: 'filter',
       type: 'search',
-      placeholder: 'Filter by name, label, state',
+      placeholder: 'Name, label, state',
       'aria-label': 'Filter endpoints',
       value: table.text,
       onInput,

@@ -144,7 +144,7 @@ describe.skipIf(launch === undefined)('the live page', () => {
     // The explanation comes from the picker.
     await page.locator('.explained .bars .bar').first().waitFor();
     const text = await page.locator('.explained').innerText();
-    expect(text).toMatch(/costs [\d.]+ ms; .* would have cost [\d.]+ m?s more/);
+    expect(text).toMatch(/costs [\d.]+ ms; .* would have cost ([\d.]+ m?s more|the same)/);
     for (const term of ['cached tokens', 'own prefill', 'steps', 'cost'])
       expect(text).toContain(term);
     expect(await page.locator('.bars .bar').count()).toBeGreaterThan(6);
@@ -216,6 +216,20 @@ describe.skipIf(launch === undefined)('the live page', () => {
     await page.evaluate(axe);
     const { violations } = await page.evaluate<{ violations: unknown[] }>('axe.run()');
     expect(violations).toEqual([]);
+    await context.close();
+  });
+
+  it('[O163] starts in a browser whose language is none, and says why where it cannot start', async () => {
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    await page.addInitScript(
+      "Object.defineProperty(Navigator.prototype, 'language', { value: 'en-US@posix' })",
+    );
+    await page.goto(`http://${stack.admin}/ui`);
+    await live(page);
+    await page.route('**/app.js', (route) => route.abort());
+    await page.reload();
+    await page.getByText('The page cannot start in this browser').waitFor();
     await context.close();
   });
 

@@ -19,6 +19,7 @@ const OWN: Readonly<Record<string, string>> = {
   'explained.js': SCRIPT,
   'format.js': SCRIPT,
   'headroom.js': SCRIPT,
+  'page.js': SCRIPT,
   'pool-table.js': SCRIPT,
   'replicas.js': SCRIPT,
   'state.js': SCRIPT,
