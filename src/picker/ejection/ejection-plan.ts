@@ -9,7 +9,8 @@ export interface EjectionPlan {
   readonly failurePercent: number;
   /** Or if it gives no first token for this long while others do; longer for long prompts. */
   readonly firstTokenStallMs: Millis;
-  /** Or if it answers neither requests nor scrapes for this long while others do; 0 for never. */
+  /** Or if it answers neither requests nor scrapes for this long while others do; 0 for never.
+   * Much sooner, it gets no new requests. */
   readonly silenceMs: Millis;
   /** The first ejection lasts so long; each that soon follows twice as long, up to the maximum. */
   readonly backoffMs: Millis;
@@ -23,7 +24,7 @@ export const DEFAULT_EJECTION: EjectionPlan = {
   consecutiveFailures: 3,
   failurePercent: 10,
   firstTokenStallMs: 1500,
-  silenceMs: 150,
+  silenceMs: 500,
   backoffMs: 1000,
   // With the trials it leaves an endpoint that has recovered out for less than ten seconds.
   backoffMaxMs: 7000,

@@ -3,8 +3,9 @@ import type { EndpointObserver, Outcome, Routed } from '../../framework/observer
 import type { Millis } from '../../framework/runtime.ts';
 import type { Ejected, EjectionPlan, EjectionReason } from './ejection-plan.ts';
 import { EndpointHealth } from './endpoint-health.ts';
+import { failureReason } from './failure-reason.ts';
 import { isStalled, isTrialStalled, STALL_CHECK_MS } from './first-token-stall.ts';
-import { isHeardAgain, SILENCE_CHECK_MS, silentAmong, type Watched } from './silence.ts';
+import { isHeardAgain, SILENCE_CHECK_MS, silenceAmong, type Watched } from './silence.ts';
 
 /** A change of an endpoint: `ejected` is undefined when it is back. */
 export interface EjectionChange {
@@ -20,20 +21,9 @@ export interface EjectorOptions {
   readonly onChange?: ((change: EjectionChange) => void) | undefined;
 }
 
-/** Fewer failures say nothing about a share. Three count as a little less, because they fade. */
-const FAILURES_MIN = 2.5;
-/** The share must be so many times that of the other endpoints: else the requests are to blame. */
-const TIMES_OTHERS = 2;
-/** And so many standard deviations above it: with hundreds of requests a second, 3 are common. */
-const DEVIATIONS = 4;
-/** Failures in succession are no chance where they are less probable than this at the others. */
-const CHANCE_MAX = 1e-6;
-/** The same for an endpoint that has just come back: it is known to fail. */
-const CHANCE_AGAIN_MAX = 5e-4;
-/** The share of others of which nothing is known. */
-const SHARE_PRIOR = 0.01;
 /** An endpoint may serve requests and no metrics. */
 const SILENT_TRIAL_MS = 30_000;
+const NO_SLOTS: ReadonlySet<number> = new Set();
 
 /**
  * Takes endpoints that fail out of the candidates, and lets few requests try them again. It
@@ -46,6 +36,8 @@ export class Ejector implements EndpointObserver {
   readonly #known = new Map<EndpointId, EndpointHealth>();
   /** By slot. */
   readonly #out = new Map<number, EndpointHealth>();
+  /** Slots of endpoints that get no new requests while others can take them. */
+  #suspects: ReadonlySet<number> = NO_SLOTS;
   readonly #counts = new Map<EjectionReason, number>();
   #checkedAt: Millis = Number.NEGATIVE_INFINITY;
   #listenedAt: Millis = Number.NEGATIVE_INFINITY;
@@ -58,6 +50,7 @@ export class Ejector implements EndpointObserver {
   /** Undefined, or one that is not enabled, lets all endpoints be candidates. */
   configure(plan: EjectionPlan | undefined): void {
     this.#plan = plan?.enabled === true ? plan : undefined;
+    this.#suspects = NO_SLOTS;
     if (this.#plan === undefined) this.#out.clear();
     if (this.#plan === undefined) this.#known.clear();
   }
@@ -82,16 +75,14 @@ export class Ejector implements EndpointObserver {
 
   /** As `admit`, for a request that is not placed yet: changes nothing. */
   admissible(candidates: readonly Endpoint[], at: Millis): readonly Endpoint[] {
-    if (this.#out.size === 0) return candidates;
-    const trial = candidates.find((endpoint) => this.#isTrialDue(endpoint, at));
-    return trial === undefined ? this.remaining(candidates) : [trial];
+    const trial = this.#out.size > 0 && candidates.find((each) => this.#isTrialDue(each, at));
+    return trial ? [trial] : this.remaining(candidates);
   }
 
   /** More of `all` where the filters left none of `tried`; undefined where there is no more. */
   widen(tried: readonly Endpoint[], all: readonly Endpoint[]): readonly Endpoint[] | undefined {
-    if (tried.length === all.length) return undefined;
-    const without = this.remaining(all);
-    return tried.length === 1 && without.length > 1 ? without : all;
+    const steps = [this.remaining(all), this.#unejected(all), all];
+    return steps.find(({ length }) => length > tried.length);
   }
 
   /** `ttftMs`: how long the first token is expected to take. */
@@ -143,7 +134,7 @@ export class Ejector implements EndpointObserver {
     else if (outcome === 'aborted') health.trialEnded(routed);
     // With a first token, the request has counted already.
     else if (waited || !routed.firstTokenSeen) this.#succeed(health, routed, at);
-    else health.progressed(at);
+    else health.progressed(routed, at);
   }
 
   onEndpointRemoved({ id, slot }: Endpoint): void {
@@ -151,8 +142,15 @@ export class Ejector implements EndpointObserver {
     this.#out.delete(slot);
   }
 
-  /** The candidates without ejected endpoints; all of them where nothing else is left. */
+  /** The candidates without ejected and suspect endpoints; more where nothing else is left. */
   remaining(candidates: readonly Endpoint[]): readonly Endpoint[] {
+    const unejected = this.#unejected(candidates);
+    if (this.#suspects.size === 0) return unejected;
+    const left = unejected.filter(({ slot }) => !this.#suspects.has(slot));
+    return left.length === 0 ? unejected : left;
+  }
+
+  #unejected(candidates: readonly Endpoint[]): readonly Endpoint[] {
     if (this.#out.size === 0) return candidates;
     const left = candidates.filter(({ slot }) => !this.#out.has(slot));
     return left.length === 0 ? candidates : left;
@@ -181,7 +179,7 @@ export class Ejector implements EndpointObserver {
   }
 
   #succeed(health: EndpointHealth, routed: Routed, at: Millis): void {
-    health.progressed(at);
+    health.progressed(routed, at);
     health.share.add(false, at);
     health.consecutiveFailures = 0;
     if (health.ejected === undefined || this.#plan === undefined) return;
@@ -213,32 +211,8 @@ export class Ejector implements EndpointObserver {
       if (health.trials.has(routed)) this.#eject(health, 'trial-failed', at);
       return;
     }
-    const found = this.#reasonFor(health, at, plan);
+    const found = failureReason(health, this.#known.values(), { at, plan });
     if (found !== undefined) this.#eject(health, reason ?? found, at);
-  }
-
-  #reasonFor(health: EndpointHealth, at: Millis, plan: EjectionPlan): EjectionReason | undefined {
-    const others = this.#othersShare(health, at);
-    const { consecutiveFailures } = health;
-    const chance = others ** consecutiveFailures;
-    if (chance <= CHANCE_AGAIN_MAX && health.onProbation(at)) return 'failed-again';
-    if (chance <= CHANCE_MAX && consecutiveFailures >= plan.consecutiveFailures)
-      return 'consecutive-failures';
-    const [failed, all] = [health.share.failed(at), health.share.all(at)];
-    const least = Math.max(plan.failurePercent / 100, TIMES_OTHERS * others);
-    const byChance = others * all + DEVIATIONS * Math.sqrt(others * (1 - others) * all);
-    return failed / all >= least && failed >= byChance + FAILURES_MIN ? 'failure-share' : undefined;
-  }
-
-  #othersShare(health: EndpointHealth, at: Millis): number {
-    let failed = 0;
-    let all = 0;
-    for (const other of this.#known.values()) {
-      if (other === health) continue;
-      failed += other.share.failed(at);
-      all += other.share.all(at);
-    }
-    return (failed + SHARE_PRIOR) / (all + 1);
   }
 
   #eject(health: EndpointHealth, reason: EjectionReason, at: Millis): void {
@@ -269,7 +243,9 @@ export class Ejector implements EndpointObserver {
       }
       if (health.ejected === undefined) watched.push({ health, endpoint });
     }
-    for (const health of silentAmong(watched, at, silenceMs)) this.#eject(health, 'silent', at);
+    const { suspects, silent } = silenceAmong(watched, at, silenceMs);
+    this.#suspects = suspects.length === 0 ? NO_SLOTS : new Set(suspects.map(({ slot }) => slot));
+    for (const health of silent) this.#eject(health, 'silent', at);
   }
 
   /** Looks for endpoints that owe first tokens for too long while others give theirs. */

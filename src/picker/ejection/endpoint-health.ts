@@ -11,8 +11,8 @@ const PROBATION_MS = 15_000;
 /** Time between offers of a trial that no request takes, because filters leave the endpoint out. */
 const OFFER_INTERVAL_MS = 100;
 const DOUBLINGS_MAX = 10;
-/** A longer time between samples is forgotten so fast, a sample at a time. */
-const GAP_KEPT = 0.7;
+/** A longer time between samples is forgotten so fast, a sample at a time: within about 2 s. */
+const GAP_KEPT = 0.97;
 /** Weight of the newest gap in the usual one. */
 const GAP_WEIGHT = 0.2;
 /** An endpoint that still fails as often as before passes all its trials less often than this. */
@@ -29,6 +29,8 @@ export class EndpointHealth {
   readonly whole: Set<Routed> = new Set();
   /** The last time that it gave a first token or ended a request well. */
   progressAt: Millis = Number.NEGATIVE_INFINITY;
+  /** When the newest request was sent of those whose first token or good end it has given. */
+  answeredSentAt: Millis = Number.NEGATIVE_INFINITY;
   consecutiveFailures = 0;
   /** The usual time between two first tokens or ends; infinite before the second. */
   progressGapMs: Millis = Number.POSITIVE_INFINITY;
@@ -60,8 +62,9 @@ export class EndpointHealth {
     return Math.min(this.awaitingSince, oldest?.at ?? Number.POSITIVE_INFINITY);
   }
 
-  /** It has given a first token, or ended a request well. */
-  progressed(at: Millis): void {
+  /** It has given the first token of a request, or ended it well. */
+  progressed(routed: Routed, at: Millis): void {
+    this.answeredSentAt = Math.max(this.answeredSentAt, routed.at);
     const gapMs = at - this.progressAt;
     this.progressAt = at;
     if (!Number.isFinite(gapMs)) return;
@@ -76,6 +79,8 @@ export class EndpointHealth {
     const gapMs = sampledAt - this.#sampledAt;
     if (gapMs <= 0) return;
     this.#sampledAt = sampledAt;
+    // How long it was silent says nothing about its rhythm.
+    if (this.ejected !== undefined) return;
     if (Number.isFinite(gapMs)) this.scrapeGapMs = Math.max(gapMs, GAP_KEPT * this.scrapeGapMs);
   }
 

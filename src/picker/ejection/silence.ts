@@ -1,4 +1,4 @@
-import type { Endpoint } from '../../framework/endpoint.ts';
+import { type Endpoint, isFresh } from '../../framework/endpoint.ts';
 import type { Millis } from '../../framework/runtime.ts';
 import type { EndpointHealth } from './endpoint-health.ts';
 
@@ -6,6 +6,9 @@ import type { EndpointHealth } from './endpoint-health.ts';
 export const SILENCE_CHECK_MS: Millis = 25;
 /** Scrapes that must be missing: one may be late. */
 const SCRAPES_MISSING = 3;
+/** Scrapes that make an endpoint suspect, which costs it little. */
+const SCRAPES_LATE = 1.5;
+const LATE_MS: Millis = 75;
 /** The first token may be so many times later than expected. */
 const TIMES_EXPECTED = 2;
 /** Where answers come in one piece, nothing may come for so many times as long as usual. */
@@ -17,27 +20,38 @@ export interface Watched {
   readonly endpoint: Endpoint;
 }
 
+interface Silence {
+  /** Their scrapes are late, and nothing else shows that they work. */
+  readonly suspects: readonly Endpoint[];
+  /** They have answered neither requests nor scrapes for too long. */
+  readonly silent: readonly EndpointHealth[];
+}
+
+const NONE: Silence = { suspects: [], silent: [] };
+
 /**
- * The endpoints that answer neither requests nor scrapes, while most of the others answer scrapes and
- * some give first tokens. An engine with too much to do is late with one of the two, or not alone.
+ * Finds the endpoints that are silent while others are not. How late a sample is counts from the
+ * usual sample of the pool, and by its age: where this process or the network stands still, or the
+ * pool has too much to do, all are late alike.
  */
-export function silentAmong(
-  watched: readonly Watched[],
-  at: Millis,
-  silenceMs: Millis,
-): readonly EndpointHealth[] {
+export function silenceAmong(watched: readonly Watched[], at: Millis, silenceMs: Millis): Silence {
   const scraped = watched.filter(({ endpoint }) => Number.isFinite(endpoint.metrics.sampledAt));
-  const silent = scraped.filter((each) => isSilent(each, at, silenceMs));
-  if (silent.length === 0 || 2 * silent.length >= scraped.length) return [];
+  const mayBeLate = scraped.some((each) => at - each.endpoint.metrics.sampledAt >= LATE_MS);
+  if (!mayBeLate) return NONE;
+  const usualAt = usualSampledAt(scraped);
+  const suspects: Endpoint[] = [];
+  const silent: EndpointHealth[] = [];
   let progressAt = Number.NEGATIVE_INFINITY;
-  let heard = 0;
-  for (const each of scraped) {
-    if (silent.includes(each)) continue;
-    progressAt = Math.max(progressAt, each.health.progressAt);
-    if (!isUnheard(each, at, silenceMs)) heard += 1;
+  for (const { health, endpoint } of scraped) {
+    const lateMs = usualAt - endpoint.metrics.sampledAt;
+    const paceMs = Math.max(health.scrapeGapMs, at - usualAt);
+    const isLate = lateMs >= Math.max(LATE_MS, SCRAPES_LATE * paceMs);
+    if (isLate && mayBeSilent(health, endpoint, at)) suspects.push(endpoint);
+    const isUnheard = lateMs >= Math.max(silenceMs, SCRAPES_MISSING * paceMs);
+    if (isUnheard && owesSomething(health, at, silenceMs)) silent.push(health);
+    else progressAt = Math.max(progressAt, health.progressAt);
   }
-  if (2 * heard < scraped.length) return [];
-  return silent.flatMap(({ health }) => (progressAt > health.owingSince ? [health] : []));
+  return { suspects, silent: silent.filter(({ owingSince }) => progressAt > owingSince) };
 }
 
 /** Whether it has answered a scrape since it was found silent. */
@@ -45,15 +59,18 @@ export function isHeardAgain({ ejected }: EndpointHealth, { metrics }: Endpoint)
   return ejected?.reason === 'silent' && metrics.sampledAt > ejected.since;
 }
 
-/** Whether its scrapes are missing. */
-function isUnheard({ health, endpoint }: Watched, at: Millis, silenceMs: Millis): boolean {
-  const boundMs = Math.max(silenceMs, SCRAPES_MISSING * health.scrapeGapMs);
-  return at - endpoint.metrics.sampledAt >= boundMs;
+/** At least half of the endpoints have a sample from then or later. */
+function usualSampledAt(scraped: readonly Watched[]): Millis {
+  const times = Float64Array.from(scraped, ({ endpoint }) => endpoint.metrics.sampledAt).sort();
+  return times[Math.floor(times.length / 2)] ?? Number.NEGATIVE_INFINITY;
 }
 
-function isSilent(each: Watched, at: Millis, silenceMs: Millis): boolean {
-  const { health } = each;
-  if (!isUnheard(each, at, silenceMs)) return false;
+/** A request that was sent after the last sample and is answered shows that only scrapes fail. */
+function mayBeSilent({ answeredSentAt }: EndpointHealth, endpoint: Endpoint, at: Millis): boolean {
+  return answeredSentAt < endpoint.metrics.sampledAt && isFresh(endpoint, at);
+}
+
+function owesSomething(health: EndpointHealth, at: Millis, silenceMs: Millis): boolean {
   return owesFirstToken(health, at, silenceMs) || owesAnswers(health, at, silenceMs);
 }
 
