@@ -1,12 +1,17 @@
 import { readFileSync } from 'node:fs';
-import { NAMED_CONFIGS } from '../config/defaults.ts';
+import { NAMED_CONFIGS, ZERO_KNOB } from '../config/defaults.ts';
 import { loadConfig } from '../config/load.ts';
 import { nearest } from '../files/nearest.ts';
 import { ConfigError, messageOf } from '../framework/error.ts';
 import type { PluginCatalogue } from '../framework/plugin.ts';
+import type { ConfigNote } from '../picker/plan/config-note.ts';
 import type { PickerPlan } from '../picker/plan/picker-plan.ts';
 import { SERVING_CATALOGUE } from './built-in-catalogue.ts';
 import { withPlugins } from './load-plugins.ts';
+
+/** A file that becomes empty while it is followed is refused: it may be in the middle of a write. */
+const EMPTY =
+  'is empty: the configuration default is in force; leave the flag out, or fill the file';
 
 /** A plan from the name of a built-in configuration or the path of a file. Throws ConfigError. */
 export function planFrom(config: string): PickerPlan {
@@ -64,11 +69,13 @@ function planWith(
   catalogue: PluginCatalogue,
   { text, featureGates }: PlanAdditions = {},
 ): PickerPlan {
-  if (text !== undefined) {
-    return loadConfig({ text, source: '--config-text', catalogue, featureGates });
-  }
-  const source = NAMED_CONFIGS.has(config) ? `built-in configuration ${config}` : config;
-  return loadConfig({ text: configText(config), source, catalogue, featureGates });
+  const named = NAMED_CONFIGS.has(config) ? `built-in configuration ${config}` : config;
+  const source = text === undefined ? named : '--config-text';
+  const given = text ?? configText(config);
+  if (given.trim() !== '') return loadConfig({ text: given, source, catalogue, featureGates });
+  const plan = loadConfig({ text: ZERO_KNOB, source, catalogue, featureGates });
+  const note: ConfigNote = { path: source, reason: 'empty', text: `${source} ${EMPTY}` };
+  return { ...plan, notes: [note, ...plan.notes], warnings: [note.text, ...plan.warnings] };
 }
 
 function readText(path: string): string {

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test, vi } from 'vitest';
+import { configFileOf } from '../../src/catalogue/plan.ts';
 import { checkCommand } from '../../src/commands/check-command.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'check-'));
@@ -53,6 +54,24 @@ describe('check', () => {
     expect(await check('--config', file)).toBe(await check(file));
     await expect(check(file, '--config', file)).rejects.toThrow('give one of them');
     await expect(check()).rejects.toThrow('--config: is missing');
+  });
+
+  test('[D173] an empty file is the default configuration, with a warning', async () => {
+    const empty = join(folder, 'empty.yaml');
+    writeFileSync(empty, '\n');
+    const text = await check(empty);
+    expect(text).toContain('predicted-cost-scorer');
+    expect(text).toContain(
+      `warning (empty): ${empty} is empty: the configuration default is in force`,
+    );
+  });
+
+  test('[D173] a file of comments alone is refused, and so is a followed file that becomes empty', async () => {
+    const comments = join(folder, 'comments.yaml');
+    writeFileSync(comments, '# nothing\n');
+    await expect(check(comments)).rejects.toThrow('has no configuration');
+    const followed = await configFileOf(comments, []);
+    expect(() => followed?.load('')).toThrow('has no configuration');
   });
 
   test('[D9] says in words what runs, in order', async () => {

@@ -137,6 +137,10 @@ export function readConfig(text: string, source: string): EndpointPickerConfig {
     throw new ConfigError(source, [{ path: 'file', message }]);
   }
   const value = readYaml(text, source);
+  if (value === null) {
+    const message = `has no configuration; write at least apiVersion: ${API_VERSION} and kind: ${KIND}`;
+    throw new ConfigError(source, [{ path: 'file', message }]);
+  }
   const schema = isV1(value) ? configV1 : configAlpha;
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;

@@ -1,5 +1,6 @@
 export type NoteReason =
   | 'deprecated'
+  | 'empty'
   | 'replaced'
   | 'unused'
   | 'not-scheduling'
@@ -16,6 +17,7 @@ export type NoteReason =
 /** Why a part of a configuration has no effect, or another one than it says. The list is closed. */
 export const NOTE_REASONS: Readonly<Record<NoteReason, string>> = {
   deprecated: 'An old name, which works. The note names the new one.',
+  empty: 'The file is empty when the picker starts: the configuration `default` is in force.',
   replaced: 'Another part of the same file is in force in its place, as in the reference picker.',
   unused: 'No profile and no section names this plugin, so that it has nothing to do.',
   'not-scheduling': 'A profile lists a plugin that neither filters, scores nor picks.',
