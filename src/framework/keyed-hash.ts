@@ -23,15 +23,16 @@ export class KeyedHash {
   /** The result's words, as signed integers. */
   low = 0;
   high = 0;
-  readonly #key: Int32Array;
+  /** Four words. They stay the same. */
+  readonly key: Int32Array;
 
   constructor(secret: HashSecret) {
-    this.#key = keyOf(secret);
+    this.key = keyOf(secret);
   }
 
   /** Hashes the first `count` words; one of them should say what they are and how many. */
   words(words: Int32Array, count: number): void {
-    const key = this.#key;
+    const key = this.key;
     let v0 = key[0] as number;
     let v1 = (key[1] as number) ^ 0xee;
     let v2 = (key[2] as number) ^ 0x6c796765;

@@ -1,6 +1,7 @@
 import type { KeyedHash } from '../../framework/keyed-hash.ts';
 import type { JsonHandler } from '../json/json-text.ts';
 import { decodeJsonString, invalidRequest } from '../json/json-text.ts';
+import { input } from '../kernel/byte-kernel.ts';
 import { ContentBlocks } from '../prompts/content-blocks.ts';
 import { MediaPlaceholder } from '../prompts/media-placeholder.ts';
 import type { FieldType, RequestShape } from '../prompts/request-shape.ts';
@@ -12,7 +13,8 @@ export const MODEL_BYTES_MAX = 512;
 /** Longest other string that is kept as a value, such as a cache salt. */
 const TEXT_BYTES_MAX = 4096;
 
-const SEPARATOR: Uint8Array = Uint8Array.of(0x0a);
+const LINE_END = 0x0a;
+const SEPARATOR: Uint8Array = Uint8Array.of(LINE_END);
 const NO_BYTES = new Uint8Array(0);
 /** Properties of message parts whose values are no prompt text. */
 const LABEL_KEYS: ReadonlySet<string> = new Set(['type', 'cache_control', 'detail']);
@@ -107,9 +109,9 @@ export class BodyFields implements JsonHandler {
     this.#run = run < 0 ? undefined : this.runs[run];
   }
 
-  stringPart(text: Uint8Array, last: boolean, end: number): void {
-    if (this.#run === undefined) this.#keepText(text, last, end);
-    else this.#promptText(this.#run, text, last);
+  stringPart(from: number, to: number, last: boolean, end: number): void {
+    if (this.#run === undefined) this.#keepText(from, to, last, end);
+    else this.#promptText(this.#run, from, to, last);
     if (last) this.#endScalar('string', end + 1);
   }
 
@@ -169,11 +171,11 @@ export class BodyFields implements JsonHandler {
     }
   }
 
-  #keepText(text: Uint8Array, last: boolean, end: number): void {
+  #keepText(from: number, to: number, last: boolean, end: number): void {
     if (this.#depth > 1 || !this.#kept) return;
-    this.#textBytes += text.length;
+    this.#textBytes += to - from;
     const bytesMax = this.#field === 'model' ? MODEL_BYTES_MAX : TEXT_BYTES_MAX;
-    if (this.#textBytes <= bytesMax) this.#text.push(last ? text : text.slice());
+    if (this.#textBytes <= bytesMax) this.#text.push(input.slice(from, to));
     if (!last) return;
     if (this.#field === 'model') {
       checkRepeated('model', this.models.length + 1);
@@ -184,19 +186,24 @@ export class BodyFields implements JsonHandler {
     this.#textBytes = 0;
   }
 
-  #promptText(run: ContentBlocks, text: Uint8Array, last: boolean): void {
+  #promptText(run: ContentBlocks, from: number, to: number, last: boolean): void {
     if (this.#depth > 1 && LABEL_KEYS.has(this.#key)) return;
-    if (this.#depth > 1 && MEDIA_KEYS.has(this.#key)) this.#media(run, text, last);
-    else this.#plainText(run, text, last);
+    if (this.#depth > 1 && MEDIA_KEYS.has(this.#key)) {
+      this.#media(run, input.subarray(from, to), last);
+    } else if (this.#roleSeen) {
+      run.pushInput(from, to);
+      if (last) run.pushByte(LINE_END);
+    } else this.#plainText(run, input.subarray(from, to), last);
   }
 
+  /** Text of a message, which is kept if the message's role has not come yet. */
   #plainText(run: ContentBlocks, text: Uint8Array, last: boolean): void {
     if (this.#roleSeen) run.push(text);
     else if (this.#key === 'role' && this.#depth === 3) {
       run.push(text);
       if (last) this.#roleSeen = true;
     } else this.#keepBeforeRole(text);
-    if (last && this.#roleSeen) run.push(SEPARATOR);
+    if (last && this.#roleSeen) run.pushByte(LINE_END);
     else if (last) this.#keepBeforeRole(SEPARATOR);
   }
 

@@ -137,7 +137,7 @@ class PartsReader implements JsonHandler {
     this.#behind = end;
   }
 
-  stringPart(_text: Uint8Array, last: boolean, end: number): void {
+  stringPart(_from: number, _to: number, last: boolean, end: number): void {
     // `end` is before the quote.
     if (last) this.#leaf(end + 1);
   }

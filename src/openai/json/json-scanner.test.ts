@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { RoutingError } from '../../framework/error.ts';
+import { input } from '../kernel/byte-kernel.ts';
 import { JsonScanner } from './json-scanner.ts';
 import { decodeJsonString } from './json-text.ts';
 
@@ -28,8 +29,8 @@ class Builder {
   key(name: string): void {
     this.#keys.at(-1)?.push(name);
   }
-  stringPart(text: Uint8Array, last: boolean): void {
-    this.#pieces.push(text.slice());
+  stringPart(from: number, to: number, last: boolean): void {
+    this.#pieces.push(input.slice(from, to));
     if (!last) return;
     this.#add(decodeJsonString(this.#pieces));
     this.#pieces = [];
@@ -86,6 +87,26 @@ describe('JsonScanner', () => {
         },
       ),
       { numRuns: 500 },
+    );
+  });
+
+  it('[G154] tells what JSON.parse tells of texts longer than it scans at once, and of any names', () => {
+    const part = fc.oneof(
+      fc.constantFrom('plain ', 'line\n', '"quoted"', 'back\\slash', 'é', '\u0001', '😀'),
+      fc.string({ unit: 'grapheme', maxLength: 20 }),
+    );
+    const long = fc
+      .tuple(fc.array(part, { minLength: 1, maxLength: 20 }), fc.integer({ min: 1, max: 400 }))
+      .map(([parts, times]) => parts.join('').repeat(times));
+    const object = fc.dictionary(fc.string({ unit: 'binary', maxLength: 60 }), long, {
+      maxKeys: 12,
+    });
+    fc.assert(
+      fc.property(object, cuts, (value, at) => {
+        const text = JSON.stringify(value);
+        expect(scan(text, at)).toEqual(JSON.parse(text));
+      }),
+      { numRuns: 100, seed: 27 },
     );
   });
 
@@ -156,7 +177,7 @@ function callsOf(pieces: readonly Uint8Array[]): readonly unknown[] {
   const note =
     (kind: string) =>
     (...given: readonly unknown[]): void => {
-      calls.push([kind, ...given.map((each) => (each instanceof Uint8Array ? 'text' : each))]);
+      calls.push([kind, ...given]);
     };
   const scanner = new JsonScanner({
     beginObject: note('{'),

@@ -1,4 +1,5 @@
 import { invariant } from '../../framework/error.ts';
+import { INPUT_BYTES, input, stringEnd } from '../kernel/byte-kernel.ts';
 import {
   byteName,
   decodeJsonString,
@@ -8,23 +9,15 @@ import {
   isHexDigit,
   type JsonHandler,
 } from './json-text.ts';
+import { INTEGER_DIGITS_MAX, JsonToken } from './json-token.ts';
+import { keyName } from './key-names.ts';
 
 /** Deeper than any chat; bounds the memory that a hostile body can take. */
 const DEPTH_MAX = 128;
 const KEY_BYTES_MAX = 4096;
-const TOKEN_BYTES_MAX = 512;
-/** Longer integers may not be exact as doubles and are passed on as `scalar`. */
-const INTEGER_DIGITS_MAX = 15;
-const SCALAR = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-
-/** By byte: 1 if it ends a plain run in a string (quote, backslash, control character). */
-const ENDS_RUN = new Uint8Array(256);
-for (let byte = 0; byte < 0x20; byte++) ENDS_RUN[byte] = 1;
-ENDS_RUN[QUOTE] = 1;
-ENDS_RUN[BACKSLASH] = 1;
 
 type State =
   | 'value'
@@ -52,9 +45,7 @@ export class JsonScanner {
   #hexLeft = 0;
   #keyPieces: Uint8Array[] = [];
   #keyBytes = 0;
-  #token = '';
-  #integer = 0;
-  #digits = 0;
+  readonly #token = new JsonToken();
   #offset = 0;
 
   constructor(handler: JsonHandler) {
@@ -67,17 +58,27 @@ export class JsonScanner {
   }
 
   push(chunk: Uint8Array): void {
+    for (let at = 0; at < chunk.length; at += INPUT_BYTES) {
+      const piece = chunk.length <= INPUT_BYTES ? chunk : chunk.subarray(at, at + INPUT_BYTES);
+      input.set(piece);
+      // Nothing takes what an earlier text has left behind this one for a part of it.
+      input.fill(0, piece.length, piece.length + 2);
+      this.#scan(piece.length);
+      this.#offset += piece.length;
+    }
+  }
+
+  #scan(length: number): void {
     let at = 0;
-    while (at < chunk.length) {
-      if (this.#inText()) at = this.#inString(chunk, at);
-      else if (this.#state === 'token') at = this.#inToken(chunk, at);
+    while (at < length) {
+      if (this.#inText()) at = this.#inString(at, length);
+      else if (this.#state === 'token') at = this.#inToken(at, length);
       else {
-        const behind = this.#integers(chunk, at);
-        if (behind === at) this.#structural(chunk[at++] as number, at - 1);
+        const behind = this.#integers(at);
+        if (behind === at) this.#structural(input[at++] as number, at - 1);
         else at = behind;
       }
     }
-    this.#offset += chunk.length;
   }
 
   end(): void {
@@ -96,23 +97,23 @@ export class JsonScanner {
    * Passes the plain integers of an array on that are followed by a comma or the array's end, and
    * returns where the first other byte is: a prompt of token ids has hundreds of thousands of them.
    */
-  #integers(chunk: Uint8Array, start: number): number {
+  #integers(start: number): number {
     if (this.#state !== 'value' && this.#state !== 'first-value') return start;
-    if (!isDigit(chunk[start]) || this.#open.at(-1) !== false) return start;
+    if (!isDigit(input[start]) || this.#open.at(-1) !== false) return start;
     let at = start;
     for (;;) {
       let end = at;
       let value = 0;
-      for (; isDigit(chunk[end]); end++) value = 10 * value + ((chunk[end] as number) - 0x30);
-      const byte = chunk[end];
+      for (; isDigit(input[end]); end++) value = 10 * value + ((input[end] as number) - 0x30);
+      const byte = input[end];
       const digits = end - at;
-      const plain = digits === 1 || (digits <= INTEGER_DIGITS_MAX && chunk[at] !== 0x30);
+      const plain = digits === 1 || (digits <= INTEGER_DIGITS_MAX && input[at] !== 0x30);
       if (digits === 0 || !plain || (byte !== 0x2c && byte !== 0x5d)) return at;
       this.#handler.integer(value, this.#offset + end);
       this.#state = 'comma';
       if (byte === 0x5d) return end;
       this.#state = 'value';
-      at = chunk[end + 1] === 0x20 ? end + 2 : end + 1;
+      at = input[end + 1] === 0x20 ? end + 2 : end + 1;
     }
   }
 
@@ -153,9 +154,7 @@ export class JsonScanner {
     else if (byte === 0x5d && this.#state === 'first-value') this.#close(byte, at);
     else if (byte === 0x2d || (byte >= 0x30 && byte <= 0x39) || (byte >= 0x61 && byte <= 0x7a)) {
       this.#state = 'token';
-      this.#token = '';
-      this.#integer = 0;
-      this.#digits = 0;
+      this.#token.begin();
       this.#addToToken(byte, at);
     } else this.#fail(byte, at, 'a value');
   }
@@ -192,20 +191,18 @@ export class JsonScanner {
   }
 
   /** Passes escapes on unchanged, so that pieces are as long as possible. */
-  #inString(chunk: Uint8Array, start: number): number {
+  #inString(start: number, length: number): number {
     let at = start;
     for (;;) {
-      for (; at < chunk.length && this.#state !== 'string'; at++) {
-        this.#inEscape(chunk[at] as number, at);
-      }
-      while (at < chunk.length && ENDS_RUN[chunk[at] as number] === 0) at += 1;
-      if (at >= chunk.length) {
-        this.#stringPart(chunk.subarray(start, at), false, at);
+      for (; at < length && this.#state !== 'string'; at++) this.#inEscape(input[at] as number, at);
+      at = stringEnd(at, length);
+      if (at >= length) {
+        this.#stringPart(start, at, false);
         return at;
       }
-      const byte = chunk[at] as number;
+      const byte = input[at] as number;
       if (byte === QUOTE) {
-        this.#stringPart(chunk.subarray(start, at), true, at);
+        this.#stringPart(start, at, true);
         return at + 1;
       }
       if (byte !== BACKSLASH) this.#fail(byte, at, 'no control character in a string');
@@ -226,32 +223,39 @@ export class JsonScanner {
     else this.#fail(byte, at, 'one of "\\/bfnrtu after a backslash');
   }
 
-  #stringPart(text: Uint8Array, last: boolean, at: number): void {
+  #stringPart(start: number, end: number, last: boolean): void {
     if (!this.#stringIsKey) {
-      this.#handler.stringPart(text, last, this.#offset + at);
+      this.#handler.stringPart(start, end, last, this.#offset + end);
       if (last) this.#endValue();
       return;
     }
-    this.#keyBytes += text.length;
+    this.#keyBytes += end - start;
     if (this.#keyBytes > KEY_BYTES_MAX) {
       throw invalidRequest(
         `the request body has a property name longer than ${KEY_BYTES_MAX} bytes`,
       );
     }
-    // Copied, as the key may end in a later chunk.
-    this.#keyPieces.push(last ? text : text.slice());
-    if (!last) return;
-    const name = decodeJsonString(this.#keyPieces);
-    this.#keyPieces = [];
-    this.#keyBytes = 0;
-    this.#state = 'colon';
-    this.#handler.key(name, this.#offset + at + 1);
+    // Copied, as the key ends in a later chunk.
+    if (!last) this.#keyPieces.push(input.slice(start, end));
+    else this.#endKey(start, end);
   }
 
-  #inToken(chunk: Uint8Array, start: number): number {
+  #endKey(start: number, end: number): void {
+    let name: string;
+    if (this.#keyPieces.length === 0) name = keyName(input, start, end);
+    else {
+      name = decodeJsonString([...this.#keyPieces, input.subarray(start, end)]);
+      this.#keyPieces = [];
+    }
+    this.#keyBytes = 0;
+    this.#state = 'colon';
+    this.#handler.key(name, this.#offset + end + 1);
+  }
+
+  #inToken(start: number, length: number): number {
     let at = start;
-    for (; at < chunk.length; at++) {
-      const byte = chunk[at] as number;
+    for (; at < length; at++) {
+      const byte = input[at] as number;
       if (byte === 0x2c || byte === 0x5d || byte === 0x7d || byte <= 0x20) {
         this.#endToken(at);
         return at;
@@ -262,27 +266,12 @@ export class JsonScanner {
   }
 
   #addToToken(byte: number, at: number): void {
-    const digit = byte - 0x30;
-    // Plain integers need no text.
-    if (this.#token === '' && digit >= 0 && digit <= 9 && this.#digits < INTEGER_DIGITS_MAX) {
-      if (this.#digits === 1 && this.#integer === 0)
-        this.#fail(byte, at, 'no digit after a leading 0');
-      this.#integer = 10 * this.#integer + digit;
-      this.#digits += 1;
-      return;
-    }
-    if (this.#token === '' && this.#digits > 0) this.#token = String(this.#integer);
-    this.#token += String.fromCharCode(byte);
-    if (this.#token.length > TOKEN_BYTES_MAX) this.#fail(byte, at, 'a shorter number');
+    const expected = this.#token.add(byte);
+    if (expected !== undefined) this.#fail(byte, at, expected);
   }
 
   #endToken(at: number): void {
-    if (this.#token === '') this.#handler.integer(this.#integer, this.#offset + at);
-    else if (SCALAR.test(this.#token)) this.#handler.scalar(this.#token, this.#offset + at);
-    else {
-      const token = JSON.stringify(this.#token.slice(0, 32));
-      throw invalidJson(`${token} before byte ${this.#offset + at} is not a value`);
-    }
+    this.#token.passTo(this.#handler, this.#offset + at);
     this.#endValue();
   }
 

@@ -43,8 +43,11 @@ export interface JsonHandler {
   beginArray(): void;
   endArray(end: number): void;
   key(name: string, end: number): void;
-  /** A piece of a string, raw, valid during the call; `end`: before the quote, if it is the last. */
-  stringPart(text: Uint8Array, last: boolean, end: number): void;
+  /**
+   * A piece of a string, raw: the bytes of the kernel's `input` from `from` to before `to`, valid
+   * during the call. `end`: before the quote, if it is the last.
+   */
+  stringPart(from: number, to: number, last: boolean, end: number): void;
   integer(value: number, end: number): void;
   /** `true`, `false`, `null`, or a number that is not a plain integer. */
   scalar(text: string, end: number): void;

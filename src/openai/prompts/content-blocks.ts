@@ -1,5 +1,6 @@
 import type { KeyedHash } from '../../framework/keyed-hash.ts';
 import type { PromptBlocks } from '../../framework/request.ts';
+import { hashStaged, input, staged, stagedHashes, stageInput } from '../kernel/byte-kernel.ts';
 
 /** Bytes of text per token without a tokenizer: the reference's estimate, good for English. */
 export const BYTES_PER_TOKEN = 4;
@@ -12,6 +13,12 @@ const BLOCKS_AT_FIRST = 64;
 // One aligned buffer for all hashing; it is filled and read in one synchronous call.
 const scratchWords = new Int32Array(BLOCK_WORDS + 1);
 const scratch = new Uint8Array(scratchWords.buffer, 0, BLOCK_BYTES);
+
+/**
+ * The run whose text lies in the kernel's memory and is not hashed yet. Blocks are hashed many at a
+ * time, and runs of requests whose chunks come in turn share that memory.
+ */
+const stage: { run: ContentBlocks | undefined; bytes: number } = { run: undefined, bytes: 0 };
 
 /**
  * Cuts prompt text into blocks of 256 bytes and hashes each block's content as soon as it is full;
@@ -39,48 +46,72 @@ export class ContentBlocks {
   }
 
   get count(): number {
+    if (stage.run === this) this.#unstage();
     return this.#count;
   }
 
+  /** Only of words below twice the count, once that was asked for. */
   word(index: number): number {
     return this.#words[index] ?? 0;
   }
 
   push(text: Uint8Array): void {
     this.#bytes += text.length;
-    let at = 0;
-    if (this.#partialBytes > 0) {
-      at = Math.min(text.length, BLOCK_BYTES - this.#partialBytes);
-      this.#keep(text.subarray(0, at));
-      if (this.#partialBytes < BLOCK_BYTES) return;
-      this.flush();
+    if (stage.run !== this) {
+      if (this.#partialBytes + text.length < BLOCK_BYTES) {
+        this.#keep(text);
+        return;
+      }
+      this.#stage();
     }
-    for (; at + BLOCK_BYTES <= text.length; at += BLOCK_BYTES) {
-      scratch.set(text.subarray(at, at + BLOCK_BYTES));
-      this.#hashScratch(BLOCK_BYTES);
+    let rest = text;
+    for (;;) {
+      const room = staged.length - stage.bytes;
+      if (rest.length <= room) break;
+      staged.set(rest.subarray(0, room), stage.bytes);
+      rest = rest.subarray(room);
+      stage.bytes = staged.length;
+      this.#hashStaged();
     }
-    if (at < text.length) this.#keep(text.subarray(at));
+    staged.set(rest, stage.bytes);
+    stage.bytes += rest.length;
+  }
+
+  /** Pushes bytes of the kernel's input. */
+  pushInput(from: number, to: number): void {
+    if (stage.run !== this) this.#stage();
+    if (stage.bytes + to - from > staged.length) {
+      this.push(input.subarray(from, to));
+      return;
+    }
+    stageInput(from, to, stage.bytes);
+    stage.bytes += to - from;
+    this.#bytes += to - from;
+  }
+
+  pushByte(byte: number): void {
+    if (stage.run !== this) this.#stage();
+    if (stage.bytes === staged.length) this.#hashStaged();
+    staged[stage.bytes++] = byte;
+    this.#bytes += 1;
   }
 
   /** Pushes the lower 32 bits of a token's id. */
   pushId(id: number): void {
-    const partial = (this.#partial ??= new Uint8Array(BLOCK_BYTES));
-    const at = this.#partialBytes;
-    if (at + BYTES_PER_TOKEN > BLOCK_BYTES) {
-      this.push(Uint8Array.of(id, id >>> 8, id >>> 16, id >>> 24));
-      return;
-    }
-    partial[at] = id;
-    partial[at + 1] = id >>> 8;
-    partial[at + 2] = id >>> 16;
-    partial[at + 3] = id >>> 24;
+    if (stage.run !== this) this.#stage();
+    if (stage.bytes + BYTES_PER_TOKEN > staged.length) this.#hashStaged();
+    const at = stage.bytes;
+    staged[at] = id;
+    staged[at + 1] = id >>> 8;
+    staged[at + 2] = id >>> 16;
+    staged[at + 3] = id >>> 24;
+    stage.bytes = at + BYTES_PER_TOKEN;
     this.#bytes += BYTES_PER_TOKEN;
-    this.#partialBytes = at + BYTES_PER_TOKEN;
-    if (this.#partialBytes === BLOCK_BYTES) this.flush();
   }
 
   /** A run that continues this one's partial block, without the full blocks: for an answer. */
   continuation(): ContentBlocks {
+    if (stage.run === this) this.#unstage();
     const next = new ContentBlocks(this.#hash, this.#tag);
     if (this.#partial !== undefined) next.#keep(this.#partial.subarray(0, this.#partialBytes));
     return next;
@@ -88,6 +119,7 @@ export class ContentBlocks {
 
   /** Closes a partial block, padded with zeros, so that the next text starts a new block. */
   flush(): void {
+    if (stage.run === this) this.#unstage();
     if (this.#partial === undefined || this.#partialBytes === 0) return;
     const bytes = this.#partialBytes;
     scratch.set(this.#partial);
@@ -102,18 +134,55 @@ export class ContentBlocks {
     this.#partialBytes += text.length;
   }
 
-  /** Some 0.8 ns a byte. The last word says how many bytes there are, and of which run. */
+  /** Takes the kernel's memory over, with the partial block. */
+  #stage(): void {
+    if (stage.run !== undefined) stage.run.#unstage();
+    stage.run = this;
+    if (this.#partial !== undefined) staged.set(this.#partial.subarray(0, this.#partialBytes));
+    stage.bytes = this.#partialBytes;
+    this.#partialBytes = 0;
+  }
+
+  /** Gives it back: hashes the full blocks and keeps the rest. */
+  #unstage(): void {
+    this.#hashStaged();
+    stage.run = undefined;
+    if (stage.bytes > 0) this.#keep(staged.subarray(0, stage.bytes));
+    stage.bytes = 0;
+  }
+
+  #hashStaged(): void {
+    const blocks = Math.floor(stage.bytes / BLOCK_BYTES);
+    if (blocks === 0) return;
+    hashStaged(blocks, this.#kind(BLOCK_BYTES), this.#hash.key);
+    this.#makeRoom(blocks);
+    this.#words.set(stagedHashes.subarray(0, 2 * blocks), 2 * this.#count);
+    this.#count += blocks;
+    staged.copyWithin(0, blocks * BLOCK_BYTES, stage.bytes);
+    stage.bytes -= blocks * BLOCK_BYTES;
+  }
+
+  /** A block's last word says how many bytes there are, and of which run. */
+  #kind(bytes: number): number {
+    return BLOCK_BYTES * this.#tag + bytes;
+  }
+
   #hashScratch(bytes: number): void {
-    scratchWords[BLOCK_WORDS] = BLOCK_BYTES * this.#tag + bytes;
+    scratchWords[BLOCK_WORDS] = this.#kind(bytes);
     this.#hash.words(scratchWords, BLOCK_WORDS + 1);
-    if (2 * this.#count === this.#words.length) {
-      const longer = new Uint32Array(2 * this.#words.length);
-      longer.set(this.#words);
-      this.#words = longer;
-    }
+    this.#makeRoom(1);
     this.#words[2 * this.#count] = this.#hash.low;
     this.#words[2 * this.#count + 1] = this.#hash.high;
     this.#count += 1;
+  }
+
+  #makeRoom(blocks: number): void {
+    let length = this.#words.length;
+    while (2 * (this.#count + blocks) > length) length *= 2;
+    if (length === this.#words.length) return;
+    const longer = new Uint32Array(length);
+    longer.set(this.#words);
+    this.#words = longer;
   }
 }
 
